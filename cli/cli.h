@@ -25,6 +25,8 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
 #define CLI_OPTION_ROWS(ROW)                                                                       \
   ROW(OUTPUT, "-o", "FILE", "write to FILE, whole or not at all; - is standard output")            \
   ROW(TO, "--to", "FORMAT", "pt2, json, cbor, text or dot; without it FILE's extension decides")   \
+  ROW(EXTERNAL_WEIGHTS, "--external-weights", NULL,                                                \
+      "CBOR with its weights in a safetensors file beside it: X.cbor and X.safetensors")           \
   ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
   ROW(VIEWS, "--views", "KIND",                                                                    \
       "copy: no result shares memory; keep: views stay; strided: one as_strided each")             \
@@ -116,9 +118,11 @@ typedef struct cli_verb {
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN", 1, 1,                                                                         \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
-          CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON),                         \
+          CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) |                        \
+          CLI_BIT(EXTERNAL_WEIGHTS),                                                               \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
+      "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
       "  fnz convert model.pt2 -o functional.pt2\n"                                                \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \

@@ -58,6 +58,14 @@ static int choose_format(const cli_call *call, const char *path, fnz_format *out
   return CLI_DONE;
 }
 
+static int check_external(const cli_call *call, const char *path, fnz_format format) {
+  if (!cli_has(call, CLI_EXTERNAL_WEIGHTS))
+    return CLI_DONE;
+  if (format != FNZ_FORMAT_CBOR || !cli_ends_with(path, ".cbor"))
+    return cli_usage(call, "--external-weights is for CBOR in a file; add -o FILE.cbor");
+  return CLI_DONE;
+}
+
 static void tell(const cli_call *call, const char *path) {
   cli_print_summary(call, stderr, strcmp(path, "-") == 0 ? "(output)" : path);
   if (cli_has(call, CLI_VERIFY))
@@ -76,6 +84,7 @@ int cli_convert(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   fnz_format format;
   CLI_TRY(choose_format(call, path, &format));
+  CLI_TRY(check_external(call, path, format));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (cli_has(call, CLI_VERIFY))

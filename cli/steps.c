@@ -164,7 +164,10 @@ int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format)
 
 int cli_save(cli_call *call, const fnz_program *program, fnz_format format, const char *path) {
   cli_phase_begin(call, CLI_PHASE_WRITE);
-  CLI_TRY(cli_check(call, fnz_program_save(call->ctx, program, format, path), NULL));
+  fnz_status status = cli_has(call, CLI_EXTERNAL_WEIGHTS)
+                          ? fnz_program_save_external(call->ctx, program, path)
+                          : fnz_program_save(call->ctx, program, format, path);
+  CLI_TRY(cli_check(call, status, NULL));
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;
 }

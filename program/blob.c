@@ -56,16 +56,23 @@ static bool lies_in(const fnzi_blob *whole, const void *bytes, size_t size) {
   return at >= start && at - start <= whole->bytes && size <= whole->bytes - (at - start);
 }
 
+fnz_status fnzi_blob_window(fnz_context *ctx, fnzi_blob *whole, const void *bytes, size_t size,
+                            fnzi_blob **out) {
+  FNZ_TRY(fnzi_blob_create(ctx, 0, out));
+  if (!size)
+    return FNZ_OK;
+  (*out)->bytes = size;
+  (*out)->whole = fnzi_blob_retain(whole);
+  (*out)->data = whole->data + ((uintptr_t)bytes - (uintptr_t)whole->data);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size, fnzi_blob **out) {
-  bool is_window = p->file && size && lies_in(p->file, bytes, size);
-  FNZ_TRY(fnzi_blob_create(p->ctx, is_window ? 0 : size, out));
-  if (is_window) {
-    (*out)->bytes = size;
-    (*out)->whole = fnzi_blob_retain(p->file);
-    (*out)->data = p->file->data + ((uintptr_t)bytes - (uintptr_t)p->file->data);
-  } else if (size) {
+  if (p->file && size && lies_in(p->file, bytes, size))
+    return fnzi_blob_window(p->ctx, p->file, bytes, size, out);
+  FNZ_TRY(fnzi_blob_create(p->ctx, size, out));
+  if (size)
     memcpy((*out)->data, bytes, size);
-  }
   return FNZ_OK;
 }
 

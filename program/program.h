@@ -136,6 +136,9 @@ FNZ_MUST_CHECK fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fn
  * that is only borrowed. A window begins at any address. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size,
                                        fnzi_blob **out);
+/* A window of `whole`, in which the bytes lie; it is retained. */
+FNZ_MUST_CHECK fnz_status fnzi_blob_window(fnz_context *ctx, fnzi_blob *whole, const void *bytes,
+                                           size_t size, fnzi_blob **out);
 fnzi_blob *fnzi_blob_retain(fnzi_blob *blob);
 void fnzi_blob_release(fnzi_blob *blob);
 void *fnzi_blob_data(const fnzi_blob *blob);
@@ -200,7 +203,8 @@ struct fnz_program {
   struct fnzi_rec_notes *notes; /* while functionalize/ makes it and keeps track of why; borrowed */
   fnzi_extras *extras;          /* NULL: it is not from a .pt2 file */
   fnzi_blob *file;              /* what it is being read from, when that is its own; else NULL */
-  bool instantiated;            /* at some sizes, for which nothing says where views lie */
+  const struct fnzi_weights_source *source; /* while it is read, of weights outside; else NULL */
+  bool instantiated;       /* at some sizes, for which nothing says where views lie */
   _Atomic bool *unchecked; /* of a program that was read: its types were not held against rules;
                              NULL of others, which say what rules gave */
   bool is_rewritten; /* extras are of the program it was made from; see fnzi_graph.source_nodes */

@@ -66,6 +66,39 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program,
                                                    fnz_format format, const char *path);
 
+/** Where the weights of a program come from that its CBOR names a file of: the bytes of the file,
+ * `size` of them, from fnz_file_read() or the context's allocator, into `out`, which is empty. The
+ * name is a plain one: no folder, no device. Called in the thread that reads. A failure becomes the
+ * reader's, so fill in fnz_last_error() by the function of fnz that failed, or else return FNZ_IO.
+ */
+typedef fnz_status fnz_weights_open(fnz_context *ctx, void *user, const char *name, uint64_t size,
+                                    fnz_buffer *out);
+
+/** fnz_program_read_buffer() of a program whose weights lie in a file of their own, as
+ * fnz_program_save_external() writes it; the others fail with REF. The file's size and digest must
+ * be those that the program has, its arrays the program's weights: REF, TRUNCATED, TYPE.
+ * fnz_program_load() finds the file beside the program's. open  is called at most once. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes,
+                                                            fnz_format format,
+                                                            fnz_weights_open *open, void *user,
+                                                            fnz_program **out);
+
+/** fnz_program_write() as CBOR, with the weights in a safetensors file: `weights_name` is its name,
+ * plain, and ends in ".safetensors". Where no weight has data, `weights` stays empty and the CBOR
+ * is as without. out, weights  must be empty; end with fnz_buffer_free(), also after a failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write_external(fnz_context *ctx,
+                                                             const fnz_program *program,
+                                                             const char *weights_name,
+                                                             fnz_buffer *out, fnz_buffer *weights);
+
+/** Both as files: X.cbor and, beside it, X.safetensors, without a copy of the weights. Both appear
+ * or none; a process that is killed between the two leaves a pair whose digest does not fit, which
+ * is refused when it is read. A file X.safetensors that fnz has not written is not replaced: IO.
+ * path  ends in ".cbor". */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save_external(fnz_context *ctx,
+                                                            const fnz_program *program,
+                                                            const char *path);
+
 /** A whole regular file, or standard input for "-". Fails with FNZ_IO. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
                                                 fnz_buffer *out);

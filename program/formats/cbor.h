@@ -9,7 +9,8 @@
 #define FNZI_CBOR_MAGIC "fnz-cbor"
 enum { FNZI_CBOR_VERSION = 1 };
 
-/* Keys of the map, in order. All are there, but the last one where there are no guards. */
+/* Keys of the map, in order. All are there, but guards where there are none, and the file where the
+ * weights lie in blobs. */
 #define FNZI_CBOR_KEY_ROWS(ROW)                                                                    \
   ROW(STRINGS, "strings")                                                                          \
   ROW(TORCH, "torch version")                                                                      \
@@ -23,7 +24,8 @@ enum { FNZI_CBOR_VERSION = 1 };
   ROW(OUTPUTS, "outputs")                                                                          \
   ROW(WEIGHTS, "weights")                                                                          \
   ROW(BLOBS, "blobs")                                                                              \
-  ROW(GUARDS, "guards")
+  ROW(GUARDS, "guards")                                                                            \
+  ROW(FILE, "file of weights")
 
 enum {
 #define FNZI_CBOR_KEY_ENUM(id, name) FNZI_CBOR_KEY_##id,

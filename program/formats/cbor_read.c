@@ -231,26 +231,32 @@ static fnz_status read_weight(fnzi_cbor_reader *r) {
   return FNZ_OK;
 }
 
-static fnz_status read_blob(fnzi_cbor_reader *r, fnzi_blob **out) {
-  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_BYTES));
-  return fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, out);
-}
-
-static fnz_status add_weights(fnzi_cbor_reader *r, fnzi_blob *const *blobs) {
+static fnz_status add_weights(fnzi_cbor_reader *r) {
   for (size_t i = 0; i < r->weights.count; i++) {
     size_t blob = r->weight_blobs.data[i];
     FNZ_TRY(fnzi_decode_at(&r->d, fnzi_weight_add(r->p, r->weights.data[i].name,
-                                                  blob ? blobs[blob - 1] : NULL,
+                                                  blob ? r->external.blobs[blob - 1].blob : NULL,
                                                   r->weights.data[i].geometry)));
   }
   return FNZ_OK;
 }
 
-/* `blobs` has room for `count`; what it holds at the end is the caller's. */
-static fnz_status fill_blobs(fnzi_cbor_reader *r, fnzi_blob **blobs, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(read_blob(r, &blobs[i]));
-  return add_weights(r, blobs);
+/* The bytes, or how many there are in the file of weights: all in one way. */
+static fnz_status read_blob(fnzi_cbor_reader *r, size_t i) {
+  fnzi_external_blob *b = &r->external.blobs[i];
+  FNZ_TRY(fnzi_decode(&r->d));
+  bool is_outside = r->d.item.kind == FNZI_CBOR_UINT;
+  if (i && is_outside != r->is_outside)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "some blobs lie here and some in a file");
+  r->is_outside = is_outside;
+  b->bytes = r->d.item.n;
+  if (is_outside && b->bytes > INT64_MAX)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_OVERFLOW, "a blob of more than 2^63 bytes");
+  if (is_outside)
+    return FNZ_OK;
+  if (r->d.item.kind != FNZI_CBOR_BYTES)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a blob that is neither bytes nor their number");
+  return fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, &b->blob);
 }
 
 /* At the tensors, of which there is a list in every program. */
@@ -263,15 +269,46 @@ static fnz_status check_bytes(fnzi_cbor_reader *r) {
 
 static fnz_status read_blobs(fnzi_cbor_reader *r) {
   size_t count;
-  fnzi_blob **blobs;
   FNZ_TRY(check_bytes(r));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   FNZ_TRY(check_used(r, "blobs", r->used_blobs, count));
-  FNZI_NEW(&r->p->arena, count, &blobs);
-  fnz_status status = fill_blobs(r, blobs, count);
+  FNZI_NEW(&r->p->arena, count, &r->external.blobs);
+  r->external.count = count;
   for (size_t i = 0; i < count; i++)
-    fnzi_blob_release(blobs[i]);
-  return status;
+    FNZ_TRY(read_blob(r, i));
+  return r->is_outside ? FNZ_OK : add_weights(r);
+}
+
+static void release_blobs(fnzi_cbor_reader *r) {
+  for (size_t i = 0; i < r->external.count; i++)
+    fnzi_blob_release(r->external.blobs[i].blob);
+}
+
+static fnz_status read_file(fnzi_cbor_reader *r) {
+  fnzi_external *e = &r->external;
+  if (!r->is_outside)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a file of weights for no blob");
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
+  FNZ_TRY(fnzi_cbor_text(r, &e->file));
+  FNZ_TRY(fnzi_decode_at(&r->d, fnzi_external_check_name(r->ctx, e->file)));
+  FNZ_TRY(fnzi_decode_uint(&r->d, INT64_MAX, &e->bytes));
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_BYTES));
+  if (r->d.item.n != sizeof e->digest)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a digest of %llu bytes, not %zu",
+                            (unsigned long long)r->d.item.n, sizeof e->digest);
+  memcpy(e->digest, r->d.item.data, sizeof e->digest);
+  return FNZ_OK;
+}
+
+/* After the last byte of the CBOR, so that no other file is opened for one that is no good. */
+static fnz_status read_outside(fnzi_cbor_reader *r) {
+  for (size_t i = 0; i < r->weights.count; i++) {
+    size_t blob = r->weight_blobs.data[i];
+    if (blob)
+      fnzi_external_add(&r->external.blobs[blob - 1], &r->weights.data[i]);
+  }
+  FNZ_TRY(fnzi_external_read(&r->p->arena, r->p->source, &r->external));
+  return add_weights(r);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -309,19 +346,27 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
     return read_all(r, read_weight);
   case FNZI_CBOR_KEY_BLOBS:
     return read_blobs(r);
-  default:
+  case FNZI_CBOR_KEY_GUARDS:
     return fnzi_cbor_read_guards(r);
+  default:
+    return read_file(r);
   }
 }
 
-static fnz_status read_key(fnzi_cbor_reader *r, uint64_t wanted) {
+/* *next: the key that is wanted; guards may be left out. */
+static fnz_status read_key(fnzi_cbor_reader *r, int *next) {
   static const char *const names[] = {
 #define KEY_NAME(id, name) name,
       FNZI_CBOR_KEY_ROWS(KEY_NAME)
 #undef KEY_NAME
   };
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_UINT));
-  uint64_t key = r->d.item.n;
+  uint64_t key = r->d.item.n, wanted = (uint64_t)*next;
+  if (key == FNZI_CBOR_KEY_FILE && wanted == FNZI_CBOR_KEY_GUARDS)
+    wanted = (uint64_t)++ * next;
+  if (wanted >= FNZI_CBOR_KEY_COUNT)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "a field behind the %s",
+                            names[FNZI_CBOR_KEY_COUNT - 1]);
   if (key == wanted)
     return FNZ_OK;
   if (wanted && key == wanted - 1)
@@ -346,17 +391,18 @@ static fnz_status read_head(fnzi_cbor_reader *r, int *keys) {
                             (unsigned long long)version, FNZI_CBOR_VERSION);
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
   *keys = (int)r->d.item.n;
-  if (r->d.item.n == FNZI_CBOR_KEY_COUNT || r->d.item.n == FNZI_CBOR_KEY_COUNT - 1)
+  if (r->d.item.n >= FNZI_CBOR_KEY_GUARDS && r->d.item.n <= FNZI_CBOR_KEY_COUNT)
     return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %d or one less",
-                          (unsigned long long)r->d.item.n, FNZI_CBOR_KEY_COUNT);
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %d to %d",
+                          (unsigned long long)r->d.item.n, FNZI_CBOR_KEY_GUARDS,
+                          FNZI_CBOR_KEY_COUNT);
 }
 
-static fnz_status read_program(fnzi_cbor_reader *r) {
-  int keys = 0;
+static fnz_status read_fields(fnzi_cbor_reader *r) {
+  int keys = 0, key = 0;
   FNZ_TRY(read_head(r, &keys));
-  for (int key = 0; key < keys; key++) {
-    FNZ_TRY(read_key(r, (uint64_t)key));
+  for (int i = 0; i < keys; i++, key++) {
+    FNZ_TRY(read_key(r, &key));
     FNZ_TRY(read_field(r, key));
   }
   if (r->d.at != r->d.end)
@@ -365,10 +411,20 @@ static fnz_status read_program(fnzi_cbor_reader *r) {
   return check_used(r, "types", r->used_types, r->types.count);
 }
 
+static fnz_status read_program(fnzi_cbor_reader *r) {
+  FNZ_TRY(read_fields(r));
+  if (!r->is_outside)
+    return FNZ_OK;
+  if (r->external.file)
+    return read_outside(r);
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "blobs in a file that has no name");
+}
+
 fnz_status fnzi_read_cbor(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
   fnzi_cbor_reader r = {.ctx = ctx, .p = out, .d = {.ctx = ctx, .start = bytes, .at = bytes}};
   r.d.end = bytes + size;
   fnz_status status = read_program(&r);
+  release_blobs(&r);
   fnz_buffer_free(ctx, &r.name);
   FNZI_VEC_FREE(ctx, &r.strings);
   FNZI_VEC_FREE(ctx, &r.types);

@@ -4,6 +4,7 @@
 #define FNZI_CBOR_READ_H
 
 #include "program/formats/cbor.h"
+#include "program/formats/external.h"
 
 typedef struct fnzi_cbor_reader {
   fnz_context *ctx;
@@ -35,6 +36,8 @@ typedef struct fnzi_cbor_reader {
     fnz_arg *data;
     size_t count, capacity;
   } items;
+  fnzi_external external; /* of a file of weights: what is known of it; and all blobs */
+  bool is_outside;        /* the blobs lie in that file */
   size_t used_strings, used_types, used_blobs;
 } fnzi_cbor_reader;
 

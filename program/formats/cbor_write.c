@@ -93,10 +93,22 @@ static fnz_status put_blobs(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, w->blobs.count));
   for (size_t i = 0; i < w->blobs.count; i++) {
     const fnzi_blob *blob = w->blobs.data[i];
+    if (w->external) {
+      FNZ_TRY(fnzi_encode_uint(e, fnzi_blob_bytes(blob)));
+      continue;
+    }
     FNZ_TRY(fnzi_encode_bytes_head(e, fnzi_blob_bytes(blob)));
     FNZ_TRY(fnzi_put_piece(e.ctx, e.out, w->pieces, fnzi_blob_data(blob), fnzi_blob_bytes(blob)));
   }
   return FNZ_OK;
+}
+
+static fnz_status put_file(const fnzi_external *external, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, 3));
+  FNZ_TRY(fnzi_encode_text(e, external->file, strlen(external->file)));
+  FNZ_TRY(fnzi_encode_uint(e, external->bytes));
+  FNZ_TRY(fnzi_encode_bytes_head(e, sizeof external->digest));
+  return fnzi_put(e.ctx, e.out, external->digest, sizeof external->digest);
 }
 
 /* --- what stands in front -------------------------------------------------------------------- */
@@ -189,7 +201,7 @@ static fnz_status put_front(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, 3));
   FNZ_TRY(put_text(e, FNZI_CBOR_MAGIC));
   FNZ_TRY(fnzi_encode_uint(e, FNZI_CBOR_VERSION));
-  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0)));
+  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0) - !w->external));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
   FNZ_TRY(put_strings(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
@@ -222,10 +234,14 @@ static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   FNZ_TRY(fnzi_put(e.ctx, e.out, s->weights.data, s->weights.size));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_BLOBS));
   FNZ_TRY(put_blobs(w, e));
-  if (!w->p->guards.count)
+  if (w->p->guards.count) {
+    FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GUARDS));
+    FNZ_TRY(fnzi_cbor_put_guards(w, e));
+  }
+  if (!w->external)
     return FNZ_OK;
-  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GUARDS));
-  return fnzi_cbor_put_guards(w, e);
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_FILE));
+  return put_file(w->external, e);
 }
 
 static fnz_status put_program(writer *w, sides *s) {
@@ -237,9 +253,8 @@ static fnz_status put_program(writer *w, sides *s) {
   return put_back(w, e, s);
 }
 
-fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                           struct fnzi_out_pieces *pieces) {
-  writer w = {.ctx = ctx, .p = p, .out = out, .pieces = pieces};
+static fnz_status write_program(writer w) {
+  fnz_context *ctx = w.ctx;
   sides s = {{0}, {0}, {0}};
   fnzi_map_init(&w.string_index, ctx);
   fnzi_map_init(&w.type_index, ctx);
@@ -255,4 +270,14 @@ fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *o
   FNZI_VEC_FREE(ctx, &w.types);
   FNZI_VEC_FREE(ctx, &w.blobs);
   return status;
+}
+
+fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                           struct fnzi_out_pieces *pieces) {
+  return write_program((writer){.ctx = ctx, .p = p, .out = out, .pieces = pieces});
+}
+
+fnz_status fnzi_write_cbor_beside(fnz_context *ctx, const fnz_program *p,
+                                  const fnzi_external *external, fnz_buffer *out) {
+  return write_program((writer){.ctx = ctx, .p = p, .out = out, .external = external});
 }

@@ -5,13 +5,15 @@
 #define FNZI_CBOR_WRITE_H
 
 #include "program/formats/cbor.h"
+#include "program/formats/external.h"
 #include "program/formats/out.h"
 
 typedef struct fnzi_cbor_writer {
   fnz_context *ctx;
   const fnz_program *p;
   fnz_buffer *out;
-  fnzi_out_pieces *pieces; /* where blobs may go; NULL: into `out` too */
+  fnzi_out_pieces *pieces;       /* where blobs may go; NULL: into `out` too */
+  const fnzi_external *external; /* where the blobs are; NULL: in the CBOR */
   fnzi_map string_index, type_index, blob_index;
   struct {
     const char **data;
@@ -26,6 +28,10 @@ typedef struct fnzi_cbor_writer {
     size_t count, capacity;
   } blobs;
 } fnzi_cbor_writer;
+
+/* As CBOR with its weights in that file. */
+FNZ_MUST_CHECK fnz_status fnzi_write_cbor_beside(fnz_context *ctx, const fnz_program *p,
+                                                 const fnzi_external *external, fnz_buffer *out);
 
 /* An index into the strings, which gets a new entry if need be. NULL counts as "". */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_put_string(fnzi_cbor_writer *w, fnzi_encoder e, const char *s);

@@ -134,8 +134,16 @@ fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_foreign_seen *seen, uint6
   return FNZ_OK;
 }
 
+static fnz_status check_size(fnz_context *ctx, const char *path, uint64_t size, uint64_t want) {
+  if (want == FNZI_ANY_SIZE || size == want)
+    return FNZ_OK;
+  return fnzi_fail(ctx, size < want ? FNZ_CLASS_TRUNCATED : FNZ_CLASS_REF, path,
+                   "a file of %llu bytes, and the program wants one of %llu",
+                   (unsigned long long)size, (unsigned long long)want);
+}
+
 static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
-                               fnz_buffer *out) {
+                               uint64_t want, fnz_buffer *out) {
   struct stat st;
   if (fstat(fd, &st) != 0)
     return io_error(ctx, path, "cannot look at the file");
@@ -143,12 +151,14 @@ static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_
     return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; %s",
                      S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
                                          : "use \"-\" for a pipe");
+  FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   if (look)
     FNZ_TRY(look_first(ctx, fd, path, look, (uint64_t)st.st_size));
   return read_exactly(ctx, fd, path, (size_t)st.st_size, out);
 }
 
-fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, fnz_buffer *out) {
+static fnz_status read_path(fnz_context *ctx, const char *path, fnzi_look *look, uint64_t want,
+                            fnz_buffer *out) {
   *out = (fnz_buffer){NULL, 0, 0};
   bool is_stdin = strcmp(path, "-") == 0;
   /* O_NONBLOCK: opening a pipe that nobody writes must fail later, not hang here. */
@@ -156,11 +166,32 @@ fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, f
   if (fd < 0)
     return io_error(ctx, path, "cannot open");
   fnz_status status = is_stdin ? read_stream(ctx, fd, "standard input", look, out)
-                               : read_regular(ctx, fd, path, look, out);
+                               : read_regular(ctx, fd, path, look, want, out);
   if (!is_stdin)
     close(fd);
   if (status != FNZ_OK)
     fnz_buffer_free(ctx, out);
+  return status;
+}
+
+fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, fnz_buffer *out) {
+  return read_path(ctx, path, look, FNZI_ANY_SIZE, out);
+}
+
+fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
+                                fnz_buffer *out) {
+  return read_path(ctx, path, NULL, size, out);
+}
+
+fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look) {
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) /* what writes there says what is wrong, if it is not that there is none */
+    return FNZ_OK;
+  fnz_status status = FNZ_OK;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    status = look_first(ctx, fd, path, look, (uint64_t)st.st_size);
+  close(fd);
   return status;
 }
 
@@ -356,7 +387,8 @@ static bool open_temporary(const char *name, int *fd) {
   return *fd >= 0;
 }
 
-static fnz_status write_named(target *t) {
+/* The file beside the target. */
+static fnz_status fill_named(target *t) {
   fnz_context *ctx = t->arena->ctx;
   bool taken;
   int fd = -1;
@@ -366,10 +398,14 @@ static fnz_status write_named(target *t) {
   fnz_status status = fill(t, fd);
   if (close(fd) != 0 && status == FNZ_OK)
     status = io_error(ctx, t->path, "cannot write");
-  if (status == FNZ_OK)
-    return move_over(t);
-  unlink(t->temp);
+  if (status != FNZ_OK)
+    unlink(t->temp);
   return status;
+}
+
+static fnz_status write_named(target *t) {
+  FNZ_TRY(fill_named(t));
+  return move_over(t);
 }
 
 /* A new name lasts only when the folder is on the disk too. */
@@ -387,11 +423,15 @@ static fnz_status sync_folder(const target *t) {
              : io_error(t->arena->ctx, t->folder, "cannot sync the folder");
 }
 
-static fnz_status replace(target *t) {
-  bool placed;
+static fnz_status look_around(target *t) {
   FNZ_TRY(find_folder(t));
   FNZ_TRY(check_folder(t));
-  FNZ_TRY(check_target(t));
+  return check_target(t);
+}
+
+static fnz_status replace(target *t) {
+  bool placed;
+  FNZ_TRY(look_around(t));
   FNZ_TRY(write_unnamed(t, &placed));
   if (!placed)
     FNZ_TRY(write_named(t));
@@ -416,4 +456,91 @@ fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes,
 fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer *bytes,
                            const fnzi_out_pieces *pieces) {
   return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces});
+}
+
+/* --- two files -----------------------------------------------------------------------------------
+ */
+/* What a file has that is about to be replaced keeps a second name, until it is known that it is no
+ * longer wanted. */
+typedef struct pair {
+  target first, second;
+  const char *kept; /* the second name of what `first` replaces; NULL: it replaces nothing */
+} pair;
+
+static fnz_status keep_first(pair *p) {
+  target *t = &p->first;
+  p->kept = NULL;
+  if (!t->exists)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_arena_format(t->arena, &p->kept, "%s.old", t->temp));
+  if (link(t->path, p->kept) == 0)
+    return FNZ_OK;
+  return io_error(t->arena->ctx, t->path, "cannot keep the old file; remove it first");
+}
+
+/* As it was. */
+static void restore_first(const pair *p) {
+  if (p->kept)
+    (void)rename(p->kept, p->first.path);
+  else
+    unlink(p->first.path);
+}
+
+/* The file beside the target, which has no name until it is whole where that can be. */
+static fnz_status fill_beside(target *t) {
+  int fd = open_unnamed(t->folder);
+  bool taken = false;
+  if (fd < 0)
+    return fill_named(t);
+  fnz_status status = fill(t, fd);
+  if (status == FNZ_OK)
+    status = take_name(t, give_name, &fd, &taken);
+  close(fd);
+  return status == FNZ_OK && !taken ? fill_named(t) : status;
+}
+
+static fnz_status place_pair(pair *p) {
+  fnz_status status = keep_first(p);
+  if (status == FNZ_OK)
+    status = move_over(&p->first);
+  else
+    unlink(p->first.temp);
+  if (status != FNZ_OK) {
+    unlink(p->second.temp);
+    if (p->kept)
+      unlink(p->kept);
+    return status;
+  }
+  status = move_over(&p->second);
+  if (status != FNZ_OK)
+    restore_first(p);
+  else if (p->kept)
+    unlink(p->kept);
+  return status;
+}
+
+static fnz_status replace_pair(pair *p) {
+  FNZ_TRY(look_around(&p->first));
+  FNZ_TRY(look_around(&p->second));
+  FNZ_TRY(fill_beside(&p->first));
+  fnz_status status = fill_beside(&p->second);
+  if (status != FNZ_OK) {
+    unlink(p->first.temp);
+    return status;
+  }
+  FNZ_TRY(place_pair(p));
+  return sync_folder(&p->second);
+}
+
+fnz_status fnzi_file_write_pair(fnz_context *ctx, const fnzi_out_file *first,
+                                const fnzi_out_file *second) {
+  fnzi_arena arena;
+  content a = {first->bytes->data, first->bytes->size, first->pieces};
+  content b = {second->bytes->data, second->bytes->size, second->pieces};
+  fnzi_arena_init(&arena, ctx);
+  pair p = {.first = {.arena = &arena, .content = &a, .path = first->path},
+            .second = {.arena = &arena, .content = &b, .path = second->path}};
+  fnz_status status = replace_pair(&p);
+  fnzi_arena_free(&arena);
+  return status;
 }

@@ -1,4 +1,5 @@
 /* formats.c - which format bytes are in, and the way from bytes to a program that is verified. */
+#include "program/formats/cbor_write.h"
 #include "program/formats/foreign.h"
 #include "program/formats/formats.h"
 #include "program/formats/out.h"
@@ -103,15 +104,19 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
                    fnz_format_name(format));
 }
 
-/* `file`: whose bytes these are; NULL when they are only borrowed. */
+/* `file`: whose bytes these are; NULL when they are only borrowed. `source`: of weights that lie in
+ * another file; NULL when there is none. */
 static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
-                               fnzi_blob *file, fnz_program **out) {
+                               fnzi_blob *file, const fnzi_weights_source *source,
+                               fnz_program **out) {
   fnzi_reader *reader;
   FNZ_TRY(find_reader(ctx, bytes, size, format, &reader));
   FNZ_TRY(fnzi_program_create(ctx, out));
   (*out)->file = file;
+  (*out)->source = source;
   fnz_status status = read_into(ctx, reader, bytes, size, *out);
   (*out)->file = NULL;
+  (*out)->source = NULL;
   if (status == FNZ_OK)
     return FNZ_OK;
   fnz_program_destroy(*out);
@@ -122,18 +127,28 @@ static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size,
 fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,
                             fnz_program **out) {
   *out = NULL;
-  return read_program(ctx, bytes, size, format, NULL, out);
+  return read_program(ctx, bytes, size, format, NULL, NULL, out);
 }
 
-fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
-                                   fnz_program **out) {
+static fnz_status read_taken(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
+                             const fnzi_weights_source *source, fnz_program **out) {
   fnzi_blob *file;
   *out = NULL;
   FNZ_TRY(fnzi_blob_take(ctx, bytes, &file));
   fnz_status status =
-      read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, out);
+      read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, source, out);
   fnzi_blob_release(file);
   return status;
+}
+
+fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
+                                   fnz_program **out) {
+  return read_taken(ctx, bytes, format, NULL, out);
+}
+
+fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
+                                     fnz_weights_open *open, void *user, fnz_program **out) {
+  return read_taken(ctx, bytes, format, &(fnzi_weights_source){open, user}, out);
 }
 
 /* The beginning of a file, and of an archive the list at its end, are enough to refuse what is none
@@ -155,12 +170,27 @@ static fnz_status look_for_program(fnz_context *ctx, const fnzi_foreign_seen *se
   return FNZ_OK;
 }
 
+/* The file beside the program's, by the plain name that the program has for it. */
+static fnz_status open_beside(fnz_context *ctx, void *user, const char *name, uint64_t size,
+                              fnz_buffer *out) {
+  const char *path = user, *slash = strrchr(path, '/');
+  fnz_buffer beside = {NULL, 0, 0};
+  fnz_status status = slash ? fnzi_put(ctx, &beside, path, (size_t)(slash - path) + 1) : FNZ_OK;
+  if (status == FNZ_OK)
+    status = fnzi_put_text(ctx, &beside, name);
+  if (status == FNZ_OK)
+    status = fnzi_file_read_sized(ctx, beside.data, size, out);
+  fnz_buffer_free(ctx, &beside);
+  return status;
+}
+
 fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format format,
                             fnz_program **out) {
   fnz_buffer file;
+  fnzi_weights_source beside = {open_beside, (void *)(uintptr_t)path};
   *out = NULL;
   FNZ_TRY(fnzi_file_read(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, &file));
-  return fnz_program_read_buffer(ctx, &file, format, out);
+  return read_taken(ctx, &file, format, strcmp(path, "-") == 0 ? NULL : &beside, out);
 }
 
 static fnzi_writer *find_writer(fnz_format format) {
@@ -192,5 +222,74 @@ fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_fo
     status = fnzi_file_write(ctx, path, &out, &pieces);
   FNZI_VEC_FREE(ctx, &pieces);
   fnz_buffer_free(ctx, &out);
+  return status;
+}
+
+/* --- weights in a file of their own ----------------------------------------------------------- */
+/* CBOR into `out`, the other file into `weights` and `pieces`. */
+static fnz_status write_both(fnzi_arena *arena, const fnz_program *p, const char *name,
+                             fnz_buffer *out, fnz_buffer *weights, fnzi_out_pieces *pieces) {
+  fnzi_external e = {.file = name};
+  FNZ_TRY(fnzi_external_check_name(arena->ctx, name));
+  FNZ_TRY(fnzi_external_write(arena, p, &e, weights, pieces));
+  if (e.count)
+    return fnzi_write_cbor_beside(arena->ctx, p, &e, out);
+  weights->size = 0;
+  return fnzi_write_cbor(arena->ctx, p, out, NULL);
+}
+
+fnz_status fnz_program_write_external(fnz_context *ctx, const fnz_program *program,
+                                      const char *weights_name, fnz_buffer *out,
+                                      fnz_buffer *weights) {
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = write_both(&arena, program, weights_name, out, weights, NULL);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+/* "X.safetensors" for "X.cbor". */
+static fnz_status weights_path(fnzi_arena *arena, const char *path, const char **out) {
+  static const char end[] = ".cbor";
+  size_t size = strlen(path), tail = sizeof end - 1;
+  if (size <= tail || strcmp(path + size - tail, end) != 0)
+    return fnzi_fail(arena->ctx, FNZ_CLASS_ARGUMENT, path,
+                     "weights beside a file need its name to end in .cbor");
+  return fnzi_arena_format(arena, out, "%.*s.safetensors", (int)(size - tail), path);
+}
+
+static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
+  (void)ctx;
+  return fnzi_external_is_ours(seen->head, seen->size) ? FNZ_OK : FNZ_IO;
+}
+
+/* Nobody names the second file, so what is there and somebody's own must not go. */
+static fnz_status save_both(fnzi_arena *arena, const fnz_program *p, const char *path,
+                            fnz_buffer *out, fnz_buffer *weights, fnzi_out_pieces *pieces) {
+  const char *beside, *slash;
+  FNZ_TRY(weights_path(arena, path, &beside));
+  slash = strrchr(beside, '/');
+  FNZ_TRY(write_both(arena, p, slash ? slash + 1 : beside, out, weights, pieces));
+  fnzi_out_file program = {path, out, NULL}, file = {beside, weights, pieces};
+  if (!weights->size)
+    return fnz_file_write(arena->ctx, path, out->data, out->size);
+  if (fnzi_file_look(arena->ctx, beside, look_whose) != FNZ_OK)
+    return fnzi_fail(arena->ctx, FNZ_CLASS_IO, beside,
+                     "there is a file that fnz has not written; move it away, or choose another "
+                     "name for the program");
+  return fnzi_file_write_pair(arena->ctx, &file, &program);
+}
+
+fnz_status fnz_program_save_external(fnz_context *ctx, const fnz_program *program,
+                                     const char *path) {
+  fnzi_arena arena;
+  fnz_buffer out = {NULL, 0, 0}, weights = {NULL, 0, 0};
+  fnzi_out_pieces pieces = {0};
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = save_both(&arena, program, path, &out, &weights, &pieces);
+  FNZI_VEC_FREE(ctx, &pieces);
+  fnz_buffer_free(ctx, &weights);
+  fnz_buffer_free(ctx, &out);
+  fnzi_arena_free(&arena);
   return status;
 }

@@ -38,4 +38,17 @@ static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
                                           const fnz_buffer *bytes, const fnzi_out_pieces *pieces);
 
+/* A file to be. */
+typedef struct fnzi_out_file {
+  const char *path; /* no "-" */
+  const fnz_buffer *bytes;
+  const fnzi_out_pieces *pieces; /* NULL: none */
+} fnzi_out_file;
+
+/* file.c: both are on the disk, under names beside them, before either takes its place, the first
+ * one first; if the second cannot, what was in the first one's place is there again. Only a process
+ * that is killed between the two leaves one of them. */
+FNZ_MUST_CHECK fnz_status fnzi_file_write_pair(fnz_context *ctx, const fnzi_out_file *first,
+                                               const fnzi_out_file *second);
+
 #endif

@@ -3,6 +3,7 @@
  * Reading refuses holes, overlaps and bytes behind the data. Writing puts wide element types first,
  * so that every tensor lies at a multiple of its element size; the same arrays give the same bytes.
  */
+#include "program/formats/safetensors.h"
 #include "program/formats/foreign.h"
 #include "program/formats/json.h"
 
@@ -20,7 +21,8 @@ typedef struct reader {
   fnzi_json_doc doc;
   const char *data;
   size_t data_size;
-  fnz_arrays *arrays;
+  fnzi_safetensor_visit *visit;
+  void *user;
 } reader;
 
 typedef struct range {
@@ -97,20 +99,17 @@ static fnz_status check_bytes(reader *r, const range *where, fnz_dtype dtype, ui
 
 static fnz_status read_array(reader *r, const fnzi_json *entry) {
   range where;
-  fnz_dtype dtype;
-  uint32_t rank;
   int64_t sizes[FNZ_MAX_RANK];
-  void *data;
-  FNZ_TRY(read_dtype(r, entry, &dtype));
-  FNZ_TRY(read_shape(r, entry, sizes, &rank));
+  fnzi_safetensor t = {.name = entry->key, .sizes = sizes};
+  FNZ_TRY(read_dtype(r, entry, &t.dtype));
+  FNZ_TRY(read_shape(r, entry, sizes, &t.rank));
   FNZ_TRY(read_range(r, entry, &where));
-  FNZ_TRY(check_bytes(r, &where, dtype, rank, sizes));
+  FNZ_TRY(check_bytes(r, &where, t.dtype, t.rank, sizes));
   if (strlen(entry->key) != entry->key_size)
     return fnzi_json_fail(&r->doc, FNZ_CLASS_ENCODING, entry, "the name contains a zero byte");
-  FNZ_TRY(fnz_arrays_add(r->arrays, entry->key, dtype, rank, sizes, &data));
-  if (where.end > where.begin)
-    memcpy(data, r->data + where.begin, where.end - where.begin);
-  return FNZ_OK;
+  t.data = r->data + where.begin;
+  t.bytes = where.end - where.begin;
+  return r->visit(r->user, &t);
 }
 
 static bool is_metadata(const fnzi_json *entry) {
@@ -206,14 +205,23 @@ static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64
   return FNZ_OK;
 }
 
-static fnz_status read_file(fnzi_arena *arena, const char *bytes, size_t size, fnz_arrays *out) {
+fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *bytes, size_t size,
+                                  fnzi_safetensor_visit *visit, void *user) {
   uint64_t length = 0;
-  reader r = {.arrays = out};
+  reader r = {.visit = visit, .user = user};
   FNZ_TRY(split(arena->ctx, bytes, size, &length));
   r.data = bytes + LENGTH_BYTES + length;
   r.data_size = size - LENGTH_BYTES - length;
   FNZ_TRY(fnzi_json_parse(arena, record, bytes + LENGTH_BYTES, length, &r.doc));
   return read_entries(&r, arena);
+}
+
+static fnz_status add_array(void *user, const fnzi_safetensor *t) {
+  void *data;
+  FNZ_TRY(fnz_arrays_add(user, t->name, t->dtype, t->rank, t->sizes, &data));
+  if (t->bytes)
+    memcpy(data, t->data, t->bytes);
+  return FNZ_OK;
 }
 
 fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes, size_t size,
@@ -222,7 +230,7 @@ fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes, size
   fnzi_arena_init(&arena, ctx);
   fnz_status status = fnz_arrays_create(ctx, out);
   if (status == FNZ_OK)
-    status = read_file(&arena, bytes, size, *out);
+    status = fnzi_safetensors_visit(&arena, bytes, size, add_array, *out);
   fnzi_arena_free(&arena);
   if (status != FNZ_OK) {
     fnz_arrays_destroy(*out);
@@ -256,38 +264,49 @@ static int by_width(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-static fnz_status put_shape(fnz_context *ctx, const fnz_array *a, fnz_buffer *out) {
-  for (uint32_t i = 0; i < a->rank; i++)
-    FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "", (long long)a->sizes[i]));
+static fnz_status put_shape(fnz_context *ctx, const fnzi_safetensor *t, fnz_buffer *out) {
+  for (uint32_t i = 0; i < t->rank; i++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "", (long long)t->sizes[i]));
   return FNZ_OK;
 }
 
-static fnz_status put_entry(fnz_context *ctx, const fnz_array *a, size_t offset, fnz_buffer *out) {
-  const char *dtype = fnz_dtype_get_info(a->dtype)->safetensors;
+fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnzi_safetensor *t, size_t offset,
+                                fnz_buffer *out) {
+  const char *dtype = fnz_dtype_get_info(t->dtype)->safetensors;
   if (!*dtype)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, a->name,
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, t->name,
                      "safetensors files have no element type %s",
-                     fnz_dtype_get_info(a->dtype)->name);
-  FNZ_TRY(fnzi_json_put_string(ctx, out, a->name, strlen(a->name)));
+                     fnz_dtype_get_info(t->dtype)->name);
+  FNZ_TRY(fnzi_put_text(ctx, out, out->size == LENGTH_BYTES + 1 ? "" : ","));
+  FNZ_TRY(fnzi_json_put_string(ctx, out, t->name, strlen(t->name)));
   FNZ_TRY(fnzi_printf(ctx, out, ":{\"dtype\":\"%s\",\"shape\":[", dtype));
-  FNZ_TRY(put_shape(ctx, a, out));
-  return fnzi_printf(ctx, out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + a->bytes);
+  FNZ_TRY(put_shape(ctx, t, out));
+  return fnzi_printf(ctx, out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + t->bytes);
 }
 
-static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, fnz_buffer *out) {
-  size_t offset = 0;
-  FNZ_TRY(fnzi_put(ctx, out, "\0\0\0\0\0\0\0\0{", LENGTH_BYTES + 1));
-  for (size_t i = 0; i < count; i++) {
-    FNZ_TRY(fnzi_put_text(ctx, out, i ? "," : ""));
-    FNZ_TRY(put_entry(ctx, places[i].array, offset, out));
-    offset += places[i].array->bytes;
-  }
+fnz_status fnzi_safetensors_begin(fnz_context *ctx, fnz_buffer *out) {
+  return fnzi_put(ctx, out, "\0\0\0\0\0\0\0\0{", LENGTH_BYTES + 1);
+}
+
+fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "}"));
-  while (out->size % 8)
+  while (out->size % align)
     FNZ_TRY(fnzi_put_text(ctx, out, " "));
   for (int i = 0; i < LENGTH_BYTES; i++)
     out->data[i] = (char)((uint64_t)(out->size - LENGTH_BYTES) >> 8 * i & 0xff);
   return FNZ_OK;
+}
+
+static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, fnz_buffer *out) {
+  size_t offset = 0;
+  FNZ_TRY(fnzi_safetensors_begin(ctx, out));
+  for (size_t i = 0; i < count; i++) {
+    const fnz_array *a = places[i].array;
+    fnzi_safetensor t = {a->name, a->dtype, a->rank, a->sizes, a->data, a->bytes};
+    FNZ_TRY(fnzi_safetensors_put(ctx, &t, offset, out));
+    offset += t.bytes;
+  }
+  return fnzi_safetensors_end(ctx, 8, out);
 }
 
 static fnz_status write_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out) {

@@ -92,15 +92,16 @@ def short_node(p): p[2][7][0][4].append([0, 0, 0, []])
 def other_tag(p): p[2][7][0][2].append([18, 0])
 def other_kind(p): p[2][8].append([8, "x", 0])
 def text_in_blobs(p): p[2][11].append("bytes")
+def short_digest(p): p[2][13] = ["w.safetensors", 8, b"digest"]
 
 
 CHANGES = (other_magic, other_version, text_for_graph, no_outputs, unknown_key, other_dtype, short_node, other_tag,
-           other_kind, text_in_blobs)
+           other_kind, text_in_blobs, short_digest)
 
 
 def main():
     fnz, folders = sys.argv[1], sys.argv[3:]
-    jobs = [(path, words) for path in programs(folders) for words in ((),)]
+    jobs = [(path, words) for path in programs(folders) for words in ((), ("--external-weights",))]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         made = pool.map(lambda job: written(fnz, *job), jobs)
         files = list({data: (path, data) for (path, _), data in zip(jobs, made) if data}.values())

@@ -1,0 +1,255 @@
+/* external.c - weights in a safetensors file beside the CBOR: docs/cbor-format.md.
+ *
+ * Arrays begin at multiples of 64 bytes of the file, so that whoever maps it may use them where
+ * they lie; a safetensors file has no holes, so arrays of zeros fill what is between them. Our own
+ * readers read the file and do not map it: another process could cut off a mapped file, which ends
+ * this one, or change it behind its digest. Blobs are windows of what was read. */
+#include "program/formats/external.h"
+#include "program/formats/safetensors.h"
+
+#include <stdio.h>
+
+/* The first bytes of the header: a file without them is nobody's to replace. */
+static const char mark[] = "\"__metadata__\":{\"fnz\":\"weights\"}";
+static const char padding[] = "__fnz_padding_";
+
+static bool is_reserved(const char *name) {
+  return strcmp(name, "__metadata__") == 0 || strncmp(name, padding, sizeof padding - 1) == 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name) {
+  static const char end[] = ".safetensors";
+  size_t size = strlen(name), tail = sizeof end - 1;
+  bool plain = size > tail && size <= FNZI_EXTERNAL_NAME && name[0] != '.' &&
+               strcmp(name + size - tail, end) == 0 && !strpbrk(name, "/\\:");
+  for (size_t i = 0; i < size; i++)
+    plain = plain && (unsigned char)name[i] >= 0x20 && name[i] != 0x7f;
+  if (plain)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_REF, NULL,
+                   "weights in a file of the name \"%.64s\"; it must be a plain name that ends in "
+                   ".safetensors, of a file beside this one",
+                   name);
+}
+
+bool fnzi_external_is_ours(const char *bytes, size_t size) {
+  enum { BEFORE = 9 }; /* a length and a brace */
+  return size >= BEFORE + sizeof mark - 1 && memcmp(bytes + BEFORE, mark, sizeof mark - 1) == 0;
+}
+
+/* --- which array is which blob ---------------------------------------------------------------- */
+static bool is_whole(const fnzi_weight *w, uint64_t bytes) {
+  const fnz_geometry *g = w->geometry;
+  const fnz_dtype_info *dtype = fnz_dtype_get_info(g->dtype);
+  return *dtype->safetensors && !g->offset && fnzi_is_contiguous(g) &&
+         (uint64_t)fnz_geometry_numel(g) * dtype->bytes == bytes; /* which fits 63 bits */
+}
+
+void fnzi_external_add(fnzi_external_blob *blob, const fnzi_weight *weight) {
+  bool whole = !blob->whole && is_whole(weight, blob->bytes);
+  if (blob->weight && !whole)
+    return;
+  blob->weight = weight;
+  blob->whole = whole;
+}
+
+/* The array that a blob is in the file. `bytes`: room for the size of one that is not whole. */
+static fnzi_safetensor array_of(const fnzi_external_blob *b, int64_t *bytes) {
+  const fnz_geometry *g = b->weight->geometry;
+  *bytes = (int64_t)b->bytes;
+  if (!b->whole)
+    return (fnzi_safetensor){b->weight->name, FNZ_U8, 1, bytes, NULL, b->bytes};
+  return (fnzi_safetensor){b->weight->name, g->dtype, g->rank, g->sizes, NULL, b->bytes};
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+static fnz_status list_blob(fnzi_arena *arena, fnzi_map *seen, const fnzi_weight *w,
+                            fnzi_external *e) {
+  uint64_t index = e->count;
+  (void)arena;
+  if (!fnzi_map_get(seen, &w->blob, sizeof w->blob, &index)) {
+    e->blobs[e->count++] = (fnzi_external_blob){.bytes = fnzi_blob_bytes(w->blob), .blob = w->blob};
+    FNZ_TRY(fnzi_map_set(seen, &w->blob, sizeof w->blob, index));
+  }
+  fnzi_external_add(&e->blobs[index], w);
+  return FNZ_OK;
+}
+
+static fnz_status list_blobs(fnzi_arena *arena, const fnz_program *p, fnzi_external *e) {
+  fnzi_map seen;
+  fnz_status status = FNZ_OK;
+  e->count = 0;
+  FNZI_NEW(arena, p->weights.count, &e->blobs);
+  fnzi_map_init(&seen, arena->ctx);
+  for (size_t i = 0; i < p->weights.count && status == FNZ_OK; i++)
+    if (p->weights.data[i].blob)
+      status = list_blob(arena, &seen, &p->weights.data[i], e);
+  fnzi_map_free(&seen);
+  return status;
+}
+
+static size_t gap_behind(uint64_t bytes) {
+  return (FNZI_EXTERNAL_ALIGN - bytes % FNZI_EXTERNAL_ALIGN) % FNZI_EXTERNAL_ALIGN;
+}
+
+static fnz_status put_gap(fnz_context *ctx, size_t number, size_t at, size_t gap, fnz_buffer *out) {
+  char name[48];
+  const int64_t size = (int64_t)gap;
+  snprintf(name, sizeof name, "%s%zu", padding, number);
+  return fnzi_safetensors_put(ctx, &(fnzi_safetensor){name, FNZ_U8, 1, &size, NULL, gap}, at, out);
+}
+
+static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffer *out) {
+  size_t at = 0;
+  FNZ_TRY(fnzi_safetensors_begin(ctx, out));
+  FNZ_TRY(fnzi_put_text(ctx, out, mark));
+  for (size_t i = 0; i < e->count; i++) {
+    int64_t bytes;
+    fnzi_safetensor t = array_of(&e->blobs[i], &bytes);
+    size_t gap = i + 1 < e->count ? gap_behind(t.bytes) : 0;
+    if (is_reserved(t.name))
+      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, t.name,
+                       "a weight of this name cannot lie in a file of its own");
+    FNZ_TRY(fnzi_safetensors_put(ctx, &t, at, out));
+    at += t.bytes;
+    if (gap)
+      FNZ_TRY(put_gap(ctx, i, at, gap, out));
+    at += gap;
+  }
+  return fnzi_safetensors_end(ctx, FNZI_EXTERNAL_ALIGN, out);
+}
+
+static fnz_status put_data(fnz_context *ctx, const fnzi_external *e, fnz_buffer *out,
+                           fnzi_out_pieces *pieces) {
+  static const char zeros[FNZI_EXTERNAL_ALIGN];
+  for (size_t i = 0; i < e->count; i++) {
+    const fnzi_external_blob *b = &e->blobs[i];
+    FNZ_TRY(fnzi_put_piece(ctx, out, pieces, fnzi_blob_data(b->blob), b->bytes));
+    if (i + 1 < e->count)
+      FNZ_TRY(fnzi_put(ctx, out, zeros, gap_behind(b->bytes)));
+  }
+  return FNZ_OK;
+}
+
+static void digest_all(const fnz_buffer *out, const fnzi_out_pieces *pieces, fnzi_external *e) {
+  fnzi_digest d;
+  size_t at = 0;
+  fnzi_digest_start(&d);
+  for (size_t i = 0; pieces && i < pieces->count; i++) {
+    const fnzi_out_piece *piece = &pieces->data[i];
+    fnzi_digest_add(&d, out->data + at, piece->at - at);
+    fnzi_digest_add(&d, piece->data, piece->size);
+    at = piece->at;
+  }
+  fnzi_digest_add(&d, out->data + at, out->size - at);
+  fnzi_digest_end(&d, e->digest);
+  e->bytes = out->size + (pieces ? pieces->bytes : 0);
+}
+
+fnz_status fnzi_external_write(fnzi_arena *arena, const fnz_program *p, fnzi_external *e,
+                               fnz_buffer *out, fnzi_out_pieces *pieces) {
+  FNZ_TRY(list_blobs(arena, p, e));
+  FNZ_TRY(put_header(arena->ctx, e, out));
+  FNZ_TRY(put_data(arena->ctx, e, out, pieces));
+  digest_all(out, pieces, e);
+  return FNZ_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+typedef struct finding {
+  fnzi_arena *arena;
+  fnzi_external *e;
+  fnzi_map names; /* of arrays that are wanted -> blob */
+  fnzi_blob *file;
+} finding;
+
+static bool is_same(const fnzi_safetensor *a, const fnzi_safetensor *b) {
+  bool same = a->dtype == b->dtype && a->rank == b->rank;
+  for (uint32_t i = 0; same && i < a->rank; i++)
+    same = a->sizes[i] == b->sizes[i];
+  return same;
+}
+
+static fnz_status find_blob(void *user, const fnzi_safetensor *t) {
+  finding *f = user;
+  uint64_t index;
+  int64_t bytes;
+  if (is_reserved(t->name))
+    return FNZ_OK;
+  if (!fnzi_map_get(&f->names, t->name, strlen(t->name), &index))
+    return fnzi_fail(f->arena->ctx, FNZ_CLASS_REF, f->e->file,
+                     "array %s is none that the program has", t->name);
+  fnzi_external_blob *b = &f->e->blobs[index];
+  fnzi_safetensor want = array_of(b, &bytes);
+  if (!is_same(&want, t))
+    return fnzi_fail(f->arena->ctx, FNZ_CLASS_TYPE, f->e->file,
+                     "array %s has another element type, or other sizes, than the program says",
+                     t->name);
+  return fnzi_blob_window(f->arena->ctx, f->file, t->data, t->bytes, &b->blob);
+}
+
+static fnz_status index_names(finding *f) {
+  for (size_t i = 0; i < f->e->count; i++) {
+    const fnzi_weight *w = f->e->blobs[i].weight;
+    FNZ_TRY(fnzi_map_set(&f->names, w->name, strlen(w->name), i));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_digest(fnz_context *ctx, const fnzi_external *e, const fnz_buffer *bytes) {
+  unsigned char seen[FNZI_DIGEST_BYTES];
+  fnzi_digest d;
+  if (bytes->size != e->bytes)
+    return fnzi_fail(ctx, bytes->size < e->bytes ? FNZ_CLASS_TRUNCATED : FNZ_CLASS_REF, e->file,
+                     "%zu bytes of weights, and the program wants %llu", bytes->size,
+                     (unsigned long long)e->bytes);
+  fnzi_digest_start(&d);
+  fnzi_digest_add(&d, bytes->data, bytes->size);
+  fnzi_digest_end(&d, seen);
+  if (memcmp(seen, e->digest, sizeof seen) == 0)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_REF, e->file,
+                   "it is not the file that was written with this program: other bytes");
+}
+
+static fnz_status find_blobs(finding *f) {
+  fnz_context *ctx = f->arena->ctx;
+  FNZ_TRY(index_names(f));
+  FNZ_TRY(fnzi_safetensors_visit(f->arena, fnzi_blob_data(f->file), fnzi_blob_bytes(f->file),
+                                 find_blob, f));
+  for (size_t i = 0; i < f->e->count; i++)
+    if (!f->e->blobs[i].blob)
+      return fnzi_fail(ctx, FNZ_CLASS_REF, f->e->file, "there is no array %s",
+                       f->e->blobs[i].weight->name);
+  return FNZ_OK;
+}
+
+static fnz_status open_file(fnz_context *ctx, const fnzi_weights_source *source,
+                            const fnzi_external *e, fnz_buffer *bytes) {
+  if (!source || !source->open)
+    return fnzi_fail(ctx, FNZ_CLASS_REF, NULL,
+                     "the weights lie in %s; name the program's file, which it must lie beside, or "
+                     "call fnz_program_read_external()",
+                     e->file);
+  FNZ_TRY(source->open(ctx, source->user, e->file, e->bytes, bytes));
+  return check_digest(ctx, e, bytes);
+}
+
+fnz_status fnzi_external_read(fnzi_arena *arena, const fnzi_weights_source *source,
+                              fnzi_external *e) {
+  fnz_context *ctx = arena->ctx;
+  finding f = {.arena = arena, .e = e};
+  fnz_buffer bytes = {NULL, 0, 0};
+  fnz_status status = open_file(ctx, source, e, &bytes);
+  if (status != FNZ_OK) {
+    fnz_buffer_free(ctx, &bytes);
+    return status;
+  }
+  FNZ_TRY(fnzi_blob_take(ctx, &bytes, &f.file));
+  fnzi_map_init(&f.names, ctx);
+  status = find_blobs(&f);
+  fnzi_map_free(&f.names);
+  fnzi_blob_release(f.file);
+  return status;
+}
