@@ -44,6 +44,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
   ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
       "programs with other numbers in weights may be equal")                                       \
+  ROW(NO_WEIGHTS, "--no-weights", NULL, "without the numbers in weights, which a text never has")  \
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
@@ -167,6 +168,10 @@ typedef struct cli_verb {
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
+  ROW(hash, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(NO_WEIGHTS) | CLI_BIT(ALIAS) | CLI_BIT(OPS), \
+      "print a hash of a program's content, whatever its values are called",                       \
+      "  fnz hash model.cbor\n"                                                                    \
+      "  fnz hash model.pt2 --functional --no-weights\n")                                          \
   ROW(fuzz, "", 0, 0,                                                                              \
       CLI_BIT(SEED) | CLI_BIT(COUNT) | CLI_BIT(FIRST) | CLI_BIT(AGAINST) | CLI_BIT(JOBS) |         \
           CLI_BIT(SYMBOLIC),                                                                       \

@@ -2,6 +2,8 @@
  * ranges and guards take linear time. */
 #include "program/signature.h"
 
+#include <stdlib.h>
+
 bool fnzi_is_weight(const fnz_program *p, uint32_t input) {
   return p->inputs[input].kind == FNZ_INPUT_PARAMETER || p->inputs[input].kind == FNZ_INPUT_BUFFER;
 }
@@ -128,5 +130,36 @@ fnz_status fnzi_has_guard(fnzi_signature *s, fnzi_signature *of, const fnz_guard
   const char *text;
   FNZ_TRY(guard_text(of, guard, &text));
   *out = has(&s->guards, text);
+  return FNZ_OK;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t sort(const char **texts, size_t count) {
+  size_t kept = 0;
+  if (count)
+    qsort(texts, count, sizeof *texts, by_text);
+  for (size_t i = 0; i < count; i++)
+    if (!kept || strcmp(texts[kept - 1], texts[i]) != 0)
+      texts[kept++] = texts[i];
+  return kept;
+}
+
+fnz_status fnzi_range_texts(fnzi_signature *s, const char ***out, size_t *count) {
+  FNZI_NEW(&s->arena, s->p->ranges.count, out);
+  for (size_t i = 0; i < s->p->ranges.count; i++)
+    FNZ_TRY(range_text(s, &s->p->ranges.data[i], &(*out)[i]));
+  *count = sort(*out, s->p->ranges.count);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_guard_texts(fnzi_signature *s, const char ***out, size_t *count) {
+  FNZI_NEW(&s->arena, s->p->guards.count, out);
+  for (size_t i = 0; i < s->p->guards.count; i++)
+    FNZ_TRY(guard_text(s, &s->p->guards.data[i], &(*out)[i]));
+  *count = sort(*out, s->p->guards.count);
   return FNZ_OK;
 }

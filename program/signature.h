@@ -31,4 +31,8 @@ FNZ_MUST_CHECK fnz_status fnzi_has_range(fnzi_signature *s, const fnzi_range *ra
 FNZ_MUST_CHECK fnz_status fnzi_has_guard(fnzi_signature *s, fnzi_signature *of,
                                          const fnz_guard *guard, bool *out);
 
+/* The texts of all ranges, or guards, in ascending order, each once; in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_range_texts(fnzi_signature *s, const char ***out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_guard_texts(fnzi_signature *s, const char ***out, size_t *count);
+
 #endif

@@ -1,4 +1,4 @@
-/* compare.h - are two programs the same, whatever their values are called? */
+/* compare.h - are two programs the same, whatever their values are called? And a hash of that. */
 #ifndef FNZ_COMPARE_H
 #define FNZ_COMPARE_H
 
@@ -46,6 +46,20 @@ typedef struct fnz_difference {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a,
                                                       const fnz_program *b, fnz_difference **out);
 FNZ_API void fnz_difference_destroy(fnz_context *ctx, fnz_difference *difference);
+
+enum { FNZ_HASH_BYTES = 32 };
+
+/** A hash of what fnz_program_compare() compares, so programs of one hash are the same; and, but
+ * for nodes that nothing needs and that make views, the other way round. It is defined by
+ * docs/hash.md and stays the same in later releases: it depends neither on names of values, nor on
+ * source lines, nor on the format that the program was read from.
+ *
+ * weights  with the numbers in parameters, buffers and constants, all of which must have data
+ *          (REF); else they count by name and geometry alone, as the text form has them.
+ * program  borrowed; may be shared with other threads during the call. Must be verified.
+ * out      untouched on failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_hash(fnz_context *ctx, const fnz_program *program,
+                                                   bool weights, unsigned char out[FNZ_HASH_BYTES]);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,6 @@ fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_numbering *n) {
   *n = (fnzi_cmp_numbering){.ctx = ctx};
   fnzi_arena_init(&n->arena, ctx);
   fnzi_map_init(&n->known, ctx);
-  fnzi_map_init(&n->constant_index, ctx);
   FNZI_PUSH(ctx, &n->classes, nothing);
   return FNZ_OK;
 }
@@ -18,16 +17,16 @@ fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_numbering *n) {
 void fnzi_cmp_numbering_free(fnzi_cmp_numbering *n) {
   FNZI_VEC_FREE(n->ctx, &n->classes);
   FNZI_VEC_FREE(n->ctx, &n->operands);
-  FNZI_VEC_FREE(n->ctx, &n->constants);
   fnz_buffer_free(n->ctx, &n->header);
   fnzi_map_free(&n->known);
-  fnzi_map_free(&n->constant_index);
   fnzi_arena_free(&n->arena);
 }
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 /* Both programs have the constant's bytes; a text has none. */
 static bool has_numbers(const fnzi_cmp_numbering *n, const char *name) {
+  if (n->by_name)
+    return false;
   for (int k = 0; k < 2; k++) {
     const fnzi_weight *w = fnzi_weight_find(n->programs[k], name);
     if (w && !w->blob)
@@ -42,16 +41,29 @@ static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
                                   uint32_t *nuser) {
   const fnz_input_spec *spec = &s->p->inputs[k];
   const fnzi_weight *w = fnzi_weight_find(s->p, spec->target);
-  uint32_t number;
+  char digest[FNZI_DIGEST_BYTES];
   FNZ_TRY(fnzi_cmp_key_number(n, spec->kind));
   if (spec->kind == FNZ_INPUT_CONSTANT && w && has_numbers(n, spec->target)) {
-    FNZ_TRY(fnzi_cmp_number_constant(n, w, &number));
-    return fnzi_cmp_key_number(n, number);
+    fnzi_cmp_digest_weight(w, (unsigned char *)digest);
+    return fnzi_cmp_key_text(n, digest, sizeof digest);
   }
   if (spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
       spec->kind == FNZ_INPUT_CONSTANT)
     return fnzi_cmp_key_text(n, spec->target, strlen(spec->target));
   return fnzi_cmp_key_number(n, (*nuser)++);
+}
+
+fnz_status fnzi_cmp_number_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, uint32_t k,
+                                 uint32_t *out) {
+  const fnz_program *p = s->p;
+  const fnz_arg *input = &p->graphs.data[0].inputs[k];
+  FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_INPUT));
+  FNZ_TRY(fnzi_cmp_key_number(n, p->inputs[k].kind));
+  FNZ_TRY(fnzi_cmp_key_number(n, p->inputs[k].shares));
+  FNZ_TRY(fnzi_cmp_key_tree(n, input));
+  if (fnzi_is_reference(input))
+    FNZ_TRY(fnzi_cmp_key_geometry(n, p, p->graphs.data[0].values.data[input->u.value].geometry));
+  return fnzi_cmp_key_end(n, FNZI_CLASS_INPUT, s->which, (fnzi_cmp_place){0, k, true, true}, out);
 }
 
 static fnz_status number_inputs(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
@@ -122,13 +134,14 @@ static fnz_status find_operand(void *user, const fnz_arg *arg) {
 
 static fnz_status key_args(call *c) {
   const fnzi_node *node = c->node;
-  for (uint32_t i = 0; i < node->nargs; i++) {
-    fnz_arg arg = node->op ? fnzi_arg_get(node->op, node->args, node->nargs, i) : node->args[i];
+  for (uint32_t i = 0; node->op && i < node->nargs; i++)
+    FNZ_TRY(fnzi_cmp_key_given(c->n, node->op, i, &node->args[i]));
+  for (uint32_t i = 0; !node->op && i < node->nargs; i++) {
     const char *name = fnzi_node_arg_name(node, i);
     FNZ_TRY(fnzi_cmp_key_text(c->n, name, strlen(name)));
-    FNZ_TRY(fnzi_cmp_key_tree(c->n, &arg));
+    FNZ_TRY(fnzi_cmp_key_tree(c->n, &node->args[i]));
   }
-  return FNZ_OK;
+  return fnzi_cmp_key_number(c->n, -1);
 }
 
 static fnz_status key_result(void *user, const fnz_arg *arg) {

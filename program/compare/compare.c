@@ -26,26 +26,10 @@ static uint32_t count_user(const fnz_program *p) {
 }
 
 /* --- what they take --------------------------------------------------------------------------- */
-static fnz_status key_input(comparison *c, const fnz_program *p, uint32_t k) {
-  const fnz_arg *input = &p->graphs.data[0].inputs[k];
-  FNZ_TRY(fnzi_cmp_key_number(&c->n, p->inputs[k].kind));
-  FNZ_TRY(fnzi_cmp_key_number(&c->n, p->inputs[k].shares));
-  FNZ_TRY(fnzi_cmp_key_tree(&c->n, input));
-  if (!fnzi_is_reference(input))
-    return FNZ_OK;
-  return fnzi_cmp_key_geometry(&c->n, p, p->graphs.data[0].values.data[input->u.value].geometry);
-}
-
-static fnz_status input_class(comparison *c, uint32_t side, uint32_t k, uint32_t *out) {
-  FNZ_TRY(fnzi_cmp_key_start(&c->n, FNZI_CLASS_INPUT));
-  FNZ_TRY(key_input(c, c->sides[side].p, k));
-  return fnzi_cmp_key_end(&c->n, FNZI_CLASS_INPUT, side, (fnzi_cmp_place){0, k, true, true}, out);
-}
-
 static fnz_status compare_inputs(comparison *c, uint32_t i, uint32_t k, const char *where) {
   uint32_t a, b;
-  FNZ_TRY(input_class(c, 0, i, &a));
-  FNZ_TRY(input_class(c, 1, k, &b));
+  FNZ_TRY(fnzi_cmp_number_input(&c->n, &c->sides[0], i, &a));
+  FNZ_TRY(fnzi_cmp_number_input(&c->n, &c->sides[1], k, &b));
   return a == b ? FNZ_OK : fnzi_cmp_report_classes(&c->n, c->sides, where, a, b, c->out);
 }
 
@@ -227,15 +211,8 @@ static fnz_status compare_outputs(comparison *c) {
 }
 
 /* --- what they leave behind ------------------------------------------------------------------- */
-static uint32_t state_of(const fnzi_cmp_side *s, uint32_t k) {
-  const fnz_arg *input = &s->p->graphs.data[0].inputs[k];
-  if (!s->memory.is_tracked || input->tag != FNZ_ARG_VALUE)
-    return 0;
-  return s->memory.state[fnzi_cmp_component(&s->memory, input->u.value)];
-}
-
 static fnz_status compare_state(comparison *c, uint32_t i, uint32_t k, const char *name) {
-  uint32_t a = state_of(&c->sides[0], i), b = state_of(&c->sides[1], k);
+  uint32_t a = fnzi_cmp_state_of(&c->sides[0], i), b = fnzi_cmp_state_of(&c->sides[1], k);
   char where[192];
   snprintf(where, sizeof where, "what is written to %s", name);
   return a == b ? FNZ_OK : fnzi_cmp_report_classes(&c->n, c->sides, where, a, b, c->out);
@@ -254,53 +231,16 @@ static fnz_status compare_states(comparison *c) {
   return FNZ_OK;
 }
 
-/* By component of memory: the first output that lies there, behind all outputs the first user
- * input; UINT32_MAX for none. */
-typedef struct shelf {
-  uint32_t *outputs, *inputs;
-} shelf;
-
-static fnz_status find_shelf(fnzi_arena *arena, const fnzi_cmp_side *s, shelf *out) {
-  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
-  FNZI_NEW(arena, g->values.count, &out->outputs);
-  FNZI_NEW(arena, g->values.count, &out->inputs);
-  for (size_t i = 0; i < g->values.count; i++)
-    out->outputs[i] = out->inputs[i] = UINT32_MAX;
-  for (uint32_t i = g->noutputs; i-- > 0;)
-    if (g->outputs[i].tag == FNZ_ARG_VALUE)
-      out->outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
-  for (uint32_t i = fnzi_next_user(s->p, 0), count = 0; i < g->ninputs;
-       i = fnzi_next_user(s->p, i + 1), count++) {
-    uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
-                          ? &out->inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
-                          : NULL;
-    if (first && *first == UINT32_MAX)
-      *first = g->noutputs + count;
-  }
-  return FNZ_OK;
-}
-
-/* The first output whose memory output k may share, or an input behind all outputs; k if none. */
-static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k) {
-  const fnz_arg *output = &fnzi_graph_at(s->p, 0)->outputs[k];
-  if (output->tag != FNZ_ARG_VALUE)
-    return k;
-  uint32_t own = fnzi_cmp_component(&s->memory, output->u.value);
-  if (by->outputs[own] < k)
-    return by->outputs[own];
-  return by->inputs[own] == UINT32_MAX ? k : by->inputs[own];
-}
-
 static fnz_status compare_sharing(comparison *c) {
-  shelf a, b;
+  uint32_t *a, *b;
   if (!c->sides[0].memory.is_tracked || !c->sides[1].memory.is_tracked)
     return FNZ_OK;
-  FNZ_TRY(find_shelf(&c->signatures[0].arena, &c->sides[0], &a));
-  FNZ_TRY(find_shelf(&c->signatures[1].arena, &c->sides[1], &b));
+  FNZ_TRY(fnzi_cmp_sharing(&c->n.arena, &c->sides[0], &a));
+  FNZ_TRY(fnzi_cmp_sharing(&c->n.arena, &c->sides[1], &b));
   for (uint32_t k = 0; k < c->sides[0].p->graphs.data[0].noutputs; k++) {
     char where[32];
     snprintf(where, sizeof where, "output %u", k);
-    if (shares_with(&c->sides[0], &a, k) != shares_with(&c->sides[1], &b, k))
+    if (a[k] != b[k])
       return fnzi_cmp_report_plain(
           c->ctx, c->out, where,
           "it shares memory with another output or input than in the other "

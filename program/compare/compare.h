@@ -9,17 +9,22 @@
 #ifndef FNZI_COMPARE_H
 #define FNZI_COMPARE_H
 
+#include "base/digest.h"
 #include "program/program.h"
 
 #include <fnz/compare.h>
 
+/* The numbers, as the bytes of keys, are part of what fnz_program_hash() is of (docs/hash.md): new
+ * ones come last. */
 typedef enum fnzi_cmp_class_kind {
   FNZI_CLASS_INPUT,
   FNZI_CLASS_NODE,
   FNZI_CLASS_RESULT, /* one of several results of a node */
   FNZI_CLASS_READ,   /* a window, and the state of its memory */
   FNZI_CLASS_ROOT,   /* one of several tensors made by equal nodes in one component */
-  FNZI_CLASS_GRAPH
+  FNZI_CLASS_GRAPH,
+  FNZI_CLASS_PART,   /* of a signature, for the hash */
+  FNZI_CLASS_PROGRAM /* all of it */
 } fnzi_cmp_class_kind;
 
 /* The first place of a class in a program: a node or, with is_input, an input. FNZI_NO_NODE: a
@@ -71,11 +76,7 @@ typedef struct fnzi_cmp_numbering {
     uint32_t *data;
     size_t count, capacity;
   } operands;
-  struct {
-    const fnzi_weight **data;
-    size_t count, capacity;
-  } constants;             /* that differ from each other */
-  fnzi_map constant_index; /* hash of the bytes -> 1 + place in constants */
+  bool by_name; /* constants go by their names, whatever they hold */
 } fnzi_cmp_numbering;
 
 /* --- canonical.c ------------------------------------------------------------------------------ */
@@ -88,6 +89,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cmp_number_read(fnzi_cmp_numbering *n, fnzi_cmp_s
                                                uint64_t value, fnzi_cmp_place spot, uint32_t *out);
 uint32_t fnzi_cmp_operand(const fnzi_cmp_class *e, uint32_t k);
 
+/* What an input of the program is, but for its name. */
+FNZ_MUST_CHECK fnz_status fnzi_cmp_number_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
+                                                uint32_t k, uint32_t *out);
+
 /* --- keys.c: the class that is being made ----------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_key_start(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind);
 FNZ_MUST_CHECK fnz_status fnzi_cmp_key_number(fnzi_cmp_numbering *n, int64_t number);
@@ -98,6 +103,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cmp_key_geometry(fnzi_cmp_numbering *n, const fnz
 FNZ_MUST_CHECK fnz_status fnzi_cmp_key_literal(fnzi_cmp_numbering *n, const fnz_arg *arg);
 /* The same with everything in it. */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_key_tree(fnzi_cmp_numbering *n, const fnz_arg *arg);
+/* The name and the content of argument i of an operator; nothing where it is the default. */
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_given(fnzi_cmp_numbering *n, const fnz_op *op, size_t i,
+                                             const fnz_arg *arg);
 FNZ_MUST_CHECK fnz_status fnzi_cmp_key_operand(fnzi_cmp_numbering *n, uint32_t operand);
 /* The class of the key; a new one is at `spot`. */
 FNZ_MUST_CHECK fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind,
@@ -112,12 +120,17 @@ bool fnzi_cmp_only_views(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
                                                uint32_t graph, fnzi_cmp_memory *out);
 uint32_t fnzi_cmp_component(const fnzi_cmp_memory *m, uint64_t value);
+/* Of graph 0, by output: the first output whose memory it may share, or an input behind all
+ * outputs; its own number if there is none. In the arena; memory must be tracked. */
+FNZ_MUST_CHECK fnz_status fnzi_cmp_sharing(fnzi_arena *arena, const fnzi_cmp_side *s,
+                                           uint32_t **out);
+/* What is written to the memory of an input of graph 0; 0 for nothing. */
+uint32_t fnzi_cmp_state_of(const fnzi_cmp_side *s, uint32_t input);
 
 /* --- weights.c -------------------------------------------------------------------------------- */
 bool fnzi_cmp_weights_equal(const fnzi_weight *a, const fnzi_weight *b);
-/* Constants with the same bytes have the same number, names do not count. */
-FNZ_MUST_CHECK fnz_status fnzi_cmp_number_constant(fnzi_cmp_numbering *n, const fnzi_weight *w,
-                                                   uint32_t *out);
+/* The digest of its elements in row-major order; it has data. */
+void fnzi_cmp_digest_weight(const fnzi_weight *w, unsigned char out[FNZI_DIGEST_BYTES]);
 
 /* --- difference.c ----------------------------------------------------------------------------- */
 /* Two arguments differ in more than the values that they refer to. Uses the key of n. */

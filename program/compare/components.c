@@ -3,6 +3,7 @@
  * Sharing too much is safe: it only makes more of the order matter. So the result of an operator
  * that may return its argument (reshape, expand_as, dropout) counts as a view of it. */
 #include "program/compare/compare.h"
+#include "program/signature.h"
 
 /* --- what operators do ------------------------------------------------------------------------ */
 /* Norms update their running statistics, which their schemas do not declare; the forms that return
@@ -207,5 +208,60 @@ fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, u
   FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, count_root, out));
   for (size_t i = 0; i < g->nodes.count; i++)
     FNZ_TRY(look_at(g, &g->nodes.data[i], out));
+  return FNZ_OK;
+}
+
+/* --- what a program leaves behind ------------------------------------------------------------- */
+uint32_t fnzi_cmp_state_of(const fnzi_cmp_side *s, uint32_t input) {
+  const fnz_arg *arg = &s->p->graphs.data[0].inputs[input];
+  if (!s->memory.is_tracked || arg->tag != FNZ_ARG_VALUE)
+    return 0;
+  return s->memory.state[fnzi_cmp_component(&s->memory, arg->u.value)];
+}
+
+/* By component of memory: the first output that lies there, behind all outputs the first user
+ * input; UINT32_MAX for none. */
+typedef struct shelf {
+  uint32_t *outputs, *inputs;
+} shelf;
+
+static fnz_status find_shelf(fnzi_arena *arena, const fnzi_cmp_side *s, shelf *out) {
+  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
+  FNZI_NEW(arena, g->values.count, &out->outputs);
+  FNZI_NEW(arena, g->values.count, &out->inputs);
+  for (size_t i = 0; i < g->values.count; i++)
+    out->outputs[i] = out->inputs[i] = UINT32_MAX;
+  for (uint32_t i = g->noutputs; i-- > 0;)
+    if (g->outputs[i].tag == FNZ_ARG_VALUE)
+      out->outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
+  for (uint32_t i = fnzi_next_user(s->p, 0), count = 0; i < g->ninputs;
+       i = fnzi_next_user(s->p, i + 1), count++) {
+    uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
+                          ? &out->inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
+                          : NULL;
+    if (first && *first == UINT32_MAX)
+      *first = g->noutputs + count;
+  }
+  return FNZ_OK;
+}
+
+/* The first output whose memory output k may share, or an input behind all outputs; k if none. */
+static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k) {
+  const fnz_arg *output = &fnzi_graph_at(s->p, 0)->outputs[k];
+  if (output->tag != FNZ_ARG_VALUE)
+    return k;
+  uint32_t own = fnzi_cmp_component(&s->memory, output->u.value);
+  if (by->outputs[own] < k)
+    return by->outputs[own];
+  return by->inputs[own] == UINT32_MAX ? k : by->inputs[own];
+}
+
+fnz_status fnzi_cmp_sharing(fnzi_arena *arena, const fnzi_cmp_side *s, uint32_t **out) {
+  uint32_t count = fnzi_graph_at(s->p, 0)->noutputs;
+  shelf by;
+  FNZ_TRY(find_shelf(arena, s, &by));
+  FNZI_NEW(arena, count, out);
+  for (uint32_t k = 0; k < count; k++)
+    (*out)[k] = shares_with(s, &by, k);
   return FNZ_OK;
 }

@@ -10,8 +10,12 @@ fnz_status fnzi_cmp_key_start(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind) {
   return fnzi_cmp_key_number(n, kind);
 }
 
+/* Little-endian everywhere: fnz_program_hash() must not depend on the machine. */
 fnz_status fnzi_cmp_key_number(fnzi_cmp_numbering *n, int64_t number) {
-  return fnzi_put(n->ctx, &n->header, &number, sizeof number);
+  unsigned char bytes[8];
+  for (int i = 0; i < 8; i++)
+    bytes[i] = (unsigned char)((uint64_t)number >> 8 * i);
+  return fnzi_put(n->ctx, &n->header, bytes, sizeof bytes);
 }
 
 fnz_status fnzi_cmp_key_text(fnzi_cmp_numbering *n, const char *text, size_t size) {
@@ -49,7 +53,9 @@ fnz_status fnzi_cmp_key_geometry(fnzi_cmp_numbering *n, const fnz_program *p,
 }
 
 static fnz_status put_bits(fnzi_cmp_numbering *n, double number) {
-  return fnzi_put(n->ctx, &n->header, &number, sizeof number);
+  int64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  return fnzi_cmp_key_number(n, bits);
 }
 
 fnz_status fnzi_cmp_key_literal(fnzi_cmp_numbering *n, const fnz_arg *arg) {
@@ -96,6 +102,24 @@ fnz_status fnzi_cmp_key_tree(fnzi_cmp_numbering *n, const fnz_arg *arg) {
       FNZ_TRY(fnzi_cmp_key_literal(n, walk.arg));
   }
   return FNZ_OK;
+}
+
+fnz_status fnzi_cmp_key_given(fnzi_cmp_numbering *n, const fnz_op *op, size_t i,
+                              const fnz_arg *arg) {
+  const char *name = op->params[i].name;
+  size_t start = n->header.size, own, all;
+  if (arg->tag == FNZ_ARG_DEFAULT)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cmp_key_tree(n, arg));
+  own = n->header.size;
+  FNZ_TRY(fnzi_cmp_key_tree(n, &op->params[i].default_value));
+  all = n->header.size;
+  n->header.size = start;
+  if (!fnzi_is_reference(arg) && all - own == own - start &&
+      memcmp(n->header.data + start, n->header.data + own, own - start) == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cmp_key_text(n, name, strlen(name)));
+  return fnzi_cmp_key_tree(n, arg);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

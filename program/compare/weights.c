@@ -67,36 +67,15 @@ bool fnzi_cmp_weights_equal(const fnzi_weight *a, const fnzi_weight *b) {
   return a->blob == b->blob || same_elements(a, b);
 }
 
-static uint64_t hash_bytes(uint64_t h, const unsigned char *bytes, size_t size) {
-  for (size_t i = 0; i < size; i++)
-    h = (h ^ bytes[i]) * 0x100000001b3u;
-  return h;
-}
-
-static uint64_t hash_weight(const fnzi_weight *w) {
+void fnzi_cmp_digest_weight(const fnzi_weight *w, unsigned char out[FNZI_DIGEST_BYTES]) {
   unsigned char chunk[CHUNK];
-  uint64_t h = 0xcbf29ce484222325u;
+  fnzi_digest d;
   reader r = read_from(w);
-  if (!w->blob)
-    return h;
-  if (is_one_run(w))
-    return hash_bytes(h, run_of(w), run_bytes(w));
-  for (size_t size; (size = read_some(&r, chunk)) != 0;)
-    h = hash_bytes(h, chunk, size);
-  return h;
-}
-
-/* If two have one hash, the second is never found: equal constants then count as different. */
-fnz_status fnzi_cmp_number_constant(fnzi_cmp_numbering *n, const fnzi_weight *w, uint32_t *out) {
-  uint64_t *key, found;
-  FNZI_NEW(&n->arena, 1, &key);
-  *key = hash_weight(w);
-  bool is_known = fnzi_map_get(&n->constant_index, key, sizeof *key, &found);
-  if (is_known && fnzi_cmp_weights_equal(n->constants.data[found - 1], w)) {
-    *out = (uint32_t)found;
-    return FNZ_OK;
-  }
-  FNZI_PUSH(n->ctx, &n->constants, w);
-  *out = (uint32_t)n->constants.count;
-  return is_known ? FNZ_OK : fnzi_map_set(&n->constant_index, key, sizeof *key, *out);
+  fnzi_digest_start(&d);
+  if (is_one_run(w) && run_bytes(w))
+    fnzi_digest_add(&d, run_of(w), run_bytes(w));
+  else if (!is_one_run(w))
+    for (size_t size; (size = read_some(&r, chunk)) != 0;)
+      fnzi_digest_add(&d, chunk, size);
+  fnzi_digest_end(&d, out);
 }

@@ -1,0 +1,253 @@
+/* hash.c - a program's content as 32 bytes: docs/hash.md.
+ *
+ * needs   a verified program
+ * gives   the digest of its class: expressions are numbered as for a comparison, what the signature
+ *         says becomes classes too, and a class has the digest of its header and of the digests of
+ *         its operands. So what compare.c calls different has other hashes. */
+#include "program/compare/compare.h"
+#include "program/signature.h"
+
+#include <stdlib.h>
+
+typedef struct hashing {
+  fnz_context *ctx;
+  fnzi_cmp_numbering n;
+  fnzi_cmp_side side;
+  fnzi_signature signature;
+  bool weights;
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } parts; /* classes that the program's is made of, in order */
+} hashing;
+
+static const char name[] = "fnz program 1"; /* of this definition */
+
+/* --- parts ------------------------------------------------------------------------------------ */
+static const fnz_program *program_of(const hashing *h) {
+  return h->side.p;
+}
+
+static fnz_status add(hashing *h, uint32_t class) {
+  FNZI_PUSH(h->ctx, &h->parts, class);
+  return FNZ_OK;
+}
+
+/* A part with the key that was made. */
+static fnz_status end_part(hashing *h) {
+  uint32_t class;
+  FNZ_TRY(fnzi_cmp_key_end(&h->n, FNZI_CLASS_PART, 0, (fnzi_cmp_place){0, 0, true, true}, &class));
+  return add(h, class);
+}
+
+/* What stands before parts of a kind: how many come. */
+static fnz_status add_count(hashing *h, const char *what, size_t count) {
+  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
+  FNZ_TRY(fnzi_cmp_key_text(&h->n, what, strlen(what)));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, (int64_t)count));
+  return end_part(h);
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+static fnz_status add_user_inputs(hashing *h) {
+  const fnz_program *p = program_of(h);
+  uint32_t class;
+  size_t before = h->parts.count;
+  for (uint32_t k = fnzi_next_user(p, 0); k < p->graphs.data[0].ninputs;
+       k = fnzi_next_user(p, k + 1)) {
+    FNZ_TRY(fnzi_cmp_number_input(&h->n, &h->side, k, &class));
+    FNZ_TRY(add(h, class));
+    FNZ_TRY(add(h, fnzi_cmp_state_of(&h->side, k)));
+  }
+  return add_count(h, "inputs", h->parts.count - before);
+}
+
+/* An input that is a parameter or buffer, to be sorted. */
+typedef struct named {
+  const char *name;
+  uint32_t input;
+} named;
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(((const named *)a)->name, ((const named *)b)->name);
+}
+
+static fnz_status list_weights(hashing *h, named **out, size_t *count) {
+  const fnz_program *p = program_of(h);
+  *count = 0;
+  FNZI_NEW(&h->n.arena, p->graphs.data[0].ninputs, out);
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    if (fnzi_is_weight(p, k))
+      (*out)[(*count)++] = (named){p->inputs[k].target, k};
+  if (*count)
+    qsort(*out, *count, sizeof **out, by_name);
+  return FNZ_OK;
+}
+
+static fnz_status key_data(hashing *h, const char *weight) {
+  const fnzi_weight *w = fnzi_weight_find(program_of(h), weight);
+  char digest[FNZI_DIGEST_BYTES];
+  if (!h->weights)
+    return FNZ_OK;
+  if (!w || !w->blob)
+    return fnzi_fail(h->ctx, FNZ_CLASS_REF, weight,
+                     "the file has no data for it; hash the program without weights");
+  fnzi_cmp_digest_weight(w, (unsigned char *)digest);
+  return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
+}
+
+static fnz_status add_weight(hashing *h, const named *w) {
+  uint32_t class;
+  FNZ_TRY(fnzi_cmp_number_input(&h->n, &h->side, w->input, &class));
+  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
+  FNZ_TRY(fnzi_cmp_key_text(&h->n, w->name, strlen(w->name)));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, program_of(h)->inputs[w->input].persistent));
+  FNZ_TRY(key_data(h, w->name));
+  FNZ_TRY(fnzi_cmp_key_operand(&h->n, class));
+  FNZ_TRY(fnzi_cmp_key_operand(&h->n, fnzi_cmp_state_of(&h->side, w->input)));
+  return end_part(h);
+}
+
+static fnz_status add_weights(hashing *h) {
+  named *weights;
+  size_t count;
+  FNZ_TRY(list_weights(h, &weights, &count));
+  FNZ_TRY(add_count(h, h->weights ? "weights" : "weights without data", count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(add_weight(h, &weights[i]));
+  return FNZ_OK;
+}
+
+/* Constants count by what they hold, where an expression needs them; without data one is not
+ * missed. */
+static fnz_status check_constants(hashing *h) {
+  const fnz_program *p = program_of(h);
+  for (uint32_t k = 0; h->weights && k < p->graphs.data[0].ninputs; k++) {
+    const fnzi_weight *w =
+        p->inputs[k].kind == FNZ_INPUT_CONSTANT ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+    if (w && !w->blob)
+      return fnzi_fail(h->ctx, FNZ_CLASS_REF, p->inputs[k].target,
+                       "the file has no data for it; hash the program without weights");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_texts(hashing *h, const char *what, const char *const *texts, size_t count) {
+  FNZ_TRY(add_count(h, what, count));
+  for (size_t i = 0; i < count; i++) {
+    FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
+    FNZ_TRY(fnzi_cmp_key_text(&h->n, texts[i], strlen(texts[i])));
+    FNZ_TRY(end_part(h));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_conditions(hashing *h) {
+  const char **texts;
+  size_t count;
+  FNZ_TRY(fnzi_range_texts(&h->signature, &texts, &count));
+  FNZ_TRY(add_texts(h, "ranges", texts, count));
+  FNZ_TRY(fnzi_guard_texts(&h->signature, &texts, &count));
+  return add_texts(h, "guards", texts, count);
+}
+
+/* --- outputs ---------------------------------------------------------------------------------- */
+static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
+  const char *target;
+  FNZ_TRY(fnzi_target_name(&h->signature, spec->target, &target));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->kind));
+  FNZ_TRY(fnzi_cmp_key_text(&h->n, target, strlen(target)));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->metadata + 2 * spec->set));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->sharing));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->of));
+  return fnzi_cmp_key_geometry(&h->n, program_of(h), spec->window);
+}
+
+static fnz_status add_value(void *user, const fnz_arg *arg) {
+  hashing *h = user;
+  uint32_t class;
+  if (!fnzi_is_reference(arg))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cmp_number_read(&h->n, &h->side, arg->u.value, (fnzi_cmp_place){0, 0, true, false},
+                               &class));
+  return add(h, class);
+}
+
+static fnz_status add_output(hashing *h, uint32_t k, uint32_t shares) {
+  const fnz_arg *output = &program_of(h)->graphs.data[0].outputs[k];
+  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PART));
+  FNZ_TRY(key_spec(h, &program_of(h)->outputs[k]));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, shares));
+  FNZ_TRY(fnzi_cmp_key_tree(&h->n, output));
+  FNZ_TRY(end_part(h));
+  return fnzi_args_visit(output, 1, add_value, h);
+}
+
+static fnz_status add_outputs(hashing *h) {
+  uint32_t count = program_of(h)->graphs.data[0].noutputs, *shares = NULL;
+  if (h->side.memory.is_tracked)
+    FNZ_TRY(fnzi_cmp_sharing(&h->n.arena, &h->side, &shares));
+  FNZ_TRY(add_count(h, "outputs", count));
+  for (uint32_t k = 0; k < count; k++)
+    FNZ_TRY(add_output(h, k, shares ? shares[k] : k));
+  FNZ_TRY(add(h, h->side.random_now));
+  return add(h, h->side.effects_now);
+}
+
+/* --- digests ---------------------------------------------------------------------------------- */
+static fnz_status number_all(hashing *h, uint32_t *out) {
+  FNZ_TRY(fnzi_signature_of(h->ctx, program_of(h), &h->signature));
+  FNZ_TRY(check_constants(h));
+  FNZ_TRY(fnzi_cmp_number_program(&h->n, &h->side));
+  FNZ_TRY(add_user_inputs(h));
+  FNZ_TRY(add_weights(h));
+  FNZ_TRY(add_conditions(h));
+  FNZ_TRY(add_outputs(h));
+  FNZ_TRY(fnzi_cmp_key_start(&h->n, FNZI_CLASS_PROGRAM));
+  FNZ_TRY(fnzi_cmp_key_text(&h->n, name, sizeof name - 1));
+  for (size_t i = 0; i < h->parts.count; i++)
+    FNZ_TRY(fnzi_cmp_key_operand(&h->n, h->parts.data[i]));
+  return fnzi_cmp_key_end(&h->n, FNZI_CLASS_PROGRAM, 0, (fnzi_cmp_place){0, 0, true, true}, out);
+}
+
+typedef unsigned char digest[FNZI_DIGEST_BYTES];
+
+/* Class 0, which is nothing, has zeros. */
+static void digest_class(const fnzi_cmp_class *e, digest *all, uint32_t class) {
+  fnzi_digest d;
+  unsigned char count[4];
+  for (int i = 0; i < 4; i++)
+    count[i] = (unsigned char)(e->noperands >> 8 * i);
+  fnzi_digest_start(&d);
+  fnzi_digest_add(&d, e->header, e->header_bytes);
+  fnzi_digest_add(&d, count, sizeof count);
+  for (uint32_t k = 0; k < e->noperands; k++)
+    fnzi_digest_add(&d, all[fnzi_cmp_operand(e, k)], sizeof *all);
+  fnzi_digest_end(&d, all[class]);
+}
+
+/* Operands are older than their users. */
+static fnz_status hash(hashing *h, unsigned char *out) {
+  uint32_t program;
+  digest *all;
+  FNZ_TRY(number_all(h, &program));
+  FNZI_NEW(&h->n.arena, h->n.classes.count, &all);
+  for (uint32_t i = 1; i <= program; i++)
+    digest_class(&h->n.classes.data[i], all, i);
+  memcpy(out, all[program], sizeof *all);
+  return FNZ_OK;
+}
+
+fnz_status fnz_program_hash(fnz_context *ctx, const fnz_program *program, bool weights,
+                            unsigned char out[FNZ_HASH_BYTES]) {
+  hashing h = {.ctx = ctx, .side = {.p = program, .which = 0}, .weights = weights};
+  fnz_status status = fnzi_cmp_numbering_init(ctx, &h.n);
+  h.n.programs[0] = h.n.programs[1] = program;
+  h.n.by_name = !weights;
+  if (status == FNZ_OK)
+    status = hash(&h, out);
+  FNZI_VEC_FREE(ctx, &h.parts);
+  fnzi_signature_end(&h.signature);
+  fnzi_cmp_numbering_free(&h.n);
+  return status;
+}
