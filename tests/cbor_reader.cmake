@@ -1,0 +1,45 @@
+# examples/run_cbor.py, which knows of fnz only what docs/cbor-format.md says, runs two steps of decoding from CBOR, with
+# weights inside and beside it, and gets what PyTorch recorded. Skipped without numpy, which FNZ_NEED_TOOLS forbids.
+cmake_minimum_required(VERSION 3.22)
+
+foreach(candidate python3 /usr/bin/python3)
+  execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)
+  if(NOT missing AND NOT python)
+    set(python ${candidate})
+  endif()
+endforeach()
+if(NOT python AND "$ENV{FNZ_NEED_TOOLS}" STREQUAL "")
+  message(STATUS "skipped: no Python here has numpy; install python3-numpy")
+  return()
+elseif(NOT python)
+  message(FATAL_ERROR "no Python here has numpy; install python3-numpy")
+endif()
+
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGV}: ${result}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(cache ${ROOT}/fixtures/pt2/kv_cache)
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+run(${FNZ} convert ${cache}.pt2 -o ${WORK}/inside.cbor)
+run(${FNZ} convert ${cache}.pt2 -o ${WORK}/beside.cbor --external-weights)
+foreach(name inside beside)
+  set(reader ${python} ${ROOT}/examples/run_cbor.py ${WORK}/${name}.cbor)
+  run(${reader} ${cache}.step0.safetensors --want ${cache}.want0.safetensors)
+  run(${reader} ${cache}.want0.safetensors ${cache}.step1.safetensors --want ${cache}.want1.safetensors)
+  if(NOT output MATCHES "3 as wanted")
+    message(FATAL_ERROR "${name}: ${output}")
+  endif()
+endforeach()
+
+# It can fail: these are the results of another step.
+execute_process(COMMAND ${reader} ${cache}.step0.safetensors --want ${cache}.want1.safetensors RESULT_VARIABLE result
+                OUTPUT_QUIET ERROR_QUIET)
+if(result EQUAL 0)
+  message(FATAL_ERROR "results of another step are taken")
+endif()
