@@ -157,7 +157,7 @@ static fnz_status key_spec(hashing *h, const fnz_output_spec *spec) {
   FNZ_TRY(fnzi_target_name(&h->signature, spec->target, &target));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->kind));
   FNZ_TRY(fnzi_cmp_key_text(&h->n, target, strlen(target)));
-  FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->metadata + 2 * spec->set));
+  FNZ_TRY(fnzi_cmp_key_number(&h->n, (spec->metadata ? 1 : 0) + (spec->set ? 2 : 0)));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->sharing));
   FNZ_TRY(fnzi_cmp_key_number(&h->n, spec->of));
   return fnzi_cmp_key_geometry(&h->n, program_of(h), spec->window);

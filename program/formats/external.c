@@ -55,12 +55,12 @@ void fnzi_external_add(fnzi_external_blob *blob, const fnzi_weight *weight) {
 }
 
 /* The array that a blob is in the file. `bytes`: room for the size of one that is not whole. */
-static fnzi_safetensor array_of(const fnzi_external_blob *b, int64_t *bytes) {
+static fnz_array array_of(const fnzi_external_blob *b, int64_t *bytes) {
   const fnz_geometry *g = b->weight->geometry;
   *bytes = (int64_t)b->bytes;
   if (!b->whole)
-    return (fnzi_safetensor){b->weight->name, FNZ_U8, 1, bytes, NULL, b->bytes};
-  return (fnzi_safetensor){b->weight->name, g->dtype, g->rank, g->sizes, NULL, b->bytes};
+    return (fnz_array){b->weight->name, FNZ_U8, 1, bytes, NULL, b->bytes};
+  return (fnz_array){b->weight->name, g->dtype, g->rank, g->sizes, NULL, b->bytes};
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static fnz_status put_gap(fnz_context *ctx, size_t number, size_t at, size_t gap
   char name[48];
   const int64_t size = (int64_t)gap;
   snprintf(name, sizeof name, "%s%zu", padding, number);
-  return fnzi_safetensors_put(ctx, &(fnzi_safetensor){name, FNZ_U8, 1, &size, NULL, gap}, at, out);
+  return fnzi_safetensors_put(ctx, &(fnz_array){name, FNZ_U8, 1, &size, NULL, gap}, at, out);
 }
 
 static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffer *out) {
@@ -106,7 +106,7 @@ static fnz_status put_header(fnz_context *ctx, const fnzi_external *e, fnz_buffe
   FNZ_TRY(fnzi_put_text(ctx, out, mark));
   for (size_t i = 0; i < e->count; i++) {
     int64_t bytes;
-    fnzi_safetensor t = array_of(&e->blobs[i], &bytes);
+    fnz_array t = array_of(&e->blobs[i], &bytes);
     size_t gap = i + 1 < e->count ? gap_behind(t.bytes) : 0;
     if (is_reserved(t.name))
       return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, t.name,
@@ -164,14 +164,14 @@ typedef struct finding {
   fnzi_blob *file;
 } finding;
 
-static bool is_same(const fnzi_safetensor *a, const fnzi_safetensor *b) {
+static bool is_same(const fnz_array *a, const fnz_array *b) {
   bool same = a->dtype == b->dtype && a->rank == b->rank;
   for (uint32_t i = 0; same && i < a->rank; i++)
     same = a->sizes[i] == b->sizes[i];
   return same;
 }
 
-static fnz_status find_blob(void *user, const fnzi_safetensor *t) {
+static fnz_status find_blob(void *user, const fnz_array *t) {
   finding *f = user;
   uint64_t index;
   int64_t bytes;
@@ -181,7 +181,7 @@ static fnz_status find_blob(void *user, const fnzi_safetensor *t) {
     return fnzi_fail(f->arena->ctx, FNZ_CLASS_REF, f->e->file,
                      "array %s is none that the program has", t->name);
   fnzi_external_blob *b = &f->e->blobs[index];
-  fnzi_safetensor want = array_of(b, &bytes);
+  fnz_array want = array_of(b, &bytes);
   if (!is_same(&want, t))
     return fnzi_fail(f->arena->ctx, FNZ_CLASS_TYPE, f->e->file,
                      "array %s has another element type, or other sizes, than the program says",

@@ -100,7 +100,7 @@ static fnz_status check_bytes(reader *r, const range *where, fnz_dtype dtype, ui
 static fnz_status read_array(reader *r, const fnzi_json *entry) {
   range where;
   int64_t sizes[FNZ_MAX_RANK];
-  fnzi_safetensor t = {.name = entry->key, .sizes = sizes};
+  fnz_array t = {.name = entry->key, .sizes = sizes};
   FNZ_TRY(read_dtype(r, entry, &t.dtype));
   FNZ_TRY(read_shape(r, entry, sizes, &t.rank));
   FNZ_TRY(read_range(r, entry, &where));
@@ -216,7 +216,7 @@ fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *bytes, size_t s
   return read_entries(&r, arena);
 }
 
-static fnz_status add_array(void *user, const fnzi_safetensor *t) {
+static fnz_status add_array(void *user, const fnz_array *t) {
   void *data;
   FNZ_TRY(fnz_arrays_add(user, t->name, t->dtype, t->rank, t->sizes, &data));
   if (t->bytes)
@@ -264,13 +264,13 @@ static int by_width(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-static fnz_status put_shape(fnz_context *ctx, const fnzi_safetensor *t, fnz_buffer *out) {
+static fnz_status put_shape(fnz_context *ctx, const fnz_array *t, fnz_buffer *out) {
   for (uint32_t i = 0; i < t->rank; i++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "", (long long)t->sizes[i]));
   return FNZ_OK;
 }
 
-fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnzi_safetensor *t, size_t offset,
+fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnz_array *t, size_t offset,
                                 fnz_buffer *out) {
   const char *dtype = fnz_dtype_get_info(t->dtype)->safetensors;
   if (!*dtype)
@@ -302,9 +302,8 @@ static fnz_status put_header(fnz_context *ctx, const place *places, size_t count
   FNZ_TRY(fnzi_safetensors_begin(ctx, out));
   for (size_t i = 0; i < count; i++) {
     const fnz_array *a = places[i].array;
-    fnzi_safetensor t = {a->name, a->dtype, a->rank, a->sizes, a->data, a->bytes};
-    FNZ_TRY(fnzi_safetensors_put(ctx, &t, offset, out));
-    offset += t.bytes;
+    FNZ_TRY(fnzi_safetensors_put(ctx, a, offset, out));
+    offset += a->bytes;
   }
   return fnzi_safetensors_end(ctx, 8, out);
 }

@@ -5,16 +5,7 @@
 
 #include "program/program.h"
 
-typedef struct fnzi_safetensor {
-  const char *name;
-  fnz_dtype dtype;
-  uint32_t rank;
-  const int64_t *sizes;
-  const char *data;
-  size_t bytes;
-} fnzi_safetensor;
-
-typedef fnz_status fnzi_safetensor_visit(void *user, const fnzi_safetensor *t);
+typedef fnz_status fnzi_safetensor_visit(void *user, const fnz_array *t);
 
 /* Checks the whole header, then visits each tensor; what it is given lasts for the visit, its data
  * as long as `bytes`. */
@@ -24,8 +15,8 @@ FNZ_MUST_CHECK fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *
 /* Begins a header, in an empty buffer; puts a tensor's entry, whose data lie at `offset` of all
  * data; ends it, so that these begin at a multiple of `align`. */
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_begin(fnz_context *ctx, fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnzi_safetensor *t,
-                                               size_t offset, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnz_array *t, size_t offset,
+                                               fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out);
 
 #endif
