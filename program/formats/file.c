@@ -1,28 +1,18 @@
-/* file.c - whole files into memory, and out of it so that they appear whole or not at all.
+/* file.c - whole files into memory.
  *
  * Only regular files are touched: a pipe, device or folder where a file should be is an error, and
- * so is a file whose length changes while it is read. Writing goes to a new file without a name in
- * the target's folder, which takes its place only after every byte is on the disk; whatever fails
- * before, or kills the process, leaves the target as it was and nothing beside it. Where there are
- * no files without names, the new file has one of its own. */
+ * so is a file whose length changes while it is read. */
 #include "program/formats/foreign.h"
-#include "program/formats/out.h"
 
 #include <fnz/formats.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#if defined __linux__ && !defined O_TMPFILE
-#error "built without _GNU_SOURCE: files would have names before they are whole"
-#endif
-
-static fnz_status io_error(fnz_context *ctx, const char *path, const char *what) {
+fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s", what, strerror(errno));
 }
 
@@ -35,7 +25,7 @@ static fnz_status read_some(fnz_context *ctx, int fd, const char *path, char *ou
     n = read(fd, out, size);
   while (n < 0 && errno == EINTR);
   *got = n > 0 ? (size_t)n : 0;
-  return n < 0 ? io_error(ctx, path, "cannot read") : FNZ_OK;
+  return n < 0 ? fnzi_file_error(ctx, path, "cannot read") : FNZ_OK;
 }
 
 static fnz_status make_room(fnz_context *ctx, fnz_buffer *out, size_t want) {
@@ -114,7 +104,7 @@ static fnz_status look_first(fnz_context *ctx, int fd, const char *path, fnzi_lo
   size_t got = 0;
   FNZ_TRY(read_some(ctx, fd, path, head, sizeof head, &got));
   if (lseek(fd, 0, SEEK_SET) != 0)
-    return io_error(ctx, path, "cannot read");
+    return fnzi_file_error(ctx, path, "cannot read");
   if (got > total)
     return file_changed(ctx, path);
   return look(ctx, &(fnzi_foreign_seen){head, got, total, fd});
@@ -146,7 +136,7 @@ static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_
                                uint64_t want, fnz_buffer *out) {
   struct stat st;
   if (fstat(fd, &st) != 0)
-    return io_error(ctx, path, "cannot look at the file");
+    return fnzi_file_error(ctx, path, "cannot look at the file");
   if (!S_ISREG(st.st_mode))
     return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; %s",
                      S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
@@ -164,7 +154,7 @@ static fnz_status read_path(fnz_context *ctx, const char *path, fnzi_look *look,
   /* O_NONBLOCK: opening a pipe that nobody writes must fail later, not hang here. */
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
-    return io_error(ctx, path, "cannot open");
+    return fnzi_file_error(ctx, path, "cannot open");
   fnz_status status = is_stdin ? read_stream(ctx, fd, "standard input", look, out)
                                : read_regular(ctx, fd, path, look, want, out);
   if (!is_stdin)
@@ -197,350 +187,4 @@ fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look) {
 
 fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
   return fnzi_file_read(ctx, path, NULL, out);
-}
-
-/* --- writing -----------------------------------------------------------------------------------
- */
-/* What is written: `bytes`, and the pieces between them. */
-typedef struct content {
-  const char *bytes;
-  size_t size;
-  const fnzi_out_pieces *pieces; /* NULL: none */
-} content;
-
-static void advance(struct iovec *parts, int count, size_t written) {
-  for (int i = 0; i < count; i++) {
-    size_t n = written < parts[i].iov_len ? written : parts[i].iov_len;
-    parts[i].iov_base = (char *)parts[i].iov_base + n;
-    parts[i].iov_len -= n;
-    written -= n;
-  }
-}
-
-static fnz_status write_parts(fnz_context *ctx, int fd, const char *path, struct iovec *parts,
-                              int count) {
-  while (count) {
-    if (!parts->iov_len) {
-      parts++;
-      count--;
-      continue;
-    }
-    ssize_t n = writev(fd, parts, count);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n == 0) /* it would never end */
-      return fnzi_fail(ctx, FNZ_CLASS_IO, path, "cannot write: nothing is taken");
-    if (n < 0)
-      return io_error(ctx, path, "cannot write");
-    advance(parts, count, (size_t)n);
-  }
-  return FNZ_OK;
-}
-
-static struct iovec part(const void *bytes, size_t size) {
-  return (struct iovec){(void *)(uintptr_t)bytes, size};
-}
-
-static fnz_status write_content(fnz_context *ctx, int fd, const char *path, const content *c) {
-  enum { PARTS = 64 };
-  struct iovec parts[PARTS];
-  size_t at = 0, npieces = c->pieces ? c->pieces->count : 0;
-  int count = 0;
-  for (size_t i = 0; i < npieces; i++) {
-    const fnzi_out_piece *piece = &c->pieces->data[i];
-    parts[count++] = part(c->bytes + at, piece->at - at);
-    parts[count++] = part(piece->data, piece->size);
-    at = piece->at;
-    if (count + 2 > PARTS) {
-      FNZ_TRY(write_parts(ctx, fd, path, parts, count));
-      count = 0;
-    }
-  }
-  parts[count++] = part(c->bytes + at, c->size - at);
-  return write_parts(ctx, fd, path, parts, count);
-}
-
-/* Where bytes go. */
-typedef struct target {
-  fnzi_arena *arena;
-  const content *content;
-  const char *path, *folder, *temp; /* temp: beside the path */
-  bool exists;
-  mode_t mode; /* of what exists */
-} target;
-
-static fnz_status find_folder(target *t) {
-  const char *slash = strrchr(t->path, '/');
-  t->folder = ".";
-  if (!slash)
-    return FNZ_OK;
-  size_t size = slash == t->path ? 1 : (size_t)(slash - t->path);
-  return fnzi_arena_string(t->arena, t->path, size, &t->folder);
-}
-
-/* A file appears whole because another one takes its place: what is no file would be gone. */
-static fnz_status refuse_target(const target *t, mode_t mode) {
-  const char *why = S_ISLNK(mode)   ? "it is a symbolic link; name the file that it points to"
-                    : S_ISDIR(mode) ? "it is a folder; name a file in it"
-                                    : "it is no regular file; write to - and redirect that";
-  return fnzi_fail(t->arena->ctx, FNZ_CLASS_IO, t->path, "%s", why);
-}
-
-static fnz_status check_folder(const target *t) {
-  fnz_context *ctx = t->arena->ctx;
-  struct stat st;
-  if (stat(t->folder, &st) == 0)
-    return S_ISDIR(st.st_mode)
-               ? FNZ_OK
-               : fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "%s is no folder", t->folder);
-  return errno == ENOENT ? fnzi_fail(ctx, FNZ_CLASS_IO, t->path,
-                                     "there is no folder %s; make it first", t->folder)
-                         : io_error(ctx, t->folder, "cannot look at the folder");
-}
-
-/* What is there must be a file, whose mode is kept, or nothing. */
-static fnz_status check_target(target *t) {
-  fnz_context *ctx = t->arena->ctx;
-  struct stat st;
-  t->exists = lstat(t->path, &st) == 0;
-  t->mode = t->exists ? st.st_mode & 07777 : 0;
-  if (!t->exists)
-    return errno == ENOENT ? FNZ_OK : io_error(ctx, t->path, "cannot look at the file");
-  return S_ISREG(st.st_mode) ? FNZ_OK : refuse_target(t, st.st_mode);
-}
-
-static fnz_status fill(const target *t, int fd) {
-  fnz_context *ctx = t->arena->ctx;
-  FNZ_TRY(write_content(ctx, fd, t->path, t->content));
-  if (t->exists && fchmod(fd, t->mode) != 0)
-    return io_error(ctx, t->path, "cannot set the mode");
-  return fsync(fd) == 0 ? FNZ_OK : io_error(ctx, t->path, "cannot bring the file to the disk");
-}
-
-/* Names are tried in turn: another process, or one that died, may have taken some. False with errno
- * when the name could not be taken. */
-typedef bool taker(const char *name, int *fd);
-
-static fnz_status take_name(target *t, taker *take, int *fd, bool *taken) {
-  *taken = false;
-  for (int attempt = 0; attempt < 100 && !*taken; attempt++) {
-    FNZ_TRY(
-        fnzi_arena_format(t->arena, &t->temp, "%s.%ld-%d.tmp", t->path, (long)getpid(), attempt));
-    *taken = take(t->temp, fd);
-    if (!*taken && errno != EEXIST)
-      break;
-  }
-  return FNZ_OK;
-}
-
-/* The file beside the target becomes the target. */
-static fnz_status move_over(const target *t) {
-  if (rename(t->temp, t->path) == 0)
-    return FNZ_OK;
-  fnz_status status = io_error(t->arena->ctx, t->path, "cannot put the file in place");
-  unlink(t->temp);
-  return status;
-}
-
-/* --- without a name ------------------------------------------------------------------------------
- */
-/* Below 0 where this system, or the folder's, has no such files. */
-static int open_unnamed(const char *folder) {
-#ifdef O_TMPFILE
-  return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-#else
-  (void)folder;
-  return -1;
-#endif
-}
-
-static bool give_name(const char *name, int *fd) {
-  char own[40];
-  snprintf(own, sizeof own, "/proc/self/fd/%d", *fd);
-  return linkat(AT_FDCWD, own, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
-}
-
-/* *placed is false when the file cannot be given a name, as without /proc. */
-static fnz_status place_unnamed(target *t, int fd, bool *placed) {
-  FNZ_TRY(fill(t, fd));
-  *placed = !t->exists && give_name(t->path, &fd);
-  if (*placed)
-    return FNZ_OK;
-  FNZ_TRY(take_name(t, give_name, &fd, placed));
-  return *placed ? move_over(t) : FNZ_OK;
-}
-
-static fnz_status write_unnamed(target *t, bool *placed) {
-  int fd = open_unnamed(t->folder);
-  *placed = false;
-  if (fd < 0)
-    return FNZ_OK;
-  fnz_status status = place_unnamed(t, fd, placed);
-  close(fd); /* what it could say fsync has said */
-  return status;
-}
-
-/* --- with one ------------------------------------------------------------------------------------
- */
-static bool open_temporary(const char *name, int *fd) {
-  *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  return *fd >= 0;
-}
-
-/* The file beside the target. */
-static fnz_status fill_named(target *t) {
-  fnz_context *ctx = t->arena->ctx;
-  bool taken;
-  int fd = -1;
-  FNZ_TRY(take_name(t, open_temporary, &fd, &taken));
-  if (!taken)
-    return io_error(ctx, t->path, "cannot make a file beside it");
-  fnz_status status = fill(t, fd);
-  if (close(fd) != 0 && status == FNZ_OK)
-    status = io_error(ctx, t->path, "cannot write");
-  if (status != FNZ_OK)
-    unlink(t->temp);
-  return status;
-}
-
-static fnz_status write_named(target *t) {
-  FNZ_TRY(fill_named(t));
-  return move_over(t);
-}
-
-/* A new name lasts only when the folder is on the disk too. */
-static fnz_status sync_folder(const target *t) {
-  int fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0)
-    return io_error(t->arena->ctx, t->folder, "cannot open the folder");
-  int result = fsync(fd);
-  int error = errno;
-  close(fd);
-  errno = error;
-  /* EINVAL: a file system that has nothing to sync. */
-  return result == 0 || error == EINVAL
-             ? FNZ_OK
-             : io_error(t->arena->ctx, t->folder, "cannot sync the folder");
-}
-
-static fnz_status look_around(target *t) {
-  FNZ_TRY(find_folder(t));
-  FNZ_TRY(check_folder(t));
-  return check_target(t);
-}
-
-static fnz_status replace(target *t) {
-  bool placed;
-  FNZ_TRY(look_around(t));
-  FNZ_TRY(write_unnamed(t, &placed));
-  if (!placed)
-    FNZ_TRY(write_named(t));
-  return sync_folder(t);
-}
-
-static fnz_status write_file(fnz_context *ctx, const char *path, const content *c) {
-  if (strcmp(path, "-") == 0)
-    return write_content(ctx, STDOUT_FILENO, "standard output", c);
-  fnzi_arena arena;
-  fnzi_arena_init(&arena, ctx);
-  target t = {.arena = &arena, .content = c, .path = path};
-  fnz_status status = replace(&t);
-  fnzi_arena_free(&arena);
-  return status;
-}
-
-fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes, size_t size) {
-  return write_file(ctx, path, &(content){bytes, size, NULL});
-}
-
-fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer *bytes,
-                           const fnzi_out_pieces *pieces) {
-  return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces});
-}
-
-/* --- two files -----------------------------------------------------------------------------------
- */
-/* What a file has that is about to be replaced keeps a second name, until it is known that it is no
- * longer wanted. */
-typedef struct pair {
-  target first, second;
-  const char *kept; /* the second name of what `first` replaces; NULL: it replaces nothing */
-} pair;
-
-static fnz_status keep_first(pair *p) {
-  target *t = &p->first;
-  p->kept = NULL;
-  if (!t->exists)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_arena_format(t->arena, &p->kept, "%s.old", t->temp));
-  if (link(t->path, p->kept) == 0)
-    return FNZ_OK;
-  return io_error(t->arena->ctx, t->path, "cannot keep the old file; remove it first");
-}
-
-/* As it was. */
-static void restore_first(const pair *p) {
-  if (p->kept)
-    (void)rename(p->kept, p->first.path);
-  else
-    unlink(p->first.path);
-}
-
-/* The file beside the target, which has no name until it is whole where that can be. */
-static fnz_status fill_beside(target *t) {
-  int fd = open_unnamed(t->folder);
-  bool taken = false;
-  if (fd < 0)
-    return fill_named(t);
-  fnz_status status = fill(t, fd);
-  if (status == FNZ_OK)
-    status = take_name(t, give_name, &fd, &taken);
-  close(fd);
-  return status == FNZ_OK && !taken ? fill_named(t) : status;
-}
-
-static fnz_status place_pair(pair *p) {
-  fnz_status status = keep_first(p);
-  if (status == FNZ_OK)
-    status = move_over(&p->first);
-  else
-    unlink(p->first.temp);
-  if (status != FNZ_OK) {
-    unlink(p->second.temp);
-    if (p->kept)
-      unlink(p->kept);
-    return status;
-  }
-  status = move_over(&p->second);
-  if (status != FNZ_OK)
-    restore_first(p);
-  else if (p->kept)
-    unlink(p->kept);
-  return status;
-}
-
-static fnz_status replace_pair(pair *p) {
-  FNZ_TRY(look_around(&p->first));
-  FNZ_TRY(look_around(&p->second));
-  FNZ_TRY(fill_beside(&p->first));
-  fnz_status status = fill_beside(&p->second);
-  if (status != FNZ_OK) {
-    unlink(p->first.temp);
-    return status;
-  }
-  FNZ_TRY(place_pair(p));
-  return sync_folder(&p->second);
-}
-
-fnz_status fnzi_file_write_pair(fnz_context *ctx, const fnzi_out_file *first,
-                                const fnzi_out_file *second) {
-  fnzi_arena arena;
-  content a = {first->bytes->data, first->bytes->size, first->pieces};
-  content b = {second->bytes->data, second->bytes->size, second->pieces};
-  fnzi_arena_init(&arena, ctx);
-  pair p = {.first = {.arena = &arena, .content = &a, .path = first->path},
-            .second = {.arena = &arena, .content = &b, .path = second->path}};
-  fnz_status status = replace_pair(&p);
-  fnzi_arena_free(&arena);
-  return status;
 }

@@ -47,10 +47,14 @@ FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx,
 FNZ_MUST_CHECK fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look,
                                          fnz_buffer *out);
 
+/* IO: what could not be done with a file, and why, by errno. */
+fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what);
+
 /* Looks at the beginning of a file, if there is one that can be read. */
 FNZ_MUST_CHECK fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look);
 
-/* fnz_file_read() of a file that has just that size, of which else nothing is read: TRUNCATED, REF. */
+/* fnz_file_read() of a file that has just that size, of which else nothing is read: TRUNCATED, REF.
+ */
 #define FNZI_ANY_SIZE UINT64_MAX
 FNZ_MUST_CHECK fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
                                                fnz_buffer *out);

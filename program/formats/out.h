@@ -34,7 +34,7 @@ static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_
   return FNZ_OK;
 }
 
-/* file.c: fnz_file_write() of both. */
+/* file_write.c: fnz_file_write() of both. */
 FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
                                           const fnz_buffer *bytes, const fnzi_out_pieces *pieces);
 
@@ -45,9 +45,9 @@ typedef struct fnzi_out_file {
   const fnzi_out_pieces *pieces; /* NULL: none */
 } fnzi_out_file;
 
-/* file.c: both are on the disk, under names beside them, before either takes its place, the first
- * one first; if the second cannot, what was in the first one's place is there again. Only a process
- * that is killed between the two leaves one of them. */
+/* file_write.c: both are on the disk, under names beside them, before either takes its place, the
+ * first one first; if the second cannot, what was in the first one's place is there again. Only a
+ * process that is killed between the two leaves one of them. */
 FNZ_MUST_CHECK fnz_status fnzi_file_write_pair(fnz_context *ctx, const fnzi_out_file *first,
                                                const fnzi_out_file *second);
 
