@@ -66,7 +66,8 @@ static inline void fnzi_node_set(fnzi_node *node, const fnzi_node_other *all) {
 typedef struct fnzi_names {
   uint64_t *slots;
   size_t capacity;
-  size_t count; /* of the first values, which are in the index; the others have fresh names */
+  size_t count;  /* of the first values, which are in the index; the others have fresh names */
+  bool numbered; /* one in the index ends as fresh names do: "_" and a number */
 } fnzi_names;
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
 
