@@ -215,7 +215,7 @@ static fnz_status start_slices(fnzi_run_state *run, const fnzi_run_interpreter *
   r->nkept = r->hop.results.count - r->hop.carried.count;
   if (r->iterations == 0)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
-                     "%s goes along a dimension of size 0, so that nobody knows its results",
+                     "%s goes along a dimension of size 0, so that its results are unknown",
                      fnzi_node_target(r->hop.node));
   size_t room;
   if (!fnzi_mul_size((size_t)r->iterations, r->nkept, &room))

@@ -144,7 +144,7 @@ static fnz_status check_outputs(const fnzi_krn_call *call, const fnzi_kernel *ro
 }
 
 /* --- Memory of results ------------------------------------------------------------------- */
-/* Nobody else sees the array's memory, and its elements lie there without gaps. */
+/* The array's memory has no other user, and its elements lie there without gaps. */
 static bool may_reuse(const fnz_arg *arg, const fnzi_krn_array *out) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 &&
