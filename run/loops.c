@@ -159,8 +159,8 @@ static fnz_status stack(fnzi_run_state *run, const fnzi_run_interpreter *by,
   for (int64_t i = 0; i < r->iterations; i++) {
     items[i] = kept[i * (int64_t)step].item;
     if (items[i] == NULL)
-      return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of turn %lld is undefined", result,
-                       (long long)i);
+      return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of iteration %lld is undefined",
+                       result, (long long)i);
   }
   FNZ_TRY(by->stack(by->self, items, (size_t)r->iterations, &item));
   *out = new_arg(item);
