@@ -362,7 +362,7 @@ static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r,
     if (o->tensor && o->written && o->role == FNZI_HOP_CAPTURED && meets)
       return refuse(p, o,
                     "is written in each iteration of a map and returned by it, which shows the "
-                    "last turn's value in all results; clone() it before returning it");
+                    "last iteration's value in all results; clone() it before returning it");
   }
   return FNZ_OK;
 }
