@@ -423,7 +423,7 @@ static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t 
   const fnzi_node *n = fnzi_node_at(p, graph, node);
   fnzi_hop hop;
   char place[160];
-  if (!fnzi_hop_is_known(n))
+  if (n->op || !fnzi_hop_is_known(n))
     return FNZ_OK;
   fnz_status status = fnzi_hop_read(ctx, p, n, &hop);
   if (status == FNZ_OK)
