@@ -448,6 +448,14 @@ static fnz_status leave_open(const checker *c, const fnz_op *op) {
   return FNZ_OK;
 }
 
+/* A new tensor has no two elements in one place, whatever data decide. */
+static bool overlaps_itself(const record *r) {
+  for (size_t k = 0; k < r->count; k++)
+    if (r->wanted[k] && fnzi_oracle_relate_self(r->wanted[k], FNZI_MUCH_WORK) == FNZI_OVERLAPS)
+      return true;
+  return false;
+}
+
 /* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
 static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r, bool *agrees) {
   const fnzi_mem_plan *plan;
@@ -456,7 +464,7 @@ static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r,
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
   FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  if (plan->way != fnzi_way_compute)
+  if (plan->way != fnzi_way_compute || overlaps_itself(r))
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
