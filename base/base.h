@@ -219,6 +219,26 @@ FNZ_MUST_CHECK fnz_status fnzi_put_int(fnz_context *ctx, fnz_buffer *b, int64_t 
 FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
     FNZ_PRINTF(3, 4);
 
+/* --- Text -------------------------------------------------------------------------------------
+ * Of ASCII, whatever the locale. */
+static inline bool fnzi_is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static inline bool fnzi_is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static inline bool fnzi_starts_with(const char *text, const char *start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+static inline bool fnzi_ends_with(const char *text, const char *end) {
+  size_t size = strlen(text), tail = strlen(end);
+  return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+/* Either may be NULL. */
+static inline bool fnzi_same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 /* Valid UTF-8 without surrogates and beyond-range code points (RFC 3629)? */
 bool fnzi_is_utf8(const char *s, size_t size);
 /* Decimal digits, with a minus in front of them, and a zero byte behind; how many without it. Many

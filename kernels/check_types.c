@@ -297,13 +297,6 @@ static const char *window_text(const fnz_geometry *g, char out[160]) {
   return out;
 }
 
-static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
-  for (uint32_t d = 0; d < a->rank; d++)
-    if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
-      return false;
-  return true;
-}
-
 /* Where a view lies decides what a write through it changes. */
 static fnz_status check_window(const checker *c, const fnz_op *op, const char *name,
                                const fnz_geometry *have, const fnz_geometry *want) {
@@ -319,7 +312,7 @@ static fnz_status check_window(const checker *c, const fnz_op *op, const char *n
 static fnz_status check_new(const checker *c, const fnz_op *op, const char *name,
                             const fnz_geometry *have, const fnz_geometry *want) {
   char recorded[160];
-  if (fnzi_is_dense(want) || same_strides(want, have) ||
+  if (fnzi_is_dense(want) || fnzi_same_strides(want, have) ||
       fnzi_oracle_relate_self(want, FNZI_MUCH_WORK) != FNZI_OVERLAPS)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
@@ -383,7 +376,7 @@ static fnz_status lies_in_argument(checker *c, const fnz_request *request, memor
 
 static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
   return fnz_geometry_numel(want) == 0 ||
-         (same_strides(want, have) && have->offset == want->offset);
+         (fnzi_same_strides(want, have) && have->offset == want->offset);
 }
 
 /* Of what the file leaves open: from here on it lies where the operator says. */
@@ -455,6 +448,17 @@ static fnz_status leave_open(const checker *c, const fnz_op *op) {
   return FNZ_OK;
 }
 
+/* A new tensor has no two elements in one place, whatever data decide; symbolic strides may be
+ * open.
+ */
+static bool overlaps_itself(const record *r) {
+  for (size_t k = 0; k < r->count; k++)
+    if (r->wanted[k] && !r->wanted[k]->symbols &&
+        fnzi_oracle_relate_self(r->wanted[k], FNZI_MUCH_WORK) == FNZI_OVERLAPS)
+      return true;
+  return false;
+}
+
 /* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
 static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r, bool *agrees) {
   const fnzi_mem_plan *plan;
@@ -463,7 +467,7 @@ static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r,
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
   FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  if (plan->way != fnzi_way_compute)
+  if (plan->way != fnzi_way_compute || overlaps_itself(r))
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
@@ -505,7 +509,7 @@ static fnz_status note_changes(checker *c, const fnzi_node *n, const fnz_arg *ar
     if (!a)
       continue;
     const fnz_geometry *was = look_of(c, n->args[i].u.value), *is = &a->geometry;
-    if (!fnzi_same_sizes(was, is) || !same_strides(was, is) || was->offset != is->offset)
+    if (!fnzi_same_sizes(was, is) || !fnzi_same_strides(was, is) || was->offset != is->offset)
       FNZ_TRY(note_change(c, n->args[i].u.value, is));
   }
   return FNZ_OK;

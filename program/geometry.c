@@ -58,8 +58,19 @@ static bool same_numbers(const int64_t *a, const int64_t *b, uint32_t count) {
   return count == 0 || memcmp(a, b, count * sizeof *a) == 0;
 }
 
+bool fnzi_has_sizes(const fnz_geometry *g, const int64_t *sizes, uint32_t rank) {
+  return g->rank == rank && same_numbers(g->sizes, sizes, rank);
+}
+
 bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b) {
   return a->rank == b->rank && same_numbers(a->sizes, b->sizes, a->rank);
+}
+
+bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
+      return false;
+  return true;
 }
 
 static bool same_symbols(const fnz_geometry *a, const fnz_geometry *b) {

@@ -66,7 +66,8 @@ static inline void fnzi_node_set(fnzi_node *node, const fnzi_node_other *all) {
 typedef struct fnzi_names {
   uint64_t *slots;
   size_t capacity;
-  size_t count; /* of the first values, which are in the index; the others have fresh names */
+  size_t count;  /* of the first values, which are in the index; the others have fresh names */
+  bool numbered; /* one in the index ends as fresh names do: "_" and a number */
 } fnzi_names;
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
 
@@ -451,6 +452,9 @@ bool fnzi_is_contiguous(const fnz_geometry *g);
  * is_non_overlapping_and_dense). */
 bool fnzi_is_dense(const fnz_geometry *g);
 bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b);
+bool fnzi_has_sizes(const fnz_geometry *g, const int64_t *sizes, uint32_t rank);
+/* Of geometries of the same sizes: wherever a stride matters. */
+bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b);
 /* The bytes of all elements stay within 63 bits. A size of 0 counts as 1: otherwise a zero would
  * hide sizes whose product no code can compute. */

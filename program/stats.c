@@ -1,13 +1,8 @@
 /* stats.c - figures over all graphs of a program. */
 #include "program/program.h"
 
-static bool ends_with(const char *s, const char *tail) {
-  size_t size = strlen(s), tail_size = strlen(tail);
-  return size >= tail_size && strcmp(s + size - tail_size, tail) == 0;
-}
-
 bool fnzi_op_is_copy(const fnz_op *op) {
-  return (op->tags & FNZI_TAG_VIEW_COPY) || ends_with(op->base, "_scatter") ||
+  return (op->tags & FNZI_TAG_VIEW_COPY) || fnzi_ends_with(op->base, "_scatter") ||
          strcmp(op->base, "_to_copy") == 0 || strcmp(op->base, "clone") == 0 ||
          strcmp(op->base, "copy") == 0;
 }

@@ -3,10 +3,6 @@
  * eager sees in strides, and the order in which the iterator's loop writes. */
 #include "program/program.h"
 
-static bool same_shape(const fnz_geometry *g, uint32_t rank, const int64_t *sizes) {
-  return g->rank == rank && (rank == 0 || memcmp(g->sizes, sizes, rank * sizeof *sizes) == 0);
-}
-
 static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   return a->rank == 0 || memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
 }
@@ -16,7 +12,7 @@ static bool shared_layout(const fnz_geometry *const *inputs, size_t count, uint3
                           const int64_t *sizes, int64_t *out) {
   bool contiguous = true, alike = true;
   for (size_t k = 0; k < count; k++) {
-    if (!same_shape(inputs[k], rank, sizes))
+    if (!fnzi_has_sizes(inputs[k], sizes, rank))
       return false;
     contiguous = contiguous && fnzi_is_contiguous(inputs[k]);
     alike = alike && fnzi_is_dense(inputs[k]) && same_strides(inputs[k], inputs[0]);

@@ -30,7 +30,8 @@ static uint64_t *find_slot(const fnzi_graph *g, const char *name, size_t size, u
 }
 
 static fnz_status grow(fnz_context *ctx, fnzi_names *names, size_t count) {
-  fnzi_names wider = {.capacity = names->capacity ? names->capacity * 2 : 16};
+  fnzi_names wider = *names;
+  wider.capacity = names->capacity ? names->capacity * 2 : 16;
   if (count < names->capacity - names->capacity / 4 && names->capacity)
     return FNZ_OK;
   size_t bytes = wider.capacity * sizeof *wider.slots;
@@ -53,7 +54,7 @@ static fnz_status grow(fnz_context *ctx, fnzi_names *names, size_t count) {
 
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names) {
   fnzi_free(ctx, names->slots, names->capacity * sizeof *names->slots);
-  *names = (fnzi_names){NULL, 0, 0};
+  *names = (fnzi_names){0};
 }
 
 /* One more than the value's number, 0 when the name is not in the index. */
@@ -76,6 +77,14 @@ bool fnzi_value_find(const fnz_program *p, uint32_t graph, const char *name, siz
   return found != 0;
 }
 
+/* "add_1" may be the stem of a name, or a name of the stem "add". */
+static bool ends_in_number(const char *stem, size_t size) {
+  size_t digits = 0;
+  while (digits < size && stem[size - digits - 1] >= '0' && stem[size - digits - 1] <= '9')
+    digits++;
+  return digits && digits < size && stem[size - digits - 1] == '_';
+}
+
 /* Puts the names that are not there yet into the index, with room for one more. */
 static fnz_status index_all(fnz_context *ctx, fnzi_graph *g) {
   for (; g->names.count < g->values.count; g->names.count++) {
@@ -83,6 +92,7 @@ static fnz_status index_all(fnz_context *ctx, fnzi_graph *g) {
     size_t size = strlen(name);
     uint32_t h = (uint32_t)fnzi_hash(ctx, name, size);
     FNZ_TRY(grow(ctx, &g->names, g->names.count));
+    g->names.numbered = g->names.numbered || ends_in_number(name, size);
     *find_slot(g, name, size, h) = (uint64_t)h << 32 | (g->names.count + 1);
   }
   return grow(ctx, &g->names, g->names.count);
@@ -170,14 +180,6 @@ static size_t copy_stem(const char *stem, char text[FRESH_BYTES]) {
   return size;
 }
 
-/* "add_1" may be the stem of a name, or a name of the stem "add". */
-static bool ends_in_number(const char *stem, size_t size) {
-  size_t digits = 0;
-  while (digits < size && stem[size - digits - 1] >= '0' && stem[size - digits - 1] <= '9')
-    digits++;
-  return digits && digits < size && stem[size - digits - 1] == '_';
-}
-
 fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                 const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
   fnzi_graph *g = fnzi_graph_at(p, graph);
@@ -191,7 +193,7 @@ fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem
   FNZ_TRY(find_counter(p, g, text, stem_size, &counter));
   do
     size = append_number(text, stem_size, counter->next++);
-  while (indexed(p->ctx, g, text, size));
+  while ((size == stem_size || g->names.numbered) && indexed(p->ctx, g, text, size));
   FNZ_TRY(push_value(p, g, text, size, &value, out));
   return ambiguous ? index_all(p->ctx, g) : FNZ_OK;
 }

@@ -317,14 +317,6 @@ static fnz_status check_weights(fnz_context *ctx, const fnz_program *p) {
   return FNZ_OK;
 }
 
-/* Of tensors of the same sizes. */
-static bool lie_alike(const fnz_geometry *a, const fnz_geometry *b) {
-  bool differ = false;
-  for (uint32_t d = 0; d < a->rank; d++)
-    differ = differ || (a->sizes[d] > 1 && a->strides[d] != b->strides[d]);
-  return !differ || fnz_geometry_numel(a) == 0;
-}
-
 /* A weight may begin anywhere in its storage, but the program was traced
  * with these strides: the run uses those of the weight, the pass those of the graph. */
 static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
@@ -335,7 +327,7 @@ static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32
   if (w->geometry->dtype != g->dtype || !fnzi_same_sizes(w->geometry, g))
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
                      "input %u has another type than the tensor of that name", k);
-  if (g->symbols || lie_alike(w->geometry, g))
+  if (g->symbols || fnzi_same_strides(w->geometry, g) || fnz_geometry_numel(g) == 0)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
                    "input %u has other strides than the tensor of that name; export the program "
@@ -431,7 +423,7 @@ static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t 
   const fnzi_node *n = fnzi_node_at(p, graph, node);
   fnzi_hop hop;
   char place[160];
-  if (!fnzi_hop_is_known(n))
+  if (n->op || !fnzi_hop_is_known(n))
     return FNZ_OK;
   fnz_status status = fnzi_hop_read(ctx, p, n, &hop);
   if (status == FNZ_OK)

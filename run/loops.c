@@ -159,8 +159,8 @@ static fnz_status stack(fnzi_run_state *run, const fnzi_run_interpreter *by,
   for (int64_t i = 0; i < r->iterations; i++) {
     items[i] = kept[i * (int64_t)step].item;
     if (items[i] == NULL)
-      return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of turn %lld is undefined", result,
-                       (long long)i);
+      return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of iteration %lld is undefined",
+                       result, (long long)i);
   }
   FNZ_TRY(by->stack(by->self, items, (size_t)r->iterations, &item));
   *out = new_arg(item);
@@ -215,7 +215,7 @@ static fnz_status start_slices(fnzi_run_state *run, const fnzi_run_interpreter *
   r->nkept = r->hop.results.count - r->hop.carried.count;
   if (r->iterations == 0)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
-                     "%s goes along a dimension of size 0, so that nobody knows its results",
+                     "%s goes along a dimension of size 0, so that its results are unknown",
                      fnzi_node_target(r->hop.node));
   size_t room;
   if (!fnzi_mul_size((size_t)r->iterations, r->nkept, &room))

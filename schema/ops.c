@@ -151,10 +151,3 @@ fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t
     return args[i];
   return i < op->nparams ? op->params[i].default_value : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
 }
-
-size_t fnzi_op_tensor_returns(const fnz_op *op) {
-  size_t count = 0;
-  for (size_t i = 0; i < op->nreturns; i++)
-    count += op->returns[i].type == FNZI_TYPE_TENSOR && !op->returns[i].is_list;
-  return count;
-}

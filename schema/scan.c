@@ -14,17 +14,14 @@ fnz_status fnzi_scan_fail(const fnzi_scan *s, const char *want) {
 }
 
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
+  return fnzi_is_letter(c) || c == '_';
 }
 
 fnzi_word fnzi_scan_word(fnzi_scan *s, bool dots) {
   const char *start = s->at;
   if (is_letter(*s->at))
-    while (is_letter(*s->at) || is_digit(*s->at) || (dots && *s->at == '.' && is_letter(s->at[1])))
+    while (is_letter(*s->at) || fnzi_is_digit(*s->at) ||
+           (dots && *s->at == '.' && is_letter(s->at[1])))
       s->at++;
   return (fnzi_word){start, (size_t)(s->at - start)};
 }

@@ -219,8 +219,12 @@ int fnzi_op_param(const fnz_op *op, const char *name);
 /* args[i], or the schema's default when it is FNZ_ARG_DEFAULT or beyond nargs. */
 fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i);
 
-/* Number of tensor results when no list is among them; lists count as 0 here. */
-size_t fnzi_op_tensor_returns(const fnz_op *op);
+static inline bool fnzi_arg_is_real(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
+}
+static inline bool fnzi_arg_is_number(const fnz_arg *arg) {
+  return fnzi_arg_is_real(arg) || arg->tag == FNZ_ARG_COMPLEX;
+}
 
 /* --- Parsing (schema/parse.c) --------------------------------------------------------------------
  * All of the FunctionSchema grammar. The text is kept; everything lives in the arena. The twins of

@@ -84,12 +84,8 @@ static bool same_node(const fnz_program *a, const fnzi_node *x, const fnz_progra
          same_args(a, x->outputs, b, y->outputs, x->noutputs) && same_results(a, x, b, y);
 }
 
-static bool same_text(const char *a, const char *b) {
-  return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool same_output(const fnz_output_spec *a, const fnz_output_spec *b) {
-  return a->kind == b->kind && same_text(a->target, b->target) && a->metadata == b->metadata &&
+  return a->kind == b->kind && fnzi_same_text(a->target, b->target) && a->metadata == b->metadata &&
          a->set == b->set && a->sharing == b->sharing && a->of == b->of;
 }
 

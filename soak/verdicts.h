@@ -8,8 +8,8 @@
   ROW(REFUSED, "refused by both, as the same class")                                               \
   ROW(BEYOND, "refused, although eager does it") /* the pass has no way to say it, and says so */  \
   ROW(NO_KERNEL, "equal over hashes; no numbers for want of a kernel")                             \
-  ROW(UNREAD, "refused by a kernel only, for what nobody reads") /* the result leaves it out */    \
-  ROW(LARGE, "equal; more than four nodes for one")              /* written slice after slice */   \
+  ROW(UNREAD, "refused by a kernel only, for what nothing reads") /* the result leaves it out */   \
+  ROW(LARGE, "equal; more than four nodes for one")               /* written slice after slice */  \
   ROW(WRONG, "wrong")
 
 typedef enum fnzi_verdict {

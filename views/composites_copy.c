@@ -6,10 +6,6 @@ static fnz_status keep(fnzi_resolving *r) {
   return FNZ_OK;
 }
 
-static bool has_sizes(const fnz_geometry *g, const int64_t *sizes, size_t rank) {
-  return g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
-}
-
 /* --- itself, or a copy ------------------------------------------------------------------------ */
 fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
   return fnzi_composite_is_self(r);
@@ -77,7 +73,7 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   int64_t *sizes;
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
-  return rank && has_sizes(r->self, sizes, rank) ? fnzi_composite_is_self(r) : keep(r);
+  return rank && fnzi_has_sizes(r->self, sizes, rank) ? fnzi_composite_is_self(r) : keep(r);
 }
 
 /* The product of one tensor is that tensor. */

@@ -15,17 +15,13 @@ static void empty_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
   }
 }
 
-static bool same_shape(const fnz_geometry *g, const int64_t *sizes, uint32_t rank) {
-  return g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
-}
-
 /* Cuts the base into runs of dimensions that step through memory uniformly, and assigns the new
  * sizes to the runs from the last one on; the sizes of each run must have its number of elements.
  */
 bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank,
                        int64_t *out) {
   if (fnz_geometry_numel(base) == 0) {
-    if (same_shape(base, sizes, rank) && rank)
+    if (fnzi_has_sizes(base, sizes, rank) && rank)
       memcpy(out, base->strides, rank * sizeof *out);
     else
       empty_strides(sizes, rank, out);

@@ -84,10 +84,6 @@ static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
-}
-
 static fnz_status symbolic_arg(fnzi_lifter *l, const fnzi_graph *graph, const fnz_arg *model,
                                fnz_arg *arg) {
   const fnzi_value *v = &graph->values.data[model->u.value];
@@ -114,9 +110,9 @@ static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fn
       continue;
     if (fnzi_is_reference(arg))
       arg->u.value = l->values[arg->u.value];
-    else if (other == FNZI_STEP_ITEM && theirs.arg->tag == FNZ_ARG_SYMBOL && is_number(arg))
+    else if (other == FNZI_STEP_ITEM && theirs.arg->tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(arg))
       FNZ_TRY(symbolic_arg(l, graph, theirs.arg, arg));
-    else if (is_number(arg))
+    else if (fnzi_arg_is_real(arg))
       FNZ_TRY(lift_number(l, place, arg));
   }
   return FNZ_OK;
@@ -223,7 +219,7 @@ static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *m
 /* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1. */
 static bool always_holds(const fnzi_node *node, const fnzi_model *model) {
   return model && node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] &&
-         model->node->args[0].tag == FNZ_ARG_SYMBOL && is_number(&node->args[0]) &&
+         model->node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&node->args[0]) &&
          node->args[0].u.i;
 }
 
@@ -284,7 +280,7 @@ static const fnz_arg *source_input(const fnzi_lifter *l, uint32_t k) {
       if (l->source->inputs[i].tag != FNZ_ARG_VALUE && left-- == 0)
         break;
   }
-  bool there = i < l->source->ninputs && (l->graph == 0 || is_number(&g->inputs[k]));
+  bool there = i < l->source->ninputs && (l->graph == 0 || fnzi_arg_is_real(&g->inputs[k]));
   return there ? &l->source->inputs[i] : NULL;
 }
 
@@ -335,7 +331,7 @@ static bool has_same_views(const fnzi_lifter *l, uint32_t k) {
       fnzi_walk_start(&y, b->views[i].args, b->views[i].nargs);
       while ((step = fnzi_walk_next(&x)) != FNZI_STEP_END)
         if (step != fnzi_walk_next(&y) || x.arg->tag != y.arg->tag ||
-            (is_number(x.arg) && x.arg->u.i != y.arg->u.i))
+            (fnzi_arg_is_real(x.arg) && x.arg->u.i != y.arg->u.i))
           return false;
     }
   }

@@ -48,7 +48,8 @@ bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place);
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
-/* One geometry of those that the trials have; exprs: of its sizes, NULL when nobody asks. */
+/* One geometry of those that the trials have; exprs: of its sizes, NULL when they are not needed.
+ */
 FNZ_MUST_CHECK fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g,
                                              const fnzi_expr **exprs, const fnz_geometry **out);
 

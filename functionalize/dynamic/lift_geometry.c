@@ -158,7 +158,7 @@ static fnz_status lift_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint
   return e ? keep_number(l, e, &s->strides[d], &s->symbols[g[0]->rank + d]) : FNZ_OK;
 }
 
-/* An offset follows from what views do; nobody needs to know it, and it gets a symbol of its own.
+/* An offset follows from what views do; nothing needs to know it, and it gets a symbol of its own.
  */
 static fnz_status keep_unknown_offset(fnzi_lifter *l, int64_t *number, uint32_t *symbol) {
   const char *name;
@@ -189,7 +189,7 @@ static fnz_status lift_shape(fnzi_lifter *l, const fnz_geometry *const *g, fnz_g
            : keep_unknown_offset(l, &made->offset, &s->symbols[2 * rank]);
 }
 
-/* exprs: of the sizes; NULL when nobody asks. */
+/* exprs: of the sizes; NULL when they are not needed. */
 fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g, const fnzi_expr **exprs,
                               const fnz_geometry **out) {
   shape s = {0};

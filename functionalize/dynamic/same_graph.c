@@ -17,10 +17,6 @@ static bool alike_geometry(const fnz_geometry *a, const fnz_geometry *b, likenes
          a->is_neg == b->is_neg;
 }
 
-static bool same_text(const char *a, const char *b) {
-  return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool is_number(uint8_t tag) {
   return tag == FNZ_ARG_INT || tag == FNZ_ARG_FLOAT || tag == FNZ_ARG_BOOL;
 }
@@ -43,7 +39,7 @@ static bool alike_item(const fnz_arg *a, const fnz_arg *b, likeness how) {
   if (fnzi_is_reference(a))
     return a->u.value == b->u.value;
   if (a->tag == FNZ_ARG_STRING || a->tag == FNZ_ARG_DEVICE || a->tag == FNZ_ARG_OPERATOR)
-    return a->count == b->count && same_text(a->u.s, b->u.s);
+    return a->count == b->count && fnzi_same_text(a->u.s, b->u.s);
   if (a->tag == FNZ_ARG_DTYPE || a->tag == FNZ_ARG_LAYOUT || a->tag == FNZ_ARG_MEMORY_FORMAT ||
       a->tag == FNZ_ARG_GRAPH)
     return a->u.i == b->u.i;
@@ -75,7 +71,7 @@ static bool same_op(const fnz_op *a, const fnz_op *b) {
 }
 
 static bool alike_node(const fnzi_node *a, const fnzi_node *b, likeness how) {
-  return same_op(a->op, b->op) && same_text(fnzi_node_target(a), fnzi_node_target(b)) &&
+  return same_op(a->op, b->op) && fnzi_same_text(fnzi_node_target(a), fnzi_node_target(b)) &&
          alike_args(a->args, a->nargs, b->args, b->nargs, how) &&
          alike_args(a->outputs, a->noutputs, b->outputs, b->noutputs, how);
 }
@@ -98,12 +94,12 @@ static bool alike_signature(const fnz_program *a, const fnz_program *b, likeness
   for (uint32_t k = 0; k < a->graphs.data[0].ninputs; k++)
     if (a->inputs[k].kind != b->inputs[k].kind || a->inputs[k].written != b->inputs[k].written ||
         a->inputs[k].shares != b->inputs[k].shares ||
-        !same_text(a->inputs[k].target, b->inputs[k].target))
+        !fnzi_same_text(a->inputs[k].target, b->inputs[k].target))
       return false;
   for (uint32_t k = 0; k < a->graphs.data[0].noutputs; k++) {
     const fnz_output_spec *x = &a->outputs[k], *y = &b->outputs[k];
     if (x->kind != y->kind || x->metadata != y->metadata || x->set != y->set ||
-        x->sharing != y->sharing || x->of != y->of || !same_text(x->target, y->target) ||
+        x->sharing != y->sharing || x->of != y->of || !fnzi_same_text(x->target, y->target) ||
         !alike_geometry(x->window, y->window, how))
       return false;
   }

@@ -198,7 +198,7 @@ static fnz_status add_unread(linting *l) {
     FNZ_TRY(is_new(l, &l->notes->unread.data[i], &new));
     if (new)
       FNZ_TRY(add(l, finding(FNZ_FINDING_DEAD_WRITE), l->notes->unread.data[i], "",
-                  "nobody reads what it writes", "leave it out"));
+                  "nothing reads what it writes", "leave it out"));
   }
   return FNZ_OK;
 }

@@ -211,8 +211,8 @@ static fnzi_rec_why why_read(const fnzi_wrap_alias *window, fnzi_rec_why reader)
 
 static fnz_status refuse_poisoned(const fnzi_wrap_storage *s) {
   return fnzi_fail(s->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "the first turn of a %s wrote this memory, if there was one; give the loop a "
-                   "clone() of it",
+                   "the first iteration of a %s wrote this memory, if there was one; give the "
+                   "loop a clone() of it",
                    s->poisoned);
 }
 

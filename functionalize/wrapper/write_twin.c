@@ -552,22 +552,14 @@ static fnz_status store(fnz_world *world, const fnzi_wrap_request *r, const twin
                   : fnzi_wrap_write(s->target->alias, value);
 }
 
-/* In the order of the operator's arguments, which matters where two of a custom operator overlap.
- * The slots of one argument are neighbours. */
+/* In the order of the operator's arguments, which matters where two of a custom operator overlap. */
 static fnz_status store_all(fnz_world *world, const fnzi_wrap_request *r, const twin_call *c,
                             size_t first) {
-  size_t *begin; /* per argument: 1 + its first slot */
-  FNZI_NEW(&world->scratch, r->op->nparams, &begin);
-  for (size_t k = c->count; k-- > 0;)
-    if (c->slots[k].param)
-      begin[c->slots[k].param - r->op->params] = k + 1;
   for (size_t i = 0; i < r->op->nparams; i++)
-    for (size_t k = begin[i]; k && k <= c->count; k++) {
-      const slot *s = &c->slots[k - 1];
-      fnzi_value_ref *value = world->fresh.data[first + k - 1];
-      if (s->param != &r->op->params[i])
-        break;
-      if (s->target && value)
+    for (size_t k = 0; k < c->count; k++) {
+      const slot *s = &c->slots[k];
+      fnzi_value_ref *value = world->fresh.data[first + k];
+      if (s->param == &r->op->params[i] && s->target && value)
         FNZ_TRY(store(world, r, c, s, value));
     }
   return FNZ_OK;

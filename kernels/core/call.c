@@ -46,10 +46,6 @@ static const fnz_arg *given(const fnzi_krn_call *call, const char *name) {
   return arg && arg->tag != FNZ_ARG_NONE && arg->tag != FNZ_ARG_DEFAULT ? arg : NULL;
 }
 
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
-}
-
 fnz_status fnzi_krn_factor_check(const fnzi_krn_call *call, const char *name, fnz_dtype compute) {
   const fnz_arg *factor = fnzi_op_param(call->op, name) < 0 ? NULL : fnzi_krn_named(call, name);
   bool is_exact = compute == FNZ_BOOL || fnzi_is_integer(compute);
@@ -64,12 +60,12 @@ fnz_status fnzi_krn_factor_check(const fnzi_krn_call *call, const char *name, fn
 
 int64_t fnzi_krn_named_int(const fnzi_krn_call *call, const char *name, int64_t fallback) {
   const fnz_arg *arg = given(call, name);
-  return arg && is_number(arg) ? fnzi_krn_number_int(arg) : fallback;
+  return arg && fnzi_arg_is_real(arg) ? fnzi_krn_number_int(arg) : fallback;
 }
 
 double fnzi_krn_named_float(const fnzi_krn_call *call, const char *name, double fallback) {
   const fnz_arg *arg = given(call, name);
-  return arg && is_number(arg) ? fnzi_krn_number_float(arg) : fallback;
+  return arg && fnzi_arg_is_real(arg) ? fnzi_krn_number_float(arg) : fallback;
 }
 
 fnz_dtype fnzi_krn_named_dtype(const fnzi_krn_call *call, const char *name, fnz_dtype fallback) {
@@ -101,7 +97,7 @@ fnz_status fnzi_krn_named_ints(fnzi_krn_call *call, const char *name, const int6
     items = arg->u.list;
   FNZI_NEW(&call->scratch, *count, &ints);
   for (size_t i = 0; i < *count; i++) {
-    if (!is_number(&items[i]))
+    if (!fnzi_arg_is_real(&items[i]))
       return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "item %zu of %s is not an integer", i,
                                   name);
     ints[i] = fnzi_krn_number_int(&items[i]);

@@ -23,17 +23,13 @@ static fnz_status malformed(const reader *r) {
                               "the equation is not well formed before '%s'", r->at);
 }
 
-static bool is_letter(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 static uint8_t label_of(char c) {
   return (uint8_t)(c <= 'Z' ? c - 'A' : c - 'a' + 26);
 }
 
 static fnz_status read_item(reader *r, term *t) {
   bool dots = strncmp(r->at, "...", 3) == 0;
-  if (t->count == MAX_ITEMS || (dots && t->has_ellipsis) || (!dots && !is_letter(*r->at)))
+  if (t->count == MAX_ITEMS || (dots && t->has_ellipsis) || (!dots && !fnzi_is_letter(*r->at)))
     return malformed(r);
   t->has_ellipsis = t->has_ellipsis || dots;
   t->items[t->count++] = dots ? ELLIPSIS : label_of(*r->at);

@@ -29,11 +29,6 @@ const fnzi_kernel *fnzi_meta_row_find(const fnzi_krn_machine *m, const fnz_op *o
 }
 
 /* --- Arguments --------------------------------------------------------------------------- */
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
-         arg->tag == FNZ_ARG_COMPLEX;
-}
-
 /* Pointwise operators take a number for a tensor, as exported programs give it. */
 static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
   return row->shape == fnzi_shape_point || row->shape == fnzi_shape_point_swapped ||
@@ -46,7 +41,7 @@ static fnz_status check_tensor(const fnzi_krn_call *call, const fnzi_kernel *row
     return FNZ_OK;
   if (arg->tag == FNZ_ARG_NONE && optional)
     return FNZ_OK;
-  if (is_number(arg) && takes_number(row, param))
+  if (fnzi_arg_is_number(arg) && takes_number(row, param))
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
 }
@@ -77,7 +72,7 @@ static fnz_status check_arg(const fnzi_krn_call *call, const fnzi_kernel *row,
                                 param->name);
   if (arg->tag == FNZ_ARG_DEFAULT && !param->optional)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s is missing", param->name);
-  if (param->type == FNZI_TYPE_SCALAR && !param->is_list && !is_number(arg) &&
+  if (param->type == FNZI_TYPE_SCALAR && !param->is_list && !fnzi_arg_is_number(arg) &&
       !(param->optional && (arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_DEFAULT)))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a number", param->name);
   return FNZ_OK;
@@ -149,7 +144,7 @@ static fnz_status check_outputs(const fnzi_krn_call *call, const fnzi_kernel *ro
 }
 
 /* --- Memory of results ------------------------------------------------------------------- */
-/* Nobody else sees the array's memory, and its elements lie there without gaps. */
+/* The array's memory has no other user, and its elements lie there without gaps. */
 static bool may_reuse(const fnz_arg *arg, const fnzi_krn_array *out) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 &&

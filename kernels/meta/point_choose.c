@@ -127,15 +127,11 @@ fnz_dtype fnzi_meta_point_class(fnz_dtype d) {
 }
 
 /* --- Operands ----------------------------------------------------------------------------- */
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
-         arg->tag == FNZ_ARG_COMPLEX;
-}
-
 static void collect_operands(const fnzi_krn_call *call, fnzi_meta_point_choice *c) {
   for (size_t i = 0; i < call->op->nparams; i++) {
     const fnz_arg *arg = &call->args[i];
-    if ((arg->tag == FNZ_ARG_VALUE || is_number(arg)) && c->noperands < FNZI_POINT_OPERANDS)
+    if ((arg->tag == FNZ_ARG_VALUE || fnzi_arg_is_number(arg)) &&
+        c->noperands < FNZI_POINT_OPERANDS)
       c->operands[c->noperands++] = arg;
   }
 }
@@ -220,7 +216,7 @@ static void take_operands(const fnzi_krn_call *call, const use *row, fnzi_meta_p
 
 /* --- Choosing ----------------------------------------------------------------------------- */
 static bool compares(condition when, const fnz_arg *arg, double number) {
-  if (!arg || !is_number(arg))
+  if (!arg || !fnzi_arg_is_number(arg))
     return false;
   double have = fnzi_krn_number_float(arg);
   bool is = arg->tag != FNZ_ARG_COMPLEX && have == number;

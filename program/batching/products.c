@@ -133,10 +133,6 @@ fnz_status fnzi_batch_linear(fnzi_batch_node *v) {
 
 /* --- einsum ----------------------------------------------------------------------------------- */
 
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* A letter for each level, that the equation does not have. */
 static fnz_status find_letters(const fnzi_batch_node *v, const char *equation,
                                char letters[FNZI_MOST_LEVELS]) {
@@ -163,7 +159,7 @@ static fnz_status put_levels(const fnzi_batch_node *v, uint32_t levels, const ch
 /* Without "->" the result has what stands there once, in the order of the alphabet. */
 static fnz_status put_implied(const fnzi_batch_node *v, const char *equation, fnz_buffer *out) {
   for (char c = 'A'; c <= 'z'; c++) {
-    const char *at = is_letter(c) ? strchr(equation, c) : NULL;
+    const char *at = fnzi_is_letter(c) ? strchr(equation, c) : NULL;
     if (at && !strchr(at + 1, c))
       FNZ_TRY(fnzi_put(v->regions->p->ctx, out, &c, 1));
   }

@@ -109,15 +109,6 @@ fnz_status fnzi_read_json(fnz_context *ctx, const char *bytes, size_t size, fnz_
 
 /* --- archives ------------------------------------------------------------------------------------
  */
-static bool has_prefix(const char *s, const char *prefix) {
-  return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-static bool has_suffix(const char *s, const char *suffix) {
-  size_t size = strlen(s), tail = strlen(suffix);
-  return size >= tail && strcmp(s + size - tail, suffix) == 0;
-}
-
 static const fnzi_zip_entry *find(fnzi_zip *zip, const char *prefix, const char *name) {
   char path[2048];
   int size = snprintf(path, sizeof path, "%s%s", prefix, name);
@@ -128,7 +119,8 @@ static const fnzi_zip_entry *find(fnzi_zip *zip, const char *prefix, const char 
 static bool has_folder(fnzi_zip *zip, const char *prefix, const char *name) {
   size_t skip = strlen(prefix);
   for (size_t i = 0; i < zip->count; i++)
-    if (has_prefix(zip->entries[i].name, prefix) && has_prefix(zip->entries[i].name + skip, name))
+    if (fnzi_starts_with(zip->entries[i].name, prefix) &&
+        fnzi_starts_with(zip->entries[i].name + skip, name))
       return true;
   return false;
 }
@@ -143,7 +135,7 @@ static fnz_status find_root(fnzi_zip *zip, fnzi_arena *arena, const char **out) 
   const char *first = zip->entries[0].name;
   FNZ_TRY(fnzi_arena_string(arena, first, (size_t)(slash - first) + 1, out));
   for (size_t i = 0; i < zip->count; i++)
-    if (!has_prefix(zip->entries[i].name, *out))
+    if (!fnzi_starts_with(zip->entries[i].name, *out))
       return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, zip->entries[i].name,
                        "the entry is not in the folder of all others, %s", *out);
   return FNZ_OK;
@@ -184,11 +176,12 @@ static fnz_status check_format(fnzi_zip *zip, const char *prefix) {
 /* "models/NAME.json"; anything else in that folder is skipped. */
 static bool is_model(const fnzi_zip_entry *entry, const char *prefix, const char **name,
                      size_t *size) {
-  if (!has_prefix(entry->name, prefix) || !has_prefix(entry->name + strlen(prefix), "models/"))
+  if (!fnzi_starts_with(entry->name, prefix) ||
+      !fnzi_starts_with(entry->name + strlen(prefix), "models/"))
     return false;
   *name = entry->name + strlen(prefix) + strlen("models/");
   *size = strlen(*name);
-  if (*size <= strlen(".json") || !has_suffix(*name, ".json") || strchr(*name, '/'))
+  if (*size <= strlen(".json") || !fnzi_ends_with(*name, ".json") || strchr(*name, '/'))
     return false;
   *size -= strlen(".json");
   return true;
@@ -236,7 +229,7 @@ static fnz_status read_archive(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix) {
 static fnz_status read_flat(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
   char version[32];
   FNZ_TRY(read_small(zip, "", "version", version));
-  if (!has_prefix(version, "8.") && strcmp(version, "8") != 0)
+  if (!fnzi_starts_with(version, "8.") && strcmp(version, "8") != 0)
     return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "version",
                      "schema version \"%s\" is not read, only %d.x; %s", version, SCHEMA_MAJOR,
                      version_remedy(strtoll(version, NULL, 10)));

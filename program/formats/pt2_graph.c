@@ -43,14 +43,10 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
 
 /* --- targets ------------------------------------------------------------------------------
  */
-static bool has_prefix(const char *s, const char *prefix) {
-  return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 /* Arithmetic on symbolic numbers; these are Python's functions, but harmless and few. */
 static bool is_arithmetic(const char *target) {
-  return has_prefix(target, "_operator.") || has_prefix(target, "math.") ||
-         has_prefix(target, "torch.sym_");
+  return fnzi_starts_with(target, "_operator.") || fnzi_starts_with(target, "math.") ||
+         fnzi_starts_with(target, "torch.sym_");
 }
 
 /* "Tensor x, int[] k, *, float eps" as far as the node tells. */
@@ -135,7 +131,7 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   const char *target = "";
   FNZ_TRY(fnzi_json_need(&r->doc, node, "target", FNZI_JSON_STRING, &at));
   FNZ_TRY(fnzi_json_text(&r->doc, at, &target));
-  if (has_prefix(target, higher_order))
+  if (fnzi_starts_with(target, higher_order))
     target += strlen("torch.ops.");
   else if (!is_arithmetic(target) && !fnzi_batch_is_mark(target))
     return read_operator(r, at, target, out);

@@ -52,7 +52,7 @@ static bool is_reserved(const char *name) {
 }
 
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return fnzi_is_letter(c) || c == '_';
 }
 
 static bool is_identifier(const char *name) {

@@ -8,7 +8,7 @@
 
 /* --- the archive that was read ------------------------------------------------------------------
  */
-/* A number that PyTorch derives from the records. They are no longer the same, and nobody checks.
+/* A number that PyTorch derives from the records. They are no longer the same, and nothing checks.
  */
 static bool is_left_out(const char *name) {
   static const char id[] = ".data/serialization_id";

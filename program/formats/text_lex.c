@@ -38,12 +38,8 @@ fnz_status fnzi_lexer_at(fnzi_lexer *x, fnz_status status) {
 }
 
 /* --- letters --------------------------------------------------------------------------------- */
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+  return fnzi_is_letter(c) || c == '_' || fnzi_is_digit(c);
 }
 
 static char byte_at(const fnzi_lexer *x, size_t k) {
@@ -84,7 +80,7 @@ static fnz_status take(fnzi_lexer *x, fnzi_token kind, const char *text) {
 
 /* --- strings --------------------------------------------------------------------------------- */
 static int hex_digit(char c) {
-  if (is_digit(c))
+  if (fnzi_is_digit(c))
     return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -144,7 +140,7 @@ static fnz_status read_string(fnzi_lexer *x, fnzi_token kind) {
 
 /* --- numbers --------------------------------------------------------------------------------- */
 static void skip_digits(fnzi_lexer *x) {
-  while (is_digit(byte_at(x, 0)))
+  while (fnzi_is_digit(byte_at(x, 0)))
     x->at++;
 }
 
@@ -188,10 +184,10 @@ static fnz_status read_number(fnzi_lexer *x) {
     x->f = strtod("-inf", NULL);
     return take(x, FNZI_TOKEN_FLOAT, from);
   }
-  if (!is_digit(byte_at(x, 0)))
+  if (!fnzi_is_digit(byte_at(x, 0)))
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX, "a digit must follow the minus");
   skip_digits(x);
-  if (byte_at(x, 0) == '.' && is_digit(byte_at(x, 1))) {
+  if (byte_at(x, 0) == '.' && fnzi_is_digit(byte_at(x, 1))) {
     is_float = true;
     x->at++;
     skip_digits(x);
@@ -253,7 +249,7 @@ fnz_status fnzi_lexer_next(fnzi_lexer *x) {
     return read_name(x, FNZI_TOKEN_VALUE);
   if (c == '@')
     return read_name(x, FNZI_TOKEN_GRAPH);
-  if (c == '-' || is_digit(c))
+  if (c == '-' || fnzi_is_digit(c))
     return read_number(x);
   return is_letter(c) ? read_word(x) : read_punct(x);
 }

@@ -31,7 +31,7 @@ static bool is_equation(const fnzi_condition *c, equation *out) {
   return true;
 }
 
-/* *holds also where nobody can tell. */
+/* *holds also where that is not decided. */
 static fnz_status look(const equation *e, fnzi_point *point, int64_t *wanted, bool *holds) {
   bool known = true, is_known;
   int64_t is;

@@ -7,7 +7,7 @@
 #include "schema/aten_names.h"
 
 /* --- expressions ------------------------------------------------------------------------------ */
-/* A text that is no expression is refused by whoever needs it. */
+/* A text that is no expression is refused where it is needed. */
 static fnz_status parse_symbols(fnzi_sizes *s) {
   fnz_context *ctx = s->set.ctx;
   FNZI_NEW(&s->set.arena, s->program->symbols.count + 1, &s->symbols);

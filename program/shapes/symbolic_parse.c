@@ -68,12 +68,8 @@ static fnz_status at_place(parser *p, fnz_status status, size_t at) {
 }
 
 /* --- letters ---------------------------------------------------------------------------------- */
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  return fnzi_is_letter(c) || c == '_';
 }
 
 static char look(const parser *p, size_t ahead) {
@@ -151,7 +147,7 @@ static fnz_status read_number(parser *p) {
   size_t from = p->at;
   int64_t n = 0;
   const fnzi_expr *e;
-  for (; is_digit(look(p, 0)); p->at++)
+  for (; fnzi_is_digit(look(p, 0)); p->at++)
     if (!fnzi_mul_i64(n, 10, &n) || !fnzi_add_i64(n, look(p, 0) - '0', &n))
       return fail(p, FNZ_CLASS_OVERFLOW, from, "the number leaves 64 bits");
   if (look(p, 0) == '.' || is_letter(look(p, 0)))
@@ -162,7 +158,7 @@ static fnz_status read_number(parser *p) {
 
 static size_t word_size(const parser *p) {
   size_t n = 0;
-  while (is_letter(look(p, n)) || is_digit(look(p, n)))
+  while (is_letter(look(p, n)) || fnzi_is_digit(look(p, n)))
     n++;
   return n;
 }
@@ -177,7 +173,7 @@ static fnz_status read_symbol(parser *p) {
   p->at++;
   size_t from = p->at, size = word_size(p);
   p->at += size;
-  if (!size || is_digit(p->text[from]) || look(p, 0) != quote)
+  if (!size || fnzi_is_digit(p->text[from]) || look(p, 0) != quote)
     return fail(p, FNZ_CLASS_SYNTAX, from, "the name of a symbol has letters and digits only");
   p->at++;
   while (take(p, ',')) {
@@ -226,7 +222,7 @@ static fnz_status read_operand(parser *p, bool *wants) {
   char c = look(p, 0);
   opened o = {.binds = OPEN_PAREN, .first = p->values.count, .at = p->at};
   *wants = c == '-' || c == '+' || c == '~' || c == '(';
-  if (is_digit(c))
+  if (fnzi_is_digit(c))
     return read_number(p);
   if (is_letter(c))
     return read_word(p, wants);

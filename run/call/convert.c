@@ -75,11 +75,6 @@ static fnz_status refuse(fnz_context *ctx, const fnz_op *op, const fnzi_param *p
 
 /* --- Single arguments ------------------------------------------------------------------------- */
 
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
-         arg->tag == FNZ_ARG_COMPLEX;
-}
-
 static bool retag(fnz_arg *arg, fnz_tag from, fnz_tag to) {
   if (arg->tag != from)
     return false;
@@ -98,7 +93,7 @@ static bool to_float(fnz_arg *arg) {
 static bool fits(fnzi_type type, fnz_arg *arg) {
   switch (type) {
   case FNZI_TYPE_TENSOR:
-    return arg->tag == FNZ_ARG_VALUE || is_number(arg);
+    return arg->tag == FNZ_ARG_VALUE || fnzi_arg_is_number(arg);
   case FNZI_TYPE_INT:
   case FNZI_TYPE_SYM_INT:
   case FNZI_TYPE_DEVICE_INDEX:
@@ -110,7 +105,7 @@ static bool fits(fnzi_type type, fnz_arg *arg) {
   case FNZI_TYPE_SYM_BOOL:
     return arg->tag == FNZ_ARG_BOOL;
   case FNZI_TYPE_SCALAR:
-    return is_number(arg);
+    return fnzi_arg_is_number(arg);
   case FNZI_TYPE_STRING:
     return arg->tag == FNZ_ARG_STRING;
   case FNZI_TYPE_DTYPE:

@@ -78,7 +78,7 @@ static fnz_status check_places(const fnzi_eag_op *s, const places *all) {
     if (all->data[i].target)
       FNZ_TRY(fnzi_eag_places_overlap(s->ctx, all->data[i].target->g, &meet));
   return meet ? fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                          "%s writes a tensor that shares elements with itself, and nobody knows "
+                          "%s writes a tensor that shares elements with itself, and it is unknown "
                           "which of the values stays; clone it before",
                           s->op->name)
               : FNZ_OK;

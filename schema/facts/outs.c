@@ -83,11 +83,6 @@ static bool of_tensors(const reading *r, bool first, fnz_dtype *out) {
   return known && (p.has_dimensioned || p.has_zero_dim);
 }
 
-static bool is_number(const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_BOOL || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
-         arg->tag == FNZ_ARG_COMPLEX;
-}
-
 /* Of all numbers; false when one of them is not there yet, or there is none. */
 static bool of_numbers(const reading *r, fnz_dtype *out) {
   fnzi_promotion p = {0};
@@ -96,7 +91,7 @@ static bool of_numbers(const reading *r, fnz_dtype *out) {
     const fnz_arg arg = fnzi_arg_get(r->op, r->args, r->nargs, i);
     if (r->op->params[i].type != FNZI_TYPE_SCALAR || arg.tag == FNZ_ARG_NONE)
       continue;
-    known = known && is_number(&arg);
+    known = known && fnzi_arg_is_number(&arg);
     if (known)
       fnzi_promotion_add_number(&p, &arg);
   }

@@ -144,8 +144,7 @@ static fnz_status rule_view_copy_exists(const fnz_library *library,
 
 static fnz_status rule_view_copy_name(const fnz_library *library, const fnzi_native_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->copy);
-  if (!n || fnzi_native_ends_with(n->op->base, "_copy") ||
-      fnzi_native_ends_with(n->op->base, "_scatter"))
+  if (!n || fnzi_ends_with(n->op->base, "_copy") || fnzi_ends_with(n->op->base, "_scatter"))
     return FNZ_OK;
   return BROKEN(view_copy_name, "%s for %s", n->op->name,
                 fnzi_native_at(library, v->view)->op->name);
@@ -188,7 +187,7 @@ static fnz_status rule_view_first(const fnz_library *library, const fnzi_native_
 static fnz_status rule_view_result(const fnz_library *library, const fnzi_native_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->view);
   const fnzi_param *r = n->op->returns;
-  if (v->copy == FNZI_NO_GROUP || fnzi_native_ends_with(n->op->base, "_inverse"))
+  if (v->copy == FNZI_NO_GROUP || fnzi_ends_with(n->op->base, "_inverse"))
     return FNZ_OK;
   if (n->op->nreturns == 1 && r->type == FNZI_TYPE_TENSOR && !r->optional && !r->list_size)
     return FNZ_OK;

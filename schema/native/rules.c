@@ -45,7 +45,7 @@ static bool has_tensor_parameter(const fnz_op *op) {
 }
 
 static bool is_factory(const fnz_op *op) {
-  return fnzi_native_starts_with(op->base, "new_") || fnzi_native_ends_with(op->base, "_like") ||
+  return fnzi_starts_with(op->base, "new_") || fnzi_ends_with(op->base, "_like") ||
          (fnzi_native_count_options(op) && !has_tensor_parameter(op));
 }
 
@@ -166,7 +166,7 @@ static fnz_status rule_no_default_known(const fnz_library *library, const fnzi_n
 }
 
 static fnz_status rule_foreach_check(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_native_starts_with(n->op->name, "_foreach") || n->op->flags & FNZI_OP_NO_DEVICE_CHECK)
+  if (!fnzi_starts_with(n->op->name, "_foreach") || n->op->flags & FNZI_OP_NO_DEVICE_CHECK)
     return FNZ_OK;
   return BROKEN(foreach_check, "%s", n->op->name);
 }

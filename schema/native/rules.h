@@ -24,15 +24,6 @@ FNZ_MUST_CHECK fnz_status fnzi_native_check_schema(const fnz_library *library,
 
 /* --- What rules ask of names and schemas ------------------------------------------------------ */
 
-static inline bool fnzi_native_starts_with(const char *text, const char *start) {
-  return strncmp(text, start, strlen(start)) == 0;
-}
-
-static inline bool fnzi_native_ends_with(const char *text, const char *end) {
-  size_t size = strlen(text), tail = strlen(end);
-  return size >= tail && strcmp(text + size - tail, end) == 0;
-}
-
 /* The place of a positional self; the number of parameters when there is none. */
 static inline size_t fnzi_native_self_place(const fnz_op *op) {
   size_t i = 0;

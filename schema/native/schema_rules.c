@@ -33,21 +33,21 @@ static const fnzi_param *aliased(const fnz_op *op, const fnzi_param *result, siz
 /* --- Names and annotations -------------------------------------------------------------------- */
 
 static fnz_status rule_name_no_out(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_native_ends_with(n->op->base, "_out"))
+  if (!fnzi_ends_with(n->op->base, "_out"))
     return FNZ_OK;
   return BROKEN(name_no_out, "%s", n->op->base);
 }
 
 static fnz_status rule_name_dunder(const fnz_library *library, const fnzi_native *n) {
   const char *base = n->op->base;
-  if (!fnzi_native_starts_with(base, "__i") || !fnzi_native_ends_with(base, "__") ||
-      strlen(base) < 6 || fnzi_is_inplace_name(base))
+  if (!fnzi_starts_with(base, "__i") || !fnzi_ends_with(base, "__") || strlen(base) < 6 ||
+      fnzi_is_inplace_name(base))
     return FNZ_OK;
   return BROKEN(name_dunder, "%s", base);
 }
 
 static fnz_status rule_name_functional(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_native_ends_with(n->op->base, "_functional_"))
+  if (!fnzi_ends_with(n->op->base, "_functional_"))
     return FNZ_OK;
   return BROKEN(name_functional, "%s", n->op->base);
 }
@@ -89,8 +89,7 @@ static fnz_status rule_alias_type(const fnz_library *library, const fnzi_native 
 static fnz_status rule_class_name(const fnz_library *library, const fnzi_native *n) {
   const fnzi_param *p;
   for (size_t i = 0; (p = part(n->op, i)); i++)
-    if (p->type == FNZI_TYPE_CLASS &&
-        !fnzi_native_starts_with(p->class_name, "__torch__.torch.classes."))
+    if (p->type == FNZI_TYPE_CLASS && !fnzi_starts_with(p->class_name, "__torch__.torch.classes."))
       return BROKEN(class_name, "%s", p->class_name);
   return FNZ_OK;
 }
@@ -187,7 +186,7 @@ static fnz_status rule_out_list_returns(const fnz_library *library, const fnzi_n
 static fnz_status rule_out_count(const fnz_library *library, const fnzi_native *n) {
   size_t outs = 0;
   for (size_t k = 0; fnzi_native_out_argument(n->op, k); k++)
-    outs += !fnzi_native_starts_with(fnzi_native_out_argument(n->op, k)->name, "_scratch_");
+    outs += !fnzi_starts_with(fnzi_native_out_argument(n->op, k)->name, "_scratch_");
   if (!fnzi_native_has_out(n->op) || writes_out_lists(n->op) || outs == n->op->nreturns)
     return FNZ_OK;
   return BROKEN(out_count, "%zu out arguments and %u results of %s", outs, n->op->nreturns,

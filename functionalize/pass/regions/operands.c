@@ -91,8 +91,9 @@ static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
   }
   if (counts && o->role != FNZI_HOP_CAPTURED && (g.offset || o->role == FNZI_HOP_XS))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "operand %s lies in another place of its storage in each turn, and a body has "
-                     "a view that counts from the storage; use views that count from their base",
+                     "operand %s lies in another place of its storage in each iteration, and a "
+                     "body has a view that counts from the storage; use views that count from "
+                     "their base",
                      operand_name(p, o));
   if (!counts)
     g.offset = 0;
@@ -294,7 +295,7 @@ static fnz_status merge(const fnzi_pass *p, fnzi_region_op *r, const fnzi_region
   if (a->role != FNZI_HOP_CAPTURED || b->role != FNZI_HOP_CAPTURED)
     return refuse(p, a,
                   "overlaps another operand, and a body writes one of them; what a loop "
-                  "carries or cuts is that memory in some turns only, so clone() it first");
+                  "carries or cuts is that memory in some iterations only, so clone() it first");
   for (uint32_t k = a->first; k != FNZI_NO_NODE; k = r->operands[k].next) {
     fnzi_region_operand *o = &r->operands[k];
     if (o->role != FNZI_HOP_CAPTURED)
@@ -327,8 +328,8 @@ static fnz_status check_iteration(const fnzi_pass *p, const fnzi_region_op *r,
     return FNZ_OK;
   if (!fnzi_region_same_strides(body->key.bases[o->base].memory, out->geometry))
     return refuse(p, o,
-                  "is carried with other strides from turn to turn than at first; make it "
-                  "contiguous() before the loop and at the end of the body");
+                  "is carried with other strides from iteration to iteration than at first; make "
+                  "it contiguous() before the loop and at the end of the body");
   return FNZ_OK;
 }
 
@@ -360,8 +361,8 @@ static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r,
     bool meets = out->entangled || (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
     if (o->tensor && o->written && o->role == FNZI_HOP_CAPTURED && meets)
       return refuse(p, o,
-                    "is written in each turn of a map and returned by it, which shows the "
-                    "last turn's value in all results; clone() it before returning it");
+                    "is written in each iteration of a map and returned by it, which shows the "
+                    "last iteration's value in all results; clone() it before returning it");
   }
   return FNZ_OK;
 }
