@@ -3,6 +3,7 @@
  * Reading refuses holes, overlaps and bytes behind the data. Writing puts wide element types first,
  * so that every tensor lies at a multiple of its element size; the same arrays give the same bytes.
  */
+#include "program/formats/formats.h"
 #include "program/formats/foreign.h"
 #include "program/formats/json.h"
 
@@ -107,7 +108,7 @@ static fnz_status read_array(reader *r, const fnzi_json *entry) {
   FNZ_TRY(check_bytes(r, &where, dtype, rank, sizes));
   if (strlen(entry->key) != entry->key_size)
     return fnzi_json_fail(&r->doc, FNZ_CLASS_ENCODING, entry, "the name contains a zero byte");
-  FNZ_TRY(fnz_arrays_add(r->arrays, entry->key, dtype, rank, sizes, &data));
+  FNZ_TRY(fnzi_arrays_add_unfilled(r->arrays, entry->key, dtype, rank, sizes, &data));
   if (where.end > where.begin)
     memcpy(data, r->data + where.begin, where.end - where.begin);
   return FNZ_OK;
