@@ -145,9 +145,10 @@ void fnzi_arena_reset(fnzi_arena *arena);
 /* Room for `bytes` at a multiple of 16 in the newest chunk, which is a new one. */
 FNZ_MUST_CHECK fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);
 
-/* count * size bytes, zeroed. Strings, of size 1, are packed; everything else is aligned. */
-FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count,
-                                                         size_t size, void **out) {
+/* count * size bytes, not initialised. Strings, of size 1, are packed; everything else is aligned.
+ */
+FNZ_MUST_CHECK static inline fnz_status fnzi_arena_take(fnzi_arena *arena, size_t count,
+                                                        size_t size, void **out) {
   size_t bytes, align = size == 1 ? 1 : 16, start = (arena->used + align - 1) & ~(align - 1);
   *out = NULL;
   if (!fnzi_mul_size(count, size, &bytes))
@@ -158,8 +159,14 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size
   }
   *out = (char *)arena->chunks + start;
   arena->used = start + bytes;
-  if (bytes)
-    memset(*out, 0, bytes);
+  return FNZ_OK;
+}
+/* The same, zeroed. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count,
+                                                         size_t size, void **out) {
+  FNZ_TRY(fnzi_arena_take(arena, count, size, out));
+  if (count && size)
+    memset(*out, 0, count * size);
   return FNZ_OK;
 }
 /* FNZI_NEW(arena, n, &p): p = n zeroed things of p's type. */

@@ -58,9 +58,13 @@ static fnz_status check_array(fnzi_run_state *run, const char *name, const fnz_g
 static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char *name) {
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
-  if (!run->hashes)
+  size_t filled = 0; /* fill_given() leaves no gap where there is none */
+  if (!run->hashes) {
     FNZ_TRY(check_array(run, name, b->geometry, b->given));
-  FNZ_TRY(fnzi_run_memory_create(run, b->geometry->dtype, elements, &b->memory));
+    if (fnzi_is_contiguous(b->geometry) && b->geometry->offset == 0)
+      filled = b->given->bytes;
+  }
+  FNZ_TRY(fnzi_run_memory_unfilled(run, b->geometry->dtype, elements, filled, &b->memory));
   if (run->hashes)
     fill_unknown(run, b->memory, name);
   return FNZ_OK;
@@ -101,7 +105,8 @@ static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
                               fnzi_run_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
   int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
-  FNZ_TRY(fnzi_run_memory_create(run, weight->geometry->dtype, elements, out));
+  FNZ_TRY(fnzi_run_memory_unfilled(run, weight->geometry->dtype, elements, run->hashes ? 0 : bytes,
+                                   out));
   if (run->hashes)
     fill_unknown(run, *out, blob_name(run->program, weight));
   else if (bytes > 0)

@@ -16,6 +16,12 @@ void fnzi_run_gather(const fnz_geometry *g, const unsigned char *memory, size_t 
 
 void fnzi_run_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
                       unsigned char *memory) {
+  if (fnzi_is_contiguous(g)) {
+    size_t bytes = (size_t)fnz_geometry_numel(g) * cell;
+    if (bytes > 0)
+      memcpy(memory + (size_t)g->offset * cell, dense, bytes);
+    return;
+  }
   fnzi_run_walk w;
   for (fnzi_run_walk_start(&w, g); w.left > 0; fnzi_run_walk_step(&w), dense += cell)
     memcpy(memory + (size_t)w.place * cell, dense, cell);

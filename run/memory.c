@@ -21,6 +21,11 @@ static fnz_status take_memory(fnzi_run_state *run, fnzi_run_memory **out) {
 
 fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
                                   fnzi_run_memory **out) {
+  return fnzi_run_memory_unfilled(run, dtype, elements, 0, out);
+}
+
+fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
+                                    size_t filled, fnzi_run_memory **out) {
   fnz_geometry flat = {.dtype = dtype, .rank = 1, .sizes = &elements};
   fnzi_run_memory *memory;
   size_t bytes;
@@ -31,7 +36,7 @@ fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t 
   memory->cells = fnzi_resize(run->ctx, NULL, 0, bytes);
   if (memory->cells == NULL)
     return fnzi_no_memory(run->ctx);
-  memset(memory->cells, 0, bytes);
+  memset(memory->cells + filled, 0, bytes - filled);
   memory->bytes = bytes - 16;
   *out = memory;
   return FNZ_OK;

@@ -1,4 +1,5 @@
 /* outputs.c - the results of a run by their names, and the final values of what it has written. */
+#include "program/formats/formats.h"
 #include "run/run.h"
 
 /* Final values of memory that inputs were moved away from. */
@@ -111,7 +112,7 @@ fnz_status fnzi_run_emit_array(void *user, const char *name, const fnz_geometry 
     sizes[rank++] = (int64_t)(bytes / 8) / fnz_geometry_numel(g);
   }
   void *data;
-  FNZ_TRY(fnz_arrays_add(user, name, dtype, rank, sizes, &data));
+  FNZ_TRY(fnzi_arrays_add_unfilled(user, name, dtype, rank, sizes, &data));
   if (bytes > 0)
     memcpy(data, cells, bytes);
   return FNZ_OK;

@@ -140,6 +140,11 @@ FNZ_MUST_CHECK fnz_status fnzi_run_dense_bytes(const fnzi_run_state *run, const 
  * else has. Ends with the run or with fnzi_run_memory_drop(). */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype,
                                                  int64_t elements, fnzi_run_memory **out);
+/* The same, but the first `filled` bytes are not zero: the caller fills them before anybody reads.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtype dtype,
+                                                   int64_t elements, size_t filled,
+                                                   fnzi_run_memory **out);
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
 /* Drops it; the struct may become other memory, so that no tensor may use it any more. */
 void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);

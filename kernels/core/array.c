@@ -1,7 +1,9 @@
 /* array.c - values of the CPU and meta backends: storages with a reference count, and windows.
  *
- * Small storages and arrays of few dimensions are not given back at once but kept for the next
- * ones, a bounded number of them, so that a small call allocates nothing. */
+ * Storages, arrays of few dimensions and blocks of memory are not given back at once but kept for
+ * the next ones, a bounded number of them, so that a call that was made before allocates nothing.
+ */
+#include "base/watched.h"
 #include "kernels/core/core.h"
 
 enum {
@@ -9,6 +11,10 @@ enum {
   SMALL_STORAGE = 256, /* bytes that lie in the storage itself */
   MOST_KEPT = 64
 };
+
+/* Of blocks together, for each backend. None where AddressSanitizer is to see who uses one too
+ * late. */
+static const size_t most_block_bytes = FNZI_WATCHED ? 0 : (size_t)128 << 20;
 
 /* What a storage is when it is allocated; its small elements lie behind. */
 enum { STORAGE_BYTES = sizeof(fnzi_krn_storage) + STORAGE_ALIGNMENT + SMALL_STORAGE };
@@ -25,7 +31,55 @@ fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *
 }
 
 /* --- The stock --------------------------------------------------------------------------- */
+/* The system has it back. */
+static void free_blocks(fnz_context *ctx, fnzi_krn_stock *stock) {
+  for (uint32_t i = 0; i < stock->nblocks; i++)
+    fnzi_free(ctx, stock->blocks[i].data, stock->blocks[i].bytes);
+  stock->nblocks = 0;
+  stock->block_bytes = 0;
+}
+
+static void forget_block(fnzi_krn_stock *stock, uint32_t k) {
+  stock->block_bytes -= stock->blocks[k].bytes;
+  stock->nblocks--;
+  memmove(&stock->blocks[k], &stock->blocks[k + 1], (stock->nblocks - k) * sizeof *stock->blocks);
+}
+
+/* The newest kept block that is large enough and not too large, or one of the system. */
+static void *take_block(fnz_context *ctx, fnzi_krn_stock *stock, size_t bytes, size_t *out_bytes) {
+  for (uint32_t k = stock->nblocks; k-- > 0;) {
+    void *data = stock->blocks[k].data;
+    *out_bytes = stock->blocks[k].bytes;
+    if (*out_bytes < bytes || *out_bytes / 2 > bytes)
+      continue;
+    forget_block(stock, k);
+    return data;
+  }
+  *out_bytes = bytes;
+  void *data = fnzi_resize(ctx, NULL, 0, bytes);
+  if (data || stock->nblocks == 0)
+    return data;
+  free_blocks(ctx, stock);
+  return fnzi_resize(ctx, NULL, 0, bytes);
+}
+
+/* Older ones make room. */
+static void keep_block(fnz_context *ctx, fnzi_krn_stock *stock, void *data, size_t bytes) {
+  if (!data || bytes > most_block_bytes) {
+    fnzi_free(ctx, data, bytes);
+    return;
+  }
+  while (stock->nblocks == FNZI_STOCK_BLOCKS || stock->block_bytes > most_block_bytes - bytes) {
+    fnzi_free(ctx, stock->blocks[0].data, stock->blocks[0].bytes);
+    forget_block(stock, 0);
+  }
+  stock->blocks[stock->nblocks].data = data;
+  stock->blocks[stock->nblocks++].bytes = bytes;
+  stock->block_bytes += bytes;
+}
+
 void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock) {
+  free_blocks(ctx, stock);
   for (fnzi_krn_array *a = stock->arrays, *next; a; a = next) {
     next = a->next;
     fnzi_free(ctx, a, sizeof *a);
@@ -177,11 +231,12 @@ static fnz_status give_block(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes
     s->data = s->stock->has_data ? aligned(s + 1) : NULL;
     return FNZ_OK;
   }
-  void *block = fnzi_resize(ctx, NULL, 0, bytes + STORAGE_ALIGNMENT);
+  size_t block_bytes;
+  void *block = take_block(ctx, s->stock, bytes + STORAGE_ALIGNMENT, &block_bytes);
   if (!block)
     return fnzi_no_memory(ctx);
   s->block = block;
-  s->block_bytes = bytes + STORAGE_ALIGNMENT;
+  s->block_bytes = block_bytes;
   s->data = aligned(s->block);
   return FNZ_OK;
 }
@@ -208,7 +263,7 @@ fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size
 void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   if (!s || --s->refs > 0)
     return;
-  fnzi_free(ctx, s->block, s->block_bytes);
+  keep_block(ctx, s->stock, s->block, s->block_bytes);
   keep_storage(ctx, s);
 }
 

@@ -1,87 +1,20 @@
-/* convert.c - elements from one dtype to another: one loop per pair, made from two lists of rows.
- */
+/* convert.c - elements from one dtype to another: which loops of convert_rows.c, and what complex
+ * numbers and floats of eight bits make of them. */
+#include "kernels/core/convert.h"
 #include "kernels/core/float8.h"
 #include "kernels/core/half.h"
-#include "kernels/core/core.h"
 
 #include <math.h>
 
-/* Columns: dtype, stored type, how an element is read, type of what is read, how an integer and how
- * a double become the stored type. Integers go through 64 bits and wrap. */
-#define INTEGER_ROWS(ROW)                                                                          \
-  ROW(BOOL, uint8_t, *p != 0, int64_t, v != 0, v != 0)                                             \
-  ROW(U8, uint8_t, *p, int64_t, (uint8_t)v, (uint8_t)fnzi_krn_to_i32(v))                           \
-  ROW(I8, int8_t, *p, int64_t, (int8_t)v, (int8_t)fnzi_krn_to_i32(v))                              \
-  ROW(I16, int16_t, *p, int64_t, (int16_t)v, (int16_t)fnzi_krn_to_i32(v))                          \
-  ROW(I32, int32_t, *p, int64_t, (int32_t)v, fnzi_krn_to_i32(v))                                   \
-  ROW(I64, int64_t, *p, int64_t, v, fnzi_krn_to_i64(v))                                            \
-  ROW(U16, uint16_t, *p, int64_t, (uint16_t)v, (uint16_t)fnzi_krn_to_i32(v))                       \
-  ROW(U32, uint32_t, *p, int64_t, (uint32_t)v, (uint32_t)fnzi_krn_to_i64(v))
-#define FLOAT_ROWS(ROW)                                                                            \
-  ROW(F16, uint16_t, fnzi_krn_from_f16(*p), double, fnzi_krn_to_f16((float)v),                     \
-      fnzi_krn_to_f16((float)v))                                                                   \
-  ROW(BF16, uint16_t, fnzi_krn_from_bf16(*p), double, fnzi_krn_to_bf16((float)v),                  \
-      fnzi_krn_to_bf16((float)v))                                                                  \
-  ROW(F32, float, *p, double, (float)v, (float)v)                                                  \
-  ROW(F64, double, *p, double, (double)v, v)
+const fnzi_krn_rows *fnzi_krn_rows_for(fnzi_krn_isa isa) {
+  static const fnzi_krn_rows *const all[FNZI_ISAS] = {FNZI_ISA_TABLES(&fnzi_krn_rows_of)};
+  return all[isa];
+}
 
-#define ALL_ROWS(ROW)                                                                              \
-  INTEGER_ROWS(ROW)                                                                                \
-  ROW(U64, uint64_t, (int64_t)*p, int64_t, (uint64_t)v, fnzi_krn_to_u64(v))                        \
-  FLOAT_ROWS(ROW)
-
-#define ACCESS(id, type, read, wide, from_integer, from_double)                                    \
-  typedef type cell_##id;                                                                          \
-  typedef wide wide_##id;                                                                          \
-  static inline wide read_##id(const cell_##id *p) {                                               \
-    return read;                                                                                   \
-  }                                                                                                \
-  static inline cell_##id int64_t_to_##id(int64_t v) {                                             \
-    return (cell_##id)(from_integer);                                                              \
-  }                                                                                                \
-  static inline cell_##id double_to_##id(double v) {                                               \
-    return (cell_##id)(from_double);                                                               \
-  }
-ALL_ROWS(ACCESS)
-#undef ACCESS
-
-typedef void pair_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                     int64_t count);
-
-/* The second loop is the first with strides the compiler knows. */
-#define PAIR(to, from, wide)                                                                       \
-  static void from##_to_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,   \
-                             int64_t count) {                                                      \
-    if (dst_stride != sizeof(cell_##to) || src_stride != sizeof(cell_##from)) {                    \
-      for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride)                    \
-        *(cell_##to *)(void *)dst = wide##_to_##to(read_##from((const void *)src));                \
-      return;                                                                                      \
-    }                                                                                              \
-    cell_##to *d = (void *)dst;                                                                    \
-    const cell_##from *s = (const void *)src;                                                      \
-    for (int64_t i = 0; i < count; i++)                                                            \
-      d[i] = wide##_to_##to(read_##from(&s[i]));                                                   \
-  }
-
-/* clang-format off */
-#define TARGETS(DO, from, wide)                                                                    \
-  DO(BOOL, from, wide) DO(U8, from, wide) DO(I8, from, wide) DO(I16, from, wide)                   \
-  DO(I32, from, wide) DO(I64, from, wide) DO(U16, from, wide) DO(U32, from, wide)                  \
-  DO(U64, from, wide) DO(F16, from, wide) DO(BF16, from, wide) DO(F32, from, wide)                 \
-  DO(F64, from, wide)
-/* clang-format on */
-
-#define FROM(from, type, read, wide, from_integer, from_double) TARGETS(PAIR, from, wide)
-ALL_ROWS(FROM)
-#undef FROM
-
-static pair_fn *const pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT] = {
-#define ENTRY(to, from, wide) [FNZ_##to] = from##_to_##to,
-#define FROM(from, type, read, wide, from_integer, from_double)                                    \
-  [FNZ_##from] = {TARGETS(ENTRY, from, wide)},
-    ALL_ROWS(FROM)
-#undef FROM
-};
+static void run_pair(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from, const char *src,
+                     int64_t src_stride, int64_t count) {
+  fnzi_krn_rows_for(fnzi_krn_isa_best())->pairs[from][to](dst, dst_stride, src, src_stride, count);
+}
 
 /* The type of the real part of a complex dtype; the dtype itself otherwise. */
 static fnz_dtype part(fnz_dtype d) {
@@ -94,7 +27,7 @@ static fnz_dtype wide_part(fnz_dtype d) {
 }
 
 bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from) {
-  return to == from || pairs[wide_part(from)][wide_part(to)] != NULL;
+  return to == from || fnzi_krn_rows_of.pairs[wide_part(from)][wide_part(to)] != NULL;
 }
 
 /* Numbers of eight bits are what they are as f32; but the NaN of those on "uz" is no integer, 0. */
@@ -110,11 +43,11 @@ static void convert_float8(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtyp
     if (fnzi_krn_is_float8(from))
       v = widened(from, *(const uint8_t *)src, to);
     else
-      pairs[from][FNZ_F32]((char *)&v, sizeof v, src, src_stride, 1);
+      run_pair(FNZ_F32, (char *)&v, sizeof v, from, src, src_stride, 1);
     if (fnzi_krn_is_float8(to))
       *(uint8_t *)dst = fnzi_krn_to_float8(to, v);
     else
-      pairs[FNZ_F32][to](dst, dst_stride, (const char *)&v, sizeof v, 1);
+      run_pair(to, dst, dst_stride, FNZ_F32, (const char *)&v, sizeof v, 1);
   }
 }
 
@@ -124,15 +57,20 @@ static void convert_part(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype 
   if (fnzi_krn_is_float8(to) || fnzi_krn_is_float8(from))
     convert_float8(to, dst, dst_stride, from, src, src_stride, count);
   else
-    pairs[from][to](dst, dst_stride, src, src_stride, count);
+    run_pair(to, dst, dst_stride, from, src, src_stride, count);
 }
 
-static void copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
-                     int64_t count, size_t cell) {
+void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                       int64_t count, size_t cell) {
   if (dst_stride == (int64_t)cell && src_stride == (int64_t)cell) {
     memmove(dst, src, (size_t)count * cell);
     return;
   }
+  for (int k = 0; k < 5; k++)
+    if (cell == (size_t)1 << k) {
+      fnzi_krn_rows_for(fnzi_krn_isa_best())->copies[k](dst, dst_stride, src, src_stride, count);
+      return;
+    }
   for (int64_t i = 0; i < count; i++)
     memmove(dst + i * dst_stride, src + i * src_stride, cell);
 }
@@ -142,8 +80,8 @@ static void convert_imaginary(fnz_dtype to, char *dst, int64_t dst_stride, fnz_d
                               const char *src, int64_t src_stride, int64_t count) {
   size_t to_bytes = fnzi_dtype(part(to))->bytes;
   if (fnzi_is_complex(from)) {
-    pairs[part(from)][part(to)](dst + to_bytes, dst_stride, src + fnzi_dtype(part(from))->bytes,
-                                src_stride, count);
+    run_pair(part(to), dst + to_bytes, dst_stride, part(from), src + fnzi_dtype(part(from))->bytes,
+             src_stride, count);
     return;
   }
   for (int64_t i = 0; i < count; i++)
@@ -156,8 +94,8 @@ static void complex_to_bool(char *dst, int64_t dst_stride, fnz_dtype from, const
   size_t half = fnzi_dtype(part(from))->bytes;
   for (int64_t i = 0; i < count; i++) {
     uint8_t real, imaginary;
-    pairs[part(from)][FNZ_BOOL]((char *)&real, 1, src + i * src_stride, 1, 1);
-    pairs[part(from)][FNZ_BOOL]((char *)&imaginary, 1, src + i * src_stride + half, 1, 1);
+    run_pair(FNZ_BOOL, (char *)&real, 1, part(from), src + i * src_stride, 1, 1);
+    run_pair(FNZ_BOOL, (char *)&imaginary, 1, part(from), src + i * src_stride + half, 1, 1);
     dst[i * dst_stride] = (char)(real | imaginary);
   }
 }
@@ -165,7 +103,7 @@ static void complex_to_bool(char *dst, int64_t dst_stride, fnz_dtype from, const
 void fnzi_krn_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
                       int64_t src_stride, int64_t count) {
   if (to == from) {
-    copy_row(dst, dst_stride, src, src_stride, count, fnzi_dtype(to)->bytes);
+    fnzi_krn_copy_row(dst, dst_stride, src, src_stride, count, fnzi_dtype(to)->bytes);
     return;
   }
   if (!fnzi_krn_can_convert(to, from))

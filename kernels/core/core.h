@@ -46,11 +46,19 @@ typedef struct fnzi_krn_array {
   int64_t few_dims[3 * FNZI_FEW_DIMS];
 } fnzi_krn_array;
 
-/* Released arrays and storages, kept for reuse; must outlive all arrays of the backend. */
+enum { FNZI_STOCK_BLOCKS = 16 };
+
+/* Released arrays, storages and blocks of memory, kept for reuse; must outlive all arrays of the
+ * backend. A block that goes back to the system comes anew as pages that the system zeroes. */
 typedef struct fnzi_krn_stock {
   fnzi_krn_array *arrays;
   fnzi_krn_storage *storages;
-  uint32_t narrays, nstorages;
+  struct {
+    void *data;
+    size_t bytes;
+  } blocks[FNZI_STOCK_BLOCKS]; /* oldest first */
+  size_t block_bytes;          /* of them together */
+  uint32_t narrays, nstorages, nblocks;
   bool has_data; /* false: storages have a size but no memory */
 } fnzi_krn_stock;
 

@@ -6,7 +6,7 @@ static fnz_status dense_window(fnzi_krn_call *call, const fnz_geometry *like, fn
                                size_t cell, fnzi_krn_window *out) {
   size_t count = (size_t)fnz_geometry_numel(like);
   void *data;
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, cell, &data));
+  FNZ_TRY(fnzi_arena_take(&call->scratch, count, cell, &data));
   out->dtype = dtype;
   out->rank = like->rank;
   out->cell = cell;
@@ -49,8 +49,8 @@ fnz_status fnzi_krn_dense_in_order(fnzi_krn_call *call, const fnzi_krn_array *se
   const fnz_geometry *g = &self->geometry;
   fnzi_krn_window to, from;
   void *room;
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_krn_array_numel(self),
-                           fnzi_dtype(dtype)->bytes, &room));
+  FNZ_TRY(fnzi_arena_take(&call->scratch, (size_t)fnzi_krn_array_numel(self),
+                          fnzi_dtype(dtype)->bytes, &room));
   fnzi_krn_window_of(self, &from);
   fnzi_krn_window_dense(&to, dtype, g->rank, g->sizes, room);
   if (g->rank && fnzi_is_dense(g))
@@ -106,7 +106,7 @@ fnz_status fnzi_krn_window_widen(fnzi_krn_call *call, const fnzi_krn_window *w,
   void *room;
   for (uint32_t i = 0; i < w->rank; i++)
     count *= (size_t)w->sizes[i];
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, sizeof(float), &room));
+  FNZ_TRY(fnzi_arena_take(&call->scratch, count, sizeof(float), &room));
   fnzi_krn_window_dense(out, FNZ_F32, w->rank, w->sizes, room);
   return fnzi_krn_window_assign(call, out, w, false);
 }

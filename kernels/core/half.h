@@ -27,29 +27,24 @@ static inline uint16_t fnzi_krn_to_bf16(float v) {
   return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+/* All cases of these two are computed, and one is chosen: so loops of them become vectors. */
 static inline float fnzi_krn_from_f16(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
-  if (magnitude >= 0x7c00)
-    return fnzi_krn_bits_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
-                               (magnitude > 0x7c00 ? 0x400000 : 0));
-  if (magnitude >= 0x0400)
-    return fnzi_krn_bits_float(sign | ((magnitude << 13) + (112u << 23)));
-  float tiny = (float)magnitude * 0x1p-24f;
-  return sign ? -tiny : tiny;
+  uint32_t large = 0x7f800000 | (magnitude & 0x3ff) << 13 | (magnitude > 0x7c00 ? 0x400000 : 0);
+  uint32_t normal = (magnitude << 13) + (112u << 23);
+  uint32_t tiny = fnzi_krn_float_bits((float)(int32_t)magnitude * 0x1p-24f);
+  uint32_t bits = magnitude >= 0x7c00 ? large : magnitude >= 0x0400 ? normal : tiny;
+  return fnzi_krn_bits_float(sign | bits);
 }
 static inline uint16_t fnzi_krn_to_f16(float v) {
   uint32_t bits = fnzi_krn_float_bits(v), sign = bits >> 16 & 0x8000;
   bits &= 0x7fffffff;
-  if (bits > 0x7f800000)
-    return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x3ff));
-  if (bits >= 0x477ff000) /* 65520 and above round to infinity */
-    return (uint16_t)(sign | 0x7c00);
-  if (bits < 0x38800000) { /* below 2^-14: adding 0.5 leaves the rounded subnormal at the bottom */
-    float shifted = fnzi_krn_bits_float(bits) + 0.5f;
-    return (uint16_t)(sign | (fnzi_krn_float_bits(shifted) - 0x3f000000));
-  }
-  bits += 0xfff + (bits >> 13 & 1);
-  return (uint16_t)(sign | (bits - (112u << 23)) >> 13);
+  uint32_t nan = 0x7e00 | (bits >> 13 & 0x3ff), normal = (bits + 0xfff + (bits >> 13 & 1)) >> 13;
+  /* below 2^-14: adding 0.5 leaves the rounded subnormal at the bottom */
+  uint32_t tiny = fnzi_krn_float_bits(fnzi_krn_bits_float(bits) + 0.5f) - 0x3f000000;
+  uint32_t half = bits < 0x38800000 ? tiny : normal - (112u << 10);
+  half = bits >= 0x477ff000 ? 0x7c00 : half; /* 65520 and above round to infinity */
+  return (uint16_t)(sign | (bits > 0x7f800000 ? nan : half));
 }
 
 static inline int64_t fnzi_krn_to_i64(double v) {

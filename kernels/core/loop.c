@@ -1,5 +1,5 @@
-/* index_map.c - loops over windows: several operands of one shape, walked row by row. */
-#include "kernels/core/core.h"
+/* loop.c - loops over windows: several operands of one shape, walked row by row. */
+#include "kernels/core/convert.h"
 
 enum { CHUNK = 16384 }; /* elements per piece of work, whatever the number of threads */
 
@@ -119,12 +119,8 @@ static int64_t total(const fnzi_krn_loop *loop) {
   return n;
 }
 
-void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
-                       bool ordered) {
-  int64_t n = total(loop);
-  (void)threads; /* of no use in a build without OpenMP */
-  if (n == 0)
-    return;
+/* Afterwards there is at least one dimension. */
+static void normalise(fnzi_krn_loop *loop, bool ordered) {
   drop_ones(loop);
   if (!ordered)
     sort_dims(loop);
@@ -135,6 +131,15 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
     for (uint32_t k = 0; k < loop->operands; k++)
       loop->strides[k][0] = 0;
   }
+}
+
+void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+                       bool ordered) {
+  int64_t n = total(loop);
+  (void)threads; /* of no use in a build without OpenMP */
+  if (n == 0)
+    return;
+  normalise(loop, ordered);
   int64_t pieces = (n + CHUNK - 1) / CHUNK;
   if (ordered || pieces == 1) {
     run_piece(loop, row, user, 0, n);
@@ -145,32 +150,95 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
     run_piece(loop, row, user, i * CHUNK, i + 1 < pieces ? CHUNK : n - i * CHUNK);
 }
 
-static void copy_8(char *const *data, const int64_t *strides, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    memcpy(data[0] + i * strides[0], data[1] + i * strides[1], 8);
-}
-
-static void copy_4(char *const *data, const int64_t *strides, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    memcpy(data[0] + i * strides[0], data[1] + i * strides[1], 4);
-}
-
+/* --- Copies ----------------------------------------------------------------------------------
+ */
 static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
-  size_t cell = *(const size_t *)user;
-  if (strides[0] == (int64_t)cell && strides[1] == (int64_t)cell) {
-    memcpy(data[0], data[1], cell * (size_t)count);
+  fnzi_krn_copy_row(data[0], strides[0], data[1], strides[1], count, *(const size_t *)user);
+}
+
+enum { TILE = 16, BLOCK = 4 };
+typedef uint32_t block_row __attribute__((vector_size(BLOCK * sizeof(uint32_t))));
+
+/* Column k of four rows of what is read is row k of what is written; strides in bytes. */
+static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t src_stride) {
+  block_row a, b, c, d;
+  memcpy(&a, src, sizeof a);
+  memcpy(&b, src + src_stride, sizeof b);
+  memcpy(&c, src + 2 * src_stride, sizeof c);
+  memcpy(&d, src + 3 * src_stride, sizeof d);
+  block_row ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+            ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+            cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+            cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  a = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+  b = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+  c = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  d = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+  memcpy(dst, &a, sizeof a);
+  memcpy(dst + dst_stride, &b, sizeof b);
+  memcpy(dst + 2 * dst_stride, &c, sizeof c);
+  memcpy(dst + 3 * dst_stride, &d, sizeof d);
+}
+
+static void turn_tile(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                      int64_t rows, int64_t columns, size_t cell) {
+  int64_t step = (int64_t)cell;
+  if (cell != sizeof(uint32_t) || rows % BLOCK != 0 || columns % BLOCK != 0) {
+    for (int64_t r = 0; r < rows; r++)
+      fnzi_krn_copy_row(dst + r * dst_stride, step, src + r * step, src_stride, columns, cell);
     return;
   }
-  if (cell == 4) {
-    copy_4(data, strides, count);
-    return;
+  for (int64_t r = 0; r < rows; r += BLOCK)
+    for (int64_t c = 0; c < columns; c += BLOCK)
+      turn_block(dst + r * dst_stride + c * step, dst_stride, src + c * src_stride + r * step,
+                 src_stride);
+}
+
+/* Tile after tile along the last dimension, at TILE places of the one before it. */
+static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
+  uint32_t last = loop->rank - 1, row = last - 1;
+  int64_t strips = (loop->sizes[row] + TILE - 1) / TILE, first = strip % strips * TILE;
+  int64_t rows = loop->sizes[row] - first < TILE ? loop->sizes[row] - first : TILE;
+  char *dst = loop->data[0] + first * loop->strides[0][row];
+  const char *src = loop->data[1] + first * loop->strides[1][row];
+  strip /= strips;
+  for (uint32_t i = row; i-- > 0; strip /= loop->sizes[i]) {
+    dst += strip % loop->sizes[i] * loop->strides[0][i];
+    src += strip % loop->sizes[i] * loop->strides[1][i];
   }
-  if (cell == 8) {
-    copy_8(data, strides, count);
-    return;
+  for (int64_t at = 0; at < loop->sizes[last]; at += TILE) {
+    int64_t left = loop->sizes[last] - at;
+    turn_tile(dst + at * loop->strides[0][last], loop->strides[0][row],
+              src + at * loop->strides[1][last], loop->strides[1][last], rows,
+              left < TILE ? left : TILE, cell);
   }
-  for (int64_t i = 0; i < count; i++)
-    memcpy(data[0] + i * strides[0], data[1] + i * strides[1], cell);
+}
+
+/* What is read may lie dense along another dimension than what is written: then rows of either
+ * would touch a line of the cache for each cell. Such a dimension is moved to the last but one. */
+static bool is_turned(fnzi_krn_loop *loop, int64_t cell) {
+  uint32_t last = loop->rank - 1;
+  if (loop->rank < 2 || loop->strides[0][last] != cell || loop->sizes[last] < TILE ||
+      loop->strides[1][last] == cell || loop->strides[1][last] == 0)
+    return false;
+  for (uint32_t i = 0; i < last; i++)
+    if (loop->strides[1][i] == cell && loop->sizes[i] >= BLOCK) {
+      swap_dims(loop, i, last - 1);
+      return true;
+    }
+  return false;
+}
+
+static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
+  int64_t n = total(loop);
+  int64_t strips = (loop->sizes[loop->rank - 2] + TILE - 1) / TILE;
+  (void)threads; /* of no use in a build without OpenMP */
+  for (uint32_t i = 0; i + 2 < loop->rank; i++)
+    strips *= loop->sizes[i];
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > CHUNK)
+  for (int64_t i = 0; i < strips; i++)
+    turn_strip(loop, cell, i);
+  (void)n;
 }
 
 void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
@@ -179,5 +247,11 @@ void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const i
   fnzi_krn_loop_start(&loop, rank, sizes);
   fnzi_krn_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
   fnzi_krn_loop_add(&loop, src, rank, sizes, src_strides, cell);
-  fnzi_krn_loop_run(&loop, copy_row, &cell, threads, false);
+  if (total(&loop) == 0)
+    return;
+  normalise(&loop, false);
+  if (is_turned(&loop, (int64_t)cell))
+    copy_turned(&loop, cell, threads);
+  else
+    fnzi_krn_loop_run(&loop, copy_row, &cell, threads, false);
 }

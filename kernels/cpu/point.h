@@ -5,6 +5,7 @@
 #ifndef FNZI_POINT_H
 #define FNZI_POINT_H
 
+#include "kernels/core/isa.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/meta/point.h"
 
@@ -21,11 +22,15 @@ typedef struct fnzi_cpu_point {
   fnzi_point_fn *run;
 } fnzi_cpu_point;
 
-/* Ends with a row whose name is NULL. */
+/* End with a row whose name is NULL. In every instruction set the same rows, with the same bits. */
 extern const fnzi_cpu_point fnzi_cpu_points_i64[], fnzi_cpu_points_f32[], fnzi_cpu_points_f64[],
+    fnzi_cpu_points_i64_v3[], fnzi_cpu_points_f32_v3[], fnzi_cpu_points_f64_v3[],
+    fnzi_cpu_points_i64_v4[], fnzi_cpu_points_f32_v4[], fnzi_cpu_points_f64_v4[],
     fnzi_cpu_points_c64[], fnzi_cpu_points_c128[];
 
-/* NULL when the class has no such row. */
+/* The rows of a class for an instruction set that the build has; NULL when the class has none. */
+const fnzi_cpu_point *fnzi_cpu_point_rows(fnzi_krn_isa isa, fnz_dtype class_dtype);
+/* For this processor; NULL when the class has no such row. */
 const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *name);
 
 /* How a row is computed in an element type that has its own formula for it. */

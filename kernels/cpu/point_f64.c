@@ -4,15 +4,28 @@
 #include <math.h>
 #include <sleef.h>
 
-#define T                  double
-#define SELF               FNZ_F64
-#define REAL_TYPE          double
-#define REAL_DTYPE         FNZ_F64
-#define NAME               fnzi_cpu_points_f64
-#define F(x)               x
+#define T          double
+#define BITS       int64_t
+#define MOST_BITS  INT64_MAX
+#define SELF       FNZ_F64
+#define REAL_TYPE  double
+#define REAL_DTYPE FNZ_F64
+#define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f64)
+#define F(x)       x
+#if FNZI_ISA == 4
+#define LANES              8
+#define INTRINSIC(x)       _mm512_##x##_pd
+#define ROUND              _mm512_roundscale_pd
+#define SLEEF(x, accuracy) Sleef_finz_##x##d8_##accuracy##avx512f
+#elif FNZI_ISA == 3
+#define LANES              4
+#define INTRINSIC(x)       _mm256_##x##_pd
+#define ROUND              _mm256_round_pd
+#define SLEEF(x, accuracy) Sleef_finz_##x##d4_##accuracy##avx2
+#else
 #define LANES              2
-#define LOAD               _mm_loadu_pd
-#define STORE              _mm_storeu_pd
-#define SPLAT              _mm_set1_pd
 #define SLEEF(x, accuracy) Sleef_##x##d2_##accuracy
+#define FUSED(x)           Sleef_finz_##x##d2_u10avx2128
+#define UNFUSED(x)         Sleef_cinz_##x##d2_u10sse2
+#endif
 #include "kernels/cpu/point_float.h"

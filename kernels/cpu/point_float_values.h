@@ -1,11 +1,11 @@
-/* point_float_values.h - what the values of float rows are made of. The includer defines T, F(x), V
- * and W, which name a vector function of one and of two arguments, and VALUE, which stands before
- * functions: they compute here and on a GPU. */
+/* point_float_values.h - what the values of float rows are made of. The includer defines T, F(x)
+ * and VALUE, which stands before functions: they compute here and on a GPU. Functions are for one
+ * element, macros also for vectors. */
 #define FMA(x, y, z)  F(fma)(x, y, z)
-#define GREATER(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
-#define LESSER(x, y)  ((y) < (x) || (y) != (y) ? (y) : (x))
+#define GREATER(x, y) CHOOSE(OR((x) > (y), (x) != (x)), x, y)
+#define LESSER(x, y)  CHOOSE(OR((y) < (x), (y) != (y)), y, x)
 /* `value`, unless x is NaN: then the NaN that has no payload. */
-#define BOUND(x, value) ((x) != (x) ? (T)NAN : (value))
+#define BOUND(x, value) CHOOSE((x) != (x), (T)NAN, value)
 
 VALUE T divide(T a, T b) {
   if (b == 0)
@@ -22,16 +22,6 @@ VALUE T divide(T a, T b) {
 VALUE T modulo(T a, T b) {
   T rest = F(fmod)(a, b);
   return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
-}
-
-/* The gradient of silu, with the sigmoid s. */
-VALUE T slope(T gradient, T x, T s) {
-  return gradient * s * (1 + x * (1 - s));
-}
-
-/* At least `eps` from both ends of [0, 1]. */
-VALUE T inside(T x, T eps) {
-  return x < eps ? eps : x > 1 - eps ? 1 - eps : x;
 }
 
 /* The asymptotic series behind 10, reached by the recurrence. */

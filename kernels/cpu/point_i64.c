@@ -17,7 +17,7 @@
 #undef ANY
 #undef INTEGER
 
-const fnzi_cpu_point fnzi_cpu_points_i64[] = {
+const fnzi_cpu_point FNZI_ISA_NAME(fnzi_cpu_points_i64)[] = {
 #define ANY(name, arity, out, check, value) ENTRY(name, arity, check, out)
 #define INTEGER                             ANY
 #include "kernels/point.def"

@@ -2,6 +2,7 @@
  * type), SELF (its dtype), NAME (of the table), REAL_TYPE and REAL_DTYPE, and the row macros whose
  * rows it takes as LOOP. */
 #include "kernels/cpu/point_out.h"
+#include "kernels/cpu/point_scalar.h"
 
 /* Missing operands repeat the last one; what a row does not use costs nothing. */
 #define OPERANDS(arity)                                                                            \
@@ -21,26 +22,10 @@
     }                                                                                              \
   }
 #define CHECKED_LOOP(name, arity, out, check, value) LOOP(name, arity, out, value)
-#define MAPPED_LOOP(name, arity, before, function, accuracy, after)                                \
-  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
-    T *o = out, mapped[FNZI_POINT_CHUNK];                                                          \
-    OPERANDS(arity)                                                                                \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      ELEMENTS                                                                                     \
-      mapped[i] = (before);                                                                        \
-    }                                                                                              \
-    MAP(function, accuracy, mapped, count)                                                         \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      ELEMENTS                                                                                     \
-      T t = mapped[i];                                                                             \
-      o[i] = (after);                                                                              \
-    }                                                                                              \
-  }
-
-#define IS_KEPT_SAME false
-#define IS_KEPT_KEPT true
-#define IS_KEPT_BOOL false
-#define IS_KEPT_REAL false
+#define IS_KEPT_SAME                                 false
+#define IS_KEPT_KEPT                                 true
+#define IS_KEPT_BOOL                                 false
+#define IS_KEPT_REAL                                 false
 
 /* Rows of the table. */
 #define ENTRY(name, arity, check, out)                                                             \

@@ -1,6 +1,6 @@
 /* point_special_values.h - special functions of float rows: polynomials by their recurrences,
  * Bessel functions by their series, the inverse of erf by Newton's method. The includer defines T,
- * F(x), V and VALUE, as for point_float_values.h. */
+ * F(x) and VALUE, as for point_float_values.h. */
 
 /* --- Orthogonal polynomials -------------------------------------------------------------------
  * Each starts with its values for n = 0 and 1. At the ends of the interval and for high degrees
@@ -183,21 +183,6 @@ VALUE T hurwitz(T s, T q) {
   if (q <= 0 && s != F(floor)(s))
     return (T)NAN;
   return (T)zeta((double)s, (double)q);
-}
-
-/* The gradients of gelu: of the normal distribution, and of its approximation by tanh. */
-VALUE T gelu_slope(T gradient, T x) {
-  T cumulative = (T)0.5 * (1 + V(erf, u10)(x * (T)0.70710678118654752440));
-  T density = (T)0.39894228040143267794 * V(exp, u10)((T)-0.5 * x * x);
-  return gradient * (cumulative + x * density);
-}
-
-VALUE T gelu_tanh_slope(T gradient, T x) {
-  const T beta = (T)0.79788456080286535588, kappa = (T)0.044715;
-  T cube = x * x * x, tangent = V(tanh, u10)(beta * (x + kappa * cube));
-  T left = (T)0.5 * x, right = 1 + tangent;
-  T slope_of_tangent = 1 - tangent * tangent, inner = beta * (1 + 3 * kappa * x * x);
-  return gradient * ((T)0.5 * right + left * slope_of_tangent * inner);
 }
 
 /* log of the multivariate gamma function of p dimensions. */

@@ -6,13 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const fnzi_cpu_point *fnzi_cpu_point_rows(fnzi_krn_isa isa, fnz_dtype class_dtype) {
+  static const fnzi_cpu_point *const i64[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_points_i64)},
+                                     *const f32[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_points_f32)},
+                                     *const f64[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_points_f64)};
+  return class_dtype == FNZ_I64    ? i64[isa]
+         : class_dtype == FNZ_F32  ? f32[isa]
+         : class_dtype == FNZ_F64  ? f64[isa]
+         : class_dtype == FNZ_C64  ? fnzi_cpu_points_c64
+         : class_dtype == FNZ_C128 ? fnzi_cpu_points_c128
+                                   : NULL;
+}
+
 const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *name) {
-  const fnzi_cpu_point *row = class_dtype == FNZ_I64    ? fnzi_cpu_points_i64
-                              : class_dtype == FNZ_F32  ? fnzi_cpu_points_f32
-                              : class_dtype == FNZ_F64  ? fnzi_cpu_points_f64
-                              : class_dtype == FNZ_C64  ? fnzi_cpu_points_c64
-                              : class_dtype == FNZ_C128 ? fnzi_cpu_points_c128
-                                                        : NULL;
+  const fnzi_cpu_point *row = fnzi_cpu_point_rows(fnzi_krn_isa_best(), class_dtype);
   for (; row && row->name; row++)
     if (strcmp(row->name, name) == 0)
       return row;

@@ -5,6 +5,7 @@
 #define T     int64_t
 
 namespace {
+#include "kernels/cpu/point_scalar.h"
 #include "kernels/cpu/point_i64_values.h"
 
 #define SELF       FNZ_I64

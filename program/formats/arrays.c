@@ -1,5 +1,5 @@
 /* arrays.c - a set of named host tensors. Everything lies in one arena and ends with the set. */
-#include "base/base.h"
+#include "program/formats/formats.h"
 
 #include <fnz/arrays.h>
 
@@ -77,6 +77,15 @@ static fnz_status check(fnz_arrays *a, const char *name, fnz_dtype dtype, uint32
 
 fnz_status fnz_arrays_add(fnz_arrays *a, const char *name, fnz_dtype dtype, uint32_t rank,
                           const int64_t *sizes, void **out_data) {
+  FNZ_TRY(fnzi_arrays_add_unfilled(a, name, dtype, rank, sizes, out_data));
+  const fnz_array *added = a->list.data[a->list.count - 1];
+  if (added->bytes)
+    memset(*out_data, 0, added->bytes);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_arrays_add_unfilled(fnz_arrays *a, const char *name, fnz_dtype dtype, uint32_t rank,
+                                    const int64_t *sizes, void **out_data) {
   fnz_array *array;
   size_t bytes = 0;
   int64_t *own_sizes;
@@ -88,7 +97,7 @@ fnz_status fnz_arrays_add(fnz_arrays *a, const char *name, fnz_dtype dtype, uint
   if (rank)
     memcpy(own_sizes, sizes, rank * sizeof *sizes);
   void *data;
-  FNZ_TRY(fnzi_arena_alloc(&a->arena, bytes, 1, &data));
+  FNZ_TRY(fnzi_arena_take(&a->arena, bytes, 1, &data));
   *array = (fnz_array){NULL, dtype, rank, own_sizes, data, bytes};
   FNZ_TRY(fnzi_arena_string(&a->arena, name, strlen(name), &array->name));
   FNZI_PUSH(a->ctx, &a->list, array);

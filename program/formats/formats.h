@@ -4,6 +4,8 @@
 
 #include "program/program.h"
 
+#include <fnz/arrays.h>
+
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
 struct fnzi_out_pieces; /* out.h; NULL: all goes into `out` */
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
@@ -21,5 +23,10 @@ FNZ_MUST_CHECK fnz_status fnzi_write_definition(fnz_context *ctx, const fnz_prog
                                                 fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_write_type(fnz_context *ctx, const fnz_program *p,
                                           const fnz_geometry *g, fnz_buffer *out);
+
+/* fnz_arrays_add(), but the elements are not zero: the caller fills all of them. */
+FNZ_MUST_CHECK fnz_status fnzi_arrays_add_unfilled(fnz_arrays *arrays, const char *name,
+                                                   fnz_dtype dtype, uint32_t rank,
+                                                   const int64_t *sizes, void **out_data);
 
 #endif

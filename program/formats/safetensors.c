@@ -4,6 +4,7 @@
  * so that every tensor lies at a multiple of its element size; the same arrays give the same bytes.
  */
 #include "program/formats/safetensors.h"
+#include "program/formats/formats.h"
 #include "program/formats/foreign.h"
 #include "program/formats/json.h"
 
@@ -218,7 +219,7 @@ fnz_status fnzi_safetensors_visit(fnzi_arena *arena, const char *bytes, size_t s
 
 static fnz_status add_array(void *user, const fnz_array *t) {
   void *data;
-  FNZ_TRY(fnz_arrays_add(user, t->name, t->dtype, t->rank, t->sizes, &data));
+  FNZ_TRY(fnzi_arrays_add_unfilled(user, t->name, t->dtype, t->rank, t->sizes, &data));
   if (t->bytes)
     memcpy(data, t->data, t->bytes);
   return FNZ_OK;

@@ -1,0 +1,26 @@
+/* convert.h - loops that convert and copy elements, for one instruction set. */
+#ifndef FNZI_CONVERT_H
+#define FNZI_CONVERT_H
+
+#include "kernels/core/core.h"
+#include "kernels/core/isa.h"
+
+/* Strides in bytes. */
+typedef void fnzi_krn_row_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                             int64_t count);
+
+typedef struct fnzi_krn_rows {
+  fnzi_krn_row_fn *pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT]; /* [from][to], NULL for none */
+  fnzi_krn_row_fn *copies[5];                               /* cells of 1, 2, 4, 8, 16 bytes */
+} fnzi_krn_rows;
+
+extern const fnzi_krn_rows fnzi_krn_rows_of, fnzi_krn_rows_of_v3, fnzi_krn_rows_of_v4;
+
+/* For an instruction set that the build has. */
+const fnzi_krn_rows *fnzi_krn_rows_for(fnzi_krn_isa isa);
+
+/* `count` cells of `cell` bytes, in order; dense ones may overlap. */
+void fnzi_krn_copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                       int64_t count, size_t cell);
+
+#endif

@@ -1,0 +1,109 @@
+/* convert_rows.c - elements from one dtype to another, and copied: one loop per pair and per size,
+ * made from two lists of rows. Compiled for each instruction set. */
+#include "kernels/core/convert.h"
+#include "kernels/core/half.h"
+
+/* Columns: dtype, stored type, how an element is read, type of what is read, how an integer and how
+ * a double become the stored type. Integers go through 64 bits and wrap. */
+#define INTEGER_ROWS(ROW)                                                                          \
+  ROW(BOOL, uint8_t, *p != 0, int64_t, v != 0, v != 0)                                             \
+  ROW(U8, uint8_t, *p, int64_t, (uint8_t)v, (uint8_t)fnzi_krn_to_i32(v))                           \
+  ROW(I8, int8_t, *p, int64_t, (int8_t)v, (int8_t)fnzi_krn_to_i32(v))                              \
+  ROW(I16, int16_t, *p, int64_t, (int16_t)v, (int16_t)fnzi_krn_to_i32(v))                          \
+  ROW(I32, int32_t, *p, int64_t, (int32_t)v, fnzi_krn_to_i32(v))                                   \
+  ROW(I64, int64_t, *p, int64_t, v, fnzi_krn_to_i64(v))                                            \
+  ROW(U16, uint16_t, *p, int64_t, (uint16_t)v, (uint16_t)fnzi_krn_to_i32(v))                       \
+  ROW(U32, uint32_t, *p, int64_t, (uint32_t)v, (uint32_t)fnzi_krn_to_i64(v))
+#define FLOAT_ROWS(ROW)                                                                            \
+  ROW(F16, uint16_t, fnzi_krn_from_f16(*p), double, fnzi_krn_to_f16((float)v),                     \
+      fnzi_krn_to_f16((float)v))                                                                   \
+  ROW(BF16, uint16_t, fnzi_krn_from_bf16(*p), double, fnzi_krn_to_bf16((float)v),                  \
+      fnzi_krn_to_bf16((float)v))                                                                  \
+  ROW(F32, float, *p, double, (float)v, (float)v)                                                  \
+  ROW(F64, double, *p, double, (double)v, v)
+
+#define ALL_ROWS(ROW)                                                                              \
+  INTEGER_ROWS(ROW)                                                                                \
+  ROW(U64, uint64_t, (int64_t)*p, int64_t, (uint64_t)v, fnzi_krn_to_u64(v))                        \
+  FLOAT_ROWS(ROW)
+
+#define ACCESS(id, type, read, wide, from_integer, from_double)                                    \
+  typedef type cell_##id;                                                                          \
+  typedef wide wide_##id;                                                                          \
+  static inline wide read_##id(const cell_##id *p) {                                               \
+    return read;                                                                                   \
+  }                                                                                                \
+  static inline cell_##id int64_t_to_##id(int64_t v) {                                             \
+    return (cell_##id)(from_integer);                                                              \
+  }                                                                                                \
+  static inline cell_##id double_to_##id(double v) {                                               \
+    return (cell_##id)(from_double);                                                               \
+  }
+ALL_ROWS(ACCESS)
+#undef ACCESS
+
+/* The second loop is the first with strides the compiler knows. */
+#define PAIR(to, from, wide)                                                                       \
+  static void from##_to_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,   \
+                             int64_t count) {                                                      \
+    if (dst_stride != sizeof(cell_##to) || src_stride != sizeof(cell_##from)) {                    \
+      for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride)                    \
+        *(cell_##to *)(void *)dst = wide##_to_##to(read_##from((const void *)src));                \
+      return;                                                                                      \
+    }                                                                                              \
+    cell_##to *d = (void *)dst;                                                                    \
+    const cell_##from *s = (const void *)src;                                                      \
+    for (int64_t i = 0; i < count; i++)                                                            \
+      d[i] = wide##_to_##to(read_##from(&s[i]));                                                   \
+  }
+
+/* clang-format off */
+#define TARGETS(DO, from, wide)                                                                    \
+  DO(BOOL, from, wide) DO(U8, from, wide) DO(I8, from, wide) DO(I16, from, wide)                   \
+  DO(I32, from, wide) DO(I64, from, wide) DO(U16, from, wide) DO(U32, from, wide)                  \
+  DO(U64, from, wide) DO(F16, from, wide) DO(BF16, from, wide) DO(F32, from, wide)                 \
+  DO(F64, from, wide)
+/* clang-format on */
+
+#define FROM(from, type, read, wide, from_integer, from_double) TARGETS(PAIR, from, wide)
+ALL_ROWS(FROM)
+#undef FROM
+
+/* --- Copies --------------------------------------------------------------------------------- */
+typedef struct cell_16 {
+  uint64_t halves[2];
+} cell_16;
+
+/* Loops whose strides the compiler knows: one element repeated, strided ones gathered, dense ones
+ * scattered. */
+#define COPY(name, type)                                                                           \
+  static void copy_##name(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,      \
+                          int64_t count) {                                                         \
+    const int64_t cell = sizeof(type);                                                             \
+    type v;                                                                                        \
+    if (dst_stride == cell && src_stride == 0 && count > 0) {                                      \
+      memcpy(&v, src, sizeof v);                                                                   \
+      for (int64_t i = 0; i < count; i++)                                                          \
+        memcpy(dst + i * cell, &v, sizeof v);                                                      \
+    } else if (dst_stride == cell) {                                                               \
+      for (int64_t i = 0; i < count; i++)                                                          \
+        memcpy(dst + i * cell, src + i * src_stride, sizeof v);                                    \
+    } else {                                                                                       \
+      for (int64_t i = 0; i < count; i++)                                                          \
+        memcpy(dst + i * dst_stride, src + i * src_stride, sizeof v);                              \
+    }                                                                                              \
+  }
+COPY(1, uint8_t)
+COPY(2, uint16_t)
+COPY(4, uint32_t)
+COPY(8, uint64_t)
+COPY(16, cell_16)
+
+const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {{
+#define ENTRY(to, from, wide) [FNZ_##to] = from##_to_##to,
+#define FROM(from, type, read, wide, from_integer, from_double)                                    \
+  [FNZ_##from] = {TARGETS(ENTRY, from, wide)},
+                                                           ALL_ROWS(FROM)
+#undef FROM
+                                                       },
+                                                       {copy_1, copy_2, copy_4, copy_8, copy_16}};

@@ -1,0 +1,27 @@
+/* point_either_values.h - values of float rows for one element or a vector of them. The includer
+ * defines T, N (T, or a vector of T), CHOOSE, V(function, accuracy), which names a function of one
+ * N, and VALUE, which stands before functions: they compute here and on a GPU. */
+/* The gradient of silu, with the sigmoid s. */
+VALUE N slope(N gradient, N x, N s) {
+  return gradient * s * (1 + x * (1 - s));
+}
+
+/* At least `eps` from both ends of [0, 1]. */
+VALUE N inside(N x, N eps) {
+  return CHOOSE(x < eps, eps, CHOOSE(x > 1 - eps, 1 - eps, x));
+}
+
+/* The gradients of gelu: of the normal distribution, and of its approximation by tanh. */
+VALUE N gelu_slope(N gradient, N x) {
+  N cumulative = (T)0.5 * (1 + V(erf, u10)(x * (T)0.70710678118654752440));
+  N density = (T)0.39894228040143267794 * V(exp, u10)((T)-0.5 * x * x);
+  return gradient * (cumulative + x * density);
+}
+
+VALUE N gelu_tanh_slope(N gradient, N x) {
+  const T beta = (T)0.79788456080286535588, kappa = (T)0.044715;
+  N cube = x * x * x, tangent = V(tanh, u10)(beta * (x + kappa * cube));
+  N left = (T)0.5 * x, right = 1 + tangent;
+  N slope_of_tangent = 1 - tangent * tangent, inner = beta * (1 + 3 * kappa * x * x);
+  return gradient * ((T)0.5 * right + left * slope_of_tangent * inner);
+}

@@ -1,0 +1,173 @@
+/* point_vector.h - what rows of float classes say, of vectors. Behind point_rows.h and the
+ * functions for elements; gives F, V, W and the words of point_scalar.h new meanings. The includer
+ * defines T, LANES (how many make a vector), BITS (the integer of T's size), MOST_BITS (its
+ * largest), and SLEEF(x, accuracy), the name of a vector function.
+ *
+ * Where vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by
+ * their names, and SLEEF is of the form whose bits depend on neither lanes nor neighbours.
+ * Elsewhere SLEEF chooses for the processor, and FUSED(x) and UNFUSED(x) are that form, with FMA
+ * and without.
+ */
+typedef T vector __attribute__((vector_size(LANES * sizeof(T))));
+typedef BITS lanes_mask __attribute__((vector_size(LANES * sizeof(T))));
+
+/* --- Elements in memory ------------------------------------------------------------------- */
+static inline vector get(const T *from) {
+  vector v;
+  memcpy(&v, from, sizeof v);
+  return v;
+}
+
+static inline void put(T *to, vector v) {
+  memcpy(to, &v, sizeof v);
+}
+
+/* The first `count` lanes, the others 0. */
+static inline vector get_some(const T *from, int64_t count) {
+  T lanes[LANES] = {0};
+  for (int64_t i = 0; i < count; i++)
+    lanes[i] = from[i];
+  return get(lanes);
+}
+
+static inline void put_some(T *to, vector v, int64_t count) {
+  T lanes[LANES];
+  put(lanes, v);
+  for (int64_t i = 0; i < count; i++)
+    to[i] = lanes[i];
+}
+
+/* --- Words -------------------------------------------------------------------------------- */
+static inline vector each_lane(T x) {
+  return x - (vector){0}; /* not +: -0 stays */
+}
+
+static inline vector same_lanes(vector x) {
+  return x;
+}
+
+static inline vector choose(lanes_mask c, vector x, vector y) {
+  return (vector)(((lanes_mask)x & c) | ((lanes_mask)y & ~c));
+}
+
+/* A number or a vector, as a vector. */
+#define LIFT(x) _Generic((x), vector : same_lanes, default : each_lane)(x)
+
+#undef CHOOSE
+#undef AND
+#undef OR
+#undef TRUTH
+#undef EACH
+#define CHOOSE(c, x, y) choose((lanes_mask)(c), LIFT(x), LIFT(y))
+#define AND(x, y)       ((x) & (y))
+#define OR(x, y)        ((x) | (y))
+#define TRUTH(c)        choose((lanes_mask)(c), each_lane(1), each_lane(0))
+#define EACH(x)         each_lane((T)(x))
+
+/* --- Functions of the C library, here f_<name> ---------------------------------------------- */
+static inline vector f_fabs(vector x) {
+  return (vector)((lanes_mask)x & MOST_BITS);
+}
+
+static inline vector f_copysign(vector x, vector y) {
+  return (vector)(((lanes_mask)x & MOST_BITS) | ((lanes_mask)y & ~MOST_BITS));
+}
+
+/* Lane by lane. */
+#define LANEWISE(x)                                                                                \
+  static inline vector f_##x(vector a) {                                                           \
+    for (int i = 0; i < LANES; i++)                                                                \
+      a[i] = F(x)(a[i]);                                                                           \
+    return a;                                                                                      \
+  }
+#define LANEWISE2(x)                                                                               \
+  static inline vector f_##x(vector a, vector b) {                                                 \
+    for (int i = 0; i < LANES; i++)                                                                \
+      a[i] = F(x)(a[i], b[i]);                                                                     \
+    return a;                                                                                      \
+  }
+LANEWISE(exp2)
+LANEWISE2(fmax)
+LANEWISE2(fmin)
+
+#ifdef INTRINSIC
+#define ROUNDED(x, how)                                                                            \
+  static inline vector f_##x(vector a) {                                                           \
+    return ROUND(a, (how) | _MM_FROUND_NO_EXC);                                                    \
+  }
+ROUNDED(floor, _MM_FROUND_TO_NEG_INF)
+ROUNDED(ceil, _MM_FROUND_TO_POS_INF)
+ROUNDED(trunc, _MM_FROUND_TO_ZERO)
+ROUNDED(rint, _MM_FROUND_CUR_DIRECTION)
+
+static inline vector f_sqrt(vector x) {
+  return INTRINSIC(sqrt)(x);
+}
+
+static inline vector f_fma(vector x, vector y, vector z) {
+  return INTRINSIC(fmadd)(x, y, z);
+}
+#define SLEEF_z10(x) SLEEF(x, u10)
+#else
+LANEWISE(floor)
+LANEWISE(ceil)
+LANEWISE(trunc)
+LANEWISE(rint)
+LANEWISE(sqrt)
+
+static inline vector f_fma(vector x, vector y, vector z) {
+  for (int i = 0; i < LANES; i++)
+    x[i] = F(fma)(x[i], y[i], z[i]);
+  return x;
+}
+
+/* SLEEF has no names for the forms that do not let lanes talk but those of one instruction set. */
+#define STEADY(x)                                                                                  \
+  static vector steady_##x(vector a) {                                                             \
+    bool fuses = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");                  \
+    return fuses ? FUSED(x)(a) : UNFUSED(x)(a);                                                    \
+  }
+STEADY(sin)
+STEADY(cos)
+STEADY(tan)
+#define SLEEF_z10(x) steady_##x
+#endif
+
+#undef F
+#define F(x)           f_##x
+#define SLEEF_u05(x)   SLEEF(x, u05)
+#define SLEEF_u10(x)   SLEEF(x, u10)
+#define SLEEF_u15(x)   SLEEF(x, u15)
+#define V(x, accuracy) SLEEF_##accuracy(x)
+#define W              V
+#define N              vector
+
+/* --- Loops -------------------------------------------------------------------------------- */
+/* The loop of row `name`, once value_<name> is there. */
+#define RUN_VECTORS(name, arity)                                                                   \
+  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
+    T *o = out;                                                                                    \
+    int64_t i = 0, left = count % LANES;                                                           \
+    OPERANDS(arity)                                                                                \
+    for (; i < count - left; i += LANES)                                                           \
+      put(o + i, value_##name(get(pa + i), get(pb + i), get(pc + i), get(pd + i)));                \
+    if (left > 0)                                                                                  \
+      put_some(o + i,                                                                              \
+               value_##name(get_some(pa + i, left), get_some(pb + i, left),                        \
+                            get_some(pc + i, left), get_some(pd + i, left)),                       \
+               left);                                                                              \
+  }
+#define VALUE_OF(name) static inline vector value_##name(vector a, vector b, vector c, vector d)
+#define VECTOR_LOOP(name, arity, value)                                                            \
+  VALUE_OF(name) {                                                                                 \
+    (void)a, (void)b, (void)c, (void)d;                                                            \
+    return LIFT(value);                                                                            \
+  }                                                                                                \
+  RUN_VECTORS(name, arity)
+#define MAPPED_LOOP(name, arity, before, function, accuracy, after)                                \
+  VALUE_OF(name) {                                                                                 \
+    (void)a, (void)b, (void)c, (void)d;                                                            \
+    vector t = V(function, accuracy)(before);                                                      \
+    return (after);                                                                                \
+  }                                                                                                \
+  RUN_VECTORS(name, arity)
