@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32 };
+enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32, FNZI_ROW_STEPS = 8 };
 
 /* Sums side by side; starts as zeros. */
 typedef struct fnzi_row_sums {
@@ -71,8 +71,8 @@ typedef struct fnzi_rows {
   void (*cascade)(fnzi_row_cascade *state, int power, const float *x, int64_t stride, int64_t first,
                   int64_t count);
   void (*dots[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
-  /* The same with b[k][j]: rows of `b` are its k. Eight products are summed in order of k, and sums
-   * of eight are added in order. */
+  /* The same with b[k][j]: rows of `b` are its k. FNZI_ROW_STEPS products are summed in order of k,
+   * and such sums are added in order to beta * c; alpha must be 1. */
   void (*steps[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
 } fnzi_rows;
 

@@ -371,7 +371,7 @@ static void dots_bf16(const fnzi_row_dots *d) {
 
 /* --- Products: rows of the second factor, one step after the other
  * -------------------------------- */
-enum { STEPS = 8, STRIP = 512 };
+enum { STEPS = FNZI_ROW_STEPS, STRIP = 512 };
 
 /* `steps` rows of b, from row k on, are added to `count` columns of row i, from column j on. */
 INLINE void step(const fnzi_row_dots *d, int64_t i, int64_t j, int64_t count, int64_t k, int steps,
