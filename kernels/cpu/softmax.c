@@ -77,6 +77,11 @@ static double log_sum_f32(const fnzi_rows *rows, const float *x, int64_t count, 
   return log(fnzi_row_total(&sums));
 }
 
+double fnzi_cpu_log_sum_exp_f32(const fnzi_rows *rows, const float *x, int64_t count) {
+  float most = most_of(rows, x, count).most, base = isinf(most) ? 0 : most;
+  return (double)base + log_sum_f32(rows, x, count, base);
+}
+
 /* --- Rows of either ---------------------------------------------------------------------- */
 typedef enum form { SOFTMAX, SAFE_SOFTMAX, LOG_SOFTMAX, LOG_SUM_EXP } form;
 
@@ -93,11 +98,6 @@ typedef struct rows {
   float *panel;    /* PANEL times `count` for each thread */
 } rows;
 
-static double log_sum_exp_f32(const rows *r, const float *x) {
-  float most = most_of(r->rows, x, r->count).most, base = isinf(most) ? 0 : most;
-  return (double)base + log_sum_f32(r->rows, x, r->count, base);
-}
-
 static void row_f32(const rows *r, const float *x, float *y) {
   if (r->form == LOG_SOFTMAX) {
     float most = most_of(r->rows, x, r->count).most;
@@ -113,7 +113,7 @@ static void one_row_f32(const void *user, int64_t at, int lane) {
   const float *x = r->x.f + at * r->count;
   (void)lane;
   if (r->form == LOG_SUM_EXP)
-    r->y.f[at] = (float)log_sum_exp_f32(r, x);
+    r->y.f[at] = (float)fnzi_cpu_log_sum_exp_f32(r->rows, x, r->count);
   else
     row_f32(r, x, r->y.f + at * r->count);
 }
