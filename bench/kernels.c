@@ -1,6 +1,6 @@
 /* kernels.c - single kernels of two builds of the library, in turns in one process.
  *
- *   bench_kernels MILLISECONDS [OLD.so NEW.so [THREADS]]
+ *   bench_kernels MILLISECONDS [OLD.so NEW.so [THREADS [PART]]]
  *
  * Prints a line per kernel: its call, microseconds of the old and the new library (the least of
  * many rounds), and their ratio. Without libraries it times itself twice. An argument of a call is
@@ -188,7 +188,8 @@ int main(int argc, char **argv) {
            sides[i].context(NULL, &sides[i].ctx) == FNZ_OK &&
            sides[i].open(sides[i].ctx, argc > 4 ? atoi(argv[4]) : 1, &sides[i].backend) == FNZ_OK;
   for (size_t i = 0; done && i < sizeof calls / sizeof *calls; i++)
-    done = measure(sides, calls[i], seconds);
+    if (argc <= 5 || strstr(calls[i], argv[5]))
+      done = measure(sides, calls[i], seconds);
   for (int i = 0; i < SIDES; i++) {
     fnz_backend_destroy(sides[i].backend);
     if (argc <= 3)

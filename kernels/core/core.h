@@ -46,11 +46,18 @@ typedef struct fnzi_krn_array {
   int64_t few_dims[3 * FNZI_FEW_DIMS];
 } fnzi_krn_array;
 
+/* What a kernel keeps from call to call; `end` frees it. */
+typedef struct fnzi_krn_kept {
+  void *data;
+  void (*end)(fnz_context *ctx, void *data);
+} fnzi_krn_kept;
+
 /* Released arrays and storages, kept for reuse; must outlive all arrays of the backend. */
 typedef struct fnzi_krn_stock {
   fnzi_krn_array *arrays;
   fnzi_krn_storage *storages;
   uint32_t narrays, nstorages;
+  fnzi_krn_kept kept; /* convolutions' plans (cpu/conv_kept.c) */
   bool has_data; /* false: storages have a size but no memory */
 } fnzi_krn_stock;
 
