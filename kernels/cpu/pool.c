@@ -135,6 +135,22 @@ static int64_t find_largest(const pool *o, int64_t base, const window *w) {
   return best;
 }
 
+/* The same of floats, where most of the time of image networks' pools goes. */
+static int64_t find_largest_f32(const pool *o, int64_t base, const window *w) {
+  int64_t best = base + cell(o, w->first[0], w->first[1], w->first[2]);
+  float most = o->x.f[best];
+  for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])
+    for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1]) {
+      int64_t row = base + cell(o, i, j, 0);
+      for (int64_t k = w->first[2]; k < w->last[2]; k += w->step[2]) {
+        float x = o->x.f[row + k];
+        if (x > most || isnan(x))
+          best = row + k, most = x;
+      }
+    }
+  return best;
+}
+
 /* from < 0: nothing was found. */
 static void move_cell(const pool *o, int64_t to, int64_t from) {
   memcpy(o->moved + (size_t)to * o->cell, from < 0 ? o->nothing : o->cells + (size_t)from * o->cell,
@@ -143,12 +159,15 @@ static void move_cell(const pool *o, int64_t to, int64_t from) {
 
 static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
+  bool is_f32 = o->x.f && !o->int_x;
   (void)lane;
   for (int64_t at = 0; at < o->out_volume; at++) {
     int64_t to = plane * o->out_volume + at;
     window w;
     window_of(o, at, &w);
-    int64_t best = is_empty(&w) ? -1 : find_largest(o, plane * o->in_volume, &w);
+    int64_t best = -1;
+    if (!is_empty(&w))
+      best = (is_f32 ? find_largest_f32 : find_largest)(o, plane * o->in_volume, &w);
     move_cell(o, to, best);
     if (o->indices)
       o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
