@@ -69,14 +69,18 @@ static void divide(const pool *o, const int64_t *place, window *w) {
   }
 }
 
-/* The window that element `at` of a pooled plane stands for. */
-static void window_of(const pool *o, int64_t at, window *w) {
-  int64_t place[3];
-  places(o->p.out, at, place);
+static void window_at(const pool *o, const int64_t *place, window *w) {
   if (o->adaptive)
     divide(o, place, w);
   else
     clip(o, place, w);
+}
+
+/* The window that element `at` of a pooled plane stands for. */
+static void window_of(const pool *o, int64_t at, window *w) {
+  int64_t place[3];
+  places(o->p.out, at, place);
+  window_at(o, place, w);
 }
 
 /* Dilation can step over a small input altogether. */
@@ -157,21 +161,27 @@ static void move_cell(const pool *o, int64_t to, int64_t from) {
          o->cell);
 }
 
+static void max_element(const pool *o, int64_t plane, int64_t to, const window *w) {
+  bool is_f32 = o->x.f && !o->int_x;
+  int64_t best = -1;
+  if (!is_empty(w))
+    best = (is_f32 ? find_largest_f32 : find_largest)(o, plane * o->in_volume, w);
+  move_cell(o, to, best);
+  if (o->indices)
+    o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
+}
+
 static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
-  bool is_f32 = o->x.f && !o->int_x;
+  int64_t to = plane * o->out_volume, place[3];
   (void)lane;
-  for (int64_t at = 0; at < o->out_volume; at++) {
-    int64_t to = plane * o->out_volume + at;
-    window w;
-    window_of(o, at, &w);
-    int64_t best = -1;
-    if (!is_empty(&w))
-      best = (is_f32 ? find_largest_f32 : find_largest)(o, plane * o->in_volume, &w);
-    move_cell(o, to, best);
-    if (o->indices)
-      o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
-  }
+  for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
+    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++)
+      for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
+        window w;
+        window_at(o, place, &w);
+        max_element(o, plane, to++, &w);
+      }
 }
 
 static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) {
