@@ -161,34 +161,6 @@ static float bf16_of(float x, uint16_t *out) {
   return x;
 }
 
-START_TEST(dots_are_alike_in_all_sets) {
-  const fnzi_rows *of[FNZI_ISAS];
-  static float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS];
-  static uint16_t half[COLUMNS * DEPTH];
-  int n = sets(of);
-  fill(a, ROWS * DEPTH, 1), fill(b, COLUMNS * DEPTH, 2);
-  for (int i = 0; i < COLUMNS * DEPTH; i++)
-    b[i] = bf16_of(b[i], &half[i]);
-  for (int s = 0; s < n; s++)
-    for (int kind = 0; kind < FNZI_ROW_KINDS; kind++)
-      for (int64_t depth = 1; depth <= DEPTH; depth += 11) {
-        fnzi_row_dots d = {a,       kind == FNZI_ROW_F32 ? (void *)b : (void *)half,
-                           c,       ROWS,
-                           COLUMNS, depth,
-                           DEPTH,   DEPTH,
-                           COLUMNS, 2,
-                           3};
-        fill(c, ROWS * COLUMNS, 5);
-        of[s]->dots[kind](&d);
-        uint32_t seed = 5;
-        for (int i = 0; i < ROWS; i++)
-          for (int j = 0; j < COLUMNS; j++)
-            ck_assert(c[i * COLUMNS + j] ==
-                      3 * draw(&seed) + 2 * dot(a + i * DEPTH, b + j * DEPTH, depth));
-      }
-}
-END_TEST
-
 static float steps(const float *a, const float *b, int64_t depth, float sum) {
   for (int64_t k = 0; k < depth; k += FNZI_ROW_STEPS) {
     float part = a[k] * b[k * COLUMNS];
@@ -199,7 +171,9 @@ static float steps(const float *a, const float *b, int64_t depth, float sum) {
   return sum;
 }
 
-START_TEST(steps_are_alike_in_all_sets) {
+/* Every element of a product of every set against the order written out: along both rows, or by
+ * steps. */
+static void check_products(bool is_dots) {
   const fnzi_rows *of[FNZI_ISAS];
   static float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS];
   static uint16_t half[COLUMNS * DEPTH];
@@ -210,19 +184,31 @@ START_TEST(steps_are_alike_in_all_sets) {
   for (int s = 0; s < n; s++)
     for (int kind = 0; kind < FNZI_ROW_KINDS; kind++)
       for (int64_t depth = 1; depth <= DEPTH; depth += 11) {
-        fnzi_row_dots d = {a,       kind == FNZI_ROW_F32 ? (void *)b : (void *)half,
-                           c,       ROWS,
-                           COLUMNS, depth,
-                           DEPTH,   COLUMNS,
-                           COLUMNS, 1,
-                           3};
-        fill(c, ROWS * COLUMNS, 5);
-        of[s]->steps[kind](&d);
+        const void *second = kind == FNZI_ROW_F32 ? (const void *)b : (const void *)half;
+        float alpha = is_dots ? 2 : 1;
+        fnzi_row_dots d = {a,       second, c,     ROWS,
+                           COLUMNS, depth,  DEPTH, is_dots ? DEPTH : COLUMNS,
+                           COLUMNS, alpha,  3};
         uint32_t seed = 5;
+        fill(c, ROWS * COLUMNS, 5);
+        (is_dots ? of[s]->dots : of[s]->steps)[kind](&d);
         for (int i = 0; i < ROWS; i++)
-          for (int j = 0; j < COLUMNS; j++)
-            ck_assert(c[i * COLUMNS + j] == steps(a + i * DEPTH, b + j, depth, 3 * draw(&seed)));
+          for (int j = 0; j < COLUMNS; j++) {
+            float before = 3 * draw(&seed);
+            ck_assert(c[i * COLUMNS + j] ==
+                      (is_dots ? before + 2 * dot(a + i * DEPTH, b + j * DEPTH, depth)
+                               : steps(a + i * DEPTH, b + j, depth, before)));
+          }
       }
+}
+
+START_TEST(dots_are_alike_in_all_sets) {
+  check_products(true);
+}
+END_TEST
+
+START_TEST(steps_are_alike_in_all_sets) {
+  check_products(false);
 }
 END_TEST
 
