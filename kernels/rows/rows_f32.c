@@ -82,15 +82,19 @@ INLINE const float *padded(const float *x, int64_t rest, float with, float *room
   return room;
 }
 
+/* Of the rest of a piece, element k goes into sum k. Segments of images are often shorter than a
+ * register. */
 static void row_sum(fnzi_row_sums *state, const float *x, int64_t count) {
-  sums s = open_sums(state);
-  float room[FNZI_ROW_LANES];
-  for (; count > 0; x += FNZI_ROW_LANES, count -= FNZI_ROW_LANES) {
-    const float *from = count < FNZI_ROW_LANES ? padded(x, count, 0, room) : x;
-    for (int p = 0; p < 2 * PARTS; p++)
-      s.part[p] += load_wide(from + p * HALF);
+  int64_t full = count - count % FNZI_ROW_LANES;
+  if (full) {
+    sums s = open_sums(state);
+    for (int64_t i = 0; i < full; i += FNZI_ROW_LANES)
+      for (int p = 0; p < 2 * PARTS; p++)
+        s.part[p] += load_wide(x + i + p * HALF);
+    close_sums(state, &s);
   }
-  close_sums(state, &s);
+  for (int64_t i = full; i < count; i++)
+    state->lanes[i - full] += (double)x[i];
 }
 
 static void row_squares(fnzi_row_sums *state, double center, const float *x, int64_t count) {
@@ -107,18 +111,24 @@ static void row_squares(fnzi_row_sums *state, double center, const float *x, int
 }
 
 static void row_rounded_squares(fnzi_row_sums *state, float center, const float *x, int64_t count) {
-  sums s = open_sums(state);
   float room[FNZI_ROW_LANES];
-  for (; count > 0; x += FNZI_ROW_LANES, count -= FNZI_ROW_LANES) {
-    const float *from = count < FNZI_ROW_LANES ? padded(x, count, center, room) : x;
-    for (int p = 0; p < PARTS; p++) {
-      vec d = load(from + p * WIDTH) - center;
-      store(room + p * WIDTH, d * d);
+  int64_t full = count - count % FNZI_ROW_LANES;
+  if (full) {
+    sums s = open_sums(state);
+    for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
+      for (int p = 0; p < PARTS; p++) {
+        vec d = load(x + i + p * WIDTH) - center;
+        store(room + p * WIDTH, d * d);
+      }
+      for (int p = 0; p < 2 * PARTS; p++)
+        s.part[p] += load_wide(room + p * HALF);
     }
-    for (int p = 0; p < 2 * PARTS; p++)
-      s.part[p] += load_wide(room + p * HALF);
+    close_sums(state, &s);
   }
-  close_sums(state, &s);
+  for (int64_t i = full; i < count; i++) {
+    float d = x[i] - center;
+    state->lanes[i - full] += (double)(d * d);
+  }
 }
 
 /* --- Extremes, exponentials, scaling -----------------------------------------------------------
