@@ -88,6 +88,8 @@ void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock) {
     next = s->next;
     fnzi_free(ctx, s, STORAGE_BYTES);
   }
+  if (stock->kept.data)
+    stock->kept.end(ctx, stock->kept.data);
   *stock = (fnzi_krn_stock){.has_data = stock->has_data};
 }
 

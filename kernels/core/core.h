@@ -46,6 +46,12 @@ typedef struct fnzi_krn_array {
   int64_t few_dims[3 * FNZI_FEW_DIMS];
 } fnzi_krn_array;
 
+/* What a kernel keeps from call to call; `end` frees it. */
+typedef struct fnzi_krn_kept {
+  void *data;
+  void (*end)(fnz_context *ctx, void *data);
+} fnzi_krn_kept;
+
 enum { FNZI_STOCK_BLOCKS = 16 };
 
 /* Released arrays, storages and blocks of memory, kept for reuse; must outlive all arrays of the
@@ -59,6 +65,7 @@ typedef struct fnzi_krn_stock {
   } blocks[FNZI_STOCK_BLOCKS]; /* oldest first */
   size_t block_bytes;          /* of them together */
   uint32_t narrays, nstorages, nblocks;
+  fnzi_krn_kept kept; /* convolutions' plans (cpu/conv_kept.c) */
   bool has_data; /* false: storages have a size but no memory */
 } fnzi_krn_stock;
 

@@ -1,7 +1,9 @@
 /* attention.c - scaled dot product attention: softmax(q k^T * scale + mask) v.
  *
  * Work is cut into tiles of query rows of one head. A tile's scores stay in scratch memory of its
- * thread; a row whose keys are all masked gives zeros, as eager does. */
+ * thread; a row whose keys are all masked gives zeros, as eager does. Keys that causality keeps
+ * from all queries of a tile are left out. Rows of floats go by row functions, those of doubles by
+ * loops of their own. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/softmax.h"
 
@@ -57,59 +59,102 @@ static void *room(const fnzi_cpu_reals_out *x, int64_t at) {
   return x->d ? (void *)(x->d + at) : (void *)(x->f + at);
 }
 
-static void mask_row(const attention *a, double *row, int64_t head, int64_t query) {
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static void mask_row(const attention *a, double *row, int64_t head, int64_t query, int64_t keys) {
   if (a->causal)
-    for (int64_t j = query + 1; j < a->keys; j++)
+    for (int64_t j = query + 1; j < keys; j++)
       row[j] = -INFINITY;
   if (!a->masked)
     return;
   int64_t at = offset(a, &a->mask, head) + query * a->mask_row;
-  for (int64_t j = 0; j < a->keys; j++, at += a->mask_col)
+  for (int64_t j = 0; j < keys; j++, at += a->mask_col)
     if (!a->mask.flags)
       row[j] += fnzi_cpu_real_at(&a->mask.data, at);
     else if (!a->mask.flags[at])
       row[j] = -INFINITY;
 }
 
-static void note_logsumexp(const attention *a, int64_t at, const double *row) {
-  if (!a->logsumexp.f && !a->logsumexp.d)
+static void note_logsumexp(const attention *a, int64_t at, const double *row, int64_t keys) {
+  if (!a->logsumexp.d)
     return;
-  double most = fnzi_cpu_row_max(row, a->keys), sum = 0;
-  for (int64_t j = 0; j < a->keys; j++)
+  double most = fnzi_cpu_row_max(row, keys), sum = 0;
+  for (int64_t j = 0; j < keys; j++)
     sum += fnzi_cpu_exp_as(a->dtype, row[j] - most);
   fnzi_cpu_real_put(&a->logsumexp, at, isinf(most) ? most : most + log(sum));
 }
 
-static void normalise(const attention *a, int64_t head, int64_t first, int64_t count, int lane) {
+static void normalise(const attention *a, int64_t head, int64_t first, int64_t count, int64_t keys,
+                      int lane) {
   double *row = a->rows + (int64_t)lane * a->keys;
   fnzi_cpu_reals scores = fnzi_cpu_reals_read(&a->scores[lane]);
   for (int64_t i = 0; i < count; i++) {
-    fnzi_cpu_reals_load(&scores, i * a->keys, 1, a->keys, row);
-    mask_row(a, row, head, first + i);
-    note_logsumexp(a, head * a->queries + first + i, row);
-    fnzi_cpu_softmax_row(a->dtype, row, a->keys, true);
-    fnzi_cpu_reals_store(&a->scores[lane], i * a->keys, 1, a->keys, row);
+    fnzi_cpu_reals_load(&scores, i * keys, 1, keys, row);
+    mask_row(a, row, head, first + i, keys);
+    note_logsumexp(a, head * a->queries + first + i, row, keys);
+    fnzi_cpu_softmax_row(a->dtype, row, keys, true);
+    fnzi_cpu_reals_store(&a->scores[lane], i * keys, 1, keys, row);
   }
+}
+
+static void mask_row_f32(const attention *a, float *row, int64_t head, int64_t query,
+                         int64_t keys) {
+  int64_t at = offset(a, &a->mask, head) + query * a->mask_row, step = a->mask_col;
+  const float *added = a->mask.flags ? NULL : a->mask.data.f + at;
+  const uint8_t *flags = a->mask.flags ? a->mask.flags + at : NULL;
+  if (flags)
+    for (int64_t j = 0; j < keys; j++)
+      row[j] = flags[j * step] ? row[j] : -INFINITY;
+  else if (step == 1)
+    for (int64_t j = 0; j < keys; j++)
+      row[j] += added[j];
+  else
+    for (int64_t j = 0; j < keys; j++)
+      row[j] += *added;
+}
+
+static void normalise_f32(const attention *a, int64_t head, int64_t first, int64_t count,
+                          int64_t keys, int lane) {
+  const fnzi_rows *rows = fnzi_rows_best();
+  for (int64_t i = 0; i < count; i++) {
+    float *row = a->scores[lane].f + i * keys;
+    int64_t seen = a->causal ? least(keys, first + i + 1) : keys;
+    if (a->masked)
+      mask_row_f32(a, row, head, first + i, seen);
+    if (a->logsumexp.f)
+      a->logsumexp.f[head * a->queries + first + i] =
+          (float)fnzi_cpu_log_sum_exp_f32(rows, row, seen);
+    fnzi_cpu_softmax_f32(rows, row, row, seen, true);
+    memset(row + seen, 0, (size_t)(keys - seen) * sizeof *row);
+  }
+}
+
+/* a times b in the order that few rows have. */
+static void multiply(fnzi_cpu_product *p) {
+  p->order = fnzi_cpu_product_order(p, &p->a, &p->b);
+  fnzi_cpu_product_run(p);
 }
 
 static void tile(const void *user, int64_t index, int lane) {
   const attention *a = user;
   int64_t head = index / a->tiles, first = index % a->tiles * TILE;
-  int64_t count = a->queries - first < TILE ? a->queries - first : TILE;
+  int64_t count = least(TILE, a->queries - first);
+  int64_t keys = a->causal ? least(a->keys, first + count) : a->keys;
   void *scores = room(&a->scores[lane], 0);
-  fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = a->keys, .k = a->width};
+  fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = keys, .k = a->width};
   p.a = (fnzi_cpu_matrix){address(&a->q.data, offset(a, &a->q, head) + first * a->width), a->width,
                           1};
   p.b = (fnzi_cpu_matrix){address(&a->k.data, offset(a, &a->k, head)), 1, a->width};
-  p.c = scores, p.c_row = a->keys, p.alpha = a->scale;
-  fnzi_cpu_product_run(&p);
-  normalise(a, head, first, count, lane);
-  p = (fnzi_cpu_product){
-      .dtype = a->dtype, .m = count, .n = a->out_width, .k = a->keys, .alpha = 1};
-  p.a = (fnzi_cpu_matrix){scores, a->keys, 1};
+  p.c = scores, p.c_row = keys, p.alpha = a->scale;
+  multiply(&p);
+  (a->scores[lane].f ? normalise_f32 : normalise)(a, head, first, count, keys, lane);
+  p = (fnzi_cpu_product){.dtype = a->dtype, .m = count, .n = a->out_width, .k = keys, .alpha = 1};
+  p.a = (fnzi_cpu_matrix){scores, keys, 1};
   p.b = (fnzi_cpu_matrix){address(&a->v.data, offset(a, &a->v, head)), a->out_width, 1};
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
-  fnzi_cpu_product_run(&p);
+  multiply(&p);
 }
 
 static fnz_status open_side(fnzi_krn_call *call, attention *a, size_t i, side *s) {
@@ -145,7 +190,8 @@ static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   if (!fnzi_mul_size(lanes, (size_t)a->keys, &count) || !fnzi_mul_i64(a->keys, TILE, &cells))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, lanes, &a->scores);
-  FNZI_NEW(&call->scratch, count, &a->rows);
+  if (a->dtype == FNZ_F64)
+    FNZI_NEW(&call->scratch, count, &a->rows);
   for (size_t i = 0; i < lanes; i++)
     FNZ_TRY(fnzi_cpu_reals_scratch(call, a->dtype, cells, &a->scores[i]));
   return FNZ_OK;
@@ -181,6 +227,6 @@ fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
   FNZ_TRY(open(call, a));
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];
-  fnzi_cpu_rows_each(call, heads * a->tiles, tile, a);
+  fnzi_cpu_rows_spread(call, heads * a->tiles, TILE * a->keys, tile, a);
   return FNZ_OK;
 }

@@ -1,31 +1,14 @@
-/* conv_onednn.c - float convolutions by oneDNN's C API.
+/* conv_onednn.c - float convolutions of one sample by oneDNN's C API: primitives, made once per
+ * shape, that are executed on any memory.
  *
  * Plain row-major data comes in; oneDNN chooses its own blocked layouts and we reorder to and from
  * them. A primitive always runs on one thread: its blocking, and with it the order of its sums,
- * would otherwise depend on how many threads the caller has. */
+ * would otherwise depend on how many threads the caller has. Scratch memory comes from the caller,
+ * so that several threads can execute one primitive. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/onednn_guard.h"
 
 #include <omp.h>
-
-enum { MAX_MEMORIES = 8 };
-
-/* Everything that has to end, in one place, so that every path out is the same one. */
-typedef struct session {
-  dnnl_engine_t engine;
-  dnnl_stream_t stream;
-  dnnl_primitive_desc_t desc;
-  dnnl_primitive_t primitive;
-  dnnl_memory_t memories[MAX_MEMORIES];
-  int nmemories;
-} session;
-
-/* One operand: the caller's plain memory and the layout the primitive wants. */
-typedef struct operand {
-  dnnl_memory_desc_t plain;
-  dnnl_memory_t user, wanted;
-  int arg;
-} operand;
 
 #define DNNL_TRY(expr)                                                                             \
   do {                                                                                             \
@@ -34,19 +17,39 @@ typedef struct operand {
       return dnnl_status_;                                                                         \
   } while (0)
 
-static void end(session *s) {
-  for (int i = 0; i < s->nmemories; i++)
-    dnnl_memory_destroy(s->memories[i]);
-  if (s->primitive)
-    dnnl_primitive_destroy(s->primitive);
-  if (s->desc)
-    dnnl_primitive_desc_destroy(s->desc);
-  if (s->stream)
-    dnnl_stream_destroy(s->stream);
-  if (s->engine)
-    dnnl_engine_destroy(s->engine);
+/* One operand: how it lies in the caller's memory and how the primitive wants it. */
+typedef struct operand {
+  dnnl_memory_desc_t plain, wanted;
+  dnnl_primitive_t reorder; /* NULL: as it lies */
+} operand;
+
+struct fnzi_cpu_conv_plan {
+  fnzi_meta_conv conv;
+  bool has_bias;
+  dnnl_engine_t engine;
+  dnnl_stream_t stream;
+  dnnl_primitive_t primitive;
+  dnnl_memory_desc_t bias, scratch;
+  operand x, w, y;
+};
+
+static void operand_end(operand *o) {
+  if (o->reorder)
+    dnnl_primitive_destroy(o->reorder);
 }
 
+void fnzi_cpu_conv_plan_end(fnz_context *ctx, fnzi_cpu_conv_plan *p) {
+  operand_end(&p->x), operand_end(&p->w), operand_end(&p->y);
+  if (p->primitive)
+    dnnl_primitive_destroy(p->primitive);
+  if (p->stream)
+    dnnl_stream_destroy(p->stream);
+  if (p->engine)
+    dnnl_engine_destroy(p->engine);
+  fnzi_free(ctx, p, sizeof *p);
+}
+
+/* --- Making ------------------------------------------------------------------------------ */
 static dnnl_status_t plain(dnnl_memory_desc_t *out, int rank, const dnnl_dims_t dims,
                            const dnnl_dims_t strides) {
   return dnnl_memory_desc_init_by_strides(out, rank, dims, dnnl_f32, strides);
@@ -91,12 +94,13 @@ static dnnl_status_t describe_weight(const fnzi_meta_conv *c, dnnl_memory_desc_t
   return plain(out, rank, dims, strides);
 }
 
-static dnnl_status_t create_desc(session *s, const fnzi_meta_conv *c, const operand *x,
-                                 const operand *w, const operand *b, const operand *y) {
+static dnnl_status_t create_desc(const fnzi_cpu_conv_plan *p, const_dnnl_primitive_attr_t attr,
+                                 dnnl_primitive_desc_t *out) {
+  const fnzi_meta_conv *c = &p->conv;
   dnnl_memory_desc_t md_x, md_w, md_y;
-  DNNL_TRY(any(&md_x, &x->plain));
-  DNNL_TRY(any(&md_w, &w->plain));
-  DNNL_TRY(any(&md_y, &y->plain));
+  DNNL_TRY(any(&md_x, &p->x.plain));
+  DNNL_TRY(any(&md_w, &p->w.plain));
+  DNNL_TRY(any(&md_y, &p->y.plain));
   dnnl_dims_t strides = {0}, dilates = {0}, left = {0}, right = {0};
   for (uint32_t i = 0; i < c->spatial; i++) {
     strides[i] = c->stride[i];
@@ -104,109 +108,76 @@ static dnnl_status_t create_desc(session *s, const fnzi_meta_conv *c, const oper
     left[i] = c->left[i];
     right[i] = c->right[i];
   }
-  const dnnl_memory_desc_t *bias = b ? &b->plain : NULL;
+  const dnnl_memory_desc_t *bias = p->has_bias ? &p->bias : NULL;
   if (c->transposed) {
     dnnl_deconvolution_desc_t op;
     DNNL_TRY(dnnl_dilated_deconvolution_forward_desc_init(
         &op, dnnl_forward_inference, dnnl_deconvolution_direct, &md_x, &md_w, bias, &md_y, strides,
         dilates, left, right));
-    return dnnl_primitive_desc_create(&s->desc, &op, NULL, s->engine, NULL);
+    return dnnl_primitive_desc_create(out, &op, attr, p->engine, NULL);
   }
   dnnl_convolution_desc_t op;
   DNNL_TRY(dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_inference,
                                                       dnnl_convolution_direct, &md_x, &md_w, bias,
                                                       &md_y, strides, dilates, left, right));
-  return dnnl_primitive_desc_create(&s->desc, &op, NULL, s->engine, NULL);
+  return dnnl_primitive_desc_create(out, &op, attr, p->engine, NULL);
 }
 
-static dnnl_status_t memory(session *s, const dnnl_memory_desc_t *desc, void *data,
-                            dnnl_memory_t *out) {
-  DNNL_TRY(dnnl_memory_create(out, desc, s->engine, data));
-  s->memories[s->nmemories++] = *out;
-  return dnnl_success;
-}
-
-static dnnl_status_t reorder(session *s, dnnl_memory_t from, dnnl_memory_t to) {
-  const dnnl_memory_desc_t *md_from, *md_to;
-  DNNL_TRY(dnnl_memory_get_memory_desc(from, &md_from));
-  DNNL_TRY(dnnl_memory_get_memory_desc(to, &md_to));
-  dnnl_primitive_desc_t desc;
-  dnnl_primitive_t primitive;
-  DNNL_TRY(dnnl_reorder_primitive_desc_create(&desc, md_from, s->engine, md_to, s->engine, NULL));
-  dnnl_status_t status = dnnl_primitive_create(&primitive, desc);
+/* A primitive of a descriptor, which ends; its scratch memory becomes part of the plan's. */
+static dnnl_status_t finish(fnzi_cpu_conv_plan *p, dnnl_primitive_desc_t desc,
+                            dnnl_primitive_t *out) {
+  const dnnl_memory_desc_t *scratch =
+      dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  dnnl_status_t status = dnnl_primitive_create(out, desc);
+  if (scratch && dnnl_memory_desc_get_size(scratch) > dnnl_memory_desc_get_size(&p->scratch))
+    p->scratch = *scratch;
   dnnl_primitive_desc_destroy(desc);
-  DNNL_TRY(status);
-  dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-  status = dnnl_primitive_execute(primitive, s->stream, 2, args);
-  dnnl_primitive_destroy(primitive);
   return status;
 }
 
-/* Gives an operand memory in the layout the primitive wants: the caller's own where that fits. */
-static dnnl_status_t attach(session *s, operand *o, int arg, void *data) {
-  const dnnl_memory_desc_t *want =
-      dnnl_primitive_desc_query_md(s->desc, dnnl_query_exec_arg_md, arg);
-  o->arg = arg;
-  DNNL_TRY(memory(s, &o->plain, data, &o->user));
-  o->wanted = o->user;
-  if (dnnl_memory_desc_equal(want, &o->plain))
+static dnnl_status_t create_reorder(fnzi_cpu_conv_plan *p, operand *o, bool is_result,
+                                    const_dnnl_primitive_attr_t attr) {
+  const dnnl_memory_desc_t *from = is_result ? &o->wanted : &o->plain;
+  const dnnl_memory_desc_t *to = is_result ? &o->plain : &o->wanted;
+  dnnl_primitive_desc_t desc;
+  if (dnnl_memory_desc_equal(from, to))
     return dnnl_success;
-  return memory(s, want, DNNL_MEMORY_ALLOCATE, &o->wanted);
+  DNNL_TRY(dnnl_reorder_primitive_desc_create(&desc, from, p->engine, to, p->engine, attr));
+  return finish(p, desc, &o->reorder);
 }
 
-static dnnl_status_t fetch(session *s, operand *o, int arg, const void *data) {
-  union {
-    const void *in;
-    void *out;
-  } unconst = {data}; /* oneDNN only reads it */
-  DNNL_TRY(attach(s, o, arg, unconst.out));
-  return o->wanted == o->user ? dnnl_success : reorder(s, o->user, o->wanted);
+static dnnl_status_t create_with(fnzi_cpu_conv_plan *p, const_dnnl_primitive_attr_t attr) {
+  const fnzi_meta_conv *c = &p->conv;
+  dnnl_primitive_desc_t desc;
+  DNNL_TRY(describe_image(c, c->in_channels, c->in, &p->x.plain));
+  DNNL_TRY(describe_image(c, c->out_channels, c->out, &p->y.plain));
+  DNNL_TRY(describe_weight(c, &p->w.plain));
+  DNNL_TRY(plain(&p->bias, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
+  DNNL_TRY(create_desc(p, attr, &desc));
+  p->x.wanted = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_SRC);
+  p->w.wanted = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_WEIGHTS);
+  p->y.wanted = *dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, DNNL_ARG_DST);
+  DNNL_TRY(finish(p, desc, &p->primitive));
+  DNNL_TRY(create_reorder(p, &p->x, false, attr));
+  DNNL_TRY(create_reorder(p, &p->w, false, attr));
+  return create_reorder(p, &p->y, true, attr);
 }
 
-typedef struct work {
-  session *s;
-  const fnzi_meta_conv *c;
-  const float *x, *weight, *bias;
-  float *y;
-} work;
-
-static dnnl_status_t compute(void *user) {
-  const work *all = user;
-  session *s = all->s;
-  const fnzi_meta_conv *c = all->c;
-  const float *data_b = all->bias;
-  operand x, w, b, y;
-  DNNL_TRY(dnnl_engine_create(&s->engine, dnnl_cpu, 0));
-  DNNL_TRY(dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags));
-  DNNL_TRY(describe_image(c, c->in_channels, c->in, &x.plain));
-  DNNL_TRY(describe_image(c, c->out_channels, c->out, &y.plain));
-  DNNL_TRY(describe_weight(c, &w.plain));
-  DNNL_TRY(plain(&b.plain, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
-  DNNL_TRY(create_desc(s, c, &x, &w, data_b ? &b : NULL, &y));
-  DNNL_TRY(dnnl_primitive_create(&s->primitive, s->desc));
-  DNNL_TRY(fetch(s, &x, DNNL_ARG_SRC, all->x));
-  DNNL_TRY(fetch(s, &w, DNNL_ARG_WEIGHTS, all->weight));
-  if (data_b)
-    DNNL_TRY(fetch(s, &b, DNNL_ARG_BIAS, data_b));
-  DNNL_TRY(attach(s, &y, DNNL_ARG_DST, all->y));
-  dnnl_exec_arg_t args[4] = {{x.arg, x.wanted}, {w.arg, w.wanted}, {y.arg, y.wanted}};
-  if (data_b)
-    args[3] = (dnnl_exec_arg_t){b.arg, b.wanted};
-  DNNL_TRY(dnnl_primitive_execute(s->primitive, s->stream, data_b ? 4 : 3, args));
-  if (y.wanted != y.user)
-    DNNL_TRY(reorder(s, y.wanted, y.user));
-  return dnnl_stream_wait(s->stream);
+static dnnl_status_t create(void *user) {
+  fnzi_cpu_conv_plan *p = user;
+  dnnl_primitive_attr_t attr;
+  DNNL_TRY(dnnl_engine_create(&p->engine, dnnl_cpu, 0));
+  DNNL_TRY(dnnl_stream_create(&p->stream, p->engine, dnnl_stream_default_flags));
+  DNNL_TRY(dnnl_primitive_attr_create(&attr));
+  dnnl_status_t status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+  if (status == dnnl_success)
+    status = create_with(p, attr);
+  dnnl_primitive_attr_destroy(attr);
+  return status;
 }
 
-fnz_status fnzi_cpu_conv_onednn(fnz_context *ctx, const fnzi_meta_conv *c, const float *x,
-                                const float *weight, const float *bias, float *y, bool *done) {
-  session s = {0};
-  work all = {&s, c, x, weight, bias, y};
-  int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  dnnl_status_t status = fnzi_cpu_onednn_guard(compute, &all);
-  end(&s);
-  omp_set_num_threads(threads);
+/* Statuses of what it cannot compute are no failure: nothing is done then. */
+static fnz_status judge(fnz_context *ctx, dnnl_status_t status, bool *done) {
   *done = status == dnnl_success;
   if (*done || status == dnnl_unimplemented || status == dnnl_invalid_arguments)
     return FNZ_OK;
@@ -214,4 +185,135 @@ fnz_status fnzi_cpu_conv_onednn(fnz_context *ctx, const fnzi_meta_conv *c, const
     return fnzi_no_memory(ctx);
   return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "oneDNN failed with status %d in a convolution",
                    (int)status);
+}
+
+fnz_status fnzi_cpu_conv_plan_make(fnz_context *ctx, const fnzi_meta_conv *c, bool has_bias,
+                                   fnzi_cpu_conv_plan **out) {
+  fnzi_cpu_conv_plan *p = fnzi_resize(ctx, NULL, 0, sizeof *p);
+  int threads = omp_get_max_threads();
+  bool done;
+  *out = NULL;
+  if (!p)
+    return fnzi_no_memory(ctx);
+  memset(p, 0, sizeof *p);
+  p->conv = *c, p->has_bias = has_bias;
+  omp_set_num_threads(1);
+  fnz_status status = judge(ctx, fnzi_cpu_onednn_guard(create, p), &done);
+  omp_set_num_threads(threads);
+  if (done)
+    *out = p;
+  else
+    fnzi_cpu_conv_plan_end(ctx, p);
+  return status;
+}
+
+static bool same_sizes(const int64_t *a, const int64_t *b) {
+  return memcmp(a, b, FNZI_CONV_MAX_SPATIAL * sizeof *a) == 0;
+}
+
+bool fnzi_cpu_conv_plan_serves(const fnzi_cpu_conv_plan *p, const fnzi_meta_conv *c,
+                               bool has_bias) {
+  const fnzi_meta_conv *own = &p->conv;
+  return p->has_bias == has_bias && own->spatial == c->spatial &&
+         own->transposed == c->transposed && own->batch == c->batch && own->groups == c->groups &&
+         own->in_channels == c->in_channels && own->out_channels == c->out_channels &&
+         same_sizes(own->in, c->in) && same_sizes(own->out, c->out) &&
+         same_sizes(own->kernel, c->kernel) && same_sizes(own->stride, c->stride) &&
+         same_sizes(own->dilation, c->dilation) && same_sizes(own->left, c->left) &&
+         same_sizes(own->right, c->right);
+}
+
+static size_t bytes_of(const operand *o) {
+  return o->reorder ? dnnl_memory_desc_get_size(&o->wanted) : 0;
+}
+
+fnzi_cpu_conv_room fnzi_cpu_conv_plan_room(const fnzi_cpu_conv_plan *p) {
+  return (fnzi_cpu_conv_room){bytes_of(&p->x), bytes_of(&p->w), bytes_of(&p->y),
+                              dnnl_memory_desc_get_size(&p->scratch)};
+}
+
+/* --- Executing --------------------------------------------------------------------------- */
+typedef struct place {
+  int arg;
+  const dnnl_memory_desc_t *desc;
+  const void *data;
+} place;
+
+enum { MOST_PLACES = 5 };
+
+typedef struct work {
+  const fnzi_cpu_conv_plan *plan;
+  dnnl_primitive_t primitive;
+  place places[MOST_PLACES];
+  int count;
+  void *scratch;
+} work;
+
+static dnnl_status_t attach(const work *all, dnnl_memory_t *memories, dnnl_exec_arg_t *args) {
+  for (int i = 0; i < all->count; i++) {
+    union {
+      const void *in;
+      void *out;
+    } unconst = {all->places[i].data}; /* of what oneDNN reads only */
+    DNNL_TRY(dnnl_memory_create(&memories[i], all->places[i].desc, all->plan->engine, unconst.out));
+    args[i] = (dnnl_exec_arg_t){all->places[i].arg, memories[i]};
+  }
+  return dnnl_success;
+}
+
+static dnnl_status_t execute(void *user) {
+  work *all = user;
+  dnnl_memory_t memories[MOST_PLACES] = {NULL};
+  dnnl_exec_arg_t args[MOST_PLACES];
+  if (dnnl_memory_desc_get_size(&all->plan->scratch))
+    all->places[all->count++] = (place){DNNL_ARG_SCRATCHPAD, &all->plan->scratch, all->scratch};
+  dnnl_status_t status = attach(all, memories, args);
+  if (status == dnnl_success)
+    status = dnnl_primitive_execute(all->primitive, all->plan->stream, all->count, args);
+  for (int i = 0; i < MOST_PLACES; i++)
+    if (memories[i])
+      dnnl_memory_destroy(memories[i]);
+  return status;
+}
+
+static int reorder(const fnzi_cpu_conv_plan *p, dnnl_primitive_t primitive,
+                   const dnnl_memory_desc_t *from, const void *in, const dnnl_memory_desc_t *to,
+                   void *out, void *scratch) {
+  work all = {p, primitive, {{DNNL_ARG_FROM, from, in}, {DNNL_ARG_TO, to, out}}, 2, scratch};
+  return (int)fnzi_cpu_onednn_guard(execute, &all);
+}
+
+int fnzi_cpu_conv_plan_x(const fnzi_cpu_conv_plan *p, const float *x, void *out, void *scratch) {
+  return reorder(p, p->x.reorder, &p->x.plain, x, &p->x.wanted, out, scratch);
+}
+
+int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, void *out,
+                              void *scratch) {
+  return reorder(p, p->w.reorder, &p->w.plain, weight, &p->w.wanted, out, scratch);
+}
+
+int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const void *x, const void *weight,
+                           const float *bias, float *y, void *y_room, void *scratch) {
+  void *to = p->y.reorder ? y_room : y;
+  work all = {p,
+              p->primitive,
+              {{DNNL_ARG_SRC, &p->x.wanted, x},
+               {DNNL_ARG_WEIGHTS, &p->w.wanted, weight},
+               {DNNL_ARG_DST, &p->y.wanted, to}},
+              3,
+              scratch};
+  if (p->has_bias)
+    all.places[all.count++] = (place){DNNL_ARG_BIAS, &p->bias, bias};
+  int status = (int)fnzi_cpu_onednn_guard(execute, &all);
+  if (status == (int)dnnl_success && p->y.reorder)
+    status = reorder(p, p->y.reorder, &p->y.wanted, to, &p->y.plain, y, scratch);
+  return status;
+}
+
+fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status) {
+  bool done;
+  FNZ_TRY(judge(ctx, (dnnl_status_t)status, &done));
+  if (done)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "oneDNN refuses a convolution that it has made");
 }

@@ -20,6 +20,8 @@ typedef struct products {
   int64_t m, n, k;
   factor a, b;
   double alpha, beta;
+  fnzi_cpu_order order;
+  bool b_is_bf16;
 } products;
 
 /* How the last dimensions of an argument become rows and columns. */
@@ -74,11 +76,12 @@ static void broadcast(factor *f, const products *p, const fnz_geometry *g, const
 static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_array *x, role r,
                               factor *f) {
   const fnz_geometry *g = &x->geometry;
-  if (g->dtype == p->dtype && p->dtype != FNZ_I64) {
+  if ((g->dtype == p->dtype && p->dtype != FNZ_I64) || (p->b_is_bf16 && f == &p->b)) {
     f->matrix.data = fnzi_krn_array_data(x);
     split(f, g, x->place.strides, r);
     broadcast(f, p, g, x->place.strides);
-    if (fnzi_cpu_matrix_fits(f->rows, f->cols, f->matrix.row, f->matrix.col))
+    if (fnzi_cpu_matrix_fits(f->rows, f->cols, f->matrix.row, f->matrix.col) ||
+        (p->b_is_bf16 && f == &p->b))
       return FNZ_OK;
   }
   int64_t strides[FNZ_MAX_RANK];
@@ -89,6 +92,30 @@ static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_a
   return FNZ_OK;
 }
 
+/* The order of a product of `rows` rows, by the strides that eager has. */
+static fnzi_cpu_order order_of(const products *p, int64_t rows, const fnzi_krn_array *a,
+                               const fnzi_krn_array *b, role role_b) {
+  factor left, right;
+  split(&left, &a->geometry, a->geometry.strides, LEFT);
+  split(&right, &b->geometry, b->geometry.strides, role_b);
+  fnzi_cpu_product one = {.dtype = p->dtype, .m = rows, .n = right.cols, .k = right.rows};
+  one.alpha = p->alpha;
+  return fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
+}
+
+/* Few rows times a factor of bf16: that is read as it lies, since to convert it takes longer than
+ * to multiply. */
+static bool keeps_bf16(const products *p, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                       role role_b) {
+  int64_t depth = a->geometry.sizes[a->geometry.rank - 1];
+  factor f;
+  if (b->geometry.dtype != FNZ_BF16 || !depth || !fnzi_krn_array_numel(b))
+    return false;
+  split(&f, &b->geometry, b->place.strides, role_b);
+  return f.cols > 1 && (f.matrix.row == 1 || f.matrix.col == 1) &&
+         order_of(p, fnzi_krn_array_numel(a) / depth, a, b, role_b) == FNZI_ORDER_DOTS;
+}
+
 /* For a batch of p->rank dimensions of p->sizes. */
 static fnz_status open_batch(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
                              role role_b, products *p) {
@@ -96,10 +123,11 @@ static fnz_status open_batch(fnzi_krn_call *call, const fnzi_krn_array *a, const
   if (!fnzi_cpu_product_dtype(dtype, &p->dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                                 fnzi_dtype(dtype)->name);
+  p->alpha = 1, p->beta = 0;
+  p->b_is_bf16 = keeps_bf16(p, a, b, role_b);
   FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
-  p->alpha = 1, p->beta = 0;
   return FNZ_OK;
 }
 
@@ -172,11 +200,11 @@ static int64_t offset(const products *p, const factor *f, int64_t index) {
 }
 
 static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
-  size_t cell = fnzi_dtype(p->dtype)->bytes;
-  *one = (fnzi_cpu_product){p->dtype,    p->m, p->n, p->k,     p->a.matrix,
-                            p->b.matrix, out,  p->n, p->alpha, p->beta};
+  size_t cell = fnzi_dtype(p->dtype)->bytes, b_cell = p->b_is_bf16 ? sizeof(uint16_t) : cell;
+  *one = (fnzi_cpu_product){p->dtype, p->m, p->n,     p->k,    p->a.matrix, p->b.matrix,
+                            out,      p->n, p->alpha, p->beta, p->order,    p->b_is_bf16};
   one->a.data = (const char *)one->a.data + offset(p, &p->a, index) * (int64_t)cell;
-  one->b.data = (const char *)one->b.data + offset(p, &p->b, index) * (int64_t)cell;
+  one->b.data = (const char *)one->b.data + offset(p, &p->b, index) * (int64_t)b_cell;
   one->c = (char *)out + (size_t)(index * p->m * p->n) * cell;
 }
 
@@ -208,7 +236,7 @@ static fnz_status fill(fnzi_krn_call *call, const products *p, const fnzi_krn_ar
 }
 
 static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array *first,
-                         const fnzi_krn_array *self) {
+                         const fnzi_krn_array *second, role role_b, const fnzi_krn_array *self) {
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p->dtype, &out));
   if (!self || !fnzi_krn_array_numel(call->outputs[0]))
@@ -216,6 +244,7 @@ static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array 
   if (p->beta != 0)
     FNZ_TRY(fill(call, p, self, out));
   FNZ_TRY(fold_all(call, p, first));
+  p->order = order_of(p, p->m, first, second, role_b);
   run(p, out, call->threads);
   return FNZ_OK;
 }
@@ -224,7 +253,7 @@ static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array 
 fnz_status fnzi_kernel_matmul(fnzi_krn_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 0), NULL);
+  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, NULL);
 }
 
 static fnz_status read_factor(const fnzi_krn_call *call, const char *name, double *out) {
@@ -248,7 +277,8 @@ fnz_status fnzi_kernel_addmm(fnzi_krn_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT, &p));
   FNZ_TRY(read_factors(call, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 0));
+  return finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT,
+                fnzi_krn_call_input(call, 0));
 }
 
 /* The products of the batch are added one after the other to beta times self. */
@@ -260,6 +290,7 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
   FNZ_TRY(open_batch(call, a, fnzi_krn_call_input(call, 2), RIGHT, &p));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &out));
   FNZ_TRY(read_factors(call, &p));
+  p.order = order_of(&p, p.m, a, fnzi_krn_call_input(call, 2), RIGHT);
   if (p.beta != 0 && fnzi_krn_array_numel(call->outputs[0]))
     FNZ_TRY(fill(call, &p, self, out));
   if (!p.sizes[0]) /* one product of nothing leaves beta times self */
@@ -276,5 +307,6 @@ fnz_status fnzi_kernel_linear(fnzi_krn_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED, &p));
   p.beta = 1;
-  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 2));
+  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED,
+                fnzi_krn_call_input(call, 2));
 }

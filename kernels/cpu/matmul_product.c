@@ -94,6 +94,10 @@ void fnzi_cpu_product_run(const fnzi_cpu_product *p) {
     run_i64(p);
     return;
   }
+  if (p->order != FNZI_ORDER_LIBRARY) {
+    fnzi_cpu_product_few(p);
+    return;
+  }
   if (openblas_get_num_threads() != 1)
     openblas_set_num_threads(1);
   if (p->dtype == FNZ_F32)
@@ -120,7 +124,8 @@ static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
   tile.m = least(TILE_ROWS, p->m - i);
   tile.n = least(TILE_COLS, p->n - j);
   tile.a.data = (const char *)p->a.data + (size_t)(i * p->a.row) * cell;
-  tile.b.data = (const char *)p->b.data + (size_t)(j * p->b.col) * cell;
+  tile.b.data =
+      (const char *)p->b.data + (size_t)(j * p->b.col) * (p->b_is_bf16 ? sizeof(uint16_t) : cell);
   tile.c = (char *)p->c + (size_t)(i * p->c_row + j) * cell;
   fnzi_cpu_product_run(&tile);
 }

@@ -5,6 +5,7 @@
  * (batch norm), or one run (layer, group, instance, RMS norm). Mean and variance are two passes
  * with sums in double. */
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/rows.h"
 
 #include <float.h>
 #include <math.h>
@@ -31,26 +32,41 @@ static double rounded(const fnzi_cpu_reals *x, double value) {
   return x->f ? (double)(float)value : value;
 }
 
-/* `sum` and the elements of a piece. */
+/* `sum` and the elements of a piece of doubles. */
 static double sum_piece(const fnzi_cpu_reals *x, int64_t at, int64_t count, what w, double center,
                         double sum) {
   double piece[FNZI_PIECE];
   fnzi_cpu_reals_load(x, at, 1, count, piece);
   if (w == SQUARES)
     return sum + fnzi_cpu_sum_squares(piece, count, center);
-  for (int64_t k = 0; w == ROUNDED_SQUARES && k < count; k++) {
-    double d = rounded(x, piece[k] - center);
-    piece[k] = rounded(x, d * d);
-  }
-  if (w == SUM || x->f)
+  for (int64_t k = 0; w == ROUNDED_SQUARES && k < count; k++)
+    piece[k] = (piece[k] - center) * (piece[k] - center);
+  if (w == SUM)
     return sum + fnzi_cpu_sum(piece, count);
   for (int64_t k = 0; k < count; k++)
     sum += piece[k];
   return sum;
 }
 
+static double sum_group_f32(const float *x, const group *g, what w, double center) {
+  const fnzi_rows *rows = fnzi_rows_best();
+  fnzi_row_sums sums = {{0}};
+  for (int64_t s = 0; s < g->segments; s++) {
+    const float *at = x + g->at + s * g->step;
+    if (w == SQUARES)
+      rows->squares(&sums, center, at, g->length);
+    else if (w == ROUNDED_SQUARES)
+      rows->rounded_squares(&sums, (float)center, at, g->length);
+    else
+      rows->sum(&sums, at, g->length);
+  }
+  return fnzi_row_total(&sums);
+}
+
 static double sum_group(const fnzi_cpu_reals *x, const group *g, what w, double center) {
   double sum = 0;
+  if (x->f)
+    return sum_group_f32(x->f, g, w, center);
   for (int64_t s = 0; s < g->segments; s++)
     for (int64_t i = 0; i < g->length; i += FNZI_PIECE) {
       int64_t count = g->length - i < FNZI_PIECE ? g->length - i : FNZI_PIECE;
@@ -63,11 +79,15 @@ static double sum_group(const fnzi_cpu_reals *x, const group *g, what w, double 
 static void apply(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, int64_t at, int64_t length,
                   double scale, double shift) {
   double piece[FNZI_PIECE];
+  if (x->f) {
+    fnzi_rows_best()->scale(scale, shift, x->f + at, y->f + at, length);
+    return;
+  }
   for (int64_t i = 0; i < length; i += FNZI_PIECE) {
     int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
     fnzi_cpu_reals_load(x, at + i, 1, count, piece);
     for (int64_t k = 0; k < count; k++)
-      piece[k] = x->d ? fma(piece[k], scale, shift) : piece[k] * scale + shift;
+      piece[k] = fma(piece[k], scale, shift);
     fnzi_cpu_reals_store(y, at + i, 1, count, piece);
   }
 }
@@ -181,7 +201,7 @@ static fnz_status batch_norm(fnzi_krn_call *call, bool training, size_t new_stat
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                                 "running_mean and running_var must be given for eval");
   if (c.length)
-    fnzi_cpu_rows_each(call, c.count, normalise_channel, &c);
+    fnzi_cpu_rows_spread(call, c.count, c.batch * c.length, normalise_channel, &c);
   if (!training || !c.length) {
     copy_reals(&c.mean, &c.new_mean, c.count);
     copy_reals(&c.var, &c.new_var, c.count);
@@ -212,7 +232,7 @@ fnz_status fnzi_kernel_instance_norm(fnzi_krn_call *call) {
     return fnzi_krn_call_refuse(
         call, FNZ_CLASS_TYPE, "running_mean and running_var must be given without use_input_stats");
   if (c.length)
-    fnzi_cpu_rows_each(call, c.batch * c.count, normalise_channel, &c);
+    fnzi_cpu_rows_spread(call, c.batch * c.count, c.length, normalise_channel, &c);
   return FNZ_OK;
 }
 
@@ -238,6 +258,11 @@ static moments measure_row(const rows *r, const group *g) {
 /* Weights that change from element to element. */
 static void apply_weights(const rows *r, int64_t at, double mean, double rstd) {
   double x[FNZI_PIECE], w[FNZI_PIECE];
+  if (r->x.f) {
+    fnzi_rows_best()->normalise(mean, rstd, r->x.f + at, r->weight.f, r->bias.f, r->y.f + at,
+                                r->length);
+    return;
+  }
   for (int64_t i = 0; i < r->length; i += FNZI_PIECE) {
     int64_t count = r->length - i < FNZI_PIECE ? r->length - i : FNZI_PIECE;
     fnzi_cpu_reals_load(&r->x, at + i, 1, count, x);
@@ -309,7 +334,7 @@ fnz_status fnzi_kernel_layer_norm(fnzi_krn_call *call) {
   FNZ_TRY(open_layer(call, &r));
   FNZ_TRY(open_result(call, 1, &r.mean));
   FNZ_TRY(open_result(call, 2, &r.rstd));
-  fnzi_cpu_rows_each(call, r.count, normalise_row, &r);
+  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
   return FNZ_OK;
 }
 
@@ -328,7 +353,7 @@ fnz_status fnzi_kernel_rms_norm(fnzi_krn_call *call) {
   FNZ_TRY(open_result(call, 1, &r.rstd));
   r.rms = true;
   r.eps = fnzi_krn_named_float(call, "eps", epsilon(fnzi_krn_call_geometry(call, 0)->dtype));
-  fnzi_cpu_rows_each(call, r.count, normalise_row, &r);
+  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
   return FNZ_OK;
 }
 
@@ -348,6 +373,6 @@ fnz_status fnzi_kernel_group_norm(fnzi_krn_call *call) {
   r.count = g->sizes[0] * r.groups;
   r.length = numel / r.count;
   r.channel_length = numel / (g->sizes[0] * g->sizes[1]);
-  fnzi_cpu_rows_each(call, r.count, normalise_row, &r);
+  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
   return FNZ_OK;
 }

@@ -69,14 +69,18 @@ static void divide(const pool *o, const int64_t *place, window *w) {
   }
 }
 
-/* The window that element `at` of a pooled plane stands for. */
-static void window_of(const pool *o, int64_t at, window *w) {
-  int64_t place[3];
-  places(o->p.out, at, place);
+static void window_at(const pool *o, const int64_t *place, window *w) {
   if (o->adaptive)
     divide(o, place, w);
   else
     clip(o, place, w);
+}
+
+/* The window that element `at` of a pooled plane stands for. */
+static void window_of(const pool *o, int64_t at, window *w) {
+  int64_t place[3];
+  places(o->p.out, at, place);
+  window_at(o, place, w);
 }
 
 /* Dilation can step over a small input altogether. */
@@ -135,24 +139,49 @@ static int64_t find_largest(const pool *o, int64_t base, const window *w) {
   return best;
 }
 
+/* The same of floats, where most of the time of image networks' pools goes. */
+static int64_t find_largest_f32(const pool *o, int64_t base, const window *w) {
+  int64_t best = base + cell(o, w->first[0], w->first[1], w->first[2]);
+  float most = o->x.f[best];
+  for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])
+    for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1]) {
+      int64_t row = base + cell(o, i, j, 0);
+      for (int64_t k = w->first[2]; k < w->last[2]; k += w->step[2]) {
+        float x = o->x.f[row + k];
+        if (x > most || isnan(x))
+          best = row + k, most = x;
+      }
+    }
+  return best;
+}
+
 /* from < 0: nothing was found. */
 static void move_cell(const pool *o, int64_t to, int64_t from) {
   memcpy(o->moved + (size_t)to * o->cell, from < 0 ? o->nothing : o->cells + (size_t)from * o->cell,
          o->cell);
 }
 
+static void max_element(const pool *o, int64_t plane, int64_t to, const window *w) {
+  bool is_f32 = o->x.f && !o->int_x;
+  int64_t best = -1;
+  if (!is_empty(w))
+    best = (is_f32 ? find_largest_f32 : find_largest)(o, plane * o->in_volume, w);
+  move_cell(o, to, best);
+  if (o->indices)
+    o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
+}
+
 static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
+  int64_t to = plane * o->out_volume, place[3];
   (void)lane;
-  for (int64_t at = 0; at < o->out_volume; at++) {
-    int64_t to = plane * o->out_volume + at;
-    window w;
-    window_of(o, at, &w);
-    int64_t best = is_empty(&w) ? -1 : find_largest(o, plane * o->in_volume, &w);
-    move_cell(o, to, best);
-    if (o->indices)
-      o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
-  }
+  for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
+    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++)
+      for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
+        window w;
+        window_at(o, place, &w);
+        max_element(o, plane, to++, &w);
+      }
 }
 
 static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) {

@@ -1,4 +1,5 @@
-/* softmax.c - softmax, log_softmax and logsumexp along one dimension. */
+/* softmax.c - softmax, log_softmax and logsumexp along one dimension: floats by row functions,
+ * doubles in loops of their own. */
 #include "kernels/cpu/softmax.h"
 
 #include <math.h>
@@ -49,16 +50,90 @@ static void log_softmax_row(fnz_dtype dtype, double *row, int64_t count) {
     row[i] = row[i] - most - log_of_sum;
 }
 
+/* --- Rows of floats ---------------------------------------------------------------------- */
+static fnzi_row_most most_of(const fnzi_rows *rows, const float *x, int64_t count) {
+  fnzi_row_most most = {-INFINITY, false};
+  rows->max(&most, x, count);
+  return most;
+}
+
+void fnzi_cpu_softmax_f32(const fnzi_rows *rows, const float *x, float *y, int64_t count,
+                          bool safe) {
+  fnzi_row_most most = most_of(rows, x, count);
+  fnzi_row_sums sums = {{0}};
+  if (safe && most.most == -INFINITY && !most.has_nan) {
+    memset(y, 0, (size_t)count * sizeof *y);
+    return;
+  }
+  rows->exp(&sums, most.most, x, y, count);
+  rows->divide((float)fnzi_row_total(&sums), y, y, count);
+}
+
+static double log_sum_f32(const fnzi_rows *rows, const float *x, int64_t count, float most) {
+  float piece[FNZI_PIECE];
+  fnzi_row_sums sums = {{0}};
+  for (int64_t at = 0; at < count; at += FNZI_PIECE)
+    rows->exp(&sums, most, x + at, piece, count - at < FNZI_PIECE ? count - at : FNZI_PIECE);
+  return log(fnzi_row_total(&sums));
+}
+
+double fnzi_cpu_log_sum_exp_f32(const fnzi_rows *rows, const float *x, int64_t count) {
+  float most = most_of(rows, x, count).most, base = isinf(most) ? 0 : most;
+  return (double)base + log_sum_f32(rows, x, count, base);
+}
+
+/* --- Rows of either ---------------------------------------------------------------------- */
 typedef enum form { SOFTMAX, SAFE_SOFTMAX, LOG_SOFTMAX, LOG_SUM_EXP } form;
+
+enum { PANEL = 16 }; /* rows that lie across memory are brought together so many at once */
 
 typedef struct rows {
   fnz_dtype dtype;
   form form;
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
-  int64_t count, inner; /* a row: `count` elements, `inner` apart */
-  double *scratch;      /* `count` for each thread */
+  int64_t count, inner, panels; /* a row: `count` elements, `inner` apart */
+  const fnzi_rows *rows;
+  double *scratch; /* `count` for each thread */
+  float *panel;    /* PANEL times `count` for each thread */
 } rows;
+
+static void row_f32(const rows *r, const float *x, float *y) {
+  if (r->form == LOG_SOFTMAX) {
+    float most = most_of(r->rows, x, r->count).most;
+    double shift = (double)most + log_sum_f32(r->rows, x, r->count, most);
+    r->rows->scale(1, -shift, x, y, r->count);
+  } else {
+    fnzi_cpu_softmax_f32(r->rows, x, y, r->count, r->form == SAFE_SOFTMAX);
+  }
+}
+
+static void one_row_f32(const void *user, int64_t at, int lane) {
+  const rows *r = user;
+  const float *x = r->x.f + at * r->count;
+  (void)lane;
+  if (r->form == LOG_SUM_EXP)
+    r->y.f[at] = (float)fnzi_cpu_log_sum_exp_f32(r->rows, x, r->count);
+  else
+    row_f32(r, x, r->y.f + at * r->count);
+}
+
+/* Rows across memory: a panel of them, one of r->panels beside each other. */
+static void one_panel(const void *user, int64_t at, int lane) {
+  const rows *r = user;
+  int64_t first = at % r->panels * PANEL;
+  int64_t start = at / r->panels * r->count * r->inner + first;
+  int64_t wide = r->inner - first < PANEL ? r->inner - first : PANEL;
+  float *panel = r->panel + (int64_t)lane * PANEL * r->count;
+  for (int64_t i = 0; i < r->count; i++)
+    for (int64_t k = 0; k < wide; k++)
+      panel[k * r->count + i] = r->x.f[start + i * r->inner + k];
+  for (int64_t k = 0; k < wide; k++)
+    row_f32(r, panel + k * r->count, panel + k * r->count);
+  for (int64_t i = 0; i < r->count; i++)
+    for (int64_t k = 0; k < wide; k++)
+      r->y.f[start + i * r->inner + k] = panel[k * r->count + i];
+}
 
 static void one_row(const void *user, int64_t at, int lane) {
   const rows *r = user;
@@ -79,10 +154,23 @@ static void one_row(const void *user, int64_t at, int lane) {
 
 static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
   size_t room;
+  r->rows = fnzi_rows_best();
+  r->panels = (r->inner + PANEL - 1) / PANEL;
+  if (r->x.f && r->inner == 1) {
+    fnzi_cpu_rows_spread(call, count, r->count, one_row_f32, r);
+    return FNZ_OK;
+  }
   if (!fnzi_mul_size((size_t)r->count, (size_t)fnzi_cpu_lanes(call), &room))
     return fnzi_no_memory(call->ctx);
+  if (r->x.f) {
+    if (!fnzi_mul_size(room, PANEL, &room))
+      return fnzi_no_memory(call->ctx);
+    FNZI_NEW(&call->scratch, room, &r->panel);
+    fnzi_cpu_rows_spread(call, count / r->inner * r->panels, r->count * PANEL, one_panel, r);
+    return FNZ_OK;
+  }
   FNZI_NEW(&call->scratch, room, &r->scratch);
-  fnzi_cpu_rows_each(call, count, one_row, r);
+  fnzi_cpu_rows_spread(call, count, r->count, one_row, r);
   return FNZ_OK;
 }
 

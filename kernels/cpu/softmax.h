@@ -1,8 +1,9 @@
-/* softmax.h - the softmax of one row of doubles, for the softmax operators and attention. */
+/* softmax.h - the softmax of one row, for the softmax operators and attention. */
 #ifndef FNZI_CPU_SOFTMAX_H
 #define FNZI_CPU_SOFTMAX_H
 
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/rows.h"
 
 /* exp in the precision of `dtype`. */
 double fnzi_cpu_exp_as(fnz_dtype dtype, double x);
@@ -12,5 +13,11 @@ double fnzi_cpu_row_max(const double *row, int64_t count);
 
 /* In place. `safe`: a row of -inf alone becomes zeros instead of NaN. */
 void fnzi_cpu_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe);
+
+/* The same of floats, by row functions; y may be x. */
+void fnzi_cpu_softmax_f32(const fnzi_rows *rows, const float *x, float *y, int64_t count,
+                          bool safe);
+/* Logarithm of the sum of exponentials. */
+double fnzi_cpu_log_sum_exp_f32(const fnzi_rows *rows, const float *x, int64_t count);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <omp.h>
 
-enum { SUM_LANES = 8 };
+enum { SUM_LANES = 8, WORTH_THREADS = 16384 };
 
 fnz_status fnzi_cpu_reals_open(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
                                fnzi_cpu_reals *out) {
@@ -124,12 +124,21 @@ double fnzi_cpu_sum_squares(const double *x, int64_t count, double center) {
   return join(lanes);
 }
 
-void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_each_fn *body,
-                        const void *user) {
-  int lanes = fnzi_cpu_lanes(call);
+static void each(int lanes, int64_t count, fnzi_each_fn *body, const void *user) {
 #pragma omp parallel for num_threads(lanes) schedule(static) if (lanes > 1 && count > 1)
   for (int64_t i = 0; i < count; i++)
     body(user, i, omp_get_thread_num());
+}
+
+void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_each_fn *body,
+                        const void *user) {
+  each(fnzi_cpu_lanes(call), count, body, user);
+}
+
+void fnzi_cpu_rows_spread(const fnzi_krn_call *call, int64_t count, int64_t cells,
+                          fnzi_each_fn *body, const void *user) {
+  bool is_worth = count > 0 && cells >= WORTH_THREADS / count;
+  each(is_worth ? fnzi_cpu_lanes(call) : 1, count, body, user);
 }
 
 /* Where element (kept dims..., reduced dims...) of the permuted order lies in the row-major one. */

@@ -2,8 +2,47 @@
  * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/rows.h"
 
-enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
+enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32, WIDTH_F32 = 8 };
+enum { LONG_ROW = 1 << 18 }; /* elements that are worth all threads */
+
+static int64_t ceil_log2(int64_t n) {
+  int64_t log = 0;
+  while (((int64_t)1 << log) < n && log < 62)
+    log++;
+  return log;
+}
+
+static int64_t block_power(int64_t count) {
+  int64_t power = ceil_log2(count) / LEVELS;
+  return power < 4 ? 4 : power;
+}
+
+static void levels_join(const fnzi_row_cascade *c, float *out) {
+  for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
+    out[k] = c->levels[0][k];
+    for (int level = 1; level < LEVELS; level++)
+      out[k] += c->levels[level][k];
+  }
+}
+
+/* Neighbours in f32 go by row functions, in the same order. */
+static bool float_columns(const float *x, int64_t row_stride, int64_t count, int lanes,
+                          float *out) {
+  fnzi_row_cascade c = {{{0}}};
+  if (lanes != FNZI_ROW_COLUMNS)
+    return false;
+  fnzi_rows_best()->cascade(&c, (int)block_power(count), x, row_stride, 0, count);
+  levels_join(&c, out);
+  return true;
+}
+
+static bool double_columns(const double *x, int64_t row_stride, int64_t count, int lanes,
+                           double *out) {
+  (void)x, (void)row_stride, (void)count, (void)lanes, (void)out;
+  return false;
+}
 
 /* --- Cascades ---------------------------------------------------------------------------- */
 /* Sums `count` rows of `lanes` columns; partial sums move up a level when a block of rows is full.
@@ -23,6 +62,8 @@ enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
   static void T##_cascade(const T *x, int64_t row_stride, int64_t stride, int64_t fold,            \
                           int64_t count, int lanes, T *out) {                                      \
     T acc[LEVELS][MAX_LANES] = {{0}};                                                              \
+    if (stride == 1 && !fold && T##_columns(x, row_stride, count, lanes, out))                     \
+      return;                                                                                      \
     int64_t power = block_power(count), step = (int64_t)1 << power;                                \
     for (int64_t i = 0; i < count;) {                                                              \
       int64_t end = i + step <= count ? i + step : count;                                          \
@@ -41,16 +82,10 @@ enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
         out[k] += acc[level][k];                                                                   \
     }                                                                                              \
   }                                                                                                \
-  /* Four interleaved cascades of `width` lanes; the rest joins the first one. */                  \
-  static void T##_interleaved(const T *x, int64_t row_stride, int64_t stride, int64_t fold,        \
-                              int64_t count, int width, T *out) {                                  \
-    T sums[MAX_LANES], part[MAX_LANES];                                                            \
-    int64_t rows = count / INTERLEAVE;                                                             \
-    for (int k = 0; k < INTERLEAVE; k++) {                                                         \
-      T##_cascade(x + k * row_stride, INTERLEAVE * row_stride, stride, fold, rows, width, part);   \
-      memcpy(sums + k * width, part, (size_t)width * sizeof *part);                                \
-    }                                                                                              \
-    for (int64_t i = rows * INTERLEAVE; i < count; i++)                                            \
+  /* What four interleaved cascades of `width` lanes leave: the rest joins the first one. */       \
+  static void T##_join(const T *x, int64_t row_stride, int64_t stride, int64_t fold,               \
+                       int64_t count, int width, T *sums) {                                        \
+    for (int64_t i = count - count % INTERLEAVE; i < count; i++)                                   \
       for (int l = 0; l < width; l++) {                                                            \
         const T *at = x + i * row_stride + l * stride;                                             \
         sums[l] += fold ? at[0] + at[fold] : at[0];                                                \
@@ -58,31 +93,38 @@ enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
     for (int k = 1; k < INTERLEAVE; k++)                                                           \
       for (int l = 0; l < width; l++)                                                              \
         sums[l] += sums[k * width + l];                                                            \
+  }                                                                                                \
+  /* Where their rows are neighbours they are one cascade, four times as wide. */                  \
+  static void T##_interleaved(const T *x, int64_t row_stride, int64_t stride, int64_t fold,        \
+                              int64_t count, int width, T *out) {                                  \
+    T sums[MAX_LANES], part[MAX_LANES];                                                            \
+    int64_t rows = count / INTERLEAVE;                                                             \
+    bool is_one = stride == 1 && row_stride == width && !fold;                                     \
+    if (is_one)                                                                                    \
+      T##_cascade(x, INTERLEAVE *row_stride, 1, 0, rows, INTERLEAVE *width, sums);                 \
+    for (int k = 0; !is_one && k < INTERLEAVE; k++) {                                              \
+      T##_cascade(x + k * row_stride, INTERLEAVE * row_stride, stride, fold, rows, width, part);   \
+      memcpy(sums + k * width, part, (size_t)width * sizeof *part);                                \
+    }                                                                                              \
+    T##_join(x, row_stride, stride, fold, count, width, sums);                                     \
     memcpy(out, sums, (size_t)width * sizeof *out);                                                \
   }                                                                                                \
-  /* One row of neighbours: the scalar rest first, then the lanes in order. */                     \
-  static T T##_row(const T *x, int64_t stride, int64_t count, int width, bool folds) {             \
-    T lanes[MAX_LANES], sum = 0;                                                                   \
-    int64_t chunk = folds ? 2 * width : width, chunks = count / chunk;                             \
-    T##_interleaved(x, chunk *stride, stride, folds ? width *stride : 0, chunks, width, lanes);    \
-    for (int64_t i = chunks * chunk; i < count; i++)                                               \
+  static T T##_row_end(const T *x, int64_t stride, int64_t first, int64_t count, int width,        \
+                       const T *lanes) {                                                           \
+    T sum = 0;                                                                                     \
+    for (int64_t i = first; i < count; i++)                                                        \
       sum += x[i * stride];                                                                        \
     for (int l = 0; l < width; l++)                                                                \
       sum += lanes[l];                                                                             \
     return sum;                                                                                    \
+  }                                                                                                \
+  /* One row of neighbours: the scalar rest first, then the lanes in order. */                     \
+  static T T##_row(const T *x, int64_t stride, int64_t count, int width, bool folds) {             \
+    T lanes[MAX_LANES];                                                                            \
+    int64_t chunk = folds ? 2 * width : width, chunks = count / chunk;                             \
+    T##_interleaved(x, chunk *stride, stride, folds ? width *stride : 0, chunks, width, lanes);    \
+    return T##_row_end(x, stride, chunks * chunk, count, width, lanes);                            \
   }
-
-static int64_t ceil_log2(int64_t n) {
-  int64_t log = 0;
-  while (((int64_t)1 << log) < n && log < 62)
-    log++;
-  return log;
-}
-
-static int64_t block_power(int64_t count) {
-  int64_t power = ceil_log2(count) / LEVELS;
-  return power < 4 ? 4 : power;
-}
 
 CASCADE(float)
 CASCADE(double)
@@ -101,6 +143,43 @@ MEAN(double)
 
 double fnzi_cpu_reals_mean(const fnzi_cpu_reals *x, int64_t count) {
   return x->d ? double_mean(x->d, count, 4) : (double)float_mean(x->f, count, 8);
+}
+
+/* --- One long row on all threads ---------------------------------------------------------- */
+/* Blocks of the third level start from nothing, so they can be added up one beside the other; that
+ * they are is not seen in the result. */
+typedef struct long_row {
+  const float *x;
+  int64_t block; /* rows of FNZI_ROW_COLUMNS */
+  int power;
+  fnzi_row_cascade *blocks;
+} long_row;
+
+static void add_block(const void *user, int64_t i, int lane) {
+  const long_row *r = user;
+  (void)lane;
+  fnzi_rows_best()->cascade(&r->blocks[i], r->power, r->x + i * r->block * FNZI_ROW_COLUMNS,
+                            FNZI_ROW_COLUMNS, 0, r->block);
+}
+
+static fnz_status sum_long(fnzi_krn_call *call, const float *x, int64_t count, float *out) {
+  int64_t chunks = count / WIDTH_F32, rows = chunks / INTERLEAVE;
+  long_row r = {.x = x, .power = (int)block_power(rows)};
+  fnzi_row_cascade all = {{{0}}};
+  float sums[MAX_LANES];
+  r.block = (int64_t)1 << ((LEVELS - 1) * r.power);
+  int64_t blocks = rows / r.block, done = blocks * r.block;
+  FNZI_NEW(&call->scratch, blocks, &r.blocks);
+  fnzi_cpu_rows_each(call, blocks, add_block, &r);
+  for (int64_t i = 0; i < blocks; i++)
+    for (int k = 0; k < FNZI_ROW_COLUMNS; k++)
+      all.levels[LEVELS - 1][k] += r.blocks[i].levels[LEVELS - 1][k];
+  fnzi_rows_best()->cascade(&all, r.power, x + done * FNZI_ROW_COLUMNS, FNZI_ROW_COLUMNS, done,
+                            rows - done);
+  levels_join(&all, sums);
+  float_join(x, WIDTH_F32, 1, 0, chunks, WIDTH_F32, sums);
+  *out = float_row_end(x, 1, chunks * WIDTH_F32, count, WIDTH_F32, sums);
+  return FNZ_OK;
 }
 
 /* --- The walk ---------------------------------------------------------------------------- */
@@ -340,8 +419,11 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
   plan_dims(&p, &order, x.strides, reduced);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, x.dtype, &out));
   memset(out, 0, (size_t)count * fnzi_dtype(x.dtype)->bytes);
+  bool is_one = p.rank == 1 && p.dims[0].in == 1 && p.dims[0].eager == 1 && !p.folds;
   if (x.dtype == FNZ_F64)
     double_walk(&p, x.data, out);
+  else if (is_one && p.dims[0].size >= LONG_ROW)
+    FNZ_TRY(sum_long(call, x.data, p.dims[0].size, out));
   else
     float_walk(&p, x.data, out);
   if (is_mean)

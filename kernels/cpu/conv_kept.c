@@ -1,0 +1,65 @@
+/* conv_kept.c - plans of convolutions, kept by the backend: to make one takes longer than most
+ * convolutions. The one that was not used for the longest time makes room for a new one. */
+#include "kernels/cpu/conv.h"
+
+enum { MOST_KEPT = 96 };
+
+typedef struct kept {
+  uint64_t clock;
+  size_t count;
+  fnzi_cpu_conv_plan *plans[MOST_KEPT];
+  uint64_t used[MOST_KEPT];
+} kept;
+
+static void end(fnz_context *ctx, void *data) {
+  kept *k = data;
+  for (size_t i = 0; i < k->count; i++)
+    fnzi_cpu_conv_plan_end(ctx, k->plans[i]);
+  fnzi_free(ctx, k, sizeof *k);
+}
+
+static fnz_status open(fnzi_krn_call *call, kept **out) {
+  fnzi_krn_kept *slot = &call->stock->kept;
+  *out = slot->data;
+  if (*out)
+    return FNZ_OK;
+  *out = fnzi_resize(call->ctx, NULL, 0, sizeof **out);
+  if (!*out)
+    return fnzi_no_memory(call->ctx);
+  memset(*out, 0, sizeof **out);
+  *slot = (fnzi_krn_kept){*out, end};
+  return FNZ_OK;
+}
+
+/* A place for one more. */
+static size_t make_room(fnz_context *ctx, kept *k) {
+  size_t oldest = 0;
+  if (k->count < MOST_KEPT)
+    return k->count++;
+  for (size_t i = 1; i < MOST_KEPT; i++)
+    if (k->used[i] < k->used[oldest])
+      oldest = i;
+  fnzi_cpu_conv_plan_end(ctx, k->plans[oldest]);
+  return oldest;
+}
+
+fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c, bool has_bias,
+                              const fnzi_cpu_conv_plan **out) {
+  fnzi_cpu_conv_plan *made;
+  kept *k;
+  *out = NULL;
+  FNZ_TRY(open(call, &k));
+  for (size_t i = 0; i < k->count; i++)
+    if (fnzi_cpu_conv_plan_serves(k->plans[i], c, has_bias)) {
+      k->used[i] = ++k->clock;
+      *out = k->plans[i];
+      return FNZ_OK;
+    }
+  FNZ_TRY(fnzi_cpu_conv_plan_make(call->ctx, c, has_bias, &made));
+  if (!made)
+    return FNZ_OK;
+  size_t at = make_room(call->ctx, k);
+  k->plans[at] = made, k->used[at] = ++k->clock;
+  *out = made;
+  return FNZ_OK;
+}

@@ -1,0 +1,168 @@
+/* conv_parts.c - a convolution in parts, each on one thread.
+ *
+ * A part is some groups, or some channels of the result, of one sample. How many there are is
+ * decided by sizes alone, so results do not depend on how many threads there are. */
+#include "kernels/cpu/conv.h"
+#include "kernels/cpu/special_reals.h"
+
+#include <omp.h>
+
+enum {
+  MOST_PARTS = 8,
+  LEAST_CHANNELS = 32,   /* of a part's result: fewer do not fill oneDNN's blocks */
+  FEW_CHANNELS = 16,     /* the same where each is a group */
+  WORTH_PARTS = 1 << 21, /* products of a sample */
+  MANY_SAMPLES = 16      /* they are parts enough */
+};
+
+typedef struct run {
+  const fnzi_cpu_conv_plan *plan;
+  fnzi_cpu_conv_room room;
+  const float *x, *weight, *bias;
+  float *y;
+  int64_t samples, parts;
+  int64_t x_sample, y_sample, x_part, y_part, weight_part, bias_part; /* elements */
+  bool shares_x;                                                      /* all parts read it all */
+  unsigned char *x_room, *weight_room, *lane_room;
+  size_t lane_bytes;
+  int *status; /* of each thread */
+} run;
+
+static int64_t volume(const int64_t *sizes) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
+
+static int64_t count_parts(const fnzi_meta_conv *c) {
+  int64_t units = c->groups > 1 ? c->groups : c->out_channels, parts = MOST_PARTS;
+  int64_t least = c->groups > 1 ? FEW_CHANNELS : LEAST_CHANNELS;
+  int64_t each = c->in_channels / c->groups * volume(c->kernel) * volume(c->out);
+  if (c->transposed || c->batch >= MANY_SAMPLES || c->out_channels < WORTH_PARTS / (each + 1))
+    return 1;
+  if (c->groups > 1 && c->out_channels != c->groups)
+    least = 1;
+  while (parts > 1 && (units % parts || units / parts % least))
+    parts /= 2;
+  return parts;
+}
+
+static fnzi_meta_conv part_of(const fnzi_meta_conv *c, int64_t parts) {
+  fnzi_meta_conv part = *c;
+  part.batch = 1;
+  part.out_channels /= parts;
+  if (c->groups > 1)
+    part.in_channels /= parts, part.groups /= parts;
+  return part;
+}
+
+static void note(const run *r, int lane, int status) {
+  if (status)
+    r->status[lane] = status;
+}
+
+static unsigned char *lane_scratch(const run *r, int lane) {
+  return r->lane_room + (size_t)lane * r->lane_bytes;
+}
+
+static void order_weight(const void *user, int64_t part, int lane) {
+  const run *r = user;
+  note(r, lane,
+       fnzi_cpu_conv_plan_weight(r->plan, r->weight + part * r->weight_part,
+                                 r->weight_room + (size_t)part * r->room.weight,
+                                 lane_scratch(r, lane)));
+}
+
+static void order_x(const void *user, int64_t sample, int lane) {
+  const run *r = user;
+  note(r, lane,
+       fnzi_cpu_conv_plan_x(r->plan, r->x + sample * r->x_sample,
+                            r->x_room + (size_t)sample * r->room.x, lane_scratch(r, lane)));
+}
+
+static void convolve(const void *user, int64_t at, int lane) {
+  const run *r = user;
+  int64_t sample = at / r->parts, part = at % r->parts;
+  const float *plain = r->x + sample * r->x_sample + part * r->x_part;
+  unsigned char *scratch = lane_scratch(r, lane), *y_room = scratch + r->room.scratch;
+  unsigned char *x_room = y_room + r->room.y;
+  const void *x = plain, *weight = r->weight + part * r->weight_part;
+  if (r->room.weight)
+    weight = r->weight_room + (size_t)part * r->room.weight;
+  if (r->room.x && r->shares_x)
+    x = r->x_room + (size_t)sample * r->room.x;
+  else if (r->room.x) {
+    note(r, lane, fnzi_cpu_conv_plan_x(r->plan, plain, x_room, scratch));
+    x = x_room;
+  }
+  note(r, lane,
+       fnzi_cpu_conv_plan_run(r->plan, x, weight, r->bias ? r->bias + part * r->bias_part : NULL,
+                              r->y + sample * r->y_sample + part * r->y_part, y_room, scratch));
+}
+
+static bool whole_lines(size_t *bytes) {
+  return fnzi_add_size(*bytes, 63, bytes) && (*bytes &= ~(size_t)63, true);
+}
+
+/* Bytes of all the memory that a run needs, and of a thread's part of it. */
+static bool measure(run *r, size_t lanes, size_t *total) {
+  fnzi_cpu_conv_room *m = &r->room;
+  size_t x = 0, weight, lane;
+  if (!whole_lines(&m->x) || !whole_lines(&m->weight) || !whole_lines(&m->y) ||
+      !whole_lines(&m->scratch))
+    return false;
+  if (r->shares_x && !fnzi_mul_size((size_t)r->samples, m->x, &x))
+    return false;
+  if (!fnzi_add_size(m->y, m->scratch, &r->lane_bytes) ||
+      !fnzi_add_size(r->lane_bytes, r->shares_x ? 0 : m->x, &r->lane_bytes))
+    return false;
+  return fnzi_mul_size((size_t)r->parts, m->weight, &weight) &&
+         fnzi_mul_size(lanes, r->lane_bytes, &lane) && fnzi_add_size(x, weight, total) &&
+         fnzi_add_size(*total, lane, total);
+}
+
+static void run_all(const fnzi_krn_call *call, const run *r, int64_t cells) {
+  if (r->room.weight)
+    fnzi_cpu_rows_spread(call, r->parts, cells, order_weight, r);
+  if (r->room.x && r->shares_x)
+    fnzi_cpu_rows_spread(call, r->samples, cells, order_x, r);
+  fnzi_cpu_rows_spread(call, r->samples * r->parts, cells, convolve, r);
+}
+
+static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
+  size_t total, lanes = (size_t)fnzi_cpu_lanes(call);
+  fnzi_krn_storage *memory;
+  if (!measure(r, lanes, &total))
+    return fnzi_no_memory(call->ctx);
+  FNZI_NEW(&call->scratch, lanes, &r->status);
+  FNZ_TRY(fnzi_krn_storage_create(call->ctx, call->stock, total, &memory));
+  r->weight_room = memory->data;
+  r->x_room = r->weight_room + (size_t)r->parts * r->room.weight;
+  r->lane_room = r->x_room + (r->shares_x ? (size_t)r->samples * r->room.x : 0);
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1); /* of a primitive that runs on the calling thread */
+  run_all(call, r, cells);
+  omp_set_num_threads(threads);
+  fnzi_krn_storage_release(call->ctx, memory);
+  for (size_t i = 0; i < lanes; i++)
+    if (r->status[i])
+      return fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c, const float *x,
+                                const float *weight, const float *bias, float *y, bool *done) {
+  run r = {.x = x, .weight = weight, .bias = bias, .y = y, .samples = c->batch};
+  r.parts = count_parts(c);
+  const fnzi_meta_conv part = part_of(c, r.parts);
+  FNZ_TRY(fnzi_cpu_conv_kept(call, &part, bias != NULL, &r.plan));
+  *done = r.plan != NULL;
+  if (!r.plan)
+    return FNZ_OK;
+  int64_t kernel = part.in_channels / part.groups * volume(c->kernel);
+  r.room = fnzi_cpu_conv_plan_room(r.plan);
+  r.x_sample = c->in_channels * volume(c->in), r.y_sample = c->out_channels * volume(c->out);
+  r.x_part = c->groups > 1 ? part.in_channels * volume(c->in) : 0;
+  r.y_part = part.out_channels * volume(c->out), r.bias_part = part.out_channels;
+  r.weight_part = part.out_channels * kernel;
+  r.shares_x = c->groups == 1 && r.parts > 1;
+  return run_in(call, &r, r.y_part * kernel);
+}

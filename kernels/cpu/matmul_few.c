@@ -1,0 +1,121 @@
+/* matmul_few.c - products with few rows, or one column: own code, because a library packs the whole
+ * second factor for each.
+ *
+ * A product of one column is the transposed one of one row. */
+#include "kernels/cpu/matmul.h"
+#include "kernels/rows/rows.h"
+
+enum {
+  MOST_DOTS = 16, /* rows: beyond, the library is faster */
+  MOST_STEPS = 2,
+  LEAST_DEPTH = 16
+};
+
+/* Both factors by rows: element (i, k) of x, element (j, k) of w. */
+typedef struct few {
+  const float *x;
+  const void *w;
+  float *c;
+  int64_t rows, columns, depth;
+  int64_t x_row, x_step, w_row, w_step, c_row, c_column;
+  float alpha, beta;
+  bool is_bf16;
+} few;
+
+static bool swaps(const fnzi_cpu_product *p) {
+  return p->n == 1 && p->m != 1;
+}
+
+static few open(const fnzi_cpu_product *p) {
+  few f = {.x = p->a.data, .w = p->b.data, .c = p->c, .rows = p->m, .columns = p->n};
+  f.depth = p->k, f.alpha = (float)p->alpha, f.beta = (float)p->beta, f.is_bf16 = p->b_is_bf16;
+  f.x_row = p->a.row, f.x_step = p->a.col, f.w_row = p->b.col, f.w_step = p->b.row;
+  f.c_row = p->c_row, f.c_column = 1;
+  if (!swaps(p))
+    return f;
+  f.x = p->b.data, f.w = p->a.data, f.rows = 1, f.columns = p->m;
+  f.x_row = p->b.col, f.x_step = p->b.row, f.w_row = p->a.row, f.w_step = p->a.col;
+  f.c_row = 1, f.c_column = p->c_row;
+  return f;
+}
+
+fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_matrix *a,
+                                      const fnzi_cpu_matrix *b) {
+  fnzi_cpu_product asked = *p;
+  asked.a = *a, asked.b = *b;
+  few f = open(&asked);
+  if (p->dtype != FNZ_F32 || p->k < LEAST_DEPTH || f.x_step != 1)
+    return FNZI_ORDER_LIBRARY;
+  if (f.w_step == 1)
+    return f.rows <= MOST_DOTS ? FNZI_ORDER_DOTS : FNZI_ORDER_LIBRARY;
+  if (f.w_row == 1)
+    return f.rows <= MOST_STEPS && p->alpha == 1 ? FNZI_ORDER_STEPS : FNZI_ORDER_LIBRARY;
+  return FNZI_ORDER_LIBRARY;
+}
+
+/* --- Where elements do not lie as the order has them
+ * ---------------------------------------------- */
+static float w_at(const few *f, int64_t j, int64_t k) {
+  int64_t at = j * f->w_row + k * f->w_step;
+  float v;
+  if (!f->is_bf16)
+    return ((const float *)f->w)[at];
+  fnzi_krn_convert(FNZ_F32, &v, 0, FNZ_BF16, (const uint16_t *)f->w + at, 0, 1);
+  return v;
+}
+
+static float slow_dot(const few *f, int64_t i, int64_t j) {
+  float sum[FNZI_ROW_LANES] = {0};
+  for (int64_t k = 0; k < f->depth; k++)
+    sum[k % FNZI_ROW_LANES] += f->x[i * f->x_row + k * f->x_step] * w_at(f, j, k);
+  for (int half = FNZI_ROW_LANES / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++)
+      sum[k] += sum[k + half];
+  return sum[0];
+}
+
+static void slow_dots(const few *f) {
+  for (int64_t i = 0; i < f->rows; i++)
+    for (int64_t j = 0; j < f->columns; j++) {
+      float *c = f->c + i * f->c_row + j * f->c_column, sum = f->alpha * slow_dot(f, i, j);
+      *c = f->beta != 0 ? f->beta * *c + sum : sum;
+    }
+}
+
+static float slow_step(const few *f, int64_t i, int64_t j, float sum) {
+  for (int64_t k = 0; k < f->depth; k += FNZI_ROW_STEPS) {
+    int64_t end = k + FNZI_ROW_STEPS < f->depth ? k + FNZI_ROW_STEPS : f->depth;
+    float part = f->x[i * f->x_row + k * f->x_step] * w_at(f, j, k);
+    for (int64_t s = k + 1; s < end; s++)
+      part += f->x[i * f->x_row + s * f->x_step] * w_at(f, j, s);
+    sum += part;
+  }
+  return sum;
+}
+
+static void slow_steps(const few *f) {
+  for (int64_t i = 0; i < f->rows; i++)
+    for (int64_t j = 0; j < f->columns; j++) {
+      float *c = f->c + i * f->c_row + j * f->c_column;
+      *c = slow_step(f, i, j, f->beta != 0 ? f->beta * *c : 0);
+    }
+}
+
+/* --------------------------------------------------------------------------------------------- */
+void fnzi_cpu_product_few(const fnzi_cpu_product *p) {
+  few f = open(p);
+  bool is_dots = p->order == FNZI_ORDER_DOTS, fits = f.x_step == 1 && f.c_column == 1;
+  const fnzi_rows *rows = fnzi_rows_best();
+  fnzi_row_kind kind = f.is_bf16 ? FNZI_ROW_BF16 : FNZI_ROW_F32;
+  fnzi_row_dots d = {f.x,     f.w,     f.c,     f.rows,  f.columns, f.depth,
+                     f.x_row, f.w_row, f.c_row, f.alpha, f.beta};
+  if (is_dots && fits && f.w_step == 1)
+    rows->dots[kind](&d);
+  else if (is_dots)
+    slow_dots(&f);
+  else if (fits && f.w_row == 1) {
+    d.b_row = f.w_step;
+    rows->steps[kind](&d);
+  } else
+    slow_steps(&f);
+}

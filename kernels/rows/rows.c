@@ -1,0 +1,29 @@
+/* rows.c - the row functions of this processor, and what is the same for all. */
+#include "kernels/rows/rows.h"
+
+const fnzi_rows *fnzi_rows_for(fnzi_krn_isa isa) {
+#if FNZI_ISA_MOST >= 4
+  if (isa == FNZI_ISA_V4)
+    return &fnzi_rows_f32_v4;
+#endif
+#if FNZI_ISA_MOST >= 3
+  if (isa == FNZI_ISA_V3)
+    return &fnzi_rows_f32_v3;
+#endif
+  (void)isa;
+  return &fnzi_rows_f32;
+}
+
+const fnzi_rows *fnzi_rows_best(void) {
+  return fnzi_rows_for(fnzi_krn_isa_best());
+}
+
+double fnzi_row_total(const fnzi_row_sums *sums) {
+  double lanes[FNZI_ROW_LANES];
+  for (int k = 0; k < FNZI_ROW_LANES; k++)
+    lanes[k] = sums->lanes[k];
+  for (int half = FNZI_ROW_LANES / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++)
+      lanes[k] += lanes[k + half];
+  return lanes[0];
+}

@@ -1,0 +1,88 @@
+/* rows.h - functions over dense pieces of a row: sums, extremes, exponentials, products.
+ *
+ * Kernels and plans compute rows with these alone, so what is fused has the bits of what is not.
+ * Each function takes a state, a piece and its length; a row may come in pieces, whose lengths but
+ * the last are multiples of FNZI_ROW_LANES. The order of additions is fixed by the length of the
+ * row: element i goes into sum i mod FNZI_ROW_LANES, and sums are joined by fnzi_row_total(). It
+ * depends on no instruction set and on no number of threads.
+ *
+ * There is a table for each instruction set, all with the same bits where exp is computed with
+ * fused steps (x86-64-v3 and above). */
+#ifndef FNZI_ROWS_H
+#define FNZI_ROWS_H
+
+#include "kernels/core/isa.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32, FNZI_ROW_STEPS = 8 };
+
+/* Sums side by side; starts as zeros. */
+typedef struct fnzi_row_sums {
+  double lanes[FNZI_ROW_LANES];
+} fnzi_row_sums;
+
+/* The greatest element that is a number, from -INFINITY on, and whether one is none. */
+typedef struct fnzi_row_most {
+  float most;
+  bool has_nan;
+} fnzi_row_most;
+
+/* A sum in the order of eager's cascades: FNZI_ROW_COLUMNS columns side by side. Rows of columns
+ * are added up in blocks of 2^power, blocks in blocks, FNZI_ROW_LEVELS times. */
+typedef struct fnzi_row_cascade {
+  float levels[FNZI_ROW_LEVELS][FNZI_ROW_COLUMNS];
+} fnzi_row_cascade;
+
+/* How the elements of a second factor are stored. */
+typedef enum fnzi_row_kind { FNZI_ROW_F32, FNZI_ROW_BF16, FNZI_ROW_KINDS } fnzi_row_kind;
+
+/* c[i][j] = alpha * (sum over k of a[i][k] * b[j][k]) + beta * c[i][j]; c is not read when beta is
+ * 0. Rows of `a`, `b` and `c` are dense within and the strides (elements) apart. Sum k goes into
+ * one of FNZI_ROW_LANES sums, which are joined as fnzi_row_total() does, in f32: the bits of
+ * c[i][j] depend on the two rows alone. */
+typedef struct fnzi_row_dots {
+  const float *a;
+  const void *b; /* of a fnzi_row_kind */
+  float *c;
+  int64_t rows, columns, depth, a_row, b_row, c_row;
+  float alpha, beta;
+} fnzi_row_dots;
+
+typedef struct fnzi_rows {
+  void (*max)(fnzi_row_most *state, const float *x, int64_t count);
+  /* y = exp(x - most), added to the state; y may be x. */
+  void (*exp)(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count);
+  /* y = x / by; y may be x. */
+  void (*divide)(float by, const float *x, float *y, int64_t count);
+  void (*sum)(fnzi_row_sums *state, const float *x, int64_t count);
+  /* Sum of (x - center)^2 in double. */
+  void (*squares)(fnzi_row_sums *state, double center, const float *x, int64_t count);
+  /* The same with the difference and its square rounded to f32. */
+  void (*rounded_squares)(fnzi_row_sums *state, float center, const float *x, int64_t count);
+  /* y = x * scale + shift in double, rounded once. */
+  void (*scale)(double scale, double shift, const float *x, float *y, int64_t count);
+  /* y = (x - mean) * rstd * weight + bias in double, rounded once; weight and bias may be NULL. */
+  void (*normalise)(double mean, double rstd, const float *x, const float *weight,
+                    const float *bias, float *y, int64_t count);
+  /* `count` rows of FNZI_ROW_COLUMNS, `stride` apart, the first of which is row `first`, a multiple
+   * of 2^power. */
+  void (*cascade)(fnzi_row_cascade *state, int power, const float *x, int64_t stride, int64_t first,
+                  int64_t count);
+  void (*dots[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
+  /* The same with b[k][j]: rows of `b` are its k. FNZI_ROW_STEPS products are summed in order of k,
+   * and such sums are added in order to beta * c; alpha must be 1. */
+  void (*steps[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
+} fnzi_rows;
+
+/* Those of an instruction set that the build has, and those of this processor. */
+const fnzi_rows *fnzi_rows_for(fnzi_krn_isa isa);
+const fnzi_rows *fnzi_rows_best(void);
+
+extern const fnzi_rows fnzi_rows_f32, fnzi_rows_f32_v3, fnzi_rows_f32_v4;
+
+/* The sums joined: halves are added until one is left. */
+double fnzi_row_total(const fnzi_row_sums *sums);
+
+#endif

@@ -1,0 +1,444 @@
+/* rows_f32.c - the row functions of f32, compiled for each instruction set.
+ *
+ * Everything here is static but the table, and nothing is included that other units take from a
+ * linker: what is compiled for one processor must not run on another one. exp takes fused steps
+ * where the processor has them, in every set. */
+#include "kernels/core/isa.h"
+#include "kernels/rows/rows.h"
+
+#include <immintrin.h>
+#include <sleef.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Floats of a register, and a tile of a product, as registers allow. */
+#if FNZI_ISA == 4
+enum { WIDTH = 16, TILE_ROWS = 4, TILE_COLUMNS = 4 };
+#define EXP    Sleef_expf16_u10avx512f
+#define MAX_OF _mm512_max_ps
+#elif FNZI_ISA == 3
+enum { WIDTH = 8, TILE_ROWS = 2, TILE_COLUMNS = 3 };
+#define EXP    Sleef_expf8_u10avx2
+#define MAX_OF _mm256_max_ps
+#else
+enum { WIDTH = 4, TILE_ROWS = 1, TILE_COLUMNS = 2 };
+#define EXP    Sleef_expf4_u10
+#define MAX_OF _mm_max_ps
+#endif
+
+enum { PARTS = FNZI_ROW_LANES / WIDTH, HALF = WIDTH / 2 };
+
+typedef float vec __attribute__((vector_size(4 * WIDTH)));
+typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
+typedef uint32_t bits __attribute__((vector_size(4 * WIDTH)));
+typedef uint16_t halves __attribute__((vector_size(2 * WIDTH)));
+typedef double wide __attribute__((vector_size(4 * WIDTH))); /* HALF doubles */
+typedef float narrow __attribute__((vector_size(2 * WIDTH)));
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vec load(const float *x) {
+  vec v;
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+INLINE void store(float *y, vec v) {
+  memcpy(y, &v, sizeof v);
+}
+INLINE vec splat(float x) {
+  return x - (vec){0};
+}
+INLINE wide splat_wide(double x) {
+  return x - (wide){0};
+}
+INLINE wide load_wide(const float *x) {
+  narrow v;
+  memcpy(&v, x, sizeof v);
+  return __builtin_convertvector(v, wide);
+}
+INLINE void store_wide(float *y, wide v) {
+  narrow n = __builtin_convertvector(v, narrow);
+  memcpy(y, &n, sizeof n);
+}
+
+/* --- Sums side by side ------------------------------------------------------------------- */
+typedef struct sums {
+  wide part[2 * PARTS];
+} sums;
+
+INLINE sums open_sums(const fnzi_row_sums *state) {
+  sums s;
+  memcpy(&s, state->lanes, sizeof s);
+  return s;
+}
+INLINE void close_sums(fnzi_row_sums *state, const sums *s) {
+  memcpy(state->lanes, s, sizeof *s);
+}
+
+/* The rest of a piece, filled up to FNZI_ROW_LANES. */
+INLINE const float *padded(const float *x, int64_t rest, float with, float *room) {
+  for (int i = 0; i < FNZI_ROW_LANES; i++)
+    room[i] = i < rest ? x[i] : with;
+  return room;
+}
+
+/* Of the rest of a piece, element k goes into sum k. Segments of images are often shorter than a
+ * register. */
+static void row_sum(fnzi_row_sums *state, const float *x, int64_t count) {
+  int64_t full = count - count % FNZI_ROW_LANES;
+  if (full) {
+    sums s = open_sums(state);
+    for (int64_t i = 0; i < full; i += FNZI_ROW_LANES)
+      for (int p = 0; p < 2 * PARTS; p++)
+        s.part[p] += load_wide(x + i + p * HALF);
+    close_sums(state, &s);
+  }
+  for (int64_t i = full; i < count; i++)
+    state->lanes[i - full] += (double)x[i];
+}
+
+static void row_squares(fnzi_row_sums *state, double center, const float *x, int64_t count) {
+  sums s = open_sums(state);
+  int64_t full = count - count % FNZI_ROW_LANES;
+  for (int64_t i = 0; i < full; i += FNZI_ROW_LANES)
+    for (int p = 0; p < 2 * PARTS; p++) {
+      wide d = load_wide(x + i + p * HALF) - center;
+      s.part[p] += d * d;
+    }
+  close_sums(state, &s);
+  for (int64_t i = full; i < count; i++)
+    state->lanes[i - full] += ((double)x[i] - center) * ((double)x[i] - center);
+}
+
+static void row_rounded_squares(fnzi_row_sums *state, float center, const float *x, int64_t count) {
+  float room[FNZI_ROW_LANES];
+  int64_t full = count - count % FNZI_ROW_LANES;
+  if (full) {
+    sums s = open_sums(state);
+    for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
+      for (int p = 0; p < PARTS; p++) {
+        vec d = load(x + i + p * WIDTH) - center;
+        store(room + p * WIDTH, d * d);
+      }
+      for (int p = 0; p < 2 * PARTS; p++)
+        s.part[p] += load_wide(room + p * HALF);
+    }
+    close_sums(state, &s);
+  }
+  for (int64_t i = full; i < count; i++) {
+    float d = x[i] - center;
+    state->lanes[i - full] += (double)(d * d);
+  }
+}
+
+/* --- Extremes, exponentials, scaling -----------------------------------------------------------
+ */
+static void row_max(fnzi_row_most *state, const float *x, int64_t count) {
+  vec most[PARTS];
+  mask nan[PARTS];
+  float lanes[FNZI_ROW_LANES];
+  int32_t found[FNZI_ROW_LANES];
+  int64_t full = count - count % FNZI_ROW_LANES;
+  for (int p = 0; p < PARTS; p++)
+    most[p] = splat(state->most), nan[p] = (mask){0};
+  for (int64_t i = 0; i < full; i += FNZI_ROW_LANES)
+    for (int p = 0; p < PARTS; p++) {
+      vec v = load(x + i + p * WIDTH);
+      most[p] = MAX_OF(v, most[p]); /* the second, where v is no number */
+      nan[p] |= v != v;
+    }
+  memcpy(lanes, most, sizeof lanes);
+  memcpy(found, nan, sizeof found);
+  for (int k = 0; k < FNZI_ROW_LANES; k++) {
+    state->most = lanes[k] > state->most ? lanes[k] : state->most;
+    state->has_nan = state->has_nan || found[k];
+  }
+  for (int64_t i = full; i < count; i++) {
+    state->most = x[i] > state->most ? x[i] : state->most;
+    state->has_nan = state->has_nan || x[i] != x[i];
+  }
+}
+
+static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count) {
+  sums s = open_sums(state);
+  float room[FNZI_ROW_LANES];
+  int64_t full = count - count % FNZI_ROW_LANES;
+  for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
+    for (int p = 0; p < PARTS; p++)
+      store(y + i + p * WIDTH, EXP(load(x + i + p * WIDTH) - most));
+    for (int p = 0; p < 2 * PARTS; p++)
+      s.part[p] += load_wide(y + i + p * HALF);
+  }
+  close_sums(state, &s);
+  if (full == count)
+    return;
+  (void)padded(x + full, count - full, most, room);
+  for (int p = 0; p < PARTS; p++)
+    store(room + p * WIDTH, EXP(load(room + p * WIDTH) - most));
+  for (int64_t i = full; i < count; i++) {
+    y[i] = room[i - full];
+    state->lanes[i - full] += (double)y[i];
+  }
+}
+
+static void row_divide(float by, const float *x, float *y, int64_t count) {
+  int64_t i = 0;
+  for (; i + WIDTH <= count; i += WIDTH)
+    store(y + i, load(x + i) / by);
+  for (; i < count; i++)
+    y[i] = x[i] / by;
+}
+
+static void row_scale(double scale, double shift, const float *x, float *y, int64_t count) {
+  int64_t i = 0;
+  for (; i + HALF <= count; i += HALF)
+    store_wide(y + i, load_wide(x + i) * scale + shift);
+  for (; i < count; i++)
+    y[i] = (float)((double)x[i] * scale + shift);
+}
+
+INLINE void normalise_as(double mean, double rstd, const float *x, const float *weight,
+                         const float *bias, float *y, int64_t count) {
+  int64_t i = 0;
+  for (; i + HALF <= count; i += HALF) {
+    wide v = (load_wide(x + i) - mean) * rstd;
+    if (weight)
+      v *= load_wide(weight + i);
+    if (bias)
+      v += load_wide(bias + i);
+    store_wide(y + i, v);
+  }
+  for (; i < count; i++) {
+    double v = ((double)x[i] - mean) * rstd;
+    v = weight ? v * (double)weight[i] : v;
+    y[i] = (float)(bias ? v + (double)bias[i] : v);
+  }
+}
+
+static void row_normalise(double mean, double rstd, const float *x, const float *weight,
+                          const float *bias, float *y, int64_t count) {
+  if (weight && bias)
+    normalise_as(mean, rstd, x, weight, bias, y, count);
+  else if (weight)
+    normalise_as(mean, rstd, x, weight, NULL, y, count);
+  else
+    normalise_as(mean, rstd, x, NULL, bias, y, count);
+}
+
+/* --- Cascades ---------------------------------------------------------------------------- */
+enum { COLUMN_PARTS = FNZI_ROW_COLUMNS / WIDTH };
+
+/* Row `row` has filled a block: sums move up as far as blocks are full. */
+static void flush(fnzi_row_cascade *c, int64_t row, int power) {
+  int64_t low = ((int64_t)1 << power) - 1;
+  for (int level = 1; level < FNZI_ROW_LEVELS; level++) {
+    for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
+      c->levels[level][k] += c->levels[level - 1][k];
+      c->levels[level - 1][k] = 0;
+    }
+    if (row & (low << (level * power)))
+      return;
+  }
+}
+
+static void row_cascade(fnzi_row_cascade *state, int power, const float *x, int64_t stride,
+                        int64_t first, int64_t count) {
+  int64_t step = (int64_t)1 << power;
+  for (int64_t i = 0; i < count;) {
+    int64_t end = i + step <= count ? i + step : count;
+    bool is_full = end - i == step;
+    vec sum[COLUMN_PARTS];
+    memcpy(sum, state->levels[0], sizeof sum);
+    for (; i < end; i++)
+      for (int p = 0; p < COLUMN_PARTS; p++)
+        sum[p] += load(x + i * stride + p * WIDTH);
+    memcpy(state->levels[0], sum, sizeof sum);
+    if (is_full)
+      flush(state, first + i, power);
+  }
+}
+
+/* --- Products: sums of products along both rows --------------------------------------------------
+ */
+/* 16-bit numbers to 32 bits. */
+#if FNZI_ISA == 4
+#define WIDEN(h) (bits) _mm512_cvtepu16_epi32((__m256i)(h))
+#elif FNZI_ISA == 3
+#define WIDEN(h) (bits) _mm256_cvtepu16_epi32((__m128i)(h))
+#else
+#define WIDEN(h) __builtin_convertvector(h, bits)
+#endif
+
+INLINE vec load_kind(const void *b, int64_t at, fnzi_row_kind kind) {
+  halves h;
+  if (kind == FNZI_ROW_F32)
+    return load((const float *)b + at);
+  memcpy(&h, (const uint16_t *)b + at, sizeof h);
+  bits wide_bits = WIDEN(h) << 16;
+  vec v;
+  memcpy(&v, &wide_bits, sizeof v);
+  return v;
+}
+
+INLINE float element(const void *b, int64_t at, fnzi_row_kind kind) {
+  float v;
+  if (kind == FNZI_ROW_F32)
+    return ((const float *)b)[at];
+  uint32_t word = (uint32_t)((const uint16_t *)b)[at] << 16;
+  memcpy(&v, &word, sizeof v);
+  return v;
+}
+
+INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
+  float *c = d->c + i * d->c_row + j;
+  float value = d->alpha * sum;
+  *c = d->beta != 0 ? d->beta * *c + value : value;
+}
+
+/* The sum of a register's floats: its halves are added until one is left. */
+INLINE float fold4(__m128 q) {
+  q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+#if FNZI_ISA >= 3
+INLINE float fold8(__m256 h) {
+  return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
+}
+#endif
+INLINE float fold(vec x) {
+#if FNZI_ISA == 4
+  return fold8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+#elif FNZI_ISA == 3
+  return fold8(x);
+#else
+  return fold4(x);
+#endif
+}
+
+INLINE float join_parts(const vec *sum) {
+  if (PARTS == 1)
+    return fold(sum[0]);
+  if (PARTS == 2)
+    return fold(sum[0] + sum[1]);
+  return fold((sum[0] + sum[2 % PARTS]) + (sum[1] + sum[3 % PARTS]));
+}
+
+/* One block of the depth: PARTS registers of each row and column. */
+#define ADD_BLOCK(at, a_step, b, b_at, b_step, kind)                                               \
+  _Pragma("GCC unroll 4") for (int p = 0; p < PARTS; p++)                                          \
+      _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++) {                                  \
+    vec w = load_kind(b, (b_at) + c * (b_step) + p * WIDTH, kind);                                 \
+    _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) sum[r][c][p] +=                         \
+        load((at) + r * (a_step) + p * WIDTH) * w;                                                 \
+  }
+
+INLINE void dots_tile(const fnzi_row_dots *d, int64_t i, int64_t j, int rows, int columns,
+                      fnzi_row_kind kind) {
+  vec sum[TILE_ROWS][TILE_COLUMNS][PARTS] = {{{{0}}}};
+  int64_t rest = d->depth % FNZI_ROW_LANES, full = d->depth - rest;
+  const float *a = d->a + i * d->a_row;
+  int64_t b = j * d->b_row;
+  for (int64_t k = 0; k < full; k += FNZI_ROW_LANES)
+    ADD_BLOCK(a + k, d->a_row, d->b, b + k, d->b_row, kind)
+  if (rest) {
+    float a_rest[TILE_ROWS * FNZI_ROW_LANES] = {0}, b_rest[TILE_COLUMNS * FNZI_ROW_LANES] = {0};
+    for (int64_t k = 0; k < rest; k++) {
+      for (int r = 0; r < rows; r++)
+        a_rest[r * FNZI_ROW_LANES + k] = a[r * d->a_row + full + k];
+      for (int c = 0; c < columns; c++)
+        b_rest[c * FNZI_ROW_LANES + k] = element(d->b, b + c * d->b_row + full + k, kind);
+    }
+    ADD_BLOCK(a_rest, FNZI_ROW_LANES, b_rest, 0, FNZI_ROW_LANES, FNZI_ROW_F32)
+  }
+  _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++)
+      _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++)
+          put(d, i + r, j + c, join_parts(sum[r][c]));
+}
+
+/* Columns that stay in the innermost cache while all rows pass by. */
+INLINE void dots_columns(const fnzi_row_dots *d, int64_t j, int columns, fnzi_row_kind kind) {
+  int64_t i = 0;
+  for (; i + TILE_ROWS <= d->rows; i += TILE_ROWS)
+    dots_tile(d, i, j, TILE_ROWS, columns, kind);
+  for (; i < d->rows; i++)
+    dots_tile(d, i, j, 1, columns, kind);
+}
+
+INLINE void dots(const fnzi_row_dots *d, fnzi_row_kind kind) {
+  int64_t j = 0;
+  for (; j + TILE_COLUMNS <= d->columns; j += TILE_COLUMNS)
+    dots_columns(d, j, TILE_COLUMNS, kind);
+  for (; j < d->columns; j++)
+    dots_columns(d, j, 1, kind);
+}
+
+static void dots_f32(const fnzi_row_dots *d) {
+  dots(d, FNZI_ROW_F32);
+}
+static void dots_bf16(const fnzi_row_dots *d) {
+  dots(d, FNZI_ROW_BF16);
+}
+
+/* --- Products: rows of the second factor, one step after the other
+ * -------------------------------- */
+enum { STEPS = FNZI_ROW_STEPS, STRIP = 512 };
+
+/* `steps` rows of b, from row k on, are added to `count` columns of row i, from column j on. */
+INLINE void step(const fnzi_row_dots *d, int64_t i, int64_t j, int64_t count, int64_t k, int steps,
+                 fnzi_row_kind kind) {
+  const float *a = d->a + i * d->a_row + k;
+  float *c = d->c + i * d->c_row + j;
+  int64_t b = k * d->b_row + j, at = 0;
+  vec factor[STEPS];
+  for (int s = 0; s < steps; s++)
+    factor[s] = splat(a[s]);
+  for (; at + WIDTH <= count; at += WIDTH) {
+    vec sum = factor[0] * load_kind(d->b, b + at, kind);
+    for (int s = 1; s < steps; s++)
+      sum += factor[s] * load_kind(d->b, b + s * d->b_row + at, kind);
+    store(c + at, load(c + at) + sum);
+  }
+  for (; at < count; at++) {
+    float sum = a[0] * element(d->b, b + at, kind);
+    for (int s = 1; s < steps; s++)
+      sum += a[s] * element(d->b, b + s * d->b_row + at, kind);
+    c[at] += sum;
+  }
+}
+
+INLINE void strip(const fnzi_row_dots *d, int64_t j, int64_t count, fnzi_row_kind kind) {
+  int64_t k = 0;
+  for (; k + STEPS <= d->depth; k += STEPS)
+    for (int64_t i = 0; i < d->rows; i++)
+      step(d, i, j, count, k, STEPS, kind);
+  if (k < d->depth)
+    for (int64_t i = 0; i < d->rows; i++)
+      step(d, i, j, count, k, (int)(d->depth - k), kind);
+}
+
+INLINE void steps(const fnzi_row_dots *d, fnzi_row_kind kind) {
+  for (int64_t i = 0; i < d->rows; i++)
+    for (int64_t j = 0; j < d->columns; j++)
+      d->c[i * d->c_row + j] = d->beta != 0 ? d->beta * d->c[i * d->c_row + j] : 0;
+  for (int64_t j = 0; j < d->columns; j += STRIP)
+    strip(d, j, d->columns - j < STRIP ? d->columns - j : STRIP, kind);
+}
+
+static void steps_f32(const fnzi_row_dots *d) {
+  steps(d, FNZI_ROW_F32);
+}
+static void steps_bf16(const fnzi_row_dots *d) {
+  steps(d, FNZI_ROW_BF16);
+}
+
+const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
+                                                row_exp,
+                                                row_divide,
+                                                row_sum,
+                                                row_squares,
+                                                row_rounded_squares,
+                                                row_scale,
+                                                row_normalise,
+                                                row_cascade,
+                                                {dots_f32, dots_bf16},
+                                                {steps_f32, steps_bf16}};

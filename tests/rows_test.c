@@ -1,0 +1,217 @@
+/* checks: 6
+ * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
+#include "kernels/rows/rows.h"
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 100, DEPTH = 67, ROWS = 5, COLUMNS = 45 };
+
+static float draw(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return (float)(int32_t)*seed * 0x1p-29f;
+}
+
+static void fill(float *x, int64_t count, uint32_t seed) {
+  for (int64_t i = 0; i < count; i++)
+    x[i] = draw(&seed);
+}
+
+/* The sets that this processor has. */
+static int sets(const fnzi_rows **out) {
+  int n = 0;
+  for (fnzi_krn_isa isa = FNZI_ISA_BASE; isa <= fnzi_krn_isa_best(); isa++)
+    out[n++] = fnzi_rows_for(isa);
+  return n;
+}
+
+static double joined(double *lanes) {
+  for (int half = FNZI_ROW_LANES / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++)
+      lanes[k] += lanes[k + half];
+  return lanes[0];
+}
+
+typedef double term_fn(float x);
+static double plain(float x) {
+  return x;
+}
+static double square(float x) {
+  return ((double)x - 0.25) * ((double)x - 0.25);
+}
+static double rounded(float x) {
+  float d = x - 0.25f;
+  return d * d;
+}
+
+static double expected(const float *x, int64_t count, term_fn *term) {
+  double lanes[FNZI_ROW_LANES] = {0};
+  for (int64_t i = 0; i < count; i++)
+    lanes[i % FNZI_ROW_LANES] += term(x[i]);
+  return joined(lanes);
+}
+
+/* A row of `count` in two pieces, cut after `cut`. */
+static void check_sums(const fnzi_rows *rows, const float *x, int64_t count, int64_t cut) {
+  fnzi_row_sums sum = {{0}}, squares = {{0}}, rounded_squares = {{0}};
+  for (int piece = 0; piece < 2; piece++) {
+    const float *at = piece ? x + cut : x;
+    int64_t n = piece ? count - cut : cut;
+    rows->sum(&sum, at, n);
+    rows->squares(&squares, 0.25, at, n);
+    rows->rounded_squares(&rounded_squares, 0.25f, at, n);
+  }
+  ck_assert(fnzi_row_total(&sum) == expected(x, count, plain));
+  ck_assert(fnzi_row_total(&squares) == expected(x, count, square));
+  ck_assert(fnzi_row_total(&rounded_squares) == expected(x, count, rounded));
+}
+
+START_TEST(sums_are_those_of_the_order_that_is_promised) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[MOST];
+  int n = sets(of);
+  fill(x, MOST, 1);
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 0; count <= MOST; count++)
+      for (int64_t cut = 0; cut <= count; cut += FNZI_ROW_LANES)
+        check_sums(of[s], x, count, cut);
+}
+END_TEST
+
+START_TEST(greatest_elements_are_found_beside_nan) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[MOST];
+  int n = sets(of);
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 1; count <= MOST; count++)
+      for (int64_t at = 0; at < count; at += 7) {
+        fnzi_row_most most = {-INFINITY, false}, with_nan = {-INFINITY, false};
+        fill(x, count, (uint32_t)(count + at));
+        x[at] = 1000;
+        of[s]->max(&most, x, count);
+        ck_assert(most.most == 1000 && !most.has_nan);
+        x[(at + 1) % count] = NAN;
+        of[s]->max(&with_nan, x, count);
+        ck_assert(with_nan.has_nan && with_nan.most == (count > 1 ? 1000 : -INFINITY));
+      }
+}
+END_TEST
+
+/* exp within 1 ulp of the C library's double, and the bits of the set below. */
+START_TEST(exponentials_are_alike_in_all_sets) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[MOST], y[FNZI_ISAS][MOST];
+  int n = sets(of);
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 1; count <= MOST; count++) {
+      fnzi_row_sums sums = {{0}};
+      double lanes[FNZI_ROW_LANES] = {0};
+      fill(x, count, (uint32_t)count);
+      of[s]->exp(&sums, 3, x, y[s], count);
+      for (int64_t i = 0; i < count; i++) {
+        double truth = exp((double)(x[i] - 3));
+        ck_assert(fabs((double)y[s][i] - truth) <= truth * 0x1p-23);
+        lanes[i % FNZI_ROW_LANES] += (double)y[s][i];
+      }
+      ck_assert(fnzi_row_total(&sums) == joined(lanes));
+      ck_assert(s < 2 || memcmp(y[s], y[s - 1], (size_t)count * sizeof **y) == 0);
+    }
+}
+END_TEST
+
+START_TEST(scaled_rows_are_rounded_once) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[MOST], w[MOST], b[MOST], y[MOST], z[MOST], q[MOST];
+  int n = sets(of);
+  fill(x, MOST, 1), fill(w, MOST, 2), fill(b, MOST, 3);
+  for (int s = 0; s < n; s++) {
+    for (int64_t count = 0; count <= MOST; count++) {
+      of[s]->scale(1.1, 0.3, x, y, count);
+      of[s]->normalise(0.7, 1.3, x, w, b, z, count);
+      of[s]->divide(3, x, q, count);
+      for (int64_t i = 0; i < count; i++) {
+        ck_assert(y[i] == (float)((double)x[i] * 1.1 + 0.3));
+        ck_assert(z[i] == (float)(((double)x[i] - 0.7) * 1.3 * (double)w[i] + (double)b[i]));
+        ck_assert(q[i] == x[i] / 3);
+      }
+    }
+    of[s]->normalise(0.7, 1.3, x, NULL, NULL, z, MOST);
+    ck_assert(z[MOST - 1] == (float)(((double)x[MOST - 1] - 0.7) * 1.3));
+  }
+}
+END_TEST
+
+static float dot(const float *a, const float *b, int64_t depth) {
+  float lanes[FNZI_ROW_LANES] = {0};
+  for (int64_t k = 0; k < depth; k++)
+    lanes[k % FNZI_ROW_LANES] += a[k] * b[k];
+  for (int half = FNZI_ROW_LANES / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; k++)
+      lanes[k] += lanes[k + half];
+  return lanes[0];
+}
+
+static float bf16_of(float x, uint16_t *out) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  *out = (uint16_t)(bits >> 16);
+  bits = (uint32_t)*out << 16;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static float steps(const float *a, const float *b, int64_t depth, float sum) {
+  for (int64_t k = 0; k < depth; k += FNZI_ROW_STEPS) {
+    float part = a[k] * b[k * COLUMNS];
+    for (int64_t s = k + 1; s < depth && s < k + FNZI_ROW_STEPS; s++)
+      part += a[s] * b[s * COLUMNS];
+    sum += part;
+  }
+  return sum;
+}
+
+/* Every element of a product of every set against the order written out: along both rows, or by
+ * steps. */
+static void check_products(bool is_dots) {
+  const fnzi_rows *of[FNZI_ISAS];
+  static float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS];
+  static uint16_t half[COLUMNS * DEPTH];
+  int n = sets(of);
+  fill(a, ROWS * DEPTH, 1), fill(b, COLUMNS * DEPTH, 2);
+  for (int i = 0; i < COLUMNS * DEPTH; i++)
+    b[i] = bf16_of(b[i], &half[i]);
+  for (int s = 0; s < n; s++)
+    for (int kind = 0; kind < FNZI_ROW_KINDS; kind++)
+      for (int64_t depth = 1; depth <= DEPTH; depth += 11) {
+        const void *second = kind == FNZI_ROW_F32 ? (const void *)b : (const void *)half;
+        float alpha = is_dots ? 2 : 1;
+        fnzi_row_dots d = {a,       second, c,     ROWS,
+                           COLUMNS, depth,  DEPTH, is_dots ? DEPTH : COLUMNS,
+                           COLUMNS, alpha,  3};
+        uint32_t seed = 5;
+        fill(c, ROWS * COLUMNS, 5);
+        (is_dots ? of[s]->dots : of[s]->steps)[kind](&d);
+        for (int i = 0; i < ROWS; i++)
+          for (int j = 0; j < COLUMNS; j++) {
+            float before = 3 * draw(&seed);
+            ck_assert(c[i * COLUMNS + j] ==
+                      (is_dots ? before + 2 * dot(a + i * DEPTH, b + j * DEPTH, depth)
+                               : steps(a + i * DEPTH, b + j, depth, before)));
+          }
+      }
+}
+
+START_TEST(dots_are_alike_in_all_sets) {
+  check_products(true);
+}
+END_TEST
+
+START_TEST(steps_are_alike_in_all_sets) {
+  check_products(false);
+}
+END_TEST
+
+RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
+          greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
+          scaled_rows_are_rounded_once, dots_are_alike_in_all_sets, steps_are_alike_in_all_sets)
