@@ -1,0 +1,201 @@
+/* script.c - see script.h.
+ *
+ * A decomposition runs over arrays without memory. Each array that the script knows has a number,
+ * found by its address: none of them ends before the decomposition does. */
+#include "kernels/decomp/decomp.h"
+#include "kernels/meta/evaluate.h"
+
+struct fnzi_dec_script {
+  fnzi_script *to;
+  fnzi_map numbers; /* by the address of an array */
+};
+
+/* --- Values ----------------------------------------------------------------------------------- */
+static fnz_status copy_geometry(fnzi_arena *arena, const fnz_geometry *from,
+                                const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *dims;
+  FNZI_NEW(arena, 1, &g);
+  FNZI_NEW(arena, (size_t)from->rank * 2, &dims);
+  *g = (fnz_geometry){.dtype = from->dtype,
+                      .rank = from->rank,
+                      .sizes = dims,
+                      .strides = dims + from->rank,
+                      .offset = from->offset,
+                      .is_conj = from->is_conj,
+                      .is_neg = from->is_neg};
+  if (from->rank) {
+    memcpy(dims, from->sizes, from->rank * sizeof *dims);
+    memcpy(dims + from->rank, from->strides, from->rank * sizeof *dims);
+  }
+  *out = g;
+  return FNZ_OK;
+}
+
+/* The array gets the next number; NULL for a result that is undefined. */
+static fnz_status add_array(fnzi_dec_script *script, const fnzi_krn_array *a) {
+  const fnz_geometry *g = NULL;
+  uintptr_t *key;
+  if (a) {
+    FNZ_TRY(copy_geometry(script->to->arena, &a->geometry, &g));
+    FNZI_NEW(script->to->arena, 1, &key);
+    *key = (uintptr_t)a;
+    FNZ_TRY(fnzi_map_set(&script->numbers, key, sizeof *key, script->to->values.count));
+  }
+  FNZI_PUSH(script->to->arena->ctx, &script->to->values, g);
+  return FNZ_OK;
+}
+
+static fnz_status number_of(const fnzi_dec_script *script, const fnzi_krn_call *whole,
+                            const fnzi_krn_array *a, uint64_t *out) {
+  uintptr_t key = (uintptr_t)a;
+  if (fnzi_map_get(&script->numbers, &key, sizeof key, out))
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(whole, FNZ_CLASS_UNSUPPORTED,
+                              "it makes a constant, so it cannot be written down as steps");
+}
+
+/* --- Steps ------------------------------------------------------------------------------------ */
+typedef struct writing {
+  fnzi_dec_script *script;
+  const fnzi_krn_call *whole;
+} writing;
+
+static fnz_status copy_arg(const writing *w, const fnz_arg *from, fnz_arg *to) {
+  *to = *from;
+  to->flags = 0;
+  if (from->tag == FNZ_ARG_VALUE)
+    return number_of(w->script, w->whole, fnzi_krn_arg_array(from), &to->u.value);
+  if ((from->tag != FNZ_ARG_LIST && from->tag != FNZ_ARG_COMPLEX) || !from->count)
+    return FNZ_OK;
+  fnz_arg *items;
+  FNZI_NEW(w->script->to->arena, from->count, &items);
+  memcpy(items, from->u.list, from->count * sizeof *items);
+  to->u.list = items;
+  for (uint32_t i = 0; i < from->count; i++) {
+    items[i].flags = 0;
+    if (items[i].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(number_of(w->script, w->whole, fnzi_krn_arg_array(&items[i]), &items[i].u.value));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_dec_script_step(fnzi_dec_script *script, const fnzi_krn_call *whole,
+                                const fnz_request *from, const fnzi_krn_call *made) {
+  const writing w = {script, whole};
+  fnz_arg *args;
+  FNZI_NEW(script->to->arena, from->op->nparams, &args);
+  for (size_t i = 0; i < from->nargs; i++)
+    FNZ_TRY(copy_arg(&w, &from->args[i], &args[i]));
+  const fnzi_script_call call = {from->op, args, (uint32_t)script->to->values.count,
+                                 (uint32_t)made->noutputs};
+  for (size_t k = 0; k < made->noutputs; k++)
+    FNZ_TRY(add_array(script, made->outputs[k]));
+  FNZI_PUSH(script->to->arena->ctx, &script->to->calls, call);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_dec_script_result(fnzi_dec_script *script, const fnzi_krn_call *whole,
+                                  const fnzi_krn_array *array) {
+  uint64_t number = FNZI_SCRIPT_UNDEFINED;
+  if (array)
+    FNZ_TRY(number_of(script, whole, array, &number));
+  FNZI_PUSH(script->to->arena->ctx, &script->to->results, (uint32_t)number);
+  return FNZ_OK;
+}
+
+/* --- The whole -------------------------------------------------------------------------------- */
+/* What is needed to run a decomposition over geometries. */
+typedef struct stage {
+  fnzi_krn_stock stock;
+  fnzi_krn_call call;
+  const fnz_geometry *const *geometries;
+  fnzi_dec_script script;
+  struct {
+    fnzi_krn_array **data;
+    size_t count, capacity;
+  } inputs;
+} stage;
+
+static fnz_status add_input(stage *st, fnz_arg *arg) {
+  fnzi_krn_array *a;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_geometry *g = st->geometries[arg->u.value];
+  FNZ_TRY(fnzi_krn_array_create(st->call.ctx, &st->stock, g, fnzi_dtype(g->dtype)->bytes, &a));
+  FNZI_PUSH(st->call.ctx, &st->inputs, a);
+  *arg = V(a);
+  return add_array(&st->script, a);
+}
+
+/* Tensors become arrays, defaults are filled in. */
+static fnz_status fill_args(stage *st, const fnz_arg *args) {
+  const fnz_op *op = st->call.op;
+  const fnz_request from = {op, args, op->nparams, NULL, ""};
+  fnz_arg *all;
+  FNZI_NEW(&st->call.scratch, op->nparams, &all);
+  FNZ_TRY(fnzi_meta_args_fill(&st->call, &from, all));
+  for (size_t i = 0; i < op->nparams; i++) {
+    FNZ_TRY(add_input(st, &all[i]));
+    if (all[i].tag != FNZ_ARG_LIST || !all[i].count)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(&st->call.scratch, all[i].count, &items);
+    memcpy(items, all[i].u.list, all[i].count * sizeof *items);
+    all[i].u.list = items;
+    for (uint32_t k = 0; k < all[i].count; k++)
+      FNZ_TRY(add_input(st, &items[k]));
+  }
+  st->call.args = all;
+  st->script.to->ninputs = st->script.to->values.count;
+  return FNZ_OK;
+}
+
+/* A row may be of no decomposition, or of one that is a shape rule of its own. */
+static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *script) {
+  if (script->results.count == call->noutputs && call->noutputs)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are no steps that it is made of");
+}
+
+static fnz_status run(stage *st, const fnz_arg *args, fnzi_dec_fn *decompose) {
+  fnzi_krn_call *call = &st->call;
+  const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
+  enum { ROOM = 64 };
+  FNZ_TRY(fill_args(st, args));
+  call->capacity = st->script.to->ninputs + ROOM;
+  FNZI_NEW(&call->scratch, call->capacity, &call->outputs);
+  if (decompose)
+    FNZ_TRY(fnzi_dec_run(call, decompose));
+  else if (row && row->run == FNZI_RUN_made)
+    FNZ_TRY(row->shape(call));
+  return check_written(call, st->script.to);
+}
+
+fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows, const fnz_op *op,
+                                const fnz_arg *args, const fnz_geometry *const *geometries,
+                                fnzi_dec_fn *decompose, fnzi_script *out) {
+  fnz_context *ctx = arena->ctx;
+  const fnzi_krn_kernels shapes = {.rows = rows};
+  stage st = {
+      .geometries = geometries,
+      .call = {.ctx = ctx, .op = op, .kernels = &shapes, .target = FNZ_DTYPE_COUNT, .threads = 1}};
+  *out = (fnzi_script){.arena = arena};
+  st.script.to = out;
+  st.call.script = &st.script;
+  st.call.stock = &st.stock;
+  fnzi_map_init(&st.script.numbers, ctx);
+  fnzi_arena_init(&st.call.scratch, ctx);
+  fnz_status status = run(&st, args, decompose);
+  for (size_t k = 0; k < st.call.noutputs; k++)
+    fnzi_krn_array_release(ctx, st.call.outputs[k]);
+  for (size_t k = 0; k < st.inputs.count; k++)
+    fnzi_krn_array_release(ctx, st.inputs.data[k]);
+  FNZI_VEC_FREE(ctx, &st.inputs);
+  fnzi_arena_free(&st.call.scratch);
+  fnzi_map_free(&st.script.numbers);
+  fnzi_krn_stock_free(ctx, &st.stock);
+  if (status != FNZ_OK)
+    fnzi_script_free(out);
+  return status;
+}
