@@ -2,7 +2,6 @@
 #include "functionalize/decompose/decompose.h"
 #include "functionalize/explain/explain.h"
 #include "kernels/backends.h"
-#include "schema/aten_names.h"
 
 /* --- ways ------------------------------------------------------------------------------------- */
 typedef struct way_row {
@@ -11,11 +10,15 @@ typedef struct way_row {
 } way_row;
 
 #define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
+#define SAME(op, other)
+fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
 #include "functionalize/decompose/core.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
+#undef SAME
 
 #define WAY(op, function) {FNZI_ATEN_##op, fnzi_dcm_##function},
+#define SAME(op, other)   WAY(op, same)
 static const way_row ways_none[] = {{0, NULL}};
 static const way_row ways_core[] = {
 #include "functionalize/decompose/core.def"
@@ -24,6 +27,7 @@ static const way_row ways_prims[] = {
 #include "functionalize/decompose/prims.def"
     {0, NULL}};
 #undef WAY
+#undef SAME
 
 static const way_row *find(const way_row *rows, const fnz_op *op) {
   uint16_t place = fnzi_op_place(op);
@@ -105,6 +109,6 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
   row = row || !way.is_named ? row : find(ways_core, op);
   row = row || !way.is_named ? row : find(ways_prims, op);
   way.expands = true;
-  way.decompose = row ? row->decompose : NULL;
+  way.decompose = row ? row->decompose : fnzi_foreach_element(op) ? fnzi_dcm_each : NULL;
   return way;
 }
