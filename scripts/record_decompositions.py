@@ -20,12 +20,17 @@ import torch
 warnings.simplefilter("ignore")
 
 
+def name(target):
+    text = str(target)
+    return text if " " not in text else target.__name__
+
+
 def operators(program):
     counts = collections.Counter()
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", []):
             if node.op == "call_function" and node.target is not operator.getitem:
-                counts[str(node.target)] += 1
+                counts[name(node.target)] += 1
     return counts
 
 

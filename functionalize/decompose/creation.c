@@ -1,4 +1,4 @@
-/* creation.c - tensors made of numbers: full, arange, triangles, random ones. */
+/* creation.c - tensors made of numbers: full, arange, triangles. */
 #include "functionalize/decompose/ways.h"
 
 fnzi_krn_array *fnzi_dcm_number(fnzi_dec_steps *s, fnz_arg value, fnz_dtype dtype) {
@@ -87,26 +87,4 @@ TAKE_APART(tril) {
 }
 TAKE_APART(triu) {
   give_triangle(s, false);
-}
-
-/* --- Random ----------------------------------------------------------------------------------- */
-TAKE_APART(uniform) {
-  fnzi_krn_array *self = GIVEN("self");
-  double from = GIVEN_FLOAT("from"), to = fnzi_krn_named_float(s->call, "to", 1);
-  fnzi_krn_array *x = STEP(rand, SIZES(self), DTYPE(DTYPE_OF(self)));
-  x = to - from == 1 ? x : STEP(mul__Scalar, V(x), F(to - from));
-  GIVE(from == 0 ? x : STEP(add__Scalar, V(x), F(from)));
-}
-
-TAKE_APART(normal) {
-  fnzi_krn_array *self = GIVEN("self");
-  double mean = GIVEN_FLOAT("mean"), std = fnzi_krn_named_float(s->call, "std", 1);
-  fnzi_krn_array *x = STEP(randn, SIZES(self), DTYPE(DTYPE_OF(self)));
-  x = std == 1 ? x : STEP(mul__Scalar, V(x), F(std));
-  GIVE(mean == 0 ? x : STEP(add__Scalar, V(x), F(mean)));
-}
-
-TAKE_APART(bernoulli) {
-  fnzi_krn_array *self = GIVEN("self"), *x = STEP(rand, SIZES(self), DTYPE(FNZ_F32));
-  GIVE(fnzi_dec_cast(s, STEP(lt__Scalar, V(x), F(GIVEN_FLOAT("p"))), DTYPE_OF(self)));
 }
