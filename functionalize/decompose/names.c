@@ -1,4 +1,5 @@
 /* names.c - operators that are another one under a further name. */
+#include "functionalize/decompose/decompose.h"
 #include "functionalize/decompose/ways.h"
 
 static const uint16_t names[][2] = {
@@ -9,11 +10,18 @@ static const uint16_t names[][2] = {
 #undef SAME
 };
 
-TAKE_APART(same) {
-  const uint16_t place = fnzi_op_place(s->call->op);
+const fnz_op *fnzi_dcm_other_name(const fnz_op *op) {
+  const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i][0] == place)
-      GIVE(fnzi_dec_step(s, names[i][1], s->call->args, s->call->op->nparams));
+      return &fnzi_ops[names[i][1]];
+  return NULL;
+}
+
+TAKE_APART(same) {
+  const fnz_op *other = fnzi_dcm_other_name(s->call->op);
+  if (other)
+    GIVE(fnzi_dec_step(s, fnzi_op_place(other), s->call->args, s->call->op->nparams));
 }
 
 /* The operator on each item of its lists; numbers and what is no list stay. */

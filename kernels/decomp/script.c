@@ -117,13 +117,22 @@ typedef struct stage {
   } inputs;
 } stage;
 
+static fnz_status keep_input(stage *st, fnzi_krn_array *a) {
+  FNZI_PUSH(st->call.ctx, &st->inputs, a);
+  return FNZ_OK;
+}
+
 static fnz_status add_input(stage *st, fnz_arg *arg) {
   fnzi_krn_array *a;
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnz_geometry *g = st->geometries[arg->u.value];
   FNZ_TRY(fnzi_krn_array_create(st->call.ctx, &st->stock, g, fnzi_dtype(g->dtype)->bytes, &a));
-  FNZI_PUSH(st->call.ctx, &st->inputs, a);
+  fnz_status status = keep_input(st, a);
+  if (status != FNZ_OK) {
+    fnzi_krn_array_release(st->call.ctx, a);
+    return status;
+  }
   *arg = V(a);
   return add_array(&st->script, a);
 }
