@@ -33,6 +33,9 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(STATE, "--state", "KIND", "outputs: final values are outputs; epilogue: copy_ at the end")   \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
+  ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
+      "core or prims: only such operators remain; or these are taken apart")                       \
+  ROW(KEEP, "--keep", "OP,OP...", "operators that --decompose leaves whole")                       \
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
   ROW(INPUTS, "--inputs", "FILE",                                                                  \
@@ -119,12 +122,13 @@ typedef struct cli_verb {
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN", 1, 1,                                                                         \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
-          CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) |                        \
-          CLI_BIT(EXTERNAL_WEIGHTS),                                                               \
+          CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) |   \
+          CLI_BIT(KEEP) | CLI_BIT(EXTERNAL_WEIGHTS),                                               \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
       "  fnz convert model.pt2 -o functional.pt2\n"                                                \
+      "  fnz convert model.pt2 --decompose core -o core.pt2\n"                                     \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
@@ -204,14 +208,21 @@ typedef struct cli_unruled {
   size_t nodes;
 } cli_unruled;
 
+/* Names that an option has with commas between. */
+typedef struct cli_names {
+  const char *data[CLI_MOST_WORDS];
+  char *text;
+  int count;
+} cli_names;
+
 struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
   const char *operands[2];
-  /* Of --alias, --inputs and --deny. */
-  const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS], *denied[CLI_MOST_WORDS];
-  char *denied_text;
-  int naliases, ninput_files, ndenied;
+  /* Of --alias and --inputs. */
+  const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS];
+  int naliases, ninput_files;
+  cli_names denied, apart, kept; /* of --deny, --decompose, --keep */
   int noperands;
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
@@ -236,8 +247,8 @@ struct cli_call {
 int cli_parse(cli_call *call, int argc, char **argv);
 /* Refuses to write over a file that the call reads. */
 int cli_check_target(const cli_call *call);
-/* Takes the value of --deny to pieces. */
-int cli_split_denied(cli_call *call);
+/* Takes the values of --deny, --decompose and --keep to pieces. */
+int cli_split_names(cli_call *call);
 void cli_print_options(uint64_t options);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
@@ -295,6 +306,8 @@ int cli_read_program(cli_call *call, const char *path, fnz_program **out);
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out);
 /* Into call->functional; `path` is where the program came from. */
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
+/* What --decompose and --keep ask for, done to call->functional. */
+int cli_decompose(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 /* Writes a program in a format into call->out. */

@@ -89,6 +89,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
+  CLI_TRY(cli_decompose(call, call->operands[0]));
   CLI_TRY(check_result(call));
   CLI_TRY(cli_save(call, call->functional, format, path));
   if (call->talks)

@@ -77,7 +77,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
   if (fnz_context_create(NULL, &call.ctx) != FNZ_OK)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
-  int result = cli_split_denied(&call);
+  int result = cli_split_names(&call);
   if (result == CLI_DONE)
     result = cli_declare_ops(&call);
   if (result == CLI_DONE)

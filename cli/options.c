@@ -174,26 +174,32 @@ static int set_option(cli_call *call, int argc, char **argv, int *at) {
   return set_value(call, option, value ? value + 1 : argv[*at]);
 }
 
-int cli_split_denied(cli_call *call) {
-  const char *list = call->options[CLI_DENY];
+static int split(const cli_call *call, cli_option option, cli_names *out) {
+  const char *list = call->options[option];
   if (!list)
     return CLI_DONE;
-  call->denied_text = strdup(list);
-  if (!call->denied_text)
+  out->text = strdup(list);
+  if (!out->text)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
-  for (char *name = call->denied_text, *end; name; name = end) {
+  for (char *name = out->text, *end; name; name = end) {
     name += strspn(name, " ");
     end = strchr(name, ',');
     if (end)
       *end++ = 0;
     name[strcspn(name, " ")] = 0;
     if (!*name)
-      return cli_usage(call, "--deny has an empty name among its operators");
-    if (call->ndenied == CLI_MOST_WORDS)
-      return cli_usage(call, "--deny names more than %d operators", CLI_MOST_WORDS);
-    call->denied[call->ndenied++] = name;
+      return cli_usage(call, "%s has an empty name among its operators", rows[option].name);
+    if (out->count == CLI_MOST_WORDS)
+      return cli_usage(call, "%s names more than %d operators", rows[option].name, CLI_MOST_WORDS);
+    out->data[out->count++] = name;
   }
   return CLI_DONE;
+}
+
+int cli_split_names(cli_call *call) {
+  CLI_TRY(split(call, CLI_DENY, &call->denied));
+  CLI_TRY(split(call, CLI_DECOMPOSE, &call->apart));
+  return split(call, CLI_KEEP, &call->kept);
 }
 
 static int add_operand(cli_call *call, const char *operand) {

@@ -34,7 +34,9 @@ void cli_phase_end(cli_call *call, cli_phase phase) {
 }
 
 void cli_call_end(cli_call *call) {
-  free(call->denied_text);
+  free(call->denied.text);
+  free(call->apart.text);
+  free(call->kept.text);
   free(call->unruled);
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
@@ -96,8 +98,8 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
     out->views = FNZ_VIEWS_STRIDED;
   if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "epilogue") == 0)
     out->state = FNZ_STATE_EPILOGUE;
-  out->deny = call->denied;
-  out->ndeny = (size_t)call->ndenied;
+  out->deny = call->denied.data;
+  out->ndeny = (size_t)call->denied.count;
   return CLI_DONE;
 }
 

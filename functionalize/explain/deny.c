@@ -7,86 +7,17 @@
 #include <stdio.h>
 
 /* --- names ------------------------------------------------------------------------------------ */
-/* A denied name, without the namespace aten. */
-typedef struct denied {
-  const char *name;
-  size_t size;
-  bool whole; /* the empty overload, ".default", not all overloads */
-} denied;
-
-static denied parse_name(const char *name) {
-  static const char empty[] = ".default";
-  const size_t tail = sizeof empty - 1;
-  if (strncmp(name, "aten::", 6) == 0)
-    name += 6;
-  else if (strncmp(name, "aten.", 5) == 0)
-    name += 5;
-  size_t size = strlen(name);
-  bool is_empty = size > tail && strcmp(name + size - tail, empty) == 0;
-  size -= is_empty ? tail : 0;
-  return (denied){name, size, is_empty};
-}
-
-/* A name without overload denies all overloads. */
-static bool matches(const denied *d, const char *target) {
-  return strncmp(d->name, target, d->size) == 0 &&
-         (!target[d->size] || (!d->whole && strcspn(target, ".") == d->size));
-}
-
 static bool is_denied(const fnz_functionalize_options *o, const char *target) {
-  for (size_t i = 0; i < o->ndeny; i++) {
-    const denied d = parse_name(o->deny[i]);
-    if (matches(&d, target))
+  for (size_t i = 0; i < o->ndeny; i++)
+    if (fnzi_expl_name_matches(o->deny[i], target))
       return true;
-  }
   return false;
-}
-
-/* An operator of the table, the context or the program, or the target of another node. */
-static bool is_known(const fnz_context *ctx, const fnz_program *p, const denied *d) {
-  static const char *const others[] = {"higher_order.", "_operator.", "math.", "torch."};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (strncmp(d->name, others[i], strlen(others[i])) == 0)
-      return true;
-  for (size_t i = 0; i < fnz_op_count(); i++)
-    if (matches(d, fnz_op_name(fnz_op_at(i))))
-      return true;
-  for (size_t i = 0; i < fnz_op_declared_count(ctx); i++)
-    if (matches(d, fnz_op_name(fnz_op_declared_at(ctx, i))))
-      return true;
-  for (size_t i = 0; i < p->custom_ops.count; i++) {
-    const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
-    if (matches(d, fnz_op_name(op)) || (twin && matches(d, fnz_op_name(twin))))
-      return true;
-  }
-  for (size_t i = 0; i < fnzi_builtin_count(); i++) {
-    const char *schema = fnzi_builtin_at(i);
-    char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
-    if (matches(d, name))
-      return true;
-  }
-  return false;
-}
-
-static fnz_status refuse_unknown(fnz_context *ctx, const char *name) {
-  fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnz_op_suggest(ctx, name, &near);
-  if (status == FNZ_OK)
-    status = fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "deny: there is no operator \"%s\"%s%s%s", name,
-                       near.size ? "; did you mean " : "", near.size ? near.data : "",
-                       near.size ? "?" : "; fnz ops lists all");
-  fnz_buffer_free(ctx, &near);
-  return status;
 }
 
 fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz_program *p,
                                       const fnz_functionalize_options *o) {
-  for (size_t i = 0; i < o->ndeny; i++) {
-    const denied d = parse_name(o->deny[i]);
-    if (!d.size || !is_known(ctx, p, &d))
-      return refuse_unknown(ctx, o->deny[i]);
-  }
+  for (size_t i = 0; i < o->ndeny; i++)
+    FNZ_TRY(fnzi_expl_name_check(ctx, p, "deny", o->deny[i]));
   return FNZ_OK;
 }
 

@@ -29,6 +29,13 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_rec_notes 
                                                const fnz_program *source, const fnz_program *made,
                                                const fnz_program *from, const fnz_program *to);
 
+/* --- names.c ---------------------------------------------------------------------------------- */
+/* The name, as <fnz/functionalize.h> says it of `deny`, stands for this operator. */
+bool fnzi_expl_name_matches(const char *name, const char *target);
+/* REF, said of `what`, when no operator of the table, the context or the program has the name. */
+FNZ_MUST_CHECK fnz_status fnzi_expl_name_check(fnz_context *ctx, const fnz_program *p,
+                                               const char *what, const char *name);
+
 /* --- deny.c ----------------------------------------------------------------------------------- */
 /* REF when the options deny an operator that does not exist. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz_program *p,

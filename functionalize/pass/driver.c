@@ -111,7 +111,11 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
                  .graph = fnzi_graph_at(j->program, 0),
                  .alias_sets = &j->alias_sets,
                  .epilogue = j->options->state == FNZ_STATE_EPILOGUE};
-  fnzi_pass_stack all = {.ctx = ctx, .from = j->program, .views = j->options->views, .top = &p};
+  fnzi_pass_stack all = {.ctx = ctx,
+                         .from = j->program,
+                         .views = j->options->views,
+                         .expander = j->options->expander,
+                         .top = &p};
   fnzi_arena_init(&p.arena, ctx);
   fnzi_arena_init(&p.tensor_arena, ctx);
   fnzi_arena_init(&all.arena, ctx);

@@ -197,7 +197,10 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   fnzi_wrap_request request = {
       .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
   fnzi_rec_expect(p->recorder, fnz_op_functional_twin(node->op), node->outputs, node->noutputs);
-  fnz_status status = fnzi_wrap_dispatch(p->world, &request);
+  bool expanded;
+  fnz_status status = fnzi_pass_node_expand(p, &request, &expanded);
+  if (status == FNZ_OK && !expanded)
+    status = fnzi_wrap_dispatch(p->world, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
   fnzi_wrap_request_end(&request);

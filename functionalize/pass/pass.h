@@ -5,6 +5,7 @@
  *   inputs.c          the inputs of the graph become tensors
  *   nodes.c           the nodes are replayed; those of higher-order operators by regions/
  *   pass_stack.c      a pass over a body, on top of the pass that waits for it
+ *   expand.c          a node that is replayed as calls of other operators
  *   args.c            arguments that are no tensors
  *   recover.c         goes on after a failure where all failures are to be found
  *   outputs.c         outputs and the final values of written inputs; output_aliases.c,
@@ -15,6 +16,7 @@
 #include "functionalize/pass/aliased_inputs.h"
 #include "functionalize/recorder/recorder.h"
 #include "functionalize/wrapper/wrapper.h"
+#include "program/script.h"
 
 /* An alias set whose inputs are windows of one root in this pass: the root is a base that one input
  * of the target provides. */
@@ -23,6 +25,16 @@ typedef struct fnzi_pass_merged {
   uint32_t value, base;  /* of graph `into`: the base's value, its place among the inputs */
   const char *name; /* of an added MEMORY input; NULL where an input of the source is the base */
 } fnzi_pass_merged;
+
+/* Who says which nodes are replayed as calls of other operators (fnz_functionalize_options).
+ * op, args  of the node: op->nparams arguments, tensors as numbers into `geometries`
+ * *done     false: the node stays. Else `out` is what it is made of, and ends with
+ *           fnzi_script_free(); everything in it is in the arena. */
+struct fnz_expander {
+  fnz_status (*expand)(const struct fnz_expander *self, fnzi_arena *arena, const fnz_op *op,
+                       const fnz_arg *args, const fnz_geometry *const *geometries, fnzi_script *out,
+                       bool *done);
+};
 
 typedef struct fnzi_pass {
   fnz_context *ctx;
@@ -62,6 +74,7 @@ typedef struct fnzi_pass_stack {
   const fnz_program *from;
   fnz_program *to;
   fnz_views views;
+  const struct fnz_expander *expander; /* NULL for none */
   fnzi_arena arena;
   struct fnzi_region_body **bodies; /* per source graph, the newest first */
   bool *counts_from_storage;        /* per source graph: some view in it, or in its bodies, does */
@@ -90,6 +103,12 @@ void fnzi_pass_stack_pop(fnzi_pass_stack *all);
 FNZ_MUST_CHECK fnz_status fnzi_pass_arg_other(const fnzi_pass *p, fnz_arg *arg);
 /* The symbol of the target program for one of the source program. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_arg_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out);
+
+/* --- expand.c --------------------------------------------------------------------------------- */
+/* The request of the node at p->at is run as calls of other operators, where the expander says so;
+ * *done false: it does not. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request,
+                                                bool *done);
 
 /* --- nodes.c ---------------------------------------------------------------------------------- */
 /* Replays the node at p->at, or puts a pass on top that this node has to wait for. */

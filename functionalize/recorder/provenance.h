@@ -12,9 +12,10 @@
 #include <fnz/explain.h>
 
 typedef enum fnzi_rec_cause {
-  FNZI_CAUSE_NODE, /* the operator itself, or what its rule needs */
-  FNZI_CAUSE_READ, /* the value of an alias is read */
-  FNZI_CAUSE_WRITE /* a write through an alias is committed to its base */
+  FNZI_CAUSE_NODE,  /* the operator itself, or what its rule needs */
+  FNZI_CAUSE_READ,  /* the value of an alias is read */
+  FNZI_CAUSE_WRITE, /* a write through an alias is committed to its base */
+  FNZI_CAUSE_STEP   /* the operator was taken apart */
 } fnzi_rec_cause;
 
 /* Why something is recorded; nodes of the source program, NULL for none. */

@@ -44,11 +44,13 @@ typedef struct fnz_functionalize_options {
    * sizes out, or it is refused. NULL: it is taken at its word. */
   fnz_status (*check_types)(fnz_context *ctx, const fnz_program *program, fnz_unruled_fn *unruled,
                             void *user);
+  /** What fnz_decompose() gives (<fnz/decompose.h>). NULL: each operator stays what it is. */
+  const struct fnz_expander *expander;
 } fnz_functionalize_options;
 #define FNZ_FUNCTIONALIZE_OPTIONS_INIT                                                             \
   {                                                                                                \
     sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS, NULL, 0,                 \
-        fnz_verify_hashes, fnz_program_check_types                                                 \
+        fnz_verify_hashes, fnz_program_check_types, NULL                                           \
   }
 
 /** Rewrites a program so that no operator writes an argument and (unless FNZ_VIEWS_KEEP) no result

@@ -7,7 +7,7 @@
 /* --- The decomposition
  * ------------------------------------------------------------------------------- */
 fnz_status fnzi_dec_run(fnzi_krn_call *call, fnzi_dec_fn *decompose) {
-  fnzi_dec_steps s = {.call = call};
+  fnzi_dec_steps s = {.call = call, .script = call->script};
   fnzi_arena_init(&s.scratch, call->ctx);
   decompose(&s);
   for (size_t i = 0; i < s.made.count; i++)
@@ -15,6 +15,13 @@ fnz_status fnzi_dec_run(fnzi_krn_call *call, fnzi_dec_fn *decompose) {
   FNZI_VEC_FREE(call->ctx, &s.made);
   fnzi_arena_free(&s.scratch);
   return s.status;
+}
+
+bool fnzi_dec_can_look(fnzi_dec_steps *s) {
+  if (s->script)
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "it looks at elements, so it cannot be written down as steps");
+  return s->status == FNZ_OK && s->call->has_data;
 }
 
 void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) {
@@ -36,6 +43,8 @@ static fnz_status keep(fnzi_dec_steps *s, fnzi_krn_array *a) {
 void fnzi_dec_arrays_release(fnzi_dec_steps *s, size_t mark, fnzi_krn_array *const *kept,
                              size_t count) {
   size_t to = mark;
+  if (s->script) /* which knows arrays by their addresses */
+    return;
   for (size_t i = mark; i < s->made.count; i++) {
     bool stays = false;
     for (size_t k = 0; k < count; k++)
@@ -54,6 +63,10 @@ static void *room_of(fnzi_dec_steps *s, size_t count, size_t size) {
   if (s->status == FNZ_OK)
     s->status = fnzi_arena_alloc(&s->call->scratch, count, size, &room);
   return s->status == FNZ_OK ? room : NULL;
+}
+
+fnz_arg *fnzi_dec_args_room(fnzi_dec_steps *s, size_t count) {
+  return room_of(s, count, sizeof(fnz_arg));
 }
 
 fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count) {
@@ -96,10 +109,12 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_op *op, const fnz_arg *ar
                         .threads = s->call->threads,
                         .has_data = s->call->has_data};
   *count = 0;
-  if (!row || row->run == FNZI_RUN_made) /* no decomposition is part of another */
+  if (!row || (row->run == FNZI_RUN_made && !s->script)) /* none is run as part of another */
     return fnzi_krn_call_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
                                 op->name);
   fnz_status status = fnzi_meta_evaluate_request(&call, row, &from);
+  if (status == FNZ_OK && s->script)
+    status = fnzi_dec_script_step(s->script, s->call, &from, &call);
   if (status != FNZ_OK)
     fnzi_meta_outputs_release(&call);
   *count = call.noutputs;
@@ -226,7 +241,7 @@ fnz_arg fnzi_dec_number_at(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t i
        is_float = fnzi_is_float(fnzi_dec_array_dtype(a));
   fnz_dtype as = is_complex ? FNZ_C128 : is_float ? FNZ_F64 : FNZ_I64;
   const void *data = NULL;
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get_as(s->call, a, as, &data);
   if (as == FNZ_I64)
     return I(data ? ((const int64_t *)data)[i] : 1);
@@ -257,7 +272,10 @@ void fnzi_dec_result_give(fnzi_dec_steps *s, fnzi_krn_array *a) {
     return;
   }
   const fnz_geometry *g = &a->geometry;
-  s->status = fnzi_shape_add(call, g->dtype, g->rank, g->sizes, g->strides);
+  if (s->script)
+    s->status = fnzi_dec_script_result(s->script, call, a);
+  if (s->status == FNZ_OK)
+    s->status = fnzi_shape_add(call, g->dtype, g->rank, g->sizes, g->strides);
   if (s->status == FNZ_OK && call->has_data)
     s->status = fnzi_krn_result_take(call, call->noutputs - 1, a);
 }
@@ -266,6 +284,8 @@ void fnzi_dec_result_none(fnzi_dec_steps *s) {
   fnzi_krn_call *call = s->call;
   if (call->noutputs == call->capacity)
     fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "there is room for %zu results only", call->capacity);
+  if (s->status == FNZ_OK && s->script)
+    s->status = fnzi_dec_script_result(s->script, call, NULL);
   if (s->status == FNZ_OK)
     call->outputs[call->noutputs++] = NULL;
 }

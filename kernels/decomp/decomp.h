@@ -5,16 +5,20 @@
  * the results with fnzi_dec_result_give(). After a step has failed all further ones do nothing and
  * return NULL, and what is asked of NULL is 0, so a decomposition need not look; s->status says it.
  * What steps make is released when it ends. A step is an operator with a kernel of its own, never
- * another decomposition. */
+ * another decomposition.
+ *
+ * One definition serves running and rewriting: over geometries, with a script in the call, the
+ * steps are written down (script.h), and there a step may be a decomposition. */
 #ifndef FNZI_DECOMP_H
 #define FNZI_DECOMP_H
 
-#include "kernels/meta/meta.h"
+#include "kernels/decomp/script.h"
 #include "schema/aten_names.h"
 
 typedef struct fnzi_dec_steps {
-  fnzi_krn_call *call; /* of the operator that is made */
-  fnzi_arena scratch;  /* of the step in hand */
+  fnzi_krn_call *call;     /* of the operator that is made */
+  fnzi_arena scratch;      /* of the step in hand */
+  fnzi_dec_script *script; /* where steps are written down; NULL: they are done */
   struct {
     fnzi_krn_array **data;
     size_t count, capacity;
@@ -55,7 +59,8 @@ static inline fnz_arg DTYPE(fnz_dtype dtype) {
 /* In memory that lasts as long as the decomposition; NONE when that fails. */
 fnz_arg fnzi_dec_ints(fnzi_dec_steps *s, const int64_t *ints, size_t count);
 fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count);
-/* Room for so many arrays that lasts as long; NULL when that fails. */
+/* Room for so many arrays, or arguments, that lasts as long; NULL when that fails. */
+fnz_arg *fnzi_dec_args_room(fnzi_dec_steps *s, size_t count);
 fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count);
 
 /* --- Steps ------------------------------------------------------------------------------------ */
@@ -128,6 +133,10 @@ static inline fnz_dtype fnzi_dec_array_dtype(const fnzi_krn_array *a) {
 static inline int64_t fnzi_dec_array_numel(const fnzi_krn_array *a) {
   return a ? fnzi_krn_array_numel(a) : 0;
 }
+/* There are elements to look at. Where there are none a rule for shapes goes on as if they were
+ * what they must be; steps that are written down must not depend on them, so there the
+ * decomposition ends with a refusal. Every look at elements stands behind this question. */
+bool fnzi_dec_can_look(fnzi_dec_steps *s);
 /* The decomposition ends with this refusal, unless it has failed before. */
 void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
 /* The same for a status. */

@@ -21,7 +21,7 @@ static const int64_t *ends_of(fnzi_dec_steps *s, const groups *g, fnzi_krn_array
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "offs is %s; it must be i32",
                     fnzi_dtype(fnzi_dec_array_dtype(offs))->name);
   offs = fnzi_dec_cast(s, offs, FNZ_I64);
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get(s->call, offs, &data);
   const int64_t *ends = s->status == FNZ_OK ? data : NULL;
   for (int64_t i = 0; ends && i < g->count; i++)

@@ -30,7 +30,7 @@ static fnzi_krn_array *summed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim)
 /* --- Probabilities ----------------------------------------------------------------------- */
 static void check_probabilities(fnzi_dec_steps *s, const fnzi_krn_array *a) {
   const void *data = NULL;
-  if (s->status != FNZ_OK || !s->call->has_data)
+  if (!fnzi_dec_can_look(s))
     return;
   s->status = fnzi_krn_dense_get_as(s->call, a, FNZ_F64, &data);
   int64_t count = s->status == FNZ_OK ? fnzi_dec_array_numel(a) : 0;
@@ -128,7 +128,7 @@ DECOMP(margin_ranking_loss) {
 static void check_labels(fnzi_dec_steps *s, const fnzi_krn_array *x, const fnzi_krn_array *target) {
   int64_t classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1;
   const void *data = NULL;
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get(s->call, target, &data);
   for (int64_t i = 0; data && i < fnzi_dec_array_numel(target); i++) {
     int64_t label = ((const int64_t *)data)[i];

@@ -5,7 +5,7 @@
 static bool records_count(fnzi_dec_steps *s, int64_t *count) {
   const fnzi_krn_call *call = s->call;
   const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
-  if (s->status != FNZ_OK || call->has_data)
+  if (fnzi_dec_can_look(s) || s->status != FNZ_OK)
     return false;
   if (!expected)
     s->status = fnzi_krn_size_refuse(call);
@@ -118,7 +118,7 @@ DECOMP(nonzero_static) {
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "size is %lld; it must not be negative", (long long)size);
   fnzi_krn_array *fill = STEP(full, INTS(size, rank),
                               I(fnzi_krn_named_int(s->call, "fill_value", -1)), DTYPE(FNZ_I64));
-  if (!s->call->has_data) {
+  if (!fnzi_dec_can_look(s)) {
     fnzi_dec_result_give(s, fill);
     return;
   }

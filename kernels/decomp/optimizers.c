@@ -51,7 +51,7 @@ static double number_in(fnzi_dec_steps *s, const fnzi_krn_array *a, const char *
                         double unknown) {
   const void *data = NULL;
   need_one(s, a, name);
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get_as(s->call, a, FNZ_F64, &data);
   return data ? *(const double *)data : unknown;
 }

@@ -62,7 +62,7 @@ static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype
   if (a->in == a->out)
     return STEP(eye, I(a->in), DTYPE(dtype));
   fnzi_krn_array *w = STEP(zeros, INTS(a->out, a->in), DTYPE(dtype));
-  if (w && s->call->has_data)
+  if (w && fnzi_dec_can_look(s))
     fill_weights(a, dtype, fnzi_krn_array_data(w));
   return w;
 }

@@ -346,7 +346,7 @@ static void packed(fnzi_dec_steps *s, cell_fn *cell) {
   if (fnzi_dec_array_rank(data) != 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "data has %u dimensions; it needs 2",
                     fnzi_dec_array_rank(data));
-  if (!s->call->has_data) {
+  if (!fnzi_dec_can_look(s)) {
     packed_shapes(s, &n, data);
     return;
   }

@@ -8,7 +8,7 @@ static const int64_t *counts(fnzi_dec_steps *s, const fnzi_krn_array *a, const c
   if (a && (fnzi_dec_array_dtype(a) != FNZ_I64 || fnzi_dec_array_rank(a) != 1))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s of %u dimensions; it must be i64 of one", name,
                     fnzi_dtype(fnzi_dec_array_dtype(a))->name, fnzi_dec_array_rank(a));
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get(s->call, a, &data);
   return s->status == FNZ_OK ? data : NULL;
 }

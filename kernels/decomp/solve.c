@@ -48,7 +48,7 @@ static factored factor(fnzi_dec_steps *s, fnzi_krn_array *a) {
 /* Refuses what LAPACK could not finish. */
 static void need_success(fnzi_dec_steps *s, const fnzi_krn_array *info, const char *what) {
   const void *data = NULL;
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get(s->call, info, &data);
   for (int64_t i = 0; data && i < fnzi_dec_array_numel(info); i++)
     if (((const int32_t *)data)[i])
@@ -300,7 +300,7 @@ static double size_of(fnzi_dec_steps *s, fnzi_krn_array *a) {
   const void *data = NULL;
   fnzi_krn_array *sums = STEP(sum__dim_IntList, V(STEP(abs, V(a))), INTS(-1));
   double most = 0;
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get_as(s->call, sums, FNZ_F64, &data);
   for (int64_t i = 0; data && i < fnzi_dec_array_numel(sums); i++)
     most = fmax(most, ((const double *)data)[i]);

@@ -69,7 +69,7 @@ static fnzi_krn_array *between(fnzi_dec_steps *s, fnzi_krn_array *sorted, fnzi_k
 
 static void check_q(fnzi_dec_steps *s, fnzi_krn_array *q) {
   const void *data = NULL;
-  if (s->status == FNZ_OK && s->call->has_data)
+  if (fnzi_dec_can_look(s))
     s->status = fnzi_krn_dense_get_as(s->call, q, FNZ_F64, &data);
   for (int64_t i = 0; data && i < fnzi_dec_array_numel(q); i++)
     if (!(((const double *)data)[i] >= 0 && ((const double *)data)[i] <= 1))

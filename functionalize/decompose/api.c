@@ -1,0 +1,85 @@
+/* api.c - the public functions: a functional program, replayed with an expander.
+ *
+ * needs   a functional program
+ * gives   one of operators that the set has, or a refusal */
+#include "functionalize/api.h"
+
+#include "functionalize/decompose/decompose.h"
+#include "functionalize/explain/explain.h"
+
+typedef struct expander {
+  struct fnz_expander base;
+  fnzi_dcm_wish wish;
+} expander;
+
+static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena, const fnz_op *op,
+                         const fnz_arg *args, const fnz_geometry *const *geometries,
+                         fnzi_script *out, bool *done) {
+  const expander *e = (const expander *)(const void *)self;
+  *done = false;
+  if (fnzi_op_is_item(op)) /* it gives no tensor: see rename_readers() */
+    return FNZ_OK;
+  return fnzi_dcm_expand(arena, &e->wish, op, args, geometries, out, done);
+}
+
+static fnz_decompose_options complete(const fnz_decompose_options *given) {
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
+  if (given)
+    memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+  o.set = o.set ? o.set : "core";
+  return o;
+}
+
+static fnz_status check(fnz_context *ctx, const fnz_program *program,
+                        const fnz_decompose_options *o) {
+  if (!fnzi_dcm_set_find(o->set))
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "there is no set of operators \"%s\"; there are inference, core, prims and "
+                     "runnable",
+                     o->set);
+  for (size_t i = 0; i < o->ndecompose; i++)
+    FNZ_TRY(fnzi_expl_name_check(ctx, program, "decompose", o->decompose[i]));
+  for (size_t i = 0; i < o->nkeep; i++)
+    FNZ_TRY(fnzi_expl_name_check(ctx, program, "keep", o->keep[i]));
+  return FNZ_OK;
+}
+
+static fnz_status replay(fnz_context *ctx, const fnz_program *program,
+                         const fnz_decompose_options *o, fnz_program **out, fnz_origins **origins) {
+  const expander e = {{expand}, {fnzi_dcm_set_find(o->set), o}};
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
+  options.views = o->views;
+  options.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
+  options.expander = &e.base;
+  return origins ? fnzi_functionalize_explained(ctx, program, &options, out, origins)
+                 : fnzi_functionalize(ctx, program, &options, out);
+}
+
+/* An operator whose result is a number is not replayed: it gets its other name here. */
+static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
+  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o->set), o};
+  for (uint32_t g = 0; p && g < p->graphs.count; g++)
+    for (uint32_t n = 0; n < fnzi_graph_at(p, g)->nodes.count; n++) {
+      fnzi_node *node = fnzi_node_at(p, g, n);
+      const fnz_op *other =
+          node->op && fnzi_op_is_item(node->op) ? fnzi_dcm_other_name(node->op) : NULL;
+      if (other && fnzi_dcm_way_of(&wish, node->op).expands)
+        node->op = other;
+    }
+}
+
+fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
+                         const fnz_decompose_options *options, fnz_program **out) {
+  const fnz_decompose_options o = complete(options);
+  *out = NULL;
+  FNZ_TRY(check(ctx, program, &o));
+  FNZ_TRY(replay(ctx, program, &o, out, NULL));
+  rename_readers(*out, &o);
+  return FNZ_OK;
+}
+
+bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {
+  const fnzi_dcm_set *s = fnzi_dcm_set_find(set);
+  return s && fnzi_dcm_set_keeps(s, op);
+}

@@ -1,0 +1,56 @@
+/* decompose.h - operators taken apart into others: which ones, and by what.
+ *
+ * A *way* is a function in the form of kernels/decomp, DECOMP without a row: it is never run, but
+ * written down over the geometries of the arguments (kernels/decomp/script.h). Rows of core.def and
+ * prims.def name them. An operator that is computed by steps needs none: the function behind its
+ * row of decomp.def serves running and rewriting.
+ *
+ * A *set* says which operators stay, and which rows come first (sets.def).
+ *
+ *   ways.h, shape.c, products.c, norms.c ...   ways, by subject
+ *   sets.c     the tables: which operators a set takes apart, and by which way
+ *   expand.c   one call, taken apart until nothing is left to be
+ *   api.c      <fnz/decompose.h> */
+#ifndef FNZI_DECOMPOSE_H
+#define FNZI_DECOMPOSE_H
+
+#include "functionalize/pass/pass.h"
+#include "kernels/decomp/decomp.h"
+
+#include <fnz/decompose.h>
+
+/* --- sets.c ----------------------------------------------------------------------------------- */
+typedef struct fnzi_dcm_set fnzi_dcm_set;
+/* NULL when there is no such set. */
+const fnzi_dcm_set *fnzi_dcm_set_find(const char *name);
+/* The operator stays in the set. */
+bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op);
+
+/* What is wanted: a set, with what the caller adds to it and takes from it. */
+typedef struct fnzi_dcm_wish {
+  const fnzi_dcm_set *set;
+  const fnz_decompose_options *options;
+} fnzi_dcm_wish;
+
+typedef struct fnzi_dcm_way {
+  bool is_named; /* the caller named the operator: it must not stay */
+  bool expands;
+  fnzi_dec_fn *decompose; /* NULL: the function of its own row of decomp.def */
+} fnzi_dcm_way;
+/* What becomes of an operator. */
+fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
+
+/* --- names.c ---------------------------------------------------------------------------------- */
+/* The operator that this one is under another name (SAME of core.def); NULL for none. */
+const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
+
+/* --- expand.c --------------------------------------------------------------------------------- */
+/* Takes one call apart. The first tensors of `out` are those among the arguments, each time that
+ * one is given. *done false: the operator stays. Everything is in the arena. op, args op->nparams
+ * arguments, tensors as numbers into `geometries` */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
+                                          const fnz_op *op, const fnz_arg *args,
+                                          const fnz_geometry *const *geometries, fnzi_script *out,
+                                          bool *done);
+
+#endif

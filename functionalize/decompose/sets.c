@@ -1,0 +1,114 @@
+/* sets.c - the tables: which operators a set takes apart, and by which way. */
+#include "functionalize/decompose/decompose.h"
+#include "functionalize/explain/explain.h"
+#include "kernels/backends.h"
+
+/* --- ways ------------------------------------------------------------------------------------- */
+typedef struct way_row {
+  uint16_t op; /* its place in the table; 0, which has no way, ends a list */
+  fnzi_dec_fn *decompose;
+} way_row;
+
+#define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
+#define SAME(op, other)
+fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
+#include "functionalize/decompose/core.def"
+#include "functionalize/decompose/prims.def"
+#undef WAY
+#undef SAME
+
+#define WAY(op, function) {FNZI_ATEN_##op, fnzi_dcm_##function},
+#define SAME(op, other)   WAY(op, same)
+static const way_row ways_none[] = {{0, NULL}};
+static const way_row ways_core[] = {
+#include "functionalize/decompose/core.def"
+    {0, NULL}};
+static const way_row ways_prims[] = {
+#include "functionalize/decompose/prims.def"
+    {0, NULL}};
+#undef WAY
+#undef SAME
+
+static const way_row *find(const way_row *rows, const fnz_op *op) {
+  uint16_t place = fnzi_op_place(op);
+  for (; rows->decompose; rows++)
+    if (rows->op == place)
+      return rows;
+  return NULL;
+}
+
+/* --- what stays ------------------------------------------------------------------------------- */
+static bool fnzi_dcm_keeps_all(const fnz_op *op) {
+  (void)op;
+  return true;
+}
+
+/* The view of which an operator is the copy; NULL for none. */
+static const fnz_op *viewed(const fnz_op *op) {
+  uint16_t place = fnzi_op_place(op);
+  for (size_t i = 0; place != FNZI_NO_OP && i < fnz_op_count(); i++)
+    if (fnzi_ops[i].view_copy == place)
+      return &fnzi_ops[i];
+  return NULL;
+}
+
+static bool fnzi_dcm_keeps_core(const fnz_op *op) {
+  if (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_CORE))
+    return true;
+  const fnz_op *view = op->tags & FNZI_TAG_VIEW_COPY ? viewed(op) : NULL;
+  return view && (view->tags & FNZI_TAG_CORE);
+}
+
+/* Where there is no row nothing is known, and it stays. */
+static bool fnzi_dcm_keeps_kernels(const fnz_op *op) {
+  static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
+  const fnzi_kernel *row = fnzi_kernel_find(&shapes, op);
+  return !row || row->run != FNZI_RUN_made;
+}
+
+/* --- sets ------------------------------------------------------------------------------------- */
+struct fnzi_dcm_set {
+  const char *name;
+  bool (*keeps)(const fnz_op *op);
+  const way_row *first, *then;
+};
+
+static const fnzi_dcm_set sets[] = {
+#define SET(name, keeps, first, then) {#name, fnzi_dcm_keeps_##keeps, ways_##first, ways_##then},
+#include "functionalize/decompose/sets.def"
+#undef SET
+};
+
+const fnzi_dcm_set *fnzi_dcm_set_find(const char *name) {
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    if (strcmp(sets[i].name, name) == 0)
+      return &sets[i];
+  return NULL;
+}
+
+bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op) {
+  return !find(set->first, op) && set->keeps(op);
+}
+
+/* --- wishes ----------------------------------------------------------------------------------- */
+static bool is_among(const fnz_op *op, const char *const *names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (fnzi_expl_name_matches(names[i], fnz_op_name(op)))
+      return true;
+  return false;
+}
+
+fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
+  const fnz_decompose_options *o = wish->options;
+  const fnzi_dcm_set *set = wish->set;
+  fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
+  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && fnzi_dcm_set_keeps(set, op)))
+    return way;
+  const way_row *row = find(set->first, op);
+  row = row ? row : find(set->then, op);
+  row = row || !way.is_named ? row : find(ways_core, op);
+  row = row || !way.is_named ? row : find(ways_prims, op);
+  way.expands = true;
+  way.decompose = row ? row->decompose : fnzi_foreach_element(op) ? fnzi_dcm_each : NULL;
+  return way;
+}

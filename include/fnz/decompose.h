@@ -1,0 +1,62 @@
+/* decompose.h - operators of a functional program as steps of other operators, for compilers that
+ * know only some. */
+#ifndef FNZ_DECOMPOSE_H
+#define FNZ_DECOMPOSE_H
+
+#include <fnz/functionalize.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an operator may be made of in the result. Columns: name, in words. */
+#define FNZ_DECOMPOSITION_ROWS(ROW)                                                                \
+  ROW(inference, "all operators, as functionalizing leaves them")                                  \
+  ROW(core, "operators that PyTorch tags as core, and custom ones")                                \
+  ROW(prims, "as core, with norms, softmax, products with a sum and the like as their parts")      \
+  ROW(runnable, "operators that have a kernel of their own")
+
+typedef struct fnz_decompose_options {
+  size_t size;     /* sizeof(fnz_decompose_options) */
+  const char *set; /* a name of FNZ_DECOMPOSITION_ROWS; NULL: "core" */
+  /* Names of operators that are taken apart besides, and of operators that stay although the set
+   * has them taken apart: "linear" for all overloads, "linear.default" for one. "aten::" and
+   * "aten." before them say nothing. */
+  const char *const *decompose;
+  size_t ndecompose;
+  const char *const *keep;
+  size_t nkeep;
+  /* What becomes of views that steps need: `*_copy` operators, or plain ones. Views that the
+   * program has already stay what they are. */
+  fnz_views views;
+} fnz_decompose_options;
+#define FNZ_DECOMPOSE_OPTIONS_INIT                                                                 \
+  { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY }
+
+/** Replaces operators by steps of others until only those remain that the set names, and those that
+ * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
+ * others. fnz_decomposition_keeps() tells which these are. The copy of a view counts as the view.
+ * Random operators stay.
+ *
+ * Results are those of the source, but where steps round otherwise than the operator at once.
+ * Source lines, the signature and weights stay. Programs with symbolic sizes are taken apart at
+ * several sizes, as they are functionalized; where the steps depend on the sizes guards keep others
+ * out.
+ *
+ * program  functional (fnz_functionalize()); borrowed, unchanged.
+ * options  NULL for defaults.
+ * out      new; ends with fnz_program_destroy(). NULL on failure.
+ * Fails with FNZ_BAD_ARGUMENT for a set that there is not, and as REF for a name that no operator
+ * has; with FNZ_UNSUPPORTED for an operator of options->decompose that has no steps; and as
+ * fnz_functionalize(). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
+                                                const fnz_decompose_options *options,
+                                                fnz_program **out);
+
+/** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
+FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

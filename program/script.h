@@ -1,0 +1,51 @@
+/* script.h - calls of operators on numbered values: what an operator is made of, before it becomes
+ * nodes of a program.
+ *
+ * Values are numbered: first the tensors among the arguments of the operator, each time that one is
+ * given, lists flattened; then what the calls give. The arguments of a call have these numbers in
+ * place of values. */
+#ifndef FNZI_SCRIPT_H
+#define FNZI_SCRIPT_H
+
+#include "program/program.h"
+
+typedef struct fnzi_script_call {
+  const fnz_op *op;
+  const fnz_arg *args;   /* op->nparams of them; FNZ_ARG_DEFAULT where none is given */
+  uint32_t first, count; /* the numbers of its results */
+} fnzi_script_call;
+
+#define FNZI_SCRIPT_UNDEFINED UINT32_MAX
+
+typedef struct fnzi_script {
+  fnzi_arena *arena; /* where arguments and geometries lie */
+  struct {
+    const fnz_geometry **data; /* as eager has it; NULL for a result that is undefined */
+    size_t count, capacity;
+  } values;
+  struct {
+    fnzi_script_call *data;
+    size_t count, capacity;
+  } calls;
+  struct {
+    uint32_t *data; /* the operator's results; FNZI_SCRIPT_UNDEFINED for one that is not there */
+    size_t count, capacity;
+  } results;
+  size_t ninputs;
+} fnzi_script;
+
+FNZ_MUST_CHECK static inline fnz_status fnzi_script_result_add(fnzi_script *script,
+                                                               uint32_t number) {
+  FNZI_PUSH(script->arena->ctx, &script->results, number);
+  return FNZ_OK;
+}
+
+/* Ends what does not lie in the arena. */
+static inline void fnzi_script_free(fnzi_script *script) {
+  fnz_context *ctx = script->arena->ctx;
+  FNZI_VEC_FREE(ctx, &script->values);
+  FNZI_VEC_FREE(ctx, &script->calls);
+  FNZI_VEC_FREE(ctx, &script->results);
+}
+
+#endif
