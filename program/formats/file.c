@@ -234,6 +234,8 @@ typedef struct target {
   fnzi_arena *arena;
   const content *content;
   const char *path, *folder, *temp; /* temp: beside the path */
+  const char *old;                  /* of several: a second name of what was there; NULL */
+  bool is_beside, placed;           /* of several: how far it is */
   bool exists;
   mode_t mode; /* of what exists */
 } target;
@@ -356,20 +358,25 @@ static bool open_temporary(const char *name, int *fd) {
   return *fd >= 0;
 }
 
-static fnz_status write_named(target *t) {
-  fnz_context *ctx = t->arena->ctx;
-  bool taken;
+/* The file beside the target, whole and on the disk; nothing is left after a failure. */
+static fnz_status write_beside(target *t, bool *taken) {
   int fd = -1;
-  FNZ_TRY(take_name(t, open_temporary, &fd, &taken));
-  if (!taken)
-    return io_error(ctx, t->path, "cannot make a file beside it");
+  FNZ_TRY(take_name(t, open_temporary, &fd, taken));
+  if (!*taken)
+    return io_error(t->arena->ctx, t->path, "cannot make a file beside it");
   fnz_status status = fill(t, fd);
   if (close(fd) != 0 && status == FNZ_OK)
-    status = io_error(ctx, t->path, "cannot write");
-  if (status == FNZ_OK)
-    return move_over(t);
-  unlink(t->temp);
+    status = io_error(t->arena->ctx, t->path, "cannot write");
+  if (status != FNZ_OK)
+    unlink(t->temp);
+  *taken = status == FNZ_OK;
   return status;
+}
+
+static fnz_status write_named(target *t) {
+  bool taken;
+  FNZ_TRY(write_beside(t, &taken));
+  return move_over(t);
 }
 
 /* A new name lasts only when the folder is on the disk too. */
@@ -387,11 +394,15 @@ static fnz_status sync_folder(const target *t) {
              : io_error(t->arena->ctx, t->folder, "cannot sync the folder");
 }
 
-static fnz_status replace(target *t) {
-  bool placed;
+static fnz_status find_target(target *t) {
   FNZ_TRY(find_folder(t));
   FNZ_TRY(check_folder(t));
-  FNZ_TRY(check_target(t));
+  return check_target(t);
+}
+
+static fnz_status replace(target *t) {
+  bool placed;
+  FNZ_TRY(find_target(t));
   FNZ_TRY(write_unnamed(t, &placed));
   if (!placed)
     FNZ_TRY(write_named(t));
@@ -416,4 +427,76 @@ fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes,
 fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer *bytes,
                            const fnzi_out_pieces *pieces) {
   return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces});
+}
+
+/* --- several files -------------------------------------------------------------------------------
+ */
+/* What is there keeps a second name, until all files are in place. */
+static fnz_status keep_old(target *t) {
+  bool kept = false;
+  for (int attempt = 0; attempt < 100 && !kept; attempt++) {
+    FNZ_TRY(
+        fnzi_arena_format(t->arena, &t->old, "%s.%ld-%d.old", t->path, (long)getpid(), attempt));
+    kept = link(t->path, t->old) == 0;
+    if (!kept && errno != EEXIST)
+      break;
+  }
+  if (kept)
+    return FNZ_OK;
+  t->old = NULL;
+  return io_error(t->arena->ctx, t->path, "cannot keep what is there until all files are written");
+}
+
+static void put_back(const target *t) {
+  if (!t->placed)
+    return;
+  if (t->old)
+    (void)rename(t->old, t->path);
+  else
+    unlink(t->path);
+}
+
+static fnz_status place_all(target *targets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (targets[i].exists)
+      FNZ_TRY(keep_old(&targets[i]));
+    targets[i].is_beside = false; /* move_over() takes it away also when it fails */
+    FNZ_TRY(move_over(&targets[i]));
+    targets[i].placed = true;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status replace_all(target *targets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    FNZ_TRY(find_target(&targets[i]));
+    FNZ_TRY(write_beside(&targets[i], &targets[i].is_beside));
+  }
+  fnz_status status = place_all(targets, count);
+  for (size_t i = 0; i < count; i++) {
+    if (status != FNZ_OK)
+      put_back(&targets[i]);
+    if (targets[i].old)
+      unlink(targets[i].old);
+  }
+  for (size_t i = 0; i < count && status == FNZ_OK; i++)
+    status = sync_folder(&targets[i]);
+  return status;
+}
+
+fnz_status fnzi_files_write(fnz_context *ctx, const fnzi_out_file *files, size_t count) {
+  fnzi_arena arena;
+  content contents[FNZI_MOST_FILES];
+  target targets[FNZI_MOST_FILES];
+  fnzi_arena_init(&arena, ctx);
+  for (size_t i = 0; i < count; i++) {
+    contents[i] = (content){files[i].bytes.data, files[i].bytes.size, &files[i].pieces};
+    targets[i] = (target){.arena = &arena, .content = &contents[i], .path = files[i].path};
+  }
+  fnz_status status = replace_all(targets, count);
+  for (size_t i = 0; i < count; i++)
+    if (targets[i].is_beside)
+      unlink(targets[i].temp);
+  fnzi_arena_free(&arena);
+  return status;
 }

@@ -38,4 +38,17 @@ static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
                                           const fnz_buffer *bytes, const fnzi_out_pieces *pieces);
 
+/* A file that belongs to others. */
+typedef struct fnzi_out_file {
+  const char *path;
+  fnz_buffer bytes;
+  fnzi_out_pieces pieces;
+} fnzi_out_file;
+enum { FNZI_MOST_FILES = 2 };
+
+/* file.c: several files, of which all appear or none. Only when a folder cannot be synced at the
+ * end, all are there already. */
+FNZ_MUST_CHECK fnz_status fnzi_files_write(fnz_context *ctx, const fnzi_out_file *files,
+                                           size_t count);
+
 #endif

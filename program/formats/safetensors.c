@@ -5,6 +5,7 @@
  */
 #include "program/formats/foreign.h"
 #include "program/formats/json.h"
+#include "program/formats/safetensors.h"
 
 #include <fnz/arrays.h>
 
@@ -274,7 +275,9 @@ static fnz_status put_entry(fnz_context *ctx, const fnz_array *a, size_t offset,
   return fnzi_printf(ctx, out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + a->bytes);
 }
 
-static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, fnz_buffer *out) {
+/* Blanks behind the header bring the data to a multiple of `align`. */
+static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, size_t align,
+                             fnz_buffer *out) {
   size_t offset = 0;
   FNZ_TRY(fnzi_put(ctx, out, "\0\0\0\0\0\0\0\0{", LENGTH_BYTES + 1));
   for (size_t i = 0; i < count; i++) {
@@ -283,24 +286,35 @@ static fnz_status put_header(fnz_context *ctx, const place *places, size_t count
     offset += places[i].array->bytes;
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "}"));
-  while (out->size % 8)
+  while (out->size % align)
     FNZ_TRY(fnzi_put_text(ctx, out, " "));
   for (int i = 0; i < LENGTH_BYTES; i++)
     out->data[i] = (char)((uint64_t)(out->size - LENGTH_BYTES) >> 8 * i & 0xff);
   return FNZ_OK;
 }
 
-static fnz_status write_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out) {
-  size_t count = fnz_arrays_count(arrays);
+fnz_status fnzi_safetensors_put(fnzi_arena *arena, const fnz_array *const *arrays, size_t count,
+                                size_t align, fnz_buffer *out, fnzi_out_pieces *pieces) {
   place *places;
   FNZI_NEW(arena, count, &places);
   for (size_t i = 0; i < count; i++)
-    places[i] = (place){fnz_arrays_at(arrays, i), i};
+    places[i] = (place){arrays[i], i};
   qsort(places, count, sizeof *places, by_width);
-  FNZ_TRY(put_header(arena->ctx, places, count, out));
+  FNZ_TRY(put_header(arena->ctx, places, count, align, out));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_put(arena->ctx, out, places[i].array->data, places[i].array->bytes));
+    if (places[i].array->bytes)
+      FNZ_TRY(
+          fnzi_put_piece(arena->ctx, out, pieces, places[i].array->data, places[i].array->bytes));
   return FNZ_OK;
+}
+
+static fnz_status write_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out) {
+  size_t count = fnz_arrays_count(arrays);
+  const fnz_array **list;
+  FNZI_NEW(arena, count, &list);
+  for (size_t i = 0; i < count; i++)
+    list[i] = fnz_arrays_at(arrays, i);
+  return fnzi_safetensors_put(arena, list, count, LENGTH_BYTES, out, NULL);
 }
 
 fnz_status fnz_arrays_write_safetensors(fnz_context *ctx, const fnz_arrays *arrays,

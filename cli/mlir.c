@@ -1,0 +1,30 @@
+/* mlir.c - programs as MLIR, for the verbs that write or check them. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static int find(const char *const *names, int count, const char *word) {
+  for (int i = 0; word && i < count; i++)
+    if (strcmp(names[i], word) == 0)
+      return i;
+  return 0;
+}
+
+void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
+#define NAME(id, name) name,
+  static const char *const weights[] = {FNZ_MLIR_WEIGHTS_ROWS(NAME)};
+  static const char *const states[] = {FNZ_MLIR_STATE_ROWS(NAME)};
+#undef NAME
+  *out = (fnz_mlir_options)FNZ_MLIR_OPTIONS_INIT;
+  out->weights =
+      (fnz_mlir_weights)find(weights, FNZ_MLIR_WEIGHTS_COUNT, call->options[CLI_WEIGHTS]);
+  out->state = (fnz_mlir_state)find(states, FNZ_MLIR_STATE_COUNT, call->options[CLI_STATE]);
+  call->options[CLI_STATE] = NULL;
+}
+
+int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path) {
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  CLI_TRY(cli_check(call, fnz_mlir_save(call->ctx, call->functional, options, path), NULL));
+  cli_phase_end(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
+}
