@@ -58,9 +58,9 @@ static const char *base_name(const fnz_op *op) {
   for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
     if (strcmp(renamed[i][0], op->name) == 0)
       return renamed[i][1];
-  const fnz_op *view = (op->tags & FNZI_TAG_VIEW_COPY) || strstr(op->base, "_copy")
-                           ? fnz_op_member(op, FNZ_MEMBER_VIEW)
-                           : NULL;
+  const char *copy = strstr(op->base, "_copy");
+  const fnz_op *view =
+      copy && strcmp(copy, "_copy") == 0 ? fnz_op_member(op, FNZ_MEMBER_VIEW) : NULL;
   return view ? view->name : op->name;
 }
 
