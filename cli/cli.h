@@ -295,6 +295,8 @@ int cli_ops_import(cli_call *call);
 /* --- MLIR (mlir.c) ----------------------------------------------------------------------- */
 /* What the call says of it. --state is taken away: the program keeps its state in outputs. */
 void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out);
+/* Operators that the dialect does not have, as others; into call->functional. */
+int cli_mlir_prepare(cli_call *call, const char *path);
 /* Into two files. */
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 

@@ -98,6 +98,8 @@ int cli_convert(cli_call *call) {
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
   CLI_TRY(cli_decompose(call, call->operands[0]));
+  if (format == FNZ_FORMAT_MLIR)
+    CLI_TRY(cli_mlir_prepare(call, call->operands[0]));
   CLI_TRY(check_result(call));
   CLI_TRY(format == FNZ_FORMAT_MLIR ? cli_mlir_save(call, &mlir, path)
                                     : cli_save(call, call->functional, format, path));

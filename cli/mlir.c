@@ -28,3 +28,15 @@ int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *p
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;
 }
+
+int cli_mlir_prepare(cli_call *call, const char *path) {
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
+  fnz_program *made;
+  o.set = "mlir";
+  cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
+  CLI_TRY(cli_check(call, fnz_decompose(call->ctx, call->functional, &o, &made), path));
+  fnz_program_destroy(call->functional);
+  call->functional = made;
+  cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
+  return CLI_DONE;
+}

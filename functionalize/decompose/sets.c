@@ -3,6 +3,9 @@
 #include "functionalize/explain/explain.h"
 #include "kernels/backends.h"
 #include "schema/aten_names.h"
+#include "schema/facts/mlir.h"
+
+#include <fnz/mlir.h>
 
 /* --- ways ------------------------------------------------------------------------------------- */
 typedef struct way_row {
@@ -10,8 +13,10 @@ typedef struct way_row {
   fnzi_dec_fn *decompose;
 } way_row;
 
+fnzi_dec_fn fnzi_dcm_each; /* of all operators on lists that have no row */
 #define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
 #include "functionalize/decompose/core.def"
+#include "functionalize/decompose/mlir.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
 
@@ -19,6 +24,9 @@ typedef struct way_row {
 static const way_row ways_none[] = {{0, NULL}};
 static const way_row ways_core[] = {
 #include "functionalize/decompose/core.def"
+    {0, NULL}};
+static const way_row ways_mlir[] = {
+#include "functionalize/decompose/mlir.def"
     {0, NULL}};
 static const way_row ways_prims[] = {
 #include "functionalize/decompose/prims.def"
@@ -60,6 +68,11 @@ static bool fnzi_dcm_keeps_kernels(const fnz_op *op) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnzi_kernel *row = fnzi_kernel_find(&shapes, op);
   return !row || row->run != FNZI_RUN_made;
+}
+
+/* Custom operators are refused when it comes to writing. */
+static bool fnzi_dcm_keeps_mlir(const fnz_op *op) {
+  return fnzi_op_is_custom(op) || fnz_mlir_op_name(op) || fnzi_mlir_is_check(op);
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */
@@ -105,6 +118,10 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
   row = row || !way.is_named ? row : find(ways_core, op);
   row = row || !way.is_named ? row : find(ways_prims, op);
   way.expands = true;
+  if (!row && fnzi_foreach_element(op) && fnzi_dcm_keeps_kernels(op)) {
+    way.decompose = fnzi_dcm_each;
+    return way;
+  }
   way.decompose = row ? row->decompose : NULL;
   return way;
 }

@@ -22,6 +22,11 @@
 #define SIZE(a, dim)   fnzi_dec_array_size(a, dim)
 #define GIVE(a)        fnzi_dec_result_give(s, a)
 
+/* A way for some calls of an operator only: this one stays. */
+static inline void fnzi_dcm_nothing_to_mend(fnzi_dec_steps *s) {
+  fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "there is nothing to mend");
+}
+
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* Under other sizes, as reshape: a view where the strides allow it, else of a copy. */
 fnzi_krn_array *fnzi_dcm_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,

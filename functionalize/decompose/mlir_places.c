@@ -1,0 +1,219 @@
+/* mlir_places.c - operators that read or write at places, by index.Tensor, index_put and where.
+ *
+ * Places are computed from sizes by arange, so that a compiler folds them to constants. */
+#include "functionalize/decompose/ways.h"
+#include "program/program.h"
+
+/* --- windows into flat memory ----------------------------------------------------------------- */
+/* A window in elements. */
+typedef struct places {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], offset;
+  size_t rank;
+} places;
+
+static int64_t count_of(const places *p) {
+  int64_t count = 1;
+  for (size_t d = 0; d < p->rank; d++)
+    if (!fnzi_mul_i64(count, p->sizes[d], &count))
+      return INT64_MAX;
+  return count;
+}
+
+/* The window lies within so many elements, and has some. */
+static bool fits(const places *p, int64_t numel) {
+  int64_t last = p->offset, step;
+  for (size_t d = 0; d < p->rank; d++)
+    if (p->sizes[d] < 1 || p->strides[d] < 0 ||
+        !fnzi_mul_i64(p->sizes[d] - 1, p->strides[d], &step) || !fnzi_add_i64(last, step, &last))
+      return false;
+  return p->offset >= 0 && last < numel;
+}
+
+/* The places of all elements, in row-major order. */
+static fnzi_krn_array *places_of(fnzi_dec_steps *s, const places *p) {
+  fnzi_krn_array *all = NULL;
+  for (size_t d = 0; d < p->rank; d++) {
+    fnzi_krn_array *along = STEP(arange, I(p->sizes[d]), DTYPE(FNZ_I64));
+    if (p->strides[d] != 1)
+      along = STEP(mul__Scalar, V(along), I(p->strides[d]));
+    along = fnzi_dec_along(s, along, (int64_t)d, p->rank);
+    all = all ? ADD(all, along) : along;
+  }
+  if (!all)
+    all = STEP(full, INTS(1), I(0), DTYPE(FNZ_I64));
+  if (p->offset)
+    all = STEP(add__Scalar, V(all), I(p->offset));
+  return RESHAPED(all, count_of(p));
+}
+
+/* Elements as they lie in memory, in one dimension. */
+static fnzi_krn_array *flat(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  if (!a || !fnzi_is_contiguous(&a->geometry)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return NULL;
+  }
+  return fnzi_dcm_reshaped(s, a, (const int64_t[]){fnzi_dec_array_numel(a)}, 1);
+}
+
+static void read_places(fnzi_dec_steps *s, const fnzi_krn_array *self, places *out) {
+  const int64_t *sizes, *strides;
+  size_t rank = 0, count = 0;
+  *out = (places){.offset = fnzi_krn_named_int(s->call, "storage_offset", 0)};
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &sizes, &rank));
+  if (s->status == FNZ_OK)
+    fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "stride", &strides, &count));
+  if (s->status != FNZ_OK)
+    return;
+  out->rank = rank < FNZ_MAX_RANK ? rank : FNZ_MAX_RANK;
+  for (size_t d = 0; d < out->rank && d < count; d++) {
+    out->sizes[d] = sizes[d];
+    out->strides[d] = strides[d];
+  }
+  if (rank != count || !fits(out, fnzi_dec_array_numel(self)))
+    fnzi_dcm_nothing_to_mend(s);
+}
+
+TAKE_APART(strided) {
+  fnzi_krn_array *self = GIVEN("self"), *all = flat(s, self);
+  places p;
+  read_places(s, self, &p);
+  fnzi_krn_array *at = s->status == FNZ_OK ? places_of(s, &p) : NULL;
+  fnzi_krn_array *taken = STEP(index__Tensor, V(all), fnzi_dec_values(s, &at, 1));
+  GIVE(fnzi_dec_reshaped(s, taken, p.sizes, p.rank));
+}
+
+/* One element is written by where: IREE's codegen has no scatter of one. */
+static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *at,
+                                  fnzi_krn_array *values, bool adds) {
+  if (fnzi_dec_array_numel(at) != 1)
+    return STEP(index_put, V(line), fnzi_dec_values(s, &at, 1), V(values), B(adds));
+  int64_t count = fnzi_dec_array_numel(line);
+  fnzi_krn_array *every = STEP(arange, I(count), DTYPE(FNZ_I64));
+  fnzi_krn_array *wrapped = STEP(remainder__Scalar, V(at), I(count ? count : 1));
+  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(wrapped));
+  return STEP(where__self, V(here), V(adds ? ADD(line, values) : values), V(line));
+}
+
+static void give_written(fnzi_dec_steps *s, fnzi_krn_array *self, const places *p) {
+  fnzi_krn_array *line = flat(s, self), *source = GIVEN("src");
+  fnzi_krn_array *at = s->status == FNZ_OK ? places_of(s, p) : NULL;
+  source = RESHAPED(source, fnzi_dec_array_numel(source));
+  fnzi_krn_array *written = written_at(s, line, at, source, false);
+  GIVE(written ? fnzi_dec_reshaped(s, written, self->geometry.sizes, RANK(self)) : NULL);
+}
+
+TAKE_APART(strided_scatter) {
+  fnzi_krn_array *self = GIVEN("self");
+  places p;
+  read_places(s, self, &p);
+  give_written(s, self, &p);
+}
+
+TAKE_APART(diagonal_scatter) {
+  fnzi_krn_array *self = GIVEN("self"), *source = GIVEN("src");
+  uint32_t first = fnzi_dec_given_dim(s, "dim1", self), rank = (uint32_t)RANK(self);
+  uint32_t second = fnzi_dec_given_dim(s, "dim2", self);
+  int64_t steps[FNZ_MAX_RANK], offset = GIVEN_INT("offset");
+  places p = {.rank = 0};
+  if (s->status != FNZ_OK || rank < 2 || !fnzi_dec_array_numel(source)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  fnzi_contiguous_strides(self->geometry.sizes, rank, steps);
+  for (uint32_t d = 0; d < rank; d++) {
+    if (d == first || d == second)
+      continue;
+    p.sizes[p.rank] = SIZE(self, d);
+    p.strides[p.rank++] = steps[d];
+  }
+  p.sizes[p.rank] = SIZE(source, -1);
+  p.strides[p.rank++] = steps[first] + steps[second];
+  p.offset = offset < 0 ? -offset * steps[first] : offset * steps[second];
+  give_written(s, self, &p);
+}
+
+/* A negative index leaves the tensor as it was (docs/iree/negative_select_scatter.mlir). */
+TAKE_APART(select_scatter) {
+  fnzi_krn_array *self = GIVEN("self");
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  int64_t index = GIVEN_INT("index");
+  if (index >= 0)
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(select_scatter, V(self), V(GIVEN("src")), I(dim), I(index + SIZE(self, dim))));
+}
+
+/* --- indices ---------------------------------------------------------------------------------- */
+/* [None, None, index]: the index of dimension `dim`. */
+static fnz_arg indices_at(fnzi_dec_steps *s, uint32_t dim, fnzi_krn_array *index) {
+  fnzi_krn_array *all[FNZ_MAX_RANK] = {NULL};
+  all[dim] = index;
+  return fnzi_dec_values(s, all, dim + 1);
+}
+
+/* Index and source of index_copy and index_add, of one dimension each and of all. */
+static fnzi_krn_array *given_index(fnzi_dec_steps *s) {
+  fnzi_krn_array *index = GIVEN("index");
+  return RANK(index) ? index : RESHAPED(index, 1);
+}
+
+static void give_put(fnzi_dec_steps *s, fnzi_krn_array *source, bool adds) {
+  fnzi_krn_array *self = GIVEN("self"), *index = given_index(s);
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  if (RANK(self) == 0 || RANK(source) != RANK(self))
+    fnzi_dcm_nothing_to_mend(s);
+  if (RANK(self) == 1)
+    GIVE(written_at(s, self, index, source, adds));
+  else
+    GIVE(STEP(index_put, V(self), indices_at(s, dim, index), V(source), B(adds)));
+}
+
+TAKE_APART(index_copy) {
+  give_put(s, GIVEN("source"), false);
+}
+
+TAKE_APART(index_add) {
+  fnzi_krn_array *source = GIVEN("source");
+  fnz_arg alpha = AS_GIVEN("alpha");
+  bool is_one = alpha.tag == FNZ_ARG_DEFAULT || (alpha.tag == FNZ_ARG_INT && alpha.u.i == 1);
+  give_put(s, is_one ? source : STEP(mul__Scalar, V(source), alpha), true);
+}
+
+/* Which places of a dimension the index has: as a mask that broadcasts against `self`. */
+static fnzi_krn_array *chosen(fnzi_dec_steps *s, const fnzi_krn_array *self, uint32_t dim) {
+  fnzi_krn_array *index = given_index(s);
+  int64_t size = SIZE(self, dim), sizes[FNZ_MAX_RANK];
+  fnzi_krn_array *wrapped = STEP(remainder__Scalar, V(index), I(size ? size : 1));
+  fnzi_krn_array *every = STEP(arange, I(size), DTYPE(FNZ_I64));
+  fnzi_krn_array *equal = STEP(eq__Tensor, V(RESHAPED(every, size, 1)), V(wrapped));
+  fnzi_krn_array *mask = STEP(any__dim, V(equal), I(1));
+  for (uint32_t d = 0; d < RANK(self); d++)
+    sizes[d] = d == dim ? size : 1;
+  return fnzi_dec_reshaped(s, mask, sizes, (size_t)RANK(self));
+}
+
+TAKE_APART(index_fill) {
+  fnzi_krn_array *self = GIVEN("self");
+  fnz_arg value = AS_GIVEN("value");
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  if (RANK(self) == 0)
+    fnzi_dcm_nothing_to_mend(s);
+  fnzi_krn_array *with = value.tag == FNZ_ARG_VALUE ? GIVEN("value")
+                                                    : STEP(full, fnzi_dec_ints(s, NULL, 0), value,
+                                                           DTYPE(fnzi_dec_array_dtype(self)));
+  GIVE(STEP(where__self, V(chosen(s, self, dim)),
+            V(fnzi_dec_cast(s, with, fnzi_dec_array_dtype(self))), V(self)));
+}
+
+/* One element of one dimension; everything else the compiler can. */
+TAKE_APART(index_put) {
+  fnzi_krn_array *self = GIVEN("self"), *index = fnzi_dec_given_item(s, "indices", 0);
+  fnz_dtype dtype = fnzi_dec_array_dtype(index);
+  bool is_one = RANK(self) == 1 && fnzi_dec_given_count(s, "indices") == 1 && index &&
+                fnzi_is_integer(dtype) && dtype != FNZ_U8 && fnzi_dec_array_numel(index) == 1;
+  if (!is_one) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  fnzi_krn_array *values = GIVEN("values");
+  GIVE(written_at(s, self, RESHAPED(index, 1), RESHAPED(values, 1), GIVEN_BOOL("accumulate")));
+}
