@@ -198,6 +198,12 @@ typedef struct cli_verb {
       "  fnz ops --import native_functions.yaml --tags tags.yaml\n"                                \
       "  fnz ops --import native_functions.yaml --tags tags.yaml --to tsv -o aten.tsv\n")
 
+/* A node of the functional form that cannot be written as MLIR. */
+typedef struct cli_refusal {
+  fnz_finding finding;
+  char where[192], what[512];
+} cli_refusal;
+
 #define CLI_VERB_DECLARE(name, operands, least, most, options, summary, examples)                  \
   int cli_##name(cli_call *call);
 CLI_VERB_ROWS(CLI_VERB_DECLARE)
@@ -239,6 +245,8 @@ struct cli_call {
   fnz_verify_report seen; /* by the comparison */
   cli_unruled *unruled;
   size_t nunruled;
+  cli_refusal *refusals;
+  size_t nrefusals;
   bool lost;                  /* no memory for one of them */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;
@@ -297,6 +305,9 @@ int cli_ops_import(cli_call *call);
 void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out);
 /* Operators that the dialect does not have, as others; into call->functional. */
 int cli_mlir_prepare(cli_call *call, const char *path);
+/* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
+ * others have said so. */
+int cli_mlir_check(cli_call *call, const char *path);
 /* Into two files. */
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 

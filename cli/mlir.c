@@ -1,6 +1,8 @@
 /* mlir.c - programs as MLIR, for the verbs that write or check them. */
 #include "cli/cli.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int find(const char *const *names, int count, const char *word) {
@@ -38,5 +40,39 @@ int cli_mlir_prepare(cli_call *call, const char *path) {
   fnz_program_destroy(call->functional);
   call->functional = made;
   cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
+  return CLI_DONE;
+}
+
+static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
+  cli_call *call = user;
+  cli_refusal *grown = realloc(call->refusals, (call->nrefusals + 1) * sizeof *grown);
+  call->lost = call->lost || !grown;
+  if (!grown)
+    return;
+  call->refusals = grown;
+  cli_refusal *r = &grown[call->nrefusals++];
+  *r = (cli_refusal){.finding = {.kind = FNZ_FINDING_REFUSED,
+                                 .error = error->kind,
+                                 .graph = graph,
+                                 .node = node,
+                                 .view = SIZE_MAX,
+                                 .reader = SIZE_MAX,
+                                 .output = SIZE_MAX,
+                                 .remedy = ""}};
+  snprintf(r->where, sizeof r->where, "%s", error->where);
+  snprintf(r->what, sizeof r->what, "%s", error->message);
+}
+
+int cli_mlir_check(cli_call *call, const char *path) {
+  if (fnz_functionalize(call->ctx, call->program, NULL, &call->functional) != FNZ_OK)
+    return CLI_DONE;
+  CLI_TRY(cli_mlir_prepare(call, path));
+  CLI_TRY(cli_check(call, fnz_mlir_check(call->ctx, call->functional, NULL, note, call), path));
+  if (call->lost)
+    return cli_fail(FNZ_CLASS_NOMEM, path, "out of memory");
+  for (size_t i = 0; i < call->nrefusals; i++) { /* behind the last move */
+    call->refusals[i].finding.where = call->refusals[i].where;
+    call->refusals[i].finding.what = call->refusals[i].what;
+  }
   return CLI_DONE;
 }

@@ -4,7 +4,8 @@
     check_with_iree.py --fnz build/fnz [--weights KIND] [--state KIND] [--jobs N] [--list] FOLDER...
 
 A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (of which only "error" is
-read: such a case is to be refused, and left out here). Values must be within 1e-5 of the largest magnitude (1e-2 for
+read: such a case is to be refused, and left out here); more steps, which go on with the state that the one before has
+left, are in inputs.2.safetensors, expected.2.safetensors and so on. Values must be within 1e-5 of the largest magnitude (1e-2 for
 f16 and bf16); final values of inputs and buffers are compared as well. Prints a line for each case that is not right,
 then counts: right, refused by fnz, refused by IREE, wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
 
@@ -125,33 +126,54 @@ class Program:
                 for i, item in enumerate(found)]
 
 
+def steps_of(case):
+    """Inputs and expected values, step by step; of most cases there is one."""
+    yield load(case / "inputs.safetensors"), load(case / "expected.safetensors")
+    step = 2
+    while (case / ("inputs.%d.safetensors" % step)).exists():
+        yield tuple(load(case / ("%s.%d.safetensors" % (name, step))) for name in ("inputs", "expected"))
+        step += 1
+
+
+def place(kind, name):
+    """The name of a final value among expected ones."""
+    return "%s.%s" % ({"user": "output", "input_mutation": "input"}.get(kind, kind.replace("_mutation", "")), name)
+
+
+def compare(program, finals, expected):
+    """What is wrong with the first of the values that is wrong."""
+    for where, view in finals:
+        if where in expected and not isinstance(view, (int, float)):
+            wrong = difference(program.array(view, expected[where][0]), expected[where])
+            if wrong:
+                return "%s: %s" % (where, wrong)
+    return None
+
+
 def run(folder, case):
-    """Runs what was compiled in `folder` and compares: prints what is wrong, or nothing."""
+    """Runs what was compiled in `folder`, step by step, and compares: prints what is wrong, or nothing.
+
+    State that is an argument is what the step before has given, or overwritten.
+    """
     weights = folder / "case.safetensors"
     said = signature((folder / "case.mlir").read_text())
     program = Program(folder / "case.vmfb", weights if weights.exists() else None)
-    arrays = dict(load(case / "inputs.safetensors"))
-    state = load(weights) if weights.exists() else {}
-    arguments = {}
-    for what, kind, name in said:
-        if what == "argument":
-            source = arrays if kind == "user" else state
-            if name not in source:
+    state = {name: program.buffer(array) for name, array in (load(weights) if weights.exists() else {}).items()}
+    for number, (inputs, expected) in enumerate(steps_of(case), 1):
+        arguments = {}
+        for kind, name in [(kind, name) for what, kind, name in said if what == "argument"]:
+            if name not in (inputs if kind == "user" else state):
                 sys.exit("no value for argument %s %s" % (kind, name))
-            arguments[name] = program.buffer(source[name])
-    results = program.call(list(arguments.values()))
-    expected = load(case / "expected.safetensors")
-    given = [(kind, name) for what, kind, name in said if what == "result"]
-    stored = [(kind, name) for what, kind, name in said if what == "stored" and name in arguments]
-    finals = list(zip(given, results)) + [(place, arguments[place[1]]) for place in stored]
-    for (kind, name), view in finals:
-        prefix = {"user": "output", "input_mutation": "input"}.get(kind, kind.replace("_mutation", ""))
-        want = expected.get("%s.%s" % (prefix, name))
-        if want is None or isinstance(view, (int, float)):
-            continue
-        wrong = difference(program.array(view, want[0]), want)
+            arguments[name] = program.buffer(inputs[name]) if kind == "user" else state[name]
+        results = program.call(list(arguments.values()))
+        given = [(kind, name) for what, kind, name in said if what == "result"]
+        state.update({name: view for (kind, name), view in zip(given, results) if kind.endswith("_mutation")})
+        finals = [(place(kind, name), view) for (kind, name), view in zip(given, results)]
+        finals += [(place(kind, name), arguments[name]) for what, kind, name in said
+                   if what == "stored" and name in arguments]
+        wrong = compare(program, finals, expected)
         if wrong:
-            print("%s.%s: %s" % (prefix, name, wrong))
+            print(wrong if number == 1 else "step %d, %s" % (number, wrong))
             return
 
 

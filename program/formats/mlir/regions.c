@@ -286,7 +286,8 @@ static fnz_status put_next(fnzi_mlir *w) {
     return FNZ_OK;
   fnzi_node_place(w->p, graph, node, place);
   status = fnzi_at(w->ctx, status, "%s", place);
-  if (status != FNZ_BAD_INPUT || !w->refused)
+  bool is_its_own = status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT;
+  if (!is_its_own || !w->refused)
     return status;
   w->depth = depth;
   w->refused(w->user, graph, node, fnz_last_error(w->ctx));

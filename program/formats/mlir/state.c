@@ -29,19 +29,28 @@ static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
   return a->dtype != b->dtype || !fnzi_same_sizes(a, b);
 }
 
+/* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
+static bool can_be_overwritten(const fnzi_mlir *w, uint32_t input) {
+  const fnz_arg *value = &fnzi_graph_at(w->p, 0)->inputs[input];
+  return value->tag == FNZ_ARG_VALUE &&
+         !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype);
+}
+
 static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
   int64_t k = fnzi_mlir_final_of(w, output);
   if (k < 0)
     return FNZ_OK;
-  bool stays = w->options.state == FNZ_MLIR_STATE_GLOBALS && is_weight(w->p->inputs[k].kind);
-  uint8_t role = w->options.state == FNZ_MLIR_STATE_EPILOGUE ? FNZI_MLIR_OVERWRITTEN
-                 : stays                                     ? FNZI_MLIR_MUTABLE
-                                                             : FNZI_MLIR_ARGUMENT;
-  if (role != FNZI_MLIR_ARGUMENT && moves(w, output, (uint32_t)k))
+  uint32_t input = (uint32_t)k;
+  uint8_t role = FNZI_MLIR_ARGUMENT;
+  if (w->options.state == FNZ_MLIR_STATE_GLOBALS && is_weight(w->p->inputs[input].kind))
+    role = FNZI_MLIR_MUTABLE;
+  if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && can_be_overwritten(w, input))
+    role = FNZI_MLIR_OVERWRITTEN;
+  if (role != FNZI_MLIR_ARGUMENT && moves(w, output, input))
     return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, w->p->outputs[output].target,
                      "its final value has other sizes, so it cannot be stored; write it with "
                      "--state outputs");
-  w->roles[k] = role;
+  w->roles[input] = role;
   return FNZ_OK;
 }
 
