@@ -8,7 +8,6 @@
 
 #include <fnz/fnz.h>
 #include <fnz/library.h>
-#include <fnz/mlir.h>
 
 #include <stdio.h>
 

@@ -36,7 +36,8 @@ TAKE_APART(batch_norm_training) {
   fnzi_krn_array *mean = STEP(mean__dim, V(x), dims, B(false));
   fnzi_krn_array *variance = STEP(var__correction, V(x), dims, I(0), B(false));
   fnzi_krn_array *unbiased = STEP(var__correction, V(x), dims, I(1), B(false));
-  fnzi_krn_array *inverse = STEP(rsqrt, V(STEP(add__Scalar, V(variance), F(GIVEN_FLOAT("eps")))));
+  fnzi_krn_array *shifted = STEP(add__Scalar, V(variance), F(GIVEN_FLOAT("eps")));
+  fnzi_krn_array *inverse = STEP(reciprocal, V(STEP(sqrt, V(shifted))));
   fnzi_krn_array *out = SUB(x, per_channel(s, mean, x));
   out = MUL(out, per_channel(s, inverse, x));
   out = weight ? MUL(out, weight) : out;

@@ -54,6 +54,17 @@ static const char *const renamed[][2] = {
     {"sym_size.int", "size.int"},
 };
 
+/* Operators that are registered, and not lowered in any form. */
+static const char *const not_lowered[] = {"as_strided", "as_strided_scatter", "diagonal_scatter",
+                                          "resize"};
+
+static bool is_lowered(const char *name) {
+  for (size_t i = 0; i < sizeof not_lowered / sizeof *not_lowered; i++)
+    if (strcmp(not_lowered[i], name) == 0)
+      return false;
+  return true;
+}
+
 static const char *base_name(const fnz_op *op) {
   for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
     if (strcmp(renamed[i][0], op->name) == 0)
@@ -70,7 +81,7 @@ const char *fnz_mlir_op_name(const fnz_op *op) {
   size_t size = strlen(name);
   bool outside = strchr(name, ':') != NULL;
   static const char head[] = "aten.";
-  if (size + sizeof head > sizeof text || outside)
+  if (size + sizeof head > sizeof text || outside || !is_lowered(name))
     return NULL;
   memcpy(text, head, sizeof head - 1);
   memcpy(text + sizeof head - 1, name, size + 1);

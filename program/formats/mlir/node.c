@@ -93,6 +93,29 @@ static fnz_status no_operator(fnzi_mlir *w, const fnz_op *op) {
                    op->name, why);
 }
 
+/* --- results without elements ----------------------------------------------------------------- */
+static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) {
+  if (n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_VALUE)
+    return NULL;
+  uint32_t graph = w->frames[w->depth - 1].graph;
+  const fnz_geometry *g = fnzi_value_at(w->p, graph, n->outputs[0].u.value)->geometry;
+  return g->symbols || fnz_geometry_numel(g) ? NULL : g;
+}
+
+/* What has no elements needs no operator, and IREE folds some slices of that kind wrongly
+ * (docs/iree/empty_slice.mlir). */
+static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *g) {
+  const char *name;
+  FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), n->outputs[0].u.value, &name));
+  FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.vtensor.literal(dense<> : tensor<", name));
+  for (uint32_t i = 0; i < g->rank; i++)
+    FNZ_TRY(fnzi_printf(w->ctx, &w->body, "%lldx", (long long)g->sizes[i]));
+  FNZ_TRY(put_text(w, fnzi_mlir_element(g->dtype)));
+  FNZ_TRY(put_text(w, ">) : "));
+  FNZ_TRY(fnzi_mlir_put_tensor(w, &w->body, g, false));
+  return fnzi_mlir_put_end(w, n);
+}
+
 /* --- calls ------------------------------------------------------------------------------------ */
 /* Reading the number of a tensor: which operator does depends on its elements. */
 static fnz_status put_item(fnzi_mlir *w, const fnzi_node *n) {
@@ -113,6 +136,8 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
     return FNZ_OK; /* it computes nothing, and what it checks holds */
   if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
     return put_item(w, n);
+  if (empty_result(w, n))
+    return put_empty(w, n, empty_result(w, n));
   if (!name)
     return no_operator(w, n->op);
   FNZ_TRY(fnzi_mlir_add_args(w, n, op));

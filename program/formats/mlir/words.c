@@ -1,5 +1,6 @@
 /* words.c - names, types and numbers, as MLIR spells them. */
 #include "program/formats/mlir/mlir.h"
+#include "schema/facts/mlir.h"
 
 /* --- strings ---------------------------------------------------------------------------------- */
 fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out, const char *s, size_t size) {
@@ -64,6 +65,11 @@ static fnz_status put_size(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g,
 
 fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g,
                                 bool is_mutable) {
+  if (fnzi_is_complex(g->dtype))
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "IREE %s lowers no tensors of complex numbers; keep real and imaginary parts "
+                     "in tensors of their own",
+                     fnzi_mlir_version());
   FNZ_TRY(fnzi_put_text(w->ctx, out, is_mutable ? "!torch.tensor<[" : "!torch.vtensor<["));
   for (uint32_t i = 0; i < g->rank; i++) {
     if (i)
