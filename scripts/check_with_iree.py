@@ -2,12 +2,16 @@
 """Compiles and runs cases with IREE: is what `fnz convert --to mlir` writes taken, and right?
 
     check_with_iree.py --fnz build/fnz [--weights KIND] [--state KIND] [--jobs N] [--list] FOLDER...
+    check_with_iree.py --texts fixtures/mlir docs/iree
 
 A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (of which only "error" is
 read: such a case is to be refused, and left out here); more steps, which go on with the state that the one before has
 left, are in inputs.2.safetensors, expected.2.safetensors and so on. Values must be within 1e-5 of the largest magnitude (1e-2 for
 f16 and bf16); final values of inputs and buffers are compared as well. Prints a line for each case that is not right,
 then counts: right, refused by fnz, refused by IREE, wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
+
+With --texts every module in the folders (.mlir, and .want of tests) must compile; one that says "// IREE: MESSAGE" must
+fail with that message, or is out of date: it shows a fault of IREE.
 
 Needs iree-base-compiler and iree-base-runtime from https://pypi.org, and nothing of PyTorch. Each step of a case has
 a process and a time limit of its own: a compiler may loop, and a program may crash.
@@ -217,6 +221,26 @@ def check(case, options):
         return ("wrong", said.splitlines()[0]) if said else ("right", "")
 
 
+def check_text(path, options):
+    """(class, why) of one module."""
+    text = path.read_text()
+    fault = re.search(r"^// IREE: (.*)$", text, re.M)
+    if "module @module" not in text and not fault:
+        return "left out", ""
+    with tempfile.TemporaryDirectory() as where:
+        mlir = pathlib.Path(where) / "text.mlir"
+        mlir.write_text(re.sub(r"^# exit .*$", "", text, flags=re.M))
+        status, said = command([options.compiler, *FLAGS, mlir, "-o", mlir.with_suffix(".vmfb")], options.seconds)
+    if fault:
+        return ("right", "") if status and fault[1] in said else ("wrong", "not refused with: " + fault[1])
+    return ("right", "") if status == 0 else ("refused by IREE", told(said))
+
+
+def texts_of(folders):
+    return sorted(path for folder in folders for path in pathlib.Path(folder).iterdir()
+                  if path.suffix in (".mlir", ".want"))
+
+
 def cases_of(folders):
     return sorted(pathlib.Path(at) for folder in folders for at, _, files in os.walk(folder) if "case.json" in files)
 
@@ -230,7 +254,8 @@ def main():
     if sys.argv[1:2] == ["--run"]:
         return run(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fnz", required=True, type=os.path.abspath)
+    parser.add_argument("--fnz", default="build/fnz", type=os.path.abspath)
+    parser.add_argument("--texts", action="store_true", help="the folders hold modules, not cases")
     parser.add_argument("--weights", default="external")
     parser.add_argument("--state", default="outputs")
     parser.add_argument("--jobs", type=int, default=1)
@@ -244,15 +269,17 @@ def main():
     if not options.compiler:
         print("SKIPPED: iree-compile is not installed; pip install iree-base-compiler iree-base-runtime")
         sys.exit(77)
-    cases, counts = cases_of(options.folders), collections.Counter()
+    cases, counts = (texts_of if options.texts else cases_of)(options.folders), collections.Counter()
+    one = check_text if options.texts else check
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, (kind, why) in zip(cases, pool.map(lambda case: check(case, options), cases)):
+        for case, (kind, why) in zip(cases, pool.map(lambda case: one(case, options), cases)):
             counts[kind] += 1
             if options.list or kind not in ("right", "left out"):
                 print("%s/%s: %s%s" % (case.parent.name, case.name, kind, ": " + why if why else ""), flush=True)
     print(", ".join("%d %s" % (counts[kind], kind)
                     for kind in ("right", "refused by fnz", "refused by IREE", "wrong", "left out")))
-    sys.exit(1 if counts["wrong"] or counts["right"] < max(options.least, 1) else 0)
+    bad = counts["wrong"] + (counts["refused by IREE"] if options.texts else 0)
+    sys.exit(1 if bad or counts["right"] < max(options.least, 1) else 0)
 
 
 if __name__ == "__main__":
