@@ -93,7 +93,7 @@ class Program:
         instance, modules = self.config.vm_instance, list(self.config.default_vm_modules)
         if weights:
             index = rt.ParameterIndex()
-            index.load(str(weights))
+            index.load(str(weights), mmap=False)  # state must not begin in memory that is read-only
             modules.append(rt.create_io_parameters_module(instance, index.create_provider(scope="model")))
         module = rt.VmModule.mmap(instance, str(vmfb))
         self.context = rt.VmContext(instance, modules + [module])

@@ -82,7 +82,8 @@ TAKE_APART(strided) {
   GIVE(fnzi_dec_reshaped(s, taken, p.sizes, p.rank));
 }
 
-/* One element is written by where: IREE's codegen has no scatter of one. */
+/* One element is written by where: IREE's codegen fails at some scatters of one ("write affecting
+ * operations on global resources", when the line is a part of a tensor that is written back). */
 static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *at,
                                   fnzi_krn_array *values, bool adds) {
   if (fnzi_dec_array_numel(at) != 1)
@@ -204,16 +205,15 @@ TAKE_APART(index_fill) {
             V(fnzi_dec_cast(s, with, fnzi_dec_array_dtype(self))), V(self)));
 }
 
-/* One element of one dimension; everything else the compiler can. */
+/* One place of one dimension; everything else the compiler can. */
 TAKE_APART(index_put) {
   fnzi_krn_array *self = GIVEN("self"), *index = fnzi_dec_given_item(s, "indices", 0);
-  fnz_dtype dtype = fnzi_dec_array_dtype(index);
-  bool is_one = RANK(self) == 1 && fnzi_dec_given_count(s, "indices") == 1 && index &&
-                fnzi_is_integer(dtype) && dtype != FNZ_U8 && fnzi_dec_array_numel(index) == 1;
-  if (!is_one) {
+  fnz_dtype dtype = fnzi_dec_array_dtype(index); /* bool and u8: a mask */
+  if (RANK(self) != 1 || fnzi_dec_given_count(s, "indices") != 1 ||
+      fnzi_dec_array_numel(index) != 1 || !fnzi_is_integer(dtype) || dtype == FNZ_U8) {
     fnzi_dcm_nothing_to_mend(s);
     return;
   }
-  fnzi_krn_array *values = GIVEN("values");
+  fnzi_krn_array *values = fnzi_dec_cast(s, GIVEN("values"), fnzi_dec_array_dtype(self));
   GIVE(written_at(s, self, RESHAPED(index, 1), RESHAPED(values, 1), GIVEN_BOOL("accumulate")));
 }

@@ -290,9 +290,8 @@ fnz_status fnzi_mlir_add_args(fnzi_mlir *w, const fnzi_node *n, const fnz_op *op
   for (uint32_t i = 0; i < op->nparams; i++) {
     const fnzi_param *param = &op->params[i];
     fnz_arg arg = fnzi_arg_get(n->op, n->args, n->nargs, i);
-    fnz_status status = param->is_list && is_given(&arg) ? add_list(w, n, param, &arg)
-                                                         : add_one(w, &w->args, n, param, &arg);
-    FNZ_TRY(fnzi_at(w->ctx, status, "argument %s", param->name));
+    FNZ_TRY(param->is_list && is_given(&arg) ? add_list(w, n, param, &arg)
+                                             : add_one(w, &w->args, n, param, &arg));
   }
   return FNZ_OK;
 }
