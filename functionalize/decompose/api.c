@@ -53,12 +53,27 @@ static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                  : fnzi_functionalize(ctx, program, &options, out);
 }
 
+/* An operator whose result is a number is not replayed: it gets its other name here. */
+static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
+  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o->set), o};
+  for (uint32_t g = 0; p && g < p->graphs.count; g++)
+    for (uint32_t n = 0; n < fnzi_graph_at(p, g)->nodes.count; n++) {
+      fnzi_node *node = fnzi_node_at(p, g, n);
+      const fnz_op *other =
+          node->op && fnzi_op_is_item(node->op) ? fnzi_dcm_other_name(node->op) : NULL;
+      if (other && fnzi_dcm_way_of(&wish, node->op).expands)
+        node->op = other;
+    }
+}
+
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *options, fnz_program **out) {
   const fnz_decompose_options o = complete(options);
   *out = NULL;
   FNZ_TRY(check(ctx, program, &o));
-  return replay(ctx, program, &o, out, NULL);
+  FNZ_TRY(replay(ctx, program, &o, out, NULL));
+  rename_readers(*out, &o);
+  return FNZ_OK;
 }
 
 bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {

@@ -40,6 +40,10 @@ typedef struct fnzi_dcm_way {
 /* What becomes of an operator. */
 fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
 
+/* --- names.c ---------------------------------------------------------------------------------- */
+/* The operator that this one is under another name (SAME of core.def); NULL for none. */
+const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
+
 /* --- expand.c --------------------------------------------------------------------------------- */
 /* Takes one call apart. The first tensors of `out` are those among the arguments, each time that
  * one is given. *done false: the operator stays. Everything is in the arena. op, args op->nparams

@@ -39,9 +39,17 @@ static fnz_status collect(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* An operator that cannot be taken apart stays, but for one that the caller named. */
-static fnz_status excuse(fnz_status status, const fnzi_dcm_way *way) {
-  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL || way->is_named ? status : FNZ_OK;
+/* An operator that cannot be taken apart stays, but for one that the caller named, and for one that
+ * fails itself: there the program is wrong, as it may be at some of the sizes that are tried. */
+static fnz_status excuse(const expansion *e, fnz_status status, const fnzi_dcm_way *way,
+                         const fnz_op *op, const fnz_arg *args,
+                         const fnz_geometry *const *geometries) {
+  if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL || way->is_named)
+    return status;
+  if (status != FNZ_BAD_INPUT)
+    return FNZ_OK;
+  status = fnzi_dec_call_check(e->ctx, fnzi_kernel_rows, op, args, geometries);
+  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
 /* The script of a call, whose arguments are numbers into `geometries`, as a new level. *opened
@@ -58,7 +66,7 @@ static fnz_status open(expansion *e, const fnz_op *op, const fnz_arg *args,
   fnz_status status = fnzi_dec_script_make(e->arena, fnzi_kernel_rows, op, args, geometries,
                                            way.decompose, &l->script);
   if (status != FNZ_OK)
-    return excuse(status, &way);
+    return excuse(e, status, &way, op, args, geometries);
   l->at = 0;
   e->depth++;
   FNZI_NEW(e->arena, l->script.values.count, &l->numbers);

@@ -51,7 +51,7 @@ TAKE_APART(batch_norm_training) {
 
 /* --- instance norm ---------------------------------------------------------------------------- */
 /* The dialect asks for weights. */
-TAKE_APART(instance_norm) {
+TAKE_APART(instance_norm_weighted) {
   fnzi_krn_array *x = GIVEN("input"), *weight = GIVEN("weight"), *bias = GIVEN("bias");
   if (weight && bias)
     fnzi_dcm_nothing_to_mend(s);
@@ -65,7 +65,7 @@ TAKE_APART(instance_norm) {
 
 /* --- attention -------------------------------------------------------------------------------- */
 /* A mask of fewer dimensions than the query gets as many. */
-TAKE_APART(attention) {
+TAKE_APART(attention_masked) {
   fnzi_krn_array *query = GIVEN("query"), *mask = GIVEN("attn_mask");
   int64_t sizes[FNZ_MAX_RANK], rank = RANK(query), less = rank - RANK(mask);
   if (!mask || less <= 0) {

@@ -110,7 +110,7 @@ TAKE_APART(strided_scatter) {
   give_written(s, self, &p);
 }
 
-TAKE_APART(diagonal_scatter) {
+TAKE_APART(diagonal_put) {
   fnzi_krn_array *self = GIVEN("self"), *source = GIVEN("src");
   uint32_t first = fnzi_dec_given_dim(s, "dim1", self), rank = (uint32_t)RANK(self);
   uint32_t second = fnzi_dec_given_dim(s, "dim2", self);
@@ -141,68 +141,6 @@ TAKE_APART(select_scatter) {
   if (index >= 0)
     fnzi_dcm_nothing_to_mend(s);
   GIVE(STEP(select_scatter, V(self), V(GIVEN("src")), I(dim), I(index + SIZE(self, dim))));
-}
-
-/* --- indices ---------------------------------------------------------------------------------- */
-/* [None, None, index]: the index of dimension `dim`. */
-static fnz_arg indices_at(fnzi_dec_steps *s, uint32_t dim, fnzi_krn_array *index) {
-  fnzi_krn_array *all[FNZ_MAX_RANK] = {NULL};
-  all[dim] = index;
-  return fnzi_dec_values(s, all, dim + 1);
-}
-
-/* Index and source of index_copy and index_add, of one dimension each and of all. */
-static fnzi_krn_array *given_index(fnzi_dec_steps *s) {
-  fnzi_krn_array *index = GIVEN("index");
-  return RANK(index) ? index : RESHAPED(index, 1);
-}
-
-static void give_put(fnzi_dec_steps *s, fnzi_krn_array *source, bool adds) {
-  fnzi_krn_array *self = GIVEN("self"), *index = given_index(s);
-  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
-  if (RANK(self) == 0 || RANK(source) != RANK(self))
-    fnzi_dcm_nothing_to_mend(s);
-  if (RANK(self) == 1)
-    GIVE(written_at(s, self, index, source, adds));
-  else
-    GIVE(STEP(index_put, V(self), indices_at(s, dim, index), V(source), B(adds)));
-}
-
-TAKE_APART(index_copy) {
-  give_put(s, GIVEN("source"), false);
-}
-
-TAKE_APART(index_add) {
-  fnzi_krn_array *source = GIVEN("source");
-  fnz_arg alpha = AS_GIVEN("alpha");
-  bool is_one = alpha.tag == FNZ_ARG_DEFAULT || (alpha.tag == FNZ_ARG_INT && alpha.u.i == 1);
-  give_put(s, is_one ? source : STEP(mul__Scalar, V(source), alpha), true);
-}
-
-/* Which places of a dimension the index has: as a mask that broadcasts against `self`. */
-static fnzi_krn_array *chosen(fnzi_dec_steps *s, const fnzi_krn_array *self, uint32_t dim) {
-  fnzi_krn_array *index = given_index(s);
-  int64_t size = SIZE(self, dim), sizes[FNZ_MAX_RANK];
-  fnzi_krn_array *wrapped = STEP(remainder__Scalar, V(index), I(size ? size : 1));
-  fnzi_krn_array *every = STEP(arange, I(size), DTYPE(FNZ_I64));
-  fnzi_krn_array *equal = STEP(eq__Tensor, V(RESHAPED(every, size, 1)), V(wrapped));
-  fnzi_krn_array *mask = STEP(any__dim, V(equal), I(1));
-  for (uint32_t d = 0; d < RANK(self); d++)
-    sizes[d] = d == dim ? size : 1;
-  return fnzi_dec_reshaped(s, mask, sizes, (size_t)RANK(self));
-}
-
-TAKE_APART(index_fill) {
-  fnzi_krn_array *self = GIVEN("self");
-  fnz_arg value = AS_GIVEN("value");
-  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
-  if (RANK(self) == 0)
-    fnzi_dcm_nothing_to_mend(s);
-  fnzi_krn_array *with = value.tag == FNZ_ARG_VALUE ? GIVEN("value")
-                                                    : STEP(full, fnzi_dec_ints(s, NULL, 0), value,
-                                                           DTYPE(fnzi_dec_array_dtype(self)));
-  GIVE(STEP(where__self, V(chosen(s, self, dim)),
-            V(fnzi_dec_cast(s, with, fnzi_dec_array_dtype(self))), V(self)));
 }
 
 /* One place of one dimension; everything else the compiler can. */

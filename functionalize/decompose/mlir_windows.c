@@ -1,10 +1,10 @@
-/* mlir_windows.c - windows along dimensions: unfold, convolutions and differences, by slices. */
+/* mlir_windows.c - windows along dimensions: unfold and convolutions, by slices. */
 #include "functionalize/decompose/ways.h"
 
 /* --- unfold ----------------------------------------------------------------------------------- */
 /* One window is a slice. IREE folds the dimension of extent 1 away, and then infers another extent
  * for what the windows leave over (docs/iree/unit_extent.mlir). */
-TAKE_APART(unfold) {
+TAKE_APART(unfold_once) {
   fnzi_krn_array *self = GIVEN("self");
   uint32_t dim = fnzi_dec_given_dim(s, "dimension", self), rank = (uint32_t)RANK(self);
   int64_t size = GIVEN_INT("size"), step = GIVEN_INT("step");
@@ -99,35 +99,4 @@ TAKE_APART(tight_conv2d) {
 
 TAKE_APART(tight_conv3d) {
   tighten(s, FNZI_ATEN_conv3d, 3);
-}
-
-/* --- pieces ----------------------------------------------------------------------------------- */
-TAKE_APART(split) {
-  fnzi_krn_array *self = GIVEN("self");
-  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
-  int64_t size = GIVEN_INT("split_size"), whole = SIZE(self, dim);
-  if (size < 1) {
-    fnzi_dcm_nothing_to_mend(s);
-    return;
-  }
-  for (int64_t at = 0; at < whole || at == 0; at += size)
-    GIVE(fnzi_part(s, self, dim, at, whole - at < size ? whole - at : size));
-}
-
-TAKE_APART(diff) {
-  fnzi_krn_array *parts[3], *a = GIVEN("self");
-  uint32_t dim = fnzi_dec_given_dim(s, "dim", a);
-  size_t count = 0;
-  const char *const names[] = {"prepend", "self", "append"};
-  for (size_t i = 0; i < 3; i++)
-    if (GIVEN(names[i]))
-      parts[count++] = GIVEN(names[i]);
-  a = count > 1 ? fnzi_dec_cat(s, parts, count, dim) : a;
-  for (int64_t n = fnzi_krn_named_int(s->call, "n", 1); n > 0 && s->status == FNZ_OK; n--) {
-    int64_t size = SIZE(a, dim);
-    fnzi_krn_array *low = fnzi_part(s, a, dim, 0, size ? size - 1 : 0);
-    fnzi_krn_array *high = STEP(slice__Tensor, V(a), I(dim), I(1), I(INT64_MAX));
-    a = fnzi_dec_array_dtype(a) == FNZ_BOOL ? STEP(logical_xor, V(high), V(low)) : SUB(high, low);
-  }
-  GIVE(a);
 }

@@ -127,3 +127,25 @@ TAKE_APART(addmm) {
 TAKE_APART(baddbmm) {
   give_sum(s, STEP(bmm, V(GIVEN("batch1")), V(GIVEN("batch2"))));
 }
+
+TAKE_APART(addmv) {
+  give_sum(s, summed_product(s, GIVEN("mat"), GIVEN("vec"), 1));
+}
+
+TAKE_APART(addbmm) {
+  fnzi_krn_array *all = STEP(bmm, V(GIVEN("batch1")), V(GIVEN("batch2")));
+  give_sum(s, STEP(sum__dim_IntList, V(all), INTS(0)));
+}
+
+/* A column times a row. */
+static fnzi_krn_array *outer(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
+  return MUL(STEP(unsqueeze, V(a), I(1)), b);
+}
+
+TAKE_APART(addr) {
+  give_sum(s, outer(s, GIVEN("vec1"), GIVEN("vec2")));
+}
+
+TAKE_APART(outer) {
+  GIVE(outer(s, GIVEN("self"), GIVEN("vec2")));
+}

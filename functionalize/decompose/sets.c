@@ -2,7 +2,6 @@
 #include "functionalize/decompose/decompose.h"
 #include "functionalize/explain/explain.h"
 #include "kernels/backends.h"
-#include "schema/aten_names.h"
 #include "schema/facts/mlir.h"
 
 #include <fnz/mlir.h>
@@ -13,14 +12,17 @@ typedef struct way_row {
   fnzi_dec_fn *decompose;
 } way_row;
 
-fnzi_dec_fn fnzi_dcm_each; /* of all operators on lists that have no row */
 #define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
+#define SAME(op, other)
+fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
 #include "functionalize/decompose/core.def"
 #include "functionalize/decompose/mlir.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
+#undef SAME
 
 #define WAY(op, function) {FNZI_ATEN_##op, fnzi_dcm_##function},
+#define SAME(op, other)   WAY(op, same)
 static const way_row ways_none[] = {{0, NULL}};
 static const way_row ways_core[] = {
 #include "functionalize/decompose/core.def"
@@ -32,6 +34,7 @@ static const way_row ways_prims[] = {
 #include "functionalize/decompose/prims.def"
     {0, NULL}};
 #undef WAY
+#undef SAME
 
 static const way_row *find(const way_row *rows, const fnz_op *op) {
   uint16_t place = fnzi_op_place(op);
@@ -118,10 +121,6 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
   row = row || !way.is_named ? row : find(ways_core, op);
   row = row || !way.is_named ? row : find(ways_prims, op);
   way.expands = true;
-  if (!row && fnzi_foreach_element(op) && fnzi_dcm_keeps_kernels(op)) {
-    way.decompose = fnzi_dcm_each;
-    return way;
-  }
-  way.decompose = row ? row->decompose : NULL;
+  way.decompose = row ? row->decompose : fnzi_foreach_element(op) ? fnzi_dcm_each : NULL;
   return way;
 }

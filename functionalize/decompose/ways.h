@@ -16,11 +16,24 @@
 #define GIVEN_INT(name)   fnzi_krn_named_int(s->call, name, 0)
 #define GIVEN_FLOAT(name) fnzi_krn_named_float(s->call, name, 0)
 #define GIVEN_BOOL(name)  fnzi_krn_named_bool(s->call, name, false)
-/* An argument as it is. */
-#define AS_GIVEN(name) (*fnzi_krn_named(s->call, name))
-#define RANK(a)        ((int64_t)fnzi_dec_array_rank(a))
-#define SIZE(a, dim)   fnzi_dec_array_size(a, dim)
-#define GIVE(a)        fnzi_dec_result_give(s, a)
+/* An argument as it is; None where the operator has no such parameter. */
+#define AS_GIVEN(name)    fnzi_dcm_as_given(s, name)
+#define RANK(a)           ((int64_t)fnzi_dec_array_rank(a))
+#define SIZE(a, dim)      fnzi_dec_array_size(a, dim)
+#define DTYPE_OF(a)       fnzi_dec_array_dtype(a)
+#define GIVE(a)           fnzi_dec_result_give(s, a)
+#define SIZES(a)          fnzi_dcm_sizes(s, a)
+#define NUMBER(value, of) fnzi_dcm_number(s, value, of)
+#define CONTIGUOUS_FORMAT ((fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1})
+
+enum { FNZI_DCM_MOST_ARGS = 16 };
+
+static inline fnz_arg fnzi_dcm_as_given(const fnzi_dec_steps *s, const char *name) {
+  return fnzi_op_param(s->call->op, name) < 0 ? NONE : *fnzi_krn_named(s->call, name);
+}
+static inline bool fnzi_dcm_is_given(const fnz_arg *arg) {
+  return arg->tag != FNZ_ARG_NONE && arg->tag != FNZ_ARG_DEFAULT;
+}
 
 /* A way for some calls of an operator only: this one stays. */
 static inline void fnzi_dcm_nothing_to_mend(fnzi_dec_steps *s) {
@@ -28,15 +41,25 @@ static inline void fnzi_dcm_nothing_to_mend(fnzi_dec_steps *s) {
 }
 
 /* --- shape.c ---------------------------------------------------------------------------------- */
+/* The sizes of a tensor, as an argument. */
+fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);
 /* Under other sizes, as reshape: a view where the strides allow it, else of a copy. */
 fnzi_krn_array *fnzi_dcm_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
                                   size_t rank);
+/* In one dimension. */
+fnzi_krn_array *fnzi_dcm_flat(fnzi_dec_steps *s, fnzi_krn_array *a);
 /* With two dimensions, counted from 0, in each other's place. */
 fnzi_krn_array *fnzi_dcm_swapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t first,
                                  int64_t second);
 /* In other sizes by broadcasting; itself where it has them. */
 fnzi_krn_array *fnzi_dcm_expanded(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
                                   size_t rank);
+/* Its elements in rows; itself where they are. */
+fnzi_krn_array *fnzi_dcm_in_rows(fnzi_dec_steps *s, fnzi_krn_array *a);
+
+/* --- creation.c ------------------------------------------------------------------------------- */
+/* A number as a tensor without dimensions. */
+fnzi_krn_array *fnzi_dcm_number(fnzi_dec_steps *s, fnz_arg value, fnz_dtype dtype);
 
 /* --- products.c ------------------------------------------------------------------------------- */
 /* As matmul. */
@@ -45,5 +68,7 @@ fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_
 /* --- pointwise.c ------------------------------------------------------------------------------ */
 /* PyTorch computes f16 and bf16 in f32 in between. */
 fnzi_krn_array *fnzi_dcm_widened(fnzi_dec_steps *s, fnzi_krn_array *a);
+/* Of integers, functions of real numbers are f32. */
+fnzi_krn_array *fnzi_dcm_real(fnzi_dec_steps *s, fnzi_krn_array *a);
 
 #endif

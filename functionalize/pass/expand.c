@@ -104,6 +104,63 @@ static fnz_status run_call(cast *c, const fnzi_script_call *call) {
   return status;
 }
 
+/* --- strides of results ----------------------------------------------------------------------- */
+static bool has_strides(const fnz_geometry *g, const fnz_geometry *want) {
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->sizes[d] > 1 && g->strides[d] != want->strides[d])
+      return false;
+  return true;
+}
+
+/* Dimensions from the longest stride to the shortest; where each went. */
+static void order_of(const fnz_geometry *want, int64_t *order, int64_t *back) {
+  for (uint32_t d = 0; d < want->rank; d++) {
+    uint32_t at = d;
+    for (; at > 0 && want->strides[order[at - 1]] < want->strides[d]; at--)
+      order[at] = order[at - 1];
+    order[at] = d;
+  }
+  for (uint32_t d = 0; d < want->rank; d++)
+    back[order[d]] = d;
+}
+
+/* The only result of a view or a copy; the argument is released. */
+static fnz_status replace(cast *c, fnz_tensor **t, const fnz_op *op, const fnz_arg *more) {
+  fnz_arg *args;
+  FNZI_NEW(&c->p->world->scratch, op->nparams, &args);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = *t};
+  args[1] = *more;
+  const fnz_geometry *g = &(*t)->alias->geometry, *dense = NULL;
+  if (!fnz_op_is_view(op))
+    FNZ_TRY(fnzi_contiguous_like(&c->p->world->scratch, g, &dense));
+  fnzi_wrap_request r = {.op = op, .args = args, .expected = dense ? &dense : NULL, .nexpected = 1};
+  fnz_status status = fnzi_wrap_dispatch(c->p->world, &r);
+  if (status == FNZ_OK) {
+    fnz_tensor_release(*t);
+    *t = r.out.data[0];
+    (*t)->refs++;
+  }
+  fnzi_wrap_request_end(&r);
+  return status;
+}
+
+/* What follows may need the strides that the operator's result has in eager. */
+static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
+  int64_t order[FNZ_MAX_RANK] = {0}, back[FNZ_MAX_RANK] = {0};
+  fnzi_arena *scratch = &c->p->world->scratch;
+  const fnz_arg in_rows = {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1};
+  fnz_arg there, home;
+  if (!fnzi_is_dense(want) || fnz_geometry_numel(want) == 0 ||
+      has_strides(&(*t)->alias->geometry, want))
+    return FNZ_OK;
+  order_of(want, order, back);
+  FNZ_TRY(fnzi_arg_ints(scratch, order, want->rank, &there));
+  FNZ_TRY(fnzi_arg_ints(scratch, back, want->rank, &home));
+  FNZ_TRY(replace(c, t, fnzi_op_of_step(FNZI_STEP_PERMUTE), &there));
+  FNZ_TRY(replace(c, t, fnzi_op_of_step(FNZI_STEP_CLONE), &in_rows));
+  return replace(c, t, fnzi_op_of_step(FNZI_STEP_PERMUTE), &home);
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 /* Results have the strides that the program records. */
 static fnz_status make_room(cast *c, const fnzi_wrap_request *r) {
@@ -126,11 +183,20 @@ static fnz_status make_room(cast *c, const fnzi_wrap_request *r) {
   return FNZ_OK;
 }
 
+static fnz_status give_result(cast *c, fnzi_wrap_request *r, uint32_t value) {
+  const fnz_geometry *want =
+      r->expected && r->out.count < r->nexpected ? r->expected[r->out.count] : NULL;
+  bool is_made = value >= c->script->ninputs && c->tensors[value];
+  if (want && is_made && fnzi_same_sizes(&c->tensors[value]->alias->geometry, want))
+    FNZ_TRY(restride(c, want, &c->tensors[value]));
+  return fnzi_wrap_give(c->p->world, r, c->tensors[value]);
+}
+
 static fnz_status give_results(cast *c, fnzi_wrap_request *r) {
   for (size_t k = 0; k < c->script->results.count; k++) {
     uint32_t value = c->script->results.data[k];
-    FNZ_TRY(
-        fnzi_wrap_give(c->p->world, r, value == FNZI_SCRIPT_UNDEFINED ? NULL : c->tensors[value]));
+    FNZ_TRY(value == FNZI_SCRIPT_UNDEFINED ? fnzi_wrap_give(c->p->world, r, NULL)
+                                           : give_result(c, r, value));
   }
   return FNZ_OK;
 }

@@ -65,6 +65,10 @@ static void *room_of(fnzi_dec_steps *s, size_t count, size_t size) {
   return s->status == FNZ_OK ? room : NULL;
 }
 
+fnz_arg *fnzi_dec_args_room(fnzi_dec_steps *s, size_t count) {
+  return room_of(s, count, sizeof(fnz_arg));
+}
+
 fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count) {
   return room_of(s, count, sizeof(fnzi_krn_array *));
 }

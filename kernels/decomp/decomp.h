@@ -59,7 +59,8 @@ static inline fnz_arg DTYPE(fnz_dtype dtype) {
 /* In memory that lasts as long as the decomposition; NONE when that fails. */
 fnz_arg fnzi_dec_ints(fnzi_dec_steps *s, const int64_t *ints, size_t count);
 fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count);
-/* Room for so many arrays that lasts as long; NULL when that fails. */
+/* Room for so many arrays, or arguments, that lasts as long; NULL when that fails. */
+fnz_arg *fnzi_dec_args_room(fnzi_dec_steps *s, size_t count);
 fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count);
 
 /* --- Steps ------------------------------------------------------------------------------------ */

@@ -25,6 +25,11 @@ FNZ_MUST_CHECK fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_ker
                                                void (*decompose)(struct fnzi_dec_steps *s),
                                                fnzi_script *out);
 
+/* Fails as the operator itself does with such arguments. FNZ_OK when it has no row. */
+FNZ_MUST_CHECK fnz_status fnzi_dec_call_check(fnz_context *ctx, const fnzi_kernel *rows,
+                                              const fnz_op *op, const fnz_arg *args,
+                                              const fnz_geometry *const *geometries);
+
 /* --- For decomp.c ----------------------------------------------------------------------------- */
 /* A script that is being written. */
 typedef struct fnzi_dec_script fnzi_dec_script;

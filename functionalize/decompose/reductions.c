@@ -1,0 +1,140 @@
+/* reductions.c - sums, extremes, truth and variances over dimensions. */
+#include "functionalize/decompose/ways.h"
+
+#include <math.h>
+
+static fnz_arg no_dims(fnzi_dec_steps *s) {
+  return fnzi_dec_ints(s, NULL, 0);
+}
+
+/* The dimensions that are asked for, one or several; none for all. */
+static fnz_arg dims_of(fnzi_dec_steps *s) {
+  fnz_arg dim = AS_GIVEN("dim");
+  if (dim.tag == FNZ_ARG_INT)
+    return INTS(dim.u.i);
+  return dim.tag == FNZ_ARG_LIST ? dim : no_dims(s);
+}
+
+static bool keeps(fnzi_dec_steps *s) {
+  return fnzi_op_param(s->call->op, "keepdim") >= 0 && GIVEN_BOOL("keepdim");
+}
+
+/* --- Sums ------------------------------------------------------------------------------------- */
+TAKE_APART(sum) {
+  GIVE(STEP(sum__dim_IntList, V(GIVEN("self")), no_dims(s), B(false), AS_GIVEN("dtype")));
+}
+
+TAKE_APART(nansum) {
+  fnzi_krn_array *a = GIVEN("self");
+  if (fnzi_is_float(DTYPE_OF(a)))
+    a = STEP(where__self, V(STEP(isnan, V(a))), V(NUMBER(I(0), DTYPE_OF(a))), V(a));
+  GIVE(STEP(sum__dim_IntList, V(a), dims_of(s), B(keeps(s)), AS_GIVEN("dtype")));
+}
+
+TAKE_APART(count_nonzero) {
+  fnzi_krn_array *there = STEP(ne__Scalar, V(GIVEN("self")), I(0));
+  GIVE(STEP(sum__dim_IntList, V(there), dims_of(s)));
+}
+
+TAKE_APART(trace) {
+  GIVE(STEP(sum__dim_IntList, V(STEP(diagonal, V(GIVEN("self")))), no_dims(s)));
+}
+
+/* --- Extremes --------------------------------------------------------------------------------- */
+TAKE_APART(max) {
+  GIVE(STEP(amax, V(GIVEN("self")), no_dims(s)));
+}
+
+TAKE_APART(min) {
+  GIVE(STEP(amin, V(GIVEN("self")), no_dims(s)));
+}
+
+TAKE_APART(aminmax) {
+  GIVE(STEP(amin, V(GIVEN("self")), dims_of(s), B(keeps(s))));
+  GIVE(STEP(amax, V(GIVEN("self")), dims_of(s), B(keeps(s))));
+}
+
+/* What is left when the largest is taken out stays below overflow. */
+TAKE_APART(logsumexp) {
+  fnzi_krn_array *a = fnzi_dcm_real(s, GIVEN("self"));
+  fnz_arg dims = dims_of(s);
+  fnzi_krn_array *most = STEP(amax, V(a), dims, B(true));
+  fnzi_krn_array *is_end = STEP(isinf, V(most));
+  most = STEP(where__self, V(is_end), V(NUMBER(I(0), DTYPE_OF(most))), V(most));
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(STEP(exp, V(SUB(a, most)))), dims, B(keeps(s)));
+  most = keeps(s) ? most : STEP(squeeze__dims, V(most), dims);
+  GIVE(ADD(STEP(log, V(sum)), most));
+}
+
+/* --- Truth ------------------------------------------------------------------------------------ */
+TAKE_APART(all) {
+  fnz_arg dim = AS_GIVEN("dim");
+  fnzi_krn_array *a = GIVEN("self"), *fails = STEP(logical_not, V(a));
+  bool is_byte = DTYPE_OF(a) == FNZ_U8; /* eager answers in u8 */
+  fails = dim.tag == FNZ_ARG_INT    ? STEP(any__dim, V(fails), dim, B(keeps(s)))
+          : dim.tag == FNZ_ARG_LIST ? STEP(any__dims, V(fails), dim, B(keeps(s)))
+                                    : STEP(any, V(fails));
+  fnzi_krn_array *all = STEP(logical_not, V(fails));
+  GIVE(is_byte ? fnzi_dec_cast(s, all, FNZ_U8) : all);
+}
+
+/* --- Variances -------------------------------------------------------------------------------- */
+/* How much less than the number of elements counts. */
+static fnz_arg correction_of(fnzi_dec_steps *s) {
+  fnz_arg given = AS_GIVEN("correction");
+  if (fnzi_dcm_is_given(&given))
+    return given;
+  return I(fnzi_krn_named_bool(s->call, "unbiased", true) ? 1 : 0);
+}
+
+static fnzi_krn_array *variance(fnzi_dec_steps *s) {
+  fnz_arg dim = AS_GIVEN("dim");
+  return STEP(var__correction, V(GIVEN("self")), dim.tag == FNZ_ARG_LIST ? dim : NONE,
+              correction_of(s), B(keeps(s)));
+}
+
+static fnzi_krn_array *mean(fnzi_dec_steps *s) {
+  fnz_arg dim = AS_GIVEN("dim");
+  return STEP(mean__dim, V(GIVEN("self")), dim.tag == FNZ_ARG_LIST ? dim : NONE, B(keeps(s)));
+}
+
+TAKE_APART(var) {
+  GIVE(variance(s));
+}
+
+TAKE_APART(var_mean) {
+  GIVE(variance(s));
+  GIVE(mean(s));
+}
+
+TAKE_APART(std) {
+  GIVE(STEP(sqrt, V(variance(s))));
+}
+
+TAKE_APART(std_mean) {
+  GIVE(STEP(sqrt, V(variance(s))));
+  GIVE(mean(s));
+}
+
+/* --- Norms of vectors ------------------------------------------------------------------------- */
+TAKE_APART(vector_norm) {
+  fnzi_krn_array *a = GIVEN("self");
+  fnz_arg order = AS_GIVEN("ord"), dims = dims_of(s);
+  double p = fnzi_dcm_is_given(&order) ? fnzi_krn_number_float(&order) : 2;
+  fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(a));
+  a = fnzi_dcm_widened(s, fnzi_dec_cast(s, a, dtype));
+  fnzi_krn_array *size = p == 2 && !fnzi_is_complex(DTYPE_OF(a)) ? a : STEP(abs, V(a)), *norm;
+  if (p == 0)
+    norm = STEP(sum__dim_IntList, V(fnzi_dec_cast(s, STEP(ne__Scalar, V(a), I(0)), DTYPE_OF(size))),
+                dims, B(keeps(s)));
+  else if (isinf(p))
+    norm = p > 0 ? STEP(amax, V(size), dims, B(keeps(s))) : STEP(amin, V(size), dims, B(keeps(s)));
+  else if (p == 1)
+    norm = STEP(sum__dim_IntList, V(size), dims, B(keeps(s)));
+  else {
+    fnzi_krn_array *powers = STEP(pow__Tensor_Scalar, V(size), F(p));
+    norm = STEP(sum__dim_IntList, V(powers), dims, B(keeps(s)));
+    norm = p == 2 ? STEP(sqrt, V(norm)) : STEP(pow__Tensor_Scalar, V(norm), F(1 / p));
+  }
+  GIVE(fnzi_dec_cast(s, norm, dtype));
+}
