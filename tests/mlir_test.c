@@ -57,6 +57,10 @@ static const struct {
      "%y: f32[4] = index_fill.int_Tensor(%x, 0, %i, %u)"},
     {"index_put", "%x: f32[4], %i: i64[1], %u: f32[1]",
      "%y: f32[4] = index_put(%x, [%i], %u, True)"},
+    {"index_put", "%x: f32[4,3], %i: i64[2], %u: f32[2]",
+     "%y: f32[4,3] = index_put(%x, [%i, %i], %u)"},
+    {"index_put", "%x: f32[4,3,2], %i: i64[5], %u: f32[]",
+     "%y: f32[4,3,2] = index_put(%x, [None, %i], %u)"},
     {"diff", "%x: f32[3,5], %u: f32[3,1]", "%y: f32[3,4] = diff(%x, 2, -1, %u)"},
     {"diff", "%x: bool[7]", "%y: bool[6] = diff(%x)"},
     {"unfold_copy", "%x: f32[2,5,3]", "%y: f32[2,1,3,3] = unfold_copy(%x, 1, 3, 4)"},
@@ -87,7 +91,7 @@ static void fill(const fnz_array *a, void *data, uint64_t *seed) {
     if (a->dtype == FNZ_F32)
       ((float *)data)[i] = (float)(number * 2 - 0.5); /* mostly above 0, as a variance is */
     else if (a->dtype == FNZ_I64)
-      ((int64_t *)data)[i] = 2 - (int64_t)i; /* different places */
+      ((int64_t *)data)[i] = 2 - (int64_t)i; /* different places, the last ones negative */
     else
       ((uint8_t *)data)[i] = number > 0.5;
   }

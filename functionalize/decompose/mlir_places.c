@@ -1,6 +1,7 @@
 /* mlir_places.c - operators that read or write at places, by index.Tensor, index_put and where.
  *
- * Places are computed from sizes by arange, so that a compiler folds them to constants. */
+ * Places are computed from sizes by arange, so that a compiler folds them to constants. What is
+ * written by _unsafe_index_put has no negative index; the dialect calls both of them index_put. */
 #include "functionalize/decompose/ways.h"
 #include "program/program.h"
 
@@ -87,11 +88,11 @@ TAKE_APART(strided) {
 static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *at,
                                   fnzi_krn_array *values, bool adds) {
   if (fnzi_dec_array_numel(at) != 1)
-    return STEP(index_put, V(line), fnzi_dec_values(s, &at, 1), V(values), B(adds));
+    return STEP(_unsafe_index_put, V(line), fnzi_dec_values(s, &at, 1), V(values), B(adds));
   int64_t count = fnzi_dec_array_numel(line);
   fnzi_krn_array *every = STEP(arange, I(count), DTYPE(FNZ_I64));
-  fnzi_krn_array *wrapped = STEP(remainder__Scalar, V(at), I(count ? count : 1));
-  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(wrapped));
+  fnzi_krn_array *inside = STEP(remainder__Scalar, V(at), I(count ? count : 1));
+  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(inside));
   return STEP(where__self, V(here), V(adds ? ADD(line, values) : values), V(line));
 }
 
@@ -143,15 +144,43 @@ TAKE_APART(select_scatter) {
   GIVE(STEP(select_scatter, V(self), V(GIVEN("src")), I(dim), I(index + SIZE(self, dim))));
 }
 
-/* One place of one dimension; everything else the compiler can. */
-TAKE_APART(index_put) {
-  fnzi_krn_array *self = GIVEN("self"), *index = fnzi_dec_given_item(s, "indices", 0);
+/* --- indices ---------------------------------------------------------------------------------- */
+/* As many dimensions as the index stands for: masks have their own. */
+static uint32_t dims_of(const fnzi_krn_array *index) {
+  return index && index->geometry.dtype == FNZ_BOOL ? index->geometry.rank : 1;
+}
+
+/* A negative index counts from the end; IREE writes elsewhere, to no memory of the tensor
+ * (docs/iree/negative_index_put.mlir). */
+static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t size) {
+  if (!index || !fnzi_is_integer(index->geometry.dtype) || index->geometry.dtype == FNZ_U8)
+    return index;
+  return STEP(remainder__Scalar, V(index), I(size ? size : 1));
+}
+
+/* One place of one dimension. */
+static bool is_one_place(fnzi_dec_steps *s, const fnzi_krn_array *self,
+                         const fnzi_krn_array *index) {
   fnz_dtype dtype = fnzi_dec_array_dtype(index); /* bool and u8: a mask */
-  if (RANK(self) != 1 || fnzi_dec_given_count(s, "indices") != 1 ||
-      fnzi_dec_array_numel(index) != 1 || !fnzi_is_integer(dtype) || dtype == FNZ_U8) {
-    fnzi_dcm_nothing_to_mend(s);
+  return RANK(self) == 1 && fnzi_dec_given_count(s, "indices") == 1 &&
+         fnzi_dec_array_numel(index) == 1 && fnzi_is_integer(dtype) && dtype != FNZ_U8;
+}
+
+TAKE_APART(index_put) {
+  fnzi_krn_array *self = GIVEN("self"), *all[FNZ_MAX_RANK];
+  size_t count = fnzi_dec_given_count(s, "indices");
+  uint32_t dim = 0;
+  if (is_one_place(s, self, fnzi_dec_given_item(s, "indices", 0))) {
+    fnzi_krn_array *values = fnzi_dec_cast(s, GIVEN("values"), fnzi_dec_array_dtype(self));
+    GIVE(written_at(s, self, RESHAPED(fnzi_dec_given_item(s, "indices", 0), 1), RESHAPED(values, 1),
+                    GIVEN_BOOL("accumulate")));
     return;
   }
-  fnzi_krn_array *values = fnzi_dec_cast(s, GIVEN("values"), fnzi_dec_array_dtype(self));
-  GIVE(written_at(s, self, RESHAPED(index, 1), RESHAPED(values, 1), GIVEN_BOOL("accumulate")));
+  for (size_t i = 0; i < count && i < FNZ_MAX_RANK; i++) {
+    fnzi_krn_array *index = fnzi_dec_given_item(s, "indices", i);
+    all[i] = wrapped(s, index, SIZE(self, dim));
+    dim += dims_of(index);
+  }
+  GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count), V(GIVEN("values")),
+            B(GIVEN_BOOL("accumulate"))));
 }

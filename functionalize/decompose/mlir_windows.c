@@ -1,4 +1,4 @@
-/* mlir_windows.c - windows along dimensions: unfold and convolutions, by slices. */
+/* mlir_windows.c - windows along dimensions: unfold, convolutions and splits, by slices. */
 #include "functionalize/decompose/ways.h"
 
 /* --- unfold ----------------------------------------------------------------------------------- */
@@ -99,4 +99,18 @@ TAKE_APART(tight_conv2d) {
 
 TAKE_APART(tight_conv3d) {
   tighten(s, FNZI_ATEN_conv3d, 3);
+}
+
+/* --- pieces ----------------------------------------------------------------------------------- */
+/* Slices: a split by a size that is symbolic is refused. */
+TAKE_APART(split_slices) {
+  fnzi_krn_array *self = GIVEN("self");
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  int64_t size = GIVEN_INT("split_size"), whole = SIZE(self, dim);
+  if (size < 1) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  for (int64_t at = 0; at < whole || at == 0; at += size)
+    GIVE(fnzi_part(s, self, dim, at, whole - at < size ? whole - at : size));
 }

@@ -47,6 +47,8 @@ static const char *const renamed[][2] = {
     {"__xor__.Scalar", "bitwise_xor.Scalar"},
     {"__xor__.Tensor", "bitwise_xor.Tensor"},
     {"_reshape_copy", "view"},
+    {"_unsafe_index.Tensor", "index.Tensor"},
+    {"_unsafe_index_put", "index_put"},
     {"_unsafe_view", "view"},
     {"alias_copy", "alias"},
     {"lift_fresh_copy", "lift_fresh_copy"},
