@@ -57,6 +57,8 @@ static const struct {
      "%y: f32[4] = index_fill.int_Tensor(%x, 0, %i, %u)"},
     {"index_put", "%x: f32[4], %i: i64[1], %u: f32[1]",
      "%y: f32[4] = index_put(%x, [%i], %u, True)"},
+    {"index_put", "%x: f32[4,3], %i: i64[1], %u: f32[]",
+     "%y: f32[4,3] = index_put(%x, [None, %i], %u, True)"},
     {"index_put", "%x: f32[4,3], %i: i64[2], %u: f32[2]",
      "%y: f32[4,3] = index_put(%x, [%i, %i], %u)"},
     {"index_put", "%x: f32[4,3,2], %i: i64[5], %u: f32[]",

@@ -158,29 +158,63 @@ static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t
   return STEP(remainder__Scalar, V(index), I(size ? size : 1));
 }
 
-/* One place of one dimension. */
-static bool is_one_place(fnzi_dec_steps *s, const fnzi_krn_array *self,
-                         const fnzi_krn_array *index) {
-  fnz_dtype dtype = fnzi_dec_array_dtype(index); /* bool and u8: a mask */
-  return RANK(self) == 1 && fnzi_dec_given_count(s, "indices") == 1 &&
-         fnzi_dec_array_numel(index) == 1 && fnzi_is_integer(dtype) && dtype != FNZ_U8;
+/* Which places of a dimension the indices name: true there, and of size 1 along all others. */
+static fnzi_krn_array *named_places(fnzi_dec_steps *s, const fnzi_krn_array *self, uint32_t dim,
+                                    fnzi_krn_array *index) {
+  int64_t size = SIZE(self, dim), count = fnzi_dec_array_numel(index);
+  fnzi_krn_array *every = STEP(arange, I(size), DTYPE(FNZ_I64));
+  fnzi_krn_array *at = wrapped(s, RESHAPED(index, count), size);
+  if (count == 1)
+    return fnzi_dec_along(s, STEP(eq__Tensor, V(every), V(at)), dim, (size_t)RANK(self));
+  fnzi_krn_array *equal = STEP(eq__Tensor, V(RESHAPED(every, size, 1)), V(at));
+  return fnzi_dec_along(s, STEP(any__dim, V(equal), I(1)), dim, (size_t)RANK(self));
+}
+
+/* One number at one place of a dimension: written by where, as other scatters of one are. */
+static bool is_one_place(fnzi_dec_steps *s, uint32_t *dim, fnzi_krn_array **index) {
+  size_t count = fnzi_dec_given_count(s, "indices");
+  *index = count ? fnzi_dec_given_item(s, "indices", count - 1) : NULL;
+  *dim = count ? (uint32_t)count - 1 : 0;
+  for (size_t i = 0; i + 1 < count; i++)
+    if (fnzi_dec_given_item(s, "indices", i))
+      return false;
+  fnz_dtype dtype = fnzi_dec_array_dtype(*index); /* bool and u8: a mask */
+  return *index && fnzi_dec_array_numel(*index) == 1 && fnzi_is_integer(dtype) && dtype != FNZ_U8 &&
+         fnzi_dec_array_numel(GIVEN("values")) == 1;
+}
+
+static void give_filled(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *value) {
+  GIVE(STEP(where__self, V(mask), V(value), V(GIVEN("self"))));
 }
 
 TAKE_APART(index_put) {
-  fnzi_krn_array *self = GIVEN("self"), *all[FNZ_MAX_RANK];
+  fnzi_krn_array *self = GIVEN("self"), *values = GIVEN("values"), *all[FNZ_MAX_RANK], *index;
   size_t count = fnzi_dec_given_count(s, "indices");
+  bool adds = GIVEN_BOOL("accumulate");
   uint32_t dim = 0;
-  if (is_one_place(s, self, fnzi_dec_given_item(s, "indices", 0))) {
-    fnzi_krn_array *values = fnzi_dec_cast(s, GIVEN("values"), fnzi_dec_array_dtype(self));
-    GIVE(written_at(s, self, RESHAPED(fnzi_dec_given_item(s, "indices", 0), 1), RESHAPED(values, 1),
-                    GIVEN_BOOL("accumulate")));
+  if (is_one_place(s, &dim, &index)) {
+    values = fnzi_dec_cast(s, fnzi_dec_reshaped(s, values, NULL, 0), fnzi_dec_array_dtype(self));
+    give_filled(s, named_places(s, self, dim, index), adds ? ADD(self, values) : values);
     return;
   }
+  dim = 0;
   for (size_t i = 0; i < count && i < FNZ_MAX_RANK; i++) {
-    fnzi_krn_array *index = fnzi_dec_given_item(s, "indices", i);
+    index = fnzi_dec_given_item(s, "indices", i);
     all[i] = wrapped(s, index, SIZE(self, dim));
     dim += dims_of(index);
   }
-  GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count), V(GIVEN("values")),
-            B(GIVEN_BOOL("accumulate"))));
+  GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count), V(values), B(adds)));
+}
+
+TAKE_APART(index_fill_mask) {
+  fnzi_krn_array *self = GIVEN("self"), *value = GIVEN("value");
+  fnz_dtype dtype = fnzi_dec_array_dtype(self);
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  if (!RANK(self)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  value = value ? fnzi_dec_cast(s, value, dtype)
+                : STEP(full, fnzi_dec_ints(s, NULL, 0), AS_GIVEN("value"), DTYPE(dtype));
+  give_filled(s, named_places(s, self, dim, GIVEN("index")), value);
 }
