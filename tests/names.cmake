@@ -27,6 +27,12 @@ foreach(folder views mutations functionalize)
     string(REPLACE ";" " " text "${text}")
     # Names of arguments are looked up by schema and may be those of operators: named(r, "copy").
     string(REGEX REPLACE "(named|fnzi_op_param)\\([^\"()]*\"[a-z_]*\"\\)" "" text "${text}")
+    if(file MATCHES "^functionalize/decompose/") # GIVEN("threshold"), and words that are arguments
+      string(REGEX REPLACE "(GIVEN|GIVEN_[A-Z]+|AS_GIVEN|[a-z_]+)\\([^\"()]*\"[a-z_0-9]*\"" "" text "${text}")
+      string(REPLACE ".u.s = \"floor\"" "" text "${text}")
+    endif()
+    # How names are given stands in comments.
+    string(REGEX REPLACE "/[*][^*]*([*][^/*][^*]*)*[*]/" "" text "${text}")
     string(REGEX MATCHALL "\"[A-Za-z0-9_.]+\"" literals "${text}")
     foreach(literal IN LISTS literals)
       math(EXPR strings "${strings} + 1")

@@ -16,6 +16,9 @@ static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena, con
                          const fnz_arg *args, const fnz_geometry *const *geometries,
                          fnzi_script *out, bool *done) {
   const expander *e = (const expander *)(const void *)self;
+  *done = false;
+  if (fnzi_op_is_item(op)) /* it gives no tensor: see rename_readers() */
+    return FNZ_OK;
   return fnzi_dcm_expand(arena, &e->wish, op, args, geometries, out, done);
 }
 

@@ -13,7 +13,7 @@ static fnz_arg padding_of(fnzi_dec_steps *s, size_t spatial, fnzi_krn_array **x)
   bool is_same = strcmp(given->u.s, "same") == 0;
   fnzi_dec_status_note(s, fnzi_krn_named_ints_of(s->call, "dilation", spatial, 1, dilation));
   for (size_t d = 0; s->status == FNZ_OK && d < spatial; d++) {
-    int64_t all = is_same ? dilation[d] * (SIZE(GIVEN("weight"), (int64_t)d + 2) - 1) : 0;
+    int64_t all = is_same ? SIZE_TIMES(dilation[d], SIZE(GIVEN("weight"), (int64_t)d + 2) - 1) : 0;
     both[d] = all / 2;
     behind[2 * (spatial - 1 - d) + 1] = all % 2;
     is_uneven = is_uneven || all % 2;

@@ -117,10 +117,10 @@ static void append(fnzi_meta_labels *to, const fnzi_meta_labels *more) {
     to->at[to->rank++] = more->at[d];
 }
 
-static int64_t product_of(const labelled *t, const fnzi_meta_labels *labels) {
+static int64_t product_of(fnzi_dec_steps *s, const labelled *t, const fnzi_meta_labels *labels) {
   int64_t product = 1;
   for (uint32_t d = 0; d < labels->rank; d++)
-    product *= size_of(t, labels->at[d]);
+    product = SIZE_TIMES(product, size_of(t, labels->at[d]));
   return product;
 }
 
@@ -130,7 +130,8 @@ static fnzi_krn_array *matrices(const sum *x, const labelled *t, const fnzi_meta
   fnzi_meta_labels order = *batch;
   append(&order, rows);
   append(&order, columns);
-  const int64_t sizes[] = {product_of(t, batch), product_of(t, rows), product_of(t, columns)};
+  const int64_t sizes[] = {product_of(x->s, t, batch), product_of(x->s, t, rows),
+                           product_of(x->s, t, columns)};
   return fnzi_dcm_reshaped(x->s, arranged(x, t, &order), sizes, 3);
 }
 

@@ -52,7 +52,7 @@ TAKE_APART(repeat_interleave) {
     sizes[d] = d <= dim ? SIZE(a, d) : d == dim + 1 ? times : SIZE(a, d - 1);
   a = STEP(unsqueeze, V(a), I(dim + 1));
   a = fnzi_dcm_expanded(s, a, sizes, (size_t)rank + 1);
-  sizes[dim] *= times;
+  sizes[dim] = SIZE_TIMES(sizes[dim], times);
   for (int64_t d = dim + 1; d < rank; d++)
     sizes[d] = sizes[d + 1];
   GIVE(fnzi_dcm_reshaped(s, a, sizes, (size_t)rank));
@@ -122,10 +122,10 @@ static fnzi_krn_array *tail_permuted(fnzi_dec_steps *s, fnzi_krn_array *a, int64
 TAKE_APART(pixel_shuffle) {
   fnzi_krn_array *a = GIVEN("self");
   int64_t r = GIVEN_INT("upscale_factor"), front = RANK(a) - 3;
-  int64_t c = r ? SIZE(a, -3) / (r * r) : 0, h = SIZE(a, -2), w = SIZE(a, -1);
+  int64_t all = SIZE_TIMES(r, r), c = all ? SIZE(a, -3) / all : 0, h = SIZE(a, -2), w = SIZE(a, -1);
   a = tail_reshaped(s, a, front, (const int64_t[]){c, r, r, h, w}, 5);
   a = tail_permuted(s, a, front, (const int64_t[]){0, 3, 1, 4, 2}, 5);
-  GIVE(tail_reshaped(s, a, front, (const int64_t[]){c, h * r, w * r}, 3));
+  GIVE(tail_reshaped(s, a, front, (const int64_t[]){c, SIZE_TIMES(h, r), SIZE_TIMES(w, r)}, 3));
 }
 
 TAKE_APART(pixel_unshuffle) {
@@ -134,7 +134,7 @@ TAKE_APART(pixel_unshuffle) {
   int64_t c = SIZE(a, -3), h = r ? SIZE(a, -2) / r : 0, w = r ? SIZE(a, -1) / r : 0;
   a = tail_reshaped(s, a, front, (const int64_t[]){c, h, r, w, r}, 5);
   a = tail_permuted(s, a, front, (const int64_t[]){0, 2, 4, 1, 3}, 5);
-  GIVE(tail_reshaped(s, a, front, (const int64_t[]){c * r * r, h, w}, 3));
+  GIVE(tail_reshaped(s, a, front, (const int64_t[]){SIZE_TIMES(c, SIZE_TIMES(r, r)), h, w}, 3));
 }
 
 TAKE_APART(channel_shuffle) {

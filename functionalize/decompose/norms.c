@@ -12,7 +12,7 @@ TAKE_APART(group_norm) {
   fnzi_krn_array *x = GIVEN("input"), *made[3];
   int64_t batch = SIZE(x, 0), channels = SIZE(x, 1), rest = 1;
   for (int64_t d = 2; d < RANK(x); d++)
-    rest *= SIZE(x, d);
+    rest = SIZE_TIMES(rest, SIZE(x, d));
   STEPS_INTO(made, 3, native_group_norm, V(x), V(GIVEN("weight")), V(GIVEN("bias")), I(batch),
              I(channels), I(rest), I(GIVEN_INT("num_groups")), F(GIVEN_FLOAT("eps")));
   GIVE(made[0]);
@@ -100,7 +100,7 @@ TAKE_APART(instance_norm) {
     return;
   }
   for (int64_t d = 0; d < RANK(x); d++)
-    sizes[d] = d == 0 ? 1 : d == 1 ? batch * SIZE(x, 1) : SIZE(x, d);
+    sizes[d] = d == 0 ? 1 : d == 1 ? SIZE_TIMES(batch, SIZE(x, 1)) : SIZE(x, d);
   fnzi_krn_array *flat = fnzi_dcm_reshaped(s, x, sizes, fnzi_dec_array_rank(x));
   weight = weight && batch != 1 ? STEP(repeat, V(weight), INTS(batch)) : weight;
   bias = bias && batch != 1 ? STEP(repeat, V(bias), INTS(batch)) : bias;

@@ -89,7 +89,7 @@ TAKE_APART(one_hot) {
 static fnzi_krn_array *places_of(fnzi_dec_steps *s, const fnz_geometry *window, int64_t count) {
   if (window->rank == 1 && window->strides[0] > 0 && window->sizes[0] > 0)
     return STEP(arange__start_step, I(window->offset),
-                I(window->offset + (window->sizes[0] - 1) * window->strides[0] + 1),
+                I(window->offset + SIZE_TIMES(window->sizes[0] - 1, window->strides[0]) + 1),
                 I(window->strides[0]), DTYPE(FNZ_I64));
   fnzi_krn_array *all = STEP(arange__start_step, I(0), I(count), I(1), DTYPE(FNZ_I64));
   all = STEP(as_strided, V(all), fnzi_dec_ints(s, window->sizes, window->rank),

@@ -11,7 +11,7 @@ static fnzi_krn_array *summed_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi
 static fnzi_krn_array *folded(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
   int64_t sizes[FNZ_MAX_RANK], rank = RANK(a), rows = 1;
   for (int64_t d = 0; d + 1 < rank; d++)
-    rows *= sizes[d] = SIZE(a, d);
+    rows = SIZE_TIMES(rows, sizes[d] = SIZE(a, d));
   const int64_t flat[] = {rows, SIZE(a, -1)};
   fnzi_krn_array *matrix = fnzi_dcm_reshaped(s, a, flat, 2);
   if (RANK(b) == 1)
@@ -38,7 +38,8 @@ static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, 
   for (int64_t d = 0; d < rank; d++) {
     int64_t x = d < rank - in_a ? 1 : SIZE(a, d - (rank - in_a));
     int64_t y = d < rank - in_b ? 1 : SIZE(b, d - (rank - in_b));
-    count *= sizes[d] = x == 1 ? y : x;
+    sizes[d] = x == 1 ? y : x;
+    count = SIZE_TIMES(count, sizes[d]);
   }
   sizes[rank] = SIZE(a, -2);
   sizes[rank + 1] = SIZE(b, -1);
@@ -47,14 +48,18 @@ static fnzi_krn_array *product_of_batches(fnzi_dec_steps *s, fnzi_krn_array *a, 
   return fnzi_dcm_reshaped(s, STEP(bmm, V(left), V(right)), sizes, (size_t)rank + 2);
 }
 
-/* A vector is a column on the right, a row on the left. */
-static fnzi_krn_array *with_vectors(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
-  bool is_row = RANK(a) == 1, is_column = RANK(b) == 1;
-  a = is_row ? STEP(unsqueeze, V(a), I(0)) : a;
-  b = is_column ? STEP(unsqueeze, V(b), I(1)) : b;
-  fnzi_krn_array *y = fnzi_dcm_product(s, a, b);
-  y = is_column ? STEP(squeeze__dim, V(y), I(-1)) : y;
-  return is_row ? STEP(squeeze__dim, V(y), I(is_column ? -1 : -2)) : y;
+/* Of tensors with two dimensions at least. */
+static fnzi_krn_array *product_of_matrices(fnzi_dec_steps *s, fnzi_krn_array *a,
+                                           fnzi_krn_array *b) {
+  if (RANK(a) == 2 && RANK(b) == 2)
+    return STEP(mm, V(a), V(b));
+  return RANK(b) == 2 ? folded(s, a, b) : product_of_batches(s, a, b);
+}
+
+/* A vector on the left is a row. */
+static fnzi_krn_array *of_row(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
+  fnzi_krn_array *y = product_of_matrices(s, STEP(unsqueeze, V(a), I(0)), b);
+  return STEP(squeeze__dim, V(y), I(-2));
 }
 
 fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
@@ -63,15 +68,11 @@ fnzi_krn_array *fnzi_dcm_product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "a factor has no dimension; both need one");
   if (s->status != FNZ_OK)
     return NULL;
-  if (in_a == 1 && in_b == 1)
-    return summed_product(s, a, b, 0);
-  if (in_a == 2 && in_b == 1)
-    return summed_product(s, a, b, 1);
-  if (in_a == 2 && in_b == 2)
-    return STEP(mm, V(a), V(b));
-  if (in_a >= 3 && in_b <= 2)
+  if (in_a <= 2 && in_b == 1)
+    return summed_product(s, a, b, in_a - 1);
+  if (in_a >= 3 && in_b == 1)
     return folded(s, a, b);
-  return in_b == 1 || in_a == 1 ? with_vectors(s, a, b) : product_of_batches(s, a, b);
+  return in_a == 1 ? of_row(s, a, b) : product_of_matrices(s, a, b);
 }
 
 TAKE_APART(matmul) {
@@ -98,7 +99,7 @@ TAKE_APART(linear) {
     return;
   }
   for (int64_t d = 0; d + 1 < rank; d++)
-    rows *= sizes[d] = SIZE(x, d);
+    rows = SIZE_TIMES(rows, sizes[d] = SIZE(x, d));
   sizes[rank - 1] = SIZE(weight, 0);
   const int64_t flat[] = {rows, SIZE(x, -1)};
   fnzi_krn_array *matrix = fnzi_dcm_reshaped(s, x, flat, 2);

@@ -99,7 +99,7 @@ TAKE_APART(unfold) {
     return;
   for (int64_t d = 0; d < rank; d++) {
     sizes[d] = d == dim ? (SIZE(a, d) - size) / step + 1 : SIZE(a, d);
-    strides[d] = d == dim ? a->geometry.strides[d] * step : a->geometry.strides[d];
+    strides[d] = d == dim ? SIZE_TIMES(a->geometry.strides[d], step) : a->geometry.strides[d];
   }
   sizes[rank] = size;
   strides[rank] = a->geometry.strides[dim];
@@ -117,7 +117,7 @@ TAKE_APART(split) {
   fnzi_krn_array **pieces = fnzi_dec_arrays_room(s, count);
   fnz_arg *sizes = fnzi_dec_args_room(s, count);
   for (size_t i = 0; sizes && i < count; i++)
-    sizes[i] = I((int64_t)i + 1 < (int64_t)count ? size : all - size * (int64_t)i);
+    sizes[i] = I((int64_t)i + 1 < (int64_t)count ? size : all - SIZE_TIMES(size, (int64_t)i));
   if (s->status != FNZ_OK)
     return;
   fnz_arg list = {.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = sizes};

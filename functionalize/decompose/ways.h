@@ -26,6 +26,16 @@
 #define NUMBER(value, of) fnzi_dcm_number(s, value, of)
 #define CONTIGUOUS_FORMAT ((fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1})
 
+/* A product of sizes; OVERFLOW, and 0, where it leaves 63 bits. */
+static inline int64_t fnzi_dcm_times(fnzi_dec_steps *s, int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (fnzi_mul_i64(a, b, &product))
+    return product;
+  fnzi_dec_refuse(s, FNZ_CLASS_OVERFLOW, "a product of sizes leaves 63 bits");
+  return 0;
+}
+#define SIZE_TIMES(a, b) fnzi_dcm_times(s, a, b)
+
 enum { FNZI_DCM_MOST_ARGS = 16 };
 
 static inline fnz_arg fnzi_dcm_as_given(const fnzi_dec_steps *s, const char *name) {

@@ -1,14 +1,8 @@
-/* script.c - see script.h.
+/* script.c - what a script learns while a decomposition runs: arrays, steps, results.
  *
- * A decomposition runs over arrays without memory. Each array that the script knows has a number,
- * found by its address: none of them ends before the decomposition does. */
-#include "kernels/decomp/decomp.h"
-#include "kernels/meta/evaluate.h"
-
-struct fnzi_dec_script {
-  fnzi_script *to;
-  fnzi_map numbers; /* by the address of an array */
-};
+ * Each array that the script knows has a number, found by its address: none of them ends before the
+ * decomposition does. */
+#include "kernels/decomp/script.h"
 
 /* --- Values ----------------------------------------------------------------------------------- */
 static fnz_status copy_geometry(fnzi_arena *arena, const fnz_geometry *from,
@@ -32,8 +26,7 @@ static fnz_status copy_geometry(fnzi_arena *arena, const fnz_geometry *from,
   return FNZ_OK;
 }
 
-/* The array gets the next number; NULL for a result that is undefined. */
-static fnz_status add_array(fnzi_dec_script *script, const fnzi_krn_array *a) {
+fnz_status fnzi_dec_script_array(fnzi_dec_script *script, const fnzi_krn_array *a) {
   const fnz_geometry *g = NULL;
   uintptr_t *key;
   if (a) {
@@ -90,7 +83,7 @@ fnz_status fnzi_dec_script_step(fnzi_dec_script *script, const fnzi_krn_call *wh
   const fnzi_script_call call = {from->op, args, (uint32_t)script->to->values.count,
                                  (uint32_t)made->noutputs};
   for (size_t k = 0; k < made->noutputs; k++)
-    FNZ_TRY(add_array(script, made->outputs[k]));
+    FNZ_TRY(fnzi_dec_script_array(script, made->outputs[k]));
   FNZI_PUSH(script->to->arena->ctx, &script->to->calls, call);
   return FNZ_OK;
 }
@@ -102,149 +95,4 @@ fnz_status fnzi_dec_script_result(fnzi_dec_script *script, const fnzi_krn_call *
     FNZ_TRY(number_of(script, whole, array, &number));
   FNZI_PUSH(script->to->arena->ctx, &script->to->results, (uint32_t)number);
   return FNZ_OK;
-}
-
-/* --- The whole -------------------------------------------------------------------------------- */
-/* What is needed to run a decomposition over geometries. */
-typedef struct stage {
-  fnzi_krn_stock stock;
-  fnzi_krn_call call;
-  const fnz_geometry *const *geometries;
-  fnzi_dec_script script;
-  struct {
-    fnzi_krn_array **data;
-    size_t count, capacity;
-  } inputs;
-} stage;
-
-static fnz_status keep_input(stage *st, fnzi_krn_array *a) {
-  FNZI_PUSH(st->call.ctx, &st->inputs, a);
-  return FNZ_OK;
-}
-
-static fnz_status add_input(stage *st, fnz_arg *arg) {
-  fnzi_krn_array *a;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  const fnz_geometry *g = st->geometries[arg->u.value];
-  FNZ_TRY(fnzi_krn_array_create(st->call.ctx, &st->stock, g, fnzi_dtype(g->dtype)->bytes, &a));
-  fnz_status status = keep_input(st, a);
-  if (status != FNZ_OK) {
-    fnzi_krn_array_release(st->call.ctx, a);
-    return status;
-  }
-  *arg = V(a);
-  return add_array(&st->script, a);
-}
-
-/* Tensors become arrays, defaults are filled in. */
-static fnz_status fill_args(stage *st, const fnz_arg *args) {
-  const fnz_op *op = st->call.op;
-  const fnz_request from = {op, args, op->nparams, NULL, ""};
-  fnz_arg *all;
-  FNZI_NEW(&st->call.scratch, op->nparams, &all);
-  FNZ_TRY(fnzi_meta_args_fill(&st->call, &from, all));
-  for (size_t i = 0; i < op->nparams; i++) {
-    FNZ_TRY(add_input(st, &all[i]));
-    if (all[i].tag != FNZ_ARG_LIST || !all[i].count)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&st->call.scratch, all[i].count, &items);
-    memcpy(items, all[i].u.list, all[i].count * sizeof *items);
-    all[i].u.list = items;
-    for (uint32_t k = 0; k < all[i].count; k++)
-      FNZ_TRY(add_input(st, &items[k]));
-  }
-  st->call.args = all;
-  st->script.to->ninputs = st->script.to->values.count;
-  return FNZ_OK;
-}
-
-static fnz_status make_results(stage *st) {
-  enum { ROOM = 64 };
-  st->call.capacity = st->script.to->ninputs + ROOM;
-  FNZI_NEW(&st->call.scratch, st->call.capacity, &st->call.outputs);
-  return FNZ_OK;
-}
-
-/* A row may be of no decomposition, or of one that is a shape rule of its own. */
-static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *script) {
-  if (script->results.count == call->noutputs && call->noutputs)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are no steps that it is made of");
-}
-
-static fnz_status run(stage *st, const fnz_arg *args, fnzi_dec_fn *decompose) {
-  fnzi_krn_call *call = &st->call;
-  const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
-  FNZ_TRY(fill_args(st, args));
-  FNZ_TRY(make_results(st));
-  if (decompose)
-    FNZ_TRY(fnzi_dec_run(call, decompose));
-  else if (row && row->run == FNZI_RUN_made)
-    FNZ_TRY(row->shape(call));
-  return check_written(call, st->script.to);
-}
-
-static void open_stage(stage *st, fnzi_script *script, fnzi_krn_kernels *shapes) {
-  fnz_context *ctx = script->arena->ctx;
-  st->script.to = script;
-  st->call.ctx = ctx;
-  st->call.kernels = shapes;
-  st->call.target = FNZ_DTYPE_COUNT;
-  st->call.threads = 1;
-  st->call.stock = &st->stock;
-  fnzi_map_init(&st->script.numbers, ctx);
-  fnzi_arena_init(&st->call.scratch, ctx);
-}
-
-static void close_stage(stage *st) {
-  fnz_context *ctx = st->call.ctx;
-  for (size_t k = 0; k < st->call.noutputs; k++)
-    fnzi_krn_array_release(ctx, st->call.outputs[k]);
-  for (size_t k = 0; k < st->inputs.count; k++)
-    fnzi_krn_array_release(ctx, st->inputs.data[k]);
-  FNZI_VEC_FREE(ctx, &st->inputs);
-  fnzi_arena_free(&st->call.scratch);
-  fnzi_map_free(&st->script.numbers);
-  fnzi_krn_stock_free(ctx, &st->stock);
-}
-
-fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows, const fnz_op *op,
-                                const fnz_arg *args, const fnz_geometry *const *geometries,
-                                fnzi_dec_fn *decompose, fnzi_script *out) {
-  fnzi_krn_kernels shapes = {.rows = rows};
-  stage st = {.geometries = geometries, .call = {.op = op}};
-  *out = (fnzi_script){.arena = arena};
-  open_stage(&st, out, &shapes);
-  st.call.script = &st.script;
-  fnz_status status = run(&st, args, decompose);
-  close_stage(&st);
-  if (status != FNZ_OK)
-    fnzi_script_free(out);
-  return status;
-}
-
-/* --- Without steps ---------------------------------------------------------------------------- */
-static fnz_status try_shape(stage *st, const fnz_arg *args) {
-  fnzi_krn_call *call = &st->call;
-  const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
-  FNZ_TRY(fill_args(st, args));
-  FNZ_TRY(make_results(st));
-  return row ? fnzi_meta_evaluate_shape(call, row) : FNZ_OK;
-}
-
-fnz_status fnzi_dec_call_check(fnz_context *ctx, const fnzi_kernel *rows, const fnz_op *op,
-                               const fnz_arg *args, const fnz_geometry *const *geometries) {
-  fnzi_krn_kernels shapes = {.rows = rows};
-  stage st = {.geometries = geometries, .call = {.op = op}};
-  fnzi_arena arena;
-  fnzi_script script = {.arena = &arena};
-  fnzi_arena_init(&arena, ctx);
-  open_stage(&st, &script, &shapes);
-  fnz_status status = try_shape(&st, args);
-  close_stage(&st);
-  fnzi_script_free(&script);
-  fnzi_arena_free(&arena);
-  return status;
 }

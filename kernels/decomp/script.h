@@ -11,6 +11,7 @@
 
 struct fnzi_dec_steps;
 
+/* --- script_make.c ---------------------------------------------------------------------------- */
 /* Writes one down.
  * rows        the table of kernels.def: what steps give
  * op, args    the call that is taken apart: op->nparams arguments, tensors as numbers into
@@ -30,9 +31,15 @@ FNZ_MUST_CHECK fnz_status fnzi_dec_call_check(fnz_context *ctx, const fnzi_kerne
                                               const fnz_op *op, const fnz_arg *args,
                                               const fnz_geometry *const *geometries);
 
-/* --- For decomp.c ----------------------------------------------------------------------------- */
+/* --- script.c, for decomp.c ------------------------------------------------------------------- */
 /* A script that is being written. */
-typedef struct fnzi_dec_script fnzi_dec_script;
+typedef struct fnzi_dec_script {
+  fnzi_script *to;
+  fnzi_map numbers; /* by the address of an array */
+} fnzi_dec_script;
+/* The array gets the next number; NULL for a result that is undefined. */
+FNZ_MUST_CHECK fnz_status fnzi_dec_script_array(fnzi_dec_script *script,
+                                                const fnzi_krn_array *array);
 /* A step was made: `from` is what was asked, `made` has the results. */
 FNZ_MUST_CHECK fnz_status fnzi_dec_script_step(fnzi_dec_script *script, const fnzi_krn_call *whole,
                                                const fnz_request *from, const fnzi_krn_call *made);
