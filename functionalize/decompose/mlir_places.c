@@ -130,7 +130,11 @@ TAKE_APART(diagonal_put) {
   }
   p.sizes[p.rank] = SIZE(source, -1);
   p.strides[p.rank++] = steps[first] + steps[second];
-  p.offset = offset < 0 ? -offset * steps[first] : offset * steps[second];
+  bool below = offset < 0;
+  if (!fnzi_mul_i64(offset, below ? -steps[first] : steps[second], &p.offset)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
   give_written(s, self, &p);
 }
 

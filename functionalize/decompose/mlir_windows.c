@@ -31,6 +31,10 @@ static int64_t span_of(const window *w) {
 
 /* A single step, behind which something is left over. */
 static bool is_loose(const window *w) {
+  enum { LARGE = 1 << 24 }; /* of no use, and no product of them overflows */
+  if (w->kernel > LARGE || w->padding > LARGE || w->padding < 0 || w->dilation > LARGE ||
+      w->stride > LARGE || w->size > LARGE)
+    return false;
   int64_t room = w->size + 2 * w->padding - span_of(w);
   return w->stride > 1 && room > 0 && room < w->stride;
 }
