@@ -1,8 +1,9 @@
 /* command.c - what the whole command costs, from fork to exit: bench_command FNZ ROUNDS [MODEL...].
  *
  * Runs take turns, so that other work on the machine falls on all of them: --version, a program of
- * two nodes, a model of LAYERS layers with 14 MB of weights (made here), and each MODEL. Prints
- * wall time and time of the processors in milliseconds, least and median, and page faults. */
+ * two nodes, a model of LAYERS layers with 14 MB of weights (made here), to CBOR and to MLIR, and
+ * each MODEL. Prints wall time and time of the processors in milliseconds, least and median, and
+ * page faults. */
 #include "program/program.h"
 
 #include <fnz/formats.h>
@@ -21,10 +22,12 @@ enum { LAYERS = 100, SIDE = 187, MOST_RUNS = 16, MOST_ROUNDS = 1000 };
 #define SMALL_FILE "bench_command_small.fnz"
 #define MODEL_FILE "bench_command_model.pt2"
 #define OUTPUT     "bench_command_out.cbor"
+#define MLIR       "bench_command_out.mlir"
+#define WEIGHTS    "bench_command_out.safetensors" /* beside that */
 
 /* One line of the result; `in` NULL is --version. */
 typedef struct line {
-  const char *verb, *in;
+  const char *verb, *in, *out;
   double wall[MOST_ROUNDS], work[MOST_ROUNDS];
   long faults;
 } line;
@@ -127,8 +130,8 @@ static double work_ms(const struct rusage *u) {
 
 static bool run_once(const bench *b, line *l, int round) {
   char *version[] = {(char *)(uintptr_t)b->command, "--version", NULL};
-  char *verb[] = {version[0], (char *)(uintptr_t)l->verb, (char *)(uintptr_t)l->in, "-o", OUTPUT,
-                  NULL};
+  char *verb[] = {version[0], (char *)(uintptr_t)l->verb, (char *)(uintptr_t)l->in,
+                  "-o",       (char *)(uintptr_t)l->out,  NULL};
   if (strcmp(l->verb, "verify") == 0)
     verb[3] = NULL;
   char *environment[] = {NULL};
@@ -160,8 +163,9 @@ static int by_size(const void *a, const void *b) {
 static void tell(line *l, int rounds) {
   qsort(l->wall, (size_t)rounds, sizeof *l->wall, by_size);
   qsort(l->work, (size_t)rounds, sizeof *l->work, by_size);
-  printf("%8.2f %8.2f %8.2f %8.2f %8ld  %s %s\n", l->wall[0], l->wall[rounds / 2], l->work[0],
-         l->work[rounds / 2], l->faults, l->verb, l->in ? l->in : "");
+  printf("%8.2f %8.2f %8.2f %8.2f %8ld  %s %s%s\n", l->wall[0], l->wall[rounds / 2], l->work[0],
+         l->work[rounds / 2], l->faults, l->verb, l->in ? l->in : "",
+         strcmp(l->out, MLIR) == 0 ? " to mlir" : "");
 }
 
 static int measure(bench *b) {
@@ -177,9 +181,9 @@ static int measure(bench *b) {
   return EXIT_SUCCESS;
 }
 
-static void add(bench *b, const char *verb, const char *in) {
+static void add(bench *b, const char *verb, const char *in, const char *out) {
   if (b->count < MOST_RUNS)
-    b->lines[b->count++] = (line){.verb = verb, .in = in};
+    b->lines[b->count++] = (line){.verb = verb, .in = in, .out = out};
 }
 
 int main(int argc, char **argv) {
@@ -194,17 +198,20 @@ int main(int argc, char **argv) {
     free(b.lines);
     return EXIT_FAILURE;
   }
-  add(&b, "--version", NULL);
-  add(&b, "convert", SMALL_FILE);
-  add(&b, "convert", MODEL_FILE);
+  add(&b, "--version", NULL, OUTPUT);
+  add(&b, "convert", SMALL_FILE, OUTPUT);
+  add(&b, "convert", MODEL_FILE, OUTPUT);
+  add(&b, "convert", MODEL_FILE, MLIR);
   for (int i = 3; i < argc; i++) {
-    add(&b, "convert", argv[i]);
-    add(&b, "verify", argv[i]);
+    add(&b, "convert", argv[i], OUTPUT);
+    add(&b, "verify", argv[i], OUTPUT);
   }
   int result = measure(&b);
   free(b.lines);
   unlink(SMALL_FILE);
   unlink(MODEL_FILE);
   unlink(OUTPUT);
+  unlink(MLIR);
+  unlink(WEIGHTS);
   return result;
 }

@@ -24,13 +24,18 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
 /* Every option of every verb. Columns: name, its value as help shows it (NULL for a flag), help. */
 #define CLI_OPTION_ROWS(ROW)                                                                       \
   ROW(OUTPUT, "-o", "FILE", "write to FILE, whole or not at all; - is standard output")            \
-  ROW(TO, "--to", "FORMAT", "pt2, json, cbor, text or dot; without it FILE's extension decides")   \
+  ROW(TO, "--to", "FORMAT",                                                                        \
+      "pt2, json, cbor, text, dot or mlir; without it FILE's extension decides")                   \
   ROW(EXTERNAL_WEIGHTS, "--external-weights", NULL,                                                \
       "CBOR with its weights in a safetensors file beside it: X.cbor and X.safetensors")           \
   ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
   ROW(VIEWS, "--views", "KIND",                                                                    \
       "copy: no result shares memory; keep: views stay; strided: one as_strided each")             \
-  ROW(STATE, "--state", "KIND", "outputs: final values are outputs; epilogue: copy_ at the end")   \
+  ROW(STATE, "--state", "KIND",                                                                    \
+      "outputs: final values are outputs; epilogue: copy_ at the end; globals: of mlir")           \
+  ROW(WEIGHTS, "--weights", "KIND",                                                                \
+      "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
+  ROW(FOR, "--for", "FORMAT", "mlir: also what cannot be written as that")                         \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
@@ -123,13 +128,14 @@ typedef struct cli_verb {
   ROW(convert, "IN", 1, 1,                                                                         \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
           CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) |   \
-          CLI_BIT(KEEP) | CLI_BIT(EXTERNAL_WEIGHTS),                                               \
+          CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS),                            \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
       "  fnz convert model.pt2 -o functional.pt2\n"                                                \
       "  fnz convert model.pt2 --decompose core -o core.pt2\n"                                     \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
+      "  fnz convert model.pt2 -o model.mlir --state globals    # for iree-compile\n"              \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
@@ -159,9 +165,11 @@ typedef struct cli_verb {
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
   ROW(lint, "IN", 1, 1,                                                                            \
-      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(SARIF),             \
+      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(SARIF) |            \
+          CLI_BIT(FOR),                                                                            \
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
+      "  fnz lint model.pt2 --for mlir\n"                                                          \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2, CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON),  \
       "say why there is each scatter and copy, or a node",                                         \
@@ -196,6 +204,12 @@ typedef struct cli_verb {
       "  fnz ops --ops my_ops.txt 'mylib::*'\n"                                                    \
       "  fnz ops --import native_functions.yaml --tags tags.yaml\n"                                \
       "  fnz ops --import native_functions.yaml --tags tags.yaml --to tsv -o aten.tsv\n")
+
+/* A node of the functional form that cannot be written as MLIR. */
+typedef struct cli_refusal {
+  fnz_finding finding;
+  char where[192], what[512];
+} cli_refusal;
 
 #define CLI_VERB_DECLARE(name, operands, least, most, options, summary, examples)                  \
   int cli_##name(cli_call *call);
@@ -238,6 +252,8 @@ struct cli_call {
   fnz_verify_report seen; /* by the comparison */
   cli_unruled *unruled;
   size_t nunruled;
+  cli_refusal *refusals;
+  size_t nrefusals;
   bool lost;                  /* no memory for one of them */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;
@@ -290,6 +306,17 @@ void cli_print_array(const fnz_array *array);
 /* Does the call ask for native functions of a file? */
 bool cli_wants_import(const cli_call *call);
 int cli_ops_import(cli_call *call);
+
+/* --- MLIR (mlir.c) ----------------------------------------------------------------------- */
+/* What the call says of it. --state is taken away: the program keeps its state in outputs. */
+void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out);
+/* Operators that the dialect does not have, as others; into call->functional. */
+int cli_mlir_prepare(cli_call *call, const char *path);
+/* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
+ * others have said so. */
+int cli_mlir_check(cli_call *call, const char *path);
+/* Into two files. */
+int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 
 /* --- Before main (main.c) ------------------------------------------------------------------ */
 void cli_start_no_threads(void);

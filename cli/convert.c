@@ -29,7 +29,8 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
                                         formats[i].extension);
   }
   return cli_usage(
-      call, "the extension of %s says no format; add --to pt2, json, cbor, text or dot", path);
+      call, "the extension of %s says no format; add --to pt2, json, cbor, text, dot or mlir",
+      path);
 }
 
 /* Another extension than the format's own would mislead a reader of the file; one that says
@@ -80,18 +81,37 @@ static int check_result(const cli_call *call) {
                    call->operands[0]);
 }
 
+/* What only one of the formats knows. */
+static int check_kinds(const cli_call *call, fnz_format format) {
+  if (format == FNZ_FORMAT_MLIR)
+    return CLI_DONE;
+  if (cli_has(call, CLI_WEIGHTS))
+    return cli_usage(call, "--weights says where weights of mlir are, not of %s",
+                     fnz_format_name(format));
+  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "globals") == 0)
+    return cli_usage(call, "--state globals is for mlir, not for %s", fnz_format_name(format));
+  return CLI_DONE;
+}
+
 int cli_convert(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   fnz_format format;
+  fnz_mlir_options mlir;
   CLI_TRY(choose_format(call, path, &format));
   CLI_TRY(check_external(call, path, format));
+  CLI_TRY(check_kinds(call, format));
+  if (format == FNZ_FORMAT_MLIR)
+    cli_mlir_take_options(call, &mlir);
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
   CLI_TRY(cli_decompose(call, call->operands[0]));
+  if (format == FNZ_FORMAT_MLIR)
+    CLI_TRY(cli_mlir_prepare(call, call->operands[0]));
   CLI_TRY(check_result(call));
-  CLI_TRY(cli_save(call, call->functional, format, path));
+  CLI_TRY(format == FNZ_FORMAT_MLIR ? cli_mlir_save(call, &mlir, path)
+                                    : cli_save(call, call->functional, format, path));
   if (call->talks)
     tell(call, path);
   if (cli_has(call, CLI_JSON))

@@ -4,9 +4,28 @@
 
 #include <string.h>
 
+/* Those of the pass, then those of a format. */
+static size_t finding_count(const cli_call *call) {
+  return fnz_findings_count(call->findings) + call->nrefusals;
+}
+
+static const fnz_finding *finding_at(const cli_call *call, size_t i) {
+  size_t count = fnz_findings_count(call->findings);
+  return i < count ? fnz_findings_at(call->findings, i) : &call->refusals[i - count].finding;
+}
+
+/* The program whose node it is about. */
+static const fnz_program *program_of(const cli_call *call, const fnz_finding *f) {
+  const cli_refusal *r = call->refusals;
+  for (size_t i = 0; i < call->nrefusals; i++)
+    if (f == &r[i].finding)
+      return call->functional;
+  return call->program;
+}
+
 static const char *source_of(const cli_call *call, const fnz_finding *f) {
   fnz_node_info info;
-  fnz_node_get(call->program, f->graph, f->node, &info);
+  fnz_node_get(program_of(call, f), f->graph, f->node, &info);
   return info.source;
 }
 
@@ -58,7 +77,7 @@ static size_t print_head(const cli_call *call, const fnz_finding *f) {
 static int print_finding(cli_call *call, const fnz_finding *f, const char *said) {
   print_wrapped(f->what, print_head(call, f), INDENT);
   if (f->node != SIZE_MAX)
-    CLI_TRY(cli_print_node(call, "the node", call->program, f->graph, f->node));
+    CLI_TRY(cli_print_node(call, "the node", program_of(call, f), f->graph, f->node));
   if (f->view != SIZE_MAX)
     CLI_TRY(cli_print_node(call, "through", call->program, f->view_graph, f->view));
   if (f->reader != SIZE_MAX)
@@ -73,10 +92,10 @@ static int print_finding(cli_call *call, const fnz_finding *f, const char *said)
 }
 
 static int print_findings(cli_call *call) {
-  size_t count = fnz_findings_count(call->findings), refused = 0;
+  size_t count = finding_count(call), refused = 0;
   const char *said = "";
   for (size_t i = 0; i < count; i++) {
-    const fnz_finding *f = fnz_findings_at(call->findings, i);
+    const fnz_finding *f = finding_at(call, i);
     refused += f->kind == FNZ_FINDING_REFUSED;
     CLI_TRY(print_finding(call, f, said));
     said = f->remedy;
@@ -127,11 +146,11 @@ static void json_finding(const cli_call *call, const fnz_finding *f) {
 }
 
 static void json_findings(const cli_call *call) {
-  size_t count = fnz_findings_count(call->findings);
+  size_t count = finding_count(call);
   printf("[");
   for (size_t i = 0; i < count; i++) {
     printf(i ? ",\n" : "\n");
-    json_finding(call, fnz_findings_at(call->findings, i));
+    json_finding(call, finding_at(call, i));
   }
   printf(count ? "\n]\n" : "]\n");
 }
@@ -192,7 +211,7 @@ static void sarif_rules(void) {
 }
 
 static void sarif_findings(const cli_call *call) {
-  size_t count = fnz_findings_count(call->findings);
+  size_t count = finding_count(call);
   printf("{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\",\n"
          "  \"version\": \"2.1.0\",\n  \"runs\": [{\n"
          "    \"tool\": {\"driver\": {\"name\": \"fnz\", \"version\": \"%s\", \"rules\": [\n",
@@ -201,7 +220,7 @@ static void sarif_findings(const cli_call *call) {
   printf("\n      ]}},\n    \"columnKind\": \"unicodeCodePoints\",\n    \"results\": [");
   for (size_t i = 0; i < count; i++) {
     printf(i ? ",\n" : "\n");
-    sarif_result(call, fnz_findings_at(call->findings, i));
+    sarif_result(call, finding_at(call, i));
   }
   printf(count ? "\n    ]\n  }]\n}\n" : "]\n  }]\n}\n");
 }
@@ -214,6 +233,8 @@ int cli_lint(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_check(call, fnz_lint(call->ctx, call->program, &options, &call->findings),
                     call->operands[0]));
+  if (cli_has(call, CLI_FOR))
+    CLI_TRY(cli_mlir_check(call, call->operands[0]));
   if (cli_has(call, CLI_JSON))
     json_findings(call);
   else if (cli_has(call, CLI_SARIF))
@@ -221,5 +242,5 @@ int cli_lint(cli_call *call) {
   else
     CLI_TRY(print_findings(call));
   CLI_TRY(cli_flush());
-  return fnz_findings_count(call->findings) ? CLI_NEGATIVE : CLI_DONE;
+  return finding_count(call) ? CLI_NEGATIVE : CLI_DONE;
 }

@@ -35,6 +35,11 @@ static const choice_row choices[] = {
     {"strided", CLI_VIEWS, true},
     {"outputs", CLI_STATE, true},
     {"epilogue", CLI_STATE, true},
+    {"globals", CLI_STATE, true},
+#define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS, true},
+    FNZ_MLIR_WEIGHTS_ROWS(WEIGHTS_CHOICE)
+#undef WEIGHTS_CHOICE
+        {"mlir", CLI_FOR, true},
     {"cpu", CLI_DEVICE, true},
     {"cuda", CLI_DEVICE, false},
     {"keep", CLI_AGAINST, true},

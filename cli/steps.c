@@ -38,6 +38,7 @@ void cli_call_end(cli_call *call) {
   free(call->apart.text);
   free(call->kept.text);
   free(call->unruled);
+  free(call->refusals);
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
   fnz_findings_destroy(call->ctx, call->findings);

@@ -34,8 +34,8 @@ static fnz_status check(fnz_context *ctx, const fnz_program *program,
                         const fnz_decompose_options *o) {
   if (!fnzi_dcm_set_find(o->set))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "there is no set of operators \"%s\"; there are inference, core, prims and "
-                     "runnable",
+                     "there is no set of operators \"%s\"; there are inference, core, prims, "
+                     "runnable and mlir",
                      o->set);
   for (size_t i = 0; i < o->ndecompose; i++)
     FNZ_TRY(fnzi_expl_name_check(ctx, program, "decompose", o->decompose[i]));

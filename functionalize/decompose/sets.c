@@ -2,6 +2,9 @@
 #include "functionalize/decompose/decompose.h"
 #include "functionalize/explain/explain.h"
 #include "kernels/backends.h"
+#include "schema/facts/mlir.h"
+
+#include <fnz/mlir.h>
 
 /* --- ways ------------------------------------------------------------------------------------- */
 typedef struct way_row {
@@ -13,6 +16,7 @@ typedef struct way_row {
 #define SAME(op, other)
 fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
 #include "functionalize/decompose/core.def"
+#include "functionalize/decompose/mlir.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
 #undef SAME
@@ -22,6 +26,9 @@ fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
 static const way_row ways_none[] = {{0, NULL}};
 static const way_row ways_core[] = {
 #include "functionalize/decompose/core.def"
+    {0, NULL}};
+static const way_row ways_mlir[] = {
+#include "functionalize/decompose/mlir.def"
     {0, NULL}};
 static const way_row ways_prims[] = {
 #include "functionalize/decompose/prims.def"
@@ -64,6 +71,11 @@ static bool fnzi_dcm_keeps_kernels(const fnz_op *op) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnzi_kernel *row = fnzi_kernel_find(&shapes, op);
   return !row || row->run != FNZI_RUN_made;
+}
+
+/* Custom operators are refused when it comes to writing. */
+static bool fnzi_dcm_keeps_mlir(const fnz_op *op) {
+  return fnzi_op_is_custom(op) || fnz_mlir_op_name(op) || fnzi_mlir_is_check(op);
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */

@@ -45,6 +45,11 @@ static inline bool fnzi_dcm_is_given(const fnz_arg *arg) {
   return arg->tag != FNZ_ARG_NONE && arg->tag != FNZ_ARG_DEFAULT;
 }
 
+/* A way for some calls of an operator only: this one stays. */
+static inline void fnzi_dcm_nothing_to_mend(fnzi_dec_steps *s) {
+  fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "there is nothing to mend");
+}
+
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);

@@ -14,7 +14,8 @@ extern "C" {
   ROW(inference, "all operators, as functionalizing leaves them")                                  \
   ROW(core, "operators that PyTorch tags as core, and custom ones")                                \
   ROW(prims, "as core, with norms, softmax, products with a sum and the like as their parts")      \
-  ROW(runnable, "operators that have a kernel of their own")
+  ROW(runnable, "operators that have a kernel of their own")                                       \
+  ROW(mlir, "operators that the torch dialect of IREE has and lowers")
 
 typedef struct fnz_decompose_options {
   size_t size;     /* sizeof(fnz_decompose_options) */

@@ -14,6 +14,7 @@
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>
 #include <fnz/library.h>
+#include <fnz/mlir.h>
 #include <fnz/operator.h>
 #include <fnz/program.h>
 #include <fnz/recorder.h>

@@ -14,7 +14,8 @@ extern "C" {
   ROW(JSON, "json", ".json", true, true) /* the model.json of such an archive */                   \
   ROW(CBOR, "cbor", ".cbor", true, true)                                                           \
   ROW(TEXT, "text", ".fnz", true, true)                                                            \
-  ROW(DOT, "dot", ".dot", false, true)
+  ROW(DOT, "dot", ".dot", false, true)                                                             \
+  ROW(MLIR, "mlir", ".mlir", false, true) /* <fnz/mlir.h> */
 
 typedef enum fnz_format {
   FNZ_FORMAT_AUTO = 0, /* recognised by content */

@@ -18,6 +18,7 @@ static const struct {
     [FNZ_FORMAT_CBOR] = {"cbor", fnzi_read_cbor, fnzi_write_cbor},
     [FNZ_FORMAT_TEXT] = {"text", fnzi_read_text, fnzi_write_text},
     [FNZ_FORMAT_DOT] = {"dot", NULL, fnzi_write_dot},
+    [FNZ_FORMAT_MLIR] = {"mlir", NULL, fnzi_write_mlir},
 };
 
 const char *fnz_format_name(fnz_format format) {

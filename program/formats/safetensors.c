@@ -298,7 +298,8 @@ fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out)
   return FNZ_OK;
 }
 
-static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, fnz_buffer *out) {
+static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, size_t align,
+                             fnz_buffer *out) {
   size_t offset = 0;
   FNZ_TRY(fnzi_safetensors_begin(ctx, out));
   for (size_t i = 0; i < count; i++) {
@@ -306,20 +307,31 @@ static fnz_status put_header(fnz_context *ctx, const place *places, size_t count
     FNZ_TRY(fnzi_safetensors_put(ctx, a, offset, out));
     offset += a->bytes;
   }
-  return fnzi_safetensors_end(ctx, 8, out);
+  return fnzi_safetensors_end(ctx, align, out);
+}
+
+fnz_status fnzi_safetensors_put_all(fnzi_arena *arena, const fnz_array *const *arrays, size_t count,
+                                    size_t align, fnz_buffer *out, fnzi_out_pieces *pieces) {
+  place *places;
+  FNZI_NEW(arena, count, &places);
+  for (size_t i = 0; i < count; i++)
+    places[i] = (place){arrays[i], i};
+  qsort(places, count, sizeof *places, by_width);
+  FNZ_TRY(put_header(arena->ctx, places, count, align, out));
+  for (size_t i = 0; i < count; i++)
+    if (places[i].array->bytes)
+      FNZ_TRY(
+          fnzi_put_piece(arena->ctx, out, pieces, places[i].array->data, places[i].array->bytes));
+  return FNZ_OK;
 }
 
 static fnz_status write_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out) {
   size_t count = fnz_arrays_count(arrays);
-  place *places;
-  FNZI_NEW(arena, count, &places);
+  const fnz_array **list;
+  FNZI_NEW(arena, count, &list);
   for (size_t i = 0; i < count; i++)
-    places[i] = (place){fnz_arrays_at(arrays, i), i};
-  qsort(places, count, sizeof *places, by_width);
-  FNZ_TRY(put_header(arena->ctx, places, count, out));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_put(arena->ctx, out, places[i].array->data, places[i].array->bytes));
-  return FNZ_OK;
+    list[i] = fnz_arrays_at(arrays, i);
+  return fnzi_safetensors_put_all(arena, list, count, LENGTH_BYTES, out, NULL);
 }
 
 fnz_status fnz_arrays_write_safetensors(fnz_context *ctx, const fnz_arrays *arrays,

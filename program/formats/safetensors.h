@@ -3,6 +3,7 @@
 #ifndef FNZI_SAFETENSORS_H
 #define FNZI_SAFETENSORS_H
 
+#include "program/formats/out.h"
 #include "program/program.h"
 
 typedef fnz_status fnzi_safetensor_visit(void *user, const fnz_array *t);
@@ -18,5 +19,14 @@ FNZ_MUST_CHECK fnz_status fnzi_safetensors_begin(fnz_context *ctx, fnz_buffer *o
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_put(fnz_context *ctx, const fnz_array *t, size_t offset,
                                                fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_safetensors_end(fnz_context *ctx, size_t align, fnz_buffer *out);
+
+/* The bytes of a whole file, appended to an empty `out`: wide elements first, arrays of one width
+ * in their order, the data behind the header at a multiple of `align`, which is one of 8. The data
+ * becomes pieces where there are any (`pieces` not NULL), and must stay until these are written.
+ * Fails with UNSUPPORTED for element types that such files do not have. */
+FNZ_MUST_CHECK fnz_status fnzi_safetensors_put_all(fnzi_arena *arena,
+                                                   const fnz_array *const *arrays, size_t count,
+                                                   size_t align, fnz_buffer *out,
+                                                   fnzi_out_pieces *pieces);
 
 #endif

@@ -1,0 +1,78 @@
+/* mlir.c - programs as MLIR, for the verbs that write or check them. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find(const char *const *names, int count, const char *word) {
+  for (int i = 0; word && i < count; i++)
+    if (strcmp(names[i], word) == 0)
+      return i;
+  return 0;
+}
+
+void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
+#define NAME(id, name) name,
+  static const char *const weights[] = {FNZ_MLIR_WEIGHTS_ROWS(NAME)};
+  static const char *const states[] = {FNZ_MLIR_STATE_ROWS(NAME)};
+#undef NAME
+  *out = (fnz_mlir_options)FNZ_MLIR_OPTIONS_INIT;
+  out->weights =
+      (fnz_mlir_weights)find(weights, FNZ_MLIR_WEIGHTS_COUNT, call->options[CLI_WEIGHTS]);
+  out->state = (fnz_mlir_state)find(states, FNZ_MLIR_STATE_COUNT, call->options[CLI_STATE]);
+  call->options[CLI_STATE] = NULL;
+}
+
+int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path) {
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  CLI_TRY(cli_check(call, fnz_mlir_save(call->ctx, call->functional, options, path), NULL));
+  cli_phase_end(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
+}
+
+int cli_mlir_prepare(cli_call *call, const char *path) {
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
+  fnz_program *made;
+  o.set = "mlir";
+  cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
+  CLI_TRY(cli_check(call, fnz_decompose(call->ctx, call->functional, &o, &made), path));
+  fnz_program_destroy(call->functional);
+  call->functional = made;
+  cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
+  return CLI_DONE;
+}
+
+static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
+  cli_call *call = user;
+  cli_refusal *grown = realloc(call->refusals, (call->nrefusals + 1) * sizeof *grown);
+  call->lost = call->lost || !grown;
+  if (!grown)
+    return;
+  call->refusals = grown;
+  cli_refusal *r = &grown[call->nrefusals++];
+  *r = (cli_refusal){.finding = {.kind = FNZ_FINDING_REFUSED,
+                                 .error = error->kind,
+                                 .graph = graph,
+                                 .node = node,
+                                 .view = SIZE_MAX,
+                                 .reader = SIZE_MAX,
+                                 .output = SIZE_MAX,
+                                 .remedy = ""}};
+  snprintf(r->where, sizeof r->where, "%s", error->where);
+  snprintf(r->what, sizeof r->what, "%s", error->message);
+}
+
+int cli_mlir_check(cli_call *call, const char *path) {
+  if (fnz_functionalize(call->ctx, call->program, NULL, &call->functional) != FNZ_OK)
+    return CLI_DONE;
+  CLI_TRY(cli_mlir_prepare(call, path));
+  CLI_TRY(cli_check(call, fnz_mlir_check(call->ctx, call->functional, NULL, note, call), path));
+  if (call->lost)
+    return cli_fail(FNZ_CLASS_NOMEM, path, "out of memory");
+  for (size_t i = 0; i < call->nrefusals; i++) { /* behind the last move */
+    call->refusals[i].finding.where = call->refusals[i].where;
+    call->refusals[i].finding.what = call->refusals[i].what;
+  }
+  return CLI_DONE;
+}

@@ -1,0 +1,224 @@
+/* mlir_places.c - operators that read or write at places, by index.Tensor, index_put and where.
+ *
+ * Places are computed from sizes by arange, so that a compiler folds them to constants. What is
+ * written by _unsafe_index_put has no negative index; the dialect calls both of them index_put. */
+#include "functionalize/decompose/ways.h"
+#include "program/program.h"
+
+/* --- windows into flat memory ----------------------------------------------------------------- */
+/* A window in elements. */
+typedef struct places {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], offset;
+  size_t rank;
+} places;
+
+static int64_t count_of(const places *p) {
+  int64_t count = 1;
+  for (size_t d = 0; d < p->rank; d++)
+    if (!fnzi_mul_i64(count, p->sizes[d], &count))
+      return INT64_MAX;
+  return count;
+}
+
+/* The window lies within so many elements, and has some. */
+static bool fits(const places *p, int64_t numel) {
+  int64_t last = p->offset, step;
+  for (size_t d = 0; d < p->rank; d++)
+    if (p->sizes[d] < 1 || p->strides[d] < 0 ||
+        !fnzi_mul_i64(p->sizes[d] - 1, p->strides[d], &step) || !fnzi_add_i64(last, step, &last))
+      return false;
+  return p->offset >= 0 && last < numel;
+}
+
+/* The places of all elements, in row-major order. */
+static fnzi_krn_array *places_of(fnzi_dec_steps *s, const places *p) {
+  fnzi_krn_array *all = NULL;
+  for (size_t d = 0; d < p->rank; d++) {
+    fnzi_krn_array *along = STEP(arange, I(p->sizes[d]), DTYPE(FNZ_I64));
+    if (p->strides[d] != 1)
+      along = STEP(mul__Scalar, V(along), I(p->strides[d]));
+    along = fnzi_dec_along(s, along, (int64_t)d, p->rank);
+    all = all ? ADD(all, along) : along;
+  }
+  if (!all)
+    all = STEP(full, INTS(1), I(0), DTYPE(FNZ_I64));
+  if (p->offset)
+    all = STEP(add__Scalar, V(all), I(p->offset));
+  return RESHAPED(all, count_of(p));
+}
+
+/* Elements as they lie in memory, in one dimension. */
+static fnzi_krn_array *flat(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  if (!a || !fnzi_is_contiguous(&a->geometry)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return NULL;
+  }
+  return fnzi_dcm_reshaped(s, a, (const int64_t[]){fnzi_dec_array_numel(a)}, 1);
+}
+
+static void read_places(fnzi_dec_steps *s, const fnzi_krn_array *self, places *out) {
+  const int64_t *sizes, *strides;
+  size_t rank = 0, count = 0;
+  *out = (places){.offset = fnzi_krn_named_int(s->call, "storage_offset", 0)};
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &sizes, &rank));
+  if (s->status == FNZ_OK)
+    fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "stride", &strides, &count));
+  if (s->status != FNZ_OK)
+    return;
+  out->rank = rank < FNZ_MAX_RANK ? rank : FNZ_MAX_RANK;
+  for (size_t d = 0; d < out->rank && d < count; d++) {
+    out->sizes[d] = sizes[d];
+    out->strides[d] = strides[d];
+  }
+  if (rank != count || !fits(out, fnzi_dec_array_numel(self)))
+    fnzi_dcm_nothing_to_mend(s);
+}
+
+TAKE_APART(strided) {
+  fnzi_krn_array *self = GIVEN("self"), *all = flat(s, self);
+  places p;
+  read_places(s, self, &p);
+  fnzi_krn_array *at = s->status == FNZ_OK ? places_of(s, &p) : NULL;
+  fnzi_krn_array *taken = STEP(index__Tensor, V(all), fnzi_dec_values(s, &at, 1));
+  GIVE(fnzi_dec_reshaped(s, taken, p.sizes, p.rank));
+}
+
+/* One element is written by where: IREE's codegen fails at some scatters of one ("write affecting
+ * operations on global resources", when the line is a part of a tensor that is written back). */
+static fnzi_krn_array *written_at(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *at,
+                                  fnzi_krn_array *values, bool adds) {
+  if (fnzi_dec_array_numel(at) != 1)
+    return STEP(_unsafe_index_put, V(line), fnzi_dec_values(s, &at, 1), V(values), B(adds));
+  int64_t count = fnzi_dec_array_numel(line);
+  fnzi_krn_array *every = STEP(arange, I(count), DTYPE(FNZ_I64));
+  fnzi_krn_array *inside = STEP(remainder__Scalar, V(at), I(count ? count : 1));
+  fnzi_krn_array *here = STEP(eq__Tensor, V(every), V(inside));
+  return STEP(where__self, V(here), V(adds ? ADD(line, values) : values), V(line));
+}
+
+static void give_written(fnzi_dec_steps *s, fnzi_krn_array *self, const places *p) {
+  fnzi_krn_array *line = flat(s, self), *source = GIVEN("src");
+  fnzi_krn_array *at = s->status == FNZ_OK ? places_of(s, p) : NULL;
+  source = RESHAPED(source, fnzi_dec_array_numel(source));
+  fnzi_krn_array *written = written_at(s, line, at, source, false);
+  GIVE(written ? fnzi_dec_reshaped(s, written, self->geometry.sizes, RANK(self)) : NULL);
+}
+
+TAKE_APART(strided_scatter) {
+  fnzi_krn_array *self = GIVEN("self");
+  places p;
+  read_places(s, self, &p);
+  give_written(s, self, &p);
+}
+
+TAKE_APART(diagonal_put) {
+  fnzi_krn_array *self = GIVEN("self"), *source = GIVEN("src");
+  uint32_t first = fnzi_dec_given_dim(s, "dim1", self), rank = (uint32_t)RANK(self);
+  uint32_t second = fnzi_dec_given_dim(s, "dim2", self);
+  int64_t steps[FNZ_MAX_RANK], offset = GIVEN_INT("offset");
+  places p = {.rank = 0};
+  if (s->status != FNZ_OK || rank < 2 || !fnzi_dec_array_numel(source)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  fnzi_contiguous_strides(self->geometry.sizes, rank, steps);
+  for (uint32_t d = 0; d < rank; d++) {
+    if (d == first || d == second)
+      continue;
+    p.sizes[p.rank] = SIZE(self, d);
+    p.strides[p.rank++] = steps[d];
+  }
+  p.sizes[p.rank] = SIZE(source, -1);
+  p.strides[p.rank++] = steps[first] + steps[second];
+  bool below = offset < 0;
+  if (!fnzi_mul_i64(offset, below ? -steps[first] : steps[second], &p.offset)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  give_written(s, self, &p);
+}
+
+/* A negative index leaves the tensor as it was (docs/iree/negative_select_scatter.mlir). */
+TAKE_APART(select_scatter) {
+  fnzi_krn_array *self = GIVEN("self");
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  int64_t index = GIVEN_INT("index");
+  if (index >= 0)
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(select_scatter, V(self), V(GIVEN("src")), I(dim), I(index + SIZE(self, dim))));
+}
+
+/* --- indices ---------------------------------------------------------------------------------- */
+/* As many dimensions as the index stands for: masks have their own. */
+static uint32_t dims_of(const fnzi_krn_array *index) {
+  return index && index->geometry.dtype == FNZ_BOOL ? index->geometry.rank : 1;
+}
+
+/* A negative index counts from the end; IREE writes elsewhere, to no memory of the tensor
+ * (docs/iree/negative_index_put.mlir). */
+static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t size) {
+  if (!index || !fnzi_is_integer(index->geometry.dtype) || index->geometry.dtype == FNZ_U8)
+    return index;
+  return STEP(remainder__Scalar, V(index), I(size ? size : 1));
+}
+
+/* Which places of a dimension the indices name: true there, and of size 1 along all others. */
+static fnzi_krn_array *named_places(fnzi_dec_steps *s, const fnzi_krn_array *self, uint32_t dim,
+                                    fnzi_krn_array *index) {
+  int64_t size = SIZE(self, dim), count = fnzi_dec_array_numel(index);
+  fnzi_krn_array *every = STEP(arange, I(size), DTYPE(FNZ_I64));
+  fnzi_krn_array *at = wrapped(s, RESHAPED(index, count), size);
+  if (count == 1)
+    return fnzi_dec_along(s, STEP(eq__Tensor, V(every), V(at)), dim, (size_t)RANK(self));
+  fnzi_krn_array *equal = STEP(eq__Tensor, V(RESHAPED(every, size, 1)), V(at));
+  return fnzi_dec_along(s, STEP(any__dim, V(equal), I(1)), dim, (size_t)RANK(self));
+}
+
+/* One number at one place of a dimension: written by where, as other scatters of one are. */
+static bool is_one_place(fnzi_dec_steps *s, uint32_t *dim, fnzi_krn_array **index) {
+  size_t count = fnzi_dec_given_count(s, "indices");
+  *index = count ? fnzi_dec_given_item(s, "indices", count - 1) : NULL;
+  *dim = count ? (uint32_t)count - 1 : 0;
+  for (size_t i = 0; i + 1 < count; i++)
+    if (fnzi_dec_given_item(s, "indices", i))
+      return false;
+  fnz_dtype dtype = fnzi_dec_array_dtype(*index); /* bool and u8: a mask */
+  return *index && fnzi_dec_array_numel(*index) == 1 && fnzi_is_integer(dtype) && dtype != FNZ_U8 &&
+         fnzi_dec_array_numel(GIVEN("values")) == 1;
+}
+
+static void give_filled(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *value) {
+  GIVE(STEP(where__self, V(mask), V(value), V(GIVEN("self"))));
+}
+
+TAKE_APART(index_put) {
+  fnzi_krn_array *self = GIVEN("self"), *values = GIVEN("values"), *all[FNZ_MAX_RANK], *index;
+  size_t count = fnzi_dec_given_count(s, "indices");
+  bool adds = GIVEN_BOOL("accumulate");
+  uint32_t dim = 0;
+  if (is_one_place(s, &dim, &index)) {
+    values = fnzi_dec_cast(s, fnzi_dec_reshaped(s, values, NULL, 0), fnzi_dec_array_dtype(self));
+    give_filled(s, named_places(s, self, dim, index), adds ? ADD(self, values) : values);
+    return;
+  }
+  dim = 0;
+  for (size_t i = 0; i < count && i < FNZ_MAX_RANK; i++) {
+    index = fnzi_dec_given_item(s, "indices", i);
+    all[i] = wrapped(s, index, SIZE(self, dim));
+    dim += dims_of(index);
+  }
+  GIVE(STEP(_unsafe_index_put, V(self), fnzi_dec_values(s, all, count), V(values), B(adds)));
+}
+
+TAKE_APART(index_fill_mask) {
+  fnzi_krn_array *self = GIVEN("self"), *value = GIVEN("value");
+  fnz_dtype dtype = fnzi_dec_array_dtype(self);
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", self);
+  if (!RANK(self)) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  value = value ? fnzi_dec_cast(s, value, dtype)
+                : STEP(full, fnzi_dec_ints(s, NULL, 0), AS_GIVEN("value"), DTYPE(dtype));
+  give_filled(s, named_places(s, self, dim, GIVEN("index")), value);
+}

@@ -1,0 +1,150 @@
+/* node.c - a node that calls an operator: its name in the dialect, operands, results. */
+#include "program/formats/mlir/mlir.h"
+#include "schema/facts/mlir.h"
+
+#include <stdio.h>
+
+/* --- results ---------------------------------------------------------------------------------- */
+/* Names and types of results into w->items: of one list, or of what a node gives. */
+static fnz_status add_results(fnzi_mlir *w, const fnz_arg *results, uint32_t count) {
+  fnzi_mlir_list_clear(&w->items);
+  for (uint32_t i = 0; i < count; i++) {
+    const char *name;
+    if (fnzi_is_reference(&results[i])) {
+      FNZ_TRY(fnzi_mlir_add_plain(w, &w->items, fnzi_mlir_top(w), &results[i]));
+      continue;
+    }
+    FNZ_TRY(fnzi_mlir_fresh(w, &name)); /* of an undefined tensor */
+    FNZ_TRY(fnzi_mlir_add(w, &w->items, name, "!torch.none"));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_text(fnzi_mlir *w, const char *text) {
+  return fnzi_put_text(w->ctx, &w->body, text);
+}
+
+static fnz_status put(fnzi_mlir *w, const fnz_buffer *text) {
+  return text->size ? fnzi_put(w->ctx, &w->body, text->data, text->size) : FNZ_OK;
+}
+
+/* "%a = torch.NAME %x, %y : TX, TY -> " of what w->args has. */
+static fnz_status put_operation(fnzi_mlir *w, const char *results, size_t size, const char *name) {
+  FNZ_TRY(put_text(w, "    "));
+  FNZ_TRY(fnzi_put(w->ctx, &w->body, results, size));
+  FNZ_TRY(put_text(w, " = torch."));
+  FNZ_TRY(put_text(w, name));
+  FNZ_TRY(put_text(w, " "));
+  FNZ_TRY(put(w, &w->args.names));
+  FNZ_TRY(put_text(w, " : "));
+  FNZ_TRY(put(w, &w->args.types));
+  return put_text(w, " -> ");
+}
+
+/* The dialect gives a list, which is taken apart. */
+static fnz_status put_unpacked(fnzi_mlir *w, const fnzi_node *n, const char *name) {
+  const char *list;
+  FNZ_TRY(fnzi_mlir_fresh(w, &list));
+  FNZ_TRY(put_operation(w, list, strlen(list), name));
+  FNZ_TRY(put_text(w, "!torch.list<vtensor>"));
+  FNZ_TRY(fnzi_mlir_put_end(w, n));
+  if (!n->outputs[0].count)
+    return FNZ_OK;
+  FNZ_TRY(add_results(w, n->outputs[0].u.list, n->outputs[0].count));
+  FNZ_TRY(put_text(w, "    "));
+  FNZ_TRY(put(w, &w->items.names));
+  FNZ_TRY(put_text(w, " = torch.prim.ListUnpack "));
+  FNZ_TRY(put_text(w, list));
+  FNZ_TRY(put_text(w, " : !torch.list<vtensor> -> "));
+  FNZ_TRY(put(w, &w->items.types));
+  return fnzi_mlir_put_end(w, n);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+static bool has_number(const fnzi_node *n, const fnz_op *op) {
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_list &&
+        n->args[i].tag != FNZ_ARG_VALUE && n->args[i].tag != FNZ_ARG_NONE &&
+        n->args[i].tag != FNZ_ARG_DEFAULT)
+      return true;
+  return false;
+}
+
+/* add.Tensor with a number is add.Scalar, where the dialect has that; else the operator itself. */
+static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
+  static const char tensor[] = "Tensor";
+  char name[96];
+  bool is_pair = strncmp(op->overload, tensor, sizeof tensor - 1) == 0 && n->nargs >= 2 &&
+                 n->args[0].tag == FNZ_ARG_VALUE && has_number(n, op);
+  if (!is_pair)
+    return op;
+  snprintf(name, sizeof name, "%s.Scalar%s", op->base, op->overload + sizeof tensor - 1);
+  const fnz_op *scalar = fnz_op_find(name);
+  bool fits = scalar && fnz_mlir_op_name(scalar) && scalar->nparams == op->nparams;
+  return fits ? scalar : op;
+}
+
+static fnz_status no_operator(fnzi_mlir *w, const fnz_op *op) {
+  const char *why = fnzi_op_is_custom(op)
+                        ? "it is a custom operator; functionalize a program without it"
+                        : "--deny names what needs it";
+  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "the torch dialect of IREE %s has no operator %s; %s", fnzi_mlir_version(),
+                   op->name, why);
+}
+
+/* --- results without elements ----------------------------------------------------------------- */
+static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) {
+  if (n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_VALUE)
+    return NULL;
+  uint32_t graph = w->frames[w->depth - 1].graph;
+  const fnz_geometry *g = fnzi_value_at(w->p, graph, n->outputs[0].u.value)->geometry;
+  return g->symbols || fnz_geometry_numel(g) ? NULL : g;
+}
+
+/* What has no elements needs no operator, and IREE folds some slices of that kind wrongly
+ * (docs/iree/empty_slice.mlir). */
+static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *g) {
+  const char *name;
+  FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), n->outputs[0].u.value, &name));
+  FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.vtensor.literal(dense<> : tensor<", name));
+  for (uint32_t i = 0; i < g->rank; i++)
+    FNZ_TRY(fnzi_printf(w->ctx, &w->body, "%lldx", (long long)g->sizes[i]));
+  FNZ_TRY(put_text(w, fnzi_mlir_element(g->dtype)));
+  FNZ_TRY(put_text(w, ">) : "));
+  FNZ_TRY(fnzi_mlir_put_tensor(w, &w->body, g, false));
+  return fnzi_mlir_put_end(w, n);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+/* Reading the number of a tensor: which operator does depends on its elements. */
+static fnz_status put_item(fnzi_mlir *w, const fnzi_node *n) {
+  static const char *const names[] = {"aten.Int.Tensor", "aten.Float.Tensor", "aten.Bool.Tensor"};
+  fnzi_mlir_number kind = fnzi_mlir_number_of(w, &n->outputs[0]);
+  fnzi_mlir_list_clear(&w->args);
+  FNZ_TRY(fnzi_mlir_add_plain(w, &w->args, fnzi_mlir_top(w), &n->args[0]));
+  FNZ_TRY(add_results(w, n->outputs, n->noutputs));
+  FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, names[kind]));
+  FNZ_TRY(put(w, &w->items.types));
+  return fnzi_mlir_put_end(w, n);
+}
+
+fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
+  const fnz_op *op = with_number(n, n->op);
+  const char *name = fnz_mlir_op_name(op);
+  if (fnzi_mlir_is_check(n->op))
+    return FNZ_OK; /* it computes nothing, and what it checks holds */
+  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
+    return put_item(w, n);
+  if (empty_result(w, n))
+    return put_empty(w, n, empty_result(w, n));
+  if (!name)
+    return no_operator(w, n->op);
+  FNZ_TRY(fnzi_mlir_add_args(w, n, op));
+  if (n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_LIST)
+    return put_unpacked(w, n, name);
+  FNZ_TRY(add_results(w, n->outputs, n->noutputs));
+  FNZ_TRY(put_operation(w, w->items.names.data, w->items.names.size, name));
+  FNZ_TRY(put(w, &w->items.types));
+  return fnzi_mlir_put_end(w, n);
+}

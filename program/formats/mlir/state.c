@@ -1,0 +1,89 @@
+/* state.c - what becomes of the program's inputs: arguments, globals, or nothing where no node uses
+ * them; and of final values: results, stores, or writes to an argument's memory. */
+#include "program/formats/mlir/mlir.h"
+
+static bool is_weight(fnz_input_kind kind) {
+  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
+}
+
+int64_t fnzi_mlir_final_of(const fnzi_mlir *w, uint32_t output) {
+  const fnz_output_spec *spec = &w->p->outputs[output];
+  if (!fnzi_output_is_mutation(spec) || !spec->target)
+    return -1;
+  int kind = fnzi_output_kind_of(spec)->of;
+  for (uint32_t k = 0; k < w->p->graphs.data[0].ninputs; k++)
+    if ((kind == FNZI_NO_INPUT_KIND || w->p->inputs[k].kind == (fnz_input_kind)kind) &&
+        strcmp(w->p->inputs[k].target, spec->target) == 0)
+      return k;
+  return -1;
+}
+
+/* The final value has other sizes than what is there. */
+static bool moves(const fnzi_mlir *w, uint32_t output, uint32_t input) {
+  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnz_arg *from = &g->outputs[output], *to = &g->inputs[input];
+  if (from->tag != FNZ_ARG_VALUE || to->tag != FNZ_ARG_VALUE)
+    return true;
+  const fnz_geometry *a = fnzi_value_at(w->p, 0, from->u.value)->geometry;
+  const fnz_geometry *b = fnzi_value_at(w->p, 0, to->u.value)->geometry;
+  return a->dtype != b->dtype || !fnzi_same_sizes(a, b);
+}
+
+/* IREE cannot overwrite integers (docs/iree/overwrite_integers.mlir): they stay results. */
+static bool can_be_overwritten(const fnzi_mlir *w, uint32_t input) {
+  const fnz_arg *value = &fnzi_graph_at(w->p, 0)->inputs[input];
+  return value->tag == FNZ_ARG_VALUE &&
+         !fnzi_is_integer(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype);
+}
+
+static fnz_status place_state(fnzi_mlir *w, uint32_t output) {
+  int64_t k = fnzi_mlir_final_of(w, output);
+  if (k < 0)
+    return FNZ_OK;
+  uint32_t input = (uint32_t)k;
+  uint8_t role = FNZI_MLIR_ARGUMENT;
+  if (w->options.state == FNZ_MLIR_STATE_GLOBALS && is_weight(w->p->inputs[input].kind))
+    role = FNZI_MLIR_MUTABLE;
+  if (w->options.state == FNZ_MLIR_STATE_EPILOGUE && can_be_overwritten(w, input))
+    role = FNZI_MLIR_OVERWRITTEN;
+  if (role != FNZI_MLIR_ARGUMENT && moves(w, output, input))
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, w->p->outputs[output].target,
+                     "its final value has other sizes, so it cannot be stored; write it with "
+                     "--state outputs");
+  w->roles[input] = role;
+  return FNZ_OK;
+}
+
+/* An argument stays one though nothing uses it; a weight does not. */
+static uint8_t first_role(const fnzi_mlir *w, uint32_t k, bool used) {
+  fnz_input_kind kind = w->p->inputs[k].kind;
+  if (fnzi_graph_at(w->p, 0)->inputs[k].tag != FNZ_ARG_VALUE &&
+      fnzi_graph_at(w->p, 0)->inputs[k].tag != FNZ_ARG_SYMBOL)
+    return FNZI_MLIR_UNUSED; /* a number that the program knows */
+  if (!is_weight(kind))
+    return FNZI_MLIR_ARGUMENT;
+  if (!used)
+    return FNZI_MLIR_UNUSED;
+  return w->options.weights == FNZ_MLIR_WEIGHTS_ARGS ? FNZI_MLIR_ARGUMENT : FNZI_MLIR_GLOBAL;
+}
+
+fnz_status fnzi_mlir_find_roles(fnzi_mlir *w) {
+  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  bool *used;
+  FNZI_NEW(&w->arena, g->values.count, &used);
+  FNZI_NEW(&w->arena, g->ninputs, &w->roles);
+  FNZ_TRY(fnzi_graph_uses(g, used));
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    w->roles[k] = first_role(w, k, fnzi_is_reference(&g->inputs[k]) && used[g->inputs[k].u.value]);
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    FNZ_TRY(place_state(w, k));
+  return FNZ_OK;
+}
+
+bool fnzi_mlir_is_result(const fnzi_mlir *w, uint32_t output) {
+  int64_t k = fnzi_mlir_final_of(w, output);
+  const fnz_arg *value = &fnzi_graph_at(w->p, 0)->outputs[output];
+  if (value->tag == FNZ_ARG_NONE || value->tag == FNZ_ARG_TOKEN)
+    return false;
+  return k < 0 || w->roles[k] == FNZI_MLIR_ARGUMENT;
+}

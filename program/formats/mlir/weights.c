@@ -1,0 +1,196 @@
+/* weights.c - parameters, buffers and constants: globals of the module, and the safetensors file
+ * that has their values. */
+#include "program/formats/mlir/mlir.h"
+#include "program/formats/safetensors.h"
+
+enum { ALIGN = 64 }; /* of the data behind the file's header, and of resources */
+
+/* --- data ------------------------------------------------------------------------------------- */
+/* The elements of a window one after the other. */
+static void gather(const fnz_geometry *g, const unsigned char *from, unsigned char *to) {
+  int64_t index[FNZ_MAX_RANK] = {0};
+  size_t width = fnzi_dtype(g->dtype)->bytes;
+  int64_t at = g->offset, count = fnz_geometry_numel(g);
+  for (int64_t k = 0; k < count; k++, to += width) {
+    memcpy(to, from + (size_t)at * width, width);
+    for (uint32_t d = g->rank; d-- > 0;) {
+      at += g->strides[d];
+      if (++index[d] < g->sizes[d])
+        break;
+      at -= g->strides[d] * g->sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/* The weight as a compact array: its own memory where that is one already. */
+static fnz_status compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array *out) {
+  const fnz_geometry *g = weight->geometry;
+  size_t width = fnzi_dtype(g->dtype)->bytes, bytes;
+  unsigned char *copy;
+  if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), width, &bytes))
+    return fnzi_no_memory(w->ctx);
+  *out = (fnz_array){weight->name, g->dtype, g->rank, g->sizes, NULL, bytes};
+  if (!bytes)
+    return FNZ_OK;
+  if (!weight->blob)
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, weight->name,
+                     "the tensor has no data; read the program from a .pt2 file of torch 2.9 or "
+                     "later, whose weights are plain bytes");
+  const unsigned char *data = fnzi_blob_data(weight->blob);
+  if (fnzi_is_contiguous(g)) {
+    out->data = data + (size_t)g->offset * width;
+    return FNZ_OK;
+  }
+  FNZI_NEW(&w->arena, bytes, &copy);
+  gather(g, data, copy);
+  out->data = copy;
+  return FNZ_OK;
+}
+
+static const fnzi_weight *weight_of(const fnzi_mlir *w, uint32_t input) {
+  return fnzi_weight_find(w->p, w->p->inputs[input].target);
+}
+
+/* Nothing is read for a tensor without elements. */
+static bool is_empty(const fnzi_weight *weight) {
+  return fnz_geometry_numel(weight->geometry) == 0;
+}
+
+static bool is_global(uint8_t role) {
+  return role == FNZI_MLIR_GLOBAL || role == FNZI_MLIR_MUTABLE;
+}
+
+/* --- globals ---------------------------------------------------------------------------------- */
+/* The function has a name of the same kind. */
+fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, const char *weight) {
+  FNZ_TRY(fnzi_put(w->ctx, out, "@", 1));
+  if (strcmp(weight, "main") == 0)
+    return fnzi_put_text(w->ctx, out, "\"main (weight)\"");
+  return fnzi_mlir_put_quoted(w->ctx, out, weight, strlen(weight));
+}
+
+static fnz_status put_hex(fnzi_mlir *w, fnz_buffer *out, const unsigned char *data, size_t size) {
+  static const char digits[] = "0123456789ABCDEF";
+  size_t room;
+  if (!fnzi_mul_size(size, 2, &room) || !fnzi_add_size(room, out->size + 1, &room))
+    return fnzi_no_memory(w->ctx);
+  FNZI_RESERVE(w->ctx, out, room);
+  for (size_t i = 0; i < size; i++) {
+    out->data[out->size++] = digits[data[i] >> 4];
+    out->data[out->size++] = digits[data[i] & 15];
+  }
+  out->data[out->size] = 0;
+  return FNZ_OK;
+}
+
+/* Truth values are spelled out: resources of them would be bits. */
+static fnz_status put_truths(fnzi_mlir *w, fnz_buffer *out, const fnz_array *a) {
+  const unsigned char *data = a->data;
+  if (!a->rank)
+    return fnzi_put_text(w->ctx, out, data[0] ? "dense<true>" : "dense<false>");
+  FNZ_TRY(fnzi_put_text(w->ctx, out, "dense<"));
+  for (uint32_t d = 0; d < a->rank; d++)
+    FNZ_TRY(fnzi_put(w->ctx, out, "[", 1));
+  for (size_t i = 0; i < a->bytes; i++) {
+    size_t run = 1;
+    uint32_t closed = 0;
+    for (uint32_t d = a->rank; i && d-- > 0; closed++)
+      if (i % (run *= (size_t)a->sizes[d]) != 0)
+        break;
+    for (uint32_t k = 0; k < closed; k++)
+      FNZ_TRY(fnzi_put(w->ctx, out, "]", 1));
+    FNZ_TRY(fnzi_put_text(w->ctx, out, i ? ", " : ""));
+    for (uint32_t k = 0; k < closed; k++)
+      FNZ_TRY(fnzi_put(w->ctx, out, "[", 1));
+    FNZ_TRY(fnzi_put_text(w->ctx, out, data[i] ? "true" : "false"));
+  }
+  for (uint32_t d = 0; d < a->rank; d++)
+    FNZ_TRY(fnzi_put(w->ctx, out, "]", 1));
+  return fnzi_put(w->ctx, out, ">", 1);
+}
+
+static fnz_status put_inline(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
+                             uint32_t number) {
+  fnz_array a;
+  static const unsigned char align[4] = {ALIGN, 0, 0, 0};
+  FNZ_TRY(compact(w, weight, &a));
+  if (a.dtype == FNZ_BOOL)
+    return put_truths(w, out, &a);
+  FNZ_TRY(fnzi_printf(w->ctx, &w->resources, "%s      w%u: \"0x", w->resources.size ? ",\n" : "",
+                      number));
+  FNZ_TRY(put_hex(w, &w->resources, align, sizeof align));
+  FNZ_TRY(put_hex(w, &w->resources, a.data, a.bytes));
+  FNZ_TRY(fnzi_put(w->ctx, &w->resources, "\"", 1));
+  return fnzi_printf(w->ctx, out, "dense_resource<w%u>", number);
+}
+
+static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
+                            uint32_t number) {
+  if (is_empty(weight))
+    return fnzi_put_text(w->ctx, out, "dense<>");
+  if (w->options.weights == FNZ_MLIR_WEIGHTS_INLINE)
+    return put_inline(w, out, weight, number);
+  FNZ_TRY(fnzi_put_text(w->ctx, out, "#flow.parameter.named<\"model\"::"));
+  FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, out, weight->name, strlen(weight->name)));
+  return fnzi_put(w->ctx, out, ">", 1);
+}
+
+static fnz_status put_global(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
+  const fnzi_weight *weight = weight_of(w, k);
+  bool is_mutable = w->roles[k] == FNZI_MLIR_MUTABLE;
+  FNZ_TRY(fnzi_put_text(w->ctx, out,
+                        is_mutable ? "  util.global private mutable " : "  util.global private "));
+  FNZ_TRY(fnzi_mlir_put_symbol(w, out, weight->name));
+  FNZ_TRY(fnzi_put(w->ctx, out, " = ", 3));
+  FNZ_TRY(put_value(w, out, weight, k));
+  FNZ_TRY(fnzi_put(w->ctx, out, " : ", 3));
+  FNZ_TRY(fnzi_mlir_put_builtin(w, out, weight->geometry));
+  return fnzi_put(w->ctx, out, "\n", 1);
+}
+
+static fnz_status no_weight(fnzi_mlir *w, uint32_t k) {
+  return fnzi_fail(w->ctx, FNZ_CLASS_REF, w->p->inputs[k].target, "there is no such weight");
+}
+
+/* Two inputs may be one weight: it has one global. */
+static bool is_again(const fnzi_mlir *w, uint32_t k) {
+  for (uint32_t i = 0; i < k; i++)
+    if (is_global(w->roles[i]) && strcmp(w->p->inputs[i].target, w->p->inputs[k].target) == 0)
+      return true;
+  return false;
+}
+
+fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
+  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
+    if (!is_global(w->roles[k]) || is_again(w, k))
+      continue;
+    FNZ_TRY(weight_of(w, k) ? put_global(w, out, k) : no_weight(w, k));
+  }
+  return FNZ_OK;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+static bool is_in_file(const fnzi_mlir *w, uint32_t k) {
+  const fnzi_weight *weight = weight_of(w, k);
+  bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
+  return w->roles[k] != FNZI_MLIR_UNUSED && weight && !is_inline &&
+         w->p->inputs[k].kind != FNZ_INPUT_USER && !(is_global(w->roles[k]) && is_again(w, k));
+}
+
+fnz_status fnzi_mlir_put_weights(fnzi_mlir *w, fnz_buffer *out, fnzi_out_pieces *pieces) {
+  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  const fnz_array **list;
+  fnz_array *arrays;
+  size_t count = 0;
+  FNZI_NEW(&w->arena, g->ninputs, &list);
+  FNZI_NEW(&w->arena, g->ninputs, &arrays);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    if (!is_in_file(w, k))
+      continue;
+    FNZ_TRY(compact(w, weight_of(w, k), &arrays[count]));
+    list[count] = &arrays[count];
+    count++;
+  }
+  return count ? fnzi_safetensors_put_all(&w->arena, list, count, ALIGN, out, pieces) : FNZ_OK;
+}

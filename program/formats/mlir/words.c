@@ -1,0 +1,183 @@
+/* words.c - names, types and numbers, as MLIR spells them. */
+#include "program/formats/mlir/mlir.h"
+#include "schema/facts/mlir.h"
+
+/* --- strings ---------------------------------------------------------------------------------- */
+fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out, const char *s, size_t size) {
+  FNZ_TRY(fnzi_put(ctx, out, "\"", 1));
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)s[i];
+    if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\')
+      FNZ_TRY(fnzi_put(ctx, out, s + i, 1));
+    else
+      FNZ_TRY(fnzi_printf(ctx, out, "\\%02X", c));
+  }
+  return fnzi_put(ctx, out, "\"", 1);
+}
+
+/* --- element types ---------------------------------------------------------------------------- */
+/* Columns: in tensors of the dialect, in builtin ones, c10's number. */
+static const struct {
+  const char *element, *builtin;
+  int64_t number;
+} elements[FNZ_DTYPE_COUNT] = {
+    [FNZ_BOOL] = {"i1", "i1", 11},
+    [FNZ_U8] = {"ui8", "i8", 0},
+    [FNZ_I8] = {"si8", "i8", 1},
+    [FNZ_I16] = {"si16", "i16", 2},
+    [FNZ_I32] = {"si32", "i32", 3},
+    [FNZ_I64] = {"si64", "i64", 4},
+    [FNZ_F16] = {"f16", "f16", 5},
+    [FNZ_BF16] = {"bf16", "bf16", 15},
+    [FNZ_F32] = {"f32", "f32", 6},
+    [FNZ_F64] = {"f64", "f64", 7},
+    [FNZ_C32] = {"complex<f16>", "complex<f16>", 8},
+    [FNZ_C64] = {"complex<f32>", "complex<f32>", 9},
+    [FNZ_C128] = {"complex<f64>", "complex<f64>", 10},
+    [FNZ_U16] = {"ui16", "i16", 27},
+    [FNZ_U32] = {"ui32", "i32", 28},
+    [FNZ_U64] = {"ui64", "i64", 29},
+    [FNZ_F8_E4M3FN] = {"f8E4M3FN", "f8E4M3FN", 24},
+    [FNZ_F8_E5M2] = {"f8E5M2", "f8E5M2", 23},
+    [FNZ_F8_E4M3FNUZ] = {"f8E4M3FNUZ", "f8E4M3FNUZ", 26},
+    [FNZ_F8_E5M2FNUZ] = {"f8E5M2FNUZ", "f8E5M2FNUZ", 25},
+    [FNZ_F8_E8M0FNU] = {"f8E8M0FNU", "f8E8M0FNU", 44},
+};
+
+const char *fnzi_mlir_element(fnz_dtype dtype) {
+  return elements[dtype].element;
+}
+
+const char *fnzi_mlir_builtin_element(fnz_dtype dtype) {
+  return elements[dtype].builtin;
+}
+
+int64_t fnzi_mlir_scalar_type(fnz_dtype dtype) {
+  return elements[dtype].number;
+}
+
+/* --- types ------------------------------------------------------------------------------------ */
+static fnz_status put_size(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g, uint32_t i) {
+  if (g->symbols && g->symbols[i])
+    return fnzi_put(w->ctx, out, "?", 1);
+  return fnzi_put_int(w->ctx, out, g->sizes[i]);
+}
+
+fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g,
+                                bool is_mutable) {
+  if (fnzi_is_complex(g->dtype))
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "IREE %s lowers no tensors of complex numbers; keep real and imaginary parts "
+                     "in tensors of their own",
+                     fnzi_mlir_version());
+  FNZ_TRY(fnzi_put_text(w->ctx, out, is_mutable ? "!torch.tensor<[" : "!torch.vtensor<["));
+  for (uint32_t i = 0; i < g->rank; i++) {
+    if (i)
+      FNZ_TRY(fnzi_put(w->ctx, out, ",", 1));
+    FNZ_TRY(put_size(w, out, g, i));
+  }
+  FNZ_TRY(fnzi_put(w->ctx, out, "],", 2));
+  FNZ_TRY(fnzi_put_text(w->ctx, out, fnzi_mlir_element(g->dtype)));
+  return fnzi_put(w->ctx, out, ">", 1);
+}
+
+fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g) {
+  FNZ_TRY(fnzi_put(w->ctx, out, "tensor<", 7));
+  for (uint32_t i = 0; i < g->rank; i++) {
+    FNZ_TRY(put_size(w, out, g, i));
+    FNZ_TRY(fnzi_put(w->ctx, out, "x", 1));
+  }
+  FNZ_TRY(fnzi_put_text(w->ctx, out, fnzi_mlir_builtin_element(g->dtype)));
+  return fnzi_put(w->ctx, out, ">", 1);
+}
+
+const char *fnzi_mlir_number_type(fnzi_mlir_number number) {
+  return number == FNZI_MLIR_FLOAT  ? "!torch.float"
+         : number == FNZI_MLIR_BOOL ? "!torch.bool"
+                                    : "!torch.int";
+}
+
+fnz_status fnzi_mlir_put_type(fnzi_mlir *w, fnz_buffer *out, const fnzi_mlir_frame *frame,
+                              const fnz_arg *value) {
+  const char *type = NULL;
+  if (value->tag == FNZ_ARG_VALUE)
+    return fnzi_mlir_put_tensor(w, out, fnzi_value_at(w->p, frame->graph, value->u.value)->geometry,
+                                false);
+  if (value->tag == FNZ_ARG_SYMBOL)
+    type = fnzi_mlir_number_type((fnzi_mlir_number)frame->numbers[value->u.value]);
+  if (value->tag == FNZ_ARG_NONE)
+    type = "!torch.none";
+  if (!type)
+    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "tokens and objects have no type in the torch dialect");
+  return fnzi_put_text(w->ctx, out, type);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+/* Bits of infinity and of a quiet NaN; the sign goes in front. */
+static fnz_status put_special(fnz_context *ctx, fnz_buffer *out, double value, fnz_dtype dtype) {
+  static const char *const bits[][3] = {
+      {"7C00", "FC00", "7E00"},
+      {"7F80", "FF80", "7FC0"},
+      {"7F800000", "FF800000", "7FC00000"},
+      {"7FF0000000000000", "FFF0000000000000", "7FF8000000000000"}};
+  int which = value > 0 ? 0 : value < 0 ? 1 : 2;
+  int width = dtype == FNZ_F16 ? 0 : dtype == FNZ_BF16 ? 1 : dtype == FNZ_F32 ? 2 : 3;
+  return fnzi_printf(ctx, out, "0x%s", bits[width][which]);
+}
+
+fnz_status fnzi_mlir_put_float(fnz_context *ctx, fnz_buffer *out, double value, fnz_dtype dtype) {
+  char text[32];
+  if (value - value != 0) /* infinite, or no number */
+    return put_special(ctx, out, value, dtype);
+  fnzi_double_text(value, text);
+  const char *exponent = strchr(text, 'e');
+  if (!exponent || strchr(text, '.'))
+    return fnzi_put_text(ctx, out, text);
+  FNZ_TRY(fnzi_put(ctx, out, text, (size_t)(exponent - text)));
+  return fnzi_printf(ctx, out, ".0%s", exponent);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+static bool is_plain(const char *name) {
+  bool plain = *name && !(*name >= '0' && *name <= '9');
+  for (const char *s = name; *s && plain; s++)
+    plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+            *s == '_';
+  return plain;
+}
+
+static fnz_status make_name(fnzi_mlir *w, const fnzi_mlir_frame *frame, uint64_t value,
+                            const char **out) {
+  const char *name = fnzi_value_at(w->p, frame->graph, value)->name;
+  unsigned long long number = (unsigned long long)value;
+  if (!frame->instance && is_plain(name))
+    return fnzi_arena_format(&w->arena, out, "%%%s", name);
+  if (!frame->instance)
+    return fnzi_arena_format(&w->arena, out, "%%$%llu", number);
+  if (is_plain(name))
+    return fnzi_arena_format(&w->arena, out, "%%$%u.%s", frame->instance, name);
+  return fnzi_arena_format(&w->arena, out, "%%$%u.%llu", frame->instance, number);
+}
+
+fnz_status fnzi_mlir_name(fnzi_mlir *w, fnzi_mlir_frame *frame, uint64_t value, const char **out) {
+  const char **name = &frame->names[value];
+  if (!*name)
+    FNZ_TRY(make_name(w, frame, value, name));
+  *out = *name;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_mlir_fresh(fnzi_mlir *w, const char **out) {
+  return fnzi_arena_format(&w->arena, out, "%%.t%llu", (unsigned long long)w->fresh++);
+}
+
+/* --- ends of lines ---------------------------------------------------------------------------- */
+fnz_status fnzi_mlir_put_end(fnzi_mlir *w, const fnzi_node *n) {
+  fnz_place place;
+  if (!n || !fnz_source_place(n->source, &place) || !place.path_size)
+    return fnzi_put(w->ctx, &w->body, "\n", 1);
+  FNZ_TRY(fnzi_put_text(w->ctx, &w->body, " loc("));
+  FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, &w->body, place.path, place.path_size));
+  return fnzi_printf(w->ctx, &w->body, ":%ld:0)\n", place.line > 0 ? place.line : 0);
+}

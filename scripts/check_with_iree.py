@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Compiles and runs cases with IREE: is what `fnz convert --to mlir` writes taken, and right?
+
+    check_with_iree.py --fnz build/fnz [--weights KIND] [--state KIND] [--jobs N] [--list] FOLDER...
+    check_with_iree.py --texts fixtures/mlir docs/iree
+
+A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (of which only "error" is
+read: such a case is to be refused, and left out here); more steps, which go on with the state that the one before has
+left, are in inputs.2.safetensors, expected.2.safetensors and so on. Values must be within 1e-5 of the largest magnitude (1e-2 for
+f16 and bf16); final values of inputs and buffers are compared as well. Prints a line for each case that is not right,
+then counts: right, refused by fnz, refused by IREE, wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
+
+With --texts every module in the folders (.mlir, and .want of tests) must compile; one that says "// IREE: MESSAGE" must
+fail with that message, or is out of date: it shows a fault of IREE.
+
+Needs iree-base-compiler and iree-base-runtime from https://pypi.org, and nothing of PyTorch. Each step of a case has
+a process and a time limit of its own: a compiler may loop, and a program may crash.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+FLAGS = [
+    "--iree-input-type=torch",
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+    "--iree-input-demote-f64-to-f32=false",
+]
+# Of a safetensors file: struct's letter and bytes of an element, IREE's element type, relative tolerance.
+TYPES = {
+    "BOOL": ("?", 1, "BOOL_8", 0), "U8": ("B", 1, "UINT_8", 0), "I8": ("b", 1, "INT_8", 0),
+    "I16": ("h", 2, "INT_16", 0), "I32": ("i", 4, "INT_32", 0), "I64": ("q", 8, "INT_64", 0),
+    "F16": ("e", 2, "FLOAT_16", 1e-2), "BF16": ("bf", 2, "BFLOAT_16", 1e-2),
+    "F32": ("f", 4, "FLOAT_32", 1e-5), "F64": ("d", 8, "FLOAT_64", 1e-5),
+}
+
+
+def load(path):
+    """Name -> (dtype, shape, bytes) of a safetensors file."""
+    data = pathlib.Path(path).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    entries, base = json.loads(data[8:8 + size]), 8 + size
+    return {name: (e["dtype"], e["shape"], data[base + e["data_offsets"][0]:base + e["data_offsets"][1]])
+            for name, e in entries.items() if name != "__metadata__"}
+
+
+def values(dtype, data):
+    letter, width = TYPES[dtype][:2]
+    if letter == "bf":
+        return [struct.unpack("<f", b"\0\0" + data[i:i + 2])[0] for i in range(0, len(data), 2)]
+    return struct.unpack("<%d%s" % (len(data) // width, letter), data)
+
+
+def difference(got, want):
+    """What is wrong with an array, or None."""
+    if list(got[1]) != list(want[1]):
+        return "shape %s, not %s" % (list(got[1]), list(want[1]))
+    if len(got[2]) != len(want[2]):
+        return "%d bytes, not %d" % (len(got[2]), len(want[2]))
+    ours, theirs = values(want[0], got[2]), values(want[0], want[2])
+    finite = [abs(v) for v in theirs if v == v and abs(v) != float("inf")]
+    tolerance = TYPES[want[0]][3] * max([1.0] + finite)
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        if a != b and not (a != a and b != b) and not abs(a - b) <= tolerance:
+            return "element %d is %r, not %r" % (i, a, b)
+    return None
+
+
+def signature(text):
+    """What the comments of a text say: [(argument or result, kind, name or number)]."""
+    found = re.findall(r'^// (argument|result|stored) \d+: (\w+)(?: "(.*)"| (\d+))?$', text, re.M)
+    return [(what, kind, name or number) for what, kind, name, number in found]
+
+
+# --- running, in a process of its own ---------------------------------------------------------------------------------
+class Program:
+    """A compiled module, which may be called again and again. `weights` is a path, or None."""
+
+    def __init__(self, vmfb, weights):
+        import iree.runtime as rt
+
+        self.rt, self.config = rt, rt.Config("local-sync")
+        instance, modules = self.config.vm_instance, list(self.config.default_vm_modules)
+        if weights:
+            index = rt.ParameterIndex()
+            index.load(str(weights), mmap=False)  # state must not begin in memory that is read-only
+            modules.append(rt.create_io_parameters_module(instance, index.create_provider(scope="model")))
+        module = rt.VmModule.mmap(instance, str(vmfb))
+        self.context = rt.VmContext(instance, modules + [module])
+        self.function = module.lookup_function("main")
+
+    def buffer(self, array):
+        """An array in the device's memory, which a program may overwrite."""
+        import numpy
+
+        rt, (dtype, shape, data) = self.rt, array
+        memory = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
+        usage = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
+        bits = numpy.dtype("uint%d" % (8 * TYPES[dtype][1]))
+        return self.config.device.allocator.allocate_buffer_copy(
+            memory_type=int(memory), allowed_usage=int(usage), device=self.config.device,
+            buffer=numpy.frombuffer(data, bits).reshape(shape),
+            element_type=int(getattr(rt.HalElementType, TYPES[dtype][2])))
+
+    def array(self, view, dtype):
+        """The shape and bytes of a buffer that the program has given or overwritten."""
+        import numpy
+
+        mapped = view.map().asarray([view.byte_length], numpy.dtype("uint8"))
+        return dtype, list(view.shape), bytes(mapped)
+
+    def call(self, arguments):
+        rt = self.rt
+        given, results = rt.VmVariantList(len(arguments)), rt.VmVariantList(8)
+        for argument in arguments:
+            given.push_int(argument) if isinstance(argument, int) else given.push_ref(argument)
+        self.context.invoke(self.function, given, results)
+        found = [results.get_variant(i) for i in range(results.size)]
+        return [item if isinstance(item, (int, float)) else results.get_as_object(i, rt.HalBufferView)
+                for i, item in enumerate(found)]
+
+
+def steps_of(case):
+    """Inputs and expected values, step by step; of most cases there is one."""
+    yield load(case / "inputs.safetensors"), load(case / "expected.safetensors")
+    step = 2
+    while (case / ("inputs.%d.safetensors" % step)).exists():
+        yield tuple(load(case / ("%s.%d.safetensors" % (name, step))) for name in ("inputs", "expected"))
+        step += 1
+
+
+def place(kind, name):
+    """The name of a final value among expected ones."""
+    return "%s.%s" % ({"user": "output", "input_mutation": "input"}.get(kind, kind.replace("_mutation", "")), name)
+
+
+def compare(program, finals, expected):
+    """What is wrong with the first of the values that is wrong."""
+    for where, view in finals:
+        if where in expected and not isinstance(view, (int, float)):
+            wrong = difference(program.array(view, expected[where][0]), expected[where])
+            if wrong:
+                return "%s: %s" % (where, wrong)
+    return None
+
+
+def run(folder, case):
+    """Runs what was compiled in `folder`, step by step, and compares: prints what is wrong, or nothing.
+
+    State that is an argument is what the step before has given, or overwritten.
+    """
+    weights = folder / "case.safetensors"
+    said = signature((folder / "case.mlir").read_text())
+    program = Program(folder / "case.vmfb", weights if weights.exists() else None)
+    state = {name: program.buffer(array) for name, array in (load(weights) if weights.exists() else {}).items()}
+    for number, (inputs, expected) in enumerate(steps_of(case), 1):
+        arguments = {}
+        for kind, name in [(kind, name) for what, kind, name in said if what == "argument"]:
+            if name not in (inputs if kind == "user" else state):
+                sys.exit("no value for argument %s %s" % (kind, name))
+            arguments[name] = program.buffer(inputs[name]) if kind == "user" else state[name]
+        results = program.call(list(arguments.values()))
+        given = [(kind, name) for what, kind, name in said if what == "result"]
+        state.update({name: view for (kind, name), view in zip(given, results) if kind.endswith("_mutation")})
+        finals = [(place(kind, name), view) for (kind, name), view in zip(given, results)]
+        finals += [(place(kind, name), arguments[name]) for what, kind, name in said
+                   if what == "stored" and name in arguments]
+        wrong = compare(program, finals, expected)
+        if wrong:
+            print(wrong if number == 1 else "step %d, %s" % (number, wrong))
+            return
+
+
+# --- a case -----------------------------------------------------------------------------------------------------------
+def command(words, seconds):
+    """Exit status and the last lines that it said; the status is None when it did not end in time."""
+    try:
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None, "no end in %d s" % seconds
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def told(text):
+    """The line of a compiler's output that says why."""
+    lines = [line for line in text.splitlines() if "error:" in line] or text.splitlines() or ["nothing said"]
+    return re.sub(r"^/\S*/", "", lines[0])[:220]
+
+
+def check(case, options):
+    """(class, why) of a case."""
+    case = pathlib.Path(case)
+    if json.loads((case / "case.json").read_text()).get("error"):
+        return "left out", ""
+    ops = ["--ops", case / "ops.txt"] if (case / "ops.txt").exists() else []
+    with tempfile.TemporaryDirectory() as where:
+        folder = pathlib.Path(where)
+        mlir, vmfb = folder / "case.mlir", folder / "case.vmfb"
+        status, said = command([options.fnz, "convert", case / "program.pt2", "-o", mlir, "--weights", options.weights,
+                                "--state", options.state, *ops], options.seconds)
+        if status:
+            return "refused by fnz", told(said)
+        if options.keep:
+            shutil.copy(mlir, pathlib.Path(options.keep) / (case.name + ".mlir"))
+        status, said = command([options.compiler, *FLAGS, mlir, "-o", vmfb], options.seconds)
+        if status != 0:
+            return "refused by IREE", told(said)
+        status, said = command([sys.executable, __file__, "--run", folder, case], options.seconds)
+        if status != 0:
+            return "wrong", "the run failed: " + (said.splitlines() or ["nothing said"])[-1][:200]
+        return ("wrong", said.splitlines()[0]) if said else ("right", "")
+
+
+def check_text(path, options):
+    """(class, why) of one module."""
+    text = path.read_text()
+    fault = re.search(r"^// IREE: (.*)$", text, re.M)
+    if "module @module" not in text and not fault:
+        return "left out", ""
+    with tempfile.TemporaryDirectory() as where:
+        mlir = pathlib.Path(where) / "text.mlir"
+        mlir.write_text(re.sub(r"^# exit .*$", "", text, flags=re.M))
+        status, said = command([options.compiler, *FLAGS, mlir, "-o", mlir.with_suffix(".vmfb")], options.seconds)
+    if fault:
+        return ("right", "") if status and fault[1] in said else ("wrong", "not refused with: " + fault[1])
+    return ("right", "") if status == 0 else ("refused by IREE", told(said))
+
+
+def texts_of(folders):
+    return sorted(path for folder in folders for path in pathlib.Path(folder).iterdir()
+                  if path.suffix in (".mlir", ".want"))
+
+
+def cases_of(folders):
+    return sorted(pathlib.Path(at) for folder in folders for at, _, files in os.walk(folder) if "case.json" in files)
+
+
+def find_compiler():
+    beside = pathlib.Path(sys.executable).with_name("iree-compile")
+    return str(beside) if beside.exists() else shutil.which("iree-compile")
+
+
+def main():
+    if sys.argv[1:2] == ["--run"]:
+        return run(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fnz", default="build/fnz", type=os.path.abspath)
+    parser.add_argument("--texts", action="store_true", help="the folders hold modules, not cases")
+    parser.add_argument("--weights", default="external")
+    parser.add_argument("--state", default="outputs")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=180, help="for one step of one case")
+    parser.add_argument("--least", type=int, default=0, help="fail where fewer are right")
+    parser.add_argument("--keep", help="a folder for the texts")
+    parser.add_argument("--list", action="store_true", help="a line for each case that is right, too")
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    options = parser.parse_args()
+    options.compiler = find_compiler()
+    if not options.compiler:
+        print("SKIPPED: iree-compile is not installed; pip install iree-base-compiler iree-base-runtime")
+        sys.exit(77)
+    cases, counts = (texts_of if options.texts else cases_of)(options.folders), collections.Counter()
+    one = check_text if options.texts else check
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for case, (kind, why) in zip(cases, pool.map(lambda case: one(case, options), cases)):
+            counts[kind] += 1
+            if options.list or kind not in ("right", "left out"):
+                print("%s/%s: %s%s" % (case.parent.name, case.name, kind, ": " + why if why else ""), flush=True)
+    print(", ".join("%d %s" % (counts[kind], kind)
+                    for kind in ("right", "refused by fnz", "refused by IREE", "wrong", "left out")))
+    bad = counts["wrong"] + (counts["refused by IREE"] if options.texts else 0)
+    sys.exit(1 if bad or counts["right"] < max(options.least, 1) else 0)
+
+
+if __name__ == "__main__":
+    main()
