@@ -167,6 +167,17 @@ fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_byt
   return FNZ_OK;
 }
 
+fnz_status fnzi_eng_bytes_round(fnzi_arena *arena, fnzi_eng_bytes a, int64_t cell,
+                                fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  FNZI_NEW(arena, a.count, &spans);
+  for (uint32_t i = 0; i < a.count; i++)
+    spans[i] =
+        (fnzi_eng_span){a.spans[i].low / cell * cell, (a.spans[i].high + cell - 1) / cell * cell};
+  *out = (fnzi_eng_bytes){spans, close_up(spans, a.count), a.inexact};
+  return FNZ_OK;
+}
+
 /* The first span that ends behind `at`. */
 static uint32_t find_span(fnzi_eng_bytes set, int64_t at) {
   uint32_t low = 0, high = set.count;

@@ -24,6 +24,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_bytes_join(fnzi_arena *arena, fnzi_eng_bytes 
 /* What of a is not in b; `b` must be exact. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_bytes b,
                                               uint32_t most, fnzi_eng_bytes *out);
+/* Whole cells that have some byte of a; cells lie at multiples of their size. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_bytes_round(fnzi_arena *arena, fnzi_eng_bytes a, int64_t cell,
+                                               fnzi_eng_bytes *out);
 /* Some byte of a, `shift` bytes further on, is in b. */
 bool fnzi_eng_bytes_meet(fnzi_eng_bytes a, int64_t shift, fnzi_eng_bytes b);
 /* The same, leaving out the bytes of `less`, which is exact and where b is. */

@@ -247,8 +247,8 @@ typedef struct update {
 
 static fnz_status find_region(fnzi_eng_planner *p, update *u, fnzi_eng_place base, bool *found) {
   u->region = base;
-  *found = true;
-  if (u->source == FNZI_ENG_NONE)
+  *found = !p->nodes[u->node].fact->strided || fnzi_is_contiguous(base.map);
+  if (u->source == FNZI_ENG_NONE || !*found)
     return FNZ_OK;
   return fnzi_eng_map_region(p, &p->graph->nodes.data[u->node], p->nodes[u->node].fact, base.map,
                              &u->region.map, found);
@@ -353,9 +353,25 @@ static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *sour
                                               .to = *out});
 }
 
+/* A region that overlaps itself is written by the kernel, in eager's order. */
+static fnz_status is_plain(fnzi_eng_planner *p, uint32_t n, bool *out) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  const fnz_geometry *region;
+  *out = p->nodes[n].way == FNZI_ENG_WAY_SCATTER;
+  if (!*out || !p->nodes[n].fact->strided)
+    return FNZ_OK;
+  fnzi_eng_place rows = {FNZI_ENG_NONE, NULL};
+  FNZ_TRY(fnzi_eng_map_dense(p, p->graph->values.data[fnzi_eng_argument(node, 0)].geometry, true,
+                             &rows.map));
+  FNZ_TRY(fnzi_eng_map_region(p, node, p->nodes[n].fact, rows.map, &region, out));
+  *out = *out && fnzi_eng_map_injective(region);
+  return FNZ_OK;
+}
+
 static fnz_status place_update(fnzi_eng_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  bool scatters = p->nodes[n].way == FNZI_ENG_WAY_SCATTER;
+  bool scatters;
+  FNZ_TRY(is_plain(p, n, &scatters));
   update u = {.node = n,
               .base = fnzi_eng_argument(node, 0),
               .source = scatters ? fnzi_eng_argument(node, 1) : FNZI_ENG_NONE,

@@ -143,12 +143,15 @@ static fnz_status frame_of_update(fnzi_eng_planner *p, const fnzi_node *node, fn
   uint32_t base = fnzi_eng_argument(node, 0), result = fnzi_eng_result_of(node);
   const fnz_geometry *region;
   bool found;
+  /* Elements of a base that share bytes become several. */
+  if (!fnzi_eng_map_injective(p->values[base].window))
+    return FNZ_OK;
   p->values[result].window = p->values[base].window;
   p->values[result].follows = true;
   if (n->way != FNZI_ENG_WAY_SCATTER)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_map_region(p, node, n->fact, p->values[base].window, &region, &found));
-  if (!found)
+  if (!found || (n->fact->strided && !fnzi_eng_map_injective(region)))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, region, p->most, &n->region));
   if (n->region.inexact)
@@ -223,11 +226,18 @@ static fnz_status pass_need(fnzi_eng_planner *p, uint32_t value, void *user) {
 
 static fnz_status need_of_base(fnzi_eng_planner *p, const fnzi_node *node,
                                const fnzi_eng_node *info) {
-  uint32_t base = fnzi_eng_argument(node, 0);
+  uint32_t base = fnzi_eng_argument(node, 0), result = fnzi_eng_result_of(node);
   fnzi_eng_bytes need;
   if (p->values[base].needs_all)
     return FNZ_OK;
-  FNZ_TRY(needed_of(p, fnzi_eng_result_of(node), &need));
+  if (!p->values[result].follows)
+    return needs_all(p, base, NULL);
+  FNZ_TRY(needed_of(p, result, &need));
+  if (info->way == FNZI_ENG_WAY_BASE && need.count > 0) { /* the kernel takes elements whole */
+    int64_t cell = (int64_t)fnzi_dtype(p->values[result].window->dtype)->bytes;
+    FNZ_TRY(fnzi_eng_bytes_round(&p->scratch, need, cell, &need));
+    p->values[result].need = need;
+  }
   FNZ_TRY(fnzi_eng_bytes_less(&p->scratch, need, info->region, p->most, &need));
   return add_need(p, base, need);
 }

@@ -33,7 +33,7 @@ static fnz_status find_final(fnzi_eng_planner *p, const fnzi_map *names, uint32_
   uint64_t input;
   p->final_of[k] = FNZI_ENG_NONE;
   if (kind->taker != FNZI_TAKEN_AS_FINAL || kind->of == FNZI_NO_INPUT_KIND || spec->set ||
-      spec->target == NULL || arg->tag != FNZ_ARG_VALUE)
+      spec->metadata || spec->target == NULL || arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_dotted(&p->scratch, fnzi_input_kind_names[kind->of], spec->target, &name));
   if (!fnzi_map_get(names, name, strlen(name), &input) || !may_hold_final(p, (uint32_t)input))
