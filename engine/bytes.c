@@ -167,6 +167,12 @@ fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_byt
   return FNZ_OK;
 }
 
+fnzi_eng_bytes fnzi_eng_bytes_sort(fnzi_eng_span *spans, uint32_t count) {
+  if (count > 1)
+    qsort(spans, count, sizeof *spans, compare_span);
+  return (fnzi_eng_bytes){spans, close_up(spans, count), false};
+}
+
 fnz_status fnzi_eng_bytes_round(fnzi_arena *arena, fnzi_eng_bytes a, int64_t cell,
                                 fnzi_eng_bytes *out) {
   fnzi_eng_span *spans;

@@ -24,6 +24,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_bytes_join(fnzi_arena *arena, fnzi_eng_bytes 
 /* What of a is not in b; `b` must be exact. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_bytes b,
                                               uint32_t most, fnzi_eng_bytes *out);
+/* Spans in any order become a set; the memory is taken over. */
+fnzi_eng_bytes fnzi_eng_bytes_sort(fnzi_eng_span *spans, uint32_t count);
 /* Whole cells that have some byte of a; cells lie at multiples of their size. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_bytes_round(fnzi_arena *arena, fnzi_eng_bytes a, int64_t cell,
                                                fnzi_eng_bytes *out);

@@ -1,6 +1,7 @@
 /* checks: 1
  * plan_random_test.c - plans of random programs give, step by step, what the programs mean: run on
  * bytes, and proved by the checker. FNZ_PROGRAMS says how many, FNZ_SEED and FNZ_FIRST which. */
+#include "engine/tell.h"
 #include "soak/programs.h"
 #include "tests/plan_exec.h"
 #include "tests/test.h"
@@ -12,11 +13,17 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
   return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index, const char *what) {
-  fnz_buffer text = {0};
+static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
+                     const fnzi_eng_plan *plan, const char *what) {
+  fnz_buffer text = {0}, steps = {0};
+  char said[EXEC_MESSAGE];
+  snprintf(said, sizeof said, "%s", what);
+  if (plan->steps.count > 0)
+    OK(ctx, fnzi_eng_tell(ctx, plan, &steps));
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
-  fprintf(stderr, "%.*s\n", (int)text.size, text.data);
-  ck_abort_msg("program %llu: %.200s", (unsigned long long)index, what);
+  fprintf(stderr, "%.*s\n%.*s\n", (int)text.size, text.data, (int)steps.size,
+          steps.data ? (const char *)steps.data : "");
+  ck_abort_msg("program %llu: %.200s", (unsigned long long)index, said);
 }
 
 static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
@@ -24,10 +31,12 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
   static exec e;
   fnzi_eng_plan plan = {0};
   if (fnzi_eng_plan_make(ctx, p, policy, &plan) != FNZ_OK)
-    complain(ctx, p, index, fnz_last_error(ctx)->message);
+    complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
+  if (!getenv("FNZ_UNCHECKED") && fnzi_eng_plan_check(ctx, &plan) != FNZ_OK)
+    complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
   OK(ctx, exec_plan(ctx, cpu, &plan, &e));
   if (e.message[0])
-    complain(ctx, p, index, e.message);
+    complain(ctx, p, index, &plan, e.message);
   fnzi_eng_plan_free(ctx, &plan);
 }
 
