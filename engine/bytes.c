@@ -84,11 +84,13 @@ static uint64_t count_spans(const walk *w, uint32_t most) {
 fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
                              fnzi_eng_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
+  fnzi_eng_span all;
   walk w = {.run = cell};
   fnzi_eng_span *spans;
   *out = (fnzi_eng_bytes){0};
-  if (!fnzi_extent(map, &low, &high))
-    return fnzi_fail(arena->ctx, FNZ_CLASS_INTERNAL, NULL, "a window leaves 63 bits");
+  if (!fnzi_extent(map, &low, &high) || !fnzi_mul_i64(low, cell, &all.low) ||
+      !fnzi_mul_i64(high, cell, &all.high))
+    return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
   if (low == high)
     return FNZ_OK;
   sort_dims(&w, map, cell);
@@ -99,9 +101,9 @@ fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
     count = 1;
   FNZI_NEW(arena, count, &spans);
   if (out->inexact)
-    spans[0] = (fnzi_eng_span){low * cell, high * cell};
+    spans[0] = all;
   else
-    list_spans(&w, low * cell, spans, (uint32_t)count);
+    list_spans(&w, all.low, spans, (uint32_t)count);
   if (!w.sorted && count > 1)
     qsort(spans, count, sizeof *spans, compare_span);
   out->spans = spans;

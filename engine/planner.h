@@ -1,6 +1,7 @@
 /* planner.h - what the files of the planner share: what is known of nodes and values while a plan
  * is made.
  *
+ * plan_nodes.c  the tensors that a node takes and gives
  * plan_facts.c  how an operator reads and writes
  * plan_maps.c   windows: of views, of regions, the way back
  * plan_uses.c   who reads a value, and which of its bytes anybody needs
@@ -84,6 +85,7 @@ typedef struct fnzi_eng_planner {
   size_t spans;  /* made so far */
 } fnzi_eng_planner;
 
+/* --- plan_nodes.c ------------------------------------------------------------------------ */
 /* Visits tensors: (planner, value). */
 typedef fnz_status fnzi_eng_visit(fnzi_eng_planner *p, uint32_t value, void *user);
 FNZ_MUST_CHECK fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args,
