@@ -11,17 +11,27 @@ typedef struct fact {
   uint32_t last;        /* node that it may serve last */
   fnzi_eng_place place; /* where all of the value would lie */
   fnzi_eng_bytes bytes; /* of the memory */
-  struct fact *next;    /* in the same memory */
   struct fact *other;   /* of the same value */
 } fact;
+
+/* Facts by where they are: a memory has cells of equal size, and one more for what is in many. */
+enum { CELLS = 256, FEW_CELLS = 4, LEAST_CELL = 64 };
+typedef struct link {
+  fact *fact;
+  struct link *next;
+} link;
+typedef struct memory {
+  int64_t cell; /* bytes of one; 0: nothing is known yet */
+  link **cells; /* CELLS and the one for the rest */
+} memory;
 
 typedef struct checker {
   fnzi_eng_planner p; /* for what operators mean */
   const fnzi_eng_plan *plan;
-  fact **of;      /* per value */
-  fact **memory;  /* per buffer; those of the arena are in the first one of them */
-  uint32_t arena; /* that one */
-  uint32_t *last; /* per value: node that reads it last */
+  fact **of;        /* per value */
+  memory *memories; /* per buffer; temporary ones are all in the last one */
+  uint32_t arena;   /* that one */
+  uint32_t *last;   /* per value: node that reads it last */
   uint32_t step, node;
 } checker;
 
@@ -66,17 +76,52 @@ static bool is_near(fnzi_eng_bytes a, fnzi_eng_bytes b) {
          b.spans[0].low < a.spans[a.count - 1].high;
 }
 
-/* What is written ends what was known of these bytes. */
-static fnz_status forget(checker *c, uint32_t memory, fnzi_eng_bytes written) {
-  for (fact **link = &c->memory[memory]; *link != NULL;) {
-    fact *f = *link;
+static fnz_status forget_list(checker *c, link **list, fnzi_eng_bytes written) {
+  while (*list != NULL) {
+    fact *f = (*list)->fact;
     if (f->last < c->node || f->bytes.count == 0) {
-      *link = f->next;
+      *list = (*list)->next;
       continue;
     }
     if (is_near(f->bytes, written))
       FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
-    link = &f->next;
+    list = &(*list)->next;
+  }
+  return FNZ_OK;
+}
+
+/* What is written ends what was known of these bytes. */
+static fnz_status forget(checker *c, uint32_t at, fnzi_eng_bytes written) {
+  memory *m = &c->memories[at];
+  if (m->cell == 0 || written.count == 0)
+    return FNZ_OK;
+  int64_t first = written.spans[0].low / m->cell;
+  int64_t last = (written.spans[written.count - 1].high - 1) / m->cell;
+  for (int64_t k = first; k <= last && k < CELLS; k++)
+    FNZ_TRY(forget_list(c, &m->cells[k], written));
+  return forget_list(c, &m->cells[CELLS], written);
+}
+
+static fnz_status open_memory(checker *c, uint32_t at) {
+  memory *m = &c->memories[at];
+  size_t bytes = at == c->arena ? c->plan->arena_bytes : c->plan->buffers.data[at].bytes;
+  m->cell = (int64_t)(bytes / CELLS + 1);
+  if (m->cell < LEAST_CELL)
+    m->cell = LEAST_CELL;
+  FNZI_NEW(&c->p.scratch, CELLS + 1, &m->cells);
+  return FNZ_OK;
+}
+
+static fnz_status link_fact(checker *c, memory *m, fact *f) {
+  int64_t first = f->bytes.spans[0].low / m->cell;
+  int64_t last = (f->bytes.spans[f->bytes.count - 1].high - 1) / m->cell;
+  if (last - first >= FEW_CELLS || last >= CELLS)
+    first = last = CELLS;
+  for (int64_t k = first; k <= last; k++) {
+    link *new;
+    FNZI_NEW(&c->p.scratch, 1, &new);
+    *new = (link){f, m->cells[k]};
+    m->cells[k] = new;
   }
   return FNZ_OK;
 }
@@ -84,12 +129,16 @@ static fnz_status forget(checker *c, uint32_t memory, fnzi_eng_bytes written) {
 static fnz_status learn(checker *c, uint32_t value, uint32_t last, fnzi_eng_place place,
                         fnzi_eng_bytes bytes) {
   fact *f;
-  uint32_t memory = memory_of(c, place.buffer);
+  uint32_t at = memory_of(c, place.buffer);
+  bool is_read_only = c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST;
   FNZI_NEW(&c->p.scratch, 1, &f);
-  *f = (fact){value, last, place, bytes, c->memory[memory], c->of[value]};
-  c->memory[memory] = f;
+  *f = (fact){value, last, place, bytes, c->of[value]};
   c->of[value] = f;
-  return FNZ_OK;
+  if (is_read_only || bytes.count == 0)
+    return FNZ_OK;
+  if (c->memories[at].cell == 0)
+    FNZ_TRY(open_memory(c, at));
+  return link_fact(c, &c->memories[at], f);
 }
 
 /* What is known of the value as it would lie at this place. */
@@ -397,7 +446,7 @@ static fnz_status open(checker *c) {
   FNZI_NEW(&c->p.scratch, fnzi_ops_count, &c->p.facts);
   FNZI_NEW(&c->p.scratch, g->values.count, &c->of);
   FNZI_NEW(&c->p.scratch, g->values.count, &c->last);
-  FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memory);
+  FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
   c->arena = (uint32_t)c->plan->buffers.count;
   for (c->node = 0; c->node < g->nodes.count; c->node++)
     FNZ_TRY(fnzi_eng_each_value(&c->p, g->nodes.data[c->node].args, g->nodes.data[c->node].nargs,
