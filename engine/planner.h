@@ -63,6 +63,15 @@ typedef struct fnzi_eng_value {
   uint32_t next; /* in the same buffer */
 } fnzi_eng_value;
 
+/* The values that came to lie in a buffer, linked by `next`, the last one first; where they are
+ * many, those within one cell of it by cells. */
+enum { FNZI_ENG_CELLS = 256 };
+typedef struct fnzi_eng_tenants {
+  uint32_t head, count;
+  int64_t cell;    /* bytes */
+  uint32_t *cells; /* FNZI_ENG_CELLS of them; NULL while the values are few */
+} fnzi_eng_tenants;
+
 typedef struct fnzi_eng_planner {
   fnz_context *ctx;
   const fnz_program *program;
@@ -77,9 +86,9 @@ typedef struct fnzi_eng_planner {
   uint32_t *home;     /* per input: its buffer; NONE */
   uint32_t *final_of; /* per output: the input whose memory it is to end in; NONE */
   struct {
-    uint32_t *data;
+    fnzi_eng_tenants *data;
     size_t count, capacity;
-  } heads;       /* per buffer: the last value that came to lie in it */
+  } tenants;     /* per buffer */
   uint32_t end;  /* number of nodes */
   uint32_t most; /* spans of one set of bytes */
   size_t spans;  /* made so far */
