@@ -60,7 +60,9 @@ static uint32_t close_up(fnzi_eng_span *spans, uint32_t count) {
 }
 
 static void list_spans(const walk *w, int64_t start, fnzi_eng_span *spans, uint32_t count) {
-  int64_t at[FNZ_MAX_RANK] = {0}, low = start;
+  int64_t at[FNZ_MAX_RANK], low = start;
+  for (uint32_t d = 0; d < w->rank; d++)
+    at[d] = 0;
   for (uint32_t i = 0; i < count; i++) {
     spans[i] = (fnzi_eng_span){low, low + w->run};
     for (uint32_t d = w->rank; d-- > 0;) {
@@ -85,7 +87,7 @@ fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
                              fnzi_eng_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
   fnzi_eng_span all;
-  walk w = {.run = cell};
+  walk w; /* not cleared: it is large, and its dimensions are few */
   fnzi_eng_span *spans;
   *out = (fnzi_eng_bytes){0};
   if (!fnzi_extent(map, &low, &high) || !fnzi_mul_i64(low, cell, &all.low) ||
@@ -93,6 +95,8 @@ fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
     return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
   if (low == high)
     return FNZ_OK;
+  w.rank = 0;
+  w.run = cell;
   sort_dims(&w, map, cell);
   fold(&w);
   uint64_t count = count_spans(&w, most);
