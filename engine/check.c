@@ -61,6 +61,14 @@ static fnz_status know_view(fnzi_eng_checker *c, const fnzi_node *node, const fn
   return FNZ_OK;
 }
 
+/* Where elements of the base share bytes, an element of the region and one that is none may do so:
+ * then both must be known. */
+static fnz_status know_shared(fnzi_eng_checker *c, fnzi_eng_bytes base, fnzi_eng_bytes region,
+                              fnzi_eng_bytes source, fnzi_eng_bytes *out) {
+  FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, region, source, UINT32_MAX, &region));
+  return fnzi_eng_bytes_less(&c->p.scratch, base, region, UINT32_MAX, out);
+}
+
 static fnz_status know_scatter(fnzi_eng_checker *c, const fnzi_node *node,
                                const fnzi_eng_fact *means) {
   uint32_t base = fnzi_eng_argument(node, 0), source = fnzi_eng_argument(node, 1);
@@ -71,12 +79,16 @@ static fnz_status know_scatter(fnzi_eng_checker *c, const fnzi_node *node,
   if (at.buffer == FNZI_ENG_NONE)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_map_region(&c->p, node, means, at.map, &region.map, &found));
-  if (!found || !fnzi_eng_map_injective(at.map) || !fnzi_eng_map_injective(region.map))
+  if (!found)
     return FNZ_OK; /* then a kernel has written it, in a step */
   FNZ_TRY(fnzi_eng_check_image(c, result, region, &all));
   FNZ_TRY(fnzi_eng_known_of(c, base, at, &kept));
-  FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, kept, all, UINT32_MAX, &kept));
   FNZ_TRY(fnzi_eng_known_of(c, source, region, &written));
+  if (!fnzi_eng_map_injective(at.map) || !fnzi_eng_map_injective(region.map)) {
+    FNZ_TRY(know_shared(c, kept, all, written, &kept));
+    return fnzi_eng_learn(c, result, c->last[result], at, kept);
+  }
+  FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, kept, all, UINT32_MAX, &kept));
   FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, kept, written, UINT32_MAX, &kept));
   return fnzi_eng_learn(c, result, c->last[result], at, kept);
 }
