@@ -1,7 +1,10 @@
-# Runs the random programs of a build with a planted bug until one of them finds it.
+# Runs the random programs of a build with a planted bug, in the test CASE or in all, until one of them finds it.
 cmake_minimum_required(VERSION 3.22)
 
-execute_process(COMMAND ${CMAKE_COMMAND} -E env CK_FORK=no CK_RUN_CASE=random_programs_mean_the_same
+if(CASE)
+  set(of_case CK_RUN_CASE=${CASE})
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E env CK_FORK=no ${of_case}
                         FNZ_PROGRAMS=${MOST} FNZ_SEED=1 FNZ_SHRINK=0 ${EXE}
                 RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
 if(result EQUAL 0)

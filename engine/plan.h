@@ -1,0 +1,122 @@
+/* plan.h - a plan: where the values of a graph of fixed sizes lie, and the steps that compute them.
+ *
+ * The planner (planner.c and the files that it calls) makes a plan of graph 0 of a functional
+ * program; the runner makes calls of it. The planner knows no kernels, the runner no rules R1 to
+ * R8.
+ *
+ * A *buffer* is memory. A *place* is a window of a buffer. Invariant, which check.c proves again:
+ * at every time after the step that makes a value, up to the last step that reads it, the bytes of
+ * its place hold the value. */
+#ifndef FNZI_ENG_PLAN_H
+#define FNZI_ENG_PLAN_H
+
+#include "program/program.h"
+
+#define FNZI_ENG_NONE UINT32_MAX
+enum { FNZI_ENG_ALIGNMENT = 64 }; /* of buffers in the arena, in bytes */
+
+typedef enum fnzi_eng_buffer_kind {
+  FNZI_ENG_CONST, /* an input that is only read: weights, inputs that are not donated */
+  FNZI_ENG_STATE, /* an input that may be written: mutated buffers and parameters, donated or
+                     mutated user inputs. What it holds at the end is prescribed where the program
+                     has a final value for it and the policy says `state` */
+  FNZI_ENG_OUT,   /* the memory of an output: its elements in row-major order */
+  FNZI_ENG_TEMP,  /* in the arena */
+  FNZI_ENG_LATE   /* of one value whose sizes data decide: made while the program runs, it holds the
+                     whole value in an order of the runner's */
+} fnzi_eng_buffer_kind;
+
+typedef struct fnzi_eng_buffer {
+  uint8_t kind;
+  uint32_t of; /* CONST, STATE: input of graph 0 (the first one of those that share memory); OUT:
+                  output of graph 0; TEMP, LATE: the value for which it was made */
+  size_t bytes;
+  size_t offset;        /* TEMP: from the start of the arena, a multiple of FNZI_ENG_ALIGNMENT */
+  uint32_t first, last; /* TEMP: steps from the first that writes it to the last that uses it */
+} fnzi_eng_buffer;
+
+/* Where a value lies. `map`: its dtype and sizes; strides and offset in elements from the start of
+ * the buffer. Of a LATE value the map is the program's geometry, whose sizes say little. */
+typedef struct fnzi_eng_place {
+  uint32_t buffer; /* FNZI_ENG_NONE: nowhere: no tensor, or a view that no step reads */
+  const fnz_geometry *map;
+} fnzi_eng_place;
+
+typedef enum fnzi_eng_step_kind {
+  FNZI_ENG_CALL,   /* the kernel of a node; results at their places. Results may lie where arguments
+                      do: exactly there, and never otherwise in bytes of them. `in_place`: see below
+                    */
+  FNZI_ENG_MOVE,   /* elements from one place to another one, same sizes and size of element;
+                      converts nothing. The places share no byte */
+  FNZI_ENG_GROUP,  /* several nodes at once (group.h) */
+  FNZI_ENG_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
+  FNZI_ENG_APPLY   /* a node with arguments or results whose sizes data decide: evaluated as the
+                      interpreter does, results LATE, or brought to their places */
+} fnzi_eng_step_kind;
+
+/* Why elements are moved: the names that the documentation of `explain --plan` uses. */
+typedef enum fnzi_eng_rule {
+  FNZI_ENG_UPDATE,       /* R2: no copy: a region update writes its source into the base */
+  FNZI_ENG_JOIN,         /* no copy: a piece of a join is written into it */
+  FNZI_ENG_GATHER,       /* R1: no strides say this view */
+  FNZI_ENG_BASE_CONST,   /* R2a: the base may not be written */
+  FNZI_ENG_BASE_ALIVE,   /* R2b: another value still needs what would be overwritten */
+  FNZI_ENG_SOURCE_MEETS, /* R2c: the source reads what would be overwritten */
+  FNZI_ENG_BASE_SELF,    /* R2d: the region overlaps itself */
+  FNZI_ENG_FINAL,        /* R4: the final value lies elsewhere than the state */
+  FNZI_ENG_OUTPUT,       /* R6: an output lies in memory that is not its own */
+  FNZI_ENG_PARALLEL,     /* R4: read before other moves at the end overwrite it */
+  FNZI_ENG_RULES
+} fnzi_eng_rule;
+
+typedef struct fnzi_eng_step {
+  uint8_t kind;
+  bool in_place;  /* CALL, of a row of memory BASE: the place of result 0 holds argument 0 already,
+                     which  lies there or is still alive elsewhere; only what the operator changes is
+                     written */
+  uint8_t rule;   /* MOVE: fnzi_eng_rule */
+  uint32_t node;  /* of graph 0; MOVE: the node it belongs to, FNZI_ENG_NONE at the end */
+  uint32_t value; /* MOVE: what is moved */
+  uint32_t because;        /* MOVE: the value that forced it, or FNZI_ENG_NONE */
+  fnzi_eng_place from, to; /* MOVE */
+  uint32_t group;          /* GROUP: index into groups */
+} fnzi_eng_step;
+
+typedef struct fnzi_eng_plan {
+  const fnz_program *program; /* borrowed, functional, sizes fixed but for those that data decide */
+  fnzi_eng_place *places;     /* per value of graph 0 */
+  fnzi_eng_place *outputs;    /* per output of graph 0: where it lies at the end */
+  struct {
+    fnzi_eng_buffer *data;
+    size_t count, capacity;
+  } buffers;
+  struct {
+    fnzi_eng_step *data;
+    size_t count, capacity;
+  } steps;
+  size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
+  size_t nvalues, noutputs;        /* of graph 0 */
+  fnzi_arena arena;                /* holds maps */
+} fnzi_eng_plan;
+
+/* What the caller lets a run do with inputs, and wants of outputs. */
+typedef struct fnzi_eng_policy {
+  const bool *writable; /* per input of graph 0: a run may write its memory; NULL: none */
+  const fnz_geometry *const *layouts; /* per input: where its elements lie from the start of its
+                             buffer; NULL, or NULL for one: as the program says */
+  bool state; /* final values end in the memory of their inputs (those are writable then), and have
+                 no memory of outputs */
+  bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */
+  bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */
+} fnzi_eng_policy;
+
+/* Plans graph 0. `out` is zero or freed; after a failure it is empty. Fails with UNSUPPORTED for a
+ * program that writes or whose sizes are symbols. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
+                                             const fnzi_eng_policy *policy, fnzi_eng_plan *out);
+void fnzi_eng_plan_free(fnz_context *ctx, fnzi_eng_plan *plan);
+/* Proves the invariant of a finished plan, by code of its own: FNZ_INTERNAL with step and value
+ * when it does not hold. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_plan *plan);
+
+#endif

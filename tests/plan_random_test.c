@@ -1,0 +1,159 @@
+/* checks: 2
+ * plan_random_test.c - plans of random programs give, step by step, what the programs mean: run on
+ * bytes, and proved by the checker. FNZ_PROGRAMS says how many, FNZ_SEED and FNZ_FIRST which. */
+#include "engine/tell.h"
+#include "soak/programs.h"
+#include "tests/plan_exec.h"
+#include "tests/test.h"
+
+enum { FEW_PROGRAMS = 2000 };
+
+static uint64_t number_of(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
+                     const fnzi_eng_plan *plan, const char *what) {
+  fnz_buffer text = {0}, steps = {0};
+  char said[EXEC_MESSAGE];
+  snprintf(said, sizeof said, "%s", what);
+  if (plan->steps.count > 0)
+    OK(ctx, fnzi_eng_tell(ctx, plan, &steps));
+  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
+  fprintf(stderr, "%.*s\n%.*s\n", (int)text.size, text.data, (int)steps.size,
+          steps.data ? (const char *)steps.data : "");
+  fprintf(stderr, "program %llu: %s\n", (unsigned long long)index, said);
+  ck_abort_msg("program %llu: %.200s", (unsigned long long)index, said);
+}
+
+static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
+                       const fnzi_eng_policy *policy) {
+  static exec e;
+  fnzi_eng_plan plan = {0};
+  if (fnzi_eng_plan_make(ctx, p, policy, &plan) != FNZ_OK)
+    complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
+  if (!getenv("FNZ_UNCHECKED") && fnzi_eng_plan_check(ctx, &plan) != FNZ_OK)
+    complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
+  OK(ctx, exec_plan(ctx, cpu, &plan, &e));
+  if (e.message[0])
+    complain(ctx, p, index, &plan, e.message);
+  fnzi_eng_plan_free(ctx, &plan);
+}
+
+/* --- Functional programs ------------------------------------------------------------------ */
+/* What functionalizing seldom makes: sources that are shifted or turned windows of their base, x +
+ * x.t(), joins of windows. Values are squares (4 by 4) and halves (2 by 4). */
+typedef struct draft {
+  char text[8192];
+  size_t size;
+  unsigned squares, halves; /* %s0 ..., %h0 ... */
+  uint64_t state;
+} draft;
+
+static unsigned draw(draft *d, unsigned below) {
+  d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(d->state >> 33) % below;
+}
+
+static void put(draft *d, const char *format, unsigned a, unsigned b, unsigned c, unsigned e) {
+  d->size += (size_t)snprintf(d->text + d->size, sizeof d->text - d->size, format, a, b, c, e);
+}
+
+static void draw_node(draft *d) {
+  unsigned s = draw(d, d->squares), t = draw(d, d->squares), h = draw(d, d->halves);
+  unsigned row = draw(d, 3);
+  switch (draw(d, 8)) {
+  case 0:
+    put(d, "  %%s%u: f32[4,4] = transpose_copy.int(%%s%u, 0, 1)\n", d->squares++, s, 0, 0);
+    break;
+  case 1:
+    put(d, "  %%s%u: f32[4,4] = add.Tensor(%%s%u, %%s%u)\n", d->squares++, s, t, 0);
+    break;
+  case 2:
+    put(d, "  %%s%u: f32[4,4] = exp(%%s%u)\n", d->squares++, s, 0, 0);
+    break;
+  case 3:
+    put(d, "  %%s%u: f32[4,4] = cat([%%h%u, %%h%u])\n", d->squares++, h, draw(d, d->halves), 0);
+    break;
+  case 4:
+    put(d, "  %%h%u: f32[2,4] = exp(%%h%u)\n", d->halves++, h, 0, 0);
+    break;
+  case 5:
+  case 6: /* of the youngest values, so that chains are long */
+    put(d, "  %%s%u: f32[4,4] = slice_scatter(%%s%u, %%h%u, 0, %u, ", d->squares,
+        d->squares - 1 - draw(d, d->squares > 2 ? 2 : 1), d->halves - 1, row);
+    put(d, "%u)\n", row + 2, 0, 0, 0);
+    d->squares++;
+    break;
+  default:
+    put(d, "  %%h%u: f32[2,4] = slice_copy.Tensor(%%s%u, 0, %u, %u)\n", d->halves++,
+        d->squares - 1 - draw(d, d->squares > 2 ? 2 : 1), row, row + 2);
+  }
+}
+
+static void draw_program(draft *d, uint64_t index) {
+  *d = (draft){.squares = 2, .halves = 1, .state = index * 2654435761u + 99};
+  put(d, "fnz 1\nprogram(\n  %%s0: f32[4,4],\n  %%s1: f32[4,4],\n  %%h0: f32[2,4])\n{\n", 0, 0, 0,
+      0);
+  for (unsigned n = 2 + draw(d, 9); n > 0; n--)
+    draw_node(d);
+  put(d, "  return %%s%u input_mutation \"s0\", %%s%u input_mutation \"s1\", %%h%u, %%s%u\n}\n",
+      d->squares - 1, draw(d, d->squares), draw(d, d->halves), draw(d, d->squares));
+}
+
+START_TEST(plans_of_functional_programs_mean_the_same) {
+  static draft d;
+  uint64_t first = number_of("FNZ_FIRST", 0), count = number_of("FNZ_PROGRAMS", FEW_PROGRAMS);
+  fnz_context *ctx;
+  fnz_backend *cpu;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  for (uint64_t i = first; i < first + count; i++) {
+    fnz_program *p;
+    draw_program(&d, i + number_of("FNZ_SEED", 1) * 1000003);
+    OK(ctx, fnz_program_read(ctx, d.text, d.size, FNZ_FORMAT_TEXT, &p));
+    try_policy(ctx, cpu, p, i, &(fnzi_eng_policy){0});
+    try_policy(ctx, cpu, p, i, &(fnzi_eng_policy){.state = true});
+    fnz_program_destroy(p);
+  }
+  fnz_backend_destroy(cpu);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(plans_mean_what_programs_do) {
+  static fnzi_random_counts counts;
+  static choices c;
+  static bool all[4096];
+  uint64_t first = number_of("FNZ_FIRST", 0), count = number_of("FNZ_PROGRAMS", FEW_PROGRAMS);
+  fnz_context *ctx;
+  fnz_backend *cpu, *meta;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_meta_backend_create(ctx, &meta));
+  memset(all, 1, sizeof all);
+  for (uint64_t i = first; i < first + count; i++) {
+    if (getenv("FNZ_VERBOSE"))
+      fprintf(stderr, "%llu\n", (unsigned long long)i);
+    fnz_program *p, *f;
+    choices_start(&c, number_of("FNZ_SEED", 1), i);
+    OK(ctx, fnzi_random_program(ctx, meta, &c, &counts, &p));
+    if (fnz_functionalize(ctx, p, NULL, &f) == FNZ_OK) {
+      try_policy(ctx, cpu, f, i, &(fnzi_eng_policy){0});
+      try_policy(ctx, cpu, f, i, &(fnzi_eng_policy){.state = true});
+      try_policy(ctx, cpu, f, i,
+                 &(fnzi_eng_policy){.state = true, .aliasing = true, .writable = all});
+      if (i % 8 == 0)
+        try_policy(ctx, cpu, f, i, &(fnzi_eng_policy){.state = true, .trivial = true});
+    }
+    fnz_program_destroy(f);
+    fnz_program_destroy(p);
+  }
+  fnz_backend_destroy(meta);
+  fnz_backend_destroy(cpu);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+RUN_SUITE("plan_random", plans_mean_what_programs_do, plans_of_functional_programs_mean_the_same)
