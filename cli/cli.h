@@ -37,6 +37,10 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
       "safetensors file with inputs by graph name, and state by name; may be given again")         \
   ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
   ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
+  ROW(ENGINE, "--engine", "NAME", "interpreter: node by node, which all else is measured against")  \
+  ROW(STATE_FILE, "--state", "FILE", "safetensors file with what buffers and parameters begin as")   \
+  ROW(SAVE_STATE, "--save-state", "FILE", "safetensors file to write what they end as")              \
+  ROW(STEPS, "--steps", "N", "calls on the same inputs, each with the state that the last one left") \
   ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
@@ -125,11 +129,14 @@ typedef struct cli_verb {
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
       CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
-          CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS),               \
+          CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS) |              \
+          CLI_BIT(ENGINE) | CLI_BIT(STATE_FILE) | CLI_BIT(SAVE_STATE) | CLI_BIT(STEPS),            \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
-      "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n")     \
+      "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n"      \
+      "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state cache.safetensors\n" \
+      "  fnz run decode.pt2 --inputs token.safetensors --state cache.safetensors\n")               \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(IGNORE_WEIGHTS), \
       "compare a program with its functional form, or with the program B",                         \
@@ -212,6 +219,9 @@ struct cli_call {
   fnz_findings *findings;
   fnz_library *library;
   fnz_backend *backend;
+  fnz_executable *executable;
+  fnz_executable_state *state;
+  fnz_workspace *workspace;
   fnz_buffer in, out;
   /* Long nodes that were shown last, each at its number modulo these; and a short one. */
   cli_line lines[CLI_LINES + 1];

@@ -35,6 +35,7 @@ static const choice_row choices[] = {
     {"strided", CLI_VIEWS, true},
     {"outputs", CLI_STATE, true},
     {"epilogue", CLI_STATE, true},
+    {"interpreter", CLI_ENGINE, true},
     {"cpu", CLI_DEVICE, true},
     {"cuda", CLI_DEVICE, false},
     {"keep", CLI_AGAINST, true},

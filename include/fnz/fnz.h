@@ -8,6 +8,7 @@
 #include <fnz/call.h>
 #include <fnz/compare.h>
 #include <fnz/context.h>
+#include <fnz/engine.h>
 #include <fnz/explain.h>
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
