@@ -1,0 +1,169 @@
+/* planner.h - what the files of the planner share: what is known of nodes and values while a plan
+ * is made.
+ *
+ * plan_facts.c  how an operator reads and writes
+ * plan_maps.c   windows: of views, of regions, the way back
+ * plan_uses.c   who reads a value, and which of its bytes anybody needs
+ * plan_ask.c    where values would like to lie (R7)
+ * plan_room.c   buffers, who lies in them, what may be overwritten (R2b)
+ * plan_place.c  the places of values and the steps, node by node (R1, R2, R3, R8)
+ * plan_ends.c   final values and outputs (R4, R6)
+ * plan_arena.c  offsets of buffers */
+#ifndef FNZI_ENG_PLANNER_H
+#define FNZI_ENG_PLANNER_H
+
+#include "engine/bytes.h"
+#include "engine/plan.h"
+#include "views/views.h"
+
+/* How an operator reads and writes. */
+typedef enum fnzi_eng_way {
+  FNZI_ENG_WAY_UNKNOWN,
+  FNZI_ENG_WAY_CALL,    /* reads everything, makes results */
+  FNZI_ENG_WAY_POINT,   /* reads an element of each argument before it writes that of the result */
+  FNZI_ENG_WAY_VIEW,    /* results are windows of argument 0 */
+  FNZI_ENG_WAY_SAME,    /* the result is argument `of`, where dtypes agree */
+  FNZI_ENG_WAY_SCATTER, /* argument 0, of which the window `through` is argument 1 */
+  FNZI_ENG_WAY_BASE,    /* argument 0, of which data or masks decide what is changed */
+  FNZI_ENG_WAY_JOIN,    /* argument 0 is a list, whose tensors become one */
+  FNZI_ENG_WAY_REGION   /* no call of an operator */
+} fnzi_eng_way;
+
+typedef struct fnzi_eng_fact {
+  uint8_t way, of;
+  bool stacks;           /* JOIN: along a dimension of its own */
+  bool strided;          /* VIEW, SCATTER: counts elements of the row-major tensor */
+  const fnzi_view *view; /* VIEW, SCATTER */
+  const fnz_op *through; /* SCATTER: the view that its region is */
+} fnzi_eng_fact;
+
+typedef struct fnzi_eng_node {
+  const fnzi_eng_fact *fact;
+  uint8_t way;           /* that of the fact, or CALL where this node is no such case */
+  fnzi_eng_bytes region; /* SCATTER: what it overwrites, in the frame of its base; exact or empty */
+} fnzi_eng_node;
+
+/* A *frame* is the memory in which a value and all its views and updates would lie if nothing was
+ * ever copied; what is needed of values is said in bytes of frames. */
+typedef struct fnzi_eng_value {
+  const fnz_geometry *window; /* in its frame; NULL for what is no tensor */
+  uint32_t last;      /* node that reads it last; `end` for results; NONE when nobody does */
+  uint32_t born;      /* node; NONE for inputs */
+  uint32_t use, uses; /* where its uses begin, and how many */
+  bool needs_all, has_image, is_result;
+  bool follows;         /* its frame is that of the value it was made of */
+  fnzi_eng_bytes need;  /* where not all */
+  fnzi_eng_bytes image; /* all bytes of the window; has_image */
+  fnzi_eng_place wish;
+  bool shifted; /* it lies in its buffer as in its frame, `shift` bytes further on */
+  int64_t shift;
+  uint32_t next; /* in the same buffer */
+} fnzi_eng_value;
+
+typedef struct fnzi_eng_planner {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnzi_graph *graph;
+  const fnzi_eng_policy *policy;
+  fnzi_eng_plan *plan;
+  fnzi_arena scratch;
+  fnzi_eng_fact **facts; /* per operator of the table; NULL where it was not asked for */
+  fnzi_eng_node *nodes;
+  fnzi_eng_value *values;
+  uint32_t *uses;     /* nodes, of all values one after the other */
+  uint32_t *home;     /* per input: its buffer; NONE */
+  uint32_t *final_of; /* per output: the input whose memory it is to end in; NONE */
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } heads;       /* per buffer: the last value that came to lie in it */
+  uint32_t end;  /* number of nodes */
+  uint32_t most; /* spans of one set of bytes */
+  size_t spans;  /* made so far */
+} fnzi_eng_planner;
+
+/* Visits tensors: (planner, value). */
+typedef fnz_status fnzi_eng_visit(fnzi_eng_planner *p, uint32_t value, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args,
+                                              size_t nargs, fnzi_eng_visit *visit, void *user);
+/* The first tensor that is a result of the node; NONE. */
+uint32_t fnzi_eng_result_of(const fnzi_node *node);
+/* Argument k as a tensor; NONE. */
+uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k);
+
+/* --- plan_facts.c ------------------------------------------------------------------------ */
+FNZ_MUST_CHECK fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op,
+                                             const fnzi_eng_fact **out);
+/* The way of this node, whose arguments may make it another one than that of its operator. */
+fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
+                               const fnzi_eng_fact *fact);
+
+/* --- plan_maps.c ------------------------------------------------------------------------- */
+/* The windows of a view's results over `base`; *found is false where no strides say them. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_map_views(fnzi_eng_planner *p, const fnzi_node *node,
+                                             const fnzi_eng_fact *fact, const fnz_geometry *base,
+                                             fnz_geometry **out, size_t *count, bool *found);
+/* The region of a scatter over `base`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_map_region(fnzi_eng_planner *p, const fnzi_node *node,
+                                              const fnzi_eng_fact *fact, const fnz_geometry *base,
+                                              const fnz_geometry **out, bool *found);
+/* `from` under the sizes of `like`, which it broadcasts to. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_map_expand(fnzi_eng_planner *p, const fnz_geometry *from,
+                                              const fnz_geometry *like, const fnz_geometry **out);
+/* Where the argument of a view has to lie so that its only result lies at `map`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_map_back(fnzi_eng_planner *p, const fnzi_node *node,
+                                            const fnzi_eng_fact *fact, const fnz_geometry *map,
+                                            const fnz_geometry *argument, const fnz_geometry **out,
+                                            bool *found);
+/* Without gaps from the start of a buffer: as eager's strides say where those are dense and
+ * `row_major` is false. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_map_dense(fnzi_eng_planner *p, const fnz_geometry *g,
+                                             bool row_major, const fnz_geometry **out);
+/* Piece of a join at `map`: `size` places from `at` on of dimension `dim`, or, of a stack, place
+ * `at`, without the dimension. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_map_piece(fnzi_eng_planner *p, const fnz_geometry *map,
+                                             uint32_t dim, int64_t at, int64_t size, bool stacks,
+                                             const fnz_geometry **out);
+/* The same elements at the same places. */
+bool fnzi_eng_map_equal(const fnz_geometry *a, const fnz_geometry *b);
+bool fnzi_eng_place_equal(fnzi_eng_place a, fnzi_eng_place b);
+/* No two elements lie in the same place. False where that is not clear. */
+bool fnzi_eng_map_injective(const fnz_geometry *map);
+
+/* --- plan_uses.c ------------------------------------------------------------------------- */
+/* Fills in nodes, values and uses. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_uses_find(fnzi_eng_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_eng_image(fnzi_eng_planner *p, uint32_t value, fnzi_eng_bytes *out);
+
+/* --- plan_ask.c -------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_eng_ask(fnzi_eng_planner *p);
+/* The pieces of a join: visits (piece, window). */
+typedef fnz_status fnzi_eng_piece_fn(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *map,
+                                     void *user);
+FNZ_MUST_CHECK fnz_status fnzi_eng_join_visit(fnzi_eng_planner *p, const fnzi_node *node,
+                                              const fnzi_eng_fact *fact, const fnz_geometry *map,
+                                              fnzi_eng_piece_fn *visit, void *user);
+
+/* --- plan_room.c ------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_eng_buffer_add(fnzi_eng_planner *p, fnzi_eng_buffer buffer,
+                                              uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_buffer_for(fnzi_eng_planner *p, uint32_t value,
+                                              const fnz_geometry *map, uint32_t *out);
+/* The value lies there from now on. `like`: a value whose shift it has, NONE for none. */
+void fnzi_eng_settle(fnzi_eng_planner *p, uint32_t value, fnzi_eng_place place, uint32_t like);
+/* *by: a value that lies in the buffer and still needs some byte of `place` after `node`; NONE. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_find_needy(fnzi_eng_planner *p, uint32_t node,
+                                              fnzi_eng_place place, uint32_t *by);
+FNZ_MUST_CHECK fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geometry *a,
+                                             const fnz_geometry *b, bool *meet);
+/* A run may write it, but for what values need. */
+bool fnzi_eng_buffer_writable(const fnzi_eng_planner *p, uint32_t buffer);
+void fnzi_eng_touch(fnzi_eng_planner *p, uint32_t buffer, uint32_t step);
+
+/* --- plan_place.c, plan_ends.c, plan_arena.c -------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_eng_place_all(fnzi_eng_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move);
+FNZ_MUST_CHECK fnz_status fnzi_eng_ends(fnzi_eng_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_eng_arena_layout(fnz_context *ctx, fnzi_eng_plan *plan);
+
+#endif

@@ -1,0 +1,25 @@
+/* tell.h - what a plan does, in figures, as text and as JSON. */
+#ifndef FNZI_ENG_TELL_H
+#define FNZI_ENG_TELL_H
+
+#include "engine/plan.h"
+
+typedef struct fnzi_eng_figures {
+  size_t nodes, steps, calls, copies; /* copies: moves that a rule forced */
+  size_t updates, in_place,
+      idle; /* region updates; without a copy of the base; with nothing to do */
+  size_t finals, finals_in_place; /* final values that end in their state; without a move */
+  size_t joined, joined_in_place; /* pieces of joins; made where they are joined */
+  uint64_t read, written, copied; /* bytes that steps read and write; of copies written */
+  uint64_t
+      naive; /* read and written when each value has memory of its own and each view is a copy */
+} fnzi_eng_figures;
+
+void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
+/* One line a step, one for each copy with the rule and the value that forced it, and the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
+                                        fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
+                                             fnz_buffer *out);
+
+#endif

@@ -1,0 +1,381 @@
+/* plan_exec.h - runs a plan on bytes, without kernels: a computed value is random bytes, so that
+ * each read of a step can be compared with what the program means, wherever the plan put it.
+ *
+ * Operators that only move elements are evaluated by the CPU backend on dense copies. A step that
+ * computes is as hostile as its contract allows: results are filled with rubbish before operands
+ * are read, except for pointwise ones, which read and write four elements at a time. */
+#ifndef FNZ_TESTS_PLAN_EXEC_H
+#define FNZ_TESTS_PLAN_EXEC_H
+
+#include "engine/plan.h"
+#include "kernels/backends.h"
+#include "views/views.h"
+
+#include <fnz/fnz.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXEC_BLOCK = 4, EXEC_MESSAGE = 256 };
+
+typedef struct exec {
+  fnz_context *ctx;
+  const fnzi_eng_plan *plan;
+  const fnzi_graph *graph;
+  fnz_backend *cpu;
+  fnzi_arena arena;
+  unsigned char **means;      /* per value: its elements in row-major order */
+  unsigned char **memory;     /* per buffer */
+  unsigned char **came;       /* per buffer of inputs: what it held at the start */
+  uint64_t state;             /* of the random bytes */
+  size_t reads;               /* compared */
+  char message[EXEC_MESSAGE]; /* "" while all is right */
+} exec;
+
+static inline void exec_random(exec *e, void *out, size_t bytes) {
+  unsigned char *to = out;
+  for (size_t i = 0; i < bytes; i++) {
+    e->state = e->state * 6364136223846793005u + 1442695040888963407u;
+    to[i] = (unsigned char)(e->state >> 33);
+  }
+}
+
+static inline const fnz_geometry *exec_geometry(const exec *e, uint64_t value) {
+  return e->graph->values.data[value].geometry;
+}
+
+static inline size_t exec_bytes(const fnz_geometry *g) {
+  return (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
+}
+
+/* Address of element i in row-major order. */
+static inline unsigned char *exec_at(const exec *e, fnzi_eng_place place, int64_t i) {
+  int64_t at = place.map->offset;
+  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
+  for (uint32_t d = place.map->rank; d-- > 0; i /= place.map->sizes[d])
+    at += i % place.map->sizes[d] * place.map->strides[d];
+  if (at < 0 || ((size_t)at + 1) * cell > e->plan->buffers.data[place.buffer].bytes)
+    abort();
+  return e->memory[place.buffer] + (size_t)at * cell;
+}
+
+static inline void exec_write(exec *e, fnzi_eng_place place, const unsigned char *from) {
+  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
+    memcpy(exec_at(e, place, i), from + (size_t)i * cell, cell);
+}
+
+static inline void exec_gather(exec *e, fnzi_eng_place place, unsigned char *out) {
+  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
+    memcpy(out + (size_t)i * cell, exec_at(e, place, i), cell);
+}
+
+static inline bool exec_holds(exec *e, fnzi_eng_place place, uint64_t value, size_t step) {
+  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
+  e->reads++;
+  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
+    if (memcmp(exec_at(e, place, i), e->means[value] + (size_t)i * cell, cell) != 0) {
+      if (e->message[0] == 0)
+        snprintf(e->message, EXEC_MESSAGE, "step %zu of %zu: element %lld of %%%s is overwritten",
+                 step, e->plan->steps.count, (long long)i, e->graph->values.data[value].name);
+      return false;
+    }
+  return true;
+}
+
+/* --- What the program means --------------------------------------------------------------- */
+static inline bool exec_moves_only(const fnz_op *op) {
+  static const char *const movers[] = {
+      "clone",           "contiguous",    "dropout",        "copy",     "cat",
+      "concat",          "concatenate",   "stack",          "_to_copy", "slice_inverse",
+      "feature_dropout", "alpha_dropout", "lift_fresh_copy"};
+  if (op == NULL)
+    return false;
+  for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
+    if (strcmp(op->base, movers[i]) == 0)
+      return true;
+  size_t n = strlen(op->base);
+  bool scatters = n > 8 && strcmp(op->base + n - 8, "_scatter") == 0;
+  return fnzi_view_find(op) != NULL || (scatters && strncmp(op->base, "masked", 6) != 0);
+}
+
+typedef struct exec_values {
+  exec *e;
+  uint64_t list[4096];
+  size_t count;
+} exec_values;
+
+static inline fnz_status exec_note(void *user, const fnz_arg *arg) {
+  exec_values *v = user;
+  if (arg->tag == FNZ_ARG_VALUE && exec_geometry(v->e, arg->u.value) && v->count < 4096)
+    v->list[v->count++] = arg->u.value;
+  return FNZ_OK;
+}
+
+static inline fnz_geometry exec_rows(const fnz_geometry *g, int64_t *strides) {
+  fnz_geometry rows = *g;
+  rows.offset = 0;
+  rows.strides = strides;
+  rows.symbols = NULL;
+  rows.is_conj = rows.is_neg = false;
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  return rows;
+}
+
+typedef struct exec_lowering {
+  exec *e;
+  fnz_handle handles[4096];
+  size_t count;
+} exec_lowering;
+
+static inline fnz_status exec_lower(exec_lowering *l, fnz_arg *arg) {
+  exec *e = l->e;
+  if (arg->tag == FNZ_ARG_LIST) {
+    fnz_arg *copy;
+    FNZI_NEW(&e->arena, arg->count, &copy);
+    memcpy(copy, arg->u.list, arg->count * sizeof *copy);
+    for (uint32_t i = 0; i < arg->count; i++)
+      if (copy[i].tag != FNZ_ARG_LIST)
+        FNZ_TRY(exec_lower(l, &copy[i]));
+    arg->u.list = copy;
+    return FNZ_OK;
+  }
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry rows = exec_rows(exec_geometry(e, arg->u.value), strides);
+  fnz_handle made = 0;
+  FNZ_TRY(e->cpu->upload(e->cpu->self, e->ctx, &rows, e->means[arg->u.value], &made));
+  l->handles[l->count++] = made;
+  arg->u.value = made;
+  return FNZ_OK;
+}
+
+static inline bool exec_apply(exec *e, const fnzi_node *node, const exec_values *results) {
+  static exec_lowering l;
+  fnz_handle out[4096];
+  size_t count = 0;
+  fnz_arg *args;
+  void *room;
+  l = (exec_lowering){.e = e};
+  if (fnzi_arena_alloc(&e->arena, node->nargs, sizeof *args, &room) != FNZ_OK)
+    return false;
+  args = room;
+  memcpy(args, node->args, node->nargs * sizeof *args);
+  bool ok = true;
+  for (uint32_t i = 0; ok && i < node->nargs; i++)
+    ok = exec_lower(&l, &args[i]) == FNZ_OK;
+  fnz_request call = {node->op, args, node->nargs, NULL, ""};
+  ok = ok && e->cpu->apply(e->cpu->self, e->ctx, &call, out, 4096, &count) == FNZ_OK;
+  for (size_t k = 0; ok && k < count && k < results->count; k++)
+    ok = e->cpu->download(e->cpu->self, e->ctx, out[k], e->means[results->list[k]]) == FNZ_OK;
+  ok = ok && count == results->count;
+  for (size_t k = 0; k < count; k++)
+    e->cpu->release(e->cpu->self, out[k]);
+  for (size_t k = 0; k < l.count; k++)
+    e->cpu->release(e->cpu->self, l.handles[k]);
+  return ok;
+}
+
+static inline fnz_status exec_mean(exec *e) {
+  static exec_values results;
+  for (size_t v = 0; v < e->graph->values.count; v++)
+    if (exec_geometry(e, v) && !e->means[v])
+      FNZI_NEW(&e->arena, exec_bytes(exec_geometry(e, v)) + 1, &e->means[v]);
+  for (size_t n = 0; n < e->graph->nodes.count; n++) {
+    const fnzi_node *node = &e->graph->nodes.data[n];
+    results = (exec_values){.e = e};
+    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results));
+    bool done = exec_moves_only(node->op) && exec_apply(e, node, &results);
+    for (size_t k = 0; !done && k < results.count; k++)
+      exec_random(e, e->means[results.list[k]], exec_bytes(exec_geometry(e, results.list[k])));
+  }
+  return FNZ_OK;
+}
+
+/* --- Steps -------------------------------------------------------------------------------- */
+static inline void exec_move(exec *e, const fnzi_eng_step *s) {
+  size_t cell = fnzi_dtype(s->from.map->dtype)->bytes;
+  unsigned char block[EXEC_BLOCK * 16];
+  int64_t numel = fnz_geometry_numel(s->to.map);
+  if (fnz_geometry_numel(s->from.map) != numel || fnzi_dtype(s->to.map->dtype)->bytes != cell)
+    snprintf(e->message, EXEC_MESSAGE, "a move between places of other sizes");
+  for (int64_t i = 0; i < numel && !e->message[0]; i += EXEC_BLOCK) {
+    for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
+      memcpy(block + (size_t)(k - i) * cell, exec_at(e, s->from, k), cell);
+    for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
+      memcpy(exec_at(e, s->to, k), block + (size_t)(k - i) * cell, cell);
+  }
+}
+
+static inline bool exec_is_point(const fnzi_node *node) {
+  size_t at;
+  return node->op && fnzi_meta_op_index(node->op, &at) && fnzi_kernel_rows[at].shape &&
+         fnzi_kernel_rows[at].memory == FNZI_MEMORY_POINT;
+}
+
+/* Element of an operand that belongs to element i of the result: sizes broadcast. */
+static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geometry *operand,
+                                     int64_t i) {
+  int64_t at = 0, step = 1;
+  if (operand->rank > result->rank)
+    return fnz_geometry_numel(operand) ? i % fnz_geometry_numel(operand) : 0;
+  for (uint32_t d = 0; d < operand->rank; d++) {
+    uint32_t o = operand->rank - 1 - d, r = result->rank - 1 - d;
+    int64_t index = i % result->sizes[r];
+    i /= result->sizes[r];
+    at += (operand->sizes[o] == 1 ? 0 : index % operand->sizes[o]) * step;
+    step *= operand->sizes[o];
+  }
+  return at;
+}
+
+static inline void exec_point(exec *e, const exec_values *args, uint64_t result, size_t step) {
+  fnzi_eng_place to = e->plan->places[result];
+  size_t cell = fnzi_dtype(to.map->dtype)->bytes;
+  int64_t numel = fnz_geometry_numel(to.map);
+  for (int64_t i = 0; i < numel; i += EXEC_BLOCK) {
+    for (size_t a = 0; a < args->count; a++)
+      for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++) {
+        fnzi_eng_place from = e->plan->places[args->list[a]];
+        size_t part = fnzi_dtype(from.map->dtype)->bytes;
+        if (fnz_geometry_numel(from.map) == 0)
+          continue;
+        int64_t j = exec_broadcast(to.map, from.map, k);
+        if (memcmp(exec_at(e, from, j), e->means[args->list[a]] + (size_t)j * part, part) != 0 &&
+            !e->message[0])
+          snprintf(e->message, EXEC_MESSAGE,
+                   "step %zu: a pointwise operator overwrites element %lld of its operand %%%s "
+                   "before it reads it",
+                   step, (long long)j, e->graph->values.data[args->list[a]].name);
+      }
+    for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
+      memcpy(exec_at(e, to, k), e->means[result] + (size_t)k * cell, cell);
+  }
+}
+
+static inline void exec_rubbish(exec *e, fnzi_eng_place place) {
+  size_t cell = fnzi_dtype(place.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(place.map); i++)
+    exec_random(e, exec_at(e, place, i), cell);
+}
+
+/* What an update makes of an element of its base that nobody needs is rubbish too. */
+static inline void exec_update(exec *e, fnzi_eng_place to, uint64_t base, uint64_t result) {
+  size_t cell = fnzi_dtype(to.map->dtype)->bytes;
+  for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {
+    size_t at = (size_t)i * cell;
+    if (memcmp(exec_at(e, to, i), e->means[base] + at, cell) == 0)
+      memcpy(exec_at(e, to, i), e->means[result] + at, cell);
+    else
+      exec_random(e, exec_at(e, to, i), cell);
+  }
+}
+
+/* Operands are looked at before results are written, and again after that. */
+static inline void exec_write_results(exec *e, const exec_values *args, const exec_values *results,
+                                      uint64_t base, size_t step) {
+  for (size_t k = 0; k < results->count; k++)
+    if (k > 0 || base == UINT64_MAX)
+      exec_rubbish(e, e->plan->places[results->list[k]]);
+  if (base != UINT64_MAX)
+    exec_update(e, e->plan->places[results->list[0]], base, results->list[0]);
+  for (size_t a = base == UINT64_MAX ? 0 : 1; a < args->count; a++)
+    exec_holds(e, e->plan->places[args->list[a]], args->list[a], step);
+  for (size_t k = base == UINT64_MAX ? 0 : 1; k < results->count; k++) {
+    exec_write(e, e->plan->places[results->list[k]], e->means[results->list[k]]);
+    exec_holds(e, e->plan->places[results->list[k]], results->list[k], step);
+  }
+}
+
+static inline void exec_call(exec *e, const fnzi_eng_step *s, size_t step) {
+  static exec_values args, results;
+  const fnzi_node *node = &e->graph->nodes.data[s->node];
+  args = (exec_values){.e = e};
+  results = (exec_values){.e = e};
+  bool seen = fnzi_args_visit(node->args, node->nargs, exec_note, &args) == FNZ_OK &&
+              fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results) == FNZ_OK;
+  bool is_point = exec_is_point(node) && results.count == 1 && seen;
+  for (size_t a = s->in_place; a < args.count; a++)
+    exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
+  if (is_point && !s->in_place)
+    exec_point(e, &args, results.list[0], step);
+  else
+    exec_write_results(e, &args, &results, s->in_place ? args.list[0] : UINT64_MAX, step);
+}
+
+/* --- The whole ---------------------------------------------------------------------------- */
+static inline fnz_status exec_memory(exec *e) {
+  const fnzi_eng_plan *plan = e->plan;
+  unsigned char *arena;
+  FNZI_NEW(&e->arena, plan->buffers.count, &e->memory);
+  FNZI_NEW(&e->arena, plan->buffers.count, &e->came);
+  FNZI_NEW(&e->arena, plan->arena_bytes + 64, &arena);
+  exec_random(e, arena, plan->arena_bytes + 64);
+  for (size_t b = 0; b < plan->buffers.count; b++) {
+    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
+    if (buffer->kind == FNZI_ENG_TEMP) {
+      e->memory[b] = arena + buffer->offset;
+      if (buffer->first != FNZI_ENG_NONE && buffer->offset + buffer->bytes > plan->arena_bytes)
+        snprintf(e->message, EXEC_MESSAGE, "buffer %zu leaves the arena", b);
+      continue;
+    }
+    FNZI_NEW(&e->arena, buffer->bytes + 1, &e->memory[b]);
+    exec_random(e, e->memory[b], buffer->bytes);
+    FNZI_NEW(&e->arena, buffer->bytes + 1, &e->came[b]);
+    memcpy(e->came[b], e->memory[b], buffer->bytes);
+  }
+  return FNZ_OK;
+}
+
+static inline fnz_status exec_inputs(exec *e) {
+  FNZI_NEW(&e->arena, e->graph->values.count, &e->means);
+  for (uint32_t k = 0; k < e->graph->ninputs; k++) {
+    const fnz_arg *arg = &e->graph->inputs[k];
+    if (arg->tag != FNZ_ARG_VALUE || !exec_geometry(e, arg->u.value))
+      continue;
+    FNZI_NEW(&e->arena, exec_bytes(exec_geometry(e, arg->u.value)) + 1, &e->means[arg->u.value]);
+    exec_gather(e, e->plan->places[arg->u.value], e->means[arg->u.value]);
+  }
+  return FNZ_OK;
+}
+
+static inline void exec_ends(exec *e) {
+  for (uint32_t k = 0; k < e->graph->noutputs; k++) {
+    const fnz_arg *arg = &e->graph->outputs[k];
+    if (arg->tag == FNZ_ARG_VALUE && exec_geometry(e, arg->u.value) && e->message[0] == 0)
+      exec_holds(e, e->plan->outputs[k], arg->u.value, e->plan->steps.count);
+  }
+  for (size_t b = 0; b < e->plan->buffers.count; b++)
+    if (e->plan->buffers.data[b].kind == FNZI_ENG_CONST && e->message[0] == 0 &&
+        memcmp(e->memory[b], e->came[b], e->plan->buffers.data[b].bytes) != 0)
+      snprintf(e->message, EXEC_MESSAGE, "an input is overwritten that is only read");
+}
+
+static inline fnz_status exec_steps(exec *e) {
+  FNZ_TRY(exec_memory(e));
+  FNZ_TRY(exec_inputs(e));
+  FNZ_TRY(exec_mean(e));
+  for (size_t s = 0; s < e->plan->steps.count && e->message[0] == 0; s++)
+    if (e->plan->steps.data[s].kind == FNZI_ENG_MOVE)
+      exec_move(e, &e->plan->steps.data[s]);
+    else
+      exec_call(e, &e->plan->steps.data[s], s);
+  if (e->message[0] == 0)
+    exec_ends(e);
+  return FNZ_OK;
+}
+
+/* Runs it; e->message says what was wrong. */
+static inline fnz_status exec_plan(fnz_context *ctx, fnz_backend *cpu, const fnzi_eng_plan *plan,
+                                   exec *e) {
+  *e = (exec){.ctx = ctx, .plan = plan, .cpu = cpu, .state = 12345};
+  e->graph = fnzi_graph_at(plan->program, 0);
+  fnzi_arena_init(&e->arena, ctx);
+  fnz_status status = exec_steps(e);
+  fnzi_arena_free(&e->arena);
+  return status;
+}
+
+#endif
