@@ -71,11 +71,13 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
   }
-  const fnzi_eng_policy policy = {
-      .writable = writable, .layouts = layouts, .state = b->with_state, .trivial = true};
+  const fnzi_eng_policy policy = {.writable = writable, .layouts = layouts, .state = b->with_state};
   if (b->by_steps)
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
-  return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  if (ws->exe->unplanned)
+    return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, &policy, &b->plan));
+  return ws->exe->checks ? fnzi_eng_plan_check(ws->ctx, &b->plan) : FNZ_OK;
 }
 
 /* --- Memory -------------------------------------------------------------------------------------

@@ -111,6 +111,8 @@ fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
   exe->program = program;
   exe->kernels = options->kernels;
   exe->threads = options->threads;
+  exe->unplanned = options->unplanned;
+  exe->checks = options->check;
   exe->limits = own->limits = ctx->limits;
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);

@@ -61,6 +61,7 @@ struct fnz_executable {
   const fnz_program *program;
   const fnz_backend *kernels;
   int threads;
+  bool unplanned, checks;
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_eng_input *inputs; /* of graph 0 */

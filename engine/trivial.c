@@ -212,11 +212,3 @@ fnz_status fnzi_eng_plan_steps(fnz_context *ctx, const fnz_program *program,
     fnzi_eng_plan_free(ctx, out);
   return status;
 }
-
-void fnzi_eng_plan_free(fnz_context *ctx, fnzi_eng_plan *plan) {
-  FNZI_VEC_FREE(ctx, &plan->buffers);
-  FNZI_VEC_FREE(ctx, &plan->steps);
-  if (plan->arena.ctx)
-    fnzi_arena_free(&plan->arena);
-  *plan = (fnzi_eng_plan){.program = NULL};
-}

@@ -32,9 +32,11 @@ typedef struct fnz_compile_options {
   size_t ndonated;
   const fnz_backend *kernels; /* a CPU backend: kernels registered with it are used; NULL: none.
                                  Only looked at while a workspace is made */
+  bool check;     /* each plan is proved by code of its own: FNZ_INTERNAL when that fails */
+  bool unplanned; /* every value in memory of its own: to find out whether a plan is at fault */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(fnz_compile_options), 0, NULL, 0, NULL }
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false }
 
 /** Makes an executable.
  *
