@@ -62,7 +62,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(SEED, "--seed", "S", "which series of random programs (1)")                                  \
   ROW(COUNT, "--count", "N", "how many programs of it (10000)")                                    \
   ROW(FIRST, "--first", "K", "the first of them, counted from 0 (0)")                              \
-  ROW(AGAINST, "--against", "WHAT", "only keep, strided or cpu; without it all of them")           \
+  ROW(AGAINST, "--against", "WHAT", "only keep, strided, engine or cpu; without it all")           \
   ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
   ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \

@@ -40,6 +40,7 @@ static const choice_row choices[] = {
     {"cuda", CLI_DEVICE, false},
     {"keep", CLI_AGAINST, true},
     {"strided", CLI_AGAINST, true},
+    {"engine", CLI_AGAINST, true},
     {"cpu", CLI_AGAINST, true},
     {"cuda", CLI_AGAINST, false},
     {"functional", CLI_KIND, true},
