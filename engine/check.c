@@ -311,8 +311,9 @@ static fnz_status check_move(checker *c, const fnzi_eng_step *s) {
 
 typedef struct called {
   checker *c;
-  bool is_point;
-  uint32_t skip;           /* an argument that an update overwrites */
+  const fnzi_eng_fact *means;
+  uint32_t skip; /* an argument that an update overwrites */
+  bool updates;
   uint32_t result;         /* that is looked at */
   fnzi_eng_bytes overlaps; /* of it */
 } called;
@@ -324,15 +325,18 @@ static fnz_status check_argument(fnzi_eng_planner *p, uint32_t value, void *user
 }
 
 /* An argument keeps its bytes while results are written. */
-static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t argument, uint32_t item,
+                              void *user) {
   called *k = user;
   const fnzi_eng_place *places = k->c->plan->places;
+  const fnzi_node *node = &p->graph->nodes.data[k->c->node];
   fnzi_eng_bytes bytes;
-  (void)p;
   if (value == k->skip ||
       memory_of(k->c, places[value].buffer) != memory_of(k->c, places[k->result].buffer))
     return FNZ_OK;
-  if (k->is_point && fnzi_eng_place_equal(places[value], places[k->result]))
+  if (!k->updates && fnzi_eng_place_equal(places[value], places[k->result]) &&
+      fnzi_eng_may_share(node, k->means, fnzi_eng_node_way(p, node, k->means), k->result, argument,
+                         item))
     return FNZ_OK;
   FNZ_TRY(image(k->c, value, places[value], &bytes));
   return fnzi_eng_bytes_meet(bytes, 0, k->overlaps)
@@ -349,7 +353,7 @@ static fnz_status write_result(fnzi_eng_planner *p, uint32_t value, void *user) 
   FNZ_TRY(may_write(c, value, at));
   FNZ_TRY(image(c, value, at, &k->overlaps));
   k->result = value;
-  FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, check_apart, k));
+  FNZ_TRY(fnzi_eng_each_argument(p, node, check_apart, k));
   if (!fnzi_eng_map_injective(at.map))
     return wrong(c, value, "elements of a result share bytes");
   bool updates = k->skip != FNZI_ENG_NONE;
@@ -369,10 +373,10 @@ static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) 
 
 static fnz_status check_call(checker *c, const fnzi_eng_step *s) {
   const fnzi_node *node = &c->p.graph->nodes.data[s->node];
-  const fnzi_eng_fact *means;
-  FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
-  called k = {.c = c, .skip = s->in_place ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE};
-  k.is_point = fnzi_eng_node_way(&c->p, node, means) == FNZI_ENG_WAY_POINT && !s->in_place;
+  called k = {.c = c, .skip = FNZI_ENG_NONE, .updates = s->in_place};
+  FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &k.means));
+  if (s->in_place)
+    k.skip = fnzi_eng_argument(node, 0);
   FNZ_TRY(fnzi_eng_each_value(&c->p, node->args + s->in_place, node->nargs - s->in_place,
                               check_argument, &k));
   FNZ_TRY(fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, write_result, &k));

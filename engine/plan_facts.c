@@ -2,6 +2,7 @@
 #include "engine/planner.h"
 #include "kernels/backends.h"
 #include "kernels/meta/meta.h"
+#include "schema/aten_names.h"
 
 static bool counts_elements(const fnz_op *op) {
   return strncmp(op->base, "as_strided", strlen("as_strided")) == 0;
@@ -48,6 +49,16 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *ou
   }
 }
 
+/* _foreach_add and the like are the operators of their elements, one after the other. */
+static void list_fact(const fnz_op *op, fnzi_eng_fact *out) {
+  const fnz_op *element = fnzi_foreach_element(op);
+  uint16_t place = element ? fnzi_op_place(element) : FNZI_NO_OP;
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  out->elements = row && row->shape && row->memory == FNZI_MEMORY_POINT;
+  if (out->elements)
+    out->way = FNZI_ENG_WAY_POINT;
+}
+
 static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
   const fnzi_kernel *row = &fnzi_kernel_rows[fnzi_op_place(op)];
   out->way = FNZI_ENG_WAY_CALL;
@@ -55,6 +66,8 @@ static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
     row_fact(op, row, out);
   else if (op->view_of == FNZI_NO_OP && fnzi_view_find(op) != NULL)
     view_fact(op, out);
+  else
+    list_fact(op, out);
 }
 
 fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op, const fnzi_eng_fact **out) {
@@ -116,4 +129,36 @@ fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
   default:
     return (fnzi_eng_way)fact->way;
   }
+}
+
+static const struct flat {
+  uint16_t op;
+  uint8_t result, argument;
+} flats[] = {
+#define FLAT(op, result, argument) {FNZI_ATEN_##op, result, argument},
+#include "engine/facts.def"
+#undef FLAT
+};
+
+static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  for (size_t i = 0; i < sizeof flats / sizeof *flats; i++) {
+    const struct flat *f = &flats[i];
+    if (f->op == place && f->argument == k && f->result < node->noutputs &&
+        node->outputs[f->result].tag == FNZ_ARG_VALUE && node->outputs[f->result].u.value == value)
+      return true;
+  }
+  return false;
+}
+
+bool fnzi_eng_may_share(const fnzi_node *node, const fnzi_eng_fact *fact, fnzi_eng_way way,
+                        uint32_t value, uint32_t k, uint32_t item) {
+  if (way == FNZI_ENG_WAY_CALL)
+    return is_flat(node, value, k);
+  if (way != FNZI_ENG_WAY_POINT)
+    return false;
+  const fnz_arg *list = &node->outputs[0];
+  return !fact->elements ||
+         (node->args[k].tag == FNZ_ARG_LIST && list->tag == FNZ_ARG_LIST && item < list->count &&
+          list->u.list[item].tag == FNZ_ARG_VALUE && list->u.list[item].u.value == value);
 }

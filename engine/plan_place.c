@@ -41,34 +41,39 @@ fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move) {
 /* --- Permissions ------------------------------------------------------------------------- */
 typedef struct clash {
   fnzi_eng_place place;
-  bool same;     /* an operand may lie exactly there */
-  uint32_t skip; /* an operand that is not asked */
-  uint32_t with; /* NONE: no operand is in the way */
+  uint32_t node;
+  uint32_t result; /* that may lie exactly where some operands do; NONE for moves */
+  uint32_t skip;   /* an operand that is not asked */
+  uint32_t with;   /* NONE: no operand is in the way */
 } clash;
 
-static fnz_status find_clash(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                             void *user) {
   clash *c = user;
   fnzi_eng_place at = p->plan->places[value];
+  const fnzi_eng_node *info = &p->nodes[c->node];
   bool meet;
-  if (c->with != FNZI_ENG_NONE || value == c->skip || at.buffer != c->place.buffer ||
-      (c->same && fnzi_eng_place_equal(at, c->place)))
+  if (c->with != FNZI_ENG_NONE || value == c->skip || at.buffer != c->place.buffer)
+    return FNZ_OK;
+  if (c->result != FNZI_ENG_NONE && fnzi_eng_place_equal(at, c->place) &&
+      fnzi_eng_may_share(&p->graph->nodes.data[c->node], info->fact, (fnzi_eng_way)info->way,
+                         c->result, k, item))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_maps_meet(p, at.map, c->place.map, &meet));
   c->with = meet ? value : FNZI_ENG_NONE;
   return FNZ_OK;
 }
 
-/* Results of node n may be written to the place: nobody needs what is there after it, and no
- * operand lies there, but exactly there where `same` says so. */
-static fnz_status may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place, bool same,
+/* The place may be written by node n: nobody needs what is there after it, and no operand lies
+ * there, but where the kernel reads it in time. */
+static fnz_status may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place, uint32_t result,
                            uint32_t skip, bool *out) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  clash c = {place, same, skip, FNZI_ENG_NONE};
+  clash c = {place, n, result, skip, FNZI_ENG_NONE};
   uint32_t needy;
   *out = false;
   if (!fnzi_eng_buffer_writable(p, place.buffer))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, find_clash, &c));
+  FNZ_TRY(fnzi_eng_each_argument(p, &p->graph->nodes.data[n], find_clash, &c));
   if (c.with != FNZI_ENG_NONE)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_find_needy(p, n, place, &needy));
@@ -85,23 +90,28 @@ static fnz_status new_place(fnzi_eng_planner *p, uint32_t value, const fnz_geome
 /* --- Computed values --------------------------------------------------------------------- */
 typedef struct result {
   uint32_t node, value;
-  bool is_point, done;
+  bool done;
 } result;
 
 /* R3: a whole temporary buffer that ends here. */
-static fnz_status try_operand(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status try_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                              void *user) {
   result *r = user;
   fnzi_eng_place at = p->plan->places[value];
   const fnz_geometry *g = p->graph->values.data[r->value].geometry;
   bool ok;
-  if (r->done || p->values[value].last != r->node || at.map->dtype != g->dtype ||
+  const fnzi_eng_node *info = &p->nodes[r->node];
+  if (r->done || !fnzi_eng_may_share(&p->graph->nodes.data[r->node], info->fact,
+                                     (fnzi_eng_way)info->way, r->value, k, item))
+    return FNZ_OK;
+  if (p->values[value].last != r->node || at.map->dtype != g->dtype ||
       !fnzi_same_sizes(at.map, g) || !fnzi_is_dense(at.map))
     return FNZ_OK;
   const fnzi_eng_buffer *b = &p->plan->buffers.data[at.buffer];
   if (b->kind != FNZI_ENG_TEMP ||
       b->bytes != (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(may_take(p, r->node, at, true, FNZI_ENG_NONE, &ok));
+  FNZ_TRY(may_take(p, r->node, at, r->value, FNZI_ENG_NONE, &ok));
   if (ok)
     fnzi_eng_settle(p, r->value, at, FNZI_ENG_NONE);
   r->done = ok;
@@ -117,13 +127,13 @@ static fnz_status place_result(fnzi_eng_planner *p, uint32_t value, void *user) 
   r->value = value;
   r->done = false;
   if (at.map != NULL && !p->policy->trivial)
-    FNZ_TRY(may_take(p, r->node, at, r->is_point, FNZI_ENG_NONE, &r->done));
+    FNZ_TRY(may_take(p, r->node, at, value, FNZI_ENG_NONE, &r->done));
   if (r->done) {
     fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
     return FNZ_OK;
   }
-  if (r->is_point && !p->policy->trivial)
-    FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, try_operand, r));
+  if (!p->policy->trivial)
+    FNZ_TRY(fnzi_eng_each_argument(p, node, try_operand, r));
   if (r->done)
     return FNZ_OK;
   FNZ_TRY(new_place(p, value, p->graph->values.data[value].geometry, false, &at));
@@ -133,7 +143,7 @@ static fnz_status place_result(fnzi_eng_planner *p, uint32_t value, void *user) 
 
 static fnz_status place_call(fnzi_eng_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
-  result r = {.node = n, .is_point = p->nodes[n].way == FNZI_ENG_WAY_POINT};
+  result r = {.node = n};
   FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, place_result, &r));
   return add_call(p, n, false);
 }
@@ -175,7 +185,7 @@ static fnz_status try_rows(fnzi_eng_planner *p, uint32_t n, uint32_t value, cons
       p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(g) ||
       fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(g->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(may_take(p, n, at, false, FNZI_ENG_NONE, taken));
+  FNZ_TRY(may_take(p, n, at, FNZI_ENG_NONE, FNZI_ENG_NONE, taken));
   if (!*taken)
     return FNZ_OK;
   fnz_geometry *moved;
@@ -263,10 +273,13 @@ static bool is_unseen(const fnzi_eng_planner *p, const update *u) {
 
 static fnz_status judge_source(fnzi_eng_planner *p, update *u) {
   const fnzi_node *node = &p->graph->nodes.data[u->node];
-  clash c = {u->region, false, FNZI_ENG_NONE, FNZI_ENG_NONE};
+  clash c = {u->region, u->node, FNZI_ENG_NONE, FNZI_ENG_NONE, FNZI_ENG_NONE};
+  fnzi_node rest = *node;
   if (u->source != FNZI_ENG_NONE)
     return FNZ_OK; /* it is saved before, where that is needed */
-  FNZ_TRY(fnzi_eng_each_value(p, node->args + 1, node->nargs - 1, find_clash, &c));
+  rest.args++;
+  rest.nargs--;
+  FNZ_TRY(fnzi_eng_each_argument(p, &rest, find_clash, &c));
   if (c.with != FNZI_ENG_NONE) {
     u->rule = FNZI_ENG_SOURCE_MEETS;
     u->because = c.with;
@@ -334,7 +347,7 @@ static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *sour
   bool ok = false, found;
   *out = p->values[u->result].wish;
   if (out->map != NULL && !p->policy->trivial)
-    FNZ_TRY(may_take(p, u->node, *out, false, u->source, &ok));
+    FNZ_TRY(may_take(p, u->node, *out, FNZI_ENG_NONE, u->source, &ok));
   if (ok)
     FNZ_TRY(find_region(p, u, *out, &ok));
   if (!ok) {

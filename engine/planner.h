@@ -32,6 +32,7 @@ typedef enum fnzi_eng_way {
 typedef struct fnzi_eng_fact {
   uint8_t way, of;
   bool stacks;           /* JOIN: along a dimension of its own */
+  bool elements;         /* POINT: of lists, item by item */
   bool strided;          /* VIEW, SCATTER: counts elements of the row-major tensor */
   const fnzi_view *view; /* VIEW, SCATTER */
   const fnz_op *through; /* SCATTER: the view that its region is */
@@ -86,6 +87,11 @@ typedef struct fnzi_eng_planner {
 typedef fnz_status fnzi_eng_visit(fnzi_eng_planner *p, uint32_t value, void *user);
 FNZ_MUST_CHECK fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args,
                                               size_t nargs, fnzi_eng_visit *visit, void *user);
+/* The same with the places of values: argument, and item of a list (0 for none). */
+typedef fnz_status fnzi_eng_visit_at(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                                     void *user);
+FNZ_MUST_CHECK fnz_status fnzi_eng_each_argument(fnzi_eng_planner *p, const fnzi_node *node,
+                                                 fnzi_eng_visit_at *visit, void *user);
 /* The first tensor that is a result of the node; NONE. */
 uint32_t fnzi_eng_result_of(const fnzi_node *node);
 /* Argument k as a tensor; NONE. */
@@ -97,6 +103,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *
 /* The way of this node, whose arguments may make it another one than that of its operator. */
 fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
                                const fnzi_eng_fact *fact);
+
+/* Result `value` of the node may lie exactly where item `item` (0 for no list) of argument `k`
+ * does: the kernel reads an element of it before it writes that of the result. */
+bool fnzi_eng_may_share(const fnzi_node *node, const fnzi_eng_fact *fact, fnzi_eng_way way,
+                        uint32_t value, uint32_t k, uint32_t item);
 
 /* --- plan_maps.c ------------------------------------------------------------------------- */
 /* The windows of a view's results over `base`; *found is false where no strides say them. */

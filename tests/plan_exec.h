@@ -209,9 +209,9 @@ static inline void exec_move(exec *e, const fnzi_eng_step *s) {
   }
 }
 
-static inline bool exec_is_point(const fnzi_node *node) {
+static inline bool exec_is_point(const fnz_op *op) {
   size_t at;
-  return node->op && fnzi_meta_op_index(node->op, &at) && fnzi_kernel_rows[at].shape &&
+  return op && fnzi_meta_op_index(op, &at) && fnzi_kernel_rows[at].shape &&
          fnzi_kernel_rows[at].memory == FNZI_MEMORY_POINT;
 }
 
@@ -273,11 +273,19 @@ static inline void exec_update(exec *e, fnzi_eng_place to, uint64_t base, uint64
   }
 }
 
+/* Running statistics of batch norm: an element of the old ones is read before the new one is
+ * written (kernels/cpu/norm.c). */
+static inline bool exec_is_running(const fnzi_node *node, size_t result) {
+  const char *name = node->op ? node->op->name : "";
+  return (strcmp(name, "_native_batch_norm_legit_functional") == 0 && result >= 3) ||
+         (strcmp(name, "_batch_norm_with_update_functional") == 0 && result >= 4);
+}
+
 /* Operands are looked at before results are written, and again after that. */
-static inline void exec_write_results(exec *e, const exec_values *args, const exec_values *results,
-                                      uint64_t base, size_t step) {
+static inline void exec_write_results(exec *e, const fnzi_node *node, const exec_values *args,
+                                      const exec_values *results, uint64_t base, size_t step) {
   for (size_t k = 0; k < results->count; k++)
-    if (k > 0 || base == UINT64_MAX)
+    if ((k > 0 || base == UINT64_MAX) && !exec_is_running(node, k))
       exec_rubbish(e, e->plan->places[results->list[k]]);
   if (base != UINT64_MAX)
     exec_update(e, e->plan->places[results->list[0]], base, results->list[0]);
@@ -289,20 +297,44 @@ static inline void exec_write_results(exec *e, const exec_values *args, const ex
   }
 }
 
+/* Operands of element i of an operator on lists. */
+static inline void exec_items(exec *e, const fnzi_node *node, uint32_t item, exec_values *out) {
+  *out = (exec_values){.e = e};
+  for (uint32_t k = 0; k < node->nargs; k++) {
+    const fnz_arg *arg = &node->args[k];
+    if (arg->tag == FNZ_ARG_LIST && item < arg->count)
+      arg = &arg->u.list[item];
+    if (exec_note(out, arg) != FNZ_OK)
+      abort();
+  }
+}
+
+/* One after the other. */
+static inline void exec_list(exec *e, const fnzi_node *node, const exec_values *results,
+                             size_t step) {
+  static exec_values items;
+  for (size_t i = 0; i < results->count; i++) {
+    exec_items(e, node, (uint32_t)i, &items);
+    exec_point(e, &items, results->list[i], step);
+  }
+}
+
 static inline void exec_call(exec *e, const fnzi_eng_step *s, size_t step) {
   static exec_values args, results;
   const fnzi_node *node = &e->graph->nodes.data[s->node];
+  const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
   args = (exec_values){.e = e};
   results = (exec_values){.e = e};
   bool seen = fnzi_args_visit(node->args, node->nargs, exec_note, &args) == FNZ_OK &&
               fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results) == FNZ_OK;
-  bool is_point = exec_is_point(node) && results.count == 1 && seen;
   for (size_t a = s->in_place; a < args.count; a++)
     exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
-  if (is_point && !s->in_place)
+  if (exec_is_point(node->op) && results.count == 1 && !s->in_place && seen)
     exec_point(e, &args, results.list[0], step);
+  else if (element && exec_is_point(element))
+    exec_list(e, node, &results, step);
   else
-    exec_write_results(e, &args, &results, s->in_place ? args.list[0] : UINT64_MAX, step);
+    exec_write_results(e, node, &args, &results, s->in_place ? args.list[0] : UINT64_MAX, step);
 }
 
 /* --- The whole ---------------------------------------------------------------------------- */
