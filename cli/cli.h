@@ -63,6 +63,9 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(COUNT, "--count", "N", "how many programs of it (10000)")                                    \
   ROW(FIRST, "--first", "K", "the first of them, counted from 0 (0)")                              \
   ROW(AGAINST, "--against", "WHAT", "only keep, strided, engine or cpu; without it all")           \
+  ROW(AGAINST_RUN, "--against", "WHAT", "interpreter: takes turns with it")                          \
+  ROW(ROUNDS, "--rounds", "N", "how many runs are timed (30)")                                       \
+  ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")      \
   ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
   ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
@@ -138,12 +141,21 @@ typedef struct cli_verb {
       "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state cache.safetensors\n" \
       "  fnz run decode.pt2 --inputs token.safetensors --state cache.safetensors\n")               \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
-      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(IGNORE_WEIGHTS), \
+      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
+          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE),                                            \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
       "  fnz verify before.pt2 after.pt2 --ignore-weights\n"                                       \
-      "  fnz verify model.pt2 --inputs in.safetensors\n")                                          \
+      "  fnz verify model.pt2 --inputs in.safetensors\n"                                           \
+      "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
+  ROW(bench, "IN", 1, 1,                                                                           \
+      CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
+          CLI_BIT(JSON),                                                                           \
+      "time a program by the engine, and the steps of it",                                         \
+      "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
+      "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
+      "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
   ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                       \
       "print a program as text",                                                                   \
       "  fnz show model.pt2\n"                                                                     \

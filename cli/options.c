@@ -36,6 +36,7 @@ static const choice_row choices[] = {
     {"outputs", CLI_STATE, true},
     {"epilogue", CLI_STATE, true},
     {"interpreter", CLI_ENGINE, true},
+    {"interpreter", CLI_AGAINST_RUN, true},
     {"cpu", CLI_DEVICE, true},
     {"cuda", CLI_DEVICE, false},
     {"keep", CLI_AGAINST, true},

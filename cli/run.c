@@ -71,7 +71,7 @@ static int execute(cli_call *call, int threads) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   int steps;
   options.threads = threads;
-  options.check = true;
+
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));
   cli_phase_begin(call, CLI_PHASE_RUN);
   fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);

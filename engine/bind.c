@@ -77,7 +77,11 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
   FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, &policy, &b->plan));
-  return ws->exe->checks ? fnzi_eng_plan_check(ws->ctx, &b->plan) : FNZ_OK;
+  fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);
+  if (status != FNZ_INTERNAL || ws->exe->checks)
+    return status;
+  fnzi_eng_plan_free(ws->ctx, &b->plan);
+  return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------

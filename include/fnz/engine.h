@@ -32,7 +32,8 @@ typedef struct fnz_compile_options {
   size_t ndonated;
   const fnz_backend *kernels; /* a CPU backend: kernels registered with it are used; NULL: none.
                                  Only looked at while a workspace is made */
-  bool check;     /* each plan is proved by code of its own: FNZ_INTERNAL when that fails */
+  bool check;     /* a plan that is not proved fails, FNZ_INTERNAL; else one without sharing of
+                     memory takes its place */
   bool unplanned; /* every value in memory of its own: to find out whether a plan is at fault */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
@@ -113,9 +114,9 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run_arrays(
     const fnz_executable *exe, fnz_context *ctx, const fnz_arrays *inputs,
     fnz_executable_state *state, fnz_workspace *workspace, fnz_arrays *outputs);
 
-/** Runs with arrays, on memory with gaps, and with a state for two calls, and the same by fnz_run():
- * DIFFERENT, with the result and the element, when a bit is not the same, or when one refuses what
- * the other runs. */
+/** Runs with arrays, on memory with gaps, and with a state for two calls, and the same by
+ * fnz_run(): DIFFERENT, with the result and the element, when a bit is not the same, or when one
+ * refuses what the other runs. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
                                                         const fnz_arrays *inputs);
 
