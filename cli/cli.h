@@ -71,6 +71,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail where an operator breaks its schema's promise")                                        \
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
+  ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
   ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
@@ -173,9 +174,11 @@ typedef struct cli_verb {
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
-  ROW(explain, "IN [NODE]", 1, 2, CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON),  \
+  ROW(explain, "IN [NODE]", 1, 2,                                                                  \
+      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(JSON),              \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
+      "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
   ROW(diff, "A B", 2, 2, CLI_BIT(OPS) | CLI_BIT(JSON),                                             \

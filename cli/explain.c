@@ -326,10 +326,26 @@ static bool concerns(const fnz_origin *o, size_t graph, size_t node, const void 
   return it->in_source && part_in(o, it->source_graph, it->source);
 }
 
+static int explain_plan(cli_call *call) {
+  fnz_buffer text = {0};
+  int result =
+      cli_check(call, fnz_plan_write(call->ctx, call->functional, cli_has(call, CLI_JSON), &text),
+                call->operands[0]);
+  if (result == CLI_DONE)
+    fwrite(text.data, 1, text.size, stdout);
+  fnz_buffer_free(call->ctx, &text);
+  CLI_TRY(result);
+  return cli_flush();
+}
+
 int cli_explain(cli_call *call) {
-  CLI_TRY(functionalize(call));
   bool is_one = call->noperands == 2;
   named it = {0};
+  if (is_one && cli_has(call, CLI_PLAN))
+    return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
+  CLI_TRY(functionalize(call));
+  if (cli_has(call, CLI_PLAN))
+    return explain_plan(call);
   if (is_one)
     CLI_TRY(find_named(call, call->operands[1], &it));
   if (cli_has(call, CLI_JSON))

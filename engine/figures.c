@@ -27,6 +27,7 @@ static bool is_copy(const fnzi_eng_step *s) {
   return s->kind == FNZI_ENG_MOVE && s->rule != FNZI_ENG_UPDATE && s->rule != FNZI_ENG_JOIN;
 }
 
+/* How much an update in place writes, data say: it counts with as many bytes as it reads. */
 static void count_step(const fnzi_eng_plan *plan, const fnzi_eng_step *s, fnzi_eng_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   if (s->kind == FNZI_ENG_MOVE) {
@@ -37,9 +38,10 @@ static void count_step(const fnzi_eng_plan *plan, const fnzi_eng_step *s, fnzi_e
     return;
   }
   const fnzi_node *node = &g->nodes.data[s->node];
+  uint64_t read = args_bytes(g, node->args + s->in_place, node->nargs - s->in_place);
   out->calls++;
-  out->read += args_bytes(g, node->args + s->in_place, node->nargs - s->in_place);
-  out->written += args_bytes(g, node->outputs, node->noutputs);
+  out->read += read;
+  out->written += s->in_place ? read : args_bytes(g, node->outputs, node->noutputs);
 }
 
 /* A region update of a base: a scatter, or a kernel that changes argument 0. */

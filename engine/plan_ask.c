@@ -65,10 +65,14 @@ static fnz_status open_join(fnzi_eng_planner *p, uint32_t result) {
 }
 
 /* --- Through nodes ----------------------------------------------------------------------- */
-/* The base is, or is made, where the scatter's result is wanted. */
+/* The base is, or is made, where the scatter's result is wanted: what comes from an input lies
+ * where that does, and would have to be copied to any other place, over a source that is there
+ * before. */
 static bool base_comes(const fnzi_eng_planner *p, uint32_t base, fnzi_eng_place at) {
-  if (p->values[base].born == FNZI_ENG_NONE)
-    return fnzi_eng_place_equal(p->plan->places[base], at);
+  uint32_t root = p->values[base].root;
+  if (p->values[root].born == FNZI_ENG_NONE)
+    return fnzi_eng_place_equal(
+        (fnzi_eng_place){p->plan->places[root].buffer, p->values[base].window}, at);
   return has_wish(p, base) && fnzi_eng_place_equal(p->values[base].wish, at);
 }
 

@@ -107,13 +107,22 @@ static bool joins_plainly(const fnzi_eng_planner *p, const fnzi_node *node,
   return stacks;
 }
 
+/* Dropout that drops: a kernel refuses that. */
+static bool trains(const fnzi_node *node) {
+  int at = fnzi_op_param(node->op, "train");
+  if (at < 0)
+    return false;
+  fnz_arg arg = fnzi_arg_get(node->op, node->args, node->nargs, (size_t)at);
+  return arg.tag != FNZ_ARG_BOOL || arg.u.i != 0;
+}
+
 fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
                                const fnzi_eng_fact *fact) {
   const fnz_geometry *result = geometry_of(p, fnzi_eng_result_of(node));
   const fnz_geometry *first = geometry_of(p, fnzi_eng_argument(node, 0));
   switch ((fnzi_eng_way)fact->way) {
   case FNZI_ENG_WAY_SAME:
-    return same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of)))
+    return same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node)
                ? FNZI_ENG_WAY_SAME
                : FNZI_ENG_WAY_CALL;
   case FNZI_ENG_WAY_VIEW:

@@ -114,14 +114,24 @@ static fnz_status is_result(fnzi_eng_planner *p, uint32_t value, void *user) {
 static fnz_status new_frame(fnzi_eng_planner *p, uint32_t value, void *user) {
   (void)user;
   fnzi_eng_value *v = &p->values[value];
+  if (!v->follows)
+    v->root = value;
   if (v->window != NULL)
     return FNZ_OK;
   return fnzi_eng_map_dense(p, p->graph->values.data[value].geometry, false, &v->window);
 }
 
+static void follow(fnzi_eng_planner *p, uint32_t value, uint32_t base, const fnz_geometry *window) {
+  fnzi_eng_value *v = &p->values[value];
+  v->window = window;
+  v->follows = true;
+  v->root = p->values[base].root;
+}
+
 typedef struct windows {
   const fnz_geometry *data;
   size_t count, next;
+  uint32_t base;
 } windows;
 
 static fnz_status take_window(fnzi_eng_planner *p, uint32_t value, void *user) {
@@ -138,10 +148,9 @@ static fnz_status take_window(fnzi_eng_planner *p, uint32_t value, void *user) {
 static fnz_status frame_of_view(fnzi_eng_planner *p, const fnzi_node *node,
                                 const fnzi_eng_fact *fact) {
   fnz_geometry *made;
-  windows w = {0};
+  windows w = {.base = fnzi_eng_argument(node, 0)};
   bool found;
-  FNZ_TRY(fnzi_eng_map_views(p, node, fact, p->values[fnzi_eng_argument(node, 0)].window, &made,
-                             &w.count, &found));
+  FNZ_TRY(fnzi_eng_map_views(p, node, fact, p->values[w.base].window, &made, &w.count, &found));
   w.data = made;
   if (!found)
     w.count = 0;
@@ -151,9 +160,11 @@ static fnz_status frame_of_view(fnzi_eng_planner *p, const fnzi_node *node,
 static fnz_status frame_of_same(fnzi_eng_planner *p, const fnzi_node *node,
                                 const fnzi_eng_fact *fact) {
   uint32_t result = fnzi_eng_result_of(node), from = fnzi_eng_argument(node, fact->of);
-  p->values[result].follows = true;
-  return fnzi_eng_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
-                             &p->values[result].window);
+  const fnz_geometry *window;
+  FNZ_TRY(fnzi_eng_map_expand(p, p->values[from].window, p->graph->values.data[result].geometry,
+                              &window));
+  follow(p, result, from, window);
+  return FNZ_OK;
 }
 
 static fnz_status frame_of_update(fnzi_eng_planner *p, const fnzi_node *node, fnzi_eng_node *n) {
@@ -163,8 +174,7 @@ static fnz_status frame_of_update(fnzi_eng_planner *p, const fnzi_node *node, fn
   /* Elements of a base that share bytes become several. */
   if (!fnzi_eng_map_injective(p->values[base].window))
     return FNZ_OK;
-  p->values[result].window = p->values[base].window;
-  p->values[result].follows = true;
+  follow(p, result, base, p->values[base].window);
   if (n->way != FNZI_ENG_WAY_SCATTER)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_map_region(p, node, n->fact, p->values[base].window, &region, &found));

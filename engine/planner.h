@@ -50,6 +50,7 @@ typedef struct fnzi_eng_value {
   const fnz_geometry *window; /* in its frame; NULL for what is no tensor */
   uint32_t last;      /* node that reads it last; `end` for results; NONE when nobody does */
   uint32_t born;      /* node; NONE for inputs */
+  uint32_t root;      /* the value that opened its frame */
   uint32_t use, uses; /* where its uses begin, and how many */
   bool needs_all, has_image, is_result;
   bool follows;         /* its frame is that of the value it was made of */

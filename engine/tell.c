@@ -2,6 +2,8 @@
  * rule and the value that forced it. docs/engine.md says how to read it. */
 #include "engine/tell.h"
 
+#include <fnz/explain.h>
+
 /* Columns: name; as a person reads it, with %s for the value that is in the way. */
 typedef struct rule_text {
   const char *name, *rule, *text;
@@ -186,6 +188,8 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
                       (unsigned)s->node));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
+  if (s->in_place)
+    return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
 }
 
@@ -231,4 +235,16 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n"));
   FNZ_TRY(json_sums(ctx, plan, out));
   return fnzi_put_text(ctx, out, "}\n");
+}
+
+/* --- The whole --------------------------------------------------------------------------- */
+fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
+                          fnz_buffer *out) {
+  fnzi_eng_plan plan = {0};
+  FNZ_TRY(fnzi_eng_plan_make(ctx, program, &(fnzi_eng_policy){.state = true}, &plan));
+  fnz_status status = fnzi_eng_plan_check(ctx, &plan);
+  if (status == FNZ_OK)
+    status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
+  fnzi_eng_plan_free(ctx, &plan);
+  return status;
 }

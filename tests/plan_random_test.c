@@ -23,6 +23,7 @@ static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
   fprintf(stderr, "%.*s\n%.*s\n", (int)text.size, text.data, (int)steps.size,
           steps.data ? (const char *)steps.data : "");
+  fprintf(stderr, "program %llu: %s\n", (unsigned long long)index, said);
   ck_abort_msg("program %llu: %.200s", (unsigned long long)index, said);
 }
 
