@@ -203,10 +203,24 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
 }
 
-static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
-  for (size_t i = 0; i < b->plan.steps.count; i++)
-    FNZ_TRY(make_act(ws, b, &b->plan.steps.data[i]));
+/* In order of nodes, so that what is refused first is what the interpreter refuses first. */
+static fnz_status check_shapes(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t *from,
+                               uint32_t to) {
+  for (; *from < to; ++*from)
+    FNZ_TRY(fnzi_eng_shape_check(ws, b, *from));
   return FNZ_OK;
+}
+
+static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
+  uint32_t next = 0;
+  for (size_t i = 0; i < b->plan.steps.count; i++) {
+    const fnzi_eng_step *step = &b->plan.steps.data[i];
+    if (step->kind != FNZI_ENG_MOVE)
+      FNZ_TRY(check_shapes(ws, b, &next, step->node));
+    FNZ_TRY(make_act(ws, b, step));
+    next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
+  }
+  return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
 }
 
 /* --- What it takes ------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ typedef struct maker {
   fnz_arg *results;
   size_t nresults;
   const fnz_geometry **expected;
+  fnzi_run_lower_fn *lower;
   bool is_begun; /* result 0 holds argument 0 already */
   bool waits;    /* an argument has no place: it is a result of the interpreter's */
 } maker;
@@ -52,8 +53,8 @@ static fnz_status read_node(maker *m) {
   fnzi_run_state *run = &m->lowering;
   *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = m->b->arena};
   run->graph = fnzi_graph_at(m->b->program, 0);
-  fnz_status status = fnzi_run_lower_args(run, m->node->op, m->node->args, m->node->nargs,
-                                          lower_value, m, &m->args);
+  fnz_status status =
+      fnzi_run_lower_args(run, m->node->op, m->node->args, m->node->nargs, m->lower, m, &m->args);
   if (status == FNZ_OK)
     status = fnzi_run_node_results(run, m->node, &m->results, &m->nresults);
   m->b->arena = run->scratch;
@@ -143,7 +144,7 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
       continue;
     if (m->results[k].tag == FNZ_ARG_VALUE)
       outputs[k] = m->b->values[m->results[k].u.value];
-    if (!outputs[k])
+    if (!outputs[k] && m->lower == lower_value)
       FNZ_TRY(waste(m, shaped->outputs[k], &outputs[k]));
   }
   return FNZ_OK;
@@ -247,10 +248,65 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
   return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, act);
 }
 
+/* --- Nodes without a step ------------------------------------------------------------------------
+ */
+/* An array of no memory for a value that has no place. */
+static fnz_status stand_in(maker *m, const fnz_geometry *g, fnz_arg *arg) {
+  fnz_workspace *ws = m->ws;
+  fnzi_krn_array *made;
+  FNZ_TRY(
+      fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes, &made));
+  fnz_status status = keep_waste(m, made);
+  if (status != FNZ_OK)
+    fnzi_krn_array_release(ws->ctx, made);
+  arg->u.value = fnzi_krn_array_handle(made);
+  return status;
+}
+
+static fnz_status lower_shape(void *user, fnz_arg *arg) {
+  maker *m = user;
+  const fnz_geometry *g = fnzi_value_at(m->b->program, 0, arg->u.value)->geometry;
+  fnzi_krn_array *array = m->b->values[arg->u.value];
+  if (!array)
+    return stand_in(m, g, arg);
+  arg->u.value = fnzi_krn_array_handle(array);
+  return FNZ_OK;
+}
+
+/* A plan moves elements without asking the operator, which may take no such arguments. */
+static fnz_status check_shape(maker *m) {
+  const fnzi_kernel *row =
+      m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
+  bool plain;
+  fnzi_eng_act act = {.node = 0};
+  bool fits;
+  FNZ_TRY(is_plain(m->node, &plain));
+  if (!plain || !row || row->run == FNZI_RUN_made)
+    return FNZ_OK;
+  FNZ_TRY(read_node(m));
+  if (reads_data(row, m->args, m->node->op->nparams))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  return make_kernel(m, row, &act, &fits);
+}
+
+fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
+  maker m = {.ws = ws, .b = b, .node = fnzi_node_at(b->program, 0, node), .lower = lower_shape};
+  char place[160];
+  fnz_status status = check_shape(&m);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnzi_node_place(b->program, 0, node, place);
+  return fnzi_at(ws->ctx, status, "%s", place);
+}
+
 fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
   uint32_t node = step->node;
-  maker m = {
-      .ws = ws, .b = b, .node = fnzi_node_at(b->program, 0, node), .is_begun = step->in_place};
+  maker m = {.ws = ws,
+             .b = b,
+             .node = fnzi_node_at(b->program, 0, node),
+             .lower = lower_value,
+             .is_begun = step->in_place};
   fnzi_eng_act act = {.node = node};
   char place[160];
   fnz_status status = make_act(&m, &act);

@@ -207,6 +207,9 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
+/* A node that has no step of its own: its operator takes these arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
+                                               uint32_t node);
 
 /* `from` and `to`: windows of the same sizes and element. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_move_make(fnzi_arena *arena, const fnz_geometry *from,
