@@ -268,9 +268,10 @@ struct fnz_executable_state {
   const fnz_executable *exe;
   fnz_context *ctx; /* its own */
   fnzi_arena arena;
-  unsigned char *
-      *starts;          /* per input of graph 0: where its memory begins; NULL: not in the state */
-  size_t *bytes;        /* per input that is the first of its memory: of what is owned, else 0 */
+  /* Per input of graph 0: where its memory begins; NULL: it is not in the state. */
+  unsigned char **starts;
+  /* Per input that is the first of its memory: bytes of what is owned, else 0. */
+  size_t *bytes;
   fnz_memory *memories; /* per STATE slot */
 };
 
