@@ -60,7 +60,9 @@ static uint32_t close_up(fnzi_eng_span *spans, uint32_t count) {
 }
 
 static void list_spans(const walk *w, int64_t start, fnzi_eng_span *spans, uint32_t count) {
-  int64_t at[FNZ_MAX_RANK] = {0}, low = start;
+  int64_t at[FNZ_MAX_RANK], low = start;
+  for (uint32_t d = 0; d < w->rank; d++)
+    at[d] = 0;
   for (uint32_t i = 0; i < count; i++) {
     spans[i] = (fnzi_eng_span){low, low + w->run};
     for (uint32_t d = w->rank; d-- > 0;) {
@@ -84,13 +86,17 @@ static uint64_t count_spans(const walk *w, uint32_t most) {
 fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
                              fnzi_eng_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
-  walk w = {.run = cell};
+  fnzi_eng_span all;
+  walk w; /* not cleared: it is large, and its dimensions are few */
   fnzi_eng_span *spans;
   *out = (fnzi_eng_bytes){0};
-  if (!fnzi_extent(map, &low, &high))
-    return fnzi_fail(arena->ctx, FNZ_CLASS_INTERNAL, NULL, "a window leaves 63 bits");
+  if (!fnzi_extent(map, &low, &high) || !fnzi_mul_i64(low, cell, &all.low) ||
+      !fnzi_mul_i64(high, cell, &all.high))
+    return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
   if (low == high)
     return FNZ_OK;
+  w.rank = 0;
+  w.run = cell;
   sort_dims(&w, map, cell);
   fold(&w);
   uint64_t count = count_spans(&w, most);
@@ -99,9 +105,9 @@ fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
     count = 1;
   FNZI_NEW(arena, count, &spans);
   if (out->inexact)
-    spans[0] = (fnzi_eng_span){low * cell, high * cell};
+    spans[0] = all;
   else
-    list_spans(&w, low * cell, spans, (uint32_t)count);
+    list_spans(&w, all.low, spans, (uint32_t)count);
   if (!w.sorted && count > 1)
     qsort(spans, count, sizeof *spans, compare_span);
   out->spans = spans;

@@ -4,130 +4,22 @@
  *
  * It knows what operators mean (plan_facts.c, plan_maps.c), and nothing of the rules by which
  * places were chosen, nor of the lives of buffers: the arena is one piece of memory here. */
-#include "engine/planner.h"
-
-typedef struct fact {
-  uint32_t value;
-  uint32_t last;        /* node that it may serve last */
-  fnzi_eng_place place; /* where all of the value would lie */
-  fnzi_eng_bytes bytes; /* of the memory */
-  struct fact *next;    /* in the same memory */
-  struct fact *other;   /* of the same value */
-} fact;
-
-typedef struct checker {
-  fnzi_eng_planner p; /* for what operators mean */
-  const fnzi_eng_plan *plan;
-  fact **of;      /* per value */
-  fact **memory;  /* per buffer; those of the arena are in the first one of them */
-  uint32_t arena; /* that one */
-  uint32_t *last; /* per value: node that reads it last */
-  uint32_t step, node;
-} checker;
-
-static const char *name_of(const checker *c, uint32_t value) {
-  return c->p.graph->values.data[value].name;
-}
-
-static fnz_status wrong(const checker *c, uint32_t value, const char *what) {
-  return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, name_of(c, value),
-                   "the plan is wrong: step %u, %%%s: %s", c->step, name_of(c, value), what);
-}
-
-/* --- Places ------------------------------------------------------------------------------ */
-static uint32_t memory_of(const checker *c, uint32_t buffer) {
-  return c->plan->buffers.data[buffer].kind == FNZI_ENG_TEMP ? c->arena : buffer;
-}
-
-static fnz_status image(checker *c, uint32_t value, fnzi_eng_place place, fnzi_eng_bytes *out) {
-  const fnzi_eng_buffer *b = &c->plan->buffers.data[place.buffer];
-  fnzi_eng_span *spans;
-  *out = (fnzi_eng_bytes){0};
-  if (place.buffer >= c->plan->buffers.count)
-    return wrong(c, value, "it lies nowhere");
-  FNZ_TRY(fnzi_eng_bytes_of(&c->p.scratch, place.map, UINT32_MAX, out));
-  if (out->count == 0)
-    return FNZ_OK;
-  if (out->spans[0].low < 0 || (uint64_t)out->spans[out->count - 1].high > b->bytes)
-    return wrong(c, value, "it leaves its buffer");
-  if (b->kind != FNZI_ENG_TEMP || b->offset == 0)
-    return FNZ_OK;
-  FNZI_NEW(&c->p.scratch, out->count, &spans);
-  for (uint32_t i = 0; i < out->count; i++)
-    spans[i] = (fnzi_eng_span){out->spans[i].low + (int64_t)b->offset,
-                               out->spans[i].high + (int64_t)b->offset};
-  out->spans = spans;
-  return FNZ_OK;
-}
-
-/* --- Facts ------------------------------------------------------------------------------- */
-static bool is_near(fnzi_eng_bytes a, fnzi_eng_bytes b) {
-  return a.count && b.count && a.spans[0].low < b.spans[b.count - 1].high &&
-         b.spans[0].low < a.spans[a.count - 1].high;
-}
-
-/* What is written ends what was known of these bytes. */
-static fnz_status forget(checker *c, uint32_t memory, fnzi_eng_bytes written) {
-  for (fact **link = &c->memory[memory]; *link != NULL;) {
-    fact *f = *link;
-    if (f->last < c->node || f->bytes.count == 0) {
-      *link = f->next;
-      continue;
-    }
-    if (is_near(f->bytes, written))
-      FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
-    link = &f->next;
-  }
-  return FNZ_OK;
-}
-
-static fnz_status learn(checker *c, uint32_t value, uint32_t last, fnzi_eng_place place,
-                        fnzi_eng_bytes bytes) {
-  fact *f;
-  uint32_t memory = memory_of(c, place.buffer);
-  FNZI_NEW(&c->p.scratch, 1, &f);
-  *f = (fact){value, last, place, bytes, c->memory[memory], c->of[value]};
-  c->memory[memory] = f;
-  c->of[value] = f;
-  return FNZ_OK;
-}
-
-/* What is known of the value as it would lie at this place. */
-static fnz_status known(checker *c, uint32_t value, fnzi_eng_place place, fnzi_eng_bytes *out) {
-  *out = (fnzi_eng_bytes){0};
-  for (const fact *f = c->of[value]; f != NULL; f = f->other)
-    if (fnzi_eng_place_equal(f->place, place))
-      FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, *out, f->bytes, UINT32_MAX, out));
-  return FNZ_OK;
-}
-
-static fnz_status hold(checker *c, uint32_t value, fnzi_eng_place place) {
-  fnzi_eng_bytes bytes, all;
-  FNZ_TRY(image(c, value, place, &all));
-  FNZ_TRY(known(c, value, place, &bytes));
-  return fnzi_eng_bytes_hold(bytes, all) ? FNZ_OK
-                                         : wrong(c, value, "what is read there is something else");
-}
-
-static fnz_status may_write(checker *c, uint32_t value, fnzi_eng_place place) {
-  return c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST
-             ? wrong(c, value, "an input is written that is only read")
-             : FNZ_OK;
-}
+#include "engine/check.h"
 
 /* --- What nodes mean --------------------------------------------------------------------- */
 /* Of what is known, the part within `of`. */
-static fnz_status within(checker *c, fnzi_eng_bytes bytes, fnzi_eng_bytes of, fnzi_eng_bytes *out) {
+static fnz_status within(fnzi_eng_checker *c, fnzi_eng_bytes bytes, fnzi_eng_bytes of,
+                         fnzi_eng_bytes *out) {
   fnzi_eng_bytes outside;
   FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, bytes, of, UINT32_MAX, &outside));
   return fnzi_eng_bytes_less(&c->p.scratch, bytes, outside, UINT32_MAX, out);
 }
 
 typedef struct seen {
-  checker *c;
+  fnzi_eng_checker *c;
   const fnz_geometry *windows;
   size_t count, next;
-  const fact *from;
+  const fnzi_eng_known *from;
   const fnzi_eng_step *move; /* NULL, or of a result, from where it is seen */
 } seen;
 
@@ -141,15 +33,15 @@ static fnz_status see_window(fnzi_eng_planner *p, uint32_t value, void *user) {
   if (k >= s->count || at.buffer == FNZI_ENG_NONE ||
       !fnzi_eng_place_equal(at, (fnzi_eng_place){s->from->place.buffer, &s->windows[k]}))
     return FNZ_OK;
-  FNZ_TRY(image(s->c, value, at, &all));
+  FNZ_TRY(fnzi_eng_check_image(s->c, value, at, &all));
   FNZ_TRY(within(s->c, s->from->bytes, all, &part));
-  return learn(s->c, value, s->c->last[value], at, part);
+  return fnzi_eng_learn(s->c, value, s->c->last[value], at, part);
 }
 
-static fnz_status know_view(checker *c, const fnzi_node *node, const fnzi_eng_fact *means,
+static fnz_status know_view(fnzi_eng_checker *c, const fnzi_node *node, const fnzi_eng_fact *means,
                             const fnzi_eng_step *move) {
   uint32_t base = fnzi_eng_argument(node, means->way == FNZI_ENG_WAY_SAME ? means->of : 0);
-  for (const fact *f = c->of[base]; f != NULL; f = f->other) {
+  for (const fnzi_eng_known *f = c->of[base]; f != NULL; f = f->other) {
     seen s = {.c = c, .from = f, .count = 1, .move = move};
     bool found = true;
     if (f->bytes.count == 0)
@@ -169,7 +61,8 @@ static fnz_status know_view(checker *c, const fnzi_node *node, const fnzi_eng_fa
   return FNZ_OK;
 }
 
-static fnz_status know_scatter(checker *c, const fnzi_node *node, const fnzi_eng_fact *means) {
+static fnz_status know_scatter(fnzi_eng_checker *c, const fnzi_node *node,
+                               const fnzi_eng_fact *means) {
   uint32_t base = fnzi_eng_argument(node, 0), source = fnzi_eng_argument(node, 1);
   uint32_t result = fnzi_eng_result_of(node);
   fnzi_eng_place at = c->plan->places[result], region = at;
@@ -180,16 +73,16 @@ static fnz_status know_scatter(checker *c, const fnzi_node *node, const fnzi_eng
   FNZ_TRY(fnzi_eng_map_region(&c->p, node, means, at.map, &region.map, &found));
   if (!found || !fnzi_eng_map_injective(at.map) || !fnzi_eng_map_injective(region.map))
     return FNZ_OK; /* then a kernel has written it, in a step */
-  FNZ_TRY(image(c, result, region, &all));
-  FNZ_TRY(known(c, base, at, &kept));
+  FNZ_TRY(fnzi_eng_check_image(c, result, region, &all));
+  FNZ_TRY(fnzi_eng_known_of(c, base, at, &kept));
   FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, kept, all, UINT32_MAX, &kept));
-  FNZ_TRY(known(c, source, region, &written));
+  FNZ_TRY(fnzi_eng_known_of(c, source, region, &written));
   FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, kept, written, UINT32_MAX, &kept));
-  return learn(c, result, c->last[result], at, kept);
+  return fnzi_eng_learn(c, result, c->last[result], at, kept);
 }
 
 typedef struct joined {
-  checker *c;
+  fnzi_eng_checker *c;
   fnzi_eng_bytes bytes;
   uint32_t buffer;
 } joined;
@@ -198,22 +91,23 @@ static fnz_status know_piece(fnzi_eng_planner *p, uint32_t value, const fnz_geom
                              void *user) {
   joined *j = user;
   fnzi_eng_bytes bytes;
-  FNZ_TRY(known(j->c, value, (fnzi_eng_place){j->buffer, map}, &bytes));
+  FNZ_TRY(fnzi_eng_known_of(j->c, value, (fnzi_eng_place){j->buffer, map}, &bytes));
   return fnzi_eng_bytes_join(&p->scratch, j->bytes, bytes, UINT32_MAX, &j->bytes);
 }
 
-static fnz_status know_join(checker *c, const fnzi_node *node, const fnzi_eng_fact *means) {
+static fnz_status know_join(fnzi_eng_checker *c, const fnzi_node *node,
+                            const fnzi_eng_fact *means) {
   uint32_t result = fnzi_eng_result_of(node);
   fnzi_eng_place at = c->plan->places[result];
   joined j = {.c = c, .buffer = at.buffer};
   if (at.buffer == FNZI_ENG_NONE)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_join_visit(&c->p, node, means, at.map, know_piece, &j));
-  return learn(c, result, c->last[result], at, j.bytes);
+  return fnzi_eng_learn(c, result, c->last[result], at, j.bytes);
 }
 
 /* What follows from what is in memory after the steps of a node. */
-static fnz_status know(checker *c, uint32_t n) {
+static fnz_status know(fnzi_eng_checker *c, uint32_t n) {
   const fnzi_node *node = &c->p.graph->nodes.data[n];
   const fnzi_eng_fact *means;
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
@@ -237,7 +131,7 @@ static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   return fnzi_eng_map_equal(&moved, b);
 }
 
-static int64_t address(const checker *c, fnzi_eng_place place, int64_t element) {
+static int64_t address(const fnzi_eng_checker *c, fnzi_eng_place place, int64_t element) {
   const fnzi_eng_buffer *b = &c->plan->buffers.data[place.buffer];
   int64_t at = place.map->offset;
   for (uint32_t d = place.map->rank; d-- > 0; element /= place.map->sizes[d])
@@ -247,7 +141,7 @@ static int64_t address(const checker *c, fnzi_eng_place place, int64_t element) 
 }
 
 /* Where what is known of `from` lies after a move. */
-static fnz_status carry(checker *c, const fnzi_eng_step *s, fnzi_eng_bytes bytes,
+static fnz_status carry(fnzi_eng_checker *c, const fnzi_eng_step *s, fnzi_eng_bytes bytes,
                         fnzi_eng_bytes from, fnzi_eng_bytes to, fnzi_eng_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(s->to.map->dtype)->bytes;
   fnzi_eng_span *spans;
@@ -278,7 +172,7 @@ static fnz_status carry(checker *c, const fnzi_eng_step *s, fnzi_eng_bytes bytes
 }
 
 /* What is moved may be a result of a view that has no other place. */
-static fnz_status know_moved(checker *c, const fnzi_eng_step *s) {
+static fnz_status know_moved(fnzi_eng_checker *c, const fnzi_eng_step *s) {
   const fnzi_node *node = &c->p.graph->nodes.data[c->node];
   const fnzi_eng_fact *means;
   if (s->node == FNZI_ENG_NONE || c->of[s->value] != NULL)
@@ -289,28 +183,28 @@ static fnz_status know_moved(checker *c, const fnzi_eng_step *s) {
                                                               : FNZ_OK;
 }
 
-static fnz_status check_move(checker *c, const fnzi_eng_step *s) {
+static fnz_status check_move(fnzi_eng_checker *c, const fnzi_eng_step *s) {
   fnzi_eng_bytes bytes, from, to, carried;
   uint32_t last = c->last[s->value] > c->node ? c->last[s->value] : c->node;
   if (fnz_geometry_numel(s->from.map) != fnz_geometry_numel(s->to.map) ||
       fnzi_dtype(s->from.map->dtype)->bytes != fnzi_dtype(s->to.map->dtype)->bytes)
-    return wrong(c, s->value, "it is moved to a place of another size");
-  FNZ_TRY(may_write(c, s->value, s->to));
-  FNZ_TRY(image(c, s->value, s->from, &from));
-  FNZ_TRY(image(c, s->value, s->to, &to));
-  if (memory_of(c, s->from.buffer) == memory_of(c, s->to.buffer) &&
+    return fnzi_eng_check_wrong(c, s->value, "it is moved to a place of another size");
+  FNZ_TRY(fnzi_eng_check_writable(c, s->value, s->to));
+  FNZ_TRY(fnzi_eng_check_image(c, s->value, s->from, &from));
+  FNZ_TRY(fnzi_eng_check_image(c, s->value, s->to, &to));
+  if (fnzi_eng_check_memory(c, s->from.buffer) == fnzi_eng_check_memory(c, s->to.buffer) &&
       fnzi_eng_bytes_meet(from, 0, to))
-    return wrong(c, s->value, "it is moved onto itself");
+    return fnzi_eng_check_wrong(c, s->value, "it is moved onto itself");
   FNZ_TRY(know_moved(c, s));
-  FNZ_TRY(known(c, s->value, s->from, &bytes));
+  FNZ_TRY(fnzi_eng_known_of(c, s->value, s->from, &bytes));
   FNZ_TRY(within(c, bytes, from, &bytes));
   FNZ_TRY(carry(c, s, bytes, from, to, &carried));
-  FNZ_TRY(forget(c, memory_of(c, s->to.buffer), to));
-  return learn(c, s->value, last, s->to, carried);
+  FNZ_TRY(fnzi_eng_forget(c, fnzi_eng_check_memory(c, s->to.buffer), to));
+  return fnzi_eng_learn(c, s->value, last, s->to, carried);
 }
 
 typedef struct called {
-  checker *c;
+  fnzi_eng_checker *c;
   const fnzi_eng_fact *means;
   uint32_t skip; /* an argument that an update overwrites */
   bool updates;
@@ -321,7 +215,7 @@ typedef struct called {
 static fnz_status check_argument(fnzi_eng_planner *p, uint32_t value, void *user) {
   called *k = user;
   (void)p;
-  return value == k->skip ? FNZ_OK : hold(k->c, value, k->c->plan->places[value]);
+  return value == k->skip ? FNZ_OK : fnzi_eng_check_holds(k->c, value, k->c->plan->places[value]);
 }
 
 /* An argument keeps its bytes while results are written. */
@@ -331,47 +225,48 @@ static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t argu
   const fnzi_eng_place *places = k->c->plan->places;
   const fnzi_node *node = &p->graph->nodes.data[k->c->node];
   fnzi_eng_bytes bytes;
-  if (value == k->skip ||
-      memory_of(k->c, places[value].buffer) != memory_of(k->c, places[k->result].buffer))
+  if (value == k->skip || fnzi_eng_check_memory(k->c, places[value].buffer) !=
+                              fnzi_eng_check_memory(k->c, places[k->result].buffer))
     return FNZ_OK;
   if (!k->updates && fnzi_eng_place_equal(places[value], places[k->result]) &&
       fnzi_eng_may_share(node, k->means, fnzi_eng_node_way(p, node, k->means), k->result, argument,
                          item))
     return FNZ_OK;
-  FNZ_TRY(image(k->c, value, places[value], &bytes));
+  FNZ_TRY(fnzi_eng_check_image(k->c, value, places[value], &bytes));
   return fnzi_eng_bytes_meet(bytes, 0, k->overlaps)
-             ? wrong(k->c, value, "a result is written over it while it is read")
+             ? fnzi_eng_check_wrong(k->c, value, "a result is written over it while it is read")
              : FNZ_OK;
 }
 
 static fnz_status write_result(fnzi_eng_planner *p, uint32_t value, void *user) {
   called *k = user;
-  checker *c = k->c;
+  fnzi_eng_checker *c = k->c;
   const fnzi_node *node = &p->graph->nodes.data[c->node];
   fnzi_eng_place at = c->plan->places[value];
   fnzi_eng_bytes known_of_base;
-  FNZ_TRY(may_write(c, value, at));
-  FNZ_TRY(image(c, value, at, &k->overlaps));
+  FNZ_TRY(fnzi_eng_check_writable(c, value, at));
+  FNZ_TRY(fnzi_eng_check_image(c, value, at, &k->overlaps));
   k->result = value;
   FNZ_TRY(fnzi_eng_each_argument(p, node, check_apart, k));
   if (!fnzi_eng_map_injective(at.map))
-    return wrong(c, value, "elements of a result share bytes");
+    return fnzi_eng_check_wrong(c, value, "elements of a result share bytes");
   bool updates = k->skip != FNZI_ENG_NONE;
   if (updates)
-    FNZ_TRY(known(c, k->skip, at, &known_of_base));
-  FNZ_TRY(forget(c, memory_of(c, at.buffer), k->overlaps));
+    FNZ_TRY(fnzi_eng_known_of(c, k->skip, at, &known_of_base));
+  FNZ_TRY(fnzi_eng_forget(c, fnzi_eng_check_memory(c, at.buffer), k->overlaps));
   k->skip = FNZI_ENG_NONE; /* further results are no updates */
-  return learn(c, value, c->last[value], at, updates ? known_of_base : k->overlaps);
+  return fnzi_eng_learn(c, value, c->last[value], at, updates ? known_of_base : k->overlaps);
 }
 
 /* No result may lie in what another one has. */
 static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) {
   called *k = user;
   (void)p;
-  return k->skip == FNZI_ENG_NONE ? hold(k->c, value, k->c->plan->places[value]) : FNZ_OK;
+  return k->skip == FNZI_ENG_NONE ? fnzi_eng_check_holds(k->c, value, k->c->plan->places[value])
+                                  : FNZ_OK;
 }
 
-static fnz_status check_call(checker *c, const fnzi_eng_step *s) {
+static fnz_status check_call(fnzi_eng_checker *c, const fnzi_eng_step *s) {
   const fnzi_node *node = &c->p.graph->nodes.data[s->node];
   called k = {.c = c, .skip = FNZI_ENG_NONE, .updates = s->in_place};
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &k.means));
@@ -386,19 +281,17 @@ static fnz_status check_call(checker *c, const fnzi_eng_step *s) {
 
 /* --- The whole --------------------------------------------------------------------------- */
 static fnz_status note_use(fnzi_eng_planner *p, uint32_t value, void *user) {
-  checker *c = user;
+  fnzi_eng_checker *c = user;
   (void)p;
   c->last[value] = c->node;
   return FNZ_OK;
 }
 
-static fnz_status open(checker *c) {
+static fnz_status open(fnzi_eng_checker *c) {
   const fnzi_graph *g = c->p.graph;
   FNZI_NEW(&c->p.scratch, fnzi_ops_count, &c->p.facts);
-  FNZI_NEW(&c->p.scratch, g->values.count, &c->of);
   FNZI_NEW(&c->p.scratch, g->values.count, &c->last);
-  FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memory);
-  c->arena = (uint32_t)c->plan->buffers.count;
+  FNZ_TRY(fnzi_eng_check_open(c));
   for (c->node = 0; c->node < g->nodes.count; c->node++)
     FNZ_TRY(fnzi_eng_each_value(&c->p, g->nodes.data[c->node].args, g->nodes.data[c->node].nargs,
                                 note_use, c));
@@ -416,14 +309,14 @@ static fnz_status open(checker *c) {
 }
 
 static fnz_status know_input(fnzi_eng_planner *p, uint32_t value, void *user) {
-  checker *c = user;
+  fnzi_eng_checker *c = user;
   fnzi_eng_bytes all;
   (void)p;
-  FNZ_TRY(image(c, value, c->plan->places[value], &all));
-  return learn(c, value, c->last[value], c->plan->places[value], all);
+  FNZ_TRY(fnzi_eng_check_image(c, value, c->plan->places[value], &all));
+  return fnzi_eng_learn(c, value, c->last[value], c->plan->places[value], all);
 }
 
-static fnz_status check_steps(checker *c) {
+static fnz_status check_steps(fnzi_eng_checker *c) {
   const fnzi_eng_plan *plan = c->plan;
   uint32_t end = (uint32_t)c->p.graph->nodes.count;
   for (c->step = 0; c->step < plan->steps.count; c->step++) {
@@ -440,16 +333,16 @@ static fnz_status check_steps(checker *c) {
   return FNZ_OK;
 }
 
-static fnz_status check_ends(checker *c) {
+static fnz_status check_ends(fnzi_eng_checker *c) {
   for (size_t k = 0; k < c->p.graph->noutputs; k++) {
     const fnz_arg *arg = &c->p.graph->outputs[k];
     if (arg->tag == FNZ_ARG_VALUE && c->p.graph->values.data[arg->u.value].geometry != NULL)
-      FNZ_TRY(hold(c, (uint32_t)arg->u.value, c->plan->outputs[k]));
+      FNZ_TRY(fnzi_eng_check_holds(c, (uint32_t)arg->u.value, c->plan->outputs[k]));
   }
   return FNZ_OK;
 }
 
-static fnz_status check(checker *c) {
+static fnz_status check(fnzi_eng_checker *c) {
   FNZ_TRY(open(c));
   FNZ_TRY(fnzi_eng_each_value(&c->p, c->p.graph->inputs, c->p.graph->ninputs, know_input, c));
   FNZ_TRY(check_steps(c));
@@ -458,7 +351,7 @@ static fnz_status check(checker *c) {
 
 fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_plan *plan) {
   fnzi_eng_plan maps = {.program = plan->program};
-  checker c = {.p = {.ctx = ctx, .program = plan->program, .plan = &maps}, .plan = plan};
+  fnzi_eng_checker c = {.p = {.ctx = ctx, .program = plan->program, .plan = &maps}, .plan = plan};
   c.p.graph = fnzi_graph_at(plan->program, 0);
   fnzi_arena_init(&maps.arena, ctx);
   fnzi_arena_init(&c.p.scratch, ctx);

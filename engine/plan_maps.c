@@ -2,6 +2,12 @@
  * back from a view's result to its argument. */
 #include "engine/planner.h"
 
+/* A window that is given by strides lies within its base. */
+static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
+  int64_t low, high;
+  return fnzi_extent(window, &low, &high) && low >= 0 && high <= fnz_geometry_numel(base);
+}
+
 /* as_strided counts elements of the row-major tensor, wherever that begins. */
 static fnz_status forward(fnzi_eng_planner *p, const fnzi_eng_fact *fact, const fnz_op *op,
                           const fnz_arg *args, size_t nargs, const fnz_geometry *base,
@@ -27,6 +33,7 @@ static fnz_status forward(fnzi_eng_planner *p, const fnzi_eng_fact *fact, const 
   *found = status == FNZ_OK;
   for (size_t k = 0; *found && k < *count; k++) {
     (*out)[k].is_conj = (*out)[k].is_neg = false;
+    *found = *found && (!fact->strided || is_within(&(*out)[k], base));
     if (fact->strided)
       (*out)[k].offset += base->offset;
   }

@@ -214,7 +214,8 @@ static fnz_status gather(fnzi_eng_planner *p, uint32_t n, opened *o) {
                                                .to = to}));
   FNZ_TRY(fnzi_eng_map_views(p, node, p->nodes[n].fact, to.map, &windows, &o->count, &found));
   if (!found)
-    return fnzi_at(p->ctx, FNZ_BAD_INPUT, "%s", p->graph->values.data[value].name);
+    return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[value].name,
+                     "%s shows what is not in its base", node->op->name);
   o->windows = windows;
   o->buffer = to.buffer;
   o->base = value; /* in rows of its own, not where the base's frame has it */
@@ -354,8 +355,8 @@ static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *sour
     FNZ_TRY(new_place(p, u->result, g, u->rule == FNZI_ENG_GATHER, out));
     FNZ_TRY(find_region(p, u, *out, &found));
     if (!found)
-      return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, p->graph->values.data[u->result].name,
-                       "the region of an update has no strides");
+      return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[u->result].name,
+                       "the region of an update is not in its base");
   }
   FNZ_TRY(save_if_met(p, u, *out, source));
   return fnzi_eng_move_add(p, (fnzi_eng_step){.rule = u->rule,

@@ -4,6 +4,8 @@
 
 /* Later uses of a value that are looked at one by one; with more of them all of it is needed. */
 enum { LATER_USES = 32 };
+/* Values in one list of a buffer. */
+enum { MOST_TENANTS = 64 };
 
 /* --- Buffers ----------------------------------------------------------------------------- */
 fnz_status fnzi_eng_buffer_add(fnzi_eng_planner *p, fnzi_eng_buffer buffer, uint32_t *out) {
@@ -11,7 +13,7 @@ fnz_status fnzi_eng_buffer_add(fnzi_eng_planner *p, fnzi_eng_buffer buffer, uint
   buffer.first = FNZI_ENG_NONE;
   buffer.last = 0;
   FNZI_PUSH(p->ctx, &p->plan->buffers, buffer);
-  FNZI_PUSH(p->ctx, &p->heads, FNZI_ENG_NONE);
+  FNZI_PUSH(p->ctx, &p->tenants, ((fnzi_eng_tenants){.head = FNZI_ENG_NONE}));
   return FNZ_OK;
 }
 
@@ -46,14 +48,35 @@ static bool find_shift(const fnzi_eng_value *v, const fnz_geometry *map, int64_t
   return fnzi_eng_map_equal(&moved, v->window);
 }
 
+/* The cells that a window meets; false when it has no bytes. */
+static bool find_cells(const fnzi_eng_tenants *t, const fnz_geometry *map, int64_t *first,
+                       int64_t *last) {
+  int64_t low, high, bytes = (int64_t)fnzi_dtype(map->dtype)->bytes;
+  if (!fnzi_extent(map, &low, &high) || low == high)
+    return false;
+  *first = low * bytes / t->cell;
+  *last = (high * bytes - 1) / t->cell;
+  return true;
+}
+
+static void link_value(fnzi_eng_planner *p, fnzi_eng_tenants *t, uint32_t value) {
+  uint32_t *head = &t->head;
+  int64_t first, last;
+  if (t->cells != NULL && find_cells(t, p->plan->places[value].map, &first, &last) &&
+      first == last && last < FNZI_ENG_CELLS)
+    head = &t->cells[first];
+  p->values[value].next = *head;
+  *head = value;
+  t->count++;
+}
+
 void fnzi_eng_settle(fnzi_eng_planner *p, uint32_t value, fnzi_eng_place place, uint32_t like) {
   fnzi_eng_value *v = &p->values[value];
   p->plan->places[value] = place;
   v->shifted = find_shift(v, place.map, &v->shift);
   if (like != FNZI_ENG_NONE && (!p->values[like].shifted || p->values[like].shift != v->shift))
     v->shifted = false;
-  v->next = p->heads.data[place.buffer];
-  p->heads.data[place.buffer] = value;
+  link_value(p, &p->tenants.data[place.buffer], value);
 }
 
 fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geometry *a, const fnz_geometry *b,
@@ -167,26 +190,67 @@ static uint32_t next_alive(fnzi_eng_planner *p, uint32_t *link, uint32_t node) {
   return FNZI_ENG_NONE;
 }
 
-fnz_status fnzi_eng_find_needy(fnzi_eng_planner *p, uint32_t node, fnzi_eng_place place,
-                               uint32_t *by) {
-  uint32_t *link = &p->heads.data[place.buffer];
-  fnzi_eng_bytes bytes = {0};
-  bool meet, has_bytes = false;
-  *by = FNZI_ENG_NONE;
-  for (uint32_t x; (x = next_alive(p, link, node)) != FNZI_ENG_NONE; link = &p->values[x].next) {
-    if (is_gone(&p->values[x], node))
+/* Values that are still read are many: from now on they are found by where they are. */
+static fnz_status open_cells(fnzi_eng_planner *p, uint32_t node, uint32_t buffer) {
+  fnzi_eng_tenants *t = &p->tenants.data[buffer];
+  uint32_t *link = &t->head, all = 0;
+  for (uint32_t x; (x = next_alive(p, link, node)) != FNZI_ENG_NONE; link = &p->values[x].next)
+    all++;
+  t->count = all;
+  if (all <= MOST_TENANTS)
+    return FNZ_OK;
+  FNZI_NEW(&p->scratch, FNZI_ENG_CELLS, &t->cells);
+  for (uint32_t k = 0; k < FNZI_ENG_CELLS; k++)
+    t->cells[k] = FNZI_ENG_NONE;
+  t->cell = (int64_t)(p->plan->buffers.data[buffer].bytes / FNZI_ENG_CELLS + 1);
+  uint32_t value = t->head;
+  t->head = FNZI_ENG_NONE;
+  while (value != FNZI_ENG_NONE) {
+    uint32_t next = p->values[value].next;
+    link_value(p, t, value);
+    value = next;
+  }
+  return FNZ_OK;
+}
+
+typedef struct search {
+  uint32_t node, by;
+  fnzi_eng_place place;
+  fnzi_eng_bytes bytes;
+  bool has_bytes;
+} search;
+
+static fnz_status search_list(fnzi_eng_planner *p, uint32_t *link, search *s) {
+  bool meet;
+  for (uint32_t x; (x = next_alive(p, link, s->node)) != FNZI_ENG_NONE; link = &p->values[x].next) {
+    if (is_gone(&p->values[x], s->node))
       continue;
-    FNZ_TRY(fnzi_eng_maps_meet(p, p->plan->places[x].map, place.map, &meet));
+    FNZ_TRY(fnzi_eng_maps_meet(p, p->plan->places[x].map, s->place.map, &meet));
     if (!meet)
       continue;
-    if (!has_bytes)
-      FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, place.map, p->most, &bytes));
-    has_bytes = true;
-    FNZ_TRY(is_needed(p, x, node, bytes, &meet));
+    if (!s->has_bytes)
+      FNZ_TRY(fnzi_eng_bytes_of(&p->scratch, s->place.map, p->most, &s->bytes));
+    s->has_bytes = true;
+    FNZ_TRY(is_needed(p, x, s->node, s->bytes, &meet));
     if (meet) {
-      *by = x;
+      s->by = x;
       return FNZ_OK;
     }
   }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_find_needy(fnzi_eng_planner *p, uint32_t node, fnzi_eng_place place,
+                               uint32_t *by) {
+  fnzi_eng_tenants *t = &p->tenants.data[place.buffer];
+  search s = {.node = node, .by = FNZI_ENG_NONE, .place = place};
+  int64_t first, last;
+  if (t->cells == NULL && t->count > MOST_TENANTS)
+    FNZ_TRY(open_cells(p, node, place.buffer));
+  FNZ_TRY(search_list(p, &t->head, &s));
+  if (t->cells != NULL && find_cells(t, place.map, &first, &last))
+    for (int64_t k = first; k <= last && k < FNZI_ENG_CELLS && s.by == FNZI_ENG_NONE; k++)
+      FNZ_TRY(search_list(p, &t->cells[k], &s));
+  *by = s.by;
   return FNZ_OK;
 }

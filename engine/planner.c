@@ -146,7 +146,7 @@ fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
   fnzi_arena_init(&out->arena, ctx);
   fnzi_arena_init(&p.scratch, ctx);
   fnz_status status = make(&p);
-  FNZI_VEC_FREE(ctx, &p.heads);
+  FNZI_VEC_FREE(ctx, &p.tenants);
   fnzi_arena_free(&p.scratch);
   if (status != FNZ_OK)
     fnzi_eng_plan_free(ctx, out);

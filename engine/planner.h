@@ -1,6 +1,7 @@
 /* planner.h - what the files of the planner share: what is known of nodes and values while a plan
  * is made.
  *
+ * plan_nodes.c  the tensors that a node takes and gives
  * plan_facts.c  how an operator reads and writes
  * plan_maps.c   windows: of views, of regions, the way back
  * plan_uses.c   who reads a value, and which of its bytes anybody needs
@@ -62,6 +63,15 @@ typedef struct fnzi_eng_value {
   uint32_t next; /* in the same buffer */
 } fnzi_eng_value;
 
+/* The values that came to lie in a buffer, linked by `next`, the last one first; where they are
+ * many, those within one cell of it by cells. */
+enum { FNZI_ENG_CELLS = 256 };
+typedef struct fnzi_eng_tenants {
+  uint32_t head, count;
+  int64_t cell;    /* bytes */
+  uint32_t *cells; /* FNZI_ENG_CELLS of them; NULL while the values are few */
+} fnzi_eng_tenants;
+
 typedef struct fnzi_eng_planner {
   fnz_context *ctx;
   const fnz_program *program;
@@ -76,14 +86,15 @@ typedef struct fnzi_eng_planner {
   uint32_t *home;     /* per input: its buffer; NONE */
   uint32_t *final_of; /* per output: the input whose memory it is to end in; NONE */
   struct {
-    uint32_t *data;
+    fnzi_eng_tenants *data;
     size_t count, capacity;
-  } heads;       /* per buffer: the last value that came to lie in it */
+  } tenants;     /* per buffer */
   uint32_t end;  /* number of nodes */
   uint32_t most; /* spans of one set of bytes */
   size_t spans;  /* made so far */
 } fnzi_eng_planner;
 
+/* --- plan_nodes.c ------------------------------------------------------------------------ */
 /* Visits tensors: (planner, value). */
 typedef fnz_status fnzi_eng_visit(fnzi_eng_planner *p, uint32_t value, void *user);
 FNZ_MUST_CHECK fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args,

@@ -1,0 +1,56 @@
+/* plan_nodes.c - the tensors that a node takes and gives. */
+#include "engine/planner.h"
+
+typedef struct visit {
+  fnzi_eng_planner *p;
+  fnzi_eng_visit *visit;
+  void *user;
+} visit_state;
+
+static fnz_status visit_arg(void *user, const fnz_arg *arg) {
+  visit_state *v = user;
+  if (arg->tag != FNZ_ARG_VALUE || v->p->graph->values.data[arg->u.value].geometry == NULL)
+    return FNZ_OK;
+  return v->visit(v->p, (uint32_t)arg->u.value, v->user);
+}
+
+fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args, size_t nargs,
+                               fnzi_eng_visit *visit, void *user) {
+  visit_state v = {p, visit, user};
+  return fnzi_args_visit(args, nargs, visit_arg, &v);
+}
+
+static bool is_tensor(const fnzi_eng_planner *p, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
+}
+
+fnz_status fnzi_eng_each_argument(fnzi_eng_planner *p, const fnzi_node *node,
+                                  fnzi_eng_visit_at *visit, void *user) {
+  for (uint32_t k = 0; k < node->nargs; k++) {
+    const fnz_arg *arg = &node->args[k];
+    if (is_tensor(p, arg))
+      FNZ_TRY(visit(p, (uint32_t)arg->u.value, k, 0, user));
+    for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
+      if (is_tensor(p, &arg->u.list[i]))
+        FNZ_TRY(visit(p, (uint32_t)arg->u.list[i].u.value, k, i, user));
+  }
+  return FNZ_OK;
+}
+
+uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k) {
+  return k < node->nargs && node->args[k].tag == FNZ_ARG_VALUE ? (uint32_t)node->args[k].u.value
+                                                               : FNZI_ENG_NONE;
+}
+
+static fnz_status take_first(void *user, const fnz_arg *arg) {
+  uint32_t *first = user;
+  if (*first == FNZI_ENG_NONE && arg->tag == FNZ_ARG_VALUE)
+    *first = (uint32_t)arg->u.value;
+  return FNZ_OK;
+}
+
+uint32_t fnzi_eng_result_of(const fnzi_node *node) {
+  uint32_t first = FNZI_ENG_NONE;
+  bool visited = fnzi_args_visit(node->outputs, node->noutputs, take_first, &first) == FNZ_OK;
+  return visited ? first : FNZI_ENG_NONE;
+}
