@@ -12,6 +12,7 @@
  *   arrays.c     runs with named arrays
  *   regions.c    nodes that the interpreter evaluates, over the memory of a binding
  *   sizes.c      symbolic sizes: the program for the sizes of a call
+ *   undo.c       a failed run leaves the state as it was
  *   state.c      parameters and buffers that are changed
  *   trivial.c    a plan in which every value has memory of its own */
 #ifndef FNZI_ENG_ENGINE_H
@@ -154,8 +155,10 @@ typedef struct fnzi_eng_binding {
   struct {
     fnzi_krn_array **data;
     size_t count, capacity;
-  } wasted;         /* results that nobody needs */
-  uint32_t *needed; /* inputs of graph 0 that some step reads */
+  } wasted;           /* results that nobody needs */
+  bool *saved;        /* per buffer: the state is kept before a run, for when it fails */
+  size_t saved_bytes; /* 0: nothing needs to be kept */
+  uint32_t *needed;   /* inputs of graph 0 that some step reads */
   size_t nneeded;
   size_t arena_bytes, outs_bytes; /* `outs`: of results that lie in the workspace */
   size_t *outs;                   /* per output of graph 0: where there */
@@ -182,6 +185,8 @@ struct fnz_workspace {
   unsigned char *block;  /* of the arena and of results */
   size_t block_bytes;
   fnzi_run_steps *steps; /* the interpreter at work; NULL */
+  unsigned char *kept;   /* what the state held before the run */
+  size_t kept_bytes;
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;
@@ -246,6 +251,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *a
 /* Bytes up to the end of the last element; BOUNDS. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geometry *g,
                                                 size_t *out);
+
+/* --- undo.c: what the state held, where a step may fail after it was written */
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b);
+void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
 
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b);

@@ -179,7 +179,11 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
-  return run_acts(ws, b);
+  FNZ_TRY(fnzi_eng_undo_keep(ws, b));
+  fnz_status status = run_acts(ws, b);
+  if (status != FNZ_OK)
+    fnzi_eng_undo(ws, b);
+  return status;
 }
 
 /* --- Results ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
  * token's bytes and allocates nothing; a failed call leaves the state; many threads run one
  * executable. */
@@ -228,6 +228,39 @@ START_TEST(a_failed_call_leaves_the_state) {
 }
 END_TEST
 
+/* The second of two writes fails: the first one is taken back. */
+START_TEST(what_was_written_before_is_taken_back) {
+  fnz_context *ctx = open_context();
+  static const char text[] =
+      "fnz 1\nweight \"c\": f32[4]\nprogram(%c: f32[4] buffer \"c\", %i: i64[1], %j: i64[1], "
+      "%k: f32[1])\n{\n  %w: f32[4] = index_copy_(%c, 0, %i, %k)\n"
+      "  %v: f32[4] = index_copy_(%c, 0, %j, %k)\n  return\n}\n";
+  static const int64_t sizes[] = {1};
+  const fnz_geometry at = {.dtype = FNZ_I64, .rank = 1, .sizes = sizes, .strides = one_stride},
+                     one = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = one_stride};
+  fnz_program *p;
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  p = functional_of(ctx, p);
+  fnz_executable *exe = compile(ctx, p);
+  fnz_executable_state *state;
+  float held[4] = {1, 2, 3, 4}, k = 9;
+  int64_t i = 1, j = 4;
+  const fnz_memory memory = {held, NULL}, in[] = {{&i, &at}, {&j, &at}, {&k, &one}};
+  fnz_memory out[1] = {{NULL, NULL}};
+  OK(ctx, fnz_executable_state_over(exe, ctx, &memory, &state));
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .state = state};
+  FAILS(ctx, "BOUNDS", fnz_executable_run(exe, ctx, &run));
+  ck_assert(held[0] == 1 && held[1] == 2 && held[2] == 3 && held[3] == 4);
+  j = 3;
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  ck_assert(held[1] == 9 && held[3] == 9);
+  fnz_executable_state_destroy(state);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- Memory --------------------------------------------------------------------------------------
  */
 typedef struct counter {
@@ -432,6 +465,7 @@ START_TEST(many_threads_run_one_executable) {
 END_TEST
 
 RUN_SUITE("engine", fixtures_have_the_interpreters_bits, fixtures_without_a_plan_too,
-          a_step_writes_a_tokens_bytes, a_failed_call_leaves_the_state, a_run_allocates_nothing,
+          a_step_writes_a_tokens_bytes, a_failed_call_leaves_the_state,
+          what_was_written_before_is_taken_back, a_run_allocates_nothing,
           weights_at_odd_addresses_are_read, slots_have_the_names_of_results, a_hundred_sizes_run,
           many_threads_run_one_executable)
