@@ -8,6 +8,7 @@
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
  *   execute.c    one run: pointers, steps, results
+ *   results.c    where results lie after it
  *   given.c      what a caller gives, as memory of the program's inputs
  *   arrays.c     runs with named arrays
  *   regions.c    nodes that the interpreter evaluates, over the memory of a binding
@@ -265,6 +266,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_bindin
 void fnzi_eng_steps_close(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node);
 
+/* Final values go into the state, where no plan moves them. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b);
+
 /* --- trivial.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_plan_trivial(fnz_context *ctx, const fnz_program *program,
                                                 const fnzi_eng_policy *policy, fnzi_eng_plan *out);
@@ -280,6 +284,8 @@ struct fnz_executable_state {
   fnzi_arena arena;
   /* Per input of graph 0: where its memory begins; NULL: it is not in the state. */
   unsigned char **starts;
+  /* Per input: there are elements; a weight without data has none before they are read. */
+  bool *filled;
   /* Per input that is the first of its memory: bytes of what is owned, else 0. */
   size_t *bytes;
   fnz_memory *memories; /* per STATE slot */

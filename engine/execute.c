@@ -181,29 +181,9 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));
   fnz_status status = run_acts(ws, b);
+  if (status == FNZ_OK && b->by_steps && b->with_state)
+    status = fnzi_eng_steps_finish(ws, b);
   if (status != FNZ_OK)
     fnzi_eng_undo(ws, b);
   return status;
-}
-
-/* --- Results ------------------------------------------------------------------------------------
- */
-fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
-                           const fnz_geometry **layout, unsigned char **start) {
-  const fnzi_eng_place *place = &b->plan.outputs[k];
-  if (place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE) {
-    *layout = place->map;
-    *start = b->storages[place->buffer].data;
-    return FNZ_OK;
-  }
-  uint64_t v = graph_of(b)->outputs[k].u.value;
-  const fnzi_krn_array *array = b->values[v];
-  if (!array && ws->steps)
-    array = fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, v));
-  if (!array || !array->storage)
-    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, graph_of(b)->values.data[v].name,
-                     "the value is undefined");
-  *layout = &array->place;
-  *start = array->storage->data;
-  return FNZ_OK;
 }

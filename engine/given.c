@@ -29,7 +29,7 @@ static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executabl
     given->start = in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
   }
   if (state && in->in_state)
-    given->start = state->starts[k];
+    given->start = state->filled[k] ? state->starts[k] : NULL;
   return fnzi_eng_extent_bytes(ws->ctx, given->layout, &given->bytes);
 }
 

@@ -62,3 +62,49 @@ fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n
   FNZ_TRY(fnzi_run_steps_node(ws->steps, node));
   return fnzi_args_visit(n->outputs, n->noutputs, pass_out, &p);
 }
+
+/* --- Final values -------------------------------------------------------------------------------
+ */
+static bool ends_in_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+  uint32_t owner = fnzi_eng_owner_of(ws->exe, k);
+  return owner != FNZI_ENG_NONE && ws->exe->inputs[owner].in_state &&
+         graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
+}
+
+/* Row-major elements of a final value, which may lie in what another one is written to. */
+static fnz_status copy_final(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, void **rows,
+                             fnz_geometry *out) {
+  const fnz_geometry *layout;
+  unsigned char *start;
+  int64_t *strides;
+  FNZ_TRY(fnzi_eng_result(ws, b, k, &layout, &start));
+  FNZI_NEW(&ws->passing, FNZ_MAX_RANK, &strides);
+  *out = *layout;
+  out->strides = strides;
+  out->offset = 0;
+  fnzi_contiguous_strides(out->sizes, out->rank, strides);
+  FNZ_TRY(fnzi_arena_alloc(&ws->passing, (size_t)fnz_geometry_numel(out),
+                           fnzi_dtype(out->dtype)->bytes, rows));
+  fnzi_eng_elements_move(layout, start, out, *rows);
+  return FNZ_OK;
+}
+
+/* All are read before one is written. */
+fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
+  uint32_t count = graph_of(b)->noutputs;
+  fnz_geometry *windows;
+  void **rows;
+  FNZI_NEW(&ws->passing, count, &windows);
+  FNZI_NEW(&ws->passing, count, &rows);
+  for (uint32_t k = 0; k < count; k++)
+    if (ends_in_state(ws, b, k))
+      FNZ_TRY(copy_final(ws, b, k, &rows[k], &windows[k]));
+  for (uint32_t k = 0; k < count; k++) {
+    if (!ends_in_state(ws, b, k))
+      continue;
+    const fnzi_eng_given *to = &ws->given[fnzi_eng_owner_of(ws->exe, k)];
+    if (windows[k].dtype == to->layout->dtype && fnzi_same_sizes(&windows[k], to->layout))
+      fnzi_eng_elements_move(&windows[k], rows[k], to->layout, to->start);
+  }
+  return FNZ_OK;
+}

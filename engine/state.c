@@ -33,6 +33,7 @@ static fnz_status make_tables(fnz_executable_state *s) {
   uint32_t count = graph_of(s->exe)->ninputs;
   FNZI_NEW(&s->arena, count, &s->starts);
   FNZI_NEW(&s->arena, count, &s->bytes);
+  FNZI_NEW(&s->arena, count, &s->filled);
   FNZI_NEW(&s->arena, s->exe->slots[FNZ_SIDE_STATE].count, &s->memories);
   return FNZ_OK;
 }
@@ -90,6 +91,7 @@ static fnz_status make_own(fnz_executable_state *s) {
     if (!s->starts[memory])
       FNZ_TRY(own_memory(s, memory, &s->starts[memory]));
     s->starts[k] = s->starts[memory];
+    s->filled[k] = s->exe->inputs[k].weight != NULL;
   }
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
     show(s, i);
@@ -122,8 +124,10 @@ static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories)
     s->memories[i] = (fnz_memory){memories[i].data, g};
   }
   for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
-    if (s->exe->inputs[k].in_state)
+    if (s->exe->inputs[k].in_state) {
       s->starts[k] = s->starts[s->exe->inputs[k].memory];
+      s->filled[k] = true;
+    }
   return FNZ_OK;
 }
 
@@ -214,6 +218,12 @@ static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, c
                           "the array given has other sizes than the state");
 }
 
+static void fill_slots(fnz_executable_state *s, const char *name) {
+  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
+    if (is_called(s, i, name))
+      s->filled[s->exe->slots[FNZ_SIDE_STATE].data[i].of] = true;
+}
+
 fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
                                      const fnz_arrays *arrays) {
   fnz_memory to;
@@ -225,6 +235,7 @@ fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
     FNZ_TRY(check_array(s, ctx, a, &to));
     fnz_geometry rows = rows_of(to.geometry, strides), window = from_first(to.geometry);
     fnzi_eng_elements_move(&rows, a->data, &window, to.data);
+    fill_slots(s, a->name);
   }
   return FNZ_OK;
 }

@@ -54,7 +54,8 @@ static bool takes_tensors(const fnz_program *p) {
   return true;
 }
 
-/* Inputs that are drawn; none for programs of symbolic sizes, which have cases of their own. */
+/* Inputs that are drawn; none for programs of symbolic sizes, which have cases of their own, but
+ * for those of which data decide only numbers. */
 static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally *t) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_program *traced = NULL, *p = NULL;
@@ -64,7 +65,7 @@ static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally
   options.check = true;
   options.unplanned = unplanned;
   if (fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced) == FNZ_OK &&
-      !fnzi_program_has_symbols(traced) && takes_tensors(traced) &&
+      (!fnzi_program_has_symbols(traced) || strstr(path, "/state/")) && takes_tensors(traced) &&
       fnz_functionalize(ctx, traced, NULL, &p) == FNZ_OK &&
       fnzi_random_inputs(ctx, traced, 5, &inputs) == FNZ_OK) {
     t->programs++;
@@ -103,7 +104,7 @@ static void verify_all(bool unplanned) {
   static const struct {
     const char *folder;
     size_t least;
-  } folders[] = {{"functionalize", 50}, {"regions", 20}, {"state", 2},  {"pt2", 3},
+  } folders[] = {{"functionalize", 50}, {"regions", 20}, {"state", 4},  {"pt2", 3},
                  {"vmap", 8},           {"why", 1},      {"decode", 1}, {"boundary", 1}};
   fnz_context *ctx = open_context();
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {

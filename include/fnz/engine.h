@@ -156,7 +156,8 @@ FNZ_API const fnz_step_time *fnz_workspace_times(const fnz_workspace *workspace,
 
 /* --- State ---------------------------------------------------------------------------------------
  */
-/** Memory of its own with the program's initial values. out: ends with
+/** Memory of its own with the program's initial values; what the file has no data for must be read
+ * before the first run, which fails with REF otherwise. out: ends with
  * fnz_executable_state_destroy(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(const fnz_executable *exe,
                                                               fnz_context *ctx,
