@@ -47,6 +47,10 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
       "safetensors file with inputs by graph name, and state by name; may be given again")         \
   ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
   ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
+  ROW(ENGINE, "--engine", "NAME", "interpreter: node by node, which all else is measured against")  \
+  ROW(STATE_FILE, "--state", "FILE", "safetensors file with what buffers and parameters begin as")   \
+  ROW(SAVE_STATE, "--save-state", "FILE", "safetensors file to write what they end as")              \
+  ROW(STEPS, "--steps", "N", "calls on the same inputs, each with the state that the last one left") \
   ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
@@ -69,7 +73,10 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(SEED, "--seed", "S", "which series of random programs (1)")                                  \
   ROW(COUNT, "--count", "N", "how many programs of it (10000)")                                    \
   ROW(FIRST, "--first", "K", "the first of them, counted from 0 (0)")                              \
-  ROW(AGAINST, "--against", "WHAT", "only keep, strided or cpu; without it all of them")           \
+  ROW(AGAINST, "--against", "WHAT", "only keep, strided, engine or cpu; without it all")           \
+  ROW(AGAINST_RUN, "--against", "WHAT", "interpreter: takes turns with it")                          \
+  ROW(ROUNDS, "--rounds", "N", "how many runs are timed (30)")                                       \
+  ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")      \
   ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
   ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
@@ -141,18 +148,30 @@ typedef struct cli_verb {
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
       CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
-          CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS),               \
+          CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS) |              \
+          CLI_BIT(ENGINE) | CLI_BIT(STATE_FILE) | CLI_BIT(SAVE_STATE) | CLI_BIT(STEPS),            \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
-      "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n")     \
+      "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n"      \
+      "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state cache.safetensors\n" \
+      "  fnz run decode.pt2 --inputs token.safetensors --state cache.safetensors\n")               \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
-      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(IGNORE_WEIGHTS), \
+      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
+          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE),                                            \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
       "  fnz verify before.pt2 after.pt2 --ignore-weights\n"                                       \
-      "  fnz verify model.pt2 --inputs in.safetensors\n")                                          \
+      "  fnz verify model.pt2 --inputs in.safetensors\n"                                           \
+      "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
+  ROW(bench, "IN", 1, 1,                                                                           \
+      CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
+          CLI_BIT(JSON),                                                                           \
+      "time a program by the engine, and the steps of it",                                         \
+      "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
+      "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
+      "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
   ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                       \
       "print a program as text",                                                                   \
       "  fnz show model.pt2\n"                                                                     \
@@ -249,6 +268,9 @@ struct cli_call {
   fnz_findings *findings;
   fnz_library *library;
   fnz_backend *backend;
+  fnz_executable *executable;
+  fnz_executable_state *state;
+  fnz_workspace *workspace;
   fnz_buffer in, out;
   /* Long nodes that were shown last, each at its number modulo these; and a short one. */
   cli_line lines[CLI_LINES + 1];

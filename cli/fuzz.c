@@ -40,6 +40,7 @@ static unsigned checks_of(const char *against) {
     return FNZI_CHECK_ALL;
   return strcmp(against, "keep") == 0      ? FNZI_CHECK_KEEP
          : strcmp(against, "strided") == 0 ? FNZI_CHECK_STRIDED
+         : strcmp(against, "engine") == 0  ? FNZI_CHECK_ENGINE
                                            : 0;
 }
 

@@ -36,6 +36,8 @@ static const choice_row choices[] = {
     {"outputs", CLI_STATE, true},
     {"epilogue", CLI_STATE, true},
     {"globals", CLI_STATE, true},
+    {"interpreter", CLI_ENGINE, true},
+    {"interpreter", CLI_AGAINST_RUN, true},
 #define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS, true},
     FNZ_MLIR_WEIGHTS_ROWS(WEIGHTS_CHOICE)
 #undef WEIGHTS_CHOICE
@@ -44,6 +46,7 @@ static const choice_row choices[] = {
     {"cuda", CLI_DEVICE, false},
     {"keep", CLI_AGAINST, true},
     {"strided", CLI_AGAINST, true},
+    {"engine", CLI_AGAINST, true},
     {"cpu", CLI_AGAINST, true},
     {"cuda", CLI_AGAINST, false},
     {"functional", CLI_KIND, true},

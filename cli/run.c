@@ -13,16 +13,90 @@ static int list_outputs(const cli_call *call) {
   return cli_flush();
 }
 
-static int evaluate(cli_call *call) {
+/* --- As the interpreters do it ------------------------------------------------------------------
+ */
+static int interpret(cli_call *call) {
   bool original = cli_has(call, CLI_ORIGINAL);
-  if (!original)
-    CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
-  cli_phase_begin(call, CLI_PHASE_RUN);
   const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
+  cli_phase_begin(call, CLI_PHASE_RUN);
   fnz_status status = fnz_run_with(call->ctx, original ? call->program : call->functional,
                                    call->backend, call->inputs, &options, call->outputs);
   cli_phase_end(call, CLI_PHASE_RUN);
   return cli_check(call, status, call->operands[0]);
+}
+
+/* --- By the engine ------------------------------------------------------------------------------
+ */
+static int read_state(cli_call *call) {
+  const char *path = call->options[CLI_STATE_FILE];
+  CLI_TRY(cli_check(call, fnz_executable_state_create(call->executable, call->ctx, &call->state),
+                    NULL));
+  if (!path)
+    return CLI_DONE;
+  CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
+  CLI_TRY(cli_check(call, fnz_executable_state_read(call->state, call->ctx, call->more), path));
+  fnz_arrays_destroy(call->more);
+  call->more = NULL;
+  return CLI_DONE;
+}
+
+static int write_state(cli_call *call) {
+  const char *path = call->options[CLI_SAVE_STATE];
+  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
+  CLI_TRY(cli_check(call, fnz_executable_state_write(call->state, call->ctx, call->more), NULL));
+  CLI_TRY(cli_check(call, fnz_arrays_write_safetensors(call->ctx, call->more, &call->out), NULL));
+  return cli_deliver(call, path);
+}
+
+/* What the last of `steps` calls gives. */
+static fnz_status run_steps(cli_call *call, int steps) {
+  for (int i = 0; i < steps; i++) {
+    fnz_arrays_destroy(call->outputs);
+    call->outputs = NULL;
+    fnz_status status = fnz_arrays_create(call->ctx, &call->outputs);
+    if (status == FNZ_OK)
+      status = fnz_executable_run_arrays(call->executable, call->ctx, call->inputs, call->state,
+                                         call->workspace, call->outputs);
+    if (status != FNZ_OK)
+      return status;
+  }
+  return FNZ_OK;
+}
+
+static bool has_state(const cli_call *call) {
+  return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
+}
+
+static int execute(cli_call *call, int threads) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  int steps;
+  options.threads = threads;
+
+  CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));
+  cli_phase_begin(call, CLI_PHASE_RUN);
+  fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
+  cli_phase_end(call, CLI_PHASE_RUN);
+  CLI_TRY(cli_check(call, status, call->operands[0]));
+  if (has_state(call))
+    CLI_TRY(read_state(call));
+  cli_phase_begin(call, CLI_PHASE_RUN);
+  status = run_steps(call, steps);
+  cli_phase_end(call, CLI_PHASE_RUN);
+  CLI_TRY(cli_check(call, status, call->operands[0]));
+  return cli_has(call, CLI_SAVE_STATE) ? write_state(call) : CLI_DONE;
+}
+
+static int evaluate(cli_call *call, int threads) {
+  bool interprets =
+      cli_has(call, CLI_ORIGINAL) || cli_has(call, CLI_CHECK_SCHEMAS) || cli_has(call, CLI_ENGINE);
+  if (interprets && has_state(call))
+    return cli_usage(call, "--state, --save-state and --steps are the engine's");
+  if (!cli_has(call, CLI_ORIGINAL))
+    CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+  if (!interprets)
+    return execute(call, threads);
+  CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, threads, &call->backend), NULL));
+  return interpret(call);
 }
 
 int cli_run(cli_call *call) {
@@ -31,8 +105,7 @@ int cli_run(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_read_inputs(call));
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
-  CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, threads, &call->backend), NULL));
-  CLI_TRY(evaluate(call));
+  CLI_TRY(evaluate(call, threads));
   CLI_TRY(cli_has(call, CLI_OUTPUTS) ? write_outputs(call) : list_outputs(call));
   if (call->talks)
     cli_print_times(call, stderr);

@@ -39,6 +39,9 @@ void cli_call_end(cli_call *call) {
   free(call->kept.text);
   free(call->unruled);
   free(call->refusals);
+  fnz_workspace_destroy(call->workspace);
+  fnz_executable_state_destroy(call->state);
+  fnz_executable_destroy(call->executable);
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
   fnz_findings_destroy(call->ctx, call->findings);

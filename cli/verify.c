@@ -31,6 +31,23 @@ static int choose_other(cli_call *call, const fnz_program **out) {
   return CLI_DONE;
 }
 
+/* The engine against the interpreter, bit by bit. */
+static int compare_engine(cli_call *call) {
+  const fnz_program *program = call->other ? call->other : call->program;
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.check = true;
+  if (!cli_has(call, CLI_INPUTS))
+    CLI_TRY(cli_read_inputs(call));
+  if (!call->functional)
+    CLI_TRY(cli_functionalize(call, program, call->operands[0]));
+  cli_phase_begin(call, CLI_PHASE_VERIFYING);
+  fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
+  if (status == FNZ_OK)
+    status = fnz_executable_verify(call->executable, call->ctx, call->inputs);
+  cli_phase_end(call, CLI_PHASE_VERIFYING);
+  return cli_check(call, status, call->operands[0]);
+}
+
 static int tell(const cli_call *call) {
   if (!cli_has(call, CLI_QUIET))
     cli_print_equal(call, stdout);
@@ -46,5 +63,7 @@ int cli_verify(cli_call *call) {
   CLI_TRY(read_all(call));
   CLI_TRY(choose_other(call, &other));
   CLI_TRY(cli_compare(call, other, trials));
+  if (cli_has(call, CLI_BY_ENGINE))
+    CLI_TRY(compare_engine(call));
   return tell(call);
 }

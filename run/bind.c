@@ -101,10 +101,23 @@ static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
   return first;
 }
 
+/* An array is given for some weight of the blob. */
+static bool is_replaced(const fnzi_run_state *run, const fnzi_blob *blob) {
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    const fnzi_run_binding *b = &run->bindings[k];
+    const fnzi_weight *w = b->given && b->target ? fnzi_weight_find(run->program, b->target) : NULL;
+    if (w && w->blob == blob)
+      return true;
+  }
+  return false;
+}
+
 static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
                               fnzi_run_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
   int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
+  if (run->options->borrows && !run->hashes && !is_replaced(run, weight->blob))
+    return fnzi_run_memory_borrow(run, fnzi_blob_data(weight->blob), bytes, out);
   FNZ_TRY(fnzi_run_memory_unfilled(run, weight->geometry->dtype, elements, run->hashes ? 0 : bytes,
                                    out));
   if (run->hashes)
@@ -221,8 +234,8 @@ static fnz_status bind_inputs(fnzi_run_state *run, fnzi_map *blobs) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_program *program,
-                         fnz_backend *backend, const fnzi_run_options *options) {
+static fnz_status start(fnzi_run_state *run, fnz_context *ctx, const fnz_program *program,
+                        fnz_backend *backend, const fnzi_run_options *options) {
   memset(run, 0, sizeof *run);
   run->ctx = ctx;
   run->program = program;
@@ -232,8 +245,13 @@ fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_progra
   run->hashes = backend->cell_bytes(backend->self, FNZ_U8) != 1;
   fnzi_arena_init(&run->arena, ctx);
   fnzi_arena_init(&run->scratch, ctx);
-  FNZ_TRY(fnzi_run_frames_open(run));
+  return fnzi_run_frames_open(run);
+}
+
+fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_program *program,
+                         fnz_backend *backend, const fnzi_run_options *options) {
   fnzi_map blobs;
+  FNZ_TRY(start(run, ctx, program, backend, options));
   fnzi_map_init(&blobs, ctx);
   fnz_status status = fnzi_run_find_given(run);
   if (status == FNZ_OK)
@@ -242,6 +260,16 @@ fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_progra
     status = bind_inputs(run, &blobs);
   fnzi_map_free(&blobs);
   return status;
+}
+
+fnz_status fnzi_run_open_sizes(fnzi_run_state *run, fnz_context *ctx, const fnz_program *program,
+                               fnz_backend *backend, const fnzi_run_options *options,
+                               const fnz_array *const *given) {
+  FNZ_TRY(start(run, ctx, program, backend, options));
+  FNZI_NEW(&run->arena, run->graph->ninputs, &run->bindings);
+  for (size_t k = 0; k < run->graph->ninputs; k++)
+    run->bindings[k] = (fnzi_run_binding){.kind = program->inputs[k].kind, .given = given[k]};
+  return fnzi_run_numbers_open(run);
 }
 
 void fnzi_run_close(fnzi_run_state *run) {

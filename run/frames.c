@@ -280,16 +280,29 @@ static fnz_status run_node(fnzi_run_state *run, const fnzi_run_interpreter *by) 
   return entered ? FNZ_OK : end_node(run, by);
 }
 
+/* A node, or the end of a body. */
+static fnz_status step(fnzi_run_state *run, const fnzi_run_interpreter *by) {
+  fnz_status status = run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  const frame *f = top(run);
+  char place[160] = "";
+  if (f->node < fnzi_graph_at(run->program, f->graph)->nodes.count)
+    fnzi_node_place(run->program, f->graph, f->node, place);
+  return fnzi_at(run->ctx, status, "%s", place);
+}
+
 fnz_status fnzi_run_frames_run(fnzi_run_state *run, const fnzi_run_interpreter *by) {
-  while (run->frames.count > 1 || run->node < run->graph->nodes.count) {
-    fnz_status status = run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
-    if (status == FNZ_OK)
-      continue;
-    const frame *f = top(run);
-    char place[160] = "";
-    if (f->node < fnzi_graph_at(run->program, f->graph)->nodes.count)
-      fnzi_node_place(run->program, f->graph, f->node, place);
-    return fnzi_at(run->ctx, status, "%s", place);
-  }
+  while (run->frames.count > 1 || run->node < run->graph->nodes.count)
+    FNZ_TRY(step(run, by));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_run_frames_node(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                uint32_t node) {
+  run->node = top(run)->node = node;
+  do
+    FNZ_TRY(step(run, by));
+  while (run->frames.count > 1);
   return FNZ_OK;
 }

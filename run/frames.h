@@ -29,6 +29,9 @@ typedef struct fnzi_run_interpreter {
 FNZ_MUST_CHECK fnz_status fnzi_run_frames_open(fnzi_run_state *run);
 /* Runs all nodes of the frame, and the bodies of its higher-order nodes. */
 FNZ_MUST_CHECK fnz_status fnzi_run_frames_run(fnzi_run_state *run, const fnzi_run_interpreter *by);
+/* Runs one node of graph 0, and the bodies of it. */
+FNZ_MUST_CHECK fnz_status fnzi_run_frames_node(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                               uint32_t node);
 /* After a failure the interpreter ends the items that are left. */
 void fnzi_run_frames_close(fnzi_run_state *run);
 

@@ -289,19 +289,31 @@ static fnz_status emit_rest(void *user, size_t k) {
   return emit_handle(s, b->name, handle_of(s, s->run.graph->inputs[k].u.value));
 }
 
+static fnzi_run_interpreter interpreter_of(state *s) {
+  return (fnzi_run_interpreter){.self = s,
+                                .immutable = true,
+                                .node = run_node,
+                                .end = end_item,
+                                .geometry = item_geometry,
+                                .value = item_value,
+                                .slice = slice_item,
+                                .cast = cast_item,
+                                .stack = stack_items};
+}
+
 static fnz_status run_all(state *s) {
-  const fnzi_run_interpreter by = {.self = s,
-                                   .immutable = true,
-                                   .node = run_node,
-                                   .end = end_item,
-                                   .geometry = item_geometry,
-                                   .value = item_value,
-                                   .slice = slice_item,
-                                   .cast = cast_item,
-                                   .stack = stack_items};
+  const fnzi_run_interpreter by = interpreter_of(s);
   FNZ_TRY(upload_inputs(s));
   FNZ_TRY(fnzi_run_frames_run(&s->run, &by));
   return fnzi_run_outputs(&s->run, emit_output, emit_rest, s);
+}
+
+static void close(state *s) {
+  for (size_t i = 0; i < s->boxes.count; i++)
+    if (s->boxes.data[i]->handle != 0)
+      backend_of(s)->release(backend_of(s)->self, s->boxes.data[i]->handle);
+  FNZI_VEC_FREE(s->run.ctx, &s->boxes);
+  fnzi_run_close(&s->run);
 }
 
 fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
@@ -310,10 +322,57 @@ fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz
   fnz_status status = fnzi_run_open(&s.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&s);
-  for (size_t i = 0; i < s.boxes.count; i++)
-    if (s.boxes.data[i]->handle != 0)
-      backend->release(backend->self, s.boxes.data[i]->handle);
-  FNZI_VEC_FREE(ctx, &s.boxes);
-  fnzi_run_close(&s.run);
+  close(&s);
   return status;
+}
+
+/* --- Node by node ----------------------------------------------------------------------------- */
+
+struct fnzi_run_steps {
+  state s;
+  fnzi_run_options options;
+  fnz_arrays *none;
+};
+
+fnz_status fnzi_run_steps_open(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
+                               const fnz_array *const *given, fnzi_run_steps **out) {
+  fnzi_run_steps *made = fnzi_resize(ctx, NULL, 0, sizeof *made);
+  *out = NULL;
+  if (made == NULL)
+    return fnzi_no_memory(ctx);
+  *made = (fnzi_run_steps){.options = {.emit = fnzi_run_emit_nothing}};
+  fnz_status status = fnz_arrays_create(ctx, &made->none);
+  if (status != FNZ_OK) {
+    fnzi_free(ctx, made, sizeof *made);
+    return status;
+  }
+  made->options.inputs = made->none;
+  status = fnzi_run_open_sizes(&made->s.run, ctx, program, backend, &made->options, given);
+  if (status == FNZ_OK)
+    *out = made;
+  else
+    fnzi_run_steps_close(made);
+  return status;
+}
+
+void fnzi_run_steps_close(fnzi_run_steps *steps) {
+  if (steps == NULL)
+    return;
+  fnz_context *ctx = steps->s.run.ctx;
+  close(&steps->s);
+  fnz_arrays_destroy(steps->none);
+  fnzi_free(ctx, steps, sizeof *steps);
+}
+
+fnz_status fnzi_run_steps_give(fnzi_run_steps *steps, uint64_t value, fnz_handle handle) {
+  return keep(&steps->s, value, handle);
+}
+
+fnz_handle fnzi_run_steps_value(const fnzi_run_steps *steps, uint64_t value) {
+  return handle_of(&steps->s, value);
+}
+
+fnz_status fnzi_run_steps_node(fnzi_run_steps *steps, uint32_t node) {
+  const fnzi_run_interpreter by = interpreter_of(&steps->s);
+  return fnzi_run_frames_node(&steps->s.run, &by, node);
 }

@@ -42,8 +42,17 @@ fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtype dtype, int64_
   return FNZ_OK;
 }
 
+fnz_status fnzi_run_memory_borrow(fnzi_run_state *run, void *cells, size_t bytes,
+                                  fnzi_run_memory **out) {
+  FNZ_TRY(take_memory(run, out));
+  (*out)->cells = cells;
+  (*out)->bytes = bytes;
+  (*out)->is_borrowed = true;
+  return FNZ_OK;
+}
+
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory) {
-  if (memory->cells != NULL)
+  if (memory->cells != NULL && !memory->is_borrowed)
     fnzi_free(run->ctx, memory->cells, memory->bytes + 16);
   memory->cells = NULL;
 }

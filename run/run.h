@@ -38,8 +38,9 @@ typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not used by a backend of hashes */
   uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
   bool check_schemas;       /* after each node, the promises of its schema are checked */
-  bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
-  unsigned char *entered;   /* NULL, or per graph of the program: set to 1 when it is run */
+  bool borrows;    /* weights are read where the file has them, unless arrays are given for them */
+  bool everything; /* also emit inputs, parameters and buffers that nothing has written */
+  unsigned char *entered; /* NULL, or per graph of the program: set to 1 when it is run */
   fnzi_run_emit_fn *emit;
   fnzi_run_see_fn *see; /* NULL, or called for every input and output; `user` as for `emit` */
   void *user;
@@ -56,6 +57,7 @@ typedef struct fnzi_run_memory {
   uint32_t users;                /* tensors over it */
   uint64_t version;              /* how often it was written */
   bool shared;                   /* by several inputs */
+  bool is_borrowed;              /* the cells are the program's, and only read */
   struct fnzi_run_memory *known; /* while it is filled: 1 for each byte that some input has set */
   struct fnzi_run_memory *spare; /* the next one in the list of ended memories */
 } fnzi_run_memory;
@@ -130,6 +132,27 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx,
                                         const fnz_program *program, fnz_backend *backend,
                                         const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run_state *run);
+/* The same without memory: only the sizes of what is given count, which is one array or NULL per
+ * input; its data are looked at where the program takes a number. options->inputs must be there. */
+FNZ_MUST_CHECK fnz_status fnzi_run_open_sizes(fnzi_run_state *run, fnz_context *ctx,
+                                              const fnz_program *program, fnz_backend *backend,
+                                              const fnzi_run_options *options,
+                                              const fnz_array *const *given);
+
+/* --- Node by node (run/functional.c): for who computes other nodes by itself ------------------ */
+typedef struct fnzi_run_steps fnzi_run_steps;
+/* `given` as above. Everything made of `backend` ends with fnzi_run_steps_close(). */
+FNZ_MUST_CHECK fnz_status fnzi_run_steps_open(fnz_context *ctx, const fnz_program *program,
+                                              fnz_backend *backend, const fnz_array *const *given,
+                                              fnzi_run_steps **out);
+void fnzi_run_steps_close(fnzi_run_steps *steps);
+/* A value of graph 0 that others have computed. Takes the handle, also when this fails. */
+FNZ_MUST_CHECK fnz_status fnzi_run_steps_give(fnzi_run_steps *steps, uint64_t value,
+                                              fnz_handle handle);
+/* Borrowed, until a node has used it last; 0 when there is none. */
+fnz_handle fnzi_run_steps_value(const fnzi_run_steps *steps, uint64_t value);
+/* A node of graph 0, whose arguments are there. */
+FNZ_MUST_CHECK fnz_status fnzi_run_steps_node(fnzi_run_steps *steps, uint32_t node);
 
 /* --- Memory of a run (run/memory.c) ----------------------------------------------------------- */
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
@@ -146,6 +169,9 @@ FNZ_MUST_CHECK fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtyp
                                                    int64_t elements, size_t filled,
                                                    fnzi_run_memory **out);
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
+/* Memory of somebody else, which is only read. */
+FNZ_MUST_CHECK fnz_status fnzi_run_memory_borrow(fnzi_run_state *run, void *cells, size_t bytes,
+                                                 fnzi_run_memory **out);
 /* Drops it; the struct may become other memory, so that no tensor may use it any more. */
 void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 

@@ -51,6 +51,21 @@ static verdict compare_numbers(judge *t, const fnz_program *p) {
                            fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
 }
 
+/* The engine gives what the interpreter gives. */
+static verdict check_engine(judge *t, const fnz_program *p) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  options.threads = 1;
+  options.check = true;
+  if (!t->has_numbers)
+    return FNZI_VERDICT_EQUAL;
+  if (fnz_compile(t->ctx, p, &options, &exe))
+    return fnzi_judge_failed(t, "compile");
+  fnz_status status = fnz_executable_verify(exe, t->ctx, t->inputs);
+  fnz_executable_destroy(exe);
+  return status == FNZ_OK ? FNZI_VERDICT_EQUAL : fnzi_judge_failed(t, "engine");
+}
+
 /* Memory that is seen under two dtypes needs hashes per byte. */
 static fnz_status keep_hashes(judge *t, const fnz_program *p) {
   bool bytewise;
@@ -210,6 +225,8 @@ static verdict check_in_dialect(judge *t, const fnz_program *p, fnz_views views)
   if (is_known && !(t->checks & FNZI_CHECK_THOROUGH))
     return FNZI_VERDICT_EQUAL;
   verdict v = is_known ? FNZI_VERDICT_EQUAL : compare_results(t, p, views);
+  if (v == FNZI_VERDICT_EQUAL && !is_known && (t->checks & FNZI_CHECK_ENGINE))
+    v = check_engine(t, p);
   /* A kept view may be reached another way the second time. */
   return v == FNZI_VERDICT_EQUAL && views != FNZ_VIEWS_KEEP ? check_fixed_point(t, p, views) : v;
 }
@@ -236,6 +253,8 @@ static verdict check_dialects(judge *t) {
 static verdict check_equal(judge *t) {
   t->is_large = is_large(t);
   verdict v = compare_numbers(t, t->functional);
+  if (v == FNZI_VERDICT_EQUAL && (t->checks & FNZI_CHECK_ENGINE))
+    v = check_engine(t, t->functional);
   if (v == FNZI_VERDICT_EQUAL)
     v = fnzi_judge_functional(t, t->functional, false);
   if (v == FNZI_VERDICT_EQUAL)

@@ -21,6 +21,12 @@ typedef enum fnzi_verdict {
 const char *fnzi_verdict_name(fnzi_verdict v);
 
 /* The dialects, and what only thorough ones are checked for: bits of fnzi_judge.checks. */
-enum { FNZI_CHECK_KEEP = 1, FNZI_CHECK_STRIDED = 2, FNZI_CHECK_THOROUGH = 4, FNZI_CHECK_ALL = 7 };
+enum {
+  FNZI_CHECK_KEEP = 1,
+  FNZI_CHECK_STRIDED = 2,
+  FNZI_CHECK_THOROUGH = 4,
+  FNZI_CHECK_ENGINE = 8, /* the engine against the interpreter, bit by bit */
+  FNZI_CHECK_ALL = 15
+};
 
 #endif

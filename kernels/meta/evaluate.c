@@ -136,7 +136,7 @@ static fnz_status check_inputs(const fnzi_krn_call *call, const fnzi_kernel *row
   return array ? check_dtype(call, row, array->geometry.dtype, "an argument") : FNZ_OK;
 }
 
-static fnz_status check_outputs(const fnzi_krn_call *call, const fnzi_kernel *row) {
+fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t k = 0; k < call->noutputs; k++)
     if (call->outputs[k])
       FNZ_TRY(check_dtype(call, row, call->outputs[k]->geometry.dtype, "a result"));
@@ -229,7 +229,7 @@ fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row)
   FNZ_TRY(check_inputs(call, row));
   FNZ_TRY(row->shape(call));
   FNZ_TRY(check_complex(call, row));
-  return call->has_data ? check_outputs(call, row) : FNZ_OK;
+  return call->has_data ? fnzi_meta_outputs_check(call, row) : FNZ_OK;
 }
 
 fnz_status fnzi_meta_evaluate_run(fnzi_krn_call *call, const fnzi_kernel *row) {

@@ -12,6 +12,9 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_args_fill(const fnzi_krn_call *call, const f
                                               fnz_arg *out);
 /* The arguments are what the row takes; then call->outputs are the results, without memory. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row);
+/* The row computes results of these types; part of the above where there are data. */
+FNZ_MUST_CHECK fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call,
+                                                  const fnzi_kernel *row);
 /* Gives the results memory. Those that have a storage already keep it. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row);
 /* Fills them. */

@@ -1,0 +1,233 @@
+/* bench.c - how long a program takes by the engine, and against the interpreter: in turns, in one
+ * process. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_ROUNDS = 1000000, USUAL_ROUNDS = 30, SHOWN_STEPS = 20 };
+
+typedef struct benching {
+  cli_call *call;
+  int threads, rounds;
+  fnz_memory *in, *out;
+  fnz_geometry *geometries;
+  int64_t *strides;
+  double *engine, *interpreter; /* us, per round */
+} benching;
+
+static double now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* --- Memory -------------------------------------------------------------------------------------
+ */
+static int take_memory(benching *b) {
+  size_t inputs = fnz_executable_count(b->call->executable, FNZ_SIDE_INPUT),
+         outputs = fnz_executable_count(b->call->executable, FNZ_SIDE_OUTPUT);
+  b->in = calloc(inputs + 1, sizeof *b->in);
+  b->out = calloc(outputs + 1, sizeof *b->out);
+  b->geometries = calloc(inputs + 1, sizeof *b->geometries);
+  b->strides = calloc((inputs + 1) * FNZ_MAX_RANK, sizeof *b->strides);
+  b->engine = calloc((size_t)b->rounds, sizeof *b->engine);
+  b->interpreter = calloc((size_t)b->rounds, sizeof *b->interpreter);
+  bool all = b->in && b->out && b->geometries && b->strides && b->engine && b->interpreter;
+  return all ? CLI_DONE : cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+}
+
+static void free_memory(benching *b) {
+  free(b->in);
+  free(b->out);
+  free(b->geometries);
+  free(b->strides);
+  free(b->engine);
+  free(b->interpreter);
+}
+
+static void lay_out(benching *b, size_t k, const fnz_array *array) {
+  int64_t *strides = b->strides + k * FNZ_MAX_RANK, step = 1;
+  for (uint32_t d = array->rank; d-- > 0; step *= array->sizes[d])
+    strides[d] = step;
+  b->geometries[k] = (fnz_geometry){
+      .dtype = array->dtype, .rank = array->rank, .sizes = array->sizes, .strides = strides};
+  b->in[k] = (fnz_memory){(void *)(uintptr_t)array->data, &b->geometries[k]};
+}
+
+/* Inputs lie where the file was read to. */
+static int find_inputs(benching *b) {
+  const fnz_executable *exe = b->call->executable;
+  for (size_t k = 0; k < fnz_executable_count(exe, FNZ_SIDE_INPUT); k++) {
+    const fnz_slot slot = fnz_executable_slot(exe, FNZ_SIDE_INPUT, k);
+    char name[512];
+    snprintf(name, sizeof name, "input.%s", slot.name);
+    const fnz_array *array = fnz_arrays_find(b->call->inputs, slot.name);
+    array = array ? array : fnz_arrays_find(b->call->inputs, name);
+    if (array)
+      lay_out(b, k, array);
+    else if (slot.geometry)
+      return cli_fail(FNZ_CLASS_REF, slot.name,
+                      "no input of this name was given; fnz show prints the names of inputs");
+  }
+  return CLI_DONE;
+}
+
+/* --- Rounds -------------------------------------------------------------------------------------
+ */
+static int run_engine(benching *b, double *us) {
+  cli_call *call = b->call;
+  memset(b->out, 0, fnz_executable_count(call->executable, FNZ_SIDE_OUTPUT) * sizeof *b->out);
+  const fnz_execution run = {.size = sizeof run,
+                             .inputs = b->in,
+                             .outputs = b->out,
+                             .state = call->state,
+                             .workspace = call->workspace};
+  double began = now_us();
+  fnz_status status = fnz_executable_run(call->executable, call->ctx, &run);
+  *us = now_us() - began;
+  return cli_check(call, status, call->operands[0]);
+}
+
+static int run_interpreter(benching *b, double *us) {
+  cli_call *call = b->call;
+  fnz_arrays_destroy(call->outputs);
+  call->outputs = NULL;
+  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
+  double began = now_us();
+  fnz_status status =
+      fnz_run(call->ctx, call->functional, call->backend, call->inputs, call->outputs);
+  *us = now_us() - began;
+  return cli_check(call, status, call->operands[0]);
+}
+
+static bool compares(const benching *b) {
+  return cli_has(b->call, CLI_AGAINST_RUN);
+}
+
+static int run_rounds(benching *b) {
+  for (int i = -2; i < b->rounds; i++) { /* the first ones make plans and fill caches */
+    double engine = 0, interpreter = 0;
+    CLI_TRY(run_engine(b, &engine));
+    if (compares(b))
+      CLI_TRY(run_interpreter(b, &interpreter));
+    if (i < 0)
+      continue;
+    b->engine[i] = engine;
+    b->interpreter[i] = interpreter;
+  }
+  return CLI_DONE;
+}
+
+/* --- Telling ------------------------------------------------------------------------------------
+ */
+static int order(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+typedef struct figures {
+  double least, median;
+} figures;
+
+static figures figures_of(double *us, int count) {
+  qsort(us, (size_t)count, sizeof *us, order);
+  return (figures){us[0], us[count / 2]};
+}
+
+static int by_time(const void *a, const void *b) {
+  uint64_t x = ((const fnz_step_time *)a)->ns, y = ((const fnz_step_time *)b)->ns;
+  return (x < y) - (x > y);
+}
+
+static void print_json(const fnz_step_time *steps, size_t count) {
+  fputs(", \"steps\": [", stdout);
+  for (size_t i = 0; i < count; i++) {
+    printf("%s{\"kind\": \"%s\", \"target\": ", i ? ", " : "", steps[i].kind);
+    cli_json_string(stdout, steps[i].target);
+    printf(", \"ns\": %llu}", (unsigned long long)steps[i].ns);
+  }
+  fputs("]}\n", stdout);
+}
+
+/* The steps of one more run, those that took longest first. */
+static int tell_steps(benching *b) {
+  double us;
+  size_t count;
+  fnz_workspace_take_times(b->call->workspace, true);
+  CLI_TRY(run_engine(b, &us));
+  const fnz_step_time *times = fnz_workspace_times(b->call->workspace, &count);
+  if (cli_has(b->call, CLI_JSON)) {
+    print_json(times, count);
+    return cli_flush();
+  }
+  fnz_step_time *sorted = calloc(count + 1, sizeof *sorted);
+  if (!sorted)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  if (count)
+    memcpy(sorted, times, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, by_time);
+  for (size_t i = 0; i < count && i < SHOWN_STEPS; i++)
+    printf("  %10.2f us  %-12s %s\n", (double)sorted[i].ns * 1e-3, sorted[i].kind,
+           sorted[i].target);
+  if (count > SHOWN_STEPS)
+    printf("  and %zu more steps\n", count - SHOWN_STEPS);
+  free(sorted);
+  return cli_flush();
+}
+
+static void tell_one(const benching *b, const char *name, figures f) {
+  if (cli_has(b->call, CLI_JSON))
+    printf("\"%s\": {\"least_us\": %.3f, \"median_us\": %.3f}", name, f.least, f.median);
+  else
+    printf("%-12s least %.2f us, median %.2f us\n", name, f.least, f.median);
+}
+
+static int tell(benching *b) {
+  bool json = cli_has(b->call, CLI_JSON);
+  figures engine = figures_of(b->engine, b->rounds), other = figures_of(b->interpreter, b->rounds);
+  fputs(json ? "{" : "", stdout);
+  tell_one(b, "engine", engine);
+  fputs(json && compares(b) ? ", " : "", stdout);
+  if (compares(b))
+    tell_one(b, "interpreter", other);
+  if (compares(b) && json)
+    printf(", \"ratio\": %.4f", engine.least / other.least);
+  else if (compares(b))
+    printf("%-12s %.3f\n", "ratio", engine.least / other.least);
+  return tell_steps(b);
+}
+
+/* --- The verb -----------------------------------------------------------------------------------
+ */
+static int prepare(benching *b) {
+  cli_call *call = b->call;
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.threads = b->threads;
+  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+  CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, b->threads, &call->backend), NULL));
+  CLI_TRY(cli_check(call, fnz_compile(call->ctx, call->functional, &options, &call->executable),
+                    call->operands[0]));
+  CLI_TRY(
+      cli_check(call, fnz_workspace_create(call->executable, call->ctx, &call->workspace), NULL));
+  CLI_TRY(cli_check(call, fnz_executable_state_create(call->executable, call->ctx, &call->state),
+                    NULL));
+  CLI_TRY(take_memory(b));
+  return find_inputs(b);
+}
+
+int cli_bench(cli_call *call) {
+  benching b = {.call = call};
+  CLI_TRY(cli_number(call, CLI_THREADS, 1, 1, 4096, &b.threads));
+  CLI_TRY(cli_number(call, CLI_ROUNDS, USUAL_ROUNDS, 1, MOST_ROUNDS, &b.rounds));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  CLI_TRY(cli_read_inputs(call));
+  int code = prepare(&b);
+  if (code == CLI_DONE)
+    code = run_rounds(&b);
+  if (code == CLI_DONE)
+    code = tell(&b);
+  free_memory(&b);
+  return code;
+}

@@ -1,0 +1,156 @@
+/* arrays.c - runs with named arrays, as fnz_run() has them; and inputs that were written through
+ * another one of their memory.
+ *
+ * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
+ * with the same words. */
+#include "engine/engine.h"
+#include "run/numbers.h"
+
+static const fnzi_graph *graph_of(const fnz_workspace *ws) {
+  return fnzi_graph_at(ws->exe->program, 0);
+}
+
+/* --- Members ------------------------------------------------------------------------------------
+ */
+static size_t memory_bytes(const fnz_workspace *ws, uint32_t memory) {
+  size_t most = 0;
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+    if (ws->exe->inputs[k].memory == memory && ws->given[k].bytes > most)
+      most = ws->given[k].bytes;
+  return most;
+}
+
+static fnz_status put_finals(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t memory,
+                             unsigned char *bytes) {
+  for (uint32_t i = 0; i < graph_of(ws)->noutputs; i++) {
+    uint32_t owner = fnzi_eng_owner_of(ws->exe, i);
+    const fnz_geometry *layout;
+    unsigned char *start;
+    if (owner == FNZI_ENG_NONE || ws->exe->inputs[owner].memory != memory ||
+        graph_of(ws)->outputs[i].tag != FNZ_ARG_VALUE)
+      continue;
+    FNZ_TRY(fnzi_eng_result(ws, b, i, &layout, &start));
+    fnzi_eng_elements_move(layout, start, ws->given[owner].layout, bytes);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, void *out) {
+  const fnz_geometry *layout = ws->given[k].layout;
+  uint32_t memory = ws->exe->inputs[k].memory;
+  size_t bytes = memory_bytes(ws, memory);
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry rows = *layout;
+  rows.strides = strides;
+  rows.offset = 0;
+  fnzi_contiguous_strides(rows.sizes, rows.rank, strides);
+  unsigned char *copy = fnzi_resize(ws->ctx, NULL, 0, bytes + 1);
+  if (!copy)
+    return fnzi_no_memory(ws->ctx);
+  if (bytes)
+    memcpy(copy, ws->given[k].start, bytes);
+  fnz_status status = put_finals(ws, b, memory, copy);
+  if (status == FNZ_OK)
+    fnzi_eng_elements_move(layout, copy, &rows, out);
+  fnzi_free(ws->ctx, copy, bytes + 1);
+  return status;
+}
+
+/* --- Arrays in ----------------------------------------------------------------------------------
+ */
+static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
+  fnz_arg number;
+  bool known = false;
+  ws->given[k] = (fnzi_eng_given){.has_number = false};
+  if (run->symbolic)
+    FNZ_TRY(fnzi_run_symbol_number(run, graph_of(ws)->inputs[k].u.value, &known, &number));
+  if (known)
+    ws->given[k] = (fnzi_eng_given){.number = number.u.i, .has_number = true};
+  return FNZ_OK;
+}
+
+static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
+                             const fnz_executable_state *state) {
+  const fnzi_eng_input *in = &ws->exe->inputs[k];
+  const fnzi_run_binding *b = &run->bindings[k];
+  if (in->is_number)
+    return give_number(ws, run, k);
+  if (!in->is_tensor)
+    return FNZ_OK;
+  if (state && in->in_state && b->given)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, b->name,
+                     "the state has it; an array for it goes into the state");
+  if (!in->by_caller &&
+      (!b->memory || !b->memory->cells || b->memory->is_borrowed || (state && in->in_state)))
+    return FNZ_OK;
+  ws->given[k] = (fnzi_eng_given){.start = b->memory->cells, .layout = b->geometry};
+  return fnzi_eng_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
+}
+
+/* --- Arrays out ----------------------------------------------------------------------------------
+ */
+static fnz_status add_array(fnz_arrays *to, const char *name, const fnz_geometry *g, void **data) {
+  return fnz_arrays_add(to, name, g->dtype, g->rank, g->sizes, data);
+}
+
+static fnz_status give_output(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_slot *slot,
+                              fnz_arrays *to) {
+  const fnz_geometry *layout = ws->given[slot->is_member ? slot->of : 0].layout;
+  unsigned char *start;
+  void *data;
+  if (slot->is_member) {
+    FNZ_TRY(add_array(to, slot->shown.name, layout, &data));
+    return fnzi_eng_member(ws, b, slot->of, data);
+  }
+  FNZ_TRY(fnzi_eng_result(ws, b, slot->of, &layout, &start));
+  FNZ_TRY(add_array(to, slot->shown.name, layout, &data));
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry rows = *layout;
+  rows.strides = strides;
+  rows.offset = 0;
+  fnzi_contiguous_strides(rows.sizes, rows.rank, strides);
+  fnzi_eng_elements_move(layout, start, &rows, data);
+  return FNZ_OK;
+}
+
+static fnz_status give_outputs(fnz_workspace *ws, fnzi_eng_binding *b,
+                               const fnz_executable_state *state, fnz_arrays *to) {
+  const fnzi_eng_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  for (size_t i = 0; i < slots->count; i++)
+    if (!(state && slots->data[i].shown.in_state))
+      FNZ_TRY(give_output(ws, b, &slots->data[i], to));
+  return FNZ_OK;
+}
+
+/* --- Both ---------------------------------------------------------------------------------------
+ */
+static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
+                            const fnz_executable_state *state, fnz_arrays *outputs) {
+  fnzi_eng_binding *b;
+  FNZ_TRY(fnzi_eng_given_weights(ws, state));
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+    FNZ_TRY(give_input(ws, run, k, state));
+  FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));
+  FNZ_TRY(fnzi_eng_execute(ws, b, NULL, NULL));
+  return give_outputs(ws, b, state, outputs);
+}
+
+fnz_status fnz_executable_run_arrays(const fnz_executable *exe, fnz_context *ctx,
+                                     const fnz_arrays *inputs, fnz_executable_state *state,
+                                     fnz_workspace *workspace, fnz_arrays *outputs) {
+  const fnzi_run_options options = {
+      .inputs = inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
+  fnz_workspace *ws = workspace;
+  fnzi_run_state run;
+  if (!ws)
+    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
+  fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
+  if (status == FNZ_OK)
+    status = run_bound(ws, &run, state, outputs);
+  fnzi_eng_steps_close(ws);
+  fnzi_run_close(&run);
+  fnzi_eng_told(ctx, ws, status);
+  if (!workspace)
+    fnzi_eng_workspace_give(exe, ws);
+  return status;
+}

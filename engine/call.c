@@ -1,0 +1,320 @@
+/* call.c - a node as a step of a binding: its kernel's call with arguments and results filled in,
+ * or the request by which an operator is applied.
+ *
+ * A kernel can be called again and again when its results have memory before it runs and its shape
+ * rule needs no data. Other operators (decompositions, lists, views that no strides say, sizes that
+ * data decide) are applied as the interpreter applies them, and their results are brought to their
+ * places. What is no operator on tensors is left to the interpreter. */
+#include "engine/engine.h"
+#include "kernels/meta/evaluate.h"
+#include "schema/aten_names.h"
+
+/* A node of a binding, and what it is made into. */
+typedef struct maker {
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  fnzi_run_state lowering; /* its arguments, as the interpreter lowers them */
+  const fnzi_node *node;
+  fnz_arg *args; /* lowered, defaults filled in */
+  fnz_arg *results;
+  size_t nresults;
+  const fnz_geometry **expected;
+  fnzi_run_lower_fn *lower;
+  bool is_begun; /* result 0 holds argument 0 already */
+  bool waits;    /* an argument has no place: it is a result of the interpreter's */
+} maker;
+
+/* --- Arguments ----------------------------------------------------------------------------------
+ */
+static fnz_status lower_value(void *user, fnz_arg *arg) {
+  maker *m = user;
+  fnzi_krn_array *array = m->b->values[arg->u.value];
+  m->waits = m->waits || array == NULL;
+  arg->u.value = array ? fnzi_krn_array_handle(array) : 0;
+  return FNZ_OK;
+}
+
+static fnz_status see_kind(void *user, const fnz_arg *arg) {
+  bool *other = user;
+  *other = *other || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
+           arg->tag == FNZ_ARG_OBJECT || arg->tag == FNZ_ARG_GRAPH;
+  return FNZ_OK;
+}
+
+/* It is an operator on tensors, numbers and words. */
+static fnz_status is_plain(const fnzi_node *node, bool *out) {
+  bool other = node->op == NULL || fnzi_op_is_item(node->op);
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_kind, &other));
+  *out = !other;
+  return FNZ_OK;
+}
+
+static fnz_status read_node(maker *m) {
+  fnzi_run_state *run = &m->lowering;
+  *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = m->b->arena};
+  run->graph = fnzi_graph_at(m->b->program, 0);
+  fnz_status status =
+      fnzi_run_lower_args(run, m->node->op, m->node->args, m->node->nargs, m->lower, m, &m->args);
+  if (status == FNZ_OK)
+    status = fnzi_run_node_results(run, m->node, &m->results, &m->nresults);
+  m->b->arena = run->scratch;
+  FNZ_TRY(status);
+  FNZI_NEW(&m->b->arena, m->nresults, &m->expected);
+  for (size_t i = 0; i < m->nresults; i++)
+    if (m->results[i].tag == FNZ_ARG_VALUE)
+      m->expected[i] = run->graph->values.data[m->results[i].u.value].geometry;
+  return FNZ_OK;
+}
+
+/* --- Which kernels can be called again and again ------------------------------------------------
+ */
+static bool is_mask(const fnz_arg *arg) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  return a && (a->geometry.dtype == FNZ_BOOL || a->geometry.dtype == FNZ_U8);
+}
+
+static bool has_mask(const fnz_arg *list) {
+  for (uint32_t i = 0; list->tag == FNZ_ARG_LIST && i < list->count; i++)
+    if (is_mask(&list->u.list[i]))
+      return true;
+  return false;
+}
+
+/* Its shape rule looks at elements. */
+static bool reads_data(const fnzi_kernel *row, const fnz_arg *args, size_t nargs) {
+  static fnzi_shape_fn *const readers[] = {fnzi_shape_nonzero,
+                                           fnzi_shape_bincount,
+                                           fnzi_shape_repeats,
+                                           fnzi_shape_unique,
+                                           fnzi_shape_unique_dim,
+                                           fnzi_shape_unique_consecutive,
+                                           fnzi_shape_unique_dim_consecutive,
+                                           fnzi_shape_one_hot,
+                                           fnzi_shape_ctc_loss,
+                                           fnzi_shape_ctc_losses};
+  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+    if (row->shape == readers[i])
+      return true;
+  return row->shape == fnzi_shape_index && nargs > 1 && has_mask(&args[1]);
+}
+
+/* The row by which a kernel fills results that have memory already; NULL for none. */
+static const fnzi_kernel *placed_row(const maker *m) {
+  const fnz_op *op = m->node->op;
+  if (op->kind != FNZI_KIND_FUNCTIONAL)
+    return NULL;
+  const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, op);
+  bool fits = row && row->memory != FNZI_MEMORY_VIEW && row->run != FNZI_RUN_made &&
+              row->run != FNZI_RUN_registered;
+  /* as_strided_scatter straightens its result, which is then elsewhere. */
+  if (!fits || op == &fnzi_ops[FNZI_ATEN_as_strided_scatter])
+    return NULL;
+  if (row->memory == FNZI_MEMORY_BASE && !m->is_begun)
+    return NULL;
+  return reads_data(row, m->args, op->nparams) ? NULL : row;
+}
+
+/* --- A kernel -----------------------------------------------------------------------------------
+ */
+static fnz_status keep_waste(maker *m, fnzi_krn_array *array) {
+  FNZI_PUSH(m->ws->ctx, &m->b->wasted, array);
+  return FNZ_OK;
+}
+
+/* Memory for a result that nobody needs. */
+static fnz_status waste(maker *m, const fnzi_krn_array *like, fnzi_krn_array **out) {
+  fnz_workspace *ws = m->ws;
+  FNZ_TRY(fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &like->geometry, like->cell, out));
+  fnz_status status = fnzi_krn_array_allocate(ws->ctx, *out, false);
+  if (status == FNZ_OK)
+    status = keep_waste(m, *out);
+  if (status != FNZ_OK)
+    fnzi_krn_array_release(ws->ctx, *out);
+  return status;
+}
+
+/* The results of the shape rule, which the values have already but for those that nobody needs.
+ * *fits false when there are more or fewer than the node has. */
+static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array **outputs,
+                               bool *fits) {
+  *fits = shaped->noutputs == m->nresults;
+  for (size_t k = 0; *fits && k < m->nresults; k++) {
+    outputs[k] = NULL;
+    if (shaped->outputs[k] == NULL)
+      continue;
+    if (m->results[k].tag == FNZ_ARG_VALUE)
+      outputs[k] = m->b->values[m->results[k].u.value];
+    if (!outputs[k] && m->lower == lower_value)
+      FNZ_TRY(waste(m, shaped->outputs[k], &outputs[k]));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+                             fnzi_krn_array **outputs, bool *fits) {
+  FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
+  FNZ_TRY(fnzi_meta_outputs_check(call, row));
+  return take_results(m, call, outputs, fits);
+}
+
+/* The shape rule runs once, here. */
+static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
+  enum { ROOM = 64 };
+  size_t room = m->nresults < ROOM ? ROOM : m->nresults;
+  fnzi_krn_array **outputs, **shaped;
+  fnz_arg *args;
+  fnzi_krn_call call = {.ctx = m->ws->ctx,
+                        .stock = &m->ws->machine->stock,
+                        .op = m->node->op,
+                        .expected = m->expected,
+                        .nexpected = m->nresults,
+                        .capacity = room,
+                        .target = FNZ_DTYPE_COUNT,
+                        .kernels = m->ws->machine->kernels,
+                        .threads = m->ws->machine->threads};
+  const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
+                            m->node->source};
+  FNZI_NEW(&m->b->arena, m->node->op->nparams, &args);
+  FNZI_NEW(&m->b->arena, m->nresults, &outputs);
+  FNZI_NEW(&m->b->arena, room, &shaped);
+  FNZ_TRY(fnzi_meta_args_fill(&call, &from, args));
+  call.args = args;
+  call.outputs = shaped;
+  fnzi_arena_init(&call.scratch, m->ws->ctx);
+  fnz_status status = shape_call(m, &call, row, outputs, fits);
+  fnzi_meta_outputs_release(&call);
+  fnzi_arena_free(&call.scratch);
+  FNZ_TRY(status);
+  call.outputs = outputs;
+  call.noutputs = call.capacity = m->nresults;
+  call.has_data = true;
+  call.row = row;
+  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_KERNEL, .node = act->node};
+  act->u.kernel.call = call;
+  act->u.kernel.kernel = call.kernels->runs[row->run];
+  return FNZ_OK;
+}
+
+/* --- Other operators ----------------------------------------------------------------------------
+ */
+static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
+  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_APPLY, .node = act->node};
+  act->u.apply.request =
+      (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
+  act->u.apply.count = m->nresults;
+  FNZI_NEW(&m->b->arena, m->nresults, &act->u.apply.handles);
+  FNZI_NEW(&m->b->arena, m->nresults, &act->u.apply.outputs);
+  for (size_t k = 0; k < m->nresults; k++)
+    if (m->results[k].tag == FNZ_ARG_VALUE)
+      act->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
+  return FNZ_OK;
+}
+
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return &fnzi_krn_arg_array(arg)->geometry;
+}
+
+static bool any_tensor(const maker *m) {
+  for (size_t k = 0; k < m->nresults; k++)
+    if (m->results[k].tag == FNZ_ARG_VALUE)
+      return true;
+  return false;
+}
+
+/* More results than a program names are the interpreter's business, and so are numbers. */
+static fnz_status make_act(maker *m, fnzi_eng_act *act) {
+  bool plain, fits = true;
+  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_INTERPRET, .node = act->node};
+  if (m->node->op && fnzi_run_node_writes(m->node))
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "%s writes an argument; functionalize the program first or run the original",
+                     m->node->op->name);
+  FNZ_TRY(is_plain(m->node, &plain));
+  if (!plain)
+    return FNZ_OK;
+  FNZ_TRY(read_node(m));
+  if (m->waits || !any_tensor(m))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  const fnzi_kernel *row = placed_row(m);
+  if (row) {
+    fnzi_eng_act made = *act;
+    FNZ_TRY(make_kernel(m, row, &made, &fits));
+    *act = fits ? made : *act;
+    return FNZ_OK;
+  }
+  bool is_list = m->node->op->nreturns == 1 && m->node->op->returns[0].is_list;
+  return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, act);
+}
+
+/* --- Nodes without a step ------------------------------------------------------------------------
+ */
+/* An array of no memory for a value that has no place. */
+static fnz_status stand_in(maker *m, const fnz_geometry *g, fnz_arg *arg) {
+  fnz_workspace *ws = m->ws;
+  fnzi_krn_array *made;
+  FNZ_TRY(
+      fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes, &made));
+  fnz_status status = keep_waste(m, made);
+  if (status != FNZ_OK)
+    fnzi_krn_array_release(ws->ctx, made);
+  arg->u.value = fnzi_krn_array_handle(made);
+  return status;
+}
+
+static fnz_status lower_shape(void *user, fnz_arg *arg) {
+  maker *m = user;
+  const fnz_geometry *g = fnzi_value_at(m->b->program, 0, arg->u.value)->geometry;
+  fnzi_krn_array *array = m->b->values[arg->u.value];
+  if (!array)
+    return stand_in(m, g, arg);
+  arg->u.value = fnzi_krn_array_handle(array);
+  return FNZ_OK;
+}
+
+/* A plan moves elements without asking the operator, which may take no such arguments. */
+static fnz_status check_shape(maker *m) {
+  const fnzi_kernel *row =
+      m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
+  bool plain;
+  fnzi_eng_act act = {.node = 0};
+  bool fits;
+  FNZ_TRY(is_plain(m->node, &plain));
+  if (!plain || !row || row->run == FNZI_RUN_made)
+    return FNZ_OK;
+  FNZ_TRY(read_node(m));
+  if (reads_data(row, m->args, m->node->op->nparams))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  return make_kernel(m, row, &act, &fits);
+}
+
+fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
+  maker m = {.ws = ws, .b = b, .node = fnzi_node_at(b->program, 0, node), .lower = lower_shape};
+  char place[160];
+  fnz_status status = check_shape(&m);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnzi_node_place(b->program, 0, node, place);
+  return fnzi_at(ws->ctx, status, "%s", place);
+}
+
+fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
+  uint32_t node = step->node;
+  maker m = {.ws = ws,
+             .b = b,
+             .node = fnzi_node_at(b->program, 0, node),
+             .lower = lower_value,
+             .is_begun = step->in_place};
+  fnzi_eng_act act = {.node = node};
+  char place[160];
+  fnz_status status = make_act(&m, &act);
+  if (status != FNZ_OK) {
+    fnzi_node_place(b->program, 0, node, place);
+    return fnzi_at(ws->ctx, status, "%s", place);
+  }
+  b->interprets = b->interprets || act.kind == FNZI_ENG_ACT_INTERPRET;
+  FNZI_PUSH(ws->ctx, &b->acts, act);
+  return FNZ_OK;
+}

@@ -1,0 +1,144 @@
+/* compile.c - an executable: what is known of a program before it runs. */
+#include "engine/engine.h"
+#include "program/shapes/sizes.h"
+
+/* --- Options ------------------------------------------------------------------------------------
+ */
+static fnz_status mark_donated(fnz_executable *exe, const char *name) {
+  const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller &&
+        strcmp(g->values.data[g->inputs[k].u.value].name, name) == 0) {
+      exe->inputs[k].is_donated = !exe->inputs[k].is_shared;
+      return FNZ_OK;
+    }
+  return fnzi_fail(exe->ctx, FNZ_CLASS_REF, name, "no user input that is a tensor has this name");
+}
+
+static fnz_status take_options(fnz_executable *exe, const fnz_compile_options *options) {
+  for (size_t i = 0; i < options->ndonated; i++)
+    FNZ_TRY(mark_donated(exe, options->donated[i]));
+  return FNZ_OK;
+}
+
+/* --- What the program is ------------------------------------------------------------------------
+ */
+static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
+  FNZ_TRY(fnzi_run_types(ctx, program));
+  if (fnzi_epilogue_start(program) == fnzi_graph_at(program, 0)->nodes.count)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "the program ends in writes; functionalize it with final values as outputs");
+}
+
+static fnz_status find_symbols(fnz_executable *exe) {
+  fnzi_sizes sizes;
+  exe->has_symbols = fnzi_program_has_symbols(exe->program);
+  if (!exe->has_symbols)
+    return FNZ_OK;
+  fnz_status status = fnzi_sizes_open(&sizes, exe->ctx, exe->program);
+  exe->by_steps = status == FNZ_OK && fnzi_sizes_have_data(&sizes);
+  fnzi_sizes_close(&sizes);
+  return status;
+}
+
+/* A weight in a file may begin at any address; kernels read whole elements. */
+static fnz_status align_weight(fnz_executable *exe, uint32_t k) {
+  fnzi_eng_input *in = &exe->inputs[k];
+  size_t cell = in->weight ? fnzi_dtype(in->weight->geometry->dtype)->bytes : 1;
+  cell = cell > 8 ? 8 : cell;
+  if (!in->weight || (uintptr_t)fnzi_blob_data(in->weight->blob) % cell == 0)
+    return FNZ_OK;
+  size_t bytes = fnzi_blob_bytes(in->weight->blob);
+  in->copy = fnzi_resize(exe->ctx, NULL, 0, bytes);
+  if (!in->copy)
+    return fnzi_no_memory(exe->ctx);
+  in->copy_bytes = bytes;
+  memcpy(in->copy, fnzi_blob_data(in->weight->blob), bytes);
+  return FNZ_OK;
+}
+
+/* --- Making -------------------------------------------------------------------------------------
+ */
+/* The first workspace is made here, so that what is wrong with the program is found now: at once at
+ * the recorded sizes, where there are no others. */
+static fnz_status warm_up(fnz_executable *exe) {
+  const fnzi_graph *g = fnzi_graph_at(exe->program, 0);
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  FNZ_TRY(fnzi_eng_workspace_create(exe, exe->ctx, &ws));
+  fnz_status status = exe->has_symbols ? FNZ_OK : fnzi_eng_given_weights(ws, NULL);
+  for (uint32_t k = 0; !exe->has_symbols && k < g->ninputs; k++)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
+      ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
+  if (status == FNZ_OK && !exe->has_symbols)
+    status = fnzi_eng_binding_find(ws, false, &b);
+  fnzi_eng_told(exe->ctx, ws, status);
+  if (status == FNZ_OK)
+    fnzi_eng_workspace_give(exe, ws);
+  else
+    fnz_workspace_destroy(ws);
+  return status;
+}
+
+static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) {
+  FNZ_TRY(check_program(exe->ctx, exe->program));
+  FNZ_TRY(find_symbols(exe));
+  FNZ_TRY(fnzi_eng_slots_make(exe));
+  FNZ_TRY(take_options(exe, options));
+  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
+    FNZ_TRY(align_weight(exe, k));
+  return warm_up(exe);
+}
+
+fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
+                       const fnz_compile_options *options, fnz_executable **out) {
+  static const fnz_compile_options defaults = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_context *own;
+  *out = NULL;
+  options = options ? options : &defaults;
+  if (options->size != sizeof *options)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "options of another version of fnz");
+  if (fnz_context_create(&ctx->allocator, &own) != FNZ_OK)
+    return fnzi_no_memory(ctx);
+  fnz_executable *exe = fnzi_resize(own, NULL, 0, sizeof *exe);
+  if (!exe) {
+    fnz_context_destroy(own);
+    return fnzi_no_memory(ctx);
+  }
+  memset(exe, 0, sizeof *exe);
+  exe->ctx = own;
+  exe->program = program;
+  exe->kernels = options->kernels;
+  exe->threads = options->threads;
+  exe->unplanned = options->unplanned;
+  exe->checks = options->check;
+  exe->limits = own->limits = ctx->limits;
+  for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
+    atomic_init(&exe->kept[i], NULL);
+  fnzi_arena_init(&exe->arena, own);
+  fnz_status status = make(exe, options);
+  if (status == FNZ_OK) {
+    *out = exe;
+    return FNZ_OK;
+  }
+  ctx->error = own->error;
+  ctx->reason = own->reason;
+  fnz_executable_destroy(exe);
+  return status;
+}
+
+void fnz_executable_destroy(fnz_executable *exe) {
+  if (!exe)
+    return;
+  fnz_context *ctx = exe->ctx;
+  for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
+    fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
+  for (uint32_t k = 0; exe->inputs && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
+    fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
+  for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)
+    FNZI_VEC_FREE(ctx, &exe->slots[i]);
+  fnzi_arena_free(&exe->arena);
+  fnzi_free(ctx, exe, sizeof *exe);
+  fnz_context_destroy(ctx);
+}

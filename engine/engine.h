@@ -1,0 +1,294 @@
+/* engine.h - what the files of the runner share: an executable, a workspace, and what a workspace
+ * has made for the sizes of a call.
+ *
+ *   slots.c      what goes in and comes out, by name
+ *   compile.c    fnz_compile(), and the workspaces that an executable keeps
+ *   workspace.c  a workspace: memory, allocator, the bindings of the last sizes
+ *   bind.c       plan -> binding: storages, arrays, steps with everything filled in
+ *   call.c       a node as a prebuilt call of its kernel
+ *   move.c       elements from one window to another
+ *   execute.c    one run: pointers, steps, results
+ *   results.c    where results lie after it
+ *   given.c      what a caller gives, as memory of the program's inputs
+ *   arrays.c     runs with named arrays
+ *   regions.c    nodes that the interpreter evaluates, over the memory of a binding
+ *   sizes.c      symbolic sizes: the program for the sizes of a call
+ *   undo.c       a failed run leaves the state as it was
+ *   state.c      parameters and buffers that are changed
+ *   trivial.c    a plan in which every value has memory of its own */
+#ifndef FNZI_ENG_ENGINE_H
+#define FNZI_ENG_ENGINE_H
+
+#include "engine/plan.h"
+#include "kernels/core/machine.h"
+#include "run/run.h"
+
+#include <fnz/engine.h>
+
+#include <stdatomic.h>
+
+/* --- The executable --------------------------------------------------------------------------- */
+/* Input k of graph 0. */
+typedef struct fnzi_eng_input {
+  bool is_tensor, is_number; /* neither: a literal, an object, a token */
+  bool by_caller;            /* a user input, or memory that user inputs share */
+  bool in_state;             /* a parameter or buffer with a final value, or of its memory */
+  bool is_donated;
+  bool is_shared;            /* another input lies in its memory */
+  uint32_t memory;           /* the first input of those that share memory; k itself */
+  uint32_t slot;             /* INPUT or STATE, FNZI_ENG_NONE for none */
+  const fnzi_weight *weight; /* NULL: the file has no data for it */
+  const char *name;          /* "buffer.cache" */
+  unsigned char *copy;       /* of a weight's memory that lies at an odd address; NULL: none */
+  size_t copy_bytes;
+} fnzi_eng_input;
+
+typedef struct fnzi_eng_slot {
+  fnz_slot shown;
+  uint32_t
+      of; /* INPUT, STATE: input of graph 0; OUTPUT: output of graph 0, or of a member: input */
+  bool is_member; /* OUTPUT: an input that was written through another one of its memory */
+} fnzi_eng_slot;
+
+typedef struct fnzi_eng_slots {
+  fnzi_eng_slot *data;
+  size_t count, capacity;
+} fnzi_eng_slots;
+
+enum { FNZI_ENG_KEPT = 16, FNZI_ENG_BINDINGS = 8 };
+
+struct fnz_executable {
+  fnz_context *ctx; /* its own: memory of the executable comes from it, and it is not touched when
+                       the executable runs */
+  const fnz_program *program;
+  const fnz_backend *kernels;
+  int threads;
+  bool unplanned, checks;
+  fnzi_limits limits;
+  fnzi_arena arena;
+  fnzi_eng_input *inputs; /* of graph 0 */
+  fnzi_eng_slots slots[3];
+  bool has_symbols;
+  bool by_steps; /* data decide sizes or numbers: graph 0 is evaluated node by node */
+  _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
+};
+
+FNZ_MUST_CHECK fnz_status fnzi_eng_slots_make(fnz_executable *exe);
+
+/* --- Memory of a workspace -------------------------------------------------------------------- */
+/* Blocks by size; freed ones are kept for the next of their class, so that what runs again and
+ * again allocates nothing. */
+enum { FNZI_ENG_CLASSES = 256 };
+typedef struct fnzi_eng_cache {
+  fnz_allocator from;
+  void *freed[FNZI_ENG_CLASSES];
+} fnzi_eng_cache;
+
+/* --- What a run is given -----------------------------------------------------------------------
+ */
+/* Of input k of graph 0. */
+typedef struct fnzi_eng_given {
+  unsigned char *start;       /* where its memory begins; NULL: there is none */
+  const fnz_geometry *layout; /* its window from there on; NULL: it is no tensor */
+  size_t bytes;               /* from the start */
+  int64_t number;             /* of a symbolic integer */
+  bool has_number;
+} fnzi_eng_given;
+
+/* --- A binding -----------------------------------------------------------------------------------
+ */
+typedef enum fnzi_eng_act_kind {
+  FNZI_ENG_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
+  FNZI_ENG_ACT_APPLY,  /* an operator, whose results are then brought to their places */
+  FNZI_ENG_ACT_MOVE,
+  FNZI_ENG_ACT_INTERPRET /* by the interpreter */
+} fnzi_eng_act_kind;
+
+/* A dimension of both windows of a move; strides in bytes. */
+typedef struct fnzi_eng_move_dim {
+  int64_t size, from, to;
+} fnzi_eng_move_dim;
+
+/* Elements from one window to another, the innermost dimension last. */
+typedef struct fnzi_eng_move {
+  const fnzi_krn_storage *from, *to;
+  int64_t from_at, to_at; /* bytes */
+  size_t cell;            /* bytes that lie together in both */
+  uint32_t rank;
+  const fnzi_eng_move_dim *dims;
+  int64_t bytes; /* of all elements */
+} fnzi_eng_move;
+
+typedef struct fnzi_eng_act {
+  uint8_t kind;
+  uint32_t node; /* FNZI_ENG_NONE at the end */
+  union {
+    struct {
+      fnzi_krn_call call;
+      fnzi_kernel_fn *kernel;
+    } kernel;
+    struct {
+      fnz_request request;
+      fnz_arg *results;         /* as the node has them */
+      fnz_handle *handles;      /* room */
+      fnzi_krn_array **outputs; /* per result; NULL: nobody needs it */
+      size_t count;
+    } apply;
+    fnzi_eng_move move;
+  } u;
+} fnzi_eng_act;
+
+typedef struct fnzi_eng_binding {
+  bool made, with_state;
+  fnz_geometry *layouts; /* per input, of its own numbers: the key */
+  int64_t *numbers;      /* per input that is a number */
+  uint64_t used;         /* when it was last run */
+  fnz_program *owned;    /* the program for these sizes; NULL: the executable's */
+  const fnz_program *program;
+  fnzi_eng_plan plan;
+  fnzi_arena arena;
+  fnzi_krn_storage *storages; /* per buffer */
+  fnzi_krn_array **values;    /* per value of graph 0; NULL: it has no place */
+  struct {
+    fnzi_eng_act *data;
+    size_t count, capacity;
+  } acts;
+  struct {
+    fnzi_krn_array **data;
+    size_t count, capacity;
+  } wasted;           /* results that nobody needs */
+  bool *saved;        /* per buffer: the state is kept before a run, for when it fails */
+  size_t saved_bytes; /* 0: nothing needs to be kept */
+  uint32_t *needed;   /* inputs of graph 0 that some step reads */
+  size_t nneeded;
+  size_t arena_bytes, outs_bytes; /* `outs`: of results that lie in the workspace */
+  size_t *outs;                   /* per output of graph 0: where there */
+  fnz_geometry *rows;             /* per output of graph 0: row-major */
+  bool interprets;
+  bool by_steps; /* every node is the interpreter's: data decide sizes */
+  fnz_needs needs;
+} fnzi_eng_binding;
+
+struct fnz_workspace {
+  const fnz_executable *exe;
+  fnzi_eng_cache cache;
+  fnz_context *ctx; /* its own, over the cache */
+  fnz_backend *backend;
+  fnzi_krn_machine *machine;
+  fnzi_arena arena;   /* as long as the workspace */
+  fnzi_arena scratch; /* of the kernel that runs */
+  fnzi_arena calling; /* of a call: where its outputs go */
+  fnzi_arena passing; /* of the run: what is needed to tell its results */
+  fnzi_eng_binding bindings[FNZI_ENG_BINDINGS];
+  uint64_t runs;
+  fnzi_eng_given *given; /* per input */
+  fnz_geometry *layouts; /* per input: of memory of the caller */
+  unsigned char *block;  /* of the arena and of results */
+  size_t block_bytes;
+  fnzi_run_steps *steps; /* the interpreter at work; NULL */
+  unsigned char *kept;   /* what the state held before the run */
+  size_t kept_bytes;
+  bool takes_times;
+  fnz_step_time *times;
+  size_t ntimes, times_room;
+};
+
+/* --- Functions ---------------------------------------------------------------------------------
+ */
+/* Makes a workspace; errors are told in `ctx`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx,
+                                                    fnz_workspace **out);
+/* One that the executable keeps, or a new one; and back. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
+                                                  fnz_workspace **out);
+void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws);
+/* The failure of the workspace's context as one of the caller's. */
+fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status);
+
+/* The binding for what ws->given says; made when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
+                                                fnzi_eng_binding **out);
+void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
+/* Makes the steps of a binding whose plan, storages and arrays are there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
+                                             const fnzi_eng_step *step);
+/* A node that has no step of its own: its operator takes these arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
+                                               uint32_t node);
+
+/* `from` and `to`: windows of the same sizes and element. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_move_make(fnzi_arena *arena, const fnz_geometry *from,
+                                             const fnz_geometry *to, fnzi_eng_move *out);
+void fnzi_eng_move_run(const fnzi_eng_move *move);
+void fnzi_eng_elements_move(const fnz_geometry *from, const unsigned char *from_start,
+                            const fnz_geometry *to, unsigned char *to_start);
+
+/* Elements of input k after a run, of the memory that other inputs have final values of, row-major.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
+                                          void *out);
+
+/* A run of `b` with ws->given; `outs` per output of graph 0: memory for the row-major elements,
+ * NULL: the workspace's. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                                           unsigned char *const *outs);
+/* Where output k of graph 0 lies after a run: its window and the start of its memory. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
+                                          const fnz_geometry **layout, unsigned char **start);
+
+/* Weights and state: what does not come with a call. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_given_weights(fnz_workspace *ws,
+                                                 const fnz_executable_state *state);
+/* What a caller gives as memory. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
+/* The input whose final value output k of graph 0 is; FNZI_ENG_NONE for none, and for one that has
+ * other sizes then. */
+uint32_t fnzi_eng_owner_of(const fnz_executable *exe, size_t k);
+/* An array as the interpreter's numbers take one: with the sizes of what is given. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
+                                                fnz_array **out);
+
+/* Bytes up to the end of the last element; BOUNDS. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geometry *g,
+                                                size_t *out);
+
+/* --- undo.c: what the state held, where a step may fail after it was written */
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b);
+void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- sizes.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b);
+
+/* --- regions.c: nodes by the interpreter */
+FNZ_MUST_CHECK fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_steps_close(fnz_workspace *ws);
+FNZ_MUST_CHECK fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node);
+
+/* Final values go into the state, where no plan moves them. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b);
+
+/* --- trivial.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_plan_trivial(fnz_context *ctx, const fnz_program *program,
+                                                const fnzi_eng_policy *policy, fnzi_eng_plan *out);
+
+/* Only inputs have places, and every node is the interpreter's. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_plan_steps(fnz_context *ctx, const fnz_program *program,
+                                              const fnzi_eng_policy *policy, fnzi_eng_plan *out);
+
+/* --- state.c */
+struct fnz_executable_state {
+  const fnz_executable *exe;
+  fnz_context *ctx; /* its own */
+  fnzi_arena arena;
+  /* Per input of graph 0: where its memory begins; NULL: it is not in the state. */
+  unsigned char **starts;
+  /* Per input: there are elements; a weight without data has none before they are read. */
+  bool *filled;
+  /* Per input that is the first of its memory: bytes of what is owned, else 0. */
+  size_t *bytes;
+  fnz_memory *memories; /* per STATE slot */
+};
+
+#endif

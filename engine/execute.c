@@ -1,0 +1,189 @@
+/* execute.c - one run of a binding: where memory is, the steps one after the other, where results
+ * lie. */
+#include "engine/engine.h"
+#include "kernels/meta/evaluate.h"
+
+#include <time.h>
+
+static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+  return fnzi_graph_at(b->program, 0);
+}
+
+/* --- Memory -------------------------------------------------------------------------------------
+ */
+static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  for (size_t i = 0; i < b->nneeded; i++) {
+    uint32_t k = b->needed[i];
+    if (ws->given[k].start || !ws->given[k].layout || fnz_geometry_numel(ws->given[k].layout) == 0)
+      continue;
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF,
+                     graph_of(b)->values.data[graph_of(b)->inputs[k].u.value].name,
+                     "the file has no data for this weight" FNZI_RUN_GET_DATA);
+  }
+  return FNZ_OK;
+}
+
+/* The arena, with room for results behind it. */
+static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  size_t bytes;
+  if (!fnzi_add_size(b->arena_bytes, b->outs_bytes, &bytes) ||
+      !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes))
+    return fnzi_no_memory(ws->ctx);
+  if (bytes <= ws->block_bytes)
+    return FNZ_OK;
+  fnzi_free(ws->ctx, ws->block, ws->block_bytes);
+  ws->block_bytes = 0;
+  ws->block = fnzi_resize(ws->ctx, NULL, 0, bytes);
+  if (!ws->block)
+    return fnzi_no_memory(ws->ctx);
+  ws->block_bytes = bytes;
+  return FNZ_OK;
+}
+
+static unsigned char *aligned(unsigned char *block) {
+  uintptr_t at = ((uintptr_t)block + FNZI_ENG_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_ENG_ALIGNMENT - 1);
+  return block + (at - (uintptr_t)block);
+}
+
+static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigned char *arena,
+                           unsigned char *results, unsigned char *const *outs) {
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+    switch ((fnzi_eng_buffer_kind)buffer->kind) {
+    case FNZI_ENG_CONST:
+    case FNZI_ENG_STATE:
+      b->storages[i].data = ws->given[buffer->of].start;
+      break;
+    case FNZI_ENG_OUT:
+      b->storages[i].data =
+          outs && outs[buffer->of] ? outs[buffer->of] : results + b->outs[buffer->of];
+      break;
+    case FNZI_ENG_TEMP:
+      b->storages[i].data = arena + buffer->offset;
+      break;
+    case FNZI_ENG_LATE:
+      break;
+    }
+  }
+}
+
+/* --- Steps --------------------------------------------------------------------------------------
+ */
+/* Kernels may set aside arguments, so each run has a call of its own. */
+static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
+  fnzi_krn_call call = act->u.kernel.call;
+  call.scratch = ws->scratch;
+  fnz_status status = act->u.kernel.kernel(&call);
+  if (status == FNZ_OK && call.pending)
+    status = fnzi_krn_results_finish(&call);
+  ws->scratch = call.scratch;
+  fnzi_arena_reset(&ws->scratch);
+  return status;
+}
+
+static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
+  if (from == to)
+    return;
+  fnzi_eng_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+}
+
+static fnz_status run_apply(fnz_workspace *ws, const fnzi_eng_act *act) {
+  fnz_backend *by = ws->backend;
+  fnz_handle *handles = act->u.apply.handles;
+  size_t count = act->u.apply.count, got;
+  FNZ_TRY(by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got));
+  for (size_t k = 0; k < got; k++) {
+    const fnzi_krn_array *to = act->u.apply.outputs[k];
+    if (handles[k] && to && got == count)
+      bring(fnzi_krn_array_of(handles[k]), to);
+    if (handles[k])
+      by->release(by->self, handles[k]);
+  }
+  if (got == count)
+    return FNZ_OK;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
+                   act->u.apply.request.op->name, count);
+}
+
+static fnz_status run_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act) {
+  switch ((fnzi_eng_act_kind)act->kind) {
+  case FNZI_ENG_ACT_KERNEL:
+    return run_kernel(ws, act);
+  case FNZI_ENG_ACT_MOVE:
+    fnzi_eng_move_run(&act->u.move);
+    return FNZ_OK;
+  case FNZI_ENG_ACT_APPLY:
+    return run_apply(ws, act);
+  case FNZI_ENG_ACT_INTERPRET:
+    return fnzi_eng_steps_run(ws, b, act->node);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status failed_at(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_eng_act *act,
+                            fnz_status status) {
+  char place[160] = "";
+  if (act->node != FNZI_ENG_NONE)
+    fnzi_node_place(b->program, 0, act->node, place);
+  return fnzi_at(ws->ctx, status, "%s", place);
+}
+
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
+  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted"};
+  if (b->acts.count > ws->times_room) {
+    fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
+    ws->times_room = 0;
+    ws->times = fnzi_resize(ws->ctx, NULL, 0, b->acts.count * sizeof *ws->times);
+    if (!ws->times)
+      return fnzi_no_memory(ws->ctx);
+    ws->times_room = b->acts.count;
+  }
+  ws->ntimes = 0;
+  for (size_t i = 0; i < b->acts.count; i++) {
+    const fnzi_eng_act *act = &b->acts.data[i];
+    uint64_t began = now_ns();
+    fnz_status status = run_act(ws, b, act);
+    if (status != FNZ_OK)
+      return failed_at(ws, b, act, status);
+    const fnzi_node *node =
+        act->node == FNZI_ENG_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
+    ws->times[ws->ntimes++] =
+        (fnz_step_time){kinds[act->kind], node ? fnzi_node_target(node) : "", now_ns() - began};
+  }
+  return FNZ_OK;
+}
+
+static fnz_status run_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
+  if (ws->takes_times)
+    return time_acts(ws, b);
+  for (size_t i = 0; i < b->acts.count; i++) {
+    fnz_status status = run_act(ws, b, &b->acts.data[i]);
+    if (status != FNZ_OK)
+      return failed_at(ws, b, &b->acts.data[i], status);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                            unsigned char *const *outs) {
+  fnzi_eng_steps_close(ws);
+  FNZ_TRY(check_needed(ws, b));
+  FNZ_TRY(reserve(ws, b));
+  unsigned char *own = aligned(ws->block);
+  point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
+  if (b->interprets)
+    FNZ_TRY(fnzi_eng_steps_open(ws, b));
+  FNZ_TRY(fnzi_eng_undo_keep(ws, b));
+  fnz_status status = run_acts(ws, b);
+  if (status == FNZ_OK && b->by_steps && b->with_state)
+    status = fnzi_eng_steps_finish(ws, b);
+  if (status != FNZ_OK)
+    fnzi_eng_undo(ws, b);
+  return status;
+}

@@ -1,0 +1,110 @@
+/* regions.c - nodes that the interpreter evaluates, with their bodies, over the memory of a
+ * binding: regions, numbers, sizes that data decide.
+ *
+ * The interpreter gets arrays over places as values of its own. What it computes is brought to its
+ * place where the plan has one, and stays with it otherwise. */
+#include "engine/engine.h"
+
+static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+  return fnzi_graph_at(b->program, 0);
+}
+
+void fnzi_eng_steps_close(fnz_workspace *ws) {
+  fnzi_run_steps_close(ws->steps);
+  ws->steps = NULL;
+  fnzi_arena_reset(&ws->passing);
+}
+
+fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_binding *b) {
+  const fnz_array **given;
+  fnz_array *arrays;
+  uint32_t count = graph_of(b)->ninputs;
+  FNZI_NEW(&ws->passing, count, &given);
+  FNZ_TRY(fnzi_eng_given_arrays(ws, &ws->passing, &arrays));
+  for (uint32_t k = 0; k < count; k++)
+    if (arrays[k].data)
+      given[k] = &arrays[k];
+  return fnzi_run_steps_open(ws->ctx, b->program, ws->backend, given, &ws->steps);
+}
+
+typedef struct passing {
+  fnz_workspace *ws;
+  const fnzi_eng_binding *b;
+} passing;
+
+static fnz_status pass_in(void *user, const fnz_arg *arg) {
+  const passing *p = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnzi_krn_array *array = p->b->values[arg->u.value];
+  if (!array || fnzi_run_steps_value(p->ws->steps, arg->u.value))
+    return FNZ_OK;
+  array->refs++;
+  return fnzi_run_steps_give(p->ws->steps, arg->u.value, fnzi_krn_array_handle(array));
+}
+
+/* Sizes were checked by the interpreter, against what the program records. */
+static fnz_status pass_out(void *user, const fnz_arg *arg) {
+  const passing *p = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnzi_krn_array *to = p->b->values[arg->u.value];
+  const fnzi_krn_array *from = fnzi_krn_array_of(fnzi_run_steps_value(p->ws->steps, arg->u.value));
+  if (to && from && from != to)
+    fnzi_eng_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
+  passing p = {ws, b};
+  const fnzi_node *n = fnzi_node_at(b->program, 0, node);
+  FNZ_TRY(fnzi_args_visit(n->args, n->nargs, pass_in, &p));
+  FNZ_TRY(fnzi_run_steps_node(ws->steps, node));
+  return fnzi_args_visit(n->outputs, n->noutputs, pass_out, &p);
+}
+
+/* --- Final values -------------------------------------------------------------------------------
+ */
+static bool ends_in_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+  uint32_t owner = fnzi_eng_owner_of(ws->exe, k);
+  return owner != FNZI_ENG_NONE && ws->exe->inputs[owner].in_state &&
+         graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
+}
+
+/* Row-major elements of a final value, which may lie in what another one is written to. */
+static fnz_status copy_final(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k, void **rows,
+                             fnz_geometry *out) {
+  const fnz_geometry *layout;
+  unsigned char *start;
+  int64_t *strides;
+  FNZ_TRY(fnzi_eng_result(ws, b, k, &layout, &start));
+  FNZI_NEW(&ws->passing, FNZ_MAX_RANK, &strides);
+  *out = *layout;
+  out->strides = strides;
+  out->offset = 0;
+  fnzi_contiguous_strides(out->sizes, out->rank, strides);
+  FNZ_TRY(fnzi_arena_alloc(&ws->passing, (size_t)fnz_geometry_numel(out),
+                           fnzi_dtype(out->dtype)->bytes, rows));
+  fnzi_eng_elements_move(layout, start, out, *rows);
+  return FNZ_OK;
+}
+
+/* All are read before one is written. */
+fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
+  uint32_t count = graph_of(b)->noutputs;
+  fnz_geometry *windows;
+  void **rows;
+  FNZI_NEW(&ws->passing, count, &windows);
+  FNZI_NEW(&ws->passing, count, &rows);
+  for (uint32_t k = 0; k < count; k++)
+    if (ends_in_state(ws, b, k))
+      FNZ_TRY(copy_final(ws, b, k, &rows[k], &windows[k]));
+  for (uint32_t k = 0; k < count; k++) {
+    if (!ends_in_state(ws, b, k))
+      continue;
+    const fnzi_eng_given *to = &ws->given[fnzi_eng_owner_of(ws->exe, k)];
+    if (windows[k].dtype == to->layout->dtype && fnzi_same_sizes(&windows[k], to->layout))
+      fnzi_eng_elements_move(&windows[k], rows[k], to->layout, to->start);
+  }
+  return FNZ_OK;
+}

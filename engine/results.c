@@ -1,0 +1,26 @@
+/* results.c - where a result of graph 0 lies after a run. */
+#include "engine/engine.h"
+
+static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
+  return fnzi_graph_at(b->program, 0);
+}
+
+fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
+                           const fnz_geometry **layout, unsigned char **start) {
+  const fnzi_eng_place *place = &b->plan.outputs[k];
+  if (place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE) {
+    *layout = place->map;
+    *start = b->storages[place->buffer].data;
+    return FNZ_OK;
+  }
+  uint64_t v = graph_of(b)->outputs[k].u.value;
+  const fnzi_krn_array *array = b->values[v];
+  if (!array && ws->steps)
+    array = fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, v));
+  if (!array || !array->storage)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, graph_of(b)->values.data[v].name,
+                     "the value is undefined");
+  *layout = &array->place;
+  *start = array->storage->data;
+  return FNZ_OK;
+}

@@ -1,0 +1,169 @@
+/* run.c - runs over the caller's memory. */
+#include "engine/engine.h"
+
+/* One run that is under way. */
+typedef struct running {
+  const fnz_executable *exe;
+  const fnz_execution *run;
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  unsigned char **outs; /* per output of graph 0: the caller's memory where it is row-major */
+} running;
+
+static bool is_asked(const running *r, const fnzi_eng_slot *slot) {
+  return !(r->run->state && slot->shown.in_state);
+}
+
+/* The sizes that the plan has for an output; NULL where data decide them, and of members. */
+static const fnz_geometry *planned(const running *r, const fnzi_eng_slot *slot) {
+  const fnzi_eng_place *place = slot->is_member ? NULL : &r->b->plan.outputs[slot->of];
+  return place && place->buffer != FNZI_ENG_NONE ? place->map : NULL;
+}
+
+static fnz_status check_out(const running *r, const fnzi_eng_slot *slot, const fnz_geometry *want,
+                            const fnz_geometry *given) {
+  if (!given || (given->dtype == want->dtype && fnzi_same_sizes(given, want)))
+    return FNZ_OK;
+  char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT];
+  fnzi_shape_text(want, is);
+  fnzi_shape_text(given, has);
+  return fnzi_fail(r->ws->ctx, FNZ_CLASS_BOUNDS, slot->shown.name,
+                   "the output is %s, the memory given for it is %s", is, has);
+}
+
+/* Row-major memory of the caller becomes the result's own. */
+static fnz_status place_outs(running *r) {
+  const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  FNZI_NEW(&r->ws->calling, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_eng_slot *slot = &slots->data[i];
+    const fnz_memory *out = &r->run->outputs[i];
+    const fnz_geometry *want = planned(r, slot);
+    if (!is_asked(r, slot))
+      continue;
+    if (!out->data && !r->run->workspace)
+      return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
+                       "an output without memory needs a workspace, where it stays");
+    if (!out->data || !want)
+      continue;
+    FNZ_TRY(check_out(r, slot, want, out->geometry));
+    bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
+    if (is_plain && !r->outs[slot->of] &&
+        r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
+      r->outs[slot->of] = out->data;
+  }
+  return FNZ_OK;
+}
+
+/* A row-major geometry of these sizes, as long as the binding's results. */
+static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *numbers;
+  FNZI_NEW(&r->ws->calling, 1, &g);
+  FNZI_NEW(&r->ws->calling, 2 * (size_t)like->rank, &numbers);
+  *g = (fnz_geometry){.dtype = like->dtype, .rank = like->rank};
+  g->sizes = numbers;
+  g->strides = numbers + like->rank;
+  memcpy(numbers, like->sizes, like->rank * sizeof *numbers);
+  fnzi_contiguous_strides(numbers, like->rank, numbers + like->rank);
+  *out = g;
+  return FNZ_OK;
+}
+
+/* A result that stays in the workspace, or moves to memory of the caller's. */
+static fnz_status give_result(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+  const fnz_geometry *layout, *to = out->geometry;
+  unsigned char *start;
+  FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
+  unsigned char *at =
+      start + fnzi_krn_stride_bytes(layout->offset, fnzi_dtype(layout->dtype)->bytes);
+  if (!out->data) {
+    *out = (fnz_memory){at, layout};
+    return FNZ_OK;
+  }
+  if (out->data == at && r->outs[slot->of] == at)
+    return FNZ_OK;
+  FNZ_TRY(check_out(r, slot, layout, to));
+  if (!to)
+    FNZ_TRY(rows_of(r, layout, &to));
+  fnz_geometry window = *to;
+  window.offset = 0;
+  fnzi_eng_elements_move(layout, start, &window, out->data);
+  return FNZ_OK;
+}
+
+static fnz_status give_member(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+  const fnz_geometry *rows, *layout = r->ws->given[slot->of].layout;
+  void *data = out->data;
+  FNZ_TRY(rows_of(r, layout, &rows));
+  FNZ_TRY(check_out(r, slot, layout, out->geometry));
+  bool is_plain = out->data && (!out->geometry || fnzi_is_contiguous(out->geometry));
+  if (!is_plain)
+    FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, (size_t)fnz_geometry_numel(rows),
+                             fnzi_dtype(rows->dtype)->bytes, &data));
+  FNZ_TRY(fnzi_eng_member(r->ws, r->b, slot->of, data));
+  if (!out->data)
+    *out = (fnz_memory){data, rows};
+  else if (!is_plain)
+    fnzi_eng_elements_move(rows, data, out->geometry, out->data);
+  return FNZ_OK;
+}
+
+static fnz_status give_results(running *r) {
+  const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_eng_slot *slot = &slots->data[i];
+    if (is_asked(r, slot))
+      FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i])
+                              : give_result(r, slot, &r->run->outputs[i]));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status run_in(running *r) {
+  fnzi_arena_reset(&r->ws->calling);
+  FNZ_TRY(fnzi_eng_given_weights(r->ws, r->run->state));
+  FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
+  FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
+  FNZ_TRY(place_outs(r));
+  if (r->run->arena && r->run->arena_bytes < r->b->arena_bytes)
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
+                     r->b->arena_bytes);
+  FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
+  return give_results(r);
+}
+
+fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
+                              const fnz_execution *run) {
+  running r = {.exe = exe, .run = run, .ws = run->workspace};
+  if (run->size != sizeof *run || (run->workspace && run->workspace->exe != exe) ||
+      (run->state && run->state->exe != exe))
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the run is of another version of fnz, or its workspace or state of another "
+                     "executable");
+  if (!r.ws)
+    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
+  fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
+  if (!run->workspace)
+    fnzi_eng_workspace_give(exe, r.ws);
+  return status;
+}
+
+fnz_status fnz_executable_get_needs(const fnz_executable *exe, fnz_context *ctx,
+                                    const fnz_execution *run, fnz_needs *out) {
+  running r = {.exe = exe, .run = run, .ws = run->workspace};
+  if (!r.ws)
+    FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
+  fnz_status status = fnzi_eng_given_weights(r.ws, run->state);
+  if (status == FNZ_OK)
+    status = fnzi_eng_given_inputs(r.ws, run->inputs);
+  if (status == FNZ_OK)
+    status = fnzi_eng_binding_find(r.ws, run->state != NULL, &r.b);
+  if (status == FNZ_OK)
+    *out = r.b->needs;
+  fnzi_eng_told(ctx, r.ws, status);
+  if (!run->workspace)
+    fnzi_eng_workspace_give(exe, r.ws);
+  return status;
+}

@@ -1,0 +1,56 @@
+/* sizes.c - symbolic sizes: the program with the numbers of a call in their place.
+ *
+ * needs   the key of a binding: what the inputs look like
+ * gives   a program of fixed sizes, whose ranges and guards hold; or the same program, to be run
+ *         node by node, where data decide sizes */
+#include "engine/engine.h"
+#include "run/numbers.h"
+
+fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
+  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  FNZI_NEW(arena, count, out);
+  for (uint32_t k = 0; k < count; k++) {
+    fnzi_eng_given *g = &ws->given[k];
+    fnz_array *a = &(*out)[k];
+    if (g->layout && ws->exe->inputs[k].by_caller)
+      *a = (fnz_array){"", g->layout->dtype, g->layout->rank, g->layout->sizes, g, 0};
+    else if (g->has_number)
+      *a = (fnz_array){"", FNZ_I64, 0, NULL, &g->number, sizeof g->number};
+  }
+  return FNZ_OK;
+}
+
+/* Numbers for all symbols, from the sizes of inputs; ranges and guards are checked. */
+static fnz_status instantiate(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_run_state *run,
+                              const fnzi_run_options *options) {
+  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  const fnz_array **given;
+  fnz_array *arrays;
+  FNZI_NEW(&b->arena, count, &given);
+  FNZ_TRY(fnzi_eng_given_arrays(ws, &b->arena, &arrays));
+  for (uint32_t k = 0; k < count; k++)
+    given[k] = arrays[k].data ? &arrays[k] : NULL;
+  FNZ_TRY(fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given));
+  return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_KEPT,
+                          &b->owned);
+}
+
+fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
+  fnzi_run_state run;
+  fnz_arrays *none;
+  b->program = ws->exe->program;
+  b->by_steps = ws->exe->by_steps;
+  if (!ws->exe->has_symbols || b->by_steps)
+    return FNZ_OK;
+  FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
+  options.inputs = none;
+  memset(&run, 0, sizeof run);
+  fnz_status status = instantiate(ws, b, &run, &options);
+  fnzi_run_close(&run);
+  fnz_arrays_destroy(none);
+  if (status == FNZ_OK)
+    b->program = b->owned;
+  b->by_steps = status == FNZ_UNSUPPORTED;
+  return b->by_steps ? FNZ_OK : status;
+}

@@ -1,0 +1,257 @@
+/* state.c - the memory of parameters and buffers that a program changes. */
+#include "engine/engine.h"
+
+static const fnzi_graph *graph_of(const fnz_executable *exe) {
+  return fnzi_graph_at(exe->program, 0);
+}
+
+static const fnz_geometry *layout_of(const fnz_executable *exe, uint32_t k) {
+  const fnzi_eng_input *in = &exe->inputs[k];
+  return in->weight ? in->weight->geometry
+                    : graph_of(exe)->values.data[graph_of(exe)->inputs[k].u.value].geometry;
+}
+
+/* --- Making and ending --------------------------------------------------------------------------
+ */
+static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executable_state **out) {
+  fnz_context *own;
+  *out = NULL;
+  if (fnz_context_create(&exe->ctx->allocator, &own) != FNZ_OK)
+    return fnzi_no_memory(ctx);
+  fnz_executable_state *s = fnzi_resize(own, NULL, 0, sizeof *s);
+  if (!s) {
+    fnz_context_destroy(own);
+    return fnzi_no_memory(ctx);
+  }
+  *s = (fnz_executable_state){.exe = exe, .ctx = own};
+  fnzi_arena_init(&s->arena, own);
+  *out = s;
+  return FNZ_OK;
+}
+
+static fnz_status make_tables(fnz_executable_state *s) {
+  uint32_t count = graph_of(s->exe)->ninputs;
+  FNZI_NEW(&s->arena, count, &s->starts);
+  FNZI_NEW(&s->arena, count, &s->bytes);
+  FNZI_NEW(&s->arena, count, &s->filled);
+  FNZI_NEW(&s->arena, s->exe->slots[FNZ_SIDE_STATE].count, &s->memories);
+  return FNZ_OK;
+}
+
+/* Bytes up to the end of the last window of a memory, and of the blob. */
+static fnz_status memory_bytes(const fnz_executable_state *s, uint32_t memory, size_t *out) {
+  *out = 0;
+  for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
+    size_t bytes;
+    if (s->exe->inputs[k].memory != memory || !s->exe->inputs[k].in_state)
+      continue;
+    FNZ_TRY(fnzi_eng_extent_bytes(s->ctx, layout_of(s->exe, k), &bytes));
+    *out = bytes > *out ? bytes : *out;
+  }
+  return FNZ_OK;
+}
+
+/* Initial values of all windows of a memory. */
+static void fill(const fnz_executable_state *s, uint32_t memory, unsigned char *to) {
+  for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
+    const fnzi_eng_input *in = &s->exe->inputs[k];
+    const fnz_geometry *g = layout_of(s->exe, k);
+    if (in->memory != memory || !in->in_state || !in->weight)
+      continue;
+    fnzi_eng_elements_move(g, in->copy ? in->copy : fnzi_blob_data(in->weight->blob), g, to);
+  }
+}
+
+static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned char **out) {
+  size_t bytes;
+  FNZ_TRY(memory_bytes(s, memory, &bytes));
+  *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_ENG_ALIGNMENT);
+  if (!*out)
+    return fnzi_no_memory(s->ctx);
+  s->bytes[memory] = bytes + FNZI_ENG_ALIGNMENT;
+  memset(*out, 0, bytes + FNZI_ENG_ALIGNMENT);
+  fill(s, memory, *out);
+  return FNZ_OK;
+}
+
+/* What callers see of slot i. */
+static void show(fnz_executable_state *s, size_t i) {
+  uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
+  const fnz_geometry *g = layout_of(s->exe, k);
+  s->memories[i] =
+      (fnz_memory){s->starts[k] + fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes), g};
+}
+
+static fnz_status make_own(fnz_executable_state *s) {
+  FNZ_TRY(make_tables(s));
+  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++) {
+    uint32_t memory = s->exe->inputs[k].memory;
+    if (!s->exe->inputs[k].in_state)
+      continue;
+    if (!s->starts[memory])
+      FNZ_TRY(own_memory(s, memory, &s->starts[memory]));
+    s->starts[k] = s->starts[memory];
+    s->filled[k] = s->exe->inputs[k].weight != NULL;
+  }
+  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
+    show(s, i);
+  return FNZ_OK;
+}
+
+static fnz_status check_memory(const fnz_executable_state *s, uint32_t k, const fnz_memory *m) {
+  const fnz_geometry *want = layout_of(s->exe, k), *g = m->geometry;
+  bool fits = m->data && (!g || (g->dtype == want->dtype && fnzi_same_sizes(g, want)));
+  for (uint32_t d = 0; fits && g && d < g->rank; d++)
+    fits = g->sizes[d] == 1 || g->strides[d] == want->strides[d];
+  if (fits || fnz_geometry_numel(want) == 0)
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, s->exe->inputs[k].name,
+                   "the memory given is not of the recorded type, sizes and strides");
+}
+
+static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories) {
+  FNZ_TRY(make_tables(s));
+  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
+    uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of, memory = s->exe->inputs[k].memory;
+    const fnz_geometry *g = layout_of(s->exe, k);
+    FNZ_TRY(check_memory(s, k, &memories[i]));
+    unsigned char *start = (unsigned char *)memories[i].data -
+                           fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
+    if (s->starts[memory] && s->starts[memory] != start)
+      return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, s->exe->inputs[k].name,
+                       "it shares memory by the signature, but not in what is given");
+    s->starts[memory] = s->starts[k] = start;
+    s->memories[i] = (fnz_memory){memories[i].data, g};
+  }
+  for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
+    if (s->exe->inputs[k].in_state) {
+      s->starts[k] = s->starts[s->exe->inputs[k].memory];
+      s->filled[k] = true;
+    }
+  return FNZ_OK;
+}
+
+static fnz_status done(fnz_context *ctx, fnz_executable_state *s, fnz_status status,
+                       fnz_executable_state **out) {
+  if (status == FNZ_OK) {
+    *out = s;
+    return FNZ_OK;
+  }
+  ctx->error = s->ctx->error;
+  ctx->reason = s->ctx->reason;
+  fnz_executable_state_destroy(s);
+  *out = NULL;
+  return status;
+}
+
+fnz_status fnz_executable_state_create(const fnz_executable *exe, fnz_context *ctx,
+                                       fnz_executable_state **out) {
+  fnz_executable_state *s;
+  FNZ_TRY(open(exe, ctx, out));
+  s = *out;
+  return done(ctx, s, make_own(s), out);
+}
+
+fnz_status fnz_executable_state_over(const fnz_executable *exe, fnz_context *ctx,
+                                     const fnz_memory *memories, fnz_executable_state **out) {
+  fnz_executable_state *s;
+  FNZ_TRY(open(exe, ctx, out));
+  s = *out;
+  return done(ctx, s, make_over(s, memories), out);
+}
+
+void fnz_executable_state_destroy(fnz_executable_state *s) {
+  if (!s)
+    return;
+  fnz_context *ctx = s->ctx;
+  for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
+    if (s->bytes[k])
+      fnzi_free(ctx, s->starts[k], s->bytes[k]);
+  fnzi_arena_free(&s->arena);
+  fnzi_free(ctx, s, sizeof *s);
+  fnz_context_destroy(ctx);
+}
+
+/* --- By name ------------------------------------------------------------------------------------
+ */
+static bool is_called(const fnz_executable_state *s, size_t i, const char *name) {
+  const fnzi_eng_slot *slot = &s->exe->slots[FNZ_SIDE_STATE].data[i];
+  const char *target = s->exe->program->inputs[slot->of].target;
+  return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
+}
+
+fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
+  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
+    if (is_called(s, i, name))
+      return s->memories[i];
+  return (fnz_memory){NULL, NULL};
+}
+
+static fnz_geometry rows_of(const fnz_geometry *g, int64_t *strides) {
+  fnz_geometry rows = *g;
+  rows.strides = strides;
+  rows.offset = 0;
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  return rows;
+}
+
+static fnz_geometry from_first(const fnz_geometry *g) {
+  fnz_geometry window = *g;
+  window.offset = 0;
+  return window;
+}
+
+static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
+                              fnz_memory *out) {
+  *out = fnz_executable_state_find(s, a->name);
+  if (!out->geometry)
+    return fnzi_fail(ctx, FNZ_CLASS_REF, a->name, "the state has nothing of this name");
+  const fnz_geometry *g = out->geometry;
+  bool fits = a->rank == g->rank;
+  for (uint32_t d = 0; fits && d < g->rank; d++)
+    fits = a->sizes[d] == g->sizes[d];
+  if (a->dtype != g->dtype)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, a->name, "the program takes %s, the array given is %s",
+                     fnzi_dtype(g->dtype)->name, fnzi_dtype(a->dtype)->name);
+  return fits ? FNZ_OK
+              : fnzi_fail(ctx, FNZ_CLASS_BOUNDS, a->name,
+                          "the array given has other sizes than the state");
+}
+
+static void fill_slots(fnz_executable_state *s, const char *name) {
+  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
+    if (is_called(s, i, name))
+      s->filled[s->exe->slots[FNZ_SIDE_STATE].data[i].of] = true;
+}
+
+fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
+                                     const fnz_arrays *arrays) {
+  fnz_memory to;
+  int64_t strides[FNZ_MAX_RANK];
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
+    FNZ_TRY(check_array(s, ctx, fnz_arrays_at(arrays, i), &to));
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
+    const fnz_array *a = fnz_arrays_at(arrays, i);
+    FNZ_TRY(check_array(s, ctx, a, &to));
+    fnz_geometry rows = rows_of(to.geometry, strides), window = from_first(to.geometry);
+    fnzi_eng_elements_move(&rows, a->data, &window, to.data);
+    fill_slots(s, a->name);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnz_executable_state_write(const fnz_executable_state *s, fnz_context *ctx,
+                                      fnz_arrays *out) {
+  int64_t strides[FNZ_MAX_RANK];
+  (void)ctx;
+  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
+    const fnz_memory *from = &s->memories[i];
+    void *data;
+    FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].shown.name,
+                           from->geometry->dtype, from->geometry->rank, from->geometry->sizes,
+                           &data));
+    fnz_geometry rows = rows_of(from->geometry, strides), window = from_first(from->geometry);
+    fnzi_eng_elements_move(&window, from->data, &rows, data);
+  }
+  return FNZ_OK;
+}

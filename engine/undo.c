@@ -1,0 +1,154 @@
+/* undo.c - a failed run leaves the state as it was: where a step may fail after another one has
+ * written to the state, what is written is kept before the run.
+ *
+ * Most programs need nothing kept: what writes a cache checks its index before, and the steps
+ * behind it cannot fail, or check the same index again. */
+#include "engine/engine.h"
+
+/* Kernels that look at no element but to compute with it. */
+static bool never_fails(const fnzi_eng_act *act) {
+  static const uint16_t safe[] = {FNZI_RUN_addbmm,
+                                  FNZI_RUN_addmm,
+                                  FNZI_RUN_addr,
+                                  FNZI_RUN_arange,
+                                  FNZI_RUN_argsort,
+                                  FNZI_RUN_attention,
+                                  FNZI_RUN_batch_norm_functional,
+                                  FNZI_RUN_cat,
+                                  FNZI_RUN_conv,
+                                  FNZI_RUN_create,
+                                  FNZI_RUN_extreme,
+                                  FNZI_RUN_fill,
+                                  FNZI_RUN_flip,
+                                  FNZI_RUN_group_norm,
+                                  FNZI_RUN_layer_norm,
+                                  FNZI_RUN_linear,
+                                  FNZI_RUN_logsumexp,
+                                  FNZI_RUN_log_softmax,
+                                  FNZI_RUN_masked_fill,
+                                  FNZI_RUN_matmul,
+                                  FNZI_RUN_pad,
+                                  FNZI_RUN_reduce,
+                                  FNZI_RUN_repeat,
+                                  FNZI_RUN_rms_norm,
+                                  FNZI_RUN_roll,
+                                  FNZI_RUN_scan,
+                                  FNZI_RUN_scatter_view,
+                                  FNZI_RUN_softmax,
+                                  FNZI_RUN_sort,
+                                  FNZI_RUN_stack,
+                                  FNZI_RUN_sum,
+                                  FNZI_RUN_topk,
+                                  FNZI_RUN_triangle,
+                                  FNZI_RUN_variance,
+                                  FNZI_RUN_vector_norm,
+                                  FNZI_RUN_where};
+  if (act->kind == FNZI_ENG_ACT_MOVE)
+    return true;
+  if (act->kind != FNZI_ENG_ACT_KERNEL)
+    return false;
+  const fnzi_krn_call *call = &act->u.kernel.call;
+  for (size_t i = 0; i < sizeof safe / sizeof *safe; i++)
+    if (call->row->run == safe[i])
+      return true;
+  /* Integers may be divided by 0, or raised to a negative power. */
+  return call->row->run == FNZI_RUN_point && call->noutputs && call->outputs[0] &&
+         (fnzi_is_float(call->outputs[0]->place.dtype) ||
+          call->outputs[0]->place.dtype == FNZ_BOOL || strcmp(call->op->base, "add") == 0 ||
+          strcmp(call->op->base, "sub") == 0 || strcmp(call->op->base, "mul") == 0);
+}
+
+/* Both check the same index against the same size. */
+static bool checks_same(const fnzi_eng_act *a, const fnzi_eng_act *b) {
+  if (a->kind != FNZI_ENG_ACT_KERNEL || b->kind != FNZI_ENG_ACT_KERNEL)
+    return false;
+  const fnzi_krn_call *x = &a->u.kernel.call, *y = &b->u.kernel.call;
+  if (x->row->run != FNZI_RUN_index_write || x->op != y->op)
+    return false;
+  const fnzi_krn_array *p = fnzi_krn_call_input(x, 0), *q = fnzi_krn_call_input(y, 0);
+  return fnzi_krn_named_array(x, "index") == fnzi_krn_named_array(y, "index") &&
+         fnzi_krn_named_int(x, "dim", 0) == fnzi_krn_named_int(y, "dim", 0) &&
+         fnzi_same_sizes(&p->place, &q->place);
+}
+
+static bool was_checked(const fnzi_eng_binding *b, size_t at) {
+  for (size_t i = 0; i < at; i++)
+    if (checks_same(&b->acts.data[i], &b->acts.data[at]))
+      return true;
+  return false;
+}
+
+static bool may_fail(const fnzi_eng_binding *b, size_t at) {
+  return !never_fails(&b->acts.data[at]) && !was_checked(b, at);
+}
+
+static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {
+  for (size_t i = 0; i < b->plan.buffers.count; i++)
+    if (storage == &b->storages[i] && b->plan.buffers.data[i].kind == FNZI_ENG_STATE)
+      *any = b->saved[i] = true;
+}
+
+/* Marks the buffers of the state that the step writes. */
+static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnzi_node *node) {
+  bool any = false;
+  if (act->kind == FNZI_ENG_ACT_MOVE) {
+    mark(b, act->u.move.to, &any);
+    return any;
+  }
+  for (uint32_t i = 0; i < node->noutputs; i++) {
+    const fnz_arg *list = &node->outputs[i];
+    bool is_list = list->tag == FNZ_ARG_LIST;
+    for (uint32_t k = 0; k < (is_list ? list->count : 1); k++) {
+      const fnz_arg *one = is_list ? &list->u.list[k] : list;
+      if (one->tag == FNZ_ARG_VALUE && b->values[one->u.value])
+        mark(b, b->values[one->u.value]->storage, &any);
+    }
+  }
+  return any;
+}
+
+fnz_status fnzi_eng_undo_plan(fnzi_eng_binding *b) {
+  bool written = false, late = false;
+  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
+  for (size_t i = 0; i < b->acts.count; i++) {
+    const fnzi_eng_act *act = &b->acts.data[i];
+    const fnzi_node *node =
+        act->node == FNZI_ENG_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
+    late = late || (written && may_fail(b, i));
+    written = writes_state(b, act, node) || written;
+  }
+  for (size_t i = 0; late && i < b->plan.buffers.count; i++)
+    b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  size_t at = 0;
+  if (b->saved_bytes == 0)
+    return FNZ_OK;
+  if (ws->kept_bytes < b->saved_bytes) {
+    fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
+    ws->kept_bytes = 0;
+    ws->kept = fnzi_resize(ws->ctx, NULL, 0, b->saved_bytes);
+    if (!ws->kept)
+      return fnzi_no_memory(ws->ctx);
+    ws->kept_bytes = b->saved_bytes;
+  }
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    if (!b->saved[i] || !b->plan.buffers.data[i].bytes)
+      continue;
+    memcpy(ws->kept + at, b->storages[i].data, b->plan.buffers.data[i].bytes);
+    at += b->plan.buffers.data[i].bytes;
+  }
+  return FNZ_OK;
+}
+
+void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  size_t at = 0;
+  for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
+    if (!b->saved[i] || !b->plan.buffers.data[i].bytes)
+      continue;
+    memcpy(b->storages[i].data, ws->kept + at, b->plan.buffers.data[i].bytes);
+    at += b->plan.buffers.data[i].bytes;
+  }
+}

@@ -1,0 +1,294 @@
+/* verify.c - an executable against the interpreter, bit by bit: with named arrays twice, on memory
+ * with gaps, and with a state for two calls. */
+#include "engine/engine.h"
+
+typedef struct verifying {
+  const fnz_executable *exe;
+  fnz_context *ctx;
+  fnz_backend *backend;
+  const fnz_arrays *inputs;
+  fnz_workspace *ws;
+  fnz_arrays *want, *have, *next, *later;
+  fnz_executable_state *state;
+  fnzi_arena arena;
+} verifying;
+
+/* --- Comparing ----------------------------------------------------------------------------------
+ */
+static bool same_shape(const fnz_array *a, const fnz_array *b) {
+  bool same = a->dtype == b->dtype && a->rank == b->rank && a->bytes == b->bytes;
+  for (uint32_t d = 0; same && d < a->rank; d++)
+    same = a->sizes[d] == b->sizes[d];
+  return same;
+}
+
+static fnz_status compare(verifying *v, const char *way, const fnz_array *want, const char *name,
+                          const fnz_array *have) {
+  if (!want)
+    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: only the engine gives it", way);
+  if (!same_shape(want, have))
+    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: it has another type or other sizes",
+                     way);
+  for (size_t i = 0; i < want->bytes; i++)
+    if (((const unsigned char *)want->data)[i] != ((const unsigned char *)have->data)[i])
+      return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name,
+                       "%s: element %zu is not what the interpreter gives", way,
+                       i / fnzi_dtype(want->dtype)->bytes);
+  return FNZ_OK;
+}
+
+/* All of `have` is in `want`; in the same order where all of that is there. */
+static fnz_status compare_all(verifying *v, const char *way, const fnz_arrays *want,
+                              const fnz_arrays *have, bool all) {
+  size_t count = fnz_arrays_count(have);
+  if (all && count != fnz_arrays_count(want))
+    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, NULL, "%s: %zu results instead of %zu", way,
+                     count, fnz_arrays_count(want));
+  for (size_t i = 0; i < count; i++) {
+    const fnz_array *b = fnz_arrays_at(have, i);
+    const fnz_array *a = all ? fnz_arrays_at(want, i) : fnz_arrays_find(want, b->name);
+    if (all && strcmp(a->name, b->name) != 0)
+      a = NULL;
+    FNZ_TRY(compare(v, way, a, b->name, b));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status fresh(verifying *v, fnz_arrays **arrays) {
+  fnz_arrays_destroy(*arrays);
+  *arrays = NULL;
+  return fnz_arrays_create(v->ctx, arrays);
+}
+
+/* --- Both ways ----------------------------------------------------------------------------------
+ */
+static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays **out) {
+  FNZ_TRY(fresh(v, out));
+  const fnzi_run_options options = {.inputs = inputs, .emit = fnzi_run_emit_array, .user = *out};
+  return fnzi_run_functional(v->ctx, v->exe->program, v->backend, &options);
+}
+
+static fnz_status execute(verifying *v) {
+  FNZ_TRY(fresh(v, &v->have));
+  return fnz_executable_run_arrays(v->exe, v->ctx, v->inputs, v->state, v->ws, v->have);
+}
+
+/* What one side refuses the other one refuses, as the same class. */
+static fnz_status compare_refusals(verifying *v, fnz_status refused) {
+  const fnz_error error = v->ctx->error;
+  fnz_status status = execute(v);
+  if (refused == FNZ_NO_MEMORY || status == FNZ_NO_MEMORY)
+    return fnzi_no_memory(v->ctx);
+  if (status == FNZ_OK)
+    return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, error.where,
+                     "the engine runs what the interpreter refuses: %.300s", error.message);
+  if (v->ctx->error.kind == error.kind)
+    return FNZ_OK;
+  char message[200];
+  memcpy(message, v->ctx->error.message, sizeof message - 1);
+  message[sizeof message - 1] = 0;
+  return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, error.where,
+                   "the engine says %s: %s; the interpreter %s: %.200s",
+                   fnz_class_name(v->ctx->error.kind), message, fnz_class_name(error.kind),
+                   error.message);
+}
+
+/* A failure of the engine alone. */
+static fnz_status alone(verifying *v, const char *way, fnz_status status) {
+  char message[400];
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+    return status;
+  memcpy(message, v->ctx->error.message, sizeof message - 1);
+  message[sizeof message - 1] = 0;
+  return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, v->ctx->error.where, "%s: only the engine says %s",
+                   way, message);
+}
+
+static fnz_status check_arrays(verifying *v, const char *way) {
+  FNZ_TRY(alone(v, way, execute(v)));
+  return compare_all(v, way, v->want, v->have, true);
+}
+
+/* --- What is given -------------------------------------------------------------------------------
+ */
+/* No weights, which only runs with arrays take, and no results of an earlier run. */
+static bool only_inputs(const verifying *v) {
+  const fnzi_eng_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
+  for (size_t i = 0; i < fnz_arrays_count(v->inputs); i++) {
+    const char *name = fnz_arrays_at(v->inputs, i)->name;
+    bool found = false;
+    for (size_t k = 0; k < slots->count; k++) {
+      const char *full = v->exe->inputs[slots->data[k].of].name;
+      found = found || strcmp(slots->data[k].shown.name, name) == 0 ||
+              (full && strcmp(full, name) == 0);
+    }
+    if (!found)
+      return false;
+  }
+  return true;
+}
+
+/* --- Memory with gaps ---------------------------------------------------------------------------
+ */
+enum { GAP = 2 };
+
+/* The window of these sizes in which each element has another one behind it. */
+static fnz_status make_gaps(verifying *v, const fnz_geometry *like, fnz_memory *out) {
+  fnz_geometry *g;
+  int64_t *numbers;
+  unsigned char *data;
+  size_t cell = fnzi_dtype(like->dtype)->bytes;
+  FNZI_NEW(&v->arena, 1, &g);
+  FNZI_NEW(&v->arena, 2 * FNZ_MAX_RANK, &numbers);
+  *g = (fnz_geometry){.dtype = like->dtype, .rank = like->rank, .sizes = numbers};
+  memcpy(numbers, like->sizes, like->rank * sizeof *numbers);
+  fnzi_contiguous_strides(like->sizes, like->rank, numbers + FNZ_MAX_RANK);
+  for (uint32_t d = 0; d < like->rank; d++)
+    numbers[FNZ_MAX_RANK + d] *= GAP;
+  g->strides = numbers + FNZ_MAX_RANK;
+  void *room;
+  FNZ_TRY(fnzi_arena_alloc(&v->arena, (size_t)fnz_geometry_numel(like) * GAP + 1,
+                           cell > 1 ? cell : 2, &room));
+  data = room;
+  *out = (fnz_memory){data, g};
+  return FNZ_OK;
+}
+
+static fnz_geometry rows_of(const fnz_array *a, int64_t *strides) {
+  fnzi_contiguous_strides(a->sizes, a->rank, strides);
+  return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = strides};
+}
+
+/* *given false when this input has no array. */
+static fnz_status give_memory(verifying *v, size_t i, fnz_memory *out, bool *given) {
+  const fnzi_eng_slot *slot = &v->exe->slots[FNZ_SIDE_INPUT].data[i];
+  const fnzi_eng_input *in = &v->exe->inputs[slot->of];
+  const fnz_array *a = fnz_arrays_find(v->inputs, slot->shown.name);
+  int64_t strides[FNZ_MAX_RANK];
+  *out = (fnz_memory){NULL, NULL};
+  if (!a && in->name)
+    a = fnz_arrays_find(v->inputs, in->name);
+  *given = in->is_number ? a == NULL : a != NULL && !in->is_shared;
+  if (!*given || in->is_number)
+    return FNZ_OK;
+  const fnz_geometry rows = rows_of(a, strides);
+  FNZ_TRY(make_gaps(v, &rows, out));
+  fnzi_eng_elements_move(&rows, a->data, out->geometry, out->data);
+  return FNZ_OK;
+}
+
+static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from) {
+  const char *name = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
+  const fnz_array *want = fnz_arrays_find(v->want, name);
+  fnz_geometry g = *from->geometry;
+  int64_t strides[FNZ_MAX_RANK];
+  void *rows;
+  fnz_array have = {name, g.dtype, g.rank, g.sizes, NULL, 0};
+  have.bytes = (size_t)fnz_geometry_numel(&g) * fnzi_dtype(g.dtype)->bytes;
+  FNZ_TRY(fnzi_arena_alloc(&v->arena, have.bytes + 1, 1, &rows));
+  g.offset = 0;
+  const fnz_geometry to = rows_of(&have, strides);
+  fnzi_eng_elements_move(&g, from->data, &to, rows);
+  have.data = rows;
+  return compare(v, "on memory", want, name, &have);
+}
+
+/* Every other output goes into memory with gaps, where its sizes are known; the rest stay. */
+static fnz_status check_memory(verifying *v) {
+  size_t nin = v->exe->slots[FNZ_SIDE_INPUT].count, nout = v->exe->slots[FNZ_SIDE_OUTPUT].count;
+  fnz_memory *in, *out;
+  FNZI_NEW(&v->arena, nin, &in);
+  FNZI_NEW(&v->arena, nout, &out);
+  if (!only_inputs(v))
+    return FNZ_OK;
+  for (size_t i = 0; i < nin; i++) {
+    bool given;
+    FNZ_TRY(give_memory(v, i, &in[i], &given));
+    if (!given)
+      return FNZ_OK;
+  }
+  for (size_t i = 0; i < nout; i++) {
+    const fnz_geometry *g = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.geometry;
+    if (i % 2 == 0 && g && !g->symbols)
+      FNZ_TRY(make_gaps(v, g, &out[i]));
+  }
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = v->ws};
+  FNZ_TRY(alone(v, "on memory", fnz_executable_run(v->exe, v->ctx, &run)));
+  for (size_t i = 0; i < nout; i++)
+    FNZ_TRY(compare_memory(v, i, &out[i]));
+  return FNZ_OK;
+}
+
+/* --- State --------------------------------------------------------------------------------------
+ */
+static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
+  for (size_t i = 0; i < fnz_arrays_count(from); i++) {
+    const fnz_array *a = fnz_arrays_at(from, i);
+    void *data;
+    if (fnz_arrays_find(to, a->name))
+      continue;
+    FNZ_TRY(fnz_arrays_add(to, a->name, a->dtype, a->rank, a->sizes, &data));
+    if (a->bytes)
+      memcpy(data, a->data, a->bytes);
+  }
+  return FNZ_OK;
+}
+
+/* The outputs, and what the state then holds, of which only some is a result. */
+static fnz_status check_state_step(verifying *v, const char *way) {
+  FNZ_TRY(alone(v, way, execute(v)));
+  FNZ_TRY(compare_all(v, way, v->want, v->have, false));
+  FNZ_TRY(fresh(v, &v->have));
+  FNZ_TRY(fnz_executable_state_write(v->state, v->ctx, v->have));
+  for (size_t i = 0; i < fnz_arrays_count(v->have); i++) {
+    const fnz_array *b = fnz_arrays_at(v->have, i), *a = fnz_arrays_find(v->want, b->name);
+    if (a)
+      FNZ_TRY(compare(v, way, a, b->name, b));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_state(verifying *v) {
+  if (v->exe->slots[FNZ_SIDE_STATE].count == 0 || !only_inputs(v))
+    return FNZ_OK;
+  FNZ_TRY(fnz_executable_state_create(v->exe, v->ctx, &v->state));
+  FNZ_TRY(check_state_step(v, "with state"));
+  FNZ_TRY(fresh(v, &v->next));
+  FNZ_TRY(copy_all(v->have, v->next));
+  FNZ_TRY(copy_all(v->inputs, v->next));
+  if (interpret(v, v->next, &v->later) != FNZ_OK)
+    return FNZ_OK; /* what the state has become is refused */
+  fnz_arrays *first = v->want;
+  v->want = v->later;
+  v->later = first;
+  return check_state_step(v, "with state, again");
+}
+
+static fnz_status check(verifying *v) {
+  FNZ_TRY(fnz_workspace_create(v->exe, v->ctx, &v->ws));
+  fnz_status status = interpret(v, v->inputs, &v->want);
+  if (status != FNZ_OK)
+    return compare_refusals(v, status);
+  FNZ_TRY(check_arrays(v, "with arrays"));
+  FNZ_TRY(check_arrays(v, "with arrays, again"));
+  FNZ_TRY(check_memory(v));
+  return check_state(v);
+}
+
+fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
+                                 const fnz_arrays *inputs) {
+  verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
+  fnzi_arena_init(&v.arena, ctx);
+  fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
+  if (status == FNZ_OK)
+    status = check(&v);
+  fnz_arrays_destroy(v.want);
+  fnz_arrays_destroy(v.have);
+  fnz_arrays_destroy(v.next);
+  fnz_arrays_destroy(v.later);
+  fnz_executable_state_destroy(v.state);
+  fnz_workspace_destroy(v.ws);
+  fnz_backend_destroy(v.backend);
+  fnzi_arena_free(&v.arena);
+  return status;
+}

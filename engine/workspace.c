@@ -1,0 +1,180 @@
+/* workspace.c - what one run at a time works in: a context of its own over memory that is kept, a
+ * backend, bindings. */
+#include "base/watched.h"
+#include "engine/engine.h"
+
+/* --- Memory that is kept ------------------------------------------------------------------------
+ */
+enum { SMALLEST = 16, PARTS = 4 };
+
+/* Classes are powers of two and three steps between them. The class of a size, and the size of all
+ * blocks of it. */
+static unsigned class_of(size_t bytes, size_t *rounded) {
+  size_t size = bytes < SMALLEST ? SMALLEST : bytes;
+  unsigned power = 63u - (unsigned)__builtin_clzll(size);
+  size_t part = ((size_t)1 << power) / PARTS, over = size - ((size_t)1 << power);
+  size_t parts = (over + part - 1) / part;
+  *rounded = ((size_t)1 << power) + parts * part;
+  return power * PARTS + (unsigned)parts;
+}
+
+static void *take(fnzi_eng_cache *cache, size_t bytes) {
+  size_t size;
+  unsigned class = class_of(bytes, &size);
+  void *p = cache->freed[class];
+  if (!p)
+    return cache->from.resize(cache->from.user, NULL, 0, size);
+  memcpy(&cache->freed[class], p, sizeof p);
+  return p;
+}
+
+static void give(fnzi_eng_cache *cache, void *p, size_t bytes) {
+  size_t size;
+  unsigned class = class_of(bytes, &size);
+  memcpy(p, &cache->freed[class], sizeof p);
+  cache->freed[class] = p;
+}
+
+/* Blocks larger than this come and go as the allocator's own. */
+static bool is_kept(size_t bytes) {
+  return !FNZI_WATCHED && bytes < SIZE_MAX / 4;
+}
+
+static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  fnzi_eng_cache *cache = user;
+  if (!is_kept(old_bytes) || !is_kept(new_bytes))
+    return cache->from.resize(cache->from.user, p, old_bytes, new_bytes);
+  void *made = new_bytes ? take(cache, new_bytes) : NULL;
+  if (new_bytes && !made)
+    return NULL;
+  if (p && made)
+    memcpy(made, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+  if (p)
+    give(cache, p, old_bytes);
+  return made;
+}
+
+static void end_cache(fnzi_eng_cache *cache) {
+  for (unsigned class = 0; class < FNZI_ENG_CLASSES; class ++)
+    for (void *p = cache->freed[class], *next; p; p = next) {
+      size_t size =
+          ((size_t)1 << class / PARTS) + class % PARTS * (((size_t)1 << class / PARTS) / PARTS);
+      memcpy(&next, p, sizeof next);
+      cache->from.resize(cache->from.user, p, size, 0);
+    }
+}
+
+/* --- Making and ending --------------------------------------------------------------------------
+ */
+static fnz_status add_kernels(fnz_workspace *ws) {
+  const fnz_backend *from = ws->exe->kernels;
+  const fnzi_krn_machine *m = from ? from->self : NULL;
+  for (size_t i = 0; m && i < m->registered.count; i++)
+    FNZ_TRY(fnz_kernel_register(ws->backend, ws->ctx, &m->registered.data[i]->kernel));
+  return FNZ_OK;
+}
+
+static fnz_status open(fnz_workspace *ws) {
+  uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
+  FNZ_TRY(fnz_cpu_backend_create(ws->ctx, ws->exe->threads, &ws->backend));
+  ws->machine = ws->backend->self;
+  FNZ_TRY(add_kernels(ws));
+  FNZI_NEW(&ws->arena, count, &ws->given);
+  FNZI_NEW(&ws->arena, count, &ws->layouts);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status) {
+  if (status != FNZ_OK) {
+    ctx->error = ws->ctx->error;
+    ctx->reason = ws->ctx->reason;
+  }
+  return status;
+}
+
+fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx,
+                                     fnz_workspace **out) {
+  const fnz_allocator *from = &exe->ctx->allocator;
+  *out = NULL;
+  fnz_workspace *ws = from->resize(from->user, NULL, 0, sizeof *ws);
+  if (!ws)
+    return fnzi_no_memory(ctx);
+  memset(ws, 0, sizeof *ws);
+  ws->exe = exe;
+  ws->cache.from = *from;
+  const fnz_allocator kept = {resize, &ws->cache};
+  if (fnz_context_create(&kept, &ws->ctx) != FNZ_OK) {
+    end_cache(&ws->cache);
+    from->resize(from->user, ws, sizeof *ws, 0);
+    return fnzi_no_memory(ctx);
+  }
+  ws->ctx->limits = exe->limits;
+  fnzi_arena_init(&ws->arena, ws->ctx);
+  fnzi_arena_init(&ws->scratch, ws->ctx);
+  fnzi_arena_init(&ws->passing, ws->ctx);
+  fnzi_arena_init(&ws->calling, ws->ctx);
+  fnz_status status = fnzi_eng_told(ctx, ws, open(ws));
+  if (status == FNZ_OK)
+    *out = ws;
+  else
+    fnz_workspace_destroy(ws);
+  return status;
+}
+
+void fnz_workspace_destroy(fnz_workspace *ws) {
+  if (!ws)
+    return;
+  const fnz_allocator from = ws->cache.from;
+  fnzi_eng_steps_close(ws);
+  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+    fnzi_eng_binding_end(ws, &ws->bindings[i]);
+  fnzi_free(ws->ctx, ws->block, ws->block_bytes);
+  fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
+  fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
+  fnz_backend_destroy(ws->backend);
+  fnzi_arena_free(&ws->scratch);
+  fnzi_arena_free(&ws->passing);
+  fnzi_arena_free(&ws->calling);
+  fnzi_arena_free(&ws->arena);
+  fnz_context_destroy(ws->ctx);
+  end_cache(&ws->cache);
+  from.resize(from.user, ws, sizeof *ws, 0);
+}
+
+fnz_status fnz_workspace_create(const fnz_executable *exe, fnz_context *ctx, fnz_workspace **out) {
+  return fnzi_eng_workspace_create(exe, ctx, out);
+}
+
+/* --- Those that an executable keeps -------------------------------------------------------------
+ */
+fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
+                                   fnz_workspace **out) {
+  fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
+  for (size_t i = 0; i < FNZI_ENG_KEPT; i++) {
+    *out = atomic_exchange(&shared->kept[i], NULL);
+    if (*out)
+      return FNZ_OK;
+  }
+  return fnzi_eng_workspace_create(exe, ctx, out);
+}
+
+void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws) {
+  fnz_executable *shared = (fnz_executable *)(uintptr_t)exe;
+  for (size_t i = 0; ws && i < FNZI_ENG_KEPT; i++) {
+    fnz_workspace *none = NULL;
+    if (atomic_compare_exchange_strong(&shared->kept[i], &none, ws))
+      return;
+  }
+  fnz_workspace_destroy(ws);
+}
+
+/* --- Times --------------------------------------------------------------------------------------
+ */
+void fnz_workspace_take_times(fnz_workspace *ws, bool on) {
+  ws->takes_times = on;
+}
+
+const fnz_step_time *fnz_workspace_times(const fnz_workspace *ws, size_t *count) {
+  *count = ws->ntimes;
+  return ws->times;
+}

@@ -1,0 +1,188 @@
+/* engine.h - a program compiled once and run many times: memory is planned, views are not copied,
+ * state is written in place.
+ *
+ * An *executable* is a functional program with the kernels that compute it. A *workspace* is what
+ * one run at a time works in: plans for the sizes that it has met, their calls and the memory of
+ * what lies between inputs and outputs. A *state* is the memory of the parameters and buffers that
+ * the program changes, from call to call.
+ *
+ * Results are those of fnz_run(), bit for bit.
+ *
+ * Threads: an executable never changes, and any number of threads may run it, each with a context,
+ * and with a workspace and a state of its own. */
+#ifndef FNZ_ENGINE_H
+#define FNZ_ENGINE_H
+
+#include <fnz/arrays.h>
+#include <fnz/kernel.h>
+#include <fnz/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fnz_executable fnz_executable;
+typedef struct fnz_workspace fnz_workspace;
+typedef struct fnz_executable_state fnz_executable_state;
+
+typedef struct fnz_compile_options {
+  size_t size;                /* sizeof(fnz_compile_options) */
+  int threads;                /* of one run; 0: as many as there are cores. Changes no result */
+  const char *const *donated; /* user inputs, by graph name, whose memory a run may overwrite */
+  size_t ndonated;
+  const fnz_backend *kernels; /* a CPU backend: kernels registered with it are used; NULL: none.
+                                 Only looked at while a workspace is made */
+  bool check;     /* a plan that is not proved fails, FNZ_INTERNAL; else one without sharing of
+                     memory takes its place */
+  bool unplanned; /* every value in memory of its own: to find out whether a plan is at fault */
+} fnz_compile_options;
+#define FNZ_COMPILE_OPTIONS_INIT                                                                   \
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false }
+
+/** Makes an executable.
+ *
+ * program  functional (fnz_functionalize(), FNZ_STATE_OUTPUTS). Borrowed: it must outlive the
+ *          executable, which reads its weights where they lie.
+ * options  NULL for defaults; what it points to is needed only during the call, but for `kernels`.
+ * out      new; ends with fnz_executable_destroy(). NULL on failure. Its memory comes from the
+ *          allocator of ctx, in whatever thread it runs.
+ *
+ * Fails with UNSUPPORTED for a program that writes, or has a node that nothing computes (with its
+ * place), REF for a donated input that there is not, and as a plan at the recorded sizes does. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
+                                              const fnz_compile_options *options,
+                                              fnz_executable **out);
+/** After all of its workspaces and states have ended. NULL is allowed. */
+FNZ_API void fnz_executable_destroy(fnz_executable *exe);
+
+/* --- What goes in and comes out ------------------------------------------------------------------
+ * INPUT   the user inputs that are tensors or symbolic integers, in order of the signature, by
+ *         graph name: "x".
+ * OUTPUT  what fnz_run() gives, in its order and by its names: "output.0", then the final values,
+ *         "buffer.cache". Those of a state are not outputs where a run is given that state.
+ * STATE   the memories of a state: parameters and buffers with a final value, "buffer.cache". */
+typedef enum fnz_side { FNZ_SIDE_INPUT, FNZ_SIDE_OUTPUT, FNZ_SIDE_STATE } fnz_side;
+
+typedef struct fnz_slot {
+  const char *name;
+  const fnz_geometry *geometry; /* as recorded, symbols too; NULL for a symbolic integer */
+  bool in_state;                /* OUTPUT: with a state it is there, and no output */
+} fnz_slot;
+
+FNZ_API size_t fnz_executable_count(const fnz_executable *exe, fnz_side side);
+/** Borrowed from the executable. All zero for k beyond the count. */
+FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, size_t k);
+
+/* --- Running -------------------------------------------------------------------------------------
+ */
+/** One run.
+ *
+ * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
+ *            program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t,
+ *            NULL for the recorded one, and `geometry` is not looked at. Inputs that share memory
+ * by the signature must lie in one memory as recorded. outputs    one per OUTPUT slot. `data` NULL:
+ * after the run it and `geometry` say where the result lies in the workspace, which must be given,
+ * until its next run. Else `data` is the caller's, of the sizes and strides of `geometry`,
+ * row-major where that is NULL. Outputs must overlap neither each other nor an input. Those in a
+ * given state are not looked at. state      NULL: the program's initial values, and final values
+ * come out as outputs. Else they are read and left there. workspace  NULL: one that the executable
+ * keeps for this. arena      NULL: memory of the workspace. Else `arena_bytes` of the caller's, at
+ * least what fnz_needs says, aligned to 64. */
+typedef struct fnz_execution {
+  size_t size; /* sizeof(fnz_execution) */
+  const fnz_memory *inputs;
+  fnz_memory *outputs;
+  fnz_executable_state *state;
+  fnz_workspace *workspace;
+  void *arena;
+  size_t arena_bytes;
+} fnz_execution;
+
+/** Runs. The first run with new sizes or strides makes a plan; after that a run with a workspace
+ * allocates nothing, but where sizes depend on data or a body of a region runs. After a failure the
+ * outputs hold anything, and the state what it held before.
+ *
+ * Fails with REF (an input is missing), TYPE, BOUNDS (sizes, an index), OVERLAP, ARGUMENT, and as
+ * operators do, with the node's place. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
+                                                     const fnz_execution *run);
+
+/** As fnz_run(): inputs, and weights to replace, by name; results are appended to `outputs`.
+ * state      NULL, or as above; arrays for what is in it are refused.
+ * workspace  as above. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run_arrays(
+    const fnz_executable *exe, fnz_context *ctx, const fnz_arrays *inputs,
+    fnz_executable_state *state, fnz_workspace *workspace, fnz_arrays *outputs);
+
+/** Runs with arrays, on memory with gaps, and with a state for two calls, and the same by
+ * fnz_run(): DIFFERENT, with the result and the element, when a bit is not the same, or when one
+ * refuses what the other runs. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
+                                                        const fnz_arrays *inputs);
+
+/** What a run with these inputs takes and does. */
+typedef struct fnz_needs {
+  size_t arena_bytes;     /* of what lies between inputs and outputs */
+  size_t steps;           /* kernels, moves and others */
+  size_t moves;           /* steps that only move elements */
+  uint64_t bytes_moved;   /* by those: read and written */
+  uint64_t bytes_written; /* by all steps whose results have fixed sizes */
+  size_t
+      interpreted; /* steps that are evaluated as fnz_run() does: regions, sizes that data decide */
+} fnz_needs;
+/** `run` as for fnz_executable_run(): workspace, state and inputs are looked at. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_get_needs(const fnz_executable *exe,
+                                                           fnz_context *ctx,
+                                                           const fnz_execution *run,
+                                                           fnz_needs *out);
+
+/* --- Workspaces --------------------------------------------------------------------------------
+ */
+/** out: ends with fnz_workspace_destroy(), before the executable. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_workspace_create(const fnz_executable *exe, fnz_context *ctx,
+                                                       fnz_workspace **out);
+FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
+
+/** A step of the last run. Texts are static or the program's. */
+typedef struct fnz_step_time {
+  const char *kind;   /* "kernel", "move", "evaluated", "interpreted" */
+  const char *target; /* the operator; "" for a move at the end */
+  uint64_t ns;
+} fnz_step_time;
+/** Whether runs take the time of each step, which makes them slower. */
+FNZ_API void fnz_workspace_take_times(fnz_workspace *workspace, bool on);
+/** *count steps of the last run that took times; borrowed until the next run. */
+FNZ_API const fnz_step_time *fnz_workspace_times(const fnz_workspace *workspace, size_t *count);
+
+/* --- State ---------------------------------------------------------------------------------------
+ */
+/** Memory of its own with the program's initial values; what the file has no data for must be read
+ * before the first run, which fails with REF otherwise. out: ends with
+ * fnz_executable_state_destroy(). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(const fnz_executable *exe,
+                                                              fnz_context *ctx,
+                                                              fnz_executable_state **out);
+/** Over the caller's memory, which holds what the state begins with and outlives it: one per STATE
+ * slot, with the recorded strides. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(const fnz_executable *exe,
+                                                            fnz_context *ctx,
+                                                            const fnz_memory *memories,
+                                                            fnz_executable_state **out);
+FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
+
+/** The memory of a STATE slot, by its name or by that without the kind: "cache". NULL data for
+ * none. It may be read and written between runs. */
+FNZ_API fnz_memory fnz_executable_state_find(const fnz_executable_state *state, const char *name);
+/** The state takes the elements of all arrays by their names. Nothing is changed on failure: REF
+ * for a name that is not there, TYPE, BOUNDS. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_read(fnz_executable_state *state,
+                                                            fnz_context *ctx,
+                                                            const fnz_arrays *arrays);
+/** Appends what the state holds, by the names of the STATE slots. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_write(const fnz_executable_state *state,
+                                                             fnz_context *ctx, fnz_arrays *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
