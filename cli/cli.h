@@ -47,10 +47,11 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
       "safetensors file with inputs by graph name, and state by name; may be given again")         \
   ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
   ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
-  ROW(ENGINE, "--engine", "NAME", "interpreter: node by node, which all else is measured against")  \
-  ROW(STATE_FILE, "--state", "FILE", "safetensors file with what buffers and parameters begin as")   \
-  ROW(SAVE_STATE, "--save-state", "FILE", "safetensors file to write what they end as")              \
-  ROW(STEPS, "--steps", "N", "calls on the same inputs, each with the state that the last one left") \
+  ROW(ENGINE, "--engine", "NAME", "interpreter: node by node, which all else is measured against") \
+  ROW(STATE_FILE, "--state", "FILE", "safetensors file with what buffers and parameters begin as") \
+  ROW(SAVE_STATE, "--save-state", "FILE", "safetensors file to write what they end as")            \
+  ROW(STEPS, "--steps", "N",                                                                       \
+      "calls on the same inputs, each with the state that the last one left")                      \
   ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
@@ -74,9 +75,9 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(COUNT, "--count", "N", "how many programs of it (10000)")                                    \
   ROW(FIRST, "--first", "K", "the first of them, counted from 0 (0)")                              \
   ROW(AGAINST, "--against", "WHAT", "only keep, strided, engine or cpu; without it all")           \
-  ROW(AGAINST_RUN, "--against", "WHAT", "interpreter: takes turns with it")                          \
-  ROW(ROUNDS, "--rounds", "N", "how many runs are timed (30)")                                       \
-  ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")      \
+  ROW(AGAINST_RUN, "--against", "WHAT", "interpreter: takes turns with it")                        \
+  ROW(ROUNDS, "--rounds", "N", "how many runs are timed (30)")                                     \
+  ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")    \
   ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
   ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
@@ -154,7 +155,8 @@ typedef struct cli_verb {
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
       "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n"      \
-      "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state cache.safetensors\n" \
+      "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state "                   \
+      "cache.safetensors\n"                                                                        \
       "  fnz run decode.pt2 --inputs token.safetensors --state cache.safetensors\n")               \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \

@@ -31,11 +31,14 @@ typedef struct outcome {
   size_t count;
 } outcome;
 
-/* `user` counts down to the allocation that fails; 0: none does. */
+#define RAN_OUT SIZE_MAX
+/* `user` counts down to the allocation that fails, and with it all further ones; 0: none does. */
 static void *bounded(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   size_t *left = user;
   (void)old_bytes;
-  if (new_bytes > MOST_BYTES || (new_bytes && *left && --*left == 0))
+  if (new_bytes && *left && *left != RAN_OUT && --*left == 0)
+    *left = RAN_OUT;
+  if (new_bytes && (new_bytes > MOST_BYTES || *left == RAN_OUT))
     return NULL;
   if (new_bytes)
     return realloc(p, new_bytes);
@@ -315,7 +318,7 @@ static void starve(fnz_context *ctx, const fnz_backend *cpu, const fnz_op *op, c
     resolve_all(d, handles, false, args, items);
     *left = n;
     o.status = cpu->apply(cpu->self, ctx, &one, o.handles, MOST_RESULTS, &o.count);
-    bool ran_out = *left == 0;
+    bool ran_out = *left == RAN_OUT;
     *left = 0;
     ck_assert_msg(o.status == (ran_out ? FNZ_NO_MEMORY : FNZ_OK), "%s: %s", op->name,
                   fnz_last_error(ctx)->message);

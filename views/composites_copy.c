@@ -73,7 +73,8 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   int64_t *sizes;
   size_t rank;
   FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
-  return rank && fnzi_has_sizes(r->self, sizes, rank) ? fnzi_composite_is_self(r) : keep(r);
+  return rank && fnzi_has_sizes(r->self, sizes, (uint32_t)rank) ? fnzi_composite_is_self(r)
+                                                                : keep(r);
 }
 
 /* The product of one tensor is that tensor. */

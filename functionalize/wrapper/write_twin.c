@@ -552,7 +552,8 @@ static fnz_status store(fnz_world *world, const fnzi_wrap_request *r, const twin
                   : fnzi_wrap_write(s->target->alias, value);
 }
 
-/* In the order of the operator's arguments, which matters where two of a custom operator overlap. */
+/* In the order of the operator's arguments, which matters where two of a custom operator overlap.
+ */
 static fnz_status store_all(fnz_world *world, const fnzi_wrap_request *r, const twin_call *c,
                             size_t first) {
   for (size_t i = 0; i < r->op->nparams; i++)

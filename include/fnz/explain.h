@@ -114,9 +114,9 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint(fnz_context *ctx, const fnz_program *
                                            const fnz_functionalize_options *options,
                                            fnz_findings **out);
 
-/** Appends what the engine does with a functional program: each step with the bytes that it reads and
- * writes, each copy with the rule and the value that forced it, and the sums. docs/engine.md says how
- * to read it. Final values end in the memory of what they are the final values of.
+/** Appends what the engine does with a functional program: each step with the bytes that it reads
+ * and writes, each copy with the rule and the value that forced it, and the sums. docs/engine.md
+ * says how to read it. Final values end in the memory of what they are the final values of.
  *
  * program  from fnz_functionalize(); borrowed.
  * json     as an object, else as lines.

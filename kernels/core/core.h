@@ -66,7 +66,7 @@ typedef struct fnzi_krn_stock {
   size_t block_bytes;          /* of them together */
   uint32_t narrays, nstorages, nblocks;
   fnzi_krn_kept kept; /* convolutions' plans (cpu/conv_kept.c) */
-  bool has_data; /* false: storages have a size but no memory */
+  bool has_data;      /* false: storages have a size but no memory */
 } fnzi_krn_stock;
 
 void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock);

@@ -95,9 +95,11 @@ static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_a
 /* The order of a product of `rows` rows, by the strides that eager has. */
 static fnzi_cpu_order order_of(const products *p, int64_t rows, const fnzi_krn_array *a,
                                const fnzi_krn_array *b, role role_b) {
+  int64_t strides_a[FNZ_MAX_RANK], strides_b[FNZ_MAX_RANK];
+  fnz_geometry ga = fnzi_krn_array_ordered(a, strides_a), gb = fnzi_krn_array_ordered(b, strides_b);
   factor left, right;
-  split(&left, &a->geometry, a->geometry.strides, LEFT);
-  split(&right, &b->geometry, b->geometry.strides, role_b);
+  split(&left, &ga, ga.strides, LEFT);
+  split(&right, &gb, gb.strides, role_b);
   fnzi_cpu_product one = {.dtype = p->dtype, .m = rows, .n = right.cols, .k = right.rows};
   one.alpha = p->alpha;
   return fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
