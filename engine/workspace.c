@@ -84,8 +84,11 @@ static fnz_status open(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
+/* What failed in the caller's own context, as adding an array to its set does, is told there
+ * already.
+ */
 fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status) {
-  if (status != FNZ_OK) {
+  if (status != FNZ_OK && ws->ctx->error.status == status) {
     ctx->error = ws->ctx->error;
     ctx->reason = ws->ctx->reason;
   }
