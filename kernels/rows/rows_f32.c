@@ -48,9 +48,6 @@ INLINE void store(float *y, vec v) {
 INLINE vec splat(float x) {
   return x - (vec){0};
 }
-INLINE wide splat_wide(double x) {
-  return x - (wide){0};
-}
 INLINE wide load_wide(const float *x) {
   narrow v;
   memcpy(&v, x, sizeof v);
