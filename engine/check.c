@@ -185,10 +185,10 @@ static fnz_status carry(fnzi_eng_checker *c, const fnzi_eng_step *s, fnzi_eng_by
 
 /* What is moved may be a result of a view that has no other place. */
 static fnz_status know_moved(fnzi_eng_checker *c, const fnzi_eng_step *s) {
-  const fnzi_node *node = &c->p.graph->nodes.data[c->node];
   const fnzi_eng_fact *means;
   if (s->node == FNZI_ENG_NONE || c->of[s->value] != NULL)
     return FNZ_OK;
+  const fnzi_node *node = &c->p.graph->nodes.data[c->node];
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
   fnzi_eng_way way = fnzi_eng_node_way(&c->p, node, means);
   return way == FNZI_ENG_WAY_VIEW || way == FNZI_ENG_WAY_SAME ? know_view(c, node, means, s)
