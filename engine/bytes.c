@@ -59,6 +59,7 @@ static uint32_t close_up(fnzi_eng_span *spans, uint32_t count) {
   return kept;
 }
 
+/* Steps beyond the last window wrap: they are taken back before anything is read off them. */
 static void list_spans(const walk *w, int64_t start, fnzi_eng_span *spans, uint32_t count) {
   int64_t at[FNZ_MAX_RANK], low = start;
   for (uint32_t d = 0; d < w->rank; d++)
@@ -66,10 +67,10 @@ static void list_spans(const walk *w, int64_t start, fnzi_eng_span *spans, uint3
   for (uint32_t i = 0; i < count; i++) {
     spans[i] = (fnzi_eng_span){low, low + w->run};
     for (uint32_t d = w->rank; d-- > 0;) {
-      low += w->strides[d];
+      low = (int64_t)((uint64_t)low + (uint64_t)w->strides[d]);
       if (++at[d] < w->sizes[d])
         break;
-      low -= at[d] * w->strides[d];
+      low = (int64_t)((uint64_t)low - (uint64_t)at[d] * (uint64_t)w->strides[d]);
       at[d] = 0;
     }
   }

@@ -2,6 +2,7 @@
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
  * token's bytes and allocates nothing; a failed call leaves the state; many threads run one
  * executable. */
+#include "base/watched.h"
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/run_help.h"
@@ -9,9 +10,21 @@
 #include <dirent.h>
 #include <pthread.h>
 
+/* Fixtures have sizes that no machine has memory for; sanitizers end a process that asks. */
+static void *modest_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  (void)user, (void)old_bytes;
+  if (new_bytes > (size_t)1 << 34)
+    return NULL;
+  if (new_bytes)
+    return realloc(p, new_bytes);
+  free(p);
+  return NULL;
+}
+
 static fnz_context *open_context(void) {
   fnz_context *ctx;
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  static const fnz_allocator modest = {modest_resize, NULL};
+  ck_assert_int_eq(fnz_context_create(&modest, &ctx), FNZ_OK);
   return ctx;
 }
 
@@ -318,7 +331,8 @@ START_TEST(a_run_allocates_nothing) {
   ck_assert_uint_gt(before, 0);
   for (int i = 0; i < 20; i++)
     OK(ctx, run_decode(ctx, exe, state, ws, &token));
-  ck_assert_uint_eq(calls.calls, before);
+  if (!FNZI_WATCHED) /* there nothing is kept, so that every use after an end is seen */
+    ck_assert_uint_eq(calls.calls, before);
   fnz_workspace_destroy(ws);
   fnz_executable_state_destroy(state);
   fnz_executable_destroy(exe);
