@@ -30,13 +30,6 @@ static inline vector get_some(const T *from, int64_t count) {
   return get(lanes);
 }
 
-static inline void put_some(T *to, vector v, int64_t count) {
-  T lanes[LANES];
-  put(lanes, v);
-  for (int64_t i = 0; i < count; i++)
-    to[i] = lanes[i];
-}
-
 /* --- Words -------------------------------------------------------------------------------- */
 static inline vector each_lane(T x) {
   return x - (vector){0}; /* not +: -0 stays */
@@ -143,19 +136,24 @@ STEADY(tan)
 #define N              vector
 
 /* --- Loops -------------------------------------------------------------------------------- */
-/* The loop of row `name`, once value_<name> is there. */
+/* The loop of row `name`, once value_<name> is there. Of a sum of two NaNs the result is one that
+ * the compiler chooses, by the order of the operands in its code: so all elements of a row, those
+ * left at the end too, are computed by one piece of code, of which no second copy may be made. */
 #define RUN_VECTORS(name, arity)                                                                   \
+  static __attribute__((noinline)) void full_##name(T *o, const T *const *p, int64_t count) {      \
+    for (int64_t i = 0; i < count; i += LANES)                                                     \
+      put(o + i, value_##name(get(p[0] + i), get(p[1] + i), get(p[2] + i), get(p[3] + i)));        \
+  }                                                                                                \
   static void run_##name(void *out, const void *const *in, int64_t count) {                        \
-    T *o = out;                                                                                    \
-    int64_t i = 0, left = count % LANES;                                                           \
+    T *o = out, last[5][LANES];                                                                    \
+    int64_t left = count % LANES, full = count - left;                                             \
     OPERANDS(arity)                                                                                \
-    for (; i < count - left; i += LANES)                                                           \
-      put(o + i, value_##name(get(pa + i), get(pb + i), get(pc + i), get(pd + i)));                \
-    if (left > 0)                                                                                  \
-      put_some(o + i,                                                                              \
-               value_##name(get_some(pa + i, left), get_some(pb + i, left),                        \
-                            get_some(pc + i, left), get_some(pd + i, left)),                       \
-               left);                                                                              \
+    full_##name(o, (const T *const[]){pa, pb, pc, pd}, full);                                      \
+    put(last[0], get_some(pa + full, left)), put(last[1], get_some(pb + full, left));              \
+    put(last[2], get_some(pc + full, left)), put(last[3], get_some(pd + full, left));              \
+    full_##name(last[4], (const T *const[]){last[0], last[1], last[2], last[3]},                   \
+                left > 0 ? LANES : 0);                                                             \
+    memcpy(o + full, last[4], (size_t)left * sizeof(T));                                           \
   }
 #define VALUE_OF(name) static inline vector value_##name(vector a, vector b, vector c, vector d)
 #define VECTOR_LOOP(name, arity, value)                                                            \
