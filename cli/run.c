@@ -1,10 +1,11 @@
 /* run.c - runs a program on the CPU: its functional form, or the program as read. */
 #include "cli/cli.h"
 
-static int write_outputs(cli_call *call) {
-  CLI_TRY(
-      cli_check(call, fnz_arrays_write_safetensors(call->ctx, call->outputs, &call->out), NULL));
-  return cli_deliver(call, call->options[CLI_OUTPUTS]);
+static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  CLI_TRY(cli_check(call, fnz_arrays_save(call->ctx, arrays, path), NULL));
+  cli_phase_end(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
 }
 
 static int list_outputs(const cli_call *call) {
@@ -41,11 +42,9 @@ static int read_state(cli_call *call) {
 }
 
 static int write_state(cli_call *call) {
-  const char *path = call->options[CLI_SAVE_STATE];
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
   CLI_TRY(cli_check(call, fnz_executable_state_write(call->state, call->ctx, call->more), NULL));
-  CLI_TRY(cli_check(call, fnz_arrays_write_safetensors(call->ctx, call->more, &call->out), NULL));
-  return cli_deliver(call, path);
+  return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
 /* What the last of `steps` calls gives. */
@@ -106,7 +105,8 @@ int cli_run(cli_call *call) {
   CLI_TRY(cli_read_inputs(call));
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
   CLI_TRY(evaluate(call, threads));
-  CLI_TRY(cli_has(call, CLI_OUTPUTS) ? write_outputs(call) : list_outputs(call));
+  CLI_TRY(cli_has(call, CLI_OUTPUTS) ? save(call, call->outputs, call->options[CLI_OUTPUTS])
+                                     : list_outputs(call));
   if (call->talks)
     cli_print_times(call, stderr);
   return CLI_DONE;

@@ -1,8 +1,9 @@
-/* checks: 7
+/* checks: 8
  * file_test.c - files are read whole, written whole or not at all, and nothing else is touched. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "tests/test.h"
 
+#include <fnz/arrays.h>
 #include <fnz/formats.h>
 
 #include <dirent.h>
@@ -47,6 +48,34 @@ static void expect_content(fixture *f, const char *text) {
   ck_assert_str_eq(b.data, text);
   fnz_buffer_free(f->ctx, &b);
 }
+
+/* Data of arrays is written from where it lies: short ones, none, and some beyond what is copied.
+ */
+START_TEST(saving_arrays) {
+  fixture f;
+  fnz_arrays *arrays;
+  fnz_buffer wanted, file;
+  void *data;
+  start(&f);
+  OK(f.ctx, fnz_arrays_create(f.ctx, &arrays));
+  OK(f.ctx, fnz_arrays_add(arrays, "short", FNZ_U8, 1, (int64_t[]){3}, &data));
+  memcpy(data, "xyz", 3);
+  OK(f.ctx, fnz_arrays_add(arrays, "long", FNZ_I32, 1, (int64_t[]){5000}, &data));
+  for (int i = 0; i < 5000; i++)
+    ((int32_t *)data)[i] = i;
+  OK(f.ctx, fnz_arrays_add(arrays, "empty", FNZ_F64, 1, (int64_t[]){0}, &data));
+  OK(f.ctx, fnz_arrays_save(f.ctx, arrays, f.path));
+  OK(f.ctx, fnz_arrays_write_safetensors(f.ctx, arrays, &wanted));
+  OK(f.ctx, fnz_file_read(f.ctx, f.path, &file));
+  ck_assert_uint_eq(file.size, wanted.size);
+  ck_assert_mem_eq(file.data, wanted.data, wanted.size);
+  FAILS(f.ctx, "IO", fnz_arrays_save(f.ctx, arrays, f.folder));
+  fnz_buffer_free(f.ctx, &file);
+  fnz_buffer_free(f.ctx, &wanted);
+  fnz_arrays_destroy(arrays);
+  done(&f, 1);
+}
+END_TEST
 
 START_TEST(writing_and_reading) {
   fixture f;
@@ -178,5 +207,5 @@ START_TEST(standard_input) {
 }
 END_TEST
 
-RUN_SUITE("file", writing_and_reading, modes, what_is_no_file, links_are_left_alone,
+RUN_SUITE("file", writing_and_reading, saving_arrays, modes, what_is_no_file, links_are_left_alone,
           leftovers_are_no_obstacle, death_leaves_what_was, standard_input)

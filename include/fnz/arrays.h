@@ -45,6 +45,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_load(fnz_context *ctx, const char *
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_write_safetensors(fnz_context *ctx,
                                                                const fnz_arrays *arrays,
                                                                fnz_buffer *out);
+/** The same as a file, without a copy of the data; it appears whole or not at all. "-" is standard
+ * output. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_save(fnz_context *ctx, const fnz_arrays *arrays,
+                                                  const char *path);
 
 #ifdef __cplusplus
 }

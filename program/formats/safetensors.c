@@ -325,13 +325,14 @@ fnz_status fnzi_safetensors_put_all(fnzi_arena *arena, const fnz_array *const *a
   return FNZ_OK;
 }
 
-static fnz_status write_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out) {
+static fnz_status put_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out,
+                           fnzi_out_pieces *pieces) {
   size_t count = fnz_arrays_count(arrays);
   const fnz_array **list;
   FNZI_NEW(arena, count, &list);
   for (size_t i = 0; i < count; i++)
     list[i] = fnz_arrays_at(arrays, i);
-  return fnzi_safetensors_put_all(arena, list, count, LENGTH_BYTES, out, NULL);
+  return fnzi_safetensors_put_all(arena, list, count, LENGTH_BYTES, out, pieces);
 }
 
 fnz_status fnz_arrays_write_safetensors(fnz_context *ctx, const fnz_arrays *arrays,
@@ -339,7 +340,21 @@ fnz_status fnz_arrays_write_safetensors(fnz_context *ctx, const fnz_arrays *arra
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
   *out = (fnz_buffer){NULL, 0, 0};
-  fnz_status status = write_file(&arena, arrays, out);
+  fnz_status status = put_file(&arena, arrays, out, NULL);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+fnz_status fnz_arrays_save(fnz_context *ctx, const fnz_arrays *arrays, const char *path) {
+  fnzi_arena arena;
+  fnz_buffer header = {0};
+  fnzi_out_pieces data = {0};
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = put_file(&arena, arrays, &header, &data);
+  if (status == FNZ_OK)
+    status = fnzi_file_write(ctx, path, &header, &data);
+  FNZI_VEC_FREE(ctx, &data);
+  fnz_buffer_free(ctx, &header);
   fnzi_arena_free(&arena);
   return status;
 }
