@@ -22,6 +22,10 @@
 #define INTRINSIC(x)       _mm256_##x##_ps
 #define ROUND              _mm256_round_ps
 #define SLEEF(x, accuracy) Sleef_finz_##x##f8_##accuracy##avx2
+#elif defined __aarch64__
+#define LANES              4
+#define SLEEF(x, accuracy) Sleef_finz_##x##f4_##accuracy##advsimd
+#define VECTOR             float32x4_t
 #else
 #define LANES              4
 #define SLEEF(x, accuracy) Sleef_##x##f4_##accuracy

@@ -22,6 +22,10 @@
 #define INTRINSIC(x)       _mm256_##x##_pd
 #define ROUND              _mm256_round_pd
 #define SLEEF(x, accuracy) Sleef_finz_##x##d4_##accuracy##avx2
+#elif defined __aarch64__
+#define LANES              2
+#define SLEEF(x, accuracy) Sleef_finz_##x##d2_##accuracy##advsimd
+#define VECTOR             float64x2_t
 #else
 #define LANES              2
 #define SLEEF(x, accuracy) Sleef_##x##d2_##accuracy

@@ -5,10 +5,14 @@
  *
  * Where vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by
  * their names, and SLEEF is of the form whose bits depend on neither lanes nor neighbours.
- * Elsewhere SLEEF chooses for the processor, and FUSED(x) and UNFUSED(x) are that form, with FMA
- * and without.
+ * So it is on aarch64, where VECTOR is the type that they take. Elsewhere SLEEF chooses for the
+ * processor, and FUSED(x) and UNFUSED(x) are that form, with FMA and without.
  */
+#ifdef VECTOR
+typedef VECTOR vector;
+#else
 typedef T vector __attribute__((vector_size(LANES * sizeof(T))));
+#endif
 typedef BITS lanes_mask __attribute__((vector_size(LANES * sizeof(T))));
 
 /* --- Elements in memory ------------------------------------------------------------------- */
@@ -114,6 +118,7 @@ static inline vector f_fma(vector x, vector y, vector z) {
   return x;
 }
 
+#ifdef FUSED
 /* SLEEF has no names for the forms that do not let lanes talk but those of one instruction set. */
 #define STEADY(x)                                                                                  \
   static vector steady_##x(vector a) {                                                             \
@@ -124,6 +129,9 @@ STEADY(sin)
 STEADY(cos)
 STEADY(tan)
 #define SLEEF_z10(x) steady_##x
+#else
+#define SLEEF_z10(x) SLEEF(x, u10)
+#endif
 #endif
 
 #undef F

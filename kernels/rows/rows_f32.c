@@ -6,7 +6,9 @@
 #include "kernels/core/isa.h"
 #include "kernels/rows/rows.h"
 
+#ifdef __SSE2__
 #include <immintrin.h>
+#endif
 #include <sleef.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,8 +24,12 @@ enum { WIDTH = 8, TILE_ROWS = 2, TILE_COLUMNS = 3 };
 #define MAX_OF _mm256_max_ps
 #else
 enum { WIDTH = 4, TILE_ROWS = 1, TILE_COLUMNS = 2 };
-#define EXP    Sleef_expf4_u10
+#define EXP Sleef_expf4_u10
+#ifdef __SSE2__
 #define MAX_OF _mm_max_ps
+#else
+#define MAX_OF larger
+#endif
 #endif
 
 enum { PARTS = FNZI_ROW_LANES / WIDTH, HALF = WIDTH / 2 };
@@ -45,6 +51,13 @@ INLINE vec load(const float *x) {
 INLINE void store(float *y, vec v) {
   memcpy(y, &v, sizeof v);
 }
+#ifndef __SSE2__
+/* The second, where one is no number or both are 0, as _mm_max_ps. */
+INLINE vec larger(vec a, vec b) {
+  mask is_first = a > b;
+  return (vec)(((mask)a & is_first) | ((mask)b & ~is_first));
+}
+#endif
 INLINE vec splat(float x) {
   return x - (vec){0};
 }
@@ -293,10 +306,16 @@ INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
 }
 
 /* The sum of a register's floats: its halves are added until one is left. */
+#ifdef __SSE2__
 INLINE float fold4(__m128 q) {
   q = _mm_add_ps(q, _mm_movehl_ps(q, q));
   return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
 }
+#else
+INLINE float fold4(vec q) {
+  return (q[0] + q[2]) + (q[1] + q[3]);
+}
+#endif
 #if FNZI_ISA >= 3
 INLINE float fold8(__m256 h) {
   return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
