@@ -21,7 +21,8 @@ typedef struct fnzi_finding {
 
 typedef struct fnzi_soak_options {
   uint64_t seed, first, count; /* programs first ... first + count - 1 */
-  unsigned checks;             /* of every program; FNZI_CHECK_THOROUGH of one in eight */
+  unsigned checks;             /* of one program in eight all; of others no FNZI_CHECK_THOROUGH
+                                * and, of two dialects, one */
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */
