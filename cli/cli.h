@@ -194,9 +194,11 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --for mlir\n"                                                          \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
-      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(JSON),              \
+      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(JSON) |             \
+          CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                                                      \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
+      "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
@@ -265,8 +267,9 @@ struct cli_call {
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
   fnz_program *program, *other, *functional;
+  fnz_program *made_of; /* explain: the functional form, taken apart */
   fnz_arrays *inputs, *more, *outputs;
-  fnz_origins *origins;
+  fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
   fnz_library *library;
   fnz_backend *backend;
@@ -362,6 +365,8 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
 /* What --decompose and --keep ask for, done to call->functional. */
 int cli_decompose(cli_call *call, const char *path);
+/* The same, with where each node comes from, as call->made_of. */
+int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 /* Writes a program in a format into call->out. */

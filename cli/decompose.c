@@ -44,3 +44,13 @@ int cli_decompose(cli_call *call, const char *path) {
   cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
   return CLI_DONE;
 }
+
+int cli_decompose_explained(cli_call *call, const char *path) {
+  if (!call->apart.count)
+    return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
+  const fnz_decompose_options o = wanted(call);
+  return cli_check(
+      call,
+      fnz_decompose_explained(call->ctx, call->functional, &o, &call->made_of, &call->step_origins),
+      path);
+}

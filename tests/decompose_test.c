@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  *
  * decompose_test.c - operators taken apart: which ones are left, that results stay the same, what
  * is refused. */
@@ -215,15 +215,64 @@ START_TEST(results_stay_the_same) {
 }
 END_TEST
 
+/* --- where nodes come from ---------------------------------------------------------------------
+ */
+/* Both passes: the write through a view becomes silu, and that steps. */
+static const char written[] = "  %s: f32[2,3,2] stride(12,4,1) = slice.Tensor(%x, 2, 0, 2)\n"
+                              "  %z: f32[2,3,2] stride(12,4,1) = silu_(%s)  at \"model.py:8\"\n"
+                              "  %y: f32[2,3,5] = linear(%x, %w, %b)  at \"model.py:9\"\n"
+                              "  return %y";
+
+static void expect_origin(const fnz_origin *o, fnz_reason reason, size_t node) {
+  ck_assert_ptr_nonnull(o);
+  ck_assert_int_eq(o->reason, reason);
+  ck_assert_uint_eq(o->graph, 0);
+  ck_assert_uint_eq(o->node, node);
+}
+
+START_TEST(steps_lead_to_the_source) {
+  static const struct {
+    const char *op, *whole;
+    size_t source;
+  } rows[] = {{"slice_copy.Tensor", NULL, 0}, {"sigmoid", "silu", 1},
+              {"mul.Tensor", "silu", 1},      {"slice_scatter", NULL, 1},
+              {"view_copy", "linear", 2},     {"permute_copy", "linear", 2},
+              {"addmm", "linear", 2},         {"view_copy", "linear", 2}};
+  fnz_program *p, *functional, *made;
+  fnz_origins *origins, *steps;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  p = program_of(ctx, inputs, written);
+  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &functional, &origins));
+  OK(ctx, fnz_decompose_explained(ctx, functional, NULL, &made, &steps));
+  ck_assert_uint_eq(fnz_node_count(made, 0), sizeof rows / sizeof *rows);
+  for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+    const fnz_origin *o = fnz_origins_at(steps, 0, n);
+    const fnzi_node *whole = fnzi_node_at(functional, 0, (uint32_t)o->node);
+    ck_assert_str_eq(fnzi_node_target(fnzi_node_at(made, 0, (uint32_t)n)), rows[n].op);
+    ck_assert_str_eq(fnzi_node_target(whole), rows[n].whole ? rows[n].whole : rows[n].op);
+    expect_origin(o, rows[n].whole ? FNZ_REASON_STEP : FNZ_REASON_COMPUTED, o->node);
+    ck_assert_uint_eq(fnz_origins_at(origins, 0, o->node)->node, rows[n].source);
+  }
+  fnz_origins_destroy(ctx, steps);
+  fnz_origins_destroy(ctx, origins);
+  fnz_program_destroy(made);
+  fnz_program_destroy(functional);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- out of memory ---------------------------------------------------------------------------- */
 static fnz_status read_and_take_apart(fnz_context *c, const void *user) {
   char text[512];
   fnz_program *p = NULL, *made = NULL;
-  (void)user;
+  fnz_origins *steps = NULL;
   int n = snprintf(text, sizeof text, "fnz 1\nprogram(%s)\n{\n%s\n}\n", inputs, body);
   fnz_status status = fnz_program_read(c, text, (size_t)n, FNZ_FORMAT_TEXT, &p);
   if (status == FNZ_OK)
-    status = fnz_decompose(c, p, NULL, &made);
+    status = user ? fnz_decompose_explained(c, p, NULL, &made, &steps)
+                  : fnz_decompose(c, p, NULL, &made);
+  fnz_origins_destroy(c, steps);
   fnz_program_destroy(made);
   fnz_program_destroy(p);
   return status;
@@ -231,8 +280,10 @@ static fnz_status read_and_take_apart(fnz_context *c, const void *user) {
 
 START_TEST(it_survives_every_fault) {
   ck_assert_uint_gt(each_fault(read_and_take_apart, NULL), 50);
+  ck_assert_uint_gt(each_fault(read_and_take_apart, "explained"), 50);
 }
 END_TEST
 
 RUN_SUITE("decompose", a_set_names_what_is_left, core_operators_and_their_copies_stay,
-          what_has_no_steps_is_refused_by_name, results_stay_the_same, it_survives_every_fault)
+          what_has_no_steps_is_refused_by_name, results_stay_the_same, steps_lead_to_the_source,
+          it_survives_every_fault)

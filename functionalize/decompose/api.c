@@ -79,6 +79,25 @@ fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
   return FNZ_OK;
 }
 
+fnz_status fnz_decompose_explained(fnz_context *ctx, const fnz_program *program,
+                                   const fnz_decompose_options *options, fnz_program **out,
+                                   fnz_origins **origins) {
+  const fnz_decompose_options o = complete(options);
+  *out = NULL;
+  *origins = NULL;
+  FNZ_TRY(check(ctx, program, &o));
+  FNZ_TRY(replay(ctx, program, &o, out, origins));
+  rename_readers(*out, &o);
+  fnz_status status = fnzi_expl_steps_mark(ctx, program, *out, *origins);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_origins_destroy(ctx, *origins);
+  fnz_program_destroy(*out);
+  *out = NULL;
+  *origins = NULL;
+  return status;
+}
+
 bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {
   const fnzi_dcm_set *s = fnzi_dcm_set_find(set);
   return s && fnzi_dcm_set_keeps(s, op);

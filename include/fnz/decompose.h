@@ -3,7 +3,7 @@
 #ifndef FNZ_DECOMPOSE_H
 #define FNZ_DECOMPOSE_H
 
-#include <fnz/functionalize.h>
+#include <fnz/explain.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +53,17 @@ typedef struct fnz_decompose_options {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                                                 const fnz_decompose_options *options,
                                                 fnz_program **out);
+
+/** fnz_decompose(), and where each node of the result comes from.
+ * origins  of nodes of `program`: the operator that was taken apart, with FNZ_REASON_STEP, or the
+ *          node itself. What `program` was made of say the origins that functionalizing gave:
+ *          fnz_origins_at() of these, asked for the node found here, leads on to the source. New;
+ *          ends with fnz_origins_destroy() before the context does. NULL on failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose_explained(fnz_context *ctx,
+                                                          const fnz_program *program,
+                                                          const fnz_decompose_options *options,
+                                                          fnz_program **out,
+                                                          fnz_origins **origins);
 
 /** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
 FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);
