@@ -12,14 +12,13 @@ typedef struct expander {
   fnzi_dcm_wish wish;
 } expander;
 
-static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena, const fnz_op *op,
-                         const fnz_arg *args, const fnz_geometry *const *geometries,
-                         fnzi_script *out, bool *done) {
+static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena,
+                         const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   const expander *e = (const expander *)(const void *)self;
   *done = false;
-  if (fnzi_op_is_item(op)) /* it gives no tensor: see rename_readers() */
+  if (fnzi_op_is_item(whole->op)) /* it gives no tensor: see rename_readers() */
     return FNZ_OK;
-  return fnzi_dcm_expand(arena, &e->wish, op, args, geometries, out, done);
+  return fnzi_dcm_expand(arena, &e->wish, whole, out, done);
 }
 
 static fnz_decompose_options complete(const fnz_decompose_options *given) {

@@ -46,11 +46,9 @@ const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
 /* Takes one call apart. The first tensors of `out` are those among the arguments, each time that
- * one is given. *done false: the operator stays. Everything is in the arena. op, args op->nparams
- * arguments, tensors as numbers into `geometries` */
+ * one is given. *done false: the operator stays. Everything is in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
-                                          const fnz_op *op, const fnz_arg *args,
-                                          const fnz_geometry *const *geometries, fnzi_script *out,
+                                          const fnzi_script_whole *whole, fnzi_script *out,
                                           bool *done);
 
 #endif

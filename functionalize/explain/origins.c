@@ -203,7 +203,7 @@ fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from, const
     for (size_t n = 0; n < origins->counts[g]; n++) {
       fnz_origin *at = &origins->graphs[g][n];
       const fnzi_node *node = fnzi_node_at(to, (uint32_t)g, (uint32_t)n);
-      if (at->node != SIZE_MAX)
+      if (at->node != SIZE_MAX && node->op && node->noutputs) /* the others are about sizes */
         at->reason = is_step(from, node, at, counts) ? FNZ_REASON_STEP : FNZ_REASON_COMPUTED;
     }
   fnzi_arena_free(&scratch);

@@ -27,13 +27,12 @@ typedef struct fnzi_pass_merged {
 } fnzi_pass_merged;
 
 /* Who says which nodes are replayed as calls of other operators (fnz_functionalize_options).
- * op, args  of the node: op->nparams arguments, tensors as numbers into `geometries`
+ * whole     the node
  * *done     false: the node stays. Else `out` is what it is made of, and ends with
  *           fnzi_script_free(); everything in it is in the arena. */
 struct fnz_expander {
-  fnz_status (*expand)(const struct fnz_expander *self, fnzi_arena *arena, const fnz_op *op,
-                       const fnz_arg *args, const fnz_geometry *const *geometries, fnzi_script *out,
-                       bool *done);
+  fnz_status (*expand)(const struct fnz_expander *self, fnzi_arena *arena,
+                       const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
 
 typedef struct fnzi_pass {
