@@ -35,7 +35,8 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
       "outputs: final values are outputs; epilogue: copy_ at the end; globals: of mlir")           \
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
       "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
-  ROW(FOR, "--for", "FORMAT", "mlir: also what cannot be written as that")                         \
+  ROW(FOR, "--for", "FORMAT",                                                                      \
+      "mlir: also what cannot be written as that; core, prims: what that leaves")                  \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
@@ -345,6 +346,13 @@ int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *path);
+
+/* --- Nodes that are not taken (refusals.c) ------------------------------------------------ */
+/* One more of call->refusals; call->lost when memory runs out. */
+void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, const char *where,
+                     const char *what);
+/* When there are no more. */
+int cli_refusals_settle(cli_call *call, const char *path);
 /* Into two files. */
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 
@@ -365,7 +373,9 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
 /* What --decompose and --keep ask for, done to call->functional. */
 int cli_decompose(cli_call *call, const char *path);
-/* The same, with where each node comes from, as call->made_of. */
+/* Lists as call->refusals the nodes of which a set of operators leaves the operator as it is. */
+int cli_decompose_check(cli_call *call, const char *set, const char *path);
+/* The same as cli_decompose(), with where each node comes from, as call->made_of. */
 int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);

@@ -101,3 +101,9 @@ bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {
   const fnzi_dcm_set *s = fnzi_dcm_set_find(set);
   return s && fnzi_dcm_set_keeps(s, op);
 }
+
+const char *fnz_decomposition_why_left(const fnz_decompose_options *options, const fnz_op *op) {
+  const fnz_decompose_options o = complete(options);
+  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o.set), &o};
+  return wish.set && op ? fnzi_dcm_why_left(&wish, op) : NULL;
+}

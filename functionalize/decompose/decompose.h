@@ -40,6 +40,9 @@ typedef struct fnzi_dcm_way {
 /* What becomes of an operator. */
 fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
 
+/* As fnz_decomposition_why_left(). */
+const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op);
+
 /* --- names.c ---------------------------------------------------------------------------------- */
 /* The operator that this one is under another name (SAME of core.def); NULL for none. */
 const fnz_op *fnzi_dcm_other_name(const fnz_op *op);

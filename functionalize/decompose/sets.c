@@ -124,3 +124,26 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
   way.decompose = row ? row->decompose : fnzi_foreach_element(op) ? fnzi_dcm_each : NULL;
   return way;
 }
+
+/* --- what is left ----------------------------------------------------------------------------- */
+static const struct {
+  uint16_t op;
+  const char *why;
+} left[] = {
+#define LEFT(op, why) {FNZI_ATEN_##op, why},
+#include "functionalize/decompose/left.def"
+#undef LEFT
+};
+
+const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op) {
+  const fnz_decompose_options *o = wish->options;
+  uint16_t place = fnzi_op_place(op);
+  if (fnzi_dcm_set_keeps(wish->set, op) || is_among(op, o->keep, o->nkeep))
+    return NULL;
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+    if (left[i].op == place)
+      return left[i].why;
+  return find(wish->set->then, op) || !fnzi_dcm_keeps_kernels(op)
+             ? "its steps would depend on elements, or on arguments that no steps are known for"
+             : "no steps are known that it is made of";
+}

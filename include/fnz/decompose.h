@@ -35,8 +35,8 @@ typedef struct fnz_decompose_options {
   { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY }
 
 /** Replaces operators by steps of others until only those remain that the set names, and those that
- * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
- * others. fnz_decomposition_keeps() tells which these are. The copy of a view counts as the view.
+ * have no steps: what looks at elements, and what nothing computes from others.
+ * fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts as the view.
  * Random operators stay.
  *
  * Results are those of the source, but where steps round otherwise than the operator at once.
@@ -67,6 +67,12 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose_explained(fnz_context *ctx,
 
 /** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
 FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);
+
+/** Why an operator is left in a program that fnz_decompose() has made with these options, though
+ * the set does not have it: in words, static. NULL where the set has it or the options keep it, or
+ * there is no such set. options  NULL for defaults. */
+FNZ_API const char *fnz_decomposition_why_left(const fnz_decompose_options *options,
+                                               const fnz_op *op);
 
 #ifdef __cplusplus
 }
