@@ -1,5 +1,6 @@
 /* point_f32.c - pointwise operators computed in single precision; also for f16 and bf16. */
 #include "kernels/cpu/point.h"
+#include "kernels/rows/floats.h"
 
 #include <math.h>
 #include <sleef.h>
@@ -12,6 +13,7 @@
 #define REAL_DTYPE FNZ_F32
 #define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f32)
 #define F(x)       x##f
+#define OWN(x)     fnzi_row_floats_##x
 #if FNZI_ISA == 4
 #define LANES              16
 #define INTRINSIC(x)       _mm512_##x##_ps

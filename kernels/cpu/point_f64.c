@@ -12,6 +12,7 @@
 #define REAL_DTYPE FNZ_F64
 #define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f64)
 #define F(x)       x
+#define OWN(x)     SLEEF(x, u10)
 #if FNZI_ISA == 4
 #define LANES              8
 #define INTRINSIC(x)       _mm512_##x##_pd

@@ -1,7 +1,8 @@
 /* point_vector.h - what rows of float classes say, of vectors. Behind point_rows.h and the
  * functions for elements; gives F, V, W and the words of point_scalar.h new meanings. The includer
  * defines T, LANES (how many make a vector), BITS (the integer of T's size), MOST_BITS (its
- * largest), and SLEEF(x, accuracy), the name of a vector function.
+ * largest), SLEEF(x, accuracy), the name of a vector function, and OWN(x), that of one that need
+ * not be SLEEF's.
  *
  * Where vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by
  * their names, and SLEEF is of the form whose bits depend on neither lanes nor neighbours.
@@ -136,6 +137,7 @@ STEADY(tan)
 
 #undef F
 #define F(x)           f_##x
+#define SLEEF_own(x)   OWN(x)
 #define SLEEF_u05(x)   SLEEF(x, u05)
 #define SLEEF_u10(x)   SLEEF(x, u10)
 #define SLEEF_u15(x)   SLEEF(x, u15)

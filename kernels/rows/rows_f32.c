@@ -1,30 +1,26 @@
 /* rows_f32.c - the row functions of f32, compiled for each instruction set.
  *
  * Everything here is static but the table, and nothing is included that other units take from a
- * linker: what is compiled for one processor must not run on another one. exp takes fused steps
- * where the processor has them, in every set. */
+ * linker: what is compiled for one processor must not run on another one. */
 #include "kernels/core/isa.h"
+#include "kernels/rows/floats.h"
 #include "kernels/rows/rows.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
-#include <sleef.h>
 #include <stddef.h>
 #include <string.h>
 
 /* Floats of a register, and a tile of a product, as registers allow. */
 #if FNZI_ISA == 4
 enum { WIDTH = 16, TILE_ROWS = 4, TILE_COLUMNS = 4 };
-#define EXP    Sleef_expf16_u10avx512f
 #define MAX_OF _mm512_max_ps
 #elif FNZI_ISA == 3
 enum { WIDTH = 8, TILE_ROWS = 2, TILE_COLUMNS = 3 };
-#define EXP    Sleef_expf8_u10avx2
 #define MAX_OF _mm256_max_ps
 #else
 enum { WIDTH = 4, TILE_ROWS = 1, TILE_COLUMNS = 2 };
-#define EXP Sleef_expf4_u10
 #ifdef __SSE2__
 #define MAX_OF _mm_max_ps
 #else
@@ -34,7 +30,7 @@ enum { WIDTH = 4, TILE_ROWS = 1, TILE_COLUMNS = 2 };
 
 enum { PARTS = FNZI_ROW_LANES / WIDTH, HALF = WIDTH / 2 };
 
-typedef float vec __attribute__((vector_size(4 * WIDTH)));
+typedef fnzi_row_floats vec;
 typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
 typedef uint32_t bits __attribute__((vector_size(4 * WIDTH)));
 typedef uint16_t halves __attribute__((vector_size(2 * WIDTH)));
@@ -175,7 +171,7 @@ static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, 
   int64_t full = count - count % FNZI_ROW_LANES;
   for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
     for (int p = 0; p < PARTS; p++)
-      store(y + i + p * WIDTH, EXP(load(x + i + p * WIDTH) - most));
+      store(y + i + p * WIDTH, fnzi_row_floats_exp(load(x + i + p * WIDTH) - most));
     for (int p = 0; p < 2 * PARTS; p++)
       s.part[p] += load_wide(y + i + p * HALF);
   }
@@ -184,7 +180,7 @@ static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, 
     return;
   (void)padded(x + full, count - full, most, room);
   for (int p = 0; p < PARTS; p++)
-    store(room + p * WIDTH, EXP(load(room + p * WIDTH) - most));
+    store(room + p * WIDTH, fnzi_row_floats_exp(load(room + p * WIDTH) - most));
   for (int64_t i = full; i < count; i++) {
     y[i] = room[i - full];
     state->lanes[i - full] += (double)y[i];
@@ -207,8 +203,8 @@ static void row_scale(double scale, double shift, const float *x, float *y, int6
     y[i] = (float)((double)x[i] * scale + shift);
 }
 
-INLINE void normalise_as(double mean, double rstd, const float *x, const float *weight,
-                         const float *bias, float *y, int64_t count) {
+INLINE void normalise_wide(double mean, double rstd, const float *x, const float *weight,
+                           const float *bias, float *y, int64_t count) {
   int64_t i = 0;
   for (; i + HALF <= count; i += HALF) {
     wide v = (load_wide(x + i) - mean) * rstd;
@@ -225,14 +221,112 @@ INLINE void normalise_as(double mean, double rstd, const float *x, const float *
   }
 }
 
+/* In f32: what `high` leaves of the mean is `low`, so the difference is as good as in double. */
+INLINE void normalise_as(double mean, double rstd, const float *x, const float *weight,
+                         const float *bias, float *y, int64_t count) {
+  float high = (float)mean, low = (float)(mean - (double)high), factor = (float)rstd;
+  int64_t i = 0;
+  for (; i + WIDTH <= count; i += WIDTH) {
+    vec v = (load(x + i) - high - low) * factor;
+    v = weight ? v * load(weight + i) : v;
+    store(y + i, bias ? v + load(bias + i) : v);
+  }
+  for (; i < count; i++) {
+    float v = (x[i] - high - low) * factor;
+    v = weight ? v * weight[i] : v;
+    y[i] = bias ? v + bias[i] : v;
+  }
+}
+
+/* Between these, neither differences nor their squares leave f32. */
+static const double least_rstd = 1e-15, most_rstd = 1e15;
+
 static void row_normalise(double mean, double rstd, const float *x, const float *weight,
                           const float *bias, float *y, int64_t count) {
-  if (weight && bias)
+  if (!(rstd > least_rstd && rstd < most_rstd))
+    normalise_wide(mean, rstd, x, weight, bias, y, count);
+  else if (weight && bias)
     normalise_as(mean, rstd, x, weight, bias, y, count);
   else if (weight)
     normalise_as(mean, rstd, x, weight, NULL, y, count);
   else
     normalise_as(mean, rstd, x, NULL, bias, y, count);
+}
+
+/* --- Mean and squares ------------------------------------------------------------------------ */
+enum { BLOCK = 16 * FNZI_ROW_LANES }; /* elements whose sums are formed in f32 */
+
+/* Floats side by side, added to sums in double. */
+INLINE void widen(double *lanes, const vec *part) {
+  float room[FNZI_ROW_LANES];
+  memcpy(room, part, sizeof room);
+  for (int k = 0; k < FNZI_ROW_LANES; k++)
+    lanes[k] += (double)room[k];
+}
+
+/* Sums of x - from and, unless `squares` is NULL, of its square over one block. */
+INLINE void add_block(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
+                      int64_t count) {
+  vec s[PARTS], q[PARTS];
+  for (int p = 0; p < PARTS; p++)
+    s[p] = q[p] = splat(0);
+  for (int64_t i = 0; i < count; i += FNZI_ROW_LANES)
+    for (int p = 0; p < PARTS; p++) {
+      vec d = load(x + i + p * WIDTH) - from;
+      s[p] += d;
+      if (squares)
+        q[p] += d * d;
+    }
+  widen(sum->lanes, s);
+  if (squares)
+    widen(squares->lanes, q);
+}
+
+INLINE void add_blocks(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
+                       int64_t count) {
+  int64_t full = count - count % FNZI_ROW_LANES, i = 0;
+  for (; i + BLOCK <= full; i += BLOCK)
+    add_block(sum, squares, from, x + i, BLOCK);
+  if (i < full)
+    add_block(sum, squares, from, x + i, full - i);
+  for (i = full; i < count; i++) {
+    float d = x[i] - from;
+    sum->lanes[i - full] += (double)d;
+    if (squares)
+      squares->lanes[i - full] += (double)(d * d);
+  }
+}
+
+static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
+  fnzi_row_sums sum = {{0}}, squares = {{0}};
+  if (centered) {
+    row_sum(&sum, x, count);
+    out->mean = fnzi_row_total(&sum) / (double)count;
+  }
+  row_squares(&squares, out->mean, x, count);
+  out->squares = fnzi_row_total(&squares);
+}
+
+/* The sum of x in f32 is near enough to the mean to take differences from; what these sum up to
+ * corrects both. Where f32 is too narrow it is done again in double. */
+static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
+  fnzi_row_sums sum = {{0}}, squares = {{0}};
+  double n = (double)count, least = n / (most_rstd * most_rstd);
+  float from = 0;
+  *out = (fnzi_row_moments){0, 0};
+  if (centered) {
+    add_blocks(&sum, NULL, 0, x, count);
+    from = (float)(fnzi_row_total(&sum) / n);
+    sum = (fnzi_row_sums){{0}};
+  }
+  add_blocks(&sum, &squares, from, x, count);
+  double rest = centered ? fnzi_row_total(&sum) / n : 0;
+  out->mean = (double)from + rest;
+  out->squares = fnzi_row_total(&squares) - n * rest * rest;
+  if (!(out->squares > least && out->squares < n / (least_rstd * least_rstd))) {
+    *out = (fnzi_row_moments){0, 0};
+    wide_moments(x, count, centered, out);
+  }
 }
 
 /* --- Cascades ---------------------------------------------------------------------------- */
@@ -268,6 +362,53 @@ static void row_cascade(fnzi_row_cascade *state, int power, const float *x, int6
   }
 }
 
+/* Eager's eight lanes, four times side by side. */
+enum { EAGER = 8, BESIDE = FNZI_ROW_COLUMNS / EAGER };
+typedef float eager_lanes __attribute__((vector_size(4 * EAGER)));
+
+INLINE void add_columns(const float *x, int64_t rows, int power, float *out) {
+  fnzi_row_cascade c = {{{0}}};
+  row_cascade(&c, power, x, FNZI_ROW_COLUMNS, 0, rows);
+  for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
+    out[k] = c.levels[0][k];
+    for (int level = 1; level < FNZI_ROW_LEVELS; level++)
+      out[k] += c.levels[level][k];
+  }
+}
+
+/* Fewer rows than a block: no level but the first. */
+INLINE void add_few_columns(const float *x, int64_t rows, float *out) {
+  vec sum[COLUMN_PARTS];
+  for (int p = 0; p < COLUMN_PARTS; p++)
+    sum[p] = splat(0);
+  for (int64_t i = 0; i < rows; i++)
+    for (int p = 0; p < COLUMN_PARTS; p++)
+      sum[p] += load(x + i * FNZI_ROW_COLUMNS + p * WIDTH);
+  memcpy(out, sum, sizeof sum);
+}
+
+static float row_total(const float *x, int64_t count, int power) {
+  int64_t rows = count / FNZI_ROW_COLUMNS, chunks = count / EAGER;
+  float columns[FNZI_ROW_COLUMNS], sum = 0;
+  eager_lanes part[BESIDE], more;
+  if (rows < (int64_t)1 << power)
+    add_few_columns(x, rows, columns);
+  else
+    add_columns(x, rows, power, columns);
+  memcpy(part, columns, sizeof part);
+  for (int64_t i = rows * BESIDE; i < chunks; i++) {
+    memcpy(&more, x + i * EAGER, sizeof more);
+    part[0] += more;
+  }
+  for (int k = 1; k < BESIDE; k++)
+    part[0] += part[k];
+  for (int64_t i = chunks * EAGER; i < count; i++)
+    sum += x[i];
+  for (int k = 0; k < EAGER; k++)
+    sum += part[0][k];
+  return sum;
+}
+
 #include "kernels/rows/products.h"
 
 const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
@@ -280,4 +421,6 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_normalise,
                                                 row_cascade,
                                                 {dots_f32, dots_bf16},
-                                                {steps_f32, steps_bf16}};
+                                                {steps_f32, steps_bf16},
+                                                row_moments,
+                                                row_total};
