@@ -39,40 +39,6 @@ INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
   *c = d->beta != 0 ? d->beta * *c + value : value;
 }
 
-/* The sum of a register's floats: its halves are added until one is left. */
-#ifdef __SSE2__
-INLINE float fold4(__m128 q) {
-  q = _mm_add_ps(q, _mm_movehl_ps(q, q));
-  return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
-}
-#else
-INLINE float fold4(vec q) {
-  return (q[0] + q[2]) + (q[1] + q[3]);
-}
-#endif
-#if FNZI_ISA >= 3
-INLINE float fold8(__m256 h) {
-  return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
-}
-#endif
-INLINE float fold(vec x) {
-#if FNZI_ISA == 4
-  return fold8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
-#elif FNZI_ISA == 3
-  return fold8(x);
-#else
-  return fold4(x);
-#endif
-}
-
-INLINE float join_parts(const vec *sum) {
-  if (PARTS == 1)
-    return fold(sum[0]);
-  if (PARTS == 2)
-    return fold(sum[0] + sum[1]);
-  return fold((sum[0] + sum[2 % PARTS]) + (sum[1] + sum[3 % PARTS]));
-}
-
 /* One block of the depth: PARTS registers of each row and column. */
 #define ADD_BLOCK(at, a_step, b, b_at, b_step, kind)                                               \
   _Pragma("GCC unroll 4") for (int p = 0; p < PARTS; p++)                                          \

@@ -57,14 +57,82 @@ INLINE vec larger(vec a, vec b) {
 INLINE vec splat(float x) {
   return x - (vec){0};
 }
+/* The compiler's own conversions between vectors of these types go by way of memory. */
+INLINE wide widened(narrow v) {
+#if FNZI_ISA == 4
+  return _mm512_cvtps_pd(v);
+#elif FNZI_ISA == 3
+  return _mm256_cvtps_pd(v);
+#else
+  return __builtin_convertvector(v, wide);
+#endif
+}
 INLINE wide load_wide(const float *x) {
   narrow v;
   memcpy(&v, x, sizeof v);
-  return __builtin_convertvector(v, wide);
+  return widened(v);
+}
+INLINE wide low_wide(vec v) {
+#if FNZI_ISA == 4
+  return widened(_mm512_castps512_ps256(v));
+#elif FNZI_ISA == 3
+  return widened(_mm256_castps256_ps128(v));
+#else
+  return load_wide((const float *)&v);
+#endif
+}
+INLINE wide high_wide(vec v) {
+#if FNZI_ISA == 4
+  return widened(_mm512_extractf32x8_ps(v, 1));
+#elif FNZI_ISA == 3
+  return widened(_mm256_extractf128_ps(v, 1));
+#else
+  return load_wide((const float *)&v + HALF);
+#endif
 }
 INLINE void store_wide(float *y, wide v) {
+#if FNZI_ISA == 4
+  narrow n = _mm512_cvtpd_ps(v);
+#elif FNZI_ISA == 3
+  narrow n = _mm256_cvtpd_ps(v);
+#else
   narrow n = __builtin_convertvector(v, narrow);
+#endif
   memcpy(y, &n, sizeof n);
+}
+
+/* The sum of a register's floats: its halves are added until one is left. */
+#ifdef __SSE2__
+INLINE float fold4(__m128 q) {
+  q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+#else
+INLINE float fold4(vec q) {
+  return (q[0] + q[2]) + (q[1] + q[3]);
+}
+#endif
+#if FNZI_ISA >= 3
+INLINE float fold8(__m256 h) {
+  return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
+}
+#endif
+INLINE float fold(vec x) {
+#if FNZI_ISA == 4
+  return fold8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+#elif FNZI_ISA == 3
+  return fold8(x);
+#else
+  return fold4(x);
+#endif
+}
+
+INLINE float join_parts(const vec *sum) {
+  if (PARTS == 1)
+    return fold(sum[0]);
+  if (PARTS == 2)
+    return fold(sum[0] + sum[1]);
+  return fold((sum[0] + sum[2 % PARTS]) + (sum[1] + sum[3 % PARTS]));
 }
 
 /* --- Sums side by side ------------------------------------------------------------------- */
@@ -79,6 +147,13 @@ INLINE sums open_sums(const fnzi_row_sums *state) {
 }
 INLINE void close_sums(fnzi_row_sums *state, const sums *s) {
   memcpy(state->lanes, s, sizeof *s);
+}
+
+INLINE void add_wide(sums *s, const vec *v) {
+  for (int p = 0; p < PARTS; p++) {
+    s->part[2 * p] += low_wide(v[p]);
+    s->part[2 * p + 1] += high_wide(v[p]);
+  }
 }
 
 /* The rest of a piece, filled up to FNZI_ROW_LANES. */
@@ -117,17 +192,16 @@ static void row_squares(fnzi_row_sums *state, double center, const float *x, int
 }
 
 static void row_rounded_squares(fnzi_row_sums *state, float center, const float *x, int64_t count) {
-  float room[FNZI_ROW_LANES];
   int64_t full = count - count % FNZI_ROW_LANES;
   if (full) {
     sums s = open_sums(state);
+    vec squares[PARTS];
     for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
       for (int p = 0; p < PARTS; p++) {
         vec d = load(x + i + p * WIDTH) - center;
-        store(room + p * WIDTH, d * d);
+        squares[p] = d * d;
       }
-      for (int p = 0; p < 2 * PARTS; p++)
-        s.part[p] += load_wide(room + p * HALF);
+      add_wide(&s, squares);
     }
     close_sums(state, &s);
   }
@@ -168,12 +242,14 @@ static void row_max(fnzi_row_most *state, const float *x, int64_t count) {
 static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count) {
   sums s = open_sums(state);
   float room[FNZI_ROW_LANES];
+  vec found[PARTS];
   int64_t full = count - count % FNZI_ROW_LANES;
   for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
-    for (int p = 0; p < PARTS; p++)
-      store(y + i + p * WIDTH, fnzi_row_floats_exp(load(x + i + p * WIDTH) - most));
-    for (int p = 0; p < 2 * PARTS; p++)
-      s.part[p] += load_wide(y + i + p * HALF);
+    for (int p = 0; p < PARTS; p++) {
+      found[p] = fnzi_row_floats_exp(load(x + i + p * WIDTH) - most);
+      store(y + i + p * WIDTH, found[p]);
+    }
+    add_wide(&s, found);
   }
   close_sums(state, &s);
   if (full == count)
@@ -254,19 +330,39 @@ static void row_normalise(double mean, double rstd, const float *x, const float 
 }
 
 /* --- Mean and squares ------------------------------------------------------------------------ */
-enum { BLOCK = 16 * FNZI_ROW_LANES }; /* elements whose sums are formed in f32 */
+enum { BLOCK = 16 * FNZI_ROW_LANES, PIECE = 16 * BLOCK }; /* whose sums are formed in f32 */
 
-/* Floats side by side, added to sums in double. */
-INLINE void widen(double *lanes, const vec *part) {
+/* The sum of a piece in f32, of two runs of FNZI_ROW_LANES after the other. */
+INLINE float rough_sum(const float *x, int64_t count) {
+  vec even[PARTS], odd[PARTS];
   float room[FNZI_ROW_LANES];
-  memcpy(room, part, sizeof room);
-  for (int k = 0; k < FNZI_ROW_LANES; k++)
-    lanes[k] += (double)room[k];
+  int64_t i = 0, run = FNZI_ROW_LANES;
+  for (int p = 0; p < PARTS; p++)
+    even[p] = odd[p] = splat(0);
+  for (; i + 2 * run <= count; i += 2 * run)
+    for (int p = 0; p < PARTS; p++) {
+      even[p] += load(x + i + p * WIDTH);
+      odd[p] += load(x + i + run + p * WIDTH);
+    }
+  for (; i < count; i += run) {
+    const float *at = count - i < run ? padded(x + i, count - i, 0, room) : x + i;
+    for (int p = 0; p < PARTS; p++)
+      even[p] += load(at + p * WIDTH);
+  }
+  for (int p = 0; p < PARTS; p++)
+    even[p] += odd[p];
+  return join_parts(even);
 }
 
-/* Sums of x - from and, unless `squares` is NULL, of its square over one block. */
-INLINE void add_block(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
-                      int64_t count) {
+static double rough_mean(const float *x, int64_t count) {
+  double sum = 0;
+  for (int64_t at = 0; at < count; at += PIECE)
+    sum += (double)rough_sum(x + at, count - at < PIECE ? count - at : PIECE);
+  return sum / (double)count;
+}
+
+/* Adds x - from and its square over one block, by FNZI_ROW_LANES. */
+INLINE void add_block(sums *sum, sums *squares, float from, const float *x, int64_t count) {
   vec s[PARTS], q[PARTS];
   for (int p = 0; p < PARTS; p++)
     s[p] = q[p] = splat(0);
@@ -274,26 +370,26 @@ INLINE void add_block(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, co
     for (int p = 0; p < PARTS; p++) {
       vec d = load(x + i + p * WIDTH) - from;
       s[p] += d;
-      if (squares)
-        q[p] += d * d;
+      q[p] += d * d;
     }
-  widen(sum->lanes, s);
-  if (squares)
-    widen(squares->lanes, q);
+  add_wide(sum, s);
+  add_wide(squares, q);
 }
 
-INLINE void add_blocks(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
+/* The same over a row; sets both sums. */
+static void add_blocks(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
                        int64_t count) {
-  int64_t full = count - count % FNZI_ROW_LANES, i = 0;
-  for (; i + BLOCK <= full; i += BLOCK)
-    add_block(sum, squares, from, x + i, BLOCK);
-  if (i < full)
-    add_block(sum, squares, from, x + i, full - i);
-  for (i = full; i < count; i++) {
+  int64_t full = count - count % FNZI_ROW_LANES;
+  sums s, q;
+  for (int p = 0; p < 2 * PARTS; p++)
+    s.part[p] = q.part[p] = (wide){0};
+  for (int64_t i = 0; i < full; i += BLOCK)
+    add_block(&s, &q, from, x + i, full - i < BLOCK ? full - i : BLOCK);
+  close_sums(sum, &s), close_sums(squares, &q);
+  for (int64_t i = full; i < count; i++) {
     float d = x[i] - from;
     sum->lanes[i - full] += (double)d;
-    if (squares)
-      squares->lanes[i - full] += (double)(d * d);
+    squares->lanes[i - full] += (double)(d * d);
   }
 }
 
@@ -307,18 +403,13 @@ static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_
   out->squares = fnzi_row_total(&squares);
 }
 
-/* The sum of x in f32 is near enough to the mean to take differences from; what these sum up to
- * corrects both. Where f32 is too narrow it is done again in double. */
+/* A rough mean is near enough to take differences from; what these sum up to corrects both. Where
+ * f32 is too narrow it is done again in double. */
 static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
-  fnzi_row_sums sum = {{0}}, squares = {{0}};
+  fnzi_row_sums sum, squares;
   double n = (double)count, least = n / (most_rstd * most_rstd);
-  float from = 0;
+  float from = centered ? (float)rough_mean(x, count) : 0;
   *out = (fnzi_row_moments){0, 0};
-  if (centered) {
-    add_blocks(&sum, NULL, 0, x, count);
-    from = (float)(fnzi_row_total(&sum) / n);
-    sum = (fnzi_row_sums){{0}};
-  }
   add_blocks(&sum, &squares, from, x, count);
   double rest = centered ? fnzi_row_total(&sum) / n : 0;
   out->mean = (double)from + rest;
