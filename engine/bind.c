@@ -193,7 +193,8 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   case FNZI_ENG_MOVE:
     return make_move(ws, b, step);
   case FNZI_ENG_CALL:
-    return fnzi_eng_call_make(ws, b, step);
+    FNZ_TRY(fnzi_eng_call_make(ws, b, step));
+    return fnzi_eng_tile_of_call(ws, b, &b->acts.data[b->acts.count - 1]);
   case FNZI_ENG_REGION:
   case FNZI_ENG_APPLY:
     return make_interpreted(ws, b, step->node);
@@ -220,6 +221,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }
+  FNZ_TRY(fnzi_eng_tile_registers(b));
   return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
 }
 

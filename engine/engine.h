@@ -7,6 +7,7 @@
  *   bind.c       plan -> binding: storages, arrays, steps with everything filled in
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
+ *   tile.c       pointwise nodes, tile by tile (tile.h)
  *   execute.c    one run: pointers, steps, results
  *   results.c    where results lie after it
  *   given.c      what a caller gives, as memory of the program's inputs
@@ -101,7 +102,8 @@ typedef enum fnzi_eng_act_kind {
   FNZI_ENG_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
   FNZI_ENG_ACT_APPLY,  /* an operator, whose results are then brought to their places */
   FNZI_ENG_ACT_MOVE,
-  FNZI_ENG_ACT_INTERPRET /* by the interpreter */
+  FNZI_ENG_ACT_INTERPRET, /* by the interpreter */
+  FNZI_ENG_ACT_TILE       /* pointwise nodes, tile by tile (tile.h) */
 } fnzi_eng_act_kind;
 
 /* A dimension of both windows of a move; strides in bytes. */
@@ -119,6 +121,8 @@ typedef struct fnzi_eng_move {
   int64_t bytes; /* of all elements */
 } fnzi_eng_move;
 
+typedef struct fnzi_eng_tile fnzi_eng_tile;
+
 typedef struct fnzi_eng_act {
   uint8_t kind;
   uint32_t node; /* FNZI_ENG_NONE at the end */
@@ -135,6 +139,7 @@ typedef struct fnzi_eng_act {
       size_t count;
     } apply;
     fnzi_eng_move move;
+    const fnzi_eng_tile *tile;
   } u;
 } fnzi_eng_act;
 
@@ -164,6 +169,8 @@ typedef struct fnzi_eng_binding {
   size_t arena_bytes, outs_bytes; /* `outs`: of results that lie in the workspace */
   size_t *outs;                   /* per output of graph 0: where there */
   fnz_geometry *rows;             /* per output of graph 0: row-major */
+  unsigned char *registers;       /* of tiles, for all threads */
+  size_t registers_bytes;
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes */
   fnz_needs needs;
@@ -213,6 +220,11 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
+/* Tiles (tile.h): of a call of a pointwise kernel; a run, with the registers of the binding. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_call(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                fnzi_eng_act *act);
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b);
+void fnzi_eng_tile_run(const fnzi_eng_tile *tile, unsigned char *registers);
 /* A node that has no step of its own: its operator takes these arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                                uint32_t node);

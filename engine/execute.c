@@ -116,6 +116,9 @@ static fnz_status run_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng
     return run_apply(ws, act);
   case FNZI_ENG_ACT_INTERPRET:
     return fnzi_eng_steps_run(ws, b, act->node);
+  case FNZI_ENG_ACT_TILE:
+    fnzi_eng_tile_run(act->u.tile, b->registers);
+    return FNZ_OK;
   }
   return FNZ_OK;
 }
@@ -135,7 +138,7 @@ static uint64_t now_ns(void) {
 }
 
 static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
-  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted"};
+  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted", "tile"};
   if (b->acts.count > ws->times_room) {
     fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
     ws->times_room = 0;

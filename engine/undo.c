@@ -43,7 +43,7 @@ static bool never_fails(const fnzi_eng_act *act) {
                                   FNZI_RUN_variance,
                                   FNZI_RUN_vector_norm,
                                   FNZI_RUN_where};
-  if (act->kind == FNZI_ENG_ACT_MOVE)
+  if (act->kind == FNZI_ENG_ACT_MOVE || act->kind == FNZI_ENG_ACT_TILE)
     return true;
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
