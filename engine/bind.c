@@ -71,7 +71,10 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
   }
-  const fnzi_eng_policy policy = {.writable = writable, .layouts = layouts, .state = b->with_state};
+  const fnzi_eng_policy policy = {.writable = writable,
+                                  .layouts = layouts,
+                                  .state = b->with_state,
+                                  .ungrouped = ws->exe->kernels != NULL};
   if (b->by_steps)
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
@@ -199,7 +202,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   case FNZI_ENG_APPLY:
     return make_interpreted(ws, b, step->node);
   case FNZI_ENG_GROUP:
-    break;
+    return fnzi_eng_tile_of_group(ws, b, step);
   }
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
 }
@@ -217,7 +220,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_eng_step *step = &b->plan.steps.data[i];
     if (step->kind != FNZI_ENG_MOVE)
-      FNZ_TRY(check_shapes(ws, b, &next, step->node));
+      FNZ_TRY(check_shapes(ws, b, &next, step->kind == FNZI_ENG_GROUP ? step->first : step->node));
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }

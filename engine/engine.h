@@ -220,7 +220,14 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
-/* Tiles (tile.h): of a call of a pointwise kernel; a run, with the registers of the binding. */
+/* The call of a node, whose values have arrays. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
+                                             fnzi_krn_call *out);
+
+/* Tiles (tile.h): of a group; of a call of a pointwise kernel; a run, with the registers of the
+ * binding. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                 const fnzi_eng_step *step);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_call(fnz_workspace *ws, fnzi_eng_binding *b,
                                                 fnzi_eng_act *act);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b);

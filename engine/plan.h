@@ -48,7 +48,10 @@ typedef enum fnzi_eng_step_kind {
                     */
   FNZI_ENG_MOVE,   /* elements from one place to another one, same sizes and size of element;
                       converts nothing. The places share no byte */
-  FNZI_ENG_GROUP,  /* several nodes at once (group.h) */
+  FNZI_ENG_GROUP,  /* nodes first..node of one space, pointwise, element by element: all that they
+                      read at an element is read before anything is written there. Results may lie
+                      exactly where operands from outside do. A value without place is read within
+                      the group only */
   FNZI_ENG_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
   FNZI_ENG_APPLY   /* a node with arguments or results whose sizes data decide: evaluated as the
                       interpreter does, results LATE, or brought to their places */
@@ -79,7 +82,7 @@ typedef struct fnzi_eng_step {
   uint32_t value; /* MOVE: what is moved */
   uint32_t because;        /* MOVE: the value that forced it, or FNZI_ENG_NONE */
   fnzi_eng_place from, to; /* MOVE */
-  uint32_t group;          /* GROUP: index into groups */
+  uint32_t first;          /* GROUP: its nodes are first..node */
 } fnzi_eng_step;
 
 typedef struct fnzi_eng_plan {
@@ -106,7 +109,8 @@ typedef struct fnzi_eng_policy {
                              buffer; NULL, or NULL for one: as the program says */
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */
-  bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */
+  bool aliasing;  /* outputs that lie in the memory of inputs by the signature are left there */
+  bool ungrouped; /* no step has several nodes */
   bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */
 } fnzi_eng_policy;
 

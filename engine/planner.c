@@ -131,6 +131,7 @@ static fnz_status make(fnzi_eng_planner *p) {
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));
   FNZ_TRY(fnzi_eng_uses_find(p));
+  FNZ_TRY(fnzi_eng_groups_take(p));
   FNZ_TRY(fnzi_eng_ask(p));
   FNZ_TRY(fnzi_eng_place_all(p));
   FNZ_TRY(fnzi_eng_ends(p));

@@ -121,6 +121,23 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
   return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read.bytes, written.bytes);
 }
 
+/* The operators of a group, and what it stores. */
+static fnz_status tell_group(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
+                             fnz_buffer *out) {
+  const fnzi_eng_step *s = &plan->steps.data[at];
+  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  teller written = {ctx, plan, out, 0, 0};
+  uint64_t reads, writes;
+  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
+  for (uint32_t n = s->first; n <= s->node; n++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
+  for (uint32_t n = s->first; n <= s->node; n++)
+    FNZ_TRY(fnzi_args_visit(nodes[n].outputs, nodes[n].noutputs, tell_result, &written));
+  return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
+                     (unsigned long long)writes);
+}
+
 static size_t count_temps(const fnzi_eng_plan *plan) {
   size_t count = 0;
   for (size_t b = 0; b < plan->buffers.count; b++)
@@ -146,8 +163,9 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
 
 fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++)
-    FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE ? tell_move(ctx, plan, s, out)
-                                                      : tell_call(ctx, plan, s, out));
+    FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE    ? tell_move(ctx, plan, s, out)
+            : plan->steps.data[s].kind == FNZI_ENG_GROUP ? tell_group(ctx, plan, s, out)
+                                                         : tell_call(ctx, plan, s, out));
   return tell_sums(ctx, plan, out);
 }
 
@@ -193,6 +211,21 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
 }
 
+static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+                             fnz_buffer *out) {
+  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  uint64_t reads, writes;
+  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"group\", \"first\": %u, \"node\": %u, \"ops\": [",
+                      (unsigned)s->first, (unsigned)s->node));
+  for (uint32_t n = s->first; n <= s->node; n++) {
+    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));
+    FNZ_TRY(put_string(ctx, out, fnzi_node_target(&nodes[n])));
+  }
+  return fnzi_printf(ctx, out, "], \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
+                     (unsigned long long)writes);
+}
+
 static fnz_status json_buffers(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
   for (size_t b = 0; b < plan->buffers.count; b++) {
     const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
@@ -227,8 +260,9 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const fnzi_eng_step *step = &plan->steps.data[s];
     FNZ_TRY(fnzi_put_text(ctx, out, s ? ",\n    " : "\n    "));
-    FNZ_TRY(step->kind == FNZI_ENG_MOVE ? json_move(ctx, plan, step, out)
-                                        : json_call(ctx, plan, step, out));
+    FNZ_TRY(step->kind == FNZI_ENG_MOVE    ? json_move(ctx, plan, step, out)
+            : step->kind == FNZI_ENG_GROUP ? json_group(ctx, plan, step, out)
+                                           : json_call(ctx, plan, step, out));
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"buffers\": ["));
   FNZ_TRY(json_buffers(ctx, plan, out));

@@ -16,7 +16,7 @@
 #include "kernels/meta/point.h"
 
 enum {
-  FNZI_ENG_LANES = 40,      /* of one program */
+  FNZI_ENG_LANES = 72,      /* of one program */
   FNZI_ENG_SLOTS = 512,     /* the same */
   FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
   FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
@@ -64,7 +64,8 @@ typedef struct fnzi_eng_slot_info {
 } fnzi_eng_slot_info;
 
 struct fnzi_eng_tile {
-  uint32_t rank; /* of the walk, at least 1 */
+  uint32_t first; /* of its nodes; the last one is the act's */
+  uint32_t rank;  /* of the walk, at least 1 */
   int64_t sizes[FNZ_MAX_RANK];
   int64_t count;
   bool by_rows; /* no tile has elements of two rows */

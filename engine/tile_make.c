@@ -207,6 +207,34 @@ static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_k
   return FNZ_OK;
 }
 
+/* An array without memory for a value that only the group reads. */
+static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t value) {
+  const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
+  if (b->values[value])
+    return FNZ_OK;
+  return fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
+                               &b->values[value]);
+}
+
+fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+                                  const fnzi_eng_step *step) {
+  uint32_t count = step->node - step->first + 1;
+  fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
+  fnzi_eng_tile *tile;
+  fnzi_krn_call *calls;
+  FNZI_NEW(&b->arena, count, &calls);
+  for (uint32_t i = 0; i < count; i++) {
+    const fnzi_node *node = fnzi_node_at(b->program, 0, step->first + i);
+    FNZ_TRY(give_array(ws, b, node->outputs[0].u.value));
+    FNZ_TRY(fnzi_eng_node_call(ws, b, step->first + i, &calls[i]));
+  }
+  FNZ_TRY(make_tile(ws, b, calls, count, &tile));
+  tile->first = step->first;
+  act.u.tile = tile;
+  FNZI_PUSH(ws->ctx, &b->acts, act);
+  return FNZ_OK;
+}
+
 /* A call of one pointwise kernel is a program of one node. */
 fnz_status fnzi_eng_tile_of_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_act *act) {
   const fnzi_krn_call *call = &act->u.kernel.call;
@@ -216,6 +244,7 @@ fnz_status fnzi_eng_tile_of_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_en
     return FNZ_OK;
   FNZ_TRY(make_tile(ws, b, call, 1, &tile));
   *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_TILE, .node = act->node};
+  tile->first = act->node;
   act->u.tile = tile;
   return FNZ_OK;
 }

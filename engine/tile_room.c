@@ -152,8 +152,10 @@ typedef struct file {
   uint32_t count;
 } file;
 
+/* A line more than its elements, so that registers do not all fall on the same places of the cache.
+ */
 static size_t register_bytes(uint32_t cell) {
-  return (size_t)cell * FNZI_POINT_CHUNK;
+  return (size_t)cell * FNZI_POINT_CHUNK + FNZI_ENG_ALIGNMENT;
 }
 
 /* A register that is free when instruction `s->first` writes; one that this instruction reads for

@@ -3,7 +3,7 @@
  *
  * Most programs need nothing kept: what writes a cache checks its index before, and the steps
  * behind it cannot fail, or check the same index again. */
-#include "engine/engine.h"
+#include "engine/tile.h"
 
 /* Kernels that look at no element but to compute with it. */
 static bool never_fails(const fnzi_eng_act *act) {
@@ -93,6 +93,12 @@ static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnz
   bool any = false;
   if (act->kind == FNZI_ENG_ACT_MOVE) {
     mark(b, act->u.move.to, &any);
+    return any;
+  }
+  if (act->kind == FNZI_ENG_ACT_TILE) {
+    for (uint32_t k = 0; k < act->u.tile->nlanes; k++)
+      if (act->u.tile->lanes[k].stores)
+        mark(b, act->u.tile->lanes[k].storage, &any);
     return any;
   }
   for (uint32_t i = 0; i < node->noutputs; i++) {

@@ -151,18 +151,20 @@ STEADY(tan)
  * left at the end too, are computed by one piece of code, of which no second copy may be made. */
 #define RUN_VECTORS(name, arity)                                                                   \
   static __attribute__((noinline)) void full_##name(T *o, const T *const *p, int64_t count) {      \
+    const T *pa = p[0], *pb = p[1], *pc = p[2], *pd = p[3];                                        \
     for (int64_t i = 0; i < count; i += LANES)                                                     \
-      put(o + i, value_##name(get(p[0] + i), get(p[1] + i), get(p[2] + i), get(p[3] + i)));        \
+      put(o + i, value_##name(get(pa + i), get(pb + i), get(pc + i), get(pd + i)));                \
   }                                                                                                \
   static void run_##name(void *out, const void *const *in, int64_t count) {                        \
     T *o = out, last[5][LANES];                                                                    \
     int64_t left = count % LANES, full = count - left;                                             \
     OPERANDS(arity)                                                                                \
     full_##name(o, (const T *const[]){pa, pb, pc, pd}, full);                                      \
+    if (left == 0)                                                                                 \
+      return;                                                                                      \
     put(last[0], get_some(pa + full, left)), put(last[1], get_some(pb + full, left));              \
     put(last[2], get_some(pc + full, left)), put(last[3], get_some(pd + full, left));              \
-    full_##name(last[4], (const T *const[]){last[0], last[1], last[2], last[3]},                   \
-                left > 0 ? LANES : 0);                                                             \
+    full_##name(last[4], (const T *const[]){last[0], last[1], last[2], last[3]}, LANES);           \
     memcpy(o + full, last[4], (size_t)left * sizeof(T));                                           \
   }
 #define VALUE_OF(name) static inline vector value_##name(vector a, vector b, vector c, vector d)

@@ -1,0 +1,228 @@
+/* groups.c - which nodes form one step.
+ *
+ * In the order of the program a pointwise node joins the youngest group among those that make its
+ * operands, when that is over the same space and no other operand comes from a later step. So it
+ * runs earlier than it stands, which no operand notices. Then other groups that make its operands
+ * take that group in, when they are old enough. */
+#include "engine/planner.h"
+#include "kernels/backends.h"
+#include "kernels/meta/point.h"
+
+/* What a group may have. */
+enum {
+  MOST_MEMBERS = 48,  /* so that what it computes stays in the first cache, with its numbers */
+  MOST_OPERANDS = 24, /* streams of memory: more than the processor follows make no sense */
+  MOST_PARAMETERS = 16
+};
+
+typedef struct group {
+  uint32_t into;  /* the group that took it in; itself */
+  uint32_t after; /* 1 + the latest step that an operand comes from; 0 for inputs */
+  uint32_t members, operands;
+  const fnz_geometry *space; /* NULL: no group */
+} group;
+
+typedef struct grouping {
+  fnz_context *ctx;
+  const fnzi_graph *graph;
+  group *steps;
+  uint32_t nsteps;
+  uint32_t *of;   /* per value: the step that makes it; NONE for inputs */
+  uint32_t *seen; /* per value: the last group that counted it as an operand */
+} grouping;
+
+static uint32_t find(const grouping *g, uint32_t step) {
+  while (g->steps[step].into != step)
+    step = g->steps[step].into;
+  return step;
+}
+
+/* --- Members ------------------------------------------------------------------------------------
+ */
+static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
+  out->geometry = out->place = *g;
+  arg->u.value = fnzi_krn_array_handle(out);
+}
+
+/* Tensors as arrays without memory; false when something is neither tensor nor plain. */
+static bool lower(const grouping *g, const fnzi_node *node, fnzi_krn_array *arrays, fnz_arg *args) {
+  for (uint32_t k = 0; k < node->op->nparams; k++) {
+    args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
+    uint8_t tag = args[k].tag;
+    if (tag == FNZ_ARG_SYMBOL || tag == FNZ_ARG_TOKEN || tag == FNZ_ARG_OBJECT ||
+        tag == FNZ_ARG_GRAPH || tag == FNZ_ARG_LIST)
+      return false;
+    if (tag != FNZ_ARG_VALUE)
+      continue;
+    const fnz_geometry *of = g->graph->values.data[args[k].u.value].geometry;
+    if (of == NULL || of->is_conj || of->is_neg || of->rank > FNZ_MAX_RANK)
+      return false;
+    stand_in(of, &arrays[k], &args[k]);
+  }
+  return true;
+}
+
+static const fnz_geometry *result_of(const grouping *g, const fnzi_node *node) {
+  bool one = node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_VALUE;
+  return one ? g->graph->values.data[node->outputs[0].u.value].geometry : NULL;
+}
+
+/* The space of a node that may be in a group; NULL. */
+static const fnz_geometry *space_of(const grouping *g, const fnzi_node *node) {
+  fnzi_krn_array arrays[MOST_PARAMETERS], result, *outputs[1] = {&result};
+  fnz_arg args[MOST_PARAMETERS], none;
+  const fnz_geometry *space = result_of(g, node);
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  if (place == FNZI_NO_OP || space == NULL || fnz_geometry_numel(space) == 0)
+    return NULL;
+  const fnzi_kernel *row = &fnzi_kernel_rows[place];
+  if (row->shape == NULL || row->run != FNZI_RUN_point || node->op->nparams > MOST_PARAMETERS ||
+      !lower(g, node, arrays, args))
+    return NULL;
+  stand_in(space, &result, &none);
+  const fnzi_krn_call call = {.ctx = g->ctx,
+                              .op = node->op,
+                              .args = args,
+                              .outputs = outputs,
+                              .noutputs = 1,
+                              .capacity = 1,
+                              .target = FNZ_DTYPE_COUNT,
+                              .row = row};
+  return fnzi_meta_point_is_plain(&call) ? space : NULL;
+}
+
+/* --- Joining ------------------------------------------------------------------------------------
+ */
+typedef struct look {
+  grouping *g;
+  const fnz_geometry *space;
+  uint32_t latest, youngest; /* steps that operands come from; groups of the space among them */
+  uint32_t others;           /* tensors among operands */
+} look;
+
+static fnz_status see_operand(void *user, const fnz_arg *arg) {
+  look *l = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  l->others++;
+  uint32_t step = l->g->of[arg->u.value];
+  if (step == FNZI_ENG_NONE)
+    return FNZ_OK;
+  step = find(l->g, step);
+  if (l->latest == FNZI_ENG_NONE || step > l->latest)
+    l->latest = step;
+  const fnz_geometry *space = l->g->steps[step].space;
+  if (l->space && space && fnzi_same_sizes(space, l->space) &&
+      (l->youngest == FNZI_ENG_NONE || step > l->youngest))
+    l->youngest = step;
+  return FNZ_OK;
+}
+
+typedef struct entry {
+  grouping *g;
+  uint32_t step;
+} entry;
+
+static fnz_status count_operand(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  group *to = &e->g->steps[e->step];
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  uint32_t from = e->g->of[arg->u.value];
+  from = from == FNZI_ENG_NONE ? from : find(e->g, from);
+  if (from == e->step || e->g->seen[arg->u.value] == e->step)
+    return FNZ_OK;
+  e->g->seen[arg->u.value] = e->step;
+  to->operands++;
+  if (from != FNZI_ENG_NONE && from + 1 > to->after)
+    to->after = from + 1;
+  return FNZ_OK;
+}
+
+static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
+  entry e = {g, step};
+  g->steps[step].members++;
+  return fnzi_args_visit(node->args, node->nargs, count_operand, &e);
+}
+
+/* An older group takes in the step of the node: all that the step reads is there when it runs. */
+static fnz_status take_in(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_ENG_NONE;
+  if (old == FNZI_ENG_NONE)
+    return FNZ_OK;
+  old = find(e->g, old);
+  group *to = &e->g->steps[old], *from = &e->g->steps[e->step];
+  if (old >= e->step || to->space == NULL || !fnzi_same_sizes(to->space, from->space) ||
+      from->after > old + 1 || to->members + from->members > MOST_MEMBERS ||
+      to->operands + from->operands > MOST_OPERANDS)
+    return FNZ_OK;
+  from->into = old;
+  to->members += from->members;
+  to->operands += from->operands;
+  if (from->after > to->after && from->after <= old)
+    to->after = from->after;
+  e->step = old;
+  return FNZ_OK;
+}
+
+static uint32_t new_step(grouping *g, const fnz_geometry *space) {
+  g->steps[g->nsteps] = (group){.into = g->nsteps, .space = space};
+  return g->nsteps++;
+}
+
+static fnz_status note_result(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    e->g->of[arg->u.value] = e->step;
+  return FNZ_OK;
+}
+
+static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
+  const fnzi_node *node = &g->graph->nodes.data[n];
+  look l = {g, space_of(g, node), FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
+  bool joins = l.youngest != FNZI_ENG_NONE && l.latest == l.youngest &&
+               g->steps[l.youngest].members < MOST_MEMBERS &&
+               g->steps[l.youngest].operands + l.others <= MOST_OPERANDS;
+  entry e = {g, joins ? l.youngest : new_step(g, l.space)};
+  FNZ_TRY(enter(g, node, e.step));
+  if (joins)
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, take_in, &e));
+  steps[n] = e.step;
+  return fnzi_args_visit(node->outputs, node->noutputs, note_result, &e);
+}
+
+fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
+                                uint32_t **steps) {
+  grouping g = {.ctx = ctx, .graph = graph};
+  FNZI_NEW(scratch, graph->nodes.count, steps);
+  FNZI_NEW(scratch, graph->nodes.count, &g.steps);
+  FNZI_NEW(scratch, graph->values.count, &g.of);
+  FNZI_NEW(scratch, graph->values.count, &g.seen);
+  for (size_t v = 0; v < graph->values.count; v++)
+    g.of[v] = g.seen[v] = FNZI_ENG_NONE;
+  for (uint32_t n = 0; n < graph->nodes.count; n++)
+    FNZ_TRY(add_node(&g, n, *steps));
+  for (uint32_t n = 0; n < graph->nodes.count; n++)
+    (*steps)[n] = find(&g, (*steps)[n]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
+  uint32_t *steps;
+  for (uint32_t n = 0; n < p->end; n++)
+    p->nodes[n].first = p->nodes[n].last = n;
+  if (p->policy->trivial || p->policy->ungrouped)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps));
+  for (uint32_t n = 0, end; n < p->end; n = end) {
+    for (end = n + 1; end < p->end && steps[end] == steps[n];)
+      end++;
+    for (uint32_t k = n; k < end; k++) {
+      p->nodes[k].first = n;
+      p->nodes[k].last = end - 1;
+    }
+  }
+  return FNZ_OK;
+}
