@@ -60,8 +60,13 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
+void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
+  fnzi_node_place(b->source, 0, b->plan.origins ? b->plan.origins[node] : node, out);
+}
+
 static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t count = graph_of(b)->ninputs;
+  b->source = b->program;
   const fnz_geometry **layouts;
   bool *writable;
   FNZI_NEW(&b->arena, count, &layouts);
@@ -71,19 +76,24 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
   }
-  const fnzi_eng_policy policy = {.writable = writable,
-                                  .layouts = layouts,
-                                  .state = b->with_state,
-                                  .ungrouped = ws->exe->kernels != NULL};
+  fnzi_eng_policy policy = {.writable = writable,
+                            .layouts = layouts,
+                            .state = b->with_state,
+                            .ungrouped = ws->exe->kernels != NULL};
   if (b->by_steps)
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  if (!policy.ungrouped) {
+    FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy.origins));
+    FNZ_TRY(fnzi_eng_arrange_check(ws->ctx, b->source, b->program, policy.origins));
+  }
   FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, &policy, &b->plan));
   fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   fnzi_eng_plan_free(ws->ctx, &b->plan);
+  b->program = b->source;
   return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
 }
 

@@ -296,7 +296,7 @@ fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
   fnz_status status = check_shape(&m);
   if (status == FNZ_OK)
     return FNZ_OK;
-  fnzi_node_place(b->program, 0, node, place);
+  fnzi_eng_place_of(b, node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
@@ -323,7 +323,7 @@ fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n
   fnz_status status = node_call(&m, out);
   if (status == FNZ_OK)
     return FNZ_OK;
-  fnzi_node_place(b->program, 0, node, place);
+  fnzi_eng_place_of(b, node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
@@ -338,7 +338,7 @@ fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
   char place[160];
   fnz_status status = make_act(&m, &act);
   if (status != FNZ_OK) {
-    fnzi_node_place(b->program, 0, node, place);
+    fnzi_eng_place_of(b, node, place);
     return fnzi_at(ws->ctx, status, "%s", place);
   }
   b->interprets = b->interprets || act.kind == FNZI_ENG_ACT_INTERPRET;

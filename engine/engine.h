@@ -145,11 +145,12 @@ typedef struct fnzi_eng_act {
 
 typedef struct fnzi_eng_binding {
   bool made, with_state;
-  fnz_geometry *layouts; /* per input, of its own numbers: the key */
-  int64_t *numbers;      /* per input that is a number */
-  uint64_t used;         /* when it was last run */
-  fnz_program *owned;    /* the program for these sizes; NULL: the executable's */
-  const fnz_program *program;
+  fnz_geometry *layouts;      /* per input, of its own numbers: the key */
+  int64_t *numbers;           /* per input that is a number */
+  uint64_t used;              /* when it was last run */
+  fnz_program *owned;         /* the program for these sizes; NULL: the executable's */
+  const fnz_program *program; /* arranged (plan.h), where a plan is made */
+  const fnz_program *source;  /* what it was arranged of */
   fnzi_eng_plan plan;
   fnzi_arena arena;
   fnzi_krn_storage *storages; /* per buffer */
@@ -216,6 +217,8 @@ fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status s
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
                                                 fnzi_eng_binding **out);
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
+/* "node 3 (add.Tensor)", of the program as it was before it was arranged. */
+void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]);
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,

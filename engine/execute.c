@@ -127,7 +127,7 @@ static fnz_status failed_at(fnz_workspace *ws, const fnzi_eng_binding *b, const 
                             fnz_status status) {
   char place[160] = "";
   if (act->node != FNZI_ENG_NONE)
-    fnzi_node_place(b->program, 0, act->node, place);
+    fnzi_eng_place_of(b, act->node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 

@@ -184,6 +184,11 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
   return fnzi_put_text(ctx, out, "\"");
 }
 
+/* The node of the program as it was given. */
+static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
+  return plan->origins ? plan->origins[node] : node;
+}
+
 static fnz_status json_move(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
                             fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"rule\": \"%s\", \"value\": ",
@@ -204,7 +209,7 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
-                      (unsigned)s->node));
+                      node_name(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
@@ -217,7 +222,7 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const 
   uint64_t reads, writes;
   fnzi_eng_group_bytes(plan, s, &reads, &writes);
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"group\", \"first\": %u, \"node\": %u, \"ops\": [",
-                      (unsigned)s->first, (unsigned)s->node));
+                      node_name(plan, s->first), node_name(plan, s->node)));
   for (uint32_t n = s->first; n <= s->node; n++) {
     FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));
     FNZ_TRY(put_string(ctx, out, fnzi_node_target(&nodes[n])));
@@ -272,13 +277,26 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
-                          fnz_buffer *out) {
+static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                             bool json, fnz_buffer *out) {
   fnzi_eng_plan plan = {0};
-  FNZ_TRY(fnzi_eng_plan_make(ctx, program, &(fnzi_eng_policy){.state = true}, &plan));
+  fnzi_eng_policy policy = {.state = true};
+  const fnz_program *arranged;
+  FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.origins));
+  FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, policy.origins));
+  FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
     status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
   fnzi_eng_plan_free(ctx, &plan);
+  return status;
+}
+
+fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
+                          fnz_buffer *out) {
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = write_plan(ctx, &arena, program, json, out);
+  fnzi_arena_free(&arena);
   return status;
 }
