@@ -136,7 +136,9 @@ static void choose_way(fnzi_eng_tile *t, uint32_t k) {
   lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
               : lane->stores ? FNZI_ENG_LANE_STORES
                              : FNZI_ENG_LANE_LOADS;
-  bool repeats = lane->period < t->count || lane->strides[t->rank - 1] == 0;
+  bool repeats = false; /* then its register may hold what the next tile needs */
+  for (uint32_t d = 0; d < t->rank; d++)
+    repeats = repeats || lane->strides[d] == 0;
   if (lane->way == FNZI_ENG_LANE_STORES || (lane->way == FNZI_ENG_LANE_LOADS && repeats))
     slot->last = FNZI_ENG_ALWAYS;
 }

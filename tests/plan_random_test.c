@@ -38,8 +38,8 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
   fnzi_arena_init(&arena, ctx);
   if (index % 2) {
     OK(ctx, fnzi_eng_arrange(ctx, &arena, source, &p, &origins));
-    if (!getenv("FNZ_UNCHECKED"))
-      OK(ctx, fnzi_eng_arrange_check(ctx, source, p, origins));
+    if (!getenv("FNZ_UNCHECKED") && fnzi_eng_arrange_check(ctx, source, p, origins) != FNZ_OK)
+      complain(ctx, source, index, &plan, fnz_last_error(ctx)->message);
   }
   if (fnzi_eng_plan_make(ctx, p, policy, &plan) != FNZ_OK)
     complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
