@@ -6,7 +6,7 @@
 #                                                   each begins the same way every time
 #     scripts/fuzz.sh --all SECONDS                 all targets, two at a time
 #
-# Starts from fixtures/fuzz/TARGET; what it learns lies in build-fuzz/corpus, what it finds in
+# Starts from fixtures/fuzz/TARGET, `text` from golden programs too; what it learns lies in build-fuzz/corpus, what it finds in
 # build-fuzz/found, and the input is printed. A finding belongs in fixtures/fuzz/TARGET, under the
 # name of what it was: tests replay it. FNZ_LEDGER=1 adds a line per run to tests/ledger.tsv, also of
 # one that SIGINT or SIGTERM has ended. FNZ_FUZZ_BUILD names another build with FNZ_FUZZ than
@@ -70,6 +70,7 @@ fuzz() { # target, seconds, options
   shift 2
   mkdir -p "$build/corpus/$target" "$build/found"
   touch "$build/$target.started"
+  [ "$target" != text ] || cp fixtures/{cli,functionalize,regions,symbolic}/*.fnz "$build/corpus/text"
   [ ! -f "fixtures/fuzz/$target.dict" ] || options+=("-dict=fixtures/fuzz/$target.dict")
   [ -z "${at_once[$target]:-}" ] || options+=(-len_control=0)
   "$build/tests/fuzz/fuzzer_$target" "$build/corpus/$target" "fixtures/fuzz/$target" \
