@@ -367,7 +367,7 @@ void cli_phase_begin(cli_call *call, cli_phase phase);
 void cli_phase_end(cli_call *call, cli_phase phase);
 /* Each of these makes one of the things that the call owns. */
 int cli_read_program(cli_call *call, const char *path, fnz_program **out);
-/* What the call's options ask of functionalizing. */
+/* The options of functionalizing that the call's options give. */
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out);
 /* Into call->functional; `path` is where the program came from. */
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);

@@ -134,7 +134,7 @@ typedef struct lent {
   fnzi_krn_storage storage; /* when it has to be memory */
 } lent;
 
-/* An array that only its geometry is asked of. */
+/* An array that stands for its geometry. */
 static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_krn_array **out) {
   lent *made;
   FNZI_NEW(&c->scratch, 1, &made);

@@ -1,5 +1,5 @@
 /* soak.h - many random programs, by as many threads as wanted: each is named by a seed and its
- * index, whoever draws it. */
+ * index, which draw it again on every machine. */
 #ifndef FNZI_SOAK_H
 #define FNZI_SOAK_H
 

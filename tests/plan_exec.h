@@ -301,7 +301,7 @@ static inline void exec_rubbish(exec *e, fnzi_eng_place place) {
     exec_random(e, exec_at(e, place, i), cell);
 }
 
-/* What an update makes of an element of its base that nobody needs is rubbish too. */
+/* What an update makes of an element of its base that nothing needs is rubbish too. */
 static inline void exec_update(exec *e, fnzi_eng_place to, uint64_t base, uint64_t result) {
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {

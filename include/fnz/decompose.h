@@ -35,8 +35,9 @@ typedef struct fnz_decompose_options {
   { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY }
 
 /** Replaces operators by steps of others until only those remain that the set names, and those that
- * have no steps: what looks at elements, and what nothing computes from others.
- * fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts as the view.
+ * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
+ * others. fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts as
+ * the view.
  * Random operators stay.
  *
  * Results are those of the source, but where steps round otherwise than the operator at once.

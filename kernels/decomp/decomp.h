@@ -3,7 +3,7 @@
  *
  * A decomposition runs as the row's shape rule, on the CPU and on the meta backend alike, and gives
  * the results with fnzi_dec_result_give(). After a step has failed all further ones do nothing and
- * return NULL, and what is asked of NULL is 0, so a decomposition need not look; s->status says it.
+ * return NULL, and every fact about NULL is 0, so a decomposition need not look; s->status says it.
  * What steps make is released when it ends. A step is an operator with a kernel of its own, never
  * another decomposition.
  *

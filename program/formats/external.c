@@ -1,15 +1,15 @@
 /* external.c - weights in a safetensors file beside the CBOR: docs/cbor-format.md.
  *
- * Arrays begin at multiples of 64 bytes of the file, so that whoever maps it may use them where
- * they lie; a safetensors file has no holes, so arrays of zeros fill what is between them. Our own
- * readers read the file and do not map it: another process could cut off a mapped file, which ends
- * this one, or change it behind its digest. Blobs are windows of what was read. */
+ * Arrays begin at multiples of 64 bytes of the file, so that a program that maps it may use them
+ * where they lie; a safetensors file has no holes, so arrays of zeros fill what is between them.
+ * Our own readers read the file and do not map it: another process could cut off a mapped file,
+ * which ends this one, or change it behind its digest. Blobs are windows of what was read. */
 #include "program/formats/external.h"
 #include "program/formats/safetensors.h"
 
 #include <stdio.h>
 
-/* The first bytes of the header: a file without them is nobody's to replace. */
+/* The first bytes of the header: a file without them is not ours, and is not replaced. */
 static const char mark[] = "\"__metadata__\":{\"fnz\":\"weights\"}";
 static const char padding[] = "__fnz_padding_";
 

@@ -264,7 +264,7 @@ static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   return fnzi_external_is_ours(seen->head, seen->size) ? FNZ_OK : FNZ_IO;
 }
 
-/* Nobody names the second file, so what is there and somebody's own must not go. */
+/* The caller does not name the second file, so another file of that name must stay. */
 static fnz_status save_both(fnzi_arena *arena, const fnz_program *p, const char *path,
                             fnz_buffer *out, fnz_buffer *weights, fnzi_out_pieces *pieces) {
   const char *beside, *slash;
