@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
 #include "kernels/rows/rows.h"
 #include "test.h"
@@ -244,6 +244,30 @@ START_TEST(totals_are_those_of_eight_lanes) {
 }
 END_TEST
 
+START_TEST(greatest_side_by_side_see_each_window) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[3 * MOST], most[MOST];
+  int n = sets(of);
+  for (int s = 0; s < n; s++)
+    for (int64_t step = 1; step <= 3; step++)
+      for (int64_t count = 0; count <= MOST; count++) {
+        fill(x, 3 * MOST, (uint32_t)count);
+        fill(most, MOST, (uint32_t)step);
+        if (count > 2)
+          x[step] = NAN, most[2] = NAN;
+        of[s]->greatest(most, x, step, count);
+        float before[MOST];
+        fill(before, MOST, (uint32_t)step);
+        for (int64_t i = 0; i < MOST; i++) {
+          float v = x[i * step];
+          bool is_nan = count > 2 && (i == 1 || i == 2);
+          bool takes = i < count && v > before[i];
+          ck_assert(is_nan ? most[i] != most[i] : most[i] == (takes ? v : before[i]));
+        }
+      }
+}
+END_TEST
+
 /* --- Products ----------------------------------------------------------------------------------
  */
 static float bf16_of(float x, uint16_t *out) {
@@ -309,4 +333,5 @@ END_TEST
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
           scaled_rows_are_rounded_once, moments_are_those_of_doubles,
-          totals_are_those_of_eight_lanes, dots_are_alike_in_all_sets, steps_are_alike_in_all_sets)
+          totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
+          dots_are_alike_in_all_sets, steps_are_alike_in_all_sets)

@@ -84,6 +84,8 @@ typedef struct fnzi_rows {
   /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with
    * blocks of 2^power rows. */
   float (*total)(const float *x, int64_t count, int power);
+  /* most[i] becomes x[i * step] where that is greater or no number. */
+  void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
 } fnzi_rows;
 
 /* Those of an instruction set that the build has, and those of this processor. */

@@ -239,6 +239,36 @@ static void row_max(fnzi_row_most *state, const float *x, int64_t count) {
   }
 }
 
+/* x[0], x[2], x[4] ... and nothing beyond the last one is read. */
+INLINE vec load_every_second(const float *x) {
+  vec a = load(x), b = load(x + WIDTH - 1);
+#if FNZI_ISA == 4
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif FNZI_ISA == 3
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(a, b, 0, 2, 5, 7);
+#endif
+}
+
+INLINE void greatest_at(float *most, vec v) {
+  vec m = load(most);
+  store(most, floats_choose((v > m) | (v != v), v, m));
+}
+
+/* The last register may have some of the one before it again, which changes nothing. */
+static void row_greatest(float *most, const float *x, int64_t step, int64_t count) {
+  if (count < WIDTH || step > 2) {
+    for (int64_t i = 0; i < count; i++)
+      most[i] = x[i * step] > most[i] || x[i * step] != x[i * step] ? x[i * step] : most[i];
+    return;
+  }
+  for (int64_t i = 0; i < count; i += WIDTH) {
+    i = i + WIDTH < count ? i : count - WIDTH;
+    greatest_at(most + i, step == 1 ? load(x + i) : load_every_second(x + 2 * i));
+  }
+}
+
 static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count) {
   sums s = open_sums(state);
   float room[FNZI_ROW_LANES];
@@ -329,97 +359,6 @@ static void row_normalise(double mean, double rstd, const float *x, const float 
     normalise_as(mean, rstd, x, NULL, bias, y, count);
 }
 
-/* --- Mean and squares ------------------------------------------------------------------------ */
-enum { BLOCK = 16 * FNZI_ROW_LANES, PIECE = 16 * BLOCK }; /* whose sums are formed in f32 */
-
-/* The sum of a piece in f32, of two runs of FNZI_ROW_LANES after the other. */
-INLINE float rough_sum(const float *x, int64_t count) {
-  vec even[PARTS], odd[PARTS];
-  float room[FNZI_ROW_LANES];
-  int64_t i = 0, run = FNZI_ROW_LANES;
-  for (int p = 0; p < PARTS; p++)
-    even[p] = odd[p] = splat(0);
-  for (; i + 2 * run <= count; i += 2 * run)
-    for (int p = 0; p < PARTS; p++) {
-      even[p] += load(x + i + p * WIDTH);
-      odd[p] += load(x + i + run + p * WIDTH);
-    }
-  for (; i < count; i += run) {
-    const float *at = count - i < run ? padded(x + i, count - i, 0, room) : x + i;
-    for (int p = 0; p < PARTS; p++)
-      even[p] += load(at + p * WIDTH);
-  }
-  for (int p = 0; p < PARTS; p++)
-    even[p] += odd[p];
-  return join_parts(even);
-}
-
-static double rough_mean(const float *x, int64_t count) {
-  double sum = 0;
-  for (int64_t at = 0; at < count; at += PIECE)
-    sum += (double)rough_sum(x + at, count - at < PIECE ? count - at : PIECE);
-  return sum / (double)count;
-}
-
-/* Adds x - from and its square over one block, by FNZI_ROW_LANES. */
-INLINE void add_block(sums *sum, sums *squares, float from, const float *x, int64_t count) {
-  vec s[PARTS], q[PARTS];
-  for (int p = 0; p < PARTS; p++)
-    s[p] = q[p] = splat(0);
-  for (int64_t i = 0; i < count; i += FNZI_ROW_LANES)
-    for (int p = 0; p < PARTS; p++) {
-      vec d = load(x + i + p * WIDTH) - from;
-      s[p] += d;
-      q[p] += d * d;
-    }
-  add_wide(sum, s);
-  add_wide(squares, q);
-}
-
-/* The same over a row; sets both sums. */
-static void add_blocks(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
-                       int64_t count) {
-  int64_t full = count - count % FNZI_ROW_LANES;
-  sums s, q;
-  for (int p = 0; p < 2 * PARTS; p++)
-    s.part[p] = q.part[p] = (wide){0};
-  for (int64_t i = 0; i < full; i += BLOCK)
-    add_block(&s, &q, from, x + i, full - i < BLOCK ? full - i : BLOCK);
-  close_sums(sum, &s), close_sums(squares, &q);
-  for (int64_t i = full; i < count; i++) {
-    float d = x[i] - from;
-    sum->lanes[i - full] += (double)d;
-    squares->lanes[i - full] += (double)(d * d);
-  }
-}
-
-static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
-  fnzi_row_sums sum = {{0}}, squares = {{0}};
-  if (centered) {
-    row_sum(&sum, x, count);
-    out->mean = fnzi_row_total(&sum) / (double)count;
-  }
-  row_squares(&squares, out->mean, x, count);
-  out->squares = fnzi_row_total(&squares);
-}
-
-/* A rough mean is near enough to take differences from; what these sum up to corrects both. Where
- * f32 is too narrow it is done again in double. */
-static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
-  fnzi_row_sums sum, squares;
-  double n = (double)count, least = n / (most_rstd * most_rstd);
-  float from = centered ? (float)rough_mean(x, count) : 0;
-  *out = (fnzi_row_moments){0, 0};
-  add_blocks(&sum, &squares, from, x, count);
-  double rest = centered ? fnzi_row_total(&sum) / n : 0;
-  out->mean = (double)from + rest;
-  out->squares = fnzi_row_total(&squares) - n * rest * rest;
-  if (!(out->squares > least && out->squares < n / (least_rstd * least_rstd))) {
-    *out = (fnzi_row_moments){0, 0};
-    wide_moments(x, count, centered, out);
-  }
-}
-
 /* --- Cascades ---------------------------------------------------------------------------- */
 enum { COLUMN_PARTS = FNZI_ROW_COLUMNS / WIDTH };
 
@@ -500,6 +439,7 @@ static float row_total(const float *x, int64_t count, int power) {
   return sum;
 }
 
+#include "kernels/rows/moments.h"
 #include "kernels/rows/products.h"
 
 const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
@@ -514,4 +454,5 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 {dots_f32, dots_bf16},
                                                 {steps_f32, steps_bf16},
                                                 row_moments,
-                                                row_total};
+                                                row_total,
+                                                row_greatest};
