@@ -49,6 +49,9 @@ typedef enum fnzi_mlir_role {
 
 enum { FNZI_MLIR_DEPTH = 32 };
 
+/* Of the file of weights: FNZI_EXTERNAL_MARK(). */
+#define FNZI_MLIR_KIND "weights of mlir"
+
 typedef struct fnzi_mlir {
   fnz_context *ctx;
   const fnz_program *p;
