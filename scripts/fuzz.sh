@@ -24,9 +24,9 @@ mapfile -t targets < <(find fixtures/fuzz -mindepth 1 -maxdepth 1 -type d -print
 # tried sooner and change more with a byte. Kept ones that are longer begin with what they begin with.
 # Of the programs whose items are changed, not their bytes (tests/fuzz/mutate.h), a part of a seed is
 # no program: those have room for all seeds that fuzzing is meant to begin with, from the start on.
-declare -A longest=([alias]=160 [cbor]=2500 [choices]=240 [json]=10000 [pt2]=10000 [regions]=4
+declare -A longest=([alias]=160 [cbor]=2500 [choices]=240 [external]=4000 [json]=10000 [pt2]=10000 [regions]=4
                     [safetensors]=400 [schema]=160 [symbolic]=80 [text]=600)
-declare -A at_once=([cbor]=1 [json]=1 [pt2]=1)
+declare -A at_once=([cbor]=1 [external]=1 [json]=1 [pt2]=1)
 
 # Freed memory is kept from being used again while 16 MB more are freed, and the stack of an
 # allocation has 8 calls: with the usual 256 MB and 30 most of the time went there.
@@ -52,7 +52,7 @@ show_found() {
 note() { # target, executions, seconds, findings
   local how=
   [ "${FNZ_LEDGER:-0}" = 1 ] || return 0
-  case $1 in pt2 | cbor | json) how=' by items' ;; esac
+  case $1 in pt2 | cbor | external | json) how=' by items' ;; esac
   scripts/ledger.py add "fuzz/$1$how" "$(sed -n 's/^FNZ_SANITIZE:[A-Z]*=//p' "$build/CMakeCache.txt")" - "$2" "$3" "$4"
 }
 
