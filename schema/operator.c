@@ -43,9 +43,24 @@ const char *fnz_member_name(fnz_member member) {
   return names[member];
 }
 
+/* The operator of the name without "_copy", as that of a view is but for a few. */
+static const fnz_op *without_copy(const fnz_op *copy) {
+  static const char end[] = "_copy";
+  char name[128];
+  size_t size = strlen(copy->base), tail = sizeof end - 1, all = strlen(copy->name);
+  if (size <= tail || strcmp(copy->base + size - tail, end) != 0 || all >= sizeof name)
+    return NULL;
+  memcpy(name, copy->name, size - tail);
+  memcpy(name + size - tail, copy->name + size, all - size + 1);
+  return fnz_op_find(name);
+}
+
 /* The view that `copy` copies. */
 static const fnz_op *view_of_copy(const fnz_op *copy) {
   uint16_t index = fnzi_op_place(copy);
+  const fnz_op *likely = index == FNZI_NO_OP ? NULL : without_copy(copy);
+  if (likely && likely->view_copy == index)
+    return likely;
   for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
     if (fnzi_ops[i].view_copy == index)
       return &fnzi_ops[i];
