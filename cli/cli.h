@@ -40,7 +40,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
-      "core or prims: only such operators remain; or these are taken apart")                       \
+      "core, prims, mlir ...: only such operators remain; or these are taken apart")               \
   ROW(KEEP, "--keep", "OP,OP...", "operators that --decompose leaves whole")                       \
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \

@@ -111,13 +111,26 @@ int cli_decompose_check(cli_call *call, const char *set, const char *path) {
 }
 
 /* --- taking apart ----------------------------------------------------------------------------- */
+/* A word that nearly is a set is taken for an operator, and refused: it was meant as a set. */
+static int check_set(const cli_call *call) {
+  char near[CLI_NEAR];
+  const char *word = call->apart.data[0];
+  cli_near(word, sets, sizeof sets / sizeof *sets, near);
+  if (is_set(word) || !*near || fnz_last_error(call->ctx)->kind != FNZ_CLASS_REF)
+    return CLI_DONE;
+  return cli_usage(call, "--decompose: %s is neither a set nor an operator%s", word, near);
+}
+
 int cli_decompose(cli_call *call, const char *path) {
   if (!call->apart.count)
     return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
   const fnz_decompose_options o = wanted(call);
   cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
   fnz_program *made;
-  CLI_TRY(cli_check(call, fnz_decompose(call->ctx, call->functional, &o, &made), path));
+  fnz_status status = fnz_decompose(call->ctx, call->functional, &o, &made);
+  if (status == FNZ_BAD_INPUT)
+    CLI_TRY(check_set(call));
+  CLI_TRY(cli_check(call, status, path));
   fnz_program_destroy(call->functional);
   call->functional = made;
   cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);

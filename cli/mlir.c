@@ -25,7 +25,10 @@ void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
 
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path) {
   cli_phase_begin(call, CLI_PHASE_WRITE);
-  CLI_TRY(cli_check(call, fnz_mlir_save(call->ctx, call->functional, options, path), NULL));
+  fnz_status status = fnz_mlir_save(call->ctx, call->functional, options, path);
+  if (status == FNZ_BAD_ARGUMENT) /* weights, and standard output has no room for a second file */
+    return cli_usage(call, "%s", fnz_last_error(call->ctx)->message);
+  CLI_TRY(cli_check(call, status, NULL));
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;
 }
