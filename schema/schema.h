@@ -246,6 +246,19 @@ bool fnzi_is_inplace_name(const char *base);
 /* The kind of an operator whose name says nothing of it. */
 fnzi_kind fnzi_kind_by_writes(const fnz_op *op);
 
+/* --- Autocast (schema/facts/autocast.c) ------------------------------------------------------- */
+/* What autocast on the CPU casts the arguments of an operator to. */
+typedef enum fnzi_autocast {
+  FNZI_AUTOCAST_PLAIN,  /* to nothing */
+  FNZI_AUTOCAST_LOWER,  /* to the dtype of the region */
+  FNZI_AUTOCAST_SINGLE, /* to f32 */
+  FNZI_AUTOCAST_WIDEST, /* to f32 if one of them is f32, else to nothing */
+  FNZI_AUTOCAST_UNKNOWN /* it may consist of operators whose arguments are cast */
+} fnzi_autocast;
+fnzi_autocast fnzi_autocast_of(const fnz_op *op);
+/* Autocast leaves f64, integers and complex numbers alone. */
+bool fnzi_autocast_casts(fnz_dtype dtype);
+
 /* --- Element types (schema/facts/promotion.c)
  * ---------------------------------------------------------- PyTorch's type promotion: categories
  * bool < integer < float < complex; only a higher category lifts; tensors with dimensions outrank

@@ -45,7 +45,8 @@ static fnz_status check(fnz_context *ctx, const fnz_program *program,
 
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *o, fnz_program **out, fnz_origins **origins) {
-  const expander e = {{expand}, {fnzi_dcm_set_find(o->set), o}};
+  const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
+  const expander e = {{fnzi_dcm_set_casts(set), expand}, {set, o}};
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   options.views = o->views;

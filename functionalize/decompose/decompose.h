@@ -26,6 +26,9 @@ const fnzi_dcm_set *fnzi_dcm_set_find(const char *name);
 /* The operator stays in the set. */
 bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op);
 
+/* Casts of autocast become nodes: the set is not all operators. */
+bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
+
 /* What is wanted: a set, with what the caller adds to it and takes from it. */
 typedef struct fnzi_dcm_wish {
   const fnzi_dcm_set *set;

@@ -13,7 +13,7 @@ extern "C" {
 #define FNZ_DECOMPOSITION_ROWS(ROW)                                                                \
   ROW(inference, "all operators, as functionalizing leaves them")                                  \
   ROW(core, "operators that PyTorch tags as core, and custom ones")                                \
-  ROW(prims, "as core, with norms, softmax, products with a sum and the like as their parts")      \
+  ROW(prims, "as core, with norms, softmax, means, variances, activations as their parts")         \
   ROW(runnable, "operators that have a kernel of their own")                                       \
   ROW(mlir, "operators that the torch dialect of IREE has and lowers")
 
