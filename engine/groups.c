@@ -3,7 +3,11 @@
  * In the order of the program a pointwise node joins the youngest group among those that make its
  * operands, when that is over the same space and no other operand comes from a later step. So it
  * runs earlier than it stands, which no operand notices. Then other groups that make its operands
- * take that group in, when they are old enough. */
+ * take that group in, when they are old enough.
+ *
+ * Else it opens a group, which takes in those that make its operands and that nobody else reads.
+ * They run later than they stand, so nothing in between may want to overwrite what they read.
+ */
 #include "engine/planner.h"
 #include "kernels/backends.h"
 #include "kernels/meta/point.h"
@@ -20,15 +24,30 @@ typedef struct group {
   uint32_t after; /* 1 + the latest step that an operand comes from; 0 for inputs */
   uint32_t members, operands;
   const fnz_geometry *space; /* NULL: no group */
+  uint32_t reader;           /* the only step that reads its values; NONE, or MANY */
+  uint32_t read;             /* the last one of its operands in `reads`; NONE */
 } group;
+
+enum { MANY = FNZI_ENG_NONE - 1 };
+
+/* An operand from outside. */
+typedef struct read {
+  uint32_t value, next;
+} read;
 
 typedef struct grouping {
   fnz_context *ctx;
   const fnzi_graph *graph;
   group *steps;
   uint32_t nsteps;
-  uint32_t *of;   /* per value: the step that makes it; NONE for inputs */
-  uint32_t *seen; /* per value: the last group that counted it as an operand */
+  uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
+  uint32_t *seen;  /* per value: the last group that counted it as an operand */
+  uint32_t *root;  /* per value: whose memory it may lie in */
+  uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
+  struct {
+    read *data;
+    size_t count, capacity;
+  } reads;
 } grouping;
 
 static uint32_t find(const grouping *g, uint32_t step) {
@@ -134,6 +153,12 @@ static fnz_status count_operand(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   e->g->seen[arg->u.value] = e->step;
   to->operands++;
+  if (from != FNZI_ENG_NONE) {
+    uint32_t *reader = &e->g->steps[from].reader;
+    *reader = *reader == FNZI_ENG_NONE || *reader == e->step ? e->step : MANY;
+  }
+  FNZI_PUSH(e->g->ctx, &e->g->reads, ((read){(uint32_t)arg->u.value, to->read}));
+  to->read = (uint32_t)e->g->reads.count - 1;
   if (from != FNZI_ENG_NONE && from + 1 > to->after)
     to->after = from + 1;
   return FNZ_OK;
@@ -143,6 +168,19 @@ static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
   entry e = {g, step};
   g->steps[step].members++;
   return fnzi_args_visit(node->args, node->nargs, count_operand, &e);
+}
+
+static void merge(grouping *g, uint32_t step, uint32_t into) {
+  group *from = &g->steps[step], *to = &g->steps[into];
+  uint32_t *end = &to->read;
+  while (*end != FNZI_ENG_NONE)
+    end = &g->reads.data[*end].next;
+  *end = from->read;
+  from->into = into;
+  to->members += from->members;
+  to->operands += from->operands;
+  if (from->after > to->after && from->after - 1 != into)
+    to->after = from->after;
 }
 
 /* An older group takes in the step of the node: all that the step reads is there when it runs. */
@@ -157,18 +195,74 @@ static fnz_status take_in(void *user, const fnz_arg *arg) {
       from->after > old + 1 || to->members + from->members > MOST_MEMBERS ||
       to->operands + from->operands > MOST_OPERANDS)
     return FNZ_OK;
-  from->into = old;
-  to->members += from->members;
-  to->operands += from->operands;
-  if (from->after > to->after && from->after <= old)
-    to->after = from->after;
+  merge(e->g, e->step, old);
+  to->reader = to->reader == e->step ? from->reader : MANY;
   e->step = old;
   return FNZ_OK;
 }
 
 static uint32_t new_step(grouping *g, const fnz_geometry *space) {
-  g->steps[g->nsteps] = (group){.into = g->nsteps, .space = space};
+  g->steps[g->nsteps] =
+      (group){.into = g->nsteps, .space = space, .reader = FNZI_ENG_NONE, .read = FNZI_ENG_NONE};
   return g->nsteps++;
+}
+
+/* Between the two steps nobody may want to overwrite what the older one reads. */
+static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
+  for (uint32_t r = g->steps[old].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
+    uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
+    if (taken != FNZI_ENG_NONE && taken > old && taken != step)
+      return false;
+  }
+  return true;
+}
+
+/* A new group takes in the older one that makes an operand. */
+static fnz_status wait_for(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_ENG_NONE;
+  if (old == FNZI_ENG_NONE)
+    return FNZ_OK;
+  old = find(e->g, old);
+  group *from = &e->g->steps[old], *to = &e->g->steps[e->step];
+  if (old >= e->step || from->space == NULL || from->reader != e->step ||
+      !fnzi_same_sizes(to->space, from->space) || to->members + from->members > MOST_MEMBERS ||
+      to->operands + from->operands > MOST_OPERANDS || !may_wait(e->g, old, e->step))
+    return FNZ_OK;
+  merge(e->g, old, e->step);
+  return FNZ_OK;
+}
+
+/* --- Who overwrites what ------------------------------------------------------------------------
+ */
+/* A pointwise result may be the final value of an input of its size. What is temporary it need not
+ * overwrite. */
+static fnz_status note_take(void *user, const fnz_arg *arg) {
+  const entry *e = user;
+  const grouping *g = e->g;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  uint32_t root = g->root[arg->u.value];
+  const fnz_geometry *of = g->graph->values.data[arg->u.value].geometry;
+  if (g->of[root] == FNZI_ENG_NONE && of &&
+      fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[e->step].space))
+    g->taken[root] = e->step;
+  return FNZ_OK;
+}
+
+/* Results of views and updates may lie in the memory of their base. */
+static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  uint32_t base = node->nargs ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE;
+  uint32_t result = node->noutputs ? fnzi_eng_result_of(node) : FNZI_ENG_NONE;
+  bool updates = row && row->shape && row->memory == FNZI_MEMORY_BASE;
+  bool views = row && ((row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(node->op));
+  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || !(views || updates))
+    return;
+  g->root[result] = g->root[base];
+  if (updates)
+    g->taken[g->root[base]] = step;
 }
 
 static fnz_status note_result(void *user, const fnz_arg *arg) {
@@ -189,24 +283,41 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   FNZ_TRY(enter(g, node, e.step));
   if (joins)
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, take_in, &e));
+  if (l.space != NULL) {
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, wait_for, &e));
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_take, &e));
+  } else {
+    note_root(g, node, e.step);
+  }
   steps[n] = e.step;
   return fnzi_args_visit(node->outputs, node->noutputs, note_result, &e);
+}
+
+static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
+  size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
+  FNZI_NEW(scratch, nodes, &g->steps);
+  FNZI_NEW(scratch, values, &g->of);
+  FNZI_NEW(scratch, values, &g->seen);
+  FNZI_NEW(scratch, values, &g->root);
+  FNZI_NEW(scratch, values, &g->taken);
+  for (uint32_t v = 0; v < values; v++) {
+    g->of[v] = g->seen[v] = g->taken[v] = FNZI_ENG_NONE;
+    g->root[v] = v;
+  }
+  for (uint32_t n = 0; n < nodes; n++)
+    FNZ_TRY(add_node(g, n, steps));
+  for (uint32_t n = 0; n < nodes; n++)
+    steps[n] = find(g, steps[n]);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
                                 uint32_t **steps) {
   grouping g = {.ctx = ctx, .graph = graph};
   FNZI_NEW(scratch, graph->nodes.count, steps);
-  FNZI_NEW(scratch, graph->nodes.count, &g.steps);
-  FNZI_NEW(scratch, graph->values.count, &g.of);
-  FNZI_NEW(scratch, graph->values.count, &g.seen);
-  for (size_t v = 0; v < graph->values.count; v++)
-    g.of[v] = g.seen[v] = FNZI_ENG_NONE;
-  for (uint32_t n = 0; n < graph->nodes.count; n++)
-    FNZ_TRY(add_node(&g, n, *steps));
-  for (uint32_t n = 0; n < graph->nodes.count; n++)
-    (*steps)[n] = find(&g, (*steps)[n]);
-  return FNZ_OK;
+  fnz_status status = find_steps(&g, scratch, *steps);
+  FNZI_VEC_FREE(ctx, &g.reads);
+  return status;
 }
 
 fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
