@@ -20,13 +20,16 @@ enum {
   FNZI_ENG_SLOTS = 512,     /* the same */
   FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
   FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
+  FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
+                               second one */
   FNZI_ENG_ALWAYS = INT32_MAX
 };
 
 typedef enum fnzi_eng_lane_way {
-  FNZI_ENG_LANE_LIES,  /* the slot is the memory */
-  FNZI_ENG_LANE_LOADS, /* before a tile is computed, its elements are brought to the register */
-  FNZI_ENG_LANE_STORES /* and taken back after that */
+  FNZI_ENG_LANE_LIES,   /* the slot is the memory */
+  FNZI_ENG_LANE_TURNED, /* it lies dense across rows: some rows are brought to a panel at a time */
+  FNZI_ENG_LANE_LOADS,  /* before a tile is computed, its elements are brought to the register */
+  FNZI_ENG_LANE_STORES  /* and taken back after that */
 } fnzi_eng_lane_way;
 
 typedef struct fnzi_eng_lane {
@@ -35,6 +38,7 @@ typedef struct fnzi_eng_lane {
   const fnz_geometry *map;
   int64_t strides[FNZ_MAX_RANK]; /* bytes, along the walk */
   int64_t period;                /* elements after which it repeats along the walk */
+  size_t panel;                  /* TURNED: where that is behind the registers */
   uint32_t cell;
   uint16_t slot;
   uint8_t way;
@@ -69,6 +73,7 @@ struct fnzi_eng_tile {
   int64_t sizes[FNZ_MAX_RANK];
   int64_t count;
   bool by_rows; /* no tile has elements of two rows */
+  bool turns;   /* it has TURNED lanes, across the dimension before the last */
   fnzi_eng_lane *lanes;
   fnzi_eng_ins *ins;
   fnzi_eng_slot_info *slots;

@@ -95,6 +95,25 @@ static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
 
 /* --- Lanes --------------------------------------------------------------------------------------
  */
+/* Dense along dimension d, and of no use along rows. */
+static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_t d) {
+  enum { LEAST = 8 }; /* rows that are worth a panel */
+  int64_t step = lane->strides[t->rank - 1];
+  return !lane->stores && step != 0 && step != lane->cell && lane->strides[d] == lane->cell &&
+         t->sizes[d] >= LEAST;
+}
+
+/* The dimension across which operands lie comes before the rows. */
+static void find_turn(fnzi_eng_tile *t) {
+  t->turns = false;
+  for (uint32_t k = 0; k < t->nlanes && t->by_rows && !t->turns; k++)
+    for (uint32_t d = 0; d + 1 < t->rank && !t->turns; d++)
+      if (is_turned(t, &t->lanes[k], d)) {
+        t->turns = true;
+        swap_dims(t, d, t->rank - 2);
+      }
+}
+
 /* Without gaps along the walk. */
 static bool is_dense(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
   if (lane->strides[t->rank - 1] != lane->cell)
@@ -133,6 +152,11 @@ static void choose_way(fnzi_eng_tile *t, uint32_t k) {
   fnzi_eng_slot_info *slot = &t->slots[lane->slot];
   lane->period = period_of(t, lane);
   slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
+  if (t->turns && is_turned(t, lane, t->rank - 2)) {
+    lane->way = FNZI_ENG_LANE_TURNED;
+    slot->lies = true;
+    return;
+  }
   lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
               : lane->stores ? FNZI_ENG_LANE_STORES
                              : FNZI_ENG_LANE_LOADS;
@@ -201,7 +225,14 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
 fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
   find_walk(t, space);
+  find_turn(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     choose_way(t, k);
-  return give_registers(ctx, t);
+  FNZ_TRY(give_registers(ctx, t));
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
+      t->lanes[k].panel = t->room;
+      t->room += register_bytes(t->lanes[k].cell) * FNZI_ENG_PANEL_ROWS;
+    }
+  return FNZ_OK;
 }

@@ -15,8 +15,8 @@ static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};
 enum { BOOL, I64, BF16, F32, F64, TYPES };
 
 /* Rows that are gathered, that are tiles of their own, one row; more than a thread takes. */
-static const int spaces[][3] = {{2, 3, 33},   {5, 3, 64},  {9, 2, 200}, {3, 2, 700},
-                                {1, 1, 1030}, {40, 33, 1}, {7, 1, 129}, {33, 40, 60}};
+static const int spaces[][3] = {{2, 3, 33},  {5, 3, 64},  {9, 2, 200},  {3, 2, 700},  {1, 1, 1030},
+                                {40, 33, 1}, {7, 1, 129}, {33, 40, 60}, {3, 40, 300}, {1, 70, 600}};
 
 typedef struct draft {
   char text[ROOM];
