@@ -60,10 +60,6 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
-void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
-  fnzi_node_place(b->source, 0, b->plan.origins ? b->plan.origins[node] : node, out);
-}
-
 static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t count = graph_of(b)->ninputs;
   b->source = b->program;

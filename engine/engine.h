@@ -218,7 +218,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_sta
                                                 fnzi_eng_binding **out);
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* "node 3 (add.Tensor)", of the program as it was before it was arranged. */
-void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]);
+static inline void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
+  fnzi_node_place(b->source, 0, b->plan.origins ? b->plan.origins[node] : node, out);
+}
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
