@@ -122,6 +122,7 @@ fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_progr
   fnz_program *made;
   fnzi_graph *graphs;
   uint32_t *steps;
+  bool *points;
   FNZ_TRY(take_apart(&a));
   FNZI_NEW(arena, 1, &made);
   FNZI_NEW(arena, program->graphs.count, &graphs);
@@ -129,7 +130,7 @@ fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_progr
   graphs[0].nodes.data = a.nodes;
   graphs[0].nodes.count = a.count;
   graphs[0].source_nodes = NULL;
-  FNZ_TRY(fnzi_eng_groups_find(ctx, arena, &graphs[0], &steps));
+  FNZ_TRY(fnzi_eng_groups_find(ctx, arena, &graphs[0], &steps, &points));
   FNZ_TRY(sort(&a, steps));
   graphs[0].nodes.data = a.nodes;
   *made = *program;

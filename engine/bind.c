@@ -202,8 +202,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   case FNZI_ENG_MOVE:
     return make_move(ws, b, step);
   case FNZI_ENG_CALL:
-    FNZ_TRY(fnzi_eng_call_make(ws, b, step));
-    return fnzi_eng_tile_of_call(ws, b, &b->acts.data[b->acts.count - 1]);
+    return step->is_point ? fnzi_eng_tile_of_group(ws, b, step) : fnzi_eng_call_make(ws, b, step);
   case FNZI_ENG_REGION:
   case FNZI_ENG_APPLY:
     return make_interpreted(ws, b, step->node);

@@ -306,7 +306,7 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   fnzi_eng_act act = {.node = 0};
   bool fits = false;
   FNZ_TRY(read_node(m));
-  const fnzi_kernel *row = placed_row(m);
+  const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
     FNZ_TRY(make_kernel(m, row, &act, &fits));
   if (!fits)

@@ -229,12 +229,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding
 FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
                                              fnzi_krn_call *out);
 
-/* Tiles (tile.h): of a group; of a call of a pointwise kernel; a run, with the registers of the
+/* Tiles (tile.h): of a group, or a call that may run as one; a run, with the registers of the
  * binding. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
                                                  const fnzi_eng_step *step);
-FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_call(fnz_workspace *ws, fnzi_eng_binding *b,
-                                                fnzi_eng_act *act);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b);
 void fnzi_eng_tile_run(const fnzi_eng_tile *tile, unsigned char *registers);
 /* A node that has no step of its own: its operator takes these arguments. */

@@ -10,6 +10,7 @@
  */
 #include "engine/planner.h"
 #include "kernels/backends.h"
+#include "kernels/core/float8.h"
 #include "kernels/meta/point.h"
 
 /* What a group may have. */
@@ -43,6 +44,7 @@ typedef struct grouping {
   uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
   uint32_t *seen;  /* per value: the last group that counted it as an operand */
   uint32_t *root;  /* per value: whose memory it may lie in */
+  bool *points;    /* per node: it may be in a group */
   uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
   struct {
     read *data;
@@ -86,6 +88,48 @@ static const fnz_geometry *result_of(const grouping *g, const fnzi_node *node) {
   return one ? g->graph->values.data[node->outputs[0].u.value].geometry : NULL;
 }
 
+/* --- What is no row of point.def ------------------------------------------------------------ */
+static bool converts(fnz_dtype to, fnz_dtype from) {
+  return fnzi_krn_can_convert(to, from) && !fnzi_krn_is_float8(to) && !fnzi_krn_is_float8(from);
+}
+
+/* An operand of which elements are taken as they are, or a number. */
+static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  if (a)
+    return converts(dtype, a->place.dtype);
+  return (arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL) &&
+         fnzi_meta_point_class(dtype) != FNZ_DTYPE_COUNT;
+}
+
+static bool is_mask(const fnz_arg *arg) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  return a && a->place.dtype == FNZ_BOOL;
+}
+
+/* What the kernel of the row computes, tiles compute as well (tile_make.c), and nothing in it
+ * depends on what elements are. */
+static bool computes(const fnzi_krn_call *call) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  const fnz_arg *args = call->args;
+  const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]);
+  switch (call->row->run) {
+  case FNZI_RUN_point:
+    return fnzi_meta_point_is_plain(call);
+  case FNZI_RUN_where:
+    return is_mask(&args[0]) && is_taken(&args[1], dtype) && is_taken(&args[2], dtype);
+  case FNZI_RUN_masked_fill:
+    return is_taken(&args[0], dtype) && is_mask(&args[1]) && is_taken(&args[2], dtype) &&
+           !fnzi_krn_arg_array(&args[2]);
+  case FNZI_RUN_identity:
+    return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&
+           fnzi_same_sizes(&first->place, &call->outputs[0]->place) &&
+           strcmp(call->op->base, "_to_copy") == 0;
+  default:
+    return false;
+  }
+}
+
 /* The space of a node that may be in a group; NULL. */
 static const fnz_geometry *space_of(const grouping *g, const fnzi_node *node) {
   fnzi_krn_array arrays[MOST_PARAMETERS], result, *outputs[1] = {&result};
@@ -95,7 +139,8 @@ static const fnz_geometry *space_of(const grouping *g, const fnzi_node *node) {
   if (place == FNZI_NO_OP || space == NULL || fnz_geometry_numel(space) == 0)
     return NULL;
   const fnzi_kernel *row = &fnzi_kernel_rows[place];
-  if (row->shape == NULL || row->run != FNZI_RUN_point || node->op->nparams > MOST_PARAMETERS ||
+  if (row->shape == NULL || node->op->nparams > MOST_PARAMETERS ||
+      (row->memory != FNZI_MEMORY_POINT && row->run != FNZI_RUN_identity) ||
       !lower(g, node, arrays, args))
     return NULL;
   stand_in(space, &result, &none);
@@ -107,7 +152,7 @@ static const fnz_geometry *space_of(const grouping *g, const fnzi_node *node) {
                               .capacity = 1,
                               .target = FNZ_DTYPE_COUNT,
                               .row = row};
-  return fnzi_meta_point_is_plain(&call) ? space : NULL;
+  return computes(&call) ? space : NULL;
 }
 
 /* --- Joining ------------------------------------------------------------------------------------
@@ -276,6 +321,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   look l = {g, space_of(g, node), FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
+  g->points[n] = l.space != NULL;
   bool joins = l.youngest != FNZI_ENG_NONE && l.latest == l.youngest &&
                g->steps[l.youngest].members < MOST_MEMBERS &&
                g->steps[l.youngest].operands + l.others <= MOST_OPERANDS;
@@ -312,8 +358,10 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
 }
 
 fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
-                                uint32_t **steps) {
+                                uint32_t **steps, bool **points) {
   grouping g = {.ctx = ctx, .graph = graph};
+  FNZI_NEW(scratch, graph->nodes.count, points);
+  g.points = *points;
   FNZI_NEW(scratch, graph->nodes.count, steps);
   fnz_status status = find_steps(&g, scratch, *steps);
   FNZI_VEC_FREE(ctx, &g.reads);
@@ -322,11 +370,14 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
 
 fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
   uint32_t *steps;
+  bool *points;
   for (uint32_t n = 0; n < p->end; n++)
     p->nodes[n].first = p->nodes[n].last = n;
   if (p->policy->trivial || p->policy->ungrouped)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps));
+  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps, &points));
+  for (uint32_t n = 0; n < p->end; n++)
+    p->nodes[n].is_point = points[n];
   for (uint32_t n = 0, end; n < p->end; n = end) {
     for (end = n + 1; end < p->end && steps[end] == steps[n];)
       end++;

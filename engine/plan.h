@@ -77,6 +77,7 @@ typedef struct fnzi_eng_step {
   bool in_place;  /* CALL, of a row of memory BASE: the place of result 0 holds argument 0 already,
                      which  lies there or is still alive elsewhere; only what the operator changes is
                      written */
+  bool is_point;  /* CALL: of a node that may be in a group: it may run as one of a single node */
   uint8_t rule;   /* MOVE: fnzi_eng_rule */
   uint32_t node;  /* of graph 0; MOVE: the node it belongs to, FNZI_ENG_NONE at the end */
   uint32_t value; /* MOVE: what is moved */

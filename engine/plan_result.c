@@ -18,6 +18,7 @@ fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place) {
   uint32_t at = (uint32_t)p->plan->steps.count;
   fnzi_eng_step step = {.kind = node->op ? FNZI_ENG_CALL : FNZI_ENG_REGION,
                         .in_place = in_place,
+                        .is_point = p->nodes[n].is_point,
                         .node = n,
                         .value = FNZI_ENG_NONE,
                         .because = FNZI_ENG_NONE};

@@ -44,6 +44,7 @@ typedef struct fnzi_eng_fact {
 typedef struct fnzi_eng_node {
   const fnzi_eng_fact *fact;
   uint8_t way;           /* that of the fact, or CALL where this node is no such case */
+  bool is_point;         /* it may be in a group */
   uint32_t first, last;  /* of its group; the node itself when it is in none */
   fnzi_eng_bytes region; /* SCATTER: what it overwrites, in the frame of its base; exact or empty */
 } fnzi_eng_node;
@@ -188,9 +189,11 @@ void fnzi_eng_touch(fnzi_eng_planner *p, uint32_t buffer, uint32_t step);
 
 /* --- groups.c ------------------------------------------------------------------------------ */
 /* steps[n]: that of node n, counted in the order in which they run. Nodes of one step, which are
- * pointwise and over one space, may be computed element by element. */
+ * pointwise and over one space, may be computed element by element. points[n]: node n may be in a
+ * group. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch,
-                                               const fnzi_graph *graph, uint32_t **steps);
+                                               const fnzi_graph *graph, uint32_t **steps,
+                                               bool **points);
 /* Fills in the groups of nodes: of those of one step that follow one another. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p);
 

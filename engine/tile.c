@@ -84,23 +84,58 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   w->loaded[k].count = count;
 }
 
+/* --- Instructions that are no rows --------------------------------------------------------------
+ */
+#define CHOOSE(type)                                                                               \
+  for (int64_t i = 0; i < count; i++)                                                              \
+    ((type *)out)[i] = mask[i] ? ((const type *)in[1])[i] : ((const type *)in[2])[i];              \
+  return;
+
+typedef struct wide {
+  uint64_t half[2];
+} wide;
+
+static void choose(void *out, const void *const *in, uint32_t cell, int64_t count) {
+  const uint8_t *mask = in[0];
+  switch (cell) {
+  case 1:
+    CHOOSE(uint8_t)
+  case 2:
+    CHOOSE(uint16_t)
+  case 4:
+    CHOOSE(uint32_t)
+  case 8:
+    CHOOSE(uint64_t)
+  default:
+    CHOOSE(wide)
+  }
+}
+
+static void convert(const fnzi_eng_tile *t, const fnzi_eng_ins *ins, void *out, const void *in,
+                    int64_t count) {
+  int64_t to = t->slots[ins->out].cell, from = t->slots[ins->in[0]].cell;
+  if (ins->kind == FNZI_ENG_INS_KEEP)
+    fnzi_krn_convert_kept(ins->to, out, to, ins->from, in, from, count);
+  else if (ins->kind == FNZI_ENG_INS_CAST)
+    fnzi_krn_cast(ins->to, out, to, ins->from, in, from, count);
+  else
+    fnzi_krn_convert(ins->to, out, to, ins->from, in, from, count);
+}
+
 /* --- A tile -------------------------------------------------------------------------------------
  */
 static void run_ins(const walk *w, const fnzi_eng_ins *ins, int64_t count) {
   const fnzi_eng_tile *t = w->tile;
   unsigned char *out = w->slots[ins->out];
   const void *in[FNZI_POINT_OPERANDS];
-  if (ins->kind == FNZI_ENG_INS_RUN) {
-    for (uint32_t k = 0; k < ins->arity; k++)
-      in[k] = w->slots[ins->in[k]];
+  for (uint32_t k = 0; k < ins->arity; k++)
+    in[k] = w->slots[ins->in[k]];
+  if (ins->kind == FNZI_ENG_INS_RUN)
     ins->run(out, in, count);
-    return;
-  }
-  int64_t to = t->slots[ins->out].cell, from = t->slots[ins->in[0]].cell;
-  if (ins->kind == FNZI_ENG_INS_KEEP)
-    fnzi_krn_convert_kept(ins->to, out, to, ins->from, w->slots[ins->in[0]], from, count);
+  else if (ins->kind == FNZI_ENG_INS_CHOOSE)
+    choose(out, in, t->slots[ins->out].cell, count);
   else
-    fnzi_krn_convert(ins->to, out, to, ins->from, w->slots[ins->in[0]], from, count);
+    convert(t, ins, out, in[0], count);
 }
 
 static void run_tile(walk *w, int64_t start, int64_t count) {

@@ -48,7 +48,9 @@ typedef struct fnzi_eng_lane {
 typedef enum fnzi_eng_ins_kind {
   FNZI_ENG_INS_RUN,
   FNZI_ENG_INS_CONVERT,
-  FNZI_ENG_INS_KEEP /* by fnzi_krn_convert_kept() */
+  FNZI_ENG_INS_KEEP,  /* by fnzi_krn_convert_kept() */
+  FNZI_ENG_INS_CAST,  /* by fnzi_krn_cast() */
+  FNZI_ENG_INS_CHOOSE /* where the first operand is true the second one, else the third */
 } fnzi_eng_ins_kind;
 
 typedef struct fnzi_eng_ins {

@@ -151,31 +151,89 @@ static fnz_status add_operand(making *m, const fnzi_krn_call *call,
                        code->in[k].rounds, out);
 }
 
-static fnz_status add_call(making *m, const fnzi_krn_call *call) {
+static held held_by(const fnzi_krn_array *array) {
+  return (held){.array = array, .dtype = array->place.dtype, .by = array->place.dtype};
+}
+
+static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
-  fnz_dtype dtype = result->place.dtype;
-  held h = {.array = result, .dtype = dtype, .by = dtype};
+  held h = held_by(result), wide = {.array = result, .by = FNZ_DTYPE_COUNT};
   if (!call->kernels->code(call, &code))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
                      call->op->name);
+  wide.dtype = code.out;
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN, .run = code.run, .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
     FNZ_TRY(add_operand(m, call, &code, k, &ins.in[k]));
-  if (code.out == dtype) {
-    FNZ_TRY(new_slot(m, h, &ins.out));
-    add_ins(m, ins);
-  } else {
-    held wide = {.array = result, .dtype = code.out, .by = FNZ_DTYPE_COUNT};
-    uint16_t slot = 0;
-    FNZ_TRY(new_slot(m, wide, &ins.out));
-    add_ins(m, ins);
-    FNZ_TRY(convert(m, ins.out, code.out, &h, &slot));
-    if (code.keeps)
-      m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_KEEP;
-    ins.out = slot;
+  bool fits = code.out == h.dtype;
+  FNZ_TRY(new_slot(m, fits ? h : wide, &ins.out));
+  add_ins(m, ins);
+  *out = ins.out;
+  if (fits)
+    return FNZ_OK;
+  FNZ_TRY(convert(m, ins.out, code.out, &h, out));
+  if (code.keeps)
+    m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_KEEP;
+  return FNZ_OK;
+}
+
+/* --- What is no row of point.def ----------------------------------------------------------------
+ */
+/* Elements as `dtype`, or as often the number. */
+static fnz_status taken_operand(making *m, const fnz_arg *arg, fnz_dtype dtype, uint16_t *out) {
+  const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
+  _Alignas(8) unsigned char number[16] = {0};
+  if (!array) {
+    fnzi_krn_number_cell(arg, dtype, number);
+    return number_operand(m, number, dtype, out);
   }
-  return result->storage ? new_lane(m, result, ins.out, true) : FNZ_OK;
+  fnz_dtype have = array->place.dtype;
+  held h = {.array = array, .dtype = dtype, .by = have};
+  if (have == dtype)
+    return array_slot(m, array, out);
+  if (find_slot(m, &h, out))
+    return FNZ_OK;
+  FNZ_TRY(array_slot(m, array, out));
+  return convert(m, *out, have, &h, out);
+}
+
+/* Of mask, what is taken where it is true, and where not: the places among the arguments. */
+static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
+                             uint16_t *out) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
+  for (uint32_t k = 0; k < ins.arity; k++)
+    FNZ_TRY(taken_operand(m, &call->args[places[k]], k ? dtype : FNZ_BOOL, &ins.in[k]));
+  FNZ_TRY(new_slot(m, held_by(call->outputs[0]), &ins.out));
+  add_ins(m, ins);
+  *out = ins.out;
+  return FNZ_OK;
+}
+
+static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
+  const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
+  const held h = held_by(call->outputs[0]);
+  uint16_t slot = 0;
+  FNZ_TRY(array_slot(m, from, &slot));
+  FNZ_TRY(convert(m, slot, from->place.dtype, &h, out));
+  m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_CAST;
+  return FNZ_OK;
+}
+
+static fnz_status add_call(making *m, const fnzi_krn_call *call) {
+  static const uint8_t where[] = {0, 1, 2}, masked_fill[] = {1, 2, 0};
+  const fnzi_krn_array *result = call->outputs[0];
+  uint16_t out = 0;
+  if (call->row->run == FNZI_RUN_where)
+    FNZ_TRY(add_choice(m, call, where, &out));
+  else if (call->row->run == FNZI_RUN_masked_fill)
+    FNZ_TRY(add_choice(m, call, masked_fill, &out));
+  else if (call->row->run == FNZI_RUN_identity)
+    FNZ_TRY(add_cast(m, call, &out));
+  else
+    FNZ_TRY(add_point(m, call, &out));
+  return result->storage ? new_lane(m, result, out, true) : FNZ_OK;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -216,36 +274,24 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
                                &b->values[value]);
 }
 
+/* A call of a node that may be in a group is one of a single node. */
 fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
                                   const fnzi_eng_step *step) {
-  uint32_t count = step->node - step->first + 1;
+  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  uint32_t count = step->node - first + 1;
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
   fnzi_eng_tile *tile;
   fnzi_krn_call *calls;
   FNZI_NEW(&b->arena, count, &calls);
   for (uint32_t i = 0; i < count; i++) {
-    const fnzi_node *node = fnzi_node_at(b->program, 0, step->first + i);
+    const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
     FNZ_TRY(give_array(ws, b, node->outputs[0].u.value));
-    FNZ_TRY(fnzi_eng_node_call(ws, b, step->first + i, &calls[i]));
+    FNZ_TRY(fnzi_eng_node_call(ws, b, first + i, &calls[i]));
   }
   FNZ_TRY(make_tile(ws, b, calls, count, &tile));
-  tile->first = step->first;
+  tile->first = first;
   act.u.tile = tile;
   FNZI_PUSH(ws->ctx, &b->acts, act);
-  return FNZ_OK;
-}
-
-/* A call of one pointwise kernel is a program of one node. */
-fnz_status fnzi_eng_tile_of_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_act *act) {
-  const fnzi_krn_call *call = &act->u.kernel.call;
-  fnzi_eng_tile *tile;
-  if (act->kind != FNZI_ENG_ACT_KERNEL || call->row->run != FNZI_RUN_point ||
-      fnz_geometry_numel(&call->outputs[0]->place) == 0 || !fnzi_meta_point_is_plain(call))
-    return FNZ_OK;
-  FNZ_TRY(make_tile(ws, b, call, 1, &tile));
-  *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_TILE, .node = act->node};
-  tile->first = act->node;
-  act->u.tile = tile;
   return FNZ_OK;
 }
 

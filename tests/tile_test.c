@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEW_PROGRAMS = 300, VALUES = 64, ROOM = 16384 };
+enum { FEW_PROGRAMS = 300, VALUES = 128, ROOM = 16384 };
 
 /* From the one that gives way to the one that a sum of both has. */
 static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};
@@ -108,19 +108,39 @@ static operand draw_operand(draft *d, const int *forms) {
   return o;
 }
 
+/* A node that gives truths: one is put where there is none. */
+static operand draw_mask(draft *d) {
+  operand o = {.type = BOOL};
+  int k = d->count - 1;
+  while (k > d->inputs && d->type[k] != BOOL)
+    k--;
+  if (k == d->inputs) {
+    k = d->count;
+    d->type[d->count] = BOOL;
+    put(d, "  %%v%d: ", d->count++);
+    put_space(d, BOOL);
+    put(d, " = gt.Scalar(%%v%d, 0)\n", d->inputs);
+  }
+  snprintf(o.name, sizeof o.name, "%%v%d", k);
+  return o;
+}
+
 static void put_node(draft *d, const int *forms) {
   static const char *const twos[] = {"add.Tensor", "mul.Tensor", "maximum"};
   operand a = draw_operand(d, forms), b = draw_operand(d, forms);
   /* A result has all of the space: the first operand comes from a node, or is such an input. */
   snprintf(a.name, sizeof a.name, "%%v%d", d->count - 1 - draw(d, 2) % (d->count - d->inputs));
   a.type = d->type[atoi(a.name + 2)];
-  int what = draw(d, 6), type = a.type > b.type ? a.type : b.type;
+  int what = draw(d, 9), type = a.type > b.type ? a.type : b.type;
   if (what == 3)
     type = BOOL;
   else if (what == 4)
     type = a.type < BF16 ? F32 : a.type;
-  else if (what == 5)
+  else if (what == 5 || what == 7)
     type = a.type;
+  else if (what == 8)
+    type = draw(d, TYPES);
+  operand mask = what == 6 || what == 7 ? draw_mask(d) : a;
   d->type[d->count] = type;
   put(d, "  %%v%d: ", d->count++);
   put_space(d, type);
@@ -130,6 +150,12 @@ static void put_node(draft *d, const int *forms) {
     put(d, " = gt.Tensor(%s, %s)\n", a.name, b.name);
   else if (what == 4)
     put(d, " = tanh(%s)\n", a.name);
+  else if (what == 6)
+    put(d, " = where.self(%s, %s, %s)\n", mask.name, b.name, a.name);
+  else if (what == 7)
+    put(d, " = masked_fill.Scalar(%s, %s, %d)\n", a.name, mask.name, draw(d, 2));
+  else if (what == 8)
+    put(d, " = _to_copy(%s, dtype=%s)\n", a.name, types[type]);
   else
     put(d, " = %s(%s)\n", type == BOOL ? "logical_not" : "abs", a.name);
 }
