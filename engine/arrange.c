@@ -94,9 +94,13 @@ static fnz_status take_apart(arranging *a) {
 /* --- Order --------------------------------------------------------------------------------------
  */
 /* Nodes by their steps, those of one step as they are: counted, then dealt out. */
-static fnz_status sort(arranging *a, const uint32_t *steps) {
+static fnz_status sort(arranging *a, const uint32_t *steps, const bool *points,
+                       fnzi_eng_order *out) {
   fnzi_node *nodes;
-  uint32_t *origins, *begins, at = 0;
+  uint32_t *origins, *sorted, *begins, at = 0;
+  bool *told;
+  FNZI_NEW(a->arena, a->count, &sorted);
+  FNZI_NEW(a->arena, a->count, &told);
   FNZI_NEW(a->arena, a->count, &nodes);
   FNZI_NEW(a->arena, a->count, &origins);
   FNZI_NEW(a->arena, a->count, &begins);
@@ -108,16 +112,19 @@ static fnz_status sort(arranging *a, const uint32_t *steps) {
     at += members;
   }
   for (uint32_t n = 0; n < a->count; n++) {
-    origins[begins[steps[n]]] = a->origins[n];
-    nodes[begins[steps[n]]++] = a->nodes[n];
+    uint32_t to = begins[steps[n]]++;
+    origins[to] = a->origins[n];
+    sorted[to] = steps[n];
+    told[to] = points[n];
+    nodes[to] = a->nodes[n];
   }
   a->nodes = nodes;
-  a->origins = origins;
+  *out = (fnzi_eng_order){origins, sorted, told};
   return FNZ_OK;
 }
 
 fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                            const fnz_program **out, const uint32_t **origins) {
+                            const fnz_program **out, fnzi_eng_order *order) {
   arranging a = {.ctx = ctx, .arena = arena, .source = fnzi_graph_at(program, 0)};
   fnz_program *made;
   fnzi_graph *graphs;
@@ -131,11 +138,10 @@ fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_progr
   graphs[0].nodes.count = a.count;
   graphs[0].source_nodes = NULL;
   FNZ_TRY(fnzi_eng_groups_find(ctx, arena, &graphs[0], &steps, &points));
-  FNZ_TRY(sort(&a, steps));
+  FNZ_TRY(sort(&a, steps, points, order));
   graphs[0].nodes.data = a.nodes;
   *made = *program;
   made->graphs.data = graphs;
   *out = made;
-  *origins = a.origins;
   return FNZ_OK;
 }

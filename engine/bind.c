@@ -81,8 +81,8 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
   if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy.origins));
-    FNZ_TRY(fnzi_eng_arrange_check(ws->ctx, b->source, b->program, policy.origins));
+    FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy.order));
+    FNZ_TRY(fnzi_eng_arrange_check(ws->ctx, b->source, b->program, &policy.order));
   }
   FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, &policy, &b->plan));
   fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);

@@ -86,11 +86,11 @@ static fnz_status check(order *o, fnzi_arena *arena, const uint32_t *origins) {
 }
 
 fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                  const fnz_program *made, const uint32_t *origins) {
+                                  const fnz_program *made, const fnzi_eng_order *told) {
   order o = {.ctx = ctx, .source = fnzi_graph_at(source, 0), .made = fnzi_graph_at(made, 0)};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = check(&o, &arena, origins);
+  fnz_status status = check(&o, &arena, told->origins);
   fnzi_arena_free(&arena);
   return status;
 }

@@ -138,7 +138,7 @@ static uint64_t now_ns(void) {
 }
 
 static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
-  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted", "tile"};
+  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted", "group"};
   if (b->acts.count > ws->times_room) {
     fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
     ws->times_room = 0;

@@ -368,20 +368,30 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   return status;
 }
 
-fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
+static fnz_status find_order(fnzi_eng_planner *p, fnzi_eng_order *out) {
   uint32_t *steps;
   bool *points;
+  *out = p->policy->order;
+  if (out->steps != NULL)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps, &points));
+  out->steps = steps;
+  out->points = points;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
+  fnzi_eng_order order;
   for (uint32_t n = 0; n < p->end; n++)
     p->nodes[n].first = p->nodes[n].last = n;
   if (p->policy->trivial || p->policy->ungrouped)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps, &points));
-  for (uint32_t n = 0; n < p->end; n++)
-    p->nodes[n].is_point = points[n];
+  FNZ_TRY(find_order(p, &order));
   for (uint32_t n = 0, end; n < p->end; n = end) {
-    for (end = n + 1; end < p->end && steps[end] == steps[n];)
+    for (end = n + 1; end < p->end && order.steps[end] == order.steps[n];)
       end++;
     for (uint32_t k = n; k < end; k++) {
+      p->nodes[k].is_point = order.points[k];
       p->nodes[k].first = n;
       p->nodes[k].last = end - 1;
     }

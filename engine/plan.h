@@ -100,9 +100,16 @@ typedef struct fnzi_eng_plan {
   } steps;
   size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
   size_t nvalues, noutputs;        /* of graph 0 */
-  const uint32_t *origins;         /* as in the policy; borrowed */
+  const uint32_t *origins;         /* as in the policy's order; borrowed */
   fnzi_arena arena;                /* holds maps */
 } fnzi_eng_plan;
+
+/* Of the nodes of an arranged program. */
+typedef struct fnzi_eng_order {
+  const uint32_t *origins; /* the node of the source that it is or is an item of */
+  const uint32_t *steps;   /* equal numbers side by side: of one step */
+  const bool *points;      /* it may be in a group */
+} fnzi_eng_order;
 
 /* What the caller lets a run do with inputs, and wants of outputs. */
 typedef struct fnzi_eng_policy {
@@ -112,20 +119,21 @@ typedef struct fnzi_eng_policy {
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */
   bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */
-  const uint32_t *origins; /* per node: its name in reports; NULL: its place */
-  bool ungrouped;          /* no step has several nodes */
+  fnzi_eng_order order; /* of an arranged program; NULLs: it is not arranged */
+  bool ungrouped;       /* no step has several nodes */
   bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */
 } fnzi_eng_policy;
 
 /* The program in the order in which it is to run: operators on lists taken apart item by item,
- * nodes that form a group side by side. It borrows from `program` and is in the arena, as are
- * origins: per node of its graph 0, that of the source which it is or is an item of. */
+ * nodes that form a group side by side. It borrows from `program` and is in the arena, as is what
+ * is told of the nodes of its graph 0. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena,
                                            const fnz_program *program, const fnz_program **out,
-                                           const uint32_t **origins);
+                                           fnzi_eng_order *order);
 /* INTERNAL unless it computes the same. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                                 const fnz_program *made, const uint32_t *origins);
+                                                 const fnz_program *made,
+                                                 const fnzi_eng_order *order);
 
 /* Plans graph 0. `out` is zero or freed; after a failure it is empty. Fails with UNSUPPORTED for a
  * program that writes or whose sizes are symbols. */

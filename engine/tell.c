@@ -282,8 +282,8 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   fnzi_eng_plan plan = {0};
   fnzi_eng_policy policy = {.state = true};
   const fnz_program *arranged;
-  FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.origins));
-  FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, policy.origins));
+  FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.order));
+  FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, &policy.order));
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)

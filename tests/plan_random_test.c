@@ -34,14 +34,15 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
   fnzi_eng_plan plan = {0};
   fnzi_arena arena;
   const fnz_program *source = p;
-  const uint32_t *origins;
+  fnzi_eng_policy arranged = *policy;
   fnzi_arena_init(&arena, ctx);
   if (index % 2) {
-    OK(ctx, fnzi_eng_arrange(ctx, &arena, source, &p, &origins));
-    if (!getenv("FNZ_UNCHECKED") && fnzi_eng_arrange_check(ctx, source, p, origins) != FNZ_OK)
+    OK(ctx, fnzi_eng_arrange(ctx, &arena, source, &p, &arranged.order));
+    if (!getenv("FNZ_UNCHECKED") &&
+        fnzi_eng_arrange_check(ctx, source, p, &arranged.order) != FNZ_OK)
       complain(ctx, source, index, &plan, fnz_last_error(ctx)->message);
   }
-  if (fnzi_eng_plan_make(ctx, p, policy, &plan) != FNZ_OK)
+  if (fnzi_eng_plan_make(ctx, p, &arranged, &plan) != FNZ_OK)
     complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
   if (!getenv("FNZ_UNCHECKED") && fnzi_eng_plan_check(ctx, &plan) != FNZ_OK)
     complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);

@@ -145,7 +145,7 @@ FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
 
 /** A step of the last run. Texts are static or the program's. */
 typedef struct fnz_step_time {
-  const char *kind;   /* "kernel", "move", "evaluated", "interpreted" */
+  const char *kind;   /* "kernel", "group", "move", "evaluated", "interpreted" */
   const char *target; /* the operator; "" for a move at the end */
   uint64_t ns;
 } fnz_step_time;
