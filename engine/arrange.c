@@ -1,5 +1,6 @@
 /* arrange.c - graph 0 of a program in the order in which it is to run: operators on lists are taken
- * apart item by item, and nodes that form a group stand side by side (groups.c).
+ * apart item by item, nodes that form a group stand side by side (groups.c), and checks of the
+ * trace are left out.
  *
  * The arranged program borrows everything but the nodes of graph 0 from its source. */
 #include "engine/planner.h"
@@ -83,7 +84,7 @@ static fnz_status take_apart(arranging *a) {
     const fnz_op *element = element_of(node);
     for (uint32_t i = 0; element && i < node->outputs[0].count; i++)
       FNZ_TRY(add_item(a, n, element, i));
-    if (element)
+    if (element || fnzi_eng_says_nothing(node))
       continue;
     a->origins[a->count] = n;
     a->nodes[a->count++] = *node;

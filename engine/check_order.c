@@ -1,5 +1,5 @@
-/* check_order.c - an arranged program computes what its source does: each node of the source is
- * there once, whole or as all of its items, behind what makes its operands. */
+/* check_order.c - an arranged program computes what its source does: each node of the source that
+ * does something is there once, whole or as all of its items, behind what makes its operands. */
 #include "engine/planner.h"
 
 typedef struct order {
@@ -80,7 +80,8 @@ static fnz_status check(order *o, fnzi_arena *arena, const uint32_t *origins) {
   for (o->node = 0; o->node < o->made->nodes.count; o->node++)
     FNZ_TRY(check_node(o, origins[o->node]));
   for (o->node = 0; o->node < o->source->nodes.count; o->node++)
-    if (o->done[o->node] != FNZI_ENG_NONE)
+    if (o->done[o->node] != FNZI_ENG_NONE &&
+        !fnzi_eng_says_nothing(&o->source->nodes.data[o->node]))
       return wrong(o, "it is not there");
   return FNZ_OK;
 }

@@ -1,5 +1,6 @@
 /* plan_nodes.c - the tensors that a node takes and gives. */
 #include "engine/planner.h"
+#include "schema/aten_names.h"
 
 typedef struct visit {
   fnzi_eng_planner *p;
@@ -53,4 +54,8 @@ uint32_t fnzi_eng_result_of(const fnzi_node *node) {
   uint32_t first = FNZI_ENG_NONE;
   bool visited = fnzi_args_visit(node->outputs, node->noutputs, take_first, &first) == FNZ_OK;
   return visited ? first : FNZI_ENG_NONE;
+}
+
+bool fnzi_eng_says_nothing(const fnzi_node *node) {
+  return node->op == &fnzi_ops[FNZI_ATEN__assert_tensor_metadata];
 }

@@ -113,6 +113,10 @@ uint32_t fnzi_eng_result_of(const fnzi_node *node);
 /* Argument k as a tensor; NONE. */
 uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k);
 
+/* Checks of what is known of a value's type and sizes: they held when the program was traced, and
+ * the interpreter passes over them, too. */
+bool fnzi_eng_says_nothing(const fnzi_node *node);
+
 /* --- plan_facts.c ------------------------------------------------------------------------ */
 FNZ_MUST_CHECK fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op,
                                              const fnzi_eng_fact **out);
