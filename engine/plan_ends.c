@@ -117,6 +117,10 @@ static fnz_status collect(endings *e, bool finals) {
       continue;
     uint32_t value = (uint32_t)p->graph->outputs[k].u.value;
     fnzi_eng_place from = p->plan->places[value], *to = &p->plan->outputs[k];
+    if (from.buffer == FNZI_ENG_NONE)
+      return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, p->graph->values.data[value].name,
+                       "the plan is wrong: output %%%s lies nowhere",
+                       p->graph->values.data[value].name);
     if (to->buffer == FNZI_ENG_NONE)
       FNZ_TRY(open_late(e, k, from));
     if (fnzi_eng_place_equal(from, *to) || fnz_geometry_numel(from.map) == 0)
