@@ -163,11 +163,23 @@ static void replay_call(replay *r, const fnz_op *op, const fnzi_json *call) {
   scene_close(&r->s);
 }
 
+/* An entry may be for one processor only. */
+static bool is_for_this_processor(const fnzi_json *entry) {
+#ifdef __aarch64__
+  static const char name[] = "aarch64";
+#else
+  static const char name[] = "x86-64";
+#endif
+  const fnzi_json *on = fnzi_json_find(entry, "on");
+  return !on || strcmp(on->u.s, name) == 0;
+}
+
 /* The entry of the calls that are known to differ that has this one; NULL for none. */
 static const fnzi_json *find_known(const replay *r, const char *op, size_t number) {
   const fnzi_json *list = fnzi_json_find(r->v.differences.root, "known");
   for (const fnzi_json *entry = list->u.first; entry; entry = entry->next)
-    if (has_number(fnzi_json_find(fnzi_json_find(entry, "calls"), op), number))
+    if (is_for_this_processor(entry) &&
+        has_number(fnzi_json_find(fnzi_json_find(entry, "calls"), op), number))
       return entry;
   return NULL;
 }
