@@ -100,7 +100,8 @@ def main():
     wanted = before + BEGIN + "\n" + "\n".join(made(options)) + "\n" + END + after
     if options.check:
         if wanted != text:
-            sys.exit("%s is not what scripts/count_core.py makes; run it without --check" % page)
+            again = " ".join(word for word in sys.argv if word != "--check")
+            sys.exit("%s has another table than programs have now; run %s" % (page, again))
         return None
     page.write_text(wanted)
     return None
