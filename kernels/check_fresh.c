@@ -27,15 +27,8 @@ static int64_t in_range(const fnz_program *p, const fnzi_map *ranges, const fnzi
 }
 
 /* A guard may leave no two elements to a size that has no hint. */
-static bool has_condition(const fnz_program *p) {
-  for (size_t i = 0; i < p->guards.count; i++)
-    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION)
-      return true;
-  return false;
-}
-
 static fnz_status choose(const fnz_program *p, fnzi_map *ranges, int64_t *samples) {
-  bool any = has_condition(p);
+  bool any = p->guards.count > 0;
   for (size_t i = 0; i < p->ranges.count; i++)
     FNZ_TRY(fnzi_map_set(ranges, &p->ranges.data[i].symbol, sizeof(const char *), i));
   for (size_t i = 1; i < p->symbols.count; i++) {

@@ -22,15 +22,6 @@ static fnz_program *draw(size_t i) {
   return p;
 }
 
-static fnz_program *reread(const fnz_program *p) {
-  fnz_buffer text = {0};
-  fnz_program *copy;
-  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, &text));
-  OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &copy));
-  fnz_buffer_free(ctx, &text);
-  return copy;
-}
-
 static fnz_status set_node(void *user, const fnz_arg *arg) {
   void **at = user;
   fnz_program *p = at[0];
@@ -65,7 +56,7 @@ static void shuffle(fnz_program *p, uint64_t seed) {
 START_TEST(a_program_is_itself) {
   begin();
   for (size_t i = 0, most = number_of("FNZ_PROGRAMS", 300); i < most; i++) {
-    fnz_program *p = draw(i), *copy = reread(p);
+    fnz_program *p = draw(i), *copy = read_again(p, FNZ_FORMAT_TEXT);
     OK(ctx, fnz_program_compare(ctx, p, copy, NULL));
     fnz_program_destroy(copy);
     fnz_program_destroy(p);
@@ -95,7 +86,7 @@ START_TEST(what_is_not_told_apart_means_the_same) {
   size_t same = 0, most = number_of("FNZ_PROGRAMS", 1500), refused = 0;
   begin();
   for (size_t i = 0; i < most; i++) {
-    fnz_program *p = draw(i), *q = reread(p), *functional;
+    fnz_program *p = draw(i), *q = read_again(p, FNZ_FORMAT_TEXT), *functional;
     shuffle(q, i);
     if (fnz_functionalize(ctx, p, NULL, &functional) == FNZ_OK)
       same += check_shuffled(p, q, i);

@@ -8,12 +8,6 @@
 #include <fnz/fnz.h>
 #include <stdio.h>
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
-  return p;
-}
-
 /* Two bodies of a program with inputs %x and %y, f32[4], and a buffer %b. */
 static fnz_program *read_body(const char *body) {
   char text[4096];

@@ -8,12 +8,6 @@
 
 #include <stdio.h>
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
-  return p;
-}
-
 #define HEAD             "fnz 1\nprogram(\n  %x: f32[4],\n  %y: f32[4])\n{\n"
 #define BODY(a, b, last) HEAD a b last "}\n"
 #define ADD              "  %a: f32[4] = add.Tensor(%x, %y)\n"

@@ -1,6 +1,7 @@
 /* checks: 4
  * convert_rows_test.c - loops that convert and copy elements: the same bits in every instruction
  * set, dense and strided, and copies of windows against copies cell by cell. */
+#include "soak/choices.h"
 #include "tests/test.h"
 
 #include "kernels/core/convert.h"
@@ -16,10 +17,7 @@ typedef struct cells {
 static uint64_t state;
 
 static uint64_t draw(void) {
-  state += 0x9e3779b97f4a7c15u;
-  uint64_t x = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
+  return splitmix64(&state);
 }
 
 /* Random bits, half of them small numbers: what has an exponent is then near 1. */

@@ -10,12 +10,6 @@
 #include <dirent.h>
 #include <stdio.h>
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_AUTO, &p));
-  return p;
-}
-
 /* --- every node ------------------------------------------------------------------------------- */
 static size_t number_of(const char *name, size_t fallback) {
   const char *text = getenv(name);

@@ -17,12 +17,6 @@ static bytes headed(const char *text) {
   return out;
 }
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_AUTO, &p));
-  return p;
-}
-
 static bytes written(const fnz_program *p, fnz_format format) {
   fnz_buffer out = {0};
   OK(ctx, fnz_program_write(ctx, p, format, &out));

@@ -7,22 +7,6 @@
 
 #include <fnz/fnz.h>
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_AUTO, &p));
-  return p;
-}
-
-/* Written as .pt2 and read again. */
-static fnz_program *again(const fnz_program *p) {
-  fnz_buffer out = {0};
-  fnz_program *read;
-  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_PT2, &out));
-  OK(ctx, fnz_program_read(ctx, out.data, out.size, FNZ_FORMAT_AUTO, &read));
-  fnz_buffer_free(ctx, &out);
-  return read;
-}
-
 /* The lines of the body between the braces are these. */
 static void body_is(const fnz_program *p, const char *want) {
   fnz_buffer text = {0};
@@ -34,7 +18,7 @@ static void body_is(const fnz_program *p, const char *want) {
 }
 
 static void becomes(const char *from, const char *body) {
-  fnz_program *p = read_text(from), *read = again(p);
+  fnz_program *p = read_text(from), *read = read_again(p, FNZ_FORMAT_PT2);
   ck_assert_uint_eq(fnz_program_guard_count(read), 0);
   body_is(read, body);
   fnz_program_destroy(p);
@@ -125,7 +109,7 @@ START_TEST(what_is_read_back_keeps_to_them) {
   OK(ctx, fnz_program_read(ctx, file.data, file.size, FNZ_FORMAT_AUTO, &p));
   OK(ctx, fnz_functionalize(ctx, p, NULL, &made));
   ck_assert_uint_eq(fnz_program_guard_count(made), 2);
-  fnz_program *read = again(made);
+  fnz_program *read = read_again(made, FNZ_FORMAT_PT2);
   OK(ctx, fnz_functionalize(ctx, read, NULL, &once_more));
   const fnz_program *const all[] = {made, read, once_more};
   for (size_t i = 0; i < 3; i++) {

@@ -18,10 +18,6 @@ static fnz_program *read_bytes(const void *data, size_t size) {
   return p;
 }
 
-static fnz_program *read_text(const char *text) {
-  return read_bytes(text, strlen(text));
-}
-
 static fnz_program *read_fixture(const char *name) {
   bytes file = load_fixture(name);
   fnz_program *p = read_bytes(file.data, file.size);
@@ -33,21 +29,6 @@ static fnz_buffer write_as(const fnz_program *p, fnz_format format) {
   fnz_buffer out = {0};
   OK(ctx, fnz_program_write(ctx, p, format, &out));
   return out;
-}
-
-static fnz_program *functional(fnz_program *p) {
-  fnz_program *f;
-  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  fnz_program_destroy(p);
-  return f;
-}
-
-/* Written and read again. */
-static fnz_program *again(const fnz_program *p) {
-  fnz_buffer out = write_as(p, FNZ_FORMAT_PT2);
-  fnz_program *read = read_bytes(out.data, out.size);
-  fnz_buffer_free(ctx, &out);
-  return read;
 }
 
 static void same_buffers(fnz_buffer a, fnz_buffer b) {
@@ -182,7 +163,7 @@ enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
 START_TEST(reads_back_what_it_wrote) {
   for (int i = 0; i < FIXTURES; i++) {
     begin();
-    fnz_program *p = read_fixture(fixtures[i]), *q = again(p);
+    fnz_program *p = read_fixture(fixtures[i]), *q = read_again(p, FNZ_FORMAT_PT2);
     same_buffers(write_as(p, FNZ_FORMAT_TEXT), write_as(q, FNZ_FORMAT_TEXT));
     same_buffers(write_as(p, FNZ_FORMAT_PT2), write_as(q, FNZ_FORMAT_PT2));
     fnz_program_destroy(p);
@@ -252,7 +233,7 @@ START_TEST(records_stay_as_they_were) {
   begin();
   archive before, after;
   bytes file = load_fixture("batchnorm_train.pt2");
-  fnz_program *p = functional(read_bytes(file.data, file.size));
+  fnz_program *p = made_functional(read_bytes(file.data, file.size));
   fnz_buffer out = write_as(p, FNZ_FORMAT_PT2);
   unpack(file, &before);
   unpack((bytes){out.data, out.size}, &after);
@@ -301,7 +282,7 @@ END_TEST
  */
 START_TEST(the_signature_names_final_values) {
   begin();
-  fnz_program *p = functional(read_fixture("batchnorm_train.pt2"));
+  fnz_program *p = made_functional(read_fixture("batchnorm_train.pt2"));
   fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
   has(json.data, "\"output_specs\": [{\"buffer_mutation\": {\"arg\": {\"name\": ");
   has(json.data, "\"buffer_name\": \"b.running_mean\"}}");
@@ -310,7 +291,7 @@ START_TEST(the_signature_names_final_values) {
   has(json.data, "\"nn_module_stack\": \"L__self__,,__main__.Train;L__self__b,b,torch");
   has(json.data, "\"requires_grad\": true");
   has_not(json.data, "torch.ops.aten.add_.");
-  fnz_program *q = read_bytes(json.data, json.size), *r = again(p);
+  fnz_program *q = read_bytes(json.data, json.size), *r = read_again(p, FNZ_FORMAT_PT2);
   ck_assert_uint_eq(fnz_node_count(q, 0), fnz_node_count(p, 0));
   OK(ctx, fnz_program_verify(ctx, r));
   for (size_t k = 0; k < fnz_node_count(p, 0); k++) {
@@ -331,8 +312,8 @@ END_TEST
 
 START_TEST(the_same_bytes_each_time) {
   begin();
-  fnz_program *p = functional(read_fixture("kv_cache.pt2"));
-  fnz_program *q = functional(read_fixture("kv_cache.pt2"));
+  fnz_program *p = made_functional(read_fixture("kv_cache.pt2"));
+  fnz_program *q = made_functional(read_fixture("kv_cache.pt2"));
   same_buffers(write_as(p, FNZ_FORMAT_PT2), write_as(q, FNZ_FORMAT_PT2));
   same_buffers(write_as(p, FNZ_FORMAT_JSON), write_as(q, FNZ_FORMAT_JSON));
   fnz_program_destroy(p);
@@ -540,9 +521,9 @@ END_TEST
  */
 START_TEST(weights_from_cbor_make_an_archive) {
   begin();
-  fnz_program *p = functional(read_fixture("batchnorm_train.pt2"));
+  fnz_program *p = made_functional(read_fixture("batchnorm_train.pt2"));
   fnz_buffer cbor = write_as(p, FNZ_FORMAT_CBOR);
-  fnz_program *q = read_bytes(cbor.data, cbor.size), *r = again(q);
+  fnz_program *q = read_bytes(cbor.data, cbor.size), *r = read_again(q, FNZ_FORMAT_PT2);
   fnz_buffer_free(ctx, &cbor);
   ck_assert_uint_eq(r->weights.count, 8);
   for (size_t i = 0; i < p->weights.count; i++) {
@@ -569,7 +550,7 @@ START_TEST(the_older_archive_stays_one) {
   add_record(&flat, "serialized_example_inputs.pt", "", 0);
   add_record(&flat, "version", "8.20", 4);
   bytes old = pack(&flat);
-  fnz_program *p = functional(read_bytes(old.data, old.size));
+  fnz_program *p = made_functional(read_bytes(old.data, old.size));
   fnz_buffer out = write_as(p, FNZ_FORMAT_PT2);
   unpack((bytes){out.data, out.size}, &after);
   ck_assert_uint_eq(after.count, 4);
@@ -628,7 +609,7 @@ START_TEST(no_field_is_newer_than_the_file) {
   has(json.data, "\"minor\": 1}");
   has(json.data, "\"metadata\": {}}]");
   fnz_buffer_free(ctx, &json);
-  p = functional(p);
+  p = made_functional(p);
   json = write_as(p, FNZ_FORMAT_JSON);
   has(json.data, "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}], \"in_spec\": \"i\"");
   has(json.data, "{\"fqn\": \"m\", \"signature\": null}");
@@ -644,8 +625,8 @@ END_TEST
 START_TEST(custom_operators_are_wrapped) {
   begin();
   OK(ctx, fnz_op_declare(ctx, "ns::fill_rows(Tensor(a!) dst, int rows) -> ()", NULL));
-  fnz_program *p = functional(read_text("fnz 1\nprogram(\n  %x: f32[4])\n{\n"
-                                        "  ns::fill_rows(%x, 2)\n  return %x\n}\n"));
+  fnz_program *p = made_functional(read_text("fnz 1\nprogram(\n  %x: f32[4])\n{\n"
+                                             "  ns::fill_rows(%x, 2)\n  return %x\n}\n"));
   fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
   has(json.data,
       "{\"target\": \"torch.ops.higher_order.auto_functionalized\", \"inputs\": "
@@ -653,7 +634,7 @@ START_TEST(custom_operators_are_wrapped) {
       "\"kind\": 1}, {\"name\": \"dst\", \"arg\": {\"as_tensor\": {\"name\": \"x\"}}, "
       "\"kind\": 2}, {\"name\": \"rows\", \"arg\": {\"as_int\": 2}, \"kind\": 2}], "
       "\"outputs\": [{\"as_none\": true}, {\"as_tensor\": {\"name\": ");
-  fnz_program *q = functional(read_bytes(json.data, json.size));
+  fnz_program *q = made_functional(read_bytes(json.data, json.size));
   ck_assert_uint_eq(fnz_node_count(p, 0), fnz_node_count(q, 0));
   fnz_buffer_free(ctx, &json);
   fnz_program_destroy(p);
@@ -666,8 +647,8 @@ END_TEST
  */
 START_TEST(refusals) {
   begin();
-  must_refuse(functional(read_text("fnz 1\nprogram(\n  %x: f32[2,3])\n{\n"
-                                   "  %y: f32[3,2] stride(1,3) = t_(%x)\n  return %x\n}\n")),
+  must_refuse(made_functional(read_text("fnz 1\nprogram(\n  %x: f32[2,3])\n{\n"
+                                        "  %y: f32[3,2] stride(1,3) = t_(%x)\n  return %x\n}\n")),
               "UNSUPPORTED", "changes sizes");
   must_refuse(read_text("fnz 1\nprogram(\n  %x: f32[2] parameter \"w\")\n{\n  return %x\n}\n"),
               "UNSUPPORTED", "has no data");
@@ -697,7 +678,7 @@ START_TEST(damaged_records_are_not_copied) {
   while (memcmp(file.data + at, pickle, size) != 0)
     at++;
   file.data[at + size / 2] = (char)(file.data[at + size / 2] ^ 1);
-  must_refuse(functional(read_bytes(file.data, file.size)), "ARCHIVE", "damaged");
+  must_refuse(made_functional(read_bytes(file.data, file.size)), "ARCHIVE", "damaged");
   free_archive(&a);
   free(file.data);
   end();

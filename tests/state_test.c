@@ -31,22 +31,10 @@ static fnz_program *read_source(const char *name) {
   return read_bytes(read_file(name, ".pt2"));
 }
 
-static fnz_program *functional(fnz_program *p) {
-  fnz_program *f;
-  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  fnz_program_destroy(p);
-  return f;
-}
-
 static fnz_buffer write_as(const fnz_program *p, fnz_format format) {
   fnz_buffer out = {0};
   OK(ctx, fnz_program_write(ctx, p, format, &out));
   return out;
-}
-
-/* Written and read again. */
-static fnz_program *again(const fnz_program *p, fnz_format format) {
-  return read_bytes(write_as(p, format));
 }
 
 /* --- calls in a row --------------------------------------------------------------------------- */
@@ -120,10 +108,10 @@ static void must_run(const char *name, run_fn *how, fnz_program *p) {
 START_TEST(four_calls_are_those_of_eager) {
   begin();
   for (int i = 0; i < NAMES; i++) {
-    fnz_program *p = functional(read_source(names[i]));
-    must_run(names[i], fnz_run, again(p, FNZ_FORMAT_PT2));
-    must_run(names[i], fnz_run_original, again(p, FNZ_FORMAT_PT2));
-    must_run(names[i], fnz_run, again(p, FNZ_FORMAT_CBOR));
+    fnz_program *p = made_functional(read_source(names[i]));
+    must_run(names[i], fnz_run, read_again(p, FNZ_FORMAT_PT2));
+    must_run(names[i], fnz_run_original, read_again(p, FNZ_FORMAT_PT2));
+    must_run(names[i], fnz_run, read_again(p, FNZ_FORMAT_CBOR));
     must_run(names[i], fnz_run, p);
     must_run(names[i], fnz_run_original, read_source(names[i]));
   }
@@ -134,8 +122,8 @@ END_TEST
 START_TEST(equal_for_all_values) {
   begin();
   for (int i = 0; i < NAMES; i++) {
-    fnz_program *p = read_source(names[i]), *f = functional(read_source(names[i]));
-    fnz_program *q = again(f, FNZ_FORMAT_PT2);
+    fnz_program *p = read_source(names[i]), *f = made_functional(read_source(names[i]));
+    fnz_program *q = read_again(f, FNZ_FORMAT_PT2);
     OK(ctx, fnz_verify(ctx, p, q, NULL, 2));
     OK(ctx, fnz_verify(ctx, q, NULL, NULL, 2));
     OK(ctx, fnz_verify(ctx, f, q, NULL, 2));
@@ -151,14 +139,14 @@ END_TEST
  */
 START_TEST(both_names_stay) {
   begin();
-  fnz_program *p = functional(read_source("static_cache"));
+  fnz_program *p = made_functional(read_source("static_cache"));
   fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
   ck_assert_ptr_nonnull(strstr(json.data, "\"buffer_name\": \"key_cache_0\"}}"));
   ck_assert_ptr_nonnull(strstr(json.data, "\"buffer_name\": \"lifted_tensor_1\", "
                                           "\"persistent\": false"));
   ck_assert_ptr_null(strstr(json.data, "\"buffer_name\": \"lifted_tensor_1\"}}"));
   fnz_buffer_free(ctx, &json);
-  fnz_program *q = again(p, FNZ_FORMAT_PT2);
+  fnz_program *q = read_again(p, FNZ_FORMAT_PT2);
   fnz_buffer once = write_as(p, FNZ_FORMAT_PT2), twice = write_as(q, FNZ_FORMAT_PT2);
   ck_assert_uint_eq(once.size, twice.size);
   ck_assert_mem_eq(once.data, twice.data, once.size);
@@ -170,12 +158,6 @@ START_TEST(both_names_stay) {
 }
 END_TEST
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
-  return p;
-}
-
 #define TWO_INPUTS(body) "fnz 1\nprogram(\n  %x: f32[4],\n  %y: f32[4])\n{\n" body "}\n"
 #define WRITES           "  %a: f32[4] = mul.Scalar(%x, 2)\n  %b: f32[4] = add_.Tensor(%y, %a)\n  return %b\n"
 
@@ -184,7 +166,7 @@ static fnz_status write_aliased(const char *alias, bool is_functional, const cha
   fnz_program *p = read_text(text);
   OK(ctx, fnz_program_alias(ctx, p, alias));
   if (is_functional)
-    p = functional(p);
+    p = made_functional(p);
   fnz_status status = fnz_program_write(ctx, p, FNZ_FORMAT_JSON, &out);
   fnz_buffer_free(ctx, &out);
   fnz_program_destroy(p);

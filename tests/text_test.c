@@ -8,12 +8,6 @@
 
 #include <fnz/fnz.h>
 
-static fnz_program *read_text(const char *text) {
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_AUTO, &p));
-  return p;
-}
-
 static void prints_as(const char *text, const char *want) {
   fnz_buffer out = {0};
   fnz_program *p = read_text(text);

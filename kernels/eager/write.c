@@ -5,6 +5,7 @@
  * the argument's memory where nothing else that it reads lies there, else into new memory that is
  * copied. So nothing is written when a check fails. */
 #include "kernels/eager/eager.h"
+#include "schema/twins.h"
 
 #include <stdio.h>
 
@@ -31,13 +32,6 @@ static void add_targets(writing *w, size_t i) {
       w->targets[w->ntargets++] = fnzi_krn_arg_array(&items[k]);
 }
 
-static bool is_returned(const fnz_op *op, uint32_t alias) {
-  for (size_t i = 0; i < op->nreturns; i++)
-    if (op->returns[i].alias == alias)
-      return true;
-  return false;
-}
-
 /* Those that op returns, in that order. */
 static void add_returned(writing *w, const fnz_op *op) {
   for (size_t k = 0; k < op->nreturns; k++)
@@ -46,26 +40,18 @@ static void add_returned(writing *w, const fnz_op *op) {
         add_targets(w, i);
 }
 
-static bool is_self(const fnzi_param *p) {
-  return !p->is_out && strcmp(p->name, "self") == 0;
-}
-
-/* The functional operator returns what op does, and then what op writes without returning it: self,
- * out= arguments, the others. */
+/* The functional operator returns what op does, and then what op writes without returning it. */
 static fnz_status find_targets(writing *w) {
   const fnz_op *op = w->job->op;
+  const fnzi_param *written;
   size_t most = 0;
   for (size_t i = 0; i < op->nparams; i++)
     if (op->params[i].is_write)
       most += w->job->args[i].tag == FNZ_ARG_LIST ? w->job->args[i].count : 1;
   FNZI_NEW(w->job->scratch, most, &w->targets);
   add_returned(w, op);
-  for (int turn = 0; turn < 3; turn++)
-    for (size_t i = 0; i < op->nparams; i++) {
-      const fnzi_param *p = &op->params[i];
-      if (p->is_write && !is_returned(op, p->alias) && turn == (is_self(p) ? 0 : p->is_out ? 1 : 2))
-        add_targets(w, i);
-    }
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
+    add_targets(w, (size_t)(written - op->params));
   for (size_t i = 0; i < op->nreturns; i++)
     w->nplain += op->returns[i].alias == 0;
   return FNZ_OK;
