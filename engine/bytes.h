@@ -11,7 +11,7 @@ typedef struct fnzi_eng_span {
 typedef struct fnzi_eng_bytes {
   const fnzi_eng_span *spans;
   uint32_t count;
-  bool inexact; /* more bytes than there are: what was asked for has more spans than allowed */
+  bool inexact; /* more bytes than there are: the set has more spans than allowed */
 } fnzi_eng_bytes;
 
 /* The bytes of a window. With more than `most` spans (at least 1) it is one span, from the first

@@ -121,7 +121,7 @@ static fnz_status keep_waste(maker *m, fnzi_krn_array *array) {
   return FNZ_OK;
 }
 
-/* Memory for a result that nobody needs. */
+/* Memory for a result that nothing needs. */
 static fnz_status waste(maker *m, const fnzi_krn_array *like, fnzi_krn_array **out) {
   fnz_workspace *ws = m->ws;
   FNZ_TRY(fnzi_krn_array_create(ws->ctx, &ws->machine->stock, &like->geometry, like->cell, out));
@@ -133,7 +133,7 @@ static fnz_status waste(maker *m, const fnzi_krn_array *like, fnzi_krn_array **o
   return status;
 }
 
-/* The results of the shape rule, which the values have already but for those that nobody needs.
+/* The results of the shape rule, which the values have already but for those that nothing needs.
  * *fits false when there are more or fewer than the node has. */
 static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array **outputs,
                                bool *fits) {

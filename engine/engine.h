@@ -135,7 +135,7 @@ typedef struct fnzi_eng_act {
       fnz_request request;
       fnz_arg *results;         /* as the node has them */
       fnz_handle *handles;      /* room */
-      fnzi_krn_array **outputs; /* per result; NULL: nobody needs it */
+      fnzi_krn_array **outputs; /* per result; NULL: nothing needs it */
       size_t count;
     } apply;
     fnzi_eng_move move;
@@ -162,7 +162,7 @@ typedef struct fnzi_eng_binding {
   struct {
     fnzi_krn_array **data;
     size_t count, capacity;
-  } wasted;           /* results that nobody needs */
+  } wasted;           /* results that nothing needs */
   bool *saved;        /* per buffer: the state is kept before a run, for when it fails */
   size_t saved_bytes; /* 0: nothing needs to be kept */
   uint32_t *needed;   /* inputs of graph 0 that some step reads */
@@ -203,7 +203,7 @@ struct fnz_workspace {
 
 /* --- Functions ---------------------------------------------------------------------------------
  */
-/* Makes a workspace; errors are told in `ctx`. */
+/* Makes a workspace; `ctx` gets errors. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx,
                                                     fnz_workspace **out);
 /* One that the executable keeps, or a new one; and back. */

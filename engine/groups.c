@@ -5,7 +5,7 @@
  * runs earlier than it stands, which no operand notices. Then other groups that make its operands
  * take that group in, when they are old enough.
  *
- * Else it opens a group, which takes in those that make its operands and that nobody else reads.
+ * Else it opens a group, which takes in those that make its operands and that nothing else reads.
  * They run later than they stand, so nothing in between may want to overwrite what they read.
  */
 #include "engine/planner.h"
@@ -252,7 +252,7 @@ static uint32_t new_step(grouping *g, const fnz_geometry *space) {
   return g->nsteps++;
 }
 
-/* Between the two steps nobody may want to overwrite what the older one reads. */
+/* Between the two steps nothing may overwrite what the older one reads. */
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   for (uint32_t r = g->steps[old].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
     uint32_t taken = g->taken[g->root[g->reads.data[r].value]];

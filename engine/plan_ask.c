@@ -1,4 +1,4 @@
-/* plan_ask.c - R7: where values would like to lie, because what is made of them is to end there.
+/* plan_ask.c - R7: where values should lie, because what is made of them is to end there.
  *
  * Final values ask for the memory of their state, outputs for their own, joined results for their
  * pieces'; then wishes go backwards through views, updates and their sources, joins and pointwise
@@ -52,7 +52,7 @@ static fnz_status wish_piece(fnzi_eng_planner *p, uint32_t value, const fnz_geom
   return FNZ_OK;
 }
 
-/* Joins that nobody has a wish for have memory of their own, in which their pieces are made. */
+/* Joins without a wish have memory of their own, in which their pieces are made. */
 static fnz_status open_join(fnzi_eng_planner *p, uint32_t result) {
   const fnz_geometry *map;
   uint32_t buffer;

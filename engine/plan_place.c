@@ -3,7 +3,7 @@
  * R1 a view is a window of where its argument lies, else its elements are gathered;
  * R2 an update overwrites its base where the rules allow that, else a copy of it;
  * R3 a pointwise result lies in the memory of an operand that ends with it;
- * R8 an update that nobody sees, or whose source lies in its region already, does nothing. */
+ * R8 an update that nothing reads, or whose source lies in its region already, does nothing. */
 #include "engine/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* plan_result.c - where computed values lie, and what a step may write: the results of a call, and
- * those of a group that somebody else reads.
+ * those of a group that nodes outside read.
  *
  * R3 a pointwise result lies in the memory of an operand that ends with it. A group reads and
  * writes as one node does whose operands are all that its nodes take from outside. */
@@ -57,7 +57,7 @@ static fnz_status clash_results(fnzi_eng_planner *p, const fnzi_node *node, fnzi
   return FNZ_OK;
 }
 
-/* The place may be written by node n, or the group that it is in: nobody needs what is there after
+/* The place may be written by node n, or the group that it is in: nothing needs what is there after
  * it, and no operand lies there, but where it is read in time. */
 fnz_status fnzi_eng_may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place, uint32_t result,
                              uint32_t skip, bool *out) {

@@ -171,7 +171,7 @@ static fnz_status is_needed(fnzi_eng_planner *p, uint32_t value, uint32_t node,
   return FNZ_OK;
 }
 
-/* Nobody reads it after the node; results of the node itself are there as long as it runs. */
+/* Nothing reads it after the node; results of the node itself are there as long as it runs. */
 static bool is_gone(const fnzi_eng_value *v, uint32_t node) {
   if (v->born == node && v->last == FNZI_ENG_NONE)
     return false;

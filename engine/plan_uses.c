@@ -1,4 +1,5 @@
-/* plan_uses.c - who reads a value, in which frame it lies, and which of its bytes anybody needs.
+/* plan_uses.c - which nodes read a value, in which frame it lies, and which of its bytes are
+ * needed.
  *
  * What is needed of a value is the union over its uses: of a view what is needed of the view's
  * results; of the base of an update what is needed of its result, less what the update writes; of

@@ -4,9 +4,9 @@
  * plan_nodes.c  the tensors that a node takes and gives
  * plan_facts.c  how an operator reads and writes
  * plan_maps.c   windows: of views, of regions, the way back
- * plan_uses.c   who reads a value, and which of its bytes anybody needs
- * plan_ask.c    where values would like to lie (R7)
- * plan_room.c   buffers, who lies in them, what may be overwritten (R2b)
+ * plan_uses.c   which nodes read a value, and which of its bytes are needed
+ * plan_ask.c    where values should lie (R7)
+ * plan_room.c   buffers, the values in them, what may be overwritten (R2b)
  * groups.c      which nodes form one step
  * plan_result.c the places of computed values, of groups too; what may be written (R3)
  * plan_place.c  the places of values and the steps, node by node (R1, R2, R8)
@@ -53,10 +53,10 @@ typedef struct fnzi_eng_node {
  * ever copied; what is needed of values is said in bytes of frames. */
 typedef struct fnzi_eng_value {
   const fnz_geometry *window; /* in its frame; NULL for what is no tensor */
-  uint32_t last;      /* node that reads it last; `end` for results; NONE when nobody does */
-  uint32_t born;      /* node; NONE for inputs */
-  uint32_t root;      /* the value that opened its frame */
-  uint32_t use, uses; /* where its uses begin, and how many */
+  uint32_t last;              /* node that reads it last; `end` for results; NONE when none does */
+  uint32_t born;              /* node; NONE for inputs */
+  uint32_t root;              /* the value that opened its frame */
+  uint32_t use, uses;         /* where its uses begin, and how many */
   bool needs_all, has_image, is_result;
   bool follows;         /* its frame is that of the value it was made of */
   fnzi_eng_bytes need;  /* where not all */
@@ -83,7 +83,7 @@ typedef struct fnzi_eng_planner {
   const fnzi_eng_policy *policy;
   fnzi_eng_plan *plan;
   fnzi_arena scratch;
-  fnzi_eng_fact **facts; /* per operator of the table; NULL where it was not asked for */
+  fnzi_eng_fact **facts; /* per operator of the table; NULL where it was not needed */
   fnzi_eng_node *nodes;
   fnzi_eng_value *values;
   uint32_t *uses;     /* nodes, of all values one after the other */

@@ -1,4 +1,4 @@
-/* trivial.c - plans without any thought: every value has memory of its own and every node is a
+/* trivial.c - plans without analysis: every value has memory of its own and every node is a
  * call; or every node is the interpreter's. */
 #include "engine/engine.h"
 #include "schema/aten_names.h"

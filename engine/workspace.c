@@ -84,7 +84,7 @@ static fnz_status open(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
-/* What failed in the caller's own context, as adding an array to its set does, is told there
+/* What failed in the caller's own context, as adding an array to its set does, is reported there
  * already.
  */
 fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status) {

@@ -307,7 +307,7 @@ static void finds(const char *body, const char *kind, size_t node) {
 START_TEST(lint_knows_what_costs) {
   begin();
   finds("%n: f32[2,3] = neg(%x) return %n", NULL, 0);
-  /* Nobody reads it: it is overwritten, or its memory ends. */
+  /* Nothing reads it: it is overwritten, or its memory ends. */
   finds(ZEROS "%a: f32[2,3] = fill_.Scalar(%z, 1) %b: f32[2,3] = fill_.Scalar(%z, 2) "
               "%n: f32[2,3] = neg(%z) return %n",
         "dead-write", 1);

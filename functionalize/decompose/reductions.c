@@ -7,7 +7,7 @@ static fnz_arg no_dims(fnzi_dec_steps *s) {
   return fnzi_dec_ints(s, NULL, 0);
 }
 
-/* The dimensions that are asked for, one or several; none for all. */
+/* The dimensions of the argument, one or several; none for all. */
 static fnz_arg dims_of(fnzi_dec_steps *s) {
   fnz_arg dim = AS_GIVEN("dim");
   if (dim.tag == FNZ_ARG_INT)

@@ -93,7 +93,7 @@ static fnz_status select_labels(const state *s, uint32_t k, const fnzi_meta_labe
   return FNZ_OK;
 }
 
-/* What only one operand has and nobody needs is summed like what both have. */
+/* A label of one operand that the result has not is summed like one of both. */
 static fnz_status select_summed(const state *s, uint32_t k, const fnzi_meta_labels *a,
                                 const fnzi_meta_labels *b, fnzi_meta_labels *out) {
   FNZ_TRY(select_labels(s, k, a, b, true, false, out));

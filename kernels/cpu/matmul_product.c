@@ -31,7 +31,7 @@ bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) 
   return is_row_major(cols, row, col) || is_row_major(rows, col, row);
 }
 
-/* How BLAS is told about a matrix: row-major, or the transpose of a row-major one. */
+/* A matrix as BLAS takes it: row-major, or the transpose of a row-major one. */
 typedef struct layout {
   CBLAS_TRANSPOSE trans;
   int lead;

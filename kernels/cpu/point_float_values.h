@@ -88,7 +88,7 @@ VALUE double zeta(double s, double q) {
                                    -4.5979787224074726105e15,
                                    1.8152105401943546773e17,
                                    -7.1661652561756670113e18};
-  if (q < -65536) /* as many terms: nobody waits for more */
+  if (q < -65536) /* as many terms are the most */
     return NAN;
   double a = q, sum = pow(q, -s), b = 0, product = s, k = 0;
   for (int i = 0; i < 9 || a <= 9.0;) {

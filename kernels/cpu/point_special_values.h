@@ -5,7 +5,7 @@
 /* --- Orthogonal polynomials -------------------------------------------------------------------
  * Each starts with its values for n = 0 and 1. At the ends of the interval and for high degrees
  * inside of it eager has closed forms. Steps round as eager's do. */
-enum { MOST_DEGREE = 1 << 16 }; /* above it a recurrence gives NaN: nobody waits for more */
+enum { MOST_DEGREE = 1 << 16 }; /* above it a recurrence gives NaN: it would take too long */
 
 /* A degree that is no 64-bit integer counts as negative. */
 VALUE int64_t degree(T n) {

@@ -133,7 +133,7 @@ static fnz_status give_slices(fnzi_krn_call *call, bool flat, uint32_t dim, cons
   return FNZ_OK;
 }
 
-/* What eager gives for what nobody asked for is empty. */
+/* A result that the arguments do not want is empty, as in eager. */
 typedef struct asked {
   bool flat, sorts, inverse, counts;
   uint32_t dim;
@@ -177,7 +177,7 @@ fnz_status fnzi_kernel_unique_consecutive(fnzi_krn_call *call) {
   return give(call, &a);
 }
 
-/* Inverse and counts are given whatever was asked for. */
+/* Inverse and counts are given, whether wanted or not. */
 static fnz_status give_along(fnzi_krn_call *call, bool sorts) {
   asked a = {.sorts = sorts, .inverse = true, .counts = true};
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0),

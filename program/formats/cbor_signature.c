@@ -232,7 +232,8 @@ fnz_status fnzi_cbor_read_guards(fnzi_cbor_reader *r) {
   size_t count;
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   if (!count)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "no guards are told by leaving them out");
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
+                            "a program without guards leaves the field out");
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(read_guard(r));
   return FNZ_OK;

@@ -39,9 +39,9 @@ typedef struct fnzi_weights_source {
 /* Fails where a name is none that a file may have beside another: REF. */
 FNZ_MUST_CHECK fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name);
 
-/* The first member of its header says what a file of weights lies beside. Nobody names that file,
- * so what is there without this mark must not go: `look` finds it in what was seen, and the file is
- * refused by IO. */
+/* The first member of its header says what a file of weights lies beside. The caller does not name
+ * that file, so what is there without this mark must not go: `look` finds it in what was seen, and
+ * the file is refused by IO. */
 #define FNZI_EXTERNAL_MARK(kind) "\"__metadata__\":{\"fnz\":\"" kind "\"}"
 #define FNZI_EXTERNAL_KIND       "weights" /* of those beside CBOR */
 bool fnzi_external_has_mark(const fnzi_foreign_seen *seen, const char *mark);

@@ -33,7 +33,7 @@ typedef enum fnzi_mlir_number { FNZI_MLIR_INT, FNZI_MLIR_FLOAT, FNZI_MLIR_BOOL }
 typedef struct fnzi_mlir_frame {
   uint32_t graph, node; /* the next node */
   uint32_t instance;    /* 0 for graph 0, then counted */
-  const char **names;   /* of values, NULL where not asked for yet */
+  const char **names;   /* of values, NULL where not written yet */
   uint8_t *numbers;     /* fnzi_mlir_number of values */
   int phase;            /* of the node that the body belongs to (regions.c) */
 } fnzi_mlir_frame;
@@ -56,7 +56,7 @@ typedef struct fnzi_mlir {
   fnz_context *ctx;
   const fnz_program *p;
   fnz_mlir_options options;
-  fnz_mlir_refused_fn *refused; /* is told what cannot be written; NULL: that fails */
+  fnz_mlir_refused_fn *refused; /* gets what cannot be written; NULL: that fails */
   void *user;
   fnzi_arena arena;
   uint8_t *roles;       /* fnzi_mlir_role per input of graph 0 */
