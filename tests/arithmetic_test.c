@@ -2,7 +2,7 @@
  * arithmetic_test.c - nodes that compute numbers, by Python's rules: integers, floats, truth
  * values, what leaves 64 bits and what is not defined; and the sizes that nodes ask for. */
 #include "program/shapes/sizes.h"
-#include "tests/test.h"
+#include "tests/context.h"
 
 #include <fnz/fnz.h>
 #include <math.h>
@@ -13,16 +13,6 @@
   { .tag = FNZ_ARG_FLOAT, .u.f = (x) }
 #define B(b)                                                                                       \
   { .tag = FNZ_ARG_BOOL, .u.i = (b) }
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 /* The numbers that symbolic arguments have. */
 static fnz_status number(void *user, uint64_t value, fnz_arg *out) {

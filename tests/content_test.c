@@ -68,15 +68,6 @@ static fnz_program *load(const char *name) {
   return p;
 }
 
-static fnz_program *through(const fnz_program *p, fnz_format format) {
-  fnz_buffer bytes = {0};
-  fnz_program *again;
-  OK(ctx, fnz_program_write(ctx, p, format, &bytes));
-  OK(ctx, fnz_program_read(ctx, bytes.data, bytes.size, format, &again));
-  fnz_buffer_free(ctx, &bytes);
-  return again;
-}
-
 /* The same through .pt2, CBOR and text; with weights where the format has them. A text does not say
  * that two weights lie in one storage, so an original that writes there is another one in it. */
 START_TEST(formats_do_not_count) {
@@ -86,7 +77,7 @@ START_TEST(formats_do_not_count) {
                                       "alias_003"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     fnz_program *p = load(names[i]);
-    fnz_program *cbor = through(p, FNZ_FORMAT_CBOR), *text = through(p, FNZ_FORMAT_TEXT);
+    fnz_program *cbor = read_again(p, FNZ_FORMAT_CBOR), *text = read_again(p, FNZ_FORMAT_TEXT);
     unsigned char a[FNZ_HASH_BYTES], b[FNZ_HASH_BYTES];
     hash_of(p, true, a);
     hash_of(cbor, true, b);
@@ -124,7 +115,7 @@ END_TEST
 
 START_TEST(a_weight_without_data_is_refused) {
   begin();
-  fnz_program *p = load("kv_cache"), *text = through(p, FNZ_FORMAT_TEXT);
+  fnz_program *p = load("kv_cache"), *text = read_again(p, FNZ_FORMAT_TEXT);
   unsigned char a[FNZ_HASH_BYTES];
   FAILS(ctx, "REF", fnz_program_hash(ctx, text, true, a));
   fnz_program_destroy(p);

@@ -2,7 +2,7 @@
  * given_test.c - arrays that are given for the state of a program stand for the data of its file,
  * in both interpreters and in the comparison; a name that no input has is refused. Expected numbers
  * are PyTorch 2.15's: fixtures/pt2/kv_cache.want*.safetensors and tied.pt2. */
-#include "tests/test.h"
+#include "tests/context.h"
 
 #include <fnz/fnz.h>
 
@@ -10,12 +10,6 @@
 #include <stdio.h>
 
 #define PT2 FNZ_SOURCE_DIR "/fixtures/pt2/"
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
 
 static fnz_program *read_program(const char *path) {
   fnz_buffer file;
@@ -29,16 +23,6 @@ static fnz_program *functional_form(const fnz_program *p) {
   fnz_program *made;
   OK(ctx, fnz_functionalize(ctx, p, NULL, &made));
   return made;
-}
-
-/* The same program, written and read. */
-static fnz_program *through(const fnz_program *p, fnz_format format) {
-  fnz_buffer out = {NULL, 0, 0};
-  fnz_program *again;
-  OK(ctx, fnz_program_write(ctx, p, format, &out));
-  OK(ctx, fnz_program_read(ctx, out.data, out.size, format, &again));
-  fnz_buffer_free(ctx, &out);
-  return again;
 }
 
 static fnz_arrays *read_arrays(const char *path) {
@@ -123,7 +107,7 @@ static void decode_twice(const fnz_program *p, bool original) {
 START_TEST(a_run_goes_on_from_the_state_of_another) {
   begin();
   fnz_program *p = read_program(PT2 "kv_cache.pt2"), *made = functional_form(p);
-  fnz_program *cbor = through(made, FNZ_FORMAT_CBOR);
+  fnz_program *cbor = read_again(made, FNZ_FORMAT_CBOR);
   decode_twice(p, true);
   decode_twice(made, false);
   decode_twice(cbor, false);
@@ -207,7 +191,7 @@ START_TEST(memory_without_data_must_be_filled) {
   const float a[4] = {10, 20, 30, 40}, b[2] = {20, 30}, x[4] = {1, 1, 1, 1}, sum[1] = {104};
   begin();
   fnz_program *p = read_program(PT2 "tied.pt2"), *made = functional_form(p);
-  fnz_program *text = through(made, FNZ_FORMAT_TEXT);
+  fnz_program *text = read_again(made, FNZ_FORMAT_TEXT);
   fnz_arrays *given = no_arrays(), *some = no_arrays(), *out = no_arrays();
   add_floats(some, "x", 4, x);
   add_floats(some, "buffer.b", 2, b);
