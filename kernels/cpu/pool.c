@@ -205,12 +205,14 @@ static void max_row(const pool *o, int64_t plane, int64_t *place, int64_t to) {
   window w;
   if (has_plain_rows(o))
     find_inner(&o->p, &inner, &outer);
-  place[2] = inner;
-  window_at(o, place, &w);
-  if (inner >= outer || is_empty(&w))
-    inner = outer = 0;
-  else
-    max_inner(o, plane * o->in_volume, &w, inner, outer, (float *)(void *)o->moved + to);
+  if (inner < outer) {
+    place[2] = inner;
+    window_at(o, place, &w);
+    if (is_empty(&w))
+      outer = inner;
+    else
+      max_inner(o, plane * o->in_volume, &w, inner, outer, (float *)(void *)o->moved + to);
+  }
   for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
     if (place[2] >= inner && place[2] < outer)
       continue;
