@@ -269,6 +269,7 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZI_VEC_FREE(ws->ctx, &b->wasted);
   FNZI_VEC_FREE(ws->ctx, &b->acts);
   fnzi_eng_plan_free(ws->ctx, &b->plan);
+  fnzi_eng_expansion_end(ws->ctx, &b->expansion);
   fnz_program_destroy(b->owned);
   fnzi_arena_free(&b->arena);
   *b = (fnzi_eng_binding){.made = false};

@@ -94,9 +94,11 @@ typedef struct fnzi_eng_plan {
     fnzi_eng_step *data;
     size_t count, capacity;
   } steps;
-  size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
-  size_t nvalues, noutputs;        /* of graph 0 */
-  fnzi_arena arena;                /* holds maps */
+  size_t arena_bytes, least_bytes;   /* what the arena takes; the most that is alive at once */
+  size_t nvalues, noutputs;          /* of graph 0 */
+  const fnz_program *whole;          /* of which `program` is what it is taken apart to, and */
+  const struct fnz_origins *origins; /* the nodes there; both NULL where it is not */
+  fnzi_arena arena;                  /* holds maps */
 } fnzi_eng_plan;
 
 /* What the caller lets a run do with inputs, and wants of outputs. */

@@ -35,12 +35,27 @@ static fnz_status instantiate(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_run_s
                           &b->owned);
 }
 
+static void use(fnzi_eng_binding *b, const fnzi_eng_expansion *expansion) {
+  b->program = expansion->program ? expansion->program : b->program;
+  b->origins = expansion->origins;
+}
+
+static fnz_status use_owned(fnz_workspace *ws, fnzi_eng_binding *b) {
+  b->program = b->whole = b->owned;
+  if (!ws->exe->unplanned)
+    FNZ_TRY(fnzi_eng_expand(ws->ctx, b->owned, &b->expansion));
+  use(b, &b->expansion);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
-  b->program = ws->exe->program;
+  b->program = b->whole = ws->exe->program;
   b->by_steps = ws->exe->by_steps;
+  if (!ws->exe->has_symbols)
+    use(b, &ws->exe->expansion);
   if (!ws->exe->has_symbols || b->by_steps)
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
@@ -49,8 +64,6 @@ fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnz_status status = instantiate(ws, b, &run, &options);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
-  if (status == FNZ_OK)
-    b->program = b->owned;
   b->by_steps = status == FNZ_UNSUPPORTED;
-  return b->by_steps ? FNZ_OK : status;
+  return status == FNZ_OK ? use_owned(ws, b) : b->by_steps ? FNZ_OK : status;
 }

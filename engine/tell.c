@@ -2,6 +2,8 @@
  * rule and the value that forced it. docs/engine.md says how to read it. */
 #include "engine/tell.h"
 
+#include "engine/engine.h"
+
 #include <fnz/explain.h>
 
 /* Columns: name; as a person reads it, with %s for the value that is in the way. */
@@ -108,12 +110,25 @@ static const char *step_word(const fnzi_eng_step *s) {
   return s->kind == FNZI_ENG_REGION ? "region" : s->in_place ? "update" : "call";
 }
 
+/* The operator of the user's program that the step is a part of; NULL when it is that operator. */
+static const char *whole_of(const fnzi_eng_plan *plan, const fnzi_eng_step *s) {
+  const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, s->node));
+  uint32_t from = fnzi_eng_origin(plan->origins, s->node);
+  if (!plan->origins || from == FNZI_ENG_NONE)
+    return NULL;
+  const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, 0, from));
+  return strcmp(target, whole) == 0 ? NULL : whole;
+}
+
 static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
                             fnz_buffer *out) {
   const fnzi_eng_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   teller read = {ctx, plan, out, 0, 0}, written = read;
+  const char *whole = whole_of(plan, s);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(s), fnzi_node_target(node)));
+  if (whole)
+    FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
   if (s->in_place)
@@ -188,6 +203,10 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
                       (unsigned)s->node));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
+  if (whole_of(plan, s)) {
+    FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
+    FNZ_TRY(put_string(ctx, out, whole_of(plan, s)));
+  }
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
@@ -238,13 +257,26 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
-                          fnz_buffer *out) {
+static fnz_status write_plan(fnz_context *ctx, const fnz_program *whole,
+                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
+  const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_eng_plan plan = {0};
   FNZ_TRY(fnzi_eng_plan_make(ctx, program, &(fnzi_eng_policy){.state = true}, &plan));
+  plan.whole = whole;
+  plan.origins = expansion->origins;
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
     status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
   fnzi_eng_plan_free(ctx, &plan);
+  return status;
+}
+
+fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
+                          fnz_buffer *out) {
+  fnzi_eng_expansion expansion = {NULL, NULL};
+  if (!fnzi_program_has_symbols(program))
+    FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
+  fnz_status status = write_plan(ctx, program, &expansion, json, out);
+  fnzi_eng_expansion_end(ctx, &expansion);
   return status;
 }

@@ -69,14 +69,28 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
     }
 }
 
-fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *options, fnz_program **out) {
+/* `origins` may be NULL. */
+static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
+                            const fnz_decompose_options *options, fnz_program **out,
+                            fnz_origins **origins) {
   const fnz_decompose_options o = complete(options);
   *out = NULL;
   FNZ_TRY(check(ctx, program, &o));
-  FNZ_TRY(replay(ctx, program, &o, out, NULL));
+  FNZ_TRY(replay(ctx, program, &o, out, origins));
   rename_readers(*out, &o);
   return FNZ_OK;
+}
+
+fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
+                         const fnz_decompose_options *options, fnz_program **out) {
+  return decompose(ctx, program, options, out, NULL);
+}
+
+fnz_status fnz_decompose_explained(fnz_context *ctx, const fnz_program *program,
+                                   const fnz_decompose_options *options, fnz_program **out,
+                                   fnz_origins **origins) {
+  *origins = NULL;
+  return decompose(ctx, program, options, out, origins);
 }
 
 bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {

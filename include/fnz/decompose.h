@@ -3,6 +3,7 @@
 #ifndef FNZ_DECOMPOSE_H
 #define FNZ_DECOMPOSE_H
 
+#include <fnz/explain.h>
 #include <fnz/functionalize.h>
 
 #ifdef __cplusplus
@@ -53,6 +54,13 @@ typedef struct fnz_decompose_options {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                                                 const fnz_decompose_options *options,
                                                 fnz_program **out);
+
+/** fnz_decompose(), and where each node of the result comes from.
+ * origins  new; ends with fnz_origins_destroy() before the context does. NULL on failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose_explained(fnz_context *ctx,
+                                                          const fnz_program *program,
+                                                          const fnz_decompose_options *options,
+                                                          fnz_program **out, fnz_origins **origins);
 
 /** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
 FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);

@@ -147,6 +147,8 @@ FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
 typedef struct fnz_step_time {
   const char *kind;   /* "kernel", "move", "evaluated", "interpreted" */
   const char *target; /* the operator; "" for a move at the end */
+  const char *of;     /* the program's operator that it is a step of; the same, but where that is
+                         computed by others */
   uint64_t ns;
 } fnz_step_time;
 /** Whether runs take the time of each step, which makes them slower. */

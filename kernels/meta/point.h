@@ -40,5 +40,8 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
 /* What the CPU refuses of the operands' types, for the meta backend; when no kernel is here for
  * them, another backend may have one. The result's shape is known. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call);
+/* Some values of the operands are refused, or no kernel is here for their types. The result is
+ * there. */
+bool fnzi_meta_point_looks(const fnzi_krn_call *call);
 
 #endif

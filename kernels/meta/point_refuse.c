@@ -82,18 +82,30 @@ static const rule of_complexes[] = {
 #undef COMPLEX
     {NULL, 0, 0}};
 
-fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call) {
-  fnzi_meta_point_choice what = {.name = NULL};
-  fnzi_meta_point_choose(call, &what);
-  fnz_dtype class_dtype = fnzi_meta_point_class(what.compute);
+/* NULL when no kernel is here for these operands. */
+static const rule *find_rule(const fnzi_krn_call *call, fnzi_meta_point_choice *what) {
+  fnzi_meta_point_choose(call, what);
+  fnz_dtype class_dtype = fnzi_meta_point_class(what->compute);
   if (class_dtype == FNZ_DTYPE_COUNT)
-    return FNZ_OK;
+    return NULL;
   const rule *r = class_dtype == FNZ_I64         ? of_integers
                   : fnzi_is_complex(class_dtype) ? of_complexes
                                                  : of_floats;
-  while (r->row && strcmp(r->row, what.name) != 0)
+  while (r->row && strcmp(r->row, what->name) != 0)
     r++;
-  if (!r->row)
+  return r->row ? r : NULL;
+}
+
+bool fnzi_meta_point_looks(const fnzi_krn_call *call) {
+  fnzi_meta_point_choice what = {.name = NULL};
+  const rule *r = find_rule(call, &what);
+  return !r || r->check == FNZI_POINT_DIVIDES || r->check == FNZI_POINT_POWER;
+}
+
+fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call) {
+  fnzi_meta_point_choice what = {.name = NULL};
+  const rule *r = find_rule(call, &what);
+  if (!r)
     return FNZ_OK;
   FNZ_TRY(fnzi_meta_point_check_arity(call, &what, r->arity));
   return fnzi_meta_point_check_types(call, &what, (fnzi_meta_point_check)r->check);
