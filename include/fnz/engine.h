@@ -80,7 +80,9 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
  *            program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t,
  *            NULL for the recorded one, and `geometry` is not looked at. Inputs that share memory
- * by the signature must lie in one memory as recorded. outputs    one per OUTPUT slot. `data` NULL:
+ * by the signature must lie in one memory as recorded; where one of two is written, which the
+ * program's guards tell, or is donated, or the other one lies in the state, they must not overlap.
+ * outputs    one per OUTPUT slot. `data` NULL:
  * after the run it and `geometry` say where the result lies in the workspace, which must be given,
  * until its next run. Else `data` is the caller's, of the sizes and strides of `geometry`,
  * row-major where that is NULL. Outputs must overlap neither each other nor an input. Those in a

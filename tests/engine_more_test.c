@@ -1,0 +1,169 @@
+/* checks: 5
+ * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
+ * must not overlap; outputs that show a state as it was. */
+#include "engine/engine.h"
+#include "program/program.h"
+#include "tests/run_help.h"
+
+static fnz_program *read_functional(fnz_context *ctx, const char *text) {
+  fnz_program *traced, *p;
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
+  fnz_program_destroy(traced);
+  return p;
+}
+
+static fnz_executable *compile(fnz_context *ctx, const fnz_program *p) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  options.threads = 1;
+  options.check = true;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  return exe;
+}
+
+static const int64_t four[] = {4}, one_stride[] = {1};
+static const fnz_geometry row = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .strides = one_stride};
+
+/* --- Recipes -------------------------------------------------------------------------------------
+ */
+static const char similarity[] =
+    "fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+    "  %a: f32[4] = add.Tensor(%x, %y) # m.py:3\n"
+    "  %s: f32[] = cosine_similarity(%a, %y, 0) # m.py:4\n  return %s\n}\n";
+
+START_TEST(recipes_become_steps) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, similarity);
+  fnz_executable *exe = compile(ctx, p);
+  fnz_workspace *ws;
+  float x[] = {1, 2, 3, 4}, y[] = {4, 3, 2, 1};
+  const fnz_memory in[] = {{x, &row}, {y, &row}};
+  fnz_memory out = {NULL, NULL};
+  size_t count, parts = 0;
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  fnz_workspace_take_times(ws, true);
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  const fnz_step_time *times = fnz_workspace_times(ws, &count);
+  for (size_t i = 0; i < count; i++) {
+    ck_assert_str_ne(times[i].target, "cosine_similarity");
+    parts += strcmp(times[i].of, "cosine_similarity") == 0;
+  }
+  ck_assert_uint_ge(parts, 5);
+  ck_assert_uint_eq(parts + 1, count);
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(plans_name_the_users_operator) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, similarity);
+  fnz_buffer text = {0};
+  OK(ctx, fnz_plan_write(ctx, p, false, &text));
+  OK(ctx, fnzi_put(ctx, &text, "", 1));
+  ck_assert_ptr_nonnull(strstr((const char *)text.data, " of cosine_similarity -> "));
+  fnz_buffer_free(ctx, &text);
+  OK(ctx, fnz_plan_write(ctx, p, true, &text));
+  OK(ctx, fnzi_put(ctx, &text, "", 1));
+  ck_assert_ptr_nonnull(strstr((const char *)text.data, "\"of\": \"cosine_similarity\""));
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* --- Inputs that must share no memory ------------------------------------------------------------
+ */
+typedef struct pair {
+  fnz_context *ctx;
+  fnz_program *p;
+  fnz_executable *exe;
+  fnz_workspace *ws;
+} pair;
+
+static pair open_pair(const char *text) {
+  pair r;
+  ck_assert_int_eq(fnz_context_create(NULL, &r.ctx), FNZ_OK);
+  r.p = read_functional(r.ctx, text);
+  r.exe = compile(r.ctx, r.p);
+  OK(r.ctx, fnz_workspace_create(r.exe, r.ctx, &r.ws));
+  return r;
+}
+
+static void close_pair(pair *r) {
+  fnz_workspace_destroy(r->ws);
+  fnz_executable_destroy(r->exe);
+  fnz_program_destroy(r->p);
+  fnz_context_destroy(r->ctx);
+}
+
+static fnz_status run_pair(const pair *r, const fnz_memory *in) {
+  fnz_memory out[4] = {{NULL, NULL}};
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = r->ws};
+  return fnz_executable_run(r->exe, r->ctx, &run);
+}
+
+/* x is written, so that y must lie elsewhere: behind it, or between its elements. */
+START_TEST(written_inputs_lie_apart) {
+  pair r = open_pair("fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+                     "  %z: f32[4] = add_.Tensor(%x, %y)\n"
+                     "  %w: f32[4] = mul.Tensor(%x, %y)\n  return %w\n}\n");
+  static const int64_t two[] = {2};
+  const fnz_geometry gaps = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .strides = two};
+  float m[16] = {1, 2, 3, 4, 5, 6, 7, 8};
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &row}, {m + 4, &row}}));
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m + 4, &row}, {m, &row}}));
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &gaps}, {m + 1, &gaps}}));
+  FAILS(r.ctx, "OVERLAP", run_pair(&r, (const fnz_memory[]){{m, &row}, {m, &row}}));
+  FAILS(r.ctx, "OVERLAP", run_pair(&r, (const fnz_memory[]){{m + 3, &row}, {m, &row}}));
+  ck_assert_str_eq(fnz_last_error(r.ctx)->where, "x");
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(r.ctx)->message, "shares memory with y"));
+  FAILS(r.ctx, "OVERLAP", run_pair(&r, (const fnz_memory[]){{m, &gaps}, {m + 2, &gaps}}));
+  close_pair(&r);
+}
+END_TEST
+
+START_TEST(inputs_that_are_read_may_share) {
+  pair r = open_pair("fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+                     "  %w: f32[4] = mul.Tensor(%x, %y)\n  return %w\n}\n");
+  float m[4] = {1, 2, 3, 4};
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &row}, {m, &row}}));
+  close_pair(&r);
+}
+END_TEST
+
+/* --- Outputs that show a state as it was ---------------------------------------------------------
+ */
+/* Data decide a number, so that the interpreter evaluates the nodes; what the buffer was is an
+ * output. */
+START_TEST(old_values_of_a_state_are_kept) {
+  pair r = open_pair("fnz 1\nsymbol u0 = 5\nweight \"c\": f32[4]\n"
+                     "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
+                     "  %u: sym{u0} = item(%n)\n  %old: f32[4] = clone(%c)\n"
+                     "  %v: f32[4] = add_.Scalar(%c, %u)\n  return %old\n}\n");
+  float held[4] = {1, 2, 3, 4};
+  int64_t n = 5;
+  const fnz_geometry number = {.dtype = FNZ_I64};
+  const fnz_memory memory = {held, NULL}, in = {&n, &number};
+  fnz_executable_state *state;
+  OK(r.ctx, fnz_executable_state_over(r.exe, r.ctx, &memory, &state));
+  fnz_memory out[2] = {{NULL, NULL}};
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = r.ws};
+  OK(r.ctx, fnz_executable_run(r.exe, r.ctx, &run));
+  const float *old = out[0].data;
+  ck_assert(held[0] == 6 && held[3] == 9);
+  ck_assert(old[0] == 1 && old[3] == 4);
+  fnz_executable_state_destroy(state);
+  close_pair(&r);
+}
+END_TEST
+
+RUN_SUITE("engine, more", recipes_become_steps, plans_name_the_users_operator,
+          written_inputs_lie_apart, inputs_that_are_read_may_share, old_values_of_a_state_are_kept)
