@@ -267,6 +267,7 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (size_t i = 0; i < b->wasted.count; i++)
     fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
   FNZI_VEC_FREE(ws->ctx, &b->wasted);
+  fnzi_eng_owns_end(ws, b);
   FNZI_VEC_FREE(ws->ctx, &b->acts);
   fnzi_eng_plan_free(ws->ctx, &b->plan);
   fnzi_eng_expansion_end(ws->ctx, &b->expansion);

@@ -146,6 +146,46 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
   return take_results(m, call, outputs, fits);
 }
 
+/* --- What a call may keep
+ * -------------------------------------------------------------------------
+ */
+/* The memory of a weight of the file, which no run changes; NULL. */
+static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
+  const fnzi_eng_binding *b = m->b;
+  uintptr_t first = (uintptr_t)b->storages, from = (uintptr_t)a->storage - first;
+  size_t at = from / sizeof *b->storages;
+  if ((uintptr_t)a->storage < first || at >= b->plan.buffers.count ||
+      b->plan.buffers.data[at].kind != FNZI_ENG_CONST)
+    return NULL;
+  const fnzi_eng_input *in = &m->ws->exe->inputs[b->plan.buffers.data[at].of];
+  return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
+}
+
+static fnz_status make_own(maker *m, fnzi_eng_act *act) {
+  enum { MOST = 32 }; /* arguments that have a bit */
+  fnzi_krn_call *call = &act->u.kernel.call;
+  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !act->u.kernel.own; i++) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
+    const unsigned char *start = a ? weight_start(m, a) : NULL;
+    if (!start)
+      continue;
+    FNZI_NEW(&m->b->arena, 1, &act->u.kernel.own);
+    *act->u.kernel.own = (fnzi_eng_own){.storage = a->storage, .start = start};
+    call->lasting = 1u << i;
+  }
+  return FNZ_OK;
+}
+
+void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b) {
+  for (size_t i = 0; i < b->acts.count; i++) {
+    const fnzi_eng_act *act = &b->acts.data[i];
+    fnzi_krn_kept *kept =
+        act->kind == FNZI_ENG_ACT_KERNEL && act->u.kernel.own ? &act->u.kernel.own->kept : NULL;
+    if (kept && kept->data)
+      kept->end(ws->ctx, kept->data);
+  }
+}
+
 /* The shape rule runs here, and never again. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
 static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
@@ -182,7 +222,7 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *ac
   *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_KERNEL, .node = act->node};
   act->u.kernel.call = call;
   act->u.kernel.kernel = call.kernels->runs[row->run];
-  return FNZ_OK;
+  return make_own(m, act);
 }
 
 /* --- Other operators ----------------------------------------------------------------------------

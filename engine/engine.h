@@ -133,6 +133,15 @@ typedef struct fnzi_eng_move {
   int64_t bytes; /* of all elements */
 } fnzi_eng_move;
 
+/* What a kernel's call keeps from run to run, for as long as a weight lies where the file has it.
+ */
+typedef struct fnzi_eng_own {
+  fnzi_krn_kept kept;
+  const fnzi_krn_storage *storage; /* of the weight */
+  const unsigned char *start;      /* where it has to be */
+  bool has_run;                    /* what runs only once keeps nothing */
+} fnzi_eng_own;
+
 typedef struct fnzi_eng_act {
   uint8_t kind;
   uint32_t node; /* FNZI_ENG_NONE at the end */
@@ -140,6 +149,7 @@ typedef struct fnzi_eng_act {
     struct {
       fnzi_krn_call call;
       fnzi_kernel_fn *kernel;
+      fnzi_eng_own *own; /* NULL: no argument is a weight */
     } kernel;
     struct {
       fnz_request request;
@@ -233,6 +243,7 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
+void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* A node that has no step of its own: its operator takes these arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                                uint32_t node);

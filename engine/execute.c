@@ -80,8 +80,12 @@ static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_eng_act *act, fnz_
 /* Kernels may set aside arguments, so each run has a call of its own. */
 static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
+  fnzi_eng_own *own = act->u.kernel.own;
   call.scratch = ws->scratch;
+  call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
   fnz_status status = act->u.kernel.kernel(&call);
+  if (own)
+    own->has_run = true;
   if (status == FNZ_OK && call.pending)
     status = fnzi_krn_results_finish(&call);
   ws->scratch = call.scratch;
