@@ -83,7 +83,8 @@ struct fnz_executable {
   fnzi_eng_input *inputs;       /* of graph 0 */
   fnzi_eng_slots slots[3];
   bool has_symbols;
-  bool by_steps; /* data decide sizes or numbers: graph 0 is evaluated node by node */
+  bool by_steps;   /* data decide sizes: graph 0 is evaluated node by node */
+  bool by_numbers; /* data decide numbers, but no size: only nodes with those are */
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };
 

@@ -121,4 +121,10 @@ void fnzi_eng_plan_free(fnz_context *ctx, fnzi_eng_plan *plan);
  * when it does not hold. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_plan *plan);
 
+/* All symbols of graph 0 are numbers that data decide, which no place depends on: tensors have
+ * fixed sizes and lie where none of the numbers says (sizes.c). */
+bool fnzi_eng_only_numbers(const fnz_program *program);
+/* The node has one of them, or reads one: the interpreter evaluates it. */
+bool fnzi_eng_waits_for_numbers(const fnzi_node *node);
+
 #endif

@@ -129,6 +129,8 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(s), fnzi_node_target(node)));
   if (whole)
     FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
+  if (fnzi_eng_waits_for_numbers(node))
+    FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
   if (s->in_place)
@@ -203,6 +205,8 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
                       (unsigned)s->node));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
+  if (fnzi_eng_waits_for_numbers(node))
+    FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
   if (whole_of(plan, s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
     FNZ_TRY(put_string(ctx, out, whole_of(plan, s)));

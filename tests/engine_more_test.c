@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order. */
 #include "engine/engine.h"
@@ -140,28 +140,53 @@ END_TEST
 
 /* --- Outputs that show a state as it was ---------------------------------------------------------
  */
-/* Data decide a number, so that the interpreter evaluates the nodes; what the buffer was is an
- * output. */
-START_TEST(old_values_of_a_state_are_kept) {
-  pair r = open_pair("fnz 1\nsymbol u0 = 5\nweight \"c\": f32[4]\n"
-                     "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
-                     "  %u: sym{u0} = item(%n)\n  %old: f32[4] = clone(%c)\n"
-                     "  %v: f32[4] = add_.Scalar(%c, %u)\n  return %old\n}\n");
+static const char by_number[] = "fnz 1\nsymbol u0 = 5\nweight \"c\": f32[4]\n"
+                                "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
+                                "  %u: sym{u0} = item(%n)\n  %old: f32[4] = clone(%c)\n"
+                                "  %v: f32[4] = add_.Scalar(%c, %u)\n"
+                                "  %w: f32[4] = mul.Tensor(%c, %c)\n"
+                                "  return %old, %w\n}\n";
+static const char by_size[] = "fnz 1\nsymbol u0 = 1\nrange u0 0..1\nweight \"c\": f32[4]\n"
+                              "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
+                              "  %z: i64[{u0},0] stride(1,{u0}) = nonzero(%n)\n"
+                              "  %u: sym{u0} = sym_size.int(%z, 0)\n  %old: f32[4] = clone(%c)\n"
+                              "  %v: f32[4] = add_.Scalar(%c, 5)\n"
+                              "  %w: f32[4] = mul.Tensor(%c, %c)\n"
+                              "  return %old, %w, %z\n}\n";
+
+/* What the buffer was is an output; returns how many steps are the interpreter's. */
+static size_t run_old(const char *text) {
+  pair r = open_pair(text);
   float held[4] = {1, 2, 3, 4};
   int64_t n = 5;
   const fnz_geometry number = {.dtype = FNZ_I64};
   const fnz_memory memory = {held, NULL}, in = {&n, &number};
   fnz_executable_state *state;
+  fnz_needs needs;
   OK(r.ctx, fnz_executable_state_over(r.exe, r.ctx, &memory, &state));
-  fnz_memory out[2] = {{NULL, NULL}};
+  fnz_memory out[4] = {{NULL, NULL}};
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = r.ws};
   OK(r.ctx, fnz_executable_run(r.exe, r.ctx, &run));
-  const float *old = out[0].data;
+  const float *old = out[0].data, *w = out[1].data;
   ck_assert(held[0] == 6 && held[3] == 9);
   ck_assert(old[0] == 1 && old[3] == 4);
+  ck_assert(w[0] == 36 && w[3] == 81);
+  OK(r.ctx, fnz_executable_get_needs(r.exe, r.ctx, &run, &needs));
   fnz_executable_state_destroy(state);
   close_pair(&r);
+  return needs.interpreted;
+}
+
+/* Where data decide sizes, all nodes are the interpreter's. */
+START_TEST(old_values_of_a_state_are_kept) {
+  ck_assert_uint_ge(run_old(by_size), 4);
+}
+END_TEST
+
+/* The nodes that have the number are the interpreter's, the others are kernels. */
+START_TEST(numbers_that_data_decide_leave_a_plan) {
+  ck_assert_uint_eq(run_old(by_number), 2);
 }
 END_TEST
 
@@ -252,4 +277,4 @@ END_TEST
 
 RUN_SUITE("engine, more", recipes_become_steps, plans_name_the_users_operator,
           written_inputs_lie_apart, inputs_that_are_read_may_share, old_values_of_a_state_are_kept,
-          kept_weights_may_be_replaced)
+          numbers_that_data_decide_leave_a_plan, kept_weights_may_be_replaced)

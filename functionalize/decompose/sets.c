@@ -66,12 +66,11 @@ static bool fnzi_dcm_keeps_core(const fnz_op *op) {
   return view && (view->tags & FNZI_TAG_CORE);
 }
 
-/* Operators on lists are the operator on each item; where else there is no row nothing is known,
- * and it stays. */
+/* Where there is no row nothing is known, and it stays. */
 static bool fnzi_dcm_keeps_kernels(const fnz_op *op) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnzi_kernel *row = fnzi_kernel_find(&shapes, op);
-  return row ? row->run != FNZI_RUN_made : fnzi_foreach_element(op) == NULL;
+  return !row || row->run != FNZI_RUN_made;
 }
 
 /* Custom operators are refused when it comes to writing. */
