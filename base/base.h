@@ -253,7 +253,7 @@ bool fnzi_is_utf8(const char *s, size_t size);
 enum { FNZI_INT_TEXT = 21 };
 size_t fnzi_int_text(int64_t value, char out[FNZI_INT_TEXT]);
 /* The shortest decimal text that reads back as the same double; "inf", "-inf", "nan" for those.
- * Always tells a float from an integer ("1.0"). `out` has room for 32 bytes. */
+ * Always differs from the text of an integer ("1.0"). `out` has room for 32 bytes. */
 void fnzi_double_text(double value, char out[32]);
 
 #endif

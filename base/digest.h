@@ -1,4 +1,4 @@
-/* digest.h - a digest of bytes that nobody can find other bytes for: BLAKE2b with 32 bytes of
+/* digest.h - a digest of bytes for which no other bytes can be found: BLAKE2b with 32 bytes of
  * result and no key, as RFC 7693 has it. `b2sum -l 256` and Python's hashlib.blake2b(bytes,
  * digest_size=32) give the same. No library that fnz links has one. */
 #ifndef FNZI_DIGEST_H

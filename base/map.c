@@ -4,9 +4,9 @@
  * in. HASH_NONFATAL_OOM turns a failed allocation into an error instead of an exit. */
 #include "base/base.h"
 
-/* SipHash-1-3: one round for each eight bytes, three at the end. Without the key nobody can choose
- * keys that fall into one place; what mixes less lets differences of late bytes, or of one byte and
- * another, pass under every key. */
+/* SipHash-1-3: one round for each eight bytes, three at the end. Without the key an attacker cannot
+ * choose keys that fall into one place; what mixes less lets differences of late bytes, or of one
+ * byte and another, pass under every key. */
 static uint64_t turn(uint64_t x, int by) {
   return x << by | x >> (64 - by);
 }

@@ -35,11 +35,12 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
       "outputs: final values are outputs; epilogue: copy_ at the end; globals: of mlir")           \
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
       "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
-  ROW(FOR, "--for", "FORMAT", "mlir: also what cannot be written as that")                         \
+  ROW(FOR, "--for", "FORMAT",                                                                      \
+      "mlir: also what cannot be written as that; core, prims: what that leaves")                  \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
-      "core or prims: only such operators remain; or these are taken apart")                       \
+      "core, prims, mlir ...: only such operators remain; or these are taken apart")               \
   ROW(KEEP, "--keep", "OP,OP...", "operators that --decompose leaves whole")                       \
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
@@ -194,9 +195,11 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --for mlir\n"                                                          \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
-      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(JSON),              \
+      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(JSON) |             \
+          CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                                                      \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
+      "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
@@ -265,8 +268,9 @@ struct cli_call {
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
   fnz_program *program, *other, *functional;
+  fnz_program *made_of; /* explain: the functional form, taken apart */
   fnz_arrays *inputs, *more, *outputs;
-  fnz_origins *origins;
+  fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
   fnz_library *library;
   fnz_backend *backend;
@@ -342,6 +346,13 @@ int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *path);
+
+/* --- Nodes that are not taken (refusals.c) ------------------------------------------------ */
+/* One more of call->refusals; call->lost when memory runs out. */
+void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, const char *where,
+                     const char *what);
+/* When there are no more. */
+int cli_refusals_settle(cli_call *call, const char *path);
 /* Into two files. */
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 
@@ -356,12 +367,16 @@ void cli_phase_begin(cli_call *call, cli_phase phase);
 void cli_phase_end(cli_call *call, cli_phase phase);
 /* Each of these makes one of the things that the call owns. */
 int cli_read_program(cli_call *call, const char *path, fnz_program **out);
-/* What the call's options ask of functionalizing. */
+/* The options of functionalizing that the call's options give. */
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out);
 /* Into call->functional; `path` is where the program came from. */
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
 /* What --decompose and --keep ask for, done to call->functional. */
 int cli_decompose(cli_call *call, const char *path);
+/* Lists as call->refusals the nodes of which a set of operators leaves the operator as it is. */
+int cli_decompose_check(cli_call *call, const char *set, const char *path);
+/* The same as cli_decompose(), with where each node comes from, as call->made_of. */
+int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 /* Writes a program in a format into call->out. */

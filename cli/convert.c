@@ -63,7 +63,10 @@ static int check_external(const cli_call *call, const char *path, fnz_format for
   if (!cli_has(call, CLI_EXTERNAL_WEIGHTS))
     return CLI_DONE;
   if (format != FNZ_FORMAT_CBOR || !cli_ends_with(path, ".cbor"))
-    return cli_usage(call, "--external-weights is for CBOR in a file; add -o FILE.cbor");
+    return cli_usage(call, format == FNZ_FORMAT_MLIR
+                               ? "--external-weights is for CBOR; weights of mlir lie beside it "
+                                 "already, unless --weights says otherwise"
+                               : "--external-weights is for CBOR in a file; add -o FILE.cbor");
   return CLI_DONE;
 }
 
@@ -86,8 +89,9 @@ static int check_kinds(const cli_call *call, fnz_format format) {
   if (format == FNZ_FORMAT_MLIR)
     return CLI_DONE;
   if (cli_has(call, CLI_WEIGHTS))
-    return cli_usage(call, "--weights says where weights of mlir are, not of %s",
-                     fnz_format_name(format));
+    return cli_usage(
+        call, "--weights says where weights of mlir are, not of %s%s", fnz_format_name(format),
+        format == FNZ_FORMAT_CBOR ? "; --external-weights puts those into a file" : "");
   if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "globals") == 0)
     return cli_usage(call, "--state globals is for mlir, not for %s", fnz_format_name(format));
   return CLI_DONE;

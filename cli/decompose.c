@@ -2,6 +2,8 @@
  */
 #include "cli/cli.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const sets[] = {
@@ -32,15 +34,115 @@ static fnz_decompose_options wanted(const cli_call *call) {
   return o;
 }
 
+/* --- what is left ----------------------------------------------------------------------------- */
+typedef struct left_op {
+  const fnz_op *op;
+  const char *why;
+  size_t nodes;
+} left_op;
+
+typedef struct left_ops {
+  left_op *data;
+  size_t count;
+  bool lost;
+} left_ops;
+
+static void note_left(left_ops *all, const fnz_op *op, const char *why) {
+  size_t i = 0;
+  while (i < all->count && all->data[i].op != op)
+    i++;
+  if (i == all->count) {
+    left_op *grown = realloc(all->data, (all->count + 1) * sizeof *grown);
+    all->lost = all->lost || !grown;
+    if (!grown)
+      return;
+    all->data = grown;
+    all->data[all->count++] = (left_op){op, why, 0};
+  }
+  all->data[i].nodes++;
+}
+
+/* Operators that the set does not have, each with why; nothing when there are none. */
+static int tell_left(const cli_call *call, const fnz_decompose_options *o, const char *path) {
+  left_ops all = {0};
+  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
+    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
+      fnz_node_info info;
+      fnz_node_get(call->functional, g, n, &info);
+      const char *why = info.op ? fnz_decomposition_why_left(o, info.op) : NULL;
+      if (why)
+        note_left(&all, info.op, why);
+    }
+  for (size_t i = 0; i < all.count; i++)
+    fprintf(stderr, "fnz: left: %s: %s, in %zu node%s: %s\n", path, fnz_op_name(all.data[i].op),
+            all.data[i].nodes, all.data[i].nodes == 1 ? "" : "s", all.data[i].why);
+  free(all.data);
+  return all.lost ? cli_fail(FNZ_CLASS_NOMEM, path, "out of memory") : CLI_DONE;
+}
+
+static void refuse_left(cli_call *call, size_t graph, size_t node, const char *set) {
+  char where[192], what[512];
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
+  fnz_node_info info;
+  o.set = set;
+  fnz_node_get(call->functional, graph, node, &info);
+  const char *why = info.op ? fnz_decomposition_why_left(&o, info.op) : NULL;
+  if (!why)
+    return;
+  snprintf(where, sizeof where, "node %zu (%s)", node, fnz_op_name(info.op));
+  snprintf(what, sizeof what, "%s is not in the set %s and stays: %s", fnz_op_name(info.op), set,
+           why);
+  cli_refuse_node(call, graph, node, FNZ_CLASS_UNSUPPORTED, where, what);
+}
+
+int cli_decompose_check(cli_call *call, const char *set, const char *path) {
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
+  fnz_program *made;
+  o.set = set;
+  if (fnz_functionalize(call->ctx, call->program, NULL, &call->functional) != FNZ_OK)
+    return CLI_DONE; /* the findings say why */
+  CLI_TRY(cli_check(call, fnz_decompose(call->ctx, call->functional, &o, &made), path));
+  fnz_program_destroy(call->functional);
+  call->functional = made;
+  for (size_t g = 0; g < fnz_graph_count(made); g++)
+    for (size_t n = 0; n < fnz_node_count(made, g); n++)
+      refuse_left(call, g, n, set);
+  return cli_refusals_settle(call, path);
+}
+
+/* --- taking apart ----------------------------------------------------------------------------- */
+/* A word that nearly is a set is taken for an operator, and refused: it was meant as a set. */
+static int check_set(const cli_call *call) {
+  char near[CLI_NEAR];
+  const char *word = call->apart.data[0];
+  cli_near(word, sets, sizeof sets / sizeof *sets, near);
+  if (is_set(word) || !*near || fnz_last_error(call->ctx)->kind != FNZ_CLASS_REF)
+    return CLI_DONE;
+  return cli_usage(call, "--decompose: %s is neither a set nor an operator%s", word, near);
+}
+
 int cli_decompose(cli_call *call, const char *path) {
   if (!call->apart.count)
     return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
   const fnz_decompose_options o = wanted(call);
   cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
   fnz_program *made;
-  CLI_TRY(cli_check(call, fnz_decompose(call->ctx, call->functional, &o, &made), path));
+  fnz_status status = fnz_decompose(call->ctx, call->functional, &o, &made);
+  if (status == FNZ_BAD_INPUT)
+    CLI_TRY(check_set(call));
+  CLI_TRY(cli_check(call, status, path));
   fnz_program_destroy(call->functional);
   call->functional = made;
   cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
-  return CLI_DONE;
+  return cli_has(call, CLI_QUIET) ? CLI_DONE : tell_left(call, &o, path);
+}
+
+int cli_decompose_explained(cli_call *call, const char *path) {
+  if (!call->apart.count)
+    return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
+  const fnz_decompose_options o = wanted(call);
+  return cli_check(
+      call,
+      fnz_decompose_explained(call->ctx, call->functional, &o, &call->made_of, &call->step_origins),
+      path);
 }

@@ -9,10 +9,11 @@ static int functionalize(cli_call *call) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   CLI_TRY(cli_functionalize_options(call, &options));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  return cli_check(call,
-                   fnz_functionalize_explained(call->ctx, call->program, &options,
-                                               &call->functional, &call->origins),
-                   call->operands[0]);
+  CLI_TRY(cli_check(call,
+                    fnz_functionalize_explained(call->ctx, call->program, &options,
+                                                &call->functional, &call->origins),
+                    call->operands[0]));
+  return cli_decompose_explained(call, call->operands[0]);
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
@@ -45,7 +46,8 @@ static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
   return is_itself ? CLI_DONE : from_source(call, "needed by", o->reader_graph, o->reader);
 }
 
-static int print_origin(cli_call *call, size_t graph, const fnz_origin *o) {
+int cli_explain_origin(cli_call *call, size_t graph, size_t node) {
+  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   switch (o->reason) {
   case FNZ_REASON_WRITE_BACK:
     CLI_TRY(from_source(call, "the write", o->graph, o->node));
@@ -63,6 +65,7 @@ static int print_origin(cli_call *call, size_t graph, const fnz_origin *o) {
   case FNZ_REASON_COPY:
   case FNZ_REASON_PART:
   case FNZ_REASON_OWN:
+  case FNZ_REASON_STEP:
   case FNZ_REASON_COUNT:
     CLI_TRY(from_source(call, "part of", o->graph, o->node));
     break;
@@ -74,7 +77,8 @@ static int explain_node(cli_call *call, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   CLI_TRY(cli_print_statement(call, call->functional, graph, node));
   printf("  %s\n", fnz_reason_words(o->reason));
-  return print_origin(call, graph, o);
+  CLI_TRY(cli_explain_origin(call, graph, node));
+  return call->made_of ? cli_explain_steps_of(call, graph, node) : CLI_DONE;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -231,6 +235,8 @@ static int explain_guards(cli_call *call) {
 }
 
 static int explain_all(cli_call *call) {
+  if (call->made_of)
+    return cli_explain_steps(call);
   print_counts(call);
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
@@ -263,6 +269,8 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
         continue;
       ++*found;
       CLI_TRY(cli_print_node(call, label, call->functional, g, n));
+      if (call->made_of && o->node == node && o->graph == graph)
+        CLI_TRY(cli_explain_steps_of(call, g, n));
     }
   return CLI_DONE;
 }
@@ -294,16 +302,25 @@ static int tell_result(cli_call *call, size_t graph, size_t node) {
   return explain_node(call, graph, node);
 }
 
-/* Where a name is found: in the program as read, in its functional form, or in both. */
+/* Where a name is found: in the program as read, in its functional form, and in that taken apart,
+ * where it is not the same node. */
 typedef struct named {
-  bool in_source, in_result;
-  size_t source_graph, source, result_graph, result;
+  bool in_source, in_result, in_steps;
+  size_t source_graph, source, result_graph, result, step_graph, step;
 } named;
+
+static bool stayed(const cli_call *call, const named *it) {
+  const fnz_origin *o = fnz_origins_at(call->step_origins, it->step_graph, it->step);
+  return o->reason != FNZ_REASON_STEP && o->graph == it->result_graph && o->node == it->result;
+}
 
 static int find_named(cli_call *call, const char *name, named *out) {
   out->in_source = cli_find_result(call->program, name, &out->source_graph, &out->source);
   out->in_result = cli_find_result(call->functional, name, &out->result_graph, &out->result);
-  if (out->in_source || out->in_result)
+  out->in_steps = call->made_of &&
+                  cli_find_result(call->made_of, name, &out->step_graph, &out->step) &&
+                  !(out->in_result && stayed(call, out));
+  if (out->in_source || out->in_result || out->in_steps)
     return CLI_DONE;
   return cli_usage(call,
                    "no result is called %s, neither in %s nor in its functional form, as fnz show "
@@ -316,13 +333,25 @@ static int explain_one(cli_call *call, const named *it) {
     CLI_TRY(tell_source(call, it->source_graph, it->source));
   if (it->in_source && it->in_result)
     putchar('\n');
-  return it->in_result ? tell_result(call, it->result_graph, it->result) : CLI_DONE;
+  if (it->in_result)
+    CLI_TRY(tell_result(call, it->result_graph, it->result));
+  if ((it->in_source || it->in_result) && it->in_steps)
+    putchar('\n');
+  return it->in_steps ? cli_explain_step(call, it->step_graph, it->step) : CLI_DONE;
 }
 
-static bool concerns(const fnz_origin *o, size_t graph, size_t node, const void *user) {
+static bool concerns(const cli_call *call, size_t graph, size_t node, const void *user) {
   const named *it = user;
+  const fnz_origin *step = call->made_of ? fnz_origins_at(call->step_origins, graph, node) : NULL;
+  if (it->in_steps && it->step_graph == graph && it->step == node)
+    return true;
+  if (step && step->node == SIZE_MAX)
+    return false;
+  graph = step ? step->graph : graph;
+  node = step ? step->node : node;
   if (it->in_result && it->result_graph == graph && it->result == node)
     return true;
+  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
   return it->in_source && part_in(o, it->source_graph, it->source);
 }
 

@@ -35,17 +35,46 @@ static void print_source(const cli_call *call, const char *name, size_t graph, s
   printf("}");
 }
 
-static void print_origin(const cli_call *call, size_t graph, size_t node) {
-  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
-  printf("  {");
-  print_node(call->functional, graph, node);
-  printf(",\n   \"reason\": ");
-  cli_json_string(stdout, fnz_reason_name(o->reason));
+/* Of a node of the functional form. */
+static void print_origin(const cli_call *call, const fnz_origin *o) {
   print_source(call, "from", o->graph, o->node);
   print_source(call, "through", o->view_graph, o->view);
   print_source(call, "needed_by", o->reader_graph, o->reader);
   if (o->output != SIZE_MAX)
     printf(",\n   \"needed_by_output\": %zu", o->output);
+}
+
+static void print_reason(fnz_reason reason) {
+  printf(",\n   \"reason\": ");
+  cli_json_string(stdout, fnz_reason_name(reason));
+}
+
+/* Of a node that may be a step of another one. */
+static void print_step(const cli_call *call, size_t graph, size_t node) {
+  const fnz_origin *o = fnz_origins_at(call->step_origins, graph, node);
+  const fnz_origin *whole =
+      o->node == SIZE_MAX ? NULL : fnz_origins_at(call->origins, o->graph, o->node);
+  bool is_step = o->reason == FNZ_REASON_STEP;
+  print_reason(is_step || !whole ? o->reason : whole->reason);
+  if (is_step && whole) {
+    printf(",\n   \"step_of\": {");
+    print_node(call->functional, o->graph, o->node);
+    printf("}");
+  }
+  if (whole)
+    print_origin(call, whole);
+}
+
+static void print_explained(const cli_call *call, size_t graph, size_t node) {
+  printf("  {");
+  print_node(call->made_of ? call->made_of : call->functional, graph, node);
+  if (call->made_of) {
+    print_step(call, graph, node);
+  } else {
+    const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
+    print_reason(o->reason);
+    print_origin(call, o);
+  }
   printf("}");
 }
 
@@ -71,12 +100,13 @@ static void print_guards(const cli_call *call) {
 void cli_explain_json(const cli_call *call, cli_explain_filter *wanted, const void *user) {
   const char *between = "\n";
   printf("{\"nodes\": [");
-  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
-    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
-      if (wanted && !wanted(fnz_origins_at(call->origins, g, n), g, n, user))
+  const fnz_program *p = call->made_of ? call->made_of : call->functional;
+  for (size_t g = 0; g < fnz_graph_count(p); g++)
+    for (size_t n = 0; n < fnz_node_count(p, g); n++) {
+      if (wanted && !wanted(call, g, n, user))
         continue;
       printf("%s", between);
-      print_origin(call, g, n);
+      print_explained(call, g, n);
       between = ",\n";
     }
   printf("%s],\n \"guards\": [", *between == ',' ? "\n " : "");

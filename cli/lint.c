@@ -233,7 +233,9 @@ int cli_lint(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_check(call, fnz_lint(call->ctx, call->program, &options, &call->findings),
                     call->operands[0]));
-  if (cli_has(call, CLI_FOR))
+  if (cli_has(call, CLI_FOR) && strcmp(call->options[CLI_FOR], "mlir") != 0)
+    CLI_TRY(cli_decompose_check(call, call->options[CLI_FOR], call->operands[0]));
+  else if (cli_has(call, CLI_FOR))
     CLI_TRY(cli_mlir_check(call, call->operands[0]));
   if (cli_has(call, CLI_JSON))
     json_findings(call);

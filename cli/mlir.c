@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int find(const char *const *names, int count, const char *word) {
@@ -26,7 +25,10 @@ void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
 
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path) {
   cli_phase_begin(call, CLI_PHASE_WRITE);
-  CLI_TRY(cli_check(call, fnz_mlir_save(call->ctx, call->functional, options, path), NULL));
+  fnz_status status = fnz_mlir_save(call->ctx, call->functional, options, path);
+  if (status == FNZ_BAD_ARGUMENT) /* weights, and standard output has no room for a second file */
+    return cli_usage(call, "%s", fnz_last_error(call->ctx)->message);
+  CLI_TRY(cli_check(call, status, NULL));
   cli_phase_end(call, CLI_PHASE_WRITE);
   return CLI_DONE;
 }
@@ -44,23 +46,7 @@ int cli_mlir_prepare(cli_call *call, const char *path) {
 }
 
 static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
-  cli_call *call = user;
-  cli_refusal *grown = realloc(call->refusals, (call->nrefusals + 1) * sizeof *grown);
-  call->lost = call->lost || !grown;
-  if (!grown)
-    return;
-  call->refusals = grown;
-  cli_refusal *r = &grown[call->nrefusals++];
-  *r = (cli_refusal){.finding = {.kind = FNZ_FINDING_REFUSED,
-                                 .error = error->kind,
-                                 .graph = graph,
-                                 .node = node,
-                                 .view = SIZE_MAX,
-                                 .reader = SIZE_MAX,
-                                 .output = SIZE_MAX,
-                                 .remedy = ""}};
-  snprintf(r->where, sizeof r->where, "%s", error->where);
-  snprintf(r->what, sizeof r->what, "%s", error->message);
+  cli_refuse_node(user, graph, node, error->kind, error->where, error->message);
 }
 
 int cli_mlir_check(cli_call *call, const char *path) {
@@ -68,11 +54,5 @@ int cli_mlir_check(cli_call *call, const char *path) {
     return CLI_DONE;
   CLI_TRY(cli_mlir_prepare(call, path));
   CLI_TRY(cli_check(call, fnz_mlir_check(call->ctx, call->functional, NULL, note, call), path));
-  if (call->lost)
-    return cli_fail(FNZ_CLASS_NOMEM, path, "out of memory");
-  for (size_t i = 0; i < call->nrefusals; i++) { /* behind the last move */
-    call->refusals[i].finding.where = call->refusals[i].where;
-    call->refusals[i].finding.what = call->refusals[i].what;
-  }
-  return CLI_DONE;
+  return cli_refusals_settle(call, path);
 }

@@ -42,6 +42,8 @@ static const choice_row choices[] = {
     FNZ_MLIR_WEIGHTS_ROWS(WEIGHTS_CHOICE)
 #undef WEIGHTS_CHOICE
         {"mlir", CLI_FOR, true},
+    {"core", CLI_FOR, true},
+    {"prims", CLI_FOR, true},
     {"cpu", CLI_DEVICE, true},
     {"cuda", CLI_DEVICE, false},
     {"keep", CLI_AGAINST, true},

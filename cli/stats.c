@@ -1,5 +1,5 @@
-/* stats.c - figures of a program and of its functional form, which operators no shape rule tells
- * the results of, and what each step took. */
+/* stats.c - figures of a program and of its functional form, operators without a shape rule, and
+ * what each step took. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

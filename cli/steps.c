@@ -46,10 +46,12 @@ void cli_call_end(cli_call *call) {
   fnz_library_destroy(call->library);
   fnz_findings_destroy(call->ctx, call->findings);
   fnz_origins_destroy(call->ctx, call->origins);
+  fnz_origins_destroy(call->ctx, call->step_origins);
   fnz_arrays_destroy(call->outputs);
   fnz_arrays_destroy(call->inputs);
   fnz_arrays_destroy(call->more);
   fnz_program_destroy(call->functional);
+  fnz_program_destroy(call->made_of);
   fnz_program_destroy(call->other);
   fnz_program_destroy(call->program);
   fnz_buffer_free(call->ctx, &call->in);

@@ -62,6 +62,7 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
  */
 static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t count = graph_of(b)->ninputs;
+  b->source = b->program;
   const fnz_geometry **layouts;
   bool *writable;
   FNZI_NEW(&b->arena, count, &layouts);
@@ -71,16 +72,24 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
   }
-  const fnzi_eng_policy policy = {.writable = writable, .layouts = layouts, .state = b->with_state};
+  fnzi_eng_policy policy = {.writable = writable,
+                            .layouts = layouts,
+                            .state = b->with_state,
+                            .ungrouped = ws->exe->kernels != NULL || ws->exe->by_numbers};
   if (b->by_steps)
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  if (!policy.ungrouped) {
+    FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy.origins));
+    FNZ_TRY(fnzi_eng_arrange_check(ws->ctx, b->source, b->program, policy.origins));
+  }
   FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, &policy, &b->plan));
   fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   fnzi_eng_plan_free(ws->ctx, &b->plan);
+  b->program = b->source;
   return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
 }
 
@@ -193,12 +202,12 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   case FNZI_ENG_MOVE:
     return make_move(ws, b, step);
   case FNZI_ENG_CALL:
-    return fnzi_eng_call_make(ws, b, step);
+    return step->is_point ? fnzi_eng_tile_of_group(ws, b, step) : fnzi_eng_call_make(ws, b, step);
   case FNZI_ENG_REGION:
   case FNZI_ENG_APPLY:
     return make_interpreted(ws, b, step->node);
   case FNZI_ENG_GROUP:
-    break;
+    return fnzi_eng_tile_of_group(ws, b, step);
   }
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
 }
@@ -216,10 +225,11 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_eng_step *step = &b->plan.steps.data[i];
     if (step->kind != FNZI_ENG_MOVE)
-      FNZ_TRY(check_shapes(ws, b, &next, step->node));
+      FNZ_TRY(check_shapes(ws, b, &next, step->kind == FNZI_ENG_GROUP ? step->first : step->node));
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }
+  FNZ_TRY(fnzi_eng_tile_registers(b));
   return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
 }
 

@@ -329,6 +329,33 @@ fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
+/* The call of a node with a kernel of its own, for who runs it otherwise. Its values have arrays.
+ */
+static fnz_status node_call(maker *m, fnzi_krn_call *out) {
+  fnzi_eng_act act = {.node = 0};
+  bool fits = false;
+  FNZ_TRY(read_node(m));
+  const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
+  if (row)
+    FNZ_TRY(make_kernel(m, row, &act, &fits));
+  if (!fits)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",
+                     m->node->op->name);
+  *out = act.u.kernel.call;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
+                              fnzi_krn_call *out) {
+  maker m = {.ws = ws, .b = b, .node = fnzi_node_at(b->program, 0, node), .lower = lower_value};
+  char place[160];
+  fnz_status status = node_call(&m, out);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnzi_eng_place_of(b, node, place);
+  return fnzi_at(ws->ctx, status, "%s", place);
+}
+
 fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
   uint32_t node = step->node;
   maker m = {.ws = ws,

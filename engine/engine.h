@@ -8,6 +8,7 @@
  *   bind.c       plan -> binding: storages, arrays, steps with everything filled in
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
+ *   tile.c       pointwise nodes, tile by tile (tile.h)
  *   execute.c    one run: pointers, steps, results
  *   results.c    where results lie after it
  *   given.c      what a caller gives, as memory of the program's inputs
@@ -116,7 +117,8 @@ typedef enum fnzi_eng_act_kind {
   FNZI_ENG_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
   FNZI_ENG_ACT_APPLY,  /* an operator, whose results are then brought to their places */
   FNZI_ENG_ACT_MOVE,
-  FNZI_ENG_ACT_INTERPRET /* by the interpreter */
+  FNZI_ENG_ACT_INTERPRET, /* by the interpreter */
+  FNZI_ENG_ACT_TILE       /* pointwise nodes, tile by tile (tile.h) */
 } fnzi_eng_act_kind;
 
 /* A dimension of both windows of a move; strides in bytes. */
@@ -143,6 +145,8 @@ typedef struct fnzi_eng_own {
   bool has_run;                    /* what runs only once keeps nothing */
 } fnzi_eng_own;
 
+typedef struct fnzi_eng_tile fnzi_eng_tile;
+
 typedef struct fnzi_eng_act {
   uint8_t kind;
   uint32_t node; /* FNZI_ENG_NONE at the end */
@@ -160,6 +164,7 @@ typedef struct fnzi_eng_act {
       size_t count;
     } apply;
     fnzi_eng_move move;
+    const fnzi_eng_tile *tile;
   } u;
 } fnzi_eng_act;
 
@@ -171,8 +176,9 @@ typedef struct fnzi_eng_binding {
   fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
   fnzi_eng_expansion expansion; /* of that */
   const fnz_program *whole;     /* as the user has it, of fixed sizes */
-  const fnz_program *program;   /* what is run: that, or what it is taken apart to */
-  const fnz_origins *origins;   /* from nodes of `program` to those of `whole`; NULL: the same */
+  const fnz_program *source;    /* that, or what it is taken apart to */
+  const fnz_origins *parts;     /* from nodes of `source` to those of `whole`; NULL: the same */
+  const fnz_program *program;   /* `source` arranged (plan.h), where a plan is made */
   fnzi_eng_plan plan;
   fnzi_arena arena;
   fnzi_krn_storage *storages; /* per buffer */
@@ -192,6 +198,8 @@ typedef struct fnzi_eng_binding {
   size_t arena_bytes, outs_bytes; /* `outs`: of results that lie in the workspace */
   size_t *outs;                   /* per output of graph 0: where there */
   fnz_geometry *rows;             /* per output of graph 0: row-major */
+  unsigned char *registers;       /* of tiles, for all threads */
+  size_t registers_bytes;
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes */
   fnz_needs needs;
@@ -245,6 +253,16 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
+/* The call of a node, whose values have arrays. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
+                                             fnzi_krn_call *out);
+
+/* Tiles (tile.h): of a group, or a call that may run as one; a run, with the registers of the
+ * binding. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                 const fnzi_eng_step *step);
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b);
+void fnzi_eng_tile_run(const fnzi_eng_tile *tile, unsigned char *registers);
 /* A node that has no step of its own: its operator takes these arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                                uint32_t node);
@@ -304,7 +322,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p
 void fnzi_eng_expansion_end(fnz_context *ctx, fnzi_eng_expansion *expansion);
 /* The node of the program that was taken apart; FNZI_ENG_NONE for none. */
 uint32_t fnzi_eng_origin(const fnz_origins *origins, uint32_t node);
-/* The node that a message names for a node of graph 0: the user's, where that is known. */
+/* The node of `whole` that a node of `program` is, or is a part or an item of; FNZI_ENG_NONE. */
+uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node);
+/* "node 3 (add.Tensor)", of `whole` where that is known. */
 void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]);
 
 /* --- sizes.c */

@@ -128,6 +128,9 @@ static fnz_status run_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng
     return run_apply(ws, act);
   case FNZI_ENG_ACT_INTERPRET:
     return fnzi_eng_steps_run(ws, b, act->node);
+  case FNZI_ENG_ACT_TILE:
+    fnzi_eng_tile_run(act->u.tile, b->registers);
+    return FNZ_OK;
   }
   return FNZ_OK;
 }
@@ -147,11 +150,11 @@ static uint64_t now_ns(void) {
 }
 
 static fnz_step_time time_of(const fnzi_eng_binding *b, const fnzi_eng_act *act, uint64_t ns) {
-  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted"};
+  static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted", "tile"};
   fnz_step_time t = {kinds[act->kind], "", "", ns};
   if (act->node == FNZI_ENG_NONE)
     return t;
-  uint32_t from = fnzi_eng_origin(b->origins, act->node);
+  uint32_t from = fnzi_eng_whole_node(b, act->node);
   t.target = t.of = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
   if (from != FNZI_ENG_NONE)
     t.of = fnzi_node_target(fnzi_node_at(b->whole, 0, from));

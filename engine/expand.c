@@ -62,8 +62,12 @@ uint32_t fnzi_eng_origin(const fnz_origins *origins, uint32_t node) {
   return from && from->graph == 0 && from->node != SIZE_MAX ? (uint32_t)from->node : FNZI_ENG_NONE;
 }
 
+uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node) {
+  return fnzi_eng_origin(b->parts, b->plan.origins ? b->plan.origins[node] : node);
+}
+
 void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
-  uint32_t from = fnzi_eng_origin(b->origins, node);
+  uint32_t from = fnzi_eng_whole_node(b, node);
   if (from == FNZI_ENG_NONE)
     fnzi_node_place(b->program, 0, node, out);
   else

@@ -23,6 +23,56 @@ static uint64_t args_bytes(const fnzi_graph *g, const fnz_arg *args, size_t coun
   return fnzi_args_visit(args, count, add_bytes, &s) == FNZ_OK ? s.bytes : 0;
 }
 
+/* --- Groups ------------------------------------------------------------------------------ */
+typedef struct search {
+  uint64_t value;
+  bool found;
+} search;
+
+static fnz_status find_value(void *user, const fnz_arg *arg) {
+  search *s = user;
+  s->found = s->found || (arg->tag == FNZ_ARG_VALUE && arg->u.value == s->value);
+  return FNZ_OK;
+}
+
+typedef struct group_sum {
+  const fnzi_eng_plan *plan;
+  uint32_t first, node;
+  uint64_t read;
+} group_sum;
+
+/* An earlier node of the group makes it, or takes it from outside. */
+static fnz_status add_operand(void *user, const fnz_arg *arg) {
+  group_sum *g = user;
+  const fnzi_graph *graph = fnzi_graph_at(g->plan->program, 0);
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  search s = {arg->u.value, false};
+  for (uint32_t n = g->first; n < g->node && !s.found; n++) {
+    const fnzi_node *node = &graph->nodes.data[n];
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, find_value, &s));
+    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, find_value, &s));
+  }
+  g->read += s.found ? 0 : bytes_of(graph->values.data[arg->u.value].geometry);
+  return FNZ_OK;
+}
+
+void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
+                          uint64_t *written) {
+  const fnzi_graph *graph = fnzi_graph_at(plan->program, 0);
+  group_sum g = {.plan = plan, .first = s->first, .node = s->first};
+  fnz_status status = FNZ_OK;
+  *written = 0;
+  for (; g.node <= s->node && status == FNZ_OK; g.node++) {
+    const fnzi_node *node = &graph->nodes.data[g.node];
+    uint64_t value = node->outputs[0].u.value;
+    status = fnzi_args_visit(node->args, node->nargs, add_operand, &g);
+    if (plan->places[value].buffer != FNZI_ENG_NONE)
+      *written += bytes_of(graph->values.data[value].geometry);
+  }
+  *read = g.read;
+}
+
 static bool is_copy(const fnzi_eng_step *s) {
   return s->kind == FNZI_ENG_MOVE && s->rule != FNZI_ENG_UPDATE && s->rule != FNZI_ENG_JOIN;
 }
@@ -35,6 +85,14 @@ static void count_step(const fnzi_eng_plan *plan, const fnzi_eng_step *s, fnzi_e
     out->written += bytes_of(s->to.map);
     out->copies += is_copy(s);
     out->copied += is_copy(s) ? bytes_of(s->to.map) : 0;
+    return;
+  }
+  if (s->kind == FNZI_ENG_GROUP) {
+    uint64_t taken, stored;
+    fnzi_eng_group_bytes(plan, s, &taken, &stored);
+    out->groups++;
+    out->read += taken;
+    out->written += stored;
     return;
   }
   const fnzi_node *node = &g->nodes.data[s->node];

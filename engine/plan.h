@@ -48,7 +48,10 @@ typedef enum fnzi_eng_step_kind {
                     */
   FNZI_ENG_MOVE,   /* elements from one place to another one, same sizes and size of element;
                       converts nothing. The places share no byte */
-  FNZI_ENG_GROUP,  /* several nodes at once (group.h) */
+  FNZI_ENG_GROUP,  /* nodes first..node of one space, pointwise, element by element: all that they
+                      read at an element is read before anything is written there. Results may lie
+                      exactly where operands from outside do. A value without place is read within
+                      the group only */
   FNZI_ENG_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
   FNZI_ENG_APPLY   /* a node with arguments or results whose sizes data decide: evaluated as the
                       interpreter does, results LATE, or brought to their places */
@@ -74,12 +77,13 @@ typedef struct fnzi_eng_step {
   bool in_place;  /* CALL, of a row of memory BASE: the place of result 0 holds argument 0 already,
                      which  lies there or is still alive elsewhere; only what the operator changes is
                      written */
+  bool is_point;  /* CALL: of a node that may be in a group: it may run as one of a single node */
   uint8_t rule;   /* MOVE: fnzi_eng_rule */
   uint32_t node;  /* of graph 0; MOVE: the node it belongs to, FNZI_ENG_NONE at the end */
   uint32_t value; /* MOVE: what is moved */
   uint32_t because;        /* MOVE: the value that forced it, or FNZI_ENG_NONE */
   fnzi_eng_place from, to; /* MOVE */
-  uint32_t group;          /* GROUP: index into groups */
+  uint32_t first;          /* GROUP: its nodes are first..node */
 } fnzi_eng_step;
 
 typedef struct fnzi_eng_plan {
@@ -94,11 +98,12 @@ typedef struct fnzi_eng_plan {
     fnzi_eng_step *data;
     size_t count, capacity;
   } steps;
-  size_t arena_bytes, least_bytes;   /* what the arena takes; the most that is alive at once */
-  size_t nvalues, noutputs;          /* of graph 0 */
-  const fnz_program *whole;          /* of which `program` is what it is taken apart to, and */
-  const struct fnz_origins *origins; /* the nodes there; both NULL where it is not */
-  fnzi_arena arena;                  /* holds maps */
+  size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
+  size_t nvalues, noutputs;        /* of graph 0 */
+  const uint32_t *origins;         /* as in the policy; borrowed */
+  const fnz_program *whole; /* what that program was before it was taken apart, and where its */
+  const struct fnz_origins *parts; /* nodes come from; both NULL where it was not */
+  fnzi_arena arena;                /* holds maps */
 } fnzi_eng_plan;
 
 /* What the caller lets a run do with inputs, and wants of outputs. */
@@ -109,8 +114,20 @@ typedef struct fnzi_eng_policy {
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */
   bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */
+  const uint32_t *origins; /* per node: its name in reports; NULL: its place */
+  bool ungrouped;          /* no step has several nodes */
   bool trivial; /* every value in a buffer of its own, every view a move: for tests of the runner */
 } fnzi_eng_policy;
+
+/* The program in the order in which it is to run: operators on lists taken apart item by item,
+ * nodes that form a group side by side. It borrows from `program` and is in the arena, as are
+ * origins: per node of its graph 0, that of the source which it is or is an item of. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena,
+                                           const fnz_program *program, const fnz_program **out,
+                                           const uint32_t **origins);
+/* INTERNAL unless it computes the same. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
+                                                 const fnz_program *made, const uint32_t *origins);
 
 /* Plans graph 0. `out` is zero or freed; after a failure it is empty. Fails with UNSUPPORTED for a
  * program that writes or whose sizes are symbols. */

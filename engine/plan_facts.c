@@ -107,6 +107,11 @@ static bool joins_plainly(const fnzi_eng_planner *p, const fnzi_node *node,
   return stacks;
 }
 
+/* A conversion: element i of the result is that of the argument. */
+static bool converts(const fnzi_node *node, const fnz_geometry *from, const fnz_geometry *to) {
+  return from && to && fnzi_same_sizes(from, to) && strcmp(node->op->base, "_to_copy") == 0;
+}
+
 /* Dropout that drops: a kernel refuses that. */
 static bool trains(const fnzi_node *node) {
   int at = fnzi_op_param(node->op, "train");
@@ -122,9 +127,9 @@ fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
   const fnz_geometry *first = geometry_of(p, fnzi_eng_argument(node, 0));
   switch ((fnzi_eng_way)fact->way) {
   case FNZI_ENG_WAY_SAME:
-    return same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node)
-               ? FNZI_ENG_WAY_SAME
-               : FNZI_ENG_WAY_CALL;
+    if (same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node))
+      return FNZI_ENG_WAY_SAME;
+    return converts(node, first, result) ? FNZI_ENG_WAY_POINT : FNZI_ENG_WAY_CALL;
   case FNZI_ENG_WAY_VIEW:
     return first && result ? FNZI_ENG_WAY_VIEW : FNZI_ENG_WAY_CALL;
   case FNZI_ENG_WAY_SCATTER:

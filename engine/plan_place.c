@@ -7,26 +7,6 @@
 #include "engine/planner.h"
 
 /* --- Steps ------------------------------------------------------------------------------- */
-static fnz_status touch_value(fnzi_eng_planner *p, uint32_t value, void *user) {
-  uint32_t buffer = p->plan->places[value].buffer;
-  if (buffer != FNZI_ENG_NONE)
-    fnzi_eng_touch(p, buffer, *(const uint32_t *)user);
-  return FNZ_OK;
-}
-
-static fnz_status add_call(fnzi_eng_planner *p, uint32_t n, bool in_place) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  uint32_t at = (uint32_t)p->plan->steps.count;
-  fnzi_eng_step step = {.kind = node->op ? FNZI_ENG_CALL : FNZI_ENG_REGION,
-                        .in_place = in_place,
-                        .node = n,
-                        .value = FNZI_ENG_NONE,
-                        .because = FNZI_ENG_NONE};
-  FNZI_PUSH(p->ctx, &p->plan->steps, step);
-  FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, touch_value, &at));
-  return fnzi_eng_each_value(p, node->outputs, node->noutputs, touch_value, &at);
-}
-
 fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move) {
   uint32_t at = (uint32_t)p->plan->steps.count;
   if (fnz_geometry_numel(move.to.map) == 0 || fnzi_eng_place_equal(move.from, move.to))
@@ -36,116 +16,6 @@ fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move) {
   fnzi_eng_touch(p, move.from.buffer, at);
   fnzi_eng_touch(p, move.to.buffer, at);
   return FNZ_OK;
-}
-
-/* --- Permissions ------------------------------------------------------------------------- */
-typedef struct clash {
-  fnzi_eng_place place;
-  uint32_t node;
-  uint32_t result; /* that may lie exactly where some operands do; NONE for moves */
-  uint32_t skip;   /* an operand that is not asked */
-  uint32_t with;   /* NONE: no operand is in the way */
-} clash;
-
-static fnz_status find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                             void *user) {
-  clash *c = user;
-  fnzi_eng_place at = p->plan->places[value];
-  const fnzi_eng_node *info = &p->nodes[c->node];
-  bool meet;
-  if (c->with != FNZI_ENG_NONE || value == c->skip || at.buffer != c->place.buffer)
-    return FNZ_OK;
-  if (c->result != FNZI_ENG_NONE && fnzi_eng_place_equal(at, c->place) &&
-      fnzi_eng_may_share(&p->graph->nodes.data[c->node], info->fact, (fnzi_eng_way)info->way,
-                         c->result, k, item))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_maps_meet(p, at.map, c->place.map, &meet));
-  c->with = meet ? value : FNZI_ENG_NONE;
-  return FNZ_OK;
-}
-
-/* The place may be written by node n: nobody needs what is there after it, and no operand lies
- * there, but where the kernel reads it in time. */
-static fnz_status may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place, uint32_t result,
-                           uint32_t skip, bool *out) {
-  clash c = {place, n, result, skip, FNZI_ENG_NONE};
-  uint32_t needy;
-  *out = false;
-  if (!fnzi_eng_buffer_writable(p, place.buffer))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_each_argument(p, &p->graph->nodes.data[n], find_clash, &c));
-  if (c.with != FNZI_ENG_NONE)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_find_needy(p, n, place, &needy));
-  *out = needy == FNZI_ENG_NONE;
-  return FNZ_OK;
-}
-
-static fnz_status new_place(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *g,
-                            bool row_major, fnzi_eng_place *out) {
-  FNZ_TRY(fnzi_eng_map_dense(p, g, row_major, &out->map));
-  return fnzi_eng_buffer_for(p, value, out->map, &out->buffer);
-}
-
-/* --- Computed values --------------------------------------------------------------------- */
-typedef struct result {
-  uint32_t node, value;
-  bool done;
-} result;
-
-/* R3: a whole temporary buffer that ends here. */
-static fnz_status try_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                              void *user) {
-  result *r = user;
-  fnzi_eng_place at = p->plan->places[value];
-  const fnz_geometry *g = p->graph->values.data[r->value].geometry;
-  bool ok;
-  const fnzi_eng_node *info = &p->nodes[r->node];
-  if (r->done || !fnzi_eng_may_share(&p->graph->nodes.data[r->node], info->fact,
-                                     (fnzi_eng_way)info->way, r->value, k, item))
-    return FNZ_OK;
-  if (p->values[value].last != r->node || at.map->dtype != g->dtype ||
-      !fnzi_same_sizes(at.map, g) || !fnzi_is_dense(at.map))
-    return FNZ_OK;
-  const fnzi_eng_buffer *b = &p->plan->buffers.data[at.buffer];
-  if (b->kind != FNZI_ENG_TEMP ||
-      b->bytes != (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes)
-    return FNZ_OK;
-  FNZ_TRY(may_take(p, r->node, at, r->value, FNZI_ENG_NONE, &ok));
-  if (ok)
-    fnzi_eng_settle(p, r->value, at, FNZI_ENG_NONE);
-  r->done = ok;
-  return FNZ_OK;
-}
-
-static fnz_status place_result(fnzi_eng_planner *p, uint32_t value, void *user) {
-  result *r = user;
-  const fnzi_node *node = &p->graph->nodes.data[r->node];
-  fnzi_eng_place at = p->values[value].wish;
-  if (p->plan->places[value].buffer != FNZI_ENG_NONE)
-    return FNZ_OK;
-  r->value = value;
-  r->done = false;
-  if (at.map != NULL && !p->policy->trivial)
-    FNZ_TRY(may_take(p, r->node, at, value, FNZI_ENG_NONE, &r->done));
-  if (r->done) {
-    fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
-    return FNZ_OK;
-  }
-  if (!p->policy->trivial)
-    FNZ_TRY(fnzi_eng_each_argument(p, node, try_operand, r));
-  if (r->done)
-    return FNZ_OK;
-  FNZ_TRY(new_place(p, value, p->graph->values.data[value].geometry, false, &at));
-  fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
-  return FNZ_OK;
-}
-
-static fnz_status place_call(fnzi_eng_planner *p, uint32_t n) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  result r = {.node = n};
-  FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, place_result, &r));
-  return add_call(p, n, false);
 }
 
 /* --- Views ------------------------------------------------------------------------------- */
@@ -165,7 +35,7 @@ static fnz_status settle_view(fnzi_eng_planner *p, uint32_t value, void *user) {
     fnzi_eng_settle(p, value, at, follows ? o->base : FNZI_ENG_NONE);
     return FNZ_OK;
   }
-  FNZ_TRY(new_place(p, value, at.map, true, &own));
+  FNZ_TRY(fnzi_eng_new_place(p, value, at.map, true, &own));
   FNZ_TRY(fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_GATHER,
                                                .node = o->node,
                                                .value = value,
@@ -185,7 +55,7 @@ static fnz_status try_rows(fnzi_eng_planner *p, uint32_t n, uint32_t value, cons
       p->policy->trivial || fnz_geometry_numel(at.map) != fnz_geometry_numel(g) ||
       fnzi_dtype(at.map->dtype)->bytes != fnzi_dtype(g->dtype)->bytes)
     return FNZ_OK;
-  FNZ_TRY(may_take(p, n, at, FNZI_ENG_NONE, FNZI_ENG_NONE, taken));
+  FNZ_TRY(fnzi_eng_may_take(p, n, at, FNZI_ENG_NONE, FNZI_ENG_NONE, taken));
   if (!*taken)
     return FNZ_OK;
   fnz_geometry *moved;
@@ -274,13 +144,13 @@ static bool is_unseen(const fnzi_eng_planner *p, const update *u) {
 
 static fnz_status judge_source(fnzi_eng_planner *p, update *u) {
   const fnzi_node *node = &p->graph->nodes.data[u->node];
-  clash c = {u->region, u->node, FNZI_ENG_NONE, FNZI_ENG_NONE, FNZI_ENG_NONE};
+  fnzi_eng_clash c = {u->region, u->node, FNZI_ENG_NONE, FNZI_ENG_NONE, FNZI_ENG_NONE};
   fnzi_node rest = *node;
   if (u->source != FNZI_ENG_NONE)
     return FNZ_OK; /* it is saved before, where that is needed */
   rest.args++;
   rest.nargs--;
-  FNZ_TRY(fnzi_eng_each_argument(p, &rest, find_clash, &c));
+  FNZ_TRY(fnzi_eng_each_argument(p, &rest, fnzi_eng_find_clash, &c));
   if (c.with != FNZI_ENG_NONE) {
     u->rule = FNZI_ENG_SOURCE_MEETS;
     u->because = c.with;
@@ -321,7 +191,7 @@ static fnz_status judge(fnzi_eng_planner *p, update *u) {
 /* Moves a source out of the way of what is going to be written. */
 static fnz_status save(fnzi_eng_planner *p, const update *u, fnzi_eng_place *from) {
   fnzi_eng_place to;
-  FNZ_TRY(new_place(p, u->source, from->map, false, &to));
+  FNZ_TRY(fnzi_eng_new_place(p, u->source, from->map, false, &to));
   FNZ_TRY(fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_SOURCE_MEETS,
                                                .node = u->node,
                                                .value = u->source,
@@ -348,11 +218,11 @@ static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *sour
   bool ok = false, found;
   *out = p->values[u->result].wish;
   if (out->map != NULL && !p->policy->trivial)
-    FNZ_TRY(may_take(p, u->node, *out, FNZI_ENG_NONE, u->source, &ok));
+    FNZ_TRY(fnzi_eng_may_take(p, u->node, *out, FNZI_ENG_NONE, u->source, &ok));
   if (ok)
     FNZ_TRY(find_region(p, u, *out, &ok));
   if (!ok) {
-    FNZ_TRY(new_place(p, u->result, g, u->rule == FNZI_ENG_GATHER, out));
+    FNZ_TRY(fnzi_eng_new_place(p, u->result, g, u->rule == FNZI_ENG_GATHER, out));
     FNZ_TRY(find_region(p, u, *out, &found));
     if (!found)
       return fnzi_fail(p->ctx, FNZ_CLASS_BOUNDS, p->graph->values.data[u->result].name,
@@ -399,9 +269,9 @@ static fnz_status place_update(fnzi_eng_planner *p, uint32_t n) {
     FNZ_TRY(copy_base(p, &u, &source, &at));
   fnzi_eng_settle(p, u.result, at, copies ? FNZI_ENG_NONE : u.base);
   if (!scatters) {
-    result r = {.node = n};
-    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, place_result, &r));
-    return add_call(p, n, true);
+    fnzi_eng_placing r = {.node = n};
+    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, fnzi_eng_place_result, &r));
+    return fnzi_eng_call_add(p, n, true);
   }
   if (u.idle && !copies)
     return FNZ_OK;
@@ -453,7 +323,7 @@ static fnz_status place_join(fnzi_eng_planner *p, uint32_t n) {
   if (j.fits && fnzi_eng_buffer_writable(p, at.buffer))
     FNZ_TRY(fnzi_eng_join_visit(p, node, fact, at.map, check_piece, &j));
   if (!j.fits) {
-    FNZ_TRY(new_place(p, value, p->graph->values.data[value].geometry, true, &at));
+    FNZ_TRY(fnzi_eng_new_place(p, value, p->graph->values.data[value].geometry, true, &at));
     j.buffer = at.buffer;
   }
   FNZ_TRY(fnzi_eng_join_visit(p, node, fact, at.map, move_piece, &j));
@@ -463,6 +333,8 @@ static fnz_status place_join(fnzi_eng_planner *p, uint32_t n) {
 
 /* --- The whole --------------------------------------------------------------------------- */
 static fnz_status place_node(fnzi_eng_planner *p, uint32_t n) {
+  if (p->nodes[n].first != p->nodes[n].last)
+    return fnzi_eng_place_member(p, n);
   switch ((fnzi_eng_way)p->nodes[n].way) {
   case FNZI_ENG_WAY_VIEW:
     return place_view(p, n);
@@ -474,7 +346,7 @@ static fnz_status place_node(fnzi_eng_planner *p, uint32_t n) {
   case FNZI_ENG_WAY_JOIN:
     return place_join(p, n);
   default:
-    return place_call(p, n);
+    return fnzi_eng_place_call(p, n);
   }
 }
 

@@ -131,6 +131,7 @@ static fnz_status make(fnzi_eng_planner *p) {
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));
   FNZ_TRY(fnzi_eng_uses_find(p));
+  FNZ_TRY(fnzi_eng_groups_take(p));
   FNZ_TRY(fnzi_eng_ask(p));
   FNZ_TRY(fnzi_eng_place_all(p));
   FNZ_TRY(fnzi_eng_ends(p));
@@ -140,7 +141,7 @@ static fnz_status make(fnzi_eng_planner *p) {
 fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
                               const fnzi_eng_policy *policy, fnzi_eng_plan *out) {
   fnzi_eng_planner p = {.ctx = ctx, .program = program, .policy = policy, .plan = out};
-  *out = (fnzi_eng_plan){.program = program};
+  *out = (fnzi_eng_plan){.program = program, .origins = policy->origins};
   p.graph = fnzi_graph_at(program, 0);
   p.end = (uint32_t)p.graph->nodes.count;
   fnzi_arena_init(&out->arena, ctx);

@@ -7,7 +7,9 @@
  * plan_uses.c   who reads a value, and which of its bytes anybody needs
  * plan_ask.c    where values would like to lie (R7)
  * plan_room.c   buffers, who lies in them, what may be overwritten (R2b)
- * plan_place.c  the places of values and the steps, node by node (R1, R2, R3, R8)
+ * groups.c      which nodes form one step
+ * plan_result.c the places of computed values, of groups too; what may be written (R3)
+ * plan_place.c  the places of values and the steps, node by node (R1, R2, R8)
  * plan_ends.c   final values and outputs (R4, R6)
  * plan_arena.c  offsets of buffers */
 #ifndef FNZI_ENG_PLANNER_H
@@ -42,6 +44,8 @@ typedef struct fnzi_eng_fact {
 typedef struct fnzi_eng_node {
   const fnzi_eng_fact *fact;
   uint8_t way;           /* that of the fact, or CALL where this node is no such case */
+  bool is_point;         /* it may be in a group */
+  uint32_t first, last;  /* of its group; the node itself when it is in none */
   fnzi_eng_bytes region; /* SCATTER: what it overwrites, in the frame of its base; exact or empty */
 } fnzi_eng_node;
 
@@ -182,6 +186,42 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geom
 /* A run may write it, but for what values need. */
 bool fnzi_eng_buffer_writable(const fnzi_eng_planner *p, uint32_t buffer);
 void fnzi_eng_touch(fnzi_eng_planner *p, uint32_t buffer, uint32_t step);
+
+/* --- groups.c ------------------------------------------------------------------------------ */
+/* steps[n]: that of node n, counted in the order in which they run. Nodes of one step, which are
+ * pointwise and over one space, may be computed element by element. points[n]: node n may be in a
+ * group. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch,
+                                               const fnzi_graph *graph, uint32_t **steps,
+                                               bool **points);
+/* Fills in the groups of nodes: of those of one step that follow one another. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p);
+
+/* --- plan_result.c ------------------------------------------------------------------------- */
+typedef struct fnzi_eng_clash {
+  fnzi_eng_place place;
+  uint32_t node;
+  uint32_t result; /* that may lie exactly where some operands do; NONE for moves */
+  uint32_t skip;   /* an operand that is not asked */
+  uint32_t with;   /* NONE: no operand is in the way */
+} fnzi_eng_clash;
+typedef struct fnzi_eng_placing {
+  uint32_t node, value;
+  bool done;
+} fnzi_eng_placing;
+/* For fnzi_eng_each_argument() with a clash. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k,
+                                              uint32_t item, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_eng_may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place,
+                                            uint32_t result, uint32_t skip, bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_new_place(fnzi_eng_planner *p, uint32_t value,
+                                             const fnz_geometry *g, bool row_major,
+                                             fnzi_eng_place *out);
+/* For fnzi_eng_each_value() with a placing: a result that has no place yet. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_place_result(fnzi_eng_planner *p, uint32_t value, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_eng_place_call(fnzi_eng_planner *p, uint32_t n);
+FNZ_MUST_CHECK fnz_status fnzi_eng_place_member(fnzi_eng_planner *p, uint32_t n);
+FNZ_MUST_CHECK fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place);
 
 /* --- plan_place.c, plan_ends.c, plan_arena.c -------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_all(fnzi_eng_planner *p);

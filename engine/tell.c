@@ -113,8 +113,8 @@ static const char *step_word(const fnzi_eng_step *s) {
 /* The operator of the user's program that the step is a part of; NULL when it is that operator. */
 static const char *whole_of(const fnzi_eng_plan *plan, const fnzi_eng_step *s) {
   const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, s->node));
-  uint32_t from = fnzi_eng_origin(plan->origins, s->node);
-  if (!plan->origins || from == FNZI_ENG_NONE)
+  uint32_t from = fnzi_eng_origin(plan->parts, plan->origins ? plan->origins[s->node] : s->node);
+  if (!plan->parts || from == FNZI_ENG_NONE)
     return NULL;
   const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, 0, from));
   return strcmp(target, whole) == 0 ? NULL : whole;
@@ -136,6 +136,23 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
   if (s->in_place)
     return fnzi_printf(ctx, out, " in place  reads %zu B\n", read.bytes);
   return fnzi_printf(ctx, out, "  reads %zu B  writes %zu B\n", read.bytes, written.bytes);
+}
+
+/* The operators of a group, and what it stores. */
+static fnz_status tell_group(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
+                             fnz_buffer *out) {
+  const fnzi_eng_step *s = &plan->steps.data[at];
+  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  teller written = {ctx, plan, out, 0, 0};
+  uint64_t reads, writes;
+  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
+  for (uint32_t n = s->first; n <= s->node; n++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
+  for (uint32_t n = s->first; n <= s->node; n++)
+    FNZ_TRY(fnzi_args_visit(nodes[n].outputs, nodes[n].noutputs, tell_result, &written));
+  return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
+                     (unsigned long long)writes);
 }
 
 static size_t count_temps(const fnzi_eng_plan *plan) {
@@ -163,8 +180,9 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
 
 fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++)
-    FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE ? tell_move(ctx, plan, s, out)
-                                                      : tell_call(ctx, plan, s, out));
+    FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE    ? tell_move(ctx, plan, s, out)
+            : plan->steps.data[s].kind == FNZI_ENG_GROUP ? tell_group(ctx, plan, s, out)
+                                                         : tell_call(ctx, plan, s, out));
   return tell_sums(ctx, plan, out);
 }
 
@@ -181,6 +199,11 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
       FNZ_TRY(fnzi_put(ctx, out, s, 1));
   }
   return fnzi_put_text(ctx, out, "\"");
+}
+
+/* The node of the program as it was given. */
+static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
+  return plan->origins ? plan->origins[node] : node;
 }
 
 static fnz_status json_move(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
@@ -203,7 +226,7 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
-                      (unsigned)s->node));
+                      node_name(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
   if (fnzi_eng_waits_for_numbers(node))
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
@@ -214,6 +237,21 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
+}
+
+static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+                             fnz_buffer *out) {
+  const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
+  uint64_t reads, writes;
+  fnzi_eng_group_bytes(plan, s, &reads, &writes);
+  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"group\", \"first\": %u, \"node\": %u, \"ops\": [",
+                      node_name(plan, s->first), node_name(plan, s->node)));
+  for (uint32_t n = s->first; n <= s->node; n++) {
+    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));
+    FNZ_TRY(put_string(ctx, out, fnzi_node_target(&nodes[n])));
+  }
+  return fnzi_printf(ctx, out, "], \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
+                     (unsigned long long)writes);
 }
 
 static fnz_status json_buffers(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
@@ -250,8 +288,9 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const fnzi_eng_step *step = &plan->steps.data[s];
     FNZ_TRY(fnzi_put_text(ctx, out, s ? ",\n    " : "\n    "));
-    FNZ_TRY(step->kind == FNZI_ENG_MOVE ? json_move(ctx, plan, step, out)
-                                        : json_call(ctx, plan, step, out));
+    FNZ_TRY(step->kind == FNZI_ENG_MOVE    ? json_move(ctx, plan, step, out)
+            : step->kind == FNZI_ENG_GROUP ? json_group(ctx, plan, step, out)
+                                           : json_call(ctx, plan, step, out));
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"buffers\": ["));
   FNZ_TRY(json_buffers(ctx, plan, out));
@@ -261,13 +300,19 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-static fnz_status write_plan(fnz_context *ctx, const fnz_program *whole,
+static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
                              const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_eng_plan plan = {0};
-  FNZ_TRY(fnzi_eng_plan_make(ctx, program, &(fnzi_eng_policy){.state = true}, &plan));
+  fnzi_eng_policy policy = {.state = true, .ungrouped = fnzi_program_has_symbols(program)};
+  const fnz_program *arranged = program;
+  if (!policy.ungrouped) {
+    FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.origins));
+    FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, policy.origins));
+  }
+  FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   plan.whole = whole;
-  plan.origins = expansion->origins;
+  plan.parts = expansion->origins;
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
     status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
@@ -278,9 +323,12 @@ static fnz_status write_plan(fnz_context *ctx, const fnz_program *whole,
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
                           fnz_buffer *out) {
   fnzi_eng_expansion expansion = {NULL, NULL};
+  fnzi_arena arena;
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
-  fnz_status status = write_plan(ctx, program, &expansion, json, out);
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
+  fnzi_arena_free(&arena);
   fnzi_eng_expansion_end(ctx, &expansion);
   return status;
 }

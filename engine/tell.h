@@ -5,7 +5,7 @@
 #include "engine/plan.h"
 
 typedef struct fnzi_eng_figures {
-  size_t nodes, steps, calls, copies; /* copies: moves that a rule forced */
+  size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
   size_t updates, in_place,
       idle; /* region updates; without a copy of the base; with nothing to do */
   size_t finals, finals_in_place; /* final values that end in their state; without a move */
@@ -15,6 +15,10 @@ typedef struct fnzi_eng_figures {
       naive; /* read and written when each value has memory of its own and each view is a copy */
 } fnzi_eng_figures;
 
+/* Bytes of the operands that a group takes from outside, each once, and of the results that it
+ * stores. */
+void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
+                          uint64_t *written);
 void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
 /* One line a step, one for each copy with the rule and the value that forced it, and the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,

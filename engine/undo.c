@@ -3,7 +3,7 @@
  *
  * Most programs need nothing kept: what writes a cache checks its index before, and the steps
  * behind it cannot fail, or check the same index again. */
-#include "engine/engine.h"
+#include "engine/tile.h"
 #include "kernels/meta/point.h"
 
 /* Of each kernel: it fails only for want of memory. */
@@ -15,13 +15,13 @@ static const bool sure[] = {
 };
 
 bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
-  if (act->kind == FNZI_ENG_ACT_MOVE)
+  if (act->kind == FNZI_ENG_ACT_MOVE || act->kind == FNZI_ENG_ACT_TILE)
     return true;
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
   const fnzi_krn_call *call = &act->u.kernel.call;
   return sure[call->row->run] || (call->row->run == FNZI_RUN_point && call->noutputs &&
-                                  call->outputs[0] && !fnzi_meta_point_looks(call));
+                                  call->outputs[0] && fnzi_meta_point_is_plain(call));
 }
 
 /* Both check the same index against the same size. */
@@ -59,6 +59,12 @@ static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnz
   bool any = false;
   if (act->kind == FNZI_ENG_ACT_MOVE) {
     mark(b, act->u.move.to, &any);
+    return any;
+  }
+  if (act->kind == FNZI_ENG_ACT_TILE) {
+    for (uint32_t k = 0; k < act->u.tile->nlanes; k++)
+      if (act->u.tile->lanes[k].stores)
+        mark(b, act->u.tile->lanes[k].storage, &any);
     return any;
   }
   for (uint32_t i = 0; i < node->noutputs; i++) {

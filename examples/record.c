@@ -1,5 +1,5 @@
-/* record.c - the same calls as in compute.c over a backend that computes nothing and writes down
- * what it is asked for: out comes a program without views and writes. */
+/* record.c - the same calls as in compute.c over a backend that computes nothing and records
+ * the calls that it gets: a program without views and writes. */
 #include "example.h"
 
 typedef struct setting {

@@ -5,8 +5,8 @@
  * needs   a verified program
  * gives   dtype, rank and sizes of each result are the rule's; a view lies where its window does,
  * in the recorded memory of its base; elements of a new result do not share memory. Symbolic sizes
- * by their examples; of a node where one has none, dtype and rank only. Inside an enabled autocast
- * sizes only */
+ * by their examples; of a node where one has none, dtype, rank and that elements of a new result
+ * do not share memory (check_fresh.c). Inside an enabled autocast sizes only */
 #include "kernels/backends.h"
 #include "program/region_ops.h"
 
@@ -20,7 +20,9 @@ typedef struct checker {
   fnzi_krn_machine *m;
   fnzi_arena scratch; /* of the node in hand */
   fnzi_arena lasting; /* of the graph in hand */
+  fnzi_arena whole;   /* of the program */
   uint8_t *casts;     /* per graph: autocast is on */
+  int64_t *samples;   /* per symbol (check_fresh.c) */
   const fnzi_graph *graph;
   const fnz_geometry **now; /* per tensor, by its first value: what an operator has made of it; NULL
                                for what is recorded; NULL itself while that is so for all */
@@ -132,7 +134,7 @@ typedef struct lent {
   fnzi_krn_storage storage; /* when it has to be memory */
 } lent;
 
-/* An array that only its geometry is asked of. */
+/* An array that stands for its geometry. */
 static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_krn_array **out) {
   lent *made;
   FNZI_NEW(&c->scratch, 1, &made);
@@ -312,8 +314,8 @@ static fnz_status check_window(const checker *c, const fnz_op *op, const char *n
 static fnz_status check_new(const checker *c, const fnz_op *op, const char *name,
                             const fnz_geometry *have, const fnz_geometry *want) {
   char recorded[160];
-  if (fnzi_is_dense(want) || fnzi_same_strides(want, have) ||
-      fnzi_oracle_relate_self(want, FNZI_MUCH_WORK) != FNZI_OVERLAPS)
+  if (fnzi_same_strides(want, have) || (!want->symbols && fnzi_is_dense(want)) ||
+      !fnzi_krn_overlaps_itself(c->samples, want))
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
                    "the result %s of %s is recorded with %s, by which its elements share memory, "
@@ -412,11 +414,10 @@ static fnz_status compare_one(checker *c, const fnz_request *request, memories *
   bool is_window;
   if (!is_same_type(c, &have->geometry, want))
     return refuse_type(c, request->op, name, &have->geometry, want);
-  if (c->open)
-    return FNZ_OK;
   FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
-  return is_window ? compare_window(c, request->op, value, &have->geometry, want)
-                   : check_new(c, request->op, name, &have->geometry, want);
+  if (!is_window)
+    return check_new(c, request->op, name, &have->geometry, want);
+  return c->open ? FNZ_OK : compare_window(c, request->op, value, &have->geometry, want);
 }
 
 static fnz_status compare(checker *c, const fnz_request *request, const record *r,
@@ -448,13 +449,10 @@ static fnz_status leave_open(const checker *c, const fnz_op *op) {
   return FNZ_OK;
 }
 
-/* A new tensor has no two elements in one place, whatever data decide; symbolic strides may be
- * open.
- */
-static bool overlaps_itself(const record *r) {
+/* A new tensor has no two elements in one place, whatever data decide. */
+static bool overlaps_itself(const checker *c, const record *r) {
   for (size_t k = 0; k < r->count; k++)
-    if (r->wanted[k] && !r->wanted[k]->symbols &&
-        fnzi_oracle_relate_self(r->wanted[k], FNZI_MUCH_WORK) == FNZI_OVERLAPS)
+    if (r->wanted[k] && fnzi_krn_overlaps_itself(c->samples, r->wanted[k]))
       return true;
   return false;
 }
@@ -467,7 +465,7 @@ static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r,
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
   FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  if (plan->way != fnzi_way_compute || overlaps_itself(r))
+  if (plan->way != fnzi_way_compute || overlaps_itself(c, r))
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
@@ -588,15 +586,11 @@ static fnz_status check_graph(checker *c, uint32_t graph) {
 }
 
 static fnz_status check_graphs(checker *c) {
-  fnzi_arena casts;
-  fnzi_arena_init(&casts, c->ctx);
-  void *room = NULL;
-  fnz_status status = fnzi_arena_alloc(&casts, c->p->graphs.count, 1, &room);
-  c->casts = room;
-  for (uint32_t i = 0; status == FNZ_OK && i < c->p->graphs.count; i++)
-    status = check_graph(c, i);
-  fnzi_arena_free(&casts);
-  return status;
+  FNZI_NEW(&c->whole, c->p->graphs.count, &c->casts);
+  FNZ_TRY(fnzi_krn_samples_choose(c->ctx, c->p, &c->whole, &c->samples));
+  for (uint32_t i = 0; i < c->p->graphs.count; i++)
+    FNZ_TRY(check_graph(c, i));
+  return FNZ_OK;
 }
 
 static fnz_status check(checker *c) {
@@ -605,9 +599,11 @@ static fnz_status check(checker *c) {
   c->m = backend->self;
   fnzi_arena_init(&c->scratch, c->ctx);
   fnzi_arena_init(&c->lasting, c->ctx);
+  fnzi_arena_init(&c->whole, c->ctx);
   fnz_status status = check_graphs(c);
   fnzi_arena_free(&c->scratch);
   fnzi_arena_free(&c->lasting);
+  fnzi_arena_free(&c->whole);
   fnz_backend_destroy(backend);
   return status;
 }

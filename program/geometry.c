@@ -41,17 +41,20 @@ static uint32_t sort_dims(const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK]) {
   return count;
 }
 
-bool fnzi_is_dense(const fnz_geometry *g) {
+static bool is_permuted(const fnz_geometry *g) {
   uint32_t order[FNZ_MAX_RANK], count = sort_dims(g, order);
   int64_t expected = 1;
-  if (fnz_geometry_numel(g) == 0)
-    return true; /* whatever its strides */
   for (uint32_t k = 0; k < count; k++) {
     if (g->strides[order[k]] != expected)
       return false;
     expected *= g->sizes[order[k]];
   }
   return true;
+}
+
+/* Without elements whatever its strides. */
+bool fnzi_is_dense(const fnz_geometry *g) {
+  return fnzi_is_contiguous(g) || is_permuted(g);
 }
 
 static bool same_numbers(const int64_t *a, const int64_t *b, uint32_t count) {

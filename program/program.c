@@ -115,6 +115,19 @@ const fnz_geometry *fnz_value_geometry(const fnz_program *p, size_t graph, uint6
   return v ? v->geometry : NULL;
 }
 
+fnz_symbol fnz_program_symbol(const fnz_program *p, uint32_t index) {
+  if (!index || index >= p->symbols.count)
+    return (fnz_symbol){NULL, false, 0, 0, 0};
+  const fnzi_symbol *symbol = &p->symbols.data[index];
+  fnz_symbol out = {symbol->text, symbol->has_hint, symbol->hint, INT64_MIN, INT64_MAX};
+  for (size_t i = 0; i < p->ranges.count; i++)
+    if (strcmp(p->ranges.data[i].symbol, symbol->text) == 0) {
+      out.least = p->ranges.data[i].min;
+      out.greatest = p->ranges.data[i].max;
+    }
+  return out;
+}
+
 fnz_input_spec fnz_program_input(const fnz_program *p, size_t k) {
   bool is_there = p->graphs.count && k < p->graphs.data[0].ninputs;
   return is_there ? p->inputs[k] : (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = ""};
@@ -128,6 +141,19 @@ fnz_output_spec fnz_program_output(const fnz_program *p, size_t k) {
 const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name) {
   uint64_t at;
   return fnzi_map_get(&p->weight_index, name, strlen(name), &at) ? &p->weights.data[at] : NULL;
+}
+
+bool fnz_program_weight(const fnz_program *p, const char *name, fnz_weight *out) {
+  const fnzi_weight *w = name ? fnzi_weight_find(p, name) : NULL;
+  *out = (fnz_weight){NULL, NULL, NULL, 0};
+  if (!w)
+    return false;
+  *out = (fnz_weight){w->name, w->geometry, NULL, 0};
+  if (w->blob) {
+    out->data = fnzi_blob_data(w->blob);
+    out->bytes = fnzi_blob_bytes(w->blob);
+  }
+  return true;
 }
 
 const fnz_op *fnzi_op_find(const fnz_program *p, const char *name) {

@@ -55,7 +55,7 @@ void fnzi_extras_release(fnzi_extras *o) {
 
 /* --- filling it in ---------------------------------------------------------------------------- */
 /* Only memory can run out in here. */
-static fnz_status told(fnz_context *ctx, fnz_status status) {
+static fnz_status or_no_memory(fnz_context *ctx, fnz_status status) {
   return status == FNZ_OK ? FNZ_OK : fnzi_no_memory(ctx);
 }
 
@@ -69,7 +69,7 @@ static fnz_status add_record(fnzi_extras *o, const char *name, fnzi_blob *blob, 
 
 fnz_status fnzi_extras_add_record(fnz_context *ctx, fnzi_extras *o, const char *name,
                                   fnzi_blob *blob, uint32_t crc) {
-  return told(ctx, add_record(o, name, blob, crc));
+  return or_no_memory(ctx, add_record(o, name, blob, crc));
 }
 
 static fnz_status add_text(fnzi_extras *o, fnzi_extras_kind kind, const char *key, const char *text,
@@ -85,7 +85,7 @@ fnz_status fnzi_extras_add_text(fnz_context *ctx, fnzi_extras *o, fnzi_extras_ki
                                 const char *key, const char *text, size_t size) {
   if (fnzi_extras_text_of(o, kind, key, strlen(key)))
     return FNZ_OK;
-  return told(ctx, add_text(o, kind, key, text, size));
+  return or_no_memory(ctx, add_text(o, kind, key, text, size));
 }
 
 static fnz_status graph_at(fnzi_extras *o, uint32_t graph, fnzi_extras_graph **out) {
@@ -125,7 +125,7 @@ static fnz_status set_value(fnzi_extras *o, uint32_t graph, uint32_t value, cons
 
 fnz_status fnzi_extras_set_value(fnz_context *ctx, fnzi_extras *o, uint32_t graph, uint32_t value,
                                  const char *device, bool requires_grad) {
-  return told(ctx, set_value(o, graph, value, device, requires_grad));
+  return or_no_memory(ctx, set_value(o, graph, value, device, requires_grad));
 }
 
 static fnz_status add_node(fnzi_extras *o, uint32_t graph, const fnzi_extras_node *node) {
@@ -137,12 +137,12 @@ static fnz_status add_node(fnzi_extras *o, uint32_t graph, const fnzi_extras_nod
 
 fnz_status fnzi_extras_add_node(fnz_context *ctx, fnzi_extras *o, uint32_t graph,
                                 const fnzi_extras_node *node) {
-  return told(ctx, add_node(o, graph, node));
+  return or_no_memory(ctx, add_node(o, graph, node));
 }
 
 fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, const char *text, size_t size,
                             const char **out) {
-  return told(ctx, fnzi_arena_string(&o->arena, text, size, out));
+  return or_no_memory(ctx, fnzi_arena_string(&o->arena, text, size, out));
 }
 
 /* --- looking ---------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, con
   return NULL;
 }
 
-const fnzi_extras_node *fnzi_extras_node_of(const fnzi_extras *o, uint32_t graph, uint32_t node) {
+static const fnzi_extras_node *node_of(const fnzi_extras *o, uint32_t graph, uint32_t node) {
   bool is_known = o && graph < o->graphs.count && node < o->graphs.data[graph].nodes.count;
   return is_known ? &o->graphs.data[graph].nodes.data[node] : NULL;
 }
@@ -165,7 +165,7 @@ size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph) {
   return o && graph < o->graphs.count ? o->graphs.data[graph].nodes.count : 0;
 }
 
-fnzi_extras_value fnzi_extras_value_of(const fnzi_extras *o, uint32_t graph, uint64_t value) {
+static fnzi_extras_value value_of(const fnzi_extras *o, uint32_t graph, uint64_t value) {
   bool is_known = o && graph < o->graphs.count && value < o->graphs.data[graph].values.count;
   return is_known ? o->graphs.data[graph].values.data[value] : (fnzi_extras_value){0, false};
 }
@@ -184,14 +184,14 @@ static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t
 
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
   fnzi_source_node from = source_of(p, graph, node);
-  return fnzi_extras_node_of(p->extras, from.graph, from.node);
+  return node_of(p->extras, from.graph, from.node);
 }
 
 fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value) {
   uint32_t node = fnzi_value_at(p, graph, value)->node;
   if (!p->is_rewritten || node == FNZI_NO_NODE)
-    return fnzi_extras_value_of(p->extras, graph, value);
+    return value_of(p->extras, graph, value);
   const fnzi_extras_node *n = fnzi_extras_source_of(p, graph, node);
-  return n ? fnzi_extras_value_of(p->extras, source_of(p, graph, node).graph, n->value)
+  return n ? value_of(p->extras, source_of(p, graph, node).graph, n->value)
            : (fnzi_extras_value){0, false};
 }

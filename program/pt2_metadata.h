@@ -118,12 +118,10 @@ FNZ_MUST_CHECK fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, con
 /* NULL when there is none; `o` may be NULL in all of these. */
 const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, const char *key,
                                 size_t size);
-const fnzi_extras_node *fnzi_extras_node_of(const fnzi_extras *o, uint32_t graph, uint32_t node);
 size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph);
 /* Of a value of the program: of the value itself, or of the first one that the node defines which
  * its node was made of. */
 fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value);
-fnzi_extras_value fnzi_extras_value_of(const fnzi_extras *o, uint32_t graph, uint64_t value);
 /* Of the node that a node of the program is, or was made of. */
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node);
 /* "cpu", "cuda:0". */

@@ -40,6 +40,16 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_script_result_add(fnzi_script *scri
   return FNZ_OK;
 }
 
+/* The call that is taken apart: op->nparams arguments, tensors as numbers into `geometries`.
+ * expected: of its results, where they are recorded: sizes that depend on elements are these. */
+typedef struct fnzi_script_whole {
+  const fnz_op *op;
+  const fnz_arg *args;
+  const fnz_geometry *const *geometries;
+  const fnz_geometry *const *expected;
+  size_t nexpected;
+} fnzi_script_whole;
+
 /* Ends what does not lie in the arena. */
 static inline void fnzi_script_free(fnzi_script *script) {
   fnz_context *ctx = script->arena->ctx;

@@ -307,7 +307,8 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
 
 static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t k) {
   if (!v->op || !fnz_op_is_view(v->op) || v->nargs != v->op->nparams || !v->nargs)
-    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "it is told by something that is no view");
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
+                   "its view call names an operator that is no view");
   if (v->args[0].tag != FNZ_ARG_DEFAULT)
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
                    "a view of it has a first argument; that is the tensor before it");
@@ -349,7 +350,7 @@ static fnz_status check_output(fnz_context *ctx, const fnz_program *p, uint32_t 
   if (out->sharing != FNZ_SHARING_NEW && out->sharing != FNZ_SHARING_OWN)
     FNZ_TRY(check_source(ctx, p, k));
   if (out->nviews && out->sharing != FNZ_SHARING_INPUT_VIEW)
-    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "views are told of views of inputs only");
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a view of an input has view calls");
   const fnz_geometry *g = is_tensor(arg) ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
   if (out->window && (out->window->dtype != g->dtype || !fnzi_same_sizes(out->window, g)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "its window has another type than its value");

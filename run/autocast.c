@@ -7,26 +7,6 @@
 
 #include "program/shapes/sizes.h"
 
-typedef enum policy { NONE, LOWER, SINGLE, WIDEST, PLAIN } policy;
-
-static const struct {
-  const char *name;
-  policy what;
-} rows[] = {
-#define AUTOCAST_CPU(cast, name) {name, cast},
-#define AUTOCAST_OTHER(base)
-#include "schema/facts/autocast.def"
-#undef AUTOCAST_OTHER
-#undef AUTOCAST_CPU
-};
-
-static policy find_policy(const fnz_op *op) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].name, op->name) == 0)
-      return rows[i].what;
-  return NONE;
-}
-
 fnz_dtype fnzi_run_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
   if (hop->autocast.device == NULL || strcmp(hop->autocast.device, "cpu") != 0)
     return outer; /* another device's casts do not meet tensors of the CPU */
@@ -53,11 +33,6 @@ typedef struct casting {
   } swaps;
 } casting;
 
-/* Autocast leaves f64, integers and complex numbers alone. */
-static bool is_cast(fnz_dtype dtype) {
-  return dtype == FNZ_F32 || dtype == FNZ_F16 || dtype == FNZ_BF16;
-}
-
 static fnz_dtype dtype_of(const casting *c, const fnz_arg *arg) {
   const fnzi_run_item *item = arg->tag == FNZ_ARG_VALUE ? c->run->items[arg->u.value] : NULL;
   return item == NULL ? FNZ_DTYPE_COUNT : c->by->geometry(c->by->self, item)->dtype;
@@ -74,7 +49,7 @@ static fnz_status look(void *user, const fnz_arg *arg) {
 static fnz_status cast(void *user, const fnz_arg *arg) {
   casting *c = user;
   fnz_dtype dtype = dtype_of(c, arg);
-  if (!is_cast(dtype) || dtype == c->to)
+  if (!fnzi_autocast_casts(dtype) || dtype == c->to)
     return FNZ_OK;
   swap s = {arg->u.value, c->run->items[arg->u.value]};
   fnzi_run_item *item;
@@ -95,25 +70,22 @@ static void undo(casting *c) {
   FNZI_VEC_FREE(c->run->ctx, &c->swaps);
 }
 
-static bool is_opaque(const fnz_op *op) {
-  return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view &&
-         (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
-}
-
 fnz_status fnzi_run_autocast_node(fnzi_run_state *run, const fnzi_run_interpreter *by,
                                   const fnzi_node *node, fnz_dtype dtype) {
   casting c = {.run = run, .by = by};
-  policy what = node->op == NULL || fnzi_is_size_node(node) ? PLAIN : find_policy(node->op);
+  fnzi_autocast what = node->op == NULL || fnzi_is_size_node(node) ? FNZI_AUTOCAST_PLAIN
+                                                                   : fnzi_autocast_of(node->op);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, look, &c));
   bool any = c.any_single || c.any_lower;
-  if (what == NONE && any && is_opaque(node->op))
+  if (what == FNZI_AUTOCAST_UNKNOWN && any)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s is made of other operators, and what autocast casts inside of it is not "
                      "known; export the program with decompositions",
                      node->op->name);
-  if (!any || what == NONE || what == PLAIN || (what == WIDEST && !c.any_single))
+  if (!any || what == FNZI_AUTOCAST_UNKNOWN || what == FNZI_AUTOCAST_PLAIN ||
+      (what == FNZI_AUTOCAST_WIDEST && !c.any_single))
     return by->node(by->self, node);
-  c.to = what == LOWER ? dtype : FNZ_F32;
+  c.to = what == FNZI_AUTOCAST_LOWER ? dtype : FNZ_F32;
   fnz_status status = fnzi_args_visit(node->args, node->nargs, cast, &c);
   if (status == FNZ_OK)
     status = by->node(by->self, node);

@@ -7,7 +7,7 @@ static fnz_status broken_by(fnzi_run_state *run, const fnzi_condition *c) {
   fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
   fnz_status status = fnzi_sizes_put_condition(&n->sizes, c, &asks);
   if (status == FNZ_OK)
-    status = fnzi_sizes_tell(&n->sizes, &n->point, &text);
+    status = fnzi_sizes_text(&n->sizes, &n->point, &text);
   if (status == FNZ_OK)
     status = fnzi_fail_for(run->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, NULL,
                            "the program is for sizes with %s; they are %s", asks.data,

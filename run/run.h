@@ -163,13 +163,13 @@ FNZ_MUST_CHECK fnz_status fnzi_run_dense_bytes(const fnzi_run_state *run, const 
  * else has. Ends with the run or with fnzi_run_memory_drop(). */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype,
                                                  int64_t elements, fnzi_run_memory **out);
-/* The same, but the first `filled` bytes are not zero: the caller fills them before anybody reads.
+/* The same, but the first `filled` bytes are not zero: the caller fills them before they are read.
  */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtype dtype,
                                                    int64_t elements, size_t filled,
                                                    fnzi_run_memory **out);
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
-/* Memory of somebody else, which is only read. */
+/* Memory of the caller, which is only read. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_borrow(fnzi_run_state *run, void *cells, size_t bytes,
                                                  fnzi_run_memory **out);
 /* Drops it; the struct may become other memory, so that no tensor may use it any more. */

@@ -43,13 +43,24 @@ const char *fnz_member_name(fnz_member member) {
   return names[member];
 }
 
-static uint16_t index_of(const fnz_op *op) {
-  return fnzi_op_is_custom(op) ? FNZI_NO_OP : (uint16_t)(op - fnzi_ops);
+/* The operator of the name without "_copy", as that of a view is but for a few. */
+static const fnz_op *without_copy(const fnz_op *copy) {
+  static const char end[] = "_copy";
+  char name[128];
+  size_t size = strlen(copy->base), tail = sizeof end - 1, all = strlen(copy->name);
+  if (size <= tail || strcmp(copy->base + size - tail, end) != 0 || all >= sizeof name)
+    return NULL;
+  memcpy(name, copy->name, size - tail);
+  memcpy(name + size - tail, copy->name + size, all - size + 1);
+  return fnz_op_find(name);
 }
 
 /* The view that `copy` copies. */
 static const fnz_op *view_of_copy(const fnz_op *copy) {
-  uint16_t index = index_of(copy);
+  uint16_t index = fnzi_op_place(copy);
+  const fnz_op *likely = index == FNZI_NO_OP ? NULL : without_copy(copy);
+  if (likely && likely->view_copy == index)
+    return likely;
   for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
     if (fnzi_ops[i].view_copy == index)
       return &fnzi_ops[i];
@@ -71,7 +82,7 @@ static const fnz_op *functional_member(const fnz_op *op) {
 }
 
 static const fnz_op *inplace_view(const fnz_op *view) {
-  uint16_t index = view ? index_of(view) : FNZI_NO_OP;
+  uint16_t index = view ? fnzi_op_place(view) : FNZI_NO_OP;
   for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
     if (fnzi_ops[i].view_of == index)
       return &fnzi_ops[i];
@@ -84,7 +95,7 @@ static const fnz_op *writing_member(const fnz_op *op, const fnz_op *functional, 
     return op;
   if (functional && functional->functional == FNZI_DECLARED_OP)
     return fnzi_declared_member(op, functional, kind);
-  uint16_t index = functional ? index_of(functional) : FNZI_NO_OP;
+  uint16_t index = functional ? fnzi_op_place(functional) : FNZI_NO_OP;
   for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
     if (fnzi_ops[i].functional == index && fnzi_ops[i].kind == kind)
       return &fnzi_ops[i];

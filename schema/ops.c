@@ -109,10 +109,6 @@ const char *fnz_op_kind(const fnz_op *op) {
   return "functional";
 }
 
-bool fnzi_op_is_custom(const fnz_op *op) {
-  return op < fnzi_ops || op >= fnzi_ops + fnzi_ops_count;
-}
-
 bool fnzi_op_is_flat(const fnz_op *op) {
   static const char fused[] = "_fused_";
   return op->kind == FNZI_KIND_INPLACE && !fnzi_op_is_custom(op) &&
@@ -144,10 +140,4 @@ int fnzi_op_param(const fnz_op *op, const char *name) {
     if (strcmp(op->params[i].name, name) == 0)
       return i;
   return -1;
-}
-
-fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i) {
-  if (i < nargs && args[i].tag != FNZ_ARG_DEFAULT)
-    return args[i];
-  return i < op->nparams ? op->params[i].default_value : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
 }

@@ -178,8 +178,6 @@ const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, f
 
 /* It is a functional form that was derived from a declared operator, and is not declared itself. */
 bool fnzi_op_is_derived(const fnz_op *op);
-/* It has no place in the table. */
-bool fnzi_op_is_custom(const fnz_op *op);
 /* In place, and it walks over memory, not over places of tensors: where a tensor that it writes has
  * gaps, it writes into these. The fused steps of optimizers do. */
 bool fnzi_op_is_flat(const fnz_op *op);
@@ -193,6 +191,10 @@ const fnz_op *fnzi_op_by_index(uint16_t index);
 static inline uint16_t fnzi_op_place(const fnz_op *op) {
   bool is_inside = op >= fnzi_ops && op < fnzi_ops + fnzi_ops_count;
   return is_inside ? (uint16_t)(op - fnzi_ops) : FNZI_NO_OP;
+}
+/* It has no place in the table. */
+static inline bool fnzi_op_is_custom(const fnz_op *op) {
+  return fnzi_op_place(op) == FNZI_NO_OP;
 }
 /* It is one of these places of the table, as schema/aten_names.h names them; false for NULL. */
 bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count);
@@ -217,7 +219,11 @@ const fnzi_param *fnzi_op_returned(const fnz_op *op, const fnzi_param *result);
 int fnzi_op_param(const fnz_op *op, const char *name);
 
 /* args[i], or the schema's default when it is FNZ_ARG_DEFAULT or beyond nargs. */
-fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i);
+static inline fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i) {
+  if (i < nargs && args[i].tag != FNZ_ARG_DEFAULT)
+    return args[i];
+  return i < op->nparams ? op->params[i].default_value : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+}
 
 static inline bool fnzi_arg_is_real(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
@@ -239,6 +245,19 @@ bool fnzi_schema_is_view(const fnz_op *op);
 bool fnzi_is_inplace_name(const char *base);
 /* The kind of an operator whose name says nothing of it. */
 fnzi_kind fnzi_kind_by_writes(const fnz_op *op);
+
+/* --- Autocast (schema/facts/autocast.c) ------------------------------------------------------- */
+/* What autocast on the CPU casts the arguments of an operator to. */
+typedef enum fnzi_autocast {
+  FNZI_AUTOCAST_PLAIN,  /* to nothing */
+  FNZI_AUTOCAST_LOWER,  /* to the dtype of the region */
+  FNZI_AUTOCAST_SINGLE, /* to f32 */
+  FNZI_AUTOCAST_WIDEST, /* to f32 if one of them is f32, else to nothing */
+  FNZI_AUTOCAST_UNKNOWN /* it may consist of operators whose arguments are cast */
+} fnzi_autocast;
+fnzi_autocast fnzi_autocast_of(const fnz_op *op);
+/* Autocast leaves f64, integers and complex numbers alone. */
+bool fnzi_autocast_casts(fnz_dtype dtype);
 
 /* --- Element types (schema/facts/promotion.c)
  * ---------------------------------------------------------- PyTorch's type promotion: categories

@@ -8,7 +8,8 @@
  * Needs: kinds, tags and is_view. Keeps: everything but the four index fields. */
 #include "schema/twins.h"
 
-/* Signatures by text; several kinds of operators share one map, told apart by a first letter. */
+/* Signatures by text; several kinds of operators share one map, each with a first letter of its
+ * own. */
 typedef struct groups {
   fnz_context *ctx;
   fnzi_arena arena;

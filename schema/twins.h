@@ -5,7 +5,7 @@
 #include "schema/schema.h"
 
 /* Fills functional, view_copy, view_of and inplace of `count` operators, sorted by name. DUPLICATE
- * when two functional operators claim the same signature and are not told apart by overload. */
+ * when two functional operators claim the same signature and do not differ by overload. */
 FNZ_MUST_CHECK fnz_status fnzi_twins_find(fnz_context *ctx, fnz_op *ops, size_t count);
 
 /* Appends the signature by which operators belong together; see twins.c. EXACT: with names and

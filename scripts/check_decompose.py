@@ -4,7 +4,7 @@
     check_decompose.py --fnz build/fnz [--set core] [--views copy] [--bound 1e-5] [--counts FILE.tsv] [--list] FOLDER...
 
 A case is a folder with program.pt2, case.json, inputs.safetensors and expected.safetensors. `fnz convert --decompose SET`
-writes its program, which must have the operators of the set alone (but those named in tests/decompose_left.txt), and is
+writes its program, which must have the operators of the set alone (but those that functionalize/decompose/left.def lists), and is
 run. Results have the names of those before it was taken apart, and are equal to the expected ones within --bound of the
 largest magnitude (of 16 bits: 1e-2), bit for bit where nothing rounds: bool and integers. With --counts, written by
 record_decompositions.py, a program has no more nodes than PyTorch leaves, where PyTorch leaves operators of the set
@@ -73,8 +73,9 @@ def kept_operators(fnz):
 
 
 def excused_operators():
-    lines = (ROOT / "tests/decompose_left.txt").read_text().splitlines()
-    return {line.split()[0] for line in lines if line and not line.startswith("#")}
+    """Those that a set leaves, with why."""
+    rows = re.findall(r'^LEFT\((\w+), +"(.+)"\)$', (ROOT / "functionalize/decompose/left.def").read_text(), flags=re.M)
+    return {re.sub(r"(?<=\w)__", ".", name, count=1): why for name, why in rows}
 
 
 def leaves_others(row, known, kept):

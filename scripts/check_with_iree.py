@@ -7,8 +7,10 @@
 A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (of which only "error" is
 read: such a case is to be refused, and left out here); more steps, which go on with the state that the one before has
 left, are in inputs.2.safetensors, expected.2.safetensors and so on. Values must be within 1e-5 of the largest magnitude (1e-2 for
-f16 and bf16); final values of inputs and buffers are compared as well. Prints a line for each case that is not right,
-then counts: right, refused by fnz, refused by IREE, wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
+f16 and bf16); final values of inputs and buffers are compared as well. What is farther off is "unsteady", not wrong, where
+`fnz run` is as far off when each number of the inputs is the next one above or below: there no order of operations is
+right. Prints a line for each case that is not right, then counts: right, unsteady, refused by fnz, refused by IREE,
+wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
 
 With --texts every module in the folders (.mlir, and .want of tests) must compile; one that says "// IREE: MESSAGE" must
 fail with that message, or is out of date: it shows a fault of IREE.
@@ -22,6 +24,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import struct
@@ -61,17 +64,29 @@ def values(dtype, data):
     return struct.unpack("<%d%s" % (len(data) // width, letter), data)
 
 
-def difference(got, want):
+def tolerance(want):
+    finite = [abs(v) for v in values(want[0], want[2]) if v == v and abs(v) != float("inf")]
+    return TYPES[want[0]][3] * max([1.0] + finite)
+
+
+def distance(a, b):
+    """Of two numbers; of NaN, and of infinities, from each other none, else without bounds."""
+    return 0 if a == b or (a != a and b != b) else abs(a - b) if abs(a - b) >= 0 else float("inf")
+
+
+def farthest(got, want):
+    """The largest distance of two arrays of one shape and type."""
+    return max(map(distance, values(want[0], got[2]), values(want[0], want[2])), default=0)
+
+
+def difference(got, want, allowed):
     """What is wrong with an array, or None."""
     if list(got[1]) != list(want[1]):
         return "shape %s, not %s" % (list(got[1]), list(want[1]))
     if len(got[2]) != len(want[2]):
         return "%d bytes, not %d" % (len(got[2]), len(want[2]))
-    ours, theirs = values(want[0], got[2]), values(want[0], want[2])
-    finite = [abs(v) for v in theirs if v == v and abs(v) != float("inf")]
-    tolerance = TYPES[want[0]][3] * max([1.0] + finite)
-    for i, (a, b) in enumerate(zip(ours, theirs)):
-        if a != b and not (a != a and b != b) and not abs(a - b) <= tolerance:
+    for i, (a, b) in enumerate(zip(values(want[0], got[2]), values(want[0], want[2]))):
+        if distance(a, b) > allowed:
             return "element %d is %r, not %r" % (i, a, b)
     return None
 
@@ -144,20 +159,76 @@ def place(kind, name):
     return "%s.%s" % ({"user": "output", "input_mutation": "input"}.get(kind, kind.replace("_mutation", "")), name)
 
 
-def compare(program, finals, expected):
-    """What is wrong with the first of the values that is wrong."""
-    for where, view in finals:
-        if where in expected and not isinstance(view, (int, float)):
-            wrong = difference(program.array(view, expected[where][0]), expected[where])
-            if wrong:
-                return "%s: %s" % (where, wrong)
+def compare(program, finals, expected, before, allowed):
+    """What is wrong with the first of the values that is wrong; what is no result was to stay as it was before."""
+    given = dict(finals)
+    for where, want in expected.items():
+        got = given.get(where, before.get(where.partition(".")[2]))
+        if got is None and where.startswith("output."):
+            return "%s is not among the results" % where
+        if got is None or isinstance(got, (int, float)):
+            continue
+        wrong = difference(got if where not in given else program.array(got, want[0]), want, allowed(where, want))
+        if wrong:
+            return "%s: %s" % (where, wrong)
     return None
 
 
-def run(folder, case):
+def next_to(array, draw):
+    """The array with each of its floats the next one above or below."""
+    dtype, shape, data = array
+    if dtype not in ("F32", "F64"):
+        return array
+    letter, width = {"F32": "I", "F64": "Q"}[dtype], TYPES[dtype][1]
+    bits = struct.unpack("<%d%s" % (len(data) // width, letter), data)
+    return dtype, shape, struct.pack("<%d%s" % (len(bits), letter),
+                                     *[b + draw.choice((-1, 1)) if b << 1 & (1 << 8 * width) - 1 else b for b in bits])
+
+
+def save(path, arrays):
+    header, at = {}, 0
+    for name, (dtype, shape, data) in arrays.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in arrays.values()))
+
+
+def spread(folder, case, fnz, inputs, expected):
+    """How far each value moves when inputs are rounded in another way: the farthest of four draws."""
+    moved, draw = collections.defaultdict(float), random.Random(1)
+    for _ in range(4):
+        save(folder / "near.safetensors", {name: next_to(array, draw) for name, array in inputs.items()})
+        status, said = command([fnz, "run", case / "program.pt2", "--inputs", folder / "near.safetensors", "--outputs",
+                                folder / "out.safetensors", "--save-state", folder / "state.safetensors"], 120)
+        if status:
+            return {}
+        for name, array in [*load(folder / "out.safetensors").items(), *load(folder / "state.safetensors").items()]:
+            if name in expected and array[1] == expected[name][1]:
+                moved[name] = max(moved[name], farthest(array, expected[name]))
+    return moved
+
+
+def judge(program, finals, folder, case, fnz, step):
+    """What is wrong with the values of a step, given its number, inputs and expected values; or None."""
+    number, inputs, expected = step
+    weights = folder / "case.safetensors"
+    before = {**(load(weights) if number == 1 and weights.exists() else {}), **inputs}
+    wrong = compare(program, finals, expected, before, lambda where, want: tolerance(want))
+    if not wrong or number > 1:
+        return wrong and "step %d, %s" % (number, wrong)
+    moved = spread(folder, case, fnz, inputs, expected)
+    still = compare(program, finals, expected, before,
+                    lambda where, want: max(tolerance(want), moved.get(where, 0)))
+    moves = moved.get(wrong.partition(": ")[0], 0)
+    return still or "unsteady: %s; rounding of the inputs moves it by %.2g" % (wrong, moves)
+
+
+def run(folder, case, fnz):
     """Runs what was compiled in `folder`, step by step, and compares: prints what is wrong, or nothing.
 
-    State that is an argument is what the step before has given, or overwritten.
+    State that is an argument is what the step before has given, or overwritten. What a module stores in globals of its
+    own cannot be seen, but by the results of the next step.
     """
     weights = folder / "case.safetensors"
     said = signature((folder / "case.mlir").read_text())
@@ -175,9 +246,11 @@ def run(folder, case):
         finals = [(place(kind, name), view) for (kind, name), view in zip(given, results)]
         finals += [(place(kind, name), arguments[name]) for what, kind, name in said
                    if what == "stored" and name in arguments]
-        wrong = compare(program, finals, expected)
+        hidden = {place(kind, name) for what, kind, name in said if what == "stored" and name not in arguments}
+        seen = {name: want for name, want in expected.items() if name not in hidden}
+        wrong = judge(program, finals, folder, case, fnz, (number, inputs, seen))
         if wrong:
-            print(wrong if number == 1 else "step %d, %s" % (number, wrong))
+            print(wrong)
             return
 
 
@@ -215,9 +288,11 @@ def check(case, options):
         status, said = command([options.compiler, *FLAGS, mlir, "-o", vmfb], options.seconds)
         if status != 0:
             return "refused by IREE", told(said)
-        status, said = command([sys.executable, __file__, "--run", folder, case], options.seconds)
+        status, said = command([sys.executable, __file__, "--run", folder, case, options.fnz], options.seconds)
         if status != 0:
             return "wrong", "the run failed: " + (said.splitlines() or ["nothing said"])[-1][:200]
+        if said.startswith("unsteady: "):
+            return "unsteady", said.splitlines()[0][len("unsteady: "):]
         return ("wrong", said.splitlines()[0]) if said else ("right", "")
 
 
@@ -252,7 +327,7 @@ def find_compiler():
 
 def main():
     if sys.argv[1:2] == ["--run"]:
-        return run(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+        return run(*map(pathlib.Path, sys.argv[2:5]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fnz", default="build/fnz", type=os.path.abspath)
     parser.add_argument("--texts", action="store_true", help="the folders hold modules, not cases")
@@ -277,7 +352,7 @@ def main():
             if options.list or kind not in ("right", "left out"):
                 print("%s/%s: %s%s" % (case.parent.name, case.name, kind, ": " + why if why else ""), flush=True)
     print(", ".join("%d %s" % (counts[kind], kind)
-                    for kind in ("right", "refused by fnz", "refused by IREE", "wrong", "left out")))
+                    for kind in ("right", "unsteady", "refused by fnz", "refused by IREE", "wrong", "left out")))
     bad = counts["wrong"] + (counts["refused by IREE"] if options.texts else 0)
     sys.exit(1 if bad or counts["right"] < max(options.least, 1) else 0)
 

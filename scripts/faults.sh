@@ -26,7 +26,8 @@ calls_on() {
     "o.fnz convert $in -o o.fnz --views keep --deny bernoulli_,zero_" \
     "o.dot draw $in -o o.dot --functional" "o.none show $in" "o.none stats $in --json" \
     "o.none verify $in --trials 1" "o.none lint $in --json" "o.none lint $in --sarif" \
-    "o.none explain $in" "o.none explain $in --json" "o.none diff $in $in --json"
+    "o.none explain $in" "o.none explain $in --json" "o.none diff $in $in --json" \
+    "o.none hash $in --no-weights"
   [ -z "$inputs" ] ||
     printf '%s\n' "o.st run $in --inputs $inputs --outputs o.st --threads 1" \
       "o.none run $in --inputs $inputs --original --threads 1" \

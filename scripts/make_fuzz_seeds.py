@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""Makes seeds for fuzz/pt2 of archives that PyTorch wrote: the same programs in fewer bytes.
+"""Makes seeds for fuzz/pt2 of archives that PyTorch wrote: the same programs in fewer bytes; and for fuzz/external.
 
     scripts/make_fuzz_seeds.py FOLDER MOST FILE.pt2 ...
+    scripts/make_fuzz_seeds.py --pairs FNZ FOLDER MOST FILE ...
+
+--pairs: CBOR and the file of its weights as FNZ writes them, in one (tests/fuzz/pair.h).
 
 Leaves out what no reader needs (sample inputs, module_call_graph, where nodes come from), the
 spaces of JSON and the gaps between records; writes FOLDER/NAME unless it has more than MOST bytes.
 A file `program.pt2` gets the name of its folder."""
 import json
 import pathlib
+import struct
+import subprocess
 import sys
+import tempfile
 import zipfile
 
 
@@ -34,7 +40,22 @@ def make(source, target, most):
         target.unlink()
 
 
+def make_pair(fnz, source, target, most):
+    with tempfile.TemporaryDirectory() as where:
+        program = pathlib.Path(where) / "w.cbor"
+        subprocess.run([fnz, "convert", source, "-o", program, "--external-weights"], check=True)
+        cbor, weights = program.read_bytes(), program.with_suffix(".safetensors").read_bytes()
+    data = struct.pack("<I", len(cbor)) + cbor + weights
+    if len(data) <= most:
+        target.write_bytes(data)
+
+
 def main():
+    if sys.argv[1] == "--pairs":
+        fnz, folder, most = sys.argv[2], pathlib.Path(sys.argv[3]), int(sys.argv[4])
+        for file in map(pathlib.Path, sys.argv[5:]):
+            make_pair(fnz, file, folder / file.stem, most)
+        return
     folder, most = pathlib.Path(sys.argv[1]), int(sys.argv[2])
     for file in map(pathlib.Path, sys.argv[3:]):
         name = file.parent.name if file.stem == "program" else file.stem

@@ -1,4 +1,4 @@
-"""What eager PyTorch is asked while a program runs, written as the model.json that torch.export would write: the operators
+"""What eager PyTorch is called with while a program runs, written as the model.json that torch.export would write: the operators
 above autograd and composites, as export records them, on real tensors. A twentieth of the time of an export; how far
 the two are the same, scripts/against_torch.py looks at every so many programs. For developers: needs torch."""
 import json
@@ -21,7 +21,7 @@ LISTS = {bool: "as_bools", int: "as_ints", float: "as_floats", str: "as_strings"
 
 
 class Ended(Exception):
-    """The last line was refused, and the node that was asked for is recorded."""
+    """The last line was refused, and its node is recorded."""
 
 
 class Unrecorded(Exception):

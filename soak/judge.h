@@ -2,8 +2,8 @@
  *
  * Every program is run as it is, on aliasing memory, once over numbers and once over hashes; each
  * dialect of its functional form must give the same, and be functional, and not change when it is
- * functionalized again. What costs more is asked of the thorough ones only: that it reads back as
- * it is written, what it says of the memory its outputs lie in, and state written at the end. */
+ * functionalized again. Thorough runs also check what costs more: that it reads back as
+ * it is written, the memory that it names for its outputs, and state written at the end. */
 #ifndef FNZI_SOAK_JUDGE_H
 #define FNZI_SOAK_JUDGE_H
 

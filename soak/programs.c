@@ -1,5 +1,5 @@
 /* programs.c - random programs. Each step is called on a wrapper over shapes only, which
- * tells what the results look like and what is refused, and is written down as a node beside it. */
+ * gives the types of the results or refuses the call, and becomes a node of the program. */
 #include "soak/draws.h"
 
 #include "run/eager/eager.h"

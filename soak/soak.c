@@ -24,8 +24,13 @@ typedef struct part {
 } part;
 
 static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
-  bool is_thorough = index % FNZI_SOAK_THOROUGH == 0;
-  return is_thorough ? o->checks : o->checks & ~(unsigned)FNZI_CHECK_THOROUGH;
+  enum { BOTH = FNZI_CHECK_KEEP | FNZI_CHECK_STRIDED };
+  unsigned leaves_out = FNZI_CHECK_THOROUGH;
+  if (index % FNZI_SOAK_THOROUGH == 0)
+    return o->checks;
+  if ((o->checks & BOTH) == BOTH)
+    leaves_out |= index % 2 ? FNZI_CHECK_KEEP : FNZI_CHECK_STRIDED;
+  return o->checks & ~leaves_out;
 }
 
 static void count_checks(fnzi_soak_report *r, unsigned checks) {

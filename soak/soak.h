@@ -1,5 +1,5 @@
 /* soak.h - many random programs, by as many threads as wanted: each is named by a seed and its
- * index, whoever draws it. */
+ * index, which draw it again on every machine. */
 #ifndef FNZI_SOAK_H
 #define FNZI_SOAK_H
 
@@ -21,7 +21,8 @@ typedef struct fnzi_finding {
 
 typedef struct fnzi_soak_options {
   uint64_t seed, first, count; /* programs first ... first + count - 1 */
-  unsigned checks;             /* of every program; FNZI_CHECK_THOROUGH of one in eight */
+  unsigned checks;             /* of one program in eight all; of others no FNZI_CHECK_THOROUGH
+                                * and, of two dialects, one */
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */

@@ -1,5 +1,5 @@
 /* checks: 8
- * adversarial_test.c - programs that somebody made to be expensive: what they cost grows as their
+ * adversarial_test.c - programs made to be expensive: what they cost grows as their
  * bytes do. Cost is what is counted, not time: bytes asked of the allocator, and nodes that come
  * out. All run on a stack of 64 kB. */
 #include "base/watched.h"
@@ -252,7 +252,7 @@ static int fullest(const fnz_context *of, char (*names)[16]) {
   return most;
 }
 
-/* Names that all fall into one place, for somebody who knows the context's key. */
+/* Names that all fall into one place, for an attacker who knows the context's key. */
 static void forge(const fnz_context *of, char (*names)[16]) {
   for (int i = 0, tried = 0; i < NAMES; tried++) {
     snprintf(names[i], sizeof *names, "name%d", tried);

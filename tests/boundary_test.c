@@ -626,7 +626,7 @@ START_TEST(declared_windows) {
       {"y", "x", FNZ_F32, 4, 2, 0, "TYPE", "other strides than the program was traced with"},
       {"y", "x", FNZ_F32, 4, 1, -1, "BOUNDS", "begins before its memory"},
       {"y", "x", FNZ_F32, 4, 1, INT64_MAX, "BOUNDS", "begins before its memory"},
-      {"one", "y", FNZ_F32, 1, 7, 3, NULL, ""}, /* nobody walks along it */
+      {"one", "y", FNZ_F32, 1, 7, 3, NULL, ""}, /* no walk goes along it */
       {"z", "y", FNZ_F32, 2, 1, 1, NULL, ""},
       {"x", "y", FNZ_F32, 4, 1, 0, NULL, ""}, /* now all of them lie in x */
       {"y", "x", FNZ_F32, 4, 1, 0, "DUPLICATE", "shares memory with another one already"},

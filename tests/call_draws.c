@@ -118,7 +118,7 @@ static void lay_out(choices *c, drawn_tensor *t) {
     for (uint32_t k = 0; k < t->rank; k++)
       t->strides[k] = choose_in(c, 0, 4);
     break;
-  case 11: /* dimensions of one that nobody walks */
+  case 11: /* dimensions of one, along which no walk goes */
     for (uint32_t k = 0; k < t->rank; k++)
       if (t->sizes[k] == 1)
         t->strides[k] = perhaps(c, 50) ? INT64_MAX : 1 + (int64_t)choose(c, 200);

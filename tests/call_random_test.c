@@ -469,7 +469,7 @@ static const struct {
     {"zeros.out", "(1073741824,8) f64[5]", "NOMEM"},
     /* some was written before the rest was refused */
     {"cat.out", "{ c64[1] f8e5m2[1] } 0 c64[2]", "UNSUPPORTED"},
-    /* strides that nobody walks may be any number */
+    /* strides along which no walk goes may be any number */
     {"fill_diagonal_", "f16[1,1,3]@9223372036854775807,6,1 1.0", "BOUNDS"},
     {"sum", "c64[2,1]@1,9223372036854775807", ""},
     {"eye.out", "1 f32[1,1]@142,9223372036854775807", ""},

@@ -29,13 +29,18 @@ file(MAKE_DIRECTORY ${WORK})
 run(${FNZ} convert ${cache}.pt2 -o ${WORK}/inside.cbor)
 run(${FNZ} convert ${cache}.pt2 -o ${WORK}/beside.cbor --external-weights)
 foreach(name inside beside)
-  set(reader ${python} ${ROOT}/examples/run_cbor.py ${WORK}/${name}.cbor)
+  set(reader ${python} ${CMAKE_CURRENT_LIST_DIR}/cbor_reader.py ${ROOT}/examples ${WORK}/${name}.cbor)
   run(${reader} ${cache}.step0.safetensors --want ${cache}.want0.safetensors)
   run(${reader} ${cache}.want0.safetensors ${cache}.step1.safetensors --want ${cache}.want1.safetensors)
   if(NOT output MATCHES "3 as wanted")
     message(FATAL_ERROR "${name}: ${output}")
   endif()
 endforeach()
+
+run(${python} ${ROOT}/examples/run_cbor.py ${WORK}/inside.cbor ${cache}.step0.safetensors)
+if(NOT output MATCHES "output.0 float32")
+  message(FATAL_ERROR "run_cbor.py: ${output}")
+endif()
 
 # It can fail: these are the results of another step.
 execute_process(COMMAND ${reader} ${cache}.step0.safetensors --want ${cache}.want1.safetensors RESULT_VARIABLE result

@@ -903,7 +903,7 @@ START_TEST(takes_custom_operators) {
 }
 END_TEST
 
-/* By seed and index, whoever draws them. */
+/* By seed and index, in all runs. */
 START_TEST(draws_random_programs) {
   enter_folder();
   char one[8000];

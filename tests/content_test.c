@@ -1,7 +1,8 @@
-/* checks: 5
+/* checks: 6
  * content_test.c - the hash of a program's content: equal where a comparison says so, of other
  * names, orders and formats; different where it says that. */
 #include "tests/context.h"
+#include "tests/faults.h"
 
 #include <fnz/fnz.h>
 
@@ -164,5 +165,22 @@ START_TEST(signatures_count) {
 }
 END_TEST
 
-RUN_SUITE("content", hashes_agree_with_comparisons, formats_do_not_count, numbers_of_weights_count,
-          a_weight_without_data_is_refused, signatures_count)
+/* Each allocation fails once: NO_MEMORY each time, and nothing lost. */
+static fnz_status hash_once(fnz_context *c, const void *user) {
+  unsigned char hash[FNZ_HASH_BYTES];
+  return fnz_program_hash(c, user, false, hash);
+}
+
+START_TEST(memory_runs_out) {
+  begin();
+  for (int i = 0; i < ALL; i++) {
+    fnz_program *p = read_text(i < SAME ? same[i] : different[i - SAME]);
+    ck_assert_uint_gt(each_fault(hash_once, p), 10);
+    fnz_program_destroy(p);
+  }
+  end();
+}
+END_TEST
+
+RUN_SUITE("content", memory_runs_out, hashes_agree_with_comparisons, formats_do_not_count,
+          numbers_of_weights_count, a_weight_without_data_is_refused, signatures_count)

@@ -203,7 +203,7 @@ END_TEST
 static size_t read_folder(const char *name) {
   char folder[512], path[1024];
   size_t count = 0;
-  snprintf(folder, sizeof folder, "%s/fixtures/fuzz/%s", FNZ_SOURCE_DIR, name);
+  snprintf(folder, sizeof folder, "%s/fixtures/%s", FNZ_SOURCE_DIR, name);
   DIR *d = opendir(folder);
   ck_assert_ptr_nonnull(d);
   for (struct dirent *e; (e = readdir(d)) != NULL;) {
@@ -221,7 +221,8 @@ static size_t read_folder(const char *name) {
 }
 
 START_TEST(kept_inputs) {
-  static const char *const folders[] = {"cbor", "json", "pt2", "text", "regions"};
+  static const char *const folders[] = {"fuzz/cbor", "fuzz/json", "fuzz/pt2",
+                                        "fuzz/text", "regions",   "functionalize"};
   begin();
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
     ck_assert_uint_gt(read_folder(folders[i]), 0);

@@ -120,7 +120,7 @@ static void put_tensor(draft *d, const fnz_param *p) {
   PUT(d->after, "%s%%b%zu", k ? ", " : "", k);
 }
 
-/* False where nobody can write down a value. */
+/* False where a value cannot be written down. */
 static bool put_number(draft *d, const fnz_param *p) {
   static const struct {
     const char *type, *text;

@@ -360,7 +360,7 @@ START_TEST(programs_mean_the_same_afterwards) {
 }
 END_TEST
 
-/* Two programs that differ are told apart: in a window, in an attribute, in the order of calls. */
+/* Two programs that differ are not equal: in a window, in an attribute, in the order of calls. */
 START_TEST(different_programs_are_told_apart) {
   static const char inputs[] = "%x: f32[4], %y: f32[2]";
   static const char *const others[][2] = {

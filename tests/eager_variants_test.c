@@ -269,7 +269,7 @@ static void compare_filled(replay *r, size_t i, size_t number, const fnz_geometr
   free(now);
 }
 
-/* Writes through a result: whoever shares memory with it, and nobody else, sees that. The ones
+/* Writes through a result: what shares memory with it, and nothing else, sees that. The ones
  * before the zeros are for memory that holds zeros. */
 static void poke(replay *r, size_t number, fnz_eager tensor, size_t shared, const fnz_geometry *g) {
   unsigned char *before[SCENE_TENSORS];

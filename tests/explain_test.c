@@ -110,7 +110,7 @@ static size_t check_file(const char *path) {
   fnz_program *p = NULL;
   size_t count = 0;
   OK(ctx, fnz_file_read(ctx, path, &bytes));
-  /* What needs operators that the command would be told of cannot be read here. */
+  /* What needs declared operators cannot be read here. */
   if (fnz_program_read(ctx, bytes.data, bytes.size, FNZ_FORMAT_AUTO, &p) == FNZ_OK)
     for (int views = FNZ_VIEWS_COPY; views <= FNZ_VIEWS_STRIDED; views++)
       count += check_program(path, p, (fnz_views)views, FNZ_STATE_OUTPUTS);

@@ -1,9 +1,10 @@
-/* checks: 8
+/* checks: 9
  * external_test.c - weights in a safetensors file beside the CBOR: back again bit by bit, and no
  * other file is taken for it. */
 #include "base/digest.h"
 #include "program/program.h"
 #include "tests/context.h"
+#include "tests/faults.h"
 
 #include <fnz/fnz.h>
 
@@ -284,6 +285,55 @@ START_TEST(the_digest_is_blake2b) {
 }
 END_TEST
 
-RUN_SUITE("external", weights_come_back_bit_by_bit, arrays_lie_at_multiples_of_64,
+/* Each allocation that writing and reading need fails once: NO_MEMORY each time, and nothing lost.
+ */
+static fnz_status write_once(fnz_context *c, const void *user) {
+  fnz_buffer cbor = {0}, weights = {0};
+  fnz_status status = fnz_program_write_external(c, user, "w.safetensors", &cbor, &weights);
+  fnz_buffer_free(c, &cbor);
+  fnz_buffer_free(c, &weights);
+  return status;
+}
+
+static fnz_status read_once(fnz_context *c, const void *user) {
+  const pair *w = user;
+  shelf s = {.weights = &w->weights};
+  fnz_buffer copy = {0};
+  fnz_program *p;
+  fnz_status status = fnzi_put(c, &copy, w->cbor.data, w->cbor.size);
+  if (status == FNZ_OK)
+    status = fnz_program_read_external(c, &copy, FNZ_FORMAT_CBOR, take, &s, &p);
+  if (status == FNZ_OK)
+    fnz_program_destroy(p);
+  fnz_buffer_free(c, &copy);
+  return status;
+}
+
+static fnz_status save_once(fnz_context *c, const void *user) {
+  const void *const *both = user;
+  return fnz_program_save_external(c, both[0], both[1]);
+}
+
+START_TEST(memory_runs_out) {
+  begin();
+  char folder[] = "/tmp/fnz_external_XXXXXX", path[128], beside[128];
+  fnz_program *p = program();
+  pair w = write_pair();
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  in_folder(folder, "m.cbor", path);
+  in_folder(folder, "m.safetensors", beside);
+  ck_assert_uint_gt(each_fault(write_once, p), 10);
+  ck_assert_uint_gt(each_fault(read_once, &w), 20);
+  ck_assert_uint_gt(each_fault(save_once, (const void *[]){p, path}), 10);
+  unlink(beside);
+  unlink(path);
+  ck_assert_int_eq(rmdir(folder), 0); /* no other file has stayed */
+  fnz_program_destroy(p);
+  end_pair(&w);
+  end();
+}
+END_TEST
+
+RUN_SUITE("external", memory_runs_out, weights_come_back_bit_by_bit, arrays_lie_at_multiples_of_64,
           other_bytes_are_refused, other_arrays_are_refused, names_are_no_paths,
           a_program_needs_its_weights, both_files_or_none, the_digest_is_blake2b)

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * kernels_conv_test.c - convolutions and pooling against plain loops and numbers worked out by
  * hand. */
 #include "tests/kernels_nn.h"
@@ -236,6 +236,36 @@ START_TEST(largest_of_windows_by_hand) {
 }
 END_TEST
 
+/* Rows of windows side by side give what windows one by one give, where places are asked for too:
+ * the first of equal zeros, the last NaN. */
+static void check_rows(int64_t columns, int64_t kernel, int64_t stride, int64_t padding, bool up) {
+  double values[2 * 5 * 50], first[2 * 9 * 60];
+  make_values((uint64_t)(columns * 7 + kernel), 2 * 5 * columns, values);
+  for (int64_t i = 0; i < 2 * 5 * columns; i++)
+    values[i] = i % 11 == 3 ? NAN : i % 5 == 1 ? -0.0 : i % 5 == 2 ? 0.0 : fmin(values[i], 0.25);
+  fnz_arg x = tensor(FNZ_F32, S(2, 5, columns), values);
+  RUN("max_pool2d_with_indices", x, L1(kernel), L1(stride), L1(padding), L1(1), B(up));
+  size_t count = (size_t)fnz_geometry_numel(cpu->geometry(cpu->self, outs[0]));
+  memcpy(first, result(0), count * sizeof *first);
+  RUN("max_pool2d", x, L1(kernel), L1(stride), L1(padding), L1(1), B(up));
+  ck_assert_uint_eq(count, (size_t)fnz_geometry_numel(cpu->geometry(cpu->self, outs[0])));
+  for (size_t i = 0; i < count; i++)
+    ck_assert(memcmp(&first[i], &result(0)[i], sizeof *first) == 0 ||
+              (isnan(first[i]) && isnan(result(0)[i])));
+}
+
+START_TEST(rows_of_windows_are_windows) {
+  for (int64_t columns = 5; columns <= 45; columns += 4)
+    for (int64_t kernel = 1; kernel <= 4; kernel++)
+      for (int64_t stride = 1; stride <= 3; stride++)
+        for (int64_t padding = 0; padding <= kernel / 2; padding++) {
+          start(1);
+          check_rows(columns, kernel, stride, padding, columns % 8 == 1);
+          finish();
+        }
+}
+END_TEST
+
 START_TEST(windows_that_miss_the_input) {
   start(1);
   RUN("max_pool1d", T(S(1, 2), 1, 2), L1(2), L1(1), L1(1), L1(3));
@@ -283,5 +313,5 @@ END_TEST
 
 RUN_SUITE("kernels_conv", float_convolutions_against_loops, double_convolutions_against_loops,
           padding_by_name, impossible_convolutions_are_refused, channels_last_is_kept,
-          largest_of_windows_by_hand, windows_that_miss_the_input, mean_of_windows_by_hand,
-          nearest_neighbours_by_hand)
+          largest_of_windows_by_hand, rows_of_windows_are_windows, windows_that_miss_the_input,
+          mean_of_windows_by_hand, nearest_neighbours_by_hand)

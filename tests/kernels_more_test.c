@@ -5,7 +5,7 @@
 #include "tests/kernels_nn.h"
 
 #define SCALAR ((shape){0, {0}})
-/* Result k: sizes, dtype, tolerance and the numbers; one that nobody looks at when there are none.
+/* Result k: sizes, dtype, tolerance and the numbers; not compared when there are none.
  */
 #define HAS(k, s, dtype, tolerance, ...) has(k, s, dtype, tolerance, (const double[]){__VA_ARGS__})
 #define NO_INTS                          ((fnz_arg){.tag = FNZ_ARG_LIST})

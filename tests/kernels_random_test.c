@@ -269,7 +269,7 @@ static void try(backends *b, const fnz_op *op, const drawn *d) {
     call(b->ctx, b->meta, op, d, false, &shapes);
     if (shapes.status == FNZ_OK)
       same_shapes(b->cpu, b->meta, op, &plain, &shapes);
-    else /* what only data tell */
+    else /* what only data decide */
       ck_assert_msg(shapes.status == FNZ_UNSUPPORTED, "%s: meta refuses", op->name);
     drop(b->meta, &shapes);
   }

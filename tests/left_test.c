@@ -1,6 +1,6 @@
 /* checks: 4
  * left_test.c - memory that inputs leave behind or show a part of only: the caller may have other
- * names of it, so that its final value is told. Numbers are those of PyTorch 2.15. */
+ * names of it, so that its final value is known. Numbers are those of PyTorch 2.15. */
 #include "tests/context.h"
 #include "tests/run_help.h"
 
@@ -156,7 +156,7 @@ START_TEST(a_source_of_a_window_has_no_gaps) {
 }
 END_TEST
 
-/* What is told is written and read as the rest of a signature is. */
+/* It is written and read as the rest of a signature is. */
 START_TEST(it_is_kept_in_every_format) {
   static const fnz_format formats[] = {FNZ_FORMAT_TEXT, FNZ_FORMAT_CBOR};
   begin();

@@ -327,11 +327,15 @@ START_TEST(both_files_or_none) {
   expect_text(text_path, "before");
   ck_assert_int_eq(rmdir(weights_path), 0);
   unlink(text_path);
-  OK(ctx, fnz_file_write(ctx, weights_path, "before", 6));
+  OK(ctx, fnz_mlir_save(ctx, p, NULL, text_path));
+  unlink(text_path);
   ck_assert_int_eq(mkdir(text_path, 0777), 0);
   FAILS(ctx, "IO", fnz_mlir_save(ctx, p, NULL, text_path));
-  expect_text(weights_path, "before");
+  expect_text(weights_path, NULL);
   ck_assert_int_eq(rmdir(text_path), 0);
+  OK(ctx, fnz_file_write(ctx, weights_path, "somebody's own", 14));
+  FAILS(ctx, "IO", fnz_mlir_save(ctx, p, NULL, text_path));
+  expect_text(weights_path, "somebody's own");
   FAILS(ctx, "ARGUMENT", fnz_mlir_save(ctx, p, NULL, "-"));
   fnz_buffer_free(ctx, &text);
   fnz_program_destroy(p);

@@ -224,7 +224,7 @@ START_TEST(kernels_serve_whole_groups) {
   for (size_t i = 0; i < fnz_op_count(); i++) {
     OK(ctx, fnz_backend_get_kernel(cpu, ctx, fnz_op_at(i), &facts));
     if (fnz_cpu_has_kernel(fnz_op_at(i)))
-      ck_assert_msg(facts.way != NULL, "%s has a row that nobody finds", name_of(fnz_op_at(i)));
+      ck_assert_msg(facts.way != NULL, "%s has a row that no search finds", name_of(fnz_op_at(i)));
     ck_assert(!facts.accepts == !facts.memory && (facts.way || !facts.accepts));
   }
   OK(ctx, fnz_backend_get_kernel(cpu, ctx, op_named("fft_fft"), &facts));

@@ -194,7 +194,7 @@ START_TEST(view_strides_are_right) {
 }
 END_TEST
 
-/* What more work than is allowed would tell, and what is told without any. */
+/* What more work than is allowed would decide, and what is decided without any. */
 START_TEST(big_windows_are_told_or_unknown) {
   static const struct {
     int64_t sizes[2], strides[2], offset, work;

@@ -141,7 +141,7 @@ START_TEST(what_is_let_through_means_what_the_loop_does) {
 }
 END_TEST
 
-/* Few slices, but more elements than anybody would follow one by one. */
+/* Few slices, but too many elements to follow one by one. */
 START_TEST(what_is_too_large_to_follow_is_refused) {
   fnz_context *ctx;
   window t = {.sizes = {40, 2000}, .strides = {5000, 2}};

@@ -86,7 +86,7 @@ START_TEST(what_is_no_file_is_not_read) {
   ck_assert_int_eq(symlink("round", "round"), 0);
   no_reader_takes("none");
   no_reader_takes(".");
-  no_reader_takes("pipe"); /* nobody writes it: no waiting */
+  no_reader_takes("pipe"); /* it has no writer: no waiting */
   no_reader_takes("round");
   no_reader_takes("/dev/null");
   no_reader_takes("/dev/zero");

@@ -231,27 +231,67 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
   return at;
 }
 
-static inline void exec_point(exec *e, const exec_values *args, uint64_t result, size_t step) {
+/* What belongs to elements from `i` on of a result is still there. */
+static inline void exec_read_block(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
+                                   size_t step) {
+  fnzi_eng_place from = e->plan->places[value];
+  size_t part = fnzi_dtype(from.map->dtype)->bytes;
+  int64_t numel = fnz_geometry_numel(result);
+  for (int64_t k = i; k < numel && k < i + EXEC_BLOCK && fnz_geometry_numel(from.map) > 0; k++) {
+    int64_t j = exec_broadcast(result, from.map, k);
+    if (memcmp(exec_at(e, from, j), e->means[value] + (size_t)j * part, part) != 0 &&
+        !e->message[0])
+      snprintf(e->message, EXEC_MESSAGE,
+               "step %zu: a pointwise operator overwrites element %lld of its operand %%%s "
+               "before it reads it",
+               step, (long long)j, e->graph->values.data[value].name);
+  }
+}
+
+static inline void exec_write_block(exec *e, uint64_t result, int64_t i) {
   fnzi_eng_place to = e->plan->places[result];
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   int64_t numel = fnz_geometry_numel(to.map);
-  for (int64_t i = 0; i < numel; i += EXEC_BLOCK) {
+  for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
+    memcpy(exec_at(e, to, k), e->means[result] + (size_t)k * cell, cell);
+}
+
+static inline void exec_point(exec *e, const exec_values *args, uint64_t result, size_t step) {
+  const fnz_geometry *map = e->plan->places[result].map;
+  for (int64_t i = 0; i < fnz_geometry_numel(map); i += EXEC_BLOCK) {
     for (size_t a = 0; a < args->count; a++)
-      for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++) {
-        fnzi_eng_place from = e->plan->places[args->list[a]];
-        size_t part = fnzi_dtype(from.map->dtype)->bytes;
-        if (fnz_geometry_numel(from.map) == 0)
-          continue;
-        int64_t j = exec_broadcast(to.map, from.map, k);
-        if (memcmp(exec_at(e, from, j), e->means[args->list[a]] + (size_t)j * part, part) != 0 &&
-            !e->message[0])
-          snprintf(e->message, EXEC_MESSAGE,
-                   "step %zu: a pointwise operator overwrites element %lld of its operand %%%s "
-                   "before it reads it",
-                   step, (long long)j, e->graph->values.data[args->list[a]].name);
-      }
-    for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
-      memcpy(exec_at(e, to, k), e->means[result] + (size_t)k * cell, cell);
+      exec_read_block(e, args->list[a], map, i, step);
+    exec_write_block(e, result, i);
+  }
+}
+
+static inline bool exec_is_in(const exec_values *values, uint64_t value) {
+  for (size_t k = 0; k < values->count; k++)
+    if (values->list[k] == value)
+      return true;
+  return false;
+}
+
+/* From the last element to the first; all that comes from outside is read before anything is
+ * written. */
+static inline void exec_group(exec *e, const fnzi_eng_step *s, size_t step) {
+  static exec_values args, results;
+  bool seen = true;
+  args = results = (exec_values){.e = e};
+  for (uint32_t n = s->first; n <= s->node; n++) {
+    const fnzi_node *node = &e->graph->nodes.data[n];
+    seen = seen && fnzi_args_visit(node->args, node->nargs, exec_note, &args) == FNZ_OK &&
+           fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results) == FNZ_OK;
+  }
+  const fnz_geometry *space = seen ? exec_geometry(e, results.list[0]) : NULL;
+  int64_t numel = seen ? fnz_geometry_numel(space) : 0;
+  for (int64_t i = (numel - 1) / EXEC_BLOCK * EXEC_BLOCK; i >= 0 && numel > 0; i -= EXEC_BLOCK) {
+    for (size_t a = 0; a < args.count; a++)
+      if (!exec_is_in(&results, args.list[a]))
+        exec_read_block(e, args.list[a], space, i, step);
+    for (size_t k = 0; k < results.count; k++)
+      if (e->plan->places[results.list[k]].buffer != FNZI_ENG_NONE)
+        exec_write_block(e, results.list[k], i);
   }
 }
 
@@ -261,7 +301,7 @@ static inline void exec_rubbish(exec *e, fnzi_eng_place place) {
     exec_random(e, exec_at(e, place, i), cell);
 }
 
-/* What an update makes of an element of its base that nobody needs is rubbish too. */
+/* What an update makes of an element of its base that nothing needs is rubbish too. */
 static inline void exec_update(exec *e, fnzi_eng_place to, uint64_t base, uint64_t result) {
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {
@@ -392,6 +432,8 @@ static inline fnz_status exec_steps(exec *e) {
   for (size_t s = 0; s < e->plan->steps.count && e->message[0] == 0; s++)
     if (e->plan->steps.data[s].kind == FNZI_ENG_MOVE)
       exec_move(e, &e->plan->steps.data[s]);
+    else if (e->plan->steps.data[s].kind == FNZI_ENG_GROUP)
+      exec_group(e, &e->plan->steps.data[s], s);
     else
       exec_call(e, &e->plan->steps.data[s], s);
   if (e->message[0] == 0)

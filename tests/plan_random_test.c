@@ -27,10 +27,20 @@ static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
   ck_abort_msg("program %llu: %.200s", (unsigned long long)index, said);
 }
 
+/* Every other program in the order in which it would run. */
 static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
                        const fnzi_eng_policy *policy) {
   static exec e;
   fnzi_eng_plan plan = {0};
+  fnzi_arena arena;
+  const fnz_program *source = p;
+  const uint32_t *origins;
+  fnzi_arena_init(&arena, ctx);
+  if (index % 2) {
+    OK(ctx, fnzi_eng_arrange(ctx, &arena, source, &p, &origins));
+    if (!getenv("FNZ_UNCHECKED") && fnzi_eng_arrange_check(ctx, source, p, origins) != FNZ_OK)
+      complain(ctx, source, index, &plan, fnz_last_error(ctx)->message);
+  }
   if (fnzi_eng_plan_make(ctx, p, policy, &plan) != FNZ_OK)
     complain(ctx, p, index, &plan, fnz_last_error(ctx)->message);
   if (!getenv("FNZ_UNCHECKED") && fnzi_eng_plan_check(ctx, &plan) != FNZ_OK)
@@ -39,6 +49,7 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
   if (e.message[0])
     complain(ctx, p, index, &plan, e.message);
   fnzi_eng_plan_free(ctx, &plan);
+  fnzi_arena_free(&arena);
 }
 
 /* --- Functional programs ------------------------------------------------------------------ */

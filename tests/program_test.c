@@ -1,4 +1,4 @@
-/* checks: 18
+/* checks: 19
  * program_test.c - building a program, looking at it, and what the verifier refuses. */
 #include "program/program.h"
 #include "tests/faults.h"
@@ -587,10 +587,38 @@ START_TEST(nodes_are_small) {
 }
 END_TEST
 
-RUN_SUITE("program", strings_and_geometries_are_kept_once, symbols_without_effect_are_dropped,
-          geometries_that_do_not_fit_are_refused, rank_64_fits, layouts_are_told_apart,
-          strides_and_dims, names_are_unique, arguments_are_copied_deep, nesting_has_a_limit,
-          a_blob_outlives_its_context, a_program_can_be_read_back, the_verifier_finds_damage,
-          nothing_is_behind_the_end, two_mutations_of_one_input_are_refused,
-          an_empty_program_is_refused, custom_operators_are_found_by_name,
-          running_out_of_memory_is_an_error, nodes_are_small)
+/* What walks over a program from outside: weights by name, symbols by index. */
+START_TEST(weights_and_symbols_are_handed_out) {
+  static const char text[] =
+      "fnz 1\nsymbol s0 = 4\nrange s0 2..9\nweight \"w\": f32[3] offset(1)\n"
+      "program(\n  %w: f32[3] offset(1) parameter \"w\",\n  %x: f32[{s0},{s0 + 1}])\n"
+      "{\n  return %x\n}\n";
+  fnz_program *read;
+  fnz_weight w;
+  begin();
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &read));
+  ck_assert(fnz_program_weight(read, "w", &w));
+  ck_assert_str_eq(w.name, "w");
+  ck_assert_int_eq(w.geometry->offset, 1);
+  ck_assert_ptr_null(w.data); /* a text has none */
+  ck_assert_uint_eq(w.bytes, 0);
+  ck_assert(!fnz_program_weight(read, "v", &w) && !w.name && !w.geometry);
+  ck_assert(!fnz_program_weight(read, NULL, &w));
+  const fnz_symbol s = fnz_program_symbol(read, 1), other = fnz_program_symbol(read, 2);
+  ck_assert_str_eq(s.text, "s0");
+  ck_assert(s.has_example && s.example == 4 && s.least == 2 && s.greatest == 9);
+  ck_assert(other.text && other.least == INT64_MIN && other.greatest == INT64_MAX);
+  ck_assert_ptr_null(fnz_program_symbol(read, 0).text);
+  ck_assert_ptr_null(fnz_program_symbol(read, 99).text);
+  fnz_program_destroy(read);
+  end();
+}
+END_TEST
+
+RUN_SUITE("program", weights_and_symbols_are_handed_out, strings_and_geometries_are_kept_once,
+          symbols_without_effect_are_dropped, geometries_that_do_not_fit_are_refused, rank_64_fits,
+          layouts_are_told_apart, strides_and_dims, names_are_unique, arguments_are_copied_deep,
+          nesting_has_a_limit, a_blob_outlives_its_context, a_program_can_be_read_back,
+          the_verifier_finds_damage, nothing_is_behind_the_end,
+          two_mutations_of_one_input_are_refused, an_empty_program_is_refused,
+          custom_operators_are_found_by_name, running_out_of_memory_is_an_error, nodes_are_small)

@@ -1,6 +1,6 @@
 /* checks: 5
  * pt2_guards_test.c - conditions of a program as nodes of a .pt2 file: where they stand, that they
- * mean the same to whoever reads them back, and what no node can say. */
+ * mean the same when they are read back, and what no node can say. */
 #include "tests/archive.h"
 #include "tests/context.h"
 #include "tests/faults.h"
@@ -79,7 +79,7 @@ START_TEST(conditions_on_data_follow_it) {
           "  _assert_scalar(%sym_1, \"the program is for sizes with u0 < s0\")\n"
           "  %z: f32[{s0}] = mul.Scalar(%y, %u)\n"
           "  return %z\n}\n");
-  /* A body of a region comes along; of a size that nobody speaks of there is nothing to say. */
+  /* A body of a region comes along; of a size that no value has there is nothing to say. */
   becomes("fnz 1 symbol s0 = 4 guard \"s9 > 3\" guard \"s0 > 1\"\n"
           "program(%x: f32[{s0}], %c: bool[]) {\n"
           "  %y: f32[{s0}] = higher_order.cond(%c, @a, @b, [%x]) return %y }\n"

@@ -1,7 +1,7 @@
 /* checks: 7
  * regions_test.c - the pass on programs with bodies: they mean the same in every dialect and form,
  * what was made functional stays as it is, equal bodies are shared, and what no carried value can
- * tell is refused by name. */
+ * determine is refused by name. */
 #include "program/program.h"
 #include "tests/context.h"
 #include "tests/faults.h"

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 9
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
 #include "kernels/rows/rows.h"
 #include "test.h"
@@ -120,6 +120,16 @@ START_TEST(exponentials_are_alike_in_all_sets) {
 }
 END_TEST
 
+/* One row after the other, by the formula of each step. */
+static float normalised(float x, double mean, float rstd, float w, float b) {
+  float high = (float)mean, low = (float)(mean - (double)high);
+  float d = x - high;
+  d = d - low;
+  d = d * rstd;
+  d = d * w;
+  return d + b;
+}
+
 START_TEST(scaled_rows_are_rounded_once) {
   const fnzi_rows *of[FNZI_ISAS];
   float x[MOST], w[MOST], b[MOST], y[MOST], z[MOST], q[MOST];
@@ -132,12 +142,15 @@ START_TEST(scaled_rows_are_rounded_once) {
       of[s]->divide(3, x, q, count);
       for (int64_t i = 0; i < count; i++) {
         ck_assert(y[i] == (float)((double)x[i] * 1.1 + 0.3));
-        ck_assert(z[i] == (float)(((double)x[i] - 0.7) * 1.3 * (double)w[i] + (double)b[i]));
+        ck_assert(z[i] == normalised(x[i], 0.7, 1.3f, w[i], b[i]));
         ck_assert(q[i] == x[i] / 3);
       }
     }
     of[s]->normalise(0.7, 1.3, x, NULL, NULL, z, MOST);
-    ck_assert(z[MOST - 1] == (float)(((double)x[MOST - 1] - 0.7) * 1.3));
+    ck_assert(z[MOST - 1] == normalised(x[MOST - 1], 0.7, 1.3f, 1, 0));
+    of[s]->normalise(0.7, 1e20, x, w, b, z, MOST);
+    for (int64_t i = 0; i < MOST; i++)
+      ck_assert(z[i] == (float)(((double)x[i] - 0.7) * 1e20 * (double)w[i] + (double)b[i]));
   }
 }
 END_TEST
@@ -152,6 +165,111 @@ static float dot(const float *a, const float *b, int64_t depth) {
   return lanes[0];
 }
 
+/* --- Whole rows --------------------------------------------------------------------------------
+ */
+enum { LONG = 3000 };
+
+/* Against sums in double: of numbers around `center`, `spread` apart, also where f32 is too narrow
+ * for their squares. */
+static void check_moments(const fnzi_rows *rows, const fnzi_rows *first, int64_t count,
+                          double center, double spread) {
+  static float x[LONG];
+  fnzi_row_moments have, same;
+  double sum = 0, squares = 0;
+  fill(x, count, (uint32_t)count);
+  for (int64_t i = 0; i < count; i++) {
+    x[i] = (float)(center + spread * (double)x[i]);
+    sum += (double)x[i];
+  }
+  for (int64_t i = 0; i < count; i++)
+    squares += ((double)x[i] - sum / (double)count) * ((double)x[i] - sum / (double)count);
+  rows->moments(x, count, true, &have);
+  first->moments(x, count, true, &same);
+  ck_assert(memcmp(&have, &same, sizeof have) == 0);
+  ck_assert(fabs(have.mean - sum / (double)count) <= 1e-6 * spread);
+  ck_assert(fabs(have.squares - squares) <= 2e-6 * squares);
+  rows->moments(x, count, false, &have);
+  for (int64_t i = squares = 0; i < count; i++)
+    squares += (double)x[i] * (double)x[i];
+  ck_assert(have.mean == 0 && fabs(have.squares - squares) <= 2e-6 * squares);
+}
+
+START_TEST(moments_are_those_of_doubles) {
+  static const double of_numbers[][2] = {{0, 1}, {1000, 1}, {-1e7, 4}, {0, 1e-25}, {1e30, 1e30}};
+  const fnzi_rows *of[FNZI_ISAS];
+  int n = sets(of);
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 1; count <= LONG; count += count < 70 ? 1 : 97)
+      for (size_t k = 0; k < sizeof of_numbers / sizeof *of_numbers; k++)
+        check_moments(of[s], of[0], count, of_numbers[k][0], of_numbers[k][1]);
+}
+END_TEST
+
+/* Eager's order, one column after the other. Blocks of 2^power rows, and blocks of blocks. */
+static float cascade(const float *x, int64_t rows, int power) {
+  float level[FNZI_ROW_LEVELS] = {0};
+  for (int64_t i = 0; i < rows;) {
+    level[0] += x[i++ * FNZI_ROW_COLUMNS];
+    for (int k = 1; k < FNZI_ROW_LEVELS && i % ((int64_t)1 << (k * power)) == 0; k++) {
+      level[k] += level[k - 1];
+      level[k - 1] = 0;
+    }
+  }
+  return ((level[0] + level[1]) + level[2]) + level[3];
+}
+
+START_TEST(totals_are_those_of_eight_lanes) {
+  const fnzi_rows *of[FNZI_ISAS];
+  static float x[LONG];
+  int n = sets(of);
+  fill(x, LONG, 9);
+  for (int s = 0; s < n; s++)
+    for (int64_t count = 0; count <= LONG; count += count < 600 ? 1 : 97)
+      for (int power = 2; power <= 4; power += 2) {
+        int64_t rows = count / FNZI_ROW_COLUMNS, left = rows * FNZI_ROW_COLUMNS;
+        float lanes[FNZI_ROW_COLUMNS], sum = 0;
+        for (int k = 0; k < FNZI_ROW_COLUMNS; k++)
+          lanes[k] = cascade(x + k, rows, power);
+        for (; left + 8 <= count; left += 8)
+          for (int k = 0; k < 8; k++)
+            lanes[k] += x[left + k];
+        for (int k = 8; k < FNZI_ROW_COLUMNS; k++)
+          lanes[k % 8] += lanes[k];
+        for (; left < count; left++)
+          sum += x[left];
+        for (int k = 0; k < 8; k++)
+          sum += lanes[k];
+        ck_assert(of[s]->total(x, count, power) == sum);
+      }
+}
+END_TEST
+
+START_TEST(greatest_side_by_side_see_each_window) {
+  const fnzi_rows *of[FNZI_ISAS];
+  float x[3 * MOST], most[MOST];
+  int n = sets(of);
+  for (int s = 0; s < n; s++)
+    for (int64_t step = 1; step <= 3; step++)
+      for (int64_t count = 0; count <= MOST; count++) {
+        fill(x, 3 * MOST, (uint32_t)count);
+        fill(most, MOST, (uint32_t)step);
+        if (count > 2)
+          x[step] = NAN, most[2] = NAN;
+        of[s]->greatest(most, x, step, count);
+        float before[MOST];
+        fill(before, MOST, (uint32_t)step);
+        for (int64_t i = 0; i < MOST; i++) {
+          float v = x[i * step];
+          bool is_nan = count > 2 && (i == 1 || i == 2);
+          bool takes = i < count && v > before[i];
+          ck_assert(is_nan ? most[i] != most[i] : most[i] == (takes ? v : before[i]));
+        }
+      }
+}
+END_TEST
+
+/* --- Products ----------------------------------------------------------------------------------
+ */
 static float bf16_of(float x, uint16_t *out) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -214,4 +332,6 @@ END_TEST
 
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
-          scaled_rows_are_rounded_once, dots_are_alike_in_all_sets, steps_are_alike_in_all_sets)
+          scaled_rows_are_rounded_once, moments_are_those_of_doubles,
+          totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
+          dots_are_alike_in_all_sets, steps_are_alike_in_all_sets)

@@ -229,7 +229,7 @@ START_TEST(what_cannot_be_run) {
 END_TEST
 
 /* Reads both programs and compares them over hashes. */
-/* Also where nobody wants the token that an assertion gives. */
+/* Also where nothing uses the token that an assertion gives. */
 START_TEST(assertions_end_the_run) {
   static const char *const bodies[] = {
       "%c: bool[3] = lt.Scalar(%x, LIMIT) %a: bool[] = all(%c) _assert_async(%a) return %x",

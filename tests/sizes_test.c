@@ -52,7 +52,7 @@ static bool read_arrays(const char *name, int k, const char *kind, fnz_arrays **
   return true;
 }
 
-/* What the run gave is what PyTorch gave; inputs that nobody wrote are as they were. */
+/* What the run gave is what PyTorch gave; inputs that were not written are as they were. */
 static void same_arrays(const char *what, const fnz_arrays *got, const fnz_arrays *given,
                         const fnz_arrays *wanted) {
   for (size_t i = 0; i < fnz_arrays_count(wanted); i++) {
@@ -145,7 +145,7 @@ START_TEST(wrong_sizes_say_which_and_why) {
   };
   begin();
   fnz_program *p = parse(two_inputs), *made = functional_form(p);
-  /* y tells s1 once x has told s0; here from x, so that the sum is left over */
+  /* y determines s1 once x has determined s0; here from x, so that the sum is left over */
   OK(ctx, run_sizes(made, 6, 2, 7));
   OK(ctx, run_sizes(made, 16, 2, 13));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -225,7 +225,7 @@ END_TEST
   "program(%x: f32[7], %i: i64[], %j: i64[]) {\n"                                                  \
   "  %a: sym{u0} = item(%i)  %b: sym{u1} = item(%j)\n"
 
-/* The second program is told from the first, which is right with its own functional form. */
+/* The second program differs from the first, which is right with its own functional form. */
 static void check_wrong(const char *text, const char *wrong_text, const char *says) {
   begin();
   fnz_program *p = parse(text), *wrong = parse(wrong_text);
@@ -444,7 +444,8 @@ START_TEST(programs_with_symbols) {
 }
 END_TEST
 
-/* Two rows of a hundred million numbers, which nobody has: only data tell how many there are. */
+/* Two rows of a hundred million numbers, which no caller has: only data decide how many there are.
+ */
 START_TEST(claimed_sizes_take_no_memory) {
   begin();
   fnz_program *p = parse(

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * soak_test.c - what random programs are drawn, judged and made smaller with. */
 #include "soak/programs.h"
 #include "soak/same.h"
@@ -122,6 +122,20 @@ START_TEST(figures_do_not_depend_on_jobs) {
   ck_assert_int_eq(fnzi_soak_run(&options, &three), FNZ_OK);
   ck_assert_mem_eq(&one, &three, sizeof one);
   ck_assert_uint_eq(one.drawn.programs, 300);
+  /* One in eight has all checks, of the others half each dialect. */
+  ck_assert_uint_eq(one.thorough, 38);
+  ck_assert_uint_eq(one.keep, 150);
+  ck_assert_uint_eq(one.strided, 150 + 38);
+}
+END_TEST
+
+/* Who asks for one dialect gets it of each program. */
+START_TEST(one_dialect_is_checked_of_all) {
+  static fnzi_soak_report r;
+  const fnzi_soak_options options = {.seed = 11, .count = 30, .checks = FNZI_CHECK_KEEP};
+  ck_assert_int_eq(fnzi_soak_run(&options, &r), FNZ_OK);
+  ck_assert_uint_eq(r.keep, 30);
+  ck_assert_uint_eq(r.strided + r.thorough, 0);
 }
 END_TEST
 
@@ -189,5 +203,5 @@ END_TEST
 
 RUN_SUITE("soak", blocks_keep_their_content, programs_differ_in_every_part,
           results_are_held_against_each_other, figures_do_not_depend_on_jobs,
-          symbolic_programs_are_equal, buckets_are_powers_of_two, gaps_are_named,
-          one_dialect_has_no_thorough_programs)
+          one_dialect_is_checked_of_all, symbolic_programs_are_equal, buckets_are_powers_of_two,
+          gaps_are_named, one_dialect_has_no_thorough_programs)

@@ -10,7 +10,7 @@
 typedef struct recorder {
   fnz_backend backend;
   fnz_geometry matrix, scalar;
-  int live;          /* handles that nobody released */
+  int live;          /* handles that were not released */
   int guards, depth; /* how often the device was entered, and not yet left */
   size_t results;    /* that the next call gives */
   bool fails;        /* the next call */

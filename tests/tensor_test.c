@@ -1,7 +1,7 @@
 /* checks: 10
  * tensor_test.c - the wrapper by itself: tensors over the CPU backend, called operator by operator.
  * What a program cannot show is looked at here: versions, shared storages, moved tensors, and that
- * a view nobody reads is never asked for. */
+ * a view that nothing reads is never computed. */
 #include "tests/test.h"
 
 #include <fnz/fnz.h>
@@ -80,7 +80,7 @@ static void check(stage *s, fnz_tensor *t, size_t count, const float *wanted) {
 #define HOLDS(t, ...)                                                                              \
   check(&s, t, sizeof((const float[]){__VA_ARGS__}) / sizeof(float), (const float[]){__VA_ARGS__})
 
-/* A write through a view counts for its storage, whoever looks. */
+/* A write through a view counts for its storage and all views of it. */
 START_TEST(writes_are_counted) {
   stage s;
   begin(&s);
@@ -195,8 +195,8 @@ START_TEST(targets_stay_as_they_are) {
 }
 END_TEST
 
-/* An out= argument of other sizes over its operand is refused as it is; nobody says what sizes the
- * result has. */
+/* An out= argument of other sizes over its operand is refused as it is; it is not known what sizes
+ * the result has. */
 START_TEST(targets_are_not_resized_over_operands) {
   stage s;
   fnz_tensor *out = NULL;
@@ -248,7 +248,7 @@ START_TEST(other_arguments) {
 }
 END_TEST
 
-/* Over a recorder: what nobody reads leaves no node, and as_strided after a slice is not lost. */
+/* Over a recorder: what nothing reads leaves no node, and as_strided after a slice is not lost. */
 START_TEST(only_what_is_read_is_asked_for) {
   fnz_context *ctx;
   fnz_backend *meta, *recorder;

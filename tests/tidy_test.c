@@ -118,7 +118,7 @@ static const row stays[] = {
      "%a: f32[4] = neg(%x)\n%b: f32[4] = neg(%x)\n%r: f32[4] = add.Tensor(%a, %b)\n"
      "return %r",
      "neg neg add.Tensor"},
-    /* somebody else has the view in between */
+    /* another operator has the view in between */
     {"%x: f32[8]",
      "%a: f32[6] = slice_copy.Tensor(%x, 0, 1, 7)\n%b: f32[2] = slice_copy.Tensor(%a, 0, 1, 3)\n"
      "%r: f32[6] = neg(%a)\nreturn %b, %r",

@@ -44,7 +44,7 @@ static void must_equal(const char *name, const char *way, const fnz_array *got,
                 "%s, %s: %s has other bits", name, way, want->name);
 }
 
-/* Outputs and inputs after the call; an input that is not told of is as it was. */
+/* Outputs and inputs after the call; an input that is not listed is as it was. */
 static void must_equal_all(const char *name, const char *way, const fnz_arrays *in,
                            const fnz_arrays *got, const fnz_arrays *want) {
   for (size_t i = 0; i < fnz_arrays_count(want); i++) {

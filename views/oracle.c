@@ -236,10 +236,33 @@ fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
   return count_out(&ca, &cb, work < MAX_WORK ? work : MAX_WORK);
 }
 
+/* Most windows: each dimension steps over everything that those behind it reach. */
+static bool lies_in_rows(const fnz_geometry *g) {
+  int64_t reach = 1, span;
+  for (uint32_t d = g->rank; d-- > 0;) {
+    if (g->sizes[d] == 1)
+      continue;
+    if (g->strides[d] < reach || !fnzi_mul_i64(g->sizes[d] - 1, g->strides[d], &span) ||
+        !fnzi_add_i64(reach, span, &reach))
+      return false;
+  }
+  return true;
+}
+
+/* Apart from its only caller, whose frame stays small. */
+static fnzi_relation count_self(const cells *c, int64_t work) {
+  uint8_t seen[MAX_WORK];
+  if (work > MAX_WORK)
+    work = MAX_WORK;
+  if (c->high - c->low > work || count_cells(c) > work)
+    return count_cells(c) > c->high - c->low ? FNZI_OVERLAPS : FNZI_UNKNOWN;
+  memset(seen, 0, (size_t)(c->high - c->low));
+  return mark(c, c->low, seen, 1) ? FNZI_OVERLAPS : FNZI_DISJOINT;
+}
+
 fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work) {
   cells c;
-  uint8_t seen[MAX_WORK];
-  if (fnz_geometry_numel(g) < 2)
+  if (fnz_geometry_numel(g) < 2 || lies_in_rows(g))
     return FNZI_DISJOINT;
   if (!to_cells(g, (int64_t)fnzi_dtype(g->dtype)->bytes, &c))
     return FNZI_UNKNOWN;
@@ -247,12 +270,5 @@ fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work) {
     if (c.strides[d] == 0)
       return FNZI_OVERLAPS;
   sort_dims(&c);
-  if (is_nested(&c))
-    return FNZI_DISJOINT;
-  if (work > MAX_WORK)
-    work = MAX_WORK;
-  if (c.high - c.low > work || count_cells(&c) > work)
-    return count_cells(&c) > c.high - c.low ? FNZI_OVERLAPS : FNZI_UNKNOWN;
-  memset(seen, 0, (size_t)(c.high - c.low));
-  return mark(&c, c.low, seen, 1) ? FNZI_OVERLAPS : FNZI_DISJOINT;
+  return is_nested(&c) ? FNZI_DISJOINT : count_self(&c, work);
 }

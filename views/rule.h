@@ -98,9 +98,6 @@ static inline void fnzi_view_move_on(fnz_geometry *window, int64_t count, int64_
   window->offset = fnzi_view_add(window->offset, fnzi_view_mul(count, stride));
 }
 
-/* start, end and step of a slice as Python means them, clamped to [0, size]. */
-void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end);
-
 /* --- Reverses --------------------------------------------------------------------------------- */
 /* Emits an operator whose result takes the place of the base. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op,

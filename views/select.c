@@ -41,7 +41,7 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 /* --- slice(self, dim, start, end, step) ---------------------------------------------------
  *   forward   view = base[..., start:end:step, ...]   as Python clamps it
  *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
-void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end) {
+static void clamp_slice(int64_t size, int64_t *start, int64_t *end) {
   *start = *start < 0 ? *start + size : *start;
   *end = *end < 0 ? *end + size : *end;
   *start = *start < 0 ? 0 : *start > size ? size : *start;
@@ -62,7 +62,7 @@ fnz_status fnzi_slice_forward(fnzi_forward *w) {
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "slice.Tensor: step %lld must be positive",
                      (long long)step);
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
-  fnzi_slice_clamp(sizes[dim], &start, &end);
+  clamp_slice(sizes[dim], &start, &end);
   sizes[dim] = (end - start) / step + ((end - start) % step != 0);
   fnzi_view_move_on(w->out, start, strides[dim]);
   if (!fnzi_mul_i64(strides[dim], step, &strides[dim])) {

@@ -12,14 +12,13 @@ typedef struct expander {
   fnzi_dcm_wish wish;
 } expander;
 
-static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena, const fnz_op *op,
-                         const fnz_arg *args, const fnz_geometry *const *geometries,
-                         fnzi_script *out, bool *done) {
+static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena,
+                         const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   const expander *e = (const expander *)(const void *)self;
   *done = false;
-  if (fnzi_op_is_item(op)) /* it gives no tensor: see rename_readers() */
+  if (fnzi_op_is_item(whole->op)) /* it gives no tensor: see rename_readers() */
     return FNZ_OK;
-  return fnzi_dcm_expand(arena, &e->wish, op, args, geometries, out, done);
+  return fnzi_dcm_expand(arena, &e->wish, whole, out, done);
 }
 
 static fnz_decompose_options complete(const fnz_decompose_options *given) {
@@ -46,7 +45,8 @@ static fnz_status check(fnz_context *ctx, const fnz_program *program,
 
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *o, fnz_program **out, fnz_origins **origins) {
-  const expander e = {{expand}, {fnzi_dcm_set_find(o->set), o}};
+  const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
+  const expander e = {{fnzi_dcm_set_casts(set), expand}, {set, o}};
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   options.views = o->views;
@@ -69,31 +69,42 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
     }
 }
 
-/* `origins` may be NULL. */
-static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
-                            const fnz_decompose_options *options, fnz_program **out,
-                            fnz_origins **origins) {
+fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
+                         const fnz_decompose_options *options, fnz_program **out) {
   const fnz_decompose_options o = complete(options);
   *out = NULL;
   FNZ_TRY(check(ctx, program, &o));
-  FNZ_TRY(replay(ctx, program, &o, out, origins));
+  FNZ_TRY(replay(ctx, program, &o, out, NULL));
   rename_readers(*out, &o);
   return FNZ_OK;
-}
-
-fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *options, fnz_program **out) {
-  return decompose(ctx, program, options, out, NULL);
 }
 
 fnz_status fnz_decompose_explained(fnz_context *ctx, const fnz_program *program,
                                    const fnz_decompose_options *options, fnz_program **out,
                                    fnz_origins **origins) {
+  const fnz_decompose_options o = complete(options);
+  *out = NULL;
   *origins = NULL;
-  return decompose(ctx, program, options, out, origins);
+  FNZ_TRY(check(ctx, program, &o));
+  FNZ_TRY(replay(ctx, program, &o, out, origins));
+  rename_readers(*out, &o);
+  fnz_status status = fnzi_expl_steps_mark(ctx, program, *out, *origins);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_origins_destroy(ctx, *origins);
+  fnz_program_destroy(*out);
+  *out = NULL;
+  *origins = NULL;
+  return status;
 }
 
 bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {
   const fnzi_dcm_set *s = fnzi_dcm_set_find(set);
   return s && fnzi_dcm_set_keeps(s, op);
+}
+
+const char *fnz_decomposition_why_left(const fnz_decompose_options *options, const fnz_op *op) {
+  const fnz_decompose_options o = complete(options);
+  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o.set), &o};
+  return wish.set && op ? fnzi_dcm_why_left(&wish, op) : NULL;
 }

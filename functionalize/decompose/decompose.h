@@ -26,6 +26,9 @@ const fnzi_dcm_set *fnzi_dcm_set_find(const char *name);
 /* The operator stays in the set. */
 bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op);
 
+/* Casts of autocast become nodes: the set is not all operators. */
+bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
+
 /* What is wanted: a set, with what the caller adds to it and takes from it. */
 typedef struct fnzi_dcm_wish {
   const fnzi_dcm_set *set;
@@ -40,17 +43,18 @@ typedef struct fnzi_dcm_way {
 /* What becomes of an operator. */
 fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
 
+/* As fnz_decomposition_why_left(). */
+const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op);
+
 /* --- names.c ---------------------------------------------------------------------------------- */
 /* The operator that this one is under another name (SAME of core.def); NULL for none. */
 const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
 /* Takes one call apart. The first tensors of `out` are those among the arguments, each time that
- * one is given. *done false: the operator stays. Everything is in the arena. op, args op->nparams
- * arguments, tensors as numbers into `geometries` */
+ * one is given. *done false: the operator stays. Everything is in the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
-                                          const fnz_op *op, const fnz_arg *args,
-                                          const fnz_geometry *const *geometries, fnzi_script *out,
+                                          const fnzi_script_whole *whole, fnzi_script *out,
                                           bool *done);
 
 #endif

@@ -42,20 +42,18 @@ static fnz_status collect(void *user, const fnz_arg *arg) {
 /* An operator that cannot be taken apart stays, but for one that the caller named, and for one that
  * fails itself: there the program is wrong, as it may be at some of the sizes that are tried. */
 static fnz_status excuse(const expansion *e, fnz_status status, const fnzi_dcm_way *way,
-                         const fnz_op *op, const fnz_arg *args,
-                         const fnz_geometry *const *geometries) {
+                         const fnzi_script_whole *whole) {
   if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL || way->is_named)
     return status;
   if (status != FNZ_BAD_INPUT)
     return FNZ_OK;
-  status = fnzi_dec_call_check(e->ctx, fnzi_kernel_rows, op, args, geometries);
+  status = fnzi_dec_call_check(e->ctx, fnzi_kernel_rows, whole);
   return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
-/* The script of a call, whose arguments are numbers into `geometries`, as a new level. *opened
- * false: the call stays. */
-static fnz_status open(expansion *e, const fnz_op *op, const fnz_arg *args,
-                       const fnz_geometry *const *geometries, bool *opened) {
+/* The script of a call as a new level. *opened false: the call stays. */
+static fnz_status open(expansion *e, const fnzi_script_whole *whole, bool *opened) {
+  const fnz_op *op = whole->op;
   const fnzi_dcm_way way = fnzi_dcm_way_of(e->wish, op);
   *opened = false;
   if (!way.expands)
@@ -63,16 +61,16 @@ static fnz_status open(expansion *e, const fnz_op *op, const fnz_arg *args,
   if (e->depth == DEEPEST)
     return fnzi_fail(e->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is taken apart in a circle", op->name);
   level *l = &e->levels[e->depth];
-  fnz_status status = fnzi_dec_script_make(e->arena, fnzi_kernel_rows, op, args, geometries,
-                                           way.decompose, &l->script);
+  fnz_status status =
+      fnzi_dec_script_make(e->arena, fnzi_kernel_rows, whole, way.decompose, &l->script);
   if (status != FNZ_OK)
-    return excuse(e, status, &way, op, args, geometries);
+    return excuse(e, status, &way, whole);
   l->at = 0;
   e->depth++;
   FNZI_NEW(e->arena, l->script.values.count, &l->numbers);
   collecting c = {l->numbers, 0};
   *opened = true;
-  return fnzi_args_visit(args, op->nparams, collect, &c);
+  return fnzi_args_visit(whole->args, op->nparams, collect, &c);
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
@@ -117,7 +115,9 @@ static fnz_status walk_call(expansion *e) {
   fnz_arg *args;
   bool opened;
   FNZ_TRY(renumber_args(e, l, call, &args));
-  FNZ_TRY(open(e, call->op, args, e->to->values.data, &opened));
+  const fnzi_script_whole whole = {call->op, args, e->to->values.data,
+                                   l->script.values.data + call->first, call->count};
+  FNZ_TRY(open(e, &whole, &opened));
   return opened ? FNZ_OK : emit(e, l, call, args);
 }
 
@@ -158,12 +158,11 @@ static fnz_status start(expansion *e) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish, const fnz_op *op,
-                           const fnz_arg *args, const fnz_geometry *const *geometries,
-                           fnzi_script *out, bool *done) {
+fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
+                           const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   expansion e = {.ctx = arena->ctx, .arena = arena, .wish = wish, .to = out};
   *out = (fnzi_script){.arena = arena};
-  fnz_status status = open(&e, op, args, geometries, done);
+  fnz_status status = open(&e, whole, done);
   if (status == FNZ_OK && *done)
     status = start(&e);
   if (status == FNZ_OK && *done)

@@ -83,6 +83,21 @@ TAKE_APART(one_hot) {
   GIVE(fnzi_dec_cast(s, is, FNZ_I64));
 }
 
+/* As many elements as the program records. */
+TAKE_APART(masked_select) {
+  fnzi_krn_array *self = GIVEN("self"), *mask = GIVEN("mask");
+  fnzi_dec_broadcast_both(s, &self, &mask);
+  self = with_a_dimension(s, self);
+  mask = with_a_dimension(s, mask);
+  const fnz_arg args[] = {V(self), fnzi_dec_values(s, &mask, 1)};
+  GIVE(fnzi_dec_step_as_given(s, FNZI_ATEN_index__Tensor, args, 2));
+}
+
+TAKE_APART(argwhere) {
+  const fnz_arg args[] = {V(GIVEN("self"))};
+  GIVE(fnzi_dec_step_as_given(s, FNZI_ATEN_nonzero, args, 1));
+}
+
 /* --- Memory ----------------------------------------------------------------------------------- */
 /* Every place of a window, in rows: a run where they are evenly spaced, else a view of all places
  * of the memory. */
@@ -97,18 +112,92 @@ static fnzi_krn_array *places_of(fnzi_dec_steps *s, const fnz_geometry *window, 
   return fnzi_dcm_flat(s, all);
 }
 
-/* `self`, whose elements lie in rows, with `src` in a window of its memory. */
-static void give_written(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi_krn_array *src,
-                         const fnz_geometry *window) {
-  if (fnzi_oracle_relate_self(window, 1 << 16) != FNZI_DISJOINT)
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
-                    "it writes one place several times, which no core operator does in order");
-  if (s->status != FNZ_OK)
-    return;
-  fnzi_krn_array *places = places_of(s, window, fnzi_dec_array_numel(self));
-  fnzi_krn_array *flat =
-      STEP(scatter__src, V(fnzi_dcm_flat(s, self)), I(0), V(places), V(fnzi_dcm_flat(s, src)));
-  GIVE(fnzi_dcm_reshaped(s, flat, self->geometry.sizes, self->geometry.rank));
+/* A line of elements with `part` in a window of it that has no place twice. */
+static fnzi_krn_array *written(fnzi_dec_steps *s, fnzi_krn_array *line, fnzi_krn_array *part,
+                               const fnz_geometry *window) {
+  if (window->rank == 0)
+    return STEP(select_scatter, V(line), V(part), I(0), I(window->offset));
+  if (window->rank == 1 && window->strides[0] > 0 && window->sizes[0] > 0) {
+    int64_t end = SIZE_TIMES(window->sizes[0] - 1, window->strides[0]) + window->offset + 1;
+    return STEP(slice_scatter, V(line), V(part), I(0), I(window->offset), I(end),
+                I(window->strides[0]));
+  }
+  fnzi_krn_array *places = places_of(s, window, fnzi_dec_array_numel(line));
+  return STEP(scatter__src, V(line), I(0), V(places), V(fnzi_dcm_flat(s, part)));
+}
+
+/* What lies behind the first dimensions of a window. */
+static fnz_geometry behind(const fnz_geometry *window, uint32_t depth) {
+  return (fnz_geometry){.dtype = window->dtype,
+                        .rank = window->rank - depth,
+                        .sizes = window->sizes + depth,
+                        .strides = window->strides + depth,
+                        .offset = window->offset};
+}
+
+/* How many dimensions in front must be written one place after the other, so that what lies behind
+ * them has no place twice; and how many places that are. */
+static uint32_t dims_in_order(const fnz_geometry *window, int64_t *turns) {
+  *turns = 1;
+  for (uint32_t depth = 0; depth < window->rank; depth++) {
+    const fnz_geometry part = behind(window, depth);
+    if (fnzi_oracle_relate_self(&part, 1 << 16) == FNZI_DISJOINT)
+      return depth;
+    if (!fnzi_mul_i64(*turns, window->sizes[depth], turns))
+      *turns = INT64_MAX;
+  }
+  return window->rank;
+}
+
+/* One part after the other, the first `depth` dimensions in rows. */
+static fnzi_krn_array *written_in_order(fnzi_dec_steps *s, fnzi_krn_array *line,
+                                        fnzi_krn_array *src, const fnz_geometry *window,
+                                        uint32_t depth, int64_t turns) {
+  for (int64_t t = 0; s->status == FNZ_OK && t < turns; t++) {
+    fnz_geometry place = behind(window, depth);
+    fnzi_krn_array *part = src;
+    int64_t count = turns;
+    for (uint32_t d = 0; d < depth; d++) {
+      count /= window->sizes[d];
+      int64_t at = t / count % window->sizes[d];
+      part = STEP(select__int, V(part), I(0), I(at));
+      place.offset += at * window->strides[d];
+    }
+    line = written(s, line, part, &place);
+  }
+  return line;
+}
+
+/* `self`, counted in rows, with `src` in a window: of the elements that have one place the last
+ * stays that eager's loop writes. */
+static fnzi_krn_array *with_window(fnzi_dec_steps *s, fnzi_krn_array *self, fnzi_krn_array *src,
+                                   const fnz_geometry *window) {
+  enum { MOST_TURNS = 256 };
+  int64_t turns, sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], dims[FNZ_MAX_RANK];
+  uint32_t order[FNZ_MAX_RANK];
+  fnz_geometry in_order = *window;
+  if (s->status != FNZ_OK || !src || !self)
+    return NULL;
+  fnzi_loop_order(window, &(const fnz_geometry *){&src->geometry}, 1, order);
+  for (uint32_t d = 0; d < window->rank; d++) {
+    dims[d] = order[d];
+    sizes[d] = window->sizes[order[d]];
+    strides[d] = window->strides[order[d]];
+  }
+  in_order.sizes = sizes;
+  in_order.strides = strides;
+  fnzi_krn_array *line = fnzi_dcm_flat(s, self);
+  if (dims_in_order(window, &turns) == 0)
+    line = written(s, line, src, window);
+  else {
+    uint32_t depth = dims_in_order(&in_order, &turns);
+    if (turns > MOST_TURNS)
+      fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                      "it writes one place more often than %d times in order", (int)MOST_TURNS);
+    src = STEP(permute, V(src), fnzi_dec_ints(s, dims, window->rank));
+    line = written_in_order(s, line, src, &in_order, depth, turns);
+  }
+  return fnzi_dcm_reshaped(s, line, self->geometry.sizes, self->geometry.rank);
 }
 
 TAKE_APART(as_strided_scatter) {
@@ -117,16 +206,14 @@ TAKE_APART(as_strided_scatter) {
   size_t rank = 0, count = 0;
   fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &sizes, &rank));
   fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "stride", &strides, &count));
-  if (s->status == FNZ_OK && (rank != count || !fnzi_is_contiguous(&self->geometry)))
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "the memory of self is not in rows");
-  if (s->status != FNZ_OK)
+  if (s->status != FNZ_OK || rank != count)
     return;
   const fnz_geometry window = {.dtype = DTYPE_OF(self),
                                .rank = (uint32_t)rank,
                                .sizes = sizes,
                                .strides = strides,
                                .offset = GIVEN_INT("storage_offset")};
-  give_written(s, self, GIVEN("src"), &window);
+  GIVE(with_window(s, self, GIVEN("src"), &window));
 }
 
 TAKE_APART(diagonal_scatter) {
@@ -138,5 +225,25 @@ TAKE_APART(diagonal_scatter) {
     return;
   fnz_geometry window = shown->geometry; /* counted from the first element of self */
   window.offset -= self->geometry.offset;
-  give_written(s, self, GIVEN("src"), &window);
+  GIVE(with_window(s, self, GIVEN("src"), &window));
+}
+
+/* The elements in rows; those beyond them may be any. */
+TAKE_APART(resize) {
+  fnzi_krn_array *self = GIVEN("self"), *line = fnzi_dcm_flat(s, self);
+  const int64_t *sizes = NULL;
+  int64_t have = fnzi_dec_array_numel(self), want = 1;
+  size_t rank = 0;
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &sizes, &rank));
+  for (size_t d = 0; s->status == FNZ_OK && d < rank; d++)
+    want = SIZE_TIMES(want, sizes[d]);
+  if (s->status != FNZ_OK)
+    return;
+  fnzi_krn_array *more =
+      want > have ? STEP(full, INTS(want - have), I(0), DTYPE(DTYPE_OF(self))) : NULL;
+  if (want < have)
+    line = STEP(slice__Tensor, V(line), I(0), I(0), I(want), I(1));
+  else if (more)
+    line = have ? fnzi_dec_cat(s, (fnzi_krn_array *[]){line, more}, 2, 0) : more;
+  GIVE(fnzi_dcm_reshaped(s, line, sizes, rank));
 }

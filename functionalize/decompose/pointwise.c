@@ -160,10 +160,9 @@ TAKE_APART(clamp_max) {
 }
 
 TAKE_APART(floor_divide) {
-  const fnz_arg floor = {.tag = FNZ_ARG_STRING, .u.s = "floor"};
   fnzi_krn_array *other = GIVEN("other");
-  GIVE(other ? STEP(div__Tensor_mode, V(GIVEN("self")), V(other), floor)
-             : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), floor));
+  GIVE(other ? STEP(div__Tensor_mode, V(GIVEN("self")), V(other), WORD("floor"))
+             : STEP(div__Scalar_mode, V(GIVEN("self")), AS_GIVEN("other"), WORD("floor")));
 }
 
 TAKE_APART(remainder_of_number) {

@@ -8,37 +8,43 @@
 
 /* --- ways ------------------------------------------------------------------------------------- */
 typedef struct way_row {
-  uint16_t op; /* its place in the table; 0, which has no way, ends a list */
-  fnzi_dec_fn *decompose;
+  uint16_t op;            /* its place in the table; 0, which has no way, ends a list */
+  fnzi_dec_fn *decompose; /* NULL: the function of its own row of decomp.def */
 } way_row;
 
 #define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
 #define SAME(op, other)
+#define OWN(op)
 fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
 #include "functionalize/decompose/core.def"
 #include "functionalize/decompose/mlir.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
 #undef SAME
+#undef OWN
 
+#define OWN(op)           {FNZI_ATEN_##op, NULL},
 #define WAY(op, function) {FNZI_ATEN_##op, fnzi_dcm_##function},
 #define SAME(op, other)   WAY(op, same)
-static const way_row ways_none[] = {{0, NULL}};
+static const way_row ways_none[] = {{FNZI_NO_OP, NULL}};
 static const way_row ways_core[] = {
 #include "functionalize/decompose/core.def"
-    {0, NULL}};
+    {FNZI_NO_OP, NULL}};
 static const way_row ways_mlir[] = {
 #include "functionalize/decompose/mlir.def"
-    {0, NULL}};
+    {FNZI_NO_OP, NULL}};
 static const way_row ways_prims[] = {
 #include "functionalize/decompose/prims.def"
-    {0, NULL}};
+    {FNZI_NO_OP, NULL}};
 #undef WAY
 #undef SAME
+#undef OWN
 
 static const way_row *find(const way_row *rows, const fnz_op *op) {
   uint16_t place = fnzi_op_place(op);
-  for (; rows->decompose; rows++)
+  if (place == FNZI_NO_OP)
+    return NULL;
+  for (; rows->op != FNZI_NO_OP; rows++)
     if (rows->op == place)
       return rows;
   return NULL;
@@ -102,6 +108,10 @@ bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op) {
   return !find(set->first, op) && set->keeps(op);
 }
 
+bool fnzi_dcm_set_casts(const fnzi_dcm_set *set) {
+  return set->keeps != fnzi_dcm_keeps_all;
+}
+
 /* --- wishes ----------------------------------------------------------------------------------- */
 static bool is_among(const fnz_op *op, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -123,4 +133,28 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
   way.expands = true;
   way.decompose = row ? row->decompose : fnzi_foreach_element(op) ? fnzi_dcm_each : NULL;
   return way;
+}
+
+/* --- what is left ----------------------------------------------------------------------------- */
+static const struct {
+  uint16_t op;
+  const char *why;
+} left[] = {
+#define LEFT(op, why) {FNZI_ATEN_##op, why},
+#include "functionalize/decompose/left.def"
+#undef LEFT
+};
+
+const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op) {
+  const fnz_decompose_options *o = wish->options;
+  uint16_t place = fnzi_op_place(op);
+  if (fnzi_dcm_set_keeps(wish->set, op) || is_among(op, o->keep, o->nkeep))
+    return NULL;
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+    if (left[i].op == place)
+      return left[i].why;
+  return find(wish->set->then, op) || !fnzi_dcm_keeps_kernels(op)
+             ? "its steps would depend on elements, on arguments that none are known for, or on "
+               "what autocast casts inside of it"
+             : "no steps are known that it is made of";
 }

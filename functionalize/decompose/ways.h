@@ -24,6 +24,7 @@
 #define GIVE(a)           fnzi_dec_result_give(s, a)
 #define SIZES(a)          fnzi_dcm_sizes(s, a)
 #define NUMBER(value, of) fnzi_dcm_number(s, value, of)
+#define WORD(text)        ((fnz_arg){.tag = FNZ_ARG_STRING, .count = sizeof text - 1, .u.s = text})
 #define CONTIGUOUS_FORMAT ((fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1})
 
 /* A product of sizes; OVERFLOW, and 0, where it leaves 63 bits. */

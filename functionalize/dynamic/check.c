@@ -99,7 +99,7 @@ static const fnzi_expr *remainder_of(const fnzi_expr *guard) {
   return NULL;
 }
 
-/* Any few numbers have remainders that tell them apart: two of each that is left are tried. */
+/* Any few numbers have remainders that differ: two of each that is left are tried. */
 static fnz_status check_remainders(fnzi_general *g, const fnzi_expr *remainder) {
   const fnzi_expr *symbol = remainder->parts[0].expr;
   bool known;

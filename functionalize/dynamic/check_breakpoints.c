@@ -21,7 +21,7 @@ static fnz_status compare_in(fnzi_trial *t, const fnzi_expr *a, const fnzi_expr 
   return FNZ_OK;
 }
 
-/* Which trials are asked. */
+/* Which trials count. */
 typedef bool trial_is(const fnzi_trial *t);
 
 static bool is_valid(const fnzi_trial *t) {

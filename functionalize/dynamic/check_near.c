@@ -116,7 +116,7 @@ static int64_t small_below(const fnzi_general *g) {
   return count < sizeof below / sizeof *below ? below[count] : SMALLEST;
 }
 
-/* By the ids of expressions, a bit for each of the first symbols that they speak of. In the arena.
+/* By the ids of expressions, a bit for each of the first symbols that they contain. In the arena.
  */
 static fnz_status find_spoken_of(fnzi_general *g, uint64_t **out) {
   const fnzi_exprs *set = &g->sizes.set;

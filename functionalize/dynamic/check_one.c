@@ -107,7 +107,7 @@ static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *th
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-/* Without a check: only what the pass makes there tells. */
+/* Without a check: the passes' results are compared. */
 static fnz_status compare_passes(fnzi_general *g, fnzi_trial *t, bool *valid) {
   fnz_status status = t->result ? FNZ_OK : fnzi_trial_run(g, t);
   *valid = status == FNZ_OK;
@@ -154,8 +154,8 @@ static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
 }
 
 /* The source works at these sizes, but not all types that it records are there what its operators
- * give: no result is right. Of numbers that data tell nobody says which ones come, and a run checks
- * what they make. */
+ * give: no result is right. Numbers that depend on data may be any, and a run checks what
+ * they make. */
 static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
   if (!g->options->check_types || !t->source || !t->valid || t->lie ||
       fnzi_sizes_have_data(&g->sizes))
@@ -179,7 +179,7 @@ static fnz_status keep(fnzi_general *g, fnzi_trial *t) {
   return FNZ_OK;
 }
 
-/* There are many trials, and where one is right nobody asks what it was made of. */
+/* There are many trials, and a right one needs its programs no more. */
 static void forget_programs(fnzi_trial *t) {
   fnz_program_destroy(t->source);
   fnz_program_destroy(t->result);

@@ -240,14 +240,14 @@ static fnz_status add_guard(fnzi_general *g, const fnzi_expr *e) {
 
 static fnz_status refuse(fnzi_general *g, fnzi_trial *t) {
   fnz_buffer text = {NULL, 0, 0};
-  fnz_status status = fnzi_sizes_tell(&g->sizes, &t->point, &text);
+  fnz_status status = fnzi_sizes_text(&g->sizes, &t->point, &text);
   if (status == FNZ_OK && t->lie)
     status = fnzi_fail(g->ctx, FNZ_CLASS_TYPE, NULL, "at the sizes %s, %s",
                        text.data ? text.data : "(none)", t->lie);
   else if (status == FNZ_OK)
     status = fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                        "at the sizes %s the program needs other operators than at most sizes, and "
-                       "no condition tells such sizes apart; export it with fixed sizes",
+                       "no condition separates such sizes; export it with fixed sizes",
                        text.data ? text.data : "(none)");
   fnz_buffer_free(g->ctx, &text);
   return status;
@@ -349,8 +349,8 @@ static const fnzi_node *find_refused(const fnz_program *p, char place[160], fnz_
   return NULL;
 }
 
-/* Where such an operator makes views of sizes that depend on data, nothing tells these: what helps
- * is to do without it. */
+/* Where such an operator makes views of sizes that depend on data, nothing determines the sizes:
+ * the program has to do without it. */
 static fnz_status open_sizes(fnzi_general *g) {
   char place[160];
   fnz_rule rule;
@@ -387,7 +387,7 @@ static fnz_status converge(fnzi_general *g) {
   return refuse(g, g->trials.data[0]);
 }
 
-/* The nodes are those of the first trial, which is asked once more. Where guards keep to sizes that
+/* The nodes are those of the first trial, which is run once more. Where guards keep to sizes that
  * were only checked, it has no program any more. */
 static fnz_status explain(fnzi_general *g, fnzi_rec_notes *notes) {
   fnzi_trial *t = g->trials.count ? g->trials.data[0] : NULL;

@@ -1,8 +1,8 @@
 /* guards.c - a condition that keeps out the sizes where a general program would be wrong.
  *
  * needs   trials of which it is known whether the program is right there
- * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within
- *         their dimension, whatever else is right; a bound of one symbol, an index that is not
+ * gives   the simplest condition that separates a wrong one from all right ones: slices bounded
+ * within their dimension, whatever else is right; a bound of one symbol, an index that is not
  *         negative, an expression that stays what it was at usual sizes, a comparison of two
  *         symbols, 0 or 1 left out, a remainder, any number left out. In this order. Where each of
  *         them loses something that is right, the one that keeps out most wrong ones and fewest
@@ -201,7 +201,7 @@ static size_t count_wrong(const fnzi_trials *trials) {
   return n;
 }
 
-/* One after the other, until something is found. A remainder tells any few numbers apart: what
+/* One after the other, until something is found. A remainder separates any few numbers: what
  * keeps out all that is wrong, and no usual sizes, is better than one that happens to lose nothing.
  */
 fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong, const fnzi_expr **out) {

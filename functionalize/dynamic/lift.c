@@ -127,9 +127,9 @@ static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
   FNZI_NEW(l->arena, l->count, &each);
   for (size_t k = 0; k < l->count; k++)
     each[k] = graph_of(l, k)->values.data[value].geometry;
-  l->tells = node != FNZI_NO_NODE && fnzi_node_tells(&graph_of(l, 0)->nodes.data[v->node]);
+  l->by_data = node != FNZI_NO_NODE && fnzi_node_determines(&graph_of(l, 0)->nodes.data[v->node]);
   fnz_status status = fnzi_lift_geometry(l, each, exprs, &g);
-  l->tells = false;
+  l->by_data = false;
   FNZ_TRY(status);
   if (*l->what)
     return FNZ_OK;
@@ -257,7 +257,7 @@ static fnz_status copy_text(fnzi_lifter *l, const char **text) {
   return *text ? fnzi_intern(l->to, *text, strlen(*text), text) : FNZ_OK;
 }
 
-/* Inputs keep their sizes: of symbols that are always equal each must be told by one. */
+/* Inputs keep their sizes: of symbols that are always equal each must be the size of one. */
 static const fnz_geometry *given_input(const fnzi_lifter *l, uint32_t k) {
   const fnz_arg *arg = k < l->source->ninputs ? &l->source->inputs[k] : NULL;
   const fnz_arg *own = &graph_of(l, 0)->inputs[k];

@@ -35,17 +35,15 @@ typedef struct fnzi_lifter {
   fnzi_walk *walks;
   const char **what;
   const fnz_geometry *given; /* of the source, for the geometry in hand; NULL: it is fitted */
-  bool tells;                /* the geometry in hand is of a node that tells what data makes */
+  bool by_data;              /* the geometry in hand has sizes that data decide */
   struct {
-    const fnzi_expr **data; /* sizes that nodes tell, in their order */
+    const fnzi_expr **data; /* sizes that nodes determine, in their order */
     size_t count;
-  } told;
+  } determined;
 } fnzi_lifter;
 
 /* --- lift_geometry.c -------------------------------------------------------------------------- */
 bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
-/* Says that what the trials have in l->numbers has no expression; `place` is where they stand. */
-FNZ_MUST_CHECK fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place);
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
 /* One geometry of those that the trials have; exprs: of its sizes, NULL when they are not needed.
@@ -56,7 +54,7 @@ FNZ_MUST_CHECK fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry 
 /* --- lift_models.c ---------------------------------------------------------------------------- */
 /* Nothing but numbers comes out of it, or nothing at all. */
 FNZ_MUST_CHECK fnz_status fnzi_is_reading(const fnzi_node *node, bool *out);
-/* Finds l->models and l->told for the graph in hand. */
+/* Finds l->models and l->determined for the graph in hand. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_models(fnzi_lifter *l);
 
 #endif

@@ -1,12 +1,13 @@
 /* lift_geometry.c - sizes and strides that trials have in one place to a geometry with symbols.
  *
  * needs   geometries of one rank and dtype, one per trial
- * gives   expressions for all numbers but an offset, which may be anything: what views do tells it
+ * gives   expressions for all numbers but an offset, which may be anything: views determine it
  */
 #include "functionalize/dynamic/lift.h"
 
 /* A place without an expression: *what says which. */
-fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place) {
+/* What the trials have in l->numbers has no expression; `place` is where they stand. */
+static fnz_status refuse(fnzi_lifter *l, const char *place) {
   fnz_buffer text = {NULL, 0, 0};
   fnz_status status = FNZ_OK;
   for (size_t k = 0; k < l->count && k < 6 && status == FNZ_OK; k++)
@@ -19,7 +20,7 @@ fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place) {
 
 fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out) {
   FNZ_TRY(fnzi_fit_numbers(&l->fit, l->numbers, out));
-  return *out || *l->what ? FNZ_OK : fnzi_lift_refuse(l, place);
+  return *out || *l->what ? FNZ_OK : refuse(l, place);
 }
 
 /* --- geometries ------------------------------------------------------------------------------- */
@@ -63,12 +64,12 @@ bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_
   return false;
 }
 
-/* Of symbols that data makes equal each must be told by a node of its own: one that none before has
- * told. `before`: sizes of the same geometry. */
-static fnz_status untold_expr(fnzi_lifter *l, const fnzi_expr *const *before, size_t count,
-                              const fnzi_expr **out) {
-  for (size_t i = 0; i < l->told.count && !*out; i++) {
-    const fnzi_expr *e = l->told.data[i], *of;
+/* Of symbols that data makes equal each is determined by a node of its own: one that no node before
+ * has determined. `before`: sizes of the same geometry. */
+static fnz_status undetermined_expr(fnzi_lifter *l, const fnzi_expr *const *before, size_t count,
+                                    const fnzi_expr **out) {
+  for (size_t i = 0; i < l->determined.count && !*out; i++) {
+    const fnzi_expr *e = l->determined.data[i], *of;
     uint64_t unused;
     bool yes;
     if (!fnzi_expr_is_linear(e, &of) || fnzi_expr_is_among(before, count, e) ||
@@ -80,7 +81,7 @@ static fnz_status untold_expr(fnzi_lifter *l, const fnzi_expr *const *before, si
   return FNZ_OK;
 }
 
-/* What the source says of the number, where it speaks of this very geometry and not of one number
+/* What the source says of the number, where it records this very geometry and not one number
  * only; `before`: sizes that stand before it. */
 static fnz_status given_expr(fnzi_lifter *l, uint32_t place, const fnzi_expr *const *before,
                              size_t count, const fnzi_expr **out) {
@@ -89,7 +90,7 @@ static fnz_status given_expr(fnzi_lifter *l, uint32_t place, const fnzi_expr *co
   if (!varies(l))
     return FNZ_OK;
   *out = symbol ? l->sizes->symbols[symbol] : NULL;
-  return l->tells ? untold_expr(l, before, count, out) : FNZ_OK;
+  return l->by_data ? undetermined_expr(l, before, count, out) : FNZ_OK;
 }
 
 /* Where there are no elements, strides are whatever they were before. */

@@ -1,10 +1,10 @@
 /* lift_models.c - the source's nodes that a graph of the results was made from, as far as they read
- * numbers or assert, and what its nodes tell.
+ * numbers or assert, and the sizes that its nodes determine.
  *
  * needs   a graph of the results, and of the source the one that it was made from
  * keeps   the order in which the pass replays nodes: those of a body that it puts in the place of
  *         its region stand there, at most FNZI_MAX_NESTING deep; no recursion
- * gives   l->models, l->told */
+ * gives   l->models, l->determined */
 #include "functionalize/dynamic/lift.h"
 
 #include "program/region_ops.h"
@@ -26,27 +26,27 @@ static fnz_status add_model(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_
   fnzi_model model = {graph, node};
   bool wanted;
   FNZ_TRY(fnzi_is_reading(node, &wanted));
-  if (wanted && (!fnzi_is_size_node(node) || fnzi_tells_asked(l->sizes, graph, node)))
+  if (wanted && (!fnzi_is_size_node(node) || fnzi_determines_used(l->sizes, graph, node)))
     FNZI_PUSH(l->ctx, &l->models, model);
   return FNZ_OK;
 }
 
 /* --- what data makes -------------------------------------------------------------------------- */
-static void add_told(fnzi_lifter *l, const fnz_geometry *g) {
+static void add_determined(fnzi_lifter *l, const fnz_geometry *g) {
   for (uint32_t d = 0; g && g->symbols && d < g->rank; d++) {
     const fnzi_expr *e = g->symbols[d] ? l->sizes->symbols[g->symbols[d]] : NULL, *of;
     if (e && fnzi_expr_is_linear(e, &of) && fnzi_is_data_symbol(of) &&
-        !fnzi_expr_is_among(l->told.data, l->told.count, e))
-      l->told.data[l->told.count++] = e;
+        !fnzi_expr_is_among(l->determined.data, l->determined.count, e))
+      l->determined.data[l->determined.count++] = e;
   }
 }
 
 static void add_results(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
   fnzi_walk walk;
-  fnzi_walk_start(&walk, node->outputs, fnzi_node_tells(node) ? node->noutputs : 0);
+  fnzi_walk_start(&walk, node->outputs, fnzi_node_determines(node) ? node->noutputs : 0);
   for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
     if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
-      add_told(l, graph->values.data[walk.arg->u.value].geometry);
+      add_determined(l, graph->values.data[walk.arg->u.value].geometry);
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
@@ -107,8 +107,8 @@ static fnz_status note_autocast(fnzi_lifter *l) {
 }
 
 fnz_status fnzi_lift_models(fnzi_lifter *l) {
-  l->models.count = l->told.count = l->reading = 0;
-  FNZI_NEW(l->arena, l->sizes->set.all.count, &l->told.data);
+  l->models.count = l->determined.count = l->reading = 0;
+  FNZI_NEW(l->arena, l->sizes->set.all.count, &l->determined.data);
   FNZ_TRY(note_autocast(l));
   return add_graphs(l);
 }

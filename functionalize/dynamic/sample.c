@@ -86,8 +86,8 @@ static fnz_status mark_unknown(fnzi_general *g, size_t place) {
 }
 
 /* Answers of two passes that differ: all of them where both were asked the same number of times,
- * else the first, behind which they went different ways. When that has gone on for long, nothing
- * behind it is asked any more: the result is right, but has more nodes. */
+ * else the first, behind which they went different ways. When that has gone on for long, later
+ * answers count as unknown: the result is right, but has more nodes. */
 fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a, const fnzi_oracle_log *b,
                                bool *changed) {
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
@@ -104,8 +104,8 @@ fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a, const 
   return FNZ_OK;
 }
 
-/* Windows that data moves against each other may come to share memory at numbers that nobody has
- * tried: whatever they do here says nothing. */
+/* Windows that data moves against each other may come to share memory at numbers that no trial
+ * has: the answers of trials do not decide it. */
 static fnz_status compare_moved(fnzi_general *g, const fnzi_oracle_log *a, const fnzi_oracle_log *b,
                                 bool *changed) {
   for (size_t i = 0; i < a->taken.count && i < b->taken.count; i++) {

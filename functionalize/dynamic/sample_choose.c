@@ -14,7 +14,8 @@ enum {
   MOVES = 12       /* attempts to find one */
 };
 
-/* Operators that copy take indices that lie nowhere, as far as a pass sees; running them tells. */
+/* Operators that copy take indices that lie nowhere, as far as a pass sees; running them decides.
+ */
 static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
   fnz_program *source = NULL;
   bool bearable;
@@ -63,8 +64,8 @@ static bool is_size_of(const fnzi_general *g, const fnz_geometry *shape, const f
   return false;
 }
 
-/* Every symbol is the size of an input, which tells it: so equal ones can be told to be equal. */
-static bool inputs_tell_all(const fnzi_general *g) {
+/* Every symbol is the size of an input, so a guard on inputs can demand that some are equal. */
+static bool inputs_have_all(const fnzi_general *g) {
   const fnzi_graph *graph = &g->program->graphs.data[0];
   for (size_t i = 0; i < g->sizes.free.count; i++) {
     bool found = false;
@@ -94,7 +95,7 @@ static fnz_status breaks(fnzi_general *g, fnzi_point *point, const fnzi_conditio
   fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
   fnz_status status = fnzi_sizes_put_condition(&g->sizes, c, &asks);
   if (status == FNZ_OK)
-    status = fnzi_sizes_tell(&g->sizes, point, &text);
+    status = fnzi_sizes_text(&g->sizes, point, &text);
   if (status == FNZ_OK)
     status =
         fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -326,7 +327,7 @@ static fnz_status find_moved(fnzi_general *g) {
 fnz_status fnzi_trials_find(fnzi_general *g) {
   finding f = {.g = g, .failure = FNZ_OK};
   FNZ_TRY(drop_recorded(g));
-  if (g->has_recorded && inputs_tell_all(g))
+  if (g->has_recorded && inputs_have_all(g))
     FNZ_TRY(are_some_equal(g, &f.have_equal));
   FNZ_TRY(find_usual(&f));
   FNZ_TRY(find_apart(&f));

@@ -18,6 +18,11 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_pro
                                                  const fnz_program *to, const fnzi_rec_notes *notes,
                                                  fnz_origins **out);
 
+/* In `to`, made of `from` by taking operators apart, a node of another operator than the one that
+ * it comes from, or one of several, is a step. */
+FNZ_MUST_CHECK fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from,
+                                               const fnz_program *to, fnz_origins *origins);
+
 /* --- counterpart.c ---------------------------------------------------------------------------- */
 /* The node of `to`, in the graph of the same number, that defines the value with the name of the
  * first result of `node`; false when there is none. */

@@ -170,3 +170,42 @@ fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, con
     fnz_origins_destroy(ctx, o);
   return status;
 }
+
+/* --- steps ------------------------------------------------------------------------------------ */
+/* How many nodes of the result come from each node of the source, graph by graph. */
+static fnz_status count_origins(fnzi_arena *arena, const fnz_program *from, const fnz_origins *o,
+                                uint32_t ***out) {
+  FNZI_NEW(arena, from->graphs.count, out);
+  for (size_t g = 0; g < from->graphs.count; g++)
+    FNZI_NEW(arena, from->graphs.data[g].nodes.count, &(*out)[g]);
+  for (size_t g = 0; g < o->ngraphs; g++)
+    for (size_t n = 0; n < o->counts[g]; n++) {
+      const fnz_origin *at = &o->graphs[g][n];
+      if (at->node != SIZE_MAX)
+        (*out)[at->graph][at->node]++;
+    }
+  return FNZ_OK;
+}
+
+static bool is_step(const fnz_program *from, const fnzi_node *node, const fnz_origin *at,
+                    uint32_t *const *counts) {
+  const fnzi_node *whole = fnzi_node_at(from, (uint32_t)at->graph, (uint32_t)at->node);
+  return whole->op && (whole->op != node->op || counts[at->graph][at->node] > 1);
+}
+
+fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
+                                fnz_origins *origins) {
+  fnzi_arena scratch;
+  uint32_t **counts;
+  fnzi_arena_init(&scratch, ctx);
+  fnz_status status = count_origins(&scratch, from, origins, &counts);
+  for (size_t g = 0; status == FNZ_OK && g < origins->ngraphs; g++)
+    for (size_t n = 0; n < origins->counts[g]; n++) {
+      fnz_origin *at = &origins->graphs[g][n];
+      const fnzi_node *node = fnzi_node_at(to, (uint32_t)g, (uint32_t)n);
+      if (at->node != SIZE_MAX && node->op && node->noutputs) /* the others are about sizes */
+        at->reason = is_step(from, node, at, counts) ? FNZ_REASON_STEP : FNZ_REASON_COMPUTED;
+    }
+  fnzi_arena_free(&scratch);
+  return status;
+}

@@ -223,8 +223,9 @@ fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool 
   if (!expander || p->autocast)
     return FNZ_OK;
   FNZ_TRY(number_args(&c, request, &args));
-  FNZ_TRY(expander->expand(expander, &p->world->scratch, request->op, args, c.geometries, &script,
-                           done));
+  const fnzi_script_whole whole = {request->op, args, c.geometries, request->expected,
+                                   request->expected ? request->nexpected : 0};
+  FNZ_TRY(expander->expand(expander, &p->world->scratch, &whole, &script, done));
   if (!*done)
     return FNZ_OK;
   p->world->why.cause = FNZI_CAUSE_STEP;

@@ -196,13 +196,17 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_wrap_request request = {
       .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
+  bool expanded = false;
+  fnzi_pass_cast_args casts;
+  fnz_status status = fnzi_pass_args_cast(p, &request, &casts);
   fnzi_rec_expect(p->recorder, fnz_op_functional_twin(node->op), node->outputs, node->noutputs);
-  bool expanded;
-  fnz_status status = fnzi_pass_node_expand(p, &request, &expanded);
+  if (status == FNZ_OK)
+    status = fnzi_pass_node_expand(p, &request, &expanded);
   if (status == FNZ_OK && !expanded)
     status = fnzi_wrap_dispatch(p->world, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
+  fnzi_pass_args_release(&casts);
   fnzi_wrap_request_end(&request);
   fnzi_wrap_settle(p->world);
   return status;

@@ -27,13 +27,13 @@ typedef struct fnzi_pass_merged {
 } fnzi_pass_merged;
 
 /* Who says which nodes are replayed as calls of other operators (fnz_functionalize_options).
- * op, args  of the node: op->nparams arguments, tensors as numbers into `geometries`
+ * whole     the node
  * *done     false: the node stays. Else `out` is what it is made of, and ends with
  *           fnzi_script_free(); everything in it is in the arena. */
 struct fnz_expander {
-  fnz_status (*expand)(const struct fnz_expander *self, fnzi_arena *arena, const fnz_op *op,
-                       const fnz_arg *args, const fnz_geometry *const *geometries, fnzi_script *out,
-                       bool *done);
+  bool casts; /* regions under autocast become nodes, too: casts.c */
+  fnz_status (*expand)(const struct fnz_expander *self, fnzi_arena *arena,
+                       const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
 
 typedef struct fnzi_pass {
@@ -66,6 +66,8 @@ typedef struct fnzi_pass {
   bool inlined;                  /* its nodes are recorded among those of the pass below */
   bool owns_world;               /* and the recorder, which else are those of the pass below */
   bool autocast;                 /* the nodes run under an enabled autocast */
+  bool has_casts;                /* they do in the source, and are replayed on casts to: */
+  fnz_dtype casts;
 } fnzi_pass;
 
 /* All passes over one program. */
@@ -109,6 +111,25 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_arg_symbol(const fnzi_pass *p, uint32_t symb
  * *done false: it does not. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request,
                                                 bool *done);
+
+/* --- casts.c ---------------------------------------------------------------------------------- */
+struct fnzi_hop;
+/* The region runs under autocast, and may be replayed without: *known. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_casts_find(const fnzi_pass *p, const struct fnzi_hop *hop,
+                                               bool *known);
+/* The body of a region is to be replayed in place of it. */
+void fnzi_pass_casts_begin(const fnzi_pass *p, const struct fnzi_hop *hop, fnzi_pass *body);
+/* Casts of arguments, each with a reference. */
+typedef struct fnzi_pass_cast_args {
+  fnz_tensor **data;
+  const fnz_tensor **of; /* what they are casts of */
+  size_t count;
+} fnzi_pass_cast_args;
+/* Puts casts in place of arguments where autocast does; `made` ends with fnzi_pass_args_release(),
+ * also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *request,
+                                              fnzi_pass_cast_args *made);
+void fnzi_pass_args_release(fnzi_pass_cast_args *made);
 
 /* --- nodes.c ---------------------------------------------------------------------------------- */
 /* Replays the node at p->at, or puts a pass on top that this node has to wait for. */

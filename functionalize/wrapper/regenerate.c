@@ -56,9 +56,10 @@ static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_a
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                            fnzi_value_ref *base, const fnz_geometry *const *windows,
-                            size_t nwindows, size_t *first) {
+/* All windows of a view call as seen of `base`; the values are world->fresh[*first ...]. */
+static fnz_status replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                         fnzi_value_ref *base, const fnz_geometry *const *windows, size_t nwindows,
+                         size_t *first) {
   fnz_arg *with_base;
   const fnz_geometry **expected;
   size_t count;
@@ -75,8 +76,7 @@ fnz_status fnzi_wrap_replay(fnz_world *world, const fnz_op *op, const fnz_arg *a
 fnz_status fnzi_wrap_replay_step(fnz_world *world, const fnzi_view_step *step, fnzi_value_ref *base,
                                  fnzi_value_ref **out) {
   size_t first;
-  FNZ_TRY(
-      fnzi_wrap_replay(world, step->op, step->args, step->nargs, base, &step->window, 1, &first));
+  FNZ_TRY(replay(world, step->op, step->args, step->nargs, base, &step->window, 1, &first));
   *out = world->fresh.data[first];
   return FNZ_OK;
 }
@@ -113,7 +113,7 @@ static fnz_status replay_call(fnz_world *world, const fnzi_wrap_alias *a, fnzi_v
   FNZI_NEW(&world->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
-  return fnzi_wrap_replay(world, o->op, o->args, o->nargs, base, windows, count, first);
+  return replay(world, o->op, o->args, o->nargs, base, windows, count, first);
 }
 
 fnz_status fnzi_wrap_regenerate_all(fnz_world *world, fnzi_wrap_alias *a, fnzi_value_ref *base) {

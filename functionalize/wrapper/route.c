@@ -1,6 +1,7 @@
 /* route.c - which rule an operator falls under: found once in the tables, then remembered. */
 #include "functionalize/wrapper/wrapper.h"
 #include "schema/aten_names.h"
+#include "schema/twins.h"
 
 static bool is_plain_mutation(fnzi_mutation_kind kind) {
   return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
@@ -46,6 +47,7 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
   r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
   r.same_places = r.twin && has_same_places(op, r.twin);
+  r.keeps_written = fnzi_written_next(op, &(fnzi_written_walk){0}, &(const fnzi_param *){NULL});
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
     r.composite = fnzi_composite_find(r.twin);
   return r;

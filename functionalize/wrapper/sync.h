@@ -25,11 +25,6 @@ bool fnzi_wrap_alias_overlaps_dirty(const fnzi_wrap_alias *window);
 bool fnzi_wrap_alias_right_for(fnzi_wrap_alias *a, const fnzi_wrap_alias *window);
 
 /* --- regenerate.c ----------------------------------------------------------------------------- */
-/* All windows of a view call as seen of `base`; the values are world->fresh[*first ...]. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args,
-                                           size_t nargs, fnzi_value_ref *base,
-                                           const fnz_geometry *const *windows, size_t nwindows,
-                                           size_t *first);
 FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_step(fnz_world *world, const fnzi_view_step *step,
                                                 fnzi_value_ref *base, fnzi_value_ref **out);
 /* Along a path; values in between are not kept. */

@@ -145,6 +145,7 @@ typedef struct fnzi_wrap_route {
   const fnzi_view *view; /* NULL, or the row of views.def */
   const fnzi_composite_row *composite;
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
+  bool keeps_written; /* it writes arguments that are not among its results */
   bool same_places;   /* the twin's parameters have the places of the operator's of those names */
   bool idempotent;    /* fnzi_is_idempotent() of its twin */
   bool flat;          /* fnzi_op_is_flat() */

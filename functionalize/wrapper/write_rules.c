@@ -155,14 +155,12 @@ static fnz_status resize_request(fnz_world *world, fnzi_wrap_request *r) {
 }
 
 /* --- fill_diagonal_ --------------------------------------------------------------------------- */
-static fnz_status fill_diagonal(fnz_world *world, fnz_tensor *self, const fnzi_view_diagonal *at,
-                                fnz_arg number) {
+static fnz_status fill_window(fnz_world *world, fnz_tensor *self, const fnz_geometry *window,
+                              fnz_arg number) {
   fnzi_wrap_request holder = {0};
   fnz_arg args[4] = {{0}};
   fnz_tensor *places;
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, &at->count, 1, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, &at->stride, 1, &args[2]));
-  args[3] = fnzi_arg_int(at->offset);
+  FNZ_TRY(fnzi_wrap_window_args(world, window, args + 1));
   fnz_status status =
       fnzi_wrap_open_window(world, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
   if (status == FNZ_OK)
@@ -176,12 +174,11 @@ static fnz_status fill_diagonal_request(fnz_world *world, fnzi_wrap_request *r) 
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0);
   const fnz_geometry g = *fnzi_wrap_geometry(self);
   bool wraps = fnzi_arg_get(r->op, r->args, r->op->nparams, 2).u.i != 0;
-  fnzi_view_diagonal at[2];
-  size_t n;
-  FNZ_TRY(fnzi_view_diagonals(world->ctx, r->op, &g, wraps, at, &n));
+  fnzi_view_diagonals at;
+  FNZ_TRY(fnzi_view_diagonals_find(world->ctx, r->op, &g, wraps, &at));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, FNZI_SPREAD_CONSTANT, NULL));
-  for (size_t k = 0; k < n; k++)
-    FNZ_TRY(fill_diagonal(world, self, &at[k], r->args[1]));
+  for (size_t k = 0; k < at.count; k++)
+    FNZ_TRY(fill_window(world, self, &at.windows[k], r->args[1]));
   return fnzi_wrap_give(world, r, self);
 }
 

@@ -28,6 +28,9 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_resized_geometry(fnz_world *world, const fnz
 fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_world *world, const fnz_op *op);
 /* LIMIT where overlapping writes have made so many nodes that the program exceeds its bound. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_check_slack(fnz_world *world, const fnz_op *op);
+/* The arguments of as_strided behind the tensor for a window. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_window_args(fnz_world *world, const fnz_geometry *g,
+                                                fnz_arg out[3]);
 /* The tensor that a view step of one window shows of `t`; `holder` holds it. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step,
                                                 const fnz_arg *args, size_t nargs,

@@ -80,13 +80,18 @@ fnz_status fnzi_wrap_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tens
   return FNZ_OK;
 }
 
+fnz_status fnzi_wrap_window_args(fnz_world *world, const fnz_geometry *g, fnz_arg out[3]) {
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, g->sizes, g->rank, &out[0]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, g->strides, g->rank, &out[1]));
+  out[2] = fnzi_arg_int(g->offset);
+  return FNZ_OK;
+}
+
 /* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
  */
 static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
   fnz_arg window[3];
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->sizes, to->rank, &window[0]));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->strides, to->rank, &window[1]));
-  window[2] = fnzi_arg_int(to->offset);
+  FNZ_TRY(fnzi_wrap_window_args(world, to, window));
   return fnzi_wrap_move_to_window(world, self, self, window);
 }
 

@@ -91,7 +91,8 @@ static fnz_status find_slots(fnz_world *world, const fnzi_wrap_request *r, twin_
       c->count += op->returns[i].is_list ? length : 1;
   }
   c->nreturned = c->count;
-  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
+  for (fnzi_written_walk walk = {0};
+       c->route->keeps_written && fnzi_written_next(op, &walk, &written);)
     add_slots(c, r, (size_t)(written - op->params));
   for (size_t k = 0; k < c->count; k++)
     note_recorded(r, &c->slots[k], k);
@@ -143,7 +144,7 @@ static fnz_status find_dtype(fnz_world *world, const fnzi_wrap_request *r, twin_
   if (c->knows_own && c->own == target)
     return FNZ_OK;
   switch (c->route->way) {
-  case FNZI_OUT_TOLD:
+  case FNZI_OUT_DTYPE:
     return pass_dtype(world, r, c, target);
   case FNZI_OUT_OPERAND:
     c->casts_operand = c->knows_own;

@@ -70,7 +70,7 @@ typedef struct fnz_backend {
   fnz_status (*call)(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                      size_t capacity, size_t *count, char *warning);
 
-  /** Do two values lie in one piece of memory? NULL when the backend cannot tell. */
+  /** Do two values lie in one piece of memory? NULL when the backend does not know. */
   bool (*shares)(void *self, fnz_handle a, fnz_handle b);
 
   /** Makes the backend's device the current one of this thread (`enter`), and the former one again.

@@ -4,7 +4,6 @@
 #define FNZ_DECOMPOSE_H
 
 #include <fnz/explain.h>
-#include <fnz/functionalize.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +13,7 @@ extern "C" {
 #define FNZ_DECOMPOSITION_ROWS(ROW)                                                                \
   ROW(inference, "all operators, as functionalizing leaves them")                                  \
   ROW(core, "operators that PyTorch tags as core, and custom ones")                                \
-  ROW(prims, "as core, with norms, softmax, products with a sum and the like as their parts")      \
+  ROW(prims, "as core, with norms, softmax, means, variances, activations as their parts")         \
   ROW(runnable, "operators that have a kernel of their own")                                       \
   ROW(mlir, "operators that the torch dialect of IREE has and lowers")
 
@@ -37,7 +36,8 @@ typedef struct fnz_decompose_options {
 
 /** Replaces operators by steps of others until only those remain that the set names, and those that
  * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
- * others. fnz_decomposition_keeps() tells which these are. The copy of a view counts as the view.
+ * others. fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts as
+ * the view.
  * Random operators stay.
  *
  * Results are those of the source, but where steps round otherwise than the operator at once.
@@ -56,14 +56,24 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose(fnz_context *ctx, const fnz_prog
                                                 fnz_program **out);
 
 /** fnz_decompose(), and where each node of the result comes from.
- * origins  new; ends with fnz_origins_destroy() before the context does. NULL on failure. */
+ * origins  of nodes of `program`: the operator that was taken apart, with FNZ_REASON_STEP, or the
+ *          node itself. What `program` was made of say the origins that functionalizing gave:
+ *          fnz_origins_at() of these, asked for the node found here, leads on to the source. New;
+ *          ends with fnz_origins_destroy() before the context does. NULL on failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose_explained(fnz_context *ctx,
                                                           const fnz_program *program,
                                                           const fnz_decompose_options *options,
-                                                          fnz_program **out, fnz_origins **origins);
+                                                          fnz_program **out,
+                                                          fnz_origins **origins);
 
 /** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
 FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);
+
+/** Why an operator is left in a program that fnz_decompose() has made with these options, though
+ * the set does not have it: in words, static. NULL where the set has it or the options keep it, or
+ * there is no such set. options  NULL for defaults. */
+FNZ_API const char *fnz_decomposition_why_left(const fnz_decompose_options *options,
+                                               const fnz_op *op);
 
 #ifdef __cplusplus
 }

@@ -90,6 +90,17 @@ FNZ_API const char *fnz_value_name(const fnz_program *program, size_t graph, uin
 FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_t graph,
                                                uint64_t value);
 
+/** A symbolic number, by the index that geometries have of it (fnz_geometry's `symbols`). `text`: an
+ * expression in Python's spelling, "s77" or "2*s77 + 1". `least`, `greatest`: of a plain symbol, its
+ * range; INT64_MIN and INT64_MAX where nothing bounds it. All zero where there is no such number. */
+typedef struct fnz_symbol {
+  const char *text;
+  bool has_example;
+  int64_t example, least, greatest;
+} fnz_symbol;
+
+FNZ_API fnz_symbol fnz_program_symbol(const fnz_program *program, uint32_t index);
+
 /* Kinds of inputs and outputs of graph 0, as torch.export's signature has them. Columns: name in
  * the text form. Order is ABI. */
 #define FNZ_INPUT_KIND_ROWS(ROW)                                                                   \
@@ -239,6 +250,19 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_types(fnz_context *ctx,
  *
  * Fails as fnz_program_check_types(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program);
+
+/** A parameter, buffer or constant. `name`: the qualified name, which is the `target` of the input
+ * that it is. `data`: the storage, `bytes` of little-endian elements, of which `geometry` is a
+ * window; NULL where the file has only the geometry. Weights of one storage share memory. */
+typedef struct fnz_weight {
+  const char *name;
+  const fnz_geometry *geometry;
+  const void *data;
+  size_t bytes;
+} fnz_weight;
+
+/** False, and all of it NULL, when the program has no weight of that name. */
+FNZ_API bool fnz_program_weight(const fnz_program *program, const char *name, fnz_weight *out);
 
 FNZ_API fnz_input_spec fnz_program_input(const fnz_program *program, size_t k);
 FNZ_API fnz_output_spec fnz_program_output(const fnz_program *program, size_t k);

@@ -117,6 +117,22 @@ void fnzi_krn_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype fro
     convert_imaginary(to, dst, dst_stride, from, src, src_stride, count);
 }
 
+/* A cast of f32 to bf16 has a NaN of its own in eager, where elements lie side by side. */
+void fnzi_krn_cast(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                   int64_t src_stride, int64_t count) {
+  char *out = dst;
+  const char *in = src;
+  fnzi_krn_convert(to, dst, dst_stride, from, src, src_stride, count);
+  if (to != FNZ_BF16 || from != FNZ_F32)
+    return;
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, in + i * src_stride, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000)
+      memset(out + i * dst_stride, 0xff, sizeof(uint16_t));
+  }
+}
+
 /* Bits of NaN, or 0: the upper half of an f32 has bf16's places, f16 keeps the upper ten. */
 static uint32_t widened_nan(fnz_dtype from, uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16;

@@ -1,5 +1,6 @@
 /* window.c - parts of an array's memory: cutting them out, and moving elements between them. */
 #include "kernels/core/window.h"
+#include "kernels/core/convert.h"
 #include "kernels/core/float8.h"
 
 void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out) {
@@ -141,18 +142,9 @@ static void convert_row(const void *user, char *const *data, const int64_t *stri
   fnzi_krn_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
 }
 
-/* A cast of f32 to bf16 has a NaN of its own in eager, where elements lie side by side. */
 static void cast_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const pair *p = user;
-  convert_row(user, data, strides, count);
-  if (p->to != FNZ_BF16 || p->from != FNZ_F32)
-    return;
-  for (int64_t i = 0; i < count; i++) {
-    uint32_t bits;
-    memcpy(&bits, data[1] + i * strides[1], sizeof bits);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-      memset(data[0] + i * strides[0], 0xff, sizeof(uint16_t));
-  }
+  fnzi_krn_cast(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
 }
 
 static fnz_status assign(fnzi_krn_call *call, const fnzi_krn_window *to,

@@ -1,5 +1,5 @@
 /* index.c - reading and writing at places given by index tensors. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/point.h"
 
 /* --- index.Tensor and index_put ---------------------------------------------------------- */
 /* Both walk over the places of the index. For each, a block of the dimensions that are not indexed
@@ -95,6 +95,45 @@ static fnz_status spread_values(fnzi_krn_call *call, const walk *w, const fnzi_k
   return FNZ_OK;
 }
 
+/* How blocks are added to blocks: by a row at once where both lie in one piece and are of the type
+ * that is computed, else (row NULL) as windows. */
+typedef struct adder {
+  const fnzi_cpu_point *row;
+  int64_t count, cell;
+} adder;
+
+static bool lies_in_one_piece(const fnzi_krn_window *w) {
+  int64_t stride = 1;
+  for (uint32_t i = w->rank; i-- > 0; stride *= w->sizes[i])
+    if (w->sizes[i] != 1 && w->strides[i] != stride)
+      return false;
+  return true;
+}
+
+static adder find_adder(const fnzi_krn_window *to, const fnzi_krn_window *from) {
+  adder a = {.count = 1, .cell = (int64_t)to->cell};
+  bool is_computed = to->dtype == FNZ_F32 || to->dtype == FNZ_F64 || to->dtype == FNZ_I64;
+  if (!is_computed || from->dtype != to->dtype || !lies_in_one_piece(to) ||
+      !lies_in_one_piece(from))
+    return a;
+  for (uint32_t i = 0; i < to->rank; i++)
+    a.count *= to->sizes[i];
+  a.row = fnzi_cpu_point_find(to->dtype, "add");
+  return a;
+}
+
+static fnz_status add_blocks(fnzi_krn_call *call, const adder *a, const fnzi_krn_window *to,
+                             const fnzi_krn_window *from) {
+  if (!a->row)
+    return fnzi_cpu_window_combine(call, "add", to, from, NULL);
+  for (int64_t at = 0; at < a->count; at += FNZI_POINT_CHUNK) {
+    const void *in[] = {to->data + at * a->cell, from->data + at * a->cell};
+    a->row->run(to->data + at * a->cell, in,
+                a->count - at < FNZI_POINT_CHUNK ? a->count - at : FNZI_POINT_CHUNK);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   bool adds = fnzi_krn_named_bool(call, "accumulate", false);
@@ -106,10 +145,11 @@ fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   cut_other(&w, &values);
   to = w.self;
   from = w.other;
+  const adder a = find_adder(&to, &from);
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
     blocks_at(&w, out->place.rank, k, &to, &from);
     if (adds)
-      FNZ_TRY(fnzi_cpu_window_combine(call, "add", &to, &from, NULL));
+      FNZ_TRY(add_blocks(call, &a, &to, &from));
     else
       FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
@@ -199,12 +239,17 @@ typedef struct joining {
 
 static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
                              const fnzi_krn_window *source, const lane *l, joining j) {
+  adder a = {.row = NULL};
   for (int64_t k = 0; k < l->picks; k++) {
     fnzi_krn_window to = *out, from = *source;
     fnzi_krn_window_select(&to, l->dim, l->places[k]);
     fnzi_krn_window_select(&from, l->dim, k);
-    if (j.adds)
-      FNZ_TRY(fnzi_cpu_window_combine(call, j.alpha ? "add_scaled" : "add", &to, &from, j.alpha));
+    if (k == 0)
+      a = find_adder(&to, &from);
+    if (j.adds && j.alpha)
+      FNZ_TRY(fnzi_cpu_window_combine(call, "add_scaled", &to, &from, j.alpha));
+    else if (j.adds)
+      FNZ_TRY(add_blocks(call, &a, &to, &from));
     else
       FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }

@@ -249,6 +249,12 @@ typedef struct rows {
 
 static moments measure_row(const rows *r, const group *g) {
   moments m = {.count = (double)g->length};
+  fnzi_row_moments row;
+  if (r->x.f) {
+    fnzi_rows_best()->moments(r->x.f + g->at, g->length, !r->rms, &row);
+    m.mean = row.mean, m.var = row.squares / m.count;
+    return m;
+  }
   if (!r->rms)
     m.mean = sum_group(&r->x, g, SUM, 0) / m.count;
   m.var = sum_group(&r->x, g, SQUARES, m.mean) / m.count;

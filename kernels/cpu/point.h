@@ -9,10 +9,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/meta/point.h"
 
-enum { FNZI_POINT_CHUNK = 512 };
-
-/* `count` is at most FNZI_POINT_CHUNK; out may be one of the inputs. */
-typedef void fnzi_point_fn(void *out, const void *const *in, int64_t count);
+typedef fnzi_meta_point_fn fnzi_point_fn;
 
 typedef struct fnzi_cpu_point {
   const char *name;
@@ -57,5 +54,8 @@ typedef struct fnzi_cpu_direct {
 
 /* For a call of fnzi_kernel_point that has run; false when it is not of that kind. */
 bool fnzi_cpu_point_direct(const fnzi_krn_call *call, fnzi_cpu_direct *out);
+
+/* For a call that fnzi_meta_point_is_plain(); false for another one. */
+bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out);
 
 #endif

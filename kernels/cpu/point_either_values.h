@@ -13,7 +13,7 @@ VALUE N inside(N x, N eps) {
 
 /* The gradients of gelu: of the normal distribution, and of its approximation by tanh. */
 VALUE N gelu_slope(N gradient, N x) {
-  N cumulative = (T)0.5 * (1 + V(erf, u10)(x * (T)0.70710678118654752440));
+  N cumulative = (T)0.5 * (1 + V(erf, own)(x * (T)0.70710678118654752440));
   N density = (T)0.39894228040143267794 * V(exp, u10)((T)-0.5 * x * x);
   return gradient * (cumulative + x * density);
 }

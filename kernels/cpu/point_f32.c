@@ -1,5 +1,6 @@
 /* point_f32.c - pointwise operators computed in single precision; also for f16 and bf16. */
 #include "kernels/cpu/point.h"
+#include "kernels/rows/floats.h"
 
 #include <math.h>
 #include <sleef.h>
@@ -12,6 +13,7 @@
 #define REAL_DTYPE FNZ_F32
 #define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f32)
 #define F(x)       x##f
+#define OWN(x)     fnzi_row_floats_##x
 #if FNZI_ISA == 4
 #define LANES              16
 #define INTRINSIC(x)       _mm512_##x##_ps
@@ -22,6 +24,10 @@
 #define INTRINSIC(x)       _mm256_##x##_ps
 #define ROUND              _mm256_round_ps
 #define SLEEF(x, accuracy) Sleef_finz_##x##f8_##accuracy##avx2
+#elif defined __aarch64__
+#define LANES              4
+#define SLEEF(x, accuracy) Sleef_finz_##x##f4_##accuracy##advsimd
+#define VECTOR             float32x4_t
 #else
 #define LANES              4
 #define SLEEF(x, accuracy) Sleef_##x##f4_##accuracy

@@ -12,6 +12,7 @@
 #define REAL_DTYPE FNZ_F64
 #define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f64)
 #define F(x)       x
+#define OWN(x)     SLEEF(x, u10)
 #if FNZI_ISA == 4
 #define LANES              8
 #define INTRINSIC(x)       _mm512_##x##_pd
@@ -22,6 +23,10 @@
 #define INTRINSIC(x)       _mm256_##x##_pd
 #define ROUND              _mm256_round_pd
 #define SLEEF(x, accuracy) Sleef_finz_##x##d4_##accuracy##avx2
+#elif defined __aarch64__
+#define LANES              2
+#define SLEEF(x, accuracy) Sleef_finz_##x##d2_##accuracy##advsimd
+#define VECTOR             float64x2_t
 #else
 #define LANES              2
 #define SLEEF(x, accuracy) Sleef_##x##d2_##accuracy

@@ -1,14 +1,19 @@
 /* point_vector.h - what rows of float classes say, of vectors. Behind point_rows.h and the
  * functions for elements; gives F, V, W and the words of point_scalar.h new meanings. The includer
  * defines T, LANES (how many make a vector), BITS (the integer of T's size), MOST_BITS (its
- * largest), and SLEEF(x, accuracy), the name of a vector function.
+ * largest), SLEEF(x, accuracy), the name of a vector function, and OWN(x), that of one that need
+ * not be SLEEF's.
  *
  * Where vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by
  * their names, and SLEEF is of the form whose bits depend on neither lanes nor neighbours.
- * Elsewhere SLEEF chooses for the processor, and FUSED(x) and UNFUSED(x) are that form, with FMA
- * and without.
+ * So it is on aarch64, where VECTOR is the type that they take. Elsewhere SLEEF chooses for the
+ * processor, and FUSED(x) and UNFUSED(x) are that form, with FMA and without.
  */
+#ifdef VECTOR
+typedef VECTOR vector;
+#else
 typedef T vector __attribute__((vector_size(LANES * sizeof(T))));
+#endif
 typedef BITS lanes_mask __attribute__((vector_size(LANES * sizeof(T))));
 
 /* --- Elements in memory ------------------------------------------------------------------- */
@@ -114,6 +119,7 @@ static inline vector f_fma(vector x, vector y, vector z) {
   return x;
 }
 
+#ifdef FUSED
 /* SLEEF has no names for the forms that do not let lanes talk but those of one instruction set. */
 #define STEADY(x)                                                                                  \
   static vector steady_##x(vector a) {                                                             \
@@ -124,10 +130,14 @@ STEADY(sin)
 STEADY(cos)
 STEADY(tan)
 #define SLEEF_z10(x) steady_##x
+#else
+#define SLEEF_z10(x) SLEEF(x, u10)
+#endif
 #endif
 
 #undef F
 #define F(x)           f_##x
+#define SLEEF_own(x)   OWN(x)
 #define SLEEF_u05(x)   SLEEF(x, u05)
 #define SLEEF_u10(x)   SLEEF(x, u10)
 #define SLEEF_u15(x)   SLEEF(x, u15)
@@ -141,18 +151,20 @@ STEADY(tan)
  * left at the end too, are computed by one piece of code, of which no second copy may be made. */
 #define RUN_VECTORS(name, arity)                                                                   \
   static __attribute__((noinline)) void full_##name(T *o, const T *const *p, int64_t count) {      \
+    const T *pa = p[0], *pb = p[1], *pc = p[2], *pd = p[3];                                        \
     for (int64_t i = 0; i < count; i += LANES)                                                     \
-      put(o + i, value_##name(get(p[0] + i), get(p[1] + i), get(p[2] + i), get(p[3] + i)));        \
+      put(o + i, value_##name(get(pa + i), get(pb + i), get(pc + i), get(pd + i)));                \
   }                                                                                                \
   static void run_##name(void *out, const void *const *in, int64_t count) {                        \
     T *o = out, last[5][LANES];                                                                    \
     int64_t left = count % LANES, full = count - left;                                             \
     OPERANDS(arity)                                                                                \
     full_##name(o, (const T *const[]){pa, pb, pc, pd}, full);                                      \
+    if (left == 0)                                                                                 \
+      return;                                                                                      \
     put(last[0], get_some(pa + full, left)), put(last[1], get_some(pb + full, left));              \
     put(last[2], get_some(pc + full, left)), put(last[3], get_some(pd + full, left));              \
-    full_##name(last[4], (const T *const[]){last[0], last[1], last[2], last[3]},                   \
-                left > 0 ? LANES : 0);                                                             \
+    full_##name(last[4], (const T *const[]){last[0], last[1], last[2], last[3]}, LANES);           \
     memcpy(o + full, last[4], (size_t)left * sizeof(T));                                           \
   }
 #define VALUE_OF(name) static inline vector value_##name(vector a, vector b, vector c, vector d)

@@ -322,6 +322,29 @@ bool fnzi_cpu_point_direct(const fnzi_krn_call *call, fnzi_cpu_direct *out) {
   return true;
 }
 
+bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
+  point p = {.row = NULL};
+  fnzi_meta_point_choose(call, &p.what);
+  if (find_row(call, &p) != FNZ_OK || check_conversions(call, &p) != FNZ_OK ||
+      p.row->check == FNZI_POINT_DIVIDES)
+    return false;
+  *out = (fnzi_meta_point_code){.run = p.rest ? p.rest->run : p.row->run,
+                                .compute = p.what.compute,
+                                .class_dtype = p.class_dtype,
+                                .out = p.row->out,
+                                .keeps = p.row->keeps,
+                                .arity = p.row->arity};
+  for (uint32_t k = 0; k < p.row->arity; k++) {
+    const fnz_arg *operand = p.what.operands[k];
+    const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
+    out->in[k].arg = a ? (int8_t)(operand - call->args) : -1;
+    out->in[k].rounds = a && rounds(&p, operand);
+    if (!a)
+      number_cell(&p, operand, out->in[k].number);
+  }
+  return true;
+}
+
 fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   int64_t p = fnzi_krn_named_int(call, "p", 0);
   if (p < 1)

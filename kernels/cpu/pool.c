@@ -5,6 +5,7 @@
  * is only chosen is moved as it lies in memory. */
 #include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/rows/rows.h"
 
 #include <math.h>
 
@@ -171,17 +172,60 @@ static void max_element(const pool *o, int64_t plane, int64_t to, const window *
     o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
 }
 
+/* The floats themselves, of windows that step by 1 along a row. */
+static bool has_plain_rows(const pool *o) {
+  return o->x.f && !o->int_x && !o->indices && !o->adaptive && o->cell == sizeof(float) &&
+         o->p.dilation[2] == 1;
+}
+
+/* Which elements of a row have windows without padding along it: from *first to before *last. */
+static void find_inner(const fnzi_meta_pool *p, int64_t *first, int64_t *last) {
+  int64_t room = p->in[2] + p->padding[2] - p->kernel[2], stride = p->stride[2];
+  *first = least((p->padding[2] + stride - 1) / stride, p->out[2]);
+  *last = room < 0 ? *first : least(room / stride + 1, p->out[2]);
+}
+
+/* Elements `first` to before `last` of a row, side by side: each sees its window in order. */
+static void max_inner(const pool *o, int64_t base, const window *w, int64_t first, int64_t last,
+                      float *out) {
+  int64_t step = o->p.stride[2], start = first * step - o->p.padding[2];
+  const fnzi_rows *rows = fnzi_rows_best();
+  const float *x = o->x.f + base + start;
+  for (int64_t k = first; k < last; k++)
+    out[k] = -INFINITY;
+  for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])
+    for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1])
+      for (int64_t k = 0; k < o->p.kernel[2]; k++)
+        rows->greatest(out + first, x + cell(o, i, j, k), step, last - first);
+}
+
+/* `place` is at the start of a row; `to` counts the results of all planes. */
+static void max_row(const pool *o, int64_t plane, int64_t *place, int64_t to) {
+  int64_t inner = 0, outer = 0;
+  window w;
+  if (has_plain_rows(o))
+    find_inner(&o->p, &inner, &outer);
+  place[2] = inner;
+  window_at(o, place, &w);
+  if (inner >= outer || is_empty(&w))
+    inner = outer = 0;
+  else
+    max_inner(o, plane * o->in_volume, &w, inner, outer, (float *)(void *)o->moved + to);
+  for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
+    if (place[2] >= inner && place[2] < outer)
+      continue;
+    window_at(o, place, &w);
+    max_element(o, plane, to + place[2], &w);
+  }
+}
+
 static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   int64_t to = plane * o->out_volume, place[3];
   (void)lane;
   for (place[0] = 0; place[0] < o->p.out[0]; place[0]++)
-    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++)
-      for (place[2] = 0; place[2] < o->p.out[2]; place[2]++) {
-        window w;
-        window_at(o, place, &w);
-        max_element(o, plane, to++, &w);
-      }
+    for (place[1] = 0; place[1] < o->p.out[1]; place[1]++, to += o->p.out[2])
+      max_row(o, plane, place, to);
 }
 
 static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) {
@@ -206,12 +250,25 @@ static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) 
   return FNZ_OK;
 }
 
+static void shift(int64_t *sizes, uint32_t by, int64_t filler) {
+  for (uint32_t i = FNZI_POOL_MAX_SPATIAL; i-- > 0;)
+    sizes[i] = i < by ? filler : sizes[i - by];
+}
+
+/* Dimensions that there are not come first: the last one is that along which elements lie. */
+static void end_with_rows(fnzi_meta_pool *p) {
+  uint32_t by = FNZI_POOL_MAX_SPATIAL - p->spatial;
+  shift(p->in, by, 1), shift(p->out, by, 1), shift(p->kernel, by, 1);
+  shift(p->stride, by, 1), shift(p->padding, by, 0), shift(p->dilation, by, 1);
+}
+
 static fnz_status run_largest(fnzi_krn_call *call, pool *o) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = self->geometry.dtype;
   const double lowest = -INFINITY;
   const int64_t least_integer = INT64_MIN;
   const void *x;
+  end_with_rows(&o->p);
   if (fnzi_is_float(dtype)) {
     FNZ_TRY(fnzi_cpu_reals_open(call, self, fnzi_cpu_real_dtype(dtype), &o->x));
     fnzi_krn_convert(dtype, o->nothing, 0, FNZ_F64, &lowest, 0, 1);

@@ -1,5 +1,7 @@
 /* special_reals.c - see special_reals.h. */
 #include "kernels/cpu/special_reals.h"
+
+#include "kernels/core/convert.h"
 #include "kernels/cpu/cpu.h"
 
 #include <math.h>
@@ -42,9 +44,7 @@ fnz_status fnzi_cpu_reals_scratch(fnzi_krn_call *call, fnz_dtype dtype, int64_t 
 }
 
 static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
-  size_t cell = *(const size_t *)user;
-  for (int64_t i = 0; i < count; i++)
-    memcpy(data[0] + i * strides[0], data[1] + i * strides[1], cell);
+  fnzi_krn_copy_row(data[0], strides[0], data[1], strides[1], count, *(const size_t *)user);
 }
 
 void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, const void *data,

@@ -27,7 +27,8 @@ static void levels_join(const fnzi_row_cascade *c, float *out) {
   }
 }
 
-/* Neighbours in f32 go by row functions, in the same order. */
+/* Neighbours in f32 go by row functions, in the same order; what is false, goes by the loops below.
+ */
 static bool float_columns(const float *x, int64_t row_stride, int64_t count, int lanes,
                           float *out) {
   fnzi_row_cascade c = {{{0}}};
@@ -36,6 +37,19 @@ static bool float_columns(const float *x, int64_t row_stride, int64_t count, int
   fnzi_rows_best()->cascade(&c, (int)block_power(count), x, row_stride, 0, count);
   levels_join(&c, out);
   return true;
+}
+
+static bool float_whole(const float *x, int64_t count, int width, float *out) {
+  if (width != WIDTH_F32)
+    return false;
+  int64_t rows = count / FNZI_ROW_COLUMNS;
+  *out = fnzi_rows_best()->total(x, count, (int)block_power(rows));
+  return true;
+}
+
+static bool double_whole(const double *x, int64_t count, int width, double *out) {
+  (void)x, (void)count, (void)width, (void)out;
+  return false;
 }
 
 static bool double_columns(const double *x, int64_t row_stride, int64_t count, int lanes,
@@ -120,7 +134,9 @@ static bool double_columns(const double *x, int64_t row_stride, int64_t count, i
   }                                                                                                \
   /* One row of neighbours: the scalar rest first, then the lanes in order. */                     \
   static T T##_row(const T *x, int64_t stride, int64_t count, int width, bool folds) {             \
-    T lanes[MAX_LANES];                                                                            \
+    T lanes[MAX_LANES], sum;                                                                       \
+    if (stride == 1 && !folds && T##_whole(x, count, width, &sum))                                 \
+      return sum;                                                                                  \
     int64_t chunk = folds ? 2 * width : width, chunks = count / chunk;                             \
     T##_interleaved(x, chunk *stride, stride, folds ? width *stride : 0, chunks, width, lanes);    \
     return T##_row_end(x, stride, chunks * chunk, count, width, lanes);                            \

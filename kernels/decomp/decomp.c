@@ -92,10 +92,10 @@ fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t
 }
 
 /* --- Steps ------------------------------------------------------------------------------------ */
-static fnz_status do_step(fnzi_dec_steps *s, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                          fnzi_krn_array **out, size_t room, size_t *count) {
+static fnz_status do_step(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_array **out,
+                          size_t room, size_t *count) {
+  const fnz_op *op = from->op;
   const fnzi_kernel *row = fnzi_kernel_find(s->call->kernels, op);
-  const fnz_request from = {op, args, nargs, NULL, ""};
   fnzi_krn_call call = {.ctx = s->call->ctx,
                         .stock = s->call->stock,
                         .scratch = s->scratch,
@@ -104,6 +104,8 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_op *op, const fnz_arg *ar
                         .kernels = s->call->kernels,
                         .outputs = out,
                         .capacity = room,
+                        .expected = from->expected,
+                        .nexpected = from->expected ? 1 : 0,
                         .target = FNZ_DTYPE_COUNT,
                         .warning = s->call->warning,
                         .threads = s->call->threads,
@@ -112,9 +114,9 @@ static fnz_status do_step(fnzi_dec_steps *s, const fnz_op *op, const fnz_arg *ar
   if (!row || (row->run == FNZI_RUN_made && !s->script)) /* none is run as part of another */
     return fnzi_krn_call_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
                                 op->name);
-  fnz_status status = fnzi_meta_evaluate_request(&call, row, &from);
+  fnz_status status = fnzi_meta_evaluate_request(&call, row, from);
   if (status == FNZ_OK && s->script)
-    status = fnzi_dec_script_step(s->script, s->call, &from, &call);
+    status = fnzi_dec_script_step(s->script, s->call, from, &call);
   if (status != FNZ_OK)
     fnzi_meta_outputs_release(&call);
   *count = call.noutputs;
@@ -134,8 +136,8 @@ static fnz_status keep_all(fnzi_dec_steps *s, fnzi_krn_array *const *made, size_
   return status;
 }
 
-void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs,
-                        fnzi_krn_array **out, size_t count) {
+static void step_into(fnzi_dec_steps *s, const fnz_request *from, fnzi_krn_array **out,
+                      size_t count) {
   enum { MOST = 64 };
   fnzi_krn_array *few[MOST], **made = few;
   size_t n, room = count > MOST ? count : MOST;
@@ -144,14 +146,33 @@ void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_
     made = fnzi_dec_arrays_room(s, count);
   if (s->status != FNZ_OK)
     return;
-  s->status = do_step(s, &fnzi_ops[op], args, nargs, made, room, &n);
+  s->status = do_step(s, from, made, room, &n);
   if (s->status == FNZ_OK)
     s->status = keep_all(s, made, n);
   if (s->status == FNZ_OK && n < count)
-    fnzi_dec_refuse(s, FNZ_CLASS_INTERNAL, "%s has %zu results, %zu are needed", fnzi_ops[op].name,
-                    n, count);
+    fnzi_dec_refuse(s, FNZ_CLASS_INTERNAL, "%s has %zu results, %zu are needed", from->op->name, n,
+                    count);
   for (size_t i = 0; s->status == FNZ_OK && i < count; i++)
     out[i] = made[i];
+}
+
+void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs,
+                        fnzi_krn_array **out, size_t count) {
+  const fnz_request from = {&fnzi_ops[op], args, nargs, NULL, ""};
+  step_into(s, &from, out, count);
+}
+
+fnzi_krn_array *fnzi_dec_step_as_given(fnzi_dec_steps *s, size_t op, const fnz_arg *args,
+                                       size_t nargs) {
+  const fnz_request from = {.op = &fnzi_ops[op],
+                            .args = args,
+                            .nargs = nargs,
+                            .source = "",
+                            .expected =
+                                s->script && s->script->nexpected ? s->script->expected : NULL};
+  fnzi_krn_array *made;
+  step_into(s, &from, &made, 1);
+  return made;
 }
 
 fnzi_krn_array *fnzi_dec_step(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs) {

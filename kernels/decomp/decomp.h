@@ -3,7 +3,7 @@
  *
  * A decomposition runs as the row's shape rule, on the CPU and on the meta backend alike, and gives
  * the results with fnzi_dec_result_give(). After a step has failed all further ones do nothing and
- * return NULL, and what is asked of NULL is 0, so a decomposition need not look; s->status says it.
+ * return NULL, and every fact about NULL is 0, so a decomposition need not look; s->status says it.
  * What steps make is released when it ends. A step is an operator with a kernel of its own, never
  * another decomposition.
  *
@@ -69,6 +69,10 @@ fnzi_krn_array *fnzi_dec_step(fnzi_dec_steps *s, size_t op, const fnz_arg *args,
 #define STEP(op, ...)                                                                              \
   fnzi_dec_step(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                                 \
                 sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg))
+/* The same, where the result has the geometry that is recorded of the first result of the operator
+ * that is made: sizes depend on elements. Only where steps are written down. */
+fnzi_krn_array *fnzi_dec_step_as_given(fnzi_dec_steps *s, size_t op, const fnz_arg *args,
+                                       size_t nargs);
 /* Its first `count` results. */
 void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs,
                         fnzi_krn_array **out, size_t count);

@@ -296,7 +296,7 @@ DECOMP(dropout_backward) {
 }
 
 /* --- Embedding --------------------------------------------------------------------------- */
-/* One divided by how often each index comes, at each index; an integer where those are asked for.
+/* One divided by how often each index comes, at each index; an integer where an argument says so.
  */
 static fnzi_krn_array *rarity(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t rows,
                               fnz_dtype dtype) {

@@ -110,7 +110,7 @@ DECOMP(nonzero_apart) {
     fnzi_dec_result_give(s, STEP(select_copy__int, V(places), I(1), I(d)));
 }
 
-/* As many places as asked for: the first ones, or filled up. */
+/* As many places as the argument says: the first ones, or filled up. */
 DECOMP(nonzero_static) {
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self");
   int64_t size = fnzi_krn_named_int(s->call, "size", 0), rank = fnzi_dec_array_rank(self);

@@ -14,28 +14,26 @@ struct fnzi_dec_steps;
 /* --- script_make.c ---------------------------------------------------------------------------- */
 /* Writes one down.
  * rows        the table of kernels.def: what steps give
- * op, args    the call that is taken apart: op->nparams arguments, tensors as numbers into
- *             `geometries`
  * decompose   NULL: the one of the operator's own row (decomp.def)
  * out         everything in `arena`; ends with fnzi_script_free()
  * UNSUPPORTED when the operator has no decomposition or that cannot be written down; else as the
  * decomposition fails. */
 FNZ_MUST_CHECK fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows,
-                                               const fnz_op *op, const fnz_arg *args,
-                                               const fnz_geometry *const *geometries,
+                                               const fnzi_script_whole *whole,
                                                void (*decompose)(struct fnzi_dec_steps *s),
                                                fnzi_script *out);
 
 /* Fails as the operator itself does with such arguments. FNZ_OK when it has no row. */
 FNZ_MUST_CHECK fnz_status fnzi_dec_call_check(fnz_context *ctx, const fnzi_kernel *rows,
-                                              const fnz_op *op, const fnz_arg *args,
-                                              const fnz_geometry *const *geometries);
+                                              const fnzi_script_whole *whole);
 
 /* --- script.c, for decomp.c ------------------------------------------------------------------- */
 /* A script that is being written. */
 typedef struct fnzi_dec_script {
   fnzi_script *to;
-  fnzi_map numbers; /* by the address of an array */
+  fnzi_map numbers;                    /* by the address of an array */
+  const fnz_geometry *const *expected; /* of fnzi_script_whole */
+  size_t nexpected;
 } fnzi_dec_script;
 /* The array gets the next number; NULL for a result that is undefined. */
 FNZ_MUST_CHECK fnz_status fnzi_dec_script_array(fnzi_dec_script *script,

@@ -107,15 +107,17 @@ static void close_stage(stage *st) {
   fnzi_krn_stock_free(ctx, &st->stock);
 }
 
-fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows, const fnz_op *op,
-                                const fnz_arg *args, const fnz_geometry *const *geometries,
-                                fnzi_dec_fn *decompose, fnzi_script *out) {
+fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows,
+                                const fnzi_script_whole *whole, fnzi_dec_fn *decompose,
+                                fnzi_script *out) {
   fnzi_krn_kernels shapes = {.rows = rows};
-  stage st = {.geometries = geometries, .call = {.op = op}};
+  stage st = {.geometries = whole->geometries, .call = {.op = whole->op}};
   *out = (fnzi_script){.arena = arena};
   open_stage(&st, out, &shapes);
   st.call.script = &st.script;
-  fnz_status status = run(&st, args, decompose);
+  st.script.expected = whole->expected;
+  st.script.nexpected = whole->nexpected;
+  fnz_status status = run(&st, whole->args, decompose);
   close_stage(&st);
   if (status != FNZ_OK)
     fnzi_script_free(out);
@@ -131,15 +133,15 @@ static fnz_status try_shape(stage *st, const fnz_arg *args) {
   return row ? fnzi_meta_evaluate_shape(call, row) : FNZ_OK;
 }
 
-fnz_status fnzi_dec_call_check(fnz_context *ctx, const fnzi_kernel *rows, const fnz_op *op,
-                               const fnz_arg *args, const fnz_geometry *const *geometries) {
+fnz_status fnzi_dec_call_check(fnz_context *ctx, const fnzi_kernel *rows,
+                               const fnzi_script_whole *whole) {
   fnzi_krn_kernels shapes = {.rows = rows};
-  stage st = {.geometries = geometries, .call = {.op = op}};
+  stage st = {.geometries = whole->geometries, .call = {.op = whole->op}};
   fnzi_arena arena;
   fnzi_script script = {.arena = &arena};
   fnzi_arena_init(&arena, ctx);
   open_stage(&st, &script, &shapes);
-  fnz_status status = try_shape(&st, args);
+  fnz_status status = try_shape(&st, whole->args);
   close_stage(&st);
   fnzi_script_free(&script);
   fnzi_arena_free(&arena);

@@ -187,19 +187,12 @@ static fnz_status fill_window(fnzi_mem_job *job, const fnzi_krn_array *self,
 
 fnz_status fnzi_way_fill_diagonal(fnzi_mem_job *job) {
   fnzi_krn_array *self;
-  fnzi_view_diagonal at[2];
-  size_t n;
+  fnzi_view_diagonals at;
   FNZ_TRY(tensor_named(job, "self", &self));
-  FNZ_TRY(
-      fnzi_view_diagonals(job->ctx, job->op, &self->geometry, named(job, "wrap").u.i != 0, at, &n));
-  for (size_t k = 0; k < n; k++) {
-    fnz_geometry w = self->geometry;
-    w.rank = 1;
-    w.sizes = &at[k].count;
-    w.strides = &at[k].stride;
-    w.offset = at[k].offset;
-    FNZ_TRY(fill_window(job, self, &w));
-  }
+  FNZ_TRY(fnzi_view_diagonals_find(job->ctx, job->op, &self->geometry, named(job, "wrap").u.i != 0,
+                                   &at));
+  for (size_t k = 0; k < at.count; k++)
+    FNZ_TRY(fill_window(job, self, &at.windows[k]));
   return fnzi_mem_job_give_again(job, self);
 }
 

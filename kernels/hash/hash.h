@@ -72,9 +72,6 @@ FNZ_MUST_CHECK fnz_status fnzi_hash_result(fnzi_hash_call *h, const fnz_geometry
 /* As above; the sizes must be those of `wanted`. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_result_like(fnzi_hash_call *h, const fnz_geometry *wanted,
                                                 fnzi_hash_value **out);
-/* Cells of one element in another dtype. */
-void fnzi_hash_cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t *in,
-                    fnz_dtype to, uint64_t *out);
 /* The cells of a number in a dtype. */
 void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fnz_dtype dtype,
                       uint64_t *out);

@@ -150,6 +150,21 @@ static void turn(const fnz_geometry *window, const fnz_geometry *source, const i
   out->source.offset = 0;
 }
 
+/* Cells of one element in another dtype. */
+static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t *in, fnz_dtype to,
+                 uint64_t *out) {
+  size_t units = fnzi_hash_unit(hasher, from), count = fnzi_hash_unit(hasher, to);
+  if (from == to) {
+    memcpy(out, in, count * sizeof *out);
+    return;
+  }
+  uint64_t h = fnzi_hash_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
+  for (size_t j = 0; j < units; j++)
+    h = fnzi_hash_combine(h, in[j]);
+  for (size_t j = 0; j < count; j++)
+    out[j] = fnzi_hash_combine(h, j);
+}
+
 static fnz_status scatter(fnzi_hash_call *h, uint16_t view) {
   fnzi_hash_value *base, *source, *out;
   fnz_geometry g, rows, *window;
@@ -170,27 +185,13 @@ static fnz_status scatter(fnzi_hash_call *h, uint16_t view) {
   fnzi_hash_walk_start(&r, &t.source);
   for (fnzi_hash_walk_start(&w, &t.window); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
-    fnzi_hash_cast(h->hasher, source->g.dtype, source->cells + (size_t)r.place * source->unit,
-                   g.dtype, out->cells + (size_t)w.place * out->unit);
+    cast(h->hasher, source->g.dtype, source->cells + (size_t)r.place * source->unit, g.dtype,
+         out->cells + (size_t)w.place * out->unit);
   return FNZ_OK;
 }
 
 /* --- Copies and casts ----------------------------------------------------------------------------
  */
-
-void fnzi_hash_cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t *in,
-                    fnz_dtype to, uint64_t *out) {
-  size_t units = fnzi_hash_unit(hasher, from), count = fnzi_hash_unit(hasher, to);
-  if (from == to) {
-    memcpy(out, in, count * sizeof *out);
-    return;
-  }
-  uint64_t h = fnzi_hash_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
-  for (size_t j = 0; j < units; j++)
-    h = fnzi_hash_combine(h, in[j]);
-  for (size_t j = 0; j < count; j++)
-    out[j] = fnzi_hash_combine(h, j);
-}
 
 fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,
                                const fnz_geometry *to, fnz_geometry *out, bool *fits) {
@@ -221,8 +222,7 @@ static fnz_status spread(fnzi_hash_call *h, const fnzi_hash_value *from, fnzi_ha
   fnzi_hash_walk w;
   uint64_t *cells = to->cells;
   for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), cells += to->unit)
-    fnzi_hash_cast(h->hasher, from->g.dtype, from->cells + (size_t)w.place * from->unit,
-                   to->g.dtype, cells);
+    cast(h->hasher, from->g.dtype, from->cells + (size_t)w.place * from->unit, to->g.dtype, cells);
   return FNZ_OK;
 }
 
@@ -302,8 +302,7 @@ static fnz_status put_part(fnzi_hash_call *h, const fnzi_hash_value *part, int64
                      h->op->name);
   const uint64_t *from = part->cells;
   for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), from += part->unit)
-    fnzi_hash_cast(h->hasher, part->g.dtype, from, to->g.dtype,
-                   to->cells + (size_t)w.place * to->unit);
+    cast(h->hasher, part->g.dtype, from, to->g.dtype, to->cells + (size_t)w.place * to->unit);
   return FNZ_OK;
 }
 

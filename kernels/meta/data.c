@@ -1,4 +1,4 @@
-/* data.c - shape rules of operators whose results have sizes that data tell: bincount,
+/* data.c - shape rules of operators whose results have sizes that depend on data: bincount,
  * repeat_interleave of a tensor, unique. */
 #include "kernels/meta/bins.h"
 

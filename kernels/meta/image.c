@@ -81,7 +81,7 @@ static fnz_status count_places(fnzi_krn_call *call, fnzi_meta_columns *c) {
   return FNZ_OK;
 }
 
-/* im2col has the image's sizes from its argument, col2im is told them. */
+/* im2col takes the image's sizes from its argument, col2im from arguments of its own. */
 fnz_status fnzi_meta_columns_read(fnzi_krn_call *call, fnzi_meta_columns *out) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   bool has_image = fnzi_op_param(call->op, "output_size") < 0;

@@ -2,7 +2,7 @@
 #include "kernels/meta/meta.h"
 
 /* index.Tensor: the dimensions of the index take the place of those they index; in front of all
- * when these do not stand together. A mask's result has a size that only data tell. */
+ * when these do not stand together. A mask's result has a size that depends on data. */
 fnz_status fnzi_shape_index(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   int64_t sizes[2 * FNZ_MAX_RANK];

@@ -5,7 +5,10 @@
 
 #include "kernels/meta/meta.h"
 
-enum { FNZI_POINT_OPERANDS = 4 };
+enum { FNZI_POINT_OPERANDS = 4, FNZI_POINT_CHUNK = 512 };
+
+/* A dense loop over at most FNZI_POINT_CHUNK elements; out may be one of the inputs. */
+typedef void fnzi_meta_point_fn(void *out, const void *const *in, int64_t count);
 
 /* What eager refuses of integers. */
 typedef enum fnzi_meta_point_check {
@@ -24,6 +27,21 @@ typedef struct fnzi_meta_point_choice {
   fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
 } fnzi_meta_point_choice;
 
+/* A pointwise call taken apart, for who walks over the elements himself. */
+typedef struct fnzi_meta_point_code {
+  fnzi_meta_point_fn *run;
+  fnz_dtype compute;     /* what is computed, */
+  fnz_dtype class_dtype; /* in which type: what run reads, */
+  fnz_dtype out;         /* and what it writes, which becomes the type of the result */
+  bool keeps;            /* what is converted keeps the bits of NaN: fnzi_krn_convert_kept() */
+  uint32_t arity;
+  struct {
+    int8_t arg;                           /* argument of the call; -1: a number */
+    bool rounds;                          /* becomes `compute` before it becomes `class_dtype` */
+    _Alignas(8) unsigned char number[16]; /* of class_dtype */
+  } in[FNZI_POINT_OPERANDS];
+} fnzi_meta_point_code;
+
 /* For the operator of a call, whose results exist; `out` is empty. Operands point into `out`. */
 void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *out);
 
@@ -40,8 +58,8 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
 /* What the CPU refuses of the operands' types, for the meta backend; when no kernel is here for
  * them, another backend may have one. The result's shape is known. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call);
-/* Some values of the operands are refused, or no kernel is here for their types. The result is
- * there. */
-bool fnzi_meta_point_looks(const fnzi_krn_call *call);
+
+/* The CPU has a row for it and refuses nothing, whatever the elements are. */
+bool fnzi_meta_point_is_plain(const fnzi_krn_call *call);
 
 #endif

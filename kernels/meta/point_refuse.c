@@ -1,5 +1,6 @@
 /* point_refuse.c - what eager refuses of the operands of a pointwise operator, before anything is
  * computed. */
+#include "kernels/core/float8.h"
 #include "kernels/meta/point.h"
 
 fnz_status fnzi_meta_point_check_arity(const fnzi_krn_call *call,
@@ -82,9 +83,7 @@ static const rule of_complexes[] = {
 #undef COMPLEX
     {NULL, 0, 0}};
 
-/* NULL when no kernel is here for these operands. */
-static const rule *find_rule(const fnzi_krn_call *call, fnzi_meta_point_choice *what) {
-  fnzi_meta_point_choose(call, what);
+static const rule *find_rule(const fnzi_meta_point_choice *what) {
   fnz_dtype class_dtype = fnzi_meta_point_class(what->compute);
   if (class_dtype == FNZ_DTYPE_COUNT)
     return NULL;
@@ -96,17 +95,32 @@ static const rule *find_rule(const fnzi_krn_call *call, fnzi_meta_point_choice *
   return r->row ? r : NULL;
 }
 
-bool fnzi_meta_point_looks(const fnzi_krn_call *call) {
-  fnzi_meta_point_choice what = {.name = NULL};
-  const rule *r = find_rule(call, &what);
-  return !r || r->check == FNZI_POINT_DIVIDES || r->check == FNZI_POINT_POWER;
-}
-
 fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call) {
   fnzi_meta_point_choice what = {.name = NULL};
-  const rule *r = find_rule(call, &what);
+  fnzi_meta_point_choose(call, &what);
+  const rule *r = find_rule(&what);
   if (!r)
     return FNZ_OK;
   FNZ_TRY(fnzi_meta_point_check_arity(call, &what, r->arity));
   return fnzi_meta_point_check_types(call, &what, (fnzi_meta_point_check)r->check);
+}
+
+static bool converts(const fnzi_meta_point_choice *what, uint32_t arity) {
+  for (uint32_t k = 0; k < arity; k++) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(what->operands[k]);
+    fnz_dtype from = a ? a->place.dtype : what->compute;
+    if (!fnzi_krn_can_convert(fnzi_meta_point_class(what->compute), from) ||
+        fnzi_krn_is_float8(from))
+      return false;
+  }
+  return true;
+}
+
+bool fnzi_meta_point_is_plain(const fnzi_krn_call *call) {
+  fnzi_meta_point_choice what = {.name = NULL};
+  fnzi_meta_point_choose(call, &what);
+  const rule *r = find_rule(&what);
+  return r && what.noperands >= r->arity && r->check != FNZI_POINT_DIVIDES &&
+         r->check != FNZI_POINT_POWER && converts(&what, r->arity) &&
+         fnzi_meta_point_check_types(call, &what, (fnzi_meta_point_check)r->check) == FNZ_OK;
 }

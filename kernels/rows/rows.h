@@ -6,8 +6,7 @@
  * row: element i goes into sum i mod FNZI_ROW_LANES, and sums are joined by fnzi_row_total(). It
  * depends on no instruction set and on no number of threads.
  *
- * There is a table for each instruction set, all with the same bits where exp is computed with
- * fused steps (x86-64-v3 and above). */
+ * There is a table for each instruction set, all with the same bits. */
 #ifndef FNZI_ROWS_H
 #define FNZI_ROWS_H
 
@@ -34,6 +33,11 @@ typedef struct fnzi_row_most {
 typedef struct fnzi_row_cascade {
   float levels[FNZI_ROW_LEVELS][FNZI_ROW_COLUMNS];
 } fnzi_row_cascade;
+
+/* The mean, and the sum of squares of the distances from it. */
+typedef struct fnzi_row_moments {
+  double mean, squares;
+} fnzi_row_moments;
 
 /* How the elements of a second factor are stored. */
 typedef enum fnzi_row_kind { FNZI_ROW_F32, FNZI_ROW_BF16, FNZI_ROW_KINDS } fnzi_row_kind;
@@ -63,7 +67,8 @@ typedef struct fnzi_rows {
   void (*rounded_squares)(fnzi_row_sums *state, float center, const float *x, int64_t count);
   /* y = x * scale + shift in double, rounded once. */
   void (*scale)(double scale, double shift, const float *x, float *y, int64_t count);
-  /* y = (x - mean) * rstd * weight + bias in double, rounded once; weight and bias may be NULL. */
+  /* y = (x - mean) * rstd * weight + bias, each step rounded; the mean has more places than f32.
+   * weight and bias may be NULL. */
   void (*normalise)(double mean, double rstd, const float *x, const float *weight,
                     const float *bias, float *y, int64_t count);
   /* `count` rows of FNZI_ROW_COLUMNS, `stride` apart, the first of which is row `first`, a multiple
@@ -74,6 +79,13 @@ typedef struct fnzi_rows {
   /* The same with b[k][j]: rows of `b` are its k. FNZI_ROW_STEPS products are summed in order of k,
    * and such sums are added in order to beta * c; alpha must be 1. */
   void (*steps[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
+  /* Of a whole row, in any order; `centered` or with a mean of 0. */
+  void (*moments)(const float *x, int64_t count, bool centered, fnzi_row_moments *out);
+  /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with
+   * blocks of 2^power rows. */
+  float (*total)(const float *x, int64_t count, int power);
+  /* most[i] becomes x[i * step] where that is greater or no number. */
+  void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
 } fnzi_rows;
 
 /* Those of an instruction set that the build has, and those of this processor. */

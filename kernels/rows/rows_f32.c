@@ -1,34 +1,36 @@
 /* rows_f32.c - the row functions of f32, compiled for each instruction set.
  *
  * Everything here is static but the table, and nothing is included that other units take from a
- * linker: what is compiled for one processor must not run on another one. exp takes fused steps
- * where the processor has them, in every set. */
+ * linker: what is compiled for one processor must not run on another one. */
 #include "kernels/core/isa.h"
+#include "kernels/rows/floats.h"
 #include "kernels/rows/rows.h"
 
+#ifdef __SSE2__
 #include <immintrin.h>
-#include <sleef.h>
+#endif
 #include <stddef.h>
 #include <string.h>
 
 /* Floats of a register, and a tile of a product, as registers allow. */
 #if FNZI_ISA == 4
 enum { WIDTH = 16, TILE_ROWS = 4, TILE_COLUMNS = 4 };
-#define EXP    Sleef_expf16_u10avx512f
 #define MAX_OF _mm512_max_ps
 #elif FNZI_ISA == 3
 enum { WIDTH = 8, TILE_ROWS = 2, TILE_COLUMNS = 3 };
-#define EXP    Sleef_expf8_u10avx2
 #define MAX_OF _mm256_max_ps
 #else
 enum { WIDTH = 4, TILE_ROWS = 1, TILE_COLUMNS = 2 };
-#define EXP    Sleef_expf4_u10
+#ifdef __SSE2__
 #define MAX_OF _mm_max_ps
+#else
+#define MAX_OF larger
+#endif
 #endif
 
 enum { PARTS = FNZI_ROW_LANES / WIDTH, HALF = WIDTH / 2 };
 
-typedef float vec __attribute__((vector_size(4 * WIDTH)));
+typedef fnzi_row_floats vec;
 typedef int32_t mask __attribute__((vector_size(4 * WIDTH)));
 typedef uint32_t bits __attribute__((vector_size(4 * WIDTH)));
 typedef uint16_t halves __attribute__((vector_size(2 * WIDTH)));
@@ -45,17 +47,92 @@ INLINE vec load(const float *x) {
 INLINE void store(float *y, vec v) {
   memcpy(y, &v, sizeof v);
 }
+#ifndef __SSE2__
+/* The second, where one is no number or both are 0, as _mm_max_ps. */
+INLINE vec larger(vec a, vec b) {
+  mask is_first = a > b;
+  return (vec)(((mask)a & is_first) | ((mask)b & ~is_first));
+}
+#endif
 INLINE vec splat(float x) {
   return x - (vec){0};
+}
+/* The compiler's own conversions between vectors of these types go by way of memory. */
+INLINE wide widened(narrow v) {
+#if FNZI_ISA == 4
+  return _mm512_cvtps_pd(v);
+#elif FNZI_ISA == 3
+  return _mm256_cvtps_pd(v);
+#else
+  return __builtin_convertvector(v, wide);
+#endif
 }
 INLINE wide load_wide(const float *x) {
   narrow v;
   memcpy(&v, x, sizeof v);
-  return __builtin_convertvector(v, wide);
+  return widened(v);
+}
+INLINE wide low_wide(vec v) {
+#if FNZI_ISA == 4
+  return widened(_mm512_castps512_ps256(v));
+#elif FNZI_ISA == 3
+  return widened(_mm256_castps256_ps128(v));
+#else
+  return load_wide((const float *)&v);
+#endif
+}
+INLINE wide high_wide(vec v) {
+#if FNZI_ISA == 4
+  return widened(_mm512_extractf32x8_ps(v, 1));
+#elif FNZI_ISA == 3
+  return widened(_mm256_extractf128_ps(v, 1));
+#else
+  return load_wide((const float *)&v + HALF);
+#endif
 }
 INLINE void store_wide(float *y, wide v) {
+#if FNZI_ISA == 4
+  narrow n = _mm512_cvtpd_ps(v);
+#elif FNZI_ISA == 3
+  narrow n = _mm256_cvtpd_ps(v);
+#else
   narrow n = __builtin_convertvector(v, narrow);
+#endif
   memcpy(y, &n, sizeof n);
+}
+
+/* The sum of a register's floats: its halves are added until one is left. */
+#ifdef __SSE2__
+INLINE float fold4(__m128 q) {
+  q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+#else
+INLINE float fold4(vec q) {
+  return (q[0] + q[2]) + (q[1] + q[3]);
+}
+#endif
+#if FNZI_ISA >= 3
+INLINE float fold8(__m256 h) {
+  return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
+}
+#endif
+INLINE float fold(vec x) {
+#if FNZI_ISA == 4
+  return fold8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+#elif FNZI_ISA == 3
+  return fold8(x);
+#else
+  return fold4(x);
+#endif
+}
+
+INLINE float join_parts(const vec *sum) {
+  if (PARTS == 1)
+    return fold(sum[0]);
+  if (PARTS == 2)
+    return fold(sum[0] + sum[1]);
+  return fold((sum[0] + sum[2 % PARTS]) + (sum[1] + sum[3 % PARTS]));
 }
 
 /* --- Sums side by side ------------------------------------------------------------------- */
@@ -70,6 +147,13 @@ INLINE sums open_sums(const fnzi_row_sums *state) {
 }
 INLINE void close_sums(fnzi_row_sums *state, const sums *s) {
   memcpy(state->lanes, s, sizeof *s);
+}
+
+INLINE void add_wide(sums *s, const vec *v) {
+  for (int p = 0; p < PARTS; p++) {
+    s->part[2 * p] += low_wide(v[p]);
+    s->part[2 * p + 1] += high_wide(v[p]);
+  }
 }
 
 /* The rest of a piece, filled up to FNZI_ROW_LANES. */
@@ -108,17 +192,16 @@ static void row_squares(fnzi_row_sums *state, double center, const float *x, int
 }
 
 static void row_rounded_squares(fnzi_row_sums *state, float center, const float *x, int64_t count) {
-  float room[FNZI_ROW_LANES];
   int64_t full = count - count % FNZI_ROW_LANES;
   if (full) {
     sums s = open_sums(state);
+    vec squares[PARTS];
     for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
       for (int p = 0; p < PARTS; p++) {
         vec d = load(x + i + p * WIDTH) - center;
-        store(room + p * WIDTH, d * d);
+        squares[p] = d * d;
       }
-      for (int p = 0; p < 2 * PARTS; p++)
-        s.part[p] += load_wide(room + p * HALF);
+      add_wide(&s, squares);
     }
     close_sums(state, &s);
   }
@@ -156,22 +239,54 @@ static void row_max(fnzi_row_most *state, const float *x, int64_t count) {
   }
 }
 
+/* x[0], x[2], x[4] ... and nothing beyond the last one is read. */
+INLINE vec load_every_second(const float *x) {
+  vec a = load(x), b = load(x + WIDTH - 1);
+#if FNZI_ISA == 4
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+#elif FNZI_ISA == 3
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(a, b, 0, 2, 5, 7);
+#endif
+}
+
+INLINE void greatest_at(float *most, vec v) {
+  vec m = load(most);
+  store(most, floats_choose((v > m) | (v != v), v, m));
+}
+
+/* The last register may have some of the one before it again, which changes nothing. */
+static void row_greatest(float *most, const float *x, int64_t step, int64_t count) {
+  if (count < WIDTH || step > 2) {
+    for (int64_t i = 0; i < count; i++)
+      most[i] = x[i * step] > most[i] || x[i * step] != x[i * step] ? x[i * step] : most[i];
+    return;
+  }
+  for (int64_t i = 0; i < count; i += WIDTH) {
+    i = i + WIDTH < count ? i : count - WIDTH;
+    greatest_at(most + i, step == 1 ? load(x + i) : load_every_second(x + 2 * i));
+  }
+}
+
 static void row_exp(fnzi_row_sums *state, float most, const float *x, float *y, int64_t count) {
   sums s = open_sums(state);
   float room[FNZI_ROW_LANES];
+  vec found[PARTS];
   int64_t full = count - count % FNZI_ROW_LANES;
   for (int64_t i = 0; i < full; i += FNZI_ROW_LANES) {
-    for (int p = 0; p < PARTS; p++)
-      store(y + i + p * WIDTH, EXP(load(x + i + p * WIDTH) - most));
-    for (int p = 0; p < 2 * PARTS; p++)
-      s.part[p] += load_wide(y + i + p * HALF);
+    for (int p = 0; p < PARTS; p++) {
+      found[p] = fnzi_row_floats_exp(load(x + i + p * WIDTH) - most);
+      store(y + i + p * WIDTH, found[p]);
+    }
+    add_wide(&s, found);
   }
   close_sums(state, &s);
   if (full == count)
     return;
   (void)padded(x + full, count - full, most, room);
   for (int p = 0; p < PARTS; p++)
-    store(room + p * WIDTH, EXP(load(room + p * WIDTH) - most));
+    store(room + p * WIDTH, fnzi_row_floats_exp(load(room + p * WIDTH) - most));
   for (int64_t i = full; i < count; i++) {
     y[i] = room[i - full];
     state->lanes[i - full] += (double)y[i];
@@ -194,8 +309,8 @@ static void row_scale(double scale, double shift, const float *x, float *y, int6
     y[i] = (float)((double)x[i] * scale + shift);
 }
 
-INLINE void normalise_as(double mean, double rstd, const float *x, const float *weight,
-                         const float *bias, float *y, int64_t count) {
+INLINE void normalise_wide(double mean, double rstd, const float *x, const float *weight,
+                           const float *bias, float *y, int64_t count) {
   int64_t i = 0;
   for (; i + HALF <= count; i += HALF) {
     wide v = (load_wide(x + i) - mean) * rstd;
@@ -212,9 +327,31 @@ INLINE void normalise_as(double mean, double rstd, const float *x, const float *
   }
 }
 
+/* In f32: what `high` leaves of the mean is `low`, so the difference is as good as in double. */
+INLINE void normalise_as(double mean, double rstd, const float *x, const float *weight,
+                         const float *bias, float *y, int64_t count) {
+  float high = (float)mean, low = (float)(mean - (double)high), factor = (float)rstd;
+  int64_t i = 0;
+  for (; i + WIDTH <= count; i += WIDTH) {
+    vec v = (load(x + i) - high - low) * factor;
+    v = weight ? v * load(weight + i) : v;
+    store(y + i, bias ? v + load(bias + i) : v);
+  }
+  for (; i < count; i++) {
+    float v = (x[i] - high - low) * factor;
+    v = weight ? v * weight[i] : v;
+    y[i] = bias ? v + bias[i] : v;
+  }
+}
+
+/* Between these, neither differences nor their squares leave f32. */
+static const double least_rstd = 1e-15, most_rstd = 1e15;
+
 static void row_normalise(double mean, double rstd, const float *x, const float *weight,
                           const float *bias, float *y, int64_t count) {
-  if (weight && bias)
+  if (!(rstd > least_rstd && rstd < most_rstd))
+    normalise_wide(mean, rstd, x, weight, bias, y, count);
+  else if (weight && bias)
     normalise_as(mean, rstd, x, weight, bias, y, count);
   else if (weight)
     normalise_as(mean, rstd, x, weight, NULL, y, count);
@@ -255,178 +392,55 @@ static void row_cascade(fnzi_row_cascade *state, int power, const float *x, int6
   }
 }
 
-/* --- Products: sums of products along both rows --------------------------------------------------
- */
-/* 16-bit numbers to 32 bits. */
-#if FNZI_ISA == 4
-#define WIDEN(h) (bits) _mm512_cvtepu16_epi32((__m256i)(h))
-#elif FNZI_ISA == 3
-#define WIDEN(h) (bits) _mm256_cvtepu16_epi32((__m128i)(h))
-#else
-#define WIDEN(h) __builtin_convertvector(h, bits)
-#endif
+/* Eager's eight lanes, four times side by side. */
+enum { EAGER = 8, BESIDE = FNZI_ROW_COLUMNS / EAGER };
+typedef float eager_lanes __attribute__((vector_size(4 * EAGER)));
 
-INLINE vec load_kind(const void *b, int64_t at, fnzi_row_kind kind) {
-  halves h;
-  if (kind == FNZI_ROW_F32)
-    return load((const float *)b + at);
-  memcpy(&h, (const uint16_t *)b + at, sizeof h);
-  bits wide_bits = WIDEN(h) << 16;
-  vec v;
-  memcpy(&v, &wide_bits, sizeof v);
-  return v;
-}
-
-INLINE float element(const void *b, int64_t at, fnzi_row_kind kind) {
-  float v;
-  if (kind == FNZI_ROW_F32)
-    return ((const float *)b)[at];
-  uint32_t word = (uint32_t)((const uint16_t *)b)[at] << 16;
-  memcpy(&v, &word, sizeof v);
-  return v;
-}
-
-INLINE void put(const fnzi_row_dots *d, int64_t i, int64_t j, float sum) {
-  float *c = d->c + i * d->c_row + j;
-  float value = d->alpha * sum;
-  *c = d->beta != 0 ? d->beta * *c + value : value;
-}
-
-/* The sum of a register's floats: its halves are added until one is left. */
-INLINE float fold4(__m128 q) {
-  q = _mm_add_ps(q, _mm_movehl_ps(q, q));
-  return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
-}
-#if FNZI_ISA >= 3
-INLINE float fold8(__m256 h) {
-  return fold4(_mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
-}
-#endif
-INLINE float fold(vec x) {
-#if FNZI_ISA == 4
-  return fold8(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
-#elif FNZI_ISA == 3
-  return fold8(x);
-#else
-  return fold4(x);
-#endif
-}
-
-INLINE float join_parts(const vec *sum) {
-  if (PARTS == 1)
-    return fold(sum[0]);
-  if (PARTS == 2)
-    return fold(sum[0] + sum[1]);
-  return fold((sum[0] + sum[2 % PARTS]) + (sum[1] + sum[3 % PARTS]));
-}
-
-/* One block of the depth: PARTS registers of each row and column. */
-#define ADD_BLOCK(at, a_step, b, b_at, b_step, kind)                                               \
-  _Pragma("GCC unroll 4") for (int p = 0; p < PARTS; p++)                                          \
-      _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++) {                                  \
-    vec w = load_kind(b, (b_at) + c * (b_step) + p * WIDTH, kind);                                 \
-    _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) sum[r][c][p] +=                         \
-        load((at) + r * (a_step) + p * WIDTH) * w;                                                 \
-  }
-
-INLINE void dots_tile(const fnzi_row_dots *d, int64_t i, int64_t j, int rows, int columns,
-                      fnzi_row_kind kind) {
-  vec sum[TILE_ROWS][TILE_COLUMNS][PARTS] = {{{{0}}}};
-  int64_t rest = d->depth % FNZI_ROW_LANES, full = d->depth - rest;
-  const float *a = d->a + i * d->a_row;
-  int64_t b = j * d->b_row;
-  for (int64_t k = 0; k < full; k += FNZI_ROW_LANES)
-    ADD_BLOCK(a + k, d->a_row, d->b, b + k, d->b_row, kind)
-  if (rest) {
-    float a_rest[TILE_ROWS * FNZI_ROW_LANES] = {0}, b_rest[TILE_COLUMNS * FNZI_ROW_LANES] = {0};
-    for (int64_t k = 0; k < rest; k++) {
-      for (int r = 0; r < rows; r++)
-        a_rest[r * FNZI_ROW_LANES + k] = a[r * d->a_row + full + k];
-      for (int c = 0; c < columns; c++)
-        b_rest[c * FNZI_ROW_LANES + k] = element(d->b, b + c * d->b_row + full + k, kind);
-    }
-    ADD_BLOCK(a_rest, FNZI_ROW_LANES, b_rest, 0, FNZI_ROW_LANES, FNZI_ROW_F32)
-  }
-  _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++)
-      _Pragma("GCC unroll 4") for (int c = 0; c < columns; c++)
-          put(d, i + r, j + c, join_parts(sum[r][c]));
-}
-
-/* Columns that stay in the innermost cache while all rows pass by. */
-INLINE void dots_columns(const fnzi_row_dots *d, int64_t j, int columns, fnzi_row_kind kind) {
-  int64_t i = 0;
-  for (; i + TILE_ROWS <= d->rows; i += TILE_ROWS)
-    dots_tile(d, i, j, TILE_ROWS, columns, kind);
-  for (; i < d->rows; i++)
-    dots_tile(d, i, j, 1, columns, kind);
-}
-
-INLINE void dots(const fnzi_row_dots *d, fnzi_row_kind kind) {
-  int64_t j = 0;
-  for (; j + TILE_COLUMNS <= d->columns; j += TILE_COLUMNS)
-    dots_columns(d, j, TILE_COLUMNS, kind);
-  for (; j < d->columns; j++)
-    dots_columns(d, j, 1, kind);
-}
-
-static void dots_f32(const fnzi_row_dots *d) {
-  dots(d, FNZI_ROW_F32);
-}
-static void dots_bf16(const fnzi_row_dots *d) {
-  dots(d, FNZI_ROW_BF16);
-}
-
-/* --- Products: rows of the second factor, one step after the other
- * -------------------------------- */
-enum { STEPS = FNZI_ROW_STEPS, STRIP = 512 };
-
-/* `steps` rows of b, from row k on, are added to `count` columns of row i, from column j on. */
-INLINE void step(const fnzi_row_dots *d, int64_t i, int64_t j, int64_t count, int64_t k, int steps,
-                 fnzi_row_kind kind) {
-  const float *a = d->a + i * d->a_row + k;
-  float *c = d->c + i * d->c_row + j;
-  int64_t b = k * d->b_row + j, at = 0;
-  vec factor[STEPS];
-  for (int s = 0; s < steps; s++)
-    factor[s] = splat(a[s]);
-  for (; at + WIDTH <= count; at += WIDTH) {
-    vec sum = factor[0] * load_kind(d->b, b + at, kind);
-    for (int s = 1; s < steps; s++)
-      sum += factor[s] * load_kind(d->b, b + s * d->b_row + at, kind);
-    store(c + at, load(c + at) + sum);
-  }
-  for (; at < count; at++) {
-    float sum = a[0] * element(d->b, b + at, kind);
-    for (int s = 1; s < steps; s++)
-      sum += a[s] * element(d->b, b + s * d->b_row + at, kind);
-    c[at] += sum;
+INLINE void add_columns(const float *x, int64_t rows, int power, float *out) {
+  fnzi_row_cascade c = {{{0}}};
+  row_cascade(&c, power, x, FNZI_ROW_COLUMNS, 0, rows);
+  for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
+    out[k] = c.levels[0][k];
+    for (int level = 1; level < FNZI_ROW_LEVELS; level++)
+      out[k] += c.levels[level][k];
   }
 }
 
-INLINE void strip(const fnzi_row_dots *d, int64_t j, int64_t count, fnzi_row_kind kind) {
-  int64_t k = 0;
-  for (; k + STEPS <= d->depth; k += STEPS)
-    for (int64_t i = 0; i < d->rows; i++)
-      step(d, i, j, count, k, STEPS, kind);
-  if (k < d->depth)
-    for (int64_t i = 0; i < d->rows; i++)
-      step(d, i, j, count, k, (int)(d->depth - k), kind);
+/* Fewer rows than a block: no level but the first. */
+INLINE void add_few_columns(const float *x, int64_t rows, float *out) {
+  vec sum[COLUMN_PARTS];
+  for (int p = 0; p < COLUMN_PARTS; p++)
+    sum[p] = splat(0);
+  for (int64_t i = 0; i < rows; i++)
+    for (int p = 0; p < COLUMN_PARTS; p++)
+      sum[p] += load(x + i * FNZI_ROW_COLUMNS + p * WIDTH);
+  memcpy(out, sum, sizeof sum);
 }
 
-INLINE void steps(const fnzi_row_dots *d, fnzi_row_kind kind) {
-  for (int64_t i = 0; i < d->rows; i++)
-    for (int64_t j = 0; j < d->columns; j++)
-      d->c[i * d->c_row + j] = d->beta != 0 ? d->beta * d->c[i * d->c_row + j] : 0;
-  for (int64_t j = 0; j < d->columns; j += STRIP)
-    strip(d, j, d->columns - j < STRIP ? d->columns - j : STRIP, kind);
+static float row_total(const float *x, int64_t count, int power) {
+  int64_t rows = count / FNZI_ROW_COLUMNS, chunks = count / EAGER;
+  float columns[FNZI_ROW_COLUMNS], sum = 0;
+  eager_lanes part[BESIDE], more;
+  if (rows < (int64_t)1 << power)
+    add_few_columns(x, rows, columns);
+  else
+    add_columns(x, rows, power, columns);
+  memcpy(part, columns, sizeof part);
+  for (int64_t i = rows * BESIDE; i < chunks; i++) {
+    memcpy(&more, x + i * EAGER, sizeof more);
+    part[0] += more;
+  }
+  for (int k = 1; k < BESIDE; k++)
+    part[0] += part[k];
+  for (int64_t i = chunks * EAGER; i < count; i++)
+    sum += x[i];
+  for (int k = 0; k < EAGER; k++)
+    sum += part[0][k];
+  return sum;
 }
 
-static void steps_f32(const fnzi_row_dots *d) {
-  steps(d, FNZI_ROW_F32);
-}
-static void steps_bf16(const fnzi_row_dots *d) {
-  steps(d, FNZI_ROW_BF16);
-}
+#include "kernels/rows/moments.h"
+#include "kernels/rows/products.h"
 
 const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_exp,
@@ -438,4 +452,7 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_normalise,
                                                 row_cascade,
                                                 {dots_f32, dots_bf16},
-                                                {steps_f32, steps_bf16}};
+                                                {steps_f32, steps_bf16},
+                                                row_moments,
+                                                row_total,
+                                                row_greatest};

@@ -50,41 +50,19 @@ fnz_status fnzi_batch_masked(fnzi_batch_node *v) {
   return choose(v, where);
 }
 
-/* --- Diagonals -------------------------------------------------------------------------------- */
-/* The diagonal of the last two dimensions, as the last one. */
-static fnz_status diagonal(const fnzi_batch_node *v, fnz_arg *tensor) {
-  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
-  const fnz_geometry *old = fnzi_batch_geometry_of(v, tensor);
-  fnz_geometry g = *old;
-  uint32_t last = old->rank - 2;
-  memcpy(sizes, old->sizes, old->rank * sizeof *sizes);
-  memcpy(strides, old->strides, old->rank * sizeof *strides);
-  sizes[last] = sizes[last + 1] < sizes[last] ? sizes[last + 1] : sizes[last];
-  if (!fnzi_add_i64(strides[last], strides[last + 1], &strides[last]))
-    return fnzi_batch_refuse(v, "has strides that leave 63 bits");
-  g.rank--;
-  g.sizes = sizes;
-  g.strides = strides;
-  const fnz_arg args[] = {*tensor, fnzi_arg_int(0), fnzi_arg_int(-2), fnzi_arg_int(-1)};
-  return fnzi_batch_make_as(v, "diagonal", args, 4, &g, tensor);
-}
-
-/* A matrix with more rows than that goes on below its diagonal when it wraps. */
-static bool goes_on(const fnzi_batch_node *v, const fnz_geometry *g) {
-  const fnz_arg *wrap = &v->args[2];
-  return wrap->tag == FNZ_ARG_BOOL && wrap->u.i && g->sizes[g->rank - 2] > g->sizes[g->rank - 1];
-}
-
-/* fill_diagonal_(self, value, wrap): of more than two dimensions, all of them together. */
+/* fill_diagonal_(self, value, wrap): the places are those that the operator itself fills in a mask
+ * of the sizes of one element of the batch. */
 fnz_status fnzi_batch_fill_diagonal(fnzi_batch_node *v) {
-  uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
   const fnz_geometry *g = fnzi_batch_geometry_of(v, &v->args[0]);
-  fnz_arg args[] = {v->args[0], v->args[1]}, filled;
-  if (rank < 2 || goes_on(v, g))
-    return fnzi_batch_refuse(v, "fills a diagonal that is no view of its tensor");
-  for (; rank > 1; rank--)
-    FNZ_TRY(diagonal(v, &args[0]));
-  FNZ_TRY(
-      fnzi_batch_make_as(v, "fill_.Scalar", args, 2, fnzi_batch_geometry_of(v, &args[0]), &filled));
-  return fnzi_batch_give(v, v->args[0]);
+  uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
+  const int64_t *sizes = rank ? g->sizes + g->rank - rank : NULL;
+  const fnz_arg no = {.tag = FNZ_ARG_BOOL}, yes = {.tag = FNZ_ARG_BOOL, .u.i = 1};
+  fnz_arg full[] = {{0}, no, fnzi_arg_dtype(FNZ_BOOL)}, mask[] = {{0}, yes, v->args[2]};
+  fnz_arg args[] = {v->args[0], {0}, v->args[1]};
+  if (rank < 2)
+    return fnzi_batch_refuse(v, "fills the diagonal of a tensor that is no matrix");
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, rank, &full[0]));
+  FNZ_TRY(fnzi_batch_make(v, "full", full, 3, FNZ_BOOL, sizes, rank, &mask[0]));
+  FNZ_TRY(fnzi_batch_make(v, "fill_diagonal_", mask, 3, FNZ_BOOL, sizes, rank, &args[1]));
+  return fnzi_batch_finish_named(v, "masked_fill_.Scalar", args, 3);
 }

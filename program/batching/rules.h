@@ -44,11 +44,7 @@ FNZ_MUST_CHECK fnz_status fnzi_batch_spread(const fnzi_batch_node *v, fnz_arg *t
 FNZ_MUST_CHECK fnz_status fnzi_batch_order(const fnzi_batch_node *v, uint32_t rank, uint32_t from,
                                            uint32_t count, uint32_t to, fnz_arg *dims);
 
-/* A node in between, with one result of this geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_batch_make_as(const fnzi_batch_node *v, const char *op,
-                                             const fnz_arg *args, size_t nargs,
-                                             const fnz_geometry *g, fnz_arg *out);
-/* The same, contiguous with these sizes. */
+/* A node in between, with one result, contiguous with these sizes. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op,
                                           const fnz_arg *args, size_t nargs, fnz_dtype dtype,
                                           const int64_t *sizes, uint32_t rank, fnz_arg *out);

@@ -127,16 +127,11 @@ fnz_status fnzi_batch_geometry(fnzi_batch *b, const fnz_geometry **geometry) {
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
-fnz_status fnzi_batch_make_as(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
-                              size_t nargs, const fnz_geometry *g, fnz_arg *out) {
-  return v->maker->make(v->maker->user, op, args, nargs, g, out);
-}
-
 /* The strides of its base may be others than those known here, so the strides of the result follow
  * from the operator. */
 static fnz_status make_open(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
                             size_t nargs, const fnz_geometry *g, fnz_arg *out) {
-  FNZ_TRY(fnzi_batch_make_as(v, op, args, nargs, g, out));
+  FNZ_TRY(v->maker->make(v->maker->user, op, args, nargs, g, out));
   return fnzi_value_unsaid(v->regions->p, v->regions->graph, (uint32_t)out->u.value);
 }
 

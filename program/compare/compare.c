@@ -178,7 +178,7 @@ static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
   return status;
 }
 
-static fnz_status tell_outputs(comparison *c, uint32_t k, const char *where) {
+static fnz_status report_outputs(comparison *c, uint32_t k, const char *where) {
   fnz_buffer text = {0};
   fnz_status status = fnzi_write_use(c->ctx, c->sides[0].p, 0, output_at(c, 0, k), &text);
   if (status == FNZ_OK)
@@ -197,7 +197,7 @@ static fnz_status compare_output(comparison *c, uint32_t k) {
   snprintf(where, sizeof where, "output %u", k);
   FNZ_TRY(compare_spec(c, k, where));
   FNZ_TRY(fnzi_cmp_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
-  return differ ? tell_outputs(c, k, where) : compare_values(c, k, where);
+  return differ ? report_outputs(c, k, where) : compare_values(c, k, where);
 }
 
 static fnz_status compare_outputs(comparison *c) {

@@ -91,7 +91,7 @@ static fnz_status key_data(hashing *h, const char *weight) {
     return FNZ_OK;
   if (!w || !w->blob)
     return fnzi_fail(h->ctx, FNZ_CLASS_REF, weight,
-                     "the file has no data for it; hash the program without weights");
+                     "the file has no data for it; leave weights out of the hash (--no-weights)");
   fnzi_cmp_digest_weight(w, (unsigned char *)digest);
   return fnzi_cmp_key_text(&h->n, digest, sizeof digest);
 }
@@ -127,7 +127,7 @@ static fnz_status check_constants(hashing *h) {
         p->inputs[k].kind == FNZ_INPUT_CONSTANT ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
     if (w && !w->blob)
       return fnzi_fail(h->ctx, FNZ_CLASS_REF, p->inputs[k].target,
-                       "the file has no data for it; hash the program without weights");
+                       "the file has no data for it; leave weights out of the hash (--no-weights)");
   }
   return FNZ_OK;
 }

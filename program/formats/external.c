@@ -1,16 +1,15 @@
 /* external.c - weights in a safetensors file beside the CBOR: docs/cbor-format.md.
  *
- * Arrays begin at multiples of 64 bytes of the file, so that whoever maps it may use them where
- * they lie; a safetensors file has no holes, so arrays of zeros fill what is between them. Our own
- * readers read the file and do not map it: another process could cut off a mapped file, which ends
- * this one, or change it behind its digest. Blobs are windows of what was read. */
+ * Arrays begin at multiples of 64 bytes of the file, so that a program that maps it may use them
+ * where they lie; a safetensors file has no holes, so arrays of zeros fill what is between them.
+ * Our own readers read the file and do not map it: another process could cut off a mapped file,
+ * which ends this one, or change it behind its digest. Blobs are windows of what was read. */
 #include "program/formats/external.h"
 #include "program/formats/safetensors.h"
 
 #include <stdio.h>
 
-/* The first bytes of the header: a file without them is nobody's to replace. */
-static const char mark[] = "\"__metadata__\":{\"fnz\":\"weights\"}";
+static const char mark[] = FNZI_EXTERNAL_MARK(FNZI_EXTERNAL_KIND);
 static const char padding[] = "__fnz_padding_";
 
 static bool is_reserved(const char *name) {
@@ -33,9 +32,17 @@ fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name) {
                    name);
 }
 
-bool fnzi_external_is_ours(const char *bytes, size_t size) {
+bool fnzi_external_has_mark(const fnzi_foreign_seen *seen, const char *of) {
   enum { BEFORE = 9 }; /* a length and a brace */
-  return size >= BEFORE + sizeof mark - 1 && memcmp(bytes + BEFORE, mark, sizeof mark - 1) == 0;
+  return seen->size >= BEFORE + strlen(of) && memcmp(seen->head + BEFORE, of, strlen(of)) == 0;
+}
+
+fnz_status fnzi_external_check_place(fnz_context *ctx, const char *path, fnzi_look *look) {
+  if (fnzi_file_look(ctx, path, look) == FNZ_OK)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_IO, path,
+                   "the weights belong into this file, and there is one that fnz has not written, "
+                   "or not for this format; move it away, or choose another name for the program");
 }
 
 /* --- which array is which blob ---------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #define FNZI_EXTERNAL_H
 
 #include "base/digest.h"
+#include "program/formats/foreign.h"
 #include "program/formats/out.h"
 #include "program/program.h"
 
@@ -38,9 +39,14 @@ typedef struct fnzi_weights_source {
 /* Fails where a name is none that a file may have beside another: REF. */
 FNZ_MUST_CHECK fnz_status fnzi_external_check_name(fnz_context *ctx, const char *name);
 
-/* The first bytes are those of a file that fnzi_external_write() made. */
-enum { FNZI_EXTERNAL_HEAD = 64 };
-bool fnzi_external_is_ours(const char *bytes, size_t size);
+/* The first member of its header says what a file of weights lies beside. Nobody names that file,
+ * so what is there without this mark must not go: `look` finds it in what was seen, and the file is
+ * refused by IO. */
+#define FNZI_EXTERNAL_MARK(kind) "\"__metadata__\":{\"fnz\":\"" kind "\"}"
+#define FNZI_EXTERNAL_KIND       "weights" /* of those beside CBOR */
+bool fnzi_external_has_mark(const fnzi_foreign_seen *seen, const char *mark);
+FNZ_MUST_CHECK fnz_status fnzi_external_check_place(fnz_context *ctx, const char *path,
+                                                    fnzi_look *look);
 
 /* Weights come in the order of the program. */
 void fnzi_external_add(fnzi_external_blob *blob, const fnzi_weight *weight);

@@ -151,7 +151,7 @@ static fnz_status read_path(fnz_context *ctx, const char *path, fnzi_look *look,
                             fnz_buffer *out) {
   *out = (fnz_buffer){NULL, 0, 0};
   bool is_stdin = strcmp(path, "-") == 0;
-  /* O_NONBLOCK: opening a pipe that nobody writes must fail later, not hang here. */
+  /* O_NONBLOCK: opening a pipe without a writer must fail later, not hang here. */
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     return fnzi_file_error(ctx, path, "cannot open");

@@ -261,10 +261,9 @@ static fnz_status weights_path(fnzi_arena *arena, const char *path, const char *
 
 static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   (void)ctx;
-  return fnzi_external_is_ours(seen->head, seen->size) ? FNZ_OK : FNZ_IO;
+  return fnzi_external_has_mark(seen, FNZI_EXTERNAL_MARK(FNZI_EXTERNAL_KIND)) ? FNZ_OK : FNZ_IO;
 }
 
-/* Nobody names the second file, so what is there and somebody's own must not go. */
 static fnz_status save_both(fnzi_arena *arena, const fnz_program *p, const char *path,
                             fnz_buffer *out, fnz_buffer *weights, fnzi_out_pieces *pieces) {
   const char *beside, *slash;
@@ -274,10 +273,7 @@ static fnz_status save_both(fnzi_arena *arena, const fnz_program *p, const char 
   fnzi_out_file program = {path, out, NULL}, file = {beside, weights, pieces};
   if (!weights->size)
     return fnz_file_write(arena->ctx, path, out->data, out->size);
-  if (fnzi_file_look(arena->ctx, beside, look_whose) != FNZ_OK)
-    return fnzi_fail(arena->ctx, FNZ_CLASS_IO, beside,
-                     "there is a file that fnz has not written; move it away, or choose another "
-                     "name for the program");
+  FNZ_TRY(fnzi_external_check_place(arena->ctx, beside, look_whose));
   return fnzi_file_write_pair(arena->ctx, &file, &program);
 }
 

@@ -399,7 +399,7 @@ fnz_status check_few_keys(Copy *c, const fnzi_json *object) {
   return FNZ_OK;
 }
 
-/* Sorting, and not a hash table: its time does not depend on keys that somebody chose. */
+/* Sorting, and not a hash table: its time does not depend on keys that an attacker chose. */
 fnz_status check_many_keys(Copy *c, const fnzi_json *object) {
   size_t bytes = object->count * sizeof(fnzi_json *), n = 0;
   void *block = fnzi_resize(c->doc->ctx, nullptr, 0, bytes);

@@ -32,7 +32,8 @@ static char *step_before(char *start, char *end, const fnzi_json *at) {
   return end;
 }
 
-/* "record: a.b[3].c"; of a path that is too long its end, which tells more than its beginning. */
+/* "record: a.b[3].c"; of a path that is too long its end, which is of more use than its beginning.
+ */
 static void describe(const fnzi_json_doc *doc, const fnzi_json *at, char out[192]) {
   char path[128], *start = path + sizeof path - 1, *next;
   *start = 0;

@@ -33,7 +33,7 @@ static bool has_key(const fnzi_json *object, const char *key) {
   return m != NULL;
 }
 
-/* What the file shows tells more than its version: versions between releases had other fields. A
+/* The fields of the file decide, not its version: versions between releases had other fields. A
  * graph without nodes shows nothing. */
 static unsigned find_fields(const fnzi_pt2 *r, const fnzi_json *module) {
   enum { KIND_SINCE = 5, RETURN_SINCE = 6, NAME_SINCE = 15, MUTATION_SINCE = 14 };

@@ -49,7 +49,7 @@ static bool is_arithmetic(const char *target) {
          fnzi_starts_with(target, "torch.sym_");
 }
 
-/* "Tensor x, int[] k, *, float eps" as far as the node tells. */
+/* "Tensor x, int[] k, *, float eps" as far as the node shows it. */
 static fnz_status guess_params(fnzi_pt2 *r, const fnzi_json *node) {
   const fnzi_json *first = fnzi_json_first_item(node, "inputs"), *kind;
   bool keyword_only = false;

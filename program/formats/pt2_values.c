@@ -191,8 +191,8 @@ static const fnzi_json *look_up(const fnzi_map *map, const char *name) {
   return (const fnzi_json *)(uintptr_t)found;
 }
 
-/* What no tensor here can be is the matter of whoever exports it: the place in the table does not
- * say which input it is, or which node's result. */
+/* A tensor of a kind that is not supported is named in terms of the exporter: the place in the
+ * table does not say which input it is, or which node's result. */
 static fnz_status of_value(const fnzi_pt2_scope *s, fnz_status status, const char *name) {
   const fnz_error failure = s->r->doc.ctx->error;
   char place[160];

@@ -4,7 +4,7 @@
  * gives op's results, then the clones. auto_functionalized_v2(op, _all_bases=[...],
  * _x_base_index=...) clones each base once and calls op on views of the clones, which keywords
  * describe. Here both become just that: clones, views and the call of the operator that writes, so
- * that whoever reads the program needs to know nothing of wrappers.
+ * that the rest of the library needs no rule for wrappers.
  *
  * A clone is the wrapper's result, so it takes that result's name. */
 #include "program/formats/pt2.h"
@@ -181,7 +181,7 @@ static fnz_status slice_view(const wrapper *w, const char *tensor, fnz_arg base,
   return fnzi_pt2_make(&w->make, "slice.Tensor", args, 4, &g, tensor, NULL, out);
 }
 
-/* An operator that overwrites all of its out arguments is told how they look, and no base. */
+/* An operator that overwrites all of its out arguments gets their types, and no base. */
 static fnz_status fresh_out(const wrapper *w, const char *tensor, fnz_arg *out) {
   const fnz_op *op = fnz_op_find("empty_strided");
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];

@@ -74,7 +74,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w,
 
 /* --- pt2_write_args.c ---------------------------------------------------------------------------
  */
-/* An Argument union. `param` tells the type of an empty list; NULL when there is none. */
+/* An Argument union. `param` has the type of an empty list; NULL when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                            const fnz_arg *arg, const fnzi_param *param);
 /* "aten.add.Tensor" as "torch.ops.aten.add.Tensor". */

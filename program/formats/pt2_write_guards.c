@@ -4,7 +4,7 @@
  * needs   a verified program
  * keeps   everything but the guards; values have the same numbers, nodes their order
  * gives   a copy that borrows arguments and strings. Each condition is asserted where its symbols
- *         are known: before anything else if inputs tell them */
+ *         are known: before anything else if inputs determine them */
 #include "program/formats/pt2_write.h"
 
 #include "program/shapes/computer.h"
@@ -13,9 +13,9 @@
 /* What is known of an expression. */
 enum {
   IS_ASKED = 1, /* a condition, or a part of one */
-  IS_KNOWN = 2, /* a symbol that a value before tells, or made of such ones */
+  IS_KNOWN = 2, /* a symbol that a value before determines, or made of such ones */
   IS_SAID = 4,  /* a part of some size or number of the program */
-  IS_LOST = 8   /* a symbol of a size that nothing tells, or made of one */
+  IS_LOST = 8   /* a symbol of a size that nothing determines, or made of one */
 };
 
 typedef struct asserter {
@@ -31,7 +31,7 @@ typedef struct asserter {
   } conditions;
   size_t own;    /* so many expressions, the first ones, are conditions and sizes */
   uint8_t *is;   /* of each of them */
-  bool has_news; /* a symbol was told since the conditions were last looked at */
+  bool has_news; /* a symbol was determined since the last walk over the conditions */
 } asserter;
 
 /* --- expressions --------------------------------------------------------------------------------
@@ -87,9 +87,10 @@ static void follow(asserter *a) {
   }
 }
 
-/* --- what values tell ---------------------------------------------------------------------------
+/* --- what values determine
+ * ---------------------------------------------------------------------------
  */
-static void tell(asserter *a, const fnzi_expr *symbol) {
+static void determine(asserter *a, const fnzi_expr *symbol) {
   bool is_new = symbol->id < a->own && (a->is[symbol->id] & (IS_ASKED | IS_KNOWN)) == IS_ASKED;
   if (is_new)
     a->is[symbol->id] |= IS_KNOWN;
@@ -102,7 +103,7 @@ static fnz_status see_number(asserter *a, uint64_t value, const fnzi_expr *e) {
   if (!e || e->kind != FNZI_EXPR_SYMBOL || fnzi_is_float_symbol(e) ||
       fnzi_map_get(&a->computer.values, &e->id, sizeof e->id, &there))
     return FNZ_OK;
-  tell(a, e);
+  determine(a, e);
   return fnzi_map_set(&a->computer.values, &e->id, sizeof e->id, value);
 }
 
@@ -113,7 +114,7 @@ static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi
   FNZ_TRY(fnzi_computer_see(&a->computer, value, dim, size));
   for (uint32_t i = 0; i < (size->kind == FNZI_EXPR_SYMBOL ? 1 : size->count); i++)
     if (fnzi_map_get(&a->computer.origins, &parts[i].expr->id, sizeof parts[i].expr->id, &unused))
-      tell(a, parts[i].expr);
+      determine(a, parts[i].expr);
   return FNZ_OK;
 }
 
@@ -161,8 +162,8 @@ static fnz_status assert_known(asserter *a) {
   return FNZ_OK;
 }
 
-/* A condition on symbols that no size speaks of any more says nothing, and no run could check it.
- * Where one does, nobody would find out that the program is run at sizes that it is wrong for. */
+/* A condition on symbols that no size has any more says nothing, and no run could check it. Where
+ * a size has them, a run at sizes that the program is wrong for would not be noticed. */
 static fnz_status check_left(asserter *a) {
   for (size_t i = 0; i < a->own; i++)
     if (a->sizes.set.all.data[i]->kind == FNZI_EXPR_SYMBOL &&
@@ -173,7 +174,7 @@ static fnz_status check_left(asserter *a) {
     if (a->is[a->conditions.data[i]->id] & IS_LOST)
       return fnzi_fail(a->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                        "the guard %s cannot be said in a .pt2 file, since no size of an input or "
-                       "a result tells its symbols; export with narrower ranges",
+                       "a result has its symbols; export with narrower ranges",
                        a->conditions.data[i]->text);
   return FNZ_OK;
 }

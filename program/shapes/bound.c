@@ -1,11 +1,11 @@
 /* bound.c - symbols that nothing gives a number.
  *
  * needs   a verified program, its expressions read
- * gives   a failure when a size or a number speaks of a symbol that no input and no node tells
+ * gives   a failure when a size or a number has a symbol that no input and no node determines
  *
- * Inputs tell the symbols of their sizes, where these are as many as the symbols, strides and
- * offsets. Nodes tell the one symbol that a result of theirs is, times a number and plus one, but
- * for nodes whose results follow from what they take: sizes of tensors, arithmetic and whatever
+ * Inputs determine the symbols of their sizes, where these are as many as the symbols, strides and
+ * offsets. Nodes determine the one symbol that a result of theirs is, times a number and plus one,
+ * but for nodes whose results follow from what they take: sizes of tensors, arithmetic and whatever
  * else is no operator, operators that PyTorch gives a rule for shapes without a look at data. What
  * a slice makes up follows from its bounds (derived_symbols.c). */
 #include "program/region_ops.h"
@@ -13,7 +13,8 @@
 
 typedef struct binder {
   const fnzi_sizes *s;
-  uint8_t *told; /* per expression: an input or a node tells it, or what it is a part of */
+  uint8_t
+      *determined; /* per expression: an input or a node determines it, or what it is a part of */
 } binder;
 
 static void mark(const binder *b, uint32_t symbol, uint8_t *marks) {
@@ -40,7 +41,7 @@ static void mark_inputs(const binder *b, const fnzi_graph *g, uint8_t *sizes) {
       continue;
     mark(b, v->symbol, sizes);
     for (uint32_t d = 0; shape && shape->symbols && d < 2 * shape->rank + 1; d++)
-      mark(b, shape->symbols[d], d < shape->rank ? sizes : b->told);
+      mark(b, shape->symbols[d], d < shape->rank ? sizes : b->determined);
   }
 }
 
@@ -60,8 +61,8 @@ static void find_only_symbols(const fnzi_sizes *s, const fnzi_expr **only) {
   }
 }
 
-/* Fewer sizes than symbols cannot tell what these are, but for sizes that have one symbol. */
-static fnz_status tell_inputs(binder *b, fnzi_arena *arena) {
+/* Fewer sizes than symbols do not determine these, but for sizes that have one symbol. */
+static fnz_status determine_inputs(binder *b, fnzi_arena *arena) {
   const fnzi_sizes *s = b->s;
   size_t count = s->set.all.count, nsizes = 0, nsymbols = 0;
   uint8_t *sizes, *parts;
@@ -79,7 +80,7 @@ static fnz_status tell_inputs(binder *b, fnzi_arena *arena) {
     nsymbols += parts[i] && s->set.all.data[i]->kind == FNZI_EXPR_SYMBOL;
   }
   for (size_t i = 0; i < count; i++)
-    b->told[i] |= sizes[i] && (nsymbols <= nsizes || only[i]);
+    b->determined[i] |= sizes[i] && (nsymbols <= nsizes || only[i]);
   return FNZ_OK;
 }
 
@@ -99,21 +100,21 @@ bool fnzi_is_read_truth(const fnzi_sizes *s, const fnzi_expr *e, const fnzi_expr
          fnzi_expr_is(e->parts[1].expr, 1) && is_truth(s, *symbol);
 }
 
-static void tell(binder *b, uint32_t symbol) {
+static void determine(binder *b, uint32_t symbol) {
   const fnzi_expr *e = symbol ? b->s->symbols[symbol] : NULL, *of;
   if (e && (fnzi_expr_is_linear(e, &of) || fnzi_is_read_truth(b->s, e, &of)))
-    b->told[of->id] = true;
+    b->determined[of->id] = true;
 }
 
-static void tell_value(binder *b, const fnzi_value *v) {
+static void determine_value(binder *b, const fnzi_value *v) {
   const fnz_geometry *g = v->geometry;
-  tell(b, v->symbol);
+  determine(b, v->symbol);
   for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++)
-    tell(b, g->symbols[i]);
+    determine(b, g->symbols[i]);
 }
 
 /* Composite operators are rows of others, which may look at data. */
-bool fnzi_node_tells(const fnzi_node *node) {
+bool fnzi_node_determines(const fnzi_node *node) {
   const fnz_op *op = node->op;
   if (!op)
     return fnzi_hop_is_known(node);
@@ -122,33 +123,33 @@ bool fnzi_node_tells(const fnzi_node *node) {
   return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view && !fnzi_is_size_node(node);
 }
 
-static void tell_graph(binder *b, const fnzi_graph *g) {
+static void determine_graph(binder *b, const fnzi_graph *g) {
   for (size_t i = 0; i < g->values.count; i++) {
     const fnzi_value *v = &g->values.data[i];
-    if (v->node != FNZI_NO_NODE && fnzi_node_tells(&g->nodes.data[v->node]))
-      tell_value(b, v);
+    if (v->node != FNZI_NO_NODE && fnzi_node_determines(&g->nodes.data[v->node]))
+      determine_value(b, v);
   }
 }
 
-/* What is told, its parts, and what is made of nothing but these. */
+/* What is determined, its parts, and what is made of nothing but these. */
 static void spread(binder *b) {
   const fnzi_sizes *s = b->s;
-  fnzi_mark_parts(s, s->set.all.count, b->told);
+  fnzi_mark_parts(s, s->set.all.count, b->determined);
   for (size_t i = 0; i < s->set.all.count; i++) {
     const fnzi_expr *e = s->set.all.data[i];
     bool known = e->kind != FNZI_EXPR_SYMBOL;
     for (uint32_t k = 0; k < e->count && known; k++)
-      known = b->told[e->parts[k].expr->id];
-    b->told[i] |= known;
+      known = b->determined[e->parts[k].expr->id];
+    b->determined[i] |= known;
   }
 }
 
 static fnz_status check(const binder *b, const fnzi_value *v, uint32_t symbol) {
   const fnzi_expr *e = symbol ? b->s->symbols[symbol] : NULL;
-  if (!e || b->told[e->id])
+  if (!e || b->determined[e->id])
     return FNZ_OK;
   return fnzi_fail(b->s->set.ctx, FNZ_CLASS_REF, v->name,
-                   "nothing tells what its %s is: no input has such a size, and no node reads it "
+                   "nothing determines its %s: no input has such a size, and no node reads it "
                    "off data; export the program again",
                    b->s->program->symbols.data[symbol].text);
 }
@@ -164,12 +165,12 @@ static fnz_status check_graph(const binder *b, const fnzi_graph *graph) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_sizes_check_told(fnzi_sizes *s) {
+fnz_status fnzi_sizes_check_determined(fnzi_sizes *s) {
   binder b = {.s = s};
-  FNZI_NEW(&s->set.arena, s->set.all.count, &b.told);
-  FNZ_TRY(tell_inputs(&b, &s->set.arena));
+  FNZI_NEW(&s->set.arena, s->set.all.count, &b.determined);
+  FNZ_TRY(determine_inputs(&b, &s->set.arena));
   for (size_t i = 0; i < s->program->graphs.count; i++)
-    tell_graph(&b, &s->program->graphs.data[i]);
+    determine_graph(&b, &s->program->graphs.data[i]);
   spread(&b);
   for (size_t i = 0; i < s->program->graphs.count; i++)
     FNZ_TRY(check_graph(&b, &s->program->graphs.data[i]));

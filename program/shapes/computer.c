@@ -109,7 +109,7 @@ static fnz_status define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t
   const fnzi_value *like = source_value(c, e);
   uint64_t there;
   uint32_t symbol;
-  FNZ_TRY(name_symbol(c, e, &symbol)); /* of a number too, as whoever reads it asks what it is */
+  FNZ_TRY(name_symbol(c, e, &symbol)); /* of a number too: a node that reads it needs its name */
   if (like && !fnzi_value_find(c->to, c->into, like->name, strlen(like->name), &there) &&
       !fnzi_map_get(&c->names, like->name, strlen(like->name), &there))
     FNZ_TRY(fnzi_value_add(c->to, c->into, like->name, NULL, node, value));
@@ -266,12 +266,12 @@ static fnz_status rest_of(fnzi_computer *c, const fnzi_expr *size, const fnzi_ex
   return fnzi_expr_add(&c->sizes->set, size, minus, rest);
 }
 
-/* What has to be there before the symbol: what else the size that tells it is made of. */
+/* What has to be there before the symbol: what else the size that has it is made of. */
 static fnz_status symbol_recipe(fnzi_computer *c, const fnzi_expr *symbol, recipe *out) {
   uint64_t place;
   int64_t factor;
   if (!fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place))
-    return refuse(c, symbol, "which no size of a value before tells");
+    return refuse(c, symbol, "which no size of an earlier value has");
   out->count = 1;
   return rest_of(c, c->sights.data[place].size, symbol, &factor, &out->from[0]);
 }
@@ -293,7 +293,7 @@ static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   return symbol_recipe(c, e, out);
 }
 
-/* A symbol by the size that tells it: the size itself, or arithmetic on it. */
+/* A symbol by a size that has it: the size itself, or arithmetic on it. */
 static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   const fnz_op *op = &fnzi_ops[FNZI_ATEN_sym_size__int];
   const fnzi_expr *rest, *part;

@@ -30,7 +30,7 @@ typedef struct fnzi_computer {
   struct {
     fnzi_sight_size *data;
     size_t count, capacity;
-  } sights;          /* sizes of values that tell a symbol */
+  } sights;          /* sizes of values that have a symbol */
   fnzi_map names;    /* names that must stay free */
   const char *where; /* the source line of the node that needs the number */
 } fnzi_computer;

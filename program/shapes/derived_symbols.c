@@ -13,7 +13,7 @@
 typedef struct definer {
   fnzi_sizes *s;
   const fnzi_graph *graph;
-  uint32_t *born; /* per symbol: 1 + the first node whose result speaks of it; 0 for an input */
+  uint32_t *born; /* per symbol: 1 + the first node whose result has it; 0 for an input */
 } definer;
 
 enum { INPUT, DIM, START, END, STEP };

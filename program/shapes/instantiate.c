@@ -1,6 +1,6 @@
 /* instantiate.c - a symbolic program with numbers in place of its symbols.
  *
- * needs   a number for every symbol that a size or an argument speaks of
+ * needs   a number for every symbol of a size or an argument
  * keeps   the order of nodes, names, sources, weights, signature; it borrows what it can
  * gives   a program without symbols; nodes that computed them are gone, and numbers that are read
  *         off tensors have no result, or are watched: in bodies that the pass inlines too, whose
@@ -148,7 +148,7 @@ static bool only_reads(const fnzi_node *node) {
          node->nargs && node->args[0].tag == FNZ_ARG_VALUE;
 }
 
-bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {
+bool fnzi_determines_used(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {
   if (node->op != &fnzi_ops[FNZI_ATEN_sym_size__int] || node->noutputs != 1 ||
       node->args[0].tag != FNZ_ARG_VALUE || node->outputs[0].tag != FNZ_ARG_SYMBOL)
     return false;
@@ -271,8 +271,8 @@ static fnz_status add_results(maker *m, const fnzi_node *node, uint32_t at, fnzi
 static fnz_status add_node(maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
-  bool told = m->readings == FNZI_READINGS_KEPT && fnzi_tells_asked(m->sizes, m->graph, node);
-  if (fnzi_is_size_node(node) && !told)
+  bool kept = m->readings == FNZI_READINGS_KEPT && fnzi_determines_used(m->sizes, m->graph, node);
+  if (fnzi_is_size_node(node) && !kept)
     return check_number(m, node);
   if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
@@ -304,7 +304,7 @@ static fnz_status add_inputs(maker *m) {
   return FNZ_OK;
 }
 
-/* What only helps callers is left out where it speaks of symbols. */
+/* What only helps callers is left out where it has symbols. */
 static fnz_status add_spec(maker *m, size_t k) {
   fnz_output_spec spec = m->from->outputs[k];
   if (spec.window && spec.window->symbols) {

@@ -19,7 +19,7 @@ static fnz_status parse_symbols(fnzi_sizes *s) {
   return FNZ_OK;
 }
 
-const char *fnzi_condition_name(fnzi_condition_kind kind) {
+static const char *condition_name(fnzi_condition_kind kind) {
   static const char *const names[] = {
 #define CONDITION_NAME(id, name) name,
       FNZI_CONDITION_ROWS(CONDITION_NAME)
@@ -115,7 +115,7 @@ static void use(const fnzi_sizes *s, uint32_t symbol, uint8_t *used) {
     used[s->symbols[symbol]->id] = true;
 }
 
-/* Offsets and strides follow from what views do: a symbol that only they speak of is of no use. */
+/* Offsets and strides follow from what views do: a symbol that only they contain is of no use. */
 static void use_graph(const fnzi_sizes *s, const fnzi_graph *g, uint8_t *used) {
   for (size_t v = 0; v < g->values.count; v++) {
     const fnz_geometry *geometry = g->values.data[v].geometry;
@@ -152,7 +152,7 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   FNZ_TRY(fnzi_sizes_define(s));
   FNZ_TRY(parse_symbols(s));
   FNZ_TRY(add_conditions(s));
-  FNZ_TRY(fnzi_sizes_check_told(s));
+  FNZ_TRY(fnzi_sizes_check_determined(s));
   s->own = s->set.all.count;
   FNZ_TRY(mark_asked(s));
   return list_free(s);
@@ -196,7 +196,7 @@ fnz_status fnzi_sizes_admit(const fnzi_sizes *s, fnzi_point *point, const fnzi_c
   return FNZ_OK;
 }
 
-fnz_status fnzi_sizes_tell(const fnzi_sizes *s, fnzi_point *point, fnz_buffer *out) {
+fnz_status fnzi_sizes_text(const fnzi_sizes *s, fnzi_point *point, fnz_buffer *out) {
   for (size_t i = 0; i < s->free.count; i++) {
     bool known;
     int64_t number;
@@ -215,7 +215,7 @@ fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c
     FNZ_TRY(fnzi_printf(ctx, out, " >= %lld", (long long)c->min));
   else if (c->min != 1 || c->max != 1)
     FNZ_TRY(fnzi_printf(ctx, out, " from %lld to %lld", (long long)c->min, (long long)c->max));
-  return fnzi_printf(ctx, out, " (its %s)", fnzi_condition_name(c->kind));
+  return fnzi_printf(ctx, out, " (its %s)", condition_name(c->kind));
 }
 
 static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
@@ -225,7 +225,7 @@ static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
   return false;
 }
 
-/* What only strides and offsets speak of is drawn by nobody, and is not taken from the record. */
+/* Symbols of strides and offsets only are not drawn, and are not taken from the record. */
 static fnz_status unset_others(const fnzi_sizes *s, fnzi_point *point) {
   for (size_t i = 0; i < s->set.all.count; i++) {
     const fnzi_expr *e = s->set.all.data[i];

@@ -22,7 +22,6 @@ typedef enum fnzi_condition_kind {
   FNZI_CONDITION_ROWS(FNZI_CONDITION_ENUM)
 #undef FNZI_CONDITION_ENUM
 } fnzi_condition_kind;
-const char *fnzi_condition_name(fnzi_condition_kind kind);
 
 /* A condition that holds for every run of the program. */
 typedef struct fnzi_condition {
@@ -50,7 +49,7 @@ typedef struct fnzi_sizes {
   struct {
     const fnzi_expr **data;
     size_t count, capacity;
-  } free; /* the symbols that sizes, symbolic numbers and guards speak of */
+  } free; /* the symbols of sizes, symbolic numbers and guards */
   struct {
     fnzi_slice_bound *data;
     size_t count, capacity;
@@ -71,10 +70,10 @@ void fnzi_sizes_close(fnzi_sizes *sizes);
 /* Gives symbols that slices and regions make up their meaning (derived_symbols.c).
  * Before any expression is read. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
-/* Every symbol that a size or a number speaks of is told by an input or a node (bound.c); REF. */
-FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
-/* The sizes of its results, and numbers, may be such as only data tells. */
-bool fnzi_node_tells(const fnzi_node *node);
+/* An input or a node determines each symbol of a size or a number (bound.c); REF. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_check_determined(fnzi_sizes *sizes);
+/* The sizes of its results, and numbers, may depend on data. */
+bool fnzi_node_determines(const fnzi_node *node);
 /* The truth value that exporters write for one that is read off data: Eq(u0, 1) of a symbol from 0
  * to 1. */
 bool fnzi_is_read_truth(const fnzi_sizes *sizes, const fnzi_expr *expr, const fnzi_expr **symbol);
@@ -91,7 +90,7 @@ static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {
 static inline bool fnzi_is_data_symbol(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 'u';
 }
-/* Its value is a floating point number: it speaks of one. */
+/* Its value is a floating point number: it contains one. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_is_float(fnzi_sizes *sizes, const fnzi_expr *expr, bool *out);
 
 /* The condition that the numbers of `point` break first, NULL when there is none. Conditions on
@@ -99,7 +98,7 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_is_float(fnzi_sizes *sizes, const fnzi_expr 
 FNZ_MUST_CHECK fnz_status fnzi_sizes_admit(const fnzi_sizes *sizes, fnzi_point *point,
                                            const fnzi_condition **broken);
 /* "s0 = 3, s1 = 5" of the symbols that have a number, into `out`. */
-FNZ_MUST_CHECK fnz_status fnzi_sizes_tell(const fnzi_sizes *sizes, fnzi_point *point,
+FNZ_MUST_CHECK fnz_status fnzi_sizes_text(const fnzi_sizes *sizes, fnzi_point *point,
                                           fnz_buffer *out);
 /* What a condition asks for: "s0 from 2 to 8 (its range)", "s0 > 6 (its guard)". */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_put_condition(const fnzi_sizes *sizes,
@@ -123,8 +122,8 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_geometry(const fnzi_sizes *sizes, fnzi_poin
 
 /* --- The program for given numbers (program/shapes/instantiate.c) ----------------------------- */
 typedef enum fnzi_readings {
-  FNZI_READINGS_KEPT,    /* nodes that read a number off a tensor, or tell a size that depends on
-                          * data, stay without a result */
+  FNZI_READINGS_KEPT, /* nodes that read a number off a tensor, or determine a size that depends on
+                       * data, stay without a result */
   FNZI_READINGS_WATCHED, /* a clone of that tensor takes their place and is a further user output */
 } fnzi_readings;
 
@@ -138,9 +137,9 @@ FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
 bool fnzi_shapes_gives_numbers(const fnzi_node *node);
 /* The node computes a number from numbers and sizes alone. */
 bool fnzi_is_size_node(const fnzi_node *node);
-/* It tells a size that depends on data and that others ask for: the tensor is needed for its size,
- * whoever needs its elements. */
-bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fnzi_node *node);
+/* It determines a size that depends on data and that other nodes use: the tensor is needed for its
+ * size, even where its elements are not. */
+bool fnzi_determines_used(const fnzi_sizes *sizes, const fnzi_graph *graph, const fnzi_node *node);
 
 /* --- Nodes that compute numbers (program/shapes/arithmetic.c)
  * ---------------------------------------- As exporters write them: _operator.add, torch.sym_max,

@@ -149,7 +149,7 @@ static size_t flatten(fnzi_function function, const fnzi_expr *const *args, size
   return n;
 }
 
-/* Of numbers: by their whole parts, which a double may not tell apart, then by what is left. */
+/* Of numbers: by their whole parts, which may be equal as doubles, then by what is left. */
 static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_expr *b) {
   int64_t x = a->num / a->den, y = b->num / b->den;
   bool is_less = x != y ? x < y

@@ -1,7 +1,7 @@
 /* symbolic_eval.c - numbers and intervals for the expressions of a set.
  *
  * An expression stands behind its parts in the set, so one pass over the set in order computes all
- * of them. Values are computed up to the one that is asked for, and kept until a symbol changes. */
+ * of them. Values are computed up to the one that is wanted, and kept until a symbol changes. */
 #include "program/shapes/symbolic_set.h"
 
 void fnzi_point_init(fnzi_point *point, const fnzi_exprs *set) {

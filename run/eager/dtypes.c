@@ -11,7 +11,7 @@ static fnz_status refuse(fnzi_eag_op *s, fnz_dtype target) {
 
 /* Operators that PyTorch generates from the functional one compute in the dtype of their arguments,
  * so that dtype= cannot be set for them unless the twin makes a new tensor. */
-static fnz_status tell(fnzi_eag_op *s, const fnz_op *twin, fnz_dtype target, fnz_arg *args) {
+static fnz_status pass_dtype(fnzi_eag_op *s, const fnz_op *twin, fnz_dtype target, fnz_arg *args) {
   int at = fnzi_unsaid_dtype(twin, args);
   if (at < 0 || (fnz_op_has_tag(s->op, "generated") && fnzi_op_param(twin, "layout") < 0))
     return s->knows_own ? refuse(s, target) : FNZ_OK;
@@ -36,8 +36,8 @@ fnz_status fnzi_eag_find_dtype(fnzi_eag_op *s, const fnz_op *twin, const fnzi_ea
   if (s->knows_own && s->own == dtype)
     return FNZ_OK;
   switch (way) {
-  case FNZI_OUT_TOLD:
-    FNZ_TRY(tell(s, twin, dtype, args));
+  case FNZI_OUT_DTYPE:
+    FNZ_TRY(pass_dtype(s, twin, dtype, args));
     s->own = dtype;
     return FNZ_OK;
   case FNZI_OUT_OPERAND:

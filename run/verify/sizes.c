@@ -38,7 +38,7 @@ static fnz_status fails_here(checking *c, fnz_class kind) {
   char message[sizeof(fnz_error)];
   const fnz_error *e = fnz_last_error(c->ctx);
   snprintf(message, sizeof message, "%s%s%s", e->where, *e->where ? ": " : "", e->message);
-  fnz_status status = fnzi_sizes_tell(&c->first, &c->point, &text);
+  fnz_status status = fnzi_sizes_text(&c->first, &c->point, &text);
   if (status == FNZ_OK)
     status =
         fnzi_fail(c->ctx, kind, NULL, "at the sizes %s: %s", text.data ? text.data : "", message);

@@ -1,5 +1,5 @@
 /* outs.h - results of operators that are not pointwise: their dtype, and what eager does where it
- * is told to put them into a tensor of another one. */
+ * puts them into a tensor of another one. */
 #ifndef FNZI_OUTS_H
 #define FNZI_OUTS_H
 
@@ -21,7 +21,7 @@ typedef enum fnzi_own {
 /* What eager does with an out= tensor of another dtype. */
 typedef enum fnzi_out_way {
   FNZI_OUT_EXACT,   /* refuses it: no row says otherwise */
-  FNZI_OUT_TOLD,    /* computes in that dtype, as if dtype= said it */
+  FNZI_OUT_DTYPE,   /* computes in that dtype, as if dtype= said it */
   FNZI_OUT_CAST,    /* computes in its own dtype and casts the result */
   FNZI_OUT_OPERAND, /* casts the operand and computes in that dtype */
   FNZI_OUT_MIXED    /* computes a part in each: no functional operator does that */

@@ -150,11 +150,12 @@ static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t na
                                 fnzi_geometry_reader *geometry_of, void *user) {
   fnzi_promotion p = {0};
   for (size_t i = 0; i < op->nparams; i++) {
-    fnz_arg arg = fnzi_arg_get(op, args, nargs, i);
-    if (first ? op->params[i].type != FNZI_TYPE_TENSOR : !op->params[i].promotes)
+    const fnzi_param *param = &op->params[i];
+    if (first ? param->type != FNZI_TYPE_TENSOR : !param->promotes)
       continue;
-    const fnz_arg *item;
-    for (uint32_t k = 0; (item = item_of(&arg, k)); k++) {
+    bool is_given = i < nargs && args[i].tag != FNZ_ARG_DEFAULT;
+    const fnz_arg *item, *arg = is_given ? &args[i] : &param->default_value;
+    for (uint32_t k = 0; (item = item_of(arg, k)); k++) {
       add_arg(&p, item, geometry_of, user);
       if (first && (p.has_dimensioned || p.has_zero_dim))
         return fnzi_promotion_result(&p);

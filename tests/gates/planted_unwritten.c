@@ -1,4 +1,4 @@
-/* planted_unwritten.c - decides by what nobody wrote: what MemorySanitizer must see. */
+/* planted_unwritten.c - decides by a byte that was never written: what MemorySanitizer must see. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -398,6 +398,7 @@ static fnz_status start_inlined(fnzi_pass *p, fnzi_region_op *r) {
   FNZI_NEW(&body->tensor_arena, body->graph->values.count, &body->tensors);
   body->inlined = r->inlined = true;
   body->autocast = p->autocast;
+  fnzi_pass_casts_begin(p, &r->hop, body);
   for (uint32_t k = 0; k < r->noperands; k++) {
     const fnz_arg *to = &body->graph->inputs[k];
     fnz_arg from = *r->operands[k].arg;
@@ -447,7 +448,10 @@ fnz_status fnzi_region_replay(fnzi_pass *p, const fnzi_node *node, bool *waits) 
     FNZ_TRY(begin(p, node));
   fnzi_region_op *r = p->region;
   bool is_done = r->inlined || r->hop.kind == FNZI_HOP_EFFECT;
-  if (fnzi_hop_is_inlined(&r->hop, p->autocast) && !is_done) {
+  bool casts = false;
+  if (!is_done)
+    FNZ_TRY(fnzi_pass_casts_find(p, &r->hop, &casts));
+  if (!is_done && (casts || fnzi_hop_is_inlined(&r->hop, p->autocast))) {
     *waits = true;
     return start_inlined(p, r);
   }

@@ -19,7 +19,7 @@ static fnz_status numbered(fnzi_mlir *w, const char **out) {
   return fnzi_arena_format(&w->arena, out, "%%.c%llu", (unsigned long long)number);
 }
 
-/* A constant whose name says what it is, such as "%.int-1". */
+/* A constant whose name says what it is, such as "%.none". */
 static fnz_status named(fnzi_mlir *w, const char *name, const char *operation, const char **out) {
   uint64_t there;
   *out = name;
@@ -29,12 +29,18 @@ static fnz_status named(fnzi_mlir *w, const char *name, const char *operation, c
   return fnzi_printf(w->ctx, &w->constants, "    %s = torch.constant.%s\n", name, operation);
 }
 
+/* "%.int-1". */
 fnz_status fnzi_mlir_int(fnzi_mlir *w, int64_t value, const char **out) {
-  char operation[32];
-  const char *name;
-  snprintf(operation, sizeof operation, "int %lld", (long long)value);
-  FNZ_TRY(fnzi_arena_format(&w->arena, &name, "%%.int%lld", (long long)value));
-  return named(w, name, operation, out);
+  uint64_t there;
+  w->scratch.size = 0;
+  FNZ_TRY(fnzi_put_text(w->ctx, &w->scratch, "%.int"));
+  FNZ_TRY(fnzi_put_int(w->ctx, &w->scratch, value));
+  FNZ_TRY(fnzi_arena_string(&w->arena, w->scratch.data, w->scratch.size, out));
+  if (fnzi_map_get(&w->known, *out, w->scratch.size, &there))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_map_set(&w->known, *out, w->scratch.size, 0));
+  return fnzi_printf(w->ctx, &w->constants, "    %s = torch.constant.int %lld\n", *out,
+                     (long long)value);
 }
 
 fnz_status fnzi_mlir_bool(fnzi_mlir *w, bool value, const char **out) {

@@ -49,6 +49,9 @@ typedef enum fnzi_mlir_role {
 
 enum { FNZI_MLIR_DEPTH = 32 };
 
+/* Of the file of weights: FNZI_EXTERNAL_MARK(). */
+#define FNZI_MLIR_KIND "weights of mlir"
+
 typedef struct fnzi_mlir {
   fnz_context *ctx;
   const fnz_program *p;
@@ -57,6 +60,7 @@ typedef struct fnzi_mlir {
   void *user;
   fnzi_arena arena;
   uint8_t *roles;       /* fnzi_mlir_role per input of graph 0 */
+  int64_t *finals;      /* per output of graph 0: the input that it is the final value of, or -1 */
   fnz_buffer constants; /* operations in front */
   fnz_buffer body;      /* those behind */
   fnz_buffer resources; /* of inline weights */

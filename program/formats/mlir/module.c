@@ -1,6 +1,7 @@
 /* module.c - a program as a module of MLIR: comments that say what arguments and results are,
  * weights, and one function. */
 #include "program/formats/formats.h"
+#include "program/formats/external.h"
 #include "program/formats/mlir/mlir.h"
 #include "schema/facts/mlir.h"
 
@@ -244,6 +245,11 @@ typedef struct output {
   fnzi_out_pieces pieces; /* of the weights */
 } output;
 
+static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
+  (void)ctx;
+  return fnzi_external_has_mark(seen, FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND)) ? FNZ_OK : FNZ_IO;
+}
+
 static fnz_status save(fnzi_mlir *w, const char *path, output *o) {
   fnzi_out_file text = {path, &o->text, NULL}, weights = {NULL, &o->weights, &o->pieces};
   FNZ_TRY(put_module(w, &o->text));
@@ -255,6 +261,7 @@ static fnz_status save(fnzi_mlir *w, const char *path, output *o) {
     return fnzi_fail(w->ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the weights need a file beside the text; name a file with -o, or write them "
                      "into the text with --weights inline");
+  FNZ_TRY(fnzi_external_check_place(w->ctx, weights.path, look_whose));
   return fnzi_file_write_pair(w->ctx, &weights, &text);
 }
 

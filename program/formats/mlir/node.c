@@ -85,12 +85,11 @@ static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
 }
 
 static fnz_status no_operator(fnzi_mlir *w, const fnz_op *op) {
-  const char *why = fnzi_op_is_custom(op)
-                        ? "it is a custom operator; functionalize a program without it"
-                        : "--deny names what needs it";
+  const char *why = fnzi_op_is_custom(op) ? "which is a custom one" : "and fnz has no steps for it";
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "the torch dialect of IREE %s has no operator %s; %s", fnzi_mlir_version(),
-                   op->name, why);
+                   "the torch dialect of IREE %s has no operator %s, %s; write that line of the "
+                   "model with other operators, or compute it outside of the module",
+                   fnzi_mlir_version(), op->name, why);
 }
 
 /* --- results without elements ----------------------------------------------------------------- */

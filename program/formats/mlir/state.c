@@ -7,15 +7,43 @@ static bool is_weight(fnz_input_kind kind) {
 }
 
 int64_t fnzi_mlir_final_of(const fnzi_mlir *w, uint32_t output) {
-  const fnz_output_spec *spec = &w->p->outputs[output];
-  if (!fnzi_output_is_mutation(spec) || !spec->target)
+  return w->finals[output];
+}
+
+/* Inputs of one name are of several kinds: the search goes on behind the first. */
+static int64_t find_final(const fnzi_mlir *w, const fnzi_map *first, const fnz_output_spec *spec) {
+  uint64_t from;
+  if (!fnzi_output_is_mutation(spec) || !spec->target ||
+      !fnzi_map_get(first, spec->target, strlen(spec->target), &from))
     return -1;
   int kind = fnzi_output_kind_of(spec)->of;
-  for (uint32_t k = 0; k < w->p->graphs.data[0].ninputs; k++)
+  for (uint32_t k = (uint32_t)from; k < w->p->graphs.data[0].ninputs; k++)
     if ((kind == FNZI_NO_INPUT_KIND || w->p->inputs[k].kind == (fnz_input_kind)kind) &&
         strcmp(w->p->inputs[k].target, spec->target) == 0)
       return k;
   return -1;
+}
+
+static fnz_status index_inputs(const fnzi_mlir *w, fnzi_map *first) {
+  uint64_t there;
+  for (uint32_t k = 0; k < w->p->graphs.data[0].ninputs; k++) {
+    const char *name = w->p->inputs[k].target;
+    if (name && !fnzi_map_get(first, name, strlen(name), &there))
+      FNZ_TRY(fnzi_map_set(first, name, strlen(name), k));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status find_finals(fnzi_mlir *w) {
+  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
+  fnzi_map first;
+  FNZI_NEW(&w->arena, g->noutputs, &w->finals);
+  fnzi_map_init(&first, w->ctx);
+  fnz_status status = index_inputs(w, &first);
+  for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
+    w->finals[k] = find_final(w, &first, &w->p->outputs[k]);
+  fnzi_map_free(&first);
+  return status;
 }
 
 /* The final value has other sizes than what is there. */
@@ -73,6 +101,7 @@ fnz_status fnzi_mlir_find_roles(fnzi_mlir *w) {
   FNZI_NEW(&w->arena, g->values.count, &used);
   FNZI_NEW(&w->arena, g->ninputs, &w->roles);
   FNZ_TRY(fnzi_graph_uses(g, used));
+  FNZ_TRY(find_finals(w));
   for (uint32_t k = 0; k < g->ninputs; k++)
     w->roles[k] = first_role(w, k, fnzi_is_reference(&g->inputs[k]) && used[g->inputs[k].u.value]);
   for (uint32_t k = 0; k < g->noutputs; k++)

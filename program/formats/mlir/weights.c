@@ -1,5 +1,6 @@
 /* weights.c - parameters, buffers and constants: globals of the module, and the safetensors file
  * that has their values. */
+#include "program/formats/external.h"
 #include "program/formats/mlir/mlir.h"
 #include "program/formats/safetensors.h"
 
@@ -192,5 +193,7 @@ fnz_status fnzi_mlir_put_weights(fnzi_mlir *w, fnz_buffer *out, fnzi_out_pieces 
     list[count] = &arrays[count];
     count++;
   }
-  return count ? fnzi_safetensors_put_all(&w->arena, list, count, ALIGN, out, pieces) : FNZ_OK;
+  return count ? fnzi_safetensors_put_all(&w->arena, list, count, ALIGN,
+                                          FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND), out, pieces)
+               : FNZ_OK;
 }

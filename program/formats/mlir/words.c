@@ -4,14 +4,17 @@
 
 /* --- strings ---------------------------------------------------------------------------------- */
 fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out, const char *s, size_t size) {
+  size_t plain = 0; /* where the bytes begin that go out as they are */
   FNZ_TRY(fnzi_put(ctx, out, "\"", 1));
   for (size_t i = 0; i < size; i++) {
     unsigned char c = (unsigned char)s[i];
     if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\')
-      FNZ_TRY(fnzi_put(ctx, out, s + i, 1));
-    else
-      FNZ_TRY(fnzi_printf(ctx, out, "\\%02X", c));
+      continue;
+    FNZ_TRY(fnzi_put(ctx, out, s + plain, i - plain));
+    FNZ_TRY(fnzi_printf(ctx, out, "\\%02X", c));
+    plain = i + 1;
   }
+  FNZ_TRY(fnzi_put(ctx, out, s + plain, size - plain));
   return fnzi_put(ctx, out, "\"", 1);
 }
 
@@ -147,12 +150,22 @@ static bool is_plain(const char *name) {
   return plain;
 }
 
+static fnz_status with_percent(fnzi_mlir *w, const char *name, const char **out) {
+  size_t size = strlen(name) + 1;
+  void *room;
+  FNZ_TRY(fnzi_arena_take(&w->arena, size + 1, 1, &room));
+  memcpy(room, "%", 1);
+  memcpy((char *)room + 1, name, size);
+  *out = room;
+  return FNZ_OK;
+}
+
 static fnz_status make_name(fnzi_mlir *w, const fnzi_mlir_frame *frame, uint64_t value,
                             const char **out) {
   const char *name = fnzi_value_at(w->p, frame->graph, value)->name;
   unsigned long long number = (unsigned long long)value;
   if (!frame->instance && is_plain(name))
-    return fnzi_arena_format(&w->arena, out, "%%%s", name);
+    return with_percent(w, name, out);
   if (!frame->instance)
     return fnzi_arena_format(&w->arena, out, "%%$%llu", number);
   if (is_plain(name))
@@ -179,5 +192,7 @@ fnz_status fnzi_mlir_put_end(fnzi_mlir *w, const fnzi_node *n) {
     return fnzi_put(w->ctx, &w->body, "\n", 1);
   FNZ_TRY(fnzi_put_text(w->ctx, &w->body, " loc("));
   FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, &w->body, place.path, place.path_size));
-  return fnzi_printf(w->ctx, &w->body, ":%ld:0)\n", place.line > 0 ? place.line : 0);
+  FNZ_TRY(fnzi_put(w->ctx, &w->body, ":", 1));
+  FNZ_TRY(fnzi_put_int(w->ctx, &w->body, place.line > 0 ? place.line : 0));
+  return fnzi_put(w->ctx, &w->body, ":0)\n", 4);
 }

@@ -1,0 +1,105 @@
+/* explain_steps.c - which operators of a functional program were taken apart, and into what: each
+ * with the node of the program as read that it comes from, and its steps. */
+#include "cli/explain.h"
+
+#include <stdlib.h>
+
+/* A node of the program taken apart, by the one of the functional form that it is a step of. */
+typedef struct step {
+  size_t whole_graph, whole, graph, node;
+} step;
+
+static int by_whole(const void *a, const void *b) {
+  const step *x = a, *y = b;
+  const size_t keys[][2] = {{x->whole_graph, y->whole_graph},
+                            {x->whole, y->whole},
+                            {x->graph, y->graph},
+                            {x->node, y->node}};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (keys[i][0] != keys[i][1])
+      return keys[i][0] < keys[i][1] ? -1 : 1;
+  return 0;
+}
+
+static size_t count_nodes(const fnz_program *p) {
+  size_t count = 0;
+  for (size_t g = 0; g < fnz_graph_count(p); g++)
+    count += fnz_node_count(p, g);
+  return count;
+}
+
+/* All steps, ordered by what they are steps of. NULL when memory runs out. */
+static step *find_steps(const cli_call *call, size_t *count) {
+  const fnz_program *p = call->made_of;
+  step *steps = malloc((count_nodes(p) + 1) * sizeof *steps);
+  *count = 0;
+  for (size_t g = 0; steps && g < fnz_graph_count(p); g++)
+    for (size_t n = 0; n < fnz_node_count(p, g); n++) {
+      const fnz_origin *o = fnz_origins_at(call->step_origins, g, n);
+      if (o->reason == FNZ_REASON_STEP)
+        steps[(*count)++] = (step){o->graph, o->node, g, n};
+    }
+  if (steps)
+    qsort(steps, *count, sizeof *steps, by_whole);
+  return steps;
+}
+
+static bool is_of_one(const step *a, const step *b) {
+  return a->whole_graph == b->whole_graph && a->whole == b->whole;
+}
+
+static size_t count_wholes(const step *steps, size_t count) {
+  size_t wholes = count > 0;
+  for (size_t i = 1; i < count; i++)
+    wholes += !is_of_one(&steps[i], &steps[i - 1]);
+  return wholes;
+}
+
+static int print_steps(cli_call *call, const step *steps, size_t count) {
+  size_t wholes = count_wholes(steps, count), all = count_nodes(call->made_of);
+  printf("%zu nodes: %zu are steps of %zu operators that were taken apart\n", all, count, wholes);
+  for (size_t i = 0; i < count; i++) {
+    const step *s = &steps[i];
+    if (i == 0 || !is_of_one(s, s - 1)) {
+      putchar('\n');
+      CLI_TRY(cli_print_statement(call, call->functional, s->whole_graph, s->whole));
+      CLI_TRY(cli_explain_origin(call, s->whole_graph, s->whole));
+    }
+    CLI_TRY(cli_print_node(call, "step", call->made_of, s->graph, s->node));
+  }
+  return CLI_DONE;
+}
+
+int cli_explain_steps(cli_call *call) {
+  size_t count;
+  step *steps = find_steps(call, &count);
+  if (!steps)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  int result = print_steps(call, steps, count);
+  free(steps);
+  return result;
+}
+
+int cli_explain_step(cli_call *call, size_t graph, size_t node) {
+  const fnz_origin *o = fnz_origins_at(call->step_origins, graph, node);
+  printf("taken apart:\n");
+  CLI_TRY(cli_print_statement(call, call->made_of, graph, node));
+  if (o->node == SIZE_MAX)
+    return CLI_DONE;
+  if (o->reason == FNZ_REASON_STEP) {
+    printf("  %s\n", fnz_reason_words(o->reason));
+    CLI_TRY(cli_print_node(call, "step of", call->functional, o->graph, o->node));
+  }
+  return cli_explain_origin(call, o->graph, o->node);
+}
+
+int cli_explain_steps_of(cli_call *call, size_t graph, size_t node) {
+  const fnz_program *p = call->made_of;
+  for (size_t g = 0; g < fnz_graph_count(p); g++)
+    for (size_t n = 0; n < fnz_node_count(p, g); n++) {
+      const fnz_origin *o = fnz_origins_at(call->step_origins, g, n);
+      if (o->reason == FNZ_REASON_STEP && o->graph == graph && o->node == node)
+        CLI_TRY(cli_print_node(call, "step", p, g, n));
+    }
+  return CLI_DONE;
+}

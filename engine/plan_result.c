@@ -1,0 +1,178 @@
+/* plan_result.c - where computed values lie, and what a step may write: the results of a call, and
+ * those of a group that somebody else reads.
+ *
+ * R3 a pointwise result lies in the memory of an operand that ends with it. A group reads and
+ * writes as one node does whose operands are all that its nodes take from outside. */
+#include "engine/planner.h"
+
+/* --- Steps ------------------------------------------------------------------------------- */
+static fnz_status touch_value(fnzi_eng_planner *p, uint32_t value, void *user) {
+  uint32_t buffer = p->plan->places[value].buffer;
+  if (buffer != FNZI_ENG_NONE)
+    fnzi_eng_touch(p, buffer, *(const uint32_t *)user);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  uint32_t at = (uint32_t)p->plan->steps.count;
+  fnzi_eng_step step = {.kind = node->op ? FNZI_ENG_CALL : FNZI_ENG_REGION,
+                        .in_place = in_place,
+                        .is_point = p->nodes[n].is_point,
+                        .node = n,
+                        .value = FNZI_ENG_NONE,
+                        .because = FNZI_ENG_NONE};
+  FNZI_PUSH(p->ctx, &p->plan->steps, step);
+  FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, touch_value, &at));
+  return fnzi_eng_each_value(p, node->outputs, node->noutputs, touch_value, &at);
+}
+
+/* --- Permissions ------------------------------------------------------------------------- */
+fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                               void *user) {
+  fnzi_eng_clash *c = user;
+  fnzi_eng_place at = p->plan->places[value];
+  const fnzi_eng_node *info = &p->nodes[c->node];
+  bool meet;
+  if (c->with != FNZI_ENG_NONE || value == c->skip || at.buffer != c->place.buffer)
+    return FNZ_OK;
+  if (c->result != FNZI_ENG_NONE && fnzi_eng_place_equal(at, c->place) &&
+      fnzi_eng_may_share(&p->graph->nodes.data[c->node], info->fact, (fnzi_eng_way)info->way,
+                         c->result, k, item))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_maps_meet(p, at.map, c->place.map, &meet));
+  c->with = meet ? value : FNZI_ENG_NONE;
+  return FNZ_OK;
+}
+
+/* What another node of the group has stored is in the way as well. */
+static fnz_status clash_results(fnzi_eng_planner *p, const fnzi_node *node, fnzi_eng_clash *c) {
+  uint32_t value = fnzi_eng_result_of(node);
+  fnzi_eng_place at = p->plan->places[value];
+  bool meet;
+  if (value == c->result || at.buffer != c->place.buffer)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_maps_meet(p, at.map, c->place.map, &meet));
+  c->with = meet ? value : c->with;
+  return FNZ_OK;
+}
+
+/* The place may be written by node n, or the group that it is in: nobody needs what is there after
+ * it, and no operand lies there, but where it is read in time. */
+fnz_status fnzi_eng_may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place place, uint32_t result,
+                             uint32_t skip, bool *out) {
+  const fnzi_eng_node *info = &p->nodes[n];
+  fnzi_eng_clash c = {place, n, result, skip, FNZI_ENG_NONE};
+  uint32_t needy;
+  *out = false;
+  if (!fnzi_eng_buffer_writable(p, place.buffer))
+    return FNZ_OK;
+  for (c.node = info->first; c.node <= info->last && c.with == FNZI_ENG_NONE; c.node++) {
+    const fnzi_node *node = &p->graph->nodes.data[c.node];
+    FNZ_TRY(fnzi_eng_each_argument(p, node, fnzi_eng_find_clash, &c));
+    if (info->first != info->last)
+      FNZ_TRY(clash_results(p, node, &c));
+  }
+  if (c.with != FNZI_ENG_NONE)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_find_needy(p, info->last, place, &needy));
+  *out = needy == FNZI_ENG_NONE;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_new_place(fnzi_eng_planner *p, uint32_t value, const fnz_geometry *g,
+                              bool row_major, fnzi_eng_place *out) {
+  FNZ_TRY(fnzi_eng_map_dense(p, g, row_major, &out->map));
+  return fnzi_eng_buffer_for(p, value, out->map, &out->buffer);
+}
+
+/* --- Computed values --------------------------------------------------------------------- */
+/* R3: a whole temporary buffer that ends here. */
+static fnz_status try_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                              void *user) {
+  fnzi_eng_placing *r = user;
+  fnzi_eng_place at = p->plan->places[value];
+  const fnz_geometry *g = p->graph->values.data[r->value].geometry;
+  bool ok;
+  const fnzi_eng_node *info = &p->nodes[r->node];
+  if (r->done || at.buffer == FNZI_ENG_NONE ||
+      !fnzi_eng_may_share(&p->graph->nodes.data[r->node], info->fact, (fnzi_eng_way)info->way,
+                          r->value, k, item))
+    return FNZ_OK;
+  if (p->values[value].last < info->first || p->values[value].last > info->last ||
+      at.map->dtype != g->dtype || !fnzi_same_sizes(at.map, g) || !fnzi_is_dense(at.map))
+    return FNZ_OK;
+  const fnzi_eng_buffer *b = &p->plan->buffers.data[at.buffer];
+  if (b->kind != FNZI_ENG_TEMP ||
+      b->bytes != (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_may_take(p, r->node, at, r->value, FNZI_ENG_NONE, &ok));
+  if (ok)
+    fnzi_eng_settle(p, r->value, at, FNZI_ENG_NONE);
+  r->done = ok;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_place_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+  fnzi_eng_placing *r = user;
+  const fnzi_eng_node *info = &p->nodes[r->node];
+  fnzi_eng_place at = p->values[value].wish;
+  if (p->plan->places[value].buffer != FNZI_ENG_NONE)
+    return FNZ_OK;
+  r->value = value;
+  r->done = false;
+  if (at.map != NULL && !p->policy->trivial)
+    FNZ_TRY(fnzi_eng_may_take(p, r->node, at, value, FNZI_ENG_NONE, &r->done));
+  if (r->done) {
+    fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
+    return FNZ_OK;
+  }
+  for (uint32_t n = info->first; n <= info->last && !p->policy->trivial; n++)
+    FNZ_TRY(fnzi_eng_each_argument(p, &p->graph->nodes.data[n], try_operand, r));
+  if (r->done)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_new_place(p, value, p->graph->values.data[value].geometry, false, &at));
+  fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_place_call(fnzi_eng_planner *p, uint32_t n) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  fnzi_eng_placing r = {.node = n};
+  FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, fnzi_eng_place_result, &r));
+  return fnzi_eng_call_add(p, n, false);
+}
+
+/* --- Groups ------------------------------------------------------------------------------ */
+/* Only the group reads it. */
+static bool is_inner(const fnzi_eng_planner *p, uint32_t value, uint32_t last) {
+  const fnzi_eng_value *v = &p->values[value];
+  return !v->is_result && (v->last == FNZI_ENG_NONE || v->last <= last);
+}
+
+static fnz_status add_group(fnzi_eng_planner *p, uint32_t first, uint32_t last) {
+  uint32_t at = (uint32_t)p->plan->steps.count;
+  fnzi_eng_step step = {.kind = FNZI_ENG_GROUP,
+                        .node = last,
+                        .first = first,
+                        .value = FNZI_ENG_NONE,
+                        .because = FNZI_ENG_NONE};
+  FNZI_PUSH(p->ctx, &p->plan->steps, step);
+  for (uint32_t n = first; n <= last; n++) {
+    const fnzi_node *node = &p->graph->nodes.data[n];
+    FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, touch_value, &at));
+    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, touch_value, &at));
+  }
+  return FNZ_OK;
+}
+
+/* A group is placed node by node, and becomes a step with its last one. A value that only the group
+ * reads has no memory. */
+fnz_status fnzi_eng_place_member(fnzi_eng_planner *p, uint32_t n) {
+  const fnzi_eng_node *info = &p->nodes[n];
+  uint32_t value = fnzi_eng_result_of(&p->graph->nodes.data[n]);
+  fnzi_eng_placing r = {.node = n};
+  if (!is_inner(p, value, info->last))
+    FNZ_TRY(fnzi_eng_place_result(p, value, &r));
+  return n == info->last ? add_group(p, info->first, info->last) : FNZ_OK;
+}

@@ -1,0 +1,91 @@
+/* tile.h - a group as a program over tiles: what is loaded, the loops that run over each tile in
+ * order, what is stored.
+ *
+ *   tile_make.c  nodes of a plan -> instructions over slots
+ *   tile_room.c  slots -> registers, and the walk over the elements
+ *   tile.c       runs it
+ *
+ * A *lane* is an operand in memory. A *slot* is where an instruction reads or writes a tile: memory
+ * itself where a lane lies dense along the walk, a register of FNZI_POINT_CHUNK elements in the
+ * first cache, or numbers. */
+#ifndef FNZI_ENG_TILE_H
+#define FNZI_ENG_TILE_H
+
+#include "engine/engine.h"
+#include "kernels/core/convert.h"
+#include "kernels/meta/point.h"
+
+enum {
+  FNZI_ENG_LANES = 72,      /* of one program */
+  FNZI_ENG_SLOTS = 512,     /* the same */
+  FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
+  FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
+  FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
+                               second one */
+  FNZI_ENG_ALWAYS = INT32_MAX
+};
+
+typedef enum fnzi_eng_lane_way {
+  FNZI_ENG_LANE_LIES,   /* the slot is the memory */
+  FNZI_ENG_LANE_TURNED, /* it lies dense across rows: some rows are brought to a panel at a time */
+  FNZI_ENG_LANE_LOADS,  /* before a tile is computed, its elements are brought to the register */
+  FNZI_ENG_LANE_STORES  /* and taken back after that */
+} fnzi_eng_lane_way;
+
+typedef struct fnzi_eng_lane {
+  const fnzi_krn_storage *storage;
+  int64_t at; /* bytes, of the element with all indices 0 */
+  const fnz_geometry *map;
+  int64_t strides[FNZ_MAX_RANK]; /* bytes, along the walk */
+  int64_t period;                /* elements after which it repeats along the walk */
+  size_t panel;                  /* TURNED: where that is behind the registers */
+  uint32_t cell;
+  uint16_t slot;
+  uint8_t way;
+  bool stores;
+} fnzi_eng_lane;
+
+typedef enum fnzi_eng_ins_kind {
+  FNZI_ENG_INS_RUN,
+  FNZI_ENG_INS_CONVERT,
+  FNZI_ENG_INS_KEEP,  /* by fnzi_krn_convert_kept() */
+  FNZI_ENG_INS_CAST,  /* by fnzi_krn_cast() */
+  FNZI_ENG_INS_CHOOSE /* where the first operand is true the second one, else the third */
+} fnzi_eng_ins_kind;
+
+typedef struct fnzi_eng_ins {
+  fnzi_meta_point_fn *run;
+  uint8_t kind, to, from; /* dtypes of a conversion */
+  uint8_t arity;
+  uint16_t out, in[FNZI_POINT_OPERANDS];
+} fnzi_eng_ins;
+
+typedef struct fnzi_eng_slot_info {
+  unsigned char *numbers; /* FNZI_POINT_CHUNK of them at most; NULL: none */
+  uint32_t cell;
+  int32_t first, last; /* instructions that write it first, -1: before all, and use it last */
+  uint16_t lane;       /* UINT16_MAX: none */
+  bool lies;           /* in memory */
+  size_t offset;       /* of the register */
+} fnzi_eng_slot_info;
+
+struct fnzi_eng_tile {
+  uint32_t first; /* of its nodes; the last one is the act's */
+  uint32_t rank;  /* of the walk, at least 1 */
+  int64_t sizes[FNZ_MAX_RANK];
+  int64_t count;
+  bool by_rows; /* no tile has elements of two rows */
+  bool turns;   /* it has TURNED lanes, across the dimension before the last */
+  fnzi_eng_lane *lanes;
+  fnzi_eng_ins *ins;
+  fnzi_eng_slot_info *slots;
+  uint32_t nlanes, nins, nslots;
+  size_t room; /* bytes of the registers of one thread */
+  int workers;
+};
+
+/* Registers for the slots, and how the elements are walked over; the strides of lanes are set. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *tile,
+                                               const fnz_geometry *space);
+
+#endif

@@ -1,0 +1,301 @@
+/* tile_make.c - the calls of pointwise nodes as one program over tiles: a slot per value, per value
+ * as another type, per number; a lane per value in memory.
+ *
+ * Between two nodes a value has the bits that it would have in memory: it is brought to the type of
+ * the result, and from there to what the next loop reads. */
+#include "engine/tile.h"
+
+/* What a slot holds: an array's elements, in the type of the array or in another one; or a number.
+ */
+typedef struct held {
+  const fnzi_krn_array *array;
+  fnz_dtype dtype, by; /* `by`: through this one */
+  bool keeps;
+  unsigned char number[16];
+} held;
+
+typedef struct making {
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  fnzi_eng_tile *tile;
+  int64_t count; /* elements of the group */
+  held *held;    /* per slot */
+} making;
+
+static size_t cell_of(fnz_dtype dtype) {
+  return fnzi_dtype(dtype)->bytes;
+}
+
+static bool same_held(const held *a, const held *b) {
+  return a->array == b->array && a->dtype == b->dtype && a->by == b->by && a->keeps == b->keeps &&
+         (a->array || memcmp(a->number, b->number, sizeof a->number) == 0);
+}
+
+static bool find_slot(const making *m, const held *h, uint16_t *out) {
+  for (uint32_t k = 0; k < m->tile->nslots; k++)
+    if (same_held(&m->held[k], h)) {
+      *out = (uint16_t)k;
+      return true;
+    }
+  return false;
+}
+
+static fnz_status new_slot(making *m, held h, uint16_t *out) {
+  fnzi_eng_tile *t = m->tile;
+  if (t->nslots == FNZI_ENG_SLOTS)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
+  *out = (uint16_t)t->nslots++;
+  m->held[*out] = h;
+  t->slots[*out] = (fnzi_eng_slot_info){
+      .cell = (uint32_t)cell_of(h.dtype), .first = -1, .last = -1, .lane = UINT16_MAX};
+  return FNZ_OK;
+}
+
+static fnz_status new_lane(making *m, const fnzi_krn_array *array, uint16_t slot, bool stores) {
+  fnzi_eng_tile *t = m->tile;
+  if (t->nlanes == FNZI_ENG_LANES)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many operands");
+  t->slots[slot].lane = (uint16_t)t->nlanes;
+  fnzi_eng_lane *lane = &t->lanes[t->nlanes++];
+  *lane = (fnzi_eng_lane){.storage = array->storage,
+                          .at = array->place.offset * (int64_t)array->cell,
+                          .map = &array->place,
+                          .cell = (uint32_t)array->cell,
+                          .slot = slot,
+                          .stores = stores};
+  return FNZ_OK;
+}
+
+/* --- Instructions -------------------------------------------------------------------------------
+ */
+static void add_ins(making *m, fnzi_eng_ins ins) {
+  fnzi_eng_tile *t = m->tile;
+  int32_t at = (int32_t)t->nins;
+  for (uint32_t k = 0; k < ins.arity; k++)
+    t->slots[ins.in[k]].last = at;
+  t->slots[ins.out].first = at;
+  if (t->slots[ins.out].last < at)
+    t->slots[ins.out].last = at;
+  t->ins[t->nins++] = ins;
+}
+
+static fnz_status convert(making *m, uint16_t from, fnz_dtype dtype, const held *to,
+                          uint16_t *out) {
+  FNZ_TRY(new_slot(m, *to, out));
+  add_ins(m, (fnzi_eng_ins){.kind = to->keeps ? FNZI_ENG_INS_KEEP : FNZI_ENG_INS_CONVERT,
+                            .to = (uint8_t)to->dtype,
+                            .from = (uint8_t)dtype,
+                            .arity = 1,
+                            .out = *out,
+                            .in = {from}});
+  return FNZ_OK;
+}
+
+/* The slot of an array as it lies in memory. */
+static fnz_status array_slot(making *m, const fnzi_krn_array *array, uint16_t *out) {
+  fnz_dtype dtype = array->place.dtype;
+  held h = {.array = array, .dtype = dtype, .by = dtype};
+  if (find_slot(m, &h, out))
+    return FNZ_OK;
+  FNZ_TRY(new_slot(m, h, out));
+  return new_lane(m, array, *out, false);
+}
+
+static fnz_status array_operand(making *m, const fnzi_krn_array *array,
+                                const fnzi_meta_point_code *code, bool rounds, uint16_t *out) {
+  fnz_dtype have = array->place.dtype, want = code->class_dtype;
+  held h = {.array = array, .dtype = want, .by = rounds ? code->compute : have};
+  h.keeps = code->keeps && !rounds;
+  if (have == want && !rounds)
+    return array_slot(m, array, out);
+  if (find_slot(m, &h, out))
+    return FNZ_OK;
+  FNZ_TRY(array_slot(m, array, out));
+  if (rounds) {
+    held narrow = {.array = array, .dtype = code->compute, .by = want};
+    FNZ_TRY(convert(m, *out, have, &narrow, out));
+    have = code->compute;
+  }
+  return convert(m, *out, have, &h, out);
+}
+
+/* Loops are fastest over whole lines of the cache. */
+static fnz_status aligned(fnzi_arena *arena, size_t bytes, unsigned char **out) {
+  FNZI_NEW(arena, bytes + FNZI_ENG_ALIGNMENT, out);
+  *out += FNZI_ENG_ALIGNMENT - (uintptr_t)*out % FNZI_ENG_ALIGNMENT;
+  return FNZ_OK;
+}
+
+/* A number fills as many elements as a tile has. */
+static fnz_status number_operand(making *m, const unsigned char *number, fnz_dtype dtype,
+                                 uint16_t *out) {
+  held h = {.dtype = dtype, .by = dtype};
+  size_t cell = cell_of(dtype);
+  int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
+  unsigned char *room;
+  memcpy(h.number, number, cell);
+  if (find_slot(m, &h, out))
+    return FNZ_OK;
+  FNZ_TRY(new_slot(m, h, out));
+  FNZ_TRY(aligned(&m->b->arena, (size_t)count * cell, &room));
+  fnzi_krn_copy_row((char *)room, (int64_t)cell, (const char *)h.number, 0, count, cell);
+  m->tile->slots[*out].numbers = room;
+  return FNZ_OK;
+}
+
+static fnz_status add_operand(making *m, const fnzi_krn_call *call,
+                              const fnzi_meta_point_code *code, uint32_t k, uint16_t *out) {
+  if (code->in[k].arg < 0)
+    return number_operand(m, code->in[k].number, code->class_dtype, out);
+  return array_operand(m, fnzi_krn_call_input(call, (size_t)code->in[k].arg), code,
+                       code->in[k].rounds, out);
+}
+
+static held held_by(const fnzi_krn_array *array) {
+  return (held){.array = array, .dtype = array->place.dtype, .by = array->place.dtype};
+}
+
+static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
+  fnzi_meta_point_code code;
+  const fnzi_krn_array *result = call->outputs[0];
+  held h = held_by(result), wide = {.array = result, .by = FNZ_DTYPE_COUNT};
+  if (!call->kernels->code(call, &code))
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
+                     call->op->name);
+  wide.dtype = code.out;
+  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN, .run = code.run, .arity = (uint8_t)code.arity};
+  for (uint32_t k = 0; k < code.arity; k++)
+    FNZ_TRY(add_operand(m, call, &code, k, &ins.in[k]));
+  bool fits = code.out == h.dtype;
+  FNZ_TRY(new_slot(m, fits ? h : wide, &ins.out));
+  add_ins(m, ins);
+  *out = ins.out;
+  if (fits)
+    return FNZ_OK;
+  FNZ_TRY(convert(m, ins.out, code.out, &h, out));
+  if (code.keeps)
+    m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_KEEP;
+  return FNZ_OK;
+}
+
+/* --- What is no row of point.def ----------------------------------------------------------------
+ */
+/* Elements as `dtype`, or as often the number. */
+static fnz_status taken_operand(making *m, const fnz_arg *arg, fnz_dtype dtype, uint16_t *out) {
+  const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
+  _Alignas(8) unsigned char number[16] = {0};
+  if (!array) {
+    fnzi_krn_number_cell(arg, dtype, number);
+    return number_operand(m, number, dtype, out);
+  }
+  fnz_dtype have = array->place.dtype;
+  held h = {.array = array, .dtype = dtype, .by = have};
+  if (have == dtype)
+    return array_slot(m, array, out);
+  if (find_slot(m, &h, out))
+    return FNZ_OK;
+  FNZ_TRY(array_slot(m, array, out));
+  return convert(m, *out, have, &h, out);
+}
+
+/* Of mask, what is taken where it is true, and where not: the places among the arguments. */
+static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
+                             uint16_t *out) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
+  for (uint32_t k = 0; k < ins.arity; k++)
+    FNZ_TRY(taken_operand(m, &call->args[places[k]], k ? dtype : FNZ_BOOL, &ins.in[k]));
+  FNZ_TRY(new_slot(m, held_by(call->outputs[0]), &ins.out));
+  add_ins(m, ins);
+  *out = ins.out;
+  return FNZ_OK;
+}
+
+static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
+  const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
+  const held h = held_by(call->outputs[0]);
+  uint16_t slot = 0;
+  FNZ_TRY(array_slot(m, from, &slot));
+  FNZ_TRY(convert(m, slot, from->place.dtype, &h, out));
+  m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_CAST;
+  return FNZ_OK;
+}
+
+static fnz_status add_call(making *m, const fnzi_krn_call *call) {
+  static const uint8_t where[] = {0, 1, 2}, masked_fill[] = {1, 2, 0};
+  const fnzi_krn_array *result = call->outputs[0];
+  uint16_t out = 0;
+  if (call->row->run == FNZI_RUN_where)
+    FNZ_TRY(add_choice(m, call, where, &out));
+  else if (call->row->run == FNZI_RUN_masked_fill)
+    FNZ_TRY(add_choice(m, call, masked_fill, &out));
+  else if (call->row->run == FNZI_RUN_identity)
+    FNZ_TRY(add_cast(m, call, &out));
+  else
+    FNZ_TRY(add_point(m, call, &out));
+  return result->storage ? new_lane(m, result, out, true) : FNZ_OK;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
+  enum { EACH = 2 + 2 * FNZI_POINT_OPERANDS }; /* instructions and slots of a node at most */
+  fnzi_eng_tile *t = m->tile;
+  fnzi_arena *arena = &m->b->arena;
+  size_t room = (size_t)count * (EACH + FNZI_POINT_OPERANDS);
+  FNZI_NEW(arena, room < FNZI_ENG_SLOTS ? room : FNZI_ENG_SLOTS, &t->slots);
+  FNZI_NEW(arena, room < FNZI_ENG_SLOTS ? room : FNZI_ENG_SLOTS, &m->held);
+  FNZI_NEW(arena, (size_t)count * EACH, &t->ins);
+  FNZI_NEW(arena, FNZI_ENG_LANES, &t->lanes);
+  for (uint32_t i = 0; i < count; i++)
+    FNZ_TRY(add_call(m, &calls[i]));
+  FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, &calls[0].outputs[0]->place));
+  t->workers = t->count > FNZI_ENG_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
+  return FNZ_OK;
+}
+
+static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
+                            uint32_t count, fnzi_eng_tile **out) {
+  making m = {.ws = ws, .b = b, .count = fnz_geometry_numel(&calls[0].outputs[0]->place)};
+  FNZI_NEW(&b->arena, 1, &m.tile);
+  FNZ_TRY(make(&m, calls, count));
+  size_t bytes = m.tile->room * (size_t)m.tile->workers;
+  b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
+  *out = m.tile;
+  return FNZ_OK;
+}
+
+/* An array without memory for a value that only the group reads. */
+static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t value) {
+  const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
+  if (b->values[value])
+    return FNZ_OK;
+  return fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
+                               &b->values[value]);
+}
+
+/* A call of a node that may be in a group is one of a single node. */
+fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+                                  const fnzi_eng_step *step) {
+  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  uint32_t count = step->node - first + 1;
+  fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
+  fnzi_eng_tile *tile;
+  fnzi_krn_call *calls;
+  FNZI_NEW(&b->arena, count, &calls);
+  for (uint32_t i = 0; i < count; i++) {
+    const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
+    FNZ_TRY(give_array(ws, b, node->outputs[0].u.value));
+    FNZ_TRY(fnzi_eng_node_call(ws, b, first + i, &calls[i]));
+  }
+  FNZ_TRY(make_tile(ws, b, calls, count, &tile));
+  tile->first = first;
+  act.u.tile = tile;
+  FNZI_PUSH(ws->ctx, &b->acts, act);
+  return FNZ_OK;
+}
+
+/* One for all tiles of a binding, of which one runs at a time. */
+fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b) {
+  return b->registers_bytes ? aligned(&b->arena, b->registers_bytes, &b->registers) : FNZ_OK;
+}

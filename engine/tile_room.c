@@ -1,0 +1,238 @@
+/* tile_room.c - how a group walks over its elements, and which registers its slots have. */
+#include "engine/tile.h"
+
+/* --- The walk -----------------------------------------------------------------------------------
+ */
+static void swap_dims(fnzi_eng_tile *t, uint32_t a, uint32_t b) {
+  int64_t size = t->sizes[a];
+  t->sizes[a] = t->sizes[b];
+  t->sizes[b] = size;
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    int64_t stride = t->lanes[k].strides[a];
+    t->lanes[k].strides[a] = t->lanes[k].strides[b];
+    t->lanes[k].strides[b] = stride;
+  }
+}
+
+static void move_dim(fnzi_eng_tile *t, uint32_t to, uint32_t from) {
+  t->sizes[to] = t->sizes[from];
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    t->lanes[k].strides[to] = t->lanes[k].strides[from];
+}
+
+static int64_t distance(int64_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+/* By what is written, then by what is read: the shortest steps are innermost. */
+static bool runs_inside(const fnzi_eng_tile *t, uint32_t a, uint32_t b) {
+  for (int stores = 1; stores >= 0; stores--)
+    for (uint32_t k = 0; k < t->nlanes; k++) {
+      int64_t x = distance(t->lanes[k].strides[a]), y = distance(t->lanes[k].strides[b]);
+      if (t->lanes[k].stores == stores && x != y)
+        return x < y;
+    }
+  return false;
+}
+
+static bool joins(const fnzi_eng_tile *t, uint32_t outer, uint32_t inner) {
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    if (t->lanes[k].strides[outer] !=
+        fnzi_krn_stride_bytes(t->lanes[k].strides[inner], (size_t)t->sizes[inner]))
+      return false;
+  return true;
+}
+
+/* Dimensions that follow one another in every lane become one. */
+static void join_dims(fnzi_eng_tile *t) {
+  uint32_t last = 0;
+  for (uint32_t d = 1; d < t->rank; d++) {
+    if (joins(t, last, d)) {
+      int64_t size = t->sizes[last] * t->sizes[d];
+      move_dim(t, last, d);
+      t->sizes[last] = size;
+    } else if (++last != d) {
+      move_dim(t, last, d);
+    }
+  }
+  t->rank = t->rank ? last + 1 : 0;
+}
+
+/* Strides of a lane that broadcasts to the space. */
+static void set_strides(fnzi_eng_lane *lane, const fnz_geometry *space) {
+  uint32_t missing = space->rank - lane->map->rank;
+  for (uint32_t d = 0; d < space->rank; d++)
+    lane->strides[d] = d < missing || lane->map->sizes[d - missing] == 1
+                           ? 0
+                           : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
+}
+
+static void drop_ones(fnzi_eng_tile *t, const fnz_geometry *space) {
+  t->rank = 0;
+  for (uint32_t d = 0; d < space->rank; d++) {
+    t->sizes[d] = space->sizes[d];
+    if (t->sizes[d] != 1)
+      move_dim(t, t->rank++, d);
+  }
+}
+
+static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    set_strides(&t->lanes[k], space);
+  drop_ones(t, space);
+  for (uint32_t i = 1; i < t->rank; i++)
+    for (uint32_t j = i; j > 0 && runs_inside(t, j - 1, j); j--)
+      swap_dims(t, j - 1, j);
+  join_dims(t);
+  if (t->rank == 0) {
+    t->rank = 1;
+    t->sizes[0] = 1;
+    for (uint32_t k = 0; k < t->nlanes; k++)
+      t->lanes[k].strides[0] = t->lanes[k].cell;
+  }
+  t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_ENG_LEAST_ROW;
+}
+
+/* --- Lanes --------------------------------------------------------------------------------------
+ */
+/* Dense along dimension d, and of no use along rows. */
+static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_t d) {
+  enum { LEAST = 8 }; /* rows that are worth a panel */
+  int64_t step = lane->strides[t->rank - 1];
+  return !lane->stores && step != 0 && step != lane->cell && lane->strides[d] == lane->cell &&
+         t->sizes[d] >= LEAST;
+}
+
+/* The dimension across which operands lie comes before the rows. */
+static void find_turn(fnzi_eng_tile *t) {
+  t->turns = false;
+  for (uint32_t k = 0; k < t->nlanes && t->by_rows && !t->turns; k++)
+    for (uint32_t d = 0; d + 1 < t->rank && !t->turns; d++)
+      if (is_turned(t, &t->lanes[k], d)) {
+        t->turns = true;
+        swap_dims(t, d, t->rank - 2);
+      }
+}
+
+/* Without gaps along the walk. */
+static bool is_dense(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+  if (lane->strides[t->rank - 1] != lane->cell)
+    return false;
+  for (uint32_t d = 1; d < t->rank && !t->by_rows; d++)
+    if (lane->strides[d - 1] != fnzi_krn_stride_bytes(lane->strides[d], (size_t)t->sizes[d]))
+      return false;
+  return true;
+}
+
+static int64_t period_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+  uint32_t outermost = 0;
+  int64_t period = 1;
+  while (outermost < t->rank && lane->strides[outermost] == 0)
+    outermost++;
+  for (uint32_t d = outermost; d < t->rank; d++)
+    period *= t->sizes[d];
+  return period;
+}
+
+/* An instruction behind the one that makes a value reads, where it lies, a lane of the same buffer:
+ * they may share bytes, so the value is stored when the tile is done. */
+static bool is_read_on(const fnzi_eng_tile *t, const fnzi_eng_lane *store) {
+  const fnzi_eng_slot_info *written = &t->slots[store->slot];
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    const fnzi_eng_lane *lane = &t->lanes[k];
+    if (!lane->stores && lane->storage == store->storage && is_dense(t, lane) &&
+        t->slots[lane->slot].last > written->first)
+      return true;
+  }
+  return false;
+}
+
+static void choose_way(fnzi_eng_tile *t, uint32_t k) {
+  fnzi_eng_lane *lane = &t->lanes[k];
+  fnzi_eng_slot_info *slot = &t->slots[lane->slot];
+  lane->period = period_of(t, lane);
+  slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
+  if (t->turns && is_turned(t, lane, t->rank - 2)) {
+    lane->way = FNZI_ENG_LANE_TURNED;
+    slot->lies = true;
+    return;
+  }
+  lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
+              : lane->stores ? FNZI_ENG_LANE_STORES
+                             : FNZI_ENG_LANE_LOADS;
+  bool repeats = false; /* then its register may hold what the next tile needs */
+  for (uint32_t d = 0; d < t->rank; d++)
+    repeats = repeats || lane->strides[d] == 0;
+  if (lane->way == FNZI_ENG_LANE_STORES || (lane->way == FNZI_ENG_LANE_LOADS && repeats))
+    slot->last = FNZI_ENG_ALWAYS;
+}
+
+/* --- Registers ----------------------------------------------------------------------------------
+ */
+typedef struct file {
+  struct {
+    size_t offset;
+    uint32_t cell;
+    int32_t last; /* instruction that uses it last */
+  } all[FNZI_ENG_SLOTS];
+  uint32_t count;
+} file;
+
+/* A line more than its elements, so that registers do not all fall on the same places of the cache.
+ */
+static size_t register_bytes(uint32_t cell) {
+  return (size_t)cell * FNZI_POINT_CHUNK + FNZI_ENG_ALIGNMENT;
+}
+
+/* A register that is free when instruction `s->first` writes; one that this instruction reads for
+ * the last time is, where its loop may write over an operand. */
+static void take_register(fnzi_eng_tile *t, file *f, fnzi_eng_slot_info *s) {
+  bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_ENG_INS_RUN;
+  for (uint32_t r = 0; r < f->count; r++) {
+    bool over = f->all[r].last < s->first || (reads_on && f->all[r].last == s->first);
+    if (f->all[r].cell == s->cell && over) {
+      f->all[r].last = s->last;
+      s->offset = f->all[r].offset;
+      return;
+    }
+  }
+  s->offset = t->room;
+  f->all[f->count].offset = t->room;
+  f->all[f->count].cell = s->cell;
+  f->all[f->count++].last = s->last;
+  t->room += register_bytes(s->cell);
+}
+
+/* In the order in which they are written: loads, then instructions. */
+static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
+  file *f = fnzi_resize(ctx, NULL, 0, sizeof *f);
+  if (!f)
+    return fnzi_no_memory(ctx);
+  f->count = 0;
+  t->room = 0;
+  for (uint32_t k = 0; k < t->nslots; k++)
+    if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
+      take_register(t, f, &t->slots[k]);
+  for (uint32_t i = 0; i < t->nins; i++) {
+    fnzi_eng_slot_info *s = &t->slots[t->ins[i].out];
+    if (!s->lies)
+      take_register(t, f, s);
+  }
+  fnzi_free(ctx, f, sizeof *f);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_geometry *space) {
+  t->count = fnz_geometry_numel(space);
+  find_walk(t, space);
+  find_turn(t);
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    choose_way(t, k);
+  FNZ_TRY(give_registers(ctx, t));
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
+      t->lanes[k].panel = t->room;
+      t->room += register_bytes(t->lanes[k].cell) * FNZI_ENG_PANEL_ROWS;
+    }
+  return FNZ_OK;
+}

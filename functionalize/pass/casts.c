@@ -1,0 +1,195 @@
+/* casts.c - regions under autocast on the CPU, replayed without it: each operator on casts of its
+ * arguments, so that nothing that it is made of is cast once more.
+ *
+ * needs   an expander, which takes operators apart; else the region stays one
+ * keeps   a region with an operator of which it is not known what autocast casts inside of it
+ * gives   the nodes of the body in place of the region, with casts as nodes */
+#include "functionalize/pass/pass.h"
+#include "program/region_ops.h"
+
+/* --- regions ---------------------------------------------------------------------------------- */
+/* All products: autocast casts what they are of, if it casts at all. */
+static bool is_of_products(const fnz_op *op) {
+  return strcmp(op->base, "einsum") == 0;
+}
+
+typedef struct search {
+  const fnzi_pass *p;
+  bool *seen; /* per graph of the source */
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } todo;
+} search;
+
+static bool gives_number(const fnzi_node *node) {
+  return node->noutputs && node->outputs[0].tag != FNZ_ARG_VALUE &&
+         node->outputs[0].tag != FNZ_ARG_LIST;
+}
+
+static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
+  fnzi_hop hop;
+  if (node->op)
+    *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN ||
+                        gives_number(node) || is_of_products(node->op));
+  if (node->op || !fnzi_is_hop(node))
+    return FNZ_OK;
+  if (!fnzi_hop_is_known(node)) {
+    *known = false;
+    return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_hop_read(x->p->ctx, x->p->from, node, &hop));
+  bool is_inlined = hop.nbodies == 1 && (hop.transparent || hop.autocast.device);
+  *known = *known && is_inlined;
+  if (is_inlined && !x->seen[hop.bodies[0]]) {
+    x->seen[hop.bodies[0]] = true;
+    FNZI_PUSH(x->p->ctx, &x->todo, hop.bodies[0]);
+  }
+  return FNZ_OK;
+}
+
+/* It is known of all operators in the graph, and in those in it, what autocast casts. */
+static fnz_status look_at_all(search *x, bool *known) {
+  while (*known && x->todo.count) {
+    const fnzi_graph *g = fnzi_graph_at(x->p->from, x->todo.data[--x->todo.count]);
+    for (uint32_t n = 0; *known && n < g->nodes.count; n++)
+      FNZ_TRY(look_at_node(x, &g->nodes.data[n], known));
+  }
+  return FNZ_OK;
+}
+
+static bool is_on_cpu(const fnzi_hop *hop) {
+  return hop->autocast.device && strcmp(hop->autocast.device, "cpu") == 0;
+}
+
+fnz_status fnzi_pass_casts_find(const fnzi_pass *p, const fnzi_hop *hop, bool *known) {
+  search x = {.p = p};
+  *known = p->has_casts; /* found for the region around it */
+  if (p->has_casts || !p->all->expander || !p->all->expander->casts || p->autocast ||
+      !is_on_cpu(hop) || !hop->autocast.enabled)
+    return FNZ_OK;
+  *known = true;
+  FNZI_NEW(&p->world->scratch, p->from->graphs.count, &x.seen);
+  FNZI_PUSH(p->ctx, &x.todo, hop->bodies[0]);
+  fnz_status status = look_at_all(&x, known);
+  FNZI_VEC_FREE(p->ctx, &x.todo);
+  return status;
+}
+
+void fnzi_pass_casts_begin(const fnzi_pass *p, const fnzi_hop *hop, fnzi_pass *body) {
+  fnz_dtype dtype = hop->autocast.dtype == FNZ_DTYPE_COUNT ? FNZ_BF16 : hop->autocast.dtype;
+  body->has_casts = p->has_casts;
+  body->casts = p->casts;
+  if (!is_on_cpu(hop) || !p->all->expander)
+    return;
+  body->has_casts = hop->autocast.enabled && (dtype == FNZ_BF16 || dtype == FNZ_F16);
+  body->casts = dtype;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+static void look(const fnz_arg *arg, bool *any_single, bool *any) {
+  fnz_dtype dtype = arg->tag == FNZ_ARG_VALUE ? arg->u.tensor->alias->geometry.dtype : FNZ_I64;
+  *any_single = *any_single || dtype == FNZ_F32;
+  *any = *any || fnzi_autocast_casts(dtype);
+}
+
+/* What the arguments are cast to; false for nothing. */
+static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype *to) {
+  fnzi_autocast what = fnzi_autocast_of(r->op);
+  const fnz_geometry *result = r->expected && r->nexpected ? r->expected[0] : NULL;
+  bool any_single = false, any = false;
+  for (size_t i = 0; i < r->op->nparams; i++) {
+    look(&r->args[i], &any_single, &any);
+    for (uint32_t k = 0; r->args[i].tag == FNZ_ARG_LIST && k < r->args[i].count; k++)
+      look(&r->args[i].u.list[k], &any_single, &any);
+  }
+  if (what == FNZI_AUTOCAST_UNKNOWN && result && result->dtype == p->casts)
+    what = FNZI_AUTOCAST_LOWER;
+  *to = what == FNZI_AUTOCAST_LOWER ? p->casts : FNZ_F32;
+  return any && what != FNZI_AUTOCAST_PLAIN && what != FNZI_AUTOCAST_UNKNOWN &&
+         (what != FNZI_AUTOCAST_WIDEST || any_single);
+}
+
+/* The tensor in another dtype, with the strides of a copy. */
+static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **out) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
+  const fnz_geometry *from = &t->alias->geometry, *expected;
+  fnzi_arena *scratch = &p->world->scratch;
+  int64_t *strides;
+  fnz_geometry *g;
+  fnz_arg *args;
+  FNZI_NEW(scratch, op->nparams, &args);
+  FNZI_NEW(scratch, 1, &g);
+  FNZI_NEW(scratch, from->rank, &strides);
+  fnzi_iterator_strides(&from, 1, from->rank, from->sizes, strides);
+  *g = (fnz_geometry){.dtype = to, .rank = from->rank, .sizes = from->sizes, .strides = strides};
+  for (size_t i = 0; i < op->nparams; i++)
+    args[i] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = t};
+  args[fnzi_op_param(op, "dtype")] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = (int64_t)to};
+  expected = g;
+  fnzi_wrap_request r = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
+  fnzi_rec_expect(p->recorder, NULL, NULL, 0);
+  fnz_status status = fnzi_wrap_dispatch(p->world, &r);
+  if (status == FNZ_OK) {
+    *out = r.out.data[0];
+    (*out)->refs++;
+  }
+  fnzi_wrap_request_end(&r);
+  return status;
+}
+
+static fnz_status cast_one(fnzi_pass *p, fnz_arg *arg, fnz_dtype to, fnzi_pass_cast_args *made) {
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnz_dtype dtype = arg->u.tensor->alias->geometry.dtype;
+  fnz_tensor *t;
+  if (!fnzi_autocast_casts(dtype) || dtype == to)
+    return FNZ_OK;
+  for (size_t i = 0; i < made->count; i++)
+    if (made->of[i] == arg->u.tensor) {
+      arg->u.tensor = made->data[i];
+      return FNZ_OK;
+    }
+  FNZ_TRY(cast(p, arg->u.tensor, to, &t));
+  made->of[made->count] = arg->u.tensor;
+  made->data[made->count++] = t;
+  arg->u.tensor = t;
+  return FNZ_OK;
+}
+
+static size_t count_args(const fnzi_wrap_request *r) {
+  size_t count = r->op->nparams;
+  for (size_t i = 0; i < r->op->nparams; i++)
+    count += r->args[i].tag == FNZ_ARG_LIST ? r->args[i].count : 0;
+  return count;
+}
+
+fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cast_args *made) {
+  fnz_dtype to;
+  fnz_arg *args, *items;
+  *made = (fnzi_pass_cast_args){NULL, NULL, 0};
+  if (!p->has_casts || !find_cast(p, r, &to))
+    return FNZ_OK;
+  FNZI_NEW(&p->world->scratch, count_args(r), &made->data);
+  FNZI_NEW(&p->world->scratch, count_args(r), &made->of);
+  FNZI_NEW(&p->world->scratch, r->op->nparams, &args);
+  memcpy(args, r->args, r->op->nparams * sizeof *args);
+  r->args = args;
+  for (size_t i = 0; i < r->op->nparams; i++) {
+    FNZ_TRY(cast_one(p, &args[i], to, made));
+    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
+      continue;
+    FNZI_NEW(&p->world->scratch, args[i].count, &items);
+    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
+    args[i].u.list = items;
+    for (uint32_t k = 0; k < args[i].count; k++)
+      FNZ_TRY(cast_one(p, &items[k], to, made));
+  }
+  return FNZ_OK;
+}
+
+void fnzi_pass_args_release(fnzi_pass_cast_args *made) {
+  for (size_t i = 0; i < made->count; i++)
+    fnz_tensor_release(made->data[i]);
+}

@@ -1,0 +1,81 @@
+/* check_fresh.c - do recorded strides make the elements of a new tensor share memory? Symbolic
+ * numbers are judged at sizes that the program allows.
+ *
+ * needs   a verified program
+ * gives   true only where the elements share memory at such sizes: what no hint, range or number
+ *         says stays open */
+#include "kernels/backends.h"
+
+#include <ctype.h>
+
+enum { OPEN = -1 }; /* no size and no stride is negative */
+
+/* A name, not an expression over others, whose number may be another one. */
+static bool is_name(const char *text) {
+  while (isalnum((unsigned char)*text) || *text == '_')
+    text++;
+  return *text == '\0';
+}
+
+/* Two elements show as much as many. */
+static int64_t in_range(const fnz_program *p, const fnzi_map *ranges, const fnzi_symbol *symbol) {
+  uint64_t k;
+  if (!fnzi_map_get(ranges, &symbol->text, sizeof symbol->text, &k))
+    return 2;
+  const fnzi_range *r = &p->ranges.data[k];
+  return r->max < 2 ? OPEN : r->min > 2 ? r->min : 2;
+}
+
+/* A guard may leave no two elements to a size that has no hint. */
+static bool has_condition(const fnz_program *p) {
+  for (size_t i = 0; i < p->guards.count; i++)
+    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION)
+      return true;
+  return false;
+}
+
+static fnz_status choose(const fnz_program *p, fnzi_map *ranges, int64_t *samples) {
+  bool any = has_condition(p);
+  for (size_t i = 0; i < p->ranges.count; i++)
+    FNZ_TRY(fnzi_map_set(ranges, &p->ranges.data[i].symbol, sizeof(const char *), i));
+  for (size_t i = 1; i < p->symbols.count; i++) {
+    const fnzi_symbol *s = &p->symbols.data[i];
+    bool chosen = !s->has_hint && !any && is_name(s->text);
+    samples[i] = s->has_hint ? s->hint : chosen ? in_range(p, ranges, s) : OPEN;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_krn_samples_choose(fnz_context *ctx, const fnz_program *p, fnzi_arena *arena,
+                                   int64_t **out) {
+  fnzi_map ranges;
+  FNZI_NEW(arena, p->symbols.count, out);
+  fnzi_map_init(&ranges, ctx);
+  fnz_status status = choose(p, &ranges, *out);
+  fnzi_map_free(&ranges);
+  return status;
+}
+
+/* Number k of the 2 * rank + 1 of a type. */
+static int64_t number_at(const int64_t *samples, const fnz_geometry *g, uint32_t k,
+                         int64_t recorded) {
+  return g->symbols && g->symbols[k] ? samples[g->symbols[k]] : recorded;
+}
+
+/* Along a dimension that is open it is judged at one place. */
+bool fnzi_krn_overlaps_itself(const int64_t *samples, const fnz_geometry *g) {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], low, high;
+  fnz_geometry window = {.dtype = g->dtype, .sizes = sizes, .strides = strides};
+  for (uint32_t d = 0; d < g->rank; d++) {
+    int64_t size = number_at(samples, g, d, g->sizes[d]);
+    int64_t stride = number_at(samples, g, g->rank + d, g->strides[d]);
+    if (size == 0)
+      return false;
+    if (size < 0 || stride < 0)
+      continue;
+    sizes[window.rank] = size;
+    strides[window.rank++] = stride;
+  }
+  return fnzi_elements_fit(&window) && fnzi_extent(&window, &low, &high) &&
+         fnzi_oracle_relate_self(&window, FNZI_MUCH_WORK) == FNZI_OVERLAPS;
+}

@@ -1,0 +1,96 @@
+/* moments.h - the mean and the squares of a row; rows_f32.c includes this behind its registers and
+ * its sums. */
+#ifndef FNZI_ROWS_MOMENTS_H
+#define FNZI_ROWS_MOMENTS_H
+
+enum { BLOCK = 16 * FNZI_ROW_LANES, PIECE = 16 * BLOCK }; /* whose sums are formed in f32 */
+
+/* The sum of a piece in f32, of two runs of FNZI_ROW_LANES after the other. */
+INLINE float rough_sum(const float *x, int64_t count) {
+  vec even[PARTS], odd[PARTS];
+  float room[FNZI_ROW_LANES];
+  int64_t i = 0, run = FNZI_ROW_LANES;
+  for (int p = 0; p < PARTS; p++)
+    even[p] = odd[p] = splat(0);
+  for (; i + 2 * run <= count; i += 2 * run)
+    for (int p = 0; p < PARTS; p++) {
+      even[p] += load(x + i + p * WIDTH);
+      odd[p] += load(x + i + run + p * WIDTH);
+    }
+  for (; i < count; i += run) {
+    const float *at = count - i < run ? padded(x + i, count - i, 0, room) : x + i;
+    for (int p = 0; p < PARTS; p++)
+      even[p] += load(at + p * WIDTH);
+  }
+  for (int p = 0; p < PARTS; p++)
+    even[p] += odd[p];
+  return join_parts(even);
+}
+
+static double rough_mean(const float *x, int64_t count) {
+  double sum = 0;
+  for (int64_t at = 0; at < count; at += PIECE)
+    sum += (double)rough_sum(x + at, count - at < PIECE ? count - at : PIECE);
+  return sum / (double)count;
+}
+
+/* Adds x - from and its square over one block, by FNZI_ROW_LANES. */
+INLINE void add_block(sums *sum, sums *squares, float from, const float *x, int64_t count) {
+  vec s[PARTS], q[PARTS];
+  for (int p = 0; p < PARTS; p++)
+    s[p] = q[p] = splat(0);
+  for (int64_t i = 0; i < count; i += FNZI_ROW_LANES)
+    for (int p = 0; p < PARTS; p++) {
+      vec d = load(x + i + p * WIDTH) - from;
+      s[p] += d;
+      q[p] += d * d;
+    }
+  add_wide(sum, s);
+  add_wide(squares, q);
+}
+
+/* The same over a row; sets both sums. */
+static void add_blocks(fnzi_row_sums *sum, fnzi_row_sums *squares, float from, const float *x,
+                       int64_t count) {
+  int64_t full = count - count % FNZI_ROW_LANES;
+  sums s, q;
+  for (int p = 0; p < 2 * PARTS; p++)
+    s.part[p] = q.part[p] = (wide){0};
+  for (int64_t i = 0; i < full; i += BLOCK)
+    add_block(&s, &q, from, x + i, full - i < BLOCK ? full - i : BLOCK);
+  close_sums(sum, &s), close_sums(squares, &q);
+  for (int64_t i = full; i < count; i++) {
+    float d = x[i] - from;
+    sum->lanes[i - full] += (double)d;
+    squares->lanes[i - full] += (double)(d * d);
+  }
+}
+
+static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
+  fnzi_row_sums sum = {{0}}, squares = {{0}};
+  if (centered) {
+    row_sum(&sum, x, count);
+    out->mean = fnzi_row_total(&sum) / (double)count;
+  }
+  row_squares(&squares, out->mean, x, count);
+  out->squares = fnzi_row_total(&squares);
+}
+
+/* A rough mean is near enough to take differences from; what these sum up to corrects both. Where
+ * f32 is too narrow it is done again in double. */
+static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
+  fnzi_row_sums sum, squares;
+  double n = (double)count, least = n / (most_rstd * most_rstd);
+  float from = centered ? (float)rough_mean(x, count) : 0;
+  *out = (fnzi_row_moments){0, 0};
+  add_blocks(&sum, &squares, from, x, count);
+  double rest = centered ? fnzi_row_total(&sum) / n : 0;
+  out->mean = (double)from + rest;
+  out->squares = fnzi_row_total(&squares) - n * rest * rest;
+  if (!(out->squares > least && out->squares < n / (least_rstd * least_rstd))) {
+    *out = (fnzi_row_moments){0, 0};
+    wide_moments(x, count, centered, out);
+  }
+}
+
+#endif

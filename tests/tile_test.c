@@ -1,0 +1,245 @@
+/* checks: 2
+ * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
+ * broadcast, are turned, have gaps, are of other types; results in the memory of operands; threads.
+ * FNZ_PROGRAMS says how many, FNZ_FIRST which. */
+#include "tests/run_help.h"
+#include "soak/programs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FEW_PROGRAMS = 300, VALUES = 128, ROOM = 16384 };
+
+/* From the one that gives way to the one that a sum of both has. */
+static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};
+enum { BOOL, I64, BF16, F32, F64, TYPES };
+
+/* Rows that are gathered, that are tiles of their own, one row; more than a thread takes. */
+static const int spaces[][3] = {{2, 3, 33},  {5, 3, 64},  {9, 2, 200},  {3, 2, 700},  {1, 1, 1030},
+                                {40, 33, 1}, {7, 1, 129}, {33, 40, 60}, {3, 40, 300}, {1, 70, 600}};
+
+typedef struct draft {
+  char text[ROOM];
+  size_t size;
+  int type[VALUES]; /* of %v0 ... */
+  int count, inputs;
+  const int *space;
+  uint64_t state;
+} draft;
+
+static int draw(draft *d, int below) {
+  d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((d->state >> 33) % (unsigned)below);
+}
+
+static void put(draft *d, const char *format, ...) FNZ_PRINTF(2, 3);
+static void put(draft *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  d->size += (size_t)vsnprintf(d->text + d->size, sizeof d->text - d->size, format, args);
+  va_end(args);
+  ck_assert(d->size < sizeof d->text);
+}
+
+/* --- Inputs: %i0 ..., and what is made of them before the group --------------------------------
+ */
+enum { FULL, FULL_TOO, ROW, COLUMN, MATRIX, NUMBER, TURNED, GAPS, FORMS };
+
+static void put_input(draft *d, int k, int form, int type) {
+  const int *s = d->space;
+  put(d, "%s  %%i%d: %s", k ? ",\n" : "", k, types[type]);
+  switch (form) {
+  case ROW:
+    put(d, "[%d]", s[2]);
+    return;
+  case COLUMN:
+    put(d, "[%d,1]", s[1]);
+    return;
+  case MATRIX:
+    put(d, "[%d,1,%d]", s[0], s[2]);
+    return;
+  case NUMBER:
+    put(d, "[1]");
+    return;
+  case TURNED:
+    put(d, "[%d,%d,%d]", s[2], s[0], s[1]);
+    return;
+  case GAPS:
+    put(d, "[%d,%d,%d]", s[0], s[1], 2 * s[2]);
+    return;
+  default:
+    put(d, "[%d,%d,%d]", s[0], s[1], s[2]);
+  }
+}
+
+static void put_space(draft *d, int type) {
+  put(d, "%s[%d,%d,%d]", types[type], d->space[0], d->space[1], d->space[2]);
+}
+
+static void put_view(draft *d, int k, int form, int type) {
+  if (form != TURNED && form != GAPS)
+    return;
+  put(d, "  %%w%d: ", k);
+  put_space(d, type);
+  if (form == TURNED)
+    put(d, " = permute_copy(%%i%d, [1, 2, 0])\n", k);
+  else
+    put(d, " = slice_copy.Tensor(%%i%d, 2, 0, %d, 2)\n", k, 2 * d->space[2]);
+}
+
+/* --- Nodes --------------------------------------------------------------------------------------
+ */
+typedef struct operand {
+  char name[16];
+  int type;
+} operand;
+
+static operand draw_operand(draft *d, const int *forms) {
+  operand o;
+  int k = draw(d, d->inputs + 2 * (d->count - d->inputs));
+  if (k >= d->inputs) {
+    k = d->inputs + (k - d->inputs) / 2;
+    snprintf(o.name, sizeof o.name, "%%v%d", k);
+  } else {
+    bool viewed = forms[k] == TURNED || forms[k] == GAPS;
+    snprintf(o.name, sizeof o.name, "%%%c%d", viewed ? 'w' : 'i', k);
+  }
+  o.type = d->type[k];
+  return o;
+}
+
+/* A node that gives truths: one is put where there is none. */
+static operand draw_mask(draft *d) {
+  operand o = {.type = BOOL};
+  int k = d->count - 1;
+  while (k > d->inputs && d->type[k] != BOOL)
+    k--;
+  if (k == d->inputs) {
+    k = d->count;
+    d->type[d->count] = BOOL;
+    put(d, "  %%v%d: ", d->count++);
+    put_space(d, BOOL);
+    put(d, " = gt.Scalar(%%v%d, 0)\n", d->inputs);
+  }
+  snprintf(o.name, sizeof o.name, "%%v%d", k);
+  return o;
+}
+
+static void put_node(draft *d, const int *forms) {
+  static const char *const twos[] = {"add.Tensor", "mul.Tensor", "maximum"};
+  operand a = draw_operand(d, forms), b = draw_operand(d, forms);
+  /* A result has all of the space: the first operand comes from a node, or is such an input. */
+  snprintf(a.name, sizeof a.name, "%%v%d", d->count - 1 - draw(d, 2) % (d->count - d->inputs));
+  a.type = d->type[atoi(a.name + 2)];
+  int what = draw(d, 9), type = a.type > b.type ? a.type : b.type;
+  if (what == 3)
+    type = BOOL;
+  else if (what == 4)
+    type = a.type < BF16 ? F32 : a.type;
+  else if (what == 5 || what == 7)
+    type = a.type;
+  else if (what == 8)
+    type = draw(d, TYPES);
+  operand mask = what == 6 || what == 7 ? draw_mask(d) : a;
+  d->type[d->count] = type;
+  put(d, "  %%v%d: ", d->count++);
+  put_space(d, type);
+  if (what < 3)
+    put(d, " = %s(%s, %s)\n", twos[what], a.name, b.name);
+  else if (what == 3)
+    put(d, " = gt.Tensor(%s, %s)\n", a.name, b.name);
+  else if (what == 4)
+    put(d, " = tanh(%s)\n", a.name);
+  else if (what == 6)
+    put(d, " = where.self(%s, %s, %s)\n", mask.name, b.name, a.name);
+  else if (what == 7)
+    put(d, " = masked_fill.Scalar(%s, %s, %d)\n", a.name, mask.name, draw(d, 2));
+  else if (what == 8)
+    put(d, " = _to_copy(%s, dtype=%s)\n", a.name, types[type]);
+  else
+    put(d, " = %s(%s)\n", type == BOOL ? "logical_not" : "abs", a.name);
+}
+
+/* %i0 is all of the space, and what the program leaves there. */
+static void draw_program(draft *d, uint64_t index) {
+  int forms[8], type;
+  memset(d, 0, sizeof *d);
+  d->state = index * 2654435761u + 77;
+  d->space = spaces[draw(d, sizeof spaces / sizeof *spaces)];
+  d->inputs = 2 + draw(d, 5);
+  put(d, "fnz 1\nprogram(\n");
+  for (int k = 0; k < d->inputs; k++) {
+    forms[k] = k ? draw(d, FORMS) : FULL;
+    d->type[k] = draw(d, 3) ? F32 : draw(d, TYPES);
+    put_input(d, k, forms[k], d->type[k]);
+  }
+  put(d, ")\n{\n");
+  for (int k = 0; k < d->inputs; k++)
+    put_view(d, k, forms[k], d->type[k]);
+  type = d->type[0] < BF16 ? F32 : d->type[0];
+  d->count = d->inputs + 1;
+  d->type[d->inputs] = type;
+  put(d, "  %%v%d: ", d->inputs);
+  put_space(d, type);
+  put(d, " = exp(%%i0)\n");
+  for (int n = 2 + draw(d, 24); n > 0; n--)
+    put_node(d, forms);
+  int last = d->count - 1, state = last;
+  while (state > d->inputs && d->type[state] != d->type[0])
+    state--;
+  put(d, "  return ");
+  if (d->type[state] == d->type[0])
+    put(d, "%%v%d input_mutation \"i0\", ", state);
+  put(d, "%%v%d, %%v%d\n}\n", last, d->inputs + draw(d, d->count - d->inputs));
+}
+
+/* --- Checks -------------------------------------------------------------------------------------
+ */
+static uint64_t number_of(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void verify(fnz_context *ctx, const draft *d, int threads, uint64_t index) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_program *p;
+  fnz_executable *exe;
+  fnz_arrays *inputs;
+  OK(ctx, fnz_program_read(ctx, d->text, d->size, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnzi_random_inputs(ctx, p, index, &inputs));
+  options.threads = threads;
+  options.check = true;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  fnz_status status = fnz_executable_verify(exe, ctx, inputs);
+  if (status != FNZ_OK)
+    fprintf(stderr, "%s\n", d->text);
+  ck_assert_msg(status == FNZ_OK, "program %llu: %s: %s", (unsigned long long)index,
+                fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
+  fnz_executable_destroy(exe);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+}
+
+static void verify_all(int threads, uint64_t first) {
+  static draft d;
+  uint64_t count = number_of("FNZ_PROGRAMS", FEW_PROGRAMS);
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (uint64_t i = first; i < first + count; i++) {
+    draw_program(&d, i);
+    verify(ctx, &d, threads, i);
+  }
+  fnz_context_destroy(ctx);
+}
+
+START_TEST(groups_have_the_interpreters_bits) {
+  verify_all(1, number_of("FNZ_FIRST", 0));
+}
+END_TEST
+
+START_TEST(threads_change_no_bit) {
+  verify_all(3, number_of("FNZ_FIRST", 0) + 100000);
+}
+END_TEST
+
+RUN_SUITE("tile", groups_have_the_interpreters_bits, threads_change_no_bit)
