@@ -146,6 +146,8 @@ static void print_json(const fnz_step_time *steps, size_t count) {
   for (size_t i = 0; i < count; i++) {
     printf("%s{\"kind\": \"%s\", \"target\": ", i ? ", " : "", steps[i].kind);
     cli_json_string(stdout, steps[i].target);
+    fputs(", \"of\": ", stdout);
+    cli_json_string(stdout, steps[i].of);
     printf(", \"ns\": %llu}", (unsigned long long)steps[i].ns);
   }
   fputs("]}\n", stdout);
@@ -168,9 +170,11 @@ static int tell_steps(benching *b) {
   if (count)
     memcpy(sorted, times, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, by_time);
-  for (size_t i = 0; i < count && i < SHOWN_STEPS; i++)
-    printf("  %10.2f us  %-12s %s\n", (double)sorted[i].ns * 1e-3, sorted[i].kind,
-           sorted[i].target);
+  for (size_t i = 0; i < count && i < SHOWN_STEPS; i++) {
+    bool is_part = strcmp(sorted[i].of, sorted[i].target) != 0;
+    printf("  %10.2f us  %-12s %s%s%s\n", (double)sorted[i].ns * 1e-3, sorted[i].kind,
+           sorted[i].target, is_part ? " of " : "", is_part ? sorted[i].of : "");
+  }
   if (count > SHOWN_STEPS)
     printf("  and %zu more steps\n", count - SHOWN_STEPS);
   free(sorted);

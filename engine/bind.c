@@ -75,7 +75,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_policy policy = {.writable = writable,
                             .layouts = layouts,
                             .state = b->with_state,
-                            .ungrouped = ws->exe->kernels != NULL};
+                            .ungrouped = ws->exe->kernels != NULL || ws->exe->by_numbers};
   if (b->by_steps)
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
@@ -277,8 +277,10 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (size_t i = 0; i < b->wasted.count; i++)
     fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
   FNZI_VEC_FREE(ws->ctx, &b->wasted);
+  fnzi_eng_owns_end(ws, b);
   FNZI_VEC_FREE(ws->ctx, &b->acts);
   fnzi_eng_plan_free(ws->ctx, &b->plan);
+  fnzi_eng_expansion_end(ws->ctx, &b->expansion);
   fnz_program_destroy(b->owned);
   fnzi_arena_free(&b->arena);
   *b = (fnzi_eng_binding){.made = false};

@@ -22,6 +22,7 @@ typedef struct maker {
   fnzi_run_lower_fn *lower;
   bool is_begun; /* result 0 holds argument 0 already */
   bool waits;    /* an argument has no place: it is a result of the interpreter's */
+  bool by_data;  /* its shape rule needs data */
 } maker;
 
 /* --- Arguments ----------------------------------------------------------------------------------
@@ -68,36 +69,6 @@ static fnz_status read_node(maker *m) {
 
 /* --- Which kernels can be called again and again ------------------------------------------------
  */
-static bool is_mask(const fnz_arg *arg) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  return a && (a->geometry.dtype == FNZ_BOOL || a->geometry.dtype == FNZ_U8);
-}
-
-static bool has_mask(const fnz_arg *list) {
-  for (uint32_t i = 0; list->tag == FNZ_ARG_LIST && i < list->count; i++)
-    if (is_mask(&list->u.list[i]))
-      return true;
-  return false;
-}
-
-/* Its shape rule looks at elements. */
-static bool reads_data(const fnzi_kernel *row, const fnz_arg *args, size_t nargs) {
-  static fnzi_shape_fn *const readers[] = {fnzi_shape_nonzero,
-                                           fnzi_shape_bincount,
-                                           fnzi_shape_repeats,
-                                           fnzi_shape_unique,
-                                           fnzi_shape_unique_dim,
-                                           fnzi_shape_unique_consecutive,
-                                           fnzi_shape_unique_dim_consecutive,
-                                           fnzi_shape_one_hot,
-                                           fnzi_shape_ctc_loss,
-                                           fnzi_shape_ctc_losses};
-  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-    if (row->shape == readers[i])
-      return true;
-  return row->shape == fnzi_shape_index && nargs > 1 && has_mask(&args[1]);
-}
-
 /* The row by which a kernel fills results that have memory already; NULL for none. */
 static const fnzi_kernel *placed_row(const maker *m) {
   const fnz_op *op = m->node->op;
@@ -111,7 +82,7 @@ static const fnzi_kernel *placed_row(const maker *m) {
     return NULL;
   if (row->memory == FNZI_MEMORY_BASE && !m->is_begun)
     return NULL;
-  return reads_data(row, m->args, op->nparams) ? NULL : row;
+  return row;
 }
 
 /* --- A kernel -----------------------------------------------------------------------------------
@@ -150,14 +121,73 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
   return FNZ_OK;
 }
 
+/* Data decide what the shape rule gives: it refuses where it has neither data nor recorded sizes.
+ */
+static fnz_status ask_data(const fnzi_krn_call *call, const fnzi_kernel *row, bool *decide) {
+  fnzi_krn_call asked = *call;
+  asked.expected = NULL;
+  asked.nexpected = 0;
+  fnzi_arena_init(&asked.scratch, call->ctx);
+  fnz_status status = fnzi_meta_evaluate_shape(&asked, row);
+  fnzi_meta_outputs_release(&asked);
+  fnzi_arena_free(&asked.scratch);
+  *decide = status == FNZ_UNSUPPORTED;
+  return *decide ? FNZ_OK : status;
+}
+
 static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                              fnzi_krn_array **outputs, bool *fits) {
+  FNZ_TRY(ask_data(call, row, &m->by_data));
+  *fits = !m->by_data;
+  if (m->by_data)
+    return FNZ_OK;
   FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   FNZ_TRY(fnzi_meta_outputs_check(call, row));
   return take_results(m, call, outputs, fits);
 }
 
-/* The shape rule runs once, here. */
+/* --- What a call may keep
+ * -------------------------------------------------------------------------
+ */
+/* The memory of a weight of the file, which no run changes; NULL. */
+static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
+  const fnzi_eng_binding *b = m->b;
+  uintptr_t first = (uintptr_t)b->storages, from = (uintptr_t)a->storage - first;
+  size_t at = from / sizeof *b->storages;
+  if ((uintptr_t)a->storage < first || at >= b->plan.buffers.count ||
+      b->plan.buffers.data[at].kind != FNZI_ENG_CONST)
+    return NULL;
+  const fnzi_eng_input *in = &m->ws->exe->inputs[b->plan.buffers.data[at].of];
+  return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
+}
+
+static fnz_status make_own(maker *m, fnzi_eng_act *act) {
+  enum { MOST = 32 }; /* arguments that have a bit */
+  fnzi_krn_call *call = &act->u.kernel.call;
+  for (uint32_t i = 0; i < call->op->nparams && i < MOST && !act->u.kernel.own; i++) {
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
+    const unsigned char *start = a ? weight_start(m, a) : NULL;
+    if (!start)
+      continue;
+    FNZI_NEW(&m->b->arena, 1, &act->u.kernel.own);
+    *act->u.kernel.own = (fnzi_eng_own){.storage = a->storage, .start = start};
+    call->lasting = 1u << i;
+  }
+  return FNZ_OK;
+}
+
+void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b) {
+  for (size_t i = 0; i < b->acts.count; i++) {
+    const fnzi_eng_act *act = &b->acts.data[i];
+    fnzi_krn_kept *kept =
+        act->kind == FNZI_ENG_ACT_KERNEL && act->u.kernel.own ? &act->u.kernel.own->kept : NULL;
+    if (kept && kept->data)
+      kept->end(ws->ctx, kept->data);
+  }
+}
+
+/* The shape rule runs here, and never again. *fits false: it cannot run before there are data, or
+ * gives other results than the node has. */
 static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
   enum { ROOM = 64 };
   size_t room = m->nresults < ROOM ? ROOM : m->nresults;
@@ -192,7 +222,7 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *ac
   *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_KERNEL, .node = act->node};
   act->u.kernel.call = call;
   act->u.kernel.kernel = call.kernels->runs[row->run];
-  return FNZ_OK;
+  return make_own(m, act);
 }
 
 /* --- Other operators ----------------------------------------------------------------------------
@@ -242,7 +272,8 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
     fnzi_eng_act made = *act;
     FNZ_TRY(make_kernel(m, row, &made, &fits));
     *act = fits ? made : *act;
-    return FNZ_OK;
+    if (fits || !m->by_data)
+      return FNZ_OK;
   }
   bool is_list = m->node->op->nreturns == 1 && m->node->op->returns[0].is_list;
   return is_list && !fnzi_foreach_element(m->node->op) ? FNZ_OK : make_apply(m, act);
@@ -284,8 +315,6 @@ static fnz_status check_shape(maker *m) {
   if (!plain || !row || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  if (reads_data(row, m->args, m->node->op->nparams))
-    return FNZ_OK;
   FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   return make_kernel(m, row, &act, &fits);
 }

@@ -37,7 +37,8 @@ static fnz_status find_symbols(fnz_executable *exe) {
   if (!exe->has_symbols)
     return FNZ_OK;
   fnz_status status = fnzi_sizes_open(&sizes, exe->ctx, exe->program);
-  exe->by_steps = status == FNZ_OK && fnzi_sizes_have_data(&sizes);
+  exe->by_numbers = fnzi_eng_only_numbers(exe->program);
+  exe->by_steps = status == FNZ_OK && fnzi_sizes_have_data(&sizes) && !exe->by_numbers;
   fnzi_sizes_close(&sizes);
   return status;
 }
@@ -84,8 +85,11 @@ static fnz_status warm_up(fnz_executable *exe) {
 static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) {
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
+  if (!exe->has_symbols && !exe->unplanned)
+    FNZ_TRY(fnzi_eng_expand(exe->ctx, exe->program, &exe->expansion));
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
+  fnzi_eng_apart_find(exe);
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     FNZ_TRY(align_weight(exe, k));
   return warm_up(exe);
@@ -138,6 +142,7 @@ void fnz_executable_destroy(fnz_executable *exe) {
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)
     FNZI_VEC_FREE(ctx, &exe->slots[i]);
+  fnzi_eng_expansion_end(ctx, &exe->expansion);
   fnzi_arena_free(&exe->arena);
   fnzi_free(ctx, exe, sizeof *exe);
   fnz_context_destroy(ctx);

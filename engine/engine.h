@@ -1,6 +1,7 @@
 /* engine.h - what the files of the runner share: an executable, a workspace, and what a workspace
  * has made for the sizes of a call.
  *
+ *   expand.c     operators that are computed by others become those
  *   slots.c      what goes in and comes out, by name
  *   compile.c    fnz_compile(), and the workspaces that an executable keeps
  *   workspace.c  a workspace: memory, allocator, the bindings of the last sizes
@@ -11,6 +12,7 @@
  *   execute.c    one run: pointers, steps, results
  *   results.c    where results lie after it
  *   given.c      what a caller gives, as memory of the program's inputs
+ *   apart.c      inputs that must share no memory
  *   arrays.c     runs with named arrays
  *   regions.c    nodes that the interpreter evaluates, over the memory of a binding
  *   sizes.c      symbolic sizes: the program for the sizes of a call
@@ -25,8 +27,17 @@
 #include "run/run.h"
 
 #include <fnz/engine.h>
+#include <fnz/explain.h>
 
 #include <stdatomic.h>
+
+/* --- A program taken apart
+ * ------------------------------------------------------------------------
+ */
+typedef struct fnzi_eng_expansion {
+  fnz_program *program; /* NULL: there was nothing to take apart */
+  fnz_origins *origins;
+} fnzi_eng_expansion;
 
 /* --- The executable --------------------------------------------------------------------------- */
 /* Input k of graph 0. */
@@ -36,6 +47,8 @@ typedef struct fnzi_eng_input {
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
   bool is_donated;
   bool is_shared;            /* another input lies in its memory */
+  bool is_guarded;           /* a guard of the program says that it shares no memory */
+  bool is_written;           /* it has a final value */
   uint32_t memory;           /* the first input of those that share memory; k itself */
   uint32_t slot;             /* INPUT or STATE, FNZI_ENG_NONE for none */
   const fnzi_weight *weight; /* NULL: the file has no data for it */
@@ -67,10 +80,12 @@ struct fnz_executable {
   bool unplanned, checks;
   fnzi_limits limits;
   fnzi_arena arena;
-  fnzi_eng_input *inputs; /* of graph 0 */
+  fnzi_eng_expansion expansion; /* of a program of fixed sizes */
+  fnzi_eng_input *inputs;       /* of graph 0 */
   fnzi_eng_slots slots[3];
   bool has_symbols;
-  bool by_steps; /* data decide sizes or numbers: graph 0 is evaluated node by node */
+  bool by_steps;   /* data decide sizes: graph 0 is evaluated node by node */
+  bool by_numbers; /* data decide numbers, but no size: only nodes with those are */
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };
 
@@ -121,6 +136,15 @@ typedef struct fnzi_eng_move {
   int64_t bytes; /* of all elements */
 } fnzi_eng_move;
 
+/* What a kernel's call keeps from run to run, for as long as a weight lies where the file has it.
+ */
+typedef struct fnzi_eng_own {
+  fnzi_krn_kept kept;
+  const fnzi_krn_storage *storage; /* of the weight */
+  const unsigned char *start;      /* where it has to be */
+  bool has_run;                    /* what runs only once keeps nothing */
+} fnzi_eng_own;
+
 typedef struct fnzi_eng_tile fnzi_eng_tile;
 
 typedef struct fnzi_eng_act {
@@ -130,6 +154,7 @@ typedef struct fnzi_eng_act {
     struct {
       fnzi_krn_call call;
       fnzi_kernel_fn *kernel;
+      fnzi_eng_own *own; /* NULL: no argument is a weight */
     } kernel;
     struct {
       fnz_request request;
@@ -145,12 +170,15 @@ typedef struct fnzi_eng_act {
 
 typedef struct fnzi_eng_binding {
   bool made, with_state;
-  fnz_geometry *layouts;      /* per input, of its own numbers: the key */
-  int64_t *numbers;           /* per input that is a number */
-  uint64_t used;              /* when it was last run */
-  fnz_program *owned;         /* the program for these sizes; NULL: the executable's */
-  const fnz_program *program; /* arranged (plan.h), where a plan is made */
-  const fnz_program *source;  /* what it was arranged of */
+  fnz_geometry *layouts;        /* per input, of its own numbers: the key */
+  int64_t *numbers;             /* per input that is a number */
+  uint64_t used;                /* when it was last run */
+  fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
+  fnzi_eng_expansion expansion; /* of that */
+  const fnz_program *whole;     /* as the user has it, of fixed sizes */
+  const fnz_program *source;    /* that, or what it is taken apart to */
+  const fnz_origins *parts;     /* from nodes of `source` to those of `whole`; NULL: the same */
+  const fnz_program *program;   /* `source` arranged (plan.h), where a plan is made */
   fnzi_eng_plan plan;
   fnzi_arena arena;
   fnzi_krn_storage *storages; /* per buffer */
@@ -191,10 +219,13 @@ struct fnz_workspace {
   uint64_t runs;
   fnzi_eng_given *given; /* per input */
   fnz_geometry *layouts; /* per input: of memory of the caller */
+  uint32_t *order;       /* inputs, in the order of their addresses in the last run */
   unsigned char *block;  /* of the arena and of results */
   size_t block_bytes;
   fnzi_run_steps *steps; /* the interpreter at work; NULL */
-  unsigned char *kept;   /* what the state held before the run */
+  fnz_geometry *old; /* per output of graph 0, in `passing`: those that lay in a state before it */
+  void **old_rows;   /* got its final values; NULL, or NULL for one: the others */
+  unsigned char *kept; /* what the state held before the run */
   size_t kept_bytes;
   bool takes_times;
   fnz_step_time *times;
@@ -217,14 +248,11 @@ fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status s
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
                                                 fnzi_eng_binding **out);
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
-/* "node 3 (add.Tensor)", of the program as it was before it was arranged. */
-static inline void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
-  fnzi_node_place(b->source, 0, b->plan.origins ? b->plan.origins[node] : node, out);
-}
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
+void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* The call of a node, whose values have arrays. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
                                              fnzi_krn_call *out);
@@ -264,6 +292,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_given_weights(fnz_workspace *ws,
                                                  const fnz_executable_state *state);
 /* What a caller gives as memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
+/* --- apart.c */
+void fnzi_eng_apart_find(fnz_executable *exe);
+/* Memory of ws->given; OVERLAP. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state);
+
 /* The input whose final value output k of graph 0 is; FNZI_ENG_NONE for none, and for one that has
  * other sizes then. */
 uint32_t fnzi_eng_owner_of(const fnz_executable *exe, size_t k);
@@ -276,9 +309,23 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geom
                                                 size_t *out);
 
 /* --- undo.c: what the state held, where a step may fail after it was written */
+/* What it refuses, it has refused before it runs. */
+bool fnzi_eng_never_fails(const fnzi_eng_act *act);
 FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b);
 void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- expand.c */
+/* `out` ends with fnzi_eng_expansion_end(). */
+FNZ_MUST_CHECK fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *program,
+                                          fnzi_eng_expansion *out);
+void fnzi_eng_expansion_end(fnz_context *ctx, fnzi_eng_expansion *expansion);
+/* The node of the program that was taken apart; FNZI_ENG_NONE for none. */
+uint32_t fnzi_eng_origin(const fnz_origins *origins, uint32_t node);
+/* The node of `whole` that a node of `program` is, or is a part or an item of; FNZI_ENG_NONE. */
+uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node);
+/* "node 3 (add.Tensor)", of `whole` where that is known. */
+void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]);
 
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b);

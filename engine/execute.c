@@ -69,16 +69,28 @@ static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigne
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
+/* What the state held is not kept for kernels that are said never to fail. */
+static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_eng_act *act, fnz_status status) {
+  if (status == FNZ_NO_MEMORY || !fnzi_eng_never_fails(act))
+    return status;
+  const char *name = act->u.kernel.call.op->name;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, name, "a kernel of runs.def that is SURE failed");
+}
+
 /* Kernels may set aside arguments, so each run has a call of its own. */
 static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
+  fnzi_eng_own *own = act->u.kernel.own;
   call.scratch = ws->scratch;
+  call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
   fnz_status status = act->u.kernel.kernel(&call);
+  if (own)
+    own->has_run = true;
   if (status == FNZ_OK && call.pending)
     status = fnzi_krn_results_finish(&call);
   ws->scratch = call.scratch;
   fnzi_arena_reset(&ws->scratch);
-  return status;
+  return status == FNZ_OK ? FNZ_OK : kernel_failed(ws, act, status);
 }
 
 static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
@@ -137,8 +149,19 @@ static uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_step_time time_of(const fnzi_eng_binding *b, const fnzi_eng_act *act, uint64_t ns) {
   static const char *const kinds[] = {"kernel", "evaluated", "move", "interpreted", "group"};
+  fnz_step_time t = {kinds[act->kind], "", "", ns};
+  if (act->node == FNZI_ENG_NONE)
+    return t;
+  uint32_t from = fnzi_eng_whole_node(b, act->node);
+  t.target = t.of = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
+  if (from != FNZI_ENG_NONE)
+    t.of = fnzi_node_target(fnzi_node_at(b->whole, 0, from));
+  return t;
+}
+
+static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (b->acts.count > ws->times_room) {
     fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);
     ws->times_room = 0;
@@ -154,10 +177,7 @@ static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
     fnz_status status = run_act(ws, b, act);
     if (status != FNZ_OK)
       return failed_at(ws, b, act, status);
-    const fnzi_node *node =
-        act->node == FNZI_ENG_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
-    ws->times[ws->ntimes++] =
-        (fnz_step_time){kinds[act->kind], node ? fnzi_node_target(node) : "", now_ns() - began};
+    ws->times[ws->ntimes++] = time_of(b, act, now_ns() - began);
   }
   return FNZ_OK;
 }

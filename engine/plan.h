@@ -101,6 +101,8 @@ typedef struct fnzi_eng_plan {
   size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
   size_t nvalues, noutputs;        /* of graph 0 */
   const uint32_t *origins;         /* as in the policy's order; borrowed */
+  const fnz_program *whole; /* what that program was before it was taken apart, and where its */
+  const struct fnz_origins *parts; /* nodes come from; both NULL where it was not */
   fnzi_arena arena;                /* holds maps */
 } fnzi_eng_plan;
 
@@ -143,5 +145,11 @@ void fnzi_eng_plan_free(fnz_context *ctx, fnzi_eng_plan *plan);
 /* Proves the invariant of a finished plan, by code of its own: FNZ_INTERNAL with step and value
  * when it does not hold. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_plan *plan);
+
+/* All symbols of graph 0 are numbers that data decide, which no place depends on: tensors have
+ * fixed sizes and lie where none of the numbers says (sizes.c). */
+bool fnzi_eng_only_numbers(const fnz_program *program);
+/* The node has one of them, or reads one: the interpreter evaluates it. */
+bool fnzi_eng_waits_for_numbers(const fnzi_node *node);
 
 #endif

@@ -97,7 +97,7 @@ static fnz_status open_inputs(fnzi_eng_planner *p) {
 
 /* --- The whole --------------------------------------------------------------------------- */
 static fnz_status refuse(fnzi_eng_planner *p) {
-  if (fnzi_program_has_symbols(p->program))
+  if (fnzi_program_has_symbols(p->program) && !fnzi_eng_only_numbers(p->program))
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the program has sizes that are symbols; give them numbers first");
   for (uint32_t n = 0; n < p->end; n++) {

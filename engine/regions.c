@@ -12,6 +12,8 @@ static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
 void fnzi_eng_steps_close(fnz_workspace *ws) {
   fnzi_run_steps_close(ws->steps);
   ws->steps = NULL;
+  ws->old = NULL;
+  ws->old_rows = NULL;
   fnzi_arena_reset(&ws->passing);
 }
 
@@ -89,6 +91,34 @@ static fnz_status copy_final(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
   return FNZ_OK;
 }
 
+/* Output k shows memory of the state, and is no final value that ends there. */
+static bool shows_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+  const fnz_arg *arg = &graph_of(b)->outputs[k];
+  if (arg->tag != FNZ_ARG_VALUE || ends_in_state(ws, b, k))
+    return false;
+  const fnzi_krn_array *array = b->values[arg->u.value];
+  array = array ? array : fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, arg->u.value));
+  for (size_t i = 0; array && i < b->plan.buffers.count; i++)
+    if (array->storage == &b->storages[i] && b->plan.buffers.data[i].kind == FNZI_ENG_STATE)
+      return true;
+  return false;
+}
+
+/* What outputs show of the state before it gets its final values. */
+static fnz_status keep_old(fnz_workspace *ws, fnzi_eng_binding *b) {
+  uint32_t count = graph_of(b)->noutputs;
+  fnz_geometry *old;
+  void **rows;
+  FNZI_NEW(&ws->passing, count, &old);
+  FNZI_NEW(&ws->passing, count, &rows);
+  for (uint32_t k = 0; k < count; k++)
+    if (shows_state(ws, b, k))
+      FNZ_TRY(copy_final(ws, b, k, &rows[k], &old[k]));
+  ws->old = old;
+  ws->old_rows = rows;
+  return FNZ_OK;
+}
+
 /* All are read before one is written. */
 fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t count = graph_of(b)->noutputs;
@@ -99,6 +129,7 @@ fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (uint32_t k = 0; k < count; k++)
     if (ends_in_state(ws, b, k))
       FNZ_TRY(copy_final(ws, b, k, &rows[k], &windows[k]));
+  FNZ_TRY(keep_old(ws, b));
   for (uint32_t k = 0; k < count; k++) {
     if (!ends_in_state(ws, b, k))
       continue;

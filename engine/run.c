@@ -124,6 +124,7 @@ static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
   FNZ_TRY(fnzi_eng_given_weights(r->ws, r->run->state));
   FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
+  FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(place_outs(r));
   if (r->run->arena && r->run->arena_bytes < r->b->arena_bytes)

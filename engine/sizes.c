@@ -1,11 +1,56 @@
-/* sizes.c - symbolic sizes: the program with the numbers of a call in their place.
+/* sizes.c - symbolic sizes: the program with the numbers of a call in their place; numbers that
+ * data decide.
  *
  * needs   the key of a binding: what the inputs look like
  * gives   a program of fixed sizes, whose ranges and guards hold; or the same program, to be run
  *         node by node, where data decide sizes */
 #include "engine/engine.h"
+#include "kernels/backends.h"
 #include "run/numbers.h"
+#include "views/views.h"
 
+/* --- Numbers that data decide
+ * ---------------------------------------------------------------------
+ */
+static fnz_status see_symbol(void *user, const fnz_arg *arg) {
+  bool *found = user;
+  *found = *found || arg->tag == FNZ_ARG_SYMBOL;
+  return FNZ_OK;
+}
+
+bool fnzi_eng_waits_for_numbers(const fnzi_node *node) {
+  bool found = node->op && fnzi_op_is_item(node->op);
+  fnz_status status = fnzi_args_visit(node->args, node->nargs, see_symbol, &found);
+  return found || status != FNZ_OK;
+}
+
+/* Whose numbers say where its result lies, or which part of its base it writes. */
+static bool places_by_numbers(const fnz_op *op) {
+  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  if (!op || fnzi_op_is_item(op))
+    return false;
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  return !row || !row->shape || row->memory == FNZI_MEMORY_VIEW ||
+         row->run == FNZI_RUN_scatter_view || fnzi_view_find(op);
+}
+
+bool fnzi_eng_only_numbers(const fnz_program *program) {
+  const fnzi_graph *g = fnzi_graph_at(program, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_SYMBOL)
+      return false;
+  for (size_t v = 0; v < g->values.count; v++)
+    if (g->values.data[v].geometry && g->values.data[v].geometry->symbols)
+      return false;
+  for (size_t n = 0; n < g->nodes.count; n++)
+    if (fnzi_eng_waits_for_numbers(&g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
+      return false;
+  return true;
+}
+
+/* --- The numbers of a call
+ * ------------------------------------------------------------------------
+ */
 fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena, fnz_array **out) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   FNZI_NEW(arena, count, out);
@@ -35,13 +80,28 @@ static fnz_status instantiate(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_run_s
                           &b->owned);
 }
 
+static void use(fnzi_eng_binding *b, const fnzi_eng_expansion *expansion) {
+  b->program = expansion->program ? expansion->program : b->program;
+  b->parts = expansion->origins;
+}
+
+static fnz_status use_owned(fnz_workspace *ws, fnzi_eng_binding *b) {
+  b->program = b->whole = b->owned;
+  if (!ws->exe->unplanned)
+    FNZ_TRY(fnzi_eng_expand(ws->ctx, b->owned, &b->expansion));
+  use(b, &b->expansion);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
-  b->program = ws->exe->program;
+  b->program = b->whole = ws->exe->program;
   b->by_steps = ws->exe->by_steps;
-  if (!ws->exe->has_symbols || b->by_steps)
+  if (!ws->exe->has_symbols)
+    use(b, &ws->exe->expansion);
+  if (!ws->exe->has_symbols || b->by_steps || ws->exe->by_numbers)
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
@@ -49,8 +109,6 @@ fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnz_status status = instantiate(ws, b, &run, &options);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
-  if (status == FNZ_OK)
-    b->program = b->owned;
   b->by_steps = status == FNZ_UNSUPPORTED;
-  return b->by_steps ? FNZ_OK : status;
+  return status == FNZ_OK ? use_owned(ws, b) : b->by_steps ? FNZ_OK : status;
 }

@@ -2,6 +2,8 @@
  * rule and the value that forced it. docs/engine.md says how to read it. */
 #include "engine/tell.h"
 
+#include "engine/engine.h"
+
 #include <fnz/explain.h>
 
 /* Columns: name; as a person reads it, with %s for the value that is in the way. */
@@ -108,12 +110,27 @@ static const char *step_word(const fnzi_eng_step *s) {
   return s->kind == FNZI_ENG_REGION ? "region" : s->in_place ? "update" : "call";
 }
 
+/* The operator of the user's program that the step is a part of; NULL when it is that operator. */
+static const char *whole_of(const fnzi_eng_plan *plan, const fnzi_eng_step *s) {
+  const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, s->node));
+  uint32_t from = fnzi_eng_origin(plan->parts, plan->origins ? plan->origins[s->node] : s->node);
+  if (!plan->parts || from == FNZI_ENG_NONE)
+    return NULL;
+  const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, 0, from));
+  return strcmp(target, whole) == 0 ? NULL : whole;
+}
+
 static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
                             fnz_buffer *out) {
   const fnzi_eng_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   teller read = {ctx, plan, out, 0, 0}, written = read;
+  const char *whole = whole_of(plan, s);
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(s), fnzi_node_target(node)));
+  if (whole)
+    FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
+  if (fnzi_eng_waits_for_numbers(node))
+    FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
   if (s->in_place)
@@ -211,6 +228,12 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
                       node_name(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
+  if (fnzi_eng_waits_for_numbers(node))
+    FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
+  if (whole_of(plan, s)) {
+    FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
+    FNZ_TRY(put_string(ctx, out, whole_of(plan, s)));
+  }
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
   return fnzi_printf(ctx, out, ", \"reads\": %zu, \"writes\": %zu}", read.bytes, written.bytes);
@@ -277,14 +300,19 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
-                             bool json, fnz_buffer *out) {
+static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
+                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
+  const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_eng_plan plan = {0};
-  fnzi_eng_policy policy = {.state = true};
-  const fnz_program *arranged;
-  FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.order));
-  FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, &policy.order));
+  fnzi_eng_policy policy = {.state = true, .ungrouped = fnzi_program_has_symbols(program)};
+  const fnz_program *arranged = program;
+  if (!policy.ungrouped) {
+    FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.order));
+    FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, &policy.order));
+  }
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
+  plan.whole = whole;
+  plan.parts = expansion->origins;
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
     status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
@@ -294,9 +322,13 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
 
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
                           fnz_buffer *out) {
+  fnzi_eng_expansion expansion = {NULL, NULL};
   fnzi_arena arena;
+  if (!fnzi_program_has_symbols(program))
+    FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = write_plan(ctx, &arena, program, json, out);
+  fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
   fnzi_arena_free(&arena);
+  fnzi_eng_expansion_end(ctx, &expansion);
   return status;
 }

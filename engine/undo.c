@@ -4,58 +4,24 @@
  * Most programs need nothing kept: what writes a cache checks its index before, and the steps
  * behind it cannot fail, or check the same index again. */
 #include "engine/tile.h"
+#include "kernels/meta/point.h"
 
-/* Kernels that look at no element but to compute with it. */
-static bool never_fails(const fnzi_eng_act *act) {
-  static const uint16_t safe[] = {FNZI_RUN_addbmm,
-                                  FNZI_RUN_addmm,
-                                  FNZI_RUN_addr,
-                                  FNZI_RUN_arange,
-                                  FNZI_RUN_argsort,
-                                  FNZI_RUN_attention,
-                                  FNZI_RUN_batch_norm_functional,
-                                  FNZI_RUN_cat,
-                                  FNZI_RUN_conv,
-                                  FNZI_RUN_create,
-                                  FNZI_RUN_extreme,
-                                  FNZI_RUN_fill,
-                                  FNZI_RUN_flip,
-                                  FNZI_RUN_group_norm,
-                                  FNZI_RUN_layer_norm,
-                                  FNZI_RUN_linear,
-                                  FNZI_RUN_logsumexp,
-                                  FNZI_RUN_log_softmax,
-                                  FNZI_RUN_masked_fill,
-                                  FNZI_RUN_matmul,
-                                  FNZI_RUN_pad,
-                                  FNZI_RUN_reduce,
-                                  FNZI_RUN_repeat,
-                                  FNZI_RUN_rms_norm,
-                                  FNZI_RUN_roll,
-                                  FNZI_RUN_scan,
-                                  FNZI_RUN_scatter_view,
-                                  FNZI_RUN_softmax,
-                                  FNZI_RUN_sort,
-                                  FNZI_RUN_stack,
-                                  FNZI_RUN_sum,
-                                  FNZI_RUN_topk,
-                                  FNZI_RUN_triangle,
-                                  FNZI_RUN_variance,
-                                  FNZI_RUN_vector_norm,
-                                  FNZI_RUN_where};
+/* Of each kernel: it fails only for want of memory. */
+static const bool sure[] = {
+#define RUN(name)  [FNZI_RUN_##name] = false,
+#define SURE(name) [FNZI_RUN_##name] = true,
+#include "kernels/runs.def"
+#undef RUN
+};
+
+bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
   if (act->kind == FNZI_ENG_ACT_MOVE || act->kind == FNZI_ENG_ACT_TILE)
     return true;
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
   const fnzi_krn_call *call = &act->u.kernel.call;
-  for (size_t i = 0; i < sizeof safe / sizeof *safe; i++)
-    if (call->row->run == safe[i])
-      return true;
-  /* Integers may be divided by 0, or raised to a negative power. */
-  return call->row->run == FNZI_RUN_point && call->noutputs && call->outputs[0] &&
-         (fnzi_is_float(call->outputs[0]->place.dtype) ||
-          call->outputs[0]->place.dtype == FNZ_BOOL || strcmp(call->op->base, "add") == 0 ||
-          strcmp(call->op->base, "sub") == 0 || strcmp(call->op->base, "mul") == 0);
+  return sure[call->row->run] || (call->row->run == FNZI_RUN_point && call->noutputs &&
+                                  call->outputs[0] && fnzi_meta_point_is_plain(call));
 }
 
 /* Both check the same index against the same size. */
@@ -79,7 +45,7 @@ static bool was_checked(const fnzi_eng_binding *b, size_t at) {
 }
 
 static bool may_fail(const fnzi_eng_binding *b, size_t at) {
-  return !never_fails(&b->acts.data[at]) && !was_checked(b, at);
+  return !fnzi_eng_never_fails(&b->acts.data[at]) && !was_checked(b, at);
 }
 
 static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {

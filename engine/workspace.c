@@ -81,6 +81,9 @@ static fnz_status open(fnz_workspace *ws) {
   FNZ_TRY(add_kernels(ws));
   FNZI_NEW(&ws->arena, count, &ws->given);
   FNZI_NEW(&ws->arena, count, &ws->layouts);
+  FNZI_NEW(&ws->arena, count, &ws->order);
+  for (uint32_t k = 0; k < count; k++)
+    ws->order[k] = k;
   return FNZ_OK;
 }
 

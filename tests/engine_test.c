@@ -3,6 +3,7 @@
  * token's bytes and allocates nothing; a failed call leaves the state; many threads run one
  * executable. */
 #include "base/watched.h"
+#include "engine/plan.h"
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/run_help.h"
@@ -67,6 +68,11 @@ static bool takes_tensors(const fnz_program *p) {
   return true;
 }
 
+static bool has_only_numbers(const fnz_program *traced, const char *path) {
+  return !fnzi_program_has_symbols(traced) || strstr(path, "/state/") ||
+         fnzi_eng_only_numbers(traced);
+}
+
 /* Inputs that are drawn; none for programs of symbolic sizes, which have cases of their own, but
  * for those of which data decide only numbers. */
 static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally *t) {
@@ -77,9 +83,8 @@ static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally
   options.threads = 1;
   options.check = true;
   options.unplanned = unplanned;
-  if (fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced) == FNZ_OK &&
-      (!fnzi_program_has_symbols(traced) || strstr(path, "/state/")) && takes_tensors(traced) &&
-      fnz_functionalize(ctx, traced, NULL, &p) == FNZ_OK &&
+  if (fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced) == FNZ_OK && takes_tensors(traced) &&
+      has_only_numbers(traced, path) && fnz_functionalize(ctx, traced, NULL, &p) == FNZ_OK &&
       fnzi_random_inputs(ctx, traced, 5, &inputs) == FNZ_OK) {
     t->programs++;
     if (fnz_compile(ctx, p, &options, &exe) == FNZ_OK) {

@@ -80,7 +80,9 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
  *            program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t,
  *            NULL for the recorded one, and `geometry` is not looked at. Inputs that share memory
- * by the signature must lie in one memory as recorded. outputs    one per OUTPUT slot. `data` NULL:
+ * by the signature must lie in one memory as recorded; where one of two is written, which the
+ * program's guards tell, or is donated, or the other one lies in the state, they must not overlap.
+ * outputs    one per OUTPUT slot. `data` NULL:
  * after the run it and `geometry` say where the result lies in the workspace, which must be given,
  * until its next run. Else `data` is the caller's, of the sizes and strides of `geometry`,
  * row-major where that is NULL. Outputs must overlap neither each other nor an input. Those in a
@@ -98,7 +100,8 @@ typedef struct fnz_execution {
   size_t arena_bytes;
 } fnz_execution;
 
-/** Runs. The first run with new sizes or strides makes a plan; after that a run with a workspace
+/** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions
+ * keep their weights in the order that they are read in; after that a run with a workspace
  * allocates nothing, but where sizes depend on data or a body of a region runs. After a failure the
  * outputs hold anything, and the state what it held before.
  *
@@ -147,6 +150,8 @@ FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
 typedef struct fnz_step_time {
   const char *kind;   /* "kernel", "group", "move", "evaluated", "interpreted" */
   const char *target; /* the operator; "" for a move at the end */
+  const char *of;     /* the program's operator that it is a step of; the same, but where that is
+                         computed by others */
   uint64_t ns;
 } fnz_step_time;
 /** Whether runs take the time of each step, which makes them slower. */

@@ -137,8 +137,11 @@ typedef struct fnzi_krn_call {
   struct fnzi_krn_pending_result *pending; /* results still to be copied from scratch memory */
   fnz_dtype target; /* of the tensor that result 0 is stored in; FNZ_DTYPE_COUNT without one */
   const struct fnzi_krn_kernels *kernels;
-  const struct fnzi_kernel *row;  /* that is evaluated */
-  struct fnz_frame *frame;        /* of a registered kernel, else NULL */
+  const struct fnzi_kernel *row; /* that is evaluated */
+  struct fnz_frame *frame;       /* of a registered kernel, else NULL */
+  fnzi_krn_kept *own; /* room for what a call that runs again has made of `lasting` arguments; NULL:
+                         it is not kept */
+  uint32_t lasting;   /* bit k: argument k holds the same elements in all runs with `own` */
   struct fnzi_dec_script *script; /* a decomposition is written there, not done; else NULL */
   char *warning;                  /* FNZ_WARNING_BYTES of room; NULL: no warnings */
   int threads;

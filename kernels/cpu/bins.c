@@ -89,6 +89,10 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
   int64_t sum, *at;
   void *out;
   FNZ_TRY(fnzi_meta_repeats_read(call, &values, &sum));
+  if (sum != fnzi_krn_array_numel(call->outputs[0])) /* whose size the caller said */
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "output_size is %lld, but repeats add up to %lld",
+                                (long long)fnzi_krn_array_numel(call->outputs[0]), (long long)sum);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   at = out;
   for (int64_t i = 0; i < fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)); i++)

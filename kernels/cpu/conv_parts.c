@@ -23,6 +23,7 @@ typedef struct run {
   int64_t samples, parts;
   int64_t x_sample, y_sample, x_part, y_part, weight_part, bias_part; /* elements */
   bool shares_x;                                                      /* all parts read it all */
+  bool has_weight;                                                    /* in weight_room, ordered */
   unsigned char *x_room, *weight_room, *lane_room;
   size_t lane_bytes;
   int *status; /* of each thread */
@@ -98,12 +99,60 @@ static void convolve(const void *user, int64_t at, int lane) {
                               r->y + sample * r->y_sample + part * r->y_part, y_room, scratch));
 }
 
+/* --- Weights that last
+ * ----------------------------------------------------------------------------
+ */
+typedef struct ordered {
+  size_t bytes; /* of all */
+} ordered;
+
+static void end_ordered(fnz_context *ctx, void *data) {
+  ordered *o = data;
+  fnzi_free(ctx, o, o->bytes);
+}
+
+static unsigned char *cells_of(ordered *o) {
+  uintptr_t at = ((uintptr_t)(o + 1) + 63) & ~(uintptr_t)63;
+  return (unsigned char *)o + (at - (uintptr_t)o);
+}
+
+static bool keeps_weight(const fnzi_krn_call *call, const run *r) {
+  return r->room.weight && call->own && (call->lasting >> 1 & 1);
+}
+
+/* Weights of an earlier run, in the plan's layout, or room for them. */
+static fnz_status find_weight(const fnzi_krn_call *call, run *r) {
+  ordered *o = call->own->data;
+  size_t bytes;
+  if (o) {
+    r->weight_room = cells_of(o);
+    r->has_weight = true;
+    return FNZ_OK;
+  }
+  if (!fnzi_mul_size((size_t)r->parts, r->room.weight, &bytes) ||
+      !fnzi_add_size(bytes, sizeof *o + 64, &bytes) ||
+      !(o = fnzi_resize(call->ctx, NULL, 0, bytes)))
+    return fnzi_no_memory(call->ctx);
+  o->bytes = bytes;
+  *call->own = (fnzi_krn_kept){o, end_ordered};
+  r->weight_room = cells_of(o);
+  return FNZ_OK;
+}
+
+static void drop_weight(const fnzi_krn_call *call) {
+  call->own->end(call->ctx, call->own->data);
+  call->own->data = NULL;
+}
+
+/* --- Running
+ * --------------------------------------------------------------------------------------
+ */
 static bool whole_lines(size_t *bytes) {
   return fnzi_add_size(*bytes, 63, bytes) && (*bytes &= ~(size_t)63, true);
 }
 
 /* Bytes of all the memory that a run needs, and of a thread's part of it. */
-static bool measure(run *r, size_t lanes, size_t *total) {
+static bool measure(run *r, size_t lanes, bool keeps, size_t *total) {
   fnzi_cpu_conv_room *m = &r->room;
   size_t x = 0, weight, lane;
   if (!whole_lines(&m->x) || !whole_lines(&m->weight) || !whole_lines(&m->y) ||
@@ -114,38 +163,57 @@ static bool measure(run *r, size_t lanes, size_t *total) {
   if (!fnzi_add_size(m->y, m->scratch, &r->lane_bytes) ||
       !fnzi_add_size(r->lane_bytes, r->shares_x ? 0 : m->x, &r->lane_bytes))
     return false;
-  return fnzi_mul_size((size_t)r->parts, m->weight, &weight) &&
+  return fnzi_mul_size(keeps ? 0 : (size_t)r->parts, m->weight, &weight) &&
          fnzi_mul_size(lanes, r->lane_bytes, &lane) && fnzi_add_size(x, weight, total) &&
          fnzi_add_size(*total, lane, total);
 }
 
 static void run_all(const fnzi_krn_call *call, const run *r, int64_t cells) {
-  if (r->room.weight)
+  if (r->room.weight && !r->has_weight)
     fnzi_cpu_rows_spread(call, r->parts, cells, order_weight, r);
   if (r->room.x && r->shares_x)
     fnzi_cpu_rows_spread(call, r->samples, cells, order_x, r);
   fnzi_cpu_rows_spread(call, r->samples * r->parts, cells, convolve, r);
 }
 
+/* Where all is in one memory, of which lasting weights need none. */
+static void place_rooms(run *r, unsigned char *memory, bool keeps) {
+  if (!keeps)
+    r->weight_room = memory;
+  r->x_room = memory + (keeps ? 0 : (size_t)r->parts * r->room.weight);
+  r->lane_room = r->x_room + (r->shares_x ? (size_t)r->samples * r->room.x : 0);
+}
+
+static fnz_status judge_all(const fnzi_krn_call *call, const run *r, size_t lanes) {
+  for (size_t i = 0; i < lanes; i++)
+    if (r->status[i])
+      return fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
+  return FNZ_OK;
+}
+
 static fnz_status run_in(fnzi_krn_call *call, run *r, int64_t cells) {
   size_t total, lanes = (size_t)fnzi_cpu_lanes(call);
+  bool keeps = keeps_weight(call, r);
   fnzi_krn_storage *memory;
-  if (!measure(r, lanes, &total))
+  if (!measure(r, lanes, keeps, &total))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, lanes, &r->status);
   FNZ_TRY(fnzi_krn_storage_create(call->ctx, call->stock, total, &memory));
-  r->weight_room = memory->data;
-  r->x_room = r->weight_room + (size_t)r->parts * r->room.weight;
-  r->lane_room = r->x_room + (r->shares_x ? (size_t)r->samples * r->room.x : 0);
+  fnz_status status = keeps ? find_weight(call, r) : FNZ_OK;
+  if (status != FNZ_OK) {
+    fnzi_krn_storage_release(call->ctx, memory);
+    return status;
+  }
+  place_rooms(r, memory->data, keeps);
   int threads = omp_get_max_threads();
   omp_set_num_threads(1); /* of a primitive that runs on the calling thread */
   run_all(call, r, cells);
   omp_set_num_threads(threads);
   fnzi_krn_storage_release(call->ctx, memory);
-  for (size_t i = 0; i < lanes; i++)
-    if (r->status[i])
-      return fnzi_cpu_conv_plan_judge(call->ctx, r->status[i]);
-  return FNZ_OK;
+  status = judge_all(call, r, lanes);
+  if (status != FNZ_OK && keeps)
+    drop_weight(call);
+  return status;
 }
 
 fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c, const float *x,

@@ -1,0 +1,280 @@
+/* checks: 7
+ * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
+ * must not overlap; outputs that show a state as it was; weights that are kept in another order. */
+#include "engine/engine.h"
+#include "program/program.h"
+#include "tests/run_help.h"
+
+static fnz_program *read_functional(fnz_context *ctx, const char *text) {
+  fnz_program *traced, *p;
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
+  fnz_program_destroy(traced);
+  return p;
+}
+
+static fnz_executable *compile(fnz_context *ctx, const fnz_program *p) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  options.threads = 1;
+  options.check = true;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  return exe;
+}
+
+static const int64_t four[] = {4}, one_stride[] = {1};
+static const fnz_geometry row = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .strides = one_stride};
+
+/* --- Recipes -------------------------------------------------------------------------------------
+ */
+static const char similarity[] =
+    "fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+    "  %a: f32[4] = add.Tensor(%x, %y) # m.py:3\n"
+    "  %s: f32[] = cosine_similarity(%a, %y, 0) # m.py:4\n  return %s\n}\n";
+
+START_TEST(recipes_become_steps) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, similarity);
+  fnz_executable *exe = compile(ctx, p);
+  fnz_workspace *ws;
+  float x[] = {1, 2, 3, 4}, y[] = {4, 3, 2, 1};
+  const fnz_memory in[] = {{x, &row}, {y, &row}};
+  fnz_memory out = {NULL, NULL};
+  size_t count, parts = 0;
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  fnz_workspace_take_times(ws, true);
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  const fnz_step_time *times = fnz_workspace_times(ws, &count);
+  for (size_t i = 0; i < count; i++) {
+    ck_assert_str_ne(times[i].target, "cosine_similarity");
+    parts += strcmp(times[i].of, "cosine_similarity") == 0;
+  }
+  ck_assert_uint_ge(parts, 5);
+  ck_assert_uint_eq(parts + 1, count);
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(plans_name_the_users_operator) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, similarity);
+  fnz_buffer text = {0};
+  OK(ctx, fnz_plan_write(ctx, p, false, &text));
+  OK(ctx, fnzi_put(ctx, &text, "", 1));
+  ck_assert_ptr_nonnull(strstr((const char *)text.data, " of cosine_similarity -> "));
+  fnz_buffer_free(ctx, &text);
+  OK(ctx, fnz_plan_write(ctx, p, true, &text));
+  OK(ctx, fnzi_put(ctx, &text, "", 1));
+  ck_assert_ptr_nonnull(strstr((const char *)text.data, "\"of\": \"cosine_similarity\""));
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* --- Inputs that must share no memory ------------------------------------------------------------
+ */
+typedef struct pair {
+  fnz_context *ctx;
+  fnz_program *p;
+  fnz_executable *exe;
+  fnz_workspace *ws;
+} pair;
+
+static pair open_pair(const char *text) {
+  pair r;
+  ck_assert_int_eq(fnz_context_create(NULL, &r.ctx), FNZ_OK);
+  r.p = read_functional(r.ctx, text);
+  r.exe = compile(r.ctx, r.p);
+  OK(r.ctx, fnz_workspace_create(r.exe, r.ctx, &r.ws));
+  return r;
+}
+
+static void close_pair(pair *r) {
+  fnz_workspace_destroy(r->ws);
+  fnz_executable_destroy(r->exe);
+  fnz_program_destroy(r->p);
+  fnz_context_destroy(r->ctx);
+}
+
+static fnz_status run_pair(const pair *r, const fnz_memory *in) {
+  fnz_memory out[4] = {{NULL, NULL}};
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = r->ws};
+  return fnz_executable_run(r->exe, r->ctx, &run);
+}
+
+/* x is written, so that y must lie elsewhere: behind it, or between its elements. */
+START_TEST(written_inputs_lie_apart) {
+  pair r = open_pair("fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+                     "  %z: f32[4] = add_.Tensor(%x, %y)\n"
+                     "  %w: f32[4] = mul.Tensor(%x, %y)\n  return %w\n}\n");
+  static const int64_t two[] = {2};
+  const fnz_geometry gaps = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .strides = two};
+  float m[16] = {1, 2, 3, 4, 5, 6, 7, 8};
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &row}, {m + 4, &row}}));
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m + 4, &row}, {m, &row}}));
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &gaps}, {m + 1, &gaps}}));
+  FAILS(r.ctx, "OVERLAP", run_pair(&r, (const fnz_memory[]){{m, &row}, {m, &row}}));
+  FAILS(r.ctx, "OVERLAP", run_pair(&r, (const fnz_memory[]){{m + 3, &row}, {m, &row}}));
+  ck_assert_str_eq(fnz_last_error(r.ctx)->where, "x");
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(r.ctx)->message, "shares memory with y"));
+  FAILS(r.ctx, "OVERLAP", run_pair(&r, (const fnz_memory[]){{m, &gaps}, {m + 2, &gaps}}));
+  close_pair(&r);
+}
+END_TEST
+
+START_TEST(inputs_that_are_read_may_share) {
+  pair r = open_pair("fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+                     "  %w: f32[4] = mul.Tensor(%x, %y)\n  return %w\n}\n");
+  float m[4] = {1, 2, 3, 4};
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &row}, {m, &row}}));
+  close_pair(&r);
+}
+END_TEST
+
+/* --- Outputs that show a state as it was ---------------------------------------------------------
+ */
+static const char by_number[] = "fnz 1\nsymbol u0 = 5\nweight \"c\": f32[4]\n"
+                                "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
+                                "  %u: sym{u0} = item(%n)\n  %old: f32[4] = clone(%c)\n"
+                                "  %v: f32[4] = add_.Scalar(%c, %u)\n"
+                                "  %w: f32[4] = mul.Tensor(%c, %c)\n"
+                                "  return %old, %w\n}\n";
+static const char by_size[] = "fnz 1\nsymbol u0 = 1\nrange u0 0..1\nweight \"c\": f32[4]\n"
+                              "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
+                              "  %z: i64[{u0},0] stride(1,{u0}) = nonzero(%n)\n"
+                              "  %u: sym{u0} = sym_size.int(%z, 0)\n  %old: f32[4] = clone(%c)\n"
+                              "  %v: f32[4] = add_.Scalar(%c, 5)\n"
+                              "  %w: f32[4] = mul.Tensor(%c, %c)\n"
+                              "  return %old, %w, %z\n}\n";
+
+/* What the buffer was is an output; returns how many steps are the interpreter's. */
+static size_t run_old(const char *text) {
+  pair r = open_pair(text);
+  float held[4] = {1, 2, 3, 4};
+  int64_t n = 5;
+  const fnz_geometry number = {.dtype = FNZ_I64};
+  const fnz_memory memory = {held, NULL}, in = {&n, &number};
+  fnz_executable_state *state;
+  fnz_needs needs;
+  OK(r.ctx, fnz_executable_state_over(r.exe, r.ctx, &memory, &state));
+  fnz_memory out[4] = {{NULL, NULL}};
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = r.ws};
+  OK(r.ctx, fnz_executable_run(r.exe, r.ctx, &run));
+  const float *old = out[0].data, *w = out[1].data;
+  ck_assert(held[0] == 6 && held[3] == 9);
+  ck_assert(old[0] == 1 && old[3] == 4);
+  ck_assert(w[0] == 36 && w[3] == 81);
+  OK(r.ctx, fnz_executable_get_needs(r.exe, r.ctx, &run, &needs));
+  fnz_executable_state_destroy(state);
+  close_pair(&r);
+  return needs.interpreted;
+}
+
+/* Where data decide sizes, all nodes are the interpreter's. */
+START_TEST(old_values_of_a_state_are_kept) {
+  ck_assert_uint_ge(run_old(by_size), 4);
+}
+END_TEST
+
+/* The nodes that have the number are the interpreter's, the others are kernels. */
+START_TEST(numbers_that_data_decide_leave_a_plan) {
+  ck_assert_uint_eq(run_old(by_number), 2);
+}
+END_TEST
+
+/* --- Weights that are kept -----------------------------------------------------------------------
+ */
+static size_t kept_count(const fnz_workspace *ws) {
+  size_t count = 0;
+  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+    for (size_t k = 0; ws->bindings[i].made && k < ws->bindings[i].acts.count; k++) {
+      const fnzi_eng_act *act = &ws->bindings[i].acts.data[k];
+      count +=
+          act->kind == FNZI_ENG_ACT_KERNEL && act->u.kernel.own && act->u.kernel.own->kept.data;
+    }
+  return count;
+}
+
+static void compare_with_run(fnz_context *ctx, const fnz_program *p, fnz_backend *cpu,
+                             const fnz_arrays *inputs, const fnz_arrays *have) {
+  fnz_arrays *want;
+  OK(ctx, fnz_arrays_create(ctx, &want));
+  OK(ctx, fnz_run(ctx, p, cpu, inputs, want));
+  ck_assert_uint_eq(fnz_arrays_count(want), fnz_arrays_count(have));
+  for (size_t i = 0; i < fnz_arrays_count(want); i++) {
+    const fnz_array *a = fnz_arrays_at(want, i), *b = fnz_arrays_at(have, i);
+    ck_assert_str_eq(a->name, b->name);
+    ck_assert_uint_eq(a->bytes, b->bytes);
+    ck_assert(a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
+  }
+  fnz_arrays_destroy(want);
+}
+
+static const char convolution[] =
+    "fnz 1\nweight \"c\": f32[32,16,3,3]\n"
+    "program(%c: f32[32,16,3,3] parameter \"c\", %x: f32[1,16,8,8])\n{\n"
+    "  %y: f32[1,32,8,8] = conv2d(%x, %c, None, [1, 1], [1, 1])\n  return %y\n}\n";
+
+enum { WEIGHTS = 32 * 16 * 3 * 3 };
+
+static void fill(float *to, int count, int step) {
+  for (int i = 0; i < count; i++)
+    to[i] = (float)(i * step % 19 - 9) * 0.125f;
+}
+
+/* A convolution orders its weight once, from the second run on; one that the caller gives in its
+ * place is another one. */
+START_TEST(kept_weights_may_be_replaced) {
+  fnz_context *ctx;
+  fnz_program *traced, *p;
+  fnz_backend *cpu;
+  fnz_workspace *ws;
+  fnz_arrays *inputs;
+  fnzi_blob *blob;
+  void *data;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_program_read(ctx, convolution, sizeof convolution - 1, FNZ_FORMAT_TEXT, &traced));
+  OK(ctx, fnzi_blob_create(ctx, WEIGHTS * sizeof(float), &blob));
+  fill(fnzi_blob_data(blob), WEIGHTS, 7);
+  traced->weights.data[0].blob = blob;
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
+  OK(ctx, fnz_arrays_create(ctx, &inputs));
+  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 4, (const int64_t[]){1, 16, 8, 8}, &data));
+  fill(data, 16 * 8 * 8, 3);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  fnz_executable *exe = compile(ctx, p);
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  for (int i = 0; i < 5; i++) {
+    fnz_arrays *have;
+    if (i == 4) {
+      OK(ctx,
+         fnz_arrays_add(inputs, "parameter.c", FNZ_F32, 4, (const int64_t[]){32, 16, 3, 3}, &data));
+      fill(data, WEIGHTS, 5);
+    }
+    OK(ctx, fnz_arrays_create(ctx, &have));
+    OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, ws, have));
+    compare_with_run(ctx, p, cpu, inputs, have);
+    ck_assert_uint_eq(kept_count(ws), i > 0);
+    fnz_arrays_destroy(have);
+  }
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_backend_destroy(cpu);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  fnz_program_destroy(traced);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+RUN_SUITE("engine, more", recipes_become_steps, plans_name_the_users_operator,
+          written_inputs_lie_apart, inputs_that_are_read_may_share, old_values_of_a_state_are_kept,
+          numbers_that_data_decide_leave_a_plan, kept_weights_may_be_replaced)
