@@ -28,8 +28,8 @@ foreach(folder views mutations functionalize)
     # Names of arguments are looked up by schema and may be those of operators: named(r, "copy").
     string(REGEX REPLACE "(named|fnzi_op_param)\\([^\"()]*\"[a-z_]*\"\\)" "" text "${text}")
     if(file MATCHES "^functionalize/decompose/") # GIVEN("threshold"), and words that are arguments
-      string(REGEX REPLACE "(GIVEN|GIVEN_[A-Z]+|AS_GIVEN|[a-z_]+)\\([^\"()]*\"[a-z_0-9]*\"" "" text "${text}")
-      string(REPLACE ".u.s = \"floor\"" "" text "${text}")
+      string(REGEX REPLACE "(GIVEN|GIVEN_[A-Z]+|AS_GIVEN|WORD|[a-z_]+)\\([^\"()]*\"[a-z_0-9]*\"" "" text "${text}")
+      string(REGEX REPLACE "\\), \"tanh\"\\)" "" text "${text}") # a word that an argument is compared with
     endif()
     # How names are given stands in comments.
     string(REGEX REPLACE "/[*][^*]*([*][^/*][^*]*)*[*]/" "" text "${text}")

@@ -8,11 +8,11 @@
 #include <math.h>
 
 /* --- Divisors --------------------------------------------------------------------------------- */
-/* Euclid's turns for numbers below 2^bits: no more than for two neighbours of Fibonacci's. */
+/* Euclid's turns for numbers of so many bytes: no more than for two neighbours of Fibonacci's. */
 static int turns_of(fnz_dtype dtype) {
-  enum { PER_1000_BITS = 1441 };
-  int bits = (int)fnzi_dtype(dtype)->bytes * 8;
-  return bits * PER_1000_BITS / 1000 + 2;
+  static const int turns[] = {0, 13, 25, 0, 48, 0, 0, 0, 94};
+  size_t bytes = fnzi_dtype(dtype)->bytes;
+  return bytes < sizeof turns / sizeof *turns ? turns[bytes] : 0;
 }
 
 static fnz_dtype dtype_of_both(const fnzi_krn_array *a, const fnzi_krn_array *b) {
@@ -113,7 +113,7 @@ TAKE_APART(cumprod) {
   bool is_exact = DTYPE_OF(self) == FNZ_BOOL || fnzi_is_integer(DTYPE_OF(self));
   fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", is_exact ? FNZ_I64 : DTYPE_OF(self));
   fnzi_krn_array *a = fnzi_dcm_widened(s, fnzi_dec_cast(s, self, dtype));
-  for (int64_t by = 1; by < size; by *= 2)
+  for (int64_t by = 1; by < size; by += by)
     a = MUL(a, delayed(s, a, dim, by));
   a = fnzi_dec_cast(s, a, dtype);
   GIVE(a == self ? STEP(clone, V(a)) : a);

@@ -161,7 +161,7 @@ static fnzi_krn_array *written_in_order(fnzi_dec_steps *s, fnzi_krn_array *line,
       count /= window->sizes[d];
       int64_t at = t / count % window->sizes[d];
       part = STEP(select__int, V(part), I(0), I(at));
-      place.offset += at * window->strides[d];
+      place.offset += SIZE_TIMES(at, window->strides[d]);
     }
     line = written(s, line, part, &place);
   }

@@ -212,7 +212,7 @@ TAKE_APART(gelu) {
 TAKE_APART(elu) {
   fnzi_krn_array *self = GIVEN("self"), *x = fnzi_dcm_widened(s, self);
   double scale = fnzi_krn_named_float(s->call, "scale", 1);
-  double alpha = fnzi_krn_named_float(s->call, "alpha", 1) * scale;
+  double given = fnzi_krn_named_float(s->call, "alpha", 1), alpha = given * scale;
   double inner = fnzi_krn_named_float(s->call, "input_scale", 1);
   fnzi_krn_array *low = STEP(expm1, V(inner == 1 ? x : TIMES(x, inner)));
   low = alpha == 1 ? low : TIMES(low, alpha);

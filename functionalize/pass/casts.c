@@ -6,11 +6,12 @@
  * gives   the nodes of the body in place of the region, with casts as nodes */
 #include "functionalize/pass/pass.h"
 #include "program/region_ops.h"
+#include "schema/aten_names.h"
 
 /* --- regions ---------------------------------------------------------------------------------- */
-/* All products: autocast casts what they are of, if it casts at all. */
+/* All products: what autocast casts inside of it are its arguments. */
 static bool is_of_products(const fnz_op *op) {
-  return strcmp(op->base, "einsum") == 0;
+  return op == &fnzi_ops[FNZI_ATEN_einsum];
 }
 
 typedef struct search {
@@ -30,8 +31,8 @@ static bool gives_number(const fnzi_node *node) {
 static fnz_status look_at_node(search *x, const fnzi_node *node, bool *known) {
   fnzi_hop hop;
   if (node->op)
-    *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN ||
-                        gives_number(node) || is_of_products(node->op));
+    *known = *known && (fnzi_autocast_of(node->op) != FNZI_AUTOCAST_UNKNOWN || gives_number(node) ||
+                        is_of_products(node->op));
   if (node->op || !fnzi_is_hop(node))
     return FNZ_OK;
   if (!fnzi_hop_is_known(node)) {
