@@ -215,6 +215,18 @@ static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
   return fnzi_args_visit(node->args, node->nargs, count_operand, &e);
 }
 
+/* 1 + the latest step that an operand comes from. Groups read few values. */
+static uint32_t after_reads(const grouping *g, uint32_t step) {
+  uint32_t after = 0;
+  for (uint32_t r = g->steps[step].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
+    uint32_t from = g->of[g->reads.data[r].value];
+    from = from == FNZI_ENG_NONE ? from : find(g, from);
+    if (from != FNZI_ENG_NONE && from != step && from + 1 > after)
+      after = from + 1;
+  }
+  return after;
+}
+
 static void merge(grouping *g, uint32_t step, uint32_t into) {
   group *from = &g->steps[step], *to = &g->steps[into];
   uint32_t *end = &to->read;
@@ -224,8 +236,7 @@ static void merge(grouping *g, uint32_t step, uint32_t into) {
   from->into = into;
   to->members += from->members;
   to->operands += from->operands;
-  if (from->after > to->after && from->after - 1 != into)
-    to->after = from->after;
+  to->after = after_reads(g, into);
 }
 
 /* An older group takes in the step of the node: all that the step reads is there when it runs. */
