@@ -35,9 +35,10 @@ START_TEST(random_programs_mean_the_same) {
                                .found = print_finding};
   ck_assert_int_eq(fnzi_soak_run(&options, &report), FNZ_OK);
   ck_assert_uint_eq(report.verdicts[FNZI_VERDICT_WRONG], 0);
-  ck_assert_uint_eq(report.keep, options.count);
-  ck_assert_uint_eq(report.strided, options.count);
   ck_assert_uint_ge(report.thorough, options.count / FNZI_SOAK_THOROUGH);
+  ck_assert_uint_eq(report.keep + report.strided, options.count + report.thorough);
+  ck_assert_uint_ge(report.keep, options.count / 2);
+  ck_assert_uint_ge(report.strided, options.count / 2);
   ck_assert_uint_le(report.verdicts[FNZI_VERDICT_BEYOND], options.count / 200 + 1);
   ck_assert_uint_le(report.verdicts[FNZI_VERDICT_LARGE], options.count / 1000 + 1);
   for (size_t k = 0; fnzi_random_op(k) && options.count >= FEW_PROGRAMS; k++)
