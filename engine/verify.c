@@ -33,9 +33,9 @@ static bool is_nan(const unsigned char *at, size_t size) {
   return (bits & INT16_MAX) > 0x7c00;
 }
 
-/* Of a NaN neither sign nor payload is promised: a sum of several has that of one of them, and which
- * depends on how its operands lie. Bits of floats may be read as integers. How many bytes from `i`
- * on are of a word that is NaN on both sides; 0 when they are of none. */
+/* Of a NaN neither sign nor payload is promised: a sum of several has that of one of them, and
+ * which depends on how its operands lie. Bits of floats may be read as integers. How many bytes
+ * from `i` on are of a word that is NaN on both sides; 0 when they are of none. */
 static size_t both_nan(const fnz_array *a, const fnz_array *b, size_t i) {
   for (size_t size = 8; size > 1; size /= 2) {
     size_t at = i - i % size;
