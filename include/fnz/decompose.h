@@ -36,9 +36,8 @@ typedef struct fnz_decompose_options {
 
 /** Replaces operators by steps of others until only those remain that the set names, and those that
  * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
- * others. fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts as
- * the view.
- * Random operators stay.
+ * others. fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts
+ * as the view. Random operators stay.
  *
  * Results are those of the source, but where steps round otherwise than the operator at once.
  * Source lines, the signature and weights stay. Programs with symbolic sizes are taken apart at
@@ -63,8 +62,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose(fnz_context *ctx, const fnz_prog
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose_explained(fnz_context *ctx,
                                                           const fnz_program *program,
                                                           const fnz_decompose_options *options,
-                                                          fnz_program **out,
-                                                          fnz_origins **origins);
+                                                          fnz_program **out, fnz_origins **origins);
 
 /** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
 FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);

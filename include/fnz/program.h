@@ -90,9 +90,10 @@ FNZ_API const char *fnz_value_name(const fnz_program *program, size_t graph, uin
 FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_t graph,
                                                uint64_t value);
 
-/** A symbolic number, by the index that geometries have of it (fnz_geometry's `symbols`). `text`: an
- * expression in Python's spelling, "s77" or "2*s77 + 1". `least`, `greatest`: of a plain symbol, its
- * range; INT64_MIN and INT64_MAX where nothing bounds it. All zero where there is no such number. */
+/** A symbolic number, by the index that geometries have of it (fnz_geometry's `symbols`). `text`:
+ * an expression in Python's spelling, "s77" or "2*s77 + 1". `least`, `greatest`: of a plain symbol,
+ * its range; INT64_MIN and INT64_MAX where nothing bounds it. All zero where there is no such
+ * number. */
 typedef struct fnz_symbol {
   const char *text;
   bool has_example;

@@ -338,7 +338,7 @@ typedef struct fnzi_krn_kernels {
   const fnzi_kernel *rows;     /* by place in the operator table */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
   fnzi_direct_fn
-      *direct; /* finds the loop of a pointwise call, for shortcuts; NULL for shapes only */
+      *direct;        /* finds the loop of a pointwise call, for shortcuts; NULL for shapes only */
   fnzi_code_fn *code; /* takes a pointwise call apart; NULL for shapes only */
 } fnzi_krn_kernels;
 
