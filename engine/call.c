@@ -335,6 +335,10 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   fnzi_eng_act act = {.node = 0};
   bool fits = false;
   FNZ_TRY(read_node(m));
+  if (m->waits)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: an operand has no place",
+                     m->node->op->name);
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
     FNZ_TRY(make_kernel(m, row, &act, &fits));

@@ -68,12 +68,14 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
   }
 }
 
-/* What is there from an earlier tile stays: a row that is the same for all, or the same number. */
+/* What is there from an earlier tile stays: a row that is the same for all, or the same number.
+ * Tiles of overlapping windows may begin at one address, too, but their registers do not stay. */
 static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   const fnzi_eng_lane *lane = &w->tile->lanes[k];
   const void *from = w->tile->by_rows ? address(w, lane) : lane->storage->data;
   int64_t phase = w->tile->by_rows ? 0 : start % lane->period;
-  if (w->loaded[k].from == from && w->loaded[k].phase == phase && w->loaded[k].count >= count)
+  if (lane->repeats && w->loaded[k].from == from && w->loaded[k].phase == phase &&
+      w->loaded[k].count >= count)
     return;
   if (w->tile->by_rows && lane->strides[w->tile->rank - 1] == 0)
     fill(w->slots[lane->slot], from, lane->cell, count);

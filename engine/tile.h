@@ -43,6 +43,8 @@ typedef struct fnzi_eng_lane {
   uint16_t slot;
   uint8_t way;
   bool stores;
+  bool repeats; /* a tile may need what is there from the one before: nothing else gets its register
+                 */
 } fnzi_eng_lane;
 
 typedef enum fnzi_eng_ins_kind {

@@ -147,6 +147,7 @@ static bool is_read_on(const fnzi_eng_tile *t, const fnzi_eng_lane *store) {
   return false;
 }
 
+/* Says as well where the slot lies, and until when its register is needed. */
 static void choose_way(fnzi_eng_tile *t, uint32_t k) {
   fnzi_eng_lane *lane = &t->lanes[k];
   fnzi_eng_slot_info *slot = &t->slots[lane->slot];
@@ -160,10 +161,9 @@ static void choose_way(fnzi_eng_tile *t, uint32_t k) {
   lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
               : lane->stores ? FNZI_ENG_LANE_STORES
                              : FNZI_ENG_LANE_LOADS;
-  bool repeats = false; /* then its register may hold what the next tile needs */
   for (uint32_t d = 0; d < t->rank; d++)
-    repeats = repeats || lane->strides[d] == 0;
-  if (lane->way == FNZI_ENG_LANE_STORES || (lane->way == FNZI_ENG_LANE_LOADS && repeats))
+    lane->repeats = lane->repeats || (lane->way == FNZI_ENG_LANE_LOADS && lane->strides[d] == 0);
+  if (lane->way == FNZI_ENG_LANE_STORES || lane->repeats)
     slot->last = FNZI_ENG_ALWAYS;
 }
 

@@ -1,7 +1,8 @@
-/* checks: 2
+/* checks: 3
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; threads.
  * FNZ_PROGRAMS says how many, FNZ_FIRST which. */
+#include "kernels/meta/point.h"
 #include "tests/run_help.h"
 #include "soak/programs.h"
 
@@ -43,7 +44,15 @@ static void put(draft *d, const char *format, ...) {
 
 /* --- Inputs: %i0 ..., and what is made of them before the group --------------------------------
  */
-enum { FULL, FULL_TOO, ROW, COLUMN, MATRIX, NUMBER, TURNED, GAPS, FORMS };
+enum { FULL, FULL_TOO, ROW, COLUMN, MATRIX, NUMBER, TURNED, GAPS, OVERLAPS, FORMS };
+
+/* Windows of OVERLAPS: the next row, and the second tile of a long one, begin at the same element.
+ */
+enum { STEP = 2, NEXT_ROW = STEP * FNZI_POINT_CHUNK };
+
+static bool is_viewed(int form) {
+  return form == TURNED || form == GAPS || form == OVERLAPS;
+}
 
 static void put_input(draft *d, int k, int form, int type) {
   const int *s = d->space;
@@ -67,6 +76,9 @@ static void put_input(draft *d, int k, int form, int type) {
   case GAPS:
     put(d, "[%d,%d,%d]", s[0], s[1], 2 * s[2]);
     return;
+  case OVERLAPS:
+    put(d, "[%d]", (s[0] + s[1]) * NEXT_ROW + STEP * s[2]);
+    return;
   default:
     put(d, "[%d,%d,%d]", s[0], s[1], s[2]);
   }
@@ -77,12 +89,15 @@ static void put_space(draft *d, int type) {
 }
 
 static void put_view(draft *d, int k, int form, int type) {
-  if (form != TURNED && form != GAPS)
+  if (!is_viewed(form))
     return;
   put(d, "  %%w%d: ", k);
   put_space(d, type);
   if (form == TURNED)
     put(d, " = permute_copy(%%i%d, [1, 2, 0])\n", k);
+  else if (form == OVERLAPS)
+    put(d, " = as_strided_copy(%%i%d, [%d, %d, %d], [%d, %d, %d], 0)\n", k, d->space[0],
+        d->space[1], d->space[2], NEXT_ROW, NEXT_ROW, STEP);
   else
     put(d, " = slice_copy.Tensor(%%i%d, 2, 0, %d, 2)\n", k, 2 * d->space[2]);
 }
@@ -101,8 +116,7 @@ static operand draw_operand(draft *d, const int *forms) {
     k = d->inputs + (k - d->inputs) / 2;
     snprintf(o.name, sizeof o.name, "%%v%d", k);
   } else {
-    bool viewed = forms[k] == TURNED || forms[k] == GAPS;
-    snprintf(o.name, sizeof o.name, "%%%c%d", viewed ? 'w' : 'i', k);
+    snprintf(o.name, sizeof o.name, "%%%c%d", is_viewed(forms[k]) ? 'w' : 'i', k);
   }
   o.type = d->type[k];
   return o;
@@ -237,9 +251,32 @@ START_TEST(groups_have_the_interpreters_bits) {
 }
 END_TEST
 
+/* Two tiles that follow one another read from the same address, and in between the register that
+ * held the first one is written. */
+START_TEST(overlapping_windows_are_read_anew) {
+  static const char *const programs[] = {
+      "fnz 1\nprogram(%x: f32[8192])\n{\n"
+      "  %v: f32[4,1024] stride(1024,2) = as_strided(%x, [4,1024], [1024,2], 0)\n"
+      "  %e: f32[4,1024] = exp(%v)\n  %o: f32[4,1024] = neg(%e)\n  return %o\n}\n",
+      "fnz 1\nprogram(%x: f32[8192])\n{\n"
+      "  %v: f32[3,2,256] stride(512,512,2) = as_strided(%x, [3,2,256], [512,512,2], 0)\n"
+      "  %e: f32[3,2,256] = exp(%v)\n  %o: f32[3,2,256] = neg(%e)\n  return %o\n}\n"};
+  static draft d;
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (uint64_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    d.size = 0;
+    put(&d, "%s", programs[i]);
+    verify(ctx, &d, 1, i);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(threads_change_no_bit) {
   verify_all(3, number_of("FNZ_FIRST", 0) + 100000);
 }
 END_TEST
 
-RUN_SUITE("tile", groups_have_the_interpreters_bits, threads_change_no_bit)
+RUN_SUITE("tile", groups_have_the_interpreters_bits, overlapping_windows_are_read_anew,
+          threads_change_no_bit)
