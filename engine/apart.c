@@ -66,12 +66,23 @@ static uintptr_t end_of(const fnz_workspace *ws, uint32_t k) {
   return (uintptr_t)ws->given[k].start + ws->given[k].bytes;
 }
 
+/* The same guard names both. Few runs ask: inputs that share memory, one of which is written. */
+static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
+  bool found = false;
+  for (size_t i = 0; !found && i < fnz_program_guard_count(exe->program); i++) {
+    const fnz_guard guard = fnz_program_guard(exe->program, i);
+    found = guard.kind == FNZ_GUARD_DISJOINT && names(&guard, name_of(exe, a)) &&
+            names(&guard, name_of(exe, b));
+  }
+  return found;
+}
+
 /* One of them is written where the other one is read. */
 static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   const fnzi_eng_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
   bool guarded = x->is_guarded && y->is_guarded && (x->is_written || y->is_written);
-  return x->memory != y->memory &&
-         (guarded || x->is_donated || y->is_donated || x->in_state || y->in_state);
+  return x->memory != y->memory && (x->is_donated || y->is_donated || x->in_state || y->in_state ||
+                                    (guarded && are_guarded(ws->exe, a, b)));
 }
 
 /* `a` begins before `b`. Windows of one type are compared element by element. */

@@ -47,7 +47,7 @@ typedef struct fnzi_eng_input {
   bool in_state;             /* a parameter or buffer with a final value, or of its memory */
   bool is_donated;
   bool is_shared;            /* another input lies in its memory */
-  bool is_guarded;           /* a guard of the program says that it shares no memory */
+  bool is_guarded;           /* some guard says that it shares no memory with others */
   bool is_written;           /* it has a final value */
   uint32_t memory;           /* the first input of those that share memory; k itself */
   uint32_t slot;             /* INPUT or STATE, FNZI_ENG_NONE for none */

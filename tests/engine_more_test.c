@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 9
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order. */
 #include "engine/engine.h"
@@ -135,6 +135,55 @@ START_TEST(inputs_that_are_read_may_share) {
   float m[4] = {1, 2, 3, 4};
   OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &row}, {m, &row}}));
   close_pair(&r);
+}
+END_TEST
+
+/* %y may share with %q, which another guard keeps apart from %p. */
+START_TEST(guards_speak_of_their_own_inputs) {
+  pair r = open_pair("fnz 1\nguard disjoint \"x\" \"y\"\nguard disjoint \"p\" \"q\"\n"
+                     "program(%x: f32[4], %y: f32[4], %p: f32[4], %q: f32[4])\n{\n"
+                     "  %z: f32[4] = add_.Tensor(%x, %y)\n"
+                     "  %w: f32[4] = mul.Tensor(%p, %q)\n  return %w\n}\n");
+  float m[16] = {1, 2, 3, 4, 5, 6, 7, 8};
+  OK(r.ctx, run_pair(&r, (const fnz_memory[]){{m, &row}, {m + 4, &row}, {m, &row}, {m, &row}}));
+  FAILS(r.ctx, "OVERLAP",
+        run_pair(&r, (const fnz_memory[]){{m, &row}, {m, &row}, {m + 4, &row}, {m + 8, &row}}));
+  close_pair(&r);
+}
+END_TEST
+
+/* --- What is refused ----------------------------------------------------------------------------
+ */
+/* As a step of its own, in a group, as an item of a list. */
+START_TEST(operands_that_eager_does_not_cast_are_refused) {
+  static const char *const bodies[] = {
+      "%r: f64[4] = lerp.Scalar(%x, %d, 0.5)\nreturn %r",
+      "%r: f64[4] = lerp.Tensor(%x, %x, %d)\nreturn %r",
+      "%r: f64[4] = heaviside(%x, %d)\nreturn %r",
+      "%a: f32[4] = exp(%x)\n%r: f64[4] = lerp.Scalar(%a, %d, 0.5)\n"
+      "%s: f64[4] = neg(%r)\nreturn %s",
+      "[%r: f64[4]] = _foreach_lerp.Scalar([%x], [%d], 0.5)\nreturn %r"};
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    fnz_context *ctx;
+    fnz_backend *cpu;
+    fnz_arrays *in, *out;
+    fnz_executable *exe;
+    void *data;
+    ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+    fnz_program *p = program_of(ctx, "%x: f32[4], %d: f64[4]", bodies[i]);
+    OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+    OK(ctx, fnz_arrays_create(ctx, &in));
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    OK(ctx, fnz_arrays_add(in, "x", FNZ_F32, 1, four, &data));
+    OK(ctx, fnz_arrays_add(in, "d", FNZ_F64, 1, four, &data));
+    FAILS(ctx, "TYPE", fnz_run(ctx, p, cpu, in, out));
+    FAILS(ctx, "TYPE", fnz_compile(ctx, p, NULL, &exe));
+    fnz_arrays_destroy(out);
+    fnz_arrays_destroy(in);
+    fnz_backend_destroy(cpu);
+    fnz_program_destroy(p);
+    fnz_context_destroy(ctx);
+  }
 }
 END_TEST
 
@@ -276,5 +325,7 @@ START_TEST(kept_weights_may_be_replaced) {
 END_TEST
 
 RUN_SUITE("engine, more", recipes_become_steps, plans_name_the_users_operator,
-          written_inputs_lie_apart, inputs_that_are_read_may_share, old_values_of_a_state_are_kept,
-          numbers_that_data_decide_leave_a_plan, kept_weights_may_be_replaced)
+          written_inputs_lie_apart, inputs_that_are_read_may_share,
+          guards_speak_of_their_own_inputs, operands_that_eager_does_not_cast_are_refused,
+          old_values_of_a_state_are_kept, numbers_that_data_decide_leave_a_plan,
+          kept_weights_may_be_replaced)

@@ -52,8 +52,8 @@ static bool fills_mask(const fnz_op *op, const fnz_arg *args, fnzi_geometry_read
   return given == 1 && masks == 1;
 }
 
-fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
-                             fnzi_geometry_reader *geometry_of, void *user) {
+static fnz_status check_one(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
+                            fnzi_geometry_reader *geometry_of, void *user) {
   uint32_t asked = fnzi_op_uncast(op);
   const fnz_geometry *first =
       asked && args[0].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[0]) : NULL;
@@ -67,4 +67,28 @@ fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *
                        fnzi_dtype(first->dtype)->name, op->params[i].name);
   }
   return FNZ_OK;
+}
+
+/* Eager computes an operator on lists item by item. */
+static fnz_status check_items(fnz_context *ctx, const fnz_op *op, const fnz_op *element,
+                              const fnz_arg *args, fnzi_geometry_reader *geometry_of, void *user) {
+  enum { MOST = 16 }; /* parameters of the operators of uncast.def */
+  fnz_arg own[MOST];
+  for (uint32_t i = 0; element->nparams <= MOST && i < args[0].count; i++) {
+    for (uint32_t k = 0; k < element->nparams; k++) {
+      own[k] = k < op->nparams ? args[k] : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+      if (own[k].tag == FNZ_ARG_LIST && !element->params[k].is_list && i < own[k].count)
+        own[k] = own[k].u.list[i];
+    }
+    FNZ_TRY(check_one(ctx, element, own, geometry_of, user));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
+                             fnzi_geometry_reader *geometry_of, void *user) {
+  const fnz_op *element = fnzi_foreach_element(op);
+  if (element && fnzi_op_uncast(element) && args[0].tag == FNZ_ARG_LIST)
+    return check_items(ctx, op, element, args, geometry_of, user);
+  return check_one(ctx, op, args, geometry_of, user);
 }
