@@ -13,23 +13,24 @@
 #include "kernels/core/float8.h"
 #include "kernels/meta/point.h"
 
-/* What a group may have. */
 enum {
-  MOST_MEMBERS = 48,  /* so that what it computes stays in the first cache, with its numbers */
-  MOST_OPERANDS = 24, /* streams of memory: more than the processor follows make no sense */
-  MOST_PARAMETERS = 16
+  MOST_MEMBERS = FNZI_ENG_GROUP_NODES,
+  MOST_OPERANDS = FNZI_ENG_GROUP_OPERANDS,
+  MOST_PARAMETERS = 16 /* of an operator that may be in a group */
 };
 
 typedef struct group {
   uint32_t into;  /* the group that took it in; itself */
-  uint32_t after; /* 1 + the latest step that an operand comes from; 0 for inputs */
+  uint32_t after; /* 1 + the latest step that an operand comes from; 0 for inputs. It may be too
+                     large, where that step joined an older one, never too small */
   uint32_t members, operands;
   const fnz_geometry *space; /* NULL: no group */
-  uint32_t reader;           /* the only step that reads its values; NONE, or MANY */
+  uint32_t reader;           /* the only step that reads its values; NONE, or MANY: then there may
+                                be one all the same, of steps that became one */
   uint32_t read;             /* the last one of its operands in `reads`; NONE */
 } group;
 
-enum { MANY = FNZI_ENG_NONE - 1 };
+static const uint32_t MANY = FNZI_ENG_NONE - 1;
 
 /* An operand from outside. */
 typedef struct read {
@@ -267,6 +268,7 @@ static uint32_t new_step(grouping *g, const fnz_geometry *space) {
 static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
   for (uint32_t r = g->steps[old].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
     uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
+    taken = taken == FNZI_ENG_NONE ? taken : find(g, taken);
     if (taken != FNZI_ENG_NONE && taken > old && taken != step)
       return false;
   }

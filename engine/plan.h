@@ -13,7 +13,13 @@
 #include "program/program.h"
 
 #define FNZI_ENG_NONE UINT32_MAX
-enum { FNZI_ENG_ALIGNMENT = 64 }; /* of buffers in the arena, in bytes */
+enum {
+  FNZI_ENG_ALIGNMENT = 64,     /* of buffers in the arena, in bytes */
+  FNZI_ENG_GROUP_NODES = 48,   /* of a group at most, so that what it computes stays in the first
+                                  cache, with its numbers */
+  FNZI_ENG_GROUP_OPERANDS = 24 /* from outside: streams of memory: more than the processor follows
+                                  make no sense */
+};
 
 typedef enum fnzi_eng_buffer_kind {
   FNZI_ENG_CONST, /* an input that is only read: weights, inputs that are not donated */
