@@ -13,6 +13,7 @@
 typedef struct maker {
   fnz_workspace *ws;
   fnzi_eng_binding *b;
+  fnzi_arena *arena;       /* where it is made */
   fnzi_run_state lowering; /* its arguments, as the interpreter lowers them */
   const fnzi_node *node;
   fnz_arg *args; /* lowered, defaults filled in */
@@ -52,15 +53,15 @@ static fnz_status is_plain(const fnzi_node *node, bool *out) {
 
 static fnz_status read_node(maker *m) {
   fnzi_run_state *run = &m->lowering;
-  *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = m->b->arena};
+  *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = *m->arena};
   run->graph = fnzi_graph_at(m->b->program, 0);
   fnz_status status =
       fnzi_run_lower_args(run, m->node->op, m->node->args, m->node->nargs, m->lower, m, &m->args);
   if (status == FNZ_OK)
     status = fnzi_run_node_results(run, m->node, &m->results, &m->nresults);
-  m->b->arena = run->scratch;
+  *m->arena = run->scratch;
   FNZ_TRY(status);
-  FNZI_NEW(&m->b->arena, m->nresults, &m->expected);
+  FNZI_NEW(m->arena, m->nresults, &m->expected);
   for (size_t i = 0; i < m->nresults; i++)
     if (m->results[i].tag == FNZ_ARG_VALUE)
       m->expected[i] = run->graph->values.data[m->results[i].u.value].geometry;
@@ -169,7 +170,7 @@ static fnz_status make_own(maker *m, fnzi_eng_act *act) {
     const unsigned char *start = a ? weight_start(m, a) : NULL;
     if (!start)
       continue;
-    FNZI_NEW(&m->b->arena, 1, &act->u.kernel.own);
+    FNZI_NEW(m->arena, 1, &act->u.kernel.own);
     *act->u.kernel.own = (fnzi_eng_own){.storage = a->storage, .start = start};
     call->lasting = 1u << i;
   }
@@ -204,9 +205,9 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *ac
                         .threads = m->ws->machine->threads};
   const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
                             m->node->source};
-  FNZI_NEW(&m->b->arena, m->node->op->nparams, &args);
-  FNZI_NEW(&m->b->arena, m->nresults, &outputs);
-  FNZI_NEW(&m->b->arena, room, &shaped);
+  FNZI_NEW(m->arena, m->node->op->nparams, &args);
+  FNZI_NEW(m->arena, m->nresults, &outputs);
+  FNZI_NEW(m->arena, room, &shaped);
   FNZ_TRY(fnzi_meta_args_fill(&call, &from, args));
   call.args = args;
   call.outputs = shaped;
@@ -232,8 +233,8 @@ static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
   act->u.apply.request =
       (fnz_request){m->node->op, m->args, m->node->op->nparams, m->expected, m->node->source};
   act->u.apply.count = m->nresults;
-  FNZI_NEW(&m->b->arena, m->nresults, &act->u.apply.handles);
-  FNZI_NEW(&m->b->arena, m->nresults, &act->u.apply.outputs);
+  FNZI_NEW(m->arena, m->nresults, &act->u.apply.handles);
+  FNZI_NEW(m->arena, m->nresults, &act->u.apply.outputs);
   for (size_t k = 0; k < m->nresults; k++)
     if (m->results[k].tag == FNZ_ARG_VALUE)
       act->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
@@ -320,9 +321,14 @@ static fnz_status check_shape(maker *m) {
 }
 
 fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
-  maker m = {.ws = ws, .b = b, .node = fnzi_node_at(b->program, 0, node), .lower = lower_shape};
+  maker m = {.ws = ws,
+             .b = b,
+             .arena = &ws->scratch,
+             .node = fnzi_node_at(b->program, 0, node),
+             .lower = lower_shape};
   char place[160];
   fnz_status status = check_shape(&m);
+  fnzi_arena_reset(&ws->scratch);
   if (status == FNZ_OK)
     return FNZ_OK;
   fnzi_eng_place_of(b, node, place);
@@ -349,9 +355,13 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
-                              fnzi_krn_call *out) {
-  maker m = {.ws = ws, .b = b, .node = fnzi_node_at(b->program, 0, node), .lower = lower_value};
+fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena *arena,
+                              uint32_t node, fnzi_krn_call *out) {
+  maker m = {.ws = ws,
+             .b = b,
+             .arena = arena,
+             .node = fnzi_node_at(b->program, 0, node),
+             .lower = lower_value};
   char place[160];
   fnz_status status = node_call(&m, out);
   if (status == FNZ_OK)
@@ -364,6 +374,7 @@ fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
   uint32_t node = step->node;
   maker m = {.ws = ws,
              .b = b,
+             .arena = &b->arena,
              .node = fnzi_node_at(b->program, 0, node),
              .lower = lower_value,
              .is_begun = step->in_place};

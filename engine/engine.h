@@ -147,6 +147,15 @@ typedef struct fnzi_eng_own {
 
 typedef struct fnzi_eng_tile fnzi_eng_tile;
 
+/* One that tiles read, as often as a tile has elements. */
+typedef struct fnzi_eng_number {
+  const struct fnzi_eng_number *next;
+  unsigned char bits[16];
+  size_t cell;
+  int64_t count;
+  unsigned char *room;
+} fnzi_eng_number;
+
 typedef struct fnzi_eng_act {
   uint8_t kind;
   uint32_t node; /* FNZI_ENG_NONE at the end */
@@ -199,6 +208,7 @@ typedef struct fnzi_eng_binding {
   size_t *outs;                   /* per output of graph 0: where there */
   fnz_geometry *rows;             /* per output of graph 0: row-major */
   unsigned char *registers;       /* of tiles, for all threads */
+  const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes */
@@ -253,9 +263,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
-/* The call of a node, whose values have arrays. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
-                                             fnzi_krn_call *out);
+/* The call of a node, whose values have arrays; in `arena`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b,
+                                             fnzi_arena *arena, uint32_t node, fnzi_krn_call *out);
 
 /* Tiles (tile.h): of a group, or a call that may run as one; a run, with the registers of the
  * binding. */

@@ -22,8 +22,16 @@ enum {
   FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
   FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
                                second one */
+  FNZI_ENG_NODE_INS = 2 + 2 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
+                                                      what that gives, two of each operand */
   FNZI_ENG_ALWAYS = INT32_MAX
 };
+
+/* A group loads its operands and may store each value; each lane that loads has a slot, and each
+ * instruction writes one or, where an operand is a number, reads one of its own. */
+_Static_assert(FNZI_ENG_GROUP_NODES + FNZI_ENG_GROUP_OPERANDS <= FNZI_ENG_LANES, "lanes");
+_Static_assert(FNZI_ENG_GROUP_NODES *FNZI_ENG_NODE_INS + FNZI_ENG_GROUP_OPERANDS <= FNZI_ENG_SLOTS,
+               "slots");
 
 typedef enum fnzi_eng_lane_way {
   FNZI_ENG_LANE_LIES,   /* the slot is the memory */
@@ -66,14 +74,12 @@ typedef struct fnzi_eng_slot_info {
   unsigned char *numbers; /* FNZI_POINT_CHUNK of them at most; NULL: none */
   uint32_t cell;
   int32_t first, last; /* instructions that write it first, -1: before all, and use it last */
-  uint16_t lane;       /* UINT16_MAX: none */
   bool lies;           /* in memory */
   size_t offset;       /* of the register */
 } fnzi_eng_slot_info;
 
 struct fnzi_eng_tile {
-  uint32_t first; /* of its nodes; the last one is the act's */
-  uint32_t rank;  /* of the walk, at least 1 */
+  uint32_t rank; /* of the walk, at least 1 */
   int64_t sizes[FNZ_MAX_RANK];
   int64_t count;
   bool by_rows; /* no tile has elements of two rows */

@@ -18,8 +18,9 @@ typedef struct making {
   fnz_workspace *ws;
   fnzi_eng_binding *b;
   fnzi_eng_tile *tile;
-  int64_t count; /* elements of the group */
-  held *held;    /* per slot */
+  int64_t count;       /* elements of the group */
+  held *held;          /* per slot */
+  size_t slots, lanes; /* there is room for */
 } making;
 
 static size_t cell_of(fnz_dtype dtype) {
@@ -42,20 +43,19 @@ static bool find_slot(const making *m, const held *h, uint16_t *out) {
 
 static fnz_status new_slot(making *m, held h, uint16_t *out) {
   fnzi_eng_tile *t = m->tile;
-  if (t->nslots == FNZI_ENG_SLOTS)
+  if (t->nslots == m->slots)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
   *out = (uint16_t)t->nslots++;
   m->held[*out] = h;
-  t->slots[*out] = (fnzi_eng_slot_info){
-      .cell = (uint32_t)cell_of(h.dtype), .first = -1, .last = -1, .lane = UINT16_MAX};
+  t->slots[*out] =
+      (fnzi_eng_slot_info){.cell = (uint32_t)cell_of(h.dtype), .first = -1, .last = -1};
   return FNZ_OK;
 }
 
 static fnz_status new_lane(making *m, const fnzi_krn_array *array, uint16_t slot, bool stores) {
   fnzi_eng_tile *t = m->tile;
-  if (t->nlanes == FNZI_ENG_LANES)
+  if (t->nlanes == m->lanes)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many operands");
-  t->slots[slot].lane = (uint16_t)t->nlanes;
   fnzi_eng_lane *lane = &t->lanes[t->nlanes++];
   *lane = (fnzi_eng_lane){.storage = array->storage,
                           .at = array->place.offset * (int64_t)array->cell,
@@ -126,19 +126,36 @@ static fnz_status aligned(fnzi_arena *arena, size_t bytes, unsigned char **out) 
   return FNZ_OK;
 }
 
-/* A number fills as many elements as a tile has. */
+/* A number fills as many elements as a tile has. Tiles share it: of the last ones it is found. */
+static fnz_status number_room(making *m, const held *h, size_t cell, unsigned char **out) {
+  enum { MOST = 32 }; /* looked at */
+  int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
+  const fnzi_eng_number *n = m->b->filled;
+  fnzi_eng_number *made;
+  for (int i = 0; i < MOST && n; i++, n = n->next)
+    if (n->cell == cell && n->count >= count && memcmp(n->bits, h->number, sizeof n->bits) == 0) {
+      *out = n->room;
+      return FNZ_OK;
+    }
+  FNZI_NEW(&m->b->arena, 1, &made);
+  FNZ_TRY(aligned(&m->b->arena, (size_t)count * cell, out));
+  fnzi_krn_copy_row((char *)*out, (int64_t)cell, (const char *)h->number, 0, count, cell);
+  *made = (fnzi_eng_number){.next = m->b->filled, .cell = cell, .count = count, .room = *out};
+  memcpy(made->bits, h->number, sizeof made->bits);
+  m->b->filled = made;
+  return FNZ_OK;
+}
+
 static fnz_status number_operand(making *m, const unsigned char *number, fnz_dtype dtype,
                                  uint16_t *out) {
   held h = {.dtype = dtype, .by = dtype};
   size_t cell = cell_of(dtype);
-  int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
   unsigned char *room;
   memcpy(h.number, number, cell);
   if (find_slot(m, &h, out))
     return FNZ_OK;
   FNZ_TRY(new_slot(m, h, out));
-  FNZ_TRY(aligned(&m->b->arena, (size_t)count * cell, &room));
-  fnzi_krn_copy_row((char *)room, (int64_t)cell, (const char *)h.number, 0, count, cell);
+  FNZ_TRY(number_room(m, &h, cell, &room));
   m->tile->slots[*out].numbers = room;
   return FNZ_OK;
 }
@@ -238,17 +255,32 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* `from`, of which there is more room than things, in the arena of the binding. */
+#define KEEP(m, from, count)                                                                       \
+  do {                                                                                             \
+    const void *had_ = (from);                                                                     \
+    FNZI_NEW(&(m)->b->arena, (count), &(from));                                                    \
+    memcpy((from), had_, (count) * sizeof *(from));                                                \
+  } while (0)
+
 static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
-  enum { EACH = 2 + 2 * FNZI_POINT_OPERANDS }; /* instructions and slots of a node at most */
   fnzi_eng_tile *t = m->tile;
-  fnzi_arena *arena = &m->b->arena;
-  size_t room = (size_t)count * (EACH + FNZI_POINT_OPERANDS);
-  FNZI_NEW(arena, room < FNZI_ENG_SLOTS ? room : FNZI_ENG_SLOTS, &t->slots);
-  FNZI_NEW(arena, room < FNZI_ENG_SLOTS ? room : FNZI_ENG_SLOTS, &m->held);
-  FNZI_NEW(arena, (size_t)count * EACH, &t->ins);
-  FNZI_NEW(arena, FNZI_ENG_LANES, &t->lanes);
+  fnzi_arena *scratch = &m->ws->scratch;
+  m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
+  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + 1), FNZI_ENG_LANES);
+  FNZI_NEW(scratch, m->slots, &t->slots);
+  FNZI_NEW(scratch, m->slots, &m->held);
+  FNZI_NEW(scratch, (size_t)count * FNZI_ENG_NODE_INS, &t->ins);
+  FNZI_NEW(scratch, m->lanes, &t->lanes);
   for (uint32_t i = 0; i < count; i++)
     FNZ_TRY(add_call(m, &calls[i]));
+  KEEP(m, t->slots, t->nslots);
+  KEEP(m, t->ins, t->nins);
+  KEEP(m, t->lanes, t->nlanes);
   FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, &calls[0].outputs[0]->place));
   t->workers = t->count > FNZI_ENG_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
   return FNZ_OK;
@@ -274,25 +306,30 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
                                &b->values[value]);
 }
 
-/* A call of a node that may be in a group is one of a single node. */
-fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
-                                  const fnzi_eng_step *step) {
+static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
   uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
   uint32_t count = step->node - first + 1;
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
   fnzi_eng_tile *tile;
   fnzi_krn_call *calls;
-  FNZI_NEW(&b->arena, count, &calls);
+  FNZI_NEW(&ws->scratch, count, &calls);
   for (uint32_t i = 0; i < count; i++) {
     const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
     FNZ_TRY(give_array(ws, b, node->outputs[0].u.value));
-    FNZ_TRY(fnzi_eng_node_call(ws, b, first + i, &calls[i]));
+    FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i]));
   }
   FNZ_TRY(make_tile(ws, b, calls, count, &tile));
-  tile->first = first;
   act.u.tile = tile;
   FNZI_PUSH(ws->ctx, &b->acts, act);
   return FNZ_OK;
+}
+
+/* A call of a node that may be in a group is one of a single node. */
+fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+                                  const fnzi_eng_step *step) {
+  fnz_status status = make_act(ws, b, step);
+  fnzi_arena_reset(&ws->scratch);
+  return status;
 }
 
 /* One for all tiles of a binding, of which one runs at a time. */
