@@ -153,10 +153,8 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
 /* The memory of a weight of the file, which no run changes; NULL. */
 static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
   const fnzi_eng_binding *b = m->b;
-  uintptr_t first = (uintptr_t)b->storages, from = (uintptr_t)a->storage - first;
-  size_t at = from / sizeof *b->storages;
-  if ((uintptr_t)a->storage < first || at >= b->plan.buffers.count ||
-      b->plan.buffers.data[at].kind != FNZI_ENG_CONST)
+  uint32_t at = fnzi_eng_buffer_of(b, a->storage);
+  if (at == FNZI_ENG_NONE || b->plan.buffers.data[at].kind != FNZI_ENG_CONST)
     return NULL;
   const fnzi_eng_input *in = &m->ws->exe->inputs[b->plan.buffers.data[at].of];
   return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);

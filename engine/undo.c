@@ -49,9 +49,9 @@ static bool may_fail(const fnzi_eng_binding *b, size_t at) {
 }
 
 static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {
-  for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (storage == &b->storages[i] && b->plan.buffers.data[i].kind == FNZI_ENG_STATE)
-      *any = b->saved[i] = true;
+  uint32_t buffer = fnzi_eng_buffer_of(b, storage);
+  if (buffer != FNZI_ENG_NONE && b->plan.buffers.data[buffer].kind == FNZI_ENG_STATE)
+    *any = b->saved[buffer] = true;
 }
 
 /* Marks the buffers of the state that the step writes. */
