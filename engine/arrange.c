@@ -8,7 +8,8 @@
 
 typedef struct arranging {
   fnz_context *ctx;
-  fnzi_arena *arena;
+  fnzi_arena *arena, scratch;
+  const fnz_program *program;
   const fnzi_graph *source;
   fnzi_node *nodes;
   uint32_t *origins; /* per node: that of the source which it is, or is an item of */
@@ -77,8 +78,8 @@ static fnz_status take_apart(arranging *a) {
     const fnzi_node *node = &a->source->nodes.data[n];
     most += element_of(node) ? node->outputs[0].count : 1;
   }
-  FNZI_NEW(a->arena, most, &a->nodes);
-  FNZI_NEW(a->arena, most, &a->origins);
+  FNZI_NEW(&a->scratch, most, &a->nodes);
+  FNZI_NEW(&a->scratch, most, &a->origins);
   for (uint32_t n = 0; n < a->source->nodes.count; n++) {
     const fnzi_node *node = &a->source->nodes.data[n];
     const fnz_op *element = element_of(node);
@@ -95,8 +96,8 @@ static fnz_status take_apart(arranging *a) {
 /* --- Order --------------------------------------------------------------------------------------
  */
 /* Nodes by their steps, those of one step as they are: counted, then dealt out. */
-static fnz_status sort(arranging *a, const uint32_t *steps, const bool *points,
-                       fnzi_eng_order *out) {
+static fnz_status put_side_by_side(arranging *a, const uint32_t *steps, const bool *points,
+                                   fnzi_eng_order *out) {
   fnzi_node *nodes;
   uint32_t *origins, *sorted, *begins, at = 0;
   bool *told;
@@ -104,7 +105,7 @@ static fnz_status sort(arranging *a, const uint32_t *steps, const bool *points,
   FNZI_NEW(a->arena, a->count, &told);
   FNZI_NEW(a->arena, a->count, &nodes);
   FNZI_NEW(a->arena, a->count, &origins);
-  FNZI_NEW(a->arena, a->count, &begins);
+  FNZI_NEW(&a->scratch, a->count, &begins);
   for (uint32_t n = 0; n < a->count; n++)
     begins[steps[n]]++;
   for (uint32_t s = 0; s < a->count; s++) {
@@ -120,29 +121,38 @@ static fnz_status sort(arranging *a, const uint32_t *steps, const bool *points,
     nodes[to] = a->nodes[n];
   }
   a->nodes = nodes;
-  *out = (fnzi_eng_order){origins, sorted, told};
+  *out = (fnzi_eng_order){a->program, origins, sorted, told};
+  return FNZ_OK;
+}
+
+static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order *order) {
+  const fnz_program *program = a->program;
+  fnz_program *made;
+  fnzi_graph *graphs;
+  uint32_t *steps;
+  bool *points;
+  FNZ_TRY(take_apart(a));
+  FNZI_NEW(a->arena, 1, &made);
+  FNZI_NEW(a->arena, program->graphs.count, &graphs);
+  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
+  graphs[0].nodes.data = a->nodes;
+  graphs[0].nodes.count = a->count;
+  graphs[0].source_nodes = NULL;
+  FNZ_TRY(fnzi_eng_groups_find(a->ctx, &a->scratch, &graphs[0], &steps, &points));
+  FNZ_TRY(put_side_by_side(a, steps, points, order));
+  graphs[0].nodes.data = a->nodes;
+  *made = *program;
+  made->graphs.data = graphs;
+  *out = made;
   return FNZ_OK;
 }
 
 fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
                             const fnz_program **out, fnzi_eng_order *order) {
-  arranging a = {.ctx = ctx, .arena = arena, .source = fnzi_graph_at(program, 0)};
-  fnz_program *made;
-  fnzi_graph *graphs;
-  uint32_t *steps;
-  bool *points;
-  FNZ_TRY(take_apart(&a));
-  FNZI_NEW(arena, 1, &made);
-  FNZI_NEW(arena, program->graphs.count, &graphs);
-  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
-  graphs[0].nodes.data = a.nodes;
-  graphs[0].nodes.count = a.count;
-  graphs[0].source_nodes = NULL;
-  FNZ_TRY(fnzi_eng_groups_find(ctx, arena, &graphs[0], &steps, &points));
-  FNZ_TRY(sort(&a, steps, points, order));
-  graphs[0].nodes.data = a.nodes;
-  *made = *program;
-  made->graphs.data = graphs;
-  *out = made;
-  return FNZ_OK;
+  arranging a = {.ctx = ctx, .arena = arena, .program = program};
+  a.source = fnzi_graph_at(program, 0);
+  fnzi_arena_init(&a.scratch, ctx);
+  fnz_status status = arrange(&a, out, order);
+  fnzi_arena_free(&a.scratch);
+  return status;
 }

@@ -7,12 +7,13 @@ typedef struct order {
   const fnzi_graph *source, *made;
   bool *known;    /* per value */
   uint32_t *done; /* per node of the source: 0, or how many of its items are there; NONE: all */
+  const uint32_t *origins; /* NULL: `node` is one of the source */
   uint32_t node;
 } order;
 
 static fnz_status wrong(const order *o, const char *what) {
   return fnzi_fail(o->ctx, FNZ_CLASS_INTERNAL, "", "the arranged program is wrong: node %u: %s",
-                   o->node, what);
+                   o->origins ? o->origins[o->node] : o->node, what);
 }
 
 static fnz_status is_known(void *user, const fnz_arg *arg) {
@@ -41,14 +42,20 @@ static bool is_item_arg(const fnzi_node *node, uint32_t k, uint32_t item, const 
   return same_arg(arg, picks ? &whole.u.list[item] : &whole);
 }
 
+/* Which of the results in a list this is, by where it lies; as many as there are for none. */
+static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
+  uintptr_t first = (uintptr_t)list->u.list, at = (uintptr_t)one;
+  bool within = at >= first && (at - first) % sizeof *one == 0;
+  return within && (at - first) / sizeof *one < list->count ? (uint32_t)((at - first) / sizeof *one)
+                                                            : list->count;
+}
+
 static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t origin) {
   const fnzi_node *node = &o->source->nodes.data[origin];
   const fnz_arg *list = &node->outputs[0];
-  uint32_t item = 0;
   bool ok = node->op && made->op == fnzi_foreach_element(node->op) && node->noutputs == 1 &&
             list->tag == FNZ_ARG_LIST && made->noutputs == 1;
-  while (ok && item < list->count && made->outputs != &list->u.list[item])
-    item++;
+  uint32_t item = ok ? item_of(list, made->outputs) : 0;
   ok = ok && item < list->count && made->outputs[0].tag == FNZ_ARG_VALUE &&
        !o->known[made->outputs[0].u.value];
   for (uint32_t k = 0; ok && k < made->nargs; k++)
@@ -73,12 +80,13 @@ static fnz_status check_node(order *o, uint32_t origin) {
   return fnzi_args_visit(made->outputs, made->noutputs, know, o);
 }
 
-static fnz_status check(order *o, fnzi_arena *arena, const uint32_t *origins) {
+static fnz_status check(order *o, fnzi_arena *arena) {
   FNZI_NEW(arena, o->source->values.count, &o->known);
   FNZI_NEW(arena, o->source->nodes.count, &o->done);
   FNZ_TRY(fnzi_args_visit(o->made->inputs, o->made->ninputs, know, o));
   for (o->node = 0; o->node < o->made->nodes.count; o->node++)
-    FNZ_TRY(check_node(o, origins[o->node]));
+    FNZ_TRY(check_node(o, o->origins[o->node]));
+  o->origins = NULL;
   for (o->node = 0; o->node < o->source->nodes.count; o->node++)
     if (o->done[o->node] != FNZI_ENG_NONE &&
         !fnzi_eng_says_nothing(&o->source->nodes.data[o->node]))
@@ -88,10 +96,13 @@ static fnz_status check(order *o, fnzi_arena *arena, const uint32_t *origins) {
 
 fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
                                   const fnz_program *made, const fnzi_eng_order *told) {
-  order o = {.ctx = ctx, .source = fnzi_graph_at(source, 0), .made = fnzi_graph_at(made, 0)};
+  order o = {.ctx = ctx,
+             .source = fnzi_graph_at(source, 0),
+             .made = fnzi_graph_at(made, 0),
+             .origins = told->origins};
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = check(&o, &arena, told->origins);
+  fnz_status status = check(&o, &arena);
   fnzi_arena_free(&arena);
   return status;
 }

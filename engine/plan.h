@@ -114,9 +114,10 @@ typedef struct fnzi_eng_plan {
 
 /* Of the nodes of an arranged program. */
 typedef struct fnzi_eng_order {
-  const uint32_t *origins; /* the node of the source that it is or is an item of */
-  const uint32_t *steps;   /* equal numbers side by side: of one step */
-  const bool *points;      /* it may be in a group */
+  const fnz_program *source; /* what was arranged */
+  const uint32_t *origins;   /* the node of the source that it is or is an item of */
+  const uint32_t *steps;     /* equal numbers side by side: of one step */
+  const bool *points;        /* it may be in a group */
 } fnzi_eng_order;
 
 /* What the caller lets a run do with inputs, and wants of outputs. */

@@ -332,6 +332,15 @@ static fnz_status place_join(fnzi_eng_planner *p, uint32_t n) {
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
+/* "node 3 (add.Tensor)", as the program had it before it was arranged. */
+static void where_is(const fnzi_eng_planner *p, uint32_t n, char out[160]) {
+  const fnzi_eng_order *order = &p->policy->order;
+  if (order->source)
+    fnzi_node_place(order->source, 0, order->origins[n], out);
+  else
+    fnzi_node_place(p->program, 0, n, out);
+}
+
 static fnz_status place_node(fnzi_eng_planner *p, uint32_t n) {
   if (p->nodes[n].first != p->nodes[n].last)
     return fnzi_eng_place_member(p, n);
@@ -355,7 +364,7 @@ fnz_status fnzi_eng_place_all(fnzi_eng_planner *p) {
     fnz_status status = place_node(p, n);
     if (status != FNZ_OK) {
       char where[160];
-      fnzi_node_place(p->program, 0, n, where);
+      where_is(p, n, where);
       return fnzi_at(p->ctx, status, "%s", where);
     }
   }
