@@ -60,6 +60,34 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
+/* A program that was arranged wrongly runs as it was. */
+static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
+  const fnz_error had = ws->ctx->error;
+  FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy->order));
+  fnz_status status = fnzi_eng_arrange_check(ws->ctx, b->source, b->program, &policy->order);
+  if (status != FNZ_INTERNAL || ws->exe->checks)
+    return status;
+  ws->ctx->error = had;
+  b->program = b->source;
+  policy->order = (fnzi_eng_order){.source = NULL};
+  policy->ungrouped = true;
+  return FNZ_OK;
+}
+
+/* And so does one whose plan is wrong, without a plan. */
+static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
+                                 const fnzi_eng_policy *policy) {
+  const fnz_error had = ws->ctx->error;
+  FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, policy, &b->plan));
+  fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);
+  if (status != FNZ_INTERNAL || ws->exe->checks)
+    return status;
+  ws->ctx->error = had;
+  fnzi_eng_plan_free(ws->ctx, &b->plan);
+  b->program = b->source;
+  return fnzi_eng_plan_trivial(ws->ctx, b->program, policy, &b->plan);
+}
+
 static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t count = graph_of(b)->ninputs;
   b->source = b->program;
@@ -80,17 +108,9 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
-  if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(ws->ctx, b->source, b->program, &policy.order));
-  }
-  FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, &policy, &b->plan));
-  fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);
-  if (status != FNZ_INTERNAL || ws->exe->checks)
-    return status;
-  fnzi_eng_plan_free(ws->ctx, &b->plan);
-  b->program = b->source;
-  return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  if (!policy.ungrouped)
+    FNZ_TRY(arrange(ws, b, &policy));
+  return plan_and_check(ws, b, &policy);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------

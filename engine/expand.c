@@ -43,10 +43,14 @@ fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, fnzi_eng_expa
   if (!has_recipe(p))
     return FNZ_OK;
   options.set = runnable;
+  const fnz_error had = ctx->error; /* what cannot be taken apart is no failure */
   fnz_status status = fnz_decompose_explained(ctx, p, &options, &out->program, &out->origins);
   if (status == FNZ_OK && !is_same_outside(p, out->program))
     fnzi_eng_expansion_end(ctx, out);
-  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  ctx->error = had;
+  return FNZ_OK;
 }
 
 void fnzi_eng_expansion_end(fnz_context *ctx, fnzi_eng_expansion *e) {

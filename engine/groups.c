@@ -376,7 +376,10 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   FNZI_NEW(scratch, graph->nodes.count, points);
   g.points = *points;
   FNZI_NEW(scratch, graph->nodes.count, steps);
+  const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
   fnz_status status = find_steps(&g, scratch, *steps);
+  if (status == FNZ_OK)
+    ctx->error = had;
   FNZI_VEC_FREE(ctx, &g.reads);
   return status;
 }
