@@ -108,7 +108,7 @@ static fnz_status check_pair(const fnz_workspace *ws, uint32_t a, uint32_t b) {
 }
 
 /* In the order of their first bytes; those that are not seen last. */
-static void sort(fnz_workspace *ws, bool with_state, uint32_t *seen) {
+static void order_by_address(fnz_workspace *ws, bool with_state, uint32_t *seen) {
   uint32_t *order = ws->order;
   *seen = 0;
   for (uint32_t i = 0; i < graph_of(ws->exe)->ninputs; i++) {
@@ -127,7 +127,7 @@ static void sort(fnz_workspace *ws, bool with_state, uint32_t *seen) {
 fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state) {
   uint32_t seen;
   uintptr_t reach = 0; /* where all before end */
-  sort(ws, with_state, &seen);
+  order_by_address(ws, with_state, &seen);
   for (uint32_t i = 0; i < seen; i++) {
     uint32_t k = ws->order[i];
     for (uint32_t j = i; j-- > 0 && first_byte(ws, k) < reach;)

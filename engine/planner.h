@@ -8,10 +8,13 @@
  * plan_ask.c    where values should lie (R7)
  * plan_room.c   buffers, the values in them, what may be overwritten (R2b)
  * groups.c      which nodes form one step
+ * arrange.c     the program in that order, lists taken apart
  * plan_result.c the places of computed values, of groups too; what may be written (R3)
  * plan_place.c  the places of values and the steps, node by node (R1, R2, R8)
  * plan_ends.c   final values and outputs (R4, R6)
- * plan_arena.c  offsets of buffers */
+ * plan_arena.c  offsets of buffers
+ *
+ * check.c, check_facts.c, check_group.c and check_order.c prove what comes of it again. */
 #ifndef FNZI_ENG_PLANNER_H
 #define FNZI_ENG_PLANNER_H
 

@@ -173,7 +173,9 @@ static void open_walk(walk *w, const fnzi_eng_tile *t, unsigned char *room) {
   w->row = 0;
   memset(w->index, 0, sizeof w->index);
   for (uint32_t k = 0; k < t->nslots; k++)
-    w->slots[k] = t->slots[k].numbers ? t->slots[k].numbers : room + t->slots[k].offset;
+    w->slots[k] = t->slots[k].numbers ? t->slots[k].numbers
+                  : t->room           ? room + t->slots[k].offset
+                                      : NULL; /* all lie in memory */
   for (uint32_t k = 0; k < t->nlanes; k++)
     w->loaded[k].from = NULL;
 }
