@@ -60,6 +60,7 @@ typedef struct draft {
   char text[8192];
   size_t size;
   unsigned squares, halves; /* %s0 ..., %h0 ... */
+  bool points;              /* most nodes are pointwise, so that groups take groups in */
   uint64_t state;
 } draft;
 
@@ -74,8 +75,8 @@ static void put(draft *d, const char *format, unsigned a, unsigned b, unsigned c
 
 static void draw_node(draft *d) {
   unsigned s = draw(d, d->squares), t = draw(d, d->squares), h = draw(d, d->halves);
-  unsigned row = draw(d, 3);
-  switch (draw(d, 8)) {
+  unsigned row = draw(d, 3), kind = draw(d, d->points ? 24 : 8);
+  switch (kind < 8 ? kind : 1 + kind % 2) {
   case 0:
     put(d, "  %%s%u: f32[4,4] = transpose_copy.int(%%s%u, 0, 1)\n", d->squares++, s, 0, 0);
     break;
@@ -106,9 +107,10 @@ static void draw_node(draft *d) {
 
 static void draw_program(draft *d, uint64_t index) {
   *d = (draft){.squares = 2, .halves = 1, .state = index * 2654435761u + 99};
+  d->points = index % 4 == 0;
   put(d, "fnz 1\nprogram(\n  %%s0: f32[4,4],\n  %%s1: f32[4,4],\n  %%h0: f32[2,4])\n{\n", 0, 0, 0,
       0);
-  for (unsigned n = 2 + draw(d, 9); n > 0; n--)
+  for (unsigned n = 2 + draw(d, d->points ? 18 : 9); n > 0; n--)
     draw_node(d);
   put(d, "  return %%s%u input_mutation \"s0\", %%s%u input_mutation \"s1\", %%h%u, %%s%u\n}\n",
       d->squares - 1, draw(d, d->squares), draw(d, d->halves), draw(d, d->squares));
