@@ -124,13 +124,6 @@ static fnz_status make_storages(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b, const fnzi_krn_storage *storage) {
-  uintptr_t first = (uintptr_t)b->storages, at = (uintptr_t)storage;
-  if (at < first || (at - first) / sizeof *storage >= b->plan.buffers.count)
-    return FNZI_ENG_NONE;
-  return (uint32_t)((at - first) / sizeof *storage);
-}
-
 static size_t padded(size_t bytes) {
   return (bytes + FNZI_ENG_ALIGNMENT - 1) & ~(size_t)(FNZI_ENG_ALIGNMENT - 1);
 }

@@ -259,7 +259,13 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_sta
                                                 fnzi_eng_binding **out);
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* The buffer whose storage it is; FNZI_ENG_NONE for what is no buffer's. */
-uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b, const fnzi_krn_storage *storage);
+static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
+                                          const fnzi_krn_storage *storage) {
+  uintptr_t first = (uintptr_t)b->storages, at = (uintptr_t)storage;
+  if (at < first || (at - first) / sizeof *storage >= b->plan.buffers.count)
+    return FNZI_ENG_NONE;
+  return (uint32_t)((at - first) / sizeof *storage);
+}
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
