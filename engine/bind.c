@@ -41,8 +41,10 @@ static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_g
   to->symbols = NULL;
   to->sizes = numbers;
   to->strides = numbers + from->rank;
-  memcpy(numbers, from->sizes, from->rank * sizeof *numbers);
-  memcpy(numbers + from->rank, from->strides, from->rank * sizeof *numbers);
+  if (from->rank) { /* else there may be no numbers */
+    memcpy(numbers, from->sizes, from->rank * sizeof *numbers);
+    memcpy(numbers + from->rank, from->strides, from->rank * sizeof *numbers);
+  }
   return FNZ_OK;
 }
 
