@@ -254,7 +254,7 @@ void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
 #pragma omp parallel for num_threads(t->workers) schedule(static) if (t->workers > 1)
   for (int w = 0; w < t->workers; w++) {
     int64_t start = pieces * w / t->workers, end = pieces * (w + 1) / t->workers;
-    unsigned char *own = room + (size_t)w * t->room;
+    unsigned char *own = t->room ? room + (size_t)w * t->room : NULL;
     if (t->turns)
       run_panels(t, own, start, end);
     else
