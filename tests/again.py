@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Whatever fnz writes it reads again, as the same program.
 
-    again.py FNZ FOLDER...
+    again.py FNZ EVERY FOLDER...
 
-Takes each program in the folders that fnz reads. What is shown of it is shown again alike; its functional form in
+Takes each EVERYth program in the folders that fnz reads. What is shown of it is shown again alike; its functional form in
 each format that can hold it is read again; in CBOR and text as the same program, which can be functionalized again.
 A .pt2 file does not declare operators."""
 import concurrent.futures
@@ -45,10 +45,11 @@ def check(fnz, path, room):
 
 
 def main():
-    fnz, paths = sys.argv[1], []
-    for folder in sys.argv[2:]:
+    fnz, every, paths = sys.argv[1], int(sys.argv[2]), []
+    for folder in sys.argv[3:]:
         for here, _, files in os.walk(folder):
             paths += [os.path.join(here, f) for f in files if f.endswith((".fnz", ".pt2"))]
+    paths = sorted(paths)[::every]
 
     def one(path):
         with tempfile.TemporaryDirectory() as room:
