@@ -23,7 +23,6 @@ static int all_cores(void) {
 }
 
 fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
-  static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_direct,
-                                           fnzi_cpu_point_code};
+  static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code};
   return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, out);
 }

@@ -330,16 +330,12 @@ typedef struct fnzi_kernel {
 #undef KERNEL
 
 /* What a backend computes with. */
-struct fnzi_cpu_direct;
 struct fnzi_meta_point_code;
-typedef bool fnzi_direct_fn(const fnzi_krn_call *call, struct fnzi_cpu_direct *out);
 typedef bool fnzi_code_fn(const fnzi_krn_call *call, struct fnzi_meta_point_code *out);
 typedef struct fnzi_krn_kernels {
   const fnzi_kernel *rows;     /* by place in the operator table */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
-  fnzi_direct_fn
-      *direct;        /* finds the loop of a pointwise call, for shortcuts; NULL for shapes only */
-  fnzi_code_fn *code; /* takes a pointwise call apart; NULL for shapes only */
+  fnzi_code_fn *code;          /* takes a pointwise call apart; NULL for shapes only */
 } fnzi_krn_kernels;
 
 /* The operator's place in the table; false for a custom one. */

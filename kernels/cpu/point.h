@@ -39,23 +39,7 @@ typedef struct fnzi_cpu_rest {
 /* End with a row whose name is NULL. */
 extern const fnzi_cpu_rest fnzi_cpu_rest_f16[], fnzi_cpu_rest_bf16[];
 
-/* A call whose operands are of the dtype that is computed: what is left when nothing must be looked
- * up. */
-typedef struct fnzi_cpu_direct {
-  fnzi_point_fn *run;
-  fnz_dtype dtype;       /* of all operands */
-  fnz_dtype class_dtype; /* what run reads, */
-  fnz_dtype out;         /* and what it writes */
-  bool keeps;            /* as in the row */
-  uint32_t arity;
-  int8_t arg[FNZI_POINT_OPERANDS]; /* which argument, or -1 for a number */
-  _Alignas(8) unsigned char number[FNZI_POINT_OPERANDS][16]; /* of class_dtype */
-} fnzi_cpu_direct;
-
-/* For a call of fnzi_kernel_point that has run; false when it is not of that kind. */
-bool fnzi_cpu_point_direct(const fnzi_krn_call *call, fnzi_cpu_direct *out);
-
-/* For a call that fnzi_meta_point_is_plain(); false for another one. */
+/* For a call that fnzi_meta_point_is_plain(), or one that has run; false for another one. */
 bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out);
 
 #endif

@@ -298,30 +298,6 @@ fnz_status fnzi_kernel_point(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-bool fnzi_cpu_point_direct(const fnzi_krn_call *call, fnzi_cpu_direct *out) {
-  point p = {.row = NULL};
-  fnzi_meta_point_choose(call, &p.what);
-  if (find_row(call, &p) != FNZ_OK || p.row->check == FNZI_POINT_DIVIDES)
-    return false;
-  *out = (fnzi_cpu_direct){.run = p.rest ? p.rest->run : p.row->run,
-                           .dtype = p.what.compute,
-                           .class_dtype = p.class_dtype,
-                           .out = p.row->out,
-                           .keeps = p.row->keeps,
-                           .arity = p.row->arity};
-  for (uint32_t k = 0; k < p.row->arity; k++) {
-    const fnz_arg *operand = p.what.operands[k];
-    const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
-    bool given = operand >= call->args && operand < call->args + call->op->nparams;
-    if (a && (!given || a->place.dtype != p.what.compute))
-      return false;
-    out->arg[k] = a ? (int8_t)(operand - call->args) : -1;
-    if (!a)
-      number_cell(&p, operand, out->number[k]);
-  }
-  return true;
-}
-
 bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   point p = {.row = NULL};
   fnzi_meta_point_choose(call, &p.what);
@@ -337,6 +313,8 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   for (uint32_t k = 0; k < p.row->arity; k++) {
     const fnz_arg *operand = p.what.operands[k];
     const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
+    if (a && !(operand >= call->args && operand < call->args + call->op->nparams))
+      return false;
     out->in[k].arg = a ? (int8_t)(operand - call->args) : -1;
     out->in[k].rounds = a && rounds(&p, operand);
     if (!a)

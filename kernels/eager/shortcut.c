@@ -13,7 +13,7 @@ enum {
 
 /* One call, as it is repeated. */
 typedef struct shortcut {
-  fnzi_cpu_direct direct;
+  fnzi_meta_point_code code; /* of operands that all have the dtype that is computed */
   fnz_dtype out;
   bool has_dims; /* tensors with dimensions; others are promoted in another way */
   int8_t target; /* the argument that is written, -1 for a new tensor */
@@ -41,7 +41,7 @@ static bool matches(const shortcut *s, const fnz_request *request, const fnzi_kr
       continue;
     }
     const fnzi_krn_array *a = fnzi_krn_array_of(have->u.value);
-    if (!a || !a->eager || a->geometry.dtype != ((int)i == s->target ? s->out : s->direct.dtype))
+    if (!a || !a->eager || a->geometry.dtype != ((int)i == s->target ? s->out : s->code.compute))
       return false;
     if (!*like)
       *like = a;
@@ -82,9 +82,14 @@ static bool take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcu
       s->target = (int8_t)i;
     if (!a && !is_plain_number(&job->args[i]))
       return false;
-    if (a && (!is_fit(a, like) || (!is_target && a->geometry.dtype != s->direct.dtype)))
+    if (a && (!is_fit(a, like) || (!is_target && a->geometry.dtype != s->code.compute)))
       return false;
     if (is_target && (!a || a->geometry.dtype != s->out))
+      return false;
+  }
+  for (uint32_t k = 0; k < s->code.arity; k++) {
+    int8_t arg = s->code.in[k].arg;
+    if (arg >= 0 && fnzi_krn_arg_array(&job->args[arg])->place.dtype != s->code.compute)
       return false;
   }
   return true;
@@ -107,7 +112,7 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   s.out = g->dtype;
   s.has_dims = g->rank > 0;
   fnz_error kept = job->ctx->error; /* of what is none */
-  bool found = job->m->kernels->direct(call, &s.direct) && take_args(job, g, &s);
+  bool found = job->m->kernels->code(call, &s.code) && take_args(job, g, &s);
   job->ctx->error = kept;
   const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
   const fnzi_krn_array *like;
@@ -144,44 +149,46 @@ static int64_t cell_of(fnz_dtype dtype) {
 }
 
 /* `count` elements of a tensor, as the computing type: where they lie, else brought to `room`. */
-static const void *load(const fnzi_cpu_direct *d, const unsigned char *from, int64_t count,
+static const void *load(const fnzi_meta_point_code *code, const unsigned char *from, int64_t count,
                         void *room) {
-  if (d->dtype == d->class_dtype)
+  if (code->compute == code->class_dtype)
     return from;
-  (d->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(
-      d->class_dtype, room, cell_of(d->class_dtype), d->dtype, from, cell_of(d->dtype), count);
+  (code->keeps ? fnzi_krn_convert_kept
+               : fnzi_krn_convert)(code->class_dtype, room, cell_of(code->class_dtype),
+                                   code->compute, from, cell_of(code->compute), count);
   return room;
 }
 
-static void compute(const fnzi_cpu_direct *d, const void *const *in, fnz_dtype dtype, void *to,
-                    int64_t count) {
+static void compute(const fnzi_meta_point_code *code, const void *const *in, fnz_dtype dtype,
+                    void *to, int64_t count) {
   double room[2 * FNZI_POINT_CHUNK]; /* c128 has 16 bytes */
-  if (d->out == dtype) {
-    d->run(to, in, count);
+  if (code->out == dtype) {
+    code->run(to, in, count);
     return;
   }
-  d->run(room, in, count);
-  (d->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(dtype, to, cell_of(dtype), d->out, room,
-                                                        cell_of(d->out), count);
+  code->run(room, in, count);
+  (code->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(dtype, to, cell_of(dtype), code->out,
+                                                           room, cell_of(code->out), count);
 }
 
-static void run(const fnzi_cpu_direct *d, const fnz_request *request, const fnzi_krn_array *out) {
+static void run(const fnzi_meta_point_code *code, const fnz_request *request,
+                const fnzi_krn_array *out) {
   double room[FNZI_POINT_OPERANDS][2 * FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
   int64_t count = fnzi_krn_array_numel(out);
-  size_t cell = fnzi_dtype(d->dtype)->bytes;
-  for (uint32_t k = 0; k < d->arity; k++)
-    if (d->arg[k] < 0)
-      repeat(d->number[k], fnzi_dtype(d->class_dtype)->bytes,
+  size_t cell = fnzi_dtype(code->compute)->bytes;
+  for (uint32_t k = 0; k < code->arity; k++)
+    if (code->in[k].arg < 0)
+      repeat(code->in[k].number, fnzi_dtype(code->class_dtype)->bytes,
              count < FNZI_POINT_CHUNK ? count : FNZI_POINT_CHUNK, room[k]);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
-    for (uint32_t k = 0; k < d->arity; k++) {
+    for (uint32_t k = 0; k < code->arity; k++) {
       const fnzi_krn_array *a =
-          d->arg[k] < 0 ? NULL : fnzi_krn_arg_array(&request->args[d->arg[k]]);
-      in[k] = a ? load(d, fnzi_krn_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
+          code->in[k].arg < 0 ? NULL : fnzi_krn_arg_array(&request->args[code->in[k].arg]);
+      in[k] = a ? load(code, fnzi_krn_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
     }
-    compute(d, in, out->geometry.dtype, fnzi_krn_array_data(out) + (size_t)at * out->cell, n);
+    compute(code, in, out->geometry.dtype, fnzi_krn_array_data(out) + (size_t)at * out->cell, n);
   }
 }
 
@@ -209,7 +216,7 @@ bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_me
     if (fnzi_mem_array_create(m, ctx, &g, &out) != FNZ_OK)
       return false;
   }
-  run(&s->direct, request, out);
+  run(&s->code, request, out);
   *output = fnzi_krn_array_handle(out);
   return true;
 }
