@@ -141,8 +141,9 @@ int cli_decompose_explained(cli_call *call, const char *path) {
   if (!call->apart.count)
     return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
   const fnz_decompose_options o = wanted(call);
-  return cli_check(
-      call,
-      fnz_decompose_explained(call->ctx, call->functional, &o, &call->made_of, &call->step_origins),
-      path);
+  fnz_status status =
+      fnz_decompose_explained(call->ctx, call->functional, &o, &call->made_of, &call->step_origins);
+  if (status == FNZ_BAD_INPUT)
+    CLI_TRY(check_set(call));
+  return cli_check(call, status, path);
 }

@@ -928,6 +928,17 @@ START_TEST(draws_random_programs) {
 }
 END_TEST
 
+START_TEST(plans_what_is_taken_apart) {
+  enter_folder();
+  spill("silu.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = silu(%x) return %y }");
+  has(must_work("explain silu.fnz --plan")->out, "call    silu -> %silu in output 0");
+  has(must_work("explain silu.fnz --plan --decompose core")->out, "sigmoid, mul.Tensor -> ");
+  must_fail("explain silu.fnz --decompose cores", 64,
+            "fnz: ARGUMENT: explain: --decompose: cores is neither a set nor an operator; did you "
+            "mean core?");
+}
+END_TEST
+
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, says_what_stands_where_inputs_should,
@@ -942,7 +953,7 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
           figures_name_what_no_rule_tells, figures_of_a_functional_program_agree, verifies,
           finds_a_difference, takes_aliases_of_inputs, says_where_programs_part, explains_nodes,
-          explains_in_json, lists_findings, findings_are_json_and_sarif,
+          plans_what_is_taken_apart, explains_in_json, lists_findings, findings_are_json_and_sarif,
           runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators,
           guesses_which_operator_was_meant, filters_operators, says_that_no_operator_matches,
           describes_operators_as_json, imports_operators, takes_custom_operators,
