@@ -2,10 +2,11 @@
 """How long a call takes in fnz's engine and interpreter, eager PyTorch, Inductor, ONNX Runtime and IREE.
 
     bench/engine/programs.py FOLDER
-    bench/engine/engine.py --fnz build/fnz FOLDER [--threads N] [--with inductor,ort,iree] [NAME ...]
+    bench/engine/engine.py --fnz build/fnz FOLDER [--threads N] [--keep-memory] [--with inductor,ort,iree] [NAME ...]
 
 Needs torch, and what --with names; fnz itself needs none of it. Ways take turns, three rounds; of each the least
-time counts. Eager is the faster of the module itself and of the loaded export. Prints a Markdown table of ratios, fnz's
+time counts. Eager is the faster of the module itself and of the loaded export. With --keep-memory malloc gives nothing
+back to the system, for all ways: otherwise eager gets new, zeroed pages for each large result. Prints a Markdown table of ratios, fnz's
 time divided by the other's, below 1 where fnz is faster, geometric means, and why a way has no time. Values are not
 compared here: tests and scripts/check_with_torch.py do that.
 """
@@ -29,6 +30,7 @@ import programs  # noqa: E402
 warnings.filterwarnings("ignore")
 ROUNDS, SECONDS = 3, 0.15
 FNZ = None  # the command
+KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28)}
 GROUPS = [("micro 1e3", lambda n: n.rsplit("_", 1)[0] in programs.SMALL and n.endswith("1e3")),
           ("micro 1e5", lambda n: n.rsplit("_", 1)[0] in programs.SMALL and n.endswith("1e5")),
           ("micro 1e7", lambda n: n.rsplit("_", 1)[0] in programs.SMALL and n.endswith("1e7")),
@@ -121,12 +123,15 @@ class Fnz:
         return json.loads(out.stdout)["engine"]["least_us"]
 
 
+WAYS = {"inductor": Inductor, "ort": Ort, "iree": Iree}  # that --with names
+
+
 def ways(args, path, name):
     """The ways that take part, by name; one that cannot is a text that says why."""
     model, inputs = programs.make(name)
     inputs = load_file(os.path.join(path, "inputs.safetensors"))
     makers = {"fnz": lambda: Fnz(path, args.threads), "eager": lambda: Eager(path, model, inputs)}
-    makers |= {w: lambda c=c: c(path, model, inputs) for w, c in (("inductor", Inductor), ("ort", Ort), ("iree", Iree)) if w in args.ways}
+    makers |= {w: lambda c=WAYS[w]: c(path, model, inputs) for w in args.ways}
     found = {}
     for way, make in makers.items():
         try:
@@ -179,15 +184,27 @@ def print_table(args, results):
                 print(f"\n{name}, {way}: {time_}")
 
 
+def listed(text):
+    """The ways in a list with commas."""
+    names = [w for w in text.split(",") if w]
+    for name in names:
+        if name not in WAYS:
+            raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(WAYS)}")
+    return names
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--fnz", required=True)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--with", dest="ways", default="", type=lambda s: [w for w in s.split(",") if w])
+    parser.add_argument("--keep-memory", action="store_true")
+    parser.add_argument("--with", dest="ways", default="", type=listed)
     parser.add_argument("--save", help="a JSON file of all times, from which a broken-off run goes on")
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
+    if args.keep_memory and not KEPT.items() <= os.environ.items():  # malloc reads it when a process begins
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | KEPT)
     global FNZ
     FNZ = os.path.abspath(args.fnz)
     torch.set_num_threads(args.threads)
