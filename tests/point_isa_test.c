@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 4
  * point_isa_test.c - rows of point.def for each instruction set that this processor has: an
  * element's bits depend on neither its neighbours nor its place nor the set. NaN is NaN. */
 #include "tests/point_draws.h"
@@ -79,6 +79,50 @@ START_TEST(sets_do_not_matter) {
 }
 END_TEST
 
+/* --- Chains ---------------------------------------------------------------------------------- */
+/* The row as the only link between one that loads its operand `place` and one that stores. */
+static void run_chain(const fnzi_cpu_point *row, uint32_t place, cells *in, cells *out) {
+  const fnzi_meta_chains *chains = row->links->chains;
+  fnzi_meta_link links[4] = {{chains->load, {(uint16_t)place}},
+                             {row->links->at[place], {0}},
+                             {chains->store, {FNZI_POINT_OPERANDS}},
+                             {chains->end, {0}}};
+  unsigned char *slots[FNZI_POINT_OPERANDS + 1];
+  for (uint32_t k = 0, n = 0; k < row->arity; k++) {
+    slots[k] = in[k].bytes;
+    if (k != place)
+      links[1].in[n++] = (uint16_t)k;
+  }
+  slots[FNZI_POINT_OPERANDS] = out->bytes;
+  ck_assert_int_eq(FNZI_POINT_CHUNK % chains->elements, 0);
+  chains->run(links, slots, FNZI_POINT_CHUNK);
+}
+
+static void check_link(fnz_dtype class_dtype, const fnzi_cpu_point *row, uint32_t place) {
+  static cells in[FNZI_POINT_OPERANDS], want, have;
+  for (int chunk = 0; chunk < CHUNKS; chunk++) {
+    draw_operands(class_dtype, row, in);
+    run(row, in, 0, FNZI_POINT_CHUNK, fnzi_dtype(class_dtype)->bytes, &want);
+    run_chain(row, place, in, &have);
+    for (int64_t i = 0; i < FNZI_POINT_CHUNK; i++)
+      ck_assert_msg(is_same(row->out, &want, i, &have, i), "%s, operand %u held: element %lld",
+                    row->name, place, (long long)i);
+  }
+}
+
+START_TEST(links_are_rows) {
+  size_t links = 0;
+  state = 3;
+  for (int isa = 0; isa <= (int)fnzi_krn_isa_best(); isa++)
+    for (size_t c = 0; c < 3; c++)
+      for (const fnzi_cpu_point *row = fnzi_cpu_point_rows((fnzi_krn_isa)isa, classes[c]);
+           row->name; row++)
+        for (uint32_t k = 0; row->links && k < row->arity; k++, links++)
+          check_link(classes[c], row, k);
+  ck_assert_uint_gt(links, 100);
+}
+END_TEST
+
 /* Numbers for which sin, cos and tan need another reduction than their neighbours. */
 START_TEST(large_angles_stay_alone) {
   static const char *const names[] = {"sin", "cos", "tan"};
@@ -103,4 +147,5 @@ START_TEST(large_angles_stay_alone) {
 }
 END_TEST
 
-RUN_SUITE("point isa", neighbours_do_not_matter, sets_do_not_matter, large_angles_stay_alone)
+RUN_SUITE("point isa", neighbours_do_not_matter, sets_do_not_matter, links_are_rows,
+          large_angles_stay_alone)

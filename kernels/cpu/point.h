@@ -17,6 +17,7 @@ typedef struct fnzi_cpu_point {
   bool keeps;           /* what is written is an operand's value, bit for bit */
   fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
+  const fnzi_meta_links *links; /* NULL: it is none */
 } fnzi_cpu_point;
 
 /* End with a row whose name is NULL. In every instruction set the same rows, with the same bits. */

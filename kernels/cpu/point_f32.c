@@ -14,6 +14,7 @@
 #define NAME       FNZI_ISA_NAME(fnzi_cpu_points_f32)
 #define F(x)       x##f
 #define OWN(x)     fnzi_row_floats_##x
+#define CHAINS
 #if FNZI_ISA == 4
 #define LANES              16
 #define INTRINSIC(x)       _mm512_##x##_ps

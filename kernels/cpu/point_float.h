@@ -28,14 +28,22 @@
 #define FLOAT(name, arity, out, value) VECTORS_##out(name, arity, value)
 #define MAPPED                         MAPPED_LOOP
 #include "kernels/point.def"
-#undef ANY
 #undef FLOAT
 #undef MAPPED
 
+/* Of rows that are links of chains: all in which no vector function takes most of the time. */
+#define HAS_LINKS_BOOL(name) NULL
+#define HAS_LINKS_SAME(name) NULL
+#define HAS_LINKS_KEPT(name) NULL
+#ifdef CHAINS
+#include "kernels/cpu/point_chain.h"
+#endif
+#undef ANY
+
 const fnzi_cpu_point NAME[] = {
-#define FLOAT(name, arity, out, value)                         ENTRY(name, arity, PLAIN, out)
-#define ANY(name, arity, out, check, value)                    ENTRY(name, arity, PLAIN, out)
-#define LONE                                                   FLOAT
+#define FLOAT(name, arity, out, value)                         LINKED(name, arity, PLAIN, out, HAS_LINKS_##out(name))
+#define ANY(name, arity, out, check, value)                    FLOAT(name, arity, out, value)
+#define LONE(name, arity, out, value)                          ENTRY(name, arity, PLAIN, out)
 #define MAPPED(name, arity, before, function, accuracy, after) ENTRY(name, arity, PLAIN, SAME)
 #include "kernels/point.def"
     END_OF_ROWS};

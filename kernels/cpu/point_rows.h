@@ -28,7 +28,8 @@
 #define IS_KEPT_REAL                                 false
 
 /* Rows of the table. */
-#define ENTRY(name, arity, check, out)                                                             \
-  {#name, arity, FNZI_POINT_##check, IS_KEPT_##out, OUT_DTYPE_##out, run_##name},
+#define ENTRY(name, arity, check, out) LINKED(name, arity, check, out, NULL)
+#define LINKED(name, arity, check, out, links)                                                     \
+  {#name, arity, FNZI_POINT_##check, IS_KEPT_##out, OUT_DTYPE_##out, run_##name, links},
 #define END_OF_ROWS                                                                                \
-  { NULL, 0, 0, false, FNZ_BOOL, NULL }
+  { NULL, 0, 0, false, FNZ_BOOL, NULL, NULL }

@@ -309,6 +309,7 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
                                 .class_dtype = p.class_dtype,
                                 .out = p.row->out,
                                 .keeps = p.row->keeps,
+                                .links = p.rest ? NULL : p.row->links,
                                 .arity = p.row->arity};
   for (uint32_t k = 0; k < p.row->arity; k++) {
     const fnz_arg *operand = p.what.operands[k];

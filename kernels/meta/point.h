@@ -10,6 +10,28 @@ enum { FNZI_POINT_OPERANDS = 4, FNZI_POINT_CHUNK = 512 };
 /* A dense loop over at most FNZI_POINT_CHUNK elements; out may be one of the inputs. */
 typedef void fnzi_meta_point_fn(void *out, const void *const *in, int64_t count);
 
+/* A row in a chain: rows one after another over a block of elements, what the first operands of
+ * each becomes in vector registers. Its function is called by the one before it. */
+typedef void fnzi_meta_link_fn(void);
+typedef struct fnzi_meta_link {
+  fnzi_meta_link_fn *run;
+  uint16_t in[FNZI_POINT_OPERANDS - 1]; /* slots of the other operands in their order */
+} fnzi_meta_link;
+
+/* What chains of a class are made of beside rows: links that load from a slot, store to one, and
+ * end. `run` runs a chain over `count` elements of the slots, a multiple of `elements`. */
+typedef struct fnzi_meta_chains {
+  int64_t elements;
+  fnzi_meta_link_fn *load, *store, *end;
+  void (*run)(const fnzi_meta_link *first, unsigned char *const *slots, int64_t count);
+} fnzi_meta_chains;
+
+/* A row as a link, by the operand that the link before left; NULL behind its operands. */
+typedef struct fnzi_meta_links {
+  const fnzi_meta_chains *chains; /* of its class */
+  fnzi_meta_link_fn *at[FNZI_POINT_OPERANDS];
+} fnzi_meta_links;
+
 /* What eager refuses of integers. */
 typedef enum fnzi_meta_point_check {
   FNZI_POINT_PLAIN,    /* nothing */
@@ -34,6 +56,7 @@ typedef struct fnzi_meta_point_code {
   fnz_dtype class_dtype; /* in which type: what run reads, */
   fnz_dtype out;         /* and what it writes, which becomes the type of the result */
   bool keeps;            /* what is converted keeps the bits of NaN: fnzi_krn_convert_kept() */
+  const fnzi_meta_links *links; /* NULL: it is none */
   uint32_t arity;
   struct {
     int8_t arg;                           /* argument of the call; -1: a number */
