@@ -126,18 +126,31 @@ static void convert(const fnzi_eng_tile *t, const fnzi_eng_ins *ins, void *out, 
 
 /* --- A tile -------------------------------------------------------------------------------------
  */
-static void run_ins(const walk *w, const fnzi_eng_ins *ins, int64_t count) {
+/* Over elements from `at` on. */
+static void run_ins(const walk *w, const fnzi_eng_ins *ins, int64_t at, int64_t count) {
   const fnzi_eng_tile *t = w->tile;
-  unsigned char *out = w->slots[ins->out];
+  unsigned char *out = w->slots[ins->out] + at * t->slots[ins->out].cell;
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
-    in[k] = w->slots[ins->in[k]];
+    in[k] = w->slots[ins->in[k]] + at * t->slots[ins->in[k]].cell;
   if (ins->kind == FNZI_ENG_INS_RUN)
     ins->run(out, in, count);
   else if (ins->kind == FNZI_ENG_INS_CHOOSE)
     choose(out, in, t->slots[ins->out].cell, count);
   else
     convert(t, ins, out, in[0], count);
+}
+
+/* What is left behind whole blocks goes row by row. */
+static void run_chain(const walk *w, const fnzi_eng_ins *first, int64_t count) {
+  const fnzi_eng_chain *c = first->chain;
+  int64_t whole = count - count % c->of->elements;
+  unsigned char *slots[FNZI_ENG_CHAIN_SLOTS];
+  for (uint32_t k = 0; k < c->nslots; k++)
+    slots[k] = w->slots[c->slots[k]];
+  c->of->run(c->links, slots, whole);
+  for (uint32_t k = 0; k < c->count && whole < count; k++)
+    run_ins(w, &first[k], whole, count - whole);
 }
 
 static void run_tile(walk *w, int64_t start, int64_t count) {
@@ -151,8 +164,14 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
     else if (lane->way == FNZI_ENG_LANE_TURNED)
       w->slots[lane->slot] = w->room + lane->panel + w->row * count * lane->cell;
   }
-  for (uint32_t i = 0; i < t->nins; i++)
-    run_ins(w, &t->ins[i], count);
+  for (uint32_t i = 0, n; i < t->nins; i += n) {
+    const fnzi_eng_ins *ins = &t->ins[i];
+    n = ins->chain ? ins->chain->count : 1;
+    if (ins->chain)
+      run_chain(w, ins, count);
+    else
+      run_ins(w, ins, 0, count);
+  }
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].way == FNZI_ENG_LANE_STORES)
       copy_lane(w, &t->lanes[k], count);

@@ -2,6 +2,7 @@
  * order, what is stored.
  *
  *   tile_make.c  nodes of a plan -> instructions over slots
+ *   tile_chain.c rows that follow one another -> chains
  *   tile_room.c  slots -> registers, and the walk over the elements
  *   tile.c       runs it
  *
@@ -24,6 +25,7 @@ enum {
                                second one */
   FNZI_ENG_NODE_INS = 2 + 2 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
                                                       what that gives, two of each operand */
+  FNZI_ENG_CHAIN_SLOTS = 64,                       /* of one chain */
   FNZI_ENG_ALWAYS = INT32_MAX
 };
 
@@ -63,9 +65,21 @@ typedef enum fnzi_eng_ins_kind {
   FNZI_ENG_INS_CHOOSE /* where the first operand is true the second one, else the third */
 } fnzi_eng_ins_kind;
 
+/* Rows one after another, block by block of elements, of which what one row gives the next one is
+ * never in memory; of what else reads it there is a link that stores it. */
+typedef struct fnzi_eng_chain {
+  uint32_t count; /* instructions that it stands for */
+  const fnzi_meta_chains *of;
+  const fnzi_meta_link *links; /* `in`: places in `slots` */
+  const uint16_t *slots;
+  uint32_t nslots;
+} fnzi_eng_chain;
+
 typedef struct fnzi_eng_ins {
   fnzi_meta_point_fn *run;
-  uint8_t kind, to, from; /* dtypes of a conversion */
+  const fnzi_meta_links *links; /* RUN: as a link of a chain; NULL: it is none */
+  const fnzi_eng_chain *chain;  /* that begins here; NULL */
+  uint8_t kind, to, from;       /* dtypes of a conversion */
   uint8_t arity;
   uint16_t out, in[FNZI_POINT_OPERANDS];
 } fnzi_eng_ins;
@@ -92,6 +106,8 @@ struct fnzi_eng_tile {
   int workers;
 };
 
+/* Which instructions are chains, once all of them are there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *tile);
 /* Registers for the slots, and how the elements are walked over; the strides of lanes are set. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *tile,
                                                const fnz_geometry *space);

@@ -180,7 +180,8 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
                      call->op->name);
   wide.dtype = code.out;
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN, .run = code.run, .arity = (uint8_t)code.arity};
+  fnzi_eng_ins ins = {
+      .kind = FNZI_ENG_INS_RUN, .run = code.run, .links = code.links, .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
     FNZ_TRY(add_operand(m, call, &code, k, &ins.in[k]));
   bool fits = code.out == h.dtype;
@@ -281,6 +282,7 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
   KEEP(m, t->slots, t->nslots);
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
+  FNZ_TRY(fnzi_eng_tile_chain(&m->b->arena, t));
   FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, &calls[0].outputs[0]->place));
   t->workers = t->count > FNZI_ENG_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
   return FNZ_OK;
