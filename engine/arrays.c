@@ -4,6 +4,7 @@
  * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
  * with the same words. */
 #include "engine/engine.h"
+#include "program/formats/formats.h"
 #include "run/numbers.h"
 
 static const fnzi_graph *graph_of(const fnz_workspace *ws) {
@@ -89,21 +90,75 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
 
 /* --- Arrays out ----------------------------------------------------------------------------------
  */
+/* The arrays of results. */
+typedef struct results {
+  fnz_arrays *to;
+  void **data;          /* per slot: the elements of its array; NULL: there is none yet */
+  unsigned char **outs; /* per output of graph 0: the elements that the run itself fills; NULL for
+                           what lies elsewhere, and is moved after it */
+} results;
+
+/* What is known of an output before the run; NULL where data decide its sizes. */
+static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                   const fnzi_eng_slot *slot) {
+  if (slot->is_member)
+    return ws->given[slot->of].layout;
+  const fnzi_eng_place *place = &b->plan.outputs[slot->of];
+  bool is_known =
+      place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE;
+  return is_known ? place->map : NULL;
+}
+
+/* The output has a buffer of its own, which it fills. */
+static bool fills_buffer(const fnzi_eng_binding *b, const fnzi_eng_slot *slot) {
+  if (slot->is_member)
+    return false;
+  const fnzi_eng_place *place = &b->plan.outputs[slot->of];
+  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[place->buffer];
+  return buffer->kind == FNZI_ENG_OUT && buffer->of == slot->of && place->map->offset == 0 &&
+         fnzi_is_contiguous(place->map);
+}
+
+static bool is_asked(const fnzi_eng_slot *slot, const fnz_executable_state *state) {
+  return !(state && slot->shown.in_state);
+}
+
 static fnz_status add_array(fnz_arrays *to, const char *name, const fnz_geometry *g, void **data) {
-  return fnz_arrays_add(to, name, g->dtype, g->rank, g->sizes, data);
+  return fnzi_arrays_add_unfilled(to, name, g->dtype, g->rank, g->sizes, data);
+}
+
+/* Before the run, for it to write into them: up to the first output whose sizes are not known. */
+static fnz_status add_arrays(fnz_workspace *ws, const fnzi_eng_binding *b,
+                             const fnz_executable_state *state, results *r) {
+  const fnzi_eng_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  FNZI_NEW(&ws->calling, graph_of(ws)->noutputs, &r->outs);
+  FNZI_NEW(&ws->calling, slots->count, &r->data);
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_eng_slot *slot = &slots->data[i];
+    const fnz_geometry *g = is_asked(slot, state) ? planned(ws, b, slot) : NULL;
+    if (!is_asked(slot, state))
+      continue;
+    if (!g)
+      return FNZ_OK;
+    FNZ_TRY(add_array(r->to, slot->shown.name, g, &r->data[i]));
+    if (fills_buffer(b, slot))
+      r->outs[slot->of] = r->data[i];
+  }
+  return FNZ_OK;
 }
 
 static fnz_status give_output(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_slot *slot,
-                              fnz_arrays *to) {
-  const fnz_geometry *layout = ws->given[slot->is_member ? slot->of : 0].layout;
-  unsigned char *start;
-  void *data;
-  if (slot->is_member) {
-    FNZ_TRY(add_array(to, slot->shown.name, layout, &data));
+                              void *data, const results *r) {
+  const fnz_geometry *layout = slot->is_member ? ws->given[slot->of].layout : NULL;
+  unsigned char *start = NULL;
+  if (!slot->is_member)
+    FNZ_TRY(fnzi_eng_result(ws, b, slot->of, &layout, &start));
+  if (!data)
+    FNZ_TRY(add_array(r->to, slot->shown.name, layout, &data));
+  if (slot->is_member)
     return fnzi_eng_member(ws, b, slot->of, data);
-  }
-  FNZ_TRY(fnzi_eng_result(ws, b, slot->of, &layout, &start));
-  FNZ_TRY(add_array(to, slot->shown.name, layout, &data));
+  if (start == data)
+    return FNZ_OK;
   int64_t strides[FNZ_MAX_RANK];
   fnz_geometry rows = *layout;
   rows.strides = strides;
@@ -114,11 +169,11 @@ static fnz_status give_output(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
 }
 
 static fnz_status give_outputs(fnz_workspace *ws, fnzi_eng_binding *b,
-                               const fnz_executable_state *state, fnz_arrays *to) {
+                               const fnz_executable_state *state, const results *r) {
   const fnzi_eng_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++)
-    if (!(state && slots->data[i].shown.in_state))
-      FNZ_TRY(give_output(ws, b, &slots->data[i], to));
+    if (is_asked(&slots->data[i], state))
+      FNZ_TRY(give_output(ws, b, &slots->data[i], r->data[i], r));
   return FNZ_OK;
 }
 
@@ -126,13 +181,22 @@ static fnz_status give_outputs(fnz_workspace *ws, fnzi_eng_binding *b,
  */
 static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
                             const fnz_executable_state *state, fnz_arrays *outputs) {
+  const size_t before = fnz_arrays_count(outputs);
+  results r = {outputs, NULL, NULL};
   fnzi_eng_binding *b;
+  fnzi_arena_reset(&ws->calling);
   FNZ_TRY(fnzi_eng_given_weights(ws, state));
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     FNZ_TRY(give_input(ws, run, k, state));
   FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));
-  FNZ_TRY(fnzi_eng_execute(ws, b, NULL, NULL));
-  return give_outputs(ws, b, state, outputs);
+  fnz_status status = add_arrays(ws, b, state, &r);
+  if (status == FNZ_OK)
+    status = fnzi_eng_execute(ws, b, NULL, r.outs);
+  if (status == FNZ_OK)
+    status = give_outputs(ws, b, state, &r);
+  if (status != FNZ_OK)
+    fnzi_arrays_shorten(outputs, before);
+  return status;
 }
 
 fnz_status fnz_executable_run_arrays(const fnz_executable *exe, fnz_context *ctx,

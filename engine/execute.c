@@ -23,10 +23,19 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-/* The arena, with room for results behind it. */
-static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b) {
+/* Some result of graph 0 has no memory of the caller's. */
+static bool holds_results(const fnzi_eng_binding *b, unsigned char *const *outs) {
+  for (size_t i = 0; i < b->plan.buffers.count; i++)
+    if (b->plan.buffers.data[i].kind == FNZI_ENG_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
+      return true;
+  return false;
+}
+
+/* The arena, with room for results behind it where they are not the caller's. */
+static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b,
+                          unsigned char *const *outs) {
   size_t bytes;
-  if (!fnzi_add_size(b->arena_bytes, b->outs_bytes, &bytes) ||
+  if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
       !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
   if (bytes <= ws->block_bytes)
@@ -197,7 +206,7 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                             unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
   FNZ_TRY(check_needed(ws, b));
-  FNZ_TRY(reserve(ws, b));
+  FNZ_TRY(reserve(ws, b, outs));
   unsigned char *own = aligned(ws->block);
   point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
   if (b->interprets)

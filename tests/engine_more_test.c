@@ -1,6 +1,7 @@
-/* checks: 9
+/* checks: 10
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
- * must not overlap; outputs that show a state as it was; weights that are kept in another order. */
+ * must not overlap; outputs that show a state as it was; weights that are kept in another order;
+ * what a run allocates. */
 #include "engine/engine.h"
 #include "program/program.h"
 #include "tests/run_help.h"
@@ -324,8 +325,74 @@ START_TEST(kept_weights_may_be_replaced) {
 }
 END_TEST
 
+/* --- Memory --------------------------------------------------------------------------------------
+ */
+typedef struct meter {
+  size_t live, peak;
+} meter;
+
+static void *meter_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  meter *m = user;
+  void *made = new_bytes ? realloc(p, new_bytes) : NULL;
+  if (new_bytes && !made)
+    return NULL;
+  if (!new_bytes)
+    free(p);
+  m->live = m->live - old_bytes + new_bytes;
+  m->peak = m->live > m->peak ? m->live : m->peak;
+  return made;
+}
+
+static fnzi_blob *zeros(fnz_context *ctx, size_t bytes) {
+  fnzi_blob *blob;
+  OK(ctx, fnzi_blob_create(ctx, bytes, &blob));
+  memset(fnzi_blob_data(blob), 0, bytes);
+  return blob;
+}
+
+/* A weight of 8 MB that is read, a cache of 2 MB whose final value is a result: no byte of the
+ * weight is copied, and of the cache only into the result. */
+static const char cached[] =
+    "fnz 1\nweight \"w\": f32[2048,1024]\nweight \"c\": f32[512,1024]\n"
+    "program(%w: f32[2048,1024] parameter \"w\", %c: f32[512,1024] buffer \"c\" persistent,\n"
+    "%x: f32[1,1024], %i: i64[1])\n{\n  %n: f32[512,1024] = index_copy_(%c, 0, %i, %x)\n"
+    "  %y: f32[1,2048] = linear(%x, %w)\n  return %y\n}\n";
+
+START_TEST(a_run_holds_weights_and_results_once) {
+  enum { W = 2048 * 1024 * 4, C = 512 * 1024 * 4, Y = 2048 * 4 };
+  meter m = {0, 0};
+  const fnz_allocator metered = {meter_resize, &m};
+  fnz_context *ctx;
+  fnz_arrays *inputs, *have;
+  void *data;
+  ck_assert_int_eq(fnz_context_create(&metered, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, cached);
+  p->weights.data[0].blob = zeros(ctx, W);
+  p->weights.data[1].blob = zeros(ctx, C);
+  size_t before = m.live;
+  OK(ctx, fnz_arrays_create(ctx, &inputs));
+  OK(ctx, fnz_arrays_create(ctx, &have));
+  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 2, (const int64_t[]){1, 1024}, &data));
+  fill(data, 1024, 7);
+  OK(ctx, fnz_arrays_add(inputs, "i", FNZ_I64, 1, (const int64_t[]){1}, &data));
+  m.peak = m.live;
+  fnz_executable *exe = compile(ctx, p);
+  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, have));
+  ck_assert_uint_ge(m.peak - before, C + Y);
+  ck_assert_uint_le(m.peak - before, C + Y + (W + C + Y) / 10);
+  const float *cache = fnz_arrays_find(have, "buffer.c")->data;
+  ck_assert(cache[0] == -9 * 0.125f && cache[1024] == 0);
+  fnz_executable_destroy(exe);
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(have);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  ck_assert_uint_eq(m.live, 0);
+}
+END_TEST
+
 RUN_SUITE("engine, more", recipes_become_steps, plans_name_the_users_operator,
           written_inputs_lie_apart, inputs_that_are_read_may_share,
           guards_speak_of_their_own_inputs, operands_that_eager_does_not_cast_are_refused,
           old_values_of_a_state_are_kept, numbers_that_data_decide_leave_a_plan,
-          kept_weights_may_be_replaced)
+          kept_weights_may_be_replaced, a_run_holds_weights_and_results_once)

@@ -41,8 +41,14 @@ const fnz_array *fnz_arrays_at(const fnz_arrays *a, size_t index) {
 }
 
 const fnz_array *fnz_arrays_find(const fnz_arrays *a, const char *name) {
-  uint64_t index;
-  return fnzi_map_get(&a->names, name, strlen(name), &index) ? a->list.data[index] : NULL;
+  uint64_t index; /* of one that is no more, where the list was cut */
+  bool found = fnzi_map_get(&a->names, name, strlen(name), &index) && index < a->list.count &&
+               strcmp(a->list.data[index]->name, name) == 0;
+  return found ? a->list.data[index] : NULL;
+}
+
+void fnzi_arrays_shorten(fnz_arrays *a, size_t count) {
+  a->list.count = count < a->list.count ? count : a->list.count;
 }
 
 /* A size of 0 counts as 1 while checking: a zero must not hide a product that overflows. */

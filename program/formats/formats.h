@@ -29,5 +29,7 @@ FNZ_MUST_CHECK fnz_status fnzi_write_type(fnz_context *ctx, const fnz_program *p
 FNZ_MUST_CHECK fnz_status fnzi_arrays_add_unfilled(fnz_arrays *arrays, const char *name,
                                                    fnz_dtype dtype, uint32_t rank,
                                                    const int64_t *sizes, void **out_data);
+/* Leaves the first `count` arrays; memory of the others ends with the set. */
+void fnzi_arrays_shorten(fnz_arrays *arrays, size_t count);
 
 #endif
