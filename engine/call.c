@@ -122,27 +122,35 @@ static fnz_status take_results(maker *m, fnzi_krn_call *shaped, fnzi_krn_array *
   return FNZ_OK;
 }
 
-/* Data decide what the shape rule gives: it refuses where it has neither data nor recorded sizes.
- */
-static fnz_status ask_data(const fnzi_krn_call *call, const fnzi_kernel *row, bool *decide) {
-  fnzi_krn_call asked = *call;
-  asked.expected = NULL;
-  asked.nexpected = 0;
-  fnzi_arena_init(&asked.scratch, call->ctx);
-  fnz_status status = fnzi_meta_evaluate_shape(&asked, row);
-  fnzi_meta_outputs_release(&asked);
-  fnzi_arena_free(&asked.scratch);
-  *decide = status == FNZ_UNSUPPORTED;
-  return *decide ? FNZ_OK : status;
+/* What the shape rule gave has the types and sizes that the program records. */
+static bool is_recorded(const maker *m, const fnzi_krn_call *shaped) {
+  bool same = shaped->noutputs == m->nresults;
+  for (size_t k = 0; same && k < m->nresults; k++) {
+    const fnz_geometry *want = m->expected[k];
+    const fnzi_krn_array *have = shaped->outputs[k];
+    same = !want ||
+           (have && have->geometry.dtype == want->dtype && fnzi_same_sizes(&have->geometry, want));
+  }
+  return same;
 }
 
+/* First by arguments alone: where data decide what the shape rule gives, it refuses. A rule that
+ * gives something else than the program records runs again, to say so. */
 static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                              fnzi_krn_array **outputs, bool *fits) {
-  FNZ_TRY(ask_data(call, row, &m->by_data));
+  call->expected = NULL;
+  call->nexpected = 0;
+  fnz_status status = fnzi_meta_evaluate_shape(call, row);
+  call->expected = m->expected;
+  call->nexpected = m->nresults;
+  m->by_data = status == FNZ_UNSUPPORTED;
   *fits = !m->by_data;
-  if (m->by_data)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
+  if (status != FNZ_OK)
+    return m->by_data ? FNZ_OK : status;
+  if (!is_recorded(m, call)) {
+    fnzi_meta_outputs_release(call);
+    FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
+  }
   FNZ_TRY(fnzi_meta_outputs_check(call, row));
   return take_results(m, call, outputs, fits);
 }
