@@ -302,7 +302,7 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_owns_end(ws, b);
   FNZI_VEC_FREE(ws->ctx, &b->acts);
   fnzi_eng_plan_free(ws->ctx, &b->plan);
-  fnzi_eng_expansion_end(ws->ctx, &b->expansion);
+  fnzi_eng_expansion_end(&b->expansion);
   fnz_program_destroy(b->owned);
   fnzi_arena_free(&b->arena);
   *b = (fnzi_eng_binding){.made = false};

@@ -142,7 +142,7 @@ void fnz_executable_destroy(fnz_executable *exe) {
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)
     FNZI_VEC_FREE(ctx, &exe->slots[i]);
-  fnzi_eng_expansion_end(ctx, &exe->expansion);
+  fnzi_eng_expansion_end(&exe->expansion);
   fnzi_arena_free(&exe->arena);
   fnzi_free(ctx, exe, sizeof *exe);
   fnz_context_destroy(ctx);

@@ -1,7 +1,7 @@
 /* engine.h - what the files of the runner share: an executable, a workspace, and what a workspace
  * has made for the sizes of a call.
  *
- *   expand.c     operators that are computed by others become those
+ *   expand.c     operators that are computed by others become those (expand.h)
  *   slots.c      what goes in and comes out, by name
  *   compile.c    fnz_compile(), and the workspaces that an executable keeps
  *   workspace.c  a workspace: memory, allocator, the bindings of the last sizes
@@ -35,8 +35,10 @@
  * ------------------------------------------------------------------------
  */
 typedef struct fnzi_eng_expansion {
-  fnz_program *program; /* NULL: there was nothing to take apart */
-  fnz_origins *origins;
+  const fnz_program *program;   /* NULL: there was nothing to take apart */
+  const uint32_t *const *parts; /* per graph: of each node, that of the source which it is a part
+                                   of; NULL for one: it is as it was */
+  fnzi_arena arena;
 } fnzi_eng_expansion;
 
 /* --- The executable --------------------------------------------------------------------------- */
@@ -186,7 +188,7 @@ typedef struct fnzi_eng_binding {
   fnzi_eng_expansion expansion; /* of that */
   const fnz_program *whole;     /* as the user has it, of fixed sizes */
   const fnz_program *source;    /* that, or what it is taken apart to */
-  const fnz_origins *parts;     /* from nodes of `source` to those of `whole`; NULL: the same */
+  const uint32_t *const *parts; /* from nodes of `source` to those of `whole`; NULL: the same */
   const fnz_program *program;   /* `source` arranged (plan.h), where a plan is made */
   fnzi_eng_plan plan;
   fnzi_arena arena;
@@ -337,9 +339,9 @@ void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
 /* `out` ends with fnzi_eng_expansion_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *program,
                                           fnzi_eng_expansion *out);
-void fnzi_eng_expansion_end(fnz_context *ctx, fnzi_eng_expansion *expansion);
-/* The node of the program that was taken apart; FNZI_ENG_NONE for none. */
-uint32_t fnzi_eng_origin(const fnz_origins *origins, uint32_t node);
+void fnzi_eng_expansion_end(fnzi_eng_expansion *expansion);
+/* The node of the program that was taken apart. */
+uint32_t fnzi_eng_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node);
 /* The node of `whole` that a node of `program` is, or is a part or an item of; FNZI_ENG_NONE. */
 uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node);
 /* "node 3 (add.Tensor)", of `whole` where that is known. */

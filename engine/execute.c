@@ -163,10 +163,8 @@ static fnz_step_time time_of(const fnzi_eng_binding *b, const fnzi_eng_act *act,
   fnz_step_time t = {kinds[act->kind], "", "", ns};
   if (act->node == FNZI_ENG_NONE)
     return t;
-  uint32_t from = fnzi_eng_whole_node(b, act->node);
-  t.target = t.of = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
-  if (from != FNZI_ENG_NONE)
-    t.of = fnzi_node_target(fnzi_node_at(b->whole, 0, from));
+  t.target = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
+  t.of = fnzi_node_target(fnzi_node_at(b->whole, 0, fnzi_eng_whole_node(b, act->node)));
   return t;
 }
 

@@ -3,77 +3,148 @@
  *
  * needs   a functional program of fixed sizes
  * gives   one whose operators have kernels of their own, and the node that each of its nodes comes
- *         from; nothing where there is no such operator, or it cannot be taken apart: then it stays
- *         a call that is evaluated as the interpreter does */
-#include "engine/engine.h"
+ *         from; nothing where there is no such operator. One that cannot be taken apart stays, and
+ *         is evaluated as the interpreter does
+ *
+ * All that stays is borrowed: nodes, values, arguments. */
+#include "engine/expand.h"
+#include "kernels/backends.h"
+#include "program/region_ops.h"
 
-#include <fnz/decompose.h>
+static bool is_made(const fnzi_node *node) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  return place != FNZI_NO_OP && fnzi_kernel_rows[place].shape &&
+         fnzi_kernel_rows[place].run == FNZI_RUN_made;
+}
 
-static const char runnable[] = "runnable";
-
-/* Some node of graph 0 is made of others. */
-static bool has_recipe(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
+static bool has_recipe(const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (g->nodes.data[n].op && !fnz_decomposition_keeps(runnable, g->nodes.data[n].op))
+    if (is_made(&g->nodes.data[n]))
       return true;
   return false;
 }
 
-/* The signature is the same, and results have the types and sizes that they had. */
-static bool is_same_outside(const fnz_program *a, const fnz_program *b) {
-  const fnzi_graph *x = fnzi_graph_at(a, 0), *y = fnzi_graph_at(b, 0);
-  bool same = x->ninputs == y->ninputs && x->noutputs == y->noutputs;
-  for (uint32_t k = 0; same && k < x->ninputs; k++)
-    same = x->inputs[k].tag == y->inputs[k].tag && a->inputs[k].kind == b->inputs[k].kind;
-  for (uint32_t k = 0; same && k < x->noutputs; k++) {
-    same = x->outputs[k].tag == y->outputs[k].tag && a->outputs[k].kind == b->outputs[k].kind;
-    if (!same || x->outputs[k].tag != FNZ_ARG_VALUE)
-      continue;
-    const fnz_geometry *g = x->values.data[x->outputs[k].u.value].geometry,
-                       *h = y->values.data[y->outputs[k].u.value].geometry;
-    same = g->dtype == h->dtype && fnzi_same_sizes(g, h);
-  }
-  return same;
-}
-
-fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, fnzi_eng_expansion *out) {
-  fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
-  *out = (fnzi_eng_expansion){.program = NULL};
-  if (!has_recipe(p))
-    return FNZ_OK;
-  options.set = runnable;
-  const fnz_error had = ctx->error; /* what cannot be taken apart is no failure */
-  fnz_status status = fnz_decompose_explained(ctx, p, &options, &out->program, &out->origins);
-  if (status == FNZ_OK && !is_same_outside(p, out->program))
-    fnzi_eng_expansion_end(ctx, out);
-  if (status == FNZ_NO_MEMORY)
-    return status;
-  ctx->error = had;
+/* --- A graph -------------------------------------------------------------------------------------
+ */
+static fnz_status keep_values(fnzi_eng_expander *e) {
+  FNZI_RESERVE(e->ctx, &e->values, e->graph->values.count);
+  memcpy(e->values.data, e->graph->values.data, e->graph->values.count * sizeof *e->values.data);
+  e->values.count = e->graph->values.count;
   return FNZ_OK;
 }
 
-void fnzi_eng_expansion_end(fnz_context *ctx, fnzi_eng_expansion *e) {
-  fnz_origins_destroy(ctx, e->origins);
-  fnz_program_destroy(e->program);
+static fnz_status expand_nodes(fnzi_eng_expander *e) {
+  FNZ_TRY(keep_values(e));
+  for (uint32_t n = 0; n < e->graph->nodes.count; n++) {
+    bool done = is_made(&e->graph->nodes.data[n]);
+    if (done)
+      FNZ_TRY(fnzi_eng_expand_node(e, n, &done));
+    fnzi_arena_reset(&e->scratch);
+    if (!done)
+      FNZ_TRY(fnzi_eng_expander_add(e, e->graph->nodes.data[n], n));
+  }
+  return FNZ_OK;
+}
+
+/* `from` in the arena, with its count. */
+#define KEEP(e, from, to)                                                                          \
+  do {                                                                                             \
+    FNZI_NEW((e)->arena, (from).count, &(to)->data);                                               \
+    if ((from).count)                                                                              \
+      memcpy((to)->data, (from).data, (from).count * sizeof *(from).data);                         \
+    (to)->count = (to)->capacity = (from).count;                                                   \
+  } while (0)
+
+static fnz_status keep_graph(fnzi_eng_expander *e, fnzi_graph *to, const uint32_t **parts) {
+  uint32_t *kept;
+  KEEP(e, e->nodes, &to->nodes);
+  KEEP(e, e->values, &to->values);
+  FNZI_NEW(e->arena, e->parts.count, &kept);
+  if (e->parts.count)
+    memcpy(kept, e->parts.data, e->parts.count * sizeof *kept);
+  to->source_nodes = NULL;
+  *parts = kept;
+  return FNZ_OK;
+}
+
+static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, fnzi_graph *graph,
+                               const uint32_t **parts) {
+  const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
+  fnzi_eng_expander e = {.ctx = ctx, .arena = arena, .graph = graph};
+  e.wish = (fnzi_dcm_wish){fnzi_dcm_set_find("runnable"), &options};
+  fnzi_arena_init(&e.scratch, ctx);
+  fnz_status status = expand_nodes(&e);
+  if (status == FNZ_OK)
+    status = keep_graph(&e, graph, parts);
+  FNZI_VEC_FREE(ctx, &e.nodes);
+  FNZI_VEC_FREE(ctx, &e.parts);
+  FNZI_VEC_FREE(ctx, &e.values);
+  fnzi_arena_free(&e.scratch);
+  return status;
+}
+
+/* --- The program ---------------------------------------------------------------------------------
+ */
+/* Some region casts what operators of its body take: what a step of one takes is another question.
+ */
+static bool has_autocast(const fnz_program *p) {
+  for (size_t g = 0; g < p->graphs.count; g++)
+    for (size_t n = 0; n < p->graphs.data[g].nodes.count; n++) {
+      const fnzi_node *node = &p->graphs.data[g].nodes.data[n];
+      const uint8_t *roles = node->op ? NULL : fnzi_hop_roles(fnzi_node_target(node));
+      if (roles && roles[0] == FNZI_HOP_AUTOCAST_DEVICE)
+        return true;
+    }
+  return false;
+}
+
+static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t ngraphs,
+                                 fnzi_eng_expansion *out) {
+  fnz_program *made;
+  fnzi_graph *graphs;
+  const uint32_t **parts;
+  FNZI_NEW(&out->arena, 1, &made);
+  FNZI_NEW(&out->arena, p->graphs.count, &graphs);
+  FNZI_NEW(&out->arena, p->graphs.count, &parts);
+  memcpy(graphs, p->graphs.data, p->graphs.count * sizeof *graphs);
+  for (size_t g = 0; g < ngraphs; g++)
+    if (has_recipe(&graphs[g]))
+      FNZ_TRY(expand_graph(ctx, &out->arena, &graphs[g], &parts[g]));
+  *made = *p;
+  made->graphs.data = graphs;
+  out->program = made;
+  out->parts = parts;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, fnzi_eng_expansion *out) {
+  size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
+  bool any = false;
+  *out = (fnzi_eng_expansion){.program = NULL};
+  for (size_t g = 0; g < ngraphs && !any; g++)
+    any = has_recipe(&p->graphs.data[g]);
+  if (!any)
+    return FNZ_OK;
+  fnzi_arena_init(&out->arena, ctx);
+  fnz_status status = expand_program(ctx, p, ngraphs, out);
+  if (status != FNZ_OK)
+    fnzi_eng_expansion_end(out);
+  return status;
+}
+
+void fnzi_eng_expansion_end(fnzi_eng_expansion *e) {
+  fnzi_arena_free(&e->arena);
   *e = (fnzi_eng_expansion){.program = NULL};
 }
 
-uint32_t fnzi_eng_origin(const fnz_origins *origins, uint32_t node) {
-  const fnz_origin *from = origins ? fnz_origins_at(origins, 0, node) : NULL;
-  if (!origins)
-    return node;
-  return from && from->graph == 0 && from->node != SIZE_MAX ? (uint32_t)from->node : FNZI_ENG_NONE;
+uint32_t fnzi_eng_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node) {
+  return parts && parts[graph] ? parts[graph][node] : node;
 }
 
 uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node) {
-  return fnzi_eng_origin(b->parts, b->plan.origins ? b->plan.origins[node] : node);
+  return fnzi_eng_part_of(b->parts, 0, b->plan.origins ? b->plan.origins[node] : node);
 }
 
 void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
-  uint32_t from = fnzi_eng_whole_node(b, node);
-  if (from == FNZI_ENG_NONE)
-    fnzi_node_place(b->program, 0, node, out);
-  else
-    fnzi_node_place(b->whole, 0, from, out);
+  fnzi_node_place(b->whole, 0, fnzi_eng_whole_node(b, node), out);
 }

@@ -107,9 +107,9 @@ typedef struct fnzi_eng_plan {
   size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
   size_t nvalues, noutputs;        /* of graph 0 */
   const uint32_t *origins;         /* as in the policy's order; borrowed */
-  const fnz_program *whole; /* what that program was before it was taken apart, and where its */
-  const struct fnz_origins *parts; /* nodes come from; both NULL where it was not */
-  fnzi_arena arena;                /* holds maps */
+  const fnz_program *whole;     /* what that program was before it was taken apart, and where its */
+  const uint32_t *const *parts; /* nodes come from; both NULL where it was not */
+  fnzi_arena arena;             /* holds maps */
 } fnzi_eng_plan;
 
 /* Of the nodes of an arranged program. */

@@ -82,7 +82,7 @@ static fnz_status instantiate(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_run_s
 
 static void use(fnzi_eng_binding *b, const fnzi_eng_expansion *expansion) {
   b->program = expansion->program ? expansion->program : b->program;
-  b->parts = expansion->origins;
+  b->parts = expansion->parts;
 }
 
 static fnz_status use_owned(fnz_workspace *ws, fnzi_eng_binding *b) {

@@ -113,8 +113,9 @@ static const char *step_word(const fnzi_eng_step *s) {
 /* The operator of the user's program that the step is a part of; NULL when it is that operator. */
 static const char *whole_of(const fnzi_eng_plan *plan, const fnzi_eng_step *s) {
   const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, s->node));
-  uint32_t from = fnzi_eng_origin(plan->parts, plan->origins ? plan->origins[s->node] : s->node);
-  if (!plan->parts || from == FNZI_ENG_NONE)
+  uint32_t from =
+      fnzi_eng_part_of(plan->parts, 0, plan->origins ? plan->origins[s->node] : s->node);
+  if (!plan->parts)
     return NULL;
   const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, 0, from));
   return strcmp(target, whole) == 0 ? NULL : whole;
@@ -312,7 +313,7 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   }
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   plan.whole = whole;
-  plan.parts = expansion->origins;
+  plan.parts = expansion->parts;
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
     status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
@@ -322,13 +323,13 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
 
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
                           fnz_buffer *out) {
-  fnzi_eng_expansion expansion = {NULL, NULL};
+  fnzi_eng_expansion expansion = {.program = NULL};
   fnzi_arena arena;
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
   fnzi_arena_init(&arena, ctx);
   fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
   fnzi_arena_free(&arena);
-  fnzi_eng_expansion_end(ctx, &expansion);
+  fnzi_eng_expansion_end(&expansion);
   return status;
 }
