@@ -1,15 +1,14 @@
-/* checks: 10
+/* checks: 9
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
- * token's bytes and allocates nothing; a failed call leaves the state; many threads run one
- * executable. */
+ * token's bytes and allocates nothing; a failed call leaves the state. */
 #include "base/watched.h"
 #include "engine/plan.h"
 #include "program/program.h"
 #include "soak/programs.h"
+#include "tests/decode.h"
 #include "tests/run_help.h"
 
 #include <dirent.h>
-#include <pthread.h>
 
 /* Fixtures have sizes that no machine has memory for; sanitizers end a process that asks. */
 static void *modest_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
@@ -295,29 +294,6 @@ static void *count_resize(void *user, void *p, size_t old_bytes, size_t new_byte
   return NULL;
 }
 
-static fnz_program *load_decode(fnz_context *ctx) {
-  fnz_program *p;
-  OK(ctx, fnz_program_load(ctx, FNZ_SOURCE_DIR "/fixtures/decode/llama.pt2", FNZ_FORMAT_AUTO, &p));
-  return functional_of(ctx, p);
-}
-
-static fnz_status run_decode(fnz_context *ctx, const fnz_executable *exe,
-                             fnz_executable_state *state, fnz_workspace *ws, int64_t *token) {
-  static const int64_t sizes[] = {1, 1}, strides[] = {1, 1};
-  static const fnz_geometry one = {.dtype = FNZ_I64, .rank = 2, .sizes = sizes, .strides = strides};
-  int64_t next = -1;
-  const fnz_memory in = {token, &one};
-  fnz_memory out[16] = {{NULL, NULL}};
-  for (size_t k = 0; k < fnz_executable_count(exe, FNZ_SIDE_OUTPUT); k++)
-    if (!fnz_executable_slot(exe, FNZ_SIDE_OUTPUT, k).in_state)
-      out[k].data = &next;
-  const fnz_execution run = {
-      .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = ws};
-  fnz_status status = fnz_executable_run(exe, ctx, &run);
-  *token = next;
-  return status;
-}
-
 START_TEST(a_run_allocates_nothing) {
   counter calls = {0};
   const fnz_allocator counting = {count_resize, &calls};
@@ -433,59 +409,7 @@ START_TEST(a_hundred_sizes_run) {
 }
 END_TEST
 
-/* --- Threads
- * -------------------------------------------------------------------------------------- */
-enum { THREADS = 8, TOKENS = 12 };
-
-typedef struct writer {
-  const fnz_executable *exe;
-  int64_t tokens[TOKENS];
-  char failure[200];
-} writer;
-
-static void *write_tokens(void *user) {
-  writer *w = user;
-  fnz_context *ctx;
-  fnz_executable_state *state = NULL;
-  int64_t token = 7;
-  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
-    return NULL;
-  fnz_status status = fnz_executable_state_create(w->exe, ctx, &state);
-  for (int i = 0; status == FNZ_OK && i < TOKENS; i++) {
-    status = run_decode(ctx, w->exe, state, NULL, &token); /* one of the executable's own */
-    w->tokens[i] = token;
-  }
-  if (status != FNZ_OK)
-    snprintf(w->failure, sizeof w->failure, "%.150s", fnz_last_error(ctx)->message);
-  fnz_executable_state_destroy(state);
-  fnz_context_destroy(ctx);
-  return NULL;
-}
-
-START_TEST(many_threads_run_one_executable) {
-  fnz_context *ctx = open_context();
-  fnz_program *p = load_decode(ctx);
-  fnz_executable *exe = compile(ctx, p);
-  pthread_t threads[THREADS];
-  writer writers[THREADS] = {{.exe = NULL}};
-  for (int i = 0; i < THREADS; i++) {
-    writers[i].exe = exe;
-    ck_assert_int_eq(pthread_create(&threads[i], NULL, write_tokens, &writers[i]), 0);
-  }
-  static const int64_t wanted[TOKENS] = {24, 1, 4, 12, 35, 36, 2, 28, 2, 22, 2, 28}; /* eager's */
-  for (int i = 0; i < THREADS; i++) {
-    pthread_join(threads[i], NULL);
-    ck_assert_str_eq(writers[i].failure, "");
-    ck_assert_mem_eq(writers[i].tokens, wanted, sizeof wanted);
-  }
-  fnz_executable_destroy(exe);
-  fnz_program_destroy(p);
-  fnz_context_destroy(ctx);
-}
-END_TEST
-
 RUN_SUITE("engine", fixtures_have_the_interpreters_bits, fixtures_without_a_plan_too,
           a_step_writes_a_tokens_bytes, a_failed_call_leaves_the_state,
           what_was_written_before_is_taken_back, a_run_allocates_nothing,
-          weights_at_odd_addresses_are_read, slots_have_the_names_of_results, a_hundred_sizes_run,
-          many_threads_run_one_executable)
+          weights_at_odd_addresses_are_read, slots_have_the_names_of_results, a_hundred_sizes_run)
