@@ -285,7 +285,7 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
   FNZ_TRY(make_values(ws, b));
   FNZ_TRY(find_needed(b));
   FNZ_TRY(make_acts(ws, b));
-  FNZ_TRY(fnzi_eng_undo_plan(b));
+  FNZ_TRY(fnzi_eng_undo_plan(ws->ctx, b));
   count_needs(b);
   return FNZ_OK;
 }

@@ -331,7 +331,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geom
 /* --- undo.c: what the state held, where a step may fail after it was written */
 /* What it refuses, it has refused before it runs. */
 bool fnzi_eng_never_fails(const fnzi_eng_act *act);
-FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b);
 void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
 

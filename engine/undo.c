@@ -24,28 +24,37 @@ bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
                                   call->outputs[0] && fnzi_meta_point_is_plain(call));
 }
 
-/* Both check the same index against the same size. */
-static bool checks_same(const fnzi_eng_act *a, const fnzi_eng_act *b) {
-  if (a->kind != FNZI_ENG_ACT_KERNEL || b->kind != FNZI_ENG_ACT_KERNEL)
-    return false;
-  const fnzi_krn_call *x = &a->u.kernel.call, *y = &b->u.kernel.call;
-  if (x->row->run != FNZI_RUN_index_write || x->op != y->op)
-    return false;
-  const fnzi_krn_array *p = fnzi_krn_call_input(x, 0), *q = fnzi_krn_call_input(y, 0);
-  return fnzi_krn_named_array(x, "index") == fnzi_krn_named_array(y, "index") &&
-         fnzi_krn_named_int(x, "dim", 0) == fnzi_krn_named_int(y, "dim", 0) &&
-         fnzi_same_sizes(&p->place, &q->place);
+/* What a write by an index checks before it writes: the same key, the same check. NULL for other
+ * acts. */
+static fnz_status check_key(fnzi_arena *arena, const fnzi_eng_act *act, const void **key,
+                            size_t *size) {
+  int64_t *numbers;
+  *key = NULL;
+  if (act->kind != FNZI_ENG_ACT_KERNEL || act->u.kernel.call.row->run != FNZI_RUN_index_write)
+    return FNZ_OK;
+  const fnzi_krn_call *call = &act->u.kernel.call;
+  const fnz_geometry *base = &fnzi_krn_call_input(call, 0)->place;
+  FNZI_NEW(arena, 3 + (size_t)base->rank, &numbers);
+  numbers[0] = (int64_t)(intptr_t)fnzi_krn_named_array(call, "index");
+  numbers[1] = (int64_t)(intptr_t)call->op;
+  numbers[2] = fnzi_krn_named_int(call, "dim", 0);
+  for (uint32_t d = 0; d < base->rank; d++)
+    numbers[3 + d] = base->sizes[d];
+  *key = numbers;
+  *size = (3 + (size_t)base->rank) * sizeof *numbers;
+  return FNZ_OK;
 }
 
-static bool was_checked(const fnzi_eng_binding *b, size_t at) {
-  for (size_t i = 0; i < at; i++)
-    if (checks_same(&b->acts.data[i], &b->acts.data[at]))
-      return true;
-  return false;
-}
-
-static bool may_fail(const fnzi_eng_binding *b, size_t at) {
-  return !fnzi_eng_never_fails(&b->acts.data[at]) && !was_checked(b, at);
+/* `checked`: the checks of the acts before, to which those of this one are added. */
+static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_eng_act *act,
+                           bool *out) {
+  const void *key;
+  size_t size;
+  uint64_t none;
+  FNZ_TRY(check_key(arena, act, &key, &size));
+  bool was_checked = key && fnzi_map_get(checked, key, size, &none);
+  *out = !was_checked && !fnzi_eng_never_fails(act);
+  return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
 static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {
@@ -79,19 +88,44 @@ static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnz
   return any;
 }
 
-fnz_status fnzi_eng_undo_plan(fnzi_eng_binding *b) {
-  bool written = false, late = false;
-  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
+/* Marks what is written. *late: something may fail after that. */
+static fnz_status find_late(fnzi_eng_binding *b, fnzi_arena *scratch, fnzi_map *checked,
+                            bool *late) {
+  bool written = false, fails;
   for (size_t i = 0; i < b->acts.count; i++) {
     const fnzi_eng_act *act = &b->acts.data[i];
     const fnzi_node *node =
         act->node == FNZI_ENG_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
-    late = late || (written && may_fail(b, i));
+    FNZ_TRY(may_fail(scratch, checked, act, &fails));
+    *late = *late || (written && fails);
     written = writes_state(b, act, node) || written;
   }
+  return FNZ_OK;
+}
+
+/* Without a state nothing is written that was there before. */
+static bool has_state(const fnzi_eng_binding *b) {
+  for (size_t i = 0; i < b->plan.buffers.count; i++)
+    if (b->plan.buffers.data[i].kind == FNZI_ENG_STATE)
+      return true;
+  return false;
+}
+
+fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b) {
+  bool late = false;
+  fnzi_arena scratch;
+  fnzi_map checked;
+  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
+  if (!has_state(b))
+    return FNZ_OK;
+  fnzi_arena_init(&scratch, ctx);
+  fnzi_map_init(&checked, ctx);
+  fnz_status status = find_late(b, &scratch, &checked, &late);
+  fnzi_map_free(&checked);
+  fnzi_arena_free(&scratch);
   for (size_t i = 0; late && i < b->plan.buffers.count; i++)
     b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
-  return FNZ_OK;
+  return status;
 }
 
 fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b) {
