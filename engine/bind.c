@@ -244,6 +244,7 @@ static fnz_status check_shapes(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t 
 
 static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t next = 0;
+  FNZI_RESERVE(ws->ctx, &b->acts, b->plan.steps.count);
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_eng_step *step = &b->plan.steps.data[i];
     if (step->kind != FNZI_ENG_MOVE)

@@ -84,6 +84,15 @@ static uint64_t count_spans(const walk *w, uint32_t most) {
   return count;
 }
 
+static fnz_status one_span(fnzi_arena *arena, fnzi_eng_span all, fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  FNZI_NEW(arena, 1, &spans);
+  spans[0] = all;
+  out->spans = spans;
+  out->count = 1;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
                              fnzi_eng_bytes *out) {
   int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
@@ -96,6 +105,8 @@ fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_
     return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
   if (low == high)
     return FNZ_OK;
+  if (fnzi_is_contiguous(map))
+    return one_span(arena, all, out);
   w.rank = 0;
   w.run = cell;
   sort_dims(&w, map, cell);

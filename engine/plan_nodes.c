@@ -2,6 +2,10 @@
 #include "engine/planner.h"
 #include "schema/aten_names.h"
 
+static bool is_tensor(const fnzi_eng_planner *p, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
+}
+
 typedef struct visit {
   fnzi_eng_planner *p;
   fnzi_eng_visit *visit;
@@ -10,19 +14,18 @@ typedef struct visit {
 
 static fnz_status visit_arg(void *user, const fnz_arg *arg) {
   visit_state *v = user;
-  if (arg->tag != FNZ_ARG_VALUE || v->p->graph->values.data[arg->u.value].geometry == NULL)
-    return FNZ_OK;
-  return v->visit(v->p, (uint32_t)arg->u.value, v->user);
+  return is_tensor(v->p, arg) ? v->visit(v->p, (uint32_t)arg->u.value, v->user) : FNZ_OK;
 }
 
 fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args, size_t nargs,
                                fnzi_eng_visit *visit, void *user) {
   visit_state v = {p, visit, user};
-  return fnzi_args_visit(args, nargs, visit_arg, &v);
-}
-
-static bool is_tensor(const fnzi_eng_planner *p, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
+  for (size_t k = 0; k < nargs; k++)
+    if (is_tensor(p, &args[k]))
+      FNZ_TRY(visit(p, (uint32_t)args[k].u.value, user));
+    else if (args[k].tag == FNZ_ARG_LIST)
+      FNZ_TRY(fnzi_args_visit(&args[k], 1, visit_arg, &v));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_each_argument(fnzi_eng_planner *p, const fnzi_node *node,
@@ -52,6 +55,8 @@ static fnz_status take_first(void *user, const fnz_arg *arg) {
 
 uint32_t fnzi_eng_result_of(const fnzi_node *node) {
   uint32_t first = FNZI_ENG_NONE;
+  if (node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE)
+    return (uint32_t)node->outputs[0].u.value;
   bool visited = fnzi_args_visit(node->outputs, node->noutputs, take_first, &first) == FNZ_OK;
   return visited ? first : FNZI_ENG_NONE;
 }

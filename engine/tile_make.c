@@ -264,19 +264,23 @@ static size_t least(size_t a, size_t b) {
 #define KEEP(m, from, count)                                                                       \
   do {                                                                                             \
     const void *had_ = (from);                                                                     \
-    FNZI_NEW(&(m)->b->arena, (count), &(from));                                                    \
+    void *kept_;                                                                                   \
+    FNZ_TRY(fnzi_arena_take(&(m)->b->arena, (count), sizeof *(from), &kept_));                     \
+    (from) = kept_;                                                                                \
     memcpy((from), had_, (count) * sizeof *(from));                                                \
   } while (0)
 
 static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
   fnzi_eng_tile *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
+  void *lanes; /* each is filled in as a whole */
   m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
   m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + 1), FNZI_ENG_LANES);
   FNZI_NEW(scratch, m->slots, &t->slots);
   FNZI_NEW(scratch, m->slots, &m->held);
   FNZI_NEW(scratch, (size_t)count * FNZI_ENG_NODE_INS, &t->ins);
-  FNZI_NEW(scratch, m->lanes, &t->lanes);
+  FNZ_TRY(fnzi_arena_take(scratch, m->lanes, sizeof *t->lanes, &lanes));
+  t->lanes = lanes;
   for (uint32_t i = 0; i < count; i++)
     FNZ_TRY(add_call(m, &calls[i]));
   KEEP(m, t->slots, t->nslots);

@@ -137,7 +137,7 @@ const fnzi_param *fnzi_op_returned(const fnz_op *op, const fnzi_param *result) {
 
 int fnzi_op_param(const fnz_op *op, const char *name) {
   for (int i = 0; i < op->nparams; i++)
-    if (strcmp(op->params[i].name, name) == 0)
+    if (*op->params[i].name == *name && strcmp(op->params[i].name, name) == 0)
       return i;
   return -1;
 }

@@ -21,7 +21,7 @@ const fnzi_cpu_point *fnzi_cpu_point_rows(fnzi_krn_isa isa, fnz_dtype class_dtyp
 const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *name) {
   const fnzi_cpu_point *row = fnzi_cpu_point_rows(fnzi_krn_isa_best(), class_dtype);
   for (; row && row->name; row++)
-    if (strcmp(row->name, name) == 0)
+    if (*row->name == *name && strcmp(row->name, name) == 0)
       return row;
   return NULL;
 }
@@ -31,7 +31,7 @@ static const fnzi_cpu_rest *find_rest(fnz_dtype compute, const char *name) {
                              : compute == FNZ_BF16 ? fnzi_cpu_rest_bf16
                                                    : NULL;
   for (; row && row->name; row++)
-    if (strcmp(row->name, name) == 0)
+    if (*row->name == *name && strcmp(row->name, name) == 0)
       return row;
   return NULL;
 }

@@ -25,7 +25,7 @@ static fnz_status check_subtraction(const fnzi_krn_call *call, const fnzi_meta_p
   static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
   bool subtracts = false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    subtracts = subtracts || strcmp(what->name, names[i]) == 0;
+    subtracts = subtracts || (*what->name == *names[i] && strcmp(what->name, names[i]) == 0);
   if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
@@ -90,7 +90,7 @@ static const rule *find_rule(const fnzi_meta_point_choice *what) {
   const rule *r = class_dtype == FNZ_I64         ? of_integers
                   : fnzi_is_complex(class_dtype) ? of_complexes
                                                  : of_floats;
-  while (r->row && strcmp(r->row, what->name) != 0)
+  while (r->row && (*r->row != *what->name || strcmp(r->row, what->name) != 0))
     r++;
   return r->row ? r : NULL;
 }
