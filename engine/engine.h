@@ -10,6 +10,7 @@
  *   move.c       elements from one window to another
  *   tile.c       pointwise nodes, tile by tile (tile.h)
  *   execute.c    one run: pointers, steps, results
+ *   step_names.c what the times of groups are told as
  *   results.c    where results lie after it
  *   given.c      what a caller gives, as memory of the program's inputs
  *   apart.c      inputs that must share no memory
@@ -334,6 +335,11 @@ bool fnzi_eng_never_fails(const fnzi_eng_act *act);
 FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b);
 void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- step_names.c */
+/* Of a group, which is several nodes; until the next run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_step_names(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                              const fnzi_eng_step *step, fnz_step_time *time);
 
 /* --- expand.c */
 /* `out` ends with fnzi_eng_expansion_end(). */

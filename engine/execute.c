@@ -184,7 +184,8 @@ static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
     fnz_status status = run_act(ws, b, act);
     if (status != FNZ_OK)
       return failed_at(ws, b, act, status);
-    ws->times[ws->ntimes++] = time_of(b, act, now_ns() - began);
+    ws->times[ws->ntimes] = time_of(b, act, now_ns() - began);
+    FNZ_TRY(fnzi_eng_step_names(ws, b, &b->plan.steps.data[i], &ws->times[ws->ntimes++]));
   }
   return FNZ_OK;
 }

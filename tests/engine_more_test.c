@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order;
  * what a run allocates. */
@@ -54,6 +54,40 @@ START_TEST(recipes_become_steps) {
   }
   ck_assert_uint_ge(parts, 5);
   ck_assert_uint_eq(parts + 1, count);
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* A group, of which some nodes are steps of prelu. */
+static const char grouped[] = "fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
+                              "  %a: f32[4] = mul.Tensor(%x, %y)\n"
+                              "  %s: f32[1] = slice.Tensor(%y, 0, 0, 1)\n"
+                              "  %p: f32[4] = prelu(%a, %s)\n"
+                              "  %n: f32[4] = neg(%p)\n  return %n\n}\n";
+
+START_TEST(times_name_the_nodes_of_a_group) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, grouped);
+  fnz_executable *exe = compile(ctx, p);
+  fnz_workspace *ws;
+  float x[] = {1, 2, 3, 4}, y[] = {-4, 3, 2, 1};
+  const fnz_memory in[] = {{x, &row}, {y, &row}};
+  fnz_memory out = {NULL, NULL};
+  size_t count;
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  fnz_workspace_take_times(ws, true);
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
+  for (int i = 0; i < 2; i++)
+    OK(ctx, fnz_executable_run(exe, ctx, &run));
+  const fnz_step_time *times = fnz_workspace_times(ws, &count);
+  ck_assert_uint_eq(count, 1);
+  ck_assert_str_eq(times[0].kind, "group");
+  ck_assert_str_eq(times[0].target, "mul.Tensor, gt.Scalar, mul.Tensor, where.self, neg");
+  ck_assert_str_eq(times[0].of, "mul.Tensor, prelu, neg");
   fnz_workspace_destroy(ws);
   fnz_executable_destroy(exe);
   fnz_program_destroy(p);
@@ -391,8 +425,8 @@ START_TEST(a_run_holds_weights_and_results_once) {
 }
 END_TEST
 
-RUN_SUITE("engine, more", recipes_become_steps, plans_name_the_users_operator,
-          written_inputs_lie_apart, inputs_that_are_read_may_share,
+RUN_SUITE("engine, more", recipes_become_steps, times_name_the_nodes_of_a_group,
+          plans_name_the_users_operator, written_inputs_lie_apart, inputs_that_are_read_may_share,
           guards_speak_of_their_own_inputs, operands_that_eager_does_not_cast_are_refused,
           old_values_of_a_state_are_kept, numbers_that_data_decide_leave_a_plan,
           kept_weights_may_be_replaced, a_run_holds_weights_and_results_once)
