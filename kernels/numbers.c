@@ -2,6 +2,7 @@
  * that makes no such backend is linked without them. */
 #include "kernels/backends.h"
 #include "kernels/cpu/point.h"
+#include "kernels/cpu/row_code.h"
 
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ static int all_cores(void) {
 }
 
 fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
-  static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code};
+  static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code,
+                                           fnzi_cpu_row_code};
   return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, out);
 }

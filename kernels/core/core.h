@@ -332,10 +332,13 @@ typedef struct fnzi_kernel {
 /* What a backend computes with. */
 struct fnzi_meta_point_code;
 typedef bool fnzi_code_fn(const fnzi_krn_call *call, struct fnzi_meta_point_code *out);
+struct fnzi_meta_row_code;
+typedef bool fnzi_row_code_fn(fnzi_krn_call *call, struct fnzi_meta_row_code *out);
 typedef struct fnzi_krn_kernels {
   const fnzi_kernel *rows;     /* by place in the operator table */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
   fnzi_code_fn *code;          /* takes a pointwise call apart; NULL for shapes only */
+  fnzi_row_code_fn *row_code;  /* the same of a call that goes by rows */
 } fnzi_krn_kernels;
 
 /* The operator's place in the table; false for a custom one. */

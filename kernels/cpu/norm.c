@@ -4,6 +4,7 @@
  * A group is `segments` runs of `length` elements, `step` apart: a channel over the whole batch
  * (batch norm), or one run (layer, group, instance, RMS norm). Mean and variance are two passes
  * with sums in double. */
+#include "kernels/cpu/row_code.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
 
@@ -312,6 +313,23 @@ static void normalise_row(const void *user, int64_t row, int lane) {
   put(&r->rstd, row, rstd);
 }
 
+void fnzi_cpu_norm_row(bool rms, double eps, const void *const *in, void *const *out,
+                       int64_t length) {
+  rows r = {.x.f = in[0],
+            .weight.f = in[1],
+            .bias.f = in[2],
+            .y.f = out[0],
+            .mean.f = rms ? NULL : out[1],
+            .rstd.f = rms ? out[1] : out[2],
+            .count = 1,
+            .length = length,
+            .channel_length = 1,
+            .groups = 1,
+            .eps = eps,
+            .rms = rms};
+  normalise_row(&r, 0, 0);
+}
+
 static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   *r = (rows){.groups = 1, .channel_length = 1};
@@ -319,29 +337,6 @@ static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), dtype, &r->weight));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &r->bias));
   return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
-}
-
-/* Rows are what the sizes in `normalized_shape` span. */
-static fnz_status open_layer(fnzi_krn_call *call, rows *r) {
-  const int64_t *shape;
-  size_t count;
-  FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
-  FNZ_TRY(open_rows(call, r));
-  r->length = 1;
-  for (size_t i = 0; i < count; i++)
-    r->length *= shape[i];
-  r->count = r->length ? fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) / r->length : 0;
-  r->eps = fnzi_krn_named_float(call, "eps", 1e-5);
-  return FNZ_OK;
-}
-
-fnz_status fnzi_kernel_layer_norm(fnzi_krn_call *call) {
-  rows r;
-  FNZ_TRY(open_layer(call, &r));
-  FNZ_TRY(open_result(call, 1, &r.mean));
-  FNZ_TRY(open_result(call, 2, &r.rstd));
-  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
-  return FNZ_OK;
 }
 
 /* The default eps is that of the input's own type. */
@@ -353,12 +348,39 @@ static double epsilon(fnz_dtype dtype) {
   return dtype == FNZ_BF16 ? 0x1p-7 : FLT_EPSILON;
 }
 
+double fnzi_cpu_norm_eps(const fnzi_krn_call *call, bool rms) {
+  fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
+  return fnzi_krn_named_float(call, "eps", rms ? epsilon(dtype) : 1e-5);
+}
+
+/* Rows are what the sizes in `normalized_shape` span. */
+static fnz_status open_layer(fnzi_krn_call *call, bool rms, rows *r) {
+  const int64_t *shape;
+  size_t count;
+  FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
+  FNZ_TRY(open_rows(call, r));
+  r->length = 1;
+  for (size_t i = 0; i < count; i++)
+    r->length *= shape[i];
+  r->count = r->length ? fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) / r->length : 0;
+  r->eps = fnzi_cpu_norm_eps(call, rms);
+  r->rms = rms;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_layer_norm(fnzi_krn_call *call) {
+  rows r;
+  FNZ_TRY(open_layer(call, false, &r));
+  FNZ_TRY(open_result(call, 1, &r.mean));
+  FNZ_TRY(open_result(call, 2, &r.rstd));
+  fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_rms_norm(fnzi_krn_call *call) {
   rows r;
-  FNZ_TRY(open_layer(call, &r));
+  FNZ_TRY(open_layer(call, true, &r));
   FNZ_TRY(open_result(call, 1, &r.rstd));
-  r.rms = true;
-  r.eps = fnzi_krn_named_float(call, "eps", epsilon(fnzi_krn_call_geometry(call, 0)->dtype));
   fnzi_cpu_rows_spread(call, r.count, r.length, normalise_row, &r);
   return FNZ_OK;
 }

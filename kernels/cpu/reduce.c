@@ -2,8 +2,8 @@
  * is laid out as fnzi_cpu_rows of what is reduced, in a computing type, and each row gives its
  * result.
  */
-#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
+#include "kernels/cpu/row_code.h"
 
 #include <math.h>
 
@@ -162,10 +162,8 @@ void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
 }
 
 /* Extremes are elements, but for NaN, whose payload goes. */
-static void forget_payload(const fnzi_krn_call *call, fnz_dtype class_dtype, void *out) {
+static void forget_payload(const char *name, fnz_dtype dtype, fnz_dtype class_dtype, void *out) {
   static const double nan = NAN;
-  const char *name = call->op->base;
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
   _Alignas(8) unsigned char cell[8];
   bool overall = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
   bool lined_up = strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0;
@@ -196,9 +194,19 @@ fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
   for (int64_t i = 0; i < r.count; i++) {
     char *to = (char *)out + (size_t)i * cell;
     run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, to);
-    forget_payload(call, class_dtype, to);
+    forget_payload(call->op->base, call->outputs[0]->place.dtype, class_dtype, to);
   }
   return FNZ_OK;
+}
+
+void fnzi_cpu_reduce_row(const fnz_op *op, fnz_dtype dtype, const void *x, int64_t length,
+                         void *out) {
+  find_reduction(op->base, dtype)(x, length, out);
+  forget_payload(op->base, dtype, dtype, out);
+}
+
+int64_t fnzi_cpu_arg_row(const fnz_op *op, fnz_dtype dtype, const void *x, int64_t length) {
+  return find_argument(strcmp(op->base, "argmax") == 0, dtype)(x, length);
 }
 
 /* Places of the greatest or least elements. */

@@ -77,6 +77,12 @@ static double log_sum_f32(const fnzi_rows *rows, const float *x, int64_t count, 
   return log(fnzi_row_total(&sums));
 }
 
+void fnzi_cpu_log_softmax_f32(const fnzi_rows *rows, const float *x, float *y, int64_t count) {
+  float most = most_of(rows, x, count).most;
+  double shift = (double)most + log_sum_f32(rows, x, count, most);
+  rows->scale(1, -shift, x, y, count);
+}
+
 double fnzi_cpu_log_sum_exp_f32(const fnzi_rows *rows, const float *x, int64_t count) {
   float most = most_of(rows, x, count).most, base = isinf(most) ? 0 : most;
   return (double)base + log_sum_f32(rows, x, count, base);
@@ -99,13 +105,10 @@ typedef struct rows {
 } rows;
 
 static void row_f32(const rows *r, const float *x, float *y) {
-  if (r->form == LOG_SOFTMAX) {
-    float most = most_of(r->rows, x, r->count).most;
-    double shift = (double)most + log_sum_f32(r->rows, x, r->count, most);
-    r->rows->scale(1, -shift, x, y, r->count);
-  } else {
+  if (r->form == LOG_SOFTMAX)
+    fnzi_cpu_log_softmax_f32(r->rows, x, y, r->count);
+  else
     fnzi_cpu_softmax_f32(r->rows, x, y, r->count, r->form == SAFE_SOFTMAX);
-  }
 }
 
 static void one_row_f32(const void *user, int64_t at, int lane) {

@@ -17,6 +17,7 @@ void fnzi_cpu_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe
 /* The same of floats, by row functions; y may be x. */
 void fnzi_cpu_softmax_f32(const fnzi_rows *rows, const float *x, float *y, int64_t count,
                           bool safe);
+void fnzi_cpu_log_softmax_f32(const fnzi_rows *rows, const float *x, float *y, int64_t count);
 /* Logarithm of the sum of exponentials. */
 double fnzi_cpu_log_sum_exp_f32(const fnzi_rows *rows, const float *x, int64_t count);
 

@@ -1,4 +1,5 @@
 /* special_statistics.c - variance, vector norms, and the smallest with the largest. */
+#include "kernels/cpu/row_code.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>
@@ -105,6 +106,36 @@ static void norm_row(const void *user, int64_t row, int lane) {
   fnzi_cpu_real_put(&r->out, row, norm);
 }
 
+/* --- Rows of who has them already -------------------------------------------------------- */
+static fnzi_cpu_reals_out real_out(fnz_dtype dtype, void *out) {
+  return dtype == FNZ_F64 ? (fnzi_cpu_reals_out){NULL, out} : (fnzi_cpu_reals_out){out, NULL};
+}
+
+static reduction one_row(const fnzi_meta_row_code *code, const void *x, int64_t length,
+                         void *const *out) {
+  fnzi_cpu_reals_out reals = real_out(code->dtype, (void *)(uintptr_t)x);
+  return (reduction){.x = {code->dtype, fnzi_cpu_reals_read(&reals), 1, length},
+                     .out = real_out(code->dtype, out[0]),
+                     .all = code->all,
+                     .parameter = code->parameter};
+}
+
+void fnzi_cpu_variance_row(const fnzi_meta_row_code *code, bool root, const void *x, int64_t length,
+                           void *const *out) {
+  reduction r = one_row(code, x, length, out);
+  r.root = root;
+  if (out[1])
+    r.mean = real_out(code->dtype, out[1]);
+  variance_row(&r, 0, 0);
+}
+
+void fnzi_cpu_vector_norm_row(const fnzi_meta_row_code *code, const void *x, int64_t length,
+                              void *const *out) {
+  reduction r = one_row(code, x, length, out);
+  norm_row(&r, 0, 0);
+}
+
+/* --- Kernels ----------------------------------------------------------------------------- */
 static fnz_status open_parts(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part) {
   r->is_complex = part == FNZI_PART_REAL;
   FNZ_TRY(fnzi_cpu_reduced_open_part(call, part, &r->x));
@@ -128,27 +159,30 @@ static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnz
 }
 
 /* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */
-static double correction(const fnzi_krn_call *call) {
+double fnzi_cpu_correction(const fnzi_krn_call *call) {
   if (fnzi_op_param(call->op, "unbiased") >= 0)
     return fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0;
   return fnzi_krn_named_float(call, "correction", 1);
 }
 
 fnz_status fnzi_kernel_variance(fnzi_krn_call *call) {
-  reduction r = {.parameter = correction(call)};
+  reduction r = {.parameter = fnzi_cpu_correction(call)};
   FNZ_TRY(fnzi_krn_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 fnz_status fnzi_kernel_deviation(fnzi_krn_call *call) {
-  reduction r = {.parameter = correction(call), .root = true};
+  reduction r = {.parameter = fnzi_cpu_correction(call), .root = true};
   FNZ_TRY(fnzi_krn_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 /* linalg_vector_norm calls its order `ord`, norm calls it `p`. */
+double fnzi_cpu_norm_order(const fnzi_krn_call *call) {
+  return fnzi_krn_named_float(call, "ord", fnzi_krn_named_float(call, "p", 2));
+}
+
 fnz_status fnzi_kernel_vector_norm(fnzi_krn_call *call) {
-  reduction r = {.parameter =
-                     fnzi_krn_named_float(call, "ord", fnzi_krn_named_float(call, "p", 2))};
+  reduction r = {.parameter = fnzi_cpu_norm_order(call)};
   return run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
 }

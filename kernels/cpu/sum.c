@@ -1,6 +1,6 @@
 /* sum.c - sums and means of floats with eager's bits: the dimensions in the order its iterator
  * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/row_code.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
 
@@ -145,20 +145,22 @@ static bool double_columns(const double *x, int64_t row_stride, int64_t count, i
 CASCADE(float)
 CASCADE(double)
 
-#define MEAN(T)                                                                                    \
-  static T T##_mean(const T *x, int64_t count, int width) {                                        \
+/* Neighbours alone, or an innermost dimension of them. */
+#define SUM(T)                                                                                     \
+  static T T##_sum(const T *x, int64_t count, int width) {                                         \
     T sum;                                                                                         \
     if (count >= width)                                                                            \
-      sum = T##_row(x, 1, count, width, false);                                                    \
-    else                                                                                           \
-      T##_interleaved(x, 1, 0, 0, count, 1, &sum);                                                 \
-    return sum / (T)count;                                                                         \
+      return T##_row(x, 1, count, width, false);                                                   \
+    T##_interleaved(x, 1, 0, 0, count, 1, &sum);                                                   \
+    return sum;                                                                                    \
   }
-MEAN(float)
-MEAN(double)
+SUM(float)
+SUM(double)
 
 double fnzi_cpu_reals_mean(const fnzi_cpu_reals *x, int64_t count) {
-  return x->d ? double_mean(x->d, count, 4) : (double)float_mean(x->f, count, 8);
+  if (x->d)
+    return double_sum(x->d, count, 4) / (double)count;
+  return (double)(float_sum(x->f, count, WIDTH_F32) / (float)count);
 }
 
 /* --- One long row on all threads ---------------------------------------------------------- */
@@ -336,6 +338,24 @@ static double round_to(fnz_dtype dtype, double v) {
 PLANE(float)
 PLANE(double)
 
+static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
+  for (int64_t i = 0; i < count; i++)
+    if (dtype == FNZ_F64)
+      ((double *)data)[i] /= (double)by;
+    else
+      ((float *)data)[i] /= (float)by;
+}
+
+void fnzi_cpu_sum_row(fnz_dtype dtype, bool is_mean, const void *x, int64_t length, void *out) {
+  /* What a plane adds up begins with 0. */
+  if (dtype == FNZ_F64)
+    *(double *)out = 0 + double_sum(x, length, 4);
+  else
+    *(float *)out = 0 + float_sum(x, length, WIDTH_F32);
+  if (is_mean)
+    divide(dtype, out, 1, length);
+}
+
 /* --- Kernel ------------------------------------------------------------------------------ */
 /* The elements that are summed, in the type that sums them: in place when they have it already and
  * lie there without gaps where the order has none. */
@@ -377,14 +397,6 @@ static int64_t reduced_count(const fnzi_krn_array *self, const bool *reduced) {
   for (uint32_t i = 0; i < self->place.rank; i++)
     n *= reduced[i] ? self->place.sizes[i] : 1;
   return n;
-}
-
-static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
-  for (int64_t i = 0; i < count; i++)
-    if (dtype == FNZ_F64)
-      ((double *)data)[i] /= (double)by;
-    else
-      ((float *)data)[i] /= (float)by;
 }
 
 /* Real and imaginary parts, each by itself: a vector of reals holds half as many complex numbers. A
