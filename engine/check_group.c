@@ -1,55 +1,121 @@
-/* check_group.c - what a step of several nodes reads and writes, as a whole: at each element all
- * operands from outside are read before a result is written, and elements come in any order. */
+/* check_group.c - what a step of several nodes reads and writes, as a whole: at each element, or in
+ * each row, all operands from outside are read before a result is written there, and elements or
+ * rows come in any order. So what a node reads of another one of the group must lie in its own row,
+ * and so must what is overwritten. */
 #include "engine/check.h"
 
 typedef struct grouped {
   fnzi_eng_checker *c;
   uint32_t first, last; /* nodes */
   uint32_t node, result;
-  fnzi_eng_bytes bytes; /* of the result */
+  const fnz_geometry *space;
+  uint32_t dims;          /* of a row; 0: elements are by themselves */
+  fnzi_eng_role *members; /* per node */
+  fnzi_eng_bytes bytes;   /* of the result */
 } grouped;
 
 static const fnzi_node *node_at(const grouped *g, uint32_t n) {
   return &g->c->p.graph->nodes.data[n];
 }
 
-/* A node of the group before the one that is looked at makes it. */
-static bool is_made(const grouped *g, uint32_t value) {
-  for (uint32_t n = g->first; n < g->node; n++)
-    if (fnzi_eng_result_of(node_at(g, n)) == value)
+static const fnz_geometry *geometry_of(const grouped *g, uint32_t value) {
+  return g->c->p.graph->values.data[value].geometry;
+}
+
+static bool is_of(const fnzi_node *node, uint32_t value) {
+  for (uint32_t k = 0; k < node->noutputs; k++)
+    if (node->outputs[k].tag == FNZ_ARG_VALUE && node->outputs[k].u.value == value)
       return true;
   return false;
 }
 
-static fnz_status check_operand(fnzi_eng_planner *p, uint32_t value, void *user) {
+/* What the node is that is looked at. */
+static const fnzi_eng_role *member_of(const grouped *g) {
+  return &g->members[g->node - g->first];
+}
+
+/* A node of the group before the one that is looked at makes it. */
+static bool is_made(const grouped *g, uint32_t value) {
+  for (uint32_t n = g->first; n < g->node; n++)
+    if (is_of(node_at(g, n), value))
+      return true;
+  return false;
+}
+
+/* --- Members ------------------------------------------------------------------------------------
+ */
+/* The space and its rows are those of a node that goes by them, else what any node computes. */
+static fnz_status find_space(grouped *g) {
+  FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
+  for (uint32_t n = g->first; n <= g->last; n++) {
+    fnzi_eng_role *m = &g->members[n - g->first];
+    fnzi_eng_role_find(g->c->p.ctx, g->c->p.graph, node_at(g, n), m);
+    if (m->kind == FNZI_ENG_ROLE_NONE)
+      return fnzi_eng_check_wrong(g->c, fnzi_eng_result_of(node_at(g, n)),
+                                  "a group computes what is neither pointwise nor by rows");
+    if (g->space == NULL || m->kind == FNZI_ENG_ROLE_ROW)
+      g->space = m->space;
+    g->dims = m->kind == FNZI_ENG_ROLE_ROW ? m->dims : g->dims;
+  }
+  return FNZ_OK;
+}
+
+/* Operand k of the node, which the group makes, belongs to the row that the node computes. */
+static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
+  fnzi_eng_cover own = fnzi_eng_cover_of(g->space, g->dims, member_of(g)->space);
+  fnzi_eng_cover span = fnzi_eng_cover_of(g->space, g->dims, geometry_of(g, value));
+  if (member_of(g)->kind == FNZI_ENG_ROLE_ROW)
+    return k == 0 && span == FNZI_ENG_COVER_ALL;
+  return span == own || (own == FNZI_ENG_COVER_ALL && span == FNZI_ENG_COVER_ROW);
+}
+
+static fnz_status check_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                                void *user) {
   const grouped *g = user;
-  (void)p;
-  return is_made(g, value) ? FNZ_OK : fnzi_eng_check_holds(g->c, value, g->c->plan->places[value]);
+  (void)p, (void)item;
+  if (!is_made(g, value))
+    return fnzi_eng_check_holds(g->c, value, g->c->plan->places[value]);
+  return is_in_row(g, value, k)
+             ? FNZ_OK
+             : fnzi_eng_check_wrong(g->c, value, "a group reads it before all of it is made");
+}
+
+static bool is_of_space(const grouped *g) {
+  if (member_of(g)->kind == FNZI_ENG_ROLE_ROW)
+    return member_of(g)->dims == g->dims && fnzi_same_sizes(member_of(g)->space, g->space);
+  return fnzi_eng_cover_of(g->space, g->dims, member_of(g)->space) != FNZI_ENG_COVER_OTHER;
 }
 
 static fnz_status check_member(grouped *g) {
   fnzi_eng_checker *c = g->c;
   const fnzi_node *node = node_at(g, g->node);
-  const fnzi_value *values = c->p.graph->values.data;
-  const fnzi_eng_fact *means;
-  uint32_t result = fnzi_eng_result_of(node), space = fnzi_eng_result_of(node_at(g, g->last));
-  FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
-  if (fnzi_eng_node_way(&c->p, node, means) != FNZI_ENG_WAY_POINT || means->elements)
-    return fnzi_eng_check_wrong(c, result, "a group computes what is not pointwise");
-  if (!fnzi_same_sizes(values[result].geometry, values[space].geometry))
-    return fnzi_eng_check_wrong(c, result, "a group computes values of several sizes");
-  return fnzi_eng_each_value(&c->p, node->args, node->nargs, check_operand, g);
+  if (!is_of_space(g))
+    return fnzi_eng_check_wrong(c, fnzi_eng_result_of(node),
+                                "a group computes values of several sizes");
+  return fnzi_eng_each_argument(&c->p, node, check_operand, g);
+}
+
+/* --- Results ------------------------------------------------------------------------------------
+ */
+/* Operand k from outside, which lies exactly where the result does, is read in the row that is
+ * written: it is of the same sizes, and these say its row. */
+static bool is_read_in_time(const grouped *g, uint32_t k) {
+  fnzi_eng_cover span = fnzi_eng_cover_of(g->space, g->dims, geometry_of(g, g->result));
+  return span != FNZI_ENG_COVER_DROPPED && (member_of(g)->kind == FNZI_ENG_ROLE_POINT || k == 0);
 }
 
 /* An operand from outside lies apart from the result, or is read at the very place that is written.
  */
-static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, void *user) {
+static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
+                              void *user) {
   const grouped *g = user;
   const fnzi_eng_place *places = g->c->plan->places, *to = &places[g->result];
   fnzi_eng_bytes bytes;
-  (void)p;
-  if (is_made(g, value) || fnzi_eng_place_equal(places[value], *to) ||
+  (void)p, (void)item;
+  if (is_made(g, value) ||
       fnzi_eng_check_memory(g->c, places[value].buffer) != fnzi_eng_check_memory(g->c, to->buffer))
+    return FNZ_OK;
+  if (fnzi_eng_place_equal(places[value], *to) && is_read_in_time(g, k))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_check_image(g->c, value, places[value], &bytes));
   return fnzi_eng_bytes_meet(bytes, 0, g->bytes)
@@ -57,51 +123,59 @@ static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, void *user) {
              : FNZ_OK;
 }
 
-static bool is_stored(const grouped *g, uint32_t n) {
-  return g->c->plan->places[fnzi_eng_result_of(node_at(g, n))].buffer != FNZI_ENG_NONE;
-}
-
-static fnz_status check_result(grouped *g, uint32_t n) {
+static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+  grouped *g = user;
   fnzi_eng_checker *c = g->c;
-  g->result = fnzi_eng_result_of(node_at(g, n));
-  fnzi_eng_place at = c->plan->places[g->result];
-  FNZ_TRY(fnzi_eng_check_writable(c, g->result, at));
-  FNZ_TRY(fnzi_eng_check_image(c, g->result, at, &g->bytes));
+  fnzi_eng_place at = c->plan->places[value];
+  if (at.buffer == FNZI_ENG_NONE)
+    return FNZ_OK;
+  g->result = value;
+  FNZ_TRY(fnzi_eng_check_writable(c, value, at));
+  FNZ_TRY(fnzi_eng_check_image(c, value, at, &g->bytes));
   if (!fnzi_eng_map_injective(at.map))
-    return fnzi_eng_check_wrong(c, g->result, "elements of a result share bytes");
-  for (g->node = g->first; g->node <= g->last; g->node++) {
-    const fnzi_node *node = node_at(g, g->node);
-    FNZ_TRY(fnzi_eng_each_value(&c->p, node->args, node->nargs, check_apart, g));
-  }
+    return fnzi_eng_check_wrong(c, value, "elements of a result share bytes");
+  for (g->node = g->first; g->node <= g->last; g->node++)
+    FNZ_TRY(fnzi_eng_each_argument(p, node_at(g, g->node), check_apart, g));
   return FNZ_OK;
 }
 
-static fnz_status learn_result(grouped *g, uint32_t n) {
+static fnz_status learn_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+  const grouped *g = user;
   fnzi_eng_checker *c = g->c;
-  uint32_t value = fnzi_eng_result_of(node_at(g, n));
   fnzi_eng_place at = c->plan->places[value];
   fnzi_eng_bytes bytes;
+  (void)p;
+  if (at.buffer == FNZI_ENG_NONE)
+    return FNZ_OK;
   FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
   FNZ_TRY(fnzi_eng_forget(c, fnzi_eng_check_memory(c, at.buffer), bytes));
   return fnzi_eng_learn(c, value, c->last[value], at, bytes);
+}
+
+/* No result has overwritten another one. */
+static fnz_status check_stays(fnzi_eng_planner *p, uint32_t value, void *user) {
+  const grouped *g = user;
+  fnzi_eng_place at = g->c->plan->places[value];
+  (void)p;
+  return at.buffer == FNZI_ENG_NONE ? FNZ_OK : fnzi_eng_check_holds(g->c, value, at);
+}
+
+/* Of all nodes, one after the other. */
+static fnz_status each_result(grouped *g, fnzi_eng_visit *visit) {
+  for (uint32_t n = g->first; n <= g->last; n++)
+    FNZ_TRY(
+        fnzi_eng_each_value(&g->c->p, node_at(g, n)->outputs, node_at(g, n)->noutputs, visit, g));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s) {
   grouped g = {.c = c, .first = s->first, .last = s->node};
   if (g.first > g.last)
     return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "step %u has no nodes", c->step);
+  FNZ_TRY(find_space(&g));
   for (g.node = g.first; g.node <= g.last; g.node++)
     FNZ_TRY(check_member(&g));
-  for (uint32_t n = g.first; n <= g.last; n++)
-    if (is_stored(&g, n))
-      FNZ_TRY(check_result(&g, n));
-  for (uint32_t n = g.first; n <= g.last; n++)
-    if (is_stored(&g, n))
-      FNZ_TRY(learn_result(&g, n));
-  for (uint32_t n = g.first; n <= g.last; n++) { /* no result has overwritten another one */
-    uint32_t value = fnzi_eng_result_of(node_at(&g, n));
-    if (is_stored(&g, n))
-      FNZ_TRY(fnzi_eng_check_holds(c, value, c->plan->places[value]));
-  }
-  return FNZ_OK;
+  FNZ_TRY(each_result(&g, check_result));
+  FNZ_TRY(each_result(&g, learn_result));
+  return each_result(&g, check_stays);
 }

@@ -5,19 +5,17 @@
  * runs earlier than it stands, which no operand notices. Then other groups that make its operands
  * take that group in, when they are old enough.
  *
+ * So does a node that goes by rows of that space. What is computed of the numbers of rows is in the
+ * group as well, and so is what is computed of rows and their numbers: whatever a node takes from
+ * its group lies in the same row.
+ *
  * Else it opens a group, which takes in those that make its operands and that nothing else reads.
  * They run later than they stand, so nothing in between may want to overwrite what they read.
  */
 #include "engine/planner.h"
 #include "kernels/backends.h"
-#include "kernels/core/float8.h"
-#include "kernels/meta/point.h"
 
-enum {
-  MOST_MEMBERS = FNZI_ENG_GROUP_NODES,
-  MOST_OPERANDS = FNZI_ENG_GROUP_OPERANDS,
-  MOST_PARAMETERS = 16 /* of an operator that may be in a group */
-};
+enum { MOST_MEMBERS = FNZI_ENG_GROUP_NODES, MOST_OPERANDS = FNZI_ENG_GROUP_OPERANDS };
 
 typedef struct group {
   uint32_t into;  /* the group that took it in; itself */
@@ -25,6 +23,7 @@ typedef struct group {
                      large, where that step joined an older one, never too small */
   uint32_t members, operands;
   const fnz_geometry *space; /* NULL: no group */
+  uint32_t dims;             /* of a row: the last ones of the space; 0: it has none */
   uint32_t reader;           /* the only step that reads its values; NONE, or MANY: then there may
                                 be one all the same, of steps that became one */
   uint32_t read;             /* the last one of its operands in `reads`; NONE */
@@ -45,7 +44,7 @@ typedef struct grouping {
   uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
   uint32_t *seen;  /* per value: the last group that counted it as an operand */
   uint32_t *root;  /* per value: whose memory it may lie in */
-  bool *points;    /* per node: it may be in a group */
+  bool *points;    /* per node: it is pointwise */
   uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
   struct {
     read *data;
@@ -59,109 +58,26 @@ static uint32_t find(const grouping *g, uint32_t step) {
   return step;
 }
 
-/* --- Members ------------------------------------------------------------------------------------
- */
-static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
-  out->geometry = out->place = *g;
-  arg->u.value = fnzi_krn_array_handle(out);
-}
-
-/* Tensors as arrays without memory; false when something is neither tensor nor plain. */
-static bool lower(const grouping *g, const fnzi_node *node, fnzi_krn_array *arrays, fnz_arg *args) {
-  for (uint32_t k = 0; k < node->op->nparams; k++) {
-    args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
-    uint8_t tag = args[k].tag;
-    if (tag == FNZ_ARG_SYMBOL || tag == FNZ_ARG_TOKEN || tag == FNZ_ARG_OBJECT ||
-        tag == FNZ_ARG_GRAPH || tag == FNZ_ARG_LIST)
-      return false;
-    if (tag != FNZ_ARG_VALUE)
-      continue;
-    const fnz_geometry *of = g->graph->values.data[args[k].u.value].geometry;
-    if (of == NULL || of->is_conj || of->is_neg || of->rank > FNZ_MAX_RANK)
-      return false;
-    stand_in(of, &arrays[k], &args[k]);
-  }
-  return true;
-}
-
-static const fnz_geometry *result_of(const grouping *g, const fnzi_node *node) {
-  bool one = node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_VALUE;
-  return one ? g->graph->values.data[node->outputs[0].u.value].geometry : NULL;
-}
-
-/* --- What is no row of point.def ------------------------------------------------------------ */
-static bool converts(fnz_dtype to, fnz_dtype from) {
-  return fnzi_krn_can_convert(to, from) && !fnzi_krn_is_float8(to) && !fnzi_krn_is_float8(from);
-}
-
-/* An operand of which elements are taken as they are, or a number. */
-static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (a)
-    return converts(dtype, a->place.dtype);
-  return (arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL) &&
-         fnzi_meta_point_class(dtype) != FNZ_DTYPE_COUNT;
-}
-
-static bool is_mask(const fnz_arg *arg) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  return a && a->place.dtype == FNZ_BOOL;
-}
-
-/* What the kernel of the row computes, tiles compute as well (tile_make.c), and nothing in it
- * depends on what elements are. */
-static bool computes(const fnzi_krn_call *call) {
-  fnz_dtype dtype = call->outputs[0]->place.dtype;
-  const fnz_arg *args = call->args;
-  const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]);
-  switch (call->row->run) {
-  case FNZI_RUN_point:
-    return fnzi_meta_point_is_plain(call);
-  case FNZI_RUN_where:
-    return is_mask(&args[0]) && is_taken(&args[1], dtype) && is_taken(&args[2], dtype);
-  case FNZI_RUN_masked_fill:
-    return is_taken(&args[0], dtype) && is_mask(&args[1]) && is_taken(&args[2], dtype) &&
-           !fnzi_krn_arg_array(&args[2]);
-  case FNZI_RUN_identity:
-    return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&
-           fnzi_same_sizes(&first->place, &call->outputs[0]->place) &&
-           strcmp(call->op->base, "_to_copy") == 0;
-  default:
-    return false;
-  }
-}
-
-/* The space of a node that may be in a group; NULL. */
-static const fnz_geometry *space_of(const grouping *g, const fnzi_node *node) {
-  fnzi_krn_array arrays[MOST_PARAMETERS], result, *outputs[1] = {&result};
-  fnz_arg args[MOST_PARAMETERS], none;
-  const fnz_geometry *space = result_of(g, node);
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  if (place == FNZI_NO_OP || space == NULL || fnz_geometry_numel(space) == 0)
-    return NULL;
-  const fnzi_kernel *row = &fnzi_kernel_rows[place];
-  if (row->shape == NULL || node->op->nparams > MOST_PARAMETERS ||
-      (row->memory != FNZI_MEMORY_POINT && row->run != FNZI_RUN_identity) ||
-      !lower(g, node, arrays, args))
-    return NULL;
-  stand_in(space, &result, &none);
-  const fnzi_krn_call call = {.ctx = g->ctx,
-                              .op = node->op,
-                              .args = args,
-                              .outputs = outputs,
-                              .noutputs = 1,
-                              .capacity = 1,
-                              .target = FNZ_DTYPE_COUNT,
-                              .row = row};
-  return computes(&call) ? space : NULL;
-}
-
 /* --- Joining ------------------------------------------------------------------------------------
  */
+/* The span of a value in a group. */
+static fnzi_eng_cover span_in(const grouping *g, const group *of, uint32_t value) {
+  return fnzi_eng_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
+}
+
+/* The member computes elements or rows of the group's space, or numbers of its rows. */
+static bool is_within(const group *to, const fnzi_eng_role *m) {
+  if (to->space == NULL || m->kind == FNZI_ENG_ROLE_NONE)
+    return false;
+  if (m->kind == FNZI_ENG_ROLE_ROW)
+    return fnzi_same_sizes(to->space, m->space) && (to->dims == 0 || to->dims == m->dims);
+  return fnzi_eng_cover_of(to->space, to->dims, m->space) != FNZI_ENG_COVER_OTHER;
+}
+
 typedef struct look {
   grouping *g;
-  const fnz_geometry *space;
-  uint32_t latest, youngest; /* steps that operands come from; groups of the space among them */
+  const fnzi_eng_role *member;
+  uint32_t latest, youngest; /* steps that operands come from; groups that it may join among them */
   uint32_t others;           /* tensors among operands */
 } look;
 
@@ -176,11 +92,30 @@ static fnz_status see_operand(void *user, const fnz_arg *arg) {
   step = find(l->g, step);
   if (l->latest == FNZI_ENG_NONE || step > l->latest)
     l->latest = step;
-  const fnz_geometry *space = l->g->steps[step].space;
-  if (l->space && space && fnzi_same_sizes(space, l->space) &&
+  if (is_within(&l->g->steps[step], l->member) &&
       (l->youngest == FNZI_ENG_NONE || step > l->youngest))
     l->youngest = step;
   return FNZ_OK;
+}
+
+/* What a node would read of values that the group makes lies in the row that it computes. */
+static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_eng_role *m,
+                       uint32_t step) {
+  group to = g->steps[step];
+  to.dims = to.dims ? to.dims : m->dims;
+  if (to.dims == 0)
+    return true;
+  fnzi_eng_cover own = fnzi_eng_cover_of(to.space, to.dims, m->space);
+  for (uint32_t k = 0; k < node->nargs; k++) {
+    uint32_t value = fnzi_eng_argument(node, k);
+    if (value == FNZI_ENG_NONE || g->of[value] == FNZI_ENG_NONE || find(g, g->of[value]) != step)
+      continue;
+    fnzi_eng_cover span = span_in(g, &to, value);
+    bool spreads = own == FNZI_ENG_COVER_ALL && span == FNZI_ENG_COVER_ROW;
+    if (m->kind == FNZI_ENG_ROLE_ROW ? k > 0 : span != own && !spreads)
+      return false;
+  }
+  return true;
 }
 
 typedef struct entry {
@@ -212,7 +147,7 @@ static fnz_status count_operand(void *user, const fnz_arg *arg) {
 
 static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
   entry e = {g, step};
-  g->steps[step].members++;
+  g->steps[step].members += node->noutputs ? node->noutputs : 1;
   return fnzi_args_visit(node->args, node->nargs, count_operand, &e);
 }
 
@@ -236,8 +171,25 @@ static void merge(grouping *g, uint32_t step, uint32_t into) {
   *end = from->read;
   from->into = into;
   to->members += from->members;
+  to->dims = to->dims ? to->dims : from->dims;
   to->operands += from->operands;
   to->after = after_reads(g, into);
+}
+
+/* Two groups may be one: neither reads of the other what does not lie in its rows. */
+static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
+  const group *x = &g->steps[a], *y = &g->steps[b];
+  if (x->space == NULL || y->space == NULL || !fnzi_same_sizes(x->space, y->space) ||
+      (x->dims && y->dims && x->dims != y->dims))
+    return false;
+  const group *rows = x->dims ? x : y;
+  for (uint32_t r = y->read; r != FNZI_ENG_NONE && rows->dims; r = g->reads.data[r].next) {
+    uint32_t value = g->reads.data[r].value, from = g->of[value];
+    if (from != FNZI_ENG_NONE && find(g, from) == a &&
+        span_in(g, rows, value) == FNZI_ENG_COVER_DROPPED)
+      return false;
+  }
+  return true;
 }
 
 /* An older group takes in the step of the node: all that the step reads is there when it runs. */
@@ -248,9 +200,8 @@ static fnz_status take_in(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   old = find(e->g, old);
   group *to = &e->g->steps[old], *from = &e->g->steps[e->step];
-  if (old >= e->step || to->space == NULL || !fnzi_same_sizes(to->space, from->space) ||
-      from->after > old + 1 || to->members + from->members > MOST_MEMBERS ||
-      to->operands + from->operands > MOST_OPERANDS)
+  if (old >= e->step || !are_alike(e->g, old, e->step) || from->after > old + 1 ||
+      to->members + from->members > MOST_MEMBERS || to->operands + from->operands > MOST_OPERANDS)
     return FNZ_OK;
   merge(e->g, e->step, old);
   to->reader = to->reader == e->step ? from->reader : MANY;
@@ -258,9 +209,12 @@ static fnz_status take_in(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static uint32_t new_step(grouping *g, const fnz_geometry *space) {
-  g->steps[g->nsteps] =
-      (group){.into = g->nsteps, .space = space, .reader = FNZI_ENG_NONE, .read = FNZI_ENG_NONE};
+static uint32_t new_step(grouping *g, const fnzi_eng_role *m) {
+  g->steps[g->nsteps] = (group){.into = g->nsteps,
+                                .space = m->space,
+                                .dims = m->dims,
+                                .reader = FNZI_ENG_NONE,
+                                .read = FNZI_ENG_NONE};
   return g->nsteps++;
 }
 
@@ -283,9 +237,9 @@ static fnz_status wait_for(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   old = find(e->g, old);
   group *from = &e->g->steps[old], *to = &e->g->steps[e->step];
-  if (old >= e->step || from->space == NULL || from->reader != e->step ||
-      !fnzi_same_sizes(to->space, from->space) || to->members + from->members > MOST_MEMBERS ||
-      to->operands + from->operands > MOST_OPERANDS || !may_wait(e->g, old, e->step))
+  if (old >= e->step || from->reader != e->step || !are_alike(e->g, old, e->step) ||
+      to->members + from->members > MOST_MEMBERS || to->operands + from->operands > MOST_OPERANDS ||
+      !may_wait(e->g, old, e->step))
     return FNZ_OK;
   merge(e->g, old, e->step);
   return FNZ_OK;
@@ -332,17 +286,21 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
 
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
-  look l = {g, space_of(g, node), FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
+  fnzi_eng_role member;
+  fnzi_eng_role_find(g->ctx, g->graph, node, &member);
+  look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
-  g->points[n] = l.space != NULL;
+  g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
   bool joins = l.youngest != FNZI_ENG_NONE && l.latest == l.youngest &&
-               g->steps[l.youngest].members < MOST_MEMBERS &&
-               g->steps[l.youngest].operands + l.others <= MOST_OPERANDS;
-  entry e = {g, joins ? l.youngest : new_step(g, l.space)};
+               g->steps[l.youngest].members + node->noutputs <= MOST_MEMBERS &&
+               g->steps[l.youngest].operands + l.others <= MOST_OPERANDS &&
+               reads_rows(g, node, &member, l.youngest);
+  entry e = {g, joins ? l.youngest : new_step(g, &member)};
+  g->steps[e.step].dims = joins && member.dims ? member.dims : g->steps[e.step].dims;
   FNZ_TRY(enter(g, node, e.step));
   if (joins)
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, take_in, &e));
-  if (l.space != NULL) {
+  if (member.space != NULL) {
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, wait_for, &e));
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_take, &e));
   } else {
@@ -396,6 +354,18 @@ static fnz_status find_order(fnzi_eng_planner *p, fnzi_eng_order *out) {
   return FNZ_OK;
 }
 
+/* Of the space, when some node of the group goes by its rows. */
+static uint32_t rank_of_rows(const fnzi_eng_planner *p, const fnzi_eng_order *order, uint32_t first,
+                             uint32_t end) {
+  for (uint32_t n = first; n < end; n++) {
+    uint32_t rows =
+        order->points[n] ? FNZI_ENG_NONE : fnzi_eng_argument(&p->graph->nodes.data[n], 0);
+    if (rows != FNZI_ENG_NONE)
+      return p->graph->values.data[rows].geometry->rank;
+  }
+  return 0;
+}
+
 fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
   fnzi_eng_order order;
   for (uint32_t n = 0; n < p->end; n++)
@@ -406,10 +376,12 @@ fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
   for (uint32_t n = 0, end; n < p->end; n = end) {
     for (end = n + 1; end < p->end && order.steps[end] == order.steps[n];)
       end++;
+    uint32_t rank = end > n + 1 ? rank_of_rows(p, &order, n, end) : 0;
     for (uint32_t k = n; k < end; k++) {
       p->nodes[k].is_point = order.points[k];
       p->nodes[k].first = n;
       p->nodes[k].last = end - 1;
+      p->nodes[k].rank = rank;
     }
   }
   return FNZ_OK;

@@ -57,7 +57,9 @@ typedef enum fnzi_eng_step_kind {
   FNZI_ENG_GROUP,  /* nodes first..node of one space, pointwise, element by element: all that they
                       read at an element is read before anything is written there. Results may lie
                       exactly where operands from outside do. A value without place is read within
-                      the group only */
+                      the group only. Where one of them computes rows, row by row instead: all that
+                      they read for a row is read before anything is written there. Results with
+                      fewer dimensions than the space lie apart from all operands then */
   FNZI_ENG_REGION, /* a node of a higher-order operator, and arithmetic on numbers */
   FNZI_ENG_APPLY   /* a node with arguments or results whose sizes data decide: evaluated as the
                       interpreter does, results LATE, or brought to their places */
@@ -117,7 +119,7 @@ typedef struct fnzi_eng_order {
   const fnz_program *source; /* what was arranged */
   const uint32_t *origins;   /* the node of the source that it is or is an item of */
   const uint32_t *steps;     /* equal numbers side by side: of one step */
-  const bool *points;        /* it may be in a group */
+  const bool *points;        /* it is pointwise; others of a step of several go by rows */
 } fnzi_eng_order;
 
 /* What the caller lets a run do with inputs, and wants of outputs. */

@@ -28,17 +28,31 @@ fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place) {
 }
 
 /* --- Permissions ------------------------------------------------------------------------- */
+/* In a group all operands are read at the element, or in the row, that is written then. But numbers
+ * of rows without the dimensions of a row may be read by other rows as well. */
+static bool may_share_in_group(const fnzi_eng_planner *p, const fnzi_eng_node *info,
+                               uint32_t result) {
+  return info->rank == 0 || p->graph->values.data[result].geometry->rank == info->rank;
+}
+
+static bool may_share(const fnzi_eng_planner *p, uint32_t n, uint32_t result, uint32_t k,
+                      uint32_t item) {
+  const fnzi_eng_node *info = &p->nodes[n];
+  if (info->first != info->last)
+    return may_share_in_group(p, info, result);
+  return fnzi_eng_may_share(&p->graph->nodes.data[n], info->fact, (fnzi_eng_way)info->way, result,
+                            k, item);
+}
+
 fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
                                void *user) {
   fnzi_eng_clash *c = user;
   fnzi_eng_place at = p->plan->places[value];
-  const fnzi_eng_node *info = &p->nodes[c->node];
   bool meet;
   if (c->with != FNZI_ENG_NONE || value == c->skip || at.buffer != c->place.buffer)
     return FNZ_OK;
   if (c->result != FNZI_ENG_NONE && fnzi_eng_place_equal(at, c->place) &&
-      fnzi_eng_may_share(&p->graph->nodes.data[c->node], info->fact, (fnzi_eng_way)info->way,
-                         c->result, k, item))
+      may_share(p, c->node, c->result, k, item))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_maps_meet(p, at.map, c->place.map, &meet));
   c->with = meet ? value : FNZI_ENG_NONE;
@@ -46,8 +60,8 @@ fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, 
 }
 
 /* What another node of the group has stored is in the way as well. */
-static fnz_status clash_results(fnzi_eng_planner *p, const fnzi_node *node, fnzi_eng_clash *c) {
-  uint32_t value = fnzi_eng_result_of(node);
+static fnz_status clash_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+  fnzi_eng_clash *c = user;
   fnzi_eng_place at = p->plan->places[value];
   bool meet;
   if (value == c->result || at.buffer != c->place.buffer)
@@ -71,7 +85,7 @@ fnz_status fnzi_eng_may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place pla
     const fnzi_node *node = &p->graph->nodes.data[c.node];
     FNZ_TRY(fnzi_eng_each_argument(p, node, fnzi_eng_find_clash, &c));
     if (info->first != info->last)
-      FNZ_TRY(clash_results(p, node, &c));
+      FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, clash_result, &c));
   }
   if (c.with != FNZI_ENG_NONE)
     return FNZ_OK;
@@ -95,9 +109,7 @@ static fnz_status try_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, u
   const fnz_geometry *g = p->graph->values.data[r->value].geometry;
   bool ok;
   const fnzi_eng_node *info = &p->nodes[r->node];
-  if (r->done || at.buffer == FNZI_ENG_NONE ||
-      !fnzi_eng_may_share(&p->graph->nodes.data[r->node], info->fact, (fnzi_eng_way)info->way,
-                          r->value, k, item))
+  if (r->done || at.buffer == FNZI_ENG_NONE || !may_share(p, r->node, r->value, k, item))
     return FNZ_OK;
   if (p->values[value].last < info->first || p->values[value].last > info->last ||
       at.map->dtype != g->dtype || !fnzi_same_sizes(at.map, g) || !fnzi_is_dense(at.map))
@@ -166,13 +178,18 @@ static fnz_status add_group(fnzi_eng_planner *p, uint32_t first, uint32_t last) 
   return FNZ_OK;
 }
 
+static fnz_status place_of_member(fnzi_eng_planner *p, uint32_t value, void *user) {
+  const fnzi_eng_placing *r = user;
+  return is_inner(p, value, p->nodes[r->node].last) ? FNZ_OK
+                                                    : fnzi_eng_place_result(p, value, user);
+}
+
 /* A group is placed node by node, and becomes a step with its last one. A value that only the group
  * reads has no memory. */
 fnz_status fnzi_eng_place_member(fnzi_eng_planner *p, uint32_t n) {
   const fnzi_eng_node *info = &p->nodes[n];
-  uint32_t value = fnzi_eng_result_of(&p->graph->nodes.data[n]);
+  const fnzi_node *node = &p->graph->nodes.data[n];
   fnzi_eng_placing r = {.node = n};
-  if (!is_inner(p, value, info->last))
-    FNZ_TRY(fnzi_eng_place_result(p, value, &r));
+  FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, place_of_member, &r));
   return n == info->last ? add_group(p, info->first, info->last) : FNZ_OK;
 }

@@ -7,6 +7,7 @@
  * plan_uses.c   which nodes read a value, and which of its bytes are needed
  * plan_ask.c    where values should lie (R7)
  * plan_room.c   buffers, the values in them, what may be overwritten (R2b)
+ * members.c     which nodes may be in a group
  * groups.c      which nodes form one step
  * arrange.c     the program in that order, lists taken apart
  * plan_result.c the places of computed values, of groups too; what may be written (R3)
@@ -47,8 +48,9 @@ typedef struct fnzi_eng_fact {
 typedef struct fnzi_eng_node {
   const fnzi_eng_fact *fact;
   uint8_t way;           /* that of the fact, or CALL where this node is no such case */
-  bool is_point;         /* it may be in a group */
+  bool is_point;         /* it may be in a group, element by element */
   uint32_t first, last;  /* of its group; the node itself when it is in none */
+  uint32_t rank;         /* of the space of a group that has rows; else 0 */
   fnzi_eng_bytes region; /* SCATTER: what it overwrites, in the frame of its base; exact or empty */
 } fnzi_eng_node;
 
@@ -194,10 +196,36 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_maps_meet(fnzi_eng_planner *p, const fnz_geom
 bool fnzi_eng_buffer_writable(const fnzi_eng_planner *p, uint32_t buffer);
 void fnzi_eng_touch(fnzi_eng_planner *p, uint32_t buffer, uint32_t step);
 
+/* --- members.c ----------------------------------------------------------------------------- */
+typedef enum fnzi_eng_role_kind {
+  FNZI_ENG_ROLE_NONE,
+  FNZI_ENG_ROLE_POINT, /* element by element */
+  FNZI_ENG_ROLE_ROW    /* row by row: of argument 0, a row of which it reads whole */
+} fnzi_eng_role_kind;
+
+typedef struct fnzi_eng_role {
+  uint8_t kind;
+  uint32_t dims;             /* ROW: the last ones of the space, that are one row */
+  const fnz_geometry *space; /* the sizes of the result, or those of argument 0 of a ROW */
+} fnzi_eng_role;
+
+/* How values lie to the rows of a group. */
+typedef enum fnzi_eng_cover {
+  FNZI_ENG_COVER_OTHER,
+  FNZI_ENG_COVER_ALL,    /* of the sizes of the space */
+  FNZI_ENG_COVER_ROW,    /* a number for each row: the sizes of the space, 1 in place of the last
+                           `dims` */
+  FNZI_ENG_COVER_DROPPED /* the same without those dimensions. It broadcasts to the space otherwise
+                          */
+} fnzi_eng_cover;
+
+void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph, const fnzi_node *node,
+                        fnzi_eng_role *out);
+fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
+
 /* --- groups.c ------------------------------------------------------------------------------ */
-/* steps[n]: that of node n, counted in the order in which they run. Nodes of one step, which are
- * pointwise and over one space, may be computed element by element. points[n]: node n may be in a
- * group. */
+/* steps[n]: that of node n, counted in the order in which they run. Nodes of one step are pointwise
+ * over one space, or compute rows of it. points[n]: node n is pointwise. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch,
                                                const fnzi_graph *graph, uint32_t **steps,
                                                bool **points);

@@ -29,24 +29,41 @@ static unsigned char *address(const walk *w, const fnzi_eng_lane *lane) {
 
 /* --- Lanes that do not lie dense ----------------------------------------------------------------
  */
-enum { FILLED = 32 }; /* bytes of a vector */
-typedef uint32_t numbers4 __attribute__((vector_size(FILLED)));
+enum { FILLED = 16 }; /* bytes of a vector */
+typedef uint64_t filling __attribute__((vector_size(FILLED)));
 
-/* The same element, as often as a register has room for it in whole vectors. */
-static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, int64_t count) {
-  _Alignas(FILLED) unsigned char one[FILLED];
-  numbers4 all;
-  for (uint32_t i = 0; i < FILLED; i += cell)
-    memcpy(one + i, from, cell);
-  memcpy(&all, one, sizeof all);
-  for (int64_t i = 0; i < count * cell; i += FILLED)
-    memcpy(tile + i, &all, sizeof all);
+/* As often as a vector has room for it. */
+static filling repeated(const unsigned char *from, uint32_t cell) {
+  uint64_t one[FILLED / sizeof(uint64_t)] = {0};
+  uint64_t half = 0;
+  if (cell == FILLED) {
+    memcpy(one, from, sizeof one);
+    return (filling){one[0], one[1]};
+  }
+  memcpy(&half, from, cell);
+  for (uint32_t bits = 8 * cell; bits < 64; bits *= 2)
+    half |= half << bits;
+  return (filling){half, half};
 }
 
-/* Row by row, between memory and the register. */
+/* The same element; nothing behind the last one is written, which may be the next row. */
+static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, int64_t count) {
+  const filling all = repeated(from, cell);
+  int64_t bytes = count * cell, last = bytes - FILLED;
+  if (bytes < FILLED) {
+    memcpy(tile, &all, (size_t)bytes);
+    return;
+  }
+  for (int64_t i = 0; i < last; i += FILLED)
+    memcpy(tile + i, &all, FILLED);
+  memcpy(tile + last, &all, FILLED);
+}
+
+/* Row by row, between memory and the register; of numbers of rows, along the dimensions before
+ * these. */
 static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
   const fnzi_eng_tile *t = w->tile;
-  uint32_t last = t->rank - 1;
+  uint32_t last = (lane->of_rows ? t->outer : t->rank) - 1;
   char *tile = (char *)w->slots[lane->slot];
   int64_t cell = lane->cell, step = lane->strides[last];
   int64_t index[FNZ_MAX_RANK];
@@ -77,8 +94,9 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   if (lane->repeats && w->loaded[k].from == from && w->loaded[k].phase == phase &&
       w->loaded[k].count >= count)
     return;
-  if (w->tile->by_rows && lane->strides[w->tile->rank - 1] == 0)
-    fill(w->slots[lane->slot], from, lane->cell, count);
+  if (lane->fills)
+    fill(w->slots[lane->slot], from, lane->cell,
+         w->tile->slots[lane->slot].stays && count > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : count);
   else
     copy_lane(w, lane, count);
   w->loaded[k].from = from;
@@ -126,13 +144,27 @@ static void convert(const fnzi_eng_tile *t, const fnzi_eng_ins *ins, void *out, 
 
 /* --- A tile -------------------------------------------------------------------------------------
  */
-/* Over elements from `at` on. */
-static void run_ins(const walk *w, const fnzi_eng_ins *ins, int64_t at, int64_t count) {
+/* Where the piece of a row lies that begins with its element `at`. */
+static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t at) {
+  const fnzi_eng_slot_info *s = &w->tile->slots[slot];
+  unsigned char *from = w->slots[slot] + row * s->row_step;
+  return s->stays || s->numbers ? from : from + at * s->cell;
+}
+
+/* Elements that lie one after another in each slot: a whole tile, or a piece of a row that begins
+ * with its element `at`. */
+typedef struct piece {
+  int64_t row, at, count;
+} piece;
+
+/* From element `from` of the piece on. */
+static void run_ins(const walk *w, const fnzi_eng_ins *ins, piece p, int64_t from) {
   const fnzi_eng_tile *t = w->tile;
-  unsigned char *out = w->slots[ins->out] + at * t->slots[ins->out].cell;
+  unsigned char *out = piece_of(w, ins->out, p.row, p.at) + from * t->slots[ins->out].cell;
+  int64_t count = p.count - from;
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
-    in[k] = w->slots[ins->in[k]] + at * t->slots[ins->in[k]].cell;
+    in[k] = piece_of(w, ins->in[k], p.row, p.at) + from * t->slots[ins->in[k]].cell;
   if (ins->kind == FNZI_ENG_INS_RUN)
     ins->run(out, in, count);
   else if (ins->kind == FNZI_ENG_INS_CHOOSE)
@@ -142,17 +174,109 @@ static void run_ins(const walk *w, const fnzi_eng_ins *ins, int64_t at, int64_t 
 }
 
 /* What is left behind whole blocks goes row by row. */
-static void run_chain(const walk *w, const fnzi_eng_ins *first, int64_t count) {
+static void run_chain(const walk *w, const fnzi_eng_ins *first, piece p) {
   const fnzi_eng_chain *c = first->chain;
-  int64_t whole = count - count % c->of->elements;
+  int64_t whole = p.count - p.count % c->of->elements;
   unsigned char *slots[FNZI_ENG_CHAIN_SLOTS];
   for (uint32_t k = 0; k < c->nslots; k++)
-    slots[k] = w->slots[c->slots[k]];
+    slots[k] = piece_of(w, c->slots[k], p.row, p.at);
   c->of->run(c->links, slots, whole);
-  for (uint32_t k = 0; k < c->count && whole < count; k++)
-    run_ins(w, &first[k], whole, count - whole);
+  for (uint32_t k = 0; k < c->count && whole < p.count; k++)
+    run_ins(w, &first[k], p, whole);
 }
 
+/* Instructions `i` to before `end`. */
+static void run_instructions(const walk *w, uint32_t i, uint32_t end, piece p) {
+  while (i < end) {
+    const fnzi_eng_ins *ins = &w->tile->ins[i];
+    if (ins->chain)
+      run_chain(w, ins, p);
+    else
+      run_ins(w, ins, p, 0);
+    i += ins->chain ? ins->chain->count : 1;
+  }
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------
+ */
+static void run_row(const walk *w, const fnzi_eng_ins *ins, int64_t r) {
+  const fnzi_eng_tile *t = w->tile;
+  const void *in[FNZI_ROW_OPERANDS] = {NULL};
+  void *out[FNZI_ROW_RESULTS] = {NULL};
+  for (uint32_t k = 0; k < ins->arity; k++)
+    in[ins->row->place[k]] = piece_of(w, ins->in[k], r, 0);
+  for (uint32_t k = 0; k < ins->row->results; k++) {
+    uint16_t slot = ins->row->out[k];
+    out[k] =
+        t->slots[slot].of_rows ? w->slots[slot] + r * t->slots[slot].cell : piece_of(w, slot, r, 0);
+  }
+  ins->row->code.run(&ins->row->code, in, out, t->row);
+}
+
+/* All pieces of a row may read the same ones. */
+static void spread(const walk *w, const fnzi_eng_ins *ins, int64_t r) {
+  const fnzi_eng_tile *t = w->tile;
+  uint32_t cell = t->slots[ins->out].cell;
+  int64_t count = t->slots[ins->out].stays && t->row > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : t->row;
+  fill(piece_of(w, ins->out, r, 0), w->slots[ins->in[0]] + r * cell, cell, count);
+}
+
+static bool is_piecewise(const fnzi_eng_ins *ins) {
+  return ins->kind != FNZI_ENG_INS_ROW && ins->kind != FNZI_ENG_INS_SPREAD && !ins->of_rows;
+}
+
+/* Instructions from `i` on that need no whole row, over `count` elements. Gives the one behind. */
+static uint32_t run_pieces(const walk *w, uint32_t i, uint32_t end, int64_t row, int64_t count) {
+  const fnzi_eng_tile *t = w->tile;
+  uint32_t behind = i + 1;
+  while (behind < end && is_piecewise(&t->ins[behind]))
+    behind++;
+  for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK)
+    run_instructions(
+        w, i, behind,
+        (piece){row, at, count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK});
+  return behind;
+}
+
+/* Rows `row` to `last`, as one piece where they are several. */
+static void run_rows(const walk *w, uint32_t i, uint32_t end, int64_t row, int64_t last) {
+  const fnzi_eng_tile *t = w->tile;
+  while (i < end) {
+    const fnzi_eng_ins *ins = &t->ins[i];
+    if (is_piecewise(ins)) {
+      i = run_pieces(w, i, end, row, (last - row + 1) * t->row);
+      continue;
+    }
+    for (int64_t r = row; r <= last; r++)
+      if (ins->kind == FNZI_ENG_INS_ROW)
+        run_row(w, ins, r);
+      else
+        spread(w, ins, r);
+    i++;
+  }
+}
+
+static void run_tile_of_rows(const walk *w, int64_t rows) {
+  const fnzi_eng_tile *t = w->tile;
+  for (uint32_t i = 0, end; i < t->nins; i = end) {
+    for (end = i; end < t->nins && !t->ins[end].of_rows;)
+      end++;
+    for (int64_t r = 0; r < rows && t->by_rows; r++)
+      run_rows(w, i, end, r, r);
+    if (!t->by_rows)
+      run_rows(w, i, end, 0, rows - 1);
+    for (i = end; end < t->nins && t->ins[end].of_rows;)
+      end++;
+    run_instructions(w, i, end, (piece){0, 0, rows});
+  }
+}
+
+static int64_t elements_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, int64_t count) {
+  return lane->of_rows ? count / t->row : count;
+}
+
+/* --- The walk -----------------------------------------------------------------------------------
+ */
 static void run_tile(walk *w, int64_t start, int64_t count) {
   const fnzi_eng_tile *t = w->tile;
   for (uint32_t k = 0; k < t->nlanes; k++) {
@@ -160,21 +284,17 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
     if (lane->way == FNZI_ENG_LANE_LIES)
       w->slots[lane->slot] = address(w, lane);
     else if (lane->way == FNZI_ENG_LANE_LOADS)
-      load_lane(w, k, start, count);
+      load_lane(w, k, start, elements_of(t, lane, count));
     else if (lane->way == FNZI_ENG_LANE_TURNED)
       w->slots[lane->slot] = w->room + lane->panel + w->row * count * lane->cell;
   }
-  for (uint32_t i = 0, n; i < t->nins; i += n) {
-    const fnzi_eng_ins *ins = &t->ins[i];
-    n = ins->chain ? ins->chain->count : 1;
-    if (ins->chain)
-      run_chain(w, ins, count);
-    else
-      run_ins(w, ins, 0, count);
-  }
+  if (t->row)
+    run_tile_of_rows(w, count / t->row);
+  else
+    run_instructions(w, 0, t->nins, (piece){0, 0, count});
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].way == FNZI_ENG_LANE_STORES)
-      copy_lane(w, &t->lanes[k], count);
+      copy_lane(w, &t->lanes[k], elements_of(t, &t->lanes[k], count));
 }
 
 static void advance(walk *w, int64_t count) {
@@ -199,15 +319,22 @@ static void open_walk(walk *w, const fnzi_eng_tile *t, unsigned char *room) {
     w->loaded[k].from = NULL;
 }
 
+/* Elements up to the end of the dimension along which a tile goes by rows. */
+static int64_t left_of(const walk *w) {
+  const fnzi_eng_tile *t = w->tile;
+  uint32_t along = t->row && t->outer ? t->outer - 1 : t->rank - 1;
+  int64_t left = t->sizes[along] - w->index[along];
+  return t->row ? (t->outer ? left * t->row : t->row) : left;
+}
+
 static void run_piece(const fnzi_eng_tile *t, unsigned char *room, int64_t start, int64_t end) {
-  uint32_t last = t->rank - 1;
   walk w;
   open_walk(&w, t, room);
   advance(&w, start);
   while (start < end) {
-    int64_t n = end - start < FNZI_POINT_CHUNK ? end - start : FNZI_POINT_CHUNK;
-    if (t->by_rows && n > t->sizes[last] - w.index[last])
-      n = t->sizes[last] - w.index[last];
+    int64_t n = end - start < t->chunk ? end - start : t->chunk;
+    if (t->by_rows && n > left_of(&w))
+      n = left_of(&w);
     run_tile(&w, start, n);
     advance(&w, n);
     start += n;
@@ -265,7 +392,7 @@ static void run_panels(const fnzi_eng_tile *t, unsigned char *room, int64_t star
 
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
-  int64_t pieces = t->turns ? panels_of(t) : parts(t->count, FNZI_ENG_PIECE);
+  int64_t pieces = t->turns ? panels_of(t) : parts(t->count, t->piece);
   if (t->workers == 1 && !t->turns) {
     run_piece(t, room, 0, t->count);
     return;
@@ -277,6 +404,6 @@ void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
     if (t->turns)
       run_panels(t, own, start, end);
     else
-      run_piece(t, own, start * FNZI_ENG_PIECE, end < pieces ? end * FNZI_ENG_PIECE : t->count);
+      run_piece(t, own, start * t->piece, end < pieces ? end * t->piece : t->count);
   }
 }

@@ -8,31 +8,41 @@
  *
  * A *lane* is an operand in memory. A *slot* is where an instruction reads or writes a tile: memory
  * itself where a lane lies dense along the walk, a register of FNZI_POINT_CHUNK elements in the
- * first cache, or numbers. */
+ * first cache, or numbers.
+ *
+ * Where a node goes by rows, a tile is some rows, and some registers have a number for each of
+ * them. Instructions over numbers are for all rows of a tile; those between two such are computed
+ * row by row, and over pieces of FNZI_POINT_CHUNK elements but where they need a whole row. Short
+ * rows are computed together. */
 #ifndef FNZI_ENG_TILE_H
 #define FNZI_ENG_TILE_H
 
 #include "engine/engine.h"
 #include "kernels/core/convert.h"
 #include "kernels/meta/point.h"
+#include "kernels/meta/row.h"
 
 enum {
-  FNZI_ENG_LANES = 72,      /* of one program */
-  FNZI_ENG_SLOTS = 512,     /* the same */
+  FNZI_ENG_LANES = 96,      /* of one program */
+  FNZI_ENG_SLOTS = 576,     /* the same */
   FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
   FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
+  FNZI_ENG_ROWS = 4096,     /* elements of rows that are a tile, where these are not longer */
   FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
                                second one */
-  FNZI_ENG_NODE_INS = 2 + 2 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
-                                                      what that gives, two of each operand */
+  FNZI_ENG_NODE_INS = 3 + 2 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
+                                                      what that gives, which is spread over rows,
+                                                      two conversions of each operand */
   FNZI_ENG_CHAIN_SLOTS = 64,                       /* of one chain */
   FNZI_ENG_ALWAYS = INT32_MAX
 };
 
-/* A group loads its operands and may store each value; each lane that loads has a slot, and each
- * instruction writes one or, where an operand is a number, reads one of its own. */
-_Static_assert(FNZI_ENG_GROUP_NODES + FNZI_ENG_GROUP_OPERANDS <= FNZI_ENG_LANES, "lanes");
-_Static_assert(FNZI_ENG_GROUP_NODES *FNZI_ENG_NODE_INS + FNZI_ENG_GROUP_OPERANDS <= FNZI_ENG_SLOTS,
+/* A group loads its operands, some for elements and for rows, and may store each value; each lane
+ * that loads has a slot, and each instruction writes one for each result or, where an operand is a
+ * number, reads one of its own. */
+_Static_assert(FNZI_ENG_GROUP_NODES + 2 * FNZI_ENG_GROUP_OPERANDS <= FNZI_ENG_LANES, "lanes");
+_Static_assert(FNZI_ENG_GROUP_NODES *FNZI_ENG_NODE_INS + 2 * FNZI_ENG_GROUP_OPERANDS <=
+                   FNZI_ENG_SLOTS,
                "slots");
 
 typedef enum fnzi_eng_lane_way {
@@ -50,8 +60,11 @@ typedef struct fnzi_eng_lane {
   int64_t period;                /* elements after which it repeats along the walk */
   size_t panel;                  /* TURNED: where that is behind the registers */
   uint32_t cell;
+  uint32_t aligned; /* dimensions that it broadcasts to: the first ones of the space */
   uint16_t slot;
   uint8_t way;
+  bool of_rows; /* it has an element for each row */
+  bool fills;   /* LOADS: the same element for all of a tile */
   bool stores;
   bool repeats; /* a tile may need what is there from the one before: nothing else gets its register
                  */
@@ -60,10 +73,19 @@ typedef struct fnzi_eng_lane {
 typedef enum fnzi_eng_ins_kind {
   FNZI_ENG_INS_RUN,
   FNZI_ENG_INS_CONVERT,
-  FNZI_ENG_INS_KEEP,  /* by fnzi_krn_convert_kept() */
-  FNZI_ENG_INS_CAST,  /* by fnzi_krn_cast() */
-  FNZI_ENG_INS_CHOOSE /* where the first operand is true the second one, else the third */
+  FNZI_ENG_INS_KEEP,   /* by fnzi_krn_convert_kept() */
+  FNZI_ENG_INS_CAST,   /* by fnzi_krn_cast() */
+  FNZI_ENG_INS_CHOOSE, /* where the first operand is true the second one, else the third */
+  FNZI_ENG_INS_SPREAD, /* the numbers of rows to all elements of these */
+  FNZI_ENG_INS_ROW     /* whole rows, one after the other */
 } fnzi_eng_ins_kind;
+
+typedef struct fnzi_eng_row {
+  fnzi_meta_row_code code;
+  uint8_t place[FNZI_ROW_OPERANDS]; /* of the operands of the instruction among those of the code */
+  uint8_t results;
+  uint16_t out[FNZI_ROW_RESULTS];
+} fnzi_eng_row;
 
 /* Rows one after another, block by block of elements, of which what one row gives the next one is
  * never in memory; of what else reads it there is a link that stores it. */
@@ -79,8 +101,10 @@ typedef struct fnzi_eng_ins {
   fnzi_meta_point_fn *run;
   const fnzi_meta_links *links; /* RUN: as a link of a chain; NULL: it is none */
   const fnzi_eng_chain *chain;  /* that begins here; NULL */
+  const fnzi_eng_row *row;      /* ROW */
   uint8_t kind, to, from;       /* dtypes of a conversion */
   uint8_t arity;
+  bool of_rows; /* over the numbers of rows */
   uint16_t out, in[FNZI_POINT_OPERANDS];
 } fnzi_eng_ins;
 
@@ -89,6 +113,10 @@ typedef struct fnzi_eng_slot_info {
   uint32_t cell;
   int32_t first, last; /* instructions that write it first, -1: before all, and use it last */
   bool lies;           /* in memory */
+  bool of_rows;        /* it has an element for each row */
+  bool is_whole;       /* an instruction needs whole rows of it */
+  bool stays;          /* pieces of a row read the same elements */
+  int64_t row_step;    /* bytes from row to row of a tile; 0: they follow one another in it */
   size_t offset;       /* of the register */
 } fnzi_eng_slot_info;
 
@@ -96,7 +124,12 @@ struct fnzi_eng_tile {
   uint32_t rank; /* of the walk, at least 1 */
   int64_t sizes[FNZ_MAX_RANK];
   int64_t count;
-  bool by_rows; /* no tile has elements of two rows */
+  uint32_t dims, outer; /* of a row: the last ones of the space; those of the walk before a row */
+  int64_t row;          /* elements of a row; 0: no instruction goes by rows */
+  int64_t chunk;        /* elements of a tile, at most */
+  int64_t piece;        /* that one thread takes at a time */
+  bool by_rows; /* no tile has elements of two rows; where `row` is set, they are computed one after
+                   the other, and all of a tile are along one dimension */
   bool turns;   /* it has TURNED lanes, across the dimension before the last */
   fnzi_eng_lane *lanes;
   fnzi_eng_ins *ins;

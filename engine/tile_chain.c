@@ -98,7 +98,8 @@ fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *t) {
   for (uint32_t first = 0, end; first < t->nins; first = end) {
     uint32_t slots = 0;
     for (end = first; end < t->nins && t->ins[end].links &&
-                      t->ins[end].links->chains == t->ins[first].links->chains;
+                      t->ins[end].links->chains == t->ins[first].links->chains &&
+                      t->ins[end].of_rows == t->ins[first].of_rows;
          end++) {
       slots += t->ins[end].arity + 1u;
       if (slots > FNZI_ENG_CHAIN_SLOTS)

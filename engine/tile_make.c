@@ -5,12 +5,15 @@
  * the result, and from there to what the next loop reads. */
 #include "engine/tile.h"
 
+#include "engine/planner.h"
+
 /* What a slot holds: an array's elements, in the type of the array or in another one; or a number.
  */
 typedef struct held {
   const fnzi_krn_array *array;
   fnz_dtype dtype, by; /* `by`: through this one */
   bool keeps;
+  bool of_rows; /* an element for each row */
   unsigned char number[16];
 } held;
 
@@ -18,7 +21,10 @@ typedef struct making {
   fnz_workspace *ws;
   fnzi_eng_binding *b;
   fnzi_eng_tile *tile;
-  int64_t count;       /* elements of the group */
+  const fnz_geometry *space;
+  int64_t count;       /* elements of it */
+  bool of_rows;        /* the node computes numbers of rows, */
+  uint32_t rank;       /* of so many dimensions; else that of the space */
   held *held;          /* per slot */
   size_t slots, lanes; /* there is room for */
 } making;
@@ -29,6 +35,7 @@ static size_t cell_of(fnz_dtype dtype) {
 
 static bool same_held(const held *a, const held *b) {
   return a->array == b->array && a->dtype == b->dtype && a->by == b->by && a->keeps == b->keeps &&
+         a->of_rows == b->of_rows &&
          (a->array || memcmp(a->number, b->number, sizeof a->number) == 0);
 }
 
@@ -47,8 +54,8 @@ static fnz_status new_slot(making *m, held h, uint16_t *out) {
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
   *out = (uint16_t)t->nslots++;
   m->held[*out] = h;
-  t->slots[*out] =
-      (fnzi_eng_slot_info){.cell = (uint32_t)cell_of(h.dtype), .first = -1, .last = -1};
+  t->slots[*out] = (fnzi_eng_slot_info){
+      .cell = (uint32_t)cell_of(h.dtype), .first = -1, .last = -1, .of_rows = h.of_rows};
   return FNZ_OK;
 }
 
@@ -61,6 +68,8 @@ static fnz_status new_lane(making *m, const fnzi_krn_array *array, uint16_t slot
                           .at = array->place.offset * (int64_t)array->cell,
                           .map = &array->place,
                           .cell = (uint32_t)array->cell,
+                          .aligned = m->rank,
+                          .of_rows = m->held[slot].of_rows,
                           .slot = slot,
                           .stores = stores};
   return FNZ_OK;
@@ -73,9 +82,12 @@ static void add_ins(making *m, fnzi_eng_ins ins) {
   int32_t at = (int32_t)t->nins;
   for (uint32_t k = 0; k < ins.arity; k++)
     t->slots[ins.in[k]].last = at;
-  t->slots[ins.out].first = at;
-  if (t->slots[ins.out].last < at)
-    t->slots[ins.out].last = at;
+  for (uint32_t k = 0; k < (ins.row ? ins.row->results : 1u); k++) {
+    fnzi_eng_slot_info *out = &t->slots[ins.row ? ins.row->out[k] : ins.out];
+    out->first = at;
+    out->last = out->last < at ? at : out->last;
+  }
+  ins.of_rows = !ins.row && t->slots[ins.out].of_rows;
   t->ins[t->nins++] = ins;
 }
 
@@ -91,20 +103,39 @@ static fnz_status convert(making *m, uint16_t from, fnz_dtype dtype, const held 
   return FNZ_OK;
 }
 
-/* The slot of an array as it lies in memory. */
+static held held_as(const making *m, const fnzi_krn_array *array, fnz_dtype dtype, fnz_dtype by) {
+  return (held){.array = array, .dtype = dtype, .by = by, .of_rows = m->of_rows};
+}
+
+/* As it lies in memory. */
+static held held_by(const making *m, const fnzi_krn_array *array) {
+  return held_as(m, array, array->place.dtype, array->place.dtype);
+}
+
+/* The slot of an array as it lies in memory. Numbers of rows go to all elements of these. */
 static fnz_status array_slot(making *m, const fnzi_krn_array *array, uint16_t *out) {
-  fnz_dtype dtype = array->place.dtype;
-  held h = {.array = array, .dtype = dtype, .by = dtype};
+  held h = held_by(m, array), numbers = h;
+  uint16_t from = 0;
   if (find_slot(m, &h, out))
     return FNZ_OK;
+  bool spreads = m->tile->dims && !m->of_rows &&
+                 fnzi_eng_cover_of(m->space, m->tile->dims, &array->place) == FNZI_ENG_COVER_ROW;
+  numbers.of_rows = true;
+  if (spreads && !find_slot(m, &numbers, &from)) {
+    FNZ_TRY(new_slot(m, numbers, &from));
+    FNZ_TRY(new_lane(m, array, from, false));
+  }
   FNZ_TRY(new_slot(m, h, out));
-  return new_lane(m, array, *out, false);
+  if (!spreads)
+    return new_lane(m, array, *out, false);
+  add_ins(m, (fnzi_eng_ins){.kind = FNZI_ENG_INS_SPREAD, .arity = 1, .out = *out, .in = {from}});
+  return FNZ_OK;
 }
 
 static fnz_status array_operand(making *m, const fnzi_krn_array *array,
                                 const fnzi_meta_point_code *code, bool rounds, uint16_t *out) {
   fnz_dtype have = array->place.dtype, want = code->class_dtype;
-  held h = {.array = array, .dtype = want, .by = rounds ? code->compute : have};
+  held h = held_as(m, array, want, rounds ? code->compute : have);
   h.keeps = code->keeps && !rounds;
   if (have == want && !rounds)
     return array_slot(m, array, out);
@@ -112,7 +143,7 @@ static fnz_status array_operand(making *m, const fnzi_krn_array *array,
     return FNZ_OK;
   FNZ_TRY(array_slot(m, array, out));
   if (rounds) {
-    held narrow = {.array = array, .dtype = code->compute, .by = want};
+    held narrow = held_as(m, array, code->compute, want);
     FNZ_TRY(convert(m, *out, have, &narrow, out));
     have = code->compute;
   }
@@ -168,14 +199,10 @@ static fnz_status add_operand(making *m, const fnzi_krn_call *call,
                        code->in[k].rounds, out);
 }
 
-static held held_by(const fnzi_krn_array *array) {
-  return (held){.array = array, .dtype = array->place.dtype, .by = array->place.dtype};
-}
-
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
-  held h = held_by(result), wide = {.array = result, .by = FNZ_DTYPE_COUNT};
+  held h = held_by(m, result), wide = held_as(m, result, FNZ_F32, FNZ_DTYPE_COUNT);
   if (!call->kernels->code(call, &code))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
                      call->op->name);
@@ -207,7 +234,7 @@ static fnz_status taken_operand(making *m, const fnz_arg *arg, fnz_dtype dtype, 
     return number_operand(m, number, dtype, out);
   }
   fnz_dtype have = array->place.dtype;
-  held h = {.array = array, .dtype = dtype, .by = have};
+  held h = held_as(m, array, dtype, have);
   if (have == dtype)
     return array_slot(m, array, out);
   if (find_slot(m, &h, out))
@@ -223,7 +250,7 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
     FNZ_TRY(taken_operand(m, &call->args[places[k]], k ? dtype : FNZ_BOOL, &ins.in[k]));
-  FNZ_TRY(new_slot(m, held_by(call->outputs[0]), &ins.out));
+  FNZ_TRY(new_slot(m, held_by(m, call->outputs[0]), &ins.out));
   add_ins(m, ins);
   *out = ins.out;
   return FNZ_OK;
@@ -231,7 +258,7 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
 
 static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
   const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
-  const held h = held_by(call->outputs[0]);
+  const held h = held_by(m, call->outputs[0]);
   uint16_t slot = 0;
   FNZ_TRY(array_slot(m, from, &slot));
   FNZ_TRY(convert(m, slot, from->place.dtype, &h, out));
@@ -239,10 +266,74 @@ static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) 
   return FNZ_OK;
 }
 
+/* --- Rows ---------------------------------------------------------------------------------------
+ */
+static fnz_status add_row_result(making *m, const fnzi_krn_call *call, uint32_t k, bool whole,
+                                 fnzi_eng_row *row) {
+  const fnzi_krn_array *result = call->outputs[k];
+  m->of_rows = !whole;
+  m->rank = result->place.rank;
+  row->results = (uint8_t)(k + 1);
+  return new_slot(m, held_by(m, result), &row->out[k]);
+}
+
+static fnz_status store_row_results(making *m, const fnzi_krn_call *call, const fnzi_eng_row *row) {
+  for (uint32_t k = 0; k < row->results; k++) {
+    m->rank = call->outputs[k]->place.rank;
+    if (call->outputs[k]->storage)
+      FNZ_TRY(new_lane(m, call->outputs[k], row->out[k], true));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_row *what) {
+  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_ROW};
+  fnzi_krn_call taken = *call;
+  fnzi_eng_row *row;
+  FNZI_NEW(&m->b->arena, 1, &row);
+  fnzi_arena_init(&taken.scratch, m->ws->ctx);
+  bool fits = call->kernels->row_code(&taken, &row->code);
+  fnzi_arena_free(&taken.scratch);
+  if (!fits)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no function of a row",
+                     call->op->name);
+  m->of_rows = false;
+  m->rank = m->space->rank;
+  for (uint8_t k = 0; k < FNZI_ROW_OPERANDS; k++) {
+    if (what->args[k] < 0)
+      continue;
+    row->place[ins.arity] = k;
+    FNZ_TRY(array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]), &ins.in[ins.arity]));
+    m->tile->slots[ins.in[ins.arity++]].is_whole = true;
+  }
+  for (uint32_t k = 0; k < call->noutputs; k++)
+    FNZ_TRY(add_row_result(m, call, k, what->whole && k == 0, row));
+  ins.row = row;
+  add_ins(m, ins);
+  return store_row_results(m, call, row);
+}
+
+/* --- Nodes --------------------------------------------------------------------------------------
+ */
+static bool goes_by_rows(const making *m, const fnzi_krn_call *call, fnzi_meta_row *out) {
+  fnzi_krn_call asked = *call;
+  if (call->row->memory != FNZI_MEMORY_NEW)
+    return false;
+  fnzi_arena_init(&asked.scratch, m->ws->ctx);
+  bool rows = fnzi_meta_by_rows(&asked, out);
+  fnzi_arena_free(&asked.scratch);
+  return rows;
+}
+
 static fnz_status add_call(making *m, const fnzi_krn_call *call) {
   static const uint8_t where[] = {0, 1, 2}, masked_fill[] = {1, 2, 0};
   const fnzi_krn_array *result = call->outputs[0];
+  fnzi_meta_row row;
   uint16_t out = 0;
+  if (m->tile->dims && goes_by_rows(m, call, &row))
+    return add_row(m, call, &row);
+  m->of_rows = m->tile->dims && !fnzi_same_sizes(&result->place, m->space);
+  m->rank = result->place.rank;
   if (call->row->run == FNZI_RUN_where)
     FNZ_TRY(add_choice(m, call, where, &out));
   else if (call->row->run == FNZI_RUN_masked_fill)
@@ -275,7 +366,7 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
   fnzi_arena *scratch = &m->ws->scratch;
   void *lanes; /* each is filled in as a whole */
   m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
-  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + 1), FNZI_ENG_LANES);
+  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_ENG_LANES);
   FNZI_NEW(scratch, m->slots, &t->slots);
   FNZI_NEW(scratch, m->slots, &m->held);
   FNZI_NEW(scratch, (size_t)count * FNZI_ENG_NODE_INS, &t->ins);
@@ -287,15 +378,28 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
   FNZ_TRY(fnzi_eng_tile_chain(&m->b->arena, t));
-  FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, &calls[0].outputs[0]->place));
+  FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, m->space));
   t->workers = t->count > FNZI_ENG_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
   return FNZ_OK;
 }
 
+/* That of a node that goes by rows, where there is one. */
+static void find_space(making *m, const fnzi_krn_call *calls, uint32_t count) {
+  fnzi_meta_row row;
+  m->space = &calls[0].outputs[0]->place;
+  for (uint32_t i = 0; i < count && !m->tile->dims; i++)
+    if (goes_by_rows(m, &calls[i], &row)) {
+      m->tile->dims = row.dims;
+      m->space = &fnzi_krn_call_input(&calls[i], 0)->place;
+    }
+  m->count = fnz_geometry_numel(m->space);
+}
+
 static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
                             uint32_t count, fnzi_eng_tile **out) {
-  making m = {.ws = ws, .b = b, .count = fnz_geometry_numel(&calls[0].outputs[0]->place)};
+  making m = {.ws = ws, .b = b};
   FNZI_NEW(&b->arena, 1, &m.tile);
+  find_space(&m, calls, count);
   FNZ_TRY(make(&m, calls, count));
   size_t bytes = m.tile->room * (size_t)m.tile->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
@@ -321,7 +425,8 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   FNZI_NEW(&ws->scratch, count, &calls);
   for (uint32_t i = 0; i < count; i++) {
     const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
-    FNZ_TRY(give_array(ws, b, node->outputs[0].u.value));
+    for (uint32_t k = 0; k < node->noutputs; k++)
+      FNZ_TRY(give_array(ws, b, node->outputs[k].u.value));
     FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i]));
   }
   FNZ_TRY(make_tile(ws, b, calls, count, &tile));

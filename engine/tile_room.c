@@ -43,26 +43,30 @@ static bool joins(const fnzi_eng_tile *t, uint32_t outer, uint32_t inner) {
   return true;
 }
 
-/* Dimensions that follow one another in every lane become one. */
-static void join_dims(fnzi_eng_tile *t) {
-  uint32_t last = 0;
-  for (uint32_t d = 1; d < t->rank; d++) {
+/* Dimensions from `from` to `end` that follow one another in every lane become one; they go to `to`
+ * and the places behind it. Gives the one behind the last. */
+static uint32_t join_dims(fnzi_eng_tile *t, uint32_t to, uint32_t from, uint32_t end) {
+  uint32_t last = to;
+  if (from == end)
+    return to;
+  move_dim(t, to, from);
+  for (uint32_t d = from + 1; d < end; d++) {
     if (joins(t, last, d)) {
       int64_t size = t->sizes[last] * t->sizes[d];
       move_dim(t, last, d);
       t->sizes[last] = size;
-    } else if (++last != d) {
-      move_dim(t, last, d);
+    } else {
+      move_dim(t, ++last, d);
     }
   }
-  t->rank = t->rank ? last + 1 : 0;
+  return last + 1;
 }
 
-/* Strides of a lane that broadcasts to the space. */
+/* Strides of a lane that broadcasts to the space, or to its first dimensions. */
 static void set_strides(fnzi_eng_lane *lane, const fnz_geometry *space) {
-  uint32_t missing = space->rank - lane->map->rank;
+  uint32_t missing = lane->aligned - lane->map->rank;
   for (uint32_t d = 0; d < space->rank; d++)
-    lane->strides[d] = d < missing || lane->map->sizes[d - missing] == 1
+    lane->strides[d] = d >= lane->aligned || d < missing || lane->map->sizes[d - missing] == 1
                            ? 0
                            : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
 }
@@ -76,14 +80,34 @@ static void drop_ones(fnzi_eng_tile *t, const fnz_geometry *space) {
   }
 }
 
+/* Rows stay as they are: their elements are the last dimensions. */
+static void find_rows(fnzi_eng_tile *t, const fnz_geometry *space) {
+  uint32_t begin = space->rank - t->dims, outer = 0;
+  t->row = 1;
+  for (uint32_t d = 0; d < space->rank; d++) {
+    t->row *= d < begin ? 1 : space->sizes[d];
+    outer += d < begin && space->sizes[d] != 1;
+  }
+  t->outer = join_dims(t, 0, 0, outer);
+  t->rank = join_dims(t, t->outer, outer, t->rank);
+  t->by_rows = t->row >= FNZI_ENG_LEAST_ROW;
+  t->chunk = (t->by_rows ? FNZI_ENG_ROWS : FNZI_POINT_CHUNK) / t->row * t->row;
+  t->chunk = t->chunk ? t->chunk : t->row;
+  t->piece = t->chunk < FNZI_ENG_PIECE ? FNZI_ENG_PIECE / t->chunk * t->chunk : t->chunk;
+}
+
 static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
   for (uint32_t k = 0; k < t->nlanes; k++)
     set_strides(&t->lanes[k], space);
   drop_ones(t, space);
+  if (t->dims) {
+    find_rows(t, space);
+    return;
+  }
   for (uint32_t i = 1; i < t->rank; i++)
     for (uint32_t j = i; j > 0 && runs_inside(t, j - 1, j); j--)
       swap_dims(t, j - 1, j);
-  join_dims(t);
+  t->rank = join_dims(t, 0, 0, t->rank);
   if (t->rank == 0) {
     t->rank = 1;
     t->sizes[0] = 1;
@@ -91,6 +115,9 @@ static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
       t->lanes[k].strides[0] = t->lanes[k].cell;
   }
   t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_ENG_LEAST_ROW;
+  t->outer = t->rank - 1;
+  t->chunk = FNZI_POINT_CHUNK;
+  t->piece = FNZI_ENG_PIECE;
 }
 
 /* --- Lanes --------------------------------------------------------------------------------------
@@ -106,7 +133,7 @@ static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_
 /* The dimension across which operands lie comes before the rows. */
 static void find_turn(fnzi_eng_tile *t) {
   t->turns = false;
-  for (uint32_t k = 0; k < t->nlanes && t->by_rows && !t->turns; k++)
+  for (uint32_t k = 0; k < t->nlanes && t->by_rows && !t->row && !t->turns; k++)
     for (uint32_t d = 0; d + 1 < t->rank && !t->turns; d++)
       if (is_turned(t, &t->lanes[k], d)) {
         t->turns = true;
@@ -114,14 +141,26 @@ static void find_turn(fnzi_eng_tile *t) {
       }
 }
 
-/* Without gaps along the walk. */
+/* Without gaps along the walk, as far as a tile goes: elements, or numbers of rows. */
 static bool is_dense(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
-  if (lane->strides[t->rank - 1] != lane->cell)
+  uint32_t end = lane->of_rows ? t->outer : t->rank, first = t->by_rows ? t->outer : 0;
+  if (end == 0) /* one number */
+    return true;
+  first = first < end ? first : end - 1;
+  if (lane->strides[end - 1] != lane->cell)
     return false;
-  for (uint32_t d = 1; d < t->rank && !t->by_rows; d++)
+  for (uint32_t d = first + 1; d < end; d++)
     if (lane->strides[d - 1] != fnzi_krn_stride_bytes(lane->strides[d], (size_t)t->sizes[d]))
       return false;
   return true;
+}
+
+/* All that a tile has. */
+static bool is_one_element(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+  for (uint32_t d = t->row ? 0 : t->outer; d < t->rank; d++)
+    if (lane->strides[d] != 0)
+      return false;
+  return t->by_rows;
 }
 
 static int64_t period_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
@@ -161,8 +200,11 @@ static void choose_way(fnzi_eng_tile *t, uint32_t k) {
   lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
               : lane->stores ? FNZI_ENG_LANE_STORES
                              : FNZI_ENG_LANE_LOADS;
+  bool loads = lane->way == FNZI_ENG_LANE_LOADS && !lane->of_rows;
+  lane->fills = loads && is_one_element(t, lane);
+  slot->stays = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
-    lane->repeats = lane->repeats || (lane->way == FNZI_ENG_LANE_LOADS && lane->strides[d] == 0);
+    lane->repeats = lane->repeats || (loads && lane->strides[d] == 0);
   if (lane->way == FNZI_ENG_LANE_STORES || lane->repeats)
     slot->last = FNZI_ENG_ALWAYS;
 }
@@ -171,7 +213,7 @@ static void choose_way(fnzi_eng_tile *t, uint32_t k) {
  */
 typedef struct file {
   struct {
-    size_t offset;
+    size_t offset, bytes;
     uint32_t cell;
     int32_t last; /* instruction that uses it last */
   } all[FNZI_ENG_SLOTS];
@@ -180,17 +222,61 @@ typedef struct file {
 
 /* A line more than its elements, so that registers do not all fall on the same places of the cache.
  */
-static size_t register_bytes(uint32_t cell) {
-  return (size_t)cell * FNZI_POINT_CHUNK + FNZI_ENG_ALIGNMENT;
+static size_t register_bytes(uint32_t cell, int64_t count) {
+  size_t bytes = (size_t)cell * (size_t)count + FNZI_ENG_ALIGNMENT - 1;
+  return bytes / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT + FNZI_ENG_ALIGNMENT;
+}
+
+static size_t slot_bytes(const fnzi_eng_tile *t, const fnzi_eng_slot_info *s) {
+  int64_t count = FNZI_POINT_CHUNK;
+  if (t->row)
+    count = s->of_rows ? t->chunk / t->row : t->by_rows && s->row_step == 0 ? t->row : t->chunk;
+  return register_bytes(s->cell, s->stays && count > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : count);
+}
+
+/* The last of the instructions that are computed row by row together with instruction i. */
+static int32_t end_of_rows(const fnzi_eng_tile *t, int32_t i) {
+  while (i < (int32_t)t->nins && !t->ins[i].of_rows)
+    i++;
+  return i - 1;
+}
+
+/* What an instruction gives has room for one row, where no other row is computed before the last
+ * instruction that reads it. What all pieces of a row read stays until all rows are computed. */
+static void find_step(fnzi_eng_tile *t, const fnzi_eng_ins *ins, fnzi_eng_slot_info *s) {
+  int32_t end = end_of_rows(t, s->first);
+  if (s->of_rows || s->lies)
+    return;
+  s->row_step = t->by_rows && s->last <= end ? 0 : t->row * s->cell;
+  s->stays = ins->kind == FNZI_ENG_INS_SPREAD && t->by_rows && s->row_step == 0;
+  s->last = s->stays ? end : s->last;
+}
+
+/* Where rows of a tile lie. */
+static void find_steps(fnzi_eng_tile *t) {
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    fnzi_eng_slot_info *s = &t->slots[t->lanes[k].slot];
+    bool follows = t->by_rows && s->lies && t->outer;
+    if (!s->of_rows && !s->stays)
+      s->row_step = follows ? t->lanes[k].strides[t->outer - 1] : t->row * s->cell;
+  }
+  for (uint32_t i = 0; i < t->nins; i++) {
+    const fnzi_eng_row *row = t->ins[i].row;
+    if (!row)
+      find_step(t, &t->ins[i], &t->slots[t->ins[i].out]);
+    for (uint32_t k = 0; row && k < row->results; k++)
+      find_step(t, &t->ins[i], &t->slots[row->out[k]]);
+  }
 }
 
 /* A register that is free when instruction `s->first` writes; one that this instruction reads for
  * the last time is, where its loop may write over an operand. */
 static void take_register(fnzi_eng_tile *t, file *f, fnzi_eng_slot_info *s) {
   bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_ENG_INS_RUN;
+  size_t bytes = slot_bytes(t, s);
   for (uint32_t r = 0; r < f->count; r++) {
     bool over = f->all[r].last < s->first || (reads_on && f->all[r].last == s->first);
-    if (f->all[r].cell == s->cell && over) {
+    if (f->all[r].cell == s->cell && f->all[r].bytes == bytes && over) {
       f->all[r].last = s->last;
       s->offset = f->all[r].offset;
       return;
@@ -198,9 +284,16 @@ static void take_register(fnzi_eng_tile *t, file *f, fnzi_eng_slot_info *s) {
   }
   s->offset = t->room;
   f->all[f->count].offset = t->room;
+  f->all[f->count].bytes = bytes;
   f->all[f->count].cell = s->cell;
   f->all[f->count++].last = s->last;
-  t->room += register_bytes(s->cell);
+  t->room += bytes;
+}
+
+/* A result of an instruction. */
+static void take_result(fnzi_eng_tile *t, file *f, uint16_t slot) {
+  if (!t->slots[slot].lies)
+    take_register(t, f, &t->slots[slot]);
 }
 
 /* In the order in which they are written: loads, then instructions. */
@@ -214,9 +307,11 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
     if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
       take_register(t, f, &t->slots[k]);
   for (uint32_t i = 0; i < t->nins; i++) {
-    fnzi_eng_slot_info *s = &t->slots[t->ins[i].out];
-    if (!s->lies)
-      take_register(t, f, s);
+    const fnzi_eng_row *row = t->ins[i].row;
+    if (!row)
+      take_result(t, f, t->ins[i].out);
+    for (uint32_t k = 0; row && k < row->results; k++)
+      take_result(t, f, row->out[k]);
   }
   fnzi_free(ctx, f, sizeof *f);
   return FNZ_OK;
@@ -228,11 +323,13 @@ fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_ge
   find_turn(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     choose_way(t, k);
+  if (t->row)
+    find_steps(t);
   FNZ_TRY(give_registers(ctx, t));
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
       t->lanes[k].panel = t->room;
-      t->room += register_bytes(t->lanes[k].cell) * FNZI_ENG_PANEL_ROWS;
+      t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_ENG_PANEL_ROWS;
     }
   return FNZ_OK;
 }

@@ -231,37 +231,37 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
   return at;
 }
 
-/* What belongs to elements from `i` on of a result is still there. */
-static inline void exec_read_block(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
-                                   size_t step) {
+/* What belongs to element `i` of a result is still there. */
+static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
+                                     size_t step) {
   fnzi_eng_place from = e->plan->places[value];
   size_t part = fnzi_dtype(from.map->dtype)->bytes;
-  int64_t numel = fnz_geometry_numel(result);
-  for (int64_t k = i; k < numel && k < i + EXEC_BLOCK && fnz_geometry_numel(from.map) > 0; k++) {
-    int64_t j = exec_broadcast(result, from.map, k);
-    if (memcmp(exec_at(e, from, j), e->means[value] + (size_t)j * part, part) != 0 &&
-        !e->message[0])
-      snprintf(e->message, EXEC_MESSAGE,
-               "step %zu: a pointwise operator overwrites element %lld of its operand %%%s "
-               "before it reads it",
-               step, (long long)j, e->graph->values.data[value].name);
-  }
+  if (fnz_geometry_numel(from.map) == 0)
+    return;
+  int64_t j = exec_broadcast(result, from.map, i);
+  if (memcmp(exec_at(e, from, j), e->means[value] + (size_t)j * part, part) != 0 && !e->message[0])
+    snprintf(e->message, EXEC_MESSAGE,
+             "step %zu: a pointwise operator overwrites element %lld of its operand %%%s "
+             "before it reads it",
+             step, (long long)j, e->graph->values.data[value].name);
 }
 
-static inline void exec_write_block(exec *e, uint64_t result, int64_t i) {
+static inline void exec_write_elements(exec *e, uint64_t result, int64_t i, int64_t count) {
   fnzi_eng_place to = e->plan->places[result];
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   int64_t numel = fnz_geometry_numel(to.map);
-  for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
+  for (int64_t k = i; k < numel && k < i + count; k++)
     memcpy(exec_at(e, to, k), e->means[result] + (size_t)k * cell, cell);
 }
 
 static inline void exec_point(exec *e, const exec_values *args, uint64_t result, size_t step) {
   const fnz_geometry *map = e->plan->places[result].map;
-  for (int64_t i = 0; i < fnz_geometry_numel(map); i += EXEC_BLOCK) {
+  int64_t numel = fnz_geometry_numel(map);
+  for (int64_t i = 0; i < numel; i += EXEC_BLOCK) {
     for (size_t a = 0; a < args->count; a++)
-      exec_read_block(e, args->list[a], map, i, step);
-    exec_write_block(e, result, i);
+      for (int64_t k = i; k < numel && k < i + EXEC_BLOCK; k++)
+        exec_read_element(e, args->list[a], map, k, step);
+    exec_write_elements(e, result, i, EXEC_BLOCK);
   }
 }
 
@@ -272,26 +272,81 @@ static inline bool exec_is_in(const exec_values *values, uint64_t value) {
   return false;
 }
 
-/* From the last element to the first; all that comes from outside is read before anything is
- * written. */
-static inline void exec_group(exec *e, const fnzi_eng_step *s, size_t step) {
-  static exec_values args, results;
-  bool seen = true;
-  args = results = (exec_values){.e = e};
+/* --- Groups ------------------------------------------------------------------------------- */
+/* The rows by which a group goes: dimensions of the operand of a node that is not pointwise. */
+typedef struct exec_space {
+  const fnz_geometry *g;
+  int64_t row; /* elements of a row; 1: elements are by themselves */
+} exec_space;
+
+/* Of a result that has a number for each row; else a norm says it, and a softmax has the last
+ * dimension. */
+static inline int64_t exec_row(const exec *e, const fnzi_node *node) {
+  const fnz_geometry *x = exec_geometry(e, node->args[0].u.value);
+  const fnz_geometry *y = exec_geometry(e, node->outputs[node->noutputs - 1].u.value);
+  int64_t row = 1;
+  if (fnz_geometry_numel(x) != fnz_geometry_numel(y))
+    return fnz_geometry_numel(x) / fnz_geometry_numel(y);
+  if (strstr(node->op->base, "softmax"))
+    return x->sizes[x->rank - 1];
+  for (uint32_t d = 0; node->args[1].tag == FNZ_ARG_LIST && d < node->args[1].count; d++)
+    row *= node->args[1].u.list[d].u.i;
+  return row;
+}
+
+static inline exec_space exec_space_of(const exec *e, const fnzi_eng_step *s) {
+  exec_space space = {exec_geometry(e, e->graph->nodes.data[s->first].outputs[0].u.value), 1};
   for (uint32_t n = s->first; n <= s->node; n++) {
     const fnzi_node *node = &e->graph->nodes.data[n];
-    seen = seen && fnzi_args_visit(node->args, node->nargs, exec_note, &args) == FNZ_OK &&
-           fnzi_args_visit(node->outputs, node->noutputs, exec_note, &results) == FNZ_OK;
+    if (exec_is_point(node->op) || exec_moves_only(node->op))
+      continue;
+    space.g = exec_geometry(e, node->args[0].u.value);
+    space.row = exec_row(e, node);
   }
-  const fnz_geometry *space = seen ? exec_geometry(e, results.list[0]) : NULL;
-  int64_t numel = seen ? fnz_geometry_numel(space) : 0;
-  for (int64_t i = (numel - 1) / EXEC_BLOCK * EXEC_BLOCK; i >= 0 && numel > 0; i -= EXEC_BLOCK) {
-    for (size_t a = 0; a < args.count; a++)
-      if (!exec_is_in(&results, args.list[a]))
-        exec_read_block(e, args.list[a], space, i, step);
-    for (size_t k = 0; k < results.count; k++)
+  return space;
+}
+
+/* What belongs to elements from `i` on is still there: for a result of the whole space these, else
+ * those of their row; where a node reads whole rows, all of its other operands. */
+static inline void exec_read_node(exec *e, const exec_space *space, const fnzi_node *node,
+                                  const exec_values *made, int64_t i, int64_t count, size_t step) {
+  static exec_values args;
+  const fnz_geometry *result = exec_geometry(e, node->outputs[0].u.value);
+  bool rows = !exec_is_point(node->op) && !exec_moves_only(node->op);
+  int64_t all = fnz_geometry_numel(result) == fnz_geometry_numel(space->g) || rows ? 1 : space->row;
+  args = (exec_values){.e = e};
+  if (fnzi_args_visit(node->args, node->nargs, exec_note, &args) != FNZ_OK)
+    abort();
+  for (size_t a = 0; a < args.count; a++) {
+    if (exec_is_in(made, args.list[a]))
+      continue;
+    if (rows && a > 0)
+      exec_holds(e, e->plan->places[args.list[a]], args.list[a], step);
+    for (int64_t k = i; k < i + count && !(rows && a > 0); k += all)
+      exec_read_element(e, args.list[a], rows ? space->g : result, k / all, step);
+  }
+}
+
+/* From the last element, or row, to the first; all that comes from outside is read before anything
+ * is written. */
+static inline void exec_group(exec *e, const fnzi_eng_step *s, size_t step) {
+  static exec_values results;
+  exec_space space = exec_space_of(e, s);
+  int64_t numel = fnz_geometry_numel(space.g), block = space.row > 1 ? space.row : EXEC_BLOCK;
+  results = (exec_values){.e = e};
+  for (uint32_t n = s->first; n <= s->node; n++)
+    if (fnzi_args_visit(e->graph->nodes.data[n].outputs, e->graph->nodes.data[n].noutputs,
+                        exec_note, &results) != FNZ_OK)
+      abort();
+  for (int64_t i = (numel - 1) / block * block; i >= 0 && numel > 0; i -= block) {
+    int64_t count = numel - i < block ? numel - i : block;
+    for (uint32_t n = s->first; n <= s->node; n++)
+      exec_read_node(e, &space, &e->graph->nodes.data[n], &results, i, count, step);
+    for (size_t k = 0; k < results.count; k++) {
+      bool whole = fnz_geometry_numel(exec_geometry(e, results.list[k])) == numel;
       if (e->plan->places[results.list[k]].buffer != FNZI_ENG_NONE)
-        exec_write_block(e, results.list[k], i);
+        exec_write_elements(e, results.list[k], whole ? i : i / space.row, whole ? count : 1);
+    }
   }
 }
 

@@ -55,12 +55,14 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
 
 /* --- Functional programs ------------------------------------------------------------------ */
 /* What functionalizing seldom makes: sources that are shifted or turned windows of their base, x +
- * x.t(), joins of windows. Values are squares (4 by 4) and halves (2 by 4). */
+ * x.t(), joins of windows; numbers of rows that go back to the rows, or across them. Values are
+ * squares (4 by 4), halves (2 by 4), columns (4 by 1) and lines (4). */
 typedef struct draft {
   char text[8192];
   size_t size;
-  unsigned squares, halves; /* %s0 ..., %h0 ... */
-  bool points;              /* most nodes are pointwise, so that groups take groups in */
+  unsigned squares, halves, columns, lines; /* %s0 ..., %h0 ..., %c0 ..., %l0 ... */
+  bool points; /* most nodes are pointwise, so that groups take groups in */
+  bool rows;   /* most nodes go by rows, or compute with what these give */
   uint64_t state;
 } draft;
 
@@ -71,6 +73,48 @@ static unsigned draw(draft *d, unsigned below) {
 
 static void put(draft *d, const char *format, unsigned a, unsigned b, unsigned c, unsigned e) {
   d->size += (size_t)snprintf(d->text + d->size, sizeof d->text - d->size, format, a, b, c, e);
+}
+
+static void draw_row_node(draft *d) {
+  unsigned s = d->squares - 1 - draw(d, d->squares > 2 ? 3 : 2), c = draw(d, d->columns);
+  unsigned l = d->lines - 1 - draw(d, d->lines > 1 ? 2 : 1);
+  switch (draw(d, 11)) {
+  case 0:
+    put(d, "  %%c%u: f32[4,1] = mean.dim(%%s%u, [1], True)\n", d->columns++, s, 0, 0);
+    break;
+  case 1:
+    put(d, "  %%l%u: f32[4] = sum.dim_IntList(%%s%u, [1])\n", d->lines++, s, 0, 0);
+    break;
+  case 2:
+    put(d, "  %%c%u: f32[4,1] = add.Tensor(%%c%u, %%c%u)\n", d->columns++, c, d->columns - 1, 0);
+    break;
+  case 3:
+    put(d, "  %%l%u: f32[4] = add.Tensor(%%l%u, %%l%u)\n", d->lines++, l, draw(d, d->lines), 0);
+    break;
+  case 4: /* across the rows */
+    put(d, "  %%s%u: f32[4,4] = add.Tensor(%%s%u, %%l%u)\n", d->squares++, s, l, 0);
+    break;
+  case 5:
+    put(d, "  %%s%u: f32[4,4] = _softmax(%%s%u, -1, False)\n", d->squares++, s, 0, 0);
+    break;
+  case 6:
+    put(d, "  %%s%u: f32[4,4], %%c%u: f32[4,1], %%c%u: f32[4,1] = ", d->squares, d->columns,
+        d->columns + 1, 0);
+    put(d, "native_layer_norm(%%s%u, [4], %%l%u, None, 1e-05)\n", s, l, 0, 0);
+    d->squares++;
+    d->columns += 2;
+    break;
+  case 7:
+    put(d, "  %%c%u: f32[4,1] = amax(%%s%u, [1], True)\n", d->columns++, s, 0, 0);
+    break;
+  case 8: /* all of it is one row */
+    put(d, "  %%n%u: f32[1,1] = mean.dim(%%s%u, [0, 1], True)\n", d->squares, s, 0, 0);
+    put(d, "  %%s%u: f32[4,4] = add.Tensor(%%s%u, %%n%u)\n", d->squares, s, d->squares, 0);
+    d->squares++;
+    break;
+  default:
+    put(d, "  %%s%u: f32[4,4] = add.Tensor(%%s%u, %%c%u)\n", d->squares++, s, c, 0);
+  }
 }
 
 static void draw_node(draft *d) {
@@ -106,14 +150,22 @@ static void draw_node(draft *d) {
 }
 
 static void draw_program(draft *d, uint64_t index) {
-  *d = (draft){.squares = 2, .halves = 1, .state = index * 2654435761u + 99};
+  *d = (draft){
+      .squares = 2, .halves = 1, .columns = 1, .lines = 1, .state = index * 2654435761u + 99};
   d->points = index % 4 == 0;
-  put(d, "fnz 1\nprogram(\n  %%s0: f32[4,4],\n  %%s1: f32[4,4],\n  %%h0: f32[2,4])\n{\n", 0, 0, 0,
-      0);
-  for (unsigned n = 2 + draw(d, d->points ? 18 : 9); n > 0; n--)
-    draw_node(d);
-  put(d, "  return %%s%u input_mutation \"s0\", %%s%u input_mutation \"s1\", %%h%u, %%s%u\n}\n",
-      d->squares - 1, draw(d, d->squares), draw(d, d->halves), draw(d, d->squares));
+  d->rows = index % 4 == 2;
+  put(d, "fnz 1\nprogram(\n  %%s0: f32[4,4],\n  %%s1: f32[4,4],\n  %%h0: f32[2,4],\n", 0, 0, 0, 0);
+  put(d, "  %%c0: f32[4,1],\n  %%l0: f32[4])\n{\n", 0, 0, 0, 0);
+  for (unsigned n = 2 + draw(d, d->points || d->rows ? 18 : 9); n > 0; n--)
+    if (d->rows && draw(d, 8))
+      draw_row_node(d);
+    else
+      draw_node(d);
+  put(d, "  return %%s%u input_mutation \"s0\", %%s%u input_mutation \"s1\", ", d->squares - 1,
+      draw(d, d->squares), 0, 0);
+  put(d, "%%c%u input_mutation \"c0\", %%l%u input_mutation \"l0\", ", d->columns - 1, d->lines - 1,
+      0, 0);
+  put(d, "%%h%u, %%s%u\n}\n", draw(d, d->halves), draw(d, d->squares), 0, 0);
 }
 
 START_TEST(plans_of_functional_programs_mean_the_same) {

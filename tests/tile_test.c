@@ -1,6 +1,7 @@
 /* checks: 3
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
- * broadcast, are turned, have gaps, are of other types; results in the memory of operands; threads.
+ * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
+ * their numbers; threads.
  * FNZ_PROGRAMS says how many, FNZ_FIRST which. */
 #include "kernels/meta/point.h"
 #include "tests/run_help.h"
@@ -16,13 +17,16 @@ static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};
 enum { BOOL, I64, BF16, F32, F64, TYPES };
 
 /* Rows that are gathered, that are tiles of their own, one row; more than a thread takes. */
-static const int spaces[][3] = {{2, 3, 33},  {5, 3, 64},  {9, 2, 200},  {3, 2, 700},  {1, 1, 1030},
-                                {40, 33, 1}, {7, 1, 129}, {33, 40, 60}, {3, 40, 300}, {1, 70, 600}};
+static const int spaces[][3] = {{2, 3, 33},   {5, 3, 64},  {9, 2, 200},  {3, 2, 700},  {1, 1, 1030},
+                                {40, 33, 1},  {7, 1, 129}, {33, 40, 60}, {3, 40, 300}, {1, 70, 600},
+                                {2, 1, 5000}, {90, 30, 5}, {4, 31, 140}, {1, 1, 7}};
 
 typedef struct draft {
   char text[ROOM];
   size_t size;
-  int type[VALUES]; /* of %v0 ... */
+  int type[VALUES];    /* of %v0 ... */
+  bool number[VALUES]; /* it has a number for each row, */
+  int dims;            /* which are so many of the last dimensions */
   int count, inputs;
   const int *space;
   uint64_t state;
@@ -88,6 +92,10 @@ static void put_space(draft *d, int type) {
   put(d, "%s[%d,%d,%d]", types[type], d->space[0], d->space[1], d->space[2]);
 }
 
+static void put_numbers(draft *d, int type) {
+  put(d, "%s[%d,%d,1]", types[type], d->space[0], d->dims == 1 ? d->space[1] : 1);
+}
+
 static void put_view(draft *d, int k, int form, int type) {
   if (!is_viewed(form))
     return;
@@ -107,6 +115,7 @@ static void put_view(draft *d, int k, int form, int type) {
 typedef struct operand {
   char name[16];
   int type;
+  bool number, broadcasts; /* for each row; in another way */
 } operand;
 
 static operand draw_operand(draft *d, const int *forms) {
@@ -119,6 +128,8 @@ static operand draw_operand(draft *d, const int *forms) {
     snprintf(o.name, sizeof o.name, "%%%c%d", is_viewed(forms[k]) ? 'w' : 'i', k);
   }
   o.type = d->type[k];
+  o.number = k >= d->inputs ? d->number[k] : forms[k] == NUMBER;
+  o.broadcasts = k < d->inputs && (forms[k] == ROW || forms[k] == COLUMN || forms[k] == MATRIX);
   return o;
 }
 
@@ -126,7 +137,7 @@ static operand draw_operand(draft *d, const int *forms) {
 static operand draw_mask(draft *d) {
   operand o = {.type = BOOL};
   int k = d->count - 1;
-  while (k > d->inputs && d->type[k] != BOOL)
+  while (k > d->inputs && (d->type[k] != BOOL || d->number[k]))
     k--;
   if (k == d->inputs) {
     k = d->count;
@@ -139,12 +150,73 @@ static operand draw_mask(draft *d) {
   return o;
 }
 
+/* --- Rows ---------------------------------------------------------------------------------------
+ */
+/* The youngest node that gives floats for all of the space; the first one at worst. */
+static int youngest_floats(const draft *d) {
+  int k = d->count - 1;
+  while (k > d->inputs && (d->type[k] != F32 || d->number[k]))
+    k--;
+  return k;
+}
+
+static void put_whole(draft *d, int k, int dims) {
+  static const char *const softmaxes[] = {"_softmax", "_log_softmax"};
+  int norm = draw(d, 2);
+  d->type[d->count] = F32;
+  put(d, "  %%v%d: ", d->count++);
+  put_space(d, F32);
+  if (draw(d, 2)) {
+    put(d, " = %s(%%v%d, -1, False)\n", softmaxes[norm], k);
+    return;
+  }
+  for (int i = 0; i < 2 - norm; i++) {
+    d->type[d->count] = F32;
+    d->number[d->count] = true;
+    put(d, ", %%v%d: ", d->count++);
+    put_numbers(d, F32);
+  }
+  put(d, " = %s(%%v%d, [", norm ? "_fused_rms_norm" : "native_layer_norm", k);
+  if (dims == 2)
+    put(d, "%d, ", d->space[1]);
+  put(d, norm ? "%d], None, 1e-05)\n" : "%d], None, None, 1e-05)\n", d->space[2]);
+}
+
+/* A reduction of floats over the rows, or what gives rows again. */
+static void put_row_node(draft *d) {
+  static const char *const reductions[] = {"mean.dim(%%v%d, %s, True)",
+                                           "sum.dim_IntList(%%v%d, %s, True)",
+                                           "amax(%%v%d, %s, True)",
+                                           "amin(%%v%d, %s, True)",
+                                           "var.correction(%%v%d, %s, correction=1, keepdim=True)",
+                                           "logsumexp(%%v%d, %s, True)",
+                                           "linalg_vector_norm(%%v%d, 2, %s, True)"};
+  int k = youngest_floats(d), what = draw(d, 10);
+  if (d->type[k] != F32)
+    return;
+  if (what > 6) {
+    put_whole(d, k, d->dims);
+    return;
+  }
+  d->type[d->count] = F32;
+  d->number[d->count] = true;
+  put(d, "  %%v%d: ", d->count++);
+  put_numbers(d, F32);
+  put(d, " = ");
+  put(d, reductions[what], k, d->dims == 1 ? "[2]" : "[1, 2]");
+  put(d, "\n");
+}
+
 static void put_node(draft *d, const int *forms) {
   static const char *const twos[] = {"add.Tensor", "mul.Tensor", "maximum"};
   operand a = draw_operand(d, forms), b = draw_operand(d, forms);
   /* A result has all of the space: the first operand comes from a node, or is such an input. */
   snprintf(a.name, sizeof a.name, "%%v%d", d->count - 1 - draw(d, 2) % (d->count - d->inputs));
   a.type = d->type[atoi(a.name + 2)];
+  a.number = d->number[atoi(a.name + 2)];
+  a.broadcasts = false;
+  if (a.number && b.broadcasts)
+    b = a;
   int what = draw(d, 9), type = a.type > b.type ? a.type : b.type;
   if (what == 3)
     type = BOOL;
@@ -155,9 +227,14 @@ static void put_node(draft *d, const int *forms) {
   else if (what == 8)
     type = draw(d, TYPES);
   operand mask = what == 6 || what == 7 ? draw_mask(d) : a;
+  bool two = what < 4 || what == 6, masked = what == 6 || what == 7;
   d->type[d->count] = type;
-  put(d, "  %%v%d: ", d->count++);
-  put_space(d, type);
+  d->number[d->count] = a.number && (!two || b.number) && (!masked || mask.number);
+  put(d, "  %%v%d: ", d->count);
+  if (d->number[d->count++])
+    put_numbers(d, type);
+  else
+    put_space(d, type);
   if (what < 3)
     put(d, " = %s(%s, %s)\n", twos[what], a.name, b.name);
   else if (what == 3)
@@ -181,6 +258,7 @@ static void draw_program(draft *d, uint64_t index) {
   d->state = index * 2654435761u + 77;
   d->space = spaces[draw(d, sizeof spaces / sizeof *spaces)];
   d->inputs = 2 + draw(d, 5);
+  d->dims = 1 + draw(d, 4) / 3;
   put(d, "fnz 1\nprogram(\n");
   for (int k = 0; k < d->inputs; k++) {
     forms[k] = k ? draw(d, FORMS) : FULL;
@@ -197,9 +275,12 @@ static void draw_program(draft *d, uint64_t index) {
   put_space(d, type);
   put(d, " = exp(%%i0)\n");
   for (int n = 2 + draw(d, 24); n > 0; n--)
-    put_node(d, forms);
+    if (index % 2 && draw(d, 4) == 0)
+      put_row_node(d);
+    else
+      put_node(d, forms);
   int last = d->count - 1, state = last;
-  while (state > d->inputs && d->type[state] != d->type[0])
+  while (state > d->inputs && (d->type[state] != d->type[0] || d->number[state]))
     state--;
   put(d, "  return ");
   if (d->type[state] == d->type[0])
