@@ -430,6 +430,26 @@ static int64_t reduced_count(const fnzi_krn_array *self, const bool *reduced) {
 COMPLEX(float, 4)
 COMPLEX(double, 2)
 
+/* --- Rows on all threads ----------------------------------------------------------------- */
+typedef struct long_plane {
+  const plan *p;
+  const float *x;
+  float *out;
+} long_plane;
+
+static void add_row(const void *user, int64_t j, int lane) {
+  const long_plane *l = user;
+  const dim *a = &l->p->dims[0], *b = &l->p->dims[1];
+  (void)lane;
+  float_store(l->p, l->out + j * b->out,
+              float_row(l->x + j * b->in, a->in, a->size, l->p->width, l->p->folds));
+}
+
+/* One plane of rows, each with a sum of its own. */
+static bool is_of_rows(const plan *p) {
+  return p->rank == 2 && p->dims[1].out != 0 && choose(p, &p->dims[0], &p->dims[1]) == ROWS;
+}
+
 static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype out_dtype = call->outputs[0]->place.dtype;
@@ -452,6 +472,9 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
     double_walk(&p, x.data, out);
   else if (is_one && p.dims[0].size >= LONG_ROW)
     FNZ_TRY(sum_long(call, x.data, p.dims[0].size, out));
+  else if (is_of_rows(&p))
+    fnzi_cpu_rows_spread(call, p.dims[1].size, p.dims[0].size, add_row,
+                         &(long_plane){&p, x.data, out});
   else
     float_walk(&p, x.data, out);
   if (is_mean)
