@@ -54,6 +54,12 @@ static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, 
     memcpy(tile, &all, (size_t)bytes);
     return;
   }
+  for (; last >= 4 * FILLED; last -= 4 * FILLED, tile += 4 * FILLED) {
+    memcpy(tile, &all, FILLED);
+    memcpy(tile + FILLED, &all, FILLED);
+    memcpy(tile + 2 * FILLED, &all, FILLED);
+    memcpy(tile + 3 * FILLED, &all, FILLED);
+  }
   for (int64_t i = 0; i < last; i += FILLED)
     memcpy(tile + i, &all, FILLED);
   memcpy(tile + last, &all, FILLED);
@@ -147,8 +153,7 @@ static void convert(const fnzi_eng_tile *t, const fnzi_eng_ins *ins, void *out, 
 /* Where the piece of a row lies that begins with its element `at`. */
 static unsigned char *piece_of(const walk *w, uint16_t slot, int64_t row, int64_t at) {
   const fnzi_eng_slot_info *s = &w->tile->slots[slot];
-  unsigned char *from = w->slots[slot] + row * s->row_step;
-  return s->stays || s->numbers ? from : from + at * s->cell;
+  return w->slots[slot] + row * s->row_step + at * s->step;
 }
 
 /* Elements that lie one after another in each slot: a whole tile, or a piece of a row that begins

@@ -117,6 +117,7 @@ typedef struct fnzi_eng_slot_info {
   bool is_whole;       /* an instruction needs whole rows of it */
   bool stays;          /* pieces of a row read the same elements */
   int64_t row_step;    /* bytes from row to row of a tile; 0: they follow one another in it */
+  int64_t step;        /* bytes from element to element of a row; 0: `stays`, and numbers */
   size_t offset;       /* of the register */
 } fnzi_eng_slot_info;
 

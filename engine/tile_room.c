@@ -267,6 +267,8 @@ static void find_steps(fnzi_eng_tile *t) {
     for (uint32_t k = 0; row && k < row->results; k++)
       find_step(t, &t->ins[i], &t->slots[row->out[k]]);
   }
+  for (uint32_t k = 0; k < t->nslots; k++)
+    t->slots[k].step = t->slots[k].stays || t->slots[k].numbers ? 0 : t->slots[k].cell;
 }
 
 /* A register that is free when instruction `s->first` writes; one that this instruction reads for
