@@ -329,6 +329,29 @@ static bool draw_where(gen *g, size_t self, fnzi_drawn_call *call) {
   return true;
 }
 
+/* Over the last dimension mostly, which then has one place, so that the result goes back to the
+ * rows by broadcasting. */
+static bool draw_reduction(gen *g, size_t self, fnzi_drawn_call *call) {
+  uint32_t rank = looks(g, self)->rank;
+  draw_self(g, self, call);
+  if (rank == 0 || looks(g, self)->dtype == FNZ_BOOL || fnzi_is_complex(looks(g, self)->dtype))
+    return false;
+  int64_t dim = perhaps(g->c, 75) ? (int64_t)rank - 1 : (int64_t)choose(g->c, rank);
+  fnzi_call_ints(call, &dim, 1);
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = perhaps(g->c, 75)});
+  return looks(g, self)->sizes[dim] > 0;
+}
+
+static bool draw_mean(gen *g, size_t self, fnzi_drawn_call *call) {
+  return fnzi_is_float(looks(g, self)->dtype) && draw_reduction(g, self, call);
+}
+
+static bool draw_softmax(gen *g, size_t self, fnzi_drawn_call *call) {
+  draw_self(g, self, call);
+  fnzi_call_int(call, perhaps(g->c, 75) ? -1 : 0);
+  return looks(g, self)->rank > 0 && fnzi_is_float(looks(g, self)->dtype);
+}
+
 static bool draw_cat(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
   if (looks(g, self)->rank == 0 || !search(g, is_alike, looks(g, self), &other))
@@ -429,5 +452,9 @@ const fnzi_call_draw fnzi_call_draws[] = {
     {"reshape_as", draw_like, PURE},
     {"type_as", draw_like, PURE},
     {"broadcast_tensors", draw_tensors, PURE},
+    {"sum.dim_IntList", draw_reduction, PURE},
+    {"mean.dim", draw_mean, PURE},
+    {"amax", draw_reduction, PURE},
+    {"softmax.int", draw_softmax, PURE},
 };
 const size_t fnzi_call_draw_count = sizeof fnzi_call_draws / sizeof *fnzi_call_draws;
