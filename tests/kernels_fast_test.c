@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * kernels_fast_test.c - kernels that take a short way by sizes: the bits do not depend on threads,
  * nor on where elements lie, and the numbers are those of plain loops. */
 #include "kernels/cpu/matmul.h"
@@ -17,10 +17,12 @@ static fnz_arg upload(fnz_dtype dtype, shape s, const int64_t *strides, uint32_t
   g.strides = strides ? strides : plain;
   for (int64_t i = 0; i < count; i++, seed = seed * 1664525u + 1013904223u)
     values[i] = (float)(int32_t)seed * 0x1p-31f;
-  fnzi_krn_convert(FNZ_BF16, halves, 2, FNZ_F32, values, 4, count);
-  if (dtype == FNZ_BF16)
-    fnzi_krn_convert(FNZ_F32, values, 4, FNZ_BF16, halves, 2, count);
-  const void *cells = dtype == FNZ_BF16 ? (const void *)halves : (const void *)values;
+  bool is_half = dtype == FNZ_BF16 || dtype == FNZ_F16;
+  if (is_half) {
+    fnzi_krn_convert(dtype, halves, 2, FNZ_F32, values, 4, count);
+    fnzi_krn_convert(FNZ_F32, values, 4, dtype, halves, 2, count);
+  }
+  const void *cells = is_half ? (const void *)halves : (const void *)values;
   OK(ctx, cpu->upload(cpu->self, ctx, &g, cells, &made[nmade]));
   return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
 }
@@ -170,8 +172,17 @@ START_TEST(few_rows_times_a_matrix) {
 }
 END_TEST
 
+static fnzi_cpu_matrix matrix(const float *data, int64_t row, int64_t col) {
+  return (fnzi_cpu_matrix){.data = data, .row = row, .col = col};
+}
+
+static fnzi_cpu_order most_order(void) {
+  return fnzi_rows_best()->panels ? FNZI_ORDER_PANELS : FNZI_ORDER_STEPS;
+}
+
 /* Both layouts of each factor, in each order. */
 START_TEST(elements_that_lie_otherwise_have_the_same_bits) {
+  static float room[2 * FNZI_PANEL_ROWS * FNZI_PANEL_DEPTH];
   static float a[2 * DEPTH], a_turned[2 * DEPTH], b[DEPTH * COLUMNS], turned[DEPTH * COLUMNS];
   static float c[4][2 * COLUMNS];
   draw(1, 2 * DEPTH, a), draw(2, DEPTH * COLUMNS, b);
@@ -181,48 +192,102 @@ START_TEST(elements_that_lie_otherwise_have_the_same_bits) {
     for (int64_t j = 0; j < COLUMNS; j++)
       turned[j * DEPTH + k] = b[k * COLUMNS + j];
   }
-  for (fnzi_cpu_order order = FNZI_ORDER_DOTS; order <= FNZI_ORDER_STEPS; order++)
+  for (fnzi_cpu_order order = FNZI_ORDER_DOTS; order <= most_order(); order++)
     for (int64_t columns = 1; columns <= COLUMNS; columns += COLUMNS - 1)
       for (int way = 0; way < 4; way++) {
         fnzi_cpu_product p = {.dtype = FNZ_F32, .m = 2, .n = columns, .k = DEPTH, .alpha = 1};
-        p.a = way & 1 ? (fnzi_cpu_matrix){a_turned, 1, 2} : (fnzi_cpu_matrix){a, DEPTH, 1};
-        p.b = way & 2 ? (fnzi_cpu_matrix){turned, 1, DEPTH} : (fnzi_cpu_matrix){b, COLUMNS, 1};
-        p.c = c[way], p.c_row = columns, p.order = order;
-        fnzi_cpu_product_run(&p);
+        p.a = way & 1 ? matrix(a_turned, 1, 2) : matrix(a, DEPTH, 1);
+        p.b = way & 2 ? matrix(turned, 1, DEPTH) : matrix(b, COLUMNS, 1);
+        p.c = c[way], p.c_row = columns, p.order = order, p.room = room;
+        fnzi_cpu_product_run(&p, 0);
         ck_assert(memcmp(c[way], c[0], (size_t)(2 * columns) * sizeof **c) == 0);
       }
 }
 END_TEST
 
-/* As with the weight converted before. */
-START_TEST(a_weight_of_bf16_is_read_as_it_lies) {
-  static float wide[3 * COLUMNS], narrow[3 * COLUMNS];
-  start(1);
-  fnz_arg x = upload(FNZ_BF16, S(3, DEPTH), NULL, 1),
-          w = upload(FNZ_BF16, S(COLUMNS, DEPTH), NULL, 2);
-  RUN("linear", x, w);
-  static uint16_t halves[3 * COLUMNS];
-  OK(ctx, cpu->download(cpu->self, ctx, outs[0], halves));
-  fnzi_krn_convert(FNZ_F32, narrow, 4, FNZ_BF16, halves, 2, 3 * COLUMNS);
-  upload(FNZ_BF16, S(3, DEPTH), NULL, 1);
-  fnz_geometry g = {.dtype = FNZ_F32, .rank = 2};
-  g.sizes = (const int64_t[]){3, DEPTH}, g.strides = (const int64_t[]){DEPTH, 1};
+/* The array that upload() gives for a 16-bit type, converted. */
+static fnz_arg widened(fnz_dtype dtype, shape s, const int64_t *strides, uint32_t seed) {
+  int64_t plain[6];
+  fnz_geometry g = {.dtype = FNZ_F32, .rank = s.rank, .sizes = s.sizes};
+  upload(dtype, s, strides, seed);
+  fnzi_contiguous_strides(s.sizes, s.rank, plain);
+  g.strides = strides ? strides : plain;
   OK(ctx, cpu->upload(cpu->self, ctx, &g, values, &made[nmade]));
-  fnz_arg x_wide = {.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
-  upload(FNZ_BF16, S(COLUMNS, DEPTH), NULL, 2);
-  g.sizes = (const int64_t[]){COLUMNS, DEPTH};
-  OK(ctx, cpu->upload(cpu->self, ctx, &g, values, &made[nmade]));
-  fnz_arg w_wide = {.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
-  RUN("linear", x_wide, w_wide);
-  fetch(wide);
-  fnzi_krn_convert(FNZ_BF16, halves, 2, FNZ_F32, wide, 4, 3 * COLUMNS);
-  fnzi_krn_convert(FNZ_F32, wide, 4, FNZ_BF16, halves, 2, 3 * COLUMNS);
-  ck_assert(memcmp(wide, narrow, sizeof wide) == 0);
+  return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = made[nmade++]};
+}
+
+enum { MOST_RESULT = 64 * COLUMNS };
+
+/* The result as the 16-bit type. */
+static void fetch_half(fnz_dtype dtype, bool is_wide, int64_t count, uint16_t *out) {
+  static float wide[MOST_RESULT];
+  ck_assert(count <= MOST_RESULT);
+  OK(ctx, cpu->download(cpu->self, ctx, outs[0], is_wide ? (void *)wide : (void *)out));
+  if (is_wide)
+    fnzi_krn_convert(dtype, out, 2, FNZ_F32, wide, 4, count);
+}
+
+/* With few rows, one column and many rows, where all types have one order; the second factor as it
+ * is and turned. */
+static void check_halves(fnz_dtype dtype, int64_t rows, int64_t columns, int threads) {
+  static uint16_t found[2][MOST_RESULT];
+  const int64_t turned[2] = {1, DEPTH};
+  for (int way = 0; way < 3; way++) {
+    start(threads);
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+      fnz_arg (*make)(fnz_dtype, shape, const int64_t *, uint32_t) = is_wide ? widened : upload;
+      fnz_arg x = make(dtype, S(rows, DEPTH), NULL, 1);
+      if (way == 0)
+        RUN("linear", x, make(dtype, S(columns, DEPTH), NULL, 2));
+      else
+        RUN("mm", x, make(dtype, S(DEPTH, columns), way == 1 ? NULL : turned, 2));
+      fetch_half(dtype, is_wide, rows * columns, found[is_wide]);
+    }
+    finish();
+    ck_assert(memcmp(found[0], found[1], (size_t)(rows * columns) * sizeof **found) == 0);
+  }
+}
+
+START_TEST(products_of_16_bits_are_those_of_floats) {
+  static const int64_t rows[] = {1, 3, 17, 60};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+    for (int64_t columns = 1; columns <= COLUMNS; columns += COLUMNS - 1) {
+      check_halves(FNZ_BF16, rows[k], columns, 1);
+      if (rows[k] != 3)
+        check_halves(FNZ_F16, rows[k], columns, 2);
+    }
+}
+END_TEST
+
+static void check_attention(fnz_dtype dtype, int64_t queries, const int64_t *strides) {
+  static uint16_t found[2][MOST_RESULT];
+  const fnz_arg none = {.tag = FNZ_ARG_NONE}, no = {.tag = FNZ_ARG_BOOL};
+  const fnz_arg zero = {.tag = FNZ_ARG_FLOAT};
+  shape q = S(1, 2, queries, 8), k = S(1, 2, 30, 8);
+  start(2);
+  for (int is_wide = 0; is_wide < 2; is_wide++) {
+    fnz_arg (*make)(fnz_dtype, shape, const int64_t *, uint32_t) = is_wide ? widened : upload;
+    RUN("scaled_dot_product_attention", make(dtype, q, NULL, 1),
+        make(dtype, k, is_wide ? NULL : strides, 2), make(dtype, k, is_wide ? NULL : strides, 3),
+        none, zero, no);
+    fetch_half(dtype, is_wide, volume(q), found[is_wide]);
+  }
   finish();
+  ck_assert(memcmp(found[0], found[1], (size_t)volume(q) * sizeof **found) == 0);
+}
+
+/* Heads one after the other, and beside each other in each key. */
+START_TEST(attention_of_16_bits_is_that_of_floats) {
+  const int64_t beside[] = {480, 8, 16, 1};
+  for (int64_t queries = 1; queries <= 41; queries += 20)
+    for (int way = 0; way < 2; way++) {
+      check_attention(FNZ_BF16, queries, way ? beside : NULL);
+      check_attention(FNZ_F16, queries, way ? beside : NULL);
+    }
 }
 END_TEST
 
 RUN_SUITE("kernels_fast", parts_of_convolutions_do_not_depend_on_threads,
           plans_of_many_shapes_come_and_go, a_long_sum_does_not_depend_on_threads,
           few_rows_times_a_matrix, elements_that_lie_otherwise_have_the_same_bits,
-          a_weight_of_bf16_is_read_as_it_lies)
+          products_of_16_bits_are_those_of_floats, attention_of_16_bits_is_that_of_floats)

@@ -1,9 +1,11 @@
-/* checks: 9
+/* checks: 11
  * rows_test.c - row functions of every instruction set against sums written out, bit for bit. */
+#include "kernels/core/half.h"
 #include "kernels/rows/rows.h"
 #include "test.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 100, DEPTH = 67, ROWS = 5, COLUMNS = 45 };
@@ -279,6 +281,12 @@ static float bf16_of(float x, uint16_t *out) {
   return x;
 }
 
+/* Of a number that f16 has. */
+static void f16_of(float x, uint16_t *out) {
+  *out = fnzi_krn_to_f16(x);
+  ck_assert(fnzi_krn_from_f16(*out) == x);
+}
+
 static float steps(const float *a, const float *b, int64_t depth, float sum) {
   for (int64_t k = 0; k < depth; k += FNZI_ROW_STEPS) {
     float part = a[k] * b[k * COLUMNS];
@@ -294,15 +302,15 @@ static float steps(const float *a, const float *b, int64_t depth, float sum) {
 static void check_products(bool is_dots) {
   const fnzi_rows *of[FNZI_ISAS];
   static float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS];
-  static uint16_t half[COLUMNS * DEPTH];
+  static uint16_t half[FNZI_ROW_KINDS][COLUMNS * DEPTH];
   int n = sets(of);
   fill(a, ROWS * DEPTH, 1), fill(b, COLUMNS * DEPTH, 2);
   for (int i = 0; i < COLUMNS * DEPTH; i++)
-    b[i] = bf16_of(b[i], &half[i]);
+    b[i] = bf16_of(b[i], &half[FNZI_ROW_BF16][i]), f16_of(b[i], &half[FNZI_ROW_F16][i]);
   for (int s = 0; s < n; s++)
     for (int kind = 0; kind < FNZI_ROW_KINDS; kind++)
       for (int64_t depth = 1; depth <= DEPTH; depth += 11) {
-        const void *second = kind == FNZI_ROW_F32 ? (const void *)b : (const void *)half;
+        const void *second = kind == FNZI_ROW_F32 ? (const void *)b : (const void *)half[kind];
         float alpha = is_dots ? 2 : 1;
         fnzi_row_dots d = {a,       second, c,     ROWS,
                            COLUMNS, depth,  DEPTH, is_dots ? DEPTH : COLUMNS,
@@ -330,8 +338,122 @@ START_TEST(steps_are_alike_in_all_sets) {
 }
 END_TEST
 
+/* --- Panels ------------------------------------------------------------------------------------
+ */
+enum { TALL = 250, DEEP = 520, BROAD = 70, SPARE = 2 };
+
+/* A factor with gaps, of which numbers are in all kinds. */
+typedef struct laid {
+  float *f32;
+  uint16_t *half[FNZI_ROW_KINDS];
+  int64_t row, step;
+} laid;
+
+static void *room_of(size_t bytes) {
+  void *room = malloc(bytes);
+  ck_assert(room != NULL);
+  return room;
+}
+
+static laid lay(int64_t rows, int64_t columns, int way, uint32_t seed) {
+  int64_t spare = way == 2 ? SPARE : 1, count = rows * columns * spare;
+  laid x = {room_of((size_t)count * sizeof(float)), {NULL}, columns * spare, spare};
+  if (way == 1)
+    x.row = 1, x.step = rows;
+  fill(x.f32, count, seed);
+  for (int kind = FNZI_ROW_BF16; kind < FNZI_ROW_KINDS; kind++)
+    x.half[kind] = room_of((size_t)count * sizeof(uint16_t));
+  for (int64_t i = 0; i < count; i++) {
+    x.f32[i] = bf16_of(fabsf(x.f32[i]) < 0x1p-6f ? 1 : x.f32[i], &x.half[FNZI_ROW_BF16][i]);
+    f16_of(x.f32[i], &x.half[FNZI_ROW_F16][i]);
+  }
+  return x;
+}
+
+static void end_laid(laid *x) {
+  for (int kind = FNZI_ROW_BF16; kind < FNZI_ROW_KINDS; kind++)
+    free(x->half[kind]);
+  free(x->f32);
+}
+
+static const void *cells_of(const laid *x, fnzi_row_kind kind) {
+  return kind == FNZI_ROW_F32 ? (const void *)x->f32 : (const void *)x->half[kind];
+}
+
+static float panel_element(const laid *a, const laid *b, int64_t i, int64_t j, int64_t depth,
+                           float alpha, float c) {
+  int64_t k = 0;
+  do {
+    float sum = 0;
+    for (int64_t end = k + FNZI_PANEL_DEPTH; k < end && k < depth; k++)
+      sum = fmaf(a->f32[i * a->row + k * a->step], b->f32[k * b->row + j * b->step], sum);
+    sum = alpha * sum;
+    c = c + sum;
+  } while (k < depth);
+  return c;
+}
+
+static void check_panels(const fnzi_rows *rows, const laid *a, const laid *b, fnzi_row_kind a_kind,
+                         fnzi_row_kind b_kind, int64_t m, int64_t n, int64_t depth, float beta) {
+  static float c[TALL * (BROAD + 1)];
+  fnzi_row_panels d = {cells_of(a, a_kind), cells_of(b, b_kind), c};
+  d.rows = m, d.columns = n, d.depth = depth, d.c_row = BROAD + 1;
+  d.a_row = a->row, d.a_step = a->step, d.b_step = b->row, d.b_column = b->step;
+  d.alpha = 2, d.beta = beta, d.a_kind = a_kind, d.b_kind = b_kind;
+  d.room = room_of((size_t)fnzi_row_panels_room(&d) * sizeof *d.room);
+  uint32_t seed = 5;
+  fill(c, TALL * (BROAD + 1), 5);
+  rows->panels(&d);
+  for (int i = 0; i < TALL; i++)
+    for (int j = 0; j <= BROAD; j++) {
+      float before = draw(&seed), found = c[i * (BROAD + 1) + j];
+      ck_assert(found == (i < m && j < n
+                              ? panel_element(a, b, i, j, depth, 2, beta != 0 ? beta * before : 0)
+                              : before));
+    }
+  free(d.room);
+}
+
+static const fnzi_rows *with_panels(int *set) {
+  for (; *set <= (int)fnzi_krn_isa_best(); ++*set)
+    if (fnzi_rows_for((fnzi_krn_isa)*set)->panels)
+      return fnzi_rows_for((fnzi_krn_isa)(*set)++);
+  return NULL;
+}
+
+START_TEST(panels_are_sums_in_order) {
+  static const int64_t sizes[][3] = {{1, 1, 1},   {2, 16, 7},     {3, 17, 256}, {7, 70, 257},
+                                     {11, 40, 9}, {13, 33, DEEP}, {40, 64, 64}, {TALL, 5, 30},
+                                     {5, 8, 0},   {12, 1, 300}};
+  const fnzi_rows *of;
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    laid a = lay(sizes[k][0], sizes[k][2] + 1, 0, 1), b = lay(sizes[k][2] + 1, sizes[k][1], 0, 2);
+    for (int set = 0; (of = with_panels(&set));)
+      for (int beta = 0; beta < 2; beta++)
+        check_panels(of, &a, &b, FNZI_ROW_F32, FNZI_ROW_F32, sizes[k][0], sizes[k][1], sizes[k][2],
+                     (float)(3 * beta));
+    end_laid(&a), end_laid(&b);
+  }
+}
+END_TEST
+
+/* As it lies, turned, and with gaps; rows that lie 4,096 bytes apart. */
+START_TEST(panels_read_any_layout_and_kind) {
+  const fnzi_rows *of;
+  for (int way = 0; way < 9; way++) {
+    laid a = lay(37, 1024, way / 3, 1), b = lay(300, BROAD, way % 3, 2);
+    for (int set = 0; (of = with_panels(&set));)
+      for (int kind = 0; kind < FNZI_ROW_KINDS * FNZI_ROW_KINDS; kind++)
+        check_panels(of, &a, &b, (fnzi_row_kind)(kind / 3), (fnzi_row_kind)(kind % 3), 37, BROAD,
+                     300, 3);
+    end_laid(&a), end_laid(&b);
+  }
+}
+END_TEST
+
 RUN_SUITE("rows", sums_are_those_of_the_order_that_is_promised,
           greatest_elements_are_found_beside_nan, exponentials_are_alike_in_all_sets,
           scaled_rows_are_rounded_once, moments_are_those_of_doubles,
           totals_are_those_of_eight_lanes, greatest_side_by_side_see_each_window,
-          dots_are_alike_in_all_sets, steps_are_alike_in_all_sets)
+          dots_are_alike_in_all_sets, steps_are_alike_in_all_sets, panels_are_sums_in_order,
+          panels_read_any_layout_and_kind)

@@ -9,12 +9,16 @@
 
 #include <math.h>
 
-enum { TILE = 64 };
+enum { TILE = 64, PANEL_CELLS = FNZI_PANEL_DEPTH * FNZI_PANEL_COLUMNS };
 
-/* An operand by batch index: dense, strides in elements, `share` heads read one. */
+/* An operand by batch index: strides in elements, `share` heads read one. */
 typedef struct side {
-  fnzi_cpu_reals data;
+  fnzi_cpu_reals data;  /* of a mask */
   const uint8_t *flags; /* of a mask of bool */
+  const void *cells;    /* of others: elements of a row lie side by side */
+  fnz_dtype dtype;
+  fnzi_row_kind kind;
+  int64_t row;
   int64_t stride[FNZ_MAX_RANK], share[FNZ_MAX_RANK];
 } side;
 
@@ -27,15 +31,16 @@ typedef struct attention {
   int64_t mask_row, mask_col; /* 0 where the mask broadcasts */
   fnzi_cpu_reals_out out, logsumexp, *scores;
   double *rows;
+  float *queries_f32; /* of all threads; NULL: queries are F32 */
+  float *panels;      /* room of products, of all threads */
   double scale;
   bool causal, masked;
 } attention;
 
 /* `inner` dimensions at the end are not of the batch. */
-static void place(const attention *a, const fnz_geometry *g, uint32_t inner, side *s) {
-  int64_t strides[FNZ_MAX_RANK];
+static void place(const attention *a, const fnz_geometry *g, const int64_t *strides, uint32_t inner,
+                  side *s) {
   uint32_t lead = g->rank > inner ? g->rank - inner : 0;
-  fnzi_contiguous_strides(g->sizes, g->rank, strides);
   for (uint32_t i = 0; i < a->rank; i++) {
     bool inside = i + lead >= a->rank;
     int64_t size = inside ? g->sizes[i + lead - a->rank] : 1;
@@ -51,8 +56,15 @@ static int64_t offset(const attention *a, const side *s, int64_t index) {
   return at;
 }
 
-static const void *address(const fnzi_cpu_reals *x, int64_t at) {
-  return x->d ? (const void *)(x->d + at) : (const void *)(x->f + at);
+/* Rows of a head from row `first` on, as a matrix. */
+static fnzi_cpu_matrix rows_of(const attention *a, const side *s, int64_t head, int64_t first) {
+  int64_t at = offset(a, s, head) + first * s->row;
+  const void *data = (const char *)s->cells + at * (int64_t)fnzi_dtype(s->dtype)->bytes;
+  return (fnzi_cpu_matrix){data, s->row, 1, s->kind};
+}
+
+static fnzi_cpu_matrix turned(fnzi_cpu_matrix x) {
+  return (fnzi_cpu_matrix){x.data, x.col, x.row, x.kind};
 }
 
 static void *room(const fnzi_cpu_reals_out *x, int64_t at) {
@@ -131,10 +143,26 @@ static void normalise_f32(const attention *a, int64_t head, int64_t first, int64
   }
 }
 
-/* a times b in the order that few rows have. */
-static void multiply(fnzi_cpu_product *p) {
-  p->order = fnzi_cpu_product_order(p, &p->a, &p->b);
-  fnzi_cpu_product_run(p);
+/* a times b, the rows of which are `b_row` apart where all is dense: in the order of that. */
+static void multiply(fnzi_cpu_product *p, bool is_turned, int64_t b_row, float *panels) {
+  const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
+  const fnzi_cpu_matrix b = is_turned ? turned(dense) : dense;
+  p->order = fnzi_cpu_product_order(p, &p->a, &b);
+  p->room = panels;
+  fnzi_cpu_product_run(p, 0);
+}
+
+/* Queries as F32, dense, in the room of the thread where they are something else. */
+static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t first, int64_t count,
+                                  int lane) {
+  fnzi_cpu_matrix q = rows_of(a, &a->q, head, first);
+  if (q.kind == FNZI_ROW_F32)
+    return q;
+  float *to = a->queries_f32 + (int64_t)lane * TILE * a->width;
+  for (int64_t i = 0; i < count; i++)
+    fnzi_krn_convert(FNZ_F32, to + i * a->width, sizeof(float), a->q.dtype,
+                     (const uint16_t *)q.data + i * q.row, sizeof(uint16_t), a->width);
+  return (fnzi_cpu_matrix){.data = to, .row = a->width, .col = 1};
 }
 
 static void tile(const void *user, int64_t index, int lane) {
@@ -143,24 +171,49 @@ static void tile(const void *user, int64_t index, int lane) {
   int64_t count = least(TILE, a->queries - first);
   int64_t keys = a->causal ? least(a->keys, first + count) : a->keys;
   void *scores = room(&a->scores[lane], 0);
+  float *panels = a->panels + (int64_t)lane * PANEL_CELLS;
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = keys, .k = a->width};
-  p.a = (fnzi_cpu_matrix){address(&a->q.data, offset(a, &a->q, head) + first * a->width), a->width,
-                          1};
-  p.b = (fnzi_cpu_matrix){address(&a->k.data, offset(a, &a->k, head)), 1, a->width};
+  p.a = queries_of(a, head, first, count, lane);
+  p.b = turned(rows_of(a, &a->k, head, 0));
   p.c = scores, p.c_row = keys, p.alpha = a->scale;
-  multiply(&p);
+  multiply(&p, true, a->width, panels);
   (a->scores[lane].f ? normalise_f32 : normalise)(a, head, first, count, keys, lane);
   p = (fnzi_cpu_product){.dtype = a->dtype, .m = count, .n = a->out_width, .k = keys, .alpha = 1};
-  p.a = (fnzi_cpu_matrix){scores, keys, 1};
-  p.b = (fnzi_cpu_matrix){address(&a->v.data, offset(a, &a->v, head)), a->out_width, 1};
+  p.a = (fnzi_cpu_matrix){.data = scores, .row = keys, .col = 1};
+  p.b = rows_of(a, &a->v, head, 0);
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
-  multiply(&p);
+  multiply(&p, false, a->out_width, panels);
 }
 
+/* Rows lie dense within, and far enough apart for the library where that multiplies. */
+static bool fits(const attention *a, const fnz_geometry *g, const int64_t *strides) {
+  int64_t width = g->sizes[g->rank - 1], row = strides[g->rank - 2];
+  bool by_library = a->dtype == FNZ_F64 || !fnzi_rows_best()->panels;
+  if (strides[g->rank - 1] != 1)
+    return false;
+  return !by_library || fnzi_cpu_matrix_fits(g->sizes[g->rank - 2], width, row, 1);
+}
+
+/* As it lies in memory when its type and strides allow, else row-major in scratch. A product of one
+ * column reads the second factor as the first one, which has to be of F32. */
 static fnz_status open_side(fnzi_krn_call *call, attention *a, size_t i, side *s) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, i);
-  place(a, &x->geometry, 2, s);
-  return fnzi_cpu_reals_open(call, x, a->dtype, &s->data);
+  const fnz_geometry *g = &x->geometry;
+  int64_t strides[FNZ_MAX_RANK];
+  bool is_half = g->dtype == FNZ_BF16 || g->dtype == FNZ_F16;
+  is_half = is_half && fnzi_rows_best()->panels && a->keys > 1 && a->out_width > 1;
+  s->dtype = is_half ? g->dtype : a->dtype;
+  s->kind = !is_half ? FNZI_ROW_F32 : g->dtype == FNZ_BF16 ? FNZI_ROW_BF16 : FNZI_ROW_F16;
+  if (g->dtype == s->dtype && fits(a, g, x->place.strides)) {
+    s->cells = fnzi_krn_array_data(x);
+    s->row = x->place.strides[g->rank - 2];
+    place(a, g, x->place.strides, 2, s);
+    return FNZ_OK;
+  }
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  s->row = strides[g->rank - 2];
+  place(a, g, strides, 2, s);
+  return fnzi_krn_dense_get_as(call, x, s->dtype, &s->cells);
 }
 
 static fnz_status open_mask(fnzi_krn_call *call, attention *a) {
@@ -171,8 +224,8 @@ static fnz_status open_mask(fnzi_krn_call *call, attention *a) {
   const fnz_geometry *g = &x->geometry;
   int64_t strides[FNZ_MAX_RANK];
   a->masked = true;
-  place(a, g, 2, &a->mask);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  place(a, g, strides, 2, &a->mask);
   if (g->rank >= 1 && g->sizes[g->rank - 1] != 1)
     a->mask_col = 1;
   if (g->rank >= 2 && g->sizes[g->rank - 2] != 1)
@@ -187,11 +240,22 @@ static fnz_status open_mask(fnzi_krn_call *call, attention *a) {
 static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   size_t lanes = (size_t)fnzi_cpu_lanes(call), count;
   int64_t cells;
-  if (!fnzi_mul_size(lanes, (size_t)a->keys, &count) || !fnzi_mul_i64(a->keys, TILE, &cells))
-    return fnzi_no_memory(call->ctx);
+  fnzi_cpu_reals_out made;
   FNZI_NEW(&call->scratch, lanes, &a->scores);
+  FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, (int64_t)lanes * PANEL_CELLS, &made));
+  a->panels = made.f;
+  if (!fnzi_mul_size(lanes, (size_t)a->keys, &count))
+    return fnzi_no_memory(call->ctx);
   if (a->dtype == FNZ_F64)
     FNZI_NEW(&call->scratch, count, &a->rows);
+  if (a->q.kind != FNZI_ROW_F32) {
+    if (!fnzi_mul_i64((int64_t)lanes * TILE, a->width, &cells))
+      return fnzi_no_memory(call->ctx);
+    FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, cells, &made));
+    a->queries_f32 = made.f;
+  }
+  if (!fnzi_mul_i64(a->keys, TILE, &cells))
+    return fnzi_no_memory(call->ctx);
   for (size_t i = 0; i < lanes; i++)
     FNZ_TRY(fnzi_cpu_reals_scratch(call, a->dtype, cells, &a->scores[i]));
   return FNZ_OK;

@@ -142,9 +142,11 @@ static fnz_status multiply(const state *s, uint32_t k, named *a, const named *b)
   int64_t count = volume(s, &p.left, 0, p.batch), deep = p.summed > 0 ? p.summed : 1;
   fnzi_cpu_product one = {
       .dtype = s->dtype, .m = p.rows, .n = p.columns, .k = p.summed, .alpha = 1};
-  one.a = (fnzi_cpu_matrix){NULL, deep, 1};
-  one.b = (fnzi_cpu_matrix){NULL, p.columns > 0 ? p.columns : 1, 1};
+  one.a = (fnzi_cpu_matrix){.row = deep, .col = 1};
+  one.b = (fnzi_cpu_matrix){.row = p.columns > 0 ? p.columns : 1, .col = 1};
   one.c_row = p.columns;
+  one.order = fnzi_cpu_product_order(&one, &one.a, &one.b);
+  FNZ_TRY(fnzi_cpu_product_room(s->call, &one, &one.room));
   if (p.rows > INT32_MAX || p.columns > INT32_MAX || p.summed > INT32_MAX)
     return fnzi_krn_call_refuse(s->call, FNZ_CLASS_LIMIT,
                                 "a product of more than 2^31 rows or columns");

@@ -21,8 +21,12 @@ typedef struct products {
   factor a, b;
   double alpha, beta;
   fnzi_cpu_order order;
-  bool b_is_bf16;
+  bool turns;  /* fnzi_cpu_product_turns() */
+  float *room; /* of each product */
+  void *out;
 } products;
+
+enum { ARITHMETIC = 16 }; /* products that take as long as another element of work */
 
 /* How the last dimensions of an argument become rows and columns. */
 typedef enum role {
@@ -72,61 +76,79 @@ static void broadcast(factor *f, const products *p, const fnz_geometry *g, const
   }
 }
 
+/* The factor is used as it lies, in its order. */
+static bool takes(const products *p, const factor *f, bool is_second) {
+  const fnzi_cpu_matrix *m = &f->matrix;
+  if (p->order == FNZI_ORDER_LIBRARY)
+    return p->dtype != FNZ_I64 && fnzi_cpu_matrix_fits(f->rows, f->cols, m->row, m->col);
+  if (p->order == FNZI_ORDER_PANELS)
+    return true;
+  return (m->kind == FNZI_ROW_F32 || is_second != p->turns) && (m->row == 1 || m->col == 1);
+}
+
+static fnzi_row_kind kind_of(fnz_dtype dtype) {
+  return dtype == FNZ_BF16 ? FNZI_ROW_BF16 : dtype == FNZ_F16 ? FNZI_ROW_F16 : FNZI_ROW_F32;
+}
+
+/* A product of these reads elements of the type. */
+static bool reads(const products *p, fnz_dtype dtype) {
+  return dtype == p->dtype || (p->order != FNZI_ORDER_LIBRARY && kind_of(dtype) != FNZI_ROW_F32);
+}
+
 /* A factor as it lies in memory when its type and strides allow, else row-major in scratch. */
 static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_array *x, role r,
                               factor *f) {
   const fnz_geometry *g = &x->geometry;
-  if ((g->dtype == p->dtype && p->dtype != FNZ_I64) || (p->b_is_bf16 && f == &p->b)) {
+  f->matrix.kind = kind_of(g->dtype);
+  if (reads(p, g->dtype)) {
     f->matrix.data = fnzi_krn_array_data(x);
     split(f, g, x->place.strides, r);
     broadcast(f, p, g, x->place.strides);
-    if (fnzi_cpu_matrix_fits(f->rows, f->cols, f->matrix.row, f->matrix.col) ||
-        (p->b_is_bf16 && f == &p->b))
+    if (takes(p, f, f == &p->b))
       return FNZ_OK;
   }
   int64_t strides[FNZ_MAX_RANK];
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, p->dtype, &f->matrix.data));
+  f->matrix.kind = FNZI_ROW_F32;
   split(f, g, strides, r);
   broadcast(f, p, g, strides);
   return FNZ_OK;
 }
 
-/* The order of a product of `rows` rows, by the strides that eager has. */
-static fnzi_cpu_order order_of(const products *p, int64_t rows, const fnzi_krn_array *a,
-                               const fnzi_krn_array *b, role role_b) {
+/* Rows of the first factor times the batch dimensions behind which the second one stays put: as
+ * many as fold() can join. */
+static int64_t rows_of(const products *p, const factor *a, const factor *b) {
+  int64_t rows = a->rows;
+  for (uint32_t i = p->rank; i-- > 0 && b->spread[i];)
+    rows *= p->sizes[i];
+  return rows;
+}
+
+/* By sizes, and by the strides that eager has. */
+static void choose_order(products *p, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                         role role_b) {
   int64_t strides_a[FNZ_MAX_RANK], strides_b[FNZ_MAX_RANK];
   fnz_geometry ga = fnzi_krn_array_ordered(a, strides_a), gb = fnzi_krn_array_ordered(b, strides_b);
   factor left, right;
   split(&left, &ga, ga.strides, LEFT);
   split(&right, &gb, gb.strides, role_b);
-  fnzi_cpu_product one = {.dtype = p->dtype, .m = rows, .n = right.cols, .k = right.rows};
-  one.alpha = p->alpha;
-  return fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
+  broadcast(&right, p, &gb, gb.strides);
+  left.matrix.kind = kind_of(ga.dtype), right.matrix.kind = kind_of(gb.dtype);
+  fnzi_cpu_product one = {.dtype = p->dtype, .n = right.cols, .k = right.rows, .alpha = p->alpha};
+  one.m = rows_of(p, &left, &right);
+  p->order = fnzi_cpu_product_order(&one, &left.matrix, &right.matrix);
+  p->turns = fnzi_cpu_product_turns(&one);
 }
 
-/* Few rows times a factor of bf16: that is read as it lies, since to convert it takes longer than
- * to multiply. */
-static bool keeps_bf16(const products *p, const fnzi_krn_array *a, const fnzi_krn_array *b,
-                       role role_b) {
-  int64_t depth = a->geometry.sizes[a->geometry.rank - 1];
-  factor f;
-  if (b->geometry.dtype != FNZ_BF16 || !depth || !fnzi_krn_array_numel(b))
-    return false;
-  split(&f, &b->geometry, b->place.strides, role_b);
-  return f.cols > 1 && (f.matrix.row == 1 || f.matrix.col == 1) &&
-         order_of(p, fnzi_krn_array_numel(a) / depth, a, b, role_b) == FNZI_ORDER_DOTS;
-}
-
-/* For a batch of p->rank dimensions of p->sizes. */
+/* For a batch of p->rank dimensions of p->sizes, with p->alpha. */
 static fnz_status open_batch(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
                              role role_b, products *p) {
   fnz_dtype dtype = call->outputs[0]->geometry.dtype;
   if (!fnzi_cpu_product_dtype(dtype, &p->dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                                 fnzi_dtype(dtype)->name);
-  p->alpha = 1, p->beta = 0;
-  p->b_is_bf16 = keeps_bf16(p, a, b, role_b);
+  choose_order(p, a, b, role_b);
   FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
@@ -187,7 +209,8 @@ static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_arra
   p->rank = rank;
   p->m = rows;
   fnzi_contiguous_strides(a->geometry.sizes, a->geometry.rank, strides);
-  FNZ_TRY(fnzi_krn_dense_get_as(call, a, p->dtype, &p->a.matrix.data));
+  fnz_dtype dtype = p->a.matrix.kind == FNZI_ROW_F32 ? p->dtype : a->geometry.dtype;
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p->a.matrix.data));
   split(&p->a, &a->geometry, strides, LEFT);
   broadcast(&p->a, p, &a->geometry, strides);
   fold(p);
@@ -201,30 +224,48 @@ static int64_t offset(const products *p, const factor *f, int64_t index) {
   return at;
 }
 
-static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
-  size_t cell = fnzi_dtype(p->dtype)->bytes, b_cell = p->b_is_bf16 ? sizeof(uint16_t) : cell;
-  *one = (fnzi_cpu_product){p->dtype, p->m, p->n,     p->k,    p->a.matrix, p->b.matrix,
-                            out,      p->n, p->alpha, p->beta, p->order,    p->b_is_bf16};
-  one->a.data = (const char *)one->a.data + offset(p, &p->a, index) * (int64_t)cell;
-  one->b.data = (const char *)one->b.data + offset(p, &p->b, index) * (int64_t)b_cell;
-  one->c = (char *)out + (size_t)(index * p->m * p->n) * cell;
+static const void *moved(const products *p, const factor *f, int64_t index) {
+  size_t cell = f->matrix.kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
+  return (const char *)f->matrix.data + offset(p, f, index) * (int64_t)cell;
 }
 
-static void run(const products *p, void *out, int threads) {
-  int64_t count = 1;
-  for (uint32_t i = 0; i < p->rank; i++)
-    count *= p->sizes[i];
+static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
+  *one = (fnzi_cpu_product){.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k};
+  one->a = p->a.matrix, one->b = p->b.matrix;
+  one->a.data = moved(p, &p->a, index);
+  one->b.data = moved(p, &p->b, index);
+  one->c = (char *)out + (size_t)(index * p->m * p->n) * fnzi_dtype(p->dtype)->bytes;
+  one->c_row = p->n, one->alpha = p->alpha, one->beta = p->beta;
+  one->order = p->order, one->room = p->room;
+}
+
+static void run_one(const void *user, int64_t index, int lane) {
+  const products *p = user;
   fnzi_cpu_product one;
-  if (count == 1) {
-    at_index(p, 0, out, &one);
-    fnzi_cpu_product_run_tiled(&one, threads);
-    return;
+  at_index(p, index, p->out, &one);
+  fnzi_cpu_product_run(&one, lane);
+}
+
+static fnz_status open_room(fnzi_krn_call *call, products *p) {
+  fnzi_cpu_product one;
+  if (!batch_size(p, p->rank))
+    return FNZ_OK;
+  at_index(p, 0, NULL, &one);
+  return fnzi_cpu_product_room(call, &one, &p->room);
+}
+
+static fnz_status run(fnzi_krn_call *call, products *p, void *out) {
+  int64_t count = batch_size(p, p->rank);
+  FNZ_TRY(open_room(call, p));
+  if (count != 1) {
+    p->out = out;
+    fnzi_cpu_rows_spread(call, count, p->m * p->n * (p->k + 1) / ARITHMETIC, run_one, p);
+    return FNZ_OK;
   }
-#pragma omp parallel for num_threads(threads) private(one) if (threads > 1)
-  for (int64_t i = 0; i < count; i++) {
-    at_index(p, i, out, &one);
-    fnzi_cpu_product_run(&one);
-  }
+  fnzi_cpu_product one;
+  at_index(p, 0, out, &one);
+  fnzi_cpu_product_run_tiled(&one, call->threads);
+  return FNZ_OK;
 }
 
 /* Fills the result with the tensor to be added, broadcast. */
@@ -238,7 +279,7 @@ static fnz_status fill(fnzi_krn_call *call, const products *p, const fnzi_krn_ar
 }
 
 static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array *first,
-                         const fnzi_krn_array *second, role role_b, const fnzi_krn_array *self) {
+                         const fnzi_krn_array *self) {
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p->dtype, &out));
   if (!self || !fnzi_krn_array_numel(call->outputs[0]))
@@ -246,16 +287,14 @@ static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array 
   if (p->beta != 0)
     FNZ_TRY(fill(call, p, self, out));
   FNZ_TRY(fold_all(call, p, first));
-  p->order = order_of(p, p->m, first, second, role_b);
-  run(p, out, call->threads);
-  return FNZ_OK;
+  return run(call, p, out);
 }
 
 /* mm, bmm, mv, dot, matmul: the ranks say it all. */
 fnz_status fnzi_kernel_matmul(fnzi_krn_call *call) {
-  products p;
+  products p = {.alpha = 1};
   FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, NULL);
+  return finish(call, &p, fnzi_krn_call_input(call, 0), NULL);
 }
 
 static fnz_status read_factor(const fnzi_krn_call *call, const char *name, double *out) {
@@ -276,11 +315,10 @@ static fnz_status read_factors(const fnzi_krn_call *call, products *p) {
 
 /* addmm, baddbmm, addmv. A beta of 0 keeps NaN of the added tensor out. */
 fnz_status fnzi_kernel_addmm(fnzi_krn_call *call) {
-  products p;
-  FNZ_TRY(open(call, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT, &p));
+  products p = {.rank = 0};
   FNZ_TRY(read_factors(call, &p));
-  return finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT,
-                fnzi_krn_call_input(call, 0));
+  FNZ_TRY(open(call, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT, &p));
+  return finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 0));
 }
 
 /* The products of the batch are added one after the other to beta times self. */
@@ -289,14 +327,14 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
   products p = {.rank = 1, .sizes = {a->place.sizes[0]}};
   fnzi_cpu_product one;
   void *out;
+  FNZ_TRY(read_factors(call, &p));
   FNZ_TRY(open_batch(call, a, fnzi_krn_call_input(call, 2), RIGHT, &p));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &out));
-  FNZ_TRY(read_factors(call, &p));
-  p.order = order_of(&p, p.m, a, fnzi_krn_call_input(call, 2), RIGHT);
   if (p.beta != 0 && fnzi_krn_array_numel(call->outputs[0]))
     FNZ_TRY(fill(call, &p, self, out));
   if (!p.sizes[0]) /* one product of nothing leaves beta times self */
     p.sizes[0] = 1, p.k = 0;
+  FNZ_TRY(open_room(call, &p));
   for (int64_t i = 0; i < p.sizes[0]; i++, p.beta = 1) {
     at_index(&p, i, out, &one);
     one.c = out;
@@ -306,9 +344,7 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
 }
 
 fnz_status fnzi_kernel_linear(fnzi_krn_call *call) {
-  products p;
+  products p = {.alpha = 1, .beta = 1};
   FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED, &p));
-  p.beta = 1;
-  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED,
-                fnzi_krn_call_input(call, 2));
+  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 2));
 }

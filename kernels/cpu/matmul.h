@@ -1,25 +1,28 @@
 /* matmul.h - the one place that multiplies matrices; products, layers and attention build on it.
  *
- * A product is cut into tiles whose places depend on the sizes alone, each computed by one thread,
- * so that results do not depend on how many threads there are. */
+ * Results do not depend on how many threads there are: an element has the same bits in whatever
+ * tile it is computed, or tiles have places that depend on the sizes alone. */
 #ifndef FNZI_CPU_MATMUL_H
 #define FNZI_CPU_MATMUL_H
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/rows/rows.h"
 
 /* A matrix in memory: element (i, j) is data[i * row + j * col]. */
 typedef struct fnzi_cpu_matrix {
   const void *data;
   int64_t row, col;
+  fnzi_row_kind kind; /* in a product of F32; else 0 */
 } fnzi_cpu_matrix;
 
-/* In which order few rows are summed; what more rows take is the library's. Bits depend on it, so
- * it is chosen by sizes and by the strides that eager has, never by where elements lie: an element
- * that lies otherwise is summed in the same order, slower. */
+/* In which order an element of F32 is summed. Bits depend on it, so it is chosen by sizes and by
+ * the strides that eager has, never by where elements lie: an element that lies otherwise is summed
+ * in the same order, slower. */
 typedef enum fnzi_cpu_order {
-  FNZI_ORDER_LIBRARY,
-  FNZI_ORDER_DOTS, /* fnzi_row_dots() along both rows: the second factor lies transposed */
-  FNZI_ORDER_STEPS /* one row of the second factor after the other */
+  FNZI_ORDER_LIBRARY, /* OpenBLAS's: other dtypes, large products, and where there are no panels */
+  FNZI_ORDER_DOTS,    /* few rows, fnzi_row_dots() along both: the second factor lies transposed */
+  FNZI_ORDER_STEPS,   /* few rows, one row of the second factor after the other */
+  FNZI_ORDER_PANELS   /* fnzi_row_panels() */
 } fnzi_cpu_order;
 
 /* c = beta * c + alpha * a @ b, with a (m, k), b (k, n) and c (m, n) of rows `c_row` apart. c is
@@ -32,21 +35,34 @@ typedef struct fnzi_cpu_product {
   int64_t c_row;
   double alpha, beta;
   fnzi_cpu_order order;
-  bool b_is_bf16; /* F32 only, with an order other than the library's and `b` as that has it */
+  float *room; /* fnzi_cpu_product_room(), of this product or one with more rows and columns */
 } fnzi_cpu_product;
 
-/* The order for a product of these sizes (m, n, k) whose factors have these strides in eager. The
- * library's unless it is of F32 and has few rows or one column. */
+/* Other kinds than F32 are taken by panels in both factors; by the orders of few rows in the one
+ * that is not of few rows: the first of a product of one column and many rows, else the second. */
+static inline bool fnzi_cpu_product_turns(const fnzi_cpu_product *p) {
+  return p->n == 1 && (p->m != 1 || p->a.kind != FNZI_ROW_F32);
+}
+
+/* The order for a product of these sizes (m, n, k) whose factors have these kinds, and these
+ * strides in eager. */
 fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_matrix *a,
                                       const fnzi_cpu_matrix *b);
 /* Computes it in its order. */
 void fnzi_cpu_product_few(const fnzi_cpu_product *p);
+/* By panels, with the room of thread `lane`; and on up to `threads` threads. */
+void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane);
+void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads);
+/* Room that its order needs, in scratch memory, for all threads; NULL for none. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_cpu_product *p,
+                                                float **out);
 
 /* BLAS can take the matrix as it lies: one stride is 1, the other leaves room for a row. */
 bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col);
 
-/* One product on the calling thread. Matrices must fit unless dtype is I64. */
-void fnzi_cpu_product_run(const fnzi_cpu_product *p);
+/* One product on the calling thread, which is number `lane`. In the library's order matrices must
+ * fit unless dtype is I64. */
+void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane);
 /* The same in tiles on up to `threads` threads. */
 void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads);
 

@@ -1,14 +1,16 @@
-/* matmul_few.c - products with few rows, or one column: own code, because a library packs the whole
- * second factor for each.
+/* matmul_few.c - the order of a product, and products with few rows, or one column: own code,
+ * because a library packs the whole second factor for each.
  *
  * A product of one column is the transposed one of one row. */
 #include "kernels/cpu/matmul.h"
-#include "kernels/rows/rows.h"
+
+/* Rows, by the kind of the second factor: beyond, panels are faster, which convert it once. */
+static const int64_t most_dots[FNZI_ROW_KINDS] = {16, 8, 3};
+static const int64_t most_steps[FNZI_ROW_KINDS] = {4, 4, 1};
 
 enum {
-  MOST_DOTS = 16, /* rows: beyond, the library is faster */
-  MOST_STEPS = 2,
-  LEAST_DEPTH = 16
+  LEAST_DEPTH = 16,
+  LARGE = 512 /* in all sizes: the library is faster */
 };
 
 /* Both factors by rows: element (i, k) of x, element (j, k) of w. */
@@ -19,21 +21,17 @@ typedef struct few {
   int64_t rows, columns, depth;
   int64_t x_row, x_step, w_row, w_step, c_row, c_column;
   float alpha, beta;
-  bool is_bf16;
+  fnzi_row_kind kind; /* of w */
 } few;
-
-static bool swaps(const fnzi_cpu_product *p) {
-  return p->n == 1 && p->m != 1;
-}
 
 static few open(const fnzi_cpu_product *p) {
   few f = {.x = p->a.data, .w = p->b.data, .c = p->c, .rows = p->m, .columns = p->n};
-  f.depth = p->k, f.alpha = (float)p->alpha, f.beta = (float)p->beta, f.is_bf16 = p->b_is_bf16;
+  f.depth = p->k, f.alpha = (float)p->alpha, f.beta = (float)p->beta, f.kind = p->b.kind;
   f.x_row = p->a.row, f.x_step = p->a.col, f.w_row = p->b.col, f.w_step = p->b.row;
   f.c_row = p->c_row, f.c_column = 1;
-  if (!swaps(p))
+  if (!fnzi_cpu_product_turns(p))
     return f;
-  f.x = p->b.data, f.w = p->a.data, f.rows = 1, f.columns = p->m;
+  f.x = p->b.data, f.w = p->a.data, f.kind = p->a.kind, f.rows = 1, f.columns = p->m;
   f.x_row = p->b.col, f.x_step = p->b.row, f.w_row = p->a.row, f.w_step = p->a.col;
   f.c_row = 1, f.c_column = p->c_row;
   return f;
@@ -44,13 +42,16 @@ fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_
   fnzi_cpu_product asked = *p;
   asked.a = *a, asked.b = *b;
   few f = open(&asked);
-  if (p->dtype != FNZ_F32 || p->k < LEAST_DEPTH || f.x_step != 1)
+  if (p->dtype != FNZ_F32)
     return FNZI_ORDER_LIBRARY;
-  if (f.w_step == 1)
-    return f.rows <= MOST_DOTS ? FNZI_ORDER_DOTS : FNZI_ORDER_LIBRARY;
-  if (f.w_row == 1)
-    return f.rows <= MOST_STEPS && p->alpha == 1 ? FNZI_ORDER_STEPS : FNZI_ORDER_LIBRARY;
-  return FNZI_ORDER_LIBRARY;
+  if (p->k >= LEAST_DEPTH && f.x_step == 1 && f.w_step == 1 && f.rows <= most_dots[f.kind])
+    return FNZI_ORDER_DOTS;
+  if (p->k >= LEAST_DEPTH && f.x_step == 1 && f.w_step != 1 && f.w_row == 1 &&
+      f.rows <= most_steps[f.kind] && p->alpha == 1)
+    return FNZI_ORDER_STEPS;
+  bool is_large = p->m >= LARGE && p->n >= LARGE && p->k >= LARGE;
+  is_large = is_large && a->kind == FNZI_ROW_F32 && b->kind == FNZI_ROW_F32;
+  return is_large || !fnzi_rows_best()->panels ? FNZI_ORDER_LIBRARY : FNZI_ORDER_PANELS;
 }
 
 /* --- Where elements do not lie as the order has them
@@ -58,9 +59,10 @@ fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_
 static float w_at(const few *f, int64_t j, int64_t k) {
   int64_t at = j * f->w_row + k * f->w_step;
   float v;
-  if (!f->is_bf16)
+  if (f->kind == FNZI_ROW_F32)
     return ((const float *)f->w)[at];
-  fnzi_krn_convert(FNZ_F32, &v, 0, FNZ_BF16, (const uint16_t *)f->w + at, 0, 1);
+  fnzi_krn_convert(FNZ_F32, &v, 0, f->kind == FNZI_ROW_BF16 ? FNZ_BF16 : FNZ_F16,
+                   (const uint16_t *)f->w + at, 0, 1);
   return v;
 }
 
@@ -106,16 +108,15 @@ void fnzi_cpu_product_few(const fnzi_cpu_product *p) {
   few f = open(p);
   bool is_dots = p->order == FNZI_ORDER_DOTS, fits = f.x_step == 1 && f.c_column == 1;
   const fnzi_rows *rows = fnzi_rows_best();
-  fnzi_row_kind kind = f.is_bf16 ? FNZI_ROW_BF16 : FNZI_ROW_F32;
   fnzi_row_dots d = {f.x,     f.w,     f.c,     f.rows,  f.columns, f.depth,
                      f.x_row, f.w_row, f.c_row, f.alpha, f.beta};
   if (is_dots && fits && f.w_step == 1)
-    rows->dots[kind](&d);
+    rows->dots[f.kind](&d);
   else if (is_dots)
     slow_dots(&f);
   else if (fits && f.w_row == 1) {
     d.b_row = f.w_step;
-    rows->steps[kind](&d);
+    rows->steps[f.kind](&d);
   } else
     slow_steps(&f);
 }

@@ -1,4 +1,4 @@
-/* matmul_product.c - one matrix product: OpenBLAS for floats, plain loops for integers.
+/* matmul_product.c - one matrix product: own loops for F32 and integers, OpenBLAS for the rest.
  *
  * OpenBLAS itself is held to one thread: where it cuts a product would depend on their number. */
 #include "kernels/cpu/matmul.h"
@@ -87,11 +87,15 @@ static void run_i64(const fnzi_cpu_product *p) {
     }
 }
 
-void fnzi_cpu_product_run(const fnzi_cpu_product *p) {
+void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane) {
   if (!p->m || !p->n)
     return;
   if (p->dtype == FNZ_I64) {
     run_i64(p);
+    return;
+  }
+  if (p->order == FNZI_ORDER_PANELS) {
+    fnzi_cpu_product_panels(p, lane);
     return;
   }
   if (p->order != FNZI_ORDER_LIBRARY) {
@@ -118,20 +122,27 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+static void *moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind kind, int64_t by) {
+  size_t cell = kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
+  return (void *)((uintptr_t)data + (uintptr_t)by * cell);
+}
+
 static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
-  size_t cell = fnzi_dtype(p->dtype)->bytes;
   fnzi_cpu_product tile = *p;
   tile.m = least(TILE_ROWS, p->m - i);
   tile.n = least(TILE_COLS, p->n - j);
-  tile.a.data = (const char *)p->a.data + (size_t)(i * p->a.row) * cell;
-  tile.b.data =
-      (const char *)p->b.data + (size_t)(j * p->b.col) * (p->b_is_bf16 ? sizeof(uint16_t) : cell);
-  tile.c = (char *)p->c + (size_t)(i * p->c_row + j) * cell;
-  fnzi_cpu_product_run(&tile);
+  tile.a.data = moved(p, p->a.data, p->a.kind, i * p->a.row);
+  tile.b.data = moved(p, p->b.data, p->b.kind, j * p->b.col);
+  tile.c = moved(p, p->c, FNZI_ROW_F32, i * p->c_row + j);
+  fnzi_cpu_product_run(&tile, 0);
 }
 
 void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads) {
   int64_t rows = tiles(p->m, TILE_ROWS), cols = tiles(p->n, TILE_COLS);
+  if (p->order == FNZI_ORDER_PANELS && p->m && p->n) {
+    fnzi_cpu_product_panels_tiled(p, threads);
+    return;
+  }
   if (rows * cols <= 1 || threads <= 1)
     threads = 1;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)

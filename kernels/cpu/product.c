@@ -192,7 +192,7 @@ static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, 
   FNZ_TRY(
       fnzi_arena_alloc(&call->scratch, (size_t)(*free * *summed), fnzi_dtype(dtype)->bytes, &data));
   int64_t row = summed_first ? *free : *summed;
-  *out = (fnzi_cpu_matrix){data, row ? row : 1, 1};
+  *out = (fnzi_cpu_matrix){.data = data, .row = row ? row : 1, .col = 1};
   fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
@@ -207,6 +207,8 @@ fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   FNZ_TRY(fold(call, 1, true, p.dtype, &p.b, &p.n, &p.k));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &p.c));
   p.c_row = p.n ? p.n : 1;
+  p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
+  FNZ_TRY(fnzi_cpu_product_room(call, &p, &p.room));
   fnzi_cpu_product_run_tiled(&p, call->threads);
   return FNZ_OK;
 }

@@ -13,22 +13,31 @@
 #define WIDEN(h) __builtin_convertvector(h, bits)
 #endif
 
+/* Bits of f16 as those of f32. The exponent is short by 112, which a product puts right, for
+ * numbers below the normal ones too; infinities and NaN then get an exponent of ones. */
+INLINE bits of_f16(bits h) {
+  bits shifted = (h & 0x7fff) << 13, special = (bits)((h & 0x7fff) >= 0x7c00);
+  vec v = (vec)shifted * 0x1p112f;
+  return (bits)v | (special & 0x7f800000) | (h & 0x8000) << 16;
+}
+
 INLINE vec load_kind(const void *b, int64_t at, fnzi_row_kind kind) {
   halves h;
   if (kind == FNZI_ROW_F32)
     return load((const float *)b + at);
   memcpy(&h, (const uint16_t *)b + at, sizeof h);
-  bits wide_bits = WIDEN(h) << 16;
-  vec v;
-  memcpy(&v, &wide_bits, sizeof v);
-  return v;
+  bits wide_bits = WIDEN(h);
+  return (vec)(kind == FNZI_ROW_BF16 ? wide_bits << 16 : of_f16(wide_bits));
 }
 
 INLINE float element(const void *b, int64_t at, fnzi_row_kind kind) {
   float v;
   if (kind == FNZI_ROW_F32)
     return ((const float *)b)[at];
-  uint32_t word = (uint32_t)((const uint16_t *)b)[at] << 16;
+  uint32_t word = ((const uint16_t *)b)[at];
+  if (kind == FNZI_ROW_F16)
+    return ((vec)of_f16((bits){word}))[0];
+  word <<= 16;
   memcpy(&v, &word, sizeof v);
   return v;
 }
@@ -94,6 +103,9 @@ static void dots_f32(const fnzi_row_dots *d) {
 static void dots_bf16(const fnzi_row_dots *d) {
   dots(d, FNZI_ROW_BF16);
 }
+static void dots_f16(const fnzi_row_dots *d) {
+  dots(d, FNZI_ROW_F16);
+}
 
 /* --- Products: rows of the second factor, one step after the other
  * -------------------------------- */
@@ -145,6 +157,9 @@ static void steps_f32(const fnzi_row_dots *d) {
 }
 static void steps_bf16(const fnzi_row_dots *d) {
   steps(d, FNZI_ROW_BF16);
+}
+static void steps_f16(const fnzi_row_dots *d) {
+  steps(d, FNZI_ROW_F16);
 }
 
 #endif

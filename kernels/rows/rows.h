@@ -16,6 +16,9 @@
 #include <stdint.h>
 
 enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32, FNZI_ROW_STEPS = 8 };
+/* Of a product by panels: of how many k a sum is made, rows of the first factor that meet a panel
+ * before the next one is brought, and columns that are brought together. */
+enum { FNZI_PANEL_DEPTH = 256, FNZI_PANEL_ROWS = 240, FNZI_PANEL_COLUMNS = 64 };
 
 /* Sums side by side; starts as zeros. */
 typedef struct fnzi_row_sums {
@@ -39,8 +42,13 @@ typedef struct fnzi_row_moments {
   double mean, squares;
 } fnzi_row_moments;
 
-/* How the elements of a second factor are stored. */
-typedef enum fnzi_row_kind { FNZI_ROW_F32, FNZI_ROW_BF16, FNZI_ROW_KINDS } fnzi_row_kind;
+/* How the elements of a factor are stored. */
+typedef enum fnzi_row_kind {
+  FNZI_ROW_F32,
+  FNZI_ROW_BF16,
+  FNZI_ROW_F16,
+  FNZI_ROW_KINDS
+} fnzi_row_kind;
 
 /* c[i][j] = alpha * (sum over k of a[i][k] * b[j][k]) + beta * c[i][j]; c is not read when beta is
  * 0. Rows of `a`, `b` and `c` are dense within and the strides (elements) apart. Sum k goes into
@@ -53,6 +61,32 @@ typedef struct fnzi_row_dots {
   int64_t rows, columns, depth, a_row, b_row, c_row;
   float alpha, beta;
 } fnzi_row_dots;
+
+/* c[i][j] = alpha * (sum over k of a(i, k) * b(k, j)) + beta * c[i][j]; element (i, k) of `a` is
+ * a[i * a_row + k * a_step], likewise of `b`; c is not read when beta is 0. Each product is added
+ * to its sum with one rounding, in order of k, FNZI_PANEL_DEPTH products to a sum; sums are added
+ * to c one after the other. */
+typedef struct fnzi_row_panels {
+  const void *a, *b; /* of their kinds */
+  float *c;
+  float *room; /* fnzi_row_panels_room() elements */
+  int64_t rows, columns, depth;
+  int64_t a_row, a_step, b_step, b_column, c_row;
+  float alpha, beta;
+  fnzi_row_kind a_kind, b_kind;
+} fnzi_row_panels;
+
+/* The first factor is brought side by side too: where it does not lie so, and where its rows lie so
+ * that they keep each other out of caches. */
+static inline bool fnzi_row_panels_bring_a(const fnzi_row_panels *d) {
+  bool conflicts = d->a_row % 1024 == 0 && d->rows >= 32 && d->columns >= 64;
+  return d->a_kind != FNZI_ROW_F32 || d->a_step != 1 || conflicts;
+}
+static inline int64_t fnzi_row_panels_room(const fnzi_row_panels *d) {
+  int64_t rows = d->rows < FNZI_PANEL_ROWS ? d->rows : FNZI_PANEL_ROWS;
+  int64_t depth = d->depth < FNZI_PANEL_DEPTH ? d->depth : FNZI_PANEL_DEPTH;
+  return (fnzi_row_panels_bring_a(d) ? rows * FNZI_PANEL_DEPTH : 0) + depth * FNZI_PANEL_COLUMNS;
+}
 
 typedef struct fnzi_rows {
   void (*max)(fnzi_row_most *state, const float *x, int64_t count);
@@ -79,6 +113,8 @@ typedef struct fnzi_rows {
   /* The same with b[k][j]: rows of `b` are its k. FNZI_ROW_STEPS products are summed in order of k,
    * and such sums are added in order to beta * c; alpha must be 1. */
   void (*steps[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
+  /* NULL where the instruction set has no product and sum in one. */
+  void (*panels)(const fnzi_row_panels *d);
   /* Of a whole row, in any order; `centered` or with a mean of 0. */
   void (*moments)(const float *x, int64_t count, bool centered, fnzi_row_moments *out);
   /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with

@@ -441,6 +441,7 @@ static float row_total(const float *x, int64_t count, int power) {
 
 #include "kernels/rows/moments.h"
 #include "kernels/rows/products.h"
+#include "kernels/rows/panels.h"
 
 const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_exp,
@@ -451,8 +452,9 @@ const fnzi_rows FNZI_ISA_NAME(fnzi_rows_f32) = {row_max,
                                                 row_scale,
                                                 row_normalise,
                                                 row_cascade,
-                                                {dots_f32, dots_bf16},
-                                                {steps_f32, steps_bf16},
+                                                {dots_f32, dots_bf16, dots_f16},
+                                                {steps_f32, steps_bf16, steps_f16},
+                                                panels,
                                                 row_moments,
                                                 row_total,
                                                 row_greatest};

@@ -1,0 +1,94 @@
+/* matmul_panels.c - products of F32 by panels: cut into tiles for threads, since where changes no
+ * bit. */
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/special_reals.h"
+
+#include <omp.h>
+
+enum {
+  ROWS_OF = 48,         /* a tile's are a multiple */
+  TILES_EACH = 4,       /* of a thread: the last ones even out what others were kept from */
+  WORTH_TILES = 1 << 19 /* products */
+};
+
+static fnzi_row_panels describe(const fnzi_cpu_product *p) {
+  fnzi_row_panels d = {.a = p->a.data, .b = p->b.data, .c = p->c};
+  d.rows = p->m, d.columns = p->n, d.depth = p->k;
+  d.a_row = p->a.row, d.a_step = p->a.col, d.b_step = p->b.row, d.b_column = p->b.col;
+  d.a_kind = p->a.kind, d.b_kind = p->b.kind, d.c_row = p->c_row;
+  d.alpha = (float)p->alpha, d.beta = (float)p->beta;
+  return d;
+}
+
+fnz_status fnzi_cpu_product_room(fnzi_krn_call *call, const fnzi_cpu_product *p, float **out) {
+  size_t cells, lanes = (size_t)fnzi_cpu_lanes(call);
+  void *room;
+  *out = NULL;
+  if (p->order != FNZI_ORDER_PANELS)
+    return FNZ_OK;
+  const fnzi_row_panels d = describe(p);
+  if (!fnzi_mul_size((size_t)fnzi_row_panels_room(&d), lanes, &cells))
+    return fnzi_no_memory(call->ctx);
+  FNZ_TRY(fnzi_arena_take(&call->scratch, cells, sizeof **out, &room));
+  *out = room;
+  return FNZ_OK;
+}
+
+/* Parts of a product have no more room than the whole. */
+static void run_in(const fnzi_cpu_product *p, int64_t room, int lane) {
+  fnzi_row_panels d = describe(p);
+  d.room = p->room + lane * room;
+  fnzi_rows_best()->panels(&d);
+}
+
+void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane) {
+  const fnzi_row_panels d = describe(p);
+  run_in(p, fnzi_row_panels_room(&d), lane);
+}
+
+static int64_t parts(int64_t size, int64_t part) {
+  return (size + part - 1) / part;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static const void *moved(const fnzi_cpu_matrix *x, int64_t elements) {
+  size_t cell = x->kind == FNZI_ROW_F32 ? sizeof(float) : sizeof(uint16_t);
+  return (const char *)x->data + elements * (int64_t)cell;
+}
+
+typedef struct tiles {
+  const fnzi_cpu_product *product;
+  int64_t rows, columns, across, room;
+} tiles;
+
+static void run_tile(const tiles *t, int64_t at, int lane) {
+  const fnzi_cpu_product *p = t->product;
+  int64_t i = at / t->across * t->rows, j = at % t->across * t->columns;
+  fnzi_cpu_product one = *p;
+  one.m = least(t->rows, p->m - i), one.n = least(t->columns, p->n - j);
+  one.a.data = moved(&p->a, i * p->a.row);
+  one.b.data = moved(&p->b, j * p->b.col);
+  one.c = (float *)p->c + i * p->c_row + j;
+  run_in(&one, t->room, lane);
+}
+
+/* By columns first: then each part of the second factor is brought by one thread alone. */
+void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads) {
+  const fnzi_row_panels whole = describe(p);
+  tiles t = {.product = p, .room = fnzi_row_panels_room(&whole)};
+  int64_t wanted = (int64_t)threads * TILES_EACH;
+  t.columns = parts(parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;
+  t.across = parts(p->n, t.columns);
+  t.rows = parts(parts(p->m, parts(wanted, t.across)), ROWS_OF) * ROWS_OF;
+  int64_t count = parts(p->m, t.rows) * t.across;
+  if (threads <= 1 || count == 1 || p->m * p->n < WORTH_TILES / (p->k + 1)) {
+    run_in(p, t.room, 0);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (int64_t at = 0; at < count; at++)
+    run_tile(&t, at, omp_get_thread_num());
+}

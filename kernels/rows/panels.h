@@ -1,0 +1,321 @@
+/* panels.h - the products of many rows of rows_f32.c, which includes this behind products.h.
+ *
+ * A panel is PANEL_WIDE columns of the second factor, FNZI_PANEL_DEPTH deep, brought side by side
+ * into the innermost cache and converted on the way. It meets PANEL_TALL rows of the first factor
+ * at a time, whose sums stay in registers. How the factors lie, in how many tiles a product is cut,
+ * and where, changes no bit: an element's sum goes along k in order. */
+#ifndef FNZI_ROWS_PANELS_H
+#define FNZI_ROWS_PANELS_H
+
+#if FNZI_ISA >= 3
+
+enum {
+  PANEL_TALL = FNZI_ISA == 4 ? 12 : 6,
+  PANEL_PARTS = 2,
+  PANEL_WIDE = PANEL_PARTS * WIDTH,
+  LINE = 16
+};
+
+#define EACH_ROW   _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)
+#define EACH_PART  _Pragma("GCC unroll 2") for (int p = 0; p < PANEL_PARTS; p++)
+#define EACH_EIGHT _Pragma("GCC unroll 8") for (int r = 0; r < 8; r++)
+
+/* --- Bringing a block side by side
+ * ---------------------------------------------------------------- */
+INLINE __m256 load_eight(const void *x, int64_t at, fnzi_row_kind kind) {
+  if (kind == FNZI_ROW_F32)
+    return _mm256_loadu_ps((const float *)x + at);
+  __m128i h;
+  memcpy(&h, (const uint16_t *)x + at, sizeof h);
+  __m256i wide_bits = _mm256_cvtepu16_epi32(h);
+  if (kind == FNZI_ROW_BF16)
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide_bits, 16));
+  __m256i size = _mm256_and_si256(wide_bits, _mm256_set1_epi32(0x7fff));
+  __m256i special = _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7bff));
+  __m256i sign = _mm256_slli_epi32(_mm256_xor_si256(wide_bits, size), 16);
+  __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(size, 13)) * 0x1p112f;
+  special = _mm256_and_si256(special, _mm256_set1_epi32(0x7f800000));
+  return _mm256_or_ps(v, _mm256_castsi256_ps(_mm256_or_si256(special, sign)));
+}
+
+/* Element (r, k) of the result is element r of row k: eight of both. */
+INLINE void turn(const void *x, int64_t at, int64_t step, fnzi_row_kind kind, float *y,
+                 int64_t y_row) {
+  __m256 a[8], b[8];
+  EACH_EIGHT a[r] = load_eight(x, at + r * step, kind);
+  _Pragma("GCC unroll 4") for (int r = 0; r < 8; r += 2) {
+    b[r] = _mm256_unpacklo_ps(a[r], a[r + 1]);
+    b[r + 1] = _mm256_unpackhi_ps(a[r], a[r + 1]);
+  }
+  _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+    int half = r / 2 * 4, odd = r % 2;
+    a[half + 2 * odd] = _mm256_shuffle_ps(b[half + odd], b[half + 2 + odd], 0x44);
+    a[half + 2 * odd + 1] = _mm256_shuffle_ps(b[half + odd], b[half + 2 + odd], 0xee);
+  }
+  _Pragma("GCC unroll 4") for (int r = 0; r < 4; r++) {
+    _mm256_storeu_ps(y + r * y_row, _mm256_permute2f128_ps(a[r], a[r + 4], 0x20));
+    _mm256_storeu_ps(y + (r + 4) * y_row, _mm256_permute2f128_ps(a[r], a[r + 4], 0x31));
+  }
+}
+
+/* A block of a matrix in memory: element (i, j) is data[at + i * row + j * step]. */
+typedef struct block {
+  const void *data;
+  int64_t at, row, step, rows, columns;
+  float *to; /* (i, j) goes to to[i * to_row + j] */
+  int64_t to_row;
+} block;
+
+INLINE void bring_cells(const block *b, int64_t i, int64_t end, int64_t j, int64_t end_j,
+                        fnzi_row_kind kind) {
+  for (; i < end; i++)
+    for (int64_t at = j; at < end_j; at++)
+      b->to[i * b->to_row + at] = element(b->data, b->at + i * b->row + at * b->step, kind);
+}
+
+INLINE void bring_wide(const block *b, int64_t columns, fnzi_row_kind kind) {
+  for (int64_t i = 0; i < b->rows; i++)
+    for (int64_t j = 0; j + 8 <= columns; j += 8)
+      _mm256_storeu_ps(b->to + i * b->to_row + j,
+                       load_eight(b->data, b->at + i * b->row + j, kind));
+}
+
+INLINE void bring_rows(const block *b, fnzi_row_kind kind) {
+  if (b->columns == PANEL_WIDE)
+    bring_wide(b, PANEL_WIDE, kind);
+  else
+    bring_wide(b, b->columns, kind);
+  bring_cells(b, 0, b->rows, b->columns / 8 * 8, b->columns, kind);
+}
+
+INLINE void bring_columns(const block *b, fnzi_row_kind kind) {
+  int64_t rows = b->rows / 8 * 8, j = 0;
+  for (; j + 8 <= b->columns; j += 8)
+    for (int64_t i = 0; i < rows; i += 8)
+      turn(b->data, b->at + i + j * b->step, b->step, kind, b->to + i * b->to_row + j, b->to_row);
+  bring_cells(b, 0, rows, j, b->columns, kind);
+  bring_cells(b, rows, b->rows, 0, b->columns, kind);
+}
+
+INLINE void bring_as(const block *b, fnzi_row_kind kind) {
+  if (b->step == 1)
+    bring_rows(b, kind);
+  else if (b->row == 1)
+    bring_columns(b, kind);
+  else
+    bring_cells(b, 0, b->rows, 0, b->columns, kind);
+}
+
+/* Panels of `columns` together, row by row; b is the first of them. */
+INLINE void bring_beside_as(const block *b, int64_t columns, fnzi_row_kind kind) {
+  int64_t whole = columns / PANEL_WIDE, rest = columns % PANEL_WIDE;
+  for (int64_t i = 0; i < b->rows; i++) {
+    block row = *b;
+    row.at += i * b->row, row.to += i * PANEL_WIDE, row.rows = 1;
+    for (int64_t n = 0; n < whole; n++, row.at += PANEL_WIDE, row.to += b->rows * PANEL_WIDE)
+      bring_wide(&row, PANEL_WIDE, kind);
+    bring_wide(&row, rest, kind);
+    bring_cells(&row, 0, 1, rest / 8 * 8, rest, kind);
+  }
+}
+
+static void bring_beside(const block *b, int64_t columns, fnzi_row_kind kind) {
+  if (kind == FNZI_ROW_F32)
+    bring_beside_as(b, columns, FNZI_ROW_F32);
+  else if (kind == FNZI_ROW_BF16)
+    bring_beside_as(b, columns, FNZI_ROW_BF16);
+  else
+    bring_beside_as(b, columns, FNZI_ROW_F16);
+}
+
+static void bring(const block *b, fnzi_row_kind kind) {
+  if (kind == FNZI_ROW_F32)
+    bring_as(b, FNZI_ROW_F32);
+  else if (kind == FNZI_ROW_BF16)
+    bring_as(b, FNZI_ROW_BF16);
+  else
+    bring_as(b, FNZI_ROW_F16);
+}
+
+/* --- Rows times a panel -------------------------------------------------------------------- */
+/* Rows of a, dense within, times a panel: added to c, whose rows are c_row apart. */
+typedef struct panel {
+  const float *a, *b;
+  float *c;
+  int64_t a_row, c_row, depth;
+  int columns; /* at most PANEL_WIDE */
+  bool reads_c;
+  float alpha, beta;
+} panel;
+
+/* Of rows, or of the depth. */
+typedef struct span {
+  int64_t at, count;
+} span;
+
+INLINE void panel_put(const panel *t, int rows, vec sum[PANEL_TALL][PANEL_PARTS]) {
+  vec alpha = splat(t->alpha), beta = splat(t->beta);
+  if (t->columns == PANEL_WIDE) {
+    EACH_ROW EACH_PART {
+      float *c = t->c + r * t->c_row + p * WIDTH;
+      vec value = alpha * sum[r][p];
+      store(c, t->reads_c ? beta * load(c) + value : value);
+    }
+    return;
+  }
+  float found[PANEL_TALL][PANEL_WIDE];
+  EACH_ROW EACH_PART store(&found[r][p * WIDTH], alpha * sum[r][p]);
+  for (int r = 0; r < rows; r++)
+    for (int j = 0; j < t->columns; j++) {
+      float *c = t->c + r * t->c_row + j;
+      *c = t->reads_c ? t->beta * *c + found[r][j] : found[r][j];
+    }
+}
+
+INLINE void panel_rows(const panel *t, int rows) {
+  vec sum[PANEL_TALL][PANEL_PARTS];
+  EACH_ROW EACH_PART {
+    sum[r][p] = splat(0);
+    __builtin_prefetch(t->c + r * t->c_row + p * WIDTH);
+  }
+  const float *b = t->b;
+  for (int64_t k = 0; k < t->depth;) {
+    int64_t end = k + LINE < t->depth ? k + LINE : t->depth;
+    EACH_ROW __builtin_prefetch(t->a + (r + rows) * t->a_row + k);
+    for (; k < end; k++, b += PANEL_WIDE) {
+      vec w[PANEL_PARTS];
+      EACH_PART w[p] = load(b + p * WIDTH);
+      EACH_ROW {
+        vec x = splat(t->a[r * t->a_row + k]);
+        EACH_PART sum[r][p] = floats_fused(x, w[p], sum[r][p]);
+      }
+    }
+  }
+  panel_put(t, rows, sum);
+}
+
+#define PANEL_ROWS(n)                                                                              \
+  static void panel_rows_##n(const panel *t) {                                                     \
+    panel_rows(t, n);                                                                              \
+  }
+PANEL_ROWS(1)
+PANEL_ROWS(2)
+PANEL_ROWS(3)
+PANEL_ROWS(4)
+PANEL_ROWS(5)
+PANEL_ROWS(6)
+#if FNZI_ISA == 4
+PANEL_ROWS(7)
+PANEL_ROWS(8)
+PANEL_ROWS(9)
+PANEL_ROWS(10)
+PANEL_ROWS(11)
+PANEL_ROWS(12)
+#endif
+#undef PANEL_ROWS
+
+static void (*const panel_by_rows[PANEL_TALL + 1])(const panel *t) = {
+    NULL,          panel_rows_1, panel_rows_2, panel_rows_3,
+    panel_rows_4,  panel_rows_5, panel_rows_6,
+#if FNZI_ISA == 4
+    panel_rows_7,  panel_rows_8, panel_rows_9, panel_rows_10,
+    panel_rows_11, panel_rows_12
+#endif
+};
+
+/* What is left of less than two tiles is shared out, for few rows wait for what they load. */
+INLINE void panel_run(panel t, int64_t rows) {
+  for (int64_t i = 0, take; i < rows; i += take) {
+    int64_t left = rows - i;
+    take = left >= 2 * PANEL_TALL || left == PANEL_TALL ? PANEL_TALL
+           : left > PANEL_TALL                          ? (left + 1) / 2
+                                                        : left;
+    panel_by_rows[take](&t);
+    t.a += take * t.a_row, t.c += take * t.c_row;
+  }
+}
+
+/* Panels side by side, brought together: where rows of the second factor lie far apart, each gives
+ * more at a time than a panel takes. */
+static void bring_panels(const fnzi_row_panels *d, const span *k, int64_t j, int64_t columns,
+                         float *to) {
+  block b = {d->b,      k->at * d->b_step + j * d->b_column,
+             d->b_step, d->b_column,
+             k->count,  PANEL_WIDE,
+             to,        PANEL_WIDE};
+  int64_t rest = columns % PANEL_WIDE, cells = k->count * PANEL_WIDE;
+  if (rest)
+    memset(to + columns / PANEL_WIDE * cells, 0, (size_t)cells * sizeof *to);
+  if (d->b_column == 1 && columns > PANEL_WIDE) {
+    bring_beside(&b, columns, d->b_kind);
+    return;
+  }
+  for (int64_t left = columns; left > 0; left -= PANEL_WIDE) {
+    b.columns = left < PANEL_WIDE ? left : PANEL_WIDE;
+    bring(&b, d->b_kind);
+    b.at += PANEL_WIDE * d->b_column, b.to += cells;
+  }
+}
+
+/* Rows of a part of the first factor, dense within, times panels side by side. Rows stay in the
+ * second cache while panels pass by, each of which stays in the first. */
+static void run_panels(panel t, int64_t rows, int64_t columns) {
+  const float *first = t.b;
+  for (int64_t i = 0; i < rows; i += FNZI_PANEL_ROWS) {
+    int64_t most = rows - i < FNZI_PANEL_ROWS ? rows - i : FNZI_PANEL_ROWS;
+    float *c = t.c;
+    t.b = first;
+    for (int64_t left = columns; left > 0; left -= PANEL_WIDE) {
+      t.columns = (int)(left < PANEL_WIDE ? left : PANEL_WIDE);
+      panel_run(t, most);
+      t.b += t.depth * PANEL_WIDE, t.c += PANEL_WIDE;
+    }
+    t.a += FNZI_PANEL_ROWS * t.a_row, t.c = c + FNZI_PANEL_ROWS * t.c_row;
+  }
+}
+
+static void panels_of(const fnzi_row_panels *d, const span *i, const span *k) {
+  int64_t at = i->at * d->a_row + k->at * d->a_step, most = FNZI_PANEL_COLUMNS;
+  panel t = {.a = (const float *)d->a + at, .a_row = d->a_row, .c_row = d->c_row};
+  float *room = d->room;
+  t.depth = k->count, t.alpha = d->alpha, t.beta = k->at ? 1 : d->beta, t.reads_c = t.beta != 0;
+  if (fnzi_row_panels_bring_a(d)) {
+    const block a = {d->a, at, d->a_row, d->a_step, i->count, k->count, room, FNZI_PANEL_DEPTH};
+    bring(&a, d->a_kind);
+    t.a = room, t.a_row = FNZI_PANEL_DEPTH;
+    room += i->count * FNZI_PANEL_DEPTH;
+  }
+  for (int64_t j = 0; j < d->columns; j += most) {
+    int64_t columns = d->columns - j < most ? d->columns - j : most;
+    bring_panels(d, k, j, columns, room);
+    t.b = room, t.c = d->c + i->at * d->c_row + j;
+    run_panels(t, i->count, columns);
+  }
+}
+
+static span span_at(int64_t at, int64_t most, int64_t count) {
+  return (span){at, count - at < most ? count - at : most};
+}
+
+/* What has to be brought of the first factor is, once, for all panels. */
+static void panels(const fnzi_row_panels *d) {
+  int64_t rows = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_ROWS : d->rows;
+  for (int64_t i = 0; i < d->rows; i += rows) {
+    const span part = span_at(i, rows, d->rows);
+    int64_t k = 0;
+    do {
+      const span deep = span_at(k, FNZI_PANEL_DEPTH, d->depth);
+      panels_of(d, &part, &deep);
+      k += FNZI_PANEL_DEPTH;
+    } while (k < d->depth);
+  }
+}
+
+#undef EACH_ROW
+#undef EACH_PART
+#undef EACH_EIGHT
+
+#else
+#define panels NULL
+#endif
+#endif
