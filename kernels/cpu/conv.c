@@ -1,4 +1,5 @@
-/* conv.c - convolutions: oneDNN for floats, direct loops for what it does not have. */
+/* conv.c - convolutions: products where they look at one place, oneDNN for other floats, direct
+ * loops for what it does not have. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 
@@ -76,6 +77,8 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 2), dtype, &d.bias));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &d.y));
   if (dtype == FNZ_F32 && c.batch && c.in_channels)
+    FNZ_TRY(fnzi_cpu_conv_product(call, &c, d.x.f, d.weight.f, d.bias.f, d.y.f, &done));
+  if (!done && dtype == FNZ_F32 && c.batch && c.in_channels)
     FNZ_TRY(fnzi_cpu_conv_onednn(call, &c, d.x.f, d.weight.f, d.bias.f, d.y.f, &done));
   if (!done)
     fnzi_cpu_rows_each(call, c.batch * c.out_channels, direct_plane, &d);

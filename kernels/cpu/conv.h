@@ -41,6 +41,12 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status)
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                              bool has_bias, const fnzi_cpu_conv_plan **out);
 
+/* --- conv_product.c ------------------------------------------------------------------------ */
+/* *done is false when it looks at more than one place, or has few. bias may be NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                                const float *x, const float *weight,
+                                                const float *bias, float *y, bool *done);
+
 /* --- conv_parts.c -------------------------------------------------------------------------- */
 /* By oneDNN. bias may be NULL. *done is false when it has no implementation for these numbers: the
  * caller then takes the direct loops. */
