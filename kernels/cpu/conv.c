@@ -66,6 +66,18 @@ static void direct_plane(const void *user, int64_t at, int lane) {
   }
 }
 
+/* By what is faster than direct loops. *done is false where there is nothing. */
+static fnz_status compute_f32(fnzi_krn_call *call, const direct *d, bool *done) {
+  fnzi_meta_conv c;
+  const float *weight;
+  *done = false;
+  if (!d->c->batch || !d->c->in_channels)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cpu_conv_crop(call, d->c, d->weight.f, &c, &weight));
+  FNZ_TRY(fnzi_cpu_conv_product(call, &c, d->x.f, weight, d->bias.f, d->y.f, done));
+  return *done ? FNZ_OK : fnzi_cpu_conv_onednn(call, &c, d->x.f, weight, d->bias.f, d->y.f, done);
+}
+
 fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   fnzi_meta_conv c;
@@ -76,10 +88,8 @@ fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &d.weight));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 2), dtype, &d.bias));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &d.y));
-  if (dtype == FNZ_F32 && c.batch && c.in_channels)
-    FNZ_TRY(fnzi_cpu_conv_product(call, &c, d.x.f, d.weight.f, d.bias.f, d.y.f, &done));
-  if (!done && dtype == FNZ_F32 && c.batch && c.in_channels)
-    FNZ_TRY(fnzi_cpu_conv_onednn(call, &c, d.x.f, d.weight.f, d.bias.f, d.y.f, &done));
+  if (dtype == FNZ_F32)
+    FNZ_TRY(compute_f32(call, &d, &done));
   if (!done)
     fnzi_cpu_rows_each(call, c.batch * c.out_channels, direct_plane, &d);
   return FNZ_OK;

@@ -41,6 +41,13 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status)
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_kept(fnzi_krn_call *call, const fnzi_meta_conv *c,
                                              bool has_bias, const fnzi_cpu_conv_plan **out);
 
+/* --- conv_crop.c --------------------------------------------------------------------------- */
+/* The same convolution with a smaller kernel, its weights in scratch memory; itself where none is.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_crop(fnzi_krn_call *call, const fnzi_meta_conv *c,
+                                             const float *weight, fnzi_meta_conv *out,
+                                             const float **out_weight);
+
 /* --- conv_product.c ------------------------------------------------------------------------ */
 /* *done is false when it looks at more than one place, or has few. bias may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_meta_conv *c,
