@@ -96,9 +96,10 @@ static bool is_point(const fnzi_krn_call *call) {
 
 /* What it refuses is no failure. */
 static bool goes_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
+  if (call->row->memory != FNZI_MEMORY_NEW)
+    return false;
   const fnz_error had = call->ctx->error;
-  bool rows = call->row->memory == FNZI_MEMORY_NEW && fnzi_meta_by_rows(call, out) &&
-              out->length <= MOST_ROW;
+  bool rows = fnzi_meta_by_rows(call, out) && out->length <= MOST_ROW;
   call->ctx->error = had;
   return rows;
 }

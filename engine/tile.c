@@ -29,40 +29,9 @@ static unsigned char *address(const walk *w, const fnzi_eng_lane *lane) {
 
 /* --- Lanes that do not lie dense ----------------------------------------------------------------
  */
-enum { FILLED = 16 }; /* bytes of a vector */
-typedef uint64_t filling __attribute__((vector_size(FILLED)));
-
-/* As often as a vector has room for it. */
-static filling repeated(const unsigned char *from, uint32_t cell) {
-  uint64_t one[FILLED / sizeof(uint64_t)] = {0};
-  uint64_t half = 0;
-  if (cell == FILLED) {
-    memcpy(one, from, sizeof one);
-    return (filling){one[0], one[1]};
-  }
-  memcpy(&half, from, cell);
-  for (uint32_t bits = 8 * cell; bits < 64; bits *= 2)
-    half |= half << bits;
-  return (filling){half, half};
-}
-
 /* The same element; nothing behind the last one is written, which may be the next row. */
 static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, int64_t count) {
-  const filling all = repeated(from, cell);
-  int64_t bytes = count * cell, last = bytes - FILLED;
-  if (bytes < FILLED) {
-    memcpy(tile, &all, (size_t)bytes);
-    return;
-  }
-  for (; last >= 4 * FILLED; last -= 4 * FILLED, tile += 4 * FILLED) {
-    memcpy(tile, &all, FILLED);
-    memcpy(tile + FILLED, &all, FILLED);
-    memcpy(tile + 2 * FILLED, &all, FILLED);
-    memcpy(tile + 3 * FILLED, &all, FILLED);
-  }
-  for (int64_t i = 0; i < last; i += FILLED)
-    memcpy(tile + i, &all, FILLED);
-  memcpy(tile + last, &all, FILLED);
+  fnzi_krn_copy_row((char *)tile, cell, (const char *)from, 0, count, cell);
 }
 
 /* Row by row, between memory and the register; of numbers of rows, along the dimensions before

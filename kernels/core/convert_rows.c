@@ -74,6 +74,24 @@ typedef struct cell_16 {
   uint64_t halves[2];
 } cell_16;
 
+enum { REPEATED = 32 }; /* bytes */
+typedef uint64_t repeated __attribute__((vector_size(REPEATED)));
+
+/* One cell as often as it fits in whole vectors, which loops over vectors read again at once. Says
+ * how often that is. */
+static inline int64_t repeat(char *dst, const char *cell, size_t bytes, int64_t count) {
+  const int64_t many = REPEATED / (int64_t)bytes;
+  _Alignas(REPEATED) char one[REPEATED];
+  repeated all;
+  int64_t i = 0;
+  for (size_t k = 0; k < REPEATED; k += bytes)
+    memcpy(one + k, cell, bytes);
+  memcpy(&all, one, sizeof all);
+  for (; i + many <= count; i += many)
+    memcpy(dst + i * (int64_t)bytes, &all, sizeof all);
+  return i;
+}
+
 /* Loops whose strides the compiler knows: one element repeated, strided ones gathered, dense ones
  * scattered. */
 #define COPY(name, type)                                                                           \
@@ -83,7 +101,7 @@ typedef struct cell_16 {
     type v;                                                                                        \
     if (dst_stride == cell && src_stride == 0 && count > 0) {                                      \
       memcpy(&v, src, sizeof v);                                                                   \
-      for (int64_t i = 0; i < count; i++)                                                          \
+      for (int64_t i = repeat(dst, (const char *)&v, sizeof v, count); i < count; i++)             \
         memcpy(dst + i * cell, &v, sizeof v);                                                      \
     } else if (dst_stride == cell) {                                                               \
       for (int64_t i = 0; i < count; i++)                                                          \
