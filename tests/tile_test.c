@@ -152,14 +152,6 @@ static operand draw_mask(draft *d) {
 
 /* --- Rows ---------------------------------------------------------------------------------------
  */
-/* The youngest node that gives floats for all of the space; the first one at worst. */
-static int youngest_floats(const draft *d) {
-  int k = d->count - 1;
-  while (k > d->inputs && (d->type[k] != F32 || d->number[k]))
-    k--;
-  return k;
-}
-
 static void put_whole(draft *d, int k, int dims) {
   static const char *const softmaxes[] = {"_softmax", "_log_softmax"};
   int norm = draw(d, 2);
@@ -182,28 +174,55 @@ static void put_whole(draft *d, int k, int dims) {
   put(d, norm ? "%d], None, 1e-05)\n" : "%d], None, None, 1e-05)\n", d->space[2]);
 }
 
-/* A reduction of floats over the rows, or what gives rows again. */
+typedef struct reduction {
+  const char *call;
+  int from, to; /* types; floats of either kind where it says F32 */
+} reduction;
+
+static const reduction reductions[] = {
+    {"mean.dim(%%v%d, %s, True)", F32, F32},
+    {"sum.dim_IntList(%%v%d, %s, True)", F32, F32},
+    {"sum.dim_IntList(%%v%d, %s, True)", I64, I64},
+    {"amax(%%v%d, %s, True)", F32, F32},
+    {"amin(%%v%d, %s, True)", I64, I64},
+    {"any.dims(%%v%d, %s, True)", BOOL, BOOL},
+    {"all.dims(%%v%d, %s, True)", BOOL, BOOL},
+    {"var.correction(%%v%d, %s, correction=1, keepdim=True)", F32, F32},
+    {"std.correction(%%v%d, %s, correction=0, keepdim=True)", F32, F32},
+    {"logsumexp(%%v%d, %s, True)", F32, F32},
+    {"linalg_vector_norm(%%v%d, 2, %s, True)", F32, F32},
+    {"argmax(%%v%d, -1, True)", F32, I64}};
+enum { REDUCTIONS = sizeof reductions / sizeof *reductions, OF_ONE_DIM = 1 };
+
+/* The youngest node that gives such elements for all of the space; the first one at worst. */
+static int youngest_of(const draft *d, int type) {
+  int k = d->count - 1;
+  while (k > d->inputs && (d->type[k] != type || d->number[k]))
+    k--;
+  return k;
+}
+
+/* A reduction over the rows, or what gives rows again. */
 static void put_row_node(draft *d) {
-  static const char *const reductions[] = {"mean.dim(%%v%d, %s, True)",
-                                           "sum.dim_IntList(%%v%d, %s, True)",
-                                           "amax(%%v%d, %s, True)",
-                                           "amin(%%v%d, %s, True)",
-                                           "var.correction(%%v%d, %s, correction=1, keepdim=True)",
-                                           "logsumexp(%%v%d, %s, True)",
-                                           "linalg_vector_norm(%%v%d, 2, %s, True)"};
-  int k = youngest_floats(d), what = draw(d, 10);
-  if (d->type[k] != F32)
+  int what = draw(d, 2 * REDUCTIONS) - REDUCTIONS / 2;
+  bool whole = what < 0 || what >= REDUCTIONS;
+  const reduction *r = &reductions[whole ? 0 : what];
+  int type = r->from == F32 && !whole && draw(d, 4) == 0 ? F64 : r->from;
+  int k = youngest_of(d, type);
+  type = d->type[k];
+  if (type != r->from && (type != F64 || r->from != F32 || strstr(r->call, "logsumexp")))
     return;
-  if (what > 6) {
+  if (whole && type == F32)
     put_whole(d, k, d->dims);
+  if (whole || (d->dims > 1 && what >= REDUCTIONS - OF_ONE_DIM))
     return;
-  }
-  d->type[d->count] = F32;
+  type = r->to == F32 ? type : r->to;
+  d->type[d->count] = type;
   d->number[d->count] = true;
   put(d, "  %%v%d: ", d->count++);
-  put_numbers(d, F32);
+  put_numbers(d, type);
   put(d, " = ");
-  put(d, reductions[what], k, d->dims == 1 ? "[2]" : "[1, 2]");
+  put(d, r->call, k, d->dims == 1 ? "[2]" : "[1, 2]");
   put(d, "\n");
 }
 
