@@ -44,12 +44,24 @@ static bool is_made(const grouped *g, uint32_t value) {
 
 /* --- Members ------------------------------------------------------------------------------------
  */
+static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_eng_role *out) {
+  fnzi_eng_checker *c = g->c;
+  const fnzi_eng_fact *means;
+  FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
+  *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_POINT};
+  if (fnzi_eng_node_way(&c->p, node, means) == FNZI_ENG_WAY_POINT && !means->elements)
+    out->space = geometry_of(g, fnzi_eng_result_of(node));
+  else
+    fnzi_eng_role_find(c->p.ctx, c->p.graph, node, out);
+  return FNZ_OK;
+}
+
 /* The space and its rows are those of a node that goes by them, else what any node computes. */
 static fnz_status find_space(grouped *g) {
   FNZI_NEW(&g->c->p.scratch, g->last - g->first + 1, &g->members);
   for (uint32_t n = g->first; n <= g->last; n++) {
     fnzi_eng_role *m = &g->members[n - g->first];
-    fnzi_eng_role_find(g->c->p.ctx, g->c->p.graph, node_at(g, n), m);
+    FNZ_TRY(find_role(g, node_at(g, n), m));
     if (m->kind == FNZI_ENG_ROLE_NONE)
       return fnzi_eng_check_wrong(g->c, fnzi_eng_result_of(node_at(g, n)),
                                   "a group computes what is neither pointwise nor by rows");

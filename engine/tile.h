@@ -24,15 +24,15 @@
 
 enum {
   FNZI_ENG_LANES = 96,      /* of one program */
-  FNZI_ENG_SLOTS = 576,     /* the same */
+  FNZI_ENG_SLOTS = 720,     /* the same */
   FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
   FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
   FNZI_ENG_ROWS = 4096,     /* elements of rows that are a tile, where these are not longer */
   FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
                                second one */
-  FNZI_ENG_NODE_INS = 3 + 2 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
-                                                      what that gives, which is spread over rows,
-                                                      two conversions of each operand */
+  FNZI_ENG_NODE_INS = 2 + 3 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
+                                                      what that gives, two of each operand, which
+                                                      may be spread over rows before */
   FNZI_ENG_CHAIN_SLOTS = 64,                       /* of one chain */
   FNZI_ENG_ALWAYS = INT32_MAX
 };
