@@ -28,10 +28,11 @@ static const fnz_geometry row = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .st
 
 /* --- Recipes -------------------------------------------------------------------------------------
  */
+/* Along columns, so that no group takes in all that it computes. */
 static const char similarity[] =
-    "fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
-    "  %a: f32[4] = add.Tensor(%x, %y) # m.py:3\n"
-    "  %s: f32[] = cosine_similarity(%a, %y, 0) # m.py:4\n  return %s\n}\n";
+    "fnz 1\nprogram(%x: f32[2,2], %y: f32[2,2])\n{\n"
+    "  %a: f32[2,2] = add.Tensor(%x, %y) # m.py:3\n"
+    "  %s: f32[2] = cosine_similarity(%a, %y, 0) # m.py:4\n  return %s\n}\n";
 
 START_TEST(recipes_become_steps) {
   fnz_context *ctx;
@@ -40,7 +41,9 @@ START_TEST(recipes_become_steps) {
   fnz_executable *exe = compile(ctx, p);
   fnz_workspace *ws;
   float x[] = {1, 2, 3, 4}, y[] = {4, 3, 2, 1};
-  const fnz_memory in[] = {{x, &row}, {y, &row}};
+  static const int64_t square[] = {2, 2}, strides[] = {2, 1};
+  const fnz_geometry g = {.dtype = FNZ_F32, .rank = 2, .sizes = square, .strides = strides};
+  const fnz_memory in[] = {{x, &g}, {y, &g}};
   fnz_memory out = {NULL, NULL};
   size_t count;
   OK(ctx, fnz_workspace_create(exe, ctx, &ws));
