@@ -133,23 +133,6 @@ void fnzi_krn_cast(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, 
   }
 }
 
-/* Bits of NaN, or 0: the upper half of an f32 has bf16's places, f16 keeps the upper ten. */
-static uint32_t widened_nan(fnz_dtype from, uint16_t bits) {
-  uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
-  if (from == FNZ_BF16)
-    return (bits & 0x7fff) > 0x7f80 ? (uint32_t)bits << 16 : 0;
-  return (bits & 0x7fff) > 0x7c00 ? sign | 0x7f800000 | (uint32_t)(bits & 0x3ff) << 13 : 0;
-}
-
-static uint16_t narrowed_nan(fnz_dtype to, uint32_t bits) {
-  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000), fraction = bits >> 13 & 0x3ff;
-  if ((bits & 0x7fffffff) <= 0x7f800000)
-    return 0;
-  if (to == FNZ_BF16)
-    return bits & 0x7f0000 ? (uint16_t)(bits >> 16) : (uint16_t)(sign | 0x7fc0);
-  return (uint16_t)(sign | 0x7c00 | (fraction ? fraction : 0x200));
-}
-
 void fnzi_krn_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
                            const void *src, int64_t src_stride, int64_t count) {
   bool widens = to == FNZ_F32 && (from == FNZ_F16 || from == FNZ_BF16);
@@ -160,8 +143,10 @@ void fnzi_krn_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtyp
   const char *in = src;
   char *out = dst;
   for (int64_t i = 0; i < count; i++, in += src_stride, out += dst_stride) {
-    uint32_t wide = widens ? widened_nan(from, *(const uint16_t *)(const void *)in) : 0;
-    uint16_t half = widens ? 0 : narrowed_nan(to, *(const uint32_t *)(const void *)in);
+    uint32_t wide =
+        widens ? fnzi_krn_widened_nan(from == FNZ_BF16, *(const uint16_t *)(const void *)in) : 0;
+    uint16_t half =
+        widens ? 0 : fnzi_krn_narrowed_nan(to == FNZ_BF16, *(const uint32_t *)(const void *)in);
     if (wide)
       memcpy(out, &wide, sizeof wide);
     if (half)

@@ -1,31 +1,7 @@
-/* convert_rows.c - elements from one dtype to another, and copied: one loop per pair and per size,
- * made from two lists of rows. Compiled for each instruction set. */
+/* convert_rows.c - elements from one dtype to another, and copied: one loop per pair of rows of
+ * convert.def, and per size. Compiled for each instruction set. */
 #include "kernels/core/convert.h"
 #include "kernels/core/half.h"
-
-/* Columns: dtype, stored type, how an element is read, type of what is read, how an integer and how
- * a double become the stored type. Integers go through 64 bits and wrap. */
-#define INTEGER_ROWS(ROW)                                                                          \
-  ROW(BOOL, uint8_t, *p != 0, int64_t, v != 0, v != 0)                                             \
-  ROW(U8, uint8_t, *p, int64_t, (uint8_t)v, (uint8_t)fnzi_krn_to_i32(v))                           \
-  ROW(I8, int8_t, *p, int64_t, (int8_t)v, (int8_t)fnzi_krn_to_i32(v))                              \
-  ROW(I16, int16_t, *p, int64_t, (int16_t)v, (int16_t)fnzi_krn_to_i32(v))                          \
-  ROW(I32, int32_t, *p, int64_t, (int32_t)v, fnzi_krn_to_i32(v))                                   \
-  ROW(I64, int64_t, *p, int64_t, v, fnzi_krn_to_i64(v))                                            \
-  ROW(U16, uint16_t, *p, int64_t, (uint16_t)v, (uint16_t)fnzi_krn_to_i32(v))                       \
-  ROW(U32, uint32_t, *p, int64_t, (uint32_t)v, (uint32_t)fnzi_krn_to_i64(v))
-#define FLOAT_ROWS(ROW)                                                                            \
-  ROW(F16, uint16_t, fnzi_krn_from_f16(*p), double, fnzi_krn_to_f16((float)v),                     \
-      fnzi_krn_to_f16((float)v))                                                                   \
-  ROW(BF16, uint16_t, fnzi_krn_from_bf16(*p), double, fnzi_krn_to_bf16((float)v),                  \
-      fnzi_krn_to_bf16((float)v))                                                                  \
-  ROW(F32, float, *p, double, (float)v, (float)v)                                                  \
-  ROW(F64, double, *p, double, (double)v, v)
-
-#define ALL_ROWS(ROW)                                                                              \
-  INTEGER_ROWS(ROW)                                                                                \
-  ROW(U64, uint64_t, (int64_t)*p, int64_t, (uint64_t)v, fnzi_krn_to_u64(v))                        \
-  FLOAT_ROWS(ROW)
 
 #define ACCESS(id, type, read, wide, from_integer, from_double)                                    \
   typedef type cell_##id;                                                                          \
@@ -39,7 +15,8 @@
   static inline cell_##id double_to_##id(double v) {                                               \
     return (cell_##id)(from_double);                                                               \
   }
-ALL_ROWS(ACCESS)
+#define CONVERT ACCESS
+#include "kernels/core/convert.def"
 #undef ACCESS
 
 /* The second loop is the first with strides the compiler knows. */
@@ -65,9 +42,8 @@ ALL_ROWS(ACCESS)
   DO(F64, from, wide)
 /* clang-format on */
 
-#define FROM(from, type, read, wide, from_integer, from_double) TARGETS(PAIR, from, wide)
-ALL_ROWS(FROM)
-#undef FROM
+#define CONVERT(from, type, read, wide, from_integer, from_double) TARGETS(PAIR, from, wide)
+#include "kernels/core/convert.def"
 
 /* --- Copies --------------------------------------------------------------------------------- */
 typedef struct cell_16 {
@@ -119,9 +95,8 @@ COPY(16, cell_16)
 
 const fnzi_krn_rows FNZI_ISA_NAME(fnzi_krn_rows_of) = {{
 #define ENTRY(to, from, wide) [FNZ_##to] = from##_to_##to,
-#define FROM(from, type, read, wide, from_integer, from_double)                                    \
+#define CONVERT(from, type, read, wide, from_integer, from_double)                                 \
   [FNZ_##from] = {TARGETS(ENTRY, from, wide)},
-                                                           ALL_ROWS(FROM)
-#undef FROM
+#include "kernels/core/convert.def"
                                                        },
                                                        {copy_1, copy_2, copy_4, copy_8, copy_16}};

@@ -3,6 +3,7 @@
 #ifndef FNZI_HALF_H
 #define FNZI_HALF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,6 +46,22 @@ static inline uint16_t fnzi_krn_to_f16(float v) {
   uint32_t half = bits < 0x38800000 ? tiny : normal - (112u << 10);
   half = bits >= 0x477ff000 ? 0x7c00 : half; /* 65520 and above round to infinity */
   return (uint16_t)(sign | (bits > 0x7f800000 ? nan : half));
+}
+
+/* Bits of NaN, or 0: the upper half of an f32 has bf16's places, f16 keeps the upper ten. */
+static inline uint32_t fnzi_krn_widened_nan(bool is_bf16, uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
+  if (is_bf16)
+    return (bits & 0x7fff) > 0x7f80 ? (uint32_t)bits << 16 : 0;
+  return (bits & 0x7fff) > 0x7c00 ? sign | 0x7f800000 | (uint32_t)(bits & 0x3ff) << 13 : 0;
+}
+static inline uint16_t fnzi_krn_narrowed_nan(bool is_bf16, uint32_t bits) {
+  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000), fraction = bits >> 13 & 0x3ff;
+  if ((bits & 0x7fffffff) <= 0x7f800000)
+    return 0;
+  if (is_bf16)
+    return bits & 0x7f0000 ? (uint16_t)(bits >> 16) : (uint16_t)(sign | 0x7fc0);
+  return (uint16_t)(sign | 0x7c00 | (fraction ? fraction : 0x200));
 }
 
 static inline int64_t fnzi_krn_to_i64(double v) {
