@@ -1,0 +1,43 @@
+/* prelude.cu - what the text of every program begins with: types, words of the C library, and how a
+ * kernel reaches its operands. NVRTC has no headers, and none is needed.
+ *
+ * Who builds the text by another compiler gives what stands within the first condition himself. */
+#ifdef __CUDACC_RTC__
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+#define INT32_MIN (-2147483647 - 1)
+#define INT64_MIN (-9223372036854775807ll - 1)
+#define INFINITY  __int_as_float(0x7f800000)
+#define NAN       __int_as_float(0x7fc00000)
+
+/* A kernel of `count` operands, p.at[k] in bytes; elements of it, which threads take in turns. */
+#define KERNEL(name, count)                                                                        \
+  extern "C" __global__ void __launch_bounds__(256) name(const places<count> p)
+#define FIRST                      ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define STEP                       ((int64_t)gridDim.x * blockDim.x)
+#define LOAD(type, address)        (*(const type *)(address))
+#define STORE(type, address, what) (*(type *)(address) = (what))
+#endif
+
+template <int count> struct places { char *at[count]; };
+
+/* Sixteen bytes that only move. */
+struct alignas(16) cell_16 {
+  uint64_t halves[2];
+};
+struct alignas(4) cell_C32 {
+  uint16_t re, im;
+};
+struct alignas(8) cell_C64 {
+  float re, im;
+};
+struct alignas(16) cell_C128 {
+  double re, im;
+};
+typedef uint8_t cell_F8;

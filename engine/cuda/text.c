@@ -1,0 +1,385 @@
+/* text.c - groups become the text of kernels: per element each operand is read, each instruction is
+ * a statement, each result is stored. */
+#include "engine/cuda/text.h"
+
+#include <stdio.h>
+
+/* A row that some kernel calls. */
+typedef struct fnzi_cuda_used {
+  const fnzi_cuda_row *row;
+  uint8_t section;
+} used;
+
+void fnzi_cuda_text_begin(fnzi_arena *arena, fnzi_cuda_text *out) {
+  *out = (fnzi_cuda_text){.arena = arena};
+}
+
+void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text) {
+  FNZI_VEC_FREE(ctx, &text->kernels);
+  FNZI_VEC_FREE(ctx, &text->rows);
+}
+
+/* --- Types --------------------------------------------------------------------------------------
+ */
+/* Of a complex dtype the type of its parts; the dtype itself otherwise. */
+static fnz_dtype part_of(fnz_dtype d) {
+  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
+}
+
+bool fnzi_cuda_text_converts(fnz_dtype dtype) {
+  return fnzi_cuda_cells[part_of(dtype)].name != NULL;
+}
+
+/* The name of its type: "cell_F32". What only moves is eight bits wide. */
+static const char *type_name(fnz_dtype d) {
+  return fnzi_is_complex(d)        ? (d == FNZ_C32   ? "C32"
+                                      : d == FNZ_C64 ? "C64"
+                                                     : "C128")
+         : fnzi_cuda_cells[d].name ? fnzi_cuda_cells[d].name
+                                   : "F8";
+}
+
+typedef struct writer {
+  fnz_context *ctx;
+  fnz_buffer *out;
+  const fnzi_cuda_group *group;
+} writer;
+
+#define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
+
+/* --- Numbers, by their bits ---------------------------------------------------------------------
+ */
+static fnz_status put_bits(const writer *w, fnz_dtype d, const unsigned char *number) {
+  uint64_t bits = 0;
+  memcpy(&bits, number, fnzi_dtype(d)->bytes);
+  if (d == FNZ_F32)
+    PUT(w, "__int_as_float((int)0x%llxu)", (unsigned long long)bits);
+  else if (d == FNZ_F64)
+    PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
+  else
+    PUT(w, "(cell_%s)0x%llxull", type_name(d), (unsigned long long)bits);
+  return FNZ_OK;
+}
+
+static fnz_status put_number(const writer *w, uint32_t k) {
+  const fnzi_cuda_slot *slot = &w->group->slots[k];
+  fnz_dtype d = (fnz_dtype)slot->dtype, part = part_of(d);
+  PUT(w, "    const cell_%s s%u = ", type_name(d), (unsigned)k);
+  if (!fnzi_is_complex(d)) {
+    FNZ_TRY(put_bits(w, d, slot->number));
+  } else {
+    PUT(w, "{");
+    FNZ_TRY(put_bits(w, part, slot->number));
+    PUT(w, ", ");
+    FNZ_TRY(put_bits(w, part, slot->number + fnzi_dtype(part)->bytes));
+    PUT(w, "}");
+  }
+  PUT(w, ";\n");
+  return FNZ_OK;
+}
+
+/* --- Conversions --------------------------------------------------------------------------------
+ */
+/* A part of slot k: all of it, or ".re". */
+static fnz_status put_converted(const writer *w, const fnzi_cuda_ins *ins, fnz_dtype to,
+                                fnz_dtype from, const char *part) {
+  bool is_half = from == FNZ_F16 || from == FNZ_BF16, to_half = to == FNZ_F16 || to == FNZ_BF16;
+  unsigned k = ins->in[0];
+  if (to == from)
+    PUT(w, "s%u%s", k, part);
+  else if (ins->kind == FNZI_CUDA_CAST && to == FNZ_BF16 && from == FNZ_F32)
+    PUT(w, "cast_bf16(s%u%s)", k, part);
+  else if (ins->kind == FNZI_CUDA_KEEP && to == FNZ_F32 && is_half)
+    PUT(w, "kept_from_%s(s%u%s)", from == FNZ_F16 ? "f16" : "bf16", k, part);
+  else if (ins->kind == FNZI_CUDA_KEEP && from == FNZ_F32 && to_half)
+    PUT(w, "kept_to_%s(s%u%s)", to == FNZ_F16 ? "f16" : "bf16", k, part);
+  else
+    PUT(w, "%s_to_%s(read_%s(&s%u%s))", fnzi_cuda_cells[from].wide, type_name(to), type_name(from),
+        k, part);
+  return FNZ_OK;
+}
+
+static fnz_status put_conversion(const writer *w, const fnzi_cuda_ins *ins) {
+  fnz_dtype to = (fnz_dtype)w->group->slots[ins->out].dtype,
+            from = (fnz_dtype)w->group->slots[ins->in[0]].dtype;
+  bool from_pair = fnzi_is_complex(from);
+  if (to == from) {
+    PUT(w, "s%u", (unsigned)ins->in[0]);
+    return FNZ_OK;
+  }
+  if (!fnzi_cuda_text_converts(to) || !fnzi_cuda_text_converts(from))
+    return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "no text converts %s to %s",
+                     fnzi_dtype(from)->name, fnzi_dtype(to)->name);
+  if (fnzi_is_complex(to))
+    PUT(w, "{");
+  FNZ_TRY(put_converted(w, ins, part_of(to), part_of(from), from_pair ? ".re" : ""));
+  if (to == FNZ_BOOL && from_pair) {
+    PUT(w, " | ");
+    FNZ_TRY(put_converted(w, ins, to, part_of(from), ".im"));
+  }
+  if (fnzi_is_complex(to)) {
+    PUT(w, ", ");
+    if (from_pair)
+      FNZ_TRY(put_converted(w, ins, part_of(to), part_of(from), ".im"));
+    else
+      PUT(w, "0");
+    PUT(w, "}");
+  }
+  return FNZ_OK;
+}
+
+/* --- Instructions -------------------------------------------------------------------------------
+ */
+static fnz_status use_row(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_row *row,
+                          uint8_t section) {
+  for (size_t i = 0; i < text->rows.count; i++)
+    if (text->rows.data[i].row == row && text->rows.data[i].section == section)
+      return FNZ_OK;
+  used one = {row, section};
+  FNZI_PUSH(ctx, &text->rows, one);
+  return FNZ_OK;
+}
+
+/* Operands that a row does not have are the first one. */
+static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
+  uint8_t section;
+  const fnzi_cuda_row *row = fnzi_cuda_row_find((fnz_dtype)ins->compute, ins->row, &section);
+  if (!row)
+    return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "point.def has no row %s for %s", ins->row,
+                     fnzi_dtype((fnz_dtype)ins->compute)->name);
+  FNZ_TRY(use_row(w->ctx, text, row, section));
+  PUT(w, "%s::row_%s(", fnzi_cuda_sections[section].name, row->name);
+  for (uint32_t k = 0; k < FNZI_CUDA_OPERANDS; k++)
+    PUT(w, "%ss%u", k ? ", " : "", (unsigned)ins->in[k < ins->arity ? k : 0]);
+  PUT(w, ")");
+  return FNZ_OK;
+}
+
+static fnz_status put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
+  PUT(w, "    const cell_%s s%u = ", type_name((fnz_dtype)w->group->slots[ins->out].dtype),
+      (unsigned)ins->out);
+  if (ins->kind == FNZI_CUDA_ROW)
+    FNZ_TRY(put_row(w, text, ins));
+  else if (ins->kind == FNZI_CUDA_CHOOSE)
+    PUT(w, "s%u ? s%u : s%u", (unsigned)ins->in[0], (unsigned)ins->in[1], (unsigned)ins->in[2]);
+  else
+    FNZ_TRY(put_conversion(w, ins));
+  PUT(w, ";\n");
+  return FNZ_OK;
+}
+
+/* --- Elements -----------------------------------------------------------------------------------
+ */
+static int64_t count_of(const fnzi_cuda_group *g) {
+  int64_t count = 1;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (!fnzi_mul_i64(count, g->sizes[d], &count))
+      return INT64_MAX;
+  return count;
+}
+
+/* All offsets in bytes and all indices are below 2^31, and none is negative. */
+static bool is_small(const fnzi_cuda_group *g) {
+  if (count_of(g) > INT32_MAX / 2)
+    return false;
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    int64_t end = 0, part;
+    for (uint32_t d = 0; d < g->rank; d++) {
+      if (g->lanes[k].strides[d] < 0 || !fnzi_mul_i64(g->sizes[d], g->lanes[k].strides[d], &part) ||
+          !fnzi_add_i64(end, part, &end) || end > INT32_MAX)
+        return false;
+    }
+  }
+  return true;
+}
+
+/* The index of element i along each dimension. */
+static fnz_status put_indices(const writer *w) {
+  const fnzi_cuda_group *g = w->group;
+  int64_t inner = 1;
+  for (uint32_t d = g->rank; d-- > 0;) {
+    PUT(w, "    const index i%u = ", (unsigned)d);
+    if (inner == 1)
+      PUT(w, "i");
+    else
+      PUT(w, "i / %lld", (long long)inner);
+    if (d > 0)
+      PUT(w, " %% %lld", (long long)g->sizes[d]);
+    PUT(w, ";\n");
+    if (!fnzi_mul_i64(inner, g->sizes[d], &inner))
+      return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_address(const writer *w, uint32_t k) {
+  PUT(w, "p.at[%u]", (unsigned)k);
+  for (uint32_t d = 0; d < w->group->rank; d++) {
+    int64_t stride = w->group->lanes[k].strides[d];
+    if (stride != 0)
+      PUT(w, " + i%u * %lld", (unsigned)d, (long long)stride);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_lane(const writer *w, uint32_t k, bool stores) {
+  const fnzi_cuda_lane *lane = &w->group->lanes[k];
+  const char *type = type_name((fnz_dtype)w->group->slots[lane->slot].dtype);
+  if (lane->stores != stores)
+    return FNZ_OK;
+  if (stores)
+    PUT(w, "    STORE(cell_%s, ", type);
+  else
+    PUT(w, "    const cell_%s s%u = LOAD(cell_%s, ", type, (unsigned)lane->slot, type);
+  FNZ_TRY(put_address(w, k));
+  if (stores)
+    PUT(w, ", s%u", (unsigned)lane->slot);
+  PUT(w, ");\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
+  const fnzi_cuda_group *g = w->group;
+  PUT(w, "  typedef %s index;\n", is_small(g) ? "int32_t" : "int64_t");
+  PUT(w, "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n    const index i = (index)at;\n",
+      (long long)count_of(g));
+  FNZ_TRY(put_indices(w));
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    FNZ_TRY(put_lane(w, k, false));
+  for (uint32_t k = 0; k < g->nslots; k++)
+    if (g->slots[k].number)
+      FNZ_TRY(put_number(w, k));
+  for (uint32_t i = 0; i < g->nins; i++)
+    FNZ_TRY(put_ins(w, text, &g->ins[i]));
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    FNZ_TRY(put_lane(w, k, true));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status add_body(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                           uint32_t lanes, uint32_t *kernel) {
+  fnzi_cuda_kernel made = {.lanes = lanes};
+  for (size_t k = 0; k < text->kernels.count; k++)
+    if (text->kernels.data[k].lanes == lanes && strlen(text->kernels.data[k].body) == body->size &&
+        memcmp(text->kernels.data[k].body, body->data, body->size) == 0) {
+      *kernel = (uint32_t)k;
+      return FNZ_OK;
+    }
+  FNZ_TRY(fnzi_arena_string(text->arena, (const char *)body->data, body->size, &made.body));
+  *kernel = (uint32_t)text->kernels.count;
+  FNZI_PUSH(ctx, &text->kernels, made);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
+                              uint32_t *kernel) {
+  fnz_buffer body = {.data = NULL};
+  writer w = {ctx, &body, group};
+  fnz_status status = put_body(&w, text);
+  if (status == FNZ_OK)
+    status = add_body(ctx, text, &body, group->nlanes, kernel);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+static fnz_status put_lines(const writer *w, const char *const *lines) {
+  for (; *lines; lines++)
+    FNZ_TRY(fnzi_put_text(w->ctx, w->out, *lines));
+  return FNZ_OK;
+}
+
+/* Elements of each dtype, as convert.def has them. */
+static fnz_status put_cells(const writer *w) {
+  PUT(w, "#define VALUE static __device__\n#define inline __device__\n");
+  FNZ_TRY(put_lines(w, fnzi_cuda_text_half));
+  PUT(w, "#undef inline\n");
+  for (int d = 0; d < FNZ_DTYPE_COUNT; d++) {
+    const fnzi_cuda_cell *c = &fnzi_cuda_cells[d];
+    if (c->name)
+      PUT(w,
+          "typedef %s cell_%s;\n"
+          "VALUE %s read_%s(const cell_%s *p) {\n  return %s;\n}\n"
+          "VALUE cell_%s int64_t_to_%s(int64_t v) {\n  return (cell_%s)(%s);\n}\n"
+          "VALUE cell_%s double_to_%s(double v) {\n  return (cell_%s)(%s);\n}\n",
+          c->type, c->name, c->wide, c->name, c->name, c->read, c->name, c->name, c->name,
+          c->from_integer, c->name, c->name, c->name, c->from_double);
+  }
+  return FNZ_OK;
+}
+
+/* NaN that keeps its bits, and eager's own of a cast. */
+static fnz_status put_kept(const writer *w) {
+  static const char *const names[] = {"f16", "bf16"};
+  for (int k = 0; k < 2; k++)
+    PUT(w,
+        "VALUE float kept_from_%s(uint16_t v) {\n"
+        "  uint32_t nan = fnzi_krn_widened_nan(%s, v);\n"
+        "  return nan ? fnzi_krn_bits_float(nan) : fnzi_krn_from_%s(v);\n}\n"
+        "VALUE uint16_t kept_to_%s(float v) {\n"
+        "  uint16_t nan = fnzi_krn_narrowed_nan(%s, fnzi_krn_float_bits(v));\n"
+        "  return nan ? nan : fnzi_krn_to_%s(v);\n}\n",
+        names[k], k ? "true" : "false", names[k], names[k], k ? "true" : "false", names[k]);
+  PUT(w, "VALUE uint16_t cast_bf16(float v) {\n"
+         "  return v != v ? (uint16_t)0xffff : fnzi_krn_to_bf16(v);\n}\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_used(const writer *w, const used *u) {
+  static const char *const types[] = {"T", "T", "uint8_t", "PART"};
+  const fnzi_cuda_section *s = &fnzi_cuda_sections[u->section];
+  const char *out = types[u->row->out];
+  PUT(w, "VALUE %s row_%s(T a, T b, T c, T d) {\n  (void)a, (void)b, (void)c, (void)d;\n", out,
+      u->row->name);
+  if (u->row->before)
+    PUT(w, "  T t = F(%s)(%s);\n", u->row->function, u->row->before);
+  if (fnzi_is_complex(s->dtype))
+    PUT(w, "  return %s;\n}\n", u->row->value);
+  else
+    PUT(w, "  return (%s)(%s);\n}\n", out, u->row->value);
+  return FNZ_OK;
+}
+
+static fnz_status put_section(const writer *w, const fnzi_cuda_text *text, uint8_t section) {
+  static const char *const words[] = {"T",       "N",      "F",     "V",    "W",      "PART", "TO",
+                                      "FROM",    "CHOOSE", "AND",   "OR",   "TRUTH",  "EACH", "FMA",
+                                      "GREATER", "LESSER", "BOUND", "WRAP", "through"};
+  const fnzi_cuda_section *s = &fnzi_cuda_sections[section];
+  bool any = false;
+  for (size_t i = 0; i < text->rows.count && !any; i++)
+    any = text->rows.data[i].section == section;
+  if (!any)
+    return FNZ_OK;
+  PUT(w, "namespace %s {\n%s", s->name, s->opens);
+  for (int h = 0; s->helpers[h]; h++)
+    FNZ_TRY(put_lines(w, s->helpers[h]));
+  for (size_t i = 0; i < text->rows.count; i++)
+    if (text->rows.data[i].section == section)
+      FNZ_TRY(put_used(w, &text->rows.data[i]));
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    PUT(w, "#undef %s\n", words[i]);
+  PUT(w, "} // namespace %s\n\n", s->name);
+  return FNZ_OK;
+}
+
+static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
+  FNZ_TRY(put_lines(w, fnzi_cuda_text_prelude));
+  FNZ_TRY(put_cells(w));
+  FNZ_TRY(put_kept(w));
+  for (uint8_t s = 0; s < FNZI_CUDA_SECTIONS; s++)
+    FNZ_TRY(put_section(w, text, s));
+  for (size_t k = 0; k < text->kernels.count; k++) {
+    PUT(w, "KERNEL(k%zu, %u) {\n", k, (unsigned)text->kernels.data[k].lanes);
+    FNZ_TRY(fnzi_put_text(w->ctx, w->out, text->kernels.data[k].body));
+    PUT(w, "}\n\n");
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_text_write(fnz_context *ctx, const fnzi_cuda_text *text, fnz_buffer *out) {
+  const writer w = {ctx, out, NULL};
+  FNZ_TRY(put_all(&w, text));
+  return fnzi_put(ctx, out, "", 1);
+}

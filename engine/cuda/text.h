@@ -1,0 +1,136 @@
+/* text.h - kernels for a GPU as text: a *group* is a program over the elements of one space, and
+ * becomes one kernel; all kernels of a program are compiled together.
+ *
+ *   text.c       groups -> text
+ *   text_rows.c  the rows of point.def and of convert.def as text
+ *   prelude.cu, complex.cu, and headers of kernels/ that rows stand on, are arrays of lines
+ *   (texts.cmake) */
+#ifndef FNZI_CUDA_TEXT_H
+#define FNZI_CUDA_TEXT_H
+
+#include "program/program.h"
+
+/* An operand in memory, which has one address; elements strides[d] bytes apart along dimension d.
+ */
+typedef struct fnzi_cuda_lane {
+  int64_t strides[FNZ_MAX_RANK];
+  uint16_t slot; /* its value: an element */
+  bool stores;   /* after all has been read and computed; else it is read before */
+} fnzi_cuda_lane;
+
+typedef enum fnzi_cuda_ins_kind {
+  FNZI_CUDA_ROW,     /* a row of point.def */
+  FNZI_CUDA_CONVERT, /* as fnzi_krn_convert(), */
+  FNZI_CUDA_KEEP,    /* fnzi_krn_convert_kept() */
+  FNZI_CUDA_CAST,    /* and fnzi_krn_cast() do */
+  FNZI_CUDA_CHOOSE   /* where the first operand is true the second one, else the third */
+} fnzi_cuda_ins_kind;
+
+enum { FNZI_CUDA_OPERANDS = 4 };
+
+typedef struct fnzi_cuda_ins {
+  uint8_t kind, arity;
+  uint8_t compute; /* ROW: the dtype that is computed */
+  const char *row; /* ROW: its name */
+  uint16_t out, in[FNZI_CUDA_OPERANDS];
+} fnzi_cuda_ins;
+
+/* A value: a slot is read, computed, or a number. */
+typedef struct fnzi_cuda_slot {
+  uint8_t dtype;
+  const unsigned char *number; /* NULL: no number */
+} fnzi_cuda_slot;
+
+typedef struct fnzi_cuda_group {
+  uint32_t rank;
+  const int64_t *sizes;
+  fnzi_cuda_lane *lanes;
+  fnzi_cuda_ins *ins; /* in order */
+  fnzi_cuda_slot *slots;
+  uint32_t nlanes, nins, nslots;
+} fnzi_cuda_group;
+
+/* --- A program ----------------------------------------------------------------------------------
+ */
+typedef struct fnzi_cuda_kernel {
+  const char *body;
+  uint32_t lanes;
+} fnzi_cuda_kernel;
+
+typedef struct fnzi_cuda_row fnzi_cuda_row;
+
+typedef struct fnzi_cuda_text {
+  fnzi_arena *arena;
+  struct {
+    fnzi_cuda_kernel *data;
+    size_t count, capacity;
+  } kernels; /* kernel k is the function "k<k>" */
+  struct {
+    struct fnzi_cuda_used *data;
+    size_t count, capacity;
+  } rows; /* that they call */
+} fnzi_cuda_text;
+
+/* Texts lie in `arena`. Ends with fnzi_cuda_text_end(). */
+void fnzi_cuda_text_begin(fnzi_arena *arena, fnzi_cuda_text *out);
+void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text);
+/* Whether values of the dtype can be converted in a kernel; all others only move. */
+bool fnzi_cuda_text_converts(fnz_dtype dtype);
+/* The kernel of a group: one that is there, when another group has the same text. INTERNAL for a
+ * row that there is not. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text,
+                                             const fnzi_cuda_group *group, uint32_t *kernel);
+/* The whole, with a zero byte at its end. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_write(fnz_context *ctx, const fnzi_cuda_text *text,
+                                               fnz_buffer *out);
+
+/* --- Rows as text (text_rows.c) -----------------------------------------------------------------
+ */
+typedef enum fnzi_cuda_out {
+  FNZI_CUDA_OUT_SAME,
+  FNZI_CUDA_OUT_KEPT,
+  FNZI_CUDA_OUT_BOOL,
+  FNZI_CUDA_OUT_REAL
+} fnzi_cuda_out;
+
+struct fnzi_cuda_row {
+  const char *name;
+  uint8_t arity, out;
+  const char *before, *function; /* NULL: of a row that maps nothing */
+  const char *value;
+};
+
+/* Rows of one computing type stand on the same helper functions: a namespace of the text. */
+typedef struct fnzi_cuda_section {
+  const char *name;
+  fnz_dtype dtype;                /* that is computed */
+  const char *opens;              /* definitions that helpers and rows stand on */
+  const char *const *helpers[5];  /* arrays of lines; NULL at the end */
+  const fnzi_cuda_row *tables[2]; /* ends with a row without name; NULL: none */
+} fnzi_cuda_section;
+
+enum { FNZI_CUDA_SECTIONS = 7 };
+extern const fnzi_cuda_section fnzi_cuda_sections[FNZI_CUDA_SECTIONS];
+
+/* The row that computes `compute`: its own formula of f16 and bf16 where it has one. NULL: none. */
+const fnzi_cuda_row *fnzi_cuda_row_find(fnz_dtype compute, const char *name, uint8_t *section);
+
+/* Names of types and how they are converted; NULL name for dtypes that only move. */
+typedef struct fnzi_cuda_cell {
+  const char *name, *type, *read, *wide, *from_integer, *from_double;
+} fnzi_cuda_cell;
+extern const fnzi_cuda_cell fnzi_cuda_cells[FNZ_DTYPE_COUNT];
+
+/* Files as lines, NULL at the end. */
+extern const char *const fnzi_cuda_text_prelude[],
+    *const fnzi_cuda_text_complex[],
+        *const fnzi_cuda_text_half[],
+            *const fnzi_cuda_text_point_scalar[],
+                *const fnzi_cuda_text_point_i64_values[],
+                    *const fnzi_cuda_text_point_float_values[],
+                        *const fnzi_cuda_text_point_special_values[],
+                            *const fnzi_cuda_text_point_either_values[],
+                                *const fnzi_cuda_text_point_complex_values[],
+                                    *const fnzi_cuda_text_point_rest_values[];
+
+#endif

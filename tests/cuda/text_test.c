@@ -1,0 +1,152 @@
+/* text_test.c - NVRTC compiles the text of kernels: each row of point.def for each type that it
+ * computes, each conversion, each way of a group to reach its operands. No GPU and no driver is
+ * needed.
+ *
+ *     text_test SM EVERY     such as 90 1: of all kernels, or of every so many
+ *
+ * Without NVRTC it says so and exits with 77. A program of its own, for NVRTC goes ill with a
+ * driver that is none. */
+#include "engine/cuda/driver.h"
+#include "engine/cuda/text.h"
+
+#include <fnz/fnz.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SKIPPED = 77, SLOTS = 8 };
+
+static const unsigned char number[16] = {0, 0, 0x80, 0x3f};
+
+typedef struct testing {
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnzi_cuda_nvrtc nvrtc;
+  int failures, kernels, every, seen;
+} testing;
+
+static void fail(testing *t, const char *what) {
+  const fnz_error *e = fnz_last_error(t->ctx);
+  fprintf(stderr, "text_test: %s: %s: %s\n", what, e->where, e->message);
+  t->failures++;
+}
+
+/* --- Groups -------------------------------------------------------------------------------------
+ */
+/* Of `arity` operands, the last one a number, and one result; over [3, 5, 7], where the first
+ * operand lies turned, the second repeats, the result is dense. */
+static void add(testing *t, fnzi_cuda_text *text, fnzi_cuda_ins ins, fnz_dtype to, fnz_dtype from) {
+  const int64_t sizes[] = {3, 5, 7}, cell = (int64_t)fnzi_dtype(from)->bytes,
+                out = (int64_t)fnzi_dtype(to)->bytes;
+  const int64_t strides[][3] = {{cell, 21 * cell, 3 * cell}, {0, 0, cell}, {0, 0, 0}, {0, 0, 0}};
+  fnzi_cuda_slot slots[SLOTS] = {{.dtype = 0}};
+  fnzi_cuda_lane lanes[SLOTS] = {{.slot = 0}};
+  uint32_t nlanes = 0, kernel;
+  if (t->seen++ % t->every != 0)
+    return;
+  for (uint16_t k = 0; k < ins.arity; k++) {
+    bool is_number = k > 0 && k + 1 == ins.arity;
+    slots[k] = (fnzi_cuda_slot){(uint8_t)from, is_number ? number : NULL};
+    ins.in[k] = k;
+    if (is_number)
+      continue;
+    lanes[nlanes] = (fnzi_cuda_lane){.slot = k};
+    memcpy(lanes[nlanes++].strides, strides[k], sizeof strides[k]);
+  }
+  if (ins.kind == FNZI_CUDA_CHOOSE)
+    slots[0].dtype = FNZ_BOOL;
+  ins.out = ins.arity;
+  slots[ins.out].dtype = (uint8_t)to;
+  lanes[nlanes++] = (fnzi_cuda_lane){{35 * out, 7 * out, out}, ins.out, true};
+  const fnzi_cuda_group group = {3, sizes, lanes, &ins, slots, nlanes, 1, ins.arity + 1u};
+  if (fnzi_cuda_text_add(t->ctx, text, &group, &kernel) != FNZ_OK)
+    fail(t, ins.row ? ins.row : "conversion");
+  t->kernels++;
+}
+
+static fnz_dtype out_of(const fnzi_cuda_row *row, fnz_dtype computes) {
+  if (row->out == FNZI_CUDA_OUT_BOOL)
+    return FNZ_BOOL;
+  return row->out != FNZI_CUDA_OUT_REAL ? computes : computes == FNZ_C64 ? FNZ_F32 : FNZ_F64;
+}
+
+static void add_rows(testing *t, fnzi_cuda_text *text, const fnzi_cuda_section *s) {
+  bool is_half = s->dtype == FNZ_F16 || s->dtype == FNZ_BF16;
+  fnz_dtype computes = is_half ? FNZ_F32 : s->dtype;
+  for (int k = 0; k < 2 && s->tables[k]; k++)
+    for (const fnzi_cuda_row *row = s->tables[k]; row->name; row++) {
+      fnzi_cuda_ins ins = {.kind = FNZI_CUDA_ROW,
+                           .arity = row->arity,
+                           .compute = (uint8_t)s->dtype,
+                           .row = row->name};
+      add(t, text, ins, out_of(row, computes), computes);
+    }
+}
+
+/* Bits of NaN are kept, and casts have their own, between f32 and the halves. */
+static bool is_own_way(int kind, int to, int from) {
+  bool halves = to == FNZ_F16 || to == FNZ_BF16 || from == FNZ_F16 || from == FNZ_BF16;
+  return kind == FNZI_CUDA_CONVERT || (halves && (to == FNZ_F32 || from == FNZ_F32));
+}
+
+static void add_moves(testing *t, fnzi_cuda_text *text) {
+  for (int to = 0; to < FNZ_DTYPE_COUNT; to++)
+    for (int from = 0; from < FNZ_DTYPE_COUNT; from++)
+      for (int kind = FNZI_CUDA_CONVERT; kind <= FNZI_CUDA_CAST; kind++)
+        if (is_own_way(kind, to, from) && fnzi_cuda_text_converts((fnz_dtype)to) &&
+            fnzi_cuda_text_converts((fnz_dtype)from))
+          add(t, text, (fnzi_cuda_ins){.kind = (uint8_t)kind, .arity = 1}, (fnz_dtype)to,
+              (fnz_dtype)from);
+  for (int d = 0; d < FNZ_DTYPE_COUNT; d++) {
+    add(t, text, (fnzi_cuda_ins){.kind = FNZI_CUDA_CONVERT, .arity = 1}, (fnz_dtype)d,
+        (fnz_dtype)d);
+    add(t, text, (fnzi_cuda_ins){.kind = FNZI_CUDA_CHOOSE, .arity = 3}, (fnz_dtype)d, (fnz_dtype)d);
+  }
+}
+
+/* --- Compiling ----------------------------------------------------------------------------------
+ */
+static void compile(testing *t, const fnzi_cuda_text *text, const char *what, int sm) {
+  fnz_buffer source = {.data = NULL}, code = {.data = NULL};
+  if (fnzi_cuda_text_write(t->ctx, text, &source) != FNZ_OK ||
+      fnzi_cuda_nvrtc_compile(t->ctx, &t->nvrtc, (const char *)source.data, sm / 10, sm % 10,
+                              &code) != FNZ_OK)
+    fail(t, what);
+  else if (code.size < 1000 || memcmp(code.data, "\177ELF", 4) != 0)
+    fprintf(stderr, "text_test: %s: no code came out\n", what), t->failures++;
+  fnz_buffer_free(t->ctx, &source);
+  fnz_buffer_free(t->ctx, &code);
+}
+
+static void try_all(testing *t, int sm) {
+  for (int s = 0; s <= FNZI_CUDA_SECTIONS; s++) {
+    fnzi_cuda_text text;
+    fnzi_cuda_text_begin(&t->arena, &text);
+    if (s == FNZI_CUDA_SECTIONS)
+      add_moves(t, &text);
+    else
+      add_rows(t, &text, &fnzi_cuda_sections[s]);
+    compile(t, &text, s == FNZI_CUDA_SECTIONS ? "conversions" : fnzi_cuda_sections[s].name, sm);
+    fnzi_cuda_text_end(t->ctx, &text);
+    fnzi_arena_reset(&t->arena);
+  }
+}
+
+int main(int argc, char **argv) {
+  testing t = {.failures = 0};
+  if (fnz_context_create(NULL, &t.ctx) != FNZ_OK)
+    return EXIT_FAILURE;
+  if (fnzi_cuda_nvrtc_open(t.ctx, &t.nvrtc) != FNZ_OK) {
+    printf("SKIPPED: %s\n", fnz_last_error(t.ctx)->message);
+    fnz_context_destroy(t.ctx);
+    return SKIPPED;
+  }
+  fnzi_arena_init(&t.arena, t.ctx);
+  t.every = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 0;
+  if (t.every > 0)
+    try_all(&t, (int)strtol(argv[1], NULL, 10));
+  printf("%d kernels, %d failures\n", t.kernels, t.failures);
+  fnzi_arena_free(&t.arena);
+  fnzi_cuda_nvrtc_close(&t.nvrtc);
+  fnz_context_destroy(t.ctx);
+  return t.failures || t.kernels == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
