@@ -3,7 +3,7 @@
  * needs   ws->given: what the inputs look like
  * gives   a binding for these sizes and layouts, kept in the workspace with those of the last ones
  */
-#include "engine/engine.h"
+#include "engine/device.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);
@@ -287,6 +287,8 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
   FNZ_TRY(find_needed(b));
   FNZ_TRY(make_acts(ws, b));
   FNZ_TRY(fnzi_eng_undo_plan(ws->ctx, b));
+  if (ws->exe->device)
+    FNZ_TRY(fnzi_eng_device_bind(ws, b));
   count_needs(b);
   return FNZ_OK;
 }
@@ -301,6 +303,7 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
     fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
   FNZI_VEC_FREE(ws->ctx, &b->wasted);
   fnzi_eng_owns_end(ws, b);
+  fnzi_eng_device_unbind(ws, b);
   FNZI_VEC_FREE(ws->ctx, &b->acts);
   fnzi_eng_plan_free(ws->ctx, &b->plan);
   fnzi_eng_expansion_end(&b->expansion);

@@ -1,5 +1,5 @@
 /* compile.c - an executable: what is known of a program before it runs. */
-#include "engine/engine.h"
+#include "engine/device.h"
 #include "program/shapes/sizes.h"
 
 /* --- Options ------------------------------------------------------------------------------------
@@ -89,6 +89,7 @@ static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) 
     FNZ_TRY(fnzi_eng_expand(exe->ctx, exe->program, &exe->expansion));
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
+  FNZ_TRY(fnzi_eng_device_open(exe, options->device));
   fnzi_eng_apart_find(exe);
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     FNZ_TRY(align_weight(exe, k));
@@ -138,6 +139,7 @@ void fnz_executable_destroy(fnz_executable *exe) {
   fnz_context *ctx = exe->ctx;
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
+  fnzi_eng_device_end(exe);
   for (uint32_t k = 0; exe->inputs && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)

@@ -87,8 +87,10 @@ struct fnz_executable {
   fnzi_eng_input *inputs;       /* of graph 0 */
   fnzi_eng_slots slots[3];
   bool has_symbols;
-  bool by_steps;   /* data decide sizes: graph 0 is evaluated node by node */
-  bool by_numbers; /* data decide numbers, but no size: only nodes with those are */
+  bool by_steps;                   /* data decide sizes: graph 0 is evaluated node by node */
+  bool by_numbers;                 /* data decide numbers, but no size: only nodes with those are */
+  struct fnzi_cuda_device *device; /* NULL: the CPU */
+  _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: it is not there yet */
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };
 
@@ -214,7 +216,8 @@ typedef struct fnzi_eng_binding {
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
   bool interprets;
-  bool by_steps; /* every node is the interpreter's: data decide sizes */
+  bool by_steps;                          /* every node is the interpreter's: data decide sizes */
+  struct fnzi_eng_device_binding *device; /* device.h; NULL: without a device */
   fnz_needs needs;
 } fnzi_eng_binding;
 
@@ -240,6 +243,12 @@ struct fnz_workspace {
   void **old_rows;   /* got its final values; NULL, or NULL for one: the others */
   unsigned char *kept; /* what the state held before the run */
   size_t kept_bytes;
+  const fnz_executable_state *state; /* of the run; NULL */
+  void *stream;                      /* of the device; NULL */
+  uint64_t device_block, replaced;   /* memory there: device_room.c */
+  size_t device_bytes;
+  unsigned char *staging; /* what is copied between, packed */
+  size_t staging_bytes;
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;
@@ -383,7 +392,8 @@ struct fnz_executable_state {
   bool *filled;
   /* Per input that is the first of its memory: bytes of what is owned, else 0. */
   size_t *bytes;
-  fnz_memory *memories; /* per STATE slot */
+  fnz_memory *memories;                 /* per STATE slot */
+  struct fnzi_eng_device_state *device; /* device.h; NULL: without a device */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* execute.c - one run of a binding: where memory is, the steps one after the other, where results
  * lie. */
-#include "engine/engine.h"
+#include "engine/device.h"
 #include "kernels/meta/evaluate.h"
 
 #include <time.h>
@@ -190,14 +190,16 @@ static fnz_status time_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
+static fnz_status run_one(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act) {
+  fnz_status status = run_act(ws, b, act);
+  return status == FNZ_OK ? FNZ_OK : failed_at(ws, b, act, status);
+}
+
 static fnz_status run_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (ws->takes_times)
     return time_acts(ws, b);
-  for (size_t i = 0; i < b->acts.count; i++) {
-    fnz_status status = run_act(ws, b, &b->acts.data[i]);
-    if (status != FNZ_OK)
-      return failed_at(ws, b, &b->acts.data[i], status);
-  }
+  for (size_t i = 0; i < b->acts.count; i++)
+    FNZ_TRY(run_one(ws, b, &b->acts.data[i]));
   return FNZ_OK;
 }
 
@@ -208,8 +210,12 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   FNZ_TRY(reserve(ws, b, outs));
   unsigned char *own = aligned(ws->block);
   point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
+  if (b->device)
+    FNZ_TRY(fnzi_eng_device_ready(ws, b));
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
+  if (b->device && b->device->runs)
+    return fnzi_eng_device_run(ws, b, run_one);
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));
   fnz_status status = run_acts(ws, b);
   if (status == FNZ_OK && b->by_steps && b->with_state)

@@ -1,5 +1,5 @@
 /* state.c - the memory of parameters and buffers that a program changes. */
-#include "engine/engine.h"
+#include "engine/device.h"
 
 static const fnzi_graph *graph_of(const fnz_executable *exe) {
   return fnzi_graph_at(exe->program, 0);
@@ -149,7 +149,8 @@ fnz_status fnz_executable_state_create(const fnz_executable *exe, fnz_context *c
   fnz_executable_state *s;
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
-  return done(ctx, s, make_own(s), out);
+  fnz_status status = make_own(s);
+  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s, false) : status, out);
 }
 
 fnz_status fnz_executable_state_over(const fnz_executable *exe, fnz_context *ctx,
@@ -157,13 +158,15 @@ fnz_status fnz_executable_state_over(const fnz_executable *exe, fnz_context *ctx
   fnz_executable_state *s;
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
-  return done(ctx, s, make_over(s, memories), out);
+  fnz_status status = make_over(s, memories);
+  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s, true) : status, out);
 }
 
 void fnz_executable_state_destroy(fnz_executable_state *s) {
   if (!s)
     return;
   fnz_context *ctx = s->ctx;
+  fnzi_eng_device_state_end(s);
   for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
     if (s->bytes[k])
       fnzi_free(ctx, s->starts[k], s->bytes[k]);
@@ -180,11 +183,20 @@ static bool is_called(const fnz_executable_state *s, size_t i, const char *name)
   return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
 
-fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
+static fnz_memory find(const fnz_executable_state *s, const char *name) {
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
     if (is_called(s, i, name))
       return s->memories[i];
   return (fnz_memory){NULL, NULL};
+}
+
+/* From now on a device's memory is copied after each run, for the caller may look at this one. */
+fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
+  if (fnzi_eng_device_state_down(s->ctx, s) != FNZ_OK)
+    return (fnz_memory){NULL, NULL};
+  if (s->device)
+    s->device->is_shown = true;
+  return find(s, name);
 }
 
 static fnz_geometry rows_of(const fnz_geometry *g, int64_t *strides) {
@@ -203,7 +215,7 @@ static fnz_geometry from_first(const fnz_geometry *g) {
 
 static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
                               fnz_memory *out) {
-  *out = fnz_executable_state_find(s, a->name);
+  *out = find(s, a->name);
   if (!out->geometry)
     return fnzi_fail(ctx, FNZ_CLASS_REF, a->name, "the state has nothing of this name");
   const fnz_geometry *g = out->geometry;
@@ -230,6 +242,9 @@ fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
   int64_t strides[FNZ_MAX_RANK];
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
     FNZ_TRY(check_array(s, ctx, fnz_arrays_at(arrays, i), &to));
+  FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
+  if (s->device)
+    s->device->host_newer = true;
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
     const fnz_array *a = fnz_arrays_at(arrays, i);
     FNZ_TRY(check_array(s, ctx, a, &to));
@@ -243,7 +258,7 @@ fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
 fnz_status fnz_executable_state_write(const fnz_executable_state *s, fnz_context *ctx,
                                       fnz_arrays *out) {
   int64_t strides[FNZ_MAX_RANK];
-  (void)ctx;
+  FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     const fnz_memory *from = &s->memories[i];
     void *data;

@@ -2,7 +2,7 @@
  * rule and the value that forced it. docs/engine.md says how to read it. */
 #include "engine/tell.h"
 
-#include "engine/engine.h"
+#include "engine/device_tell.h"
 
 #include <fnz/explain.h>
 
@@ -179,12 +179,14 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
                      (unsigned long long)f.copied);
 }
 
-fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
+fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_route *route,
+                         fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++)
     FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE    ? tell_move(ctx, plan, s, out)
             : plan->steps.data[s].kind == FNZI_ENG_GROUP ? tell_group(ctx, plan, s, out)
                                                          : tell_call(ctx, plan, s, out));
-  return tell_sums(ctx, plan, out);
+  FNZ_TRY(tell_sums(ctx, plan, out));
+  return route ? fnzi_eng_device_tell(ctx, plan, route, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -284,7 +286,8 @@ static fnz_status json_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
                      (unsigned long long)(f.read + f.written), (unsigned long long)f.naive);
 }
 
-fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
+fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
+                              const fnzi_eng_route *route, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  \"steps\": ["));
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const fnzi_eng_step *step = &plan->steps.data[s];
@@ -296,13 +299,29 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_b
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"buffers\": ["));
   FNZ_TRY(json_buffers(ctx, plan, out));
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n"));
+  if (route)
+    FNZ_TRY(fnzi_eng_device_tell_json(ctx, plan, route, out));
   FNZ_TRY(json_sums(ctx, plan, out));
   return fnzi_put_text(ctx, out, "}\n");
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
+typedef struct writing {
+  bool on_device, json;
+  fnz_buffer *out;
+} writing;
+
+static fnz_status tell(fnz_context *ctx, fnzi_arena *arena, const fnzi_eng_plan *plan,
+                       const writing *w) {
+  fnzi_eng_route found, *route = w->on_device ? &found : NULL;
+  if (route)
+    FNZ_TRY(fnzi_eng_device_route(arena, plan, route));
+  return w->json ? fnzi_eng_tell_json(ctx, plan, route, w->out)
+                 : fnzi_eng_tell(ctx, plan, route, w->out);
+}
+
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
-                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
+                             const fnzi_eng_expansion *expansion, const writing *w) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_eng_plan plan = {0};
   fnzi_eng_policy policy = {.state = true, .ungrouped = fnzi_program_has_symbols(program)};
@@ -316,19 +335,25 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   plan.parts = expansion->parts;
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
-    status = json ? fnzi_eng_tell_json(ctx, &plan, out) : fnzi_eng_tell(ctx, &plan, out);
+    status = tell(ctx, arena, &plan, w);
   fnzi_eng_plan_free(ctx, &plan);
   return status;
 }
 
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
                           fnz_buffer *out) {
+  return fnz_plan_write_for(ctx, program, NULL, json, out);
+}
+
+fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program, const char *device,
+                              bool json, fnz_buffer *out) {
+  const writing w = {device && strcmp(device, "cpu") != 0, json, out};
   fnzi_eng_expansion expansion = {.program = NULL};
   fnzi_arena arena;
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
+  fnz_status status = write_plan(ctx, &arena, program, &expansion, &w);
   fnzi_arena_free(&arena);
   fnzi_eng_expansion_end(&expansion);
   return status;

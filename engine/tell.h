@@ -4,6 +4,8 @@
 
 #include "engine/plan.h"
 
+struct fnzi_eng_route;
+
 typedef struct fnzi_eng_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
   size_t updates, in_place,
@@ -20,10 +22,11 @@ typedef struct fnzi_eng_figures {
 void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
                           uint64_t *written);
 void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
-/* One line a step, one for each copy with the rule and the value that forced it, and the arena. */
+/* One line a step, one for each copy with the rule and the value that forced it, and the arena.
+ * `route` NULL: all on the CPU. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
-                                        fnz_buffer *out);
+                                        const struct fnzi_eng_route *route, fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                                             fnz_buffer *out);
+                                             const struct fnzi_eng_route *route, fnz_buffer *out);
 
 #endif

@@ -102,7 +102,8 @@ typedef struct fnzi_eng_ins {
   const fnzi_meta_links *links; /* RUN: as a link of a chain; NULL: it is none */
   const fnzi_eng_chain *chain;  /* that begins here; NULL */
   const fnzi_eng_row *row;      /* ROW */
-  uint8_t kind, to, from;       /* dtypes of a conversion */
+  const char *point;            /* RUN: the name of its row of point.def */
+  uint8_t kind, to, from;       /* dtypes of a conversion; `from` of RUN: what is computed */
   uint8_t arity;
   bool of_rows; /* over the numbers of rows */
   uint16_t out, in[FNZI_POINT_OPERANDS];
@@ -111,6 +112,7 @@ typedef struct fnzi_eng_ins {
 typedef struct fnzi_eng_slot_info {
   unsigned char *numbers; /* FNZI_POINT_CHUNK of them at most; NULL: none */
   uint32_t cell;
+  uint8_t dtype;
   int32_t first, last; /* instructions that write it first, -1: before all, and use it last */
   bool lies;           /* in memory */
   bool of_rows;        /* it has an element for each row */

@@ -54,8 +54,11 @@ static fnz_status new_slot(making *m, held h, uint16_t *out) {
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
   *out = (uint16_t)t->nslots++;
   m->held[*out] = h;
-  t->slots[*out] = (fnzi_eng_slot_info){
-      .cell = (uint32_t)cell_of(h.dtype), .first = -1, .last = -1, .of_rows = h.of_rows};
+  t->slots[*out] = (fnzi_eng_slot_info){.cell = (uint32_t)cell_of(h.dtype),
+                                        .dtype = (uint8_t)h.dtype,
+                                        .first = -1,
+                                        .last = -1,
+                                        .of_rows = h.of_rows};
   return FNZ_OK;
 }
 
@@ -207,8 +210,12 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
                      call->op->name);
   wide.dtype = code.out;
-  fnzi_eng_ins ins = {
-      .kind = FNZI_ENG_INS_RUN, .run = code.run, .links = code.links, .arity = (uint8_t)code.arity};
+  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN,
+                      .run = code.run,
+                      .links = code.links,
+                      .point = code.row,
+                      .from = (uint8_t)code.compute,
+                      .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
     FNZ_TRY(add_operand(m, call, &code, k, &ins.in[k]));
   bool fits = code.out == h.dtype;

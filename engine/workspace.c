@@ -1,7 +1,7 @@
 /* workspace.c - what one run at a time works in: a context of its own over memory that is kept, a
  * backend, bindings. */
 #include "base/watched.h"
-#include "engine/engine.h"
+#include "engine/device.h"
 
 /* --- Memory that is kept ------------------------------------------------------------------------
  */
@@ -134,6 +134,7 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   fnzi_eng_steps_close(ws);
   for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
     fnzi_eng_binding_end(ws, &ws->bindings[i]);
+  fnzi_eng_device_room_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);
   fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
   fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);

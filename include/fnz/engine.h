@@ -32,12 +32,13 @@ typedef struct fnz_compile_options {
   size_t ndonated;
   const fnz_backend *kernels; /* a CPU backend: kernels registered with it are used; NULL: none.
                                  Only looked at while a workspace is made */
-  bool check;     /* a plan that is not proved fails, FNZ_INTERNAL; else one without sharing of
-                     memory takes its place */
-  bool unplanned; /* every value in memory of its own: to find out whether a plan is at fault */
+  bool check;         /* a plan that is not proved fails, FNZ_INTERNAL; else one without sharing of
+                         memory takes its place */
+  bool unplanned;     /* every value in memory of its own: to find out whether a plan is at fault */
+  const char *device; /* "cpu", "cuda", "cuda:1"; NULL: "cpu" */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false }
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL }
 
 /** Makes an executable.
  *

@@ -124,6 +124,11 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint(fnz_context *ctx, const fnz_program *
  * Fails with UNSUPPORTED when sizes are symbols or a node writes an argument. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  bool json, fnz_buffer *out);
+/** The same for a device as fnz_compile() takes it: "cuda" says as well which steps the CPU
+ * computes for it, and what is copied for them. Nothing of CUDA is needed. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,
+                                                     const char *device, bool json,
+                                                     fnz_buffer *out);
 
 #ifdef __cplusplus
 }

@@ -305,6 +305,7 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
       p.row->check == FNZI_POINT_DIVIDES)
     return false;
   *out = (fnzi_meta_point_code){.run = p.rest ? p.rest->run : p.row->run,
+                                .row = p.row->name,
                                 .compute = p.what.compute,
                                 .class_dtype = p.class_dtype,
                                 .out = p.row->out,

@@ -52,6 +52,7 @@ typedef struct fnzi_meta_point_choice {
 /* A pointwise call taken apart, for who walks over the elements himself. */
 typedef struct fnzi_meta_point_code {
   fnzi_meta_point_fn *run;
+  const char *row;       /* its name */
   fnz_dtype compute;     /* what is computed, */
   fnz_dtype class_dtype; /* in which type: what run reads, */
   fnz_dtype out;         /* and what it writes, which becomes the type of the result */

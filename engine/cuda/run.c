@@ -1,0 +1,172 @@
+/* run.c - a GPU: its memory, its stream, its kernels. */
+#include "engine/cuda/run.h"
+
+#include <stdio.h>
+
+#define TOLD(device, call, what)                                                                   \
+  fnzi_cuda_driver_told(ctx, &(device)->driver, (device)->driver.call, what)
+
+/* --- The device ---------------------------------------------------------------------------------
+ */
+/* "cuda" is device 0, "cuda:3" device 3. */
+static fnz_status ordinal_of(fnz_context *ctx, const char *name, int *out) {
+  const char *digit = name + strlen("cuda");
+  *out = 0;
+  if (strcmp(name, "cuda") == 0)
+    return FNZ_OK;
+  bool fits = strncmp(name, "cuda:", 5) == 0 && digit[1] && strlen(digit) < 5;
+  for (digit++; fits && *digit; digit++) {
+    fits = *digit >= '0' && *digit <= '9';
+    *out = 10 * *out + (*digit - '0');
+  }
+  return fits ? FNZ_OK
+              : fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                          "there is no device %s: it is cpu, cuda or cuda:N", name);
+}
+
+static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {
+  enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 }; /* attributes by the driver's numbers */
+  int ordinal, count = 0;
+  FNZ_TRY(ordinal_of(ctx, name, &ordinal));
+  FNZ_TRY(fnzi_cuda_driver_open(ctx, &d->driver));
+  FNZ_TRY(TOLD(d, device_count(&count), "GPUs are counted"));
+  if (ordinal >= count)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "there is no device %s: the driver finds %d",
+                     name, count);
+  FNZ_TRY(fnzi_cuda_nvrtc_open(ctx, &d->nvrtc));
+  FNZ_TRY(TOLD(d, device_get(&d->device, ordinal), "the GPU is opened"));
+  FNZ_TRY(TOLD(d, device_attribute(&d->major, MAJOR, d->device), "the GPU is asked"));
+  FNZ_TRY(TOLD(d, device_attribute(&d->minor, MINOR, d->device), "the GPU is asked"));
+  FNZ_TRY(TOLD(d, device_attribute(&d->processors, PROCESSORS, d->device), "the GPU is asked"));
+  return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
+}
+
+fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, fnzi_cuda_device *out) {
+  *out = (fnzi_cuda_device){.context = NULL};
+  fnz_status status = open_device(ctx, name, out);
+  if (status != FNZ_OK)
+    fnzi_cuda_device_close(out);
+  return status;
+}
+
+void fnzi_cuda_device_close(fnzi_cuda_device *d) {
+  if (d->context)
+    d->driver.context_release(d->device);
+  d->context = NULL;
+  fnzi_cuda_nvrtc_close(&d->nvrtc);
+  fnzi_cuda_driver_close(&d->driver);
+}
+
+fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *d) {
+  return TOLD(d, context_push(d->context), "the GPU is entered");
+}
+
+void fnzi_cuda_leave(const fnzi_cuda_device *d) {
+  void *was;
+  d->driver.context_pop(&was);
+}
+
+/* --- Memory and order ---------------------------------------------------------------------------
+ */
+fnz_status fnzi_cuda_take(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
+                          uint64_t *out) {
+  *out = 0;
+  return bytes ? TOLD(d, memory_take(out, bytes), "memory of the GPU is taken") : FNZ_OK;
+}
+
+void fnzi_cuda_give(const fnzi_cuda_device *d, uint64_t at) {
+  if (at)
+    d->driver.memory_give(at);
+}
+
+fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *d, void **out) {
+  enum { NON_BLOCKING = 1 };
+  return TOLD(d, stream_make(out, NON_BLOCKING), "a stream is made");
+}
+
+void fnzi_cuda_stream_end(const fnzi_cuda_device *d, void *stream) {
+  if (stream)
+    d->driver.stream_end(stream);
+}
+
+fnz_status fnzi_cuda_wait(fnz_context *ctx, const fnzi_cuda_device *d, void *stream) {
+  return TOLD(d, stream_wait(stream), "the GPU computes");
+}
+
+fnz_status fnzi_cuda_copy_in(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t to,
+                             const void *from, size_t bytes, void *stream) {
+  return bytes ? TOLD(d, copy_in(to, from, bytes, stream), "bytes are copied to the GPU") : FNZ_OK;
+}
+
+fnz_status fnzi_cuda_copy_out(fnz_context *ctx, const fnzi_cuda_device *d, void *to, uint64_t from,
+                              size_t bytes, void *stream) {
+  return bytes ? TOLD(d, copy_out(to, from, bytes, stream), "bytes are copied from the GPU")
+               : FNZ_OK;
+}
+
+fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t to,
+                                 uint64_t from, size_t bytes, void *stream) {
+  return bytes ? TOLD(d, copy_within(to, from, bytes, stream), "bytes are copied on the GPU")
+               : FNZ_OK;
+}
+
+/* --- Programs -----------------------------------------------------------------------------------
+ */
+static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
+                       const fnz_buffer *code, size_t count, fnzi_cuda_program *out) {
+  char name[32];
+  FNZ_TRY(TOLD(d, module_load(&out->module, code->data), "a program is loaded"));
+  FNZI_NEW(arena, count, &out->kernels);
+  for (; out->count < count; out->count++) {
+    snprintf(name, sizeof name, "k%zu", out->count);
+    FNZ_TRY(TOLD(d, module_function(&out->kernels[out->count], out->module, name),
+                 "a kernel is looked up"));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status compile(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_text *text,
+                          fnz_buffer *code) {
+  fnz_buffer source = {.data = NULL};
+  fnz_status status = fnzi_cuda_text_write(ctx, text, &source);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_nvrtc_compile(ctx, &d->nvrtc, (const char *)source.data, d->major, d->minor,
+                                     code);
+  fnz_buffer_free(ctx, &source);
+  return status;
+}
+
+fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
+                                  const fnzi_cuda_text *text, fnzi_cuda_program *out) {
+  fnz_buffer code = {.data = NULL};
+  *out = (fnzi_cuda_program){.module = NULL};
+  if (text->kernels.count == 0)
+    return FNZ_OK;
+  fnz_status status = compile(ctx, d, text, &code);
+  if (status == FNZ_OK)
+    status = load(ctx, d, arena, &code, text->kernels.count, out);
+  fnz_buffer_free(ctx, &code);
+  if (status != FNZ_OK)
+    fnzi_cuda_program_end(d, out);
+  return status;
+}
+
+void fnzi_cuda_program_end(const fnzi_cuda_device *d, fnzi_cuda_program *p) {
+  if (p->module)
+    d->driver.module_end(p->module);
+  *p = (fnzi_cuda_program){.module = NULL};
+}
+
+/* A thread for each element, up to what keeps all processors at work; then each takes several. */
+fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_program *p,
+                            uint32_t kernel, int64_t count, uint64_t *addresses, void *stream) {
+  enum { THREADS = 256, BLOCKS = 16 }; /* of a block; of a processor at most */
+  int64_t blocks = count / THREADS + (count % THREADS != 0), most = (int64_t)BLOCKS * d->processors;
+  void *arguments[] = {addresses};
+  if (count == 0)
+    return FNZ_OK;
+  return TOLD(d,
+              launch(p->kernels[kernel], (unsigned)(blocks < most ? blocks : most), 1, 1, THREADS,
+                     1, 1, 0, stream, arguments, NULL),
+              "a kernel is started");
+}

@@ -1,0 +1,62 @@
+/* run.h - a GPU as the engine sees it: memory, copies and launches in the order of a stream.
+ *
+ * Between enter and leave the calling thread works on the device; all functions but open and close
+ * are called there. */
+#ifndef FNZI_CUDA_RUN_H
+#define FNZI_CUDA_RUN_H
+
+#include "engine/cuda/driver.h"
+#include "engine/cuda/text.h"
+
+typedef struct fnzi_cuda_device {
+  fnzi_cuda_driver driver;
+  fnzi_cuda_nvrtc nvrtc;
+  int device, major, minor, processors;
+  void *context;
+} fnzi_cuda_device;
+
+/* The kernels of a text, as code of the device. */
+typedef struct fnzi_cuda_program {
+  void *module;
+  void **kernels;
+  size_t count;
+} fnzi_cuda_program;
+
+/* `name` is "cuda" or "cuda:1"; ARGUMENT for another one. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
+                                                fnzi_cuda_device *out);
+void fnzi_cuda_device_close(fnzi_cuda_device *device);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *device);
+void fnzi_cuda_leave(const fnzi_cuda_device *device);
+
+/* Addresses on the device, at least 256 bytes apart from each other; 0 for no bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_take(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         size_t bytes, uint64_t *out);
+void fnzi_cuda_give(const fnzi_cuda_device *device, uint64_t at);
+
+FNZ_MUST_CHECK fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *device,
+                                                void **out);
+void fnzi_cuda_stream_end(const fnzi_cuda_device *device, void *stream);
+/* For all that was put on the stream: what was copied out may be read then. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_wait(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         void *stream);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_copy_in(fnz_context *ctx, const fnzi_cuda_device *device,
+                                            uint64_t to, const void *from, size_t bytes,
+                                            void *stream);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_copy_out(fnz_context *ctx, const fnzi_cuda_device *device,
+                                             void *to, uint64_t from, size_t bytes, void *stream);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cuda_device *device,
+                                                uint64_t to, uint64_t from, size_t bytes,
+                                                void *stream);
+
+/* `arena` holds what the program needs; ends with fnzi_cuda_program_end(). */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *device,
+                                                 fnzi_arena *arena, const fnzi_cuda_text *text,
+                                                 fnzi_cuda_program *out);
+void fnzi_cuda_program_end(const fnzi_cuda_device *device, fnzi_cuda_program *program);
+/* Kernel `kernel` over `count` elements, operand k at addresses[k]. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *device,
+                                           const fnzi_cuda_program *program, uint32_t kernel,
+                                           int64_t count, uint64_t *addresses, void *stream);
+
+#endif

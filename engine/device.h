@@ -1,0 +1,119 @@
+/* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
+ *
+ *   device_plan.c  steps -> where each runs, and which values are copied before and after it
+ *   device_text.c  groups and moves of a binding -> kernels
+ *   device_room.c  where the buffers of a binding lie on the device
+ *   device_state.c the state's
+ *   device_run.c   one run
+ *
+ * Every buffer has memory on the device, and the truth is there. A step that no kernel is made for
+ * is computed by the CPU in the memory that it would have without a device: before it what it reads
+ * is copied there, unless that is known to be there, after it what it has written is copied back.
+ */
+#ifndef FNZI_ENG_DEVICE_H
+#define FNZI_ENG_DEVICE_H
+
+#include "engine/cuda/run.h"
+#include "engine/engine.h"
+
+/* --- device_plan.c */
+typedef struct fnzi_eng_where {
+  bool on_host;
+  uint32_t before, after; /* how many values are copied to the CPU before it, and back after it: */
+  const uint32_t *values; /* those, then these */
+} fnzi_eng_where;
+
+typedef struct fnzi_eng_route {
+  fnzi_eng_where *steps; /* per step of the plan */
+  uint32_t *outputs;     /* of graph 0, that are copied to the CPU at the end */
+  uint32_t noutputs;
+} fnzi_eng_route;
+
+/* `on_device` per step: there is a kernel for it. `stays` per output of graph 0: it is not needed
+ * on the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan,
+                                              const bool *on_device, const bool *stays,
+                                              fnzi_eng_route *out);
+/* A kernel can be made for the step. */
+bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step);
+/* The bytes that a window lies within, from the start of its buffer. *dense: it is all of them. */
+void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
+
+/* --- A binding on a device */
+typedef struct fnzi_eng_launch {
+  uint32_t kernel, noperands;
+  int64_t count;           /* of elements; 0: there is nothing to do */
+  const uint32_t *buffers; /* per operand, */
+  const int64_t *offsets;  /* and where it lies there, in bytes; FNZI_ENG_NONE: the staging area */
+} fnzi_eng_launch;
+
+/* A window that has gaps goes by the staging area, where its elements are row-major. */
+typedef struct fnzi_eng_transfer {
+  uint32_t buffer;
+  int64_t start, bytes; /* of a dense one in the buffer; of another one in the staging area */
+  bool dense;
+  fnzi_eng_launch pack, unpack;
+  const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
+} fnzi_eng_transfer;
+
+typedef struct fnzi_eng_device_binding {
+  fnzi_eng_route route;
+  fnzi_cuda_program program;
+  fnzi_eng_launch *launches;     /* per step that runs on the device */
+  fnzi_eng_transfer **transfers; /* per value; NULL: none is needed */
+  fnzi_eng_transfer *outputs;    /* per output of the route */
+  bool *used;                    /* per buffer: some kernel or copy reaches it */
+  uint64_t *at;                  /* per buffer: its address in this run */
+  size_t *own;                   /* per buffer that is the workspace's: where there */
+  size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
+                                    inputs, what the state held before, */
+  size_t staging, staging_bytes; /* and the staging area */
+  size_t *kept;                  /* per buffer of the state that is kept before a run: where */
+  bool runs;                     /* some step runs on the device */
+} fnzi_eng_device_binding;
+
+enum { FNZI_ENG_DEVICE_OPERANDS = 96 }; /* of a kernel at most: the lanes of a group */
+
+/* --- A state on a device */
+typedef struct fnzi_eng_device_state {
+  uint64_t *at;  /* per input that is the first of its memory: where it lies; 0: nowhere yet */
+  size_t *bytes; /* of those */
+  bool is_shown; /* the caller has the CPU's memory, reads and writes it: it is brought up to date
+                    after each run and copied before the next one */
+  bool host_newer, device_newer;
+} fnzi_eng_device_state;
+
+/* --- device_state.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_make(fnz_executable_state *s, bool is_shown);
+void fnzi_eng_device_state_end(fnz_executable_state *s);
+/* The CPU's memory has what the device's has. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_down(fnz_context *ctx,
+                                                     const fnz_executable_state *s);
+/* Before and after a run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws);
+
+/* --- device_text.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b);
+
+/* --- device_room.c */
+/* "cpu" and NULL open none. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name);
+void fnzi_eng_device_end(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_device_room_end(fnz_workspace *ws);
+/* Addresses of all buffers in a run; what the device does not hold yet is copied there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
+/* What a failed run has written to the state is as it was. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- device_run.c: what the engine calls where it has a device */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* `host` runs a step on the CPU. */
+typedef fnz_status fnzi_eng_act_fn(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b,
+                                              fnzi_eng_act_fn *host);
+
+#endif

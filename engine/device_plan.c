@@ -1,0 +1,207 @@
+/* device_plan.c - which steps of a plan a GPU computes, and which values are copied for the others.
+ *
+ * needs   a plan, and for which steps there are kernels
+ * gives   per step of the CPU the values that it reads and that are not known to be there, and
+ * those that it writes */
+#include "engine/device.h"
+
+typedef struct router {
+  fnzi_arena *arena;
+  const fnzi_eng_plan *plan;
+  const fnzi_graph *graph;
+  bool *on_host;   /* per value: the CPU's memory has it */
+  uint32_t *known; /* those, but for inputs that are only read */
+  uint32_t nknown;
+  uint32_t *values; /* of the step at hand */
+  uint32_t nvalues;
+} router;
+
+/* --- Bytes --------------------------------------------------------------------------------------
+ */
+void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense) {
+  int64_t low = 0, high = 0, cell = (int64_t)fnzi_dtype(map->dtype)->bytes, count = 1;
+  for (uint32_t d = 0; d < map->rank; d++)
+    if (map->strides[d] != 0)
+      count = fnzi_krn_stride_bytes(count, (size_t)map->sizes[d]);
+  bool any = fnz_geometry_numel(map) > 0 && fnzi_extent(map, &low, &high);
+  *start = fnzi_krn_stride_bytes(low, (size_t)cell);
+  *bytes = any ? fnzi_krn_stride_bytes(high - low, (size_t)cell) : 0;
+  *dense = !any || count == high - low;
+}
+
+static int64_t arena_start(const fnzi_eng_plan *plan, uint32_t buffer) {
+  const fnzi_eng_buffer *b = &plan->buffers.data[buffer];
+  return b->kind == FNZI_ENG_TEMP ? (int64_t)b->offset : 0;
+}
+
+/* The places have a byte in common, or might have. */
+static bool meets(const fnzi_eng_plan *plan, const fnzi_eng_place *a, const fnzi_eng_place *b) {
+  bool temps = plan->buffers.data[a->buffer].kind == FNZI_ENG_TEMP &&
+               plan->buffers.data[b->buffer].kind == FNZI_ENG_TEMP;
+  int64_t x, y, nx, ny;
+  bool dense;
+  if (a->buffer != b->buffer && !temps)
+    return false;
+  fnzi_eng_window_bytes(a->map, &x, &nx, &dense);
+  fnzi_eng_window_bytes(b->map, &y, &ny, &dense);
+  x += arena_start(plan, a->buffer);
+  y += arena_start(plan, b->buffer);
+  return x < y + ny && y < x + nx;
+}
+
+static bool lies(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
+  return p->buffer != FNZI_ENG_NONE && plan->buffers.data[p->buffer].kind != FNZI_ENG_LATE;
+}
+
+static bool is_constant(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
+  return plan->buffers.data[p->buffer].kind == FNZI_ENG_CONST;
+}
+
+/* --- What the CPU has ---------------------------------------------------------------------------
+ */
+static void learn(router *r, uint32_t v) {
+  if (r->on_host[v])
+    return;
+  r->on_host[v] = true;
+  r->known[r->nknown++] = v;
+}
+
+static void forget(router *r, const fnzi_eng_place *written) {
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < r->nknown; i++) {
+    uint32_t v = r->known[i];
+    if (meets(r->plan, &r->plan->places[v], written))
+      r->on_host[v] = false;
+    else
+      r->known[left++] = v;
+  }
+  r->nknown = left;
+}
+
+static fnz_status see_read(void *user, const fnz_arg *arg) {
+  router *r = user;
+  if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value])
+    return FNZ_OK;
+  const fnzi_eng_place *p = &r->plan->places[arg->u.value];
+  if (!lies(r->plan, p) || is_constant(r->plan, p))
+    return FNZ_OK;
+  learn(r, (uint32_t)arg->u.value);
+  r->values[r->nvalues++] = (uint32_t)arg->u.value;
+  return FNZ_OK;
+}
+
+static fnz_status see_lost(void *user, const fnz_arg *arg) {
+  router *r = user;
+  if (arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->places[arg->u.value]))
+    forget(r, &r->plan->places[arg->u.value]);
+  return FNZ_OK;
+}
+
+static fnz_status see_written(void *user, const fnz_arg *arg) {
+  router *r = user;
+  if (arg->tag != FNZ_ARG_VALUE || !lies(r->plan, &r->plan->places[arg->u.value]))
+    return FNZ_OK;
+  learn(r, (uint32_t)arg->u.value);
+  r->values[r->nvalues++] = (uint32_t)arg->u.value;
+  return FNZ_OK;
+}
+
+/* --- Steps --------------------------------------------------------------------------------------
+ */
+bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
+  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
+  bool is_group = step->kind == FNZI_ENG_GROUP || (step->kind == FNZI_ENG_CALL && step->is_point);
+  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  for (uint32_t n = first; is_group && n <= step->node; n++) {
+    const fnz_arg *out = &g->nodes.data[n].outputs[0];
+    const fnz_geometry *made =
+        out->tag == FNZ_ARG_VALUE ? g->values.data[out->u.value].geometry : NULL;
+    is_group = made && fnzi_cuda_text_converts(made->dtype);
+  }
+  return is_group || step->kind == FNZI_ENG_MOVE;
+}
+
+static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *where) {
+  const fnzi_node *node = &r->graph->nodes.data[step->node];
+  uint32_t *kept;
+  r->nvalues = 0;
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_read, r));
+  if (step->in_place && node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE)
+    FNZ_TRY(see_read(r, &node->outputs[0]));
+  where->before = r->nvalues;
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_lost, r));
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_written, r));
+  where->after = r->nvalues - where->before;
+  FNZI_NEW(r->arena, r->nvalues, &kept);
+  if (r->nvalues)
+    memcpy(kept, r->values, r->nvalues * sizeof *kept);
+  where->values = kept;
+  return FNZ_OK;
+}
+
+static fnz_status on_device(router *r, const fnzi_eng_step *step) {
+  if (step->kind == FNZI_ENG_MOVE) {
+    forget(r, &step->to);
+    return FNZ_OK;
+  }
+  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  for (uint32_t n = first; n <= step->node; n++) {
+    const fnzi_node *node = &r->graph->nodes.data[n];
+    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_lost, r));
+  }
+  return FNZ_OK;
+}
+
+/* --- The end ------------------------------------------------------------------------------------
+ */
+static bool is_there(const router *r, const fnz_arg *arg, const fnzi_eng_place *at) {
+  const fnzi_eng_place *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
+  return is_constant(r->plan, at) ||
+         (p && r->on_host[arg->u.value] && p->buffer == at->buffer && p->map == at->map);
+}
+
+static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out) {
+  FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
+  for (uint32_t k = 0; k < r->plan->noutputs; k++) {
+    const fnzi_eng_place *at = &r->plan->outputs[k];
+    if (lies(r->plan, at) && !stays[k] && !is_there(r, &r->graph->outputs[k], at))
+      out->outputs[out->noutputs++] = k;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status count_one(void *user, const fnz_arg *arg) {
+  (void)arg;
+  ++*(uint32_t *)user;
+  return FNZ_OK;
+}
+
+static fnz_status most_values(const fnzi_graph *g, uint32_t *most) {
+  *most = 0;
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    uint32_t count = 1;
+    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, count_one, &count));
+    FNZ_TRY(
+        fnzi_args_visit(g->nodes.data[n].outputs, g->nodes.data[n].noutputs, count_one, &count));
+    *most = count > *most ? count : *most;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, const bool *device,
+                               const bool *stays, fnzi_eng_route *out) {
+  router r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
+  uint32_t most;
+  *out = (fnzi_eng_route){.steps = NULL};
+  FNZI_NEW(arena, plan->nvalues, &r.on_host);
+  FNZI_NEW(arena, plan->nvalues, &r.known);
+  FNZ_TRY(most_values(r.graph, &most));
+  FNZI_NEW(arena, most, &r.values);
+  FNZI_NEW(arena, plan->steps.count, &out->steps);
+  for (size_t i = 0; i < plan->steps.count; i++) {
+    out->steps[i].on_host = !device[i];
+    FNZ_TRY(device[i] ? on_device(&r, &plan->steps.data[i])
+                      : on_host(&r, &plan->steps.data[i], &out->steps[i]));
+  }
+  return find_outputs(&r, stays, out);
+}

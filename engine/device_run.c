@@ -1,0 +1,125 @@
+/* device_run.c - one run of a binding on a GPU: launches in order, and the CPU's steps with what is
+ * copied before and after them. */
+#include "engine/device.h"
+
+typedef struct running {
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  const fnzi_eng_device_binding *d;
+  const fnzi_cuda_device *device;
+} running;
+
+static fnz_status launch(const running *r, const fnzi_eng_launch *l) {
+  uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
+  for (uint32_t k = 0; k < l->noperands; k++) {
+    uint64_t base = l->buffers[k] == FNZI_ENG_NONE ? r->ws->device_block + r->d->staging
+                                                   : r->d->at[l->buffers[k]];
+    addresses[k] = base + (uint64_t)l->offsets[k];
+  }
+  return fnzi_cuda_launch(r->ws->ctx, r->device, &r->d->program, l->kernel, l->count, addresses,
+                          r->ws->stream);
+}
+
+/* --- Between the memories -----------------------------------------------------------------------
+ */
+static fnz_status wait(const running *r) {
+  return fnzi_cuda_wait(r->ws->ctx, r->device, r->ws->stream);
+}
+
+/* The caller waits for what has no gaps. */
+static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
+  unsigned char *host = r->b->storages[t->buffer].data;
+  uint64_t staging = r->ws->device_block + r->d->staging;
+  if (t->bytes == 0)
+    return FNZ_OK;
+  if (t->dense)
+    return fnzi_cuda_copy_out(r->ws->ctx, r->device, host + t->start,
+                              r->d->at[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
+                              r->ws->stream);
+  FNZ_TRY(launch(r, &t->pack));
+  FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
+                             r->ws->stream));
+  FNZ_TRY(wait(r));
+  fnzi_eng_elements_move(t->rows, r->ws->staging, t->map, host);
+  return FNZ_OK;
+}
+
+static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
+  const unsigned char *host = r->b->storages[t->buffer].data;
+  uint64_t staging = r->ws->device_block + r->d->staging;
+  if (t->bytes == 0)
+    return FNZ_OK;
+  if (t->dense)
+    return fnzi_cuda_copy_in(r->ws->ctx, r->device, r->d->at[t->buffer] + (uint64_t)t->start,
+                             host + t->start, (size_t)t->bytes, r->ws->stream);
+  fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
+  FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
+                            r->ws->stream));
+  return launch(r, &t->unpack);
+}
+
+/* --- Steps --------------------------------------------------------------------------------------
+ */
+static fnz_status run_on_host(const running *r, size_t i, fnzi_eng_act_fn *host) {
+  const fnzi_eng_where *where = &r->d->route.steps[i];
+  for (uint32_t k = 0; k < where->before; k++)
+    FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
+  if (where->before)
+    FNZ_TRY(wait(r));
+  FNZ_TRY(host(r->ws, r->b, &r->b->acts.data[i]));
+  for (uint32_t k = 0; k < where->after; k++)
+    FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
+  return FNZ_OK;
+}
+
+static fnz_status run_steps(const running *r, fnzi_eng_act_fn *host) {
+  for (size_t i = 0; i < r->b->acts.count; i++)
+    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i, host) : launch(r, &r->d->launches[i]));
+  for (uint32_t k = 0; k < r->d->route.noutputs; k++)
+    FNZ_TRY(bring_down(r, &r->d->outputs[k]));
+  return wait(r);
+}
+
+static fnz_status run(const running *r, fnzi_eng_act_fn *host) {
+  FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
+  fnz_status status = run_steps(r, host);
+  if (status == FNZ_OK)
+    return fnzi_eng_device_state_ran(r->ws);
+  const fnz_error had = r->ws->ctx->error;
+  if (fnzi_eng_device_undo(r->ws, r->b) == FNZ_OK && fnzi_eng_device_state_ran(r->ws) == FNZ_OK)
+    r->ws->ctx->error = had;
+  return status;
+}
+
+fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_act_fn *host) {
+  const running r = {ws, b, b->device, ws->exe->device};
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
+  fnz_status status = run(&r, host);
+  fnzi_cuda_leave(r.device);
+  return status;
+}
+
+/* What the CPU computes with the state of, it has; and the device has not what it writes. */
+fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  bool computes = b->device->runs;
+  if (!ws->state || (computes && !b->interprets))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_device_state_down(ws->ctx, ws->state));
+  ws->state->device->host_newer = ws->state->device->host_newer || !computes;
+  return FNZ_OK;
+}
+
+/* Of a binding whose steps are made. */
+fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
+  fnz_status status = fnzi_eng_device_texts(ws, b);
+  fnzi_cuda_leave(ws->exe->device);
+  return status == FNZ_OK && b->device->runs ? fnzi_eng_device_place(ws, b) : status;
+}
+
+void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
+  if (!b->device || fnzi_cuda_enter(ws->ctx, ws->exe->device) != FNZ_OK)
+    return;
+  fnzi_cuda_program_end(ws->exe->device, &b->device->program);
+  fnzi_cuda_leave(ws->exe->device);
+}
