@@ -1,0 +1,385 @@
+/* checks: 9
+ * device_test.c - plans on a GPU, by the stand-in for its driver: the interpreter's bits where
+ * operations are IEEE's; state stays there, weights are copied once; what fails says why and leaves
+ * nothing; and the stand-in sees what is wrong. */
+#include "engine/cuda/run.h"
+#include "program/program.h"
+#include "soak/programs.h"
+#include "tests/cuda/standin.h"
+#include "tests/run_help.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <math.h>
+
+static standin_counts counts_now(void) {
+  static void *library;
+  standin_counts counts;
+  standin_counts_fn *get;
+  if (!library)
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  ck_assert_ptr_nonnull(library);
+  void *found = dlsym(library, "standin_counts_get");
+  ck_assert_msg(found != NULL, "libcuda.so.1 is not the stand-in: look at LD_LIBRARY_PATH");
+  memcpy(&get, &found, sizeof get);
+  get(&counts);
+  return counts;
+}
+
+static void nothing_is_left(void) {
+  standin_counts c = counts_now();
+  ck_assert_msg(!c.wrong, "%s", c.wrong);
+  ck_assert_uint_eq(c.blocks_held, 0);
+  ck_assert_uint_eq(c.bytes_held, 0);
+  ck_assert_uint_eq(c.modules_held, 0);
+  ck_assert_uint_eq(c.streams_held, 0);
+  ck_assert_uint_eq(c.contexts_held, 0);
+}
+
+static fnz_status compile(fnz_context *ctx, const fnz_program *p, const char *device,
+                          fnz_executable **out) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.threads = 1;
+  options.check = true;
+  options.device = device;
+  return fnz_compile(ctx, p, &options, out);
+}
+
+static fnz_program *functional_of(fnz_context *ctx, fnz_program *traced) {
+  fnz_program *p;
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
+  fnz_program_destroy(traced);
+  return p;
+}
+
+static fnz_context *open_context(void) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  return ctx;
+}
+
+/* --- Fixtures -----------------------------------------------------------------------------------
+ */
+typedef struct tally {
+  size_t run, equal, launches;
+} tally;
+
+static double element(const fnz_array *a, size_t i) {
+  if (a->dtype == FNZ_F32)
+    return (double)((const float *)a->data)[i];
+  return a->dtype == FNZ_F64 ? ((const double *)a->data)[i] : (double)((const char *)a->data)[i];
+}
+
+/* Functions of the C library are not SLEEF's: results are compared by their size. */
+static void compare_close(const fnz_arrays *got, const fnz_arrays *want, const char *path) {
+  ck_assert_uint_eq(fnz_arrays_count(got), fnz_arrays_count(want));
+  for (size_t k = 0; k < fnz_arrays_count(got); k++) {
+    const fnz_array *a = fnz_arrays_at(got, k), *b = fnz_arrays_at(want, k);
+    size_t cell = fnz_dtype_get_info(a->dtype)->bytes;
+    bool real = a->dtype == FNZ_F32 || a->dtype == FNZ_F64;
+    ck_assert_str_eq(a->name, b->name);
+    ck_assert_uint_eq(a->bytes, b->bytes);
+    for (size_t i = 0; i < a->bytes / (real ? cell : 1); i++) {
+      double x = element(a, i), y = element(b, i), most = real ? 1e-5 * (1 + fabs(y)) : 0;
+      ck_assert_msg(x == y || fabs(x - y) <= most || (isnan(x) && isnan(y)),
+                    "%s: %s: element %zu is %g, not %g", path, a->name, i, x, y);
+    }
+  }
+}
+
+static void run_both(fnz_context *ctx, const fnz_program *p, const fnz_executable *exe,
+                     const fnz_arrays *inputs, const char *path) {
+  fnz_arrays *got, *want;
+  fnz_executable *cpu;
+  OK(ctx, fnz_arrays_create(ctx, &got));
+  OK(ctx, fnz_arrays_create(ctx, &want));
+  OK(ctx, compile(ctx, p, "cpu", &cpu));
+  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got));
+  OK(ctx, fnz_executable_run_arrays(cpu, ctx, inputs, NULL, NULL, want));
+  compare_close(got, want, path);
+  fnz_executable_destroy(cpu);
+  fnz_arrays_destroy(got);
+  fnz_arrays_destroy(want);
+}
+
+/* Bit by bit where that holds: on memory with gaps, and with a state for two calls. */
+static void try_program(fnz_context *ctx, const fnz_program *traced, const char *path, tally *t) {
+  fnz_program *p = NULL;
+  fnz_executable *exe;
+  fnz_arrays *inputs = NULL;
+  if (fnzi_program_has_symbols(traced) || fnz_functionalize(ctx, traced, NULL, &p) != FNZ_OK ||
+      fnzi_random_inputs(ctx, traced, 5, &inputs) != FNZ_OK) {
+    fnz_program_destroy(p);
+    return;
+  }
+  uint64_t before = counts_now().launches;
+  if (compile(ctx, p, "cuda", &exe) == FNZ_OK) {
+    fnz_status status = fnz_executable_verify(exe, ctx, inputs);
+    ck_assert_msg(status == FNZ_OK || fnz_last_error(ctx)->kind == FNZ_CLASS_DIFFERENT,
+                  "%s: %s: %s", path, fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
+    if (status != FNZ_OK)
+      run_both(ctx, p, exe, inputs, path);
+    t->equal += status == FNZ_OK;
+    t->run++;
+    fnz_executable_destroy(exe);
+  } else {
+    ck_assert_msg(fnz_last_error(ctx)->kind != FNZ_CLASS_INTERNAL, "%s: %s: %s", path,
+                  fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
+  }
+  t->launches += counts_now().launches > before;
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+}
+
+/* Every n-th program of a folder. */
+static void try_folder(fnz_context *ctx, const char *folder, size_t every, tally *t) {
+  char path[600];
+  size_t seen = 0;
+  snprintf(path, sizeof path, "%s/fixtures/%s", FNZ_SOURCE_DIR, folder);
+  DIR *dir = opendir(path);
+  ck_assert_ptr_nonnull(dir);
+  for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+    fnz_program *traced;
+    const char *end = strrchr(e->d_name, '.');
+    snprintf(path, sizeof path, "%s/fixtures/%s/%s", FNZ_SOURCE_DIR, folder, e->d_name);
+    if (!end || (strcmp(end, ".fnz") != 0 && strcmp(end, ".pt2") != 0) || seen++ % every != 0 ||
+        fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced) != FNZ_OK)
+      continue;
+    try_program(ctx, traced, path, t);
+    fnz_program_destroy(traced);
+  }
+  closedir(dir);
+}
+
+START_TEST(fixtures_have_the_interpreters_results) {
+  static const struct {
+    const char *folder;
+    size_t every;
+  } folders[] = {{"functionalize", 4}, {"regions", 4}, {"state", 1}, {"pt2", 1},
+                 {"vmap", 4},          {"why", 1},     {"decode", 1}};
+  fnz_context *ctx = open_context();
+  tally t = {0};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    try_folder(ctx, folders[i].folder, folders[i].every, &t);
+  printf("%zu programs, %zu bit by bit, %zu with kernels\n", t.run, t.equal, t.launches);
+  ck_assert_uint_ge(t.run, 30);
+  ck_assert_uint_ge(t.equal * 10, t.run * 7);
+  ck_assert_uint_ge(t.launches, 25);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* --- What is moved ------------------------------------------------------------------------------
+ */
+static const char counting[] =
+    "fnz 1\nweight \"m\": f32[4096, 16]\n"
+    "program(%m: f32[4096, 16] buffer \"m\", %x: f32[16])\n{\n"
+    "  %s: f32[16] = select.int(%m, 0, 7)\n  %y: f32[16] = mul.Tensor(%x, 2)\n"
+    "  %a: f32[16] = add_.Tensor(%s, %y)\n  %z: f32[16] = mul.Tensor(%a, %y)\n  return %z\n}\n";
+
+static void fill_with_ones(fnz_context *ctx, fnz_executable_state *state) {
+  const int64_t sizes[] = {4096, 16};
+  fnz_arrays *arrays;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  OK(ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 2, sizes, &data));
+  for (size_t i = 0; i < 4096 * 16; i++)
+    ((float *)data)[i] = 1;
+  OK(ctx, fnz_executable_state_read(state, ctx, arrays));
+  fnz_arrays_destroy(arrays);
+}
+
+START_TEST(a_step_moves_what_it_is_given) {
+  static const int64_t sizes[] = {16}, strides[] = {1};
+  static const fnz_geometry row = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = strides};
+  fnz_context *ctx = open_context();
+  fnz_program *traced;
+  fnz_executable *exe;
+  fnz_executable_state *state;
+  fnz_workspace *ws;
+  float x[16], z[16];
+  OK(ctx, fnz_program_read(ctx, counting, strlen(counting), FNZ_FORMAT_TEXT, &traced));
+  fnz_program *p = functional_of(ctx, traced);
+  OK(ctx, compile(ctx, p, "cuda", &exe));
+  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  fill_with_ones(ctx, state);
+  for (int i = 0; i < 16; i++)
+    x[i] = (float)i;
+  fnz_memory in = {x, &row}, out[2] = {{z, NULL}, {z, NULL}};
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = ws};
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  for (int steps = 0; steps < 3; steps++) {
+    standin_counts before = counts_now();
+    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    standin_counts after = counts_now();
+    ck_assert_uint_eq(after.bytes_in - before.bytes_in, sizeof x);
+    ck_assert_uint_eq(after.bytes_out - before.bytes_out, sizeof z);
+    ck_assert_uint_eq(after.bytes_within, before.bytes_within);
+    ck_assert_uint_eq(after.launches - before.launches, 1);
+  }
+  ck_assert_float_eq(z[3], (1 + 4 * 6) * 6);
+  const float *m = fnz_executable_state_find(state, "m").data;
+  ck_assert_float_eq(m[7 * 16 + 3], 1 + 4 * 6);
+  ck_assert_float_eq(m[6 * 16 + 3], 1);
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  ck_assert_float_eq(m[7 * 16 + 3], 1 + 5 * 6);
+  fnz_workspace_destroy(ws);
+  fnz_executable_state_destroy(state);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* --- Failures -----------------------------------------------------------------------------------
+ */
+static fnz_program *small_program(fnz_context *ctx) {
+  return functional_of(
+      ctx, program_of(ctx, "%x: f32[1000]", "  %y: f32[1000] = add.Tensor(%x, 1)\n  return %y"));
+}
+
+START_TEST(what_is_not_there_is_named) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  FAILS(ctx, "ARGUMENT", compile(ctx, p, "gpu", &exe));
+  FAILS(ctx, "ARGUMENT", compile(ctx, p, "cuda:x", &exe));
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda:1", &exe));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "there is no device cuda:1"));
+  setenv("STANDIN_DEVICES", "0", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "no device"));
+  unsetenv("STANDIN_DEVICES");
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_left) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  fnz_arrays *inputs, *outputs;
+  OK(ctx, compile(ctx, p, "cuda", &exe));
+  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
+  OK(ctx, fnz_arrays_create(ctx, &outputs));
+  setenv("STANDIN_MEMORY", "4000", 1);
+  ck_assert_int_eq(fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs), FNZ_NO_MEMORY);
+  unsetenv("STANDIN_MEMORY");
+  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(outputs);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* --- What the stand-in sees ---------------------------------------------------------------------
+ */
+typedef struct bench {
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnzi_cuda_device device;
+  fnzi_cuda_program program;
+  void *stream;
+  uint64_t from, to; /* of 64 floats each */
+} bench;
+
+/* One kernel: `count` floats from one block to another. */
+static void open_bench(bench *b, int64_t count, int64_t stride) {
+  const int64_t sizes[] = {count};
+  fnzi_cuda_lane lanes[2] = {{{4}, 0, false}, {{stride}, 0, true}};
+  fnzi_cuda_slot slot = {FNZ_F32, NULL};
+  const fnzi_cuda_group group = {1, sizes, lanes, NULL, &slot, 2, 0, 1};
+  fnzi_cuda_text text;
+  uint32_t kernel;
+  b->ctx = open_context();
+  fnzi_arena_init(&b->arena, b->ctx);
+  OK(b->ctx, fnzi_cuda_device_open(b->ctx, "cuda:0", &b->device));
+  OK(b->ctx, fnzi_cuda_enter(b->ctx, &b->device));
+  fnzi_cuda_text_begin(&b->arena, &text);
+  OK(b->ctx, fnzi_cuda_text_add(b->ctx, &text, &group, &kernel));
+  OK(b->ctx, fnzi_cuda_program_make(b->ctx, &b->device, &b->arena, &text, &b->program));
+  fnzi_cuda_text_end(b->ctx, &text);
+  OK(b->ctx, fnzi_cuda_stream_make(b->ctx, &b->device, &b->stream));
+  OK(b->ctx, fnzi_cuda_take(b->ctx, &b->device, 256, &b->from));
+  OK(b->ctx, fnzi_cuda_take(b->ctx, &b->device, 256, &b->to));
+}
+
+static fnz_status run_bench(bench *b, int64_t count, bool fills, float *out) {
+  float data[64] = {3, 4, 5};
+  uint64_t addresses[] = {b->from, b->to};
+  if (fills)
+    FNZ_TRY(fnzi_cuda_copy_in(b->ctx, &b->device, b->from, data, sizeof data, b->stream));
+  FNZ_TRY(fnzi_cuda_launch(b->ctx, &b->device, &b->program, 0, count, addresses, b->stream));
+  FNZ_TRY(fnzi_cuda_copy_out(b->ctx, &b->device, out, b->to, 256, b->stream));
+  ck_assert_float_eq(out[1], 0); /* nothing is done before somebody waits */
+  return fnzi_cuda_wait(b->ctx, &b->device, b->stream);
+}
+
+static void close_bench(bench *b) {
+  fnzi_cuda_stream_end(&b->device, b->stream);
+  fnzi_cuda_give(&b->device, b->from);
+  fnzi_cuda_give(&b->device, b->to);
+  fnzi_cuda_program_end(&b->device, &b->program);
+  fnzi_cuda_leave(&b->device);
+  fnzi_cuda_device_close(&b->device);
+  fnzi_arena_free(&b->arena);
+  fnz_context_destroy(b->ctx);
+}
+
+START_TEST(what_is_right_passes) {
+  bench b;
+  float out[64] = {0};
+  open_bench(&b, 64, 4);
+  OK(b.ctx, run_bench(&b, 64, true, out));
+  ck_assert_float_eq(out[1], 4);
+  close_bench(&b);
+  nothing_is_left();
+}
+END_TEST
+
+/* Each in a process of its own: what is wrong stays wrong. */
+START_TEST(what_is_wrong_is_seen) {
+  static const struct {
+    int64_t count, stride;
+    bool fills;
+    const char *says;
+  } cases[] = {{65, 4, true, "outside of device memory"},
+               {64, 4, false, "nothing has written"},
+               {63, 4, true, "nothing has written"},
+               {64, 2, true, "not aligned"}};
+  bench b;
+  float out[64] = {0};
+  open_bench(&b, cases[_i].count, cases[_i].stride);
+  FAILS(b.ctx, "INTERNAL", run_bench(&b, cases[_i].count, cases[_i].fills, out));
+  ck_assert_msg(strstr(fnz_last_error(b.ctx)->message, cases[_i].says) != NULL, "%s",
+                fnz_last_error(b.ctx)->message);
+  close_bench(&b);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("device");
+  TCase *c = tcase_create("device");
+  tcase_set_timeout(c, 1200);
+  tcase_add_test(c, fixtures_have_the_interpreters_results);
+  tcase_add_test(c, a_step_moves_what_it_is_given);
+  tcase_add_test(c, what_is_not_there_is_named);
+  tcase_add_test(c, without_memory_nothing_is_left);
+  tcase_add_test(c, what_is_right_passes);
+  tcase_add_loop_test(c, what_is_wrong_is_seen, 0, 4);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
