@@ -53,7 +53,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(SAVE_STATE, "--save-state", "FILE", "safetensors file to write what they end as")            \
   ROW(STEPS, "--steps", "N",                                                                       \
       "calls on the same inputs, each with the state that the last one left")                      \
-  ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
+  ROW(DEVICE, "--device", "DEVICE", "cpu, cuda or cuda:N")                                         \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
   ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
@@ -195,8 +195,8 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --for mlir\n"                                                          \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
-      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(JSON) |             \
-          CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                                                      \
+      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(DEVICE) |           \
+          CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                                      \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \

@@ -358,8 +358,10 @@ static bool concerns(const cli_call *call, size_t graph, size_t node, const void
 static int explain_plan(cli_call *call) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnz_buffer text = {0};
-  int result = cli_check(call, fnz_plan_write(call->ctx, p, cli_has(call, CLI_JSON), &text),
-                         call->operands[0]);
+  int result = cli_check(
+      call,
+      fnz_plan_write_for(call->ctx, p, call->options[CLI_DEVICE], cli_has(call, CLI_JSON), &text),
+      call->operands[0]);
   if (result == CLI_DONE)
     fwrite(text.data, 1, text.size, stdout);
   fnz_buffer_free(call->ctx, &text);

@@ -45,7 +45,7 @@ static const choice_row choices[] = {
     {"core", CLI_FOR, true},
     {"prims", CLI_FOR, true},
     {"cpu", CLI_DEVICE, true},
-    {"cuda", CLI_DEVICE, false},
+    {"cuda", CLI_DEVICE, true},
     {"keep", CLI_AGAINST, true},
     {"strided", CLI_AGAINST, true},
     {"engine", CLI_AGAINST, true},

@@ -1,5 +1,7 @@
-/* run.c - runs a program on the CPU: its functional form, or the program as read. */
+/* run.c - runs a program: its functional form, or the program as read. */
 #include "cli/cli.h"
+
+#include <string.h>
 
 static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
   cli_phase_begin(call, CLI_PHASE_WRITE);
@@ -70,6 +72,7 @@ static int execute(cli_call *call, int threads) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   int steps;
   options.threads = threads;
+  options.device = call->options[CLI_DEVICE];
 
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));
   cli_phase_begin(call, CLI_PHASE_RUN);
@@ -90,6 +93,8 @@ static int evaluate(cli_call *call, int threads) {
       cli_has(call, CLI_ORIGINAL) || cli_has(call, CLI_CHECK_SCHEMAS) || cli_has(call, CLI_ENGINE);
   if (interprets && has_state(call))
     return cli_usage(call, "--state, --save-state and --steps are the engine's");
+  if (interprets && cli_has(call, CLI_DEVICE) && strcmp(call->options[CLI_DEVICE], "cpu") != 0)
+    return cli_usage(call, "--device %s is the engine's", call->options[CLI_DEVICE]);
   if (!cli_has(call, CLI_ORIGINAL))
     CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (!interprets)
