@@ -5,11 +5,12 @@
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
  *   device_run.c   one run
+ *   device_tell.c  all that as text
  *
  * Every buffer has memory on the device, and the truth is there. A step that no kernel is made for
  * is computed by the CPU in the memory that it would have without a device: before it what it reads
- * is copied there, unless that is known to be there, after it what it has written is copied back.
- */
+ * is copied there, unless that is known to be there, after it what it has written is copied back,
+ * if something on the device reads it. */
 #ifndef FNZI_ENG_DEVICE_H
 #define FNZI_ENG_DEVICE_H
 
@@ -20,7 +21,7 @@
 typedef struct fnzi_eng_where {
   bool on_host;
   uint32_t before, after; /* how many values are copied to the CPU before it, and back after it: */
-  const uint32_t *values; /* those, then these */
+  uint32_t *values;       /* those, then these */
 } fnzi_eng_where;
 
 typedef struct fnzi_eng_route {

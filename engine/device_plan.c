@@ -170,6 +170,75 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out
   return FNZ_OK;
 }
 
+/* --- What the device needs ----------------------------------------------------------------------
+ */
+/* Some step or output after the one that makes a value reads its bytes there. */
+typedef struct need {
+  const fnzi_eng_plan *plan;
+  const fnzi_eng_place *made;
+  bool found;
+} need;
+
+static fnz_status see_use(void *user, const fnz_arg *arg) {
+  need *n = user;
+  if (n->found || arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnzi_eng_place *p = &n->plan->places[arg->u.value];
+  n->found = lies(n->plan, p) && meets(n->plan, p, n->made);
+  return FNZ_OK;
+}
+
+static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_eng_where *where) {
+  const fnzi_graph *g = fnzi_graph_at(n->plan->program, 0);
+  if (where->on_host) {
+    for (uint32_t k = 0; k < where->before; k++)
+      n->found = n->found || meets(n->plan, &n->plan->places[where->values[k]], n->made);
+    return FNZ_OK;
+  }
+  if (step->kind == FNZI_ENG_MOVE) {
+    n->found = n->found || meets(n->plan, &step->from, n->made);
+    return FNZ_OK;
+  }
+  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  for (uint32_t node = first; node <= step->node; node++)
+    FNZ_TRY(fnzi_args_visit(g->nodes.data[node].args, g->nodes.data[node].nargs, see_use, n));
+  return FNZ_OK;
+}
+
+/* State is needed at the end, a temporary no longer than the plan says. */
+static fnz_status is_needed(const router *r, const fnzi_eng_route *route, size_t step,
+                            uint32_t value, bool *out) {
+  need n = {r->plan, &r->plan->places[value], false};
+  const fnzi_eng_buffer *buffer = &r->plan->buffers.data[n.made->buffer];
+  size_t end = r->plan->steps.count;
+  if (buffer->kind == FNZI_ENG_TEMP && buffer->last < end)
+    end = buffer->last + 1u;
+  n.found = buffer->kind == FNZI_ENG_STATE;
+  for (size_t i = step + 1; i < end && !n.found; i++)
+    FNZ_TRY(see_step(&n, &r->plan->steps.data[i], &route->steps[i]));
+  for (uint32_t k = 0; k < route->noutputs && !n.found; k++)
+    n.found = meets(r->plan, &r->plan->outputs[route->outputs[k]], n.made);
+  *out = n.found;
+  return FNZ_OK;
+}
+
+/* What only the CPU reads stays there. */
+static fnz_status trim(const router *r, fnzi_eng_route *route) {
+  for (size_t i = 0; i < r->plan->steps.count; i++) {
+    fnzi_eng_where *w = &route->steps[i];
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < w->after; k++) {
+      uint32_t value = w->values[w->before + k];
+      bool needed;
+      FNZ_TRY(is_needed(r, route, i, value, &needed));
+      if (needed)
+        w->values[w->before + left++] = value;
+    }
+    w->after = left;
+  }
+  return FNZ_OK;
+}
+
 static fnz_status count_one(void *user, const fnz_arg *arg) {
   (void)arg;
   ++*(uint32_t *)user;
@@ -203,5 +272,6 @@ fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, con
     FNZ_TRY(device[i] ? on_device(&r, &plan->steps.data[i])
                       : on_host(&r, &plan->steps.data[i], &out->steps[i]));
   }
-  return find_outputs(&r, stays, out);
+  FNZ_TRY(find_outputs(&r, stays, out));
+  return trim(&r, out);
 }
