@@ -1,6 +1,7 @@
 /* run.c - runs a program: its functional form, or the program as read. */
 #include "cli/cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
@@ -68,11 +69,24 @@ static bool has_state(const cli_call *call) {
   return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
 }
 
+/* Where kernels for a GPU are kept; NULL: nowhere. */
+static const char *cache_folder(char *room, size_t size) {
+  const char *own = getenv("FNZ_CACHE"), *caches = getenv("XDG_CACHE_HOME");
+  if (own)
+    return *own ? own : NULL;
+  if (!caches || !*caches)
+    return NULL;
+  int used = snprintf(room, size, "%s/fnz", caches);
+  return used > 0 && (size_t)used < size ? room : NULL;
+}
+
 static int execute(cli_call *call, int threads) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  char folder[4096];
   int steps;
   options.threads = threads;
   options.device = call->options[CLI_DEVICE];
+  options.cache = cache_folder(folder, sizeof folder);
 
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));
   cli_phase_begin(call, CLI_PHASE_RUN);

@@ -183,7 +183,7 @@ void fnzi_eng_device_end(fnz_executable *exe) {
   fnzi_cuda_device_close(exe->device);
 }
 
-fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name) {
+fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const char *cache) {
   fnzi_cuda_device *made;
   uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
   if (!name || strcmp(name, "cpu") == 0)
@@ -192,7 +192,9 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name) {
   FNZI_NEW(&exe->arena, count, &exe->device_weights);
   for (uint32_t k = 0; k < count; k++)
     atomic_init(&exe->device_weights[k], 0);
-  FNZ_TRY(fnzi_cuda_device_open(exe->ctx, name, made));
+  if (cache)
+    FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
+  FNZ_TRY(fnzi_cuda_device_open(exe->ctx, name, cache, made));
   exe->device = made;
   return FNZ_OK;
 }

@@ -8,6 +8,7 @@
 #define FNZI_CUDA_DRIVER_H
 
 #include "base/base.h"
+#include "base/digest.h"
 
 /* --- library.c */
 typedef struct fnzi_cuda_symbol {
@@ -53,5 +54,9 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc,
                                                   const char *text, int major, int minor,
                                                   fnz_buffer *code);
+/* What that code depends on, as one number. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_key(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc,
+                                              const char *text, int major, int minor,
+                                              unsigned char out[FNZI_DIGEST_BYTES]);
 
 #endif

@@ -60,13 +60,15 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
   return status;
 }
 
-/* Not contracted; divisions and square roots are IEEE's, and small numbers stay, by default. */
+/* Not contracted; divisions and square roots are IEEE's, and small numbers stay. */
+#define FIXED_OPTIONS                                                                              \
+  "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false"
+
 static fnz_status compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program, int major,
                           int minor, fnz_buffer *code) {
   char architecture[64];
   snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
-  const char *const options[] = {architecture,     "--std=c++17",     "-fmad=false",
-                                 "-prec-div=true", "-prec-sqrt=true", "-ftz=false"};
+  const char *const options[] = {architecture, FIXED_OPTIONS};
   int result = nvrtc->compile(program, sizeof options / sizeof *options, options);
   return result == 0 ? take_code(ctx, nvrtc, program, code) : refused(ctx, nvrtc, program);
 }
@@ -79,4 +81,19 @@ fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrt
   fnz_status status = compile(ctx, nvrtc, program, major, minor, code);
   nvrtc->destroy(&program);
   return status;
+}
+
+fnz_status fnzi_cuda_nvrtc_key(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, const char *text,
+                               int major, int minor, unsigned char out[FNZI_DIGEST_BYTES]) {
+  static const char *const fixed[] = {FIXED_OPTIONS};
+  int32_t numbers[4] = {major, minor, 0, 0};
+  fnzi_digest d;
+  FNZ_TRY(failed(ctx, nvrtc->version(&numbers[2], &numbers[3]), "its version was asked for"));
+  fnzi_digest_start(&d);
+  fnzi_digest_add(&d, numbers, sizeof numbers);
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    fnzi_digest_add(&d, fixed[i], strlen(fixed[i]) + 1);
+  fnzi_digest_add(&d, text, strlen(text));
+  fnzi_digest_end(&d, out);
+  return FNZ_OK;
 }

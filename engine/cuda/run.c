@@ -1,6 +1,8 @@
 /* run.c - a GPU: its memory, its stream, its kernels. */
 #include "engine/cuda/run.h"
 
+#include "engine/cuda/cache.h"
+
 #include <stdio.h>
 
 #define TOLD(device, call, what)                                                                   \
@@ -41,8 +43,9 @@ static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_devi
   return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
 }
 
-fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, fnzi_cuda_device *out) {
-  *out = (fnzi_cuda_device){.context = NULL};
+fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char *cache,
+                                 fnzi_cuda_device *out) {
+  *out = (fnzi_cuda_device){.cache = cache};
   fnz_status status = open_device(ctx, name, out);
   if (status != FNZ_OK)
     fnzi_cuda_device_close(out);
@@ -125,13 +128,24 @@ static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *
   return FNZ_OK;
 }
 
+static fnz_status compile_or_find(fnz_context *ctx, const fnzi_cuda_device *d, const char *source,
+                                  fnz_buffer *code) {
+  unsigned char key[FNZI_DIGEST_BYTES];
+  FNZ_TRY(fnzi_cuda_nvrtc_key(ctx, &d->nvrtc, source, d->major, d->minor, key));
+  if (d->cache && fnzi_cuda_cache_read(ctx, d->cache, key, code))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_nvrtc_compile(ctx, &d->nvrtc, source, d->major, d->minor, code));
+  if (d->cache)
+    fnzi_cuda_cache_write(ctx, d->cache, key, code);
+  return FNZ_OK;
+}
+
 static fnz_status compile(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_text *text,
                           fnz_buffer *code) {
   fnz_buffer source = {.data = NULL};
   fnz_status status = fnzi_cuda_text_write(ctx, text, &source);
   if (status == FNZ_OK)
-    status = fnzi_cuda_nvrtc_compile(ctx, &d->nvrtc, (const char *)source.data, d->major, d->minor,
-                                     code);
+    status = compile_or_find(ctx, d, (const char *)source.data, code);
   fnz_buffer_free(ctx, &source);
   return status;
 }

@@ -13,6 +13,7 @@ typedef struct fnzi_cuda_device {
   fnzi_cuda_nvrtc nvrtc;
   int device, major, minor, processors;
   void *context;
+  const char *cache; /* a folder; NULL: none */
 } fnzi_cuda_device;
 
 /* The kernels of a text, as code of the device. */
@@ -22,9 +23,10 @@ typedef struct fnzi_cuda_program {
   size_t count;
 } fnzi_cuda_program;
 
-/* `name` is "cuda" or "cuda:1"; ARGUMENT for another one. */
+/* `name` is "cuda" or "cuda:1"; ARGUMENT for another one. `cache`: a folder for code that was
+ * compiled, NULL for none; it outlives the device. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
-                                                fnzi_cuda_device *out);
+                                                const char *cache, fnzi_cuda_device *out);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *device);
 void fnzi_cuda_leave(const fnzi_cuda_device *device);

@@ -36,9 +36,11 @@ typedef struct fnz_compile_options {
                          memory takes its place */
   bool unplanned;     /* every value in memory of its own: to find out whether a plan is at fault */
   const char *device; /* "cpu", "cuda", "cuda:1"; NULL: "cpu" */
+  const char *cache;  /* a folder where kernels for a GPU are kept, for the next process: files are
+                         found by what they were compiled from; NULL: none */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL }
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL }
 
 /** Makes an executable.
  *

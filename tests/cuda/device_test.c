@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 11
  * device_test.c - plans on a GPU, by the stand-in for its driver: the interpreter's bits where
  * operations are IEEE's; state stays there, weights are copied once; what fails says why and leaves
  * nothing; and the stand-in sees what is wrong. */
@@ -11,6 +11,8 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static standin_counts counts_now(void) {
   static void *library;
@@ -170,6 +172,32 @@ START_TEST(fixtures_have_the_interpreters_results) {
 }
 END_TEST
 
+/* DEVICE_PROGRAMS in the environment: how many. */
+START_TEST(random_programs_have_the_interpreters_results) {
+  static choices c;
+  static fnzi_random_counts counts;
+  const char *text = getenv("DEVICE_PROGRAMS");
+  uint64_t count = text ? strtoull(text, NULL, 10) : 40;
+  fnz_context *ctx = open_context();
+  tally t = {0};
+  for (uint64_t i = 0; i < count; i++) {
+    fnz_program *traced;
+    char name[32];
+    snprintf(name, sizeof name, "program %llu", (unsigned long long)i);
+    choices_start(&c, 17, i);
+    OK(ctx, fnzi_random_program(ctx, NULL, &c, &counts, &traced));
+    try_program(ctx, traced, name, &t);
+    fnz_program_destroy(traced);
+  }
+  printf("%zu random programs, %zu bit by bit, %zu with kernels\n", t.run, t.equal, t.launches);
+  ck_assert_uint_ge(t.run * 10, count * 8);
+  ck_assert_uint_ge(t.equal * 10, t.run * 7);
+  ck_assert_uint_ge(t.launches * 10, t.run * 6);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* --- What is moved ------------------------------------------------------------------------------
  */
 static const char counting[] =
@@ -281,6 +309,92 @@ START_TEST(without_memory_nothing_is_left) {
 }
 END_TEST
 
+/* --- Code that is kept --------------------------------------------------------------------------
+ */
+static size_t compiles(void) {
+  static void *library; /* stays loaded, so that it goes on counting */
+  size_t (*get)(void);
+  if (!library)
+    library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+  void *found = library ? dlsym(library, "standin_compiles") : NULL;
+  ck_assert_ptr_nonnull(found);
+  memcpy(&get, &found, sizeof get);
+  return get();
+}
+
+static void run_cached(fnz_context *ctx, const fnz_program *p, const char *folder) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  fnz_arrays *inputs;
+  options.device = "cuda";
+  options.cache = folder;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
+  run_both(ctx, p, exe, inputs, folder);
+  fnz_arrays_destroy(inputs);
+  fnz_executable_destroy(exe);
+}
+
+/* The one file of a folder. */
+static void find_file(const char *folder, char path[600]) {
+  DIR *dir = opendir(folder);
+  path[0] = 0;
+  ck_assert_ptr_nonnull(dir);
+  for (struct dirent *e; (e = readdir(dir)) != NULL;)
+    if (e->d_name[0] != '.') {
+      ck_assert_str_eq(path, "");
+      snprintf(path, 600, "%s/%s", folder, e->d_name);
+    }
+  closedir(dir);
+}
+
+static void change_byte(const char *path, long at) {
+  FILE *f = fopen(path, "r+b");
+  ck_assert_ptr_nonnull(f);
+  ck_assert_int_eq(fseek(f, at, SEEK_SET), 0);
+  int was = fgetc(f);
+  ck_assert_int_eq(fseek(f, at, SEEK_SET), 0);
+  fputc(was ^ 1, f);
+  fclose(f);
+}
+
+/* Each way in which a file cannot be trusted compiles once more, and mends it. */
+START_TEST(code_is_kept_and_trusted_with_care) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  char above[] = "/tmp/fnz-cache-XXXXXX", folder[64], path[600];
+  ck_assert_ptr_nonnull(mkdtemp(above));
+  snprintf(folder, sizeof folder, "%s/fnz", above);
+  ck_assert_uint_eq(compiles(), 0);
+  run_cached(ctx, p, folder);
+  size_t first = compiles();
+  ck_assert_uint_ge(first, 1);
+  find_file(folder, path);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first);
+  static const long places[] = {0, 8, 20, 50, 500}; /* magic, length, key, digest, code */
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    change_byte(path, places[i]);
+    run_cached(ctx, p, folder);
+    ck_assert_uint_eq(compiles(), first + i + 1);
+  }
+  first = compiles();
+  ck_assert_int_eq(truncate(path, 70), 0);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 1);
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 2);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 2);
+  remove(path);
+  rmdir(folder);
+  rmdir(above);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- What the stand-in sees ---------------------------------------------------------------------
  */
 typedef struct bench {
@@ -302,7 +416,7 @@ static void open_bench(bench *b, int64_t count, int64_t stride) {
   uint32_t kernel;
   b->ctx = open_context();
   fnzi_arena_init(&b->arena, b->ctx);
-  OK(b->ctx, fnzi_cuda_device_open(b->ctx, "cuda:0", &b->device));
+  OK(b->ctx, fnzi_cuda_device_open(b->ctx, "cuda:0", NULL, &b->device));
   OK(b->ctx, fnzi_cuda_enter(b->ctx, &b->device));
   fnzi_cuda_text_begin(&b->arena, &text);
   OK(b->ctx, fnzi_cuda_text_add(b->ctx, &text, &group, &kernel));
@@ -371,9 +485,11 @@ int main(void) {
   TCase *c = tcase_create("device");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, fixtures_have_the_interpreters_results);
+  tcase_add_test(c, random_programs_have_the_interpreters_results);
   tcase_add_test(c, a_step_moves_what_it_is_given);
   tcase_add_test(c, what_is_not_there_is_named);
   tcase_add_test(c, without_memory_nothing_is_left);
+  tcase_add_test(c, code_is_kept_and_trusted_with_care);
   tcase_add_test(c, what_is_right_passes);
   tcase_add_loop_test(c, what_is_wrong_is_seen, 0, 4);
   suite_add_tcase(suite, c);

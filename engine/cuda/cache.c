@@ -1,0 +1,118 @@
+/* cache.c - a file for each program that NVRTC compiled: a head that says what it is, of which key,
+ * how long it is and what its digest is, then the code. What does not hold is compiled again. */
+#include "engine/cuda/cache.h"
+
+#include <fnz/formats.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 4096, MAGIC_BYTES = 8 };
+static const char magic[MAGIC_BYTES] = "fnzcuda";
+
+typedef struct head {
+  char magic[MAGIC_BYTES];
+  uint64_t size; /* of the code */
+  unsigned char key[FNZI_DIGEST_BYTES], digest[FNZI_DIGEST_BYTES];
+} head;
+
+static void digest_of(const void *bytes, size_t size, unsigned char out[FNZI_DIGEST_BYTES]) {
+  fnzi_digest d;
+  fnzi_digest_start(&d);
+  fnzi_digest_add(&d, bytes, size);
+  fnzi_digest_end(&d, out);
+}
+
+/* FOLDER/<key>.cubin; false when that is too long. */
+static bool path_of(const char *folder, const unsigned char key[FNZI_DIGEST_BYTES],
+                    char path[PATH_ROOM]) {
+  char name[2 * FNZI_DIGEST_BYTES + 1], *at = name;
+  for (int i = 0; i < FNZI_DIGEST_BYTES; i++, at += 2)
+    snprintf(at, 3, "%02x", key[i]);
+  int size = snprintf(path, PATH_ROOM, "%s/%s.cubin", folder, name);
+  return size > 0 && size < PATH_ROOM;
+}
+
+/* --- Reading ------------------------------------------------------------------------------------
+ */
+/* A file of this user that nobody else may write. */
+static bool is_ours(int fd, size_t *bytes) {
+  struct stat s;
+  if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid() ||
+      (s.st_mode & (S_IWGRP | S_IWOTH)) || s.st_size < (off_t)sizeof(head))
+    return false;
+  *bytes = (size_t)s.st_size;
+  return true;
+}
+
+static bool read_all(int fd, void *to, size_t bytes) {
+  char *at = to;
+  while (bytes > 0) {
+    ssize_t got = read(fd, at, bytes);
+    if (got <= 0)
+      return false;
+    at += got;
+    bytes -= (size_t)got;
+  }
+  return true;
+}
+
+static bool holds(const unsigned char *data, size_t bytes,
+                  const unsigned char key[FNZI_DIGEST_BYTES]) {
+  unsigned char digest[FNZI_DIGEST_BYTES];
+  head h;
+  memcpy(&h, data, sizeof h);
+  digest_of(data + sizeof h, bytes - sizeof h, digest);
+  return memcmp(h.magic, magic, sizeof h.magic) == 0 && h.size == bytes - sizeof h &&
+         memcmp(h.key, key, sizeof h.key) == 0 && memcmp(h.digest, digest, sizeof digest) == 0;
+}
+
+static bool take_file(fnz_context *ctx, int fd, const unsigned char key[FNZI_DIGEST_BYTES],
+                      fnz_buffer *out) {
+  size_t bytes;
+  if (!is_ours(fd, &bytes))
+    return false;
+  unsigned char *data = fnzi_resize(ctx, NULL, 0, bytes);
+  bool taken = data && read_all(fd, data, bytes) && holds(data, bytes, key) &&
+               fnzi_put(ctx, out, data + sizeof(head), bytes - sizeof(head)) == FNZ_OK;
+  fnzi_free(ctx, data, bytes);
+  return taken;
+}
+
+bool fnzi_cuda_cache_read(fnz_context *ctx, const char *folder,
+                          const unsigned char key[FNZI_DIGEST_BYTES], fnz_buffer *out) {
+  char path[PATH_ROOM];
+  int fd = path_of(folder, key, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  if (fd < 0)
+    return false;
+  bool taken = take_file(ctx, fd, key, out);
+  close(fd);
+  return taken;
+}
+
+/* --- Writing ------------------------------------------------------------------------------------
+ */
+static fnz_status put_file(fnz_context *ctx, const unsigned char key[FNZI_DIGEST_BYTES],
+                           const fnz_buffer *code, fnz_buffer *out) {
+  head h = {.size = code->size};
+  memcpy(h.magic, magic, sizeof h.magic);
+  memcpy(h.key, key, sizeof h.key);
+  digest_of(code->data, code->size, h.digest);
+  FNZ_TRY(fnzi_put(ctx, out, &h, sizeof h));
+  return fnzi_put(ctx, out, code->data, code->size);
+}
+
+void fnzi_cuda_cache_write(fnz_context *ctx, const char *folder,
+                           const unsigned char key[FNZI_DIGEST_BYTES], const fnz_buffer *code) {
+  const fnz_error had = ctx->error;
+  fnz_buffer file = {.data = NULL};
+  char path[PATH_ROOM];
+  (void)mkdir(folder, S_IRWXU); /* it may be there */
+  if (path_of(folder, key, path) && put_file(ctx, key, code, &file) == FNZ_OK &&
+      fnz_file_write(ctx, path, file.data, file.size) == FNZ_OK)
+    (void)chmod(path, S_IRUSR | S_IWUSR);
+  fnz_buffer_free(ctx, &file);
+  ctx->error = had;
+}
