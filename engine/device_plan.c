@@ -4,16 +4,16 @@
  * gives   per step of the CPU the values that it reads and that are not known to be there, and
  * those that it writes */
 #include "engine/device.h"
+#include "kernels/backends.h"
 
 typedef struct router {
   fnzi_arena *arena;
   const fnzi_eng_plan *plan;
   const fnzi_graph *graph;
-  bool *on_host;   /* per value: the CPU's memory has it */
-  uint32_t *known; /* those, but for inputs that are only read */
-  uint32_t nknown;
-  uint32_t *values; /* of the step at hand */
+  bool *on_host;    /* per value: the CPU's memory has it */
+  uint32_t *values; /* of the step at hand: each is read once at most, and written once */
   uint32_t nvalues;
+  uint32_t first, last; /* its nodes */
 } router;
 
 /* --- Bytes --------------------------------------------------------------------------------------
@@ -29,23 +29,14 @@ void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
   *dense = !any || count == high - low;
 }
 
-static int64_t arena_start(const fnzi_eng_plan *plan, uint32_t buffer) {
-  const fnzi_eng_buffer *b = &plan->buffers.data[buffer];
-  return b->kind == FNZI_ENG_TEMP ? (int64_t)b->offset : 0;
-}
-
 /* The places have a byte in common, or might have. */
-static bool meets(const fnzi_eng_plan *plan, const fnzi_eng_place *a, const fnzi_eng_place *b) {
-  bool temps = plan->buffers.data[a->buffer].kind == FNZI_ENG_TEMP &&
-               plan->buffers.data[b->buffer].kind == FNZI_ENG_TEMP;
+static bool meets(const fnzi_eng_place *a, const fnzi_eng_place *b) {
   int64_t x, y, nx, ny;
   bool dense;
-  if (a->buffer != b->buffer && !temps)
+  if (a->buffer != b->buffer)
     return false;
   fnzi_eng_window_bytes(a->map, &x, &nx, &dense);
   fnzi_eng_window_bytes(b->map, &y, &ny, &dense);
-  x += arena_start(plan, a->buffer);
-  y += arena_start(plan, b->buffer);
   return x < y + ny && y < x + nx;
 }
 
@@ -59,41 +50,28 @@ static bool is_constant(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
 
 /* --- What the CPU has ---------------------------------------------------------------------------
  */
-static void learn(router *r, uint32_t v) {
-  if (r->on_host[v])
-    return;
-  r->on_host[v] = true;
-  r->known[r->nknown++] = v;
-}
-
-static void forget(router *r, const fnzi_eng_place *written) {
-  uint32_t left = 0;
-  for (uint32_t i = 0; i < r->nknown; i++) {
-    uint32_t v = r->known[i];
-    if (meets(r->plan, &r->plan->places[v], written))
-      r->on_host[v] = false;
-    else
-      r->known[left++] = v;
+/* A node of the step at hand makes it. */
+static bool is_made_within(const router *r, uint64_t value) {
+  for (uint32_t n = r->first; n < r->last; n++) {
+    const fnzi_node *node = &r->graph->nodes.data[n];
+    for (uint32_t k = 0; k < node->noutputs; k++)
+      if (node->outputs[k].tag == FNZ_ARG_VALUE && node->outputs[k].u.value == value)
+        return true;
   }
-  r->nknown = left;
+  return false;
 }
 
+/* It goes on having it: while a value is read, the bytes of its place that are still needed are its
+ * own (plan.h), in either memory. */
 static fnz_status see_read(void *user, const fnz_arg *arg) {
   router *r = user;
-  if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value])
+  if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
     return FNZ_OK;
   const fnzi_eng_place *p = &r->plan->places[arg->u.value];
   if (!lies(r->plan, p) || is_constant(r->plan, p))
     return FNZ_OK;
-  learn(r, (uint32_t)arg->u.value);
+  r->on_host[arg->u.value] = true;
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
-  return FNZ_OK;
-}
-
-static fnz_status see_lost(void *user, const fnz_arg *arg) {
-  router *r = user;
-  if (arg->tag == FNZ_ARG_VALUE && lies(r->plan, &r->plan->places[arg->u.value]))
-    forget(r, &r->plan->places[arg->u.value]);
   return FNZ_OK;
 }
 
@@ -101,13 +79,23 @@ static fnz_status see_written(void *user, const fnz_arg *arg) {
   router *r = user;
   if (arg->tag != FNZ_ARG_VALUE || !lies(r->plan, &r->plan->places[arg->u.value]))
     return FNZ_OK;
-  learn(r, (uint32_t)arg->u.value);
+  r->on_host[arg->u.value] = true;
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
   return FNZ_OK;
 }
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
+/* By its kernel; what else is in a group is refused where its text is made. */
+static bool is_elementwise(const fnzi_node *node) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  if (place == FNZI_NO_OP)
+    return false;
+  uint16_t run = fnzi_kernel_rows[place].run;
+  return run == FNZI_RUN_point || run == FNZI_RUN_where || run == FNZI_RUN_masked_fill ||
+         run == FNZI_RUN_identity;
+}
+
 bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   bool is_group = step->kind == FNZI_ENG_GROUP || (step->kind == FNZI_ENG_CALL && step->is_point);
@@ -116,39 +104,35 @@ bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step
     const fnz_arg *out = &g->nodes.data[n].outputs[0];
     const fnz_geometry *made =
         out->tag == FNZ_ARG_VALUE ? g->values.data[out->u.value].geometry : NULL;
-    is_group = made && fnzi_cuda_text_converts(made->dtype);
+    is_group = made && fnzi_cuda_text_converts(made->dtype) && is_elementwise(&g->nodes.data[n]);
   }
   return is_group || step->kind == FNZI_ENG_MOVE;
+}
+
+/* All nodes of a step, their arguments or their results. */
+static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
+  for (uint32_t n = r->first; n <= r->last; n++) {
+    const fnzi_node *node = &r->graph->nodes.data[n];
+    FNZ_TRY(results ? fnzi_args_visit(node->outputs, node->noutputs, visit, r)
+                    : fnzi_args_visit(node->args, node->nargs, visit, r));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *where) {
   const fnzi_node *node = &r->graph->nodes.data[step->node];
   uint32_t *kept;
   r->nvalues = 0;
-  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_read, r));
+  FNZ_TRY(visit_nodes(r, false, see_read));
   if (step->in_place && node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE)
     FNZ_TRY(see_read(r, &node->outputs[0]));
   where->before = r->nvalues;
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_lost, r));
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_written, r));
+  FNZ_TRY(visit_nodes(r, true, see_written));
   where->after = r->nvalues - where->before;
   FNZI_NEW(r->arena, r->nvalues, &kept);
   if (r->nvalues)
     memcpy(kept, r->values, r->nvalues * sizeof *kept);
   where->values = kept;
-  return FNZ_OK;
-}
-
-static fnz_status on_device(router *r, const fnzi_eng_step *step) {
-  if (step->kind == FNZI_ENG_MOVE) {
-    forget(r, &step->to);
-    return FNZ_OK;
-  }
-  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
-  for (uint32_t n = first; n <= step->node; n++) {
-    const fnzi_node *node = &r->graph->nodes.data[n];
-    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_lost, r));
-  }
   return FNZ_OK;
 }
 
@@ -184,7 +168,7 @@ static fnz_status see_use(void *user, const fnz_arg *arg) {
   if (n->found || arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnzi_eng_place *p = &n->plan->places[arg->u.value];
-  n->found = lies(n->plan, p) && meets(n->plan, p, n->made);
+  n->found = lies(n->plan, p) && meets(p, n->made);
   return FNZ_OK;
 }
 
@@ -192,11 +176,11 @@ static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_eng_wh
   const fnzi_graph *g = fnzi_graph_at(n->plan->program, 0);
   if (where->on_host) {
     for (uint32_t k = 0; k < where->before; k++)
-      n->found = n->found || meets(n->plan, &n->plan->places[where->values[k]], n->made);
+      n->found = n->found || meets(&n->plan->places[where->values[k]], n->made);
     return FNZ_OK;
   }
   if (step->kind == FNZI_ENG_MOVE) {
-    n->found = n->found || meets(n->plan, &step->from, n->made);
+    n->found = n->found || meets(&step->from, n->made);
     return FNZ_OK;
   }
   uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
@@ -217,7 +201,7 @@ static fnz_status is_needed(const router *r, const fnzi_eng_route *route, size_t
   for (size_t i = step + 1; i < end && !n.found; i++)
     FNZ_TRY(see_step(&n, &r->plan->steps.data[i], &route->steps[i]));
   for (uint32_t k = 0; k < route->noutputs && !n.found; k++)
-    n.found = meets(r->plan, &r->plan->outputs[route->outputs[k]], n.made);
+    n.found = meets(&r->plan->outputs[route->outputs[k]], n.made);
   *out = n.found;
   return FNZ_OK;
 }
@@ -239,38 +223,20 @@ static fnz_status trim(const router *r, fnzi_eng_route *route) {
   return FNZ_OK;
 }
 
-static fnz_status count_one(void *user, const fnz_arg *arg) {
-  (void)arg;
-  ++*(uint32_t *)user;
-  return FNZ_OK;
-}
-
-static fnz_status most_values(const fnzi_graph *g, uint32_t *most) {
-  *most = 0;
-  for (size_t n = 0; n < g->nodes.count; n++) {
-    uint32_t count = 1;
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, count_one, &count));
-    FNZ_TRY(
-        fnzi_args_visit(g->nodes.data[n].outputs, g->nodes.data[n].noutputs, count_one, &count));
-    *most = count > *most ? count : *most;
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, const bool *device,
                                const bool *stays, fnzi_eng_route *out) {
   router r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
-  uint32_t most;
   *out = (fnzi_eng_route){.steps = NULL};
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
-  FNZI_NEW(arena, plan->nvalues, &r.known);
-  FNZ_TRY(most_values(r.graph, &most));
-  FNZI_NEW(arena, most, &r.values);
+  FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);
   FNZI_NEW(arena, plan->steps.count, &out->steps);
   for (size_t i = 0; i < plan->steps.count; i++) {
+    const fnzi_eng_step *step = &plan->steps.data[i];
+    r.first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+    r.last = step->node;
     out->steps[i].on_host = !device[i];
-    FNZ_TRY(device[i] ? on_device(&r, &plan->steps.data[i])
-                      : on_host(&r, &plan->steps.data[i], &out->steps[i]));
+    if (!device[i])
+      FNZ_TRY(on_host(&r, step, &out->steps[i]));
   }
   FNZ_TRY(find_outputs(&r, stays, out));
   return trim(&r, out);

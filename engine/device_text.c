@@ -237,8 +237,9 @@ static fnz_status find_route(maker *m) {
   FNZI_NEW(scratch, plan->steps.count, &device);
   FNZI_NEW(scratch, plan->noutputs, &stays);
   for (size_t i = 0; i < plan->steps.count; i++) {
-    uint8_t kind = m->b->acts.data[i].kind;
-    device[i] = (kind == FNZI_ENG_ACT_TILE || kind == FNZI_ENG_ACT_MOVE) &&
+    const fnzi_eng_act *act = &m->b->acts.data[i];
+    bool is_tile = act->kind == FNZI_ENG_ACT_TILE && has_text(act->u.tile);
+    device[i] = (is_tile || act->kind == FNZI_ENG_ACT_MOVE) &&
                 fnzi_eng_step_has_text(plan, &plan->steps.data[i]);
     m->d->runs = m->d->runs || device[i];
   }

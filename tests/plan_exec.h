@@ -3,11 +3,14 @@
  *
  * Operators that only move elements are evaluated by the CPU backend on dense copies. A step that
  * computes is as hostile as its contract allows: results are filled with rubbish before operands
- * are read, except for pointwise ones, which read and write four elements at a time. */
+ * are read, except for pointwise ones, which read and write four elements at a time.
+ *
+ * With a route there are two memories, of the CPU and of a device: each step runs in one of them,
+ * and what the route copies between is all that gets to the other. */
 #ifndef FNZ_TESTS_PLAN_EXEC_H
 #define FNZ_TESTS_PLAN_EXEC_H
 
-#include "engine/plan.h"
+#include "engine/device.h"
 #include "kernels/backends.h"
 #include "views/views.h"
 
@@ -24,12 +27,15 @@ typedef struct exec {
   const fnzi_graph *graph;
   fnz_backend *cpu;
   fnzi_arena arena;
-  unsigned char **means;      /* per value: its elements in row-major order */
-  unsigned char **memory;     /* per buffer */
-  unsigned char **came;       /* per buffer of inputs: what it held at the start */
-  uint64_t state;             /* of the random bytes */
-  size_t reads;               /* compared */
-  char message[EXEC_MESSAGE]; /* "" while all is right */
+  unsigned char **means;          /* per value: its elements in row-major order */
+  unsigned char **memory;         /* per buffer; with a route that of the step that runs, */
+  const fnzi_eng_route *route;    /* NULL: there is one memory */
+  const bool *stays;              /* per output: it is not copied to the CPU */
+  unsigned char **host, **device; /* which is one of these */
+  unsigned char **came;           /* per buffer of inputs: what it held at the start */
+  uint64_t state;                 /* of the random bytes */
+  size_t reads;                   /* compared */
+  char message[EXEC_MESSAGE];     /* "" while all is right */
 } exec;
 
 static inline void exec_random(exec *e, void *out, size_t bytes) {
@@ -438,6 +444,7 @@ static inline fnz_status exec_memory(exec *e) {
   unsigned char *arena;
   FNZI_NEW(&e->arena, plan->buffers.count, &e->memory);
   FNZI_NEW(&e->arena, plan->buffers.count, &e->came);
+  e->host = e->memory;
   FNZI_NEW(&e->arena, plan->arena_bytes + 64, &arena);
   exec_random(e, arena, plan->arena_bytes + 64);
   for (size_t b = 0; b < plan->buffers.count; b++) {
@@ -456,6 +463,54 @@ static inline fnz_status exec_memory(exec *e) {
   return FNZ_OK;
 }
 
+/* The device's has what inputs hold, and elsewhere other rubbish. */
+static inline fnz_status exec_device(exec *e) {
+  const fnzi_eng_plan *plan = e->plan;
+  unsigned char *arena;
+  FNZI_NEW(&e->arena, plan->buffers.count, &e->device);
+  FNZI_NEW(&e->arena, plan->arena_bytes + 64, &arena);
+  exec_random(e, arena, plan->arena_bytes + 64);
+  for (size_t b = 0; b < plan->buffers.count; b++) {
+    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
+    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
+    e->device[b] = arena + (buffer->kind == FNZI_ENG_TEMP ? buffer->offset : 0);
+    if (buffer->kind == FNZI_ENG_TEMP)
+      continue;
+    FNZI_NEW(&e->arena, buffer->bytes + 1, &e->device[b]);
+    exec_random(e, e->device[b], buffer->bytes);
+    if (is_input)
+      memcpy(e->device[b], e->host[b], buffer->bytes);
+    if (buffer->kind == FNZI_ENG_STATE) /* the CPU's need not be what the device's is */
+      exec_random(e, e->host[b], buffer->bytes);
+  }
+  return FNZ_OK;
+}
+
+static inline fnz_status exec_copy(exec *e, fnzi_eng_place place, bool to_host) {
+  unsigned char *room;
+  FNZI_NEW(&e->arena, exec_bytes(place.map) + 1, &room);
+  e->memory = to_host ? e->device : e->host;
+  exec_gather(e, place, room);
+  e->memory = to_host ? e->host : e->device;
+  exec_write(e, place, room);
+  return FNZ_OK;
+}
+
+static inline fnz_status exec_copies(exec *e, size_t step, bool after) {
+  const fnzi_eng_where *w = e->route ? &e->route->steps[step] : NULL;
+  for (uint32_t k = 0; w && k < (after ? w->after : w->before); k++)
+    FNZ_TRY(exec_copy(e, e->plan->places[w->values[after ? w->before + k : k]], !after));
+  if (w)
+    e->memory = w->on_host ? e->host : e->device;
+  return FNZ_OK;
+}
+
+static inline fnz_status exec_bring(exec *e) {
+  for (uint32_t k = 0; e->route && k < e->route->noutputs; k++)
+    FNZ_TRY(exec_copy(e, e->plan->outputs[e->route->outputs[k]], true));
+  return FNZ_OK;
+}
+
 static inline fnz_status exec_inputs(exec *e) {
   FNZI_NEW(&e->arena, e->graph->values.count, &e->means);
   for (uint32_t k = 0; k < e->graph->ninputs; k++) {
@@ -471,12 +526,14 @@ static inline fnz_status exec_inputs(exec *e) {
 static inline void exec_ends(exec *e) {
   for (uint32_t k = 0; k < e->graph->noutputs; k++) {
     const fnz_arg *arg = &e->graph->outputs[k];
+    e->memory = e->route && e->stays[k] ? e->device : e->host;
     if (arg->tag == FNZ_ARG_VALUE && exec_geometry(e, arg->u.value) && e->message[0] == 0)
       exec_holds(e, e->plan->outputs[k], arg->u.value, e->plan->steps.count);
   }
   for (size_t b = 0; b < e->plan->buffers.count; b++)
     if (e->plan->buffers.data[b].kind == FNZI_ENG_CONST && e->message[0] == 0 &&
-        memcmp(e->memory[b], e->came[b], e->plan->buffers.data[b].bytes) != 0)
+        (memcmp(e->host[b], e->came[b], e->plan->buffers.data[b].bytes) != 0 ||
+         (e->route && memcmp(e->device[b], e->came[b], e->plan->buffers.data[b].bytes) != 0)))
       snprintf(e->message, EXEC_MESSAGE, "an input is overwritten that is only read");
 }
 
@@ -484,27 +541,38 @@ static inline fnz_status exec_steps(exec *e) {
   FNZ_TRY(exec_memory(e));
   FNZ_TRY(exec_inputs(e));
   FNZ_TRY(exec_mean(e));
-  for (size_t s = 0; s < e->plan->steps.count && e->message[0] == 0; s++)
+  if (e->route)
+    FNZ_TRY(exec_device(e));
+  for (size_t s = 0; s < e->plan->steps.count && e->message[0] == 0; s++) {
+    FNZ_TRY(exec_copies(e, s, false));
     if (e->plan->steps.data[s].kind == FNZI_ENG_MOVE)
       exec_move(e, &e->plan->steps.data[s]);
     else if (e->plan->steps.data[s].kind == FNZI_ENG_GROUP)
       exec_group(e, &e->plan->steps.data[s], s);
     else
       exec_call(e, &e->plan->steps.data[s], s);
+    FNZ_TRY(exec_copies(e, s, true));
+  }
+  FNZ_TRY(exec_bring(e));
   if (e->message[0] == 0)
     exec_ends(e);
   return FNZ_OK;
 }
 
 /* Runs it; e->message says what was wrong. */
-static inline fnz_status exec_plan(fnz_context *ctx, fnz_backend *cpu, const fnzi_eng_plan *plan,
-                                   exec *e) {
-  *e = (exec){.ctx = ctx, .plan = plan, .cpu = cpu, .state = 12345};
+static inline fnz_status exec_plan_on(fnz_context *ctx, fnz_backend *cpu, const fnzi_eng_plan *plan,
+                                      const fnzi_eng_route *route, const bool *stays, exec *e) {
+  *e = (exec){.ctx = ctx, .plan = plan, .cpu = cpu, .state = 12345, .route = route, .stays = stays};
   e->graph = fnzi_graph_at(plan->program, 0);
   fnzi_arena_init(&e->arena, ctx);
   fnz_status status = exec_steps(e);
   fnzi_arena_free(&e->arena);
   return status;
+}
+
+static inline fnz_status exec_plan(fnz_context *ctx, fnz_backend *cpu, const fnzi_eng_plan *plan,
+                                   exec *e) {
+  return exec_plan_on(ctx, cpu, plan, NULL, NULL, e);
 }
 
 #endif

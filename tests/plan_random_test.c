@@ -1,6 +1,7 @@
 /* checks: 2
  * plan_random_test.c - plans of random programs give, step by step, what the programs mean: run on
- * bytes, and proved by the checker. FNZ_PROGRAMS says how many, FNZ_SEED and FNZ_FIRST which. */
+ * bytes, also in two memories as on a device, and proved by the checker. FNZ_PROGRAMS says how
+ * many, FNZ_SEED and FNZ_FIRST which. */
 #include "engine/tell.h"
 #include "soak/programs.h"
 #include "tests/plan_exec.h"
@@ -27,6 +28,31 @@ static void complain(fnz_context *ctx, const fnz_program *p, uint64_t index,
   ck_abort_msg("program %llu: %.200s", (unsigned long long)index, said);
 }
 
+/* Steps of the device are drawn: moves, and any others. */
+static void try_device(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
+                       const fnzi_eng_plan *plan) {
+  enum { MOST = 4096 };
+  static exec e;
+  static bool device[MOST], stays[MOST];
+  fnzi_eng_route route;
+  fnzi_arena arena;
+  uint64_t state = index * 2654435761u + 7;
+  ck_assert_uint_le(plan->steps.count, MOST);
+  for (size_t i = 0; i < plan->steps.count; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    device[i] = plan->steps.data[i].kind == FNZI_ENG_MOVE || state >> 62 != 0;
+  }
+  for (size_t k = 0; k < plan->noutputs; k++)
+    stays[k] = plan->outputs[k].buffer != FNZI_ENG_NONE &&
+               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_ENG_STATE;
+  fnzi_arena_init(&arena, ctx);
+  OK(ctx, fnzi_eng_route_find(&arena, plan, device, stays, &route));
+  OK(ctx, exec_plan_on(ctx, cpu, plan, &route, stays, &e));
+  if (e.message[0])
+    complain(ctx, p, index, plan, e.message);
+  fnzi_arena_free(&arena);
+}
+
 /* Every other program in the order in which it would run. */
 static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p, uint64_t index,
                        const fnzi_eng_policy *policy) {
@@ -49,6 +75,8 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
   OK(ctx, exec_plan(ctx, cpu, &plan, &e));
   if (e.message[0])
     complain(ctx, p, index, &plan, e.message);
+  if (!policy->trivial)
+    try_device(ctx, cpu, p, index, &plan);
   fnzi_eng_plan_free(ctx, &plan);
   fnzi_arena_free(&arena);
 }
