@@ -14,7 +14,8 @@ static fnz_status put_values(fnz_context *ctx, const fnzi_eng_plan *plan, const 
     sum += bytes_of(plan->places[values[k]].map);
   }
   *bytes += sum;
-  return fnzi_printf(ctx, out, "%s (%llu B)", count ? "" : " nothing", (unsigned long long)sum);
+  return count ? fnzi_printf(ctx, out, " (%llu B)", (unsigned long long)sum)
+               : fnzi_put_text(ctx, out, " nothing");
 }
 
 static fnz_status put_target(fnz_context *ctx, const fnzi_eng_plan *plan, size_t step,

@@ -15,6 +15,7 @@ static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_symbol *symbols
   return FNZ_OK;
 }
 
+/* Neither likes to be unloaded: once in memory, they stay. */
 fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names, const char *advice,
                                   const fnzi_cuda_symbol *symbols, size_t count, void *table,
                                   void **library) {
@@ -22,7 +23,7 @@ fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names, co
   *library = NULL;
   for (; *names && !*library; names++) {
     name = *names;
-    *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   }
   if (!*library)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "CUDA cannot be used: %s", advice);
