@@ -51,6 +51,7 @@ VERBS = {
     "explain": "explain {in}",
     "explain_json": "explain {in} --json",
     "verify": "verify {in} --trials 1",
+    "plan": "explain {in} --plan",
     "diff_same": "diff {out}.cbor {out}.functional.fnz",
     "diff_original": "diff {in} {out}.cbor",
     "show": "show {in}",
@@ -64,7 +65,8 @@ FINDS = ("lint", "diff_original")  # they may exit with 1
 QUICK = [("unbind", "pt2"), ("batch_norms", "json"), ("inputs", "diff_same"), ("written_inputs", "explain"),
          ("cat_of_slices", "explain"), ("foreach_list", "lint"), ("conds", "explain"), ("guards", "diff_same"),
          ("foreach_functional", "verify"), ("slice_writes", "verify"), ("weights", "diff_same"),
-         ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor")]
+         ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor"),
+         ("pointwise", "plan"), ("slice_writes", "plan"), ("foreach_functional", "plan")]
 
 # What --quick leaves to .ci/more: shapes that take long, or are much like others.
 LONG = set("""inputs_that_share symbols unused_symbols same_node dead random asserts collectives
@@ -248,7 +250,7 @@ def jobs_of(options):
                 for v in ([options.verb] if options.verb else VERBS)]
     if options.quick:
         return [(s, "cbor") for s in shapes.SHAPES if s not in LONG] + QUICK
-    return [(s, v) for s in shapes.SHAPES for v in VERBS]
+    return [(s, v) for s in shapes.SHAPES for v in VERBS if v != "plan" or (s, v) in QUICK]
 
 
 def main():
