@@ -241,8 +241,8 @@ static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t argu
                               fnzi_eng_check_memory(k->c, places[k->result].buffer))
     return FNZ_OK;
   if (!k->updates && fnzi_eng_place_equal(places[value], places[k->result]) &&
-      fnzi_eng_may_share(node, k->means, fnzi_eng_node_way(p, node, k->means), k->result, argument,
-                         item))
+      fnzi_eng_may_share(p, node, k->means, fnzi_eng_node_way(p, node, k->means), k->result,
+                         argument, item))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_check_image(k->c, value, places[value], &bytes));
   return fnzi_eng_bytes_meet(bytes, 0, k->overlaps)
@@ -278,15 +278,28 @@ static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) 
                                   : FNZ_OK;
 }
 
+/* The buffer in which bodies work holds nothing before and nothing after. */
+static fnz_status forget_room(fnzi_eng_checker *c, const fnzi_eng_step *s) {
+  if (s->kind != FNZI_ENG_REGION || s->room == FNZI_ENG_NONE)
+    return FNZ_OK;
+  const fnzi_eng_buffer *room = &c->plan->buffers.data[s->room];
+  fnzi_eng_span *all;
+  FNZI_NEW(&c->p.scratch, 1, &all);
+  *all = (fnzi_eng_span){(int64_t)room->offset, (int64_t)(room->offset + room->bytes)};
+  return fnzi_eng_forget(c, c->arena, (fnzi_eng_bytes){all, 1, false});
+}
+
 static fnz_status check_call(fnzi_eng_checker *c, const fnzi_eng_step *s) {
   const fnzi_node *node = &c->p.graph->nodes.data[s->node];
   called k = {.c = c, .skip = FNZI_ENG_NONE, .updates = s->in_place};
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &k.means));
   if (s->in_place)
     k.skip = fnzi_eng_argument(node, 0);
+  FNZ_TRY(forget_room(c, s));
   FNZ_TRY(fnzi_eng_each_value(&c->p, node->args + s->in_place, node->nargs - s->in_place,
                               check_argument, &k));
   FNZ_TRY(fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, write_result, &k));
+  FNZ_TRY(forget_room(c, s));
   k.skip = s->in_place ? 0 : FNZI_ENG_NONE;
   return fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, check_result, &k);
 }
@@ -304,6 +317,7 @@ static fnz_status open(fnzi_eng_checker *c) {
   FNZI_NEW(&c->p.scratch, fnzi_ops_count, &c->p.facts);
   FNZI_NEW(&c->p.scratch, g->values.count, &c->last);
   FNZ_TRY(fnzi_eng_check_open(c));
+  FNZ_TRY(fnzi_eng_pairs_find(&c->p));
   for (c->node = 0; c->node < g->nodes.count; c->node++)
     FNZ_TRY(fnzi_eng_each_value(&c->p, g->nodes.data[c->node].args, g->nodes.data[c->node].nargs,
                                 note_use, c));
@@ -365,7 +379,9 @@ static fnz_status check(fnzi_eng_checker *c) {
 
 fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_plan *plan) {
   fnzi_eng_plan maps = {.program = plan->program};
-  fnzi_eng_checker c = {.p = {.ctx = ctx, .program = plan->program, .plan = &maps}, .plan = plan};
+  const fnzi_eng_policy policy = {.bodies = plan->bodies};
+  fnzi_eng_checker c = {
+      .p = {.ctx = ctx, .program = plan->program, .plan = &maps, .policy = &policy}, .plan = plan};
   c.p.graph = fnzi_graph_at(plan->program, 0);
   fnzi_arena_init(&maps.arena, ctx);
   fnzi_arena_init(&c.p.scratch, ctx);

@@ -92,6 +92,8 @@ typedef struct fnzi_eng_step {
   uint32_t because;        /* MOVE: the value that forced it, or FNZI_ENG_NONE */
   fnzi_eng_place from, to; /* MOVE */
   uint32_t first;          /* GROUP: its nodes are first..node */
+  uint32_t region;         /* REGION: in the list of bodies.h; FNZI_ENG_NONE: in none */
+  uint32_t room;           /* REGION: the buffer in which its bodies work; FNZI_ENG_NONE: none */
 } fnzi_eng_step;
 
 typedef struct fnzi_eng_plan {
@@ -108,9 +110,11 @@ typedef struct fnzi_eng_plan {
   } steps;
   size_t arena_bytes, least_bytes; /* what the arena takes; the most that is alive at once */
   size_t nvalues, noutputs;        /* of graph 0 */
+  const fnz_program *bodies;       /* as the policy has it */
   const uint32_t *origins;         /* as in the policy's order; borrowed */
   const fnz_program *whole;     /* what that program was before it was taken apart, and where its */
   const uint32_t *const *parts; /* nodes come from; both NULL where it was not */
+  uint32_t graph;               /* of that, which graph 0 of this is */
   fnzi_arena arena;             /* holds maps */
 } fnzi_eng_plan;
 
@@ -127,6 +131,9 @@ typedef struct fnzi_eng_policy {
   const bool *writable; /* per input of graph 0: a run may write its memory; NULL: none */
   const fnz_geometry *const *layouts; /* per input: where its elements lie from the start of its
                              buffer; NULL, or NULL for one: as the program says */
+  const fnz_geometry *const *outs;    /* per output: where its elements lie from the start of its
+                                memory; NULL: row-major */
+  const fnz_program *bodies;          /* that graphs of nodes are of; NULL: the program itself */
   bool state; /* final values end in the memory of their inputs (those are writable then), and have
                  no memory of outputs */
   bool aliasing; /* outputs that lie in the memory of inputs by the signature are left there */

@@ -117,8 +117,29 @@ static fnz_status ask_operand(fnzi_eng_planner *p, uint32_t value, void *user) {
   return FNZ_OK;
 }
 
-static fnz_status ask_node(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_node *info) {
+/* Operands that results may take the places of are made there. */
+static void ask_region(fnzi_eng_planner *p, const fnzi_node *node, uint32_t n) {
+  const fnz_arg *const *pairs = p->pairs ? p->pairs[n] : NULL;
+  const fnz_arg *results = node->outputs;
+  uint32_t count = node->noutputs;
+  if (count == 1 && results[0].tag == FNZ_ARG_LIST) {
+    count = results[0].count;
+    results = results[0].u.list;
+  }
+  for (uint32_t j = 0; pairs && j < count; j++) {
+    if (!pairs[j] || !has_wish(p, (uint32_t)results[j].u.value))
+      continue;
+    fnzi_eng_place at = p->values[results[j].u.value].wish;
+    wish(p, (uint32_t)pairs[j]->u.value, at.buffer, at.map);
+  }
+}
+
+static fnz_status ask_node(fnzi_eng_planner *p, uint32_t n) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  const fnzi_eng_node *info = &p->nodes[n];
   uint32_t result = fnzi_eng_result_of(node), from;
+  if (info->way == FNZI_ENG_WAY_REGION)
+    ask_region(p, node, n);
   if (!has_wish(p, result))
     return FNZ_OK;
   fnzi_eng_place at = p->values[result].wish;
@@ -149,7 +170,7 @@ static fnz_status sweep(fnzi_eng_planner *p, bool joins) {
     const fnzi_node *node = &p->graph->nodes.data[n];
     if (joins && p->nodes[n].way == FNZI_ENG_WAY_JOIN)
       FNZ_TRY(open_join(p, fnzi_eng_result_of(node)));
-    FNZ_TRY(ask_node(p, node, &p->nodes[n]));
+    FNZ_TRY(ask_node(p, n));
   }
   return FNZ_OK;
 }
@@ -171,8 +192,15 @@ static fnz_status open_output(fnzi_eng_planner *p, uint32_t k) {
   uint32_t value = (uint32_t)p->graph->outputs[k].u.value, buffer;
   const fnz_geometry *g = p->graph->values.data[value].geometry, *map;
   fnzi_eng_buffer out = {.kind = FNZI_ENG_OUT, .of = k};
-  FNZ_TRY(fnzi_eng_map_dense(p, g, true, &map));
-  out.bytes = (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
+  int64_t low, high;
+  if (p->policy->outs)
+    map = p->policy->outs[k];
+  else
+    FNZ_TRY(fnzi_eng_map_dense(p, g, true, &map));
+  if (!fnzi_extent(map, &low, &high) ||
+      !fnzi_mul_size((size_t)high, fnzi_dtype(g->dtype)->bytes, &out.bytes))
+    return fnzi_fail(p->ctx, FNZ_CLASS_OVERFLOW, p->graph->values.data[value].name,
+                     "the memory of an output leaves 63 bits");
   FNZ_TRY(fnzi_eng_buffer_add(p, out, &buffer));
   p->plan->outputs[k] = (fnzi_eng_place){buffer, map};
   wish(p, value, buffer, map);

@@ -165,14 +165,17 @@ static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
   return false;
 }
 
-bool fnzi_eng_may_share(const fnzi_node *node, const fnzi_eng_fact *fact, fnzi_eng_way way,
-                        uint32_t value, uint32_t k, uint32_t item) {
+bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+                        fnzi_eng_way way, uint32_t value, uint32_t k, uint32_t item) {
+  const fnz_arg *arg = &node->args[k];
+  if (way == FNZI_ENG_WAY_REGION)
+    return fnzi_eng_is_pair(p, node, value, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
   if (way == FNZI_ENG_WAY_CALL)
     return is_flat(node, value, k);
   if (way != FNZI_ENG_WAY_POINT)
     return false;
   const fnz_arg *list = &node->outputs[0];
   return !fact->elements ||
-         (node->args[k].tag == FNZ_ARG_LIST && list->tag == FNZ_ARG_LIST && item < list->count &&
+         (arg->tag == FNZ_ARG_LIST && list->tag == FNZ_ARG_LIST && item < list->count &&
           list->u.list[item].tag == FNZ_ARG_VALUE && list->u.list[item].u.value == value);
 }

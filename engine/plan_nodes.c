@@ -64,3 +64,18 @@ uint32_t fnzi_eng_result_of(const fnzi_node *node) {
 bool fnzi_eng_says_nothing(const fnzi_node *node) {
   return node->op == &fnzi_ops[FNZI_ATEN__assert_tensor_metadata];
 }
+
+bool fnzi_eng_is_pair(const fnzi_eng_planner *p, const fnzi_node *node, uint32_t value,
+                      const fnz_arg *operand) {
+  const fnz_arg *const *pairs = p->pairs ? p->pairs[node - p->graph->nodes.data] : NULL;
+  const fnz_arg *results = node->outputs;
+  uint32_t count = node->noutputs;
+  if (count == 1 && results[0].tag == FNZ_ARG_LIST) {
+    count = results[0].count;
+    results = results[0].u.list;
+  }
+  for (uint32_t j = 0; pairs && j < count; j++)
+    if (pairs[j] == operand && results[j].tag == FNZ_ARG_VALUE && results[j].u.value == value)
+      return true;
+  return false;
+}

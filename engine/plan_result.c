@@ -21,7 +21,9 @@ fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place) {
                         .is_point = p->nodes[n].is_point,
                         .node = n,
                         .value = FNZI_ENG_NONE,
-                        .because = FNZI_ENG_NONE};
+                        .because = FNZI_ENG_NONE,
+                        .region = FNZI_ENG_NONE,
+                        .room = FNZI_ENG_NONE};
   FNZI_PUSH(p->ctx, &p->plan->steps, step);
   FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, touch_value, &at));
   return fnzi_eng_each_value(p, node->outputs, node->noutputs, touch_value, &at);
@@ -40,8 +42,8 @@ static bool may_share(const fnzi_eng_planner *p, uint32_t n, uint32_t result, ui
   const fnzi_eng_node *info = &p->nodes[n];
   if (info->first != info->last)
     return may_share_in_group(p, info, result);
-  return fnzi_eng_may_share(&p->graph->nodes.data[n], info->fact, (fnzi_eng_way)info->way, result,
-                            k, item);
+  return fnzi_eng_may_share(p, &p->graph->nodes.data[n], info->fact, (fnzi_eng_way)info->way,
+                            result, k, item);
 }
 
 fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,

@@ -128,6 +128,7 @@ static fnz_status make_room(fnzi_eng_planner *p) {
 static fnz_status make(fnzi_eng_planner *p) {
   FNZ_TRY(refuse(p));
   FNZ_TRY(make_room(p));
+  FNZ_TRY(fnzi_eng_pairs_find(p));
   FNZ_TRY(find_finals(p));
   FNZ_TRY(open_inputs(p));
   FNZ_TRY(fnzi_eng_uses_find(p));
@@ -141,7 +142,8 @@ static fnz_status make(fnzi_eng_planner *p) {
 fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
                               const fnzi_eng_policy *policy, fnzi_eng_plan *out) {
   fnzi_eng_planner p = {.ctx = ctx, .program = program, .policy = policy, .plan = out};
-  *out = (fnzi_eng_plan){.program = program, .origins = policy->order.origins};
+  *out = (fnzi_eng_plan){
+      .program = program, .bodies = policy->bodies, .origins = policy->order.origins};
   p.graph = fnzi_graph_at(program, 0);
   p.end = (uint32_t)p.graph->nodes.count;
   fnzi_arena_init(&out->arena, ctx);

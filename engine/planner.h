@@ -4,6 +4,7 @@
  * plan_nodes.c  the tensors that a node takes and gives
  * plan_facts.c  how an operator reads and writes
  * plan_maps.c   windows: of views, of regions, the way back
+ * plan_region.c results of nodes with bodies that may lie where operands do
  * plan_uses.c   which nodes read a value, and which of its bytes are needed
  * plan_ask.c    where values should lie (R7)
  * plan_room.c   buffers, the values in them, what may be overwritten (R2b)
@@ -91,9 +92,11 @@ typedef struct fnzi_eng_planner {
   fnzi_eng_fact **facts; /* per operator of the table; NULL where it was not needed */
   fnzi_eng_node *nodes;
   fnzi_eng_value *values;
-  uint32_t *uses;     /* nodes, of all values one after the other */
-  uint32_t *home;     /* per input: its buffer; NONE */
-  uint32_t *final_of; /* per output: the input whose memory it is to end in; NONE */
+  uint32_t *uses;         /* nodes, of all values one after the other */
+  uint32_t *home;         /* per input: its buffer; NONE */
+  const fnz_arg ***pairs; /* per node with bodies: per result the operand whose place it may take,
+                             NULL for none; NULL: no node has any */
+  uint32_t *final_of;     /* per output: the input whose memory it is to end in; NONE */
   struct {
     fnzi_eng_tenants *data;
     size_t count, capacity;
@@ -122,6 +125,10 @@ uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k);
  * the interpreter passes over them, too. */
 bool fnzi_eng_says_nothing(const fnzi_node *node);
 
+/* The result may take the place of the operand, as p->pairs says. */
+bool fnzi_eng_is_pair(const fnzi_eng_planner *p, const fnzi_node *node, uint32_t value,
+                      const fnz_arg *operand);
+
 /* --- plan_facts.c ------------------------------------------------------------------------ */
 FNZ_MUST_CHECK fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op,
                                              const fnzi_eng_fact **out);
@@ -131,8 +138,13 @@ fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
 
 /* Result `value` of the node may lie exactly where item `item` (0 for no list) of argument `k`
  * does: the kernel reads an element of it before it writes that of the result. */
-bool fnzi_eng_may_share(const fnzi_node *node, const fnzi_eng_fact *fact, fnzi_eng_way way,
-                        uint32_t value, uint32_t k, uint32_t item);
+bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+                        fnzi_eng_way way, uint32_t value, uint32_t k, uint32_t item);
+
+/* --- plan_region.c ----------------------------------------------------------------------- */
+/* Fills in p->pairs: what a loop hands on may lie where it begins; what a branch or a call makes of
+ * an operand by updates, or element by element, may lie where that does. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_pairs_find(fnzi_eng_planner *p);
 
 /* --- plan_maps.c ------------------------------------------------------------------------- */
 /* The windows of a view's results over `base`; *found is false where no strides say them. */

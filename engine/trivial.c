@@ -110,7 +110,10 @@ static fnz_status begin(maker *m, uint32_t n, bool *begun) {
 
 static fnz_status plan_node(maker *m, uint32_t n) {
   const fnzi_node *node = &m->graph->nodes.data[n];
-  fnzi_eng_step step = {.kind = node->op ? FNZI_ENG_CALL : FNZI_ENG_REGION, .node = n};
+  fnzi_eng_step step = {.kind = node->op ? FNZI_ENG_CALL : FNZI_ENG_REGION,
+                        .node = n,
+                        .region = FNZI_ENG_NONE,
+                        .room = FNZI_ENG_NONE};
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, place_result, m));
   FNZ_TRY(begin(m, n, &step.in_place));
   return add_step(m, step);

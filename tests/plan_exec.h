@@ -382,6 +382,17 @@ static inline bool exec_is_running(const fnzi_node *node, size_t result) {
          (strcmp(name, "_batch_norm_with_update_functional") == 0 && result >= 4);
 }
 
+/* A node with bodies may write a result exactly where an operand of it is. */
+static inline bool exec_is_taken(const exec *e, const fnzi_node *node, const exec_values *results,
+                                 uint64_t value) {
+  const fnzi_eng_place *at = e->plan->places;
+  for (size_t k = 0; k < results->count && !node->op; k++)
+    if (at[results->list[k]].buffer == at[value].buffer &&
+        at[results->list[k]].map->offset == at[value].map->offset)
+      return true;
+  return false;
+}
+
 /* Operands are looked at before results are written, and again after that. */
 static inline void exec_write_results(exec *e, const fnzi_node *node, const exec_values *args,
                                       const exec_values *results, uint64_t base, size_t step) {
@@ -391,7 +402,8 @@ static inline void exec_write_results(exec *e, const fnzi_node *node, const exec
   if (base != UINT64_MAX)
     exec_update(e, e->plan->places[results->list[0]], base, results->list[0]);
   for (size_t a = base == UINT64_MAX ? 0 : 1; a < args->count; a++)
-    exec_holds(e, e->plan->places[args->list[a]], args->list[a], step);
+    if (!exec_is_taken(e, node, results, args->list[a]))
+      exec_holds(e, e->plan->places[args->list[a]], args->list[a], step);
   for (size_t k = base == UINT64_MAX ? 0 : 1; k < results->count; k++) {
     exec_write(e, e->plan->places[results->list[k]], e->means[results->list[k]]);
     exec_holds(e, e->plan->places[results->list[k]], results->list[k], step);
