@@ -63,17 +63,25 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 /* --- The plan -----------------------------------------------------------------------------------
  */
 /* A program that was arranged wrongly runs as it was. */
-static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
+static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_program *source,
+                          fnzi_eng_policy *policy) {
   const fnz_error had = ws->ctx->error;
-  FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, b->source, &b->program, &policy->order));
-  fnz_status status = fnzi_eng_arrange_check(ws->ctx, b->source, b->program, &policy->order);
+  FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
+  fnz_status status = fnzi_eng_arrange_check(ws->ctx, source, b->program, &policy->order);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
-  b->program = b->source;
+  b->program = source;
   policy->order = (fnzi_eng_order){.source = NULL};
   policy->ungrouped = true;
   return FNZ_OK;
+}
+
+/* Plans the bodies as well. */
+static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_policy *policy) {
+  FNZ_TRY(fnzi_eng_plan_check(ws->ctx, &b->plan));
+  return fnzi_eng_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
+                              &b->bodies);
 }
 
 /* And so does one whose plan is wrong, without a plan. */
@@ -81,13 +89,58 @@ static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                  const fnzi_eng_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, policy, &b->plan));
-  fnz_status status = fnzi_eng_plan_check(ws->ctx, &b->plan);
+  fnz_status status = check_all(ws, b, policy);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
   fnzi_eng_plan_free(ws->ctx, &b->plan);
+  fnzi_eng_bodies_free(ws->ctx, &b->bodies);
   b->program = b->source;
   return fnzi_eng_plan_trivial(ws->ctx, b->program, policy, &b->plan);
+}
+
+/* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
+static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  for (uint32_t k = 0; k < graph_of(b)->noutputs; k++) {
+    const fnz_arg *arg = &graph_of(b)->outputs[k];
+    const fnz_geometry *g =
+        arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
+    if (g && g->symbols && fnzi_eng_owner_of(ws->exe, k) != FNZI_ENG_NONE)
+      return true;
+  }
+  return false;
+}
+
+/* What data do not decide is planned; where that cannot be done, every node is the interpreter's.
+ */
+static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
+  const fnz_error had = ws->ctx->error;
+  const fnz_program *hidden, *shown;
+  bool kept = false;
+  policy->bodies = b->source;
+  fnz_status status = fnzi_eng_late_hide(&b->arena, b->source, &hidden);
+  if (status == FNZ_OK)
+    status = arrange(ws, b, hidden, policy);
+  if (status == FNZ_OK)
+    status = fnzi_eng_late_show(&b->arena, b->source, b->program, &policy->order, &kept, &shown);
+  if (status == FNZ_OK && kept)
+    status = fnzi_eng_plan_make(ws->ctx, b->program, policy, &b->plan);
+  if (status == FNZ_OK && kept)
+    status = check_all(ws, b, policy);
+  if (status == FNZ_OK && kept) {
+    b->program = shown;
+    return FNZ_OK;
+  }
+  if (status == FNZ_NO_MEMORY || (status == FNZ_INTERNAL && ws->exe->checks))
+    return status;
+  ws->ctx->error = had;
+  fnzi_eng_plan_free(ws->ctx, &b->plan);
+  fnzi_eng_bodies_free(ws->ctx, &b->bodies);
+  policy->order = (fnzi_eng_order){.source = NULL};
+  b->program = b->source;
+  b->is_late = false;
+  b->by_steps = true;
+  return FNZ_OK;
 }
 
 static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
@@ -106,26 +159,23 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
                             .layouts = layouts,
                             .state = b->with_state,
                             .ungrouped = ws->exe->kernels != NULL || ws->exe->by_numbers};
+  b->is_late = b->is_late && !(b->with_state && has_late_finals(ws, b));
+  b->by_steps = b->by_steps && !b->is_late;
+  if (b->is_late)
+    FNZ_TRY(plan_late(ws, b, &policy));
+  if (b->is_late)
+    return FNZ_OK;
   if (b->by_steps)
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
   if (!policy.ungrouped)
-    FNZ_TRY(arrange(ws, b, &policy));
+    FNZ_TRY(arrange(ws, b, b->source, &policy));
   return plan_and_check(ws, b, &policy);
 }
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static fnz_status make_storages(fnz_workspace *ws, fnzi_eng_binding *b) {
-  enum { FOR_EVER = 1 << 30 }; /* uses of a storage that no array ends */
-  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->storages);
-  for (size_t i = 0; i < b->plan.buffers.count; i++)
-    b->storages[i] = (fnzi_krn_storage){
-        .refs = FOR_EVER, .bytes = b->plan.buffers.data[i].bytes, .stock = &ws->machine->stock};
-  return FNZ_OK;
-}
-
 static size_t padded(size_t bytes) {
   return (bytes + FNZI_ENG_ALIGNMENT - 1) & ~(size_t)(FNZI_ENG_ALIGNMENT - 1);
 }
@@ -145,37 +195,6 @@ static fnz_status place_outs(fnz_workspace *ws, fnzi_eng_binding *b) {
   }
   b->outs_bytes = at;
   b->arena_bytes = padded(b->plan.arena_bytes);
-  return FNZ_OK;
-}
-
-/* --- Values -------------------------------------------------------------------------------------
- */
-static const fnz_geometry *seen_geometry(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                                         uint64_t v) {
-  const fnzi_graph *g = graph_of(b);
-  for (uint32_t k = 0; b->by_steps && k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == v)
-      return ws->given[k].layout;
-  return g->values.data[v].geometry;
-}
-
-static fnz_status make_value(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t v) {
-  const fnzi_eng_place *place = &b->plan.places[v];
-  const fnz_geometry *g = seen_geometry(ws, b, v);
-  if (place->buffer == FNZI_ENG_NONE || !g ||
-      b->plan.buffers.data[place->buffer].kind == FNZI_ENG_LATE)
-    return FNZ_OK;
-  fnzi_krn_storage *storage = &b->storages[place->buffer];
-  FNZ_TRY(fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
-                                &b->values[v]));
-  return fnzi_krn_array_share(ws->ctx, b->values[v], storage, place->map);
-}
-
-static fnz_status make_values(fnz_workspace *ws, fnzi_eng_binding *b) {
-  size_t count = graph_of(b)->values.count;
-  FNZI_NEW(&b->arena, count, &b->values);
-  for (uint64_t v = 0; v < count; v++)
-    FNZ_TRY(make_value(ws, b, v));
   return FNZ_OK;
 }
 
@@ -199,61 +218,6 @@ static fnz_status find_needed(fnzi_eng_binding *b) {
     if (g->inputs[k].tag == FNZ_ARG_VALUE && used[g->inputs[k].u.value])
       b->needed[b->nneeded++] = k;
   return FNZ_OK;
-}
-
-/* --- Steps --------------------------------------------------------------------------------------
- */
-static fnz_status make_move(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
-  fnzi_eng_act act = {.kind = FNZI_ENG_ACT_MOVE, .node = step->node};
-  act.u.move.from = &b->storages[step->from.buffer];
-  act.u.move.to = &b->storages[step->to.buffer];
-  FNZ_TRY(fnzi_eng_move_make(&b->arena, step->from.map, step->to.map, &act.u.move));
-  FNZI_PUSH(ws->ctx, &b->acts, act);
-  return FNZ_OK;
-}
-
-static fnz_status make_interpreted(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
-  const fnzi_eng_act act = {.kind = FNZI_ENG_ACT_INTERPRET, .node = node};
-  b->interprets = true;
-  FNZI_PUSH(ws->ctx, &b->acts, act);
-  return FNZ_OK;
-}
-
-static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
-  switch ((fnzi_eng_step_kind)step->kind) {
-  case FNZI_ENG_MOVE:
-    return make_move(ws, b, step);
-  case FNZI_ENG_CALL:
-    return step->is_point ? fnzi_eng_tile_of_group(ws, b, step) : fnzi_eng_call_make(ws, b, step);
-  case FNZI_ENG_REGION:
-  case FNZI_ENG_APPLY:
-    return make_interpreted(ws, b, step->node);
-  case FNZI_ENG_GROUP:
-    return fnzi_eng_tile_of_group(ws, b, step);
-  }
-  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
-}
-
-/* In order of nodes, so that what is refused first is what the interpreter refuses first. */
-static fnz_status check_shapes(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t *from,
-                               uint32_t to) {
-  for (; *from < to; ++*from)
-    FNZ_TRY(fnzi_eng_shape_check(ws, b, *from));
-  return FNZ_OK;
-}
-
-static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
-  uint32_t next = 0;
-  FNZI_RESERVE(ws->ctx, &b->acts, b->plan.steps.count);
-  for (size_t i = 0; i < b->plan.steps.count; i++) {
-    const fnzi_eng_step *step = &b->plan.steps.data[i];
-    if (step->kind != FNZI_ENG_MOVE)
-      FNZ_TRY(check_shapes(ws, b, &next, step->kind == FNZI_ENG_GROUP ? step->first : step->node));
-    FNZ_TRY(make_act(ws, b, step));
-    next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
-  }
-  FNZ_TRY(fnzi_eng_tile_registers(b));
-  return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
 }
 
 /* --- What it takes ------------------------------------------------------------------------------
@@ -280,13 +244,14 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
   b->with_state = with_state;
   FNZ_TRY(keep_key(ws, b));
   FNZ_TRY(fnzi_eng_sizes_bind(ws, b));
+  b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
-  FNZ_TRY(make_storages(ws, b));
   FNZ_TRY(place_outs(ws, b));
-  FNZ_TRY(make_values(ws, b));
   FNZ_TRY(find_needed(b));
-  FNZ_TRY(make_acts(ws, b));
-  FNZ_TRY(fnzi_eng_undo_plan(ws->ctx, b));
+  FNZ_TRY(fnzi_eng_nested_bind(ws, b));
+  FNZ_TRY(fnzi_eng_binding_fill(ws, b));
+  FNZI_NEW(&b->arena, b->depth + 1, &b->frames);
+  FNZ_TRY(fnzi_eng_undo_plan(ws->ctx, b, ws->ctx->limits.turns));
   if (ws->exe->device)
     FNZ_TRY(fnzi_eng_device_bind(ws, b));
   count_needs(b);
@@ -296,20 +261,9 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!b->made)
     return;
-  size_t count = b->values ? graph_of(b)->values.count : 0;
-  for (size_t v = 0; v < count; v++)
-    fnzi_krn_array_release(ws->ctx, b->values[v]);
-  for (size_t i = 0; i < b->wasted.count; i++)
-    fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
-  FNZI_VEC_FREE(ws->ctx, &b->wasted);
-  fnzi_eng_owns_end(ws, b);
   fnzi_eng_device_unbind(ws, b);
-  FNZI_VEC_FREE(ws->ctx, &b->acts);
-  fnzi_eng_plan_free(ws->ctx, &b->plan);
-  fnzi_eng_expansion_end(&b->expansion);
-  fnz_program_destroy(b->owned);
-  fnzi_arena_free(&b->arena);
-  *b = (fnzi_eng_binding){.made = false};
+  fnzi_eng_nested_end(ws, b);
+  fnzi_eng_binding_clear(ws, b);
 }
 
 /* The one that was used longest ago. */

@@ -164,7 +164,11 @@ static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a
   uint32_t at = fnzi_eng_buffer_of(b, a->storage);
   if (at == FNZI_ENG_NONE || b->plan.buffers.data[at].kind != FNZI_ENG_CONST)
     return NULL;
-  const fnzi_eng_input *in = &m->ws->exe->inputs[b->plan.buffers.data[at].of];
+  uint32_t k = b->plan.buffers.data[at].of;
+  k = b->is_body ? b->weights[k] : k;
+  if (k == FNZI_ENG_NONE)
+    return NULL;
+  const fnzi_eng_input *in = &m->ws->exe->inputs[k];
   return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
 }
 

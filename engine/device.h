@@ -113,9 +113,6 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);
 void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b);
-/* `host` runs a step on the CPU. */
-typedef fnz_status fnzi_eng_act_fn(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b,
-                                              fnzi_eng_act_fn *host);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b);
 
 #endif

@@ -60,29 +60,29 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-static fnz_status run_on_host(const running *r, size_t i, fnzi_eng_act_fn *host) {
+static fnz_status run_on_host(const running *r, size_t i) {
   const fnzi_eng_where *where = &r->d->route.steps[i];
   for (uint32_t k = 0; k < where->before; k++)
     FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
   if (where->before)
     FNZ_TRY(wait(r));
-  FNZ_TRY(host(r->ws, r->b, &r->b->acts.data[i]));
+  FNZ_TRY(fnzi_eng_frames_run_act(r->ws, r->b, i));
   for (uint32_t k = 0; k < where->after; k++)
     FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
   return FNZ_OK;
 }
 
-static fnz_status run_steps(const running *r, fnzi_eng_act_fn *host) {
+static fnz_status run_steps(const running *r) {
   for (size_t i = 0; i < r->b->acts.count; i++)
-    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i, host) : launch(r, &r->d->launches[i]));
+    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : launch(r, &r->d->launches[i]));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++)
     FNZ_TRY(bring_down(r, &r->d->outputs[k]));
   return wait(r);
 }
 
-static fnz_status run(const running *r, fnzi_eng_act_fn *host) {
+static fnz_status run(const running *r) {
   FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
-  fnz_status status = run_steps(r, host);
+  fnz_status status = run_steps(r);
   if (status == FNZ_OK)
     return fnzi_eng_device_state_ran(r->ws);
   const fnz_error had = r->ws->ctx->error;
@@ -91,10 +91,10 @@ static fnz_status run(const running *r, fnzi_eng_act_fn *host) {
   return status;
 }
 
-fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_act_fn *host) {
+fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b) {
   const running r = {ws, b, b->device, ws->exe->device};
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
-  fnz_status status = run(&r, host);
+  fnz_status status = run(&r);
   fnzi_cuda_leave(r.device);
   return status;
 }

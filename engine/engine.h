@@ -5,17 +5,23 @@
  *   slots.c      what goes in and comes out, by name
  *   compile.c    fnz_compile(), and the workspaces that an executable keeps
  *   workspace.c  a workspace: memory, allocator, the bindings of the last sizes
- *   bind.c       plan -> binding: storages, arrays, steps with everything filled in
+ *   bind.c       the binding for the sizes of a call: kept, or planned and filled in
+ *   fill.c       plan -> binding: storages, arrays, steps with everything filled in
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
  *   tile.c       pointwise nodes, tile by tile (tile.h)
- *   execute.c    one run: pointers, steps, results
+ *   execute.c    one run: pointers, state, results
  *   step_names.c what the times of groups are told as
  *   results.c    where results lie after it
  *   given.c      what a caller gives, as memory of the program's inputs
  *   apart.c      inputs that must share no memory
  *   arrays.c     runs with named arrays
+ *   bind_bodies.c  bodies of nodes: bindings within a binding (bodies.h)
+ *   nested.c     the step of a node with bodies
+ *   frames.c     the steps of all of them, one after the other
+ *   act.c        one step
  *   regions.c    nodes that the interpreter evaluates, over the memory of a binding
+ *   late.c       sizes that data decide: what of a program is planned all the same
  *   sizes.c      symbolic sizes: the program for the sizes of a call
  *   undo.c       a failed run leaves the state as it was
  *   state.c      parameters and buffers that are changed
@@ -23,6 +29,7 @@
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
+#include "engine/bodies.h"
 #include "engine/plan.h"
 #include "kernels/core/machine.h"
 #include "run/run.h"
@@ -123,7 +130,8 @@ typedef enum fnzi_eng_act_kind {
   FNZI_ENG_ACT_APPLY,  /* an operator, whose results are then brought to their places */
   FNZI_ENG_ACT_MOVE,
   FNZI_ENG_ACT_INTERPRET, /* by the interpreter */
-  FNZI_ENG_ACT_TILE       /* pointwise nodes, tile by tile (tile.h) */
+  FNZI_ENG_ACT_TILE,      /* pointwise nodes, tile by tile (tile.h) */
+  FNZI_ENG_ACT_REGION     /* a node with bodies that are bindings */
 } fnzi_eng_act_kind;
 
 /* A dimension of both windows of a move; strides in bytes. */
@@ -151,6 +159,7 @@ typedef struct fnzi_eng_own {
 } fnzi_eng_own;
 
 typedef struct fnzi_eng_tile fnzi_eng_tile;
+typedef struct fnzi_eng_nested fnzi_eng_nested; /* a region whose bodies are bindings */
 
 /* One that tiles read, as often as a tile has elements. */
 typedef struct fnzi_eng_number {
@@ -179,10 +188,59 @@ typedef struct fnzi_eng_act {
     } apply;
     fnzi_eng_move move;
     const fnzi_eng_tile *tile;
+    const fnzi_eng_nested *nested;
   } u;
 } fnzi_eng_act;
 
-typedef struct fnzi_eng_binding {
+typedef struct fnzi_eng_binding fnzi_eng_binding;
+
+/* Where the memory of a buffer of a body is: in that of a storage of the binding around, some bytes
+ * further on in each iteration. */
+typedef struct fnzi_eng_link {
+  fnzi_krn_storage *to;
+  const fnzi_krn_storage *from;
+  int64_t at, step;
+} fnzi_eng_link;
+
+/* Of xs `k` of an associative scan: the bytes of one place, the levels going down and up. */
+typedef struct fnzi_eng_tree {
+  fnzi_krn_storage *left, *right, *out; /* of the body */
+  size_t bytes;
+  fnzi_eng_link down[FNZI_ENG_LEVELS], up[FNZI_ENG_LEVELS]; /* `to` is not used */
+} fnzi_eng_tree;
+
+/* A region of a binding. */
+struct fnzi_eng_nested {
+  fnzi_hop_kind kind;
+  fnzi_eng_binding *bodies[2];
+  fnzi_eng_link *links[2]; /* per body; those that go on with each iteration first */
+  size_t nlinks[2], nsliced;
+  fnzi_eng_move *moves; /* what a loop begins with; of an associative scan to where it begins */
+  fnzi_eng_move *ends;  /* and from where it ends */
+  size_t nmoves, nends;
+  int64_t iterations;
+  const fnzi_krn_storage *predicate; /* NULL: it always holds, or never */
+  int64_t predicate_at;              /* bytes */
+  fnz_dtype predicate_dtype;
+  bool holds;
+  fnzi_eng_tree *trees; /* per xs; NULL */
+  uint32_t ntrees;
+  bool may_fail, fails_late; /* late: after one of its steps has written a result */
+};
+
+/* A binding whose steps are running; those of its bodies are above it. */
+typedef struct fnzi_eng_frame {
+  fnzi_eng_binding *b;
+  size_t at;                     /* act */
+  const fnzi_eng_nested *nested; /* that it is a body of; NULL */
+  int64_t iteration;
+  bool in_condition;
+  uint32_t level; /* ASSOCIATIVE_SCAN; see frames.c */
+  int64_t place;
+  bool up;
+} fnzi_eng_frame;
+
+struct fnzi_eng_binding {
   bool made, with_state;
   fnz_geometry *layouts;        /* per input, of its own numbers: the key */
   int64_t *numbers;             /* per input that is a number */
@@ -216,10 +274,22 @@ typedef struct fnzi_eng_binding {
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
   bool interprets;
-  bool by_steps;                          /* every node is the interpreter's: data decide sizes */
+  bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
+  bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */
   struct fnzi_eng_device_binding *device; /* device.h; NULL: without a device */
   fnz_needs needs;
-} fnzi_eng_binding;
+  fnzi_eng_bodies bodies;      /* of all regions, also those within bodies */
+  fnzi_eng_binding *nested;    /* per body */
+  fnzi_eng_binding *outermost; /* itself, or that which it is nested in */
+  uint32_t depth;              /* frames that a run needs at most */
+  fnzi_eng_frame *frames;
+  uint64_t most_bodies; /* that a run enters at most; UINT64_MAX: data decide */
+  /* Of a body: */
+  bool is_body;
+  uint32_t graph;          /* of `source` of the outermost binding */
+  const uint32_t *weights; /* per input: the input of the executable that it is; NONE */
+  size_t times_at;         /* where the times of its acts begin */
+};
 
 struct fnz_workspace {
   const fnz_executable *exe;
@@ -249,6 +319,7 @@ struct fnz_workspace {
   size_t device_bytes;
   unsigned char *staging; /* what is copied between, packed */
   size_t staging_bytes;
+  size_t entered; /* bodies, in this run */
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;
@@ -341,7 +412,12 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_extent_bytes(fnz_context *ctx, const fnz_geom
 /* --- undo.c: what the state held, where a step may fail after it was written */
 /* What it refuses, it has refused before it runs. */
 bool fnzi_eng_never_fails(const fnzi_eng_act *act);
-FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b);
+/* A step of a body may fail after a result of it was written; `repeats`: the body runs again. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_late(fnz_context *ctx, fnzi_eng_binding *b, bool repeats,
+                                             bool *late);
+/* `most_bodies`: that a run may enter. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b,
+                                             size_t most_bodies);
 FNZ_MUST_CHECK fnz_status fnzi_eng_undo_keep(fnz_workspace *ws, const fnzi_eng_binding *b);
 void fnzi_eng_undo(const fnz_workspace *ws, const fnzi_eng_binding *b);
 
@@ -362,8 +438,37 @@ uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node);
 /* "node 3 (add.Tensor)", of `whole` where that is known. */
 void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]);
 
+/* --- bind_bodies.c, nested.c, frames.c: bodies as bindings within a binding */
+/* Bindings for the bodies that are planned, and what connects them. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_eng_binding *b,
+                                              const fnzi_eng_step *step);
+void fnzi_eng_nested_end(fnz_workspace *ws, fnzi_eng_binding *b);
+/* --- fill.c: storages, arrays and acts of a binding that has a plan; ends them and the plan. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_binding_fill(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b);
+/* --- frames.c: before a run; all acts, or one, with those of its bodies. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_frames_open(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_frames_run(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_frames_run_act(fnz_workspace *ws, fnzi_eng_binding *b, size_t i);
+/* One act that is no region. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b,
+                                           const fnzi_eng_act *act);
+
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b);
+
+/* --- late.c */
+bool fnzi_eng_inputs_are_fixed(const fnz_program *program);
+/* As the planner sees it: what is late is no tensor, and who touches that has no operator. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_late_hide(fnzi_arena *arena, const fnz_program *program,
+                                             const fnz_program **out);
+/* The program in the order of `arranged`, which was made of what was hidden. *kept: nodes without
+ * operators are in the order that they had. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_program *program,
+                                             const fnz_program *arranged,
+                                             const fnzi_eng_order *order, bool *kept,
+                                             const fnz_program **out);
 
 /* --- regions.c: nodes by the interpreter */
 FNZ_MUST_CHECK fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_binding *b);

@@ -142,9 +142,9 @@ uint32_t fnzi_eng_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t
 }
 
 uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node) {
-  return fnzi_eng_part_of(b->parts, 0, b->plan.origins ? b->plan.origins[node] : node);
+  return fnzi_eng_part_of(b->parts, b->graph, b->plan.origins ? b->plan.origins[node] : node);
 }
 
 void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]) {
-  fnzi_node_place(b->whole, 0, fnzi_eng_whole_node(b, node), out);
+  fnzi_node_place(b->whole, b->graph, fnzi_eng_whole_node(b, node), out);
 }

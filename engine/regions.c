@@ -45,16 +45,85 @@ static fnz_status pass_in(void *user, const fnz_arg *arg) {
   return fnzi_run_steps_give(p->ws->steps, arg->u.value, fnzi_krn_array_handle(array));
 }
 
-/* Sizes were checked by the interpreter, against what the program records. */
-static fnz_status pass_out(void *user, const fnz_arg *arg) {
-  const passing *p = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  const fnzi_krn_array *to = p->b->values[arg->u.value];
-  const fnzi_krn_array *from = fnzi_krn_array_of(fnzi_run_steps_value(p->ws->steps, arg->u.value));
-  if (to && from && from != to)
-    fnzi_eng_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+/* A result that lies in memory of the binding, which another one may be brought to: its elements.
+ */
+static fnz_status keep_rows(const passing *p, const fnzi_krn_array *from, fnz_geometry *layout,
+                            void **rows) {
+  int64_t *strides;
+  FNZI_NEW(&p->ws->passing, FNZ_MAX_RANK, &strides);
+  *layout = from->place;
+  layout->offset = 0;
+  layout->strides = strides;
+  fnzi_contiguous_strides(layout->sizes, layout->rank, strides);
+  FNZ_TRY(fnzi_arena_alloc(&p->ws->passing, (size_t)fnz_geometry_numel(layout),
+                           fnzi_dtype(layout->dtype)->bytes, rows));
+  fnzi_eng_elements_move(&from->place, from->storage->data, layout, *rows);
   return FNZ_OK;
+}
+
+/* A result that the interpreter has elsewhere than its place. */
+typedef struct result {
+  const fnzi_krn_array *from, *to;
+  fnz_geometry layout;
+  void *rows; /* NULL: it lies where `from` does */
+} result;
+
+typedef struct results {
+  const passing *p;
+  result *data;
+  size_t count;
+} results;
+
+static fnz_status see_result(void *user, const fnz_arg *arg) {
+  results *r = user;
+  const fnzi_krn_array *to = arg->tag == FNZ_ARG_VALUE ? r->p->b->values[arg->u.value] : NULL;
+  const fnzi_krn_array *from =
+      to ? fnzi_krn_array_of(fnzi_run_steps_value(r->p->ws->steps, arg->u.value)) : NULL;
+  if (from && from != to && r->data)
+    r->data[r->count] = (result){.from = from, .to = to};
+  r->count += from && from != to;
+  return FNZ_OK;
+}
+
+/* Sizes were checked by the interpreter, against what the program records. A result of a node with
+ * bodies may lie where an operand does: all are read before one is written. */
+static fnz_status pass_out(const passing *p, const fnzi_node *node) {
+  results all = {.p = p};
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_result, &all));
+  FNZI_NEW(&p->ws->passing, all.count, &all.data);
+  all.count = 0;
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_result, &all));
+  for (size_t k = 0; k < all.count && !node->op; k++) {
+    result *r = &all.data[k];
+    if (fnzi_eng_buffer_of(p->b, r->from->storage) != FNZI_ENG_NONE)
+      FNZ_TRY(keep_rows(p, r->from, &r->layout, &r->rows));
+  }
+  for (size_t k = 0; k < all.count; k++) {
+    const result *r = &all.data[k];
+    fnzi_eng_elements_move(r->rows ? &r->layout : &r->from->place,
+                           r->rows ? r->rows : r->from->storage->data, &r->to->place,
+                           r->to->storage->data);
+  }
+  return FNZ_OK;
+}
+
+/* A value without a place that lies in memory of the plan, which is overwritten when nothing of the
+ * plan needs it. */
+static fnz_status keep_apart(void *user, const fnz_arg *arg) {
+  const passing *p = user;
+  fnz_geometry layout;
+  fnz_handle handle;
+  void *rows;
+  if (arg->tag != FNZ_ARG_VALUE || p->b->values[arg->u.value])
+    return FNZ_OK;
+  const fnzi_krn_array *from = fnzi_krn_array_of(fnzi_run_steps_value(p->ws->steps, arg->u.value));
+  uint32_t buffer = from ? fnzi_eng_buffer_of(p->b, from->storage) : FNZI_ENG_NONE;
+  if (buffer == FNZI_ENG_NONE || p->b->plan.buffers.data[buffer].kind == FNZI_ENG_CONST)
+    return FNZ_OK;
+  FNZ_TRY(keep_rows(p, from, &layout, &rows));
+  fnz_backend *by = p->ws->backend;
+  FNZ_TRY(by->upload(by->self, p->ws->ctx, &layout, rows, &handle));
+  return fnzi_run_steps_give(p->ws->steps, arg->u.value, handle);
 }
 
 fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
@@ -62,7 +131,8 @@ fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n
   const fnzi_node *n = fnzi_node_at(b->program, 0, node);
   FNZ_TRY(fnzi_args_visit(n->args, n->nargs, pass_in, &p));
   FNZ_TRY(fnzi_run_steps_node(ws->steps, node));
-  return fnzi_args_visit(n->outputs, n->noutputs, pass_out, &p);
+  FNZ_TRY(pass_out(&p, n));
+  return b->is_late ? fnzi_args_visit(n->outputs, n->noutputs, keep_apart, &p) : FNZ_OK;
 }
 
 /* --- Final values -------------------------------------------------------------------------------

@@ -99,6 +99,8 @@ fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnz_arrays *none;
   b->program = b->whole = ws->exe->program;
   b->by_steps = ws->exe->by_steps;
+  b->is_late = b->by_steps && !ws->exe->unplanned && !ws->exe->kernels &&
+               fnzi_eng_inputs_are_fixed(b->program);
   if (!ws->exe->has_symbols)
     use(b, &ws->exe->expansion);
   if (!ws->exe->has_symbols || b->by_steps || ws->exe->by_numbers)

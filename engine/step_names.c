@@ -12,8 +12,9 @@ static fnz_status put_names(fnz_context *ctx, const fnzi_eng_binding *b, const f
     if (node == before)
       continue;
     before = node;
-    FNZ_TRY(fnzi_printf(ctx, text, "%s%s", text->size ? ", " : "",
-                        fnzi_node_target(fnzi_node_at(whole ? b->whole : b->program, 0, node))));
+    FNZ_TRY(fnzi_printf(
+        ctx, text, "%s%s", text->size ? ", " : "",
+        fnzi_node_target(fnzi_node_at(whole ? b->whole : b->program, whole ? b->graph : 0, node))));
   }
   return FNZ_OK;
 }

@@ -106,18 +106,25 @@ static fnz_status count_bytes(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static const char *step_word(const fnzi_eng_step *s) {
-  return s->kind == FNZI_ENG_REGION ? "region" : s->in_place ? "update" : "call";
+/* The interpreter evaluates it: data decide sizes or numbers. */
+static bool is_applied(const fnzi_node *node) {
+  return fnzi_eng_waits_for_numbers(node) || (!node->op && !fnzi_is_hop(node));
+}
+
+static const char *step_word(const fnzi_node *node, const fnzi_eng_step *s) {
+  if (s->kind == FNZI_ENG_REGION)
+    return fnzi_is_hop(node) ? "region" : "apply";
+  return s->in_place ? "update" : "call";
 }
 
 /* The operator of the user's program that the step is a part of; NULL when it is that operator. */
 static const char *whole_of(const fnzi_eng_plan *plan, const fnzi_eng_step *s) {
   const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, s->node));
   uint32_t from =
-      fnzi_eng_part_of(plan->parts, 0, plan->origins ? plan->origins[s->node] : s->node);
+      fnzi_eng_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[s->node] : s->node);
   if (!plan->parts)
     return NULL;
-  const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, 0, from));
+  const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, from));
   return strcmp(target, whole) == 0 ? NULL : whole;
 }
 
@@ -127,10 +134,11 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   teller read = {ctx, plan, out, 0, 0}, written = read;
   const char *whole = whole_of(plan, s);
-  FNZ_TRY(fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(s), fnzi_node_target(node)));
+  FNZ_TRY(
+      fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
   if (whole)
     FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
-  if (fnzi_eng_waits_for_numbers(node))
+  if (is_applied(node))
     FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
@@ -179,12 +187,52 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
                      (unsigned long long)f.copied);
 }
 
-fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_route *route,
-                         fnz_buffer *out) {
-  for (uint32_t s = 0; s < plan->steps.count; s++)
+/* Why the interpreter evaluates the node of a step with its bodies; NULL: it does not. */
+static const char *left_why(const fnzi_eng_bodies *bodies, const fnzi_eng_step *s) {
+  bool is_region = bodies && s->kind == FNZI_ENG_REGION && s->region != FNZI_ENG_NONE;
+  return is_region ? bodies->regions.data[s->region].why : NULL;
+}
+
+static fnz_status tell_steps(fnz_context *ctx, const fnzi_eng_plan *plan,
+                             const fnzi_eng_bodies *bodies, const char *indent, fnz_buffer *out) {
+  for (uint32_t s = 0; s < plan->steps.count; s++) {
+    const char *why = left_why(bodies, &plan->steps.data[s]);
+    FNZ_TRY(fnzi_put_text(ctx, out, indent));
     FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE    ? tell_move(ctx, plan, s, out)
             : plan->steps.data[s].kind == FNZI_ENG_GROUP ? tell_group(ctx, plan, s, out)
                                                          : tell_call(ctx, plan, s, out));
+    if (why)
+      FNZ_TRY(fnzi_printf(ctx, out, "%s          by the interpreter: %s\n", indent, why));
+  }
+  return FNZ_OK;
+}
+
+/* A body that was planned before something else of its region could not be is not run. */
+static bool is_run(const fnzi_eng_bodies *bodies, size_t b) {
+  return !bodies->regions.data[bodies->list.data[b].region].why;
+}
+
+static fnz_status tell_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, fnz_buffer *out) {
+  for (size_t b = 0; b < bodies->list.count; b++) {
+    const fnzi_eng_body *body = &bodies->list.data[b];
+    const fnzi_eng_region *r = &bodies->regions.data[body->region];
+    if (!is_run(bodies, b))
+      continue;
+    FNZ_TRY(fnzi_printf(ctx, out, "body %-4zu %s, of step %u", b,
+                        fnzi_graph_at(body->plan.program, 0)->name, r->step));
+    if (r->owner != FNZI_ENG_NONE)
+      FNZ_TRY(fnzi_printf(ctx, out, " of body %u", r->owner));
+    FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
+    FNZ_TRY(tell_steps(ctx, &body->plan, bodies, "  ", out));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_bodies *bodies,
+                         const fnzi_eng_route *route, fnz_buffer *out) {
+  FNZ_TRY(tell_steps(ctx, plan, bodies, "", out));
+  if (bodies)
+    FNZ_TRY(tell_bodies(ctx, bodies, out));
   FNZ_TRY(tell_sums(ctx, plan, out));
   return route ? fnzi_eng_device_tell(ctx, plan, route, out) : FNZ_OK;
 }
@@ -228,10 +276,10 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   teller read = {ctx, plan, out, 0, 0}, written = read;
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
-  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(s),
+  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(node, s),
                       node_name(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
-  if (fnzi_eng_waits_for_numbers(node))
+  if (is_applied(node))
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
   if (whole_of(plan, s)) {
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
@@ -286,9 +334,8 @@ static fnz_status json_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
                      (unsigned long long)(f.read + f.written), (unsigned long long)f.naive);
 }
 
-fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                              const fnzi_eng_route *route, fnz_buffer *out) {
-  FNZ_TRY(fnzi_put_text(ctx, out, "{\n  \"steps\": ["));
+static fnz_status json_steps(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buffer *out) {
+  FNZ_TRY(fnzi_put_text(ctx, out, "\"steps\": ["));
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const fnzi_eng_step *step = &plan->steps.data[s];
     FNZ_TRY(fnzi_put_text(ctx, out, s ? ",\n    " : "\n    "));
@@ -298,7 +345,50 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
   }
   FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"buffers\": ["));
   FNZ_TRY(json_buffers(ctx, plan, out));
-  FNZ_TRY(fnzi_put_text(ctx, out, "],\n"));
+  return fnzi_put_text(ctx, out, "],\n");
+}
+
+/* `"body": 2, "step": 0`: whose plan the step of the region is of, and which. */
+static fnz_status json_region(fnz_context *ctx, const fnzi_eng_region *r, fnz_buffer *out) {
+  if (r->owner != FNZI_ENG_NONE)
+    FNZ_TRY(fnzi_printf(ctx, out, "\"body\": %u, ", r->owner));
+  return fnzi_printf(ctx, out, "\"step\": %u", r->step);
+}
+
+static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, fnz_buffer *out) {
+  const char *between = "";
+  FNZ_TRY(fnzi_put_text(ctx, out, "  \"left\": ["));
+  for (size_t i = 0; i < bodies->regions.count; i++) {
+    const fnzi_eng_region *r = &bodies->regions.data[i];
+    if (!r->why)
+      continue;
+    FNZ_TRY(fnzi_printf(ctx, out, "%s{", between));
+    FNZ_TRY(json_region(ctx, r, out));
+    FNZ_TRY(fnzi_printf(ctx, out, ", \"why\": \"%s\"}", r->why));
+    between = ", ";
+  }
+  FNZ_TRY(fnzi_put_text(ctx, out, "],\n  \"bodies\": ["));
+  for (size_t b = 0; b < bodies->list.count; b++) {
+    const fnzi_eng_body *body = &bodies->list.data[b];
+    FNZ_TRY(fnzi_printf(ctx, out, "%s\n  {\"graph\": ", b ? "," : ""));
+    FNZ_TRY(put_string(ctx, out, fnzi_graph_at(body->plan.program, 0)->name));
+    FNZ_TRY(
+        fnzi_printf(ctx, out, ", \"run\": %s, \"of\": {", is_run(bodies, b) ? "true" : "false"));
+    FNZ_TRY(json_region(ctx, &bodies->regions.data[body->region], out));
+    FNZ_TRY(fnzi_put_text(ctx, out, "}, "));
+    FNZ_TRY(json_steps(ctx, &body->plan, out));
+    FNZ_TRY(fnzi_printf(ctx, out, "  \"arena\": %zu}", body->plan.arena_bytes));
+  }
+  return fnzi_put_text(ctx, out, "],\n");
+}
+
+fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
+                              const fnzi_eng_bodies *bodies, const fnzi_eng_route *route,
+                              fnz_buffer *out) {
+  FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
+  FNZ_TRY(json_steps(ctx, plan, out));
+  if (bodies->regions.count)
+    FNZ_TRY(json_bodies(ctx, bodies, out));
   if (route)
     FNZ_TRY(fnzi_eng_device_tell_json(ctx, plan, route, out));
   FNZ_TRY(json_sums(ctx, plan, out));
@@ -312,30 +402,47 @@ typedef struct writing {
 } writing;
 
 static fnz_status tell(fnz_context *ctx, fnzi_arena *arena, const fnzi_eng_plan *plan,
-                       const writing *w) {
+                       const fnzi_eng_bodies *bodies, const writing *w) {
   fnzi_eng_route found, *route = w->on_device ? &found : NULL;
   if (route)
     FNZ_TRY(fnzi_eng_device_route(arena, plan, route));
-  return w->json ? fnzi_eng_tell_json(ctx, plan, route, w->out)
-                 : fnzi_eng_tell(ctx, plan, route, w->out);
+  return w->json ? fnzi_eng_tell_json(ctx, plan, bodies, route, w->out)
+                 : fnzi_eng_tell(ctx, plan, bodies, route, w->out);
+}
+
+static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
+                         const fnzi_eng_expansion *expansion) {
+  plan->graph = graph;
+  plan->whole = whole;
+  plan->parts = expansion->parts;
 }
 
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
                              const fnzi_eng_expansion *expansion, const writing *w) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_eng_plan plan = {0};
-  fnzi_eng_policy policy = {.state = true, .ungrouped = fnzi_program_has_symbols(program)};
-  const fnz_program *arranged = program;
+  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
+  bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
+  fnzi_eng_policy policy = {.bodies = program, .state = true, .ungrouped = symbols && !is_late};
+  const fnz_program *seen = program, *arranged;
+  if (is_late)
+    FNZ_TRY(fnzi_eng_late_hide(arena, program, &seen));
+  arranged = seen;
   if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ctx, arena, program, &arranged, &policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(ctx, program, arranged, &policy.order));
+    FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
+    FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
   }
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
-  plan.whole = whole;
-  plan.parts = expansion->parts;
+  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
   fnz_status status = fnzi_eng_plan_check(ctx, &plan);
   if (status == FNZ_OK)
-    status = tell(ctx, arena, &plan, w);
+    status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
+  name_origins(&plan, 0, whole, expansion);
+  for (size_t b = 0; b < bodies.list.count; b++)
+    name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion);
+  if (status == FNZ_OK)
+    status = tell(ctx, arena, &plan, &bodies, w);
+  fnzi_eng_bodies_free(ctx, &bodies);
   fnzi_eng_plan_free(ctx, &plan);
   return status;
 }

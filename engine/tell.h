@@ -2,7 +2,7 @@
 #ifndef FNZI_ENG_TELL_H
 #define FNZI_ENG_TELL_H
 
-#include "engine/plan.h"
+#include "engine/bodies.h"
 
 struct fnzi_eng_route;
 
@@ -22,11 +22,13 @@ typedef struct fnzi_eng_figures {
 void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
                           uint64_t *written);
 void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
-/* One line a step, one for each copy with the rule and the value that forced it, and the arena.
- * `route` NULL: all on the CPU. */
+/* One line a step, one for each copy with the rule and the value that forced it, the steps of
+ * bodies, and the arena. bodies: NULL of a program without; route: NULL: all on the CPU. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
+                                        const fnzi_eng_bodies *bodies,
                                         const struct fnzi_eng_route *route, fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
+                                             const fnzi_eng_bodies *bodies,
                                              const struct fnzi_eng_route *route, fnz_buffer *out);
 
 #endif

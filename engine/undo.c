@@ -17,6 +17,8 @@ static const bool sure[] = {
 bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
   if (act->kind == FNZI_ENG_ACT_MOVE || act->kind == FNZI_ENG_ACT_TILE)
     return true;
+  if (act->kind == FNZI_ENG_ACT_REGION)
+    return !act->u.nested->may_fail;
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
   const fnzi_krn_call *call = &act->u.kernel.call;
@@ -57,10 +59,19 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_eng_
   return key && !was_checked ? fnzi_map_set(checked, key, size, 0) : FNZ_OK;
 }
 
+/* Of a body, results may lie in the state as well. */
+static bool is_state(const fnzi_eng_binding *b, uint32_t buffer) {
+  uint8_t kind = b->plan.buffers.data[buffer].kind;
+  return kind == FNZI_ENG_STATE || (b->is_body && kind == FNZI_ENG_OUT);
+}
+
 static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {
   uint32_t buffer = fnzi_eng_buffer_of(b, storage);
-  if (buffer != FNZI_ENG_NONE && b->plan.buffers.data[buffer].kind == FNZI_ENG_STATE)
-    *any = b->saved[buffer] = true;
+  if (buffer == FNZI_ENG_NONE || !is_state(b, buffer))
+    return;
+  *any = true;
+  if (b->saved)
+    b->saved[buffer] = true;
 }
 
 /* Marks the buffers of the state that the step writes. */
@@ -88,17 +99,30 @@ static bool writes_state(fnzi_eng_binding *b, const fnzi_eng_act *act, const fnz
   return any;
 }
 
-/* Marks what is written. *late: something may fail after that. */
-static fnz_status find_late(fnzi_eng_binding *b, fnzi_arena *scratch, fnzi_map *checked,
-                            bool *late) {
-  bool written = false, fails;
+static bool fails_late(const fnzi_eng_act *act) {
+  return act->kind == FNZI_ENG_ACT_REGION && act->u.nested->fails_late;
+}
+
+/* What was found of a binding: some step writes the state, and may something fail after that. */
+typedef struct finding {
+  fnzi_arena scratch;
+  fnzi_map checked;
+  size_t most_bodies; /* that a run may enter: that there are more is found out while they run */
+  bool written, late;
+} finding;
+
+static fnz_status find_late(fnzi_eng_binding *b, finding *f) {
+  bool fails;
   for (size_t i = 0; i < b->acts.count; i++) {
     const fnzi_eng_act *act = &b->acts.data[i];
     const fnzi_node *node =
         act->node == FNZI_ENG_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
-    FNZ_TRY(may_fail(scratch, checked, act, &fails));
-    *late = *late || (written && fails);
-    written = writes_state(b, act, node) || written;
+    bool had = f->written, writes = writes_state(b, act, node);
+    bool is_endless = act->kind == FNZI_ENG_ACT_REGION && b->most_bodies > f->most_bodies;
+    FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));
+    f->written = had || writes;
+    f->late =
+        f->late || (had && fails) || (writes && fails_late(act)) || (f->written && is_endless);
   }
   return FNZ_OK;
 }
@@ -106,23 +130,37 @@ static fnz_status find_late(fnzi_eng_binding *b, fnzi_arena *scratch, fnzi_map *
 /* Without a state nothing is written that was there before. */
 static bool has_state(const fnzi_eng_binding *b) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (b->plan.buffers.data[i].kind == FNZI_ENG_STATE)
+    if (is_state(b, (uint32_t)i))
       return true;
   return false;
 }
 
-fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b) {
-  bool late = false;
-  fnzi_arena scratch;
-  fnzi_map checked;
-  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
+static fnz_status look(fnz_context *ctx, fnzi_eng_binding *b, size_t most_bodies, finding *f) {
+  *f = (finding){.most_bodies = most_bodies};
   if (!has_state(b))
     return FNZ_OK;
-  fnzi_arena_init(&scratch, ctx);
-  fnzi_map_init(&checked, ctx);
-  fnz_status status = find_late(b, &scratch, &checked, &late);
-  fnzi_map_free(&checked);
-  fnzi_arena_free(&scratch);
+  fnzi_arena_init(&f->scratch, ctx);
+  fnzi_map_init(&f->checked, ctx);
+  fnz_status status = find_late(b, f);
+  fnzi_map_free(&f->checked);
+  fnzi_arena_free(&f->scratch);
+  return status;
+}
+
+fnz_status fnzi_eng_undo_late(fnz_context *ctx, fnzi_eng_binding *b, bool repeats, bool *late) {
+  finding f;
+  FNZ_TRY(look(ctx, b, SIZE_MAX, &f));
+  *late = f.late;
+  for (size_t i = 0; i < b->acts.count && repeats && f.written; i++)
+    *late = *late || !fnzi_eng_never_fails(&b->acts.data[i]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_undo_plan(fnz_context *ctx, fnzi_eng_binding *b, size_t most_bodies) {
+  finding f;
+  FNZI_NEW(&b->arena, b->plan.buffers.count, &b->saved);
+  fnz_status status = look(ctx, b, most_bodies, &f);
+  const bool late = f.late;
   for (size_t i = 0; late && i < b->plan.buffers.count; i++)
     b->saved_bytes += b->saved[i] ? b->plan.buffers.data[i].bytes : 0;
   return status;

@@ -149,11 +149,12 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_workspace_create(const fnz_executable *exe
                                                        fnz_workspace **out);
 FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
 
-/** A step of the last run. Texts last until the next one. Of a group, which computes several nodes,
- * `target` has the operators of all with commas between them, and `of` those that they are steps
- * of, each once where it is several of them in a row. */
+/** A step of the last run; of a body, all times that it was run. Texts last until the next one. Of
+ * a group, which computes several nodes, `target` has the operators of all with commas between
+ * them, and `of` those that they are steps of, each once where it is several of them in a row. */
 typedef struct fnz_step_time {
-  const char *kind;   /* "kernel", "group", "move", "evaluated", "interpreted" */
+  const char *kind;   /* "kernel", "group", "move", "evaluated", "interpreted", "region": what
+                         a node with bodies does itself */
   const char *target; /* the operator; "" for a move at the end */
   const char *of;     /* the program's operator that it is a step of; the same, but where that is
                          computed by others */

@@ -1,0 +1,72 @@
+/* act.c - one step of a binding that is no region: a kernel, an operator, a move, a group, or what
+ * the interpreter evaluates. */
+#include "engine/engine.h"
+#include "kernels/meta/evaluate.h"
+
+/* What the state held is not kept for kernels that are said never to fail. */
+static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_eng_act *act, fnz_status status) {
+  if (status == FNZ_NO_MEMORY || !fnzi_eng_never_fails(act))
+    return status;
+  const char *name = act->u.kernel.call.op->name;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, name, "a kernel of runs.def that is SURE failed");
+}
+
+/* Kernels may set aside arguments, so each run has a call of its own. */
+static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
+  fnzi_krn_call call = act->u.kernel.call;
+  fnzi_eng_own *own = act->u.kernel.own;
+  call.scratch = ws->scratch;
+  call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
+  fnz_status status = act->u.kernel.kernel(&call);
+  if (own)
+    own->has_run = true;
+  if (status == FNZ_OK && call.pending)
+    status = fnzi_krn_results_finish(&call);
+  ws->scratch = call.scratch;
+  fnzi_arena_reset(&ws->scratch);
+  return status == FNZ_OK ? FNZ_OK : kernel_failed(ws, act, status);
+}
+
+static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
+  if (from == to)
+    return;
+  fnzi_eng_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
+}
+
+static fnz_status run_apply(fnz_workspace *ws, const fnzi_eng_act *act) {
+  fnz_backend *by = ws->backend;
+  fnz_handle *handles = act->u.apply.handles;
+  size_t count = act->u.apply.count, got;
+  FNZ_TRY(by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got));
+  for (size_t k = 0; k < got; k++) {
+    const fnzi_krn_array *to = act->u.apply.outputs[k];
+    if (handles[k] && to && got == count)
+      bring(fnzi_krn_array_of(handles[k]), to);
+    if (handles[k])
+      by->release(by->self, handles[k]);
+  }
+  if (got == count)
+    return FNZ_OK;
+  return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
+                   act->u.apply.request.op->name, count);
+}
+
+fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act) {
+  switch ((fnzi_eng_act_kind)act->kind) {
+  case FNZI_ENG_ACT_KERNEL:
+    return run_kernel(ws, act);
+  case FNZI_ENG_ACT_MOVE:
+    fnzi_eng_move_run(&act->u.move);
+    return FNZ_OK;
+  case FNZI_ENG_ACT_APPLY:
+    return run_apply(ws, act);
+  case FNZI_ENG_ACT_INTERPRET:
+    return fnzi_eng_steps_run(ws, b, act->node);
+  case FNZI_ENG_ACT_TILE:
+    fnzi_eng_tile_run(act->u.tile, b->registers);
+    return FNZ_OK;
+  case FNZI_ENG_ACT_REGION: /* frames.c */
+    return FNZ_OK;
+  }
+  return FNZ_OK;
+}
