@@ -241,12 +241,23 @@ static const char by_size[] = "fnz 1\nsymbol u0 = 1\nrange u0 0..1\nweight \"c\"
                               "  %w: f32[4] = mul.Tensor(%c, %c)\n"
                               "  return %old, %w, %z\n}\n";
 
+/* A size of an input is open, too. */
+static const char by_both[] = "fnz 1\nsymbol s0 = 1\nsymbol u0 = 1\nrange s0 1..4\n"
+                              "range u0 0..4\nweight \"c\": f32[4]\n"
+                              "program(%c: f32[4] buffer \"c\", %n: i64[{s0}])\n{\n"
+                              "  %z: i64[{u0},1] stride(1,{u0}) = nonzero(%n)\n"
+                              "  %old: f32[4] = clone(%c)\n"
+                              "  %v: f32[4] = add_.Scalar(%c, 5)\n"
+                              "  %w: f32[4] = mul.Tensor(%c, %c)\n"
+                              "  return %old, %w, %z\n}\n";
+
 /* What the buffer was is an output; returns how many steps are the interpreter's. */
-static size_t run_old(const char *text) {
+static size_t run_old(const char *text, uint32_t rank) {
   pair r = open_pair(text);
   float held[4] = {1, 2, 3, 4};
   int64_t n = 5;
-  const fnz_geometry number = {.dtype = FNZ_I64};
+  static const int64_t one[] = {1};
+  const fnz_geometry number = {.dtype = FNZ_I64, .rank = rank, .sizes = one, .strides = one};
   const fnz_memory memory = {held, NULL}, in = {&n, &number};
   fnz_executable_state *state;
   fnz_needs needs;
@@ -265,15 +276,17 @@ static size_t run_old(const char *text) {
   return needs.interpreted;
 }
 
-/* Where data decide sizes, all nodes are the interpreter's. */
+/* Where data decide sizes, nodes with those are the interpreter's; all are where inputs have open
+ * sizes as well. */
 START_TEST(old_values_of_a_state_are_kept) {
-  ck_assert_uint_ge(run_old(by_size), 4);
+  ck_assert_uint_eq(run_old(by_size, 0), 1);
+  ck_assert_uint_ge(run_old(by_both, 1), 3);
 }
 END_TEST
 
 /* The nodes that have the number are the interpreter's, the others are kernels. */
 START_TEST(numbers_that_data_decide_leave_a_plan) {
-  ck_assert_uint_eq(run_old(by_number), 2);
+  ck_assert_uint_eq(run_old(by_number, 0), 2);
 }
 END_TEST
 

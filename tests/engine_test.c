@@ -2,7 +2,7 @@
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
  * token's bytes and allocates nothing; a failed call leaves the state. */
 #include "base/watched.h"
-#include "engine/plan.h"
+#include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/decode.h"
@@ -69,11 +69,11 @@ static bool takes_tensors(const fnz_program *p) {
 
 static bool has_only_numbers(const fnz_program *traced, const char *path) {
   return !fnzi_program_has_symbols(traced) || strstr(path, "/state/") ||
-         fnzi_eng_only_numbers(traced);
+         fnzi_eng_only_numbers(traced) || fnzi_eng_inputs_are_fixed(traced);
 }
 
 /* Inputs that are drawn; none for programs of symbolic sizes, which have cases of their own, but
- * for those of which data decide only numbers. */
+ * for those of which only data decide sizes or numbers. */
 static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally *t) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_program *traced = NULL, *p = NULL;
@@ -122,7 +122,8 @@ static void verify_all(bool unplanned) {
     const char *folder;
     size_t least;
   } folders[] = {{"functionalize", 50}, {"regions", 20}, {"state", 4},  {"pt2", 3},
-                 {"vmap", 8},           {"why", 1},      {"decode", 1}, {"boundary", 1}};
+                 {"vmap", 8},           {"why", 1},      {"decode", 1}, {"boundary", 1},
+                 {"symbolic", 15}};
   fnz_context *ctx = open_context();
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
     tally t = verify_folder(ctx, folders[i].folder, unplanned);
