@@ -20,28 +20,6 @@ static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz
   return fnzi_wrap_write_in_order(world, op, self, value, order);
 }
 
-static fnz_status copy_request(fnz_world *world, fnzi_wrap_request *r) {
-  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *source = fnzi_wrap_tensor_arg(r, 1);
-  const fnz_geometry *to = fnzi_wrap_geometry(self), *from = fnzi_wrap_geometry(source);
-  fnzi_loop loop = {.reads = &from, .nreads = 1, .slices = -1};
-  if (self == source)
-    return fnzi_wrap_give(world, r, self);
-  loop.reads_first = !fnzi_wrap_overlap(self, source);
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
-  if (fnzi_wrap_shares(self, source) && fnzi_geometry_equal(to, from))
-    return fnzi_wrap_give(world, r, self);
-  if (fnzi_wrap_shares(self, source) && !r->is_slice)
-    FNZ_TRY(fnzi_check_alike(world->ctx, r->op, to, from));
-  if (fnzi_wrap_shares(self, source))
-    FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_wrap_root_geometry(self),
-                               FNZI_READING_IN_STEP, &loop));
-  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
-  if (loop.slices >= 0)
-    return fnzi_wrap_write_slices(world, r, self, loop.slices);
-  FNZ_TRY(copy(world, r->op, self, source, &loop));
-  return fnzi_wrap_give(world, r, self);
-}
-
 static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry *result;
@@ -74,6 +52,30 @@ static fnz_status fill_request(fnz_world *world, fnzi_wrap_request *r) {
   FNZ_TRY(fnzi_wrap_cast(world, fnzi_wrap_geometry(self)->dtype, &value));
   FNZ_TRY(fnzi_wrap_broadcast(world, fnzi_wrap_geometry(self), &value));
   FNZ_TRY(fnzi_wrap_write(self->alias, value));
+  return fnzi_wrap_give(world, r, self);
+}
+
+static fnz_status copy_request(fnz_world *world, fnzi_wrap_request *r) {
+  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *source = fnzi_wrap_tensor_arg(r, 1);
+  if (!source)
+    return fill_request(world, r);
+  const fnz_geometry *to = fnzi_wrap_geometry(self), *from = fnzi_wrap_geometry(source);
+  fnzi_loop loop = {.reads = &from, .nreads = 1, .slices = -1};
+  if (self == source)
+    return fnzi_wrap_give(world, r, self);
+  loop.reads_first = !fnzi_wrap_overlap(self, source);
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
+  if (fnzi_wrap_shares(self, source) && fnzi_geometry_equal(to, from))
+    return fnzi_wrap_give(world, r, self);
+  if (fnzi_wrap_shares(self, source) && !r->is_slice)
+    FNZ_TRY(fnzi_check_alike(world->ctx, r->op, to, from));
+  if (fnzi_wrap_shares(self, source))
+    FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_wrap_root_geometry(self),
+                               FNZI_READING_IN_STEP, &loop));
+  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
+  if (loop.slices >= 0)
+    return fnzi_wrap_write_slices(world, r, self, loop.slices);
+  FNZ_TRY(copy(world, r->op, self, source, &loop));
   return fnzi_wrap_give(world, r, self);
 }
 
@@ -239,7 +241,6 @@ fnz_status fnzi_wrap_write_request(fnz_world *world, fnzi_wrap_request *r,
   case FNZI_MUTATION_LIST:
     return fnzi_wrap_write_foreach(world, r, route);
   case FNZI_MUTATION_COPY:
-    FNZ_TRY(check_source(world, r));
     return copy_request(world, r);
   case FNZI_MUTATION_FILL:
     return fill_request(world, r);

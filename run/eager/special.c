@@ -119,11 +119,20 @@ static fnz_status fill_diagonal(fnzi_eag_op *s) {
   return fnzi_eag_op_push(s, self);
 }
 
+static fnz_status copy_number(fnzi_eag_op *s, fnzi_eag_tensor *self) {
+  fnzi_eag_window w;
+  fnzi_eag_window_of(self->g, &w);
+  FNZ_TRY(fill_window(s, self, &w));
+  return fnzi_eag_op_push(s, self);
+}
+
 /* A copy onto itself writes nothing; one through another tensor is checked as all writes. */
 static fnz_status copy(fnzi_eag_op *s) {
   fnzi_eag_tensor *self, *source;
   bool overlaps = false;
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &self));
+  if (s->args[1].tag != FNZ_ARG_VALUE)
+    return copy_number(s, self);
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &source));
   bool same = self->memory == source->memory && fnzi_geometry_equal(self->g, source->g);
   if (same && self != source)
