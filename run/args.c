@@ -109,6 +109,10 @@ static bool is_skipped(const fnz_op *op) {
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 
+bool fnzi_run_is_number_op(const fnz_op *op) {
+  return is_skipped(op) || fnzi_asks_size(op) || op == &fnzi_ops[FNZI_ATEN_sym_storage_offset];
+}
+
 /* _assert_scalar: a number that must not be 0, and a message. Over hashes numbers are those of the
  * trace, for which it held. */
 static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
@@ -136,8 +140,7 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
       run->numbers[node->outputs[0].u.value] = result;
     return FNZ_OK;
   }
-  bool offset = node->op == &fnzi_ops[FNZI_ATEN_sym_storage_offset];
-  if (!offset && !fnzi_asks_size(node->op))
+  if (!fnzi_run_is_number_op(node->op))
     return FNZ_OK;
   if (node->args[0].tag != FNZ_ARG_VALUE)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
@@ -147,7 +150,7 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
   if (!g)
     return FNZ_OK;
   int64_t number = g->offset;
-  if (!offset)
+  if (node->op != &fnzi_ops[FNZI_ATEN_sym_storage_offset])
     FNZ_TRY(fnzi_size_asked(run->ctx, node, g, number_of, run, &number));
   if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL)
     run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};

@@ -242,6 +242,8 @@ FNZ_MUST_CHECK fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op 
                                               const fnz_arg *args, size_t nargs,
                                               fnzi_run_lower_fn *value, void *user, fnz_arg **out);
 
+/* Whether nodes of this operator read or check sizes and dtypes only: no kernel computes them. */
+bool fnzi_run_is_number_op(const fnz_op *op);
 /* Nodes that read or check sizes: sym_size.int, _assert_tensor_metadata, ... and the arithmetic on
  * sizes. `geometry(user, value)` returns the current geometry of a tensor. */
 typedef const fnz_geometry *fnzi_run_geometry_fn(void *user, uint64_t value);

@@ -510,6 +510,10 @@ START_TEST(verifies) {
                       "%y: f32[4,3] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
   has(must_work("verify random.fnz --inputs " FIXTURES "x.safetensors")->out,
       "2 seeds; not on these inputs: no CPU kernel for rand_like)");
+  spill("sizes.fnz", "fnz 1\nprogram(%x: f32[4]) {\n_assert_tensor_metadata(%x, dtype=f32)\n"
+                     "%y: f32[4] = add_.Scalar(%x, 1)\nreturn %y\n}\n");
+  has(must_work("verify sizes.fnz --inputs " FIXTURES "x.safetensors")->out,
+      "2 seeds; and on these inputs)");
 }
 END_TEST
 
