@@ -31,6 +31,21 @@ static int interpret(cli_call *call) {
 
 /* --- By the engine ------------------------------------------------------------------------------
  */
+/* A state keeps values and no geometry. What t_() or squeeze_() changed would begin each call as
+ * the program has it. */
+static int check_state(const cli_call *call) {
+  for (size_t k = 0; k < fnz_executable_count(call->executable, FNZ_SIDE_OUTPUT); k++) {
+    fnz_slot slot = fnz_executable_slot(call->executable, FNZ_SIDE_OUTPUT, k);
+    if (!slot.in_state &&
+        (strncmp(slot.name, "buffer.", 7) == 0 || strncmp(slot.name, "parameter.", 10) == 0))
+      return cli_fail(FNZ_CLASS_UNSUPPORTED, call->operands[0],
+                      "%s gets other sizes or strides, which no state holds; run single calls, "
+                      "without --state, --save-state and --steps",
+                      slot.name);
+  }
+  return CLI_DONE;
+}
+
 static int read_state(cli_call *call) {
   const char *path = call->options[CLI_STATE_FILE];
   CLI_TRY(cli_check(call, fnz_executable_state_create(call->executable, call->ctx, &call->state),
@@ -93,8 +108,10 @@ static int execute(cli_call *call, int threads) {
   fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
   cli_phase_end(call, CLI_PHASE_RUN);
   CLI_TRY(cli_check(call, status, call->operands[0]));
-  if (has_state(call))
+  if (has_state(call)) {
+    CLI_TRY(check_state(call));
     CLI_TRY(read_state(call));
+  }
   cli_phase_begin(call, CLI_PHASE_RUN);
   status = run_steps(call, steps);
   cli_phase_end(call, CLI_PHASE_RUN);
