@@ -6,13 +6,36 @@
 #include "engine/tile.h"
 #include "kernels/meta/point.h"
 
-/* Of each kernel: it fails only for want of memory. */
+/* Of each kernel: it fails only for want of memory, but for what is_refused() tells. */
 static const bool sure[] = {
 #define RUN(name)  [FNZI_RUN_##name] = false,
 #define SURE(name) [FNZI_RUN_##name] = true,
 #include "kernels/runs.def"
 #undef RUN
 };
+
+/* What kernels that are sure refuse all the same, whatever the elements are. */
+static bool is_refused(const fnzi_krn_call *call) {
+  for (size_t i = 0; i < call->op->nparams; i++)
+    if (call->args[i].tag == FNZ_ARG_COMPLEX) /* factors of products */
+      return true;
+  switch (call->row->run) {
+  case FNZI_RUN_attention:
+    return fnzi_krn_named_float(call, "dropout_p", 0) > 0;
+  case FNZI_RUN_addbmm:
+  case FNZI_RUN_addmm:
+  case FNZI_RUN_addr:
+  case FNZI_RUN_linear:
+  case FNZI_RUN_matmul:
+    return call->outputs[0]->geometry.dtype == FNZ_BOOL;
+  case FNZI_RUN_batch_norm_functional:
+    return !fnzi_krn_named_bool(call, "training", false) &&
+           !(fnzi_krn_named_array(call, "running_mean") &&
+             fnzi_krn_named_array(call, "running_var"));
+  default:
+    return false;
+  }
+}
 
 bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
   if (act->kind == FNZI_ENG_ACT_MOVE || act->kind == FNZI_ENG_ACT_TILE)
@@ -22,8 +45,10 @@ bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
   const fnzi_krn_call *call = &act->u.kernel.call;
-  return sure[call->row->run] || (call->row->run == FNZI_RUN_point && call->noutputs &&
-                                  call->outputs[0] && fnzi_meta_point_is_plain(call));
+  if (sure[call->row->run])
+    return !is_refused(call);
+  return call->row->run == FNZI_RUN_point && call->noutputs && call->outputs[0] &&
+         fnzi_meta_point_is_plain(call);
 }
 
 /* What a write by an index checks before it writes: the same key, the same check. NULL for other
