@@ -358,6 +358,8 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
     FNZ_TRY(make_kernel(m, row, &act, &fits));
+  if (m->by_data) /* of a kernel over fixed sizes: the refusal of an element type stands */
+    return FNZ_UNSUPPORTED;
   if (!fits)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",
                      m->node->op->name);
