@@ -3,7 +3,7 @@
 #include "engine/device.h"
 #include "engine/tile.h"
 
-_Static_assert(FNZI_ENG_LANES <= FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
+_Static_assert((int)FNZI_ENG_LANES <= (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
 
 typedef struct maker {
   fnz_workspace *ws;
