@@ -292,7 +292,7 @@ static fnz_status check_state(verifying *v) {
 }
 
 static fnz_status check(verifying *v) {
-  FNZ_TRY(fnz_workspace_create(v->exe, v->ctx, &v->ws));
+  FNZ_TRY(fnzi_eng_workspace_take(v->exe, v->ctx, &v->ws)); /* it has a plan already */
   fnz_status status = interpret(v, v->inputs, &v->want);
   if (status != FNZ_OK)
     return compare_refusals(v, status);
@@ -314,7 +314,7 @@ fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
   fnz_arrays_destroy(v.next);
   fnz_arrays_destroy(v.later);
   fnz_executable_state_destroy(v.state);
-  fnz_workspace_destroy(v.ws);
+  fnzi_eng_workspace_give(exe, v.ws);
   fnz_backend_destroy(v.backend);
   fnzi_arena_free(&v.arena);
   return status;
