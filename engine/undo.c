@@ -68,7 +68,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_eng_act *act, const vo
   for (uint32_t d = 0; d < base->rank; d++)
     numbers[3 + d] = base->sizes[d];
   *key = numbers;
-  *size = (3 + (size_t)base->rank) * sizeof *numbers;
+  *size = (size_t)((const char *)(numbers + 3 + base->rank) - (const char *)numbers);
   return FNZ_OK;
 }
 
