@@ -76,7 +76,7 @@ static fnz_status check_key(fnzi_arena *arena, const fnzi_eng_act *act, const vo
 static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_eng_act *act,
                            bool *out) {
   const void *key;
-  size_t size;
+  size_t size = 0;
   uint64_t none;
   FNZ_TRY(check_key(arena, act, &key, &size));
   bool was_checked = key && fnzi_map_get(checked, key, size, &none);

@@ -1,4 +1,4 @@
-/* checks: 50
+/* checks: 51
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
