@@ -65,10 +65,12 @@ void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uin
   *written = 0;
   for (; g.node <= s->node && status == FNZ_OK; g.node++) {
     const fnzi_node *node = &graph->nodes.data[g.node];
-    uint64_t value = node->outputs[0].u.value;
     status = fnzi_args_visit(node->args, node->nargs, add_operand, &g);
-    if (plan->places[value].buffer != FNZI_ENG_NONE)
-      *written += bytes_of(graph->values.data[value].geometry);
+    for (uint32_t k = 0; k < node->noutputs; k++) {
+      uint64_t value = node->outputs[k].u.value;
+      if (node->outputs[k].tag == FNZ_ARG_VALUE && plan->places[value].buffer != FNZI_ENG_NONE)
+        *written += bytes_of(graph->values.data[value].geometry);
+    }
   }
   *read = g.read;
 }

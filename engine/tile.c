@@ -38,12 +38,18 @@ static void fill(unsigned char *tile, const unsigned char *from, uint32_t cell, 
  * these. */
 static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
   const fnzi_eng_tile *t = w->tile;
-  uint32_t last = (lane->of_rows ? t->outer : t->rank) - 1;
+  uint32_t dims = lane->of_rows ? t->outer : t->rank, last = dims ? dims - 1 : 0;
   char *tile = (char *)w->slots[lane->slot];
   int64_t cell = lane->cell, step = lane->strides[last];
   int64_t index[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < t->rank; d++)
     index[d] = w->index[d];
+  if (dims == 0) { /* the number of the only row */
+    char *memory = (char *)address(w, lane);
+    bool loads = lane->way == FNZI_ENG_LANE_LOADS;
+    memcpy(loads ? tile : memory, loads ? memory : tile, lane->cell);
+    return;
+  }
   while (count > 0) {
     int64_t n = t->sizes[last] - index[last];
     char *memory = (char *)address_at(t, lane, index);
@@ -71,7 +77,7 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
     return;
   if (lane->fills)
     fill(w->slots[lane->slot], from, lane->cell,
-         w->tile->slots[lane->slot].stays && count > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : count);
+         w->tile->slots[lane->slot].stays ? fnzi_eng_tile_shared(w->tile) : count);
   else
     copy_lane(w, lane, count);
   w->loaded[k].from = from;

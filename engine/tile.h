@@ -142,6 +142,11 @@ struct fnzi_eng_tile {
   int workers;
 };
 
+/* Elements of a register that all pieces of a row read: as many as a piece has at most. */
+static inline int64_t fnzi_eng_tile_shared(const fnzi_eng_tile *t) {
+  return t->row < FNZI_POINT_CHUNK ? t->row : FNZI_POINT_CHUNK;
+}
+
 /* Which instructions are chains, once all of them are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *tile);
 /* Registers for the slots, and how the elements are walked over; the strides of lanes are set. */

@@ -9,7 +9,6 @@
 enum { LEAST = 3 }; /* instructions that are worth a chain */
 
 typedef struct chaining {
-  const fnzi_eng_tile *tile;
   fnzi_meta_link *links;
   uint32_t nlinks, nslots;
   uint16_t *slots;
@@ -72,7 +71,7 @@ static void add_row(chaining *c, const fnzi_eng_ins *ins, uint32_t held, bool is
 /* Instructions `first` to before `end`. */
 static fnz_status make_chain(fnzi_arena *arena, fnzi_eng_tile *t, uint32_t first, uint32_t end) {
   const fnzi_meta_chains *of = t->ins[first].links->chains;
-  chaining c = {.tile = t};
+  chaining c = {.links = NULL};
   fnzi_eng_chain *chain;
   FNZI_NEW(arena, 1, &chain);
   FNZI_NEW(arena, 3 * (size_t)(end - first) + 1, &c.links);

@@ -13,7 +13,9 @@ typedef struct held {
   const fnzi_krn_array *array;
   fnz_dtype dtype, by; /* `by`: through this one */
   bool keeps;
-  bool of_rows; /* an element for each row */
+  bool of_rows;   /* an element for each row, */
+  uint32_t rank;  /* of an operand from outside, as one of so many dimensions */
+  bool is_result; /* of a node of the group */
   unsigned char number[16];
 } held;
 
@@ -35,7 +37,7 @@ static size_t cell_of(fnz_dtype dtype) {
 
 static bool same_held(const held *a, const held *b) {
   return a->array == b->array && a->dtype == b->dtype && a->by == b->by && a->keeps == b->keeps &&
-         a->of_rows == b->of_rows &&
+         a->of_rows == b->of_rows && a->rank == b->rank &&
          (a->array || memcmp(a->number, b->number, sizeof a->number) == 0);
 }
 
@@ -106,24 +108,39 @@ static fnz_status convert(making *m, uint16_t from, fnz_dtype dtype, const held 
   return FNZ_OK;
 }
 
-static held held_as(const making *m, const fnzi_krn_array *array, fnz_dtype dtype, fnz_dtype by) {
-  return (held){.array = array, .dtype = dtype, .by = by, .of_rows = m->of_rows};
+/* A node of the group gives it. */
+static bool is_made(const making *m, const fnzi_krn_array *array) {
+  for (uint32_t k = 0; k < m->tile->nslots; k++)
+    if (m->held[k].array == array && m->held[k].is_result)
+      return true;
+  return false;
 }
 
-/* As it lies in memory. */
-static held held_by(const making *m, const fnzi_krn_array *array) {
-  return held_as(m, array, array->place.dtype, array->place.dtype);
+/* An operand. Numbers of rows from outside lie along those of the node that reads them, so nodes of
+ * other dimensions read others. */
+static held held_as(const making *m, const fnzi_krn_array *array, fnz_dtype dtype, fnz_dtype by,
+                    bool of_rows) {
+  bool lines_up = of_rows && !is_made(m, array);
+  return (held){
+      .array = array, .dtype = dtype, .by = by, .of_rows = of_rows, .rank = lines_up ? m->rank : 0};
+}
+
+static held result_of(const making *m, const fnzi_krn_array *array) {
+  fnz_dtype dtype = array->place.dtype;
+  return (held){
+      .array = array, .dtype = dtype, .by = dtype, .of_rows = m->of_rows, .is_result = true};
 }
 
 /* The slot of an array as it lies in memory. Numbers of rows go to all elements of these. */
 static fnz_status array_slot(making *m, const fnzi_krn_array *array, uint16_t *out) {
-  held h = held_by(m, array), numbers = h;
+  fnz_dtype dtype = array->place.dtype;
+  held h = held_as(m, array, dtype, dtype, m->of_rows),
+       numbers = held_as(m, array, dtype, dtype, true);
   uint16_t from = 0;
   if (find_slot(m, &h, out))
     return FNZ_OK;
   bool spreads = m->tile->dims && !m->of_rows &&
                  fnzi_eng_cover_of(m->space, m->tile->dims, &array->place) == FNZI_ENG_COVER_ROW;
-  numbers.of_rows = true;
   if (spreads && !find_slot(m, &numbers, &from)) {
     FNZ_TRY(new_slot(m, numbers, &from));
     FNZ_TRY(new_lane(m, array, from, false));
@@ -138,7 +155,7 @@ static fnz_status array_slot(making *m, const fnzi_krn_array *array, uint16_t *o
 static fnz_status array_operand(making *m, const fnzi_krn_array *array,
                                 const fnzi_meta_point_code *code, bool rounds, uint16_t *out) {
   fnz_dtype have = array->place.dtype, want = code->class_dtype;
-  held h = held_as(m, array, want, rounds ? code->compute : have);
+  held h = held_as(m, array, want, rounds ? code->compute : have, m->of_rows);
   h.keeps = code->keeps && !rounds;
   if (have == want && !rounds)
     return array_slot(m, array, out);
@@ -146,7 +163,7 @@ static fnz_status array_operand(making *m, const fnzi_krn_array *array,
     return FNZ_OK;
   FNZ_TRY(array_slot(m, array, out));
   if (rounds) {
-    held narrow = held_as(m, array, code->compute, want);
+    held narrow = held_as(m, array, code->compute, want, m->of_rows);
     FNZ_TRY(convert(m, *out, have, &narrow, out));
     have = code->compute;
   }
@@ -205,11 +222,12 @@ static fnz_status add_operand(making *m, const fnzi_krn_call *call,
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
-  held h = held_by(m, result), wide = held_as(m, result, FNZ_F32, FNZ_DTYPE_COUNT);
+  held h = result_of(m, result), wide = h;
   if (!call->kernels->code(call, &code))
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
                      call->op->name);
   wide.dtype = code.out;
+  wide.by = FNZ_DTYPE_COUNT;
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN,
                       .run = code.run,
                       .links = code.links,
@@ -241,7 +259,7 @@ static fnz_status taken_operand(making *m, const fnz_arg *arg, fnz_dtype dtype, 
     return number_operand(m, number, dtype, out);
   }
   fnz_dtype have = array->place.dtype;
-  held h = held_as(m, array, dtype, have);
+  held h = held_as(m, array, dtype, have, m->of_rows);
   if (have == dtype)
     return array_slot(m, array, out);
   if (find_slot(m, &h, out))
@@ -257,7 +275,7 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
     FNZ_TRY(taken_operand(m, &call->args[places[k]], k ? dtype : FNZ_BOOL, &ins.in[k]));
-  FNZ_TRY(new_slot(m, held_by(m, call->outputs[0]), &ins.out));
+  FNZ_TRY(new_slot(m, result_of(m, call->outputs[0]), &ins.out));
   add_ins(m, ins);
   *out = ins.out;
   return FNZ_OK;
@@ -265,7 +283,7 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
 
 static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
   const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
-  const held h = held_by(m, call->outputs[0]);
+  const held h = result_of(m, call->outputs[0]);
   uint16_t slot = 0;
   FNZ_TRY(array_slot(m, from, &slot));
   FNZ_TRY(convert(m, slot, from->place.dtype, &h, out));
@@ -281,7 +299,7 @@ static fnz_status add_row_result(making *m, const fnzi_krn_call *call, uint32_t 
   m->of_rows = !whole;
   m->rank = result->place.rank;
   row->results = (uint8_t)(k + 1);
-  return new_slot(m, held_by(m, result), &row->out[k]);
+  return new_slot(m, result_of(m, result), &row->out[k]);
 }
 
 static fnz_status store_row_results(making *m, const fnzi_krn_call *call, const fnzi_eng_row *row) {

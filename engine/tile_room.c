@@ -230,8 +230,11 @@ static size_t register_bytes(uint32_t cell, int64_t count) {
 static size_t slot_bytes(const fnzi_eng_tile *t, const fnzi_eng_slot_info *s) {
   int64_t count = FNZI_POINT_CHUNK;
   if (t->row)
-    count = s->of_rows ? t->chunk / t->row : t->by_rows && s->row_step == 0 ? t->row : t->chunk;
-  return register_bytes(s->cell, s->stays && count > FNZI_POINT_CHUNK ? FNZI_POINT_CHUNK : count);
+    count = s->of_rows                       ? t->chunk / t->row
+            : s->stays                       ? fnzi_eng_tile_shared(t)
+            : t->by_rows && s->row_step == 0 ? t->row
+                                             : t->chunk;
+  return register_bytes(s->cell, count);
 }
 
 /* The last of the instructions that are computed row by row together with instruction i. */

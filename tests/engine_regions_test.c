@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * engine_regions_test.c - bodies of branches, loops, scans and calls as plans within a plan: the
  * interpreter's bits; nothing is allocated; state is written in place, and as it was after a
  * failure. What data decide sizes of is evaluated beside a plan. */
@@ -458,6 +458,42 @@ START_TEST(late_sizes_have_the_interpreters_bits) {
 }
 END_TEST
 
+/* --- Associative scans ---------------------------------------------------------------------------
+ */
+/* A combination that is not symmetric, of rows and of columns, which have to be brought together.
+ */
+START_TEST(associative_scans_of_all_lengths) {
+  for (int n = 1; n < 14; n++) {
+    char text[1200];
+    const int64_t sizes[] = {n, 3}, turned[] = {3, n};
+    snprintf(
+        text, sizeof text,
+        "fnz 1\nprogram(%%x: f32[%d,3], %%z: f32[3,%d])\n{\n"
+        "  %%y: f32[%d,3] stride(1,%d) = t(%%z)\n"
+        "  %%a: f32[%d,3], %%b: f32[%d,3] = higher_order.associative_scan(@f, [%%x, %%y], [])\n"
+        "  return %%a, %%b\n}\n"
+        "graph f(%%a: f32[3], %%b: f32[3], %%c: f32[3], %%d: f32[3]) {\n"
+        "  %%e: f32[3] = mul.Tensor(%%a, %%c)\n  %%g: f32[3] = mul.Tensor(%%b, %%c)\n"
+        "  %%h: f32[3] = add.Tensor(%%g, %%d)\n  return %%e, %%h\n}\n",
+        n, n, n, n, n, n);
+    setup s = open_setup(NULL, text);
+    fnz_arrays *inputs;
+    void *x, *z;
+    OK(s.ctx, fnz_arrays_create(s.ctx, &inputs));
+    OK(s.ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 2, sizes, &x));
+    OK(s.ctx, fnz_arrays_add(inputs, "z", FNZ_F32, 2, turned, &z));
+    for (int k = 0; k < 3 * n; k++) {
+      ((float *)x)[k] = 0.3f + 0.1f * (float)k;
+      ((float *)z)[k] = 1.7f - 0.2f * (float)k;
+    }
+    const fnz_status status = fnz_executable_verify(s.exe, s.ctx, inputs);
+    ck_assert_msg(status == FNZ_OK, "%d slices: %s", n, fnz_last_error(s.ctx)->message);
+    fnz_arrays_destroy(inputs);
+    close_setup(&s);
+  }
+}
+END_TEST
+
 /* --- The checker ---------------------------------------------------------------------------------
  */
 START_TEST(the_checker_proves_bodies_too) {
@@ -508,4 +544,5 @@ RUN_SUITE("engine_regions", random_bodies_have_the_interpreters_bits,
           a_run_with_bodies_allocates_nothing, a_failure_within_a_body_leaves_the_state,
           a_branch_writes_the_state_in_place, what_is_left_is_said_by_name,
           what_data_do_not_decide_is_planned, a_late_failure_leaves_the_state,
-          late_sizes_have_the_interpreters_bits, the_checker_proves_bodies_too)
+          late_sizes_have_the_interpreters_bits, associative_scans_of_all_lengths,
+          the_checker_proves_bodies_too)

@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 5
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
  * their numbers; threads.
@@ -334,6 +334,15 @@ static void verify(fnz_context *ctx, const draft *d, int threads, uint64_t index
   fnz_program_destroy(p);
 }
 
+static void verify_texts(fnz_context *ctx, const char *const *programs, size_t count, int threads) {
+  static draft d;
+  for (size_t i = 0; i < count; i++) {
+    d.size = 0;
+    put(&d, "%s", programs[i]);
+    verify(ctx, &d, threads, i);
+  }
+}
+
 static void verify_all(int threads, uint64_t first) {
   static draft d;
   uint64_t count = number_of("FNZ_PROGRAMS", FEW_PROGRAMS);
@@ -361,14 +370,48 @@ START_TEST(overlapping_windows_are_read_anew) {
       "fnz 1\nprogram(%x: f32[8192])\n{\n"
       "  %v: f32[3,2,256] stride(512,512,2) = as_strided(%x, [3,2,256], [512,512,2], 0)\n"
       "  %e: f32[3,2,256] = exp(%v)\n  %o: f32[3,2,256] = neg(%e)\n  return %o\n}\n"};
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  verify_texts(ctx, programs, sizeof programs / sizeof *programs, 1);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* A number from outside, as all pieces of a row read it, takes as many elements as these have. */
+START_TEST(numbers_fill_short_rows) {
+  static const int rows[] = {127, 128, 200, 511, 512, 513};
   static draft d;
   fnz_context *ctx;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  for (uint64_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+  for (uint64_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int n = rows[i];
     d.size = 0;
-    put(&d, "%s", programs[i]);
-    verify(ctx, &d, 1, i);
+    put(&d, "fnz 1\nprogram(%%x: f32[512,%d], %%k: f32[], %%l: f32[])\n{\n", n);
+    put(&d, "  %%m: f32[512,%d] = mul.Tensor(%%x, %%k)\n", n);
+    put(&d, "  %%a: f32[512,%d] = add.Tensor(%%m, %%l)\n", n);
+    put(&d, "  %%y: f32[512,%d] = _softmax(%%a, 1, False)\n  return %%y\n}\n", n);
+    verify(ctx, &d, 2, i);
   }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(numbers_of_rows_lie_where_their_readers_say) {
+  static const char *const programs[] = {
+      /* Along another dimension for each of two readers. */
+      "fnz 1\nprogram(%x: f32[4,4,8], %a: f32[4,1])\n{\n  %r: f32[4,4,8] = relu(%x)\n"
+      "  %s: f32[4,4] = amax(%r, [2], False)\n  %t: f32[4,4,1] = amax(%r, [2], True)\n"
+      "  %y: f32[4,4] = add.Tensor(%s, %a)\n  %z: f32[4,4,1] = add.Tensor(%t, %a)\n"
+      "  return %y, %z\n}\n",
+      /* The number of the only row is stored when the rest of its buffer has been read. */
+      "fnz 1\nprogram(%b: f32[8], %k: f32[4])\n{\n"
+      "  %x: f32[4] = slice_copy.Tensor(%b, 0, 0, 4)\n  %s: f32[1] = amax(%x, [0], True)\n"
+      "  %y: f32[4] = div.Tensor(%x, %s)\n  %z: f32[4] = mul.Tensor(%y, %k)\n"
+      "  %c: f32[8] = slice_scatter(%b, %s, 0, 4, 5)\n"
+      "  return %c input_mutation \"b\", %z\n}\n"};
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  verify_texts(ctx, programs, sizeof programs / sizeof *programs, 1);
   fnz_context_destroy(ctx);
 }
 END_TEST
@@ -379,4 +422,5 @@ START_TEST(threads_change_no_bit) {
 END_TEST
 
 RUN_SUITE("tile", groups_have_the_interpreters_bits, overlapping_windows_are_read_anew,
+          numbers_fill_short_rows, numbers_of_rows_lie_where_their_readers_say,
           threads_change_no_bit)
