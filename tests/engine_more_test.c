@@ -45,16 +45,18 @@ START_TEST(recipes_become_steps) {
   const fnz_geometry g = {.dtype = FNZ_F32, .rank = 2, .sizes = square, .strides = strides};
   const fnz_memory in[] = {{x, &g}, {y, &g}};
   fnz_memory out = {NULL, NULL};
-  size_t count;
+  size_t count, parts = 0;
   OK(ctx, fnz_workspace_create(exe, ctx, &ws));
   fnz_workspace_take_times(ws, true);
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
   OK(ctx, fnz_executable_run(exe, ctx, &run));
   const fnz_step_time *times = fnz_workspace_times(ws, &count);
-  ck_assert_uint_eq(count, 2);
-  ck_assert_str_eq(times[0].target, "add.Tensor");
-  ck_assert_str_eq(times[1].of, "cosine_similarity");
-  ck_assert_ptr_nonnull(strstr(times[1].target, "clamp_min, div.Tensor, "));
+  for (size_t i = 0; i < count; i++) {
+    ck_assert_str_ne(times[i].target, "cosine_similarity");
+    parts += strcmp(times[i].of, "cosine_similarity") == 0;
+  }
+  ck_assert_uint_ge(parts, 5);
+  ck_assert_uint_eq(parts + 1, count);
   fnz_workspace_destroy(ws);
   fnz_executable_destroy(exe);
   fnz_program_destroy(p);
