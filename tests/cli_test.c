@@ -44,7 +44,8 @@ START_TEST(refuses_bad_usage) {
   must_fail("convert a -o x.cbor -o y.cbor", 64, "fnz: ARGUMENT: convert: -o is given twice");
   must_fail("convert a --views some", 64,
             "fnz: ARGUMENT: convert: --views takes one of copy, keep");
-  must_fail("run a --device cpu:99", 64, "fnz: ARGUMENT: run: --device takes one of cpu, cuda, not");
+  must_fail("run a --device cpu:99", 64,
+            "fnz: ARGUMENT: run: --device takes one of cpu, cuda, not");
   must_fail("help convart", 64, "fnz: ARGUMENT: there is no verb convart");
   must_fail("verify a --trials 0", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify a --trials 3x", 64, "fnz: ARGUMENT: verify: --trials takes a number");
