@@ -107,19 +107,18 @@ static complex_double times(complex_double a, complex_double b) {
   return (complex_double){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-typedef void row_fn(const void *row, int64_t count, void *out);
 typedef int64_t argument_fn(const void *row, int64_t count);
 
 static const struct {
   const char *name;
   fnz_dtype class_dtype;
-  row_fn *run;
+  fnzi_meta_reduce_fn *run;
 } reductions[] = {
 #define TABLE_ROW(name, T, start, step)                                                            \
   {#name, FNZ_I64, name##_int64_t}, {#name, FNZ_F32, name##_float}, {#name, FNZ_F64, name##_double},
     REDUCTION_ROWS(TABLE_ROW, -){"any", FNZ_BOOL, any_uint8_t}, {"all", FNZ_BOOL, all_uint8_t}};
 
-static row_fn *find_reduction(const char *name, fnz_dtype class_dtype) {
+static fnzi_meta_reduce_fn *find_reduction(const char *name, fnz_dtype class_dtype) {
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     if (strcmp(reductions[i].name, name) == 0 && reductions[i].class_dtype == class_dtype)
       return reductions[i].run;
@@ -143,11 +142,11 @@ static fnz_dtype class_of(const fnzi_krn_call *call) {
   return fnzi_meta_point_class(out);
 }
 
-static bool is_nan(fnz_dtype dtype, const void *cell) {
-  double v = 0;
-  if (fnzi_is_float(dtype))
-    fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
-  return isnan(v);
+/* Of a class. */
+static bool is_nan(fnz_dtype class_dtype, const void *cell) {
+  if (class_dtype == FNZ_F32)
+    return isnan(*(const float *)cell);
+  return class_dtype == FNZ_F64 && isnan(*(const double *)cell);
 }
 
 void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
@@ -162,15 +161,21 @@ void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
 }
 
 /* Extremes are elements, but for NaN, whose payload goes. */
-static void forget_payload(const char *name, fnz_dtype dtype, fnz_dtype class_dtype, void *out) {
+typedef enum nan_kind { NAN_PASSES, NAN_LINED_UP, NAN_OVERALL } nan_kind;
+
+static nan_kind nan_of(const char *name) {
+  if (strcmp(name, "max") == 0 || strcmp(name, "min") == 0)
+    return NAN_OVERALL;
+  return strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0 ? NAN_LINED_UP : NAN_PASSES;
+}
+
+static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype, void *out) {
   static const double nan = NAN;
   _Alignas(8) unsigned char cell[8];
-  bool overall = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
-  bool lined_up = strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0;
-  if ((!overall && !lined_up) || !is_nan(class_dtype, out))
+  if (kind == NAN_PASSES || !is_nan(class_dtype, out))
     return;
   fnzi_krn_convert(class_dtype, out, 0, FNZ_F64, &nan, 0, 1);
-  if (!overall)
+  if (kind == NAN_LINED_UP)
     return;
   fnzi_cpu_overall_nan(dtype, cell);
   fnzi_krn_convert(class_dtype, out, 0, dtype, cell, 0, 1);
@@ -179,7 +184,8 @@ static void forget_payload(const char *name, fnz_dtype dtype, fnz_dtype class_dt
 fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
   fnz_dtype class_dtype = class_of(call);
   bool skips_nan = strcmp(call->op->base, "nansum") == 0; /* of integers, which have none */
-  row_fn *run = find_reduction(skips_nan ? "sum" : call->op->base, class_dtype);
+  fnzi_meta_reduce_fn *run = find_reduction(skips_nan ? "sum" : call->op->base, class_dtype);
+  nan_kind kind = nan_of(call->op->base);
   bool reduced[FNZ_MAX_RANK];
   void *out;
   fnzi_cpu_rows r;
@@ -194,19 +200,23 @@ fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
   for (int64_t i = 0; i < r.count; i++) {
     char *to = (char *)out + (size_t)i * cell;
     run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, to);
-    forget_payload(call->op->base, call->outputs[0]->place.dtype, class_dtype, to);
+    forget_payload(kind, call->outputs[0]->place.dtype, class_dtype, to);
   }
   return FNZ_OK;
 }
 
-void fnzi_cpu_reduce_row(const fnz_op *op, fnz_dtype dtype, const void *x, int64_t length,
-                         void *out) {
-  find_reduction(op->base, dtype)(x, length, out);
-  forget_payload(op->base, dtype, dtype, out);
+void fnzi_cpu_reduction_of(const fnz_op *op, fnz_dtype dtype, fnzi_meta_row_code *out) {
+  out->reduce = find_reduction(op->base, dtype);
+  out->nan = nan_of(op->base);
 }
 
-int64_t fnzi_cpu_arg_row(const fnz_op *op, fnz_dtype dtype, const void *x, int64_t length) {
-  return find_argument(strcmp(op->base, "argmax") == 0, dtype)(x, length);
+void fnzi_cpu_reduce_row(const fnzi_meta_row_code *code, const void *x, int64_t length, void *out) {
+  code->reduce(x, length, out);
+  forget_payload((nan_kind)code->nan, code->dtype, code->dtype, out);
+}
+
+int64_t fnzi_cpu_arg_row(bool greatest, fnz_dtype dtype, const void *x, int64_t length) {
+  return find_argument(greatest, dtype)(x, length);
 }
 
 /* Places of the greatest or least elements. */

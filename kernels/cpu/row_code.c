@@ -11,12 +11,12 @@ static void sum(const fnzi_meta_row_code *code, const void *const *in, void *con
 
 static void reduce(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
                    int64_t length) {
-  fnzi_cpu_reduce_row(code->op, code->dtype, in[0], length, out[0]);
+  fnzi_cpu_reduce_row(code, in[0], length, out[0]);
 }
 
 static void arg(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
                 int64_t length) {
-  *(int64_t *)out[0] = fnzi_cpu_arg_row(code->op, code->dtype, in[0], length);
+  *(int64_t *)out[0] = fnzi_cpu_arg_row(code->parameter != 0, code->dtype, in[0], length);
 }
 
 static void variance(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
@@ -66,17 +66,20 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
   fnzi_meta_row row;
   if (!fnzi_meta_by_rows(call, &row))
     return false;
-  *out = (fnzi_meta_row_code){.op = call->op, .dtype = x->dtype, .all = row.count == 1};
+  *out = (fnzi_meta_row_code){.dtype = x->dtype, .all = row.count == 1};
   switch (call->row->run) {
   case FNZI_RUN_sum:
     out->run = x->dtype == FNZ_I64 ? reduce : sum;
+    fnzi_cpu_reduction_of(call->op, x->dtype, out);
     out->parameter = strcmp(call->op->base, "mean") == 0;
     break;
   case FNZI_RUN_reduce:
     out->run = reduce;
+    fnzi_cpu_reduction_of(call->op, x->dtype, out);
     break;
   case FNZI_RUN_arg:
     out->run = arg;
+    out->parameter = strcmp(call->op->base, "argmax") == 0;
     break;
   case FNZI_RUN_variance:
     out->run = variance;

@@ -24,13 +24,17 @@ struct fnzi_meta_row_code;
 typedef void fnzi_meta_row_fn(const struct fnzi_meta_row_code *code, const void *const *in,
                               void *const *out, int64_t length);
 
+/* A dense row to one element. */
+typedef void fnzi_meta_reduce_fn(const void *x, int64_t length, void *out);
+
 /* A call of rows taken apart, for who walks over them himself. */
 typedef struct fnzi_meta_row_code {
   fnzi_meta_row_fn *run;
-  const fnz_op *op;
-  fnz_dtype dtype;  /* of argument 0 */
-  double parameter; /* eps, correction, order */
-  bool all;         /* there is one row only */
+  fnzi_meta_reduce_fn *reduce; /* where `run` goes by it */
+  fnz_dtype dtype;             /* of argument 0 */
+  double parameter;            /* eps, correction, order */
+  uint8_t nan;                 /* of a reduction: reduce.c */
+  bool all;                    /* there is one row only */
 } fnzi_meta_row_code;
 
 /* False: the kernel of the call does not go by rows that lie along the last dimensions, or
