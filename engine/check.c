@@ -155,7 +155,8 @@ static int64_t address(const fnzi_eng_checker *c, fnzi_eng_place place, int64_t 
 /* Where what is known of `from` lies after a move. */
 static fnz_status carry(fnzi_eng_checker *c, const fnzi_eng_step *s, fnzi_eng_bytes bytes,
                         fnzi_eng_bytes from, fnzi_eng_bytes to, fnzi_eng_bytes *out) {
-  int64_t cell = (int64_t)fnzi_dtype(s->to.map->dtype)->bytes;
+  uint32_t parts = fnzi_is_complex(s->to.map->dtype) ? 2 : 1; /* one may be known alone */
+  int64_t bytes_of_part = (int64_t)fnzi_dtype(s->to.map->dtype)->bytes / parts;
   fnzi_eng_span *spans;
   uint32_t count = 0;
   *out = to;
@@ -169,16 +170,17 @@ static fnz_status carry(fnzi_eng_checker *c, const fnzi_eng_step *s, fnzi_eng_by
     *out = (fnzi_eng_bytes){spans, bytes.count, false};
     return FNZ_OK;
   }
-  FNZI_NEW(&c->p.scratch, fnz_geometry_numel(s->to.map), &spans);
-  for (int64_t i = 0; i < fnz_geometry_numel(s->to.map); i++) {
-    fnzi_eng_span source = {address(c, s->from, i), 0};
-    source.high = source.low + cell;
-    if (!fnzi_eng_bytes_hold(bytes, (fnzi_eng_bytes){&source, 1, false}))
-      continue;
-    spans[count].low = address(c, s->to, i);
-    spans[count].high = spans[count].low + cell;
-    count++;
-  }
+  FNZI_NEW(&c->p.scratch, parts * (size_t)fnz_geometry_numel(s->to.map), &spans);
+  for (int64_t i = 0; i < fnz_geometry_numel(s->to.map); i++)
+    for (uint32_t part = 0; part < parts; part++) {
+      fnzi_eng_span source = {address(c, s->from, i) + part * bytes_of_part, 0};
+      source.high = source.low + bytes_of_part;
+      if (!fnzi_eng_bytes_hold(bytes, (fnzi_eng_bytes){&source, 1, false}))
+        continue;
+      spans[count].low = address(c, s->to, i) + part * bytes_of_part;
+      spans[count].high = spans[count].low + bytes_of_part;
+      count++;
+    }
   *out = fnzi_eng_bytes_sort(spans, count);
   return FNZ_OK;
 }

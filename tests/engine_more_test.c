@@ -1,9 +1,10 @@
-/* checks: 11
+/* checks: 12
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order;
  * what a run allocates. */
 #include "engine/engine.h"
 #include "program/program.h"
+#include "soak/programs.h"
 #include "tests/run_help.h"
 
 static fnz_program *read_functional(fnz_context *ctx, const char *text) {
@@ -113,6 +114,29 @@ START_TEST(plans_name_the_users_operator) {
   OK(ctx, fnzi_put(ctx, &text, "", 1));
   ck_assert_ptr_nonnull(strstr((const char *)text.data, "\"of\": \"gru_cell\""));
   fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* Only imaginary parts of what is copied are known then: real ones are overwritten later. Memory
+ * with gaps is copied to other strides. */
+START_TEST(halves_of_complex_numbers_are_proved) {
+  fnz_context *ctx;
+  fnz_arrays *inputs;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(
+      ctx,
+      "fnz 1\nprogram(%x: c64[2,2], %y: c64[2])\n{\n  %r: f32[2,2] = real(%x) # m.py:1\n"
+      "  %a: f32[2,2] = add_.Tensor(%r, %r) # m.py:2\n  %s: c64[2] = select.int(%x, 0, 1) # "
+      "m.py:3\n"
+      "  %c: c64[2] = copy_(%s, %y) # m.py:4\n  %f: f32[2,2] = fill_.Scalar(%r, -1.5) # m.py:5\n"
+      "  return\n}\n");
+  fnz_executable *exe = compile(ctx, p);
+  OK(ctx, fnzi_random_inputs(ctx, p, 1, &inputs));
+  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  fnz_arrays_destroy(inputs);
+  fnz_executable_destroy(exe);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
 }
@@ -444,7 +468,8 @@ START_TEST(a_run_holds_weights_and_results_once) {
 END_TEST
 
 RUN_SUITE("engine, more", recipes_become_steps, times_name_the_nodes_of_a_group,
-          plans_name_the_users_operator, written_inputs_lie_apart, inputs_that_are_read_may_share,
+          plans_name_the_users_operator, halves_of_complex_numbers_are_proved,
+          written_inputs_lie_apart, inputs_that_are_read_may_share,
           guards_speak_of_their_own_inputs, operands_that_eager_does_not_cast_are_refused,
           old_values_of_a_state_are_kept, numbers_that_data_decide_leave_a_plan,
           kept_weights_may_be_replaced, a_run_holds_weights_and_results_once)
