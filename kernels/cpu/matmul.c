@@ -229,12 +229,14 @@ static const void *moved(const products *p, const factor *f, int64_t index) {
   return (const char *)f->matrix.data + offset(p, f, index) * (int64_t)cell;
 }
 
+/* out: NULL where only sizes are asked for. */
 static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
   *one = (fnzi_cpu_product){.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k};
   one->a = p->a.matrix, one->b = p->b.matrix;
   one->a.data = moved(p, &p->a, index);
   one->b.data = moved(p, &p->b, index);
-  one->c = (char *)out + (size_t)(index * p->m * p->n) * fnzi_dtype(p->dtype)->bytes;
+  if (out)
+    one->c = (char *)out + (size_t)(index * p->m * p->n) * fnzi_dtype(p->dtype)->bytes;
   one->c_row = p->n, one->alpha = p->alpha, one->beta = p->beta;
   one->order = p->order, one->room = p->room;
 }
