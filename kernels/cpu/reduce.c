@@ -207,7 +207,7 @@ fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
 
 void fnzi_cpu_reduction_of(const fnz_op *op, fnz_dtype dtype, fnzi_meta_row_code *out) {
   out->reduce = find_reduction(op->base, dtype);
-  out->nan = nan_of(op->base);
+  out->nan = (uint8_t)nan_of(op->base);
 }
 
 void fnzi_cpu_reduce_row(const fnzi_meta_row_code *code, const void *x, int64_t length, void *out) {
