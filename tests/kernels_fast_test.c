@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * kernels_fast_test.c - kernels that take a short way by sizes: the bits do not depend on threads,
  * nor on where elements lie, and the numbers are those of plain loops. */
 #include "kernels/cpu/matmul.h"
@@ -287,7 +287,34 @@ START_TEST(attention_of_16_bits_is_that_of_floats) {
 }
 END_TEST
 
+/* Rows of 1,024 floats from one to the next: products bring the first factor beside the second one.
+ */
+static void attend(shape q, shape k, const int64_t *strides, float *out) {
+  const fnz_arg none = {.tag = FNZ_ARG_NONE}, no = {.tag = FNZ_ARG_BOOL};
+  const fnz_arg zero = {.tag = FNZ_ARG_FLOAT};
+  start(2);
+  RUN("scaled_dot_product_attention", upload(FNZ_F32, q, strides, 1), upload(FNZ_F32, k, NULL, 2),
+      upload(FNZ_F32, k, NULL, 3), none, zero, no);
+  fetch(out);
+  finish();
+}
+
+START_TEST(attention_has_room_for_both_factors) {
+  enum { HEADS = 16, WIDTH = 64 };
+  static float apart[HEADS * WIDTH * WIDTH], beside[HEADS * WIDTH * WIDTH], keys[WIDTH * WIDTH];
+  const int64_t strides[] = {HEADS * WIDTH * WIDTH, WIDTH, HEADS * WIDTH, 1};
+  shape q = S(1, HEADS, WIDTH, WIDTH);
+  attend(q, q, NULL, apart);
+  attend(q, q, strides, beside);
+  ck_assert(memcmp(apart, beside, sizeof apart) == 0);
+  attend(S(1, 1, WIDTH, WIDTH), S(1, 1, HEADS * WIDTH, WIDTH), NULL, keys);
+  for (int i = 0; i < WIDTH * WIDTH; i++)
+    ck_assert(keys[i] > -1 && keys[i] < 1);
+}
+END_TEST
+
 RUN_SUITE("kernels_fast", parts_of_convolutions_do_not_depend_on_threads,
           plans_of_many_shapes_come_and_go, a_long_sum_does_not_depend_on_threads,
           few_rows_times_a_matrix, elements_that_lie_otherwise_have_the_same_bits,
-          products_of_16_bits_are_those_of_floats, attention_of_16_bits_is_that_of_floats)
+          products_of_16_bits_are_those_of_floats, attention_of_16_bits_is_that_of_floats,
+          attention_has_room_for_both_factors)

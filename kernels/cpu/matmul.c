@@ -280,6 +280,12 @@ static fnz_status fill(fnzi_krn_call *call, const products *p, const fnzi_krn_ar
   return FNZ_OK;
 }
 
+/* A factor of 0 keeps NaN of the product out, and there is none of products of nothing. */
+static void drop_nothing(products *p) {
+  if (p->alpha == 0 || p->k == 0)
+    p->k = 0, p->alpha = 1;
+}
+
 static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array *first,
                          const fnzi_krn_array *self) {
   void *out;
@@ -288,6 +294,7 @@ static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array 
     p->beta = 0;
   if (p->beta != 0)
     FNZ_TRY(fill(call, p, self, out));
+  drop_nothing(p);
   FNZ_TRY(fold_all(call, p, first));
   return run(call, p, out);
 }
@@ -336,6 +343,7 @@ fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
     FNZ_TRY(fill(call, &p, self, out));
   if (!p.sizes[0]) /* one product of nothing leaves beta times self */
     p.sizes[0] = 1, p.k = 0;
+  drop_nothing(&p);
   FNZ_TRY(open_room(call, &p));
   for (int64_t i = 0; i < p.sizes[0]; i++, p.beta = 1) {
     at_index(&p, i, out, &one);
