@@ -90,9 +90,13 @@ void cli_print_options(uint64_t options) {
 }
 
 /* A device may have a number: "cuda:1" is the word cuda. There is one CPU. */
+/* A device of CUDA may have a number: cuda:1. */
 static bool is_word(cli_option option, const char *value, const char *word) {
   bool numbered = option == CLI_DEVICE && strcmp(word, "cuda") == 0;
   size_t length = numbered ? strcspn(value, ":") : strlen(value);
+  const char *rest = value + length;
+  if (*rest && (!rest[1] || strspn(rest + 1, "0123456789") != strlen(rest + 1)))
+    return false;
   return strlen(word) == length && strncmp(value, word, length) == 0;
 }
 
