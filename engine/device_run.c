@@ -44,18 +44,22 @@ static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
   return FNZ_OK;
 }
 
+/* What is copied from may be written again: by the next window, or the next step on the CPU. */
 static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
   const unsigned char *host = r->b->storages[t->buffer].data;
   uint64_t staging = r->ws->device_block + r->d->staging;
   if (t->bytes == 0)
     return FNZ_OK;
-  if (t->dense)
-    return fnzi_cuda_copy_in(r->ws->ctx, r->device, r->d->at[t->buffer] + (uint64_t)t->start,
-                             host + t->start, (size_t)t->bytes, r->ws->stream);
+  if (t->dense) {
+    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->d->at[t->buffer] + (uint64_t)t->start,
+                              host + t->start, (size_t)t->bytes, r->ws->stream));
+    return wait(r);
+  }
   fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
                             r->ws->stream));
-  return launch(r, &t->unpack);
+  FNZ_TRY(launch(r, &t->unpack));
+  return wait(r);
 }
 
 /* --- Steps --------------------------------------------------------------------------------------
@@ -86,8 +90,11 @@ static fnz_status run(const running *r) {
   if (status == FNZ_OK)
     return fnzi_eng_device_state_ran(r->ws);
   const fnz_error had = r->ws->ctx->error;
-  if (fnzi_eng_device_undo(r->ws, r->b) == FNZ_OK && fnzi_eng_device_state_ran(r->ws) == FNZ_OK)
-    r->ws->ctx->error = had;
+  fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
+  if (undone == FNZ_OK)
+    undone = fnzi_eng_device_state_ran(r->ws);
+  (void)undone; /* the first failure is told */
+  r->ws->ctx->error = had;
   return status;
 }
 
