@@ -114,10 +114,12 @@ static void draw_row_node(draft *d) {
     put(d, "  %%l%u: f32[4] = sum.dim_IntList(%%s%u, [1])\n", d->lines++, s, 0, 0);
     break;
   case 2:
-    put(d, "  %%c%u: f32[4,1] = add.Tensor(%%c%u, %%c%u)\n", d->columns++, c, d->columns - 1, 0);
+    put(d, "  %%c%u: f32[4,1] = add.Tensor(%%c%u, %%c%u)\n", d->columns, c, d->columns - 1, 0);
+    d->columns++;
     break;
   case 3:
-    put(d, "  %%l%u: f32[4] = add.Tensor(%%l%u, %%l%u)\n", d->lines++, l, draw(d, d->lines), 0);
+    put(d, "  %%l%u: f32[4] = add.Tensor(%%l%u, %%l%u)\n", d->lines, l, draw(d, d->lines), 0);
+    d->lines++;
     break;
   case 4: /* across the rows */
     put(d, "  %%s%u: f32[4,4] = add.Tensor(%%s%u, %%l%u)\n", d->squares++, s, l, 0);
