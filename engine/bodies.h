@@ -68,11 +68,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_rows_at(fnzi_arena *arena, const fnz_geometry
 /* The window of slice 0 along dimension 0. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_first_slice(fnzi_arena *arena, const fnz_geometry *map,
                                                const fnz_geometry **out);
-/* Result of the region that output j of its body goes to; the carried ones come first. Whether it
- * is a slice. */
+/* Result j of the region is stacked from slices, one of each iteration; it is not carried. */
 bool fnzi_eng_is_stacked(const fnzi_eng_region *r, uint32_t j);
-/* Input k of body `which` holds a result of the node before and after it runs: that; FNZI_ENG_NONE.
- */
+/* The result of the node whose memory input k of body `which` is; FNZI_ENG_NONE: of none. */
 uint32_t fnzi_eng_state_of_input(const fnzi_eng_region *r, uint32_t which, uint32_t k,
                                  const fnzi_eng_plan *owner);
 /* Levels of an associative scan: places of level l. */

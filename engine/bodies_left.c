@@ -57,10 +57,12 @@ static const char *body_refuses(const fnzi_graph *g) {
   return NULL;
 }
 
+/* u64 has numbers that are none: the interpreter refuses those. */
 static bool is_truth(const fnz_geometry *g) {
   const unsigned char cells[16] = {0};
   fnz_arg number;
-  return g && fnz_geometry_numel(g) == 1 && fnzi_run_decode_number(g->dtype, cells, &number);
+  return g && g->dtype != FNZ_U64 && fnz_geometry_numel(g) == 1 &&
+         fnzi_run_decode_number(g->dtype, cells, &number);
 }
 
 static bool decides(const fnzi_eng_plan *plan, const fnzi_hop *hop) {

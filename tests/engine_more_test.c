@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order;
  * what a run allocates. */
@@ -316,6 +316,39 @@ START_TEST(numbers_that_data_decide_leave_a_plan) {
 }
 END_TEST
 
+/* A branch whose one result lies where the state does that the other one shows, of a size that data
+ * decide. */
+static const char by_region[] =
+    "fnz 1\nsymbol u0 = 2\nrange u0 0..4\nweight \"c\": f32[4]\n"
+    "program(%c: f32[4] buffer \"c\", %n: i64[])\n{\n"
+    "  %k: sym{u0} = item(%n)\n  %p: bool[] = gt.Scalar(%n, 0)\n"
+    "  %d: f32[4], %s: f32[{u0}] = higher_order.cond(%p, @yes, @no, [%c, %k])\n"
+    "  return %d buffer_mutation \"c\", %s\n}\n"
+    "graph yes(%c: f32[4], %k: sym{u0})\n{\n  %d: f32[4] = add.Tensor(%c, 1)\n"
+    "  %s: f32[{u0}] = slice_copy.Tensor(%c, 0, 0, %k)\n  return %d, %s\n}\n"
+    "graph no(%c: f32[4], %k: sym{u0})\n{\n  %d: f32[4] = mul.Tensor(%c, 10)\n"
+    "  %s: f32[{u0}] = slice_copy.Tensor(%c, 0, 0, %k)\n  return %d, %s\n}\n";
+
+START_TEST(late_results_of_a_branch_are_kept) {
+  pair r = open_pair(by_region);
+  float held[4] = {1, 2, 3, 4};
+  int64_t n = 2;
+  const fnz_geometry number = {.dtype = FNZ_I64};
+  const fnz_memory memory = {held, NULL}, in = {&n, &number};
+  fnz_memory out = {NULL, NULL};
+  fnz_executable_state *state;
+  OK(r.ctx, fnz_executable_state_over(r.exe, r.ctx, &memory, &state));
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = &in, .outputs = &out, .state = state, .workspace = r.ws};
+  OK(r.ctx, fnz_executable_run(r.exe, r.ctx, &run));
+  const float *old = out.data;
+  ck_assert(held[0] == 2 && held[3] == 5);
+  ck_assert(out.geometry->sizes[0] == 2 && old[0] == 1 && old[1] == 2);
+  fnz_executable_state_destroy(state);
+  close_pair(&r);
+}
+END_TEST
+
 /* --- Weights that are kept -----------------------------------------------------------------------
  */
 static size_t kept_count(const fnz_workspace *ws) {
@@ -471,5 +504,6 @@ RUN_SUITE("engine, more", recipes_become_steps, times_name_the_nodes_of_a_group,
           plans_name_the_users_operator, halves_of_complex_numbers_are_proved,
           written_inputs_lie_apart, inputs_that_are_read_may_share,
           guards_speak_of_their_own_inputs, operands_that_eager_does_not_cast_are_refused,
-          old_values_of_a_state_are_kept, numbers_that_data_decide_leave_a_plan,
-          kept_weights_may_be_replaced, a_run_holds_weights_and_results_once)
+          old_values_of_a_state_are_kept, late_results_of_a_branch_are_kept,
+          numbers_that_data_decide_leave_a_plan, kept_weights_may_be_replaced,
+          a_run_holds_weights_and_results_once)

@@ -105,8 +105,8 @@ typedef struct fnz_execution {
 
 /** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions
  * keep their weights in the order that they are read in; after that a run with a workspace
- * allocates nothing, but where sizes depend on data or a body of a region runs. After a failure the
- * outputs hold anything, and the state what it held before.
+ * allocates nothing, but where sizes depend on data or the interpreter evaluates a body of a
+ * region. After a failure the outputs hold anything, and the state what it held before.
  *
  * Fails with REF (an input is missing), TYPE, BOUNDS (sizes, an index), OVERLAP, ARGUMENT, and as
  * operators do, with the node's place. */
