@@ -137,14 +137,20 @@ typedef struct piece {
   int64_t row, at, count;
 } piece;
 
+/* Element `from` of the piece. */
+static inline unsigned char *element_of(const walk *w, uint16_t slot, piece p, int64_t from) {
+  unsigned char *first = p.row == 0 && p.at == 0 ? w->slots[slot] : piece_of(w, slot, p.row, p.at);
+  return from ? first + from * w->tile->slots[slot].cell : first;
+}
+
 /* From element `from` of the piece on. */
 static void run_ins(const walk *w, const fnzi_eng_ins *ins, piece p, int64_t from) {
   const fnzi_eng_tile *t = w->tile;
-  unsigned char *out = piece_of(w, ins->out, p.row, p.at) + from * t->slots[ins->out].cell;
+  unsigned char *out = element_of(w, ins->out, p, from);
   int64_t count = p.count - from;
   const void *in[FNZI_POINT_OPERANDS];
   for (uint32_t k = 0; k < ins->arity; k++)
-    in[k] = piece_of(w, ins->in[k], p.row, p.at) + from * t->slots[ins->in[k]].cell;
+    in[k] = element_of(w, ins->in[k], p, from);
   if (ins->kind == FNZI_ENG_INS_RUN)
     ins->run(out, in, count);
   else if (ins->kind == FNZI_ENG_INS_CHOOSE)
@@ -159,7 +165,7 @@ static void run_chain(const walk *w, const fnzi_eng_ins *first, piece p) {
   int64_t whole = p.count - p.count % c->of->elements;
   unsigned char *slots[FNZI_ENG_CHAIN_SLOTS];
   for (uint32_t k = 0; k < c->nslots; k++)
-    slots[k] = piece_of(w, c->slots[k], p.row, p.at);
+    slots[k] = element_of(w, c->slots[k], p, 0);
   c->of->run(c->links, slots, whole);
   for (uint32_t k = 0; k < c->count && whole < p.count; k++)
     run_ins(w, &first[k], p, whole);
