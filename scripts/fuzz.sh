@@ -64,13 +64,23 @@ stop() {
 }
 trap stop INT TERM
 
+# Programs of two folders may have one name.
+golden_programs() { # to
+  local folder program
+  for folder in cli functionalize regions symbolic; do
+    for program in fixtures/"$folder"/*.fnz; do
+      cp "$program" "$1/$folder-${program##*/}"
+    done
+  done
+}
+
 # Of libFuzzer, 72 says that it was interrupted.
 fuzz() { # target, seconds, options
   local target=$1 seconds=$2 log=$build/$1.log status=0 began=$SECONDS tried options=()
   shift 2
   mkdir -p "$build/corpus/$target" "$build/found"
   touch "$build/$target.started"
-  [ "$target" != text ] || cp fixtures/{cli,functionalize,regions,symbolic}/*.fnz "$build/corpus/text"
+  [ "$target" != text ] || golden_programs "$build/corpus/text"
   [ ! -f "fixtures/fuzz/$target.dict" ] || options+=("-dict=fixtures/fuzz/$target.dict")
   [ -z "${at_once[$target]:-}" ] || options+=(-len_control=0)
   "$build/tests/fuzz/fuzzer_$target" "$build/corpus/$target" "fixtures/fuzz/$target" \
