@@ -7,14 +7,15 @@ static const fnzi_graph *graph_of(const fnzi_eng_plan *plan) {
   return fnzi_graph_at(plan->program, 0);
 }
 
-static const fnz_geometry *tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
+/* NULL where its sizes are symbols. */
+static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
   const fnz_geometry *found =
       arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
   return found && !found->symbols ? found : NULL;
 }
 
 static bool is_placed(const fnzi_eng_plan *plan, const fnz_arg *arg) {
-  if (!tensor_of(graph_of(plan), arg))
+  if (!fixed_tensor_of(graph_of(plan), arg))
     return false;
   uint32_t buffer = plan->places[arg->u.value].buffer;
   return buffer != FNZI_ENG_NONE && plan->buffers.data[buffer].kind != FNZI_ENG_LATE;
@@ -41,10 +42,10 @@ static const char *body_refuses(const fnzi_graph *g) {
         (g->values.data[v].geometry && g->values.data[v].geometry->symbols))
       return numbers;
   for (uint32_t k = 0; k < g->ninputs; k++)
-    if (!tensor_of(g, &g->inputs[k]))
+    if (!fixed_tensor_of(g, &g->inputs[k]))
       return "its body takes what is no tensor";
   for (uint32_t k = 0; k < g->noutputs; k++)
-    if (!tensor_of(g, &g->outputs[k]))
+    if (!fixed_tensor_of(g, &g->outputs[k]))
       return "its body gives what is no tensor";
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
@@ -68,7 +69,7 @@ static bool is_truth(const fnz_geometry *g) {
 static bool decides(const fnzi_eng_plan *plan, const fnzi_hop *hop) {
   if (hop->kind != FNZI_HOP_COND || hop->pred->tag == FNZ_ARG_BOOL)
     return true;
-  return is_placed(plan, hop->pred) && is_truth(tensor_of(graph_of(plan), hop->pred));
+  return is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred));
 }
 
 /* Sizes and type of a slice of it. */
@@ -87,8 +88,8 @@ static bool takes_operands(const fnzi_eng_plan *plan, const fnzi_hop *hop, const
   bool fits = body->ninputs == fnzi_hop_input_count(hop);
   for (uint32_t k = 0; fits && k < body->ninputs; k++) {
     bool sliced;
-    const fnz_geometry *from = tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
-    const fnz_geometry *to = tensor_of(body, &body->inputs[k]);
+    const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
+    const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
     fits = sliced ? is_slice(to, from) : is_same(to, from);
   }
   return fits;
@@ -103,15 +104,15 @@ static bool gives_results(const fnzi_eng_plan *plan, const fnzi_eng_region *r,
   bool fits = body->noutputs == r->hop.results.count;
   for (uint32_t j = 0; fits && j < body->noutputs; j++) {
     const fnz_arg *arg = &r->hop.results.args[j];
-    const fnz_geometry *from = tensor_of(body, &body->outputs[j]);
+    const fnz_geometry *from = fixed_tensor_of(body, &body->outputs[j]);
     if (j < r->hop.carried.count)
-      fits = is_same(from, tensor_of(graph_of(plan), &r->hop.carried.args[j]));
+      fits = is_same(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
     if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-      fits = fits && j < r->hop.xs.count && is_same(from, tensor_of(body, &body->inputs[j]));
+      fits = fits && j < r->hop.xs.count && is_same(from, fixed_tensor_of(body, &body->inputs[j]));
     if (!fits || arg->tag == FNZ_ARG_NONE)
       continue;
     fits = is_placed(plan, arg);
-    const fnz_geometry *to = tensor_of(graph_of(plan), arg);
+    const fnz_geometry *to = fixed_tensor_of(graph_of(plan), arg);
     fits = fits && (fnzi_eng_is_stacked(r, j) ? is_slice(from, to) : is_same(from, to));
   }
   return fits;
@@ -120,7 +121,7 @@ static bool gives_results(const fnzi_eng_plan *plan, const fnzi_eng_region *r,
 /* How far it goes along its operands; false where they do not agree. */
 static bool count_iterations(const fnzi_eng_plan *plan, fnzi_eng_region *r) {
   for (uint32_t i = 0; i < r->hop.xs.count; i++) {
-    const fnz_geometry *g = tensor_of(graph_of(plan), &r->hop.xs.args[i]);
+    const fnz_geometry *g = fixed_tensor_of(graph_of(plan), &r->hop.xs.args[i]);
     if (g->rank == 0 || g->sizes[0] == 0 || (i && g->sizes[0] != r->iterations))
       return false;
     r->iterations = g->sizes[0];
@@ -152,7 +153,7 @@ const char *fnzi_eng_left_why(const fnz_program *program, const fnzi_eng_plan *p
       return why;
     if (!takes_operands(plan, hop, body))
       return "its body takes other operands than it is given";
-    if (asks && (body->noutputs != 1 || !is_truth(tensor_of(body, &body->outputs[0]))))
+    if (asks && (body->noutputs != 1 || !is_truth(fixed_tensor_of(body, &body->outputs[0]))))
       return "its condition is no tensor of one number";
     if (!asks && !gives_results(plan, r, body))
       return "its body gives other results than it has";

@@ -2,6 +2,7 @@
  * has made for the sizes of a call.
  *
  *   expand.c     operators that are computed by others become those (expand.h)
+ *   expand_node.c  one of them, taken apart
  *   slots.c      what goes in and comes out, by name
  *   compile.c    fnz_compile(), and the workspaces that an executable keeps
  *   workspace.c  a workspace: memory, allocator, the bindings of the last sizes
@@ -9,7 +10,7 @@
  *   fill.c       plan -> binding: storages, arrays, steps with everything filled in
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
- *   tile.c       pointwise nodes, tile by tile (tile.h)
+ *   tile.c       nodes of a group, tile by tile (tile.h)
  *   execute.c    one run: pointers, state, results
  *   step_names.c what the times of groups are told as
  *   results.c    where results lie after it

@@ -1,9 +1,10 @@
 /* tile_chain.c - which instructions of a group run as chains.
  *
- * A row that runs over a whole tile reads its operands from the first cache and writes its result
- * there. Where a row is followed by one that takes its result, both can run block by block of
- * elements instead, and the block stays in vector registers between them. Bits are the same, as
- * the values are: only what NaN a sum of several has is not promised. */
+ * A row here is one of kernels/point.def. One that runs over a whole tile reads its operands from
+ * the first cache and writes its result there. Where a row is followed by one that takes its
+ * result, both can run block by block of elements instead, and the block stays in vector registers
+ * between them. Bits are the same, as the values are: only what NaN a sum of several has is not
+ * promised. */
 #include "engine/tile.h"
 
 enum { LEAST = 3 }; /* instructions that are worth a chain */
