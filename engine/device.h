@@ -1,7 +1,8 @@
 /* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
  *
  *   device_plan.c  steps -> where each runs, and which values are copied before and after it
- *   device_text.c  groups and moves of a binding -> kernels
+ *   device_text.c  the steps of a binding -> launches of kernels and calls of libraries
+ *   device_work.c  what those have in common (device_way.h)
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
  *   device_run.c   one run
@@ -41,26 +42,47 @@ bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step
 void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
 
 /* --- A binding on a device */
+/* In place of a buffer: the area that windows with gaps go by, memory of the step, and the flag:
+ * 16 bytes, zero before a run. */
+#define FNZI_ENG_AT_STAGING FNZI_ENG_NONE
+#define FNZI_ENG_AT_SCRATCH (FNZI_ENG_NONE - 1u)
+#define FNZI_ENG_AT_FLAG    (FNZI_ENG_NONE - 2u)
+
+/* Of a library, on a stream. `what`: what was made for it when the step was. */
+typedef fnz_status fnzi_eng_library_call(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         const void *what, const uint64_t *addresses, void *stream);
+
 typedef struct fnzi_eng_launch {
   uint32_t kernel, noperands;
-  int64_t count;           /* of elements; 0: there is nothing to do */
-  const uint32_t *buffers; /* per operand, */
-  const int64_t *offsets;  /* and where it lies there, in bytes; FNZI_ENG_NONE: the staging area */
+  int64_t count; /* of what the kernel's grid goes by (text.h); 0: there is nothing to do */
+  const uint32_t *buffers;     /* per operand, or a mark; */
+  const int64_t *offsets;      /* and where it lies there, in bytes */
+  fnzi_eng_library_call *call; /* NULL: the kernel */
+  const void *what;
 } fnzi_eng_launch;
+
+/* What the device does for a step. */
+typedef struct fnzi_eng_work {
+  fnzi_eng_launch *launches; /* in order */
+  uint32_t nlaunches;
+  bool on_device;  /* false: the CPU computes it */
+  size_t scratch;  /* bytes */
+  const char *why; /* on the CPU; NULL: nothing of a GPU computes its operator */
+} fnzi_eng_work;
 
 /* A window that has gaps goes by the staging area, where its elements are row-major. */
 typedef struct fnzi_eng_transfer {
   uint32_t buffer;
   int64_t start, bytes; /* of a dense one in the buffer; of another one in the staging area */
   bool dense;
-  fnzi_eng_launch pack, unpack;
+  fnzi_eng_work pack, unpack;
   const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
 } fnzi_eng_transfer;
 
 typedef struct fnzi_eng_device_binding {
   fnzi_eng_route route;
   fnzi_cuda_program program;
-  fnzi_eng_launch *launches;     /* per step that runs on the device */
+  fnzi_eng_work *works;          /* per step */
   fnzi_eng_transfer **transfers; /* per value; NULL: none is needed */
   fnzi_eng_transfer *outputs;    /* per output of the route */
   bool *used;                    /* per buffer: some kernel or copy reaches it */
@@ -68,12 +90,18 @@ typedef struct fnzi_eng_device_binding {
   size_t *own;                   /* per buffer that is the workspace's: where there */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
                                     inputs, what the state held before, */
-  size_t staging, staging_bytes; /* and the staging area */
-  size_t *kept;                  /* per buffer of the state that is kept before a run: where */
-  bool runs;                     /* some step runs on the device */
+  size_t staging, staging_bytes; /* the staging area, */
+  size_t scratch, scratch_bytes; /* memory of steps, and the flag */
+  size_t flag;
+  size_t *kept; /* per buffer of the state that is kept before a run: where */
+  bool runs;    /* some step runs on the device */
 } fnzi_eng_device_binding;
 
-enum { FNZI_ENG_DEVICE_OPERANDS = 96 }; /* of a kernel at most: the lanes of a group */
+enum {
+  FNZI_ENG_DEVICE_OPERANDS = 96, /* of a kernel at most: the lanes of a group */
+  FNZI_ENG_DEVICE_APART = 256,   /* bytes, from one buffer to the next */
+  FNZI_ENG_DEVICE_FLAG = 16      /* bytes */
+};
 
 /* --- A state on a device */
 typedef struct fnzi_eng_device_state {

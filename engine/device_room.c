@@ -2,11 +2,9 @@
  * executable, state with the state, everything else in one block of the workspace. */
 #include "engine/device.h"
 
-enum { APART = 256 }; /* bytes, from one buffer to the next */
-
 static bool reserve(size_t bytes, size_t *at, size_t *end) {
-  size_t rest = *end % APART;
-  *at = *end + (rest ? APART - rest : 0);
+  size_t rest = *end % FNZI_ENG_DEVICE_APART;
+  *at = *end + (rest ? FNZI_ENG_DEVICE_APART - rest : 0);
   return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
 }
 
@@ -35,7 +33,9 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
     if (b->saved_bytes && b->saved[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->kept[i], &d->bytes);
   }
-  fits = fits && reserve(d->staging_bytes, &d->staging, &d->bytes);
+  fits = fits && reserve(d->staging_bytes, &d->staging, &d->bytes) &&
+         reserve(d->scratch_bytes, &d->scratch, &d->bytes) &&
+         reserve(FNZI_ENG_DEVICE_FLAG, &d->flag, &d->bytes);
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }
 

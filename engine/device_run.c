@@ -9,15 +9,34 @@ typedef struct running {
   const fnzi_cuda_device *device;
 } running;
 
+/* Where a buffer, or what a mark stands for, begins. */
+static uint64_t start_of(const running *r, uint32_t buffer) {
+  switch (buffer) {
+  case FNZI_ENG_AT_STAGING:
+    return r->ws->device_block + r->d->staging;
+  case FNZI_ENG_AT_SCRATCH:
+    return r->ws->device_block + r->d->scratch;
+  case FNZI_ENG_AT_FLAG:
+    return r->ws->device_block + r->d->flag;
+  default:
+    return r->d->at[buffer];
+  }
+}
+
 static fnz_status launch(const running *r, const fnzi_eng_launch *l) {
   uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
-  for (uint32_t k = 0; k < l->noperands; k++) {
-    uint64_t base = l->buffers[k] == FNZI_ENG_NONE ? r->ws->device_block + r->d->staging
-                                                   : r->d->at[l->buffers[k]];
-    addresses[k] = base + (uint64_t)l->offsets[k];
-  }
+  for (uint32_t k = 0; k < l->noperands; k++)
+    addresses[k] = start_of(r, l->buffers[k]) + (uint64_t)l->offsets[k];
+  if (l->call)
+    return l->call(r->ws->ctx, r->device, l->what, addresses, r->ws->stream);
   return fnzi_cuda_launch(r->ws->ctx, r->device, &r->d->program, l->kernel, l->count, addresses,
                           r->ws->stream);
+}
+
+static fnz_status run_work(const running *r, const fnzi_eng_work *work) {
+  for (uint32_t k = 0; k < work->nlaunches; k++)
+    FNZ_TRY(launch(r, &work->launches[k]));
+  return FNZ_OK;
 }
 
 /* --- Between the memories -----------------------------------------------------------------------
@@ -36,7 +55,7 @@ static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
     return fnzi_cuda_copy_out(r->ws->ctx, r->device, host + t->start,
                               r->d->at[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
                               r->ws->stream);
-  FNZ_TRY(launch(r, &t->pack));
+  FNZ_TRY(run_work(r, &t->pack));
   FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
                              r->ws->stream));
   FNZ_TRY(wait(r));
@@ -58,7 +77,7 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
   fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
                             r->ws->stream));
-  FNZ_TRY(launch(r, &t->unpack));
+  FNZ_TRY(run_work(r, &t->unpack));
   return wait(r);
 }
 
@@ -78,7 +97,7 @@ static fnz_status run_on_host(const running *r, size_t i) {
 
 static fnz_status run_steps(const running *r) {
   for (size_t i = 0; i < r->b->acts.count; i++)
-    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : launch(r, &r->d->launches[i]));
+    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : run_work(r, &r->d->works[i]));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++)
     FNZ_TRY(bring_down(r, &r->d->outputs[k]));
   return wait(r);

@@ -1,16 +1,9 @@
 /* device_text.c - the groups and moves of a binding as kernels of one program, and the kernels that
  * bring windows with gaps to the staging area and back. */
-#include "engine/device.h"
+#include "engine/device_way.h"
 #include "engine/tile.h"
 
 _Static_assert((int)FNZI_ENG_LANES <= (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
-
-typedef struct maker {
-  fnz_workspace *ws;
-  fnzi_eng_binding *b;
-  fnzi_eng_device_binding *d;
-  fnzi_cuda_text text;
-} maker;
 
 /* The same element, whatever its type is, in memory of these many bytes. */
 static fnz_dtype cell_dtype(size_t bytes) {
@@ -19,16 +12,6 @@ static fnz_dtype cell_dtype(size_t bytes) {
          : bytes == 4 ? FNZ_U32
          : bytes == 8 ? FNZ_U64
                       : FNZ_C128;
-}
-
-/* Operands of a launch, to be filled in. */
-static fnz_status open_launch(const maker *m, uint32_t noperands, int64_t count, uint32_t **buffers,
-                              int64_t **offsets, fnzi_eng_launch *out) {
-  FNZI_NEW(&m->b->arena, noperands, buffers);
-  FNZI_NEW(&m->b->arena, noperands, offsets);
-  *out = (fnzi_eng_launch){
-      .noperands = noperands, .count = count, .buffers = *buffers, .offsets = *offsets};
-  return FNZ_OK;
 }
 
 /* --- Groups -------------------------------------------------------------------------------------
@@ -53,38 +36,49 @@ static void describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
     out->in[k] = ins->in[k];
 }
 
-/* It computes element by element, by rows of point.def and what stands beside them. */
-static bool has_text(const fnzi_eng_tile *t) {
-  for (uint32_t k = 0; k < t->nins; k++)
-    if (t->ins[k].kind > FNZI_ENG_INS_CHOOSE)
-      return false;
-  return true;
+static bool is_computable(const fnzi_eng_tile *t, uint16_t slot) {
+  return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
 
-static fnz_status add_tile(maker *m, const fnzi_eng_tile *t, fnzi_eng_launch *out) {
+/* It computes element by element, by rows of point.def and what stands beside them. */
+static bool has_text(const fnzi_eng_tile *t) {
+  bool has = true;
+  for (uint32_t k = 0; k < t->nins && has; k++) {
+    const fnzi_eng_ins *ins = &t->ins[k];
+    has = ins->kind <= FNZI_ENG_INS_CHOOSE && is_computable(t, ins->out);
+    for (uint32_t i = 0; i < ins->arity && has; i++)
+      has = is_computable(t, ins->in[i]);
+  }
+  return has;
+}
+
+static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_work *out) {
   fnzi_arena *scratch = &m->ws->scratch;
   fnzi_cuda_group g = {.rank = t->rank,
                        .sizes = t->sizes,
                        .nlanes = t->nlanes,
                        .nins = t->nins,
                        .nslots = t->nslots};
-  uint32_t *buffers;
-  int64_t *offsets;
-  FNZ_TRY(open_launch(m, t->nlanes, t->count, &buffers, &offsets, out));
+  fnzi_eng_operand *operands;
+  uint32_t kernel = 0;
+  if (!has_text(t))
+    return fnzi_eng_work_refuse(out, "a row of the group has no text");
+  FNZI_NEW(scratch, t->nlanes, &operands);
   FNZI_NEW(scratch, t->nlanes, &g.lanes);
   FNZI_NEW(scratch, t->nins, &g.ins);
   FNZI_NEW(scratch, t->nslots, &g.slots);
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    describe_lane(t, &t->lanes[k], &g.lanes[k]);
-    buffers[k] = fnzi_eng_buffer_of(m->b, t->lanes[k].storage);
-    offsets[k] = t->lanes[k].at;
-    m->d->used[buffers[k]] = true;
+    const fnzi_eng_lane *lane = &t->lanes[k];
+    describe_lane(t, lane, &g.lanes[k]);
+    operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, lane->storage), lane->at};
   }
   for (uint32_t k = 0; k < t->nins; k++)
     describe_ins(&t->ins[k], &g.ins[k]);
   for (uint32_t k = 0; k < t->nslots; k++)
     g.slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers};
-  return t->count ? fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &out->kernel) : FNZ_OK;
+  if (t->count)
+    FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
+  return fnzi_eng_work_launch(m, out, kernel, t->count, operands, t->nlanes);
 }
 
 /* --- Copies -------------------------------------------------------------------------------------
@@ -94,7 +88,7 @@ typedef struct copy {
   uint32_t rank;
   fnzi_eng_move_dim dims[FNZ_MAX_RANK + 1];
   size_t cell;
-  uint32_t from, to; /* buffers; FNZI_ENG_NONE: the staging area */
+  uint32_t from, to; /* buffers, or the staging area */
   int64_t from_at, to_at;
 } copy;
 
@@ -106,10 +100,10 @@ static size_t unit_of(const copy *c) {
   return (size_t)(all & (~all + 1));
 }
 
-static fnz_status add_copy(maker *m, copy *c, fnzi_eng_launch *out) {
+static fnz_status add_copy(fnzi_eng_maker *m, copy *c, fnzi_eng_work *out) {
   size_t unit = unit_of(c);
-  int64_t sizes[FNZ_MAX_RANK + 1], count = 1, *offsets;
-  uint32_t *buffers;
+  int64_t sizes[FNZ_MAX_RANK + 1], count = 1;
+  uint32_t kernel;
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
   fnzi_cuda_slot slot = {(uint8_t)cell_dtype(unit), NULL};
   if (c->cell > unit || c->rank == 0)
@@ -124,20 +118,14 @@ static fnz_status add_copy(maker *m, copy *c, fnzi_eng_launch *out) {
     count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
   }
   const fnzi_cuda_group g = {c->rank, sizes, lanes, NULL, &slot, 2, 0, 1};
-  FNZ_TRY(open_launch(m, 2, count, &buffers, &offsets, out));
-  buffers[0] = c->from;
-  buffers[1] = c->to;
-  offsets[0] = c->from_at;
-  offsets[1] = c->to_at;
-  for (int k = 0; k < 2; k++)
-    if (buffers[k] != FNZI_ENG_NONE)
-      m->d->used[buffers[k]] = true;
-  return fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &out->kernel);
+  const fnzi_eng_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
+  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
+  return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
 }
 
-static fnz_status add_move(maker *m, const fnzi_eng_move *move, fnzi_eng_launch *out) {
+static fnz_status add_move(fnzi_eng_maker *m, const fnzi_eng_move *move, fnzi_eng_work *out) {
   copy c = {.rank = move->rank, .cell = move->cell, .from_at = move->from_at, .to_at = move->to_at};
-  *out = (fnzi_eng_launch){.count = 0};
+  out->on_device = true;
   if (move->bytes == 0)
     return FNZ_OK;
   c.from = fnzi_eng_buffer_of(m->b, move->from);
@@ -151,7 +139,7 @@ static fnz_status add_move(maker *m, const fnzi_eng_move *move, fnzi_eng_launch 
  */
 /* A window and its row-major elements: without dimensions of one element and those along which it
  * shows the same one. */
-static fnz_status pack_window(maker *m, fnzi_eng_transfer *t) {
+static fnz_status pack_window(fnzi_eng_maker *m, fnzi_eng_transfer *t) {
   fnzi_arena *arena = &m->b->arena;
   fnz_geometry *map, *rows;
   int64_t *numbers, cell = (int64_t)fnzi_dtype(t->map->dtype)->bytes;
@@ -174,11 +162,11 @@ static fnz_status pack_window(maker *m, fnzi_eng_transfer *t) {
   copy there = {.rank = map->rank,
                 .cell = (size_t)cell,
                 .from = t->buffer,
-                .to = FNZI_ENG_NONE,
+                .to = FNZI_ENG_AT_STAGING,
                 .from_at = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
   copy back = {.rank = map->rank,
                .cell = (size_t)cell,
-               .from = FNZI_ENG_NONE,
+               .from = FNZI_ENG_AT_STAGING,
                .to = t->buffer,
                .to_at = there.from_at};
   for (uint32_t d = 0; d < map->rank; d++) {
@@ -195,7 +183,8 @@ static fnz_status pack_window(maker *m, fnzi_eng_transfer *t) {
   return add_copy(m, &back, &t->unpack);
 }
 
-static fnz_status make_transfer(maker *m, const fnzi_eng_place *place, fnzi_eng_transfer *out) {
+static fnz_status make_transfer(fnzi_eng_maker *m, const fnzi_eng_place *place,
+                                fnzi_eng_transfer *out) {
   *out = (fnzi_eng_transfer){.buffer = place->buffer, .map = place->map};
   fnzi_eng_window_bytes(place->map, &out->start, &out->bytes, &out->dense);
   if (out->bytes == 0)
@@ -209,7 +198,7 @@ static fnz_status make_transfer(maker *m, const fnzi_eng_place *place, fnzi_eng_
   return FNZ_OK;
 }
 
-static fnz_status make_transfers(maker *m) {
+static fnz_status make_transfers(fnzi_eng_maker *m) {
   const fnzi_eng_route *r = &m->d->route;
   const fnzi_eng_plan *plan = &m->b->plan;
   FNZI_NEW(&m->b->arena, plan->nvalues, &m->d->transfers);
@@ -229,20 +218,41 @@ static fnz_status make_transfers(maker *m) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
+static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work *out) {
+  switch (act->kind) {
+  case FNZI_ENG_ACT_TILE:
+    return add_tile(m, act->u.tile, out);
+  case FNZI_ENG_ACT_MOVE:
+    return add_move(m, &act->u.move, out);
+  case FNZI_ENG_ACT_KERNEL:
+    return fnzi_eng_work_by_way(m, &act->u.kernel.call, out);
+  default:
+    return FNZ_OK;
+  }
+}
+
+static fnz_status make_works(fnzi_eng_maker *m) {
+  FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
+  FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
+  for (size_t i = 0; i < m->b->acts.count; i++) {
+    fnzi_eng_work *work = &m->d->works[i];
+    FNZ_TRY(make_work(m, &m->b->acts.data[i], work));
+    m->d->runs = m->d->runs || work->on_device;
+    if (m->d->scratch_bytes < work->scratch)
+      m->d->scratch_bytes = work->scratch;
+  }
+  return FNZ_OK;
+}
+
 /* Final values that end in memory of a state stay there. */
-static fnz_status find_route(maker *m) {
+static fnz_status find_route(fnzi_eng_maker *m) {
   const fnzi_eng_plan *plan = &m->b->plan;
   fnzi_arena *scratch = &m->ws->scratch;
   bool *device, *stays;
   FNZI_NEW(scratch, plan->steps.count, &device);
   FNZI_NEW(scratch, plan->noutputs, &stays);
-  for (size_t i = 0; i < plan->steps.count; i++) {
-    const fnzi_eng_act *act = &m->b->acts.data[i];
-    bool is_tile = act->kind == FNZI_ENG_ACT_TILE && has_text(act->u.tile);
-    device[i] = (is_tile || act->kind == FNZI_ENG_ACT_MOVE) &&
-                fnzi_eng_step_has_text(plan, &plan->steps.data[i]);
-    m->d->runs = m->d->runs || device[i];
-  }
+  for (size_t i = 0; i < plan->steps.count; i++)
+    device[i] = m->d->works[i].on_device;
   for (uint32_t k = 0; k < plan->noutputs; k++) {
     uint32_t owner = fnzi_eng_owner_of(m->ws->exe, k);
     stays[k] = m->b->with_state && owner != FNZI_ENG_NONE && m->ws->exe->inputs[owner].in_state &&
@@ -252,33 +262,20 @@ static fnz_status find_route(maker *m) {
   return fnzi_eng_route_find(&m->b->arena, plan, device, stays, &m->d->route);
 }
 
-static fnz_status make_launches(maker *m) {
-  FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->launches);
-  FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
-  for (size_t i = 0; i < m->b->acts.count; i++) {
-    const fnzi_eng_act *act = &m->b->acts.data[i];
-    if (m->d->route.steps[i].on_host)
-      continue;
-    FNZ_TRY(act->kind == FNZI_ENG_ACT_TILE ? add_tile(m, act->u.tile, &m->d->launches[i])
-                                           : add_move(m, &act->u.move, &m->d->launches[i]));
-  }
-  return FNZ_OK;
-}
-
-static fnz_status make(maker *m) {
+static fnz_status make(fnzi_eng_maker *m) {
   if (m->b->acts.count != m->b->plan.steps.count)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "steps of a plan have several acts");
-  FNZ_TRY(find_route(m));
+  FNZ_TRY(make_works(m));
   if (!m->d->runs)
     return FNZ_OK;
-  FNZ_TRY(make_launches(m));
+  FNZ_TRY(find_route(m));
   FNZ_TRY(make_transfers(m));
   return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
                                 &m->d->program);
 }
 
 fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
-  maker m = {.ws = ws, .b = b};
+  fnzi_eng_maker m = {.ws = ws, .b = b};
   FNZI_NEW(&b->arena, 1, &b->device);
   m.d = b->device;
   fnzi_cuda_text_begin(&ws->scratch, &m.text);

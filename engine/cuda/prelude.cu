@@ -16,9 +16,10 @@ typedef unsigned long long uint64_t;
 #define INFINITY  __int_as_float(0x7f800000)
 #define NAN       __int_as_float(0x7fc00000)
 
-/* A kernel of `count` operands, p.at[k] in bytes; elements of it, which threads take in turns. */
-#define KERNEL(name, count)                                                                        \
-  extern "C" __global__ void __launch_bounds__(256) name(const places<count> p)
+/* A kernel of `count` operands, p.at[k] in bytes, and so many threads a block; elements of it, which
+ * threads take in turns. */
+#define KERNEL(name, count, threads)                                                               \
+  extern "C" __global__ void __launch_bounds__(threads) name(const places<count> p)
 #define FIRST                      ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP                       ((int64_t)gridDim.x * blockDim.x)
 #define LOAD(type, address)        (*(const type *)(address))

@@ -116,14 +116,16 @@ fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cuda_device *d, ui
 /* --- Programs -----------------------------------------------------------------------------------
  */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
-                       const fnz_buffer *code, size_t count, fnzi_cuda_program *out) {
+                       const fnz_buffer *code, const fnzi_cuda_text *text, fnzi_cuda_program *out) {
   char name[32];
   FNZ_TRY(TOLD(d, module_load(&out->module, code->data), "a program is loaded"));
-  FNZI_NEW(arena, count, &out->kernels);
-  for (; out->count < count; out->count++) {
+  FNZI_NEW(arena, text->kernels.count, &out->kernels);
+  for (; out->count < text->kernels.count; out->count++) {
+    fnzi_cuda_function *f = &out->kernels[out->count];
+    *f = (fnzi_cuda_function){NULL, text->kernels.data[out->count].threads,
+                              text->kernels.data[out->count].grid};
     snprintf(name, sizeof name, "k%zu", out->count);
-    FNZ_TRY(TOLD(d, module_function(&out->kernels[out->count], out->module, name),
-                 "a kernel is looked up"));
+    FNZ_TRY(TOLD(d, module_function(&f->function, out->module, name), "a kernel is looked up"));
   }
   return FNZ_OK;
 }
@@ -158,7 +160,7 @@ fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *d, f
     return FNZ_OK;
   fnz_status status = compile(ctx, d, text, &code);
   if (status == FNZ_OK)
-    status = load(ctx, d, arena, &code, text->kernels.count, out);
+    status = load(ctx, d, arena, &code, text, out);
   fnz_buffer_free(ctx, &code);
   if (status != FNZ_OK)
     fnzi_cuda_program_end(d, out);
@@ -172,15 +174,24 @@ void fnzi_cuda_program_end(const fnzi_cuda_device *d, fnzi_cuda_program *p) {
 }
 
 /* A thread for each element, up to what keeps all processors at work; then each takes several. */
+static int64_t blocks_of(const fnzi_cuda_device *d, const fnzi_cuda_function *f, int64_t count) {
+  enum { BLOCKS = 16 }; /* of a processor at most */
+  int64_t most = INT32_MAX, blocks = count;
+  if (f->grid == FNZI_CUDA_GRID_FLAT) {
+    blocks = count / f->threads + (count % f->threads != 0);
+    most = (int64_t)BLOCKS * d->processors;
+  }
+  return blocks < most ? blocks : most;
+}
+
 fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_program *p,
                             uint32_t kernel, int64_t count, uint64_t *addresses, void *stream) {
-  enum { THREADS = 256, BLOCKS = 16 }; /* of a block; of a processor at most */
-  int64_t blocks = count / THREADS + (count % THREADS != 0), most = (int64_t)BLOCKS * d->processors;
+  const fnzi_cuda_function *f = &p->kernels[kernel];
   void *arguments[] = {addresses};
   if (count == 0)
     return FNZ_OK;
   return TOLD(d,
-              launch(p->kernels[kernel], (unsigned)(blocks < most ? blocks : most), 1, 1, THREADS,
-                     1, 1, 0, stream, arguments, NULL),
+              launch(f->function, (unsigned)blocks_of(d, f, count), 1, 1, f->threads, 1, 1, 0,
+                     stream, arguments, NULL),
               "a kernel is started");
 }

@@ -17,9 +17,15 @@ typedef struct fnzi_cuda_device {
 } fnzi_cuda_device;
 
 /* The kernels of a text, as code of the device. */
+typedef struct fnzi_cuda_function {
+  void *function;
+  uint32_t threads;
+  uint8_t grid;
+} fnzi_cuda_function;
+
 typedef struct fnzi_cuda_program {
   void *module;
-  void **kernels;
+  fnzi_cuda_function *kernels;
   size_t count;
 } fnzi_cuda_program;
 
@@ -56,7 +62,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cu
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,
                                                  fnzi_cuda_program *out);
 void fnzi_cuda_program_end(const fnzi_cuda_device *device, fnzi_cuda_program *program);
-/* Kernel `kernel` over `count` elements, operand k at addresses[k]. */
+/* Kernel `kernel` over `count` (its grid: text.h), operand k at addresses[k]. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *device,
                                            const fnzi_cuda_program *program, uint32_t kernel,
                                            int64_t count, uint64_t *addresses, void *stream);

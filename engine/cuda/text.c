@@ -17,6 +17,7 @@ void fnzi_cuda_text_begin(fnzi_arena *arena, fnzi_cuda_text *out) {
 void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text) {
   FNZI_VEC_FREE(ctx, &text->kernels);
   FNZI_VEC_FREE(ctx, &text->rows);
+  FNZI_VEC_FREE(ctx, &text->helpers);
 }
 
 /* --- Types --------------------------------------------------------------------------------------
@@ -257,12 +258,17 @@ static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
   return FNZ_OK;
 }
 
-static fnz_status add_body(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
-                           uint32_t lanes, uint32_t *kernel) {
-  fnzi_cuda_kernel made = {.lanes = lanes};
+static bool is_same(const fnzi_cuda_kernel *k, const fnz_buffer *body,
+                    const fnzi_cuda_kernel *shape) {
+  return k->lanes == shape->lanes && k->threads == shape->threads && k->grid == shape->grid &&
+         strlen(k->body) == body->size && memcmp(k->body, body->data, body->size) == 0;
+}
+
+fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                                 const fnzi_cuda_kernel *shape, uint32_t *kernel) {
+  fnzi_cuda_kernel made = *shape;
   for (size_t k = 0; k < text->kernels.count; k++)
-    if (text->kernels.data[k].lanes == lanes && strlen(text->kernels.data[k].body) == body->size &&
-        memcmp(text->kernels.data[k].body, body->data, body->size) == 0) {
+    if (is_same(&text->kernels.data[k], body, shape)) {
       *kernel = (uint32_t)k;
       return FNZ_OK;
     }
@@ -272,13 +278,22 @@ static fnz_status add_body(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buf
   return FNZ_OK;
 }
 
+fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text, const char *const *lines) {
+  for (size_t k = 0; k < text->helpers.count; k++)
+    if (text->helpers.data[k] == lines)
+      return FNZ_OK;
+  FNZI_PUSH(ctx, &text->helpers, lines);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                               uint32_t *kernel) {
   fnz_buffer body = {.data = NULL};
   writer w = {ctx, &body, group};
+  const fnzi_cuda_kernel shape = {NULL, group->nlanes, 256, FNZI_CUDA_GRID_FLAT};
   fnz_status status = put_body(&w, text);
   if (status == FNZ_OK)
-    status = add_body(ctx, text, &body, group->nlanes, kernel);
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   fnz_buffer_free(ctx, &body);
   return status;
 }
@@ -370,8 +385,11 @@ static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
   FNZ_TRY(put_kept(w));
   for (uint8_t s = 0; s < FNZI_CUDA_SECTIONS; s++)
     FNZ_TRY(put_section(w, text, s));
+  for (size_t k = 0; k < text->helpers.count; k++)
+    FNZ_TRY(put_lines(w, text->helpers.data[k]));
   for (size_t k = 0; k < text->kernels.count; k++) {
-    PUT(w, "KERNEL(k%zu, %u) {\n", k, (unsigned)text->kernels.data[k].lanes);
+    PUT(w, "KERNEL(k%zu, %u, %u) {\n", k, (unsigned)text->kernels.data[k].lanes,
+        (unsigned)text->kernels.data[k].threads);
     FNZ_TRY(fnzi_put_text(w->ctx, w->out, text->kernels.data[k].body));
     PUT(w, "}\n\n");
   }

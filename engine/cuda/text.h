@@ -52,9 +52,16 @@ typedef struct fnzi_cuda_group {
 
 /* --- A program ----------------------------------------------------------------------------------
  */
+/* What the grid of a launch goes by: `count` elements of a flat kernel, of which each thread takes
+ * some (FIRST, STEP of prelude.cu), or `count` blocks, up to what a grid has at most: then blocks
+ * take several, gridDim.x apart. */
+typedef enum fnzi_cuda_grid { FNZI_CUDA_GRID_FLAT, FNZI_CUDA_GRID_BLOCKS } fnzi_cuda_grid;
+
 typedef struct fnzi_cuda_kernel {
   const char *body;
-  uint32_t lanes;
+  uint32_t lanes;   /* operands: p.at[k] in the body */
+  uint32_t threads; /* of a block */
+  uint8_t grid;     /* fnzi_cuda_grid */
 } fnzi_cuda_kernel;
 
 typedef struct fnzi_cuda_row fnzi_cuda_row;
@@ -69,6 +76,10 @@ typedef struct fnzi_cuda_text {
     struct fnzi_cuda_used *data;
     size_t count, capacity;
   } rows; /* that they call */
+  struct {
+    const char *const **data;
+    size_t count, capacity;
+  } helpers; /* files that they stand on, in this order, after the rows */
 } fnzi_cuda_text;
 
 /* Texts lie in `arena`. Ends with fnzi_cuda_text_end(). */
@@ -80,6 +91,13 @@ bool fnzi_cuda_text_converts(fnz_dtype dtype);
  * row that there is not. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text,
                                              const fnzi_cuda_group *group, uint32_t *kernel);
+/* One of another shape: `body` is the text of the function. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text,
+                                                const fnz_buffer *body,
+                                                const fnzi_cuda_kernel *shape, uint32_t *kernel);
+/* Kernels stand on the definitions of these lines, NULL at the end; once, whoever asks. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text,
+                                             const char *const *lines);
 /* The whole, with a zero byte at its end. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_write(fnz_context *ctx, const fnzi_cuda_text *text,
                                                fnz_buffer *out);

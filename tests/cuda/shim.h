@@ -64,12 +64,12 @@ template <class Cell> static inline void standin_store(void *at, Cell cell) {
 #define STEP                       standin_threads
 #define LOAD(type, address)        standin_load<type>(address)
 #define STORE(type, address, what) standin_store<type>(address, what)
-#define KERNEL(name, count)                                                                        \
+#define KERNEL(name, count, threads)                                                               \
   static void name##_body(const places<count> p);                                                  \
   extern "C" const int name##_operands = count;                                                    \
-  extern "C" void name(void **arguments, int64_t thread, int64_t threads) {                        \
+  extern "C" void name(void **arguments, int64_t thread, int64_t of) {                             \
     standin_thread = thread;                                                                       \
-    standin_threads = threads;                                                                     \
+    standin_threads = of;                                                                          \
     name##_body(*(const places<count> *)arguments[0]);                                             \
   }                                                                                                \
   static void name##_body(const places<count> p)
