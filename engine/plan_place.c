@@ -207,7 +207,7 @@ static fnz_status save_if_met(fnzi_eng_planner *p, const update *u, fnzi_eng_pla
   bool meet = false;
   if (u->source == FNZI_ENG_NONE)
     return FNZ_OK;
-  if (source->buffer == by.buffer && !fnzi_eng_place_equal(*source, by))
+  if (source->buffer == by.buffer)
     FNZ_TRY(fnzi_eng_maps_meet(p, source->map, by.map, &meet));
   return meet ? save(p, u, source) : FNZ_OK;
 }
@@ -275,7 +275,8 @@ static fnz_status place_update(fnzi_eng_planner *p, uint32_t n) {
   }
   if (u.idle && !copies)
     return FNZ_OK;
-  FNZ_TRY(save_if_met(p, &u, u.region, &source));
+  if (!fnzi_eng_place_equal(source, u.region))
+    FNZ_TRY(save_if_met(p, &u, u.region, &source));
   return fnzi_eng_move_add(p, (fnzi_eng_step){.rule = FNZI_ENG_UPDATE,
                                               .node = n,
                                               .value = u.source,

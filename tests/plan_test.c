@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * plan_test.c - where the planner puts values: what ends in place, what is copied and by which
  * rule; all programs of fixtures/ run on bytes; and the checker refuses plans that were spoiled. */
 #include "engine/tell.h"
@@ -97,6 +97,23 @@ START_TEST(writes_through_chains_of_views_stay_in_place) {
   ck_assert_uint_eq(f.updates, 3);
   ck_assert_uint_eq(f.in_place, 3);
   ck_assert_uint_eq(f.copies, 0);
+  end();
+}
+END_TEST
+
+/* No strides say the region where the base lies, and the source lies in all of the copy. */
+START_TEST(a_source_within_the_copy_of_its_base_is_saved) {
+  size_t moves;
+  begin();
+  (void)figures(
+      "%x: i32[1,2,2,2] stride(2,2,4,8)",
+      "  %v: i32[2,2,2,1] stride(1,4,2,4) = as_strided_copy(%x, [2, 2, 2, 1], [1, 4, 2, 4], 0)\n"
+      "  %b: i32[2,2,2,1] = clone(%v, memory_format=contiguous_format)\n"
+      "  %a: i32[2,2,2,1] stride(4,2,1,2) = add.Tensor(%b, %b)\n"
+      "  %s: i32[2,2,2,1] = as_strided_scatter(%b, %a, [2, 2, 2, 1], [4, 2, 1, 2], 0)\n"
+      "  return %s",
+      FNZI_ENG_SOURCE_MEETS, &moves);
+  ck_assert_uint_eq(moves, 1);
   end();
 }
 END_TEST
@@ -320,5 +337,6 @@ END_TEST
 RUN_SUITE("plan", a_token_is_written_into_its_cache, rows_are_changed_where_they_lie,
           writes_through_chains_of_views_stay_in_place, what_may_not_be_written_is_copied_once,
           pieces_are_made_where_they_are_joined, moves_at_the_end_are_one,
-          a_source_that_meets_its_region_is_saved, views_that_strides_cannot_say_are_gathered,
-          fixtures_are_planned, spoiled_plans_are_refused, an_arena_that_overlaps_is_refused)
+          a_source_that_meets_its_region_is_saved, a_source_within_the_copy_of_its_base_is_saved,
+          views_that_strides_cannot_say_are_gathered, fixtures_are_planned,
+          spoiled_plans_are_refused, an_arena_that_overlaps_is_refused)
