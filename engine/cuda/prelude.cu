@@ -19,6 +19,11 @@ typedef unsigned long long uint64_t;
 /* A kernel of `count` operands, p.at[k] in bytes; elements of it, which threads take in turns. */
 #define KERNEL(name, count)                                                                        \
   extern "C" __global__ void __launch_bounds__(256) name(const places<count> p)
+/* One whose blocks have so many threads, which know of each other: blockIdx.x, threadIdx.x, barriers,
+ * shuffles, and memory that they share. */
+#define BLOCKS(name, count, threads)                                                               \
+  extern "C" __global__ void __launch_bounds__(threads) name(const places<count> p)
+#define SHARED(type, name, count) __shared__ type name[count]
 #define FIRST                      ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP                       ((int64_t)gridDim.x * blockDim.x)
 #define LOAD(type, address)        (*(const type *)(address))
