@@ -20,6 +20,10 @@ typedef unsigned long long uint64_t;
  * threads take in turns. */
 #define KERNEL(name, count, threads)                                                               \
   extern "C" __global__ void __launch_bounds__(threads) name(const places<count> p)
+/* One whose threads of a block know of each other: blockIdx.x, threadIdx.x, barriers, shuffles, and
+ * memory that they share. */
+#define BLOCKS(name, count, threads)      KERNEL(name, count, threads)
+#define SHARED(type, name, count)         __shared__ type name[count]
 #define FIRST                      ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP                       ((int64_t)gridDim.x * blockDim.x)
 #define LOAD(type, address)        (*(const type *)(address))

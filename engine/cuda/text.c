@@ -388,9 +388,10 @@ static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
   for (size_t k = 0; k < text->helpers.count; k++)
     FNZ_TRY(put_lines(w, text->helpers.data[k]));
   for (size_t k = 0; k < text->kernels.count; k++) {
-    PUT(w, "KERNEL(k%zu, %u, %u) {\n", k, (unsigned)text->kernels.data[k].lanes,
-        (unsigned)text->kernels.data[k].threads);
-    FNZ_TRY(fnzi_put_text(w->ctx, w->out, text->kernels.data[k].body));
+    const fnzi_cuda_kernel *kernel = &text->kernels.data[k];
+    PUT(w, "%s(k%zu, %u, %u) {\n", kernel->grid == FNZI_CUDA_GRID_FLAT ? "KERNEL" : "BLOCKS", k,
+        (unsigned)kernel->lanes, (unsigned)kernel->threads);
+    FNZ_TRY(fnzi_put_text(w->ctx, w->out, kernel->body));
     PUT(w, "}\n\n");
   }
   return FNZ_OK;

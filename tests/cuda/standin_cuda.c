@@ -3,9 +3,10 @@
  * when somebody waits for it, not before. A wrong access or call is an error from then on, as an
  * illegal address is with the real driver. */
 #include "tests/cuda/standin.h"
+#include "tests/cuda/standin_parts.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +25,6 @@ enum {
   OPERANDS = 128
 };
 
-#define FAR ((uint64_t)1 << 60) /* from a host's address to the device's */
-
-typedef struct block {
-  struct block *next;
-  unsigned char *data;
-  unsigned char *written; /* per byte */
-  size_t bytes;
-} block;
-
 typedef struct job {
   struct job *next;
   enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH } kind;
@@ -41,26 +33,31 @@ typedef struct job {
   size_t bytes;
   unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
   struct kernel *kernel;
-  int64_t threads;
+  unsigned blocks, threads; /* of each block */
 } job;
 
 typedef struct stream {
+  struct stream *next;
   job *first, **last;
 } stream;
 
 typedef struct kernel {
   struct kernel *next;
+  /* One thread of its own, or one of a block. */
   void (*run)(void **arguments, int64_t thread, int64_t threads);
-  int operands;
+  standin_kernel blocks;
+  int operands, threads; /* a block must have; 0: threads do not know of each other */
 } kernel;
 
 typedef struct module {
+  struct module *next;
   void *library;
   kernel *kernels;
   char path[64];
 } module;
 
-static block *blocks;
+static module *modules;
+static stream *streams;
 static standin_counts counts;
 static char wrong[256];
 static int context_depth, device_context;
@@ -71,10 +68,17 @@ void standin_counts_get(standin_counts *out) {
   *out = counts;
 }
 
-static int fail(const char *what) {
+int standin_fail(const char *what, ...) {
+  va_list words;
+  va_start(words, what);
   if (!wrong[0])
-    snprintf(wrong, sizeof wrong, "%s", what);
+    vsnprintf(wrong, sizeof wrong, what, words);
+  va_end(words);
   return ILLEGAL_ADDRESS;
+}
+
+bool standin_is_wrong(void) {
+  return wrong[0] != 0;
 }
 
 /* A wrong call is one for good. */
@@ -86,80 +90,27 @@ static int enter(void) {
 
 /* --- Memory -------------------------------------------------------------------------------------
  */
-static block *block_of(uint64_t at, size_t bytes) {
-  for (block *b = blocks; b; b = b->next) {
-    uint64_t start = (uint64_t)(uintptr_t)b->data + FAR;
-    if (at >= start && at - start <= b->bytes && bytes <= b->bytes - (at - start))
-      return b;
-  }
-  return NULL;
-}
-
-static void *access_block(uint64_t at, size_t bytes, bool writes, const char *who) {
-  block *b = block_of(at, bytes);
-  if (!b) {
-    char text[128];
-    snprintf(text, sizeof text, "%s %s %zu bytes outside of device memory", who,
-             writes ? "writes" : "reads", bytes);
-    fail(text);
-    return NULL;
-  }
-  size_t start = (size_t)(at - FAR - (uint64_t)(uintptr_t)b->data);
-  if (writes)
-    memset(b->written + start, 1, bytes);
-  else if (bytes && (b->written[start] == 0 ||
-                     memcmp(b->written + start, b->written + start + 1, bytes - 1) != 0)) {
-    char text[128];
-    snprintf(text, sizeof text, "%s reads device memory that nothing has written", who);
-    fail(text);
-    return NULL;
-  }
-  return b->data + start;
-}
-
-static void *kernel_access(const void *at, size_t bytes, int writes) {
-  if ((uintptr_t)at % (bytes < 16 ? bytes : 16) != 0) {
-    fail("a kernel's access is not aligned");
-    return NULL;
-  }
-  return access_block((uint64_t)(uintptr_t)at, bytes, writes, "a kernel");
-}
-
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
   const char *most = getenv("STANDIN_MEMORY");
   if (enter() != SUCCESS || bytes == 0)
     return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  if (most && counts.bytes_held + bytes > strtoull(most, NULL, 10))
+  if ((most && counts.bytes_held + bytes > strtoull(most, NULL, 10)) ||
+      !standin_memory_take(bytes, out))
     return OUT_OF_MEMORY;
-  block *b = calloc(1, sizeof *b);
-  if (!b || !(b->data = aligned_alloc(256, (bytes + 255) / 256 * 256)) ||
-      !(b->written = calloc(bytes, 1)))
-    return OUT_OF_MEMORY;
-  memset(b->data, 0xa5, bytes);
-  b->bytes = bytes;
-  b->next = blocks;
-  blocks = b;
   counts.bytes_held += bytes;
   counts.blocks_held++;
-  *out = (uint64_t)(uintptr_t)b->data + FAR;
   return SUCCESS;
 }
 
 int cuMemFree_v2(uint64_t at);
 int cuMemFree_v2(uint64_t at) {
-  for (block **b = &blocks; *b; b = &(*b)->next)
-    if ((uint64_t)(uintptr_t)(*b)->data + FAR == at) {
-      block *gone = *b;
-      *b = gone->next;
-      counts.bytes_held -= gone->bytes;
-      counts.blocks_held--;
-      free(gone->data);
-      free(gone->written);
-      free(gone);
-      return SUCCESS;
-    }
-  return fail("memory is given back that is none");
+  size_t bytes = standin_memory_give(at);
+  if (!bytes)
+    return standin_fail("memory is given back that is none");
+  counts.bytes_held -= bytes;
+  counts.blocks_held--;
+  return SUCCESS;
 }
 
 /* --- Streams ------------------------------------------------------------------------------------
@@ -171,13 +122,24 @@ int cuStreamCreate(void **out, unsigned flags) {
   if (!s || enter() != SUCCESS)
     return s ? (free(s), enter()) : OUT_OF_MEMORY;
   s->last = &s->first;
+  s->next = streams;
+  streams = s;
   counts.streams_held++;
   *out = s;
   return SUCCESS;
 }
 
+static stream **find_stream(const void *on) {
+  stream **s = &streams;
+  while (*s && *s != on)
+    s = &(*s)->next;
+  if (!*s)
+    standin_fail("a stream is used that is none");
+  return s;
+}
+
 static job *put(void *on, int kind) {
-  stream *s = on;
+  stream *s = *find_stream(on);
   job *j = s && enter() == SUCCESS ? calloc(1, sizeof *j) : NULL;
   if (!j)
     return NULL;
@@ -220,30 +182,50 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on) {
   return SUCCESS;
 }
 
+static bool is_kernel(const kernel *k) {
+  for (const module *m = modules; m; m = m->next)
+    for (const kernel *own = m->kernels; own; own = own->next)
+      if (own == k)
+        return true;
+  return standin_fail("a kernel is used of a module that was unloaded"), false;
+}
+
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra) {
   kernel *k = function;
-  if (!k || gx == 0 || bx == 0 || bx > THREADS || gy != 1 || gz != 1 || by != 1 || bz != 1 ||
-      shared != 0 || extra)
+  if (gx == 0 || gx > INT32_MAX || bx == 0 || bx > THREADS || gy != 1 || gz != 1 || by != 1 ||
+      bz != 1 || shared != 0 || extra)
     return INVALID_VALUE;
+  if (!is_kernel(k))
+    return enter();
+  if (k->threads && bx != (unsigned)k->threads)
+    return standin_fail("a kernel for blocks of %d threads has blocks of %u", k->threads, bx);
   job *j = put(on, LAUNCH);
   size_t bytes = (size_t)k->operands * sizeof(void *);
-  if (!j || !(j->held = malloc(bytes)))
+  if (!j || !(j->held = malloc(bytes + 1)))
     return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
   memcpy(j->held, arguments[0], bytes);
   j->kernel = k;
-  j->threads = (int64_t)gx * bx;
+  j->blocks = gx;
+  j->threads = bx;
   return SUCCESS;
 }
 
 static void run_kernel(const job *j) {
   void *arguments[] = {j->held};
   bool reverse = getenv("STANDIN_REVERSE") != NULL;
-  for (int64_t t = 0; t < j->threads && !wrong[0]; t++)
-    j->kernel->run(arguments, reverse ? j->threads - 1 - t : t, j->threads);
+  int64_t threads = (int64_t)j->blocks * j->threads;
   counts.launches++;
+  if (!is_kernel(j->kernel))
+    return;
+  if (j->kernel->threads) {
+    standin_blocks_run(&j->kernel->blocks, arguments, j->blocks, j->threads, reverse);
+    return;
+  }
+  for (int64_t t = 0; t < threads && !wrong[0]; t++)
+    j->kernel->run(arguments, reverse ? threads - 1 - t : t, threads);
 }
 
 static void run_job(const job *j) {
@@ -254,9 +236,9 @@ static void run_job(const job *j) {
     return;
   }
   if (j->kind != COPY_IN)
-    from = access_block(j->from, j->bytes, false, "a copy");
+    from = standin_memory_at(j->from, j->bytes, false, "a copy");
   if (j->kind != COPY_OUT)
-    to = access_block(j->to, j->bytes, true, "a copy");
+    to = standin_memory_at(j->to, j->bytes, true, "a copy");
   if (!to || !from)
     return;
   memmove(to, from, j->bytes);
@@ -267,9 +249,9 @@ static void run_job(const job *j) {
 
 int cuStreamSynchronize(void *on);
 int cuStreamSynchronize(void *on) {
-  stream *s = on;
+  stream *s = *find_stream(on);
   counts.waits++;
-  while (s->first) {
+  while (s && s->first) {
     job *j = s->first;
     s->first = j->next;
     if (!wrong[0])
@@ -277,13 +259,18 @@ int cuStreamSynchronize(void *on) {
     free(j->held);
     free(j);
   }
-  s->last = &s->first;
+  if (s)
+    s->last = &s->first;
   return enter();
 }
 
 int cuStreamDestroy_v2(void *on);
 int cuStreamDestroy_v2(void *on) {
   cuStreamSynchronize(on);
+  stream **s = find_stream(on);
+  if (!*s)
+    return enter();
+  *s = (*s)->next;
   free(on);
   counts.streams_held--;
   return SUCCESS;
@@ -291,6 +278,29 @@ int cuStreamDestroy_v2(void *on) {
 
 /* --- Modules: libraries that standin_nvrtc.c has built ------------------------------------------
  */
+/* What the shim leaves open. */
+static bool connect(void *library) {
+  const struct {
+    const char *name;
+    void (*function)(void);
+  } calls[] = {{"standin_kernel_access", (void (*)(void))standin_kernel_access},
+               {"standin_barrier", (void (*)(void))standin_barrier},
+               {"standin_exchange", (void (*)(void))standin_exchange},
+               {"standin_share", (void (*)(void))standin_share},
+               {"standin_wrong", (void (*)(void))standin_wrong}};
+  const standin_room **room = dlsym(library, "standin_memory");
+  bool found = room != NULL;
+  for (size_t i = 0; i < sizeof calls / sizeof *calls && found; i++) {
+    void *at = dlsym(library, calls[i].name);
+    found = at != NULL;
+    if (found)
+      memcpy(at, &calls[i].function, sizeof calls[i].function);
+  }
+  if (found)
+    *room = &standin_memory;
+  return found;
+}
+
 /* An image says how long it is: eight bytes in front of it. */
 int cuModuleLoadData(void **out, const void *image);
 int cuModuleLoadData(void **out, const void *image) {
@@ -308,8 +318,10 @@ int cuModuleLoadData(void **out, const void *image) {
   unlink(m->path);
   if (!m->library)
     return INVALID_IMAGE;
-  void *(**check)(const void *, size_t, int) = dlsym(m->library, "standin_access");
-  *check = kernel_access;
+  if (!connect(m->library))
+    return INVALID_IMAGE;
+  m->next = modules;
+  modules = m;
   counts.modules++;
   counts.modules_held++;
   *out = m;
@@ -322,6 +334,8 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
   char text[64];
   snprintf(text, sizeof text, "%s_operands", name);
   const int *operands = dlsym(m->library, text);
+  snprintf(text, sizeof text, "%s_threads", name);
+  const int *threads = dlsym(m->library, text);
   void *run = dlsym(m->library, name);
   if (!run || !operands || *operands > OPERANDS)
     return NOT_FOUND;
@@ -329,7 +343,10 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
   if (!k)
     return OUT_OF_MEMORY;
   memcpy(&k->run, &run, sizeof run);
+  memcpy(&k->blocks.run, &run, sizeof run);
+  k->blocks.now = dlsym(m->library, "standin_now");
   k->operands = *operands;
+  k->threads = threads ? *threads : 0;
   k->next = m->kernels;
   m->kernels = k;
   *out = k;
@@ -338,7 +355,12 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
 
 int cuModuleUnload(void *of);
 int cuModuleUnload(void *of) {
-  module *m = of;
+  module **m_at = &modules, *m = of;
+  while (*m_at && *m_at != m)
+    m_at = &(*m_at)->next;
+  if (!*m_at)
+    return standin_fail("a module is unloaded that is none");
+  *m_at = m->next;
   while (m->kernels) {
     kernel *k = m->kernels;
     m->kernels = k->next;

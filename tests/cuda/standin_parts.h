@@ -1,0 +1,70 @@
+/* standin_parts.h - what the parts of the stand-in for CUDA's driver ask of each other.
+ *
+ *   standin_cuda.c     the driver's functions: contexts, streams, modules, launches
+ *   standin_memory.c   device memory, and a map of which of its bytes were written
+ *   standin_threads.c  the threads of a block, which wait for each other */
+#ifndef FNZ_TESTS_CUDA_STANDIN_PARTS_H
+#define FNZ_TESTS_CUDA_STANDIN_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden) /* kernels have variables of these names */
+
+/* --- standin_cuda.c: the first thing that is wrong is told, and nothing runs from then on */
+int standin_fail(const char *what, ...) __attribute__((format(printf, 1, 2)));
+bool standin_is_wrong(void);
+
+/* --- standin_memory.c: addresses are no addresses of the host */
+/* As shim.h reads it. Of each byte of `data` the map has ALLOCATED and, once it was written,
+ * WRITTEN; an address is `low` and the distance from `data`. */
+enum { STANDIN_ALLOCATED = 1, STANDIN_WRITTEN = 3 };
+typedef struct standin_room {
+  uint64_t low, size;
+  unsigned char *data, *map;
+} standin_room;
+
+extern standin_room standin_memory;
+
+/* False: there is no room. */
+bool standin_memory_take(size_t bytes, uint64_t *out);
+/* How many bytes began there; 0: none did. */
+size_t standin_memory_give(uint64_t at);
+/* The host's address of bytes that `who` reads, or writes from now on; NULL when that is wrong. */
+void *standin_memory_at(uint64_t at, size_t bytes, bool writes, const char *who);
+/* The same for a kernel, whose accesses are aligned. */
+void *standin_kernel_access(const void *at, size_t bytes, int writes);
+
+/* --- standin_threads.c */
+/* What the shim of a library keeps for the thread that runs. */
+typedef struct standin_place {
+  unsigned x, y, z;
+} standin_place;
+
+typedef struct standin_now {
+  standin_place thread, block, threads, blocks;
+  uint64_t serial;            /* of the block, among all that ever ran: shared memory is its own */
+  uint32_t epoch, warp_epoch; /* barriers that block and warp have passed */
+} standin_now;
+
+typedef struct standin_kernel {
+  void (*run)(void **arguments); /* by each thread */
+  standin_now *now;
+} standin_kernel;
+
+/* All blocks of a launch, the last one first in `reverse`. */
+void standin_blocks_run(const standin_kernel *kernel, void **arguments, unsigned blocks,
+                        unsigned threads, bool reverse);
+/* What threads call. `site`: where in the text. */
+void standin_barrier(int site);
+/* Lane `from` of the warp gives `bytes` at `mine`, which arrive at `out`; all lanes of `mask` must
+ * come. Lanes that there are not give nothing. */
+void standin_exchange(int site, unsigned mask, int from, const void *mine, void *out, size_t bytes);
+/* Shared memory that a block begins to use. */
+void standin_share(size_t bytes);
+void standin_wrong(const char *what);
+
+#pragma GCC visibility pop
+
+#endif
