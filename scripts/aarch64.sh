@@ -51,7 +51,7 @@ export FNZ_AARCH64_ROOT=$root
 libs=$root/usr/lib/aarch64-linux-gnu
 emulate=(qemu-aarch64 -L "$root" -E "LD_LIBRARY_PATH=$libs:$libs/openblas-pthread")
 
-cmake --preset release -B build-aarch64 -DFNZ_CUDA=OFF -DCMAKE_TOOLCHAIN_FILE=scripts/aarch64.cmake
+cmake --preset release -B build-aarch64 -DCMAKE_TOOLCHAIN_FILE=scripts/aarch64.cmake
 mapfile -t targets < <(cd tests && ls ./*_test.c | sed 's|^[.]/||; s|[.]c$||' | grep -E "$chosen")
 cmake --build build-aarch64 --target "${targets[@]}" point_digest
 (($#)) || set -- -R "$chosen"
