@@ -3,6 +3,8 @@
  *   device_plan.c  steps -> where each runs, and which values are copied before and after it
  *   device_text.c  the steps of a binding -> launches of kernels and calls of libraries
  *   device_work.c  what those have in common (device_way.h)
+ *   device_product.c, device_conv.c, device_attention.c  ways of steps
+ *   device_library.c  libraries that those call
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
  *   device_run.c   one run
@@ -68,7 +70,10 @@ typedef struct fnzi_eng_work {
   bool on_device;  /* false: the CPU computes it */
   size_t scratch;  /* bytes */
   const char *why; /* on the CPU; NULL: nothing of a GPU computes its operator */
+  const char *by; /* on the device: a library, or why none; NULL: kernels, and none is looked for */
 } fnzi_eng_work;
+
+typedef struct fnzi_eng_device_libraries fnzi_eng_device_libraries;
 
 /* A window that has gaps goes by the staging area, where its elements are row-major. */
 typedef struct fnzi_eng_transfer {
@@ -82,12 +87,13 @@ typedef struct fnzi_eng_transfer {
 typedef struct fnzi_eng_device_binding {
   fnzi_eng_route route;
   fnzi_cuda_program program;
-  fnzi_eng_work *works;          /* per step */
-  fnzi_eng_transfer **transfers; /* per value; NULL: none is needed */
-  fnzi_eng_transfer *outputs;    /* per output of the route */
-  bool *used;                    /* per buffer: some kernel or copy reaches it */
-  uint64_t *at;                  /* per buffer: its address in this run */
-  size_t *own;                   /* per buffer that is the workspace's: where there */
+  fnzi_eng_device_libraries *libraries; /* NULL: no step has asked for one */
+  fnzi_eng_work *works;                 /* per step */
+  fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
+  fnzi_eng_transfer *outputs;           /* per output of the route */
+  bool *used;                           /* per buffer: some kernel or copy reaches it */
+  uint64_t *at;                         /* per buffer: its address in this run */
+  size_t *own;                          /* per buffer that is the workspace's: where there */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
                                     inputs, what the state held before, */
   size_t staging, staging_bytes; /* the staging area, */
@@ -121,6 +127,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_down(fnz_context *ctx,
 /* Before and after a run. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws);
+
+/* --- device_library.c: what libraries keep for the steps of a binding */
+void fnzi_eng_library_end(fnzi_eng_device_binding *d);
 
 /* --- device_text.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b);

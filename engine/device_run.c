@@ -146,6 +146,7 @@ fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
 void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!b->device || fnzi_cuda_enter(ws->ctx, ws->exe->device) != FNZ_OK)
     return;
+  fnzi_eng_library_end(b->device);
   fnzi_cuda_program_end(ws->exe->device, &b->device->program);
   fnzi_cuda_leave(ws->exe->device);
 }

@@ -21,7 +21,9 @@ static fnz_status start(fnz_context *ctx, const fnzi_cuda_driver *driver) {
 fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
   static const char *const names[] = {"libcuda.so.1", NULL};
   FNZ_TRY(fnzi_cuda_library_open(
-      ctx, names, "libcuda.so.1 was not found, which comes with NVIDIA's driver; install that",
+      ctx, names,
+      "CUDA cannot be used: libcuda.so.1 cannot be opened, which comes with NVIDIA's driver; "
+      "install that",
       symbols, sizeof symbols / sizeof *symbols, out, &out->library));
   fnz_status status = start(ctx, out);
   if (status != FNZ_OK)

@@ -16,8 +16,8 @@ typedef struct fnzi_cuda_symbol {
   size_t offset; /* of the pointer to the function within the table */
 } fnzi_cuda_symbol;
 
-/* The first one of `names` that there is. UNSUPPORTED with `advice` when there is none, and when it
- * lacks a function. */
+/* The first one of `names` that there is. UNSUPPORTED with `advice` and the loader's reasons when
+ * there is none, and when it lacks a function. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names,
                                                  const char *advice,
                                                  const fnzi_cuda_symbol *symbols, size_t count,

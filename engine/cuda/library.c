@@ -2,6 +2,7 @@
 #include "engine/cuda/driver.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_symbol *symbols, size_t count,
                                const char *name, void *table, void *library) {
@@ -15,18 +16,28 @@ static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_symbol *symbols
   return FNZ_OK;
 }
 
-/* Neither likes to be unloaded: once in memory, they stay. */
+/* Appends why a library could not be opened, as far as there is room. */
+static void note(char *why, size_t room) {
+  const char *said = dlerror();
+  size_t used = strlen(why);
+  snprintf(why + used, room - used, "%s%s", used ? "; " : "", said ? said : "no reason is known");
+}
+
+/* None of them likes to be unloaded: once in memory, they stay. */
 fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names, const char *advice,
                                   const fnzi_cuda_symbol *symbols, size_t count, void *table,
                                   void **library) {
   const char *name = *names;
+  char why[400] = "";
   *library = NULL;
   for (; *names && !*library; names++) {
     name = *names;
     *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!*library)
+      note(why, sizeof why);
   }
   if (!*library)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "CUDA cannot be used: %s", advice);
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", advice, why);
   fnz_status status = take_symbols(ctx, symbols, count, name, table, *library);
   if (status != FNZ_OK) {
     dlclose(*library);

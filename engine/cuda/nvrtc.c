@@ -14,8 +14,9 @@ fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out) {
   static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
   return fnzi_cuda_library_open(
       ctx, names,
-      "neither libnvrtc.so.13 nor libnvrtc.so.12 was found, which come with the CUDA toolkit and "
-      "the Python package nvidia-cuda-nvrtc; put the folder of one into LD_LIBRARY_PATH",
+      "CUDA cannot be used: neither libnvrtc.so.13 nor libnvrtc.so.12 can be opened, which come "
+      "with the CUDA toolkit and the Python package nvidia-cuda-nvrtc; put the folder of one into "
+      "LD_LIBRARY_PATH",
       symbols, sizeof symbols / sizeof *symbols, out, &out->library);
 }
 

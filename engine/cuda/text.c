@@ -385,8 +385,10 @@ static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
   FNZ_TRY(put_kept(w));
   for (uint8_t s = 0; s < FNZI_CUDA_SECTIONS; s++)
     FNZ_TRY(put_section(w, text, s));
+  PUT(w, "#define inline __device__\n");
   for (size_t k = 0; k < text->helpers.count; k++)
     FNZ_TRY(put_lines(w, text->helpers.data[k]));
+  PUT(w, "#undef inline\n");
   for (size_t k = 0; k < text->kernels.count; k++) {
     const fnzi_cuda_kernel *kernel = &text->kernels.data[k];
     PUT(w, "%s(k%zu, %u, %u) {\n", kernel->grid == FNZI_CUDA_GRID_FLAT ? "KERNEL" : "BLOCKS", k,

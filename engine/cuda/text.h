@@ -3,6 +3,7 @@
  *
  *   text.c       groups -> text
  *   text_rows.c  the rows of point.def and of convert.def as text
+ *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
  *   prelude.cu, complex.cu, and headers of kernels/ that rows stand on, are arrays of lines
  *   (texts.cmake) */
 #ifndef FNZI_CUDA_TEXT_H
@@ -142,13 +143,16 @@ extern const fnzi_cuda_cell fnzi_cuda_cells[FNZ_DTYPE_COUNT];
 /* Files as lines, NULL at the end. */
 extern const char *const fnzi_cuda_text_prelude[],
     *const fnzi_cuda_text_complex[],
-        *const fnzi_cuda_text_half[],
-            *const fnzi_cuda_text_point_scalar[],
-                *const fnzi_cuda_text_point_i64_values[],
-                    *const fnzi_cuda_text_point_float_values[],
-                        *const fnzi_cuda_text_point_special_values[],
-                            *const fnzi_cuda_text_point_either_values[],
-                                *const fnzi_cuda_text_point_complex_values[],
-                                    *const fnzi_cuda_text_point_rest_values[];
+        *const fnzi_cuda_text_product[],
+            *const fnzi_cuda_text_attend[],
+                *const fnzi_cuda_text_conv_source[],
+                    *const fnzi_cuda_text_half[],
+                        *const fnzi_cuda_text_point_scalar[],
+                            *const fnzi_cuda_text_point_i64_values[],
+                                *const fnzi_cuda_text_point_float_values[],
+                                    *const fnzi_cuda_text_point_special_values[],
+                                        *const fnzi_cuda_text_point_either_values[],
+                                            *const fnzi_cuda_text_point_complex_values[],
+                                                *const fnzi_cuda_text_point_rest_values[];
 
 #endif

@@ -2,6 +2,7 @@
  * loops for what it does not have. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/meta/conv_source.h"
 
 typedef struct direct {
   const fnzi_meta_conv *c;
@@ -9,15 +10,9 @@ typedef struct direct {
   fnzi_cpu_reals_out y;
 } direct;
 
-/* Where in the input the place `out` looks through the kernel's element k; -1 for nowhere. */
 static int64_t source(const fnzi_meta_conv *c, uint32_t axis, int64_t out, int64_t k) {
-  int64_t at = c->transposed ? out + c->left[axis] - k * c->dilation[axis]
-                             : out * c->stride[axis] - c->left[axis] + k * c->dilation[axis];
-  if (c->transposed && at % c->stride[axis])
-    return -1;
-  if (c->transposed)
-    at /= c->stride[axis];
-  return at >= 0 && at < c->in[axis] ? at : -1;
+  return fnzi_meta_conv_source(c->transposed, out, k, c->stride[axis], c->dilation[axis],
+                               c->left[axis], c->in[axis]);
 }
 
 static int64_t volume(const int64_t *sizes) {

@@ -3,6 +3,7 @@
  * when somebody waits for it, not before. A wrong access or call is an error from then on, as an
  * illegal address is with the real driver. */
 #include "tests/cuda/standin.h"
+#include "tests/cuda/standin_library.h"
 #include "tests/cuda/standin_parts.h"
 
 #include <dlfcn.h>
@@ -27,13 +28,14 @@ enum {
 
 typedef struct job {
   struct job *next;
-  enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH } kind;
+  enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH, WORK } kind;
   uint64_t to, from;
   void *host;
   size_t bytes;
   unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
   struct kernel *kernel;
   unsigned blocks, threads; /* of each block */
+  standin_work_fn *work;    /* WORK: of a library, with what is held */
 } job;
 
 typedef struct stream {
@@ -235,6 +237,10 @@ static void run_job(const job *j) {
     run_kernel(j);
     return;
   }
+  if (j->kind == WORK) {
+    j->work(j->held);
+    return;
+  }
   if (j->kind != COPY_IN)
     from = standin_memory_at(j->from, j->bytes, false, "a copy");
   if (j->kind != COPY_OUT)
@@ -369,6 +375,25 @@ int cuModuleUnload(void *of) {
   dlclose(m->library);
   free(m);
   counts.modules_held--;
+  return SUCCESS;
+}
+
+/* --- For libraries ------------------------------------------------------------------------------
+ */
+void *standin_bytes(uint64_t at, size_t bytes, bool writes, const char *who) {
+  return standin_memory_at(at, bytes, writes, who);
+}
+
+void standin_fault(const char *who, const char *what) {
+  standin_fail("%s %s", who, what);
+}
+
+int standin_work(void *on, standin_work_fn *work, const void *what, size_t bytes) {
+  job *j = put(on, WORK);
+  if (!j || !(j->held = malloc(bytes)))
+    return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
+  memcpy(j->held, what, bytes);
+  j->work = work;
   return SUCCESS;
 }
 

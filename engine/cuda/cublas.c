@@ -1,0 +1,274 @@
+/* cublas.c - products of matrices by cuBLASLt.
+ *
+ * Its matrices are column-major. A row-major matrix is the transpose of a column-major one, so it
+ * is asked for the transposed product: d' = b' a'. Numbers are those of cublasLt.h. */
+#include "engine/cuda/libraries.h"
+
+#include <stddef.h>
+
+enum { SUCCESS, ALLOC_FAILED = 3, ARCH_MISMATCH = 8, NOT_SUPPORTED = 15 };
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
+/* Pedantic: neither TF32 nor sums of halves, whatever the environment allows. */
+enum { COMPUTE_32F = 68, COMPUTE_32F_PEDANTIC = 69, COMPUTE_64F_PEDANTIC = 71 };
+enum { TURN_A = 3, TURN_B = 4, EPILOGUE = 7, BIAS_POINTER = 8, BIAS_TYPE = 26 };
+enum { BATCH_COUNT = 5, BATCH_OFFSET = 6 };
+enum { MOST_SCRATCH = 1, REDUCTIONS = 3, ALIGN_A = 5 };
+enum { EPILOGUE_BIAS = 4 };
+enum { REDUCES_AS_COMPUTED = 2 };
+
+static const fnzi_cuda_symbol symbols[] = {
+#define CUBLAS(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_cublas, member)},
+#include "engine/cuda/libraries.def"
+#undef CUBLAS
+};
+
+static const char *name_of(int status) {
+  static const char *const names[] = {
+      [1] = "not initialized", [ALLOC_FAILED] = "allocation failed",
+      [7] = "invalid value",   [ARCH_MISMATCH] = "architecture mismatch",
+      [11] = "mapping error",  [13] = "execution failed",
+      [14] = "internal error", [NOT_SUPPORTED] = "not supported",
+      [16] = "license error"};
+  bool known = status >= 0 && (size_t)status < sizeof names / sizeof *names && names[status];
+  return known ? names[status] : "unknown error";
+}
+
+static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
+  bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH;
+  if (status == SUCCESS)
+    return FNZ_OK;
+  if (status == ALLOC_FAILED)
+    return fnzi_no_memory(ctx);
+  return fnzi_fail(ctx, lacks ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, step,
+                   "cuBLASLt gave error %d (%s) when %s", status, name_of(status), what);
+}
+
+/* --- The library --------------------------------------------------------------------------------
+ */
+fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out) {
+  static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+  *out = (fnzi_cuda_cublas){.library = NULL};
+  FNZ_TRY(fnzi_cuda_library_open(
+      ctx, names,
+      "neither libcublasLt.so.13 nor libcublasLt.so.12 can be opened, which come with the packages "
+      "libcublas-13-0 (NVIDIA's), libcublaslt12 (Debian's) and nvidia-cublas (Python's); put the "
+      "folder of one into LD_LIBRARY_PATH",
+      symbols, sizeof symbols / sizeof *symbols, out, &out->library));
+  fnz_status status = told(ctx, out->create(&out->handle), NULL, "it was started");
+  if (status != FNZ_OK)
+    fnzi_cuda_cublas_close(out);
+  return status;
+}
+
+void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas) {
+  if (cublas->handle)
+    cublas->destroy(cublas->handle);
+  cublas->handle = NULL;
+  fnzi_cuda_library_close(cublas->library);
+  cublas->library = NULL;
+}
+
+/* --- Layouts ------------------------------------------------------------------------------------
+ */
+typedef struct making {
+  fnz_context *ctx;
+  const fnzi_cuda_cublas *cublas;
+  const char *step;
+  const fnzi_cuda_product *p;
+  fnzi_cuda_product_plan *out;
+} making;
+
+static int type_of(fnz_dtype dtype) {
+  return dtype == FNZ_F32 ? R_32F : dtype == FNZ_F64 ? R_64F : dtype == FNZ_F16 ? R_16F : R_16BF;
+}
+
+/* A matrix as a column-major one of lines `lead` apart: its transpose, or itself. */
+typedef struct lying {
+  bool is_itself;
+  int64_t lead;
+} lying;
+
+static bool lies_so(int64_t rows, int64_t cols, int64_t row, int64_t col) {
+  return (cols == 1 || col == 1) && (rows == 1 || row >= cols);
+}
+
+/* The stride of one line may be anything. */
+static int64_t lead_of(int64_t lines, int64_t stride, int64_t length) {
+  return lines == 1 ? length : stride;
+}
+
+static bool find_lying(int64_t rows, int64_t cols, const fnzi_cuda_matrix *m, lying *out) {
+  out->is_itself = !lies_so(rows, cols, m->row, m->col);
+  if (out->is_itself && !lies_so(cols, rows, m->col, m->row))
+    return false;
+  out->lead = out->is_itself ? lead_of(cols, m->col, rows) : lead_of(rows, m->row, cols);
+  return true;
+}
+
+static fnz_status make_layout(const making *m, const fnzi_cuda_matrix *matrix, int64_t rows,
+                              int64_t cols, void **out, bool *is_itself) {
+  const fnzi_cuda_product *p = m->p;
+  lying l;
+  int32_t count = (int32_t)p->count;
+  if (!find_lying(rows, cols, matrix, &l))
+    return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
+                     "cuBLASLt takes no matrix of %lld by %lld with strides %lld and %lld",
+                     (long long)rows, (long long)cols, (long long)matrix->row,
+                     (long long)matrix->col);
+  *is_itself = l.is_itself;
+  FNZ_TRY(told(m->ctx,
+               m->cublas->layout_make(out, type_of(p->dtype), (uint64_t)(l.is_itself ? rows : cols),
+                                      (uint64_t)(l.is_itself ? cols : rows), l.lead),
+               m->step, "a layout was made"));
+  if (p->count == 1)
+    return FNZ_OK;
+  FNZ_TRY(told(m->ctx, m->cublas->layout_set(*out, BATCH_COUNT, &count, sizeof count), m->step,
+               "a batch was given"));
+  return told(m->ctx,
+              m->cublas->layout_set(*out, BATCH_OFFSET, &matrix->batch, sizeof matrix->batch),
+              m->step, "a batch was given");
+}
+
+/* --- Products -----------------------------------------------------------------------------------
+ */
+static fnzi_cuda_matrix turned(fnzi_cuda_matrix m) {
+  return (fnzi_cuda_matrix){m.col, m.row, m.batch, m.align};
+}
+
+/* The product of transposed matrices in the other order, where rows of the result do not lie one
+ * after the other but columns do. */
+static bool turn(fnzi_cuda_product *p) {
+  if (p->has_bias || lies_so(p->m, p->n, p->d.row, p->d.col))
+    return false;
+  const fnzi_cuda_product was = *p;
+  p->m = was.n, p->n = was.m;
+  p->a = turned(was.b), p->b = turned(was.a);
+  p->c = turned(was.c), p->d = turned(was.d);
+  return true;
+}
+
+static fnz_status set_product(const making *m, int attribute, int32_t value) {
+  return told(m->ctx, m->cublas->product_set(m->out->product, attribute, &value, sizeof value),
+              m->step, "a product was described");
+}
+
+/* Before it is chosen an address shows how those of later runs are aligned. */
+static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
+                            const fnzi_cuda_product_plan *plan, uint64_t at) {
+  return told(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,
+              "a bias was given");
+}
+
+static fnz_status describe(const making *m) {
+  const fnzi_cuda_product *p = m->p;
+  fnzi_cuda_product_plan *out = m->out;
+  bool is_f64 = p->dtype == FNZ_F64, turns_a, turns_b, turns_c = false, turns_d;
+  int compute = is_f64                ? COMPUTE_64F_PEDANTIC
+                : p->dtype == FNZ_F32 ? COMPUTE_32F_PEDANTIC
+                                      : COMPUTE_32F;
+  FNZ_TRY(told(m->ctx, m->cublas->product_make(&out->product, compute, is_f64 ? R_64F : R_32F),
+               m->step, "a product was described"));
+  FNZ_TRY(make_layout(m, &p->b, p->k, p->n, &out->a, &turns_a));
+  FNZ_TRY(make_layout(m, &p->a, p->m, p->k, &out->b, &turns_b));
+  FNZ_TRY(make_layout(m, &p->d, p->m, p->n, &out->d, &turns_d));
+  FNZ_TRY(make_layout(m, p->beta != 0 ? &p->c : &p->d, p->m, p->n, &out->c, &turns_c));
+  if (turns_c || turns_d)
+    return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
+                     "cuBLASLt takes no result whose columns lie one after the other beside "
+                     "something added whose rows do");
+  FNZ_TRY(set_product(m, TURN_A, turns_a));
+  FNZ_TRY(set_product(m, TURN_B, turns_b));
+  if (!p->has_bias)
+    return FNZ_OK;
+  FNZ_TRY(set_product(m, EPILOGUE, EPILOGUE_BIAS));
+  FNZ_TRY(set_product(m, BIAS_TYPE, type_of(p->dtype)));
+  return give_bias(m->ctx, m->cublas, m->step, out, p->bias_align);
+}
+
+static fnz_status set_wish(const making *m, void *wish, int attribute, uint32_t value) {
+  return told(m->ctx, m->cublas->wish_set(wish, attribute, &value, sizeof value), m->step,
+              "an algorithm was described");
+}
+
+/* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
+static fnz_status describe_wish(const making *m, void *wish) {
+  const uint64_t most = (uint64_t)32 << 20;
+  const uint32_t aligns[] = {m->p->b.align, m->p->a.align,
+                             m->p->beta != 0 ? m->p->c.align : m->p->d.align, m->p->d.align};
+  FNZ_TRY(told(m->ctx, m->cublas->wish_set(wish, MOST_SCRATCH, &most, sizeof most), m->step,
+               "an algorithm was described"));
+  FNZ_TRY(set_wish(m, wish, REDUCTIONS, REDUCES_AS_COMPUTED));
+  for (int k = 0; k < 4; k++)
+    FNZ_TRY(set_wish(m, wish, ALIGN_A + k, aligns[k]));
+  return FNZ_OK;
+}
+
+static fnz_status choose(const making *m, void *wish) {
+  fnzi_cuda_product_plan *out = m->out;
+  int count = 0;
+  FNZ_TRY(describe_wish(m, wish));
+  int status = m->cublas->choose(m->cublas->handle, out->product, out->a, out->b, out->c, out->d,
+                                 wish, 1, &out->choice, &count);
+  FNZ_TRY(told(m->ctx, status, m->step, "it was asked for an algorithm"));
+  return told(m->ctx, count < 1 ? NOT_SUPPORTED : out->choice.state, m->step,
+              "it was asked for an algorithm");
+}
+
+static fnz_status make(const making *m) {
+  void *wish = NULL;
+  FNZ_TRY(describe(m));
+  FNZ_TRY(told(m->ctx, m->cublas->wish_make(&wish), m->step, "an algorithm was described"));
+  fnz_status status = choose(m, wish);
+  m->cublas->wish_end(wish);
+  return status;
+}
+
+fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cublas,
+                                  const char *step, const fnzi_cuda_product *product,
+                                  fnzi_cuda_product_plan *out) {
+  fnzi_cuda_product p = *product;
+  *out = (fnzi_cuda_product_plan){.dtype = p.dtype,
+                                  .alpha = p.alpha,
+                                  .beta = p.beta,
+                                  .has_bias = p.has_bias,
+                                  .is_turned = turn(&p)};
+  const making m = {ctx, cublas, step, &p, out};
+  if (p.count > INT32_MAX)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, step, "cuBLASLt takes no batch of %lld products",
+                     (long long)p.count);
+  fnz_status status = make(&m);
+  if (status != FNZ_OK)
+    fnzi_cuda_product_end(cublas, out);
+  return status;
+}
+
+void fnzi_cuda_product_end(const fnzi_cuda_cublas *cublas, fnzi_cuda_product_plan *plan) {
+  void **const layouts[] = {&plan->a, &plan->b, &plan->c, &plan->d};
+  for (int k = 0; k < 4; k++) {
+    if (*layouts[k])
+      cublas->layout_end(*layouts[k]);
+    *layouts[k] = NULL;
+  }
+  if (plan->product)
+    cublas->product_end(plan->product);
+  plan->product = NULL;
+}
+
+/* Factors have the type in which sums are formed. */
+fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
+                                 const fnzi_cuda_product_plan *plan,
+                                 const fnzi_cuda_product_places *at, void *stream) {
+  const float floats[] = {(float)plan->alpha, (float)plan->beta};
+  const double doubles[] = {plan->alpha, plan->beta};
+  bool is_f64 = plan->dtype == FNZ_F64;
+  const void *alpha = is_f64 ? (const void *)doubles : floats,
+             *beta = is_f64 ? (const void *)(doubles + 1) : floats + 1;
+  if (plan->has_bias)
+    FNZ_TRY(give_bias(ctx, cublas, step, plan, at->bias));
+  return told(ctx,
+              cublas->run(cublas->handle, plan->product, alpha, plan->is_turned ? at->a : at->b,
+                          plan->a, plan->is_turned ? at->b : at->a, plan->b, beta,
+                          plan->beta != 0 ? at->c : at->d, plan->c, at->d, plan->d,
+                          plan->choice.algorithm, at->scratch, plan->choice.scratch, stream),
+              step, "a product was started");
+}

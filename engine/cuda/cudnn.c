@@ -1,0 +1,270 @@
+/* cudnn.c - convolutions by cuDNN. Numbers are those of its headers. */
+#include "engine/cuda/libraries.h"
+
+#include <stddef.h>
+
+enum { DATA_FLOAT = 0, DATA_DOUBLE = 1, DATA_HALF = 2, DATA_BFLOAT16 = 9 };
+enum { CHANNELS_FIRST = 0, CHANNELS_LAST = 1 };
+enum { CROSS_CORRELATION = 1, DETERMINISTIC = 1 };
+/* The one of default may be TF32. */
+enum { MATH_DEFAULT = 0, MATH_TENSOR = 1, MATH_TENSOR_CONVERTING = 2, MATH_FMA = 3 };
+enum { CHOICES = 8 };
+
+static const fnzi_cuda_symbol symbols[] = {
+#define CUDNN(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_cudnn, member)},
+#include "engine/cuda/libraries.def"
+#undef CUDNN
+};
+
+/* Thousands are classes of errors. */
+static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
+  enum { NO_PART = 1002, NO_PART_LOADED = 1008, NO_MEMORY = 4003, NO_DEVICE_MEMORY = 4004 };
+  static const char *const names[] = {"",
+                                      "cuDNN cannot be used",
+                                      "bad parameter",
+                                      "not supported",
+                                      "internal error",
+                                      "execution failed"};
+  int kind = status / 1000;
+  if (status == 0)
+    return FNZ_OK;
+  if (status == NO_MEMORY || status == NO_DEVICE_MEMORY)
+    return fnzi_no_memory(ctx);
+  bool lacks = kind == 3 || status == NO_PART || status == NO_PART_LOADED;
+  return fnzi_fail(ctx, lacks ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, step,
+                   "cuDNN gave error %d (%s) when %s", status,
+                   kind >= 1 && kind <= 5 ? names[kind] : "unknown error", what);
+}
+
+/* --- The library --------------------------------------------------------------------------------
+ */
+fnz_status fnzi_cuda_cudnn_open(fnz_context *ctx, fnzi_cuda_cudnn *out) {
+  static const char *const names[] = {"libcudnn.so.9", NULL};
+  *out = (fnzi_cuda_cudnn){.library = NULL};
+  FNZ_TRY(fnzi_cuda_library_open(
+      ctx, names,
+      "libcudnn.so.9 cannot be opened, which comes with the packages libcudnn9-cuda-13 (NVIDIA's), "
+      "nvidia-cudnn (Debian's) and nvidia-cudnn-cu13 (Python's); put its folder into "
+      "LD_LIBRARY_PATH",
+      symbols, sizeof symbols / sizeof *symbols, out, &out->library));
+  fnz_status status = told(ctx, out->create(&out->handle), NULL, "it was started");
+  if (status != FNZ_OK)
+    fnzi_cuda_cudnn_close(out);
+  return status;
+}
+
+void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn) {
+  if (cudnn->handle)
+    cudnn->destroy(cudnn->handle);
+  cudnn->handle = NULL;
+  fnzi_cuda_library_close(cudnn->library);
+  cudnn->library = NULL;
+}
+
+/* --- Descriptors --------------------------------------------------------------------------------
+ */
+typedef struct making {
+  fnz_context *ctx;
+  const fnzi_cuda_cudnn *cudnn;
+  const char *step;
+  const fnzi_cuda_conv *c;
+  fnzi_cuda_conv_plan *out;
+} making;
+
+static int type_of(fnz_dtype dtype) {
+  return dtype == FNZ_F32   ? DATA_FLOAT
+         : dtype == FNZ_F64 ? DATA_DOUBLE
+         : dtype == FNZ_F16 ? DATA_HALF
+                            : DATA_BFLOAT16;
+}
+
+static fnz_status refuse(const making *m, const char *what, int64_t number) {
+  return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step, "cuDNN takes no %s of %lld", what,
+                   (long long)number);
+}
+
+/* What cuDNN takes as integers: behind batch and channels a dimension of one where there is one
+ * only, as it has no convolutions of fewer than two. */
+static fnz_status narrow(const making *m, const char *what, const int64_t *from, uint32_t lead,
+                         int alone, int *to) {
+  uint32_t count = lead + m->c->spatial, at = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    if (k == lead && m->c->spatial == 1)
+      to[at++] = alone;
+    if (from[k] < 0 || from[k] > INT32_MAX)
+      return refuse(m, what, from[k]);
+    to[at++] = (int)from[k];
+  }
+  return FNZ_OK;
+}
+
+static int rank_of(const fnzi_cuda_conv *c) {
+  return c->spatial == 1 ? 4 : (int)c->spatial + 2;
+}
+
+/* Strides as given, but for dimensions of one, which may have any: 1 is given for those. */
+static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes,
+                             const int64_t *strides) {
+  int size[FNZI_CUDA_CONV_DIMS], stride[FNZI_CUDA_CONV_DIMS];
+  int64_t settled[FNZI_CUDA_CONV_DIMS];
+  for (uint32_t k = 0; k < m->c->spatial + 2; k++)
+    settled[k] = sizes[k] == 1 ? 1 : strides[k];
+  FNZ_TRY(narrow(m, "size", sizes, 2, 1, size));
+  FNZ_TRY(narrow(m, "stride", settled, 2, 1, stride));
+  return told(m->ctx,
+              m->cudnn->tensor_set(tensor, type_of(m->c->dtype), rank_of(m->c), size, stride),
+              m->step, "a tensor was described");
+}
+
+/* Its elements lie in this order without gaps. */
+static bool lies_so(const fnzi_cuda_conv *c, bool channels_last) {
+  int64_t want = 1;
+  uint32_t rank = c->spatial + 2;
+  for (uint32_t k = rank; k-- > 0;) {
+    uint32_t d = !channels_last || k == 0 ? k : k + 1 == rank ? 1 : k + 1;
+    if (c->weight[d] != 1 && c->weight_strides[d] != want)
+      return false;
+    if (!fnzi_mul_i64(want, c->weight[d], &want))
+      return false;
+  }
+  return true;
+}
+
+static fnz_status set_weight(const making *m) {
+  int size[FNZI_CUDA_CONV_DIMS];
+  bool first = lies_so(m->c, false);
+  if (!first && !lies_so(m->c, true))
+    return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
+                     "cuDNN takes no weight that lies with gaps or turned");
+  FNZ_TRY(narrow(m, "size", m->c->weight, 2, 1, size));
+  return told(m->ctx,
+              m->cudnn->weight_set(m->out->weight, type_of(m->c->dtype),
+                                   first ? CHANNELS_FIRST : CHANNELS_LAST, rank_of(m->c), size),
+              m->step, "a weight was described");
+}
+
+/* With this padding on both sides it gives what it is to give. */
+static bool is_even(const fnzi_cuda_conv *c, uint32_t k) {
+  int64_t in = c->transposed ? c->y[2 + k] : c->x[2 + k],
+          out = c->transposed ? c->x[2 + k] : c->y[2 + k];
+  int64_t reach, padded, room;
+  return fnzi_mul_i64(c->weight[2 + k] - 1, c->dilation[k], &reach) &&
+         fnzi_mul_i64(c->padding[k], 2, &padded) && fnzi_add_i64(in, padded, &room) &&
+         fnzi_add_i64(room, -reach - 1, &room) && room >= 0 && room / c->stride[k] + 1 == out;
+}
+
+static fnz_status set_conv(const making *m) {
+  const fnzi_cuda_conv *c = m->c;
+  int padding[3], stride[3], dilation[3];
+  int compute = c->dtype == FNZ_F64 ? DATA_DOUBLE : DATA_FLOAT;
+  for (uint32_t k = 0; k < c->spatial; k++)
+    if (!is_even(c, k))
+      return refuse(m, "padding that is not the same on both sides: one", c->padding[k]);
+  FNZ_TRY(narrow(m, "padding", c->padding, 0, 0, padding));
+  FNZ_TRY(narrow(m, "stride", c->stride, 0, 1, stride));
+  FNZ_TRY(narrow(m, "dilation", c->dilation, 0, 1, dilation));
+  if (c->groups > INT32_MAX)
+    return refuse(m, "number of groups", c->groups);
+  FNZ_TRY(told(m->ctx,
+               m->cudnn->conv_set(m->out->conv, rank_of(c) - 2, padding, stride, dilation,
+                                  CROSS_CORRELATION, compute),
+               m->step, "a convolution was described"));
+  return told(m->ctx, m->cudnn->conv_groups(m->out->conv, (int)c->groups), m->step,
+              "groups were given");
+}
+
+static fnz_status describe(const making *m) {
+  fnzi_cuda_conv_plan *out = m->out;
+  const char *what = "a descriptor was made";
+  FNZ_TRY(told(m->ctx, m->cudnn->tensor_make(&out->x), m->step, what));
+  FNZ_TRY(told(m->ctx, m->cudnn->tensor_make(&out->y), m->step, what));
+  FNZ_TRY(told(m->ctx, m->cudnn->weight_make(&out->weight), m->step, what));
+  FNZ_TRY(told(m->ctx, m->cudnn->conv_make(&out->conv), m->step, what));
+  FNZ_TRY(set_conv(m));
+  FNZ_TRY(set_tensor(m, out->x, m->c->x, m->c->x_strides));
+  FNZ_TRY(set_tensor(m, out->y, m->c->y, m->c->y_strides));
+  return set_weight(m);
+}
+
+/* --- Algorithms ---------------------------------------------------------------------------------
+ */
+static bool is_half(const fnzi_cuda_conv *c) {
+  return c->dtype == FNZ_F16 || c->dtype == FNZ_BF16;
+}
+
+/* The same result in each run, elements as they are, room that there is. */
+static bool serves(const making *m, const fnzi_cuda_conv_choice *choice) {
+  const size_t most = (size_t)256 << 20;
+  bool exact = choice->math == MATH_DEFAULT || choice->math == MATH_FMA ||
+               (choice->math == MATH_TENSOR && is_half(m->c));
+  return choice->status == 0 && choice->determinism == DETERMINISTIC && exact &&
+         choice->scratch <= most;
+}
+
+static fnz_status set_math(const making *m, int math) {
+  return told(m->ctx, m->cudnn->conv_math(m->out->conv, math), m->step,
+              "the kind of numbers was given");
+}
+
+static fnz_status choose(const making *m) {
+  fnzi_cuda_conv_choice choices[CHOICES];
+  fnzi_cuda_conv_plan *out = m->out;
+  const fnzi_cuda_cudnn *lib = m->cudnn;
+  int count = 0;
+  FNZ_TRY(set_math(m, is_half(m->c) ? MATH_TENSOR : MATH_FMA));
+  int status = m->c->transposed ? lib->choose_back(lib->handle, out->weight, out->x, out->conv,
+                                                   out->y, CHOICES, &count, choices)
+                                : lib->choose(lib->handle, out->x, out->weight, out->conv, out->y,
+                                              CHOICES, &count, choices);
+  FNZ_TRY(told(m->ctx, status, m->step, "it was asked for an algorithm"));
+  for (int k = 0; k < count && k < CHOICES; k++)
+    if (serves(m, &choices[k])) {
+      out->choice = choices[k];
+      return is_half(m->c) ? set_math(m, choices[k].math) : FNZ_OK;
+    }
+  return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
+                   "cuDNN has no algorithm for it that gives the same result in each run");
+}
+
+fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, const char *step,
+                               const fnzi_cuda_conv *conv, fnzi_cuda_conv_plan *out) {
+  const making m = {ctx, cudnn, step, conv, out};
+  *out = (fnzi_cuda_conv_plan){
+      .dtype = conv->dtype, .transposed = conv->transposed, .adds = conv->adds};
+  fnz_status status = describe(&m);
+  if (status == FNZ_OK)
+    status = choose(&m);
+  if (status != FNZ_OK)
+    fnzi_cuda_conv_end(cudnn, out);
+  return status;
+}
+
+void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan) {
+  if (plan->x)
+    cudnn->tensor_end(plan->x);
+  if (plan->y)
+    cudnn->tensor_end(plan->y);
+  if (plan->weight)
+    cudnn->weight_end(plan->weight);
+  if (plan->conv)
+    cudnn->conv_end(plan->conv);
+  plan->x = plan->y = plan->weight = plan->conv = NULL;
+}
+
+fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, const char *step,
+                              const fnzi_cuda_conv_plan *p, const fnzi_cuda_conv_places *at,
+                              void *stream) {
+  static const float floats[] = {0, 1};
+  static const double doubles[] = {0, 1};
+  bool is_f64 = p->dtype == FNZ_F64;
+  const void *one = is_f64 ? (const void *)(doubles + 1) : floats + 1,
+             *beta = is_f64 ? (const void *)(doubles + p->adds) : floats + p->adds;
+  FNZ_TRY(told(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given"));
+  int status =
+      p->transposed
+          ? cudnn->run_back(cudnn->handle, one, p->weight, at->weight, p->x, at->x, p->conv,
+                            p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y)
+          : cudnn->run(cudnn->handle, one, p->x, at->x, p->weight, at->weight, p->conv,
+                       p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y);
+  return told(ctx, status, step, "a convolution was started");
+}

@@ -1,0 +1,138 @@
+/* libraries.h - NVIDIA's libraries for products of matrices and for convolutions, which are opened
+ * when the first step needs them.
+ *
+ *   cublas.c  libcublasLt.so.13 or .12: products
+ *   cudnn.c   libcudnn.so.9: convolutions
+ *
+ * UNSUPPORTED says that a library is not there, or does not take what it was asked for: another way
+ * has to be taken. Any other failure is one. `step` is told in messages. */
+#ifndef FNZI_CUDA_LIBRARIES_H
+#define FNZI_CUDA_LIBRARIES_H
+
+#include "engine/cuda/driver.h"
+#include "program/program.h"
+
+/* --- cublas.c -----------------------------------------------------------------------------------
+ */
+/* A cublasLtMatmulHeuristicResult_t. */
+typedef struct fnzi_cuda_product_choice {
+  uint64_t algorithm[8];
+  size_t scratch;
+  int state;
+  float waves;
+  int reserved[4];
+} fnzi_cuda_product_choice;
+
+typedef struct fnzi_cuda_cublas {
+  void *library;
+#define CUBLAS(member, symbol, arguments) int(*member) arguments;
+#include "engine/cuda/libraries.def"
+#undef CUBLAS
+  void *handle;
+} fnzi_cuda_cublas;
+
+FNZ_MUST_CHECK fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out);
+void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas);
+
+/* Element (i, j) of matrix p is p * batch + i * row + j * col elements behind an address that is a
+ * multiple of `align` bytes. */
+typedef struct fnzi_cuda_matrix {
+  int64_t row, col, batch;
+  uint32_t align;
+} fnzi_cuda_matrix;
+
+/* `count` products d = alpha * a @ b + beta * c, a (m, k), b (k, n), c and d (m, n), all of one
+ * dtype: F32, F64, F16 or BF16. Sums are formed in F64 for F64, else in F32, by IEEE operations of
+ * that type. has_bias: beta is 0, and a vector of n elements is added to each row. */
+typedef struct fnzi_cuda_product {
+  fnz_dtype dtype;
+  int64_t m, n, k, count;
+  fnzi_cuda_matrix a, b, c, d;
+  double alpha, beta;
+  bool has_bias;
+  uint32_t bias_align;
+} fnzi_cuda_product;
+
+typedef struct fnzi_cuda_product_plan {
+  void *product, *a, *b, *c, *d; /* descriptors */
+  bool is_turned;                /* the product of the transposed matrices is computed */
+  fnz_dtype dtype;
+  double alpha, beta;
+  bool has_bias;
+  fnzi_cuda_product_choice choice;
+} fnzi_cuda_product_plan;
+
+/* Addresses on the device; c and bias 0 where the product has none. */
+typedef struct fnzi_cuda_product_places {
+  uint64_t a, b, c, d, bias, scratch;
+} fnzi_cuda_product_places;
+
+/* Ends with fnzi_cuda_product_end(). choice.scratch: how many bytes it needs, at a multiple of 256.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cublas,
+                                                 const char *step, const fnzi_cuda_product *product,
+                                                 fnzi_cuda_product_plan *out);
+void fnzi_cuda_product_end(const fnzi_cuda_cublas *cublas, fnzi_cuda_product_plan *plan);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cuda_cublas *cublas,
+                                                const char *step,
+                                                const fnzi_cuda_product_plan *plan,
+                                                const fnzi_cuda_product_places *at, void *stream);
+
+/* --- cudnn.c ------------------------------------------------------------------------------------
+ */
+/* A cudnnConvolutionFwdAlgoPerf_t, or one of BwdData. */
+typedef struct fnzi_cuda_conv_choice {
+  int algorithm, status;
+  float time;
+  size_t scratch;
+  int determinism, math, reserved[3];
+} fnzi_cuda_conv_choice;
+
+typedef struct fnzi_cuda_cudnn {
+  void *library;
+#define CUDNN(member, symbol, arguments) int(*member) arguments;
+#include "engine/cuda/libraries.def"
+#undef CUDNN
+  void *handle;
+} fnzi_cuda_cudnn;
+
+FNZ_MUST_CHECK fnz_status fnzi_cuda_cudnn_open(fnz_context *ctx, fnzi_cuda_cudnn *out);
+void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn);
+
+enum { FNZI_CUDA_CONV_DIMS = 5 };
+
+/* y = x convolved with the weight (out, in / groups, kernel ...), zeros around x; or, when
+ * transposed, the gradient of that: a weight (in, out / groups, kernel ...). x and y are (batch,
+ * channels, ...), strides in elements. beta 1: y holds what is added to. */
+typedef struct fnzi_cuda_conv {
+  fnz_dtype dtype; /* F32, F64, F16 or BF16 */
+  uint32_t spatial;
+  bool transposed, adds;
+  int64_t groups;
+  int64_t x[FNZI_CUDA_CONV_DIMS], x_strides[FNZI_CUDA_CONV_DIMS];
+  int64_t y[FNZI_CUDA_CONV_DIMS], y_strides[FNZI_CUDA_CONV_DIMS];
+  int64_t weight[FNZI_CUDA_CONV_DIMS], weight_strides[FNZI_CUDA_CONV_DIMS];
+  int64_t padding[3], stride[3], dilation[3];
+} fnzi_cuda_conv;
+
+typedef struct fnzi_cuda_conv_plan {
+  void *x, *weight, *y, *conv; /* descriptors */
+  fnz_dtype dtype;
+  bool transposed, adds;
+  fnzi_cuda_conv_choice choice;
+} fnzi_cuda_conv_plan;
+
+typedef struct fnzi_cuda_conv_places {
+  uint64_t x, weight, y, scratch;
+} fnzi_cuda_conv_places;
+
+/* As of products. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
+                                              const char *step, const fnzi_cuda_conv *conv,
+                                              fnzi_cuda_conv_plan *out);
+void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
+                                             const char *step, const fnzi_cuda_conv_plan *plan,
+                                             const fnzi_cuda_conv_places *at, void *stream);
+
+#endif

@@ -1,0 +1,287 @@
+/* text_product.c - products and convolutions as kernels: what they multiply, as the functions that
+ * product.cu asks for. */
+#include "engine/cuda/text_product.h"
+#include "engine/cuda/text_put.h"
+
+#include <stdio.h>
+
+enum { TILE = 64, THREADS = 256 }; /* of product.cu */
+
+/* --- Products -----------------------------------------------------------------------------------
+ */
+static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
+                            const fnzi_cuda_factor *f) {
+  char index[64];
+  int64_t inner = 1;
+  for (uint32_t d = p->rank; d-- > 0;) {
+    snprintf(index, sizeof index, "(p / %lld %% %lld)", (long long)inner, (long long)p->sizes[d]);
+    FNZ_TRY(fnzi_cuda_put_step(w, index, f->batch[d], f->dtype));
+    if (!fnzi_mul_i64(inner, p->sizes[d], &inner))
+      return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
+  }
+  return FNZ_OK;
+}
+
+/* Along k lie the products that are added, one behind the other. */
+static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products *p, bool is_left) {
+  const fnzi_cuda_factor *f = is_left ? &p->a : &p->b;
+  char within[64], which[64];
+  snprintf(within, sizeof within, p->added > 1 ? "(k %% %lld)" : "k", (long long)p->k);
+  snprintf(which, sizeof which, "(k / %lld)", (long long)p->k);
+  PUT(w, "  __device__ sum %s const {\n    const char *at = p_.at[%d]",
+      is_left ? "a(int64_t p, int64_t i, int64_t k)" : "b(int64_t p, int64_t k, int64_t j)",
+      is_left ? 0 : 1);
+  FNZ_TRY(put_batch(w, p, f));
+  FNZ_TRY(fnzi_cuda_put_step(w, is_left ? "i" : within, f->row, f->dtype));
+  FNZ_TRY(fnzi_cuda_put_step(w, is_left ? within : "j", f->col, f->dtype));
+  if (p->added > 1)
+    FNZ_TRY(fnzi_cuda_put_step(w, which, f->added, f->dtype));
+  PUT(w, ";\n");
+  FNZ_TRY(fnzi_cuda_put_read(w, p->sum, f->dtype));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+/* A factor by its bits. */
+static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double number) {
+  if (sum == FNZ_I64)
+    PUT(w, "(uint64_t)%lldll", (long long)number);
+  else
+    PUT(w, "(%s)%a", sum == FNZ_F32 || sum == FNZ_C64 ? "float" : "double", number);
+  return FNZ_OK;
+}
+
+static fnz_status put_added(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
+  PUT(w, "  __device__ sum c(int64_t p, int64_t i, int64_t j) const {\n"
+         "    const char *at = p_.at[3]");
+  FNZ_TRY(put_batch(w, p, &p->c));
+  FNZ_TRY(fnzi_cuda_put_step(w, "i", p->c.row, p->c.dtype));
+  FNZ_TRY(fnzi_cuda_put_step(w, "j", p->c.col, p->c.dtype));
+  PUT(w, ";\n");
+  FNZ_TRY(fnzi_cuda_put_read(w, p->sum, p->c.dtype));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_result(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
+  PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n"
+         "    char *at = p_.at[2]");
+  FNZ_TRY(put_batch(w, p, &p->d));
+  FNZ_TRY(fnzi_cuda_put_step(w, "i", p->d.row, p->d.dtype));
+  FNZ_TRY(fnzi_cuda_put_step(w, "j", p->d.col, p->d.dtype));
+  PUT(w, ";\n");
+  if (p->alpha != 1) {
+    PUT(w, "    v = scaled(v, ");
+    FNZ_TRY(put_number(w, p->sum, p->alpha));
+    PUT(w, ");\n");
+  }
+  if (p->beta != 0) {
+    PUT(w, "    v = sum_of(v, scaled(c(p, i, j), ");
+    FNZ_TRY(put_number(w, p->sum, p->beta));
+    PUT(w, "));\n");
+  }
+  FNZ_TRY(fnzi_cuda_put_store(w, p->sum, p->d.dtype));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, uint32_t operands,
+                           bool left_along, bool right_along) {
+  PUT(w,
+      "  using namespace product;\n  struct operands {\n  typedef %s sum;\n"
+      "  enum { left_along = %d, right_along = %d };\n  const places<%u> p_;\n",
+      fnzi_cuda_sum_type(sum), left_along, right_along, (unsigned)operands);
+  return FNZ_OK;
+}
+
+static int64_t batch_of(const fnzi_cuda_products *p) {
+  int64_t batch = 1;
+  for (uint32_t d = 0; d < p->rank; d++)
+    batch = batch > INT32_MAX ? batch : batch * p->sizes[d];
+  return batch;
+}
+
+/* Few results, or few rows or columns of a factor that lies along k. */
+static bool goes_by_sums(const fnzi_cuda_products *p, int64_t batch, int64_t depth) {
+  enum { FEW = 4, DEEP = 128, FEW_RESULTS = 64 };
+  bool few = (p->m <= FEW && p->b.row == 1) || (p->n <= FEW && p->a.col == 1) ||
+             (p->m <= FEW_RESULTS && p->n <= FEW_RESULTS / p->m && batch <= FEW);
+  return depth >= DEEP && few;
+}
+
+static fnz_status put_products(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
+                               int64_t *blocks) {
+  int64_t batch = batch_of(p), depth = p->k * p->added;
+  bool sums = goes_by_sums(p, batch, depth);
+  int64_t down = (p->m + TILE - 1) / TILE, across = (p->n + TILE - 1) / TILE;
+  FNZ_TRY(put_open(w, p->sum, p->beta != 0 ? 4 : 3, p->a.col == 1, p->b.row == 1 && p->b.col != 1));
+  FNZ_TRY(put_factor(w, p, true));
+  FNZ_TRY(put_factor(w, p, false));
+  if (p->beta != 0)
+    FNZ_TRY(put_added(w, p));
+  FNZ_TRY(put_result(w, p));
+  PUT(w, "  };\n  const operands o = {p};\n  product_by_%s(o, %lld, %lld, %lld, %lld);\n",
+      sums ? "sums" : "tiles", (long long)batch, (long long)p->m, (long long)p->n,
+      (long long)depth);
+  if (!fnzi_mul_i64(batch, sums ? p->m : down, blocks) ||
+      !fnzi_mul_i64(*blocks, sums ? p->n : across, blocks))
+    return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a product has too many blocks");
+  return FNZ_OK;
+}
+
+static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                      uint32_t operands, uint32_t *kernel) {
+  const fnzi_cuda_kernel shape = {NULL, operands, THREADS, FNZI_CUDA_GRID_BLOCKS};
+  FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_product));
+  return fnzi_cuda_text_kernel(ctx, text, body, &shape, kernel);
+}
+
+fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
+                                   const fnzi_cuda_products *products, uint32_t *kernel,
+                                   int64_t *blocks) {
+  fnz_buffer body = {.data = NULL};
+  const fnzi_cuda_writer w = {ctx, &body};
+  fnz_status status = put_products(&w, products, blocks);
+  if (status == FNZ_OK)
+    status = add(ctx, text, &body, products->beta != 0 ? 4 : 3, kernel);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}
+
+/* --- Convolutions -------------------------------------------------------------------------------
+ * Of a sample and a group: rows are channels of the result, columns its places; k goes over
+ * channels of x and elements of the kernel. */
+static int64_t volume(const fnzi_cuda_conv *c, const int64_t *sizes) {
+  int64_t all = 1;
+  for (uint32_t d = 0; d < c->spatial; d++)
+    all *= sizes[2 + d];
+  return all;
+}
+
+/* The index along dimension d of what counts all of them row-major, such as "(j / 7 % 7)". */
+static void index_of(const fnzi_cuda_conv *c, const int64_t *sizes, const char *all, uint32_t d,
+                     char out[64]) {
+  int64_t inner = 1;
+  for (uint32_t e = d + 1; e < c->spatial; e++)
+    inner *= sizes[2 + e];
+  snprintf(out, 64, "(%s / %lld %% %lld)", all, (long long)inner, (long long)sizes[2 + d]);
+}
+
+static fnz_status put_weight(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t ins,
+                             int64_t outs) {
+  char index[64];
+  int64_t kernel = volume(c, c->weight);
+  PUT(w,
+      "  __device__ sum a(int64_t p, int64_t i, int64_t k) const {\n"
+      "    const int64_t channel = k / %lld, e = k %% %lld;\n    const char *at = p_.at[1]",
+      (long long)kernel, (long long)kernel);
+  snprintf(index, sizeof index,
+           c->transposed ? "(p %% %lld * %lld + channel)" : "(p %% %lld * %lld + i)",
+           (long long)c->groups, (long long)(c->transposed ? ins : outs));
+  FNZ_TRY(fnzi_cuda_put_step(w, index, c->weight_strides[0], c->dtype));
+  FNZ_TRY(fnzi_cuda_put_step(w, c->transposed ? "i" : "channel", c->weight_strides[1], c->dtype));
+  for (uint32_t d = 0; d < c->spatial; d++) {
+    index_of(c, c->weight, "e", d, index);
+    FNZ_TRY(fnzi_cuda_put_step(w, index, c->weight_strides[2 + d], c->dtype));
+  }
+  PUT(w, ";\n");
+  FNZ_TRY(fnzi_cuda_put_read(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, c->dtype));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_source(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, uint32_t d) {
+  char out[64], e[64];
+  index_of(c, c->y, "j", d, out);
+  index_of(c, c->weight, "e", d, e);
+  PUT(w,
+      "    const int64_t x%u = fnzi_meta_conv_source(%s, %s, %s, %lld, %lld, %lld, %lld);\n"
+      "    if (x%u < 0)\n      return 0;\n",
+      (unsigned)d, c->transposed ? "true" : "false", out, e, (long long)c->stride[d],
+      (long long)c->dilation[d], (long long)c->padding[d], (long long)c->x[2 + d], (unsigned)d);
+  return FNZ_OK;
+}
+
+static fnz_status put_x(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t ins) {
+  char index[64];
+  int64_t kernel = volume(c, c->weight);
+  PUT(w,
+      "  __device__ sum b(int64_t p, int64_t k, int64_t j) const {\n"
+      "    const int64_t channel = k / %lld, e = k %% %lld;\n",
+      (long long)kernel, (long long)kernel);
+  for (uint32_t d = 0; d < c->spatial; d++)
+    FNZ_TRY(put_source(w, c, d));
+  PUT(w, "    const char *at = p_.at[0]");
+  snprintf(index, sizeof index, "(p / %lld)", (long long)c->groups);
+  FNZ_TRY(fnzi_cuda_put_step(w, index, c->x_strides[0], c->dtype));
+  snprintf(index, sizeof index, "(p %% %lld * %lld + channel)", (long long)c->groups,
+           (long long)ins);
+  FNZ_TRY(fnzi_cuda_put_step(w, index, c->x_strides[1], c->dtype));
+  for (uint32_t d = 0; d < c->spatial; d++) {
+    snprintf(index, sizeof index, "x%u", (unsigned)d);
+    FNZ_TRY(fnzi_cuda_put_step(w, index, c->x_strides[2 + d], c->dtype));
+  }
+  PUT(w, ";\n");
+  FNZ_TRY(fnzi_cuda_put_read(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, c->dtype));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t outs,
+                        bool has_bias, int64_t bias) {
+  char index[64], channel[64];
+  fnz_dtype sum = c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  snprintf(channel, sizeof channel, "(p %% %lld * %lld + i)", (long long)c->groups,
+           (long long)outs);
+  if (has_bias) {
+    PUT(w, "  __device__ sum bias(int64_t p, int64_t i) const {\n    const char *at = p_.at[3]");
+    FNZ_TRY(fnzi_cuda_put_step(w, channel, bias, c->dtype));
+    PUT(w, ";\n");
+    FNZ_TRY(fnzi_cuda_put_read(w, sum, c->dtype));
+    PUT(w, "  }\n");
+  }
+  PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n"
+         "    char *at = p_.at[2]");
+  snprintf(index, sizeof index, "(p / %lld)", (long long)c->groups);
+  FNZ_TRY(fnzi_cuda_put_step(w, index, c->y_strides[0], c->dtype));
+  FNZ_TRY(fnzi_cuda_put_step(w, channel, c->y_strides[1], c->dtype));
+  for (uint32_t d = 0; d < c->spatial; d++) {
+    index_of(c, c->y, "j", d, index);
+    FNZ_TRY(fnzi_cuda_put_step(w, index, c->y_strides[2 + d], c->dtype));
+  }
+  PUT(w, ";\n");
+  if (has_bias)
+    PUT(w, "    v = v + bias(p, i);\n");
+  FNZ_TRY(fnzi_cuda_put_store(w, sum, c->dtype));
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_conv(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, bool has_bias,
+                           int64_t bias, int64_t *blocks) {
+  int64_t ins = c->x[1] / c->groups, outs = c->y[1] / c->groups, places = volume(c, c->y);
+  int64_t batch = c->x[0] * c->groups, depth = ins * volume(c, c->weight);
+  FNZ_TRY(put_open(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, has_bias ? 4 : 3, true, false));
+  FNZ_TRY(put_weight(w, c, ins, outs));
+  FNZ_TRY(put_x(w, c, ins));
+  FNZ_TRY(put_y(w, c, outs, has_bias, bias));
+  PUT(w, "  };\n  const operands o = {p};\n  product_by_tiles(o, %lld, %lld, %lld, %lld);\n",
+      (long long)batch, (long long)outs, (long long)places, (long long)depth);
+  if (!fnzi_mul_i64(batch, (outs + TILE - 1) / TILE, blocks) ||
+      !fnzi_mul_i64(*blocks, (places + TILE - 1) / TILE, blocks))
+    return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a convolution has too many blocks");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_conv *conv,
+                               bool has_bias, int64_t bias, uint32_t *kernel, int64_t *blocks) {
+  fnz_buffer body = {.data = NULL};
+  const fnzi_cuda_writer w = {ctx, &body};
+  fnz_status status = put_conv(&w, conv, has_bias, bias, blocks);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_conv_source);
+  if (status == FNZ_OK)
+    status = add(ctx, text, &body, has_bias ? 4 : 3, kernel);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}

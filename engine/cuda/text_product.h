@@ -1,0 +1,62 @@
+/* text_product.h - products of matrices, convolutions and attention as kernels of a text: what no
+ * library computes, or none that is there. */
+#ifndef FNZI_CUDA_TEXT_PRODUCT_H
+#define FNZI_CUDA_TEXT_PRODUCT_H
+
+#include "engine/cuda/libraries.h"
+#include "engine/cuda/text.h"
+
+/* --- text_product.c -----------------------------------------------------------------------------
+ */
+/* Strides in elements; `added` is one from product to product of those that are added. */
+typedef struct fnzi_cuda_factor {
+  fnz_dtype dtype;
+  int64_t row, col, added, batch[FNZ_MAX_RANK];
+} fnzi_cuda_factor;
+
+/* For each index of a batch d = alpha * sum of a @ b + beta * c. Operands 0 to 3 are a, b, d and c;
+ * of c only the first three where beta is 0. */
+typedef struct fnzi_cuda_products {
+  fnz_dtype sum; /* F32, F64, I64 (which wraps), C64 or C128 */
+  uint32_t rank; /* of the batch */
+  int64_t sizes[FNZ_MAX_RANK];
+  int64_t m, n, k, added;
+  fnzi_cuda_factor a, b, c, d;
+  double alpha, beta; /* integers where sums are I64 */
+} fnzi_cuda_products;
+
+/* *blocks: what a launch of the kernel counts. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
+                                                  const fnzi_cuda_products *products,
+                                                  uint32_t *kernel, int64_t *blocks);
+/* Operands are x, weight, y and, where has_bias, a vector that is added to each channel, its
+ * elements `bias` apart. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnzi_cuda_conv *conv, bool has_bias,
+                                              int64_t bias, uint32_t *kernel, int64_t *blocks);
+
+/* --- text_attention.c ---------------------------------------------------------------------------
+ */
+/* Strides in elements; `share` heads along a dimension of the batch read one. */
+typedef struct fnzi_cuda_side {
+  fnz_dtype dtype;
+  int64_t row, col, batch[FNZ_MAX_RANK], share[FNZ_MAX_RANK];
+} fnzi_cuda_side;
+
+/* Operands are q, k, v, the result, then the mask and the logarithms of the rows' sums where there
+ * are such. A mask of BOOL says what is seen, another one is added. */
+typedef struct fnzi_cuda_attention {
+  fnz_dtype sum; /* F32 or F64 */
+  uint32_t rank; /* of the batch */
+  int64_t sizes[FNZ_MAX_RANK];
+  int64_t queries, keys, width, out_width;
+  double scale;
+  bool causal, has_mask, has_log;
+  fnzi_cuda_side q, k, v, out, mask, log;
+} fnzi_cuda_attention;
+
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
+                                                   const fnzi_cuda_attention *attention,
+                                                   uint32_t *kernel, int64_t *blocks);
+
+#endif

@@ -1,0 +1,26 @@
+/* text_put.h - what texts of kernels are written with: elements as types of sums. */
+#ifndef FNZI_CUDA_TEXT_PUT_H
+#define FNZI_CUDA_TEXT_PUT_H
+
+#include "engine/cuda/text.h"
+
+typedef struct fnzi_cuda_writer {
+  fnz_context *ctx;
+  fnz_buffer *out;
+} fnzi_cuda_writer;
+
+#define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
+
+/* The type in which sums of F32, F64, I64, C64 or C128 are formed. */
+const char *fnzi_cuda_sum_type(fnz_dtype sum);
+/* Statements that return the element at the address `at` as a `sum`. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_read(const fnzi_cuda_writer *w, fnz_dtype sum,
+                                             fnz_dtype dtype);
+/* A statement that stores the sum v there. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_store(const fnzi_cuda_writer *w, fnz_dtype sum,
+                                              fnz_dtype dtype);
+/* " + index * stride", in bytes, where there is something to add. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_step(const fnzi_cuda_writer *w, const char *index,
+                                             int64_t stride, fnz_dtype dtype);
+
+#endif

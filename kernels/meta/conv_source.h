@@ -1,0 +1,21 @@
+/* conv_source.h - where a convolution looks, along one dimension: for the CPU's loops and as text
+ * of kernels for a GPU. */
+#ifndef FNZI_META_CONV_SOURCE_H
+#define FNZI_META_CONV_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where in an input of size `in` the place `out` looks through the kernel's element k; -1 for
+ * nowhere. */
+static inline int64_t fnzi_meta_conv_source(bool transposed, int64_t out, int64_t k, int64_t stride,
+                                            int64_t dilation, int64_t left, int64_t in) {
+  int64_t at = transposed ? out + left - k * dilation : out * stride - left + k * dilation;
+  if (transposed && at % stride)
+    return -1;
+  if (transposed)
+    at /= stride;
+  return at >= 0 && at < in ? at : -1;
+}
+
+#endif
