@@ -1,6 +1,6 @@
 /* device_text.c - the groups and moves of a binding as kernels of one program, and the kernels that
  * bring windows with gaps to the staging area and back. */
-#include "engine/device_way.h"
+#include "engine/device_rows.h"
 #include "engine/tile.h"
 
 _Static_assert((int)FNZI_ENG_LANES <= (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
@@ -16,17 +16,17 @@ static fnz_dtype cell_dtype(size_t bytes) {
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
-static void describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, fnzi_cuda_lane *out) {
+void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
+                            fnzi_cuda_lane *out) {
   *out = (fnzi_cuda_lane){.slot = lane->slot, .stores = lane->stores};
   memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
 }
 
-static void describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
-  static const uint8_t kinds[] = {[FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,
-                                  [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
-                                  [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,
-                                  [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
-                                  [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE};
+void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
+  static const uint8_t kinds[] = {
+      [FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
+      [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
+      [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_ENG_INS_SPREAD] = FNZI_CUDA_CONVERT};
   *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
                          .arity = ins->arity,
                          .compute = ins->from,
@@ -40,12 +40,13 @@ static bool is_computable(const fnzi_eng_tile *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
 
-/* It computes element by element, by rows of point.def and what stands beside them. */
+/* It computes element by element, by rows of point.def and what stands beside them, or row by row.
+ */
 static bool has_text(const fnzi_eng_tile *t) {
   bool has = true;
   for (uint32_t k = 0; k < t->nins && has; k++) {
     const fnzi_eng_ins *ins = &t->ins[k];
-    has = ins->kind <= FNZI_ENG_INS_CHOOSE && is_computable(t, ins->out);
+    has = ins->kind == FNZI_ENG_INS_ROW || is_computable(t, ins->out);
     for (uint32_t i = 0; i < ins->arity && has; i++)
       has = is_computable(t, ins->in[i]);
   }
@@ -63,19 +64,21 @@ static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_w
   uint32_t kernel = 0;
   if (!has_text(t))
     return fnzi_eng_work_refuse(out, "a row of the group has no text");
+  if (t->row)
+    return fnzi_eng_work_of_rows(m, t, out);
   FNZI_NEW(scratch, t->nlanes, &operands);
   FNZI_NEW(scratch, t->nlanes, &g.lanes);
   FNZI_NEW(scratch, t->nins, &g.ins);
   FNZI_NEW(scratch, t->nslots, &g.slots);
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_eng_lane *lane = &t->lanes[k];
-    describe_lane(t, lane, &g.lanes[k]);
+    fnzi_eng_describe_lane(t, lane, &g.lanes[k]);
     operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, lane->storage), lane->at};
   }
   for (uint32_t k = 0; k < t->nins; k++)
-    describe_ins(&t->ins[k], &g.ins[k]);
+    fnzi_eng_describe_ins(&t->ins[k], &g.ins[k]);
   for (uint32_t k = 0; k < t->nslots; k++)
-    g.slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers};
+    g.slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers, false};
   if (t->count)
     FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
   return fnzi_eng_work_launch(m, out, kernel, t->count, operands, t->nlanes);
@@ -105,7 +108,7 @@ static fnz_status add_copy(fnzi_eng_maker *m, copy *c, fnzi_eng_work *out) {
   int64_t sizes[FNZ_MAX_RANK + 1], count = 1;
   uint32_t kernel;
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {(uint8_t)cell_dtype(unit), NULL};
+  fnzi_cuda_slot slot = {.dtype = (uint8_t)cell_dtype(unit)};
   if (c->cell > unit || c->rank == 0)
     c->dims[c->rank++] =
         (fnzi_eng_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
@@ -117,7 +120,8 @@ static fnz_status add_copy(fnzi_eng_maker *m, copy *c, fnzi_eng_work *out) {
     lanes[1].strides[d] = c->dims[d].to;
     count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
   }
-  const fnzi_cuda_group g = {c->rank, sizes, lanes, NULL, &slot, 2, 0, 1};
+  const fnzi_cuda_group g = {
+      .rank = c->rank, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
   const fnzi_eng_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
   FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
   return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);

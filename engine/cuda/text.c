@@ -1,6 +1,6 @@
 /* text.c - groups become the text of kernels: per element each operand is read, each instruction is
  * a statement, each result is stored. */
-#include "engine/cuda/text.h"
+#include "engine/cuda/text_parts.h"
 
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ bool fnzi_cuda_text_converts(fnz_dtype dtype) {
 }
 
 /* The name of its type: "cell_F32". What only moves is eight bits wide. */
-static const char *type_name(fnz_dtype d) {
+const char *fnzi_cuda_type_name(fnz_dtype d) {
   return fnzi_is_complex(d)        ? (d == FNZ_C32   ? "C32"
                                       : d == FNZ_C64 ? "C64"
                                                      : "C128")
@@ -40,13 +40,7 @@ static const char *type_name(fnz_dtype d) {
                                    : "F8";
 }
 
-typedef struct writer {
-  fnz_context *ctx;
-  fnz_buffer *out;
-  const fnzi_cuda_group *group;
-} writer;
-
-#define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
+typedef fnzi_cuda_writer writer;
 
 /* --- Numbers, by their bits ---------------------------------------------------------------------
  */
@@ -58,14 +52,14 @@ static fnz_status put_bits(const writer *w, fnz_dtype d, const unsigned char *nu
   else if (d == FNZ_F64)
     PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
   else
-    PUT(w, "(cell_%s)0x%llxull", type_name(d), (unsigned long long)bits);
+    PUT(w, "(cell_%s)0x%llxull", fnzi_cuda_type_name(d), (unsigned long long)bits);
   return FNZ_OK;
 }
 
-static fnz_status put_number(const writer *w, uint32_t k) {
+fnz_status fnzi_cuda_put_number(const writer *w, uint32_t k) {
   const fnzi_cuda_slot *slot = &w->group->slots[k];
   fnz_dtype d = (fnz_dtype)slot->dtype, part = part_of(d);
-  PUT(w, "    const cell_%s s%u = ", type_name(d), (unsigned)k);
+  PUT(w, "    const cell_%s s%u = ", fnzi_cuda_type_name(d), (unsigned)k);
   if (!fnzi_is_complex(d)) {
     FNZ_TRY(put_bits(w, d, slot->number));
   } else {
@@ -95,8 +89,8 @@ static fnz_status put_converted(const writer *w, const fnzi_cuda_ins *ins, fnz_d
   else if (ins->kind == FNZI_CUDA_KEEP && from == FNZ_F32 && to_half)
     PUT(w, "kept_to_%s(s%u%s)", to == FNZ_F16 ? "f16" : "bf16", k, part);
   else
-    PUT(w, "%s_to_%s(read_%s(&s%u%s))", fnzi_cuda_cells[from].wide, type_name(to), type_name(from),
-        k, part);
+    PUT(w, "%s_to_%s(read_%s(&s%u%s))", fnzi_cuda_cells[from].wide, fnzi_cuda_type_name(to),
+        fnzi_cuda_type_name(from), k, part);
   return FNZ_OK;
 }
 
@@ -156,8 +150,9 @@ static fnz_status put_row(const writer *w, fnzi_cuda_text *text, const fnzi_cuda
   return FNZ_OK;
 }
 
-static fnz_status put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
-  PUT(w, "    const cell_%s s%u = ", type_name((fnz_dtype)w->group->slots[ins->out].dtype),
+fnz_status fnzi_cuda_put_ins(const writer *w, fnzi_cuda_text *text, const fnzi_cuda_ins *ins) {
+  PUT(w,
+      "    const cell_%s s%u = ", fnzi_cuda_type_name((fnz_dtype)w->group->slots[ins->out].dtype),
       (unsigned)ins->out);
   if (ins->kind == FNZI_CUDA_ROW)
     FNZ_TRY(put_row(w, text, ins));
@@ -179,8 +174,7 @@ static int64_t count_of(const fnzi_cuda_group *g) {
   return count;
 }
 
-/* All offsets in bytes and all indices are below 2^31, and none is negative. */
-static bool is_small(const fnzi_cuda_group *g) {
+bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
   if (count_of(g) > INT32_MAX / 2)
     return false;
   for (uint32_t k = 0; k < g->nlanes; k++) {
@@ -194,17 +188,14 @@ static bool is_small(const fnzi_cuda_group *g) {
   return true;
 }
 
-/* The index of element i along each dimension. */
-static fnz_status put_indices(const writer *w) {
+fnz_status fnzi_cuda_put_indices(const writer *w, uint32_t first, uint32_t end, const char *of) {
   const fnzi_cuda_group *g = w->group;
   int64_t inner = 1;
-  for (uint32_t d = g->rank; d-- > 0;) {
-    PUT(w, "    const index i%u = ", (unsigned)d);
-    if (inner == 1)
-      PUT(w, "i");
-    else
-      PUT(w, "i / %lld", (long long)inner);
-    if (d > 0)
+  for (uint32_t d = end; d-- > first;) {
+    PUT(w, "    const index i%u = %s", (unsigned)d, of);
+    if (inner != 1)
+      PUT(w, " / %lld", (long long)inner);
+    if (d > first)
       PUT(w, " %% %lld", (long long)g->sizes[d]);
     PUT(w, ";\n");
     if (!fnzi_mul_i64(inner, g->sizes[d], &inner))
@@ -220,40 +211,45 @@ static fnz_status put_address(const writer *w, uint32_t k) {
     if (stride != 0)
       PUT(w, " + i%u * %lld", (unsigned)d, (long long)stride);
   }
+  if (w->group->lanes[k].piece != 0)
+    PUT(w, " + piece * %lld", (long long)w->group->lanes[k].piece);
   return FNZ_OK;
 }
 
-static fnz_status put_lane(const writer *w, uint32_t k, bool stores) {
+fnz_status fnzi_cuda_put_lane(const writer *w, uint32_t k) {
   const fnzi_cuda_lane *lane = &w->group->lanes[k];
-  const char *type = type_name((fnz_dtype)w->group->slots[lane->slot].dtype);
-  if (lane->stores != stores)
-    return FNZ_OK;
-  if (stores)
+  const char *type = fnzi_cuda_type_name((fnz_dtype)w->group->slots[lane->slot].dtype);
+  if (lane->stores)
     PUT(w, "    STORE(cell_%s, ", type);
   else
     PUT(w, "    const cell_%s s%u = LOAD(cell_%s, ", type, (unsigned)lane->slot, type);
   FNZ_TRY(put_address(w, k));
-  if (stores)
+  if (lane->stores)
     PUT(w, ", s%u", (unsigned)lane->slot);
   PUT(w, ");\n");
   return FNZ_OK;
 }
 
+static fnz_status put_lanes(const writer *w, bool stores) {
+  for (uint32_t k = 0; k < w->group->nlanes; k++)
+    if (w->group->lanes[k].stores == stores)
+      FNZ_TRY(fnzi_cuda_put_lane(w, k));
+  return FNZ_OK;
+}
+
 static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
   const fnzi_cuda_group *g = w->group;
-  PUT(w, "  typedef %s index;\n", is_small(g) ? "int32_t" : "int64_t");
+  PUT(w, "  typedef %s index;\n", fnzi_cuda_is_small(g) ? "int32_t" : "int64_t");
   PUT(w, "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n    const index i = (index)at;\n",
       (long long)count_of(g));
-  FNZ_TRY(put_indices(w));
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    FNZ_TRY(put_lane(w, k, false));
+  FNZ_TRY(fnzi_cuda_put_indices(w, 0, g->rank, "i"));
+  FNZ_TRY(put_lanes(w, false));
   for (uint32_t k = 0; k < g->nslots; k++)
     if (g->slots[k].number)
-      FNZ_TRY(put_number(w, k));
+      FNZ_TRY(fnzi_cuda_put_number(w, k));
   for (uint32_t i = 0; i < g->nins; i++)
-    FNZ_TRY(put_ins(w, text, &g->ins[i]));
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    FNZ_TRY(put_lane(w, k, true));
+    FNZ_TRY(fnzi_cuda_put_ins(w, text, &g->ins[i]));
+  FNZ_TRY(put_lanes(w, true));
   PUT(w, "  }\n");
   return FNZ_OK;
 }

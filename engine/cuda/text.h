@@ -1,7 +1,9 @@
 /* text.h - kernels for a GPU as text: a *group* is a program over the elements of one space, and
  * becomes one kernel; all kernels of a program are compiled together.
  *
- *   text.c       groups -> text
+ *   text.c       groups -> text, and the whole
+ *   text_scan.c  groups in which elements become what their rows give up to there -> text
+ *   text_team.c  groups in which rows become numbers -> text
  *   text_rows.c  the rows of point.def and of convert.def as text
  *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
  *   prelude.cu, complex.cu, and headers of kernels/ that rows stand on, are arrays of lines
@@ -17,6 +19,7 @@ typedef struct fnzi_cuda_lane {
   int64_t strides[FNZ_MAX_RANK];
   uint16_t slot; /* its value: an element */
   bool stores;   /* after all has been read and computed; else it is read before */
+  int64_t piece; /* bytes from piece to piece of a row, where rows come in pieces */
 } fnzi_cuda_lane;
 
 typedef enum fnzi_cuda_ins_kind {
@@ -24,7 +27,12 @@ typedef enum fnzi_cuda_ins_kind {
   FNZI_CUDA_CONVERT, /* as fnzi_krn_convert(), */
   FNZI_CUDA_KEEP,    /* fnzi_krn_convert_kept() */
   FNZI_CUDA_CAST,    /* and fnzi_krn_cast() do */
-  FNZI_CUDA_CHOOSE   /* where the first operand is true the second one, else the third */
+  FNZI_CUDA_CHOOSE,  /* where the first operand is true the second one, else the third */
+  FNZI_CUDA_FOLD,    /* the elements of a row to a number, by a row of folds.def */
+  FNZI_CUDA_PICK,    /* the same to the best element and its place, of which the second operand has
+                        one for each element, if it is there */
+  FNZI_CUDA_SCAN,    /* each element to the fold of those up to it */
+  FNZI_CUDA_RUNNING  /* the same to the best element up to it, and its place */
 } fnzi_cuda_ins_kind;
 
 enum { FNZI_CUDA_OPERANDS = 4 };
@@ -32,7 +40,8 @@ enum { FNZI_CUDA_OPERANDS = 4 };
 typedef struct fnzi_cuda_ins {
   uint8_t kind, arity;
   uint8_t compute; /* ROW: the dtype that is computed */
-  const char *row; /* ROW: its name */
+  const char *row; /* ROW: its name; those of the others */
+  uint16_t place;  /* PICK, RUNNING: the slot of the place */
   uint16_t out, in[FNZI_CUDA_OPERANDS];
 } fnzi_cuda_ins;
 
@@ -40,6 +49,7 @@ typedef struct fnzi_cuda_ins {
 typedef struct fnzi_cuda_slot {
   uint8_t dtype;
   const unsigned char *number; /* NULL: no number */
+  bool of_rows;                /* one for each row, not for each element */
 } fnzi_cuda_slot;
 
 typedef struct fnzi_cuda_group {
@@ -49,7 +59,12 @@ typedef struct fnzi_cuda_group {
   fnzi_cuda_ins *ins; /* in order */
   fnzi_cuda_slot *slots;
   uint32_t nlanes, nins, nslots;
+  uint32_t outer; /* where there are rows: the dimensions before those of a row */
+  int64_t
+      pieces; /* 0: rows are whole; else each comes in so many, which give numbers of their own */
 } fnzi_cuda_group;
+
+enum { FNZI_CUDA_PIECE = 16384 }; /* elements of a piece; the last one may have fewer */
 
 /* --- A program ----------------------------------------------------------------------------------
  */
@@ -92,6 +107,14 @@ bool fnzi_cuda_text_converts(fnz_dtype dtype);
  * row that there is not. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text,
                                              const fnzi_cuda_group *group, uint32_t *kernel);
+/* The kernel of a group with rows, and the count of its launch. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnzi_cuda_group *group, uint32_t *kernel,
+                                              int64_t *count);
+/* The same of a group with a scan, the last instruction that is no conversion. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnzi_cuda_group *group, uint32_t *kernel,
+                                              int64_t *count);
 /* One of another shape: `body` is the text of the function. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnz_buffer *body,
@@ -141,18 +164,22 @@ typedef struct fnzi_cuda_cell {
 extern const fnzi_cuda_cell fnzi_cuda_cells[FNZ_DTYPE_COUNT];
 
 /* Files as lines, NULL at the end. */
-extern const char *const fnzi_cuda_text_prelude[],
-    *const fnzi_cuda_text_complex[],
-        *const fnzi_cuda_text_product[],
-            *const fnzi_cuda_text_attend[],
-                *const fnzi_cuda_text_conv_source[],
-                    *const fnzi_cuda_text_half[],
-                        *const fnzi_cuda_text_point_scalar[],
-                            *const fnzi_cuda_text_point_i64_values[],
-                                *const fnzi_cuda_text_point_float_values[],
-                                    *const fnzi_cuda_text_point_special_values[],
-                                        *const fnzi_cuda_text_point_either_values[],
-                                            *const fnzi_cuda_text_point_complex_values[],
-                                                *const fnzi_cuda_text_point_rest_values[];
+extern const char *const fnzi_cuda_text_prelude[];
+extern const char *const fnzi_cuda_text_complex[];
+extern const char *const fnzi_cuda_text_product[];
+extern const char *const fnzi_cuda_text_attend[];
+extern const char *const fnzi_cuda_text_conv_source[];
+extern const char *const fnzi_cuda_text_half[];
+extern const char *const fnzi_cuda_text_point_scalar[];
+extern const char *const fnzi_cuda_text_point_i64_values[];
+extern const char *const fnzi_cuda_text_point_float_values[];
+extern const char *const fnzi_cuda_text_point_special_values[];
+extern const char *const fnzi_cuda_text_point_either_values[];
+extern const char *const fnzi_cuda_text_point_complex_values[];
+extern const char *const fnzi_cuda_text_point_rest_values[];
+extern const char *const fnzi_cuda_text_running_values[];
+extern const char *const fnzi_cuda_text_fold[];
+extern const char *const fnzi_cuda_text_folds[];
+extern const char *const fnzi_cuda_text_join[];
 
 #endif

@@ -8,7 +8,6 @@
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct moments {
@@ -339,20 +338,6 @@ static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
   return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
 }
 
-/* The default eps is that of the input's own type. */
-static double epsilon(fnz_dtype dtype) {
-  if (dtype == FNZ_F64)
-    return DBL_EPSILON;
-  if (dtype == FNZ_F16)
-    return 0x1p-10;
-  return dtype == FNZ_BF16 ? 0x1p-7 : FLT_EPSILON;
-}
-
-double fnzi_cpu_norm_eps(const fnzi_krn_call *call, bool rms) {
-  fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
-  return fnzi_krn_named_float(call, "eps", rms ? epsilon(dtype) : 1e-5);
-}
-
 /* Rows are what the sizes in `normalized_shape` span. */
 static fnz_status open_layer(fnzi_krn_call *call, bool rms, rows *r) {
   const int64_t *shape;
@@ -363,7 +348,7 @@ static fnz_status open_layer(fnzi_krn_call *call, bool rms, rows *r) {
   for (size_t i = 0; i < count; i++)
     r->length *= shape[i];
   r->count = r->length ? fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) / r->length : 0;
-  r->eps = fnzi_cpu_norm_eps(call, rms);
+  r->eps = fnzi_meta_row_parameter(call);
   r->rms = rms;
   return FNZ_OK;
 }
@@ -394,7 +379,7 @@ fnz_status fnzi_kernel_group_norm(fnzi_krn_call *call) {
   r.groups = fnzi_krn_named_int(call, "num_groups", 0);
   if (!r.groups)
     r.groups = fnzi_krn_named_int(call, "group", 1);
-  r.eps = fnzi_krn_named_float(call, "eps", 1e-5);
+  r.eps = fnzi_meta_row_parameter(call);
   int64_t numel = fnz_geometry_numel(g);
   if (!numel)
     return FNZ_OK;

@@ -44,18 +44,6 @@ fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtyp
 }
 
 /* --- One row to one number --------------------------------------------------------------- */
-/* Columns: name, what it starts from, and the step from `a` by the element `x`. */
-#define REDUCTION_ROWS(ROW, T)                                                                     \
-  ROW(sum, T, (T)0, PLUS(a, x))                                                                    \
-  ROW(prod, T, (T)1, TIMES(a, x))                                                                  \
-  ROW(max, T, row[0], x > a || x != x ? x : a)                                                     \
-  ROW(min, T, row[0], x < a || x != x ? x : a)                                                     \
-  ROW(amax, T, row[0], x > a || x != x ? x : a)                                                    \
-  ROW(amin, T, row[0], x < a || x != x ? x : a)
-#define ARGUMENT_ROWS(ROW, T)                                                                      \
-  ROW(max, T, x > a || (x != x && a == a))                                                         \
-  ROW(min, T, x < a || (x != x && a == a))
-
 #define REDUCTION(name, T, start, step)                                                            \
   static void name##_##T(const void *data, int64_t count, void *out) {                             \
     const T *row = data;                                                                           \
@@ -78,22 +66,25 @@ fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtyp
     return best;                                                                                   \
   }
 
-#define PLUS(a, x)  ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
-#define TIMES(a, x) ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
-REDUCTION_ROWS(REDUCTION, int64_t)
-ARGUMENT_ROWS(ARGUMENT, int64_t)
+#define LEAST                INT64_MIN
+#define MOST                 INT64_MAX
+#define PLUS(a, x)           ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
+#define TIMES(a, x)          ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
+#define FOLD(name, s, step)  REDUCTION(name, int64_t, s, step)
+#define PICK(name, better)   ARGUMENT(name, int64_t, better)
+#define TRUTH(name, s, step) REDUCTION(name, uint8_t, s, step)
+#include "kernels/folds.def"
+#undef LEAST
+#undef MOST
 #undef PLUS
 #undef TIMES
-#define PLUS(a, x)  ((a) + (x))
-#define TIMES(a, x) ((a) * (x))
-REDUCTION_ROWS(REDUCTION, float)
-ARGUMENT_ROWS(ARGUMENT, float)
-REDUCTION_ROWS(REDUCTION, double)
-ARGUMENT_ROWS(ARGUMENT, double)
-
-/* Of bool, whatever the elements are. */
-REDUCTION(any, uint8_t, 0, a | x)
-REDUCTION(all, uint8_t, 1, a &x)
+#define LEAST               -INFINITY
+#define MOST                INFINITY
+#define PLUS(a, x)          ((a) + (x))
+#define TIMES(a, x)         ((a) * (x))
+#define FOLD(name, s, step) REDUCTION(name, float, s, step) REDUCTION(name, double, s, step)
+#define PICK(name, better)  ARGUMENT(name, float, better) ARGUMENT(name, double, better)
+#include "kernels/folds.def"
 
 /* Complex numbers multiply without a thought for infinities. */
 typedef struct complex_double {
@@ -114,11 +105,15 @@ static const struct {
   fnz_dtype class_dtype;
   fnzi_meta_reduce_fn *run;
 } reductions[] = {
-#define TABLE_ROW(name, T, start, step)                                                            \
+#define FOLD(name, s, step)                                                                        \
   {#name, FNZ_I64, name##_int64_t}, {#name, FNZ_F32, name##_float}, {#name, FNZ_F64, name##_double},
-    REDUCTION_ROWS(TABLE_ROW, -){"any", FNZ_BOOL, any_uint8_t}, {"all", FNZ_BOOL, all_uint8_t}};
+#define TRUTH(name, s, step) {#name, FNZ_BOOL, name##_uint8_t},
+#include "kernels/folds.def"
+};
 
+/* max and min of all elements are amax and amin. */
 static fnzi_meta_reduce_fn *find_reduction(const char *name, fnz_dtype class_dtype) {
+  name = strcmp(name, "max") == 0 ? "amax" : strcmp(name, "min") == 0 ? "amin" : name;
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     if (strcmp(reductions[i].name, name) == 0 && reductions[i].class_dtype == class_dtype)
       return reductions[i].run;

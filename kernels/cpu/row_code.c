@@ -66,12 +66,15 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
   fnzi_meta_row row;
   if (!fnzi_meta_by_rows(call, &row))
     return false;
-  *out = (fnzi_meta_row_code){.dtype = x->dtype, .all = row.count == 1};
+  *out = (fnzi_meta_row_code){.kernel = call->row->run,
+                              .op = call->op->base,
+                              .dtype = x->dtype,
+                              .parameter = fnzi_meta_row_parameter(call),
+                              .all = row.count == 1};
   switch (call->row->run) {
   case FNZI_RUN_sum:
     out->run = x->dtype == FNZ_I64 ? reduce : sum;
     fnzi_cpu_reduction_of(call->op, x->dtype, out);
-    out->parameter = strcmp(call->op->base, "mean") == 0;
     break;
   case FNZI_RUN_reduce:
     out->run = reduce;
@@ -79,19 +82,15 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
     break;
   case FNZI_RUN_arg:
     out->run = arg;
-    out->parameter = strcmp(call->op->base, "argmax") == 0;
     break;
   case FNZI_RUN_variance:
     out->run = variance;
-    out->parameter = fnzi_cpu_correction(call);
     break;
   case FNZI_RUN_deviation:
     out->run = deviation;
-    out->parameter = fnzi_cpu_correction(call);
     break;
   case FNZI_RUN_vector_norm:
     out->run = vector_norm;
-    out->parameter = fnzi_cpu_norm_order(call);
     break;
   case FNZI_RUN_logsumexp:
     out->run = logsumexp;
@@ -99,18 +98,15 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
   case FNZI_RUN_softmax:
   case FNZI_RUN_safe_softmax:
     out->run = softmax;
-    out->parameter = call->row->run == FNZI_RUN_safe_softmax;
     break;
   case FNZI_RUN_log_softmax:
     out->run = log_softmax;
     break;
   case FNZI_RUN_layer_norm:
     out->run = layer_norm;
-    out->parameter = fnzi_cpu_norm_eps(call, false);
     break;
   case FNZI_RUN_rms_norm:
     out->run = rms_norm;
-    out->parameter = fnzi_cpu_norm_eps(call, true);
     break;
   default:
     break;

@@ -19,11 +19,8 @@ void fnzi_cpu_variance_row(const fnzi_meta_row_code *code, bool root, const void
                            void *const *out);
 void fnzi_cpu_vector_norm_row(const fnzi_meta_row_code *code, const void *x, int64_t length,
                               void *const *out);
-double fnzi_cpu_correction(const fnzi_krn_call *call);
-double fnzi_cpu_norm_order(const fnzi_krn_call *call);
 /* norm.c: x, weight, bias to y, then mean and rstd, or rstd alone of an RMS norm. */
 void fnzi_cpu_norm_row(bool rms, double eps, const void *const *in, void *const *out,
                        int64_t length);
-double fnzi_cpu_norm_eps(const fnzi_krn_call *call, bool rms);
 
 #endif

@@ -28,20 +28,18 @@ static int64_t start_of(const rows *r, int64_t row) {
 
 /* A later equal element takes over, and so does a NaN, for good. */
 #define EXTREME(name, T, wins)                                                                     \
-  static void name(const rows *r, int64_t at, const void *from, int64_t *places) {                 \
-    const T *x = from;                                                                             \
+  static void running_##name##_##T(const rows *r, int64_t at, const void *from, int64_t *places) { \
+    const T *row = from;                                                                           \
     int64_t best = at, place = 0;                                                                  \
     for (int64_t i = 0; i < r->count; i++, at += r->inner) {                                       \
-      T a = x[best], b = x[at];                                                                    \
+      T a = row[best], x = row[at];                                                                \
       if (wins)                                                                                    \
         best = at, place = i;                                                                      \
       places[at] = place;                                                                          \
     }                                                                                              \
   }
-EXTREME(max_f64, double, b >= a || isnan(b))
-EXTREME(min_f64, double, b <= a || isnan(b))
-EXTREME(max_i64, int64_t, b >= a)
-EXTREME(min_i64, int64_t, b <= a)
+#define RUNNING(name, wins) EXTREME(name, double, wins) EXTREME(name, int64_t, wins)
+#include "kernels/folds.def"
 
 typedef void extreme_fn(const rows *r, int64_t at, const void *from, int64_t *places);
 
@@ -72,20 +70,15 @@ static fnz_status run_extreme(fnzi_krn_call *call, extreme_fn *real, extreme_fn 
 }
 
 fnz_status fnzi_kernel_cummax(fnzi_krn_call *call) {
-  return run_extreme(call, max_f64, max_i64);
+  return run_extreme(call, running_max_double, running_max_int64_t);
 }
 
 fnz_status fnzi_kernel_cummin(fnzi_krn_call *call) {
-  return run_extreme(call, min_f64, min_i64);
+  return run_extreme(call, running_min_double, running_min_int64_t);
 }
 
-/* log(exp(a) + exp(b)); equal infinities stay what they are. */
-static double add_in_logs(double a, double b) {
-  double least = isnan(b) ? b : a < b ? a : b, most = isnan(b) ? b : a > b ? a : b;
-  if (least == most && isinf(least))
-    return a;
-  return isnan(a) ? a : log1p(exp(least - most)) + most;
-}
+#define VALUE static
+#include "kernels/cpu/running_values.h"
 
 fnz_status fnzi_kernel_logcumsumexp(fnzi_krn_call *call) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->place.dtype);

@@ -158,31 +158,19 @@ static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnz
   return FNZ_OK;
 }
 
-/* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */
-double fnzi_cpu_correction(const fnzi_krn_call *call) {
-  if (fnzi_op_param(call->op, "unbiased") >= 0)
-    return fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0;
-  return fnzi_krn_named_float(call, "correction", 1);
-}
-
 fnz_status fnzi_kernel_variance(fnzi_krn_call *call) {
-  reduction r = {.parameter = fnzi_cpu_correction(call)};
+  reduction r = {.parameter = fnzi_meta_row_parameter(call)};
   FNZ_TRY(fnzi_krn_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 fnz_status fnzi_kernel_deviation(fnzi_krn_call *call) {
-  reduction r = {.parameter = fnzi_cpu_correction(call), .root = true};
+  reduction r = {.parameter = fnzi_meta_row_parameter(call), .root = true};
   FNZ_TRY(fnzi_krn_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
-/* linalg_vector_norm calls its order `ord`, norm calls it `p`. */
-double fnzi_cpu_norm_order(const fnzi_krn_call *call) {
-  return fnzi_krn_named_float(call, "ord", fnzi_krn_named_float(call, "p", 2));
-}
-
 fnz_status fnzi_kernel_vector_norm(fnzi_krn_call *call) {
-  reduction r = {.parameter = fnzi_cpu_norm_order(call)};
+  reduction r = {.parameter = fnzi_meta_row_parameter(call)};
   return run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
 }

@@ -1,6 +1,8 @@
 /* row.c - which operators compute row by row, over which dimensions. */
 #include "kernels/meta/row.h"
 
+#include <float.h>
+
 /* The reduced dimensions, when they are the last ones; 0. */
 static uint32_t reduced_last(fnzi_krn_call *call) {
   uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank, dims = 0;
@@ -115,4 +117,44 @@ bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
     return false;
   out->count = fnzi_krn_array_numel(x) / out->length;
   return out->count > 0;
+}
+
+/* --- Numbers ---------------------------------------------------------------------------------- */
+/* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */
+static double correction(const fnzi_krn_call *call) {
+  if (fnzi_op_param(call->op, "unbiased") >= 0)
+    return fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0;
+  return fnzi_krn_named_float(call, "correction", 1);
+}
+
+/* The default eps of an RMS norm is that of the input's own type. */
+static double epsilon(fnz_dtype dtype) {
+  if (dtype == FNZ_F64)
+    return DBL_EPSILON;
+  if (dtype == FNZ_F16)
+    return 0x1p-10;
+  return dtype == FNZ_BF16 ? 0x1p-7 : FLT_EPSILON;
+}
+
+double fnzi_meta_row_parameter(const fnzi_krn_call *call) {
+  switch (call->row->run) {
+  case FNZI_RUN_sum:
+    return strcmp(call->op->base, "mean") == 0;
+  case FNZI_RUN_arg:
+    return strcmp(call->op->base, "argmax") == 0;
+  case FNZI_RUN_safe_softmax:
+    return 1;
+  case FNZI_RUN_variance:
+  case FNZI_RUN_deviation:
+    return correction(call);
+  case FNZI_RUN_vector_norm: /* linalg_vector_norm calls its order `ord`, norm calls it `p` */
+    return fnzi_krn_named_float(call, "ord", fnzi_krn_named_float(call, "p", 2));
+  case FNZI_RUN_layer_norm:
+  case FNZI_RUN_group_norm:
+    return fnzi_krn_named_float(call, "eps", 1e-5);
+  case FNZI_RUN_rms_norm:
+    return fnzi_krn_named_float(call, "eps", epsilon(fnzi_krn_call_geometry(call, 0)->dtype));
+  default:
+    return 0;
+  }
 }

@@ -31,8 +31,10 @@ typedef void fnzi_meta_reduce_fn(const void *x, int64_t length, void *out);
 typedef struct fnzi_meta_row_code {
   fnzi_meta_row_fn *run;
   fnzi_meta_reduce_fn *reduce; /* where `run` goes by it */
+  uint16_t kernel;             /* of kernels/runs.def */
+  const char *op;              /* the base of its name */
   fnz_dtype dtype;             /* of argument 0 */
-  double parameter;            /* eps, correction, order */
+  double parameter;            /* fnzi_meta_row_parameter() */
   uint8_t nan;                 /* of a reduction: reduce.c */
   bool all;                    /* there is one row only */
 } fnzi_meta_row_code;
@@ -40,5 +42,8 @@ typedef struct fnzi_meta_row_code {
 /* False: the kernel of the call does not go by rows that lie along the last dimensions, or
  * converts, or its bits depend on more than the row. Results of the call exist. */
 bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out);
+/* What the kernel of the call takes a number for (fnzi_meta_row_code): correction, order, eps; 1 of
+ * a mean, the greatest place, a safe softmax; else 0. */
+double fnzi_meta_row_parameter(const fnzi_krn_call *call);
 
 #endif

@@ -1,6 +1,9 @@
 /* standin_nvrtc.c - a libnvrtc.so.13 that builds text by the host's C++ compiler, as a library that
  * standin_cuda.c runs: STANDIN_CXX, the compiler; STANDIN_SHIM, the header in front of the text;
- * STANDIN_KEPT, a folder where libraries are kept by their text, for the next test. */
+ * STANDIN_KEPT, a folder where libraries are kept by their text, for the next test.
+ *
+ * STANDIN_PLANT plants an error: "N;old;new" puts `new` in the place where `old` stands for the
+ * N-th time; a text without that does not compile. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,13 +35,29 @@ int nvrtcVersion(int *major, int *minor) {
   return SUCCESS;
 }
 
+static char *with_plant(const char *text) {
+  const char *plant = getenv("STANDIN_PLANT"), *at = text, *end = plant ? strchr(plant, ';') : NULL;
+  if (!end)
+    return strdup(text);
+  const char *old = end + 1, *new = strrchr(plant, ';') + 1;
+  size_t length = (size_t)(new - 1 - old);
+  char *word = strndup(old, length), *made = malloc(strlen(text) + strlen(new) + 1);
+  long count = strtol(plant, NULL, 10);
+  for (; at && word && (at = strstr(at, word)) != NULL && --count > 0; at += length)
+    ;
+  if (made && at)
+    sprintf(made, "%.*s%s%s", (int)(at - text), text, new, at + length);
+  free(word);
+  return made && at ? made : (free(made), strdup("#error nothing to plant in"));
+}
+
 int nvrtcCreateProgram(void **out, const char *text, const char *name, int nheaders,
                        const char *const *headers, const char *const *names);
 int nvrtcCreateProgram(void **out, const char *text, const char *name, int nheaders,
                        const char *const *headers, const char *const *names) {
   program *p = calloc(1, sizeof *p);
   (void)name, (void)headers, (void)names;
-  if (!p || nheaders != 0 || !(p->text = strdup(text)))
+  if (!p || nheaders != 0 || !(p->text = with_plant(text)))
     return OUT_OF_MEMORY;
   *out = p;
   return SUCCESS;

@@ -2,13 +2,15 @@
  * computes, each conversion, each way of a group to reach its operands. No GPU and no driver is
  * needed.
  *
- *     text_test SM EVERY     such as 90 1: of all kernels, or of every so many
+ *     text_test SM EVERY [FOLDER]     such as 90 1: of all kernels, or of every so many; or of the
+ *                                     texts (.cc) of a folder, which the stand-in has kept
  *
  * Without NVRTC it says so and exits with 77, or fails where FNZ_NEED_TOOLS is set. A program of
  * its own, for NVRTC goes ill with a driver that is none. */
 #include "engine/cuda/driver.h"
 #include "engine/cuda/text.h"
 
+#include <dirent.h>
 #include <fnz/fnz.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +133,39 @@ static void try_all(testing *t, int sm) {
   }
 }
 
+/* Texts that the engine has made of programs. */
+static void try_kept(testing *t, const char *path, int sm) {
+  fnz_buffer text = {.data = NULL}, code = {.data = NULL};
+  FILE *f = t->seen++ % t->every == 0 ? fopen(path, "rb") : NULL;
+  char part[4096];
+  if (!f)
+    return;
+  for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
+    if (fnzi_put(t->ctx, &text, part, n) != FNZ_OK)
+      fail(t, path);
+  fclose(f);
+  if (fnzi_put(t->ctx, &text, "", 1) != FNZ_OK ||
+      fnzi_cuda_nvrtc_compile(t->ctx, &t->nvrtc, (const char *)text.data, sm / 10, sm % 10,
+                              &code) != FNZ_OK)
+    fail(t, path);
+  t->kernels++;
+  fnz_buffer_free(t->ctx, &text);
+  fnz_buffer_free(t->ctx, &code);
+}
+
+static void try_folder(testing *t, const char *folder, int sm) {
+  char path[600];
+  DIR *dir = opendir(folder);
+  for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
+    const char *end = strrchr(e->d_name, '.');
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    if (end && strcmp(end, ".cc") == 0)
+      try_kept(t, path, sm);
+  }
+  if (dir)
+    closedir(dir);
+}
+
 int main(int argc, char **argv) {
   testing t = {.failures = 0};
   if (fnz_context_create(NULL, &t.ctx) != FNZ_OK)
@@ -141,8 +176,10 @@ int main(int argc, char **argv) {
     return getenv("FNZ_NEED_TOOLS") ? EXIT_FAILURE : SKIPPED;
   }
   fnzi_arena_init(&t.arena, t.ctx);
-  t.every = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 0;
-  if (t.every > 0)
+  t.every = argc >= 3 ? (int)strtol(argv[2], NULL, 10) : 0;
+  if (t.every > 0 && argc == 4)
+    try_folder(&t, argv[3], (int)strtol(argv[1], NULL, 10));
+  else if (t.every > 0)
     try_all(&t, (int)strtol(argv[1], NULL, 10));
   printf("%d kernels, %d failures\n", t.kernels, t.failures);
   fnzi_arena_free(&t.arena);

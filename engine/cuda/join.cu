@@ -1,0 +1,106 @@
+/* join.cu - what the threads of a warp or of a block of 256 have found becomes one, which all of them
+ * get: in an order that the number of threads alone decides. */
+#undef LEAST
+#undef MOST
+
+template <class Fold, class T> VALUE T join_warp(T mine) {
+  for (int by = 16; by > 0; by /= 2) {
+    const T other = (T)__shfl_xor_sync(~0u, mine, by);
+    mine = threadIdx.x & by ? Fold::take(other, mine) : Fold::take(mine, other);
+  }
+  return mine;
+}
+
+template <class Fold, class T> VALUE T join_block(T mine) {
+  SHARED(T, parts, 8);
+  mine = join_warp<Fold, T>(mine);
+  if (threadIdx.x % 32 == 0)
+    parts[threadIdx.x / 32] = mine;
+  __syncthreads();
+  mine = parts[0];
+  for (int k = 1; k < 8; k++)
+    mine = Fold::take(mine, parts[k]);
+  __syncthreads();
+  return mine;
+}
+
+/* An element and its place; -1: none yet. Of equal ones the first is taken. */
+template <class T> struct picked {
+  T value;
+  int64_t at;
+};
+
+template <class Pick, class T> VALUE picked<T> take(picked<T> a, picked<T> x) {
+  if (x.at < 0 || a.at < 0)
+    return x.at < 0 ? a : x;
+  if (Pick::is_better(a.value, x.value))
+    return x;
+  return Pick::is_better(x.value, a.value) || a.at < x.at ? a : x;
+}
+
+template <class Pick, class T> VALUE picked<T> join_picked_warp(picked<T> mine) {
+  for (int by = 16; by > 0; by /= 2) {
+    const picked<T> other = {(T)__shfl_xor_sync(~0u, mine.value, by),
+                             (int64_t)__shfl_xor_sync(~0u, mine.at, by)};
+    mine = take<Pick, T>(mine, other);
+  }
+  return mine;
+}
+
+template <class Pick, class T> VALUE picked<T> join_picked_block(picked<T> mine) {
+  SHARED(T, values, 8);
+  SHARED(int64_t, places, 8);
+  mine = join_picked_warp<Pick, T>(mine);
+  if (threadIdx.x % 32 == 0) {
+    values[threadIdx.x / 32] = mine.value;
+    places[threadIdx.x / 32] = mine.at;
+  }
+  __syncthreads();
+  mine.value = values[0];
+  mine.at = places[0];
+  for (int k = 1; k < 8; k++) {
+    const picked<T> other = {values[k], places[k]};
+    mine = take<Pick, T>(mine, other);
+  }
+  __syncthreads();
+  return mine;
+}
+
+/* --- Scans: what has come before is handed on --------------------------------------------------- */
+template <class Run, class T> struct over {
+  VALUE picked<T> take(picked<T> a, picked<T> x) {
+    return Run::takes_over(a.value, x.value) ? x : a;
+  }
+};
+
+template <class T> VALUE T from_below(T mine, int by) {
+  return (T)__shfl_up_sync(~0u, mine, by);
+}
+template <class T> VALUE picked<T> from_below(picked<T> mine, int by) {
+  return {(T)__shfl_up_sync(~0u, mine.value, by), (int64_t)__shfl_up_sync(~0u, mine.at, by)};
+}
+
+/* Of 256 elements and all before them, of which `sum` is the sum; it becomes that of all these. */
+template <class Fold, class T> VALUE T scan_block(T mine, T &sum, bool is_first) {
+  SHARED(T, parts, 8);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int by = 1; by < 32; by *= 2) {
+    const T below = from_below(mine, by);
+    if (lane >= by)
+      mine = Fold::take(below, mine);
+  }
+  if (lane == 31)
+    parts[warp] = mine;
+  __syncthreads();
+  T before = sum, found = mine;
+  for (int k = 0; k < 8; k++) {
+    const T part = parts[k];
+    const bool any = k > 0 || !is_first;
+    if (k == warp && any)
+      found = Fold::take(before, mine);
+    before = any ? Fold::take(before, part) : part;
+  }
+  sum = before;
+  __syncthreads();
+  return found;
+}

@@ -1,0 +1,32 @@
+/* text_parts.h - parts of which the texts of several shapes of kernels are made (text.c). */
+#ifndef FNZI_CUDA_TEXT_PARTS_H
+#define FNZI_CUDA_TEXT_PARTS_H
+
+#include "engine/cuda/text.h"
+
+typedef struct fnzi_cuda_writer {
+  fnz_context *ctx;
+  fnz_buffer *out;
+  const fnzi_cuda_group *group;
+} fnzi_cuda_writer;
+
+#define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
+
+/* The name of the dtype's type: "cell_F32" is "cell_" and this. */
+const char *fnzi_cuda_type_name(fnz_dtype dtype);
+/* All offsets in bytes and all indices are below 2^31, and none is negative. */
+bool fnzi_cuda_is_small(const fnzi_cuda_group *group);
+/* Constants: the indices i<d> of dimensions from `first` up to `end`, of their element `of`. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_indices(const fnzi_cuda_writer *w, uint32_t first,
+                                                uint32_t end, const char *of);
+/* Slot s<k> as a constant: a number, what an instruction gives, what a lane loads. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_number(const fnzi_cuda_writer *w, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_ins(const fnzi_cuda_writer *w, fnzi_cuda_text *text,
+                                            const fnzi_cuda_ins *ins);
+/* Lane k loads, or stores. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
+
+/* What kernels with folds stand on (text_team.c). */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text);
+
+#endif

@@ -1,0 +1,145 @@
+/* text_scan.c - groups in which each element becomes what its row gives up to there, as text. A
+ * thread goes along a row alone, or a block takes as many elements at a time as it has threads. */
+#include "engine/cuda/text_parts.h"
+
+#include <stdio.h>
+
+enum { THREADS = 256, SHORT = 64, MANY_ROWS = 2048 };
+
+typedef struct scan {
+  fnzi_cuda_writer w;
+  fnzi_cuda_text *text;
+  const fnzi_cuda_group *g;
+  uint32_t at; /* the instruction */
+  int64_t rows, length;
+  char type[64], fold[128]; /* of what is handed on, and how that is done */
+} scan;
+
+static fnz_status measure(scan *s) {
+  s->rows = s->length = 1;
+  for (uint32_t d = 0; d < s->g->rank; d++) {
+    int64_t *count = d < s->g->outer ? &s->rows : &s->length;
+    if (!fnzi_mul_i64(*count, s->g->sizes[d], count))
+      return fnzi_no_memory(s->w.ctx);
+  }
+  while (s->at < s->g->nins && s->g->ins[s->at].kind < FNZI_CUDA_SCAN)
+    s->at++;
+  return s->at < s->g->nins ? FNZ_OK
+                            : fnzi_fail(s->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has no scan");
+}
+
+static void name_types(scan *s) {
+  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->in[0]].dtype);
+  bool runs = ins->kind == FNZI_CUDA_RUNNING;
+  snprintf(s->type, sizeof s->type, runs ? "picked<cell_%s>" : "cell_%s", cell);
+  if (runs)
+    snprintf(s->fold, sizeof s->fold, "over<running_%s<cell_%s>, cell_%s>", ins->row, cell, cell);
+  else
+    snprintf(s->fold, sizeof s->fold, "fold_%s<cell_%s>", ins->row, cell);
+}
+
+/* --- An element ---------------------------------------------------------------------------------
+ */
+static fnz_status put_lanes(const scan *s, bool stores) {
+  for (uint32_t k = 0; k < s->g->nlanes; k++)
+    if (s->g->lanes[k].stores == stores)
+      FNZ_TRY(fnzi_cuda_put_lane(&s->w, k));
+  return FNZ_OK;
+}
+
+static fnz_status put_instructions(const scan *s, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++)
+    FNZ_TRY(fnzi_cuda_put_ins(&s->w, s->text, &s->g->ins[i]));
+  return FNZ_OK;
+}
+
+static fnz_status put_indices(const scan *s) {
+  PUT(&s->w, "    const index j = (index)c;\n");
+  return fnzi_cuda_put_indices(&s->w, s->g->outer, s->g->rank, "j");
+}
+
+/* `x`: what the element gives. */
+static fnz_status put_before(const scan *s) {
+  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  FNZ_TRY(put_indices(s));
+  FNZ_TRY(put_lanes(s, false));
+  FNZ_TRY(put_instructions(s, 0, s->at));
+  if (ins->kind == FNZI_CUDA_RUNNING)
+    PUT(&s->w, "    x.value = s%u;\n    x.at = c;\n", (unsigned)ins->in[0]);
+  else
+    PUT(&s->w, "    x = s%u;\n", (unsigned)ins->in[0]);
+  return FNZ_OK;
+}
+
+static fnz_status put_behind(const scan *s) {
+  const fnzi_cuda_ins *ins = &s->g->ins[s->at];
+  const char *cell = fnzi_cuda_type_name((fnz_dtype)s->g->slots[ins->out].dtype);
+  if (ins->kind == FNZI_CUDA_RUNNING)
+    PUT(&s->w, "    const cell_%s s%u = x.value;\n    const int64_t s%u = x.at;\n", cell,
+        (unsigned)ins->out, (unsigned)ins->place);
+  else
+    PUT(&s->w, "    const cell_%s s%u = x;\n", cell, (unsigned)ins->out);
+  FNZ_TRY(put_instructions(s, s->at + 1, s->g->nins));
+  return put_lanes(s, true);
+}
+
+/* --- A row --------------------------------------------------------------------------------------
+ */
+static fnz_status put_alone(const scan *s) {
+  PUT(&s->w, "    %s sum = {};\n    for (int64_t c = 0; c < %lld; c++) {\n    %s x = {};\n",
+      s->type, (long long)s->length, s->type);
+  FNZ_TRY(put_before(s));
+  PUT(&s->w, "    x = sum = c == 0 ? x : %s::take(sum, x);\n", s->fold);
+  FNZ_TRY(put_behind(s));
+  PUT(&s->w, "    }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_together(const scan *s) {
+  PUT(&s->w,
+      "    %s sum = {};\n    for (int64_t first = 0; first < %lld; first += %d) {\n"
+      "    const int64_t c = first + threadIdx.x;\n    %s x = {};\n    if (c < %lld) {\n",
+      s->type, (long long)s->length, (int)THREADS, s->type, (long long)s->length);
+  FNZ_TRY(put_before(s));
+  PUT(&s->w, "    }\n    x = scan_block<%s, %s>(x, sum, first == 0);\n    if (c < %lld) {\n",
+      s->fold, s->type, (long long)s->length);
+  FNZ_TRY(put_indices(s));
+  FNZ_TRY(put_behind(s));
+  PUT(&s->w, "    }\n    }\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_body(const scan *s, bool alone) {
+  PUT(&s->w, "  typedef %s index;\n", fnzi_cuda_is_small(s->g) ? "int32_t" : "int64_t");
+  PUT(&s->w,
+      alone ? "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n"
+            : "  for (int64_t at = blockIdx.x; at < %lld; at += gridDim.x) {\n",
+      (long long)s->rows);
+  PUT(&s->w, "    const index i = (index)at;\n");
+  FNZ_TRY(fnzi_cuda_put_indices(&s->w, 0, s->g->outer, "i"));
+  FNZ_TRY(alone ? put_alone(s) : put_together(s));
+  PUT(&s->w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
+  FNZ_TRY(measure(s));
+  bool alone = s->length <= SHORT || s->rows >= MANY_ROWS;
+  name_types(s);
+  FNZ_TRY(put_body(s, alone));
+  FNZ_TRY(fnzi_cuda_use_folds(s->w.ctx, s->text));
+  const fnzi_cuda_kernel shape = {NULL, s->g->nlanes, THREADS,
+                                  alone ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS};
+  *count = s->rows;
+  return fnzi_cuda_text_kernel(s->w.ctx, s->text, s->w.out, &shape, kernel);
+}
+
+fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
+                               uint32_t *kernel, int64_t *count) {
+  fnz_buffer body = {.data = NULL};
+  scan s = {.w = {ctx, &body, group}, .text = text, .g = group};
+  fnz_status status = add(&s, kernel, count);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}

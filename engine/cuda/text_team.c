@@ -1,0 +1,308 @@
+/* text_team.c - groups in which rows become numbers, as text: each row is taken by a team of
+ * threads, one, a warp or a block. What is needed of the elements of a row is computed as often as
+ * the row is gone through: once for all numbers that wait for the same ones, and once for what is
+ * stored.
+ *
+ * A thread takes the elements of a row that are as many apart as the team has threads, and what
+ * they found is joined in one order: the text decides about bits, not the grid. */
+#include "engine/cuda/text_parts.h"
+
+enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, MOST_SLOTS = 1024, LEAST_ROWS = 2048 };
+
+typedef struct team {
+  fnzi_cuda_writer w;
+  fnzi_cuda_text *text;
+  const fnzi_cuda_group *g;
+  int64_t rows, length;      /* of a row, or a piece of one */
+  int64_t threads;           /* of a team */
+  uint8_t level[MOST_SLOTS]; /* per slot: how often a row is gone through before it is known */
+  bool needed[MOST_SLOTS];   /* of elements: while a row is gone through */
+} team;
+
+static bool gives_number(const fnzi_cuda_ins *ins) {
+  return ins->kind == FNZI_CUDA_FOLD || ins->kind == FNZI_CUDA_PICK;
+}
+
+static uint8_t level_of(const team *t, const fnzi_cuda_ins *ins) {
+  uint8_t level = 0;
+  for (uint32_t k = 0; k < ins->arity; k++)
+    if (t->level[ins->in[k]] > level)
+      level = t->level[ins->in[k]];
+  return level;
+}
+
+static fnz_status find_levels(team *t) {
+  for (uint32_t i = 0; i < t->g->nins; i++) {
+    const fnzi_cuda_ins *ins = &t->g->ins[i];
+    uint8_t level = level_of(t, ins);
+    if (level == UINT8_MAX)
+      return fnzi_fail(t->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a row is gone through too often");
+    t->level[ins->out] = (uint8_t)(level + gives_number(ins));
+    if (ins->kind == FNZI_CUDA_PICK)
+      t->level[ins->place] = (uint8_t)(level + 1);
+  }
+  return FNZ_OK;
+}
+
+/* --- Who takes a row ----------------------------------------------------------------------------
+ */
+/* Threads beside each other read what lies side by side: of one row, or of several. */
+static bool lies_across(const fnzi_cuda_group *g) {
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    const fnzi_cuda_lane *lane = &g->lanes[k];
+    int64_t cell = (int64_t)fnzi_dtype((fnz_dtype)g->slots[lane->slot].dtype)->bytes;
+    if (g->slots[lane->slot].of_rows)
+      continue;
+    if (lane->strides[g->rank - 1] == cell)
+      return false;
+    if (g->outer && lane->strides[g->outer - 1] == cell)
+      return true;
+  }
+  return false;
+}
+
+static fnz_status find_team(team *t) {
+  const fnzi_cuda_group *g = t->g;
+  int64_t all = 1;
+  t->rows = 1;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (!fnzi_mul_i64(d < g->outer ? t->rows : all, g->sizes[d], d < g->outer ? &t->rows : &all))
+      return fnzi_no_memory(t->w.ctx);
+  t->length = all;
+  if (g->pieces) {
+    t->length = FNZI_CUDA_PIECE;
+    if (!fnzi_mul_i64(t->rows, g->pieces, &t->rows))
+      return fnzi_no_memory(t->w.ctx);
+  }
+  bool alone = t->length < 4 || (t->rows >= LEAST_ROWS && lies_across(g));
+  t->threads = alone ? 1 : t->length <= LONGEST_OF_WARP ? WARP : THREADS;
+  return FNZ_OK;
+}
+
+/* --- Statements ---------------------------------------------------------------------------------
+ */
+/* Of the rows, and known when each was gone through `level` times. */
+static fnz_status put_rows(team *t, uint8_t level) {
+  for (uint32_t i = 0; i < t->g->nins; i++) {
+    const fnzi_cuda_ins *ins = &t->g->ins[i];
+    if (!gives_number(ins) && t->g->slots[ins->out].of_rows && t->level[ins->out] == level)
+      FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, ins));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_lanes(const team *t, bool of_rows, bool stores) {
+  for (uint32_t k = 0; k < t->g->nlanes; k++) {
+    const fnzi_cuda_lane *lane = &t->g->lanes[k];
+    bool waits = !of_rows && !stores && !t->needed[lane->slot];
+    if (lane->stores == stores && t->g->slots[lane->slot].of_rows == of_rows && !waits)
+      FNZ_TRY(fnzi_cuda_put_lane(&t->w, k));
+  }
+  return FNZ_OK;
+}
+
+/* What elements that are needed are computed of, too. */
+static void find_needed(team *t) {
+  for (uint32_t i = t->g->nins; i-- > 0;) {
+    const fnzi_cuda_ins *ins = &t->g->ins[i];
+    if (gives_number(ins) || !t->needed[ins->out])
+      continue;
+    for (uint32_t k = 0; k < ins->arity; k++)
+      t->needed[ins->in[k]] = !t->g->slots[ins->in[k]].of_rows;
+  }
+}
+
+/* The loop over the elements of a row, up to what is needed of each. */
+static fnz_status open_row(team *t) {
+  const fnzi_cuda_group *g = t->g;
+  find_needed(t);
+  if (g->pieces)
+    PUT(&t->w, "    for (int64_t c = begin + me; c < end; c += %lld) {\n", (long long)t->threads);
+  else
+    PUT(&t->w, "    for (int64_t c = me; c < %lld; c += %lld) {\n", (long long)t->length,
+        (long long)t->threads);
+  PUT(&t->w, "    const index j = (index)c;\n");
+  FNZ_TRY(fnzi_cuda_put_indices(&t->w, g->outer, g->rank, "j"));
+  FNZ_TRY(put_lanes(t, false, false));
+  for (uint32_t i = 0; i < g->nins; i++)
+    if (t->needed[g->ins[i].out] && !gives_number(&g->ins[i]) && !g->slots[g->ins[i].out].of_rows)
+      FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, &g->ins[i]));
+  return FNZ_OK;
+}
+
+/* --- Numbers ------------------------------------------------------------------------------------
+ */
+static const char *in_of(const team *t, const fnzi_cuda_ins *ins) {
+  return fnzi_cuda_type_name((fnz_dtype)t->g->slots[ins->in[0]].dtype);
+}
+
+static fnz_status put_first(const team *t, const fnzi_cuda_ins *ins) {
+  if (ins->kind == FNZI_CUDA_PICK)
+    PUT(&t->w, "    picked<cell_%s> m%u = {0, -1};\n", in_of(t, ins), (unsigned)ins->out);
+  else
+    PUT(&t->w, "    cell_%s m%u = fold_%s<cell_%s>::first();\n", in_of(t, ins), (unsigned)ins->out,
+        ins->row, in_of(t, ins));
+  return FNZ_OK;
+}
+
+static fnz_status put_taken(const team *t, const fnzi_cuda_ins *ins) {
+  unsigned out = ins->out, in = ins->in[0];
+  if (ins->kind == FNZI_CUDA_FOLD) {
+    PUT(&t->w, "    m%u = fold_%s<cell_%s>::take(m%u, s%u);\n", out, ins->row, in_of(t, ins), out,
+        in);
+    return FNZ_OK;
+  }
+  PUT(&t->w, "    const picked<cell_%s> x%u = {s%u, ", in_of(t, ins), out, in);
+  if (ins->arity > 1)
+    PUT(&t->w, "s%u", (unsigned)ins->in[1]);
+  else
+    PUT(&t->w, "c");
+  PUT(&t->w, "};\n    m%u = take<pick_%s<cell_%s>, cell_%s>(m%u, x%u);\n", out, ins->row,
+      in_of(t, ins), in_of(t, ins), out, out);
+  return FNZ_OK;
+}
+
+static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
+  unsigned out = ins->out;
+  bool picks = ins->kind == FNZI_CUDA_PICK;
+  const char *type = in_of(t, ins);
+  if (t->threads > 1)
+    PUT(&t->w, "    m%u = join%s_%s<%s_%s<cell_%s>, cell_%s>(m%u);\n", out, picks ? "_picked" : "",
+        t->threads == WARP ? "warp" : "block", picks ? "pick" : "fold", ins->row, type, type, out);
+  PUT(&t->w, "    const cell_%s s%u = m%u%s;\n", type, out, out, picks ? ".value" : "");
+  if (picks)
+    PUT(&t->w, "    const int64_t s%u = m%u.at;\n", (unsigned)ins->place, out);
+  return FNZ_OK;
+}
+
+/* Each of the numbers that are known when the row was gone through once more than `level` times. */
+static fnz_status put_numbers(const team *t, uint8_t level,
+                              fnz_status (*put)(const team *t, const fnzi_cuda_ins *ins)) {
+  for (uint32_t i = 0; i < t->g->nins; i++)
+    if (gives_number(&t->g->ins[i]) && t->level[t->g->ins[i].out] == level + 1)
+      FNZ_TRY(put(t, &t->g->ins[i]));
+  return FNZ_OK;
+}
+
+static bool find_numbers(team *t, uint8_t level) {
+  bool any = false;
+  memset(t->needed, 0, sizeof t->needed);
+  for (uint32_t i = 0; i < t->g->nins; i++) {
+    const fnzi_cuda_ins *ins = &t->g->ins[i];
+    if (!gives_number(ins) || t->level[ins->out] != level + 1)
+      continue;
+    any = true;
+    for (uint32_t k = 0; k < ins->arity; k++)
+      t->needed[ins->in[k]] = !t->g->slots[ins->in[k]].of_rows;
+  }
+  return any;
+}
+
+/* --- A row --------------------------------------------------------------------------------------
+ */
+static fnz_status put_stores(team *t) {
+  bool any = false;
+  memset(t->needed, 0, sizeof t->needed);
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    if (t->g->lanes[k].stores && !t->g->slots[t->g->lanes[k].slot].of_rows)
+      any = t->needed[t->g->lanes[k].slot] = true;
+  if (any) {
+    FNZ_TRY(open_row(t));
+    FNZ_TRY(put_lanes(t, false, true));
+    PUT(&t->w, "    }\n");
+  }
+  PUT(&t->w, "    if (me == 0) {\n");
+  FNZ_TRY(put_lanes(t, true, true));
+  PUT(&t->w, "    }\n");
+  return FNZ_OK;
+}
+
+/* Nobody stores a number of a row before all have read what lies there. */
+static fnz_status put_meeting(const team *t, uint8_t levels) {
+  if (levels == 0 && t->threads > 1)
+    PUT(&t->w, "    %s;\n", t->threads == WARP ? "__syncwarp()" : "__syncthreads()");
+  return FNZ_OK;
+}
+
+static fnz_status put_row(team *t) {
+  uint8_t level = 0;
+  FNZ_TRY(put_lanes(t, true, false));
+  for (uint32_t k = 0; k < t->g->nslots; k++)
+    if (t->g->slots[k].number)
+      FNZ_TRY(fnzi_cuda_put_number(&t->w, k));
+  FNZ_TRY(put_rows(t, 0));
+  for (; find_numbers(t, level); level++) {
+    FNZ_TRY(put_numbers(t, level, put_first));
+    FNZ_TRY(open_row(t));
+    FNZ_TRY(put_numbers(t, level, put_taken));
+    PUT(&t->w, "    }\n");
+    FNZ_TRY(put_numbers(t, level, put_joined));
+    FNZ_TRY(put_rows(t, (uint8_t)(level + 1)));
+  }
+  FNZ_TRY(put_meeting(t, level));
+  return put_stores(t);
+}
+
+static fnz_status put_body(team *t) {
+  const fnzi_cuda_group *g = t->g;
+  int64_t beside = THREADS / t->threads, all = 1;
+  PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n",
+      fnzi_cuda_is_small(g) ? "int32_t" : "int64_t",
+      t->threads == 1      ? "0"
+      : t->threads == WARP ? "threadIdx.x % 32"
+                           : "threadIdx.x");
+  if (t->threads == 1)
+    PUT(&t->w, "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n", (long long)t->rows);
+  else
+    PUT(&t->w,
+        "  for (int64_t at = (int64_t)blockIdx.x * %lld + threadIdx.x / %lld; at < %lld;\n"
+        "       at += (int64_t)gridDim.x * %lld) {\n",
+        (long long)beside, (long long)t->threads, (long long)t->rows, (long long)beside);
+  if (g->pieces) {
+    for (uint32_t d = g->outer; d < g->rank; d++)
+      all *= g->sizes[d];
+    PUT(&t->w,
+        "    const index piece = (index)(at %% %lld), i = (index)(at / %lld);\n"
+        "    const int64_t begin = (int64_t)piece * %lld, end = begin + %lld < %lld ? begin + %lld "
+        ": %lld;\n",
+        (long long)g->pieces, (long long)g->pieces, (long long)t->length, (long long)t->length,
+        (long long)all, (long long)t->length, (long long)all);
+  } else {
+    PUT(&t->w, "    const index i = (index)at;\n");
+  }
+  FNZ_TRY(fnzi_cuda_put_indices(&t->w, 0, g->outer, "i"));
+  FNZ_TRY(put_row(t));
+  PUT(&t->w, "  }\n");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text) {
+  static const char *const *const files[] = {fnzi_cuda_text_running_values, fnzi_cuda_text_fold,
+                                             fnzi_cuda_text_folds, fnzi_cuda_text_join};
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++)
+    FNZ_TRY(fnzi_cuda_text_use(ctx, text, files[k]));
+  return FNZ_OK;
+}
+
+static fnz_status add(team *t, uint32_t *kernel, int64_t *count) {
+  FNZ_TRY(find_team(t));
+  FNZ_TRY(find_levels(t));
+  FNZ_TRY(put_body(t));
+  FNZ_TRY(fnzi_cuda_use_folds(t->w.ctx, t->text));
+  int64_t beside = THREADS / t->threads;
+  *count = t->threads == 1 ? t->rows : t->rows / beside + (t->rows % beside != 0);
+  const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS,
+                                  t->threads == 1 ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS};
+  return fnzi_cuda_text_kernel(t->w.ctx, t->text, t->w.out, &shape, kernel);
+}
+
+fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
+                               uint32_t *kernel, int64_t *count) {
+  fnz_buffer body = {.data = NULL};
+  team t = {.w = {ctx, &body, group}, .text = text, .g = group};
+  if (group->nslots > MOST_SLOTS)
+    return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
+  fnz_status status = add(&t, kernel, count);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}
