@@ -191,8 +191,7 @@ fnz_status fnzi_kernel_roll(fnzi_krn_call *call) {
       return fnzi_krn_window_assign(call, &out, &from, false);
     if (i + 1 < ndims) {
       void *room;
-      FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_krn_array_numel(call->outputs[0]),
-                               to.cell, &room));
+      FNZ_TRY(fnzi_krn_room_take(call, fnzi_krn_array_numel(call->outputs[0]), to.cell, &room));
       to.data = room;
     }
     FNZ_TRY(roll_dim(call, &to, &from, dim, shifts[i]));

@@ -44,6 +44,10 @@ static inline fnzi_cpu_reals fnzi_cpu_reals_read(const fnzi_cpu_reals_out *x) {
 static inline double fnzi_cpu_real_at(const fnzi_cpu_reals *x, int64_t at) {
   return x->f ? (double)x->f[at] : x->d[at];
 }
+/* As it would be stored there. */
+static inline double fnzi_cpu_real_round(const fnzi_cpu_reals *x, double value) {
+  return x->f ? (double)(float)value : value;
+}
 static inline void fnzi_cpu_real_put(const fnzi_cpu_reals_out *x, int64_t at, double value) {
   if (x->f)
     x->f[at] = (float)value;
