@@ -239,6 +239,28 @@ static fnz_status put_lane(const writer *w, uint32_t k, bool stores) {
   return FNZ_OK;
 }
 
+const char *fnzi_cuda_text_cell(fnz_dtype dtype) {
+  static const char *const pairs[] = {"cell_C32", "cell_C64", "cell_C128"};
+  static const char *const names[FNZ_DTYPE_COUNT] = {
+#define CONVERT(id, type, read, wide, from_integer, from_double) [FNZ_##id] = "cell_" #id,
+#include "kernels/core/convert.def"
+  };
+  if (fnzi_is_complex(dtype))
+    return pairs[dtype == FNZ_C32 ? 0 : dtype == FNZ_C64 ? 1 : 2];
+  return names[dtype] ? names[dtype] : "cell_F8";
+}
+
+fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
+                                     const fnzi_cuda_group *group, fnz_buffer *out) {
+  const writer w = {ctx, out, group};
+  for (uint32_t k = 0; k < group->nslots; k++)
+    if (group->slots[k].number)
+      FNZ_TRY(put_number(&w, k));
+  for (uint32_t i = 0; i < group->nins; i++)
+    FNZ_TRY(put_ins(&w, text, &group->ins[i]));
+  return FNZ_OK;
+}
+
 static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
   const fnzi_cuda_group *g = w->group;
   PUT(w, "  typedef %s index;\n", is_small(g) ? "int32_t" : "int64_t");
@@ -276,6 +298,22 @@ fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const f
   *kernel = (uint32_t)text->kernels.count;
   FNZI_PUSH(ctx, &text->kernels, made);
   return FNZ_OK;
+}
+
+/* All threads of a block return, or none: the flag is set by kernels before. */
+fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text, uint32_t kernel,
+                                uint32_t *guarded) {
+  fnzi_cuda_kernel shape = text->kernels.data[kernel];
+  fnz_buffer body = {.data = NULL};
+  fnz_status status = fnzi_printf(ctx, &body, "  if (LOAD(uint32_t, p.at[%u]) != 0)\n    return;\n",
+                                  (unsigned)shape.lanes);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(ctx, &body, shape.body);
+  shape.lanes++;
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, guarded);
+  fnz_buffer_free(ctx, &body);
+  return status;
 }
 
 fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text, const char *const *lines) {
