@@ -222,11 +222,6 @@ extern const char *const fnzi_cuda_text_prelude[],
                         *const fnzi_cuda_text_point_special_values[],
                             *const fnzi_cuda_text_point_either_values[],
                                 *const fnzi_cuda_text_point_complex_values[],
-                                    *const fnzi_cuda_text_point_rest_values[],
-                                        *const fnzi_cuda_text_formula_cells[],
-                                            *const fnzi_cuda_text_image_values[],
-                                                *const fnzi_cuda_text_pool_values[],
-                                                    *const fnzi_cuda_text_pool[],
-                                                        *const fnzi_cuda_text_image[];
+                                    *const fnzi_cuda_text_point_rest_values[];
 
 #endif

@@ -2,6 +2,13 @@
  * CPU's kernel is built of (kernels/cpu/..._values.h), and a few lines around it. */
 #include "engine/cuda/text.h"
 
+/* Files as lines (texts.cmake). */
+extern const char *const fnzi_cuda_text_formula_cells[];
+#define FORMULA(name, values, file)                                                                \
+  extern const char *const fnzi_cuda_text_##values[], *const fnzi_cuda_text_##file[];
+#include "engine/cuda/formulas.def"
+#undef FORMULA
+
 /* What the functions of a formula stand on, in order. */
 static const struct formula {
   const char *name;

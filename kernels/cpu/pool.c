@@ -179,10 +179,9 @@ static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, const c
     fnzi_cpu_rows_each(call, planes, plane, o);
     return FNZ_OK;
   }
-  window_over(&windows[0], dtype, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)),
-              o->x.f ? (const void *)o->x.f : (const void *)o->x.d);
-  window_over(&windows[1], dtype, fnzi_krn_array_numel(call->outputs[0]),
-              o->y.f ? (const void *)o->y.f : (const void *)o->y.d);
+  const fnzi_cpu_reals y = fnzi_cpu_reals_read(&o->y);
+  fnzi_cpu_reals_window(&o->x, fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), &windows[0]);
+  fnzi_cpu_reals_window(&y, fnzi_krn_array_numel(call->outputs[0]), &windows[1]);
   return tell(call, o, name, windows, 2, 1);
 }
 
@@ -204,10 +203,10 @@ static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane, 
   }
   bool is_compared = o->int_x || fnzi_cpu_reals_present(&o->x);
   window_over(&windows[0], dtype, from, cells);
-  window_over(&windows[1], o->int_x ? FNZ_I64 : fnzi_cpu_real_dtype(dtype), from,
-              o->int_x ? (const void *)o->int_x
-              : o->x.f ? (const void *)o->x.f
-                       : (const void *)o->x.d);
+  if (o->int_x)
+    window_over(&windows[1], FNZ_I64, from, o->int_x);
+  else
+    fnzi_cpu_reals_window(&o->x, from, &windows[1]);
   window_over(&windows[is_compared ? 2 : 1], dtype, to, moved);
   window_over(&windows[3], FNZ_I64, to, o->indices);
   return tell(call, o, name, windows, is_compared ? o->indices ? 4 : 3 : 2, o->indices ? 2 : 1);

@@ -6,6 +6,7 @@
 #ifndef FNZI_CPU_SPECIAL_REALS_H
 #define FNZI_CPU_SPECIAL_REALS_H
 
+#include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 
 enum { FNZI_PIECE = 1024 }; /* doubles on the stack */
@@ -54,6 +55,9 @@ static inline void fnzi_cpu_real_put(const fnzi_cpu_reals_out *x, int64_t at, do
   else
     x->d[at] = value;
 }
+
+/* Elements as a window, for a formula that is told (kernels/core/window.h). */
+void fnzi_cpu_reals_window(const fnzi_cpu_reals *x, int64_t count, fnzi_krn_window *out);
 
 /* Row-major cells of sizes `from` broadcast to row-major cells of sizes `to`. */
 void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, const void *data,
