@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * ways_test.c - operators on a GPU, by the stand-in for its driver: the calls of fixtures/variants
  * and fixtures/made have the interpreter's bits there, and run there; which operators do not, and
  * how many there are, stands here. */
@@ -360,6 +360,89 @@ START_TEST(calls_have_the_interpreters_bits) {
 }
 END_TEST
 
+/* --- All operators ------------------------------------------------------------------------------
+ */
+typedef enum where { VIEWS, PARTS, POINTS, ROWS, WAYS, CPU, WHERES } where;
+
+/* Row by row in groups (kernels/meta/row.c), where the rows lie along the last dimensions. */
+static bool goes_by_rows(uint16_t run) {
+  static const uint16_t runs[] = {FNZI_RUN_sum,         FNZI_RUN_reduce,     FNZI_RUN_arg,
+                                  FNZI_RUN_logsumexp,   FNZI_RUN_variance,   FNZI_RUN_deviation,
+                                  FNZI_RUN_vector_norm, FNZI_RUN_softmax,    FNZI_RUN_safe_softmax,
+                                  FNZI_RUN_log_softmax, FNZI_RUN_layer_norm, FNZI_RUN_rms_norm};
+  bool does = false;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    does = does || runs[i] == run;
+  return does;
+}
+
+static where where_of(const fnz_op *op, const fnz_kernel_facts *facts) {
+  uint16_t place = fnzi_op_place(op);
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  if (!row || !row->shape)
+    return strstr(facts->way, "window") || strstr(facts->way, "view") ? VIEWS : PARTS;
+  if (row->run == FNZI_RUN_made)
+    return PARTS;
+  if (way_of(row->run))
+    return WAYS;
+  if (row->run == FNZI_RUN_view || row->memory == FNZI_MEMORY_VIEW)
+    return VIEWS;
+  if (row->run == FNZI_RUN_point || row->run == FNZI_RUN_where || row->run == FNZI_RUN_masked_fill)
+    return POINTS;
+  return goes_by_rows(row->run) ? ROWS : CPU;
+}
+
+/* OPERATORS in the environment: they are printed. */
+static void count_operators(fnz_context *ctx, size_t counts[WHERES]) {
+  static const char *const names[] = {"view", "parts", "element", "rows", "way", "cpu"};
+  fnz_backend *cpu;
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  for (size_t i = 0; i < fnz_op_count(); i++) {
+    const fnz_op *op = fnz_op_at(i);
+    fnz_kernel_facts facts;
+    if (op->kind != FNZI_KIND_FUNCTIONAL)
+      continue;
+    OK(ctx, fnz_backend_get_kernel(cpu, ctx, op, &facts));
+    if (!facts.way)
+      continue;
+    where w = where_of(op, &facts);
+    counts[w]++;
+    if (getenv("OPERATORS"))
+      printf("%s %s\n", names[w], op->name);
+  }
+  fnz_backend_destroy(cpu);
+}
+
+/* docs/engine.md says how many there are of each kind. */
+START_TEST(operators_are_counted) {
+  static const char *const says[] = {"| views, and copies of values | %zu |",
+                                     "| made of others | %zu |",
+                                     "| element by element, in groups | %zu |",
+                                     "| row by row, in groups | %zu |",
+                                     "| a way of their own (`device_ways.def`) | %zu |",
+                                     "| the CPU's | %zu |"};
+  size_t counts[WHERES] = {0};
+  fnz_context *ctx;
+  fnz_buffer text = {.data = NULL};
+  char line[100];
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  count_operators(ctx, counts);
+  OK(ctx, fnz_file_read(ctx, FNZ_SOURCE_DIR "/docs/engine.md", &text));
+  OK(ctx, fnzi_put(ctx, &text, "", 1));
+  bool all = true;
+  for (int w = 0; w < WHERES; w++) {
+    snprintf(line, sizeof line, says[w], counts[w]);
+    bool said = strstr((const char *)text.data, line) != NULL;
+    all = all && said;
+    if (!said)
+      printf("docs/engine.md does not say: %s\n", line);
+  }
+  ck_assert(all);
+  fnz_buffer_free(ctx, &text);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- Places out of bounds -----------------------------------------------------------------------
  */
 /* Over a buffer of [6, 4], %x of [3, 4] and indices %i and %j of [3]; some steps write the buffer
@@ -506,6 +589,7 @@ int main(void) {
   TCase *c = tcase_create("ways");
   tcase_set_timeout(c, 1800);
   tcase_add_test(c, calls_have_the_interpreters_bits);
+  tcase_add_test(c, operators_are_counted);
   tcase_add_loop_test(c, a_place_out_of_bounds_changes_nothing, 0, BODIES);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
