@@ -5,6 +5,7 @@
  *   device_work.c  what those have in common (device_way.h)
  *   device_product.c, device_conv.c, device_attention.c  ways of steps
  *   device_library.c  libraries that those call
+ *   device_flag.c  places out of bounds: a run that meets one leaves the state as it was
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
  *   device_run.c   one run
@@ -99,8 +100,9 @@ typedef struct fnzi_eng_device_binding {
   size_t staging, staging_bytes; /* the staging area, */
   size_t scratch, scratch_bytes; /* memory of steps, and the flag */
   size_t flag;
-  size_t *kept; /* per buffer of the state that is kept before a run: where */
-  bool runs;    /* some step runs on the device */
+  size_t *kept;  /* per buffer of the state that is kept before a run: where */
+  bool runs;     /* some step runs on the device, */
+  bool has_flag; /* and some may set the flag */
 } fnzi_eng_device_binding;
 
 enum {
@@ -150,6 +152,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);
 void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b);
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b);
+/* *flagged: the flag was set; nothing has changed, and the CPU's memory is ready for a run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b,
+                                              bool *flagged);
 
 #endif

@@ -42,7 +42,7 @@ static void read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c)
 static fnz_status copy_bias(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out) {
   const fnzi_cuda_conv *q = &c->c;
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {(uint8_t)q->dtype, NULL};
+  fnzi_cuda_slot slot = {.dtype = (uint8_t)q->dtype};
   const fnzi_eng_operand operands[] = {c->bias, c->y};
   size_t cell = fnzi_dtype(q->dtype)->bytes;
   int64_t count = 1;
@@ -52,7 +52,8 @@ static fnz_status copy_bias(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out
     lanes[1].strides[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
     count = fnzi_krn_stride_bytes(count, (size_t)q->y[d]);
   }
-  const fnzi_cuda_group g = {rank, q->y, lanes, NULL, &slot, 2, 0, 1};
+  const fnzi_cuda_group g = {
+      .rank = rank, .sizes = q->y, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
   FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
   return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
 }

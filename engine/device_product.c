@@ -253,7 +253,7 @@ static bool reads_c(const product *p) {
 static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out) {
   const fnzi_cuda_products *q = &p->p;
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {(uint8_t)q->d.dtype, NULL};
+  fnzi_cuda_slot slot = {.dtype = (uint8_t)q->d.dtype};
   const fnzi_cuda_factor *f[] = {&q->c, &q->d};
   int64_t sizes[FNZ_MAX_RANK + 2], count = 1;
   uint32_t kernel, rank = q->rank;
@@ -267,7 +267,8 @@ static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out
                                                   cell);
     count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
   }
-  const fnzi_cuda_group g = {rank + 2, sizes, lanes, NULL, &slot, 2, 0, 1};
+  const fnzi_cuda_group g = {
+      .rank = rank + 2, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
   const fnzi_eng_operand operands[] = {p->c, p->d};
   FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
   return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);

@@ -7,6 +7,7 @@ typedef struct running {
   fnzi_eng_binding *b;
   const fnzi_eng_device_binding *d;
   const fnzi_cuda_device *device;
+  bool *flagged;
 } running;
 
 /* Where a buffer, or what a mark stands for, begins. */
@@ -81,10 +82,32 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
   return wait(r);
 }
 
+/* --- The flag -----------------------------------------------------------------------------------
+ */
+static fnz_status clear_flag(const running *r) {
+  static const unsigned char zero[FNZI_ENG_DEVICE_FLAG];
+  return r->d->has_flag ? fnzi_cuda_copy_in(r->ws->ctx, r->device, start_of(r, FNZI_ENG_AT_FLAG),
+                                            zero, sizeof zero, r->ws->stream)
+                        : FNZ_OK;
+}
+
+/* Where it is set, what comes after it is not to be looked at. */
+static fnz_status look_at_flag(const running *r) {
+  uint32_t flag = 0;
+  if (!r->d->has_flag)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, &flag, start_of(r, FNZI_ENG_AT_FLAG),
+                             sizeof flag, r->ws->stream));
+  FNZ_TRY(wait(r));
+  *r->flagged = flag != 0;
+  return flag ? FNZ_DIFFERENT : FNZ_OK;
+}
+
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status run_on_host(const running *r, size_t i) {
   const fnzi_eng_where *where = &r->d->route.steps[i];
+  FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < where->before; k++)
     FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
   if (where->before)
@@ -96,19 +119,24 @@ static fnz_status run_on_host(const running *r, size_t i) {
 }
 
 static fnz_status run_steps(const running *r) {
+  FNZ_TRY(clear_flag(r));
   for (size_t i = 0; i < r->b->acts.count; i++)
     FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : run_work(r, &r->d->works[i]));
+  FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++)
     FNZ_TRY(bring_down(r, &r->d->outputs[k]));
   return wait(r);
 }
 
+/* Steps of the CPU have memory of their own to undo. */
 static fnz_status run(const running *r) {
   FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
+  FNZ_TRY(fnzi_eng_undo_keep(r->ws, r->b));
   fnz_status status = run_steps(r);
   if (status == FNZ_OK)
     return fnzi_eng_device_state_ran(r->ws);
   const fnz_error had = r->ws->ctx->error;
+  fnzi_eng_undo(r->ws, r->b);
   fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
   if (undone == FNZ_OK)
     undone = fnzi_eng_device_state_ran(r->ws);
@@ -117,12 +145,15 @@ static fnz_status run(const running *r) {
   return status;
 }
 
-fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b) {
-  const running r = {ws, b, b->device, ws->exe->device};
+fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *flagged) {
+  const running r = {ws, b, b->device, ws->exe->device, flagged};
+  *flagged = false;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
   fnz_status status = run(&r);
   fnzi_cuda_leave(r.device);
-  return status;
+  if (!*flagged)
+    return status;
+  return ws->state ? fnzi_eng_device_state_down(ws->ctx, ws->state) : FNZ_OK;
 }
 
 /* What the CPU computes with the state of, it has; and the device has not what it writes. */

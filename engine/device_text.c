@@ -272,6 +272,7 @@ static fnz_status make(fnzi_eng_maker *m) {
   FNZ_TRY(make_works(m));
   if (!m->d->runs)
     return FNZ_OK;
+  FNZ_TRY(fnzi_eng_works_guard(m));
   FNZ_TRY(find_route(m));
   FNZ_TRY(make_transfers(m));
   return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,

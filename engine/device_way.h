@@ -5,7 +5,8 @@
  * device_ways.def; what no way takes is the CPU's.
  *
  *   device_text.c  the steps of a binding -> works, and the windows that are copied
- *   device_work.c  what ways share */
+ *   device_work.c  what ways share
+ *   device_record.c  ways of kernels that tell what they do */
 #ifndef FNZI_ENG_DEVICE_WAY_H
 #define FNZI_ENG_DEVICE_WAY_H
 
@@ -55,6 +56,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work 
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work,
                                              fnzi_eng_library_call *call, const void *what,
                                              const fnzi_eng_operand *operands, uint32_t noperands);
+/* The launches of a work do nothing where the flag is set. Of kernels alone. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *work);
+/* Of all works of a binding: a run in which the flag is set leaves the state as it was
+ * (device_flag.c). */
+FNZ_MUST_CHECK fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m);
 /* Memory of the step, that FNZI_ENG_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
  * at a multiple of 256. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work,

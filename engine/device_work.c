@@ -71,6 +71,31 @@ fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work, fnzi_eng_l
   return add(m, work, operands, &l);
 }
 
+static fnz_status guard(fnzi_eng_maker *m, fnzi_eng_launch *l) {
+  uint32_t *buffers, count = l->noperands;
+  int64_t *offsets;
+  if (l->count == 0)
+    return FNZ_OK;
+  if (count == FNZI_ENG_DEVICE_OPERANDS)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has no operand to spare");
+  FNZ_TRY(fnzi_cuda_text_guard(m->ws->ctx, &m->text, l->kernel, &l->kernel));
+  FNZI_NEW(&m->b->arena, count + 1, &buffers);
+  FNZI_NEW(&m->b->arena, count + 1, &offsets);
+  memcpy(buffers, l->buffers, count * sizeof *buffers);
+  memcpy(offsets, l->offsets, count * sizeof *offsets);
+  buffers[count] = FNZI_ENG_AT_FLAG;
+  l->buffers = buffers;
+  l->offsets = offsets;
+  l->noperands++;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *work) {
+  for (uint32_t k = 0; k < work->nlaunches; k++)
+    FNZ_TRY(guard(m, &work->launches[k]));
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work, size_t bytes,
                                  int64_t *at) {
   size_t rest = work->scratch % FNZI_ENG_DEVICE_APART,

@@ -73,6 +73,17 @@ static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigne
   }
 }
 
+/* The device has found a place out of bounds: the CPU, which says which one, runs from the same
+ * inputs. Where it finds none, what it computes counts. */
+static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_eng_steps_close(ws);
+  if (b->interprets)
+    FNZ_TRY(fnzi_eng_steps_open(ws, b));
+  if (ws->state)
+    ws->state->device->host_newer = true;
+  return fnzi_eng_frames_open(ws, b);
+}
+
 fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                             unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
@@ -85,8 +96,13 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
   FNZ_TRY(fnzi_eng_frames_open(ws, b));
-  if (b->device && b->device->runs)
-    return fnzi_eng_device_run(ws, b);
+  if (b->device && b->device->runs) {
+    bool flagged;
+    fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
+    if (ran != FNZ_OK || !flagged)
+      return ran;
+    FNZ_TRY(open_again(ws, b));
+  }
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));
   fnz_status status = fnzi_eng_frames_run(ws, b);
   if (status == FNZ_OK && b->by_steps && b->with_state)

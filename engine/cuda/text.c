@@ -237,6 +237,22 @@ static fnz_status put_lanes(const writer *w, bool stores) {
   return FNZ_OK;
 }
 
+static fnz_status put_statements(const writer *w, fnzi_cuda_text *text) {
+  const fnzi_cuda_group *g = w->group;
+  for (uint32_t k = 0; k < g->nslots; k++)
+    if (g->slots[k].number)
+      FNZ_TRY(fnzi_cuda_put_number(w, k));
+  for (uint32_t i = 0; i < g->nins; i++)
+    FNZ_TRY(fnzi_cuda_put_ins(w, text, &g->ins[i]));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
+                                     const fnzi_cuda_group *group, fnz_buffer *out) {
+  const writer w = {ctx, out, group};
+  return put_statements(&w, text);
+}
+
 static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
   const fnzi_cuda_group *g = w->group;
   PUT(w, "  typedef %s index;\n", fnzi_cuda_is_small(g) ? "int32_t" : "int64_t");
@@ -244,11 +260,7 @@ static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
       (long long)count_of(g));
   FNZ_TRY(fnzi_cuda_put_indices(w, 0, g->rank, "i"));
   FNZ_TRY(put_lanes(w, false));
-  for (uint32_t k = 0; k < g->nslots; k++)
-    if (g->slots[k].number)
-      FNZ_TRY(fnzi_cuda_put_number(w, k));
-  for (uint32_t i = 0; i < g->nins; i++)
-    FNZ_TRY(fnzi_cuda_put_ins(w, text, &g->ins[i]));
+  FNZ_TRY(put_statements(w, text));
   FNZ_TRY(put_lanes(w, true));
   PUT(w, "  }\n");
   return FNZ_OK;
@@ -272,6 +284,22 @@ fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const f
   *kernel = (uint32_t)text->kernels.count;
   FNZI_PUSH(ctx, &text->kernels, made);
   return FNZ_OK;
+}
+
+/* All threads of a block return, or none: the flag is set by kernels before. */
+fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text, uint32_t kernel,
+                                uint32_t *guarded) {
+  fnzi_cuda_kernel shape = text->kernels.data[kernel];
+  fnz_buffer body = {.data = NULL};
+  fnz_status status = fnzi_printf(ctx, &body, "  if (LOAD(uint32_t, p.at[%u]) != 0)\n    return;\n",
+                                  (unsigned)shape.lanes);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(ctx, &body, shape.body);
+  shape.lanes++;
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, guarded);
+  fnz_buffer_free(ctx, &body);
+  return status;
 }
 
 fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text, const char *const *lines) {

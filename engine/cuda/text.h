@@ -119,9 +119,80 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnz_buffer *body,
                                                 const fnzi_cuda_kernel *shape, uint32_t *kernel);
+/* The same kernel, which does nothing where the flag is set that one operand more points at. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text,
+                                               uint32_t kernel, uint32_t *guarded);
 /* Kernels stand on the definitions of these lines, NULL at the end; once, whoever asks. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text,
                                              const char *const *lines);
+/* For kernels with a text of their own: the statements of a group without its lanes, over slots
+ * s0, s1, ... of which those that neither an instruction makes nor a number is are there already.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
+                                                    const fnzi_cuda_group *group, fnz_buffer *out);
+
+/* --- Places that data say (text_index.c) --------------------------------------------------------
+ * Elements over one space that come from places, or go to places. Operands: `to`, `from`, one of
+ * each index, the flag, and the chains. A place out of range sets the flag and is left alone. */
+enum { FNZI_CUDA_PICKS = 8 };
+
+typedef struct fnzi_cuda_pick {
+  uint8_t dtype;
+  int64_t strides[FNZ_MAX_RANK]; /* bytes, over the space */
+  int64_t size, stride;          /* places below it; bytes of what is indexed */
+  bool wraps;
+} fnzi_cuda_pick;
+
+/* Statements (fnzi_cuda_text_statements) and the slot that they are for. */
+typedef struct fnzi_cuda_piece {
+  fnzi_cuda_group group;
+  uint16_t made;
+} fnzi_cuda_piece;
+
+typedef struct fnzi_cuda_picking {
+  uint32_t rank;
+  const int64_t *sizes;
+  int64_t to[FNZ_MAX_RANK], from[FNZ_MAX_RANK]; /* bytes */
+  fnz_dtype stored, read;                       /* elements of `to` and of `from` */
+  bool reads_number;                            /* `from` is a number of the pieces */
+  fnzi_cuda_pick picks[FNZI_CUDA_PICKS];
+  uint32_t npicks;
+  bool into;             /* `to` is indexed, else `from` */
+  uint32_t first, order; /* dimensions in whose order elements come to a place: `order` of them */
+  bool joins;            /* they are joined, else the last one counts */
+  bool starts_anew;      /* not from what is there, but a number of `open` */
+  bool counts_self;
+  fnzi_cuda_piece move;  /* without joining: slot 0, an element of `from`, to one of `to` */
+  fnzi_cuda_piece open;  /* slot 0, an element of `to`, to what is joined; */
+  fnzi_cuda_piece join;  /* slot 0, that, and slot 1, an element of `from`, to that; */
+  fnzi_cuda_piece close; /* slot 0, that, and slot 1, how many there were, to an element of `to` */
+} fnzi_cuda_picking;
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnzi_cuda_picking *picking, uint32_t *kernel);
+/* The kernel before it, which looks at all places: whether all are within bounds, and of each
+ * whether it is the first one of those that are the same, and which one is the next. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_chain(fnz_context *ctx, fnzi_cuda_text *text,
+                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
+/* How many places come one after the other, and how often that is side by side. Of one place no
+ * chain is needed. */
+void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *places, int64_t *lanes);
+
+/* Elements that each are computed by a function formula_<name>(at, windows, integers, numbers) of
+ * engine/cuda/, out of those of a kernel (text_formula.c). */
+enum { FNZI_CUDA_FORMULA_WINDOWS = 8 };
+typedef struct fnzi_cuda_formula {
+  const char *name;
+  int64_t count; /* at is below it */
+  const fnz_dtype *windows;
+  uint32_t nwindows;
+  const int64_t *integers;
+  uint32_t nintegers;
+  const double *numbers;
+  uint32_t nnumbers;
+} fnzi_cuda_formula;
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
+                                                 const fnzi_cuda_formula *formula,
+                                                 uint32_t *kernel);
 /* The whole, with a zero byte at its end. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_write(fnz_context *ctx, const fnzi_cuda_text *text,
                                                fnz_buffer *out);

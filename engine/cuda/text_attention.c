@@ -88,7 +88,7 @@ fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
   const fnzi_cuda_kernel shape = {NULL, 4u + a->has_mask + a->has_log, THREADS,
                                   FNZI_CUDA_GRID_BLOCKS};
   fnz_buffer body = {.data = NULL};
-  const fnzi_cuda_writer w = {ctx, &body};
+  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body};
   fnz_status status = put_body(&w, a, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_attend);

@@ -140,7 +140,7 @@ fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
                                    const fnzi_cuda_products *products, uint32_t *kernel,
                                    int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
-  const fnzi_cuda_writer w = {ctx, &body};
+  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body};
   fnz_status status = put_products(&w, products, blocks);
   if (status == FNZ_OK)
     status = add(ctx, text, &body, products->beta != 0 ? 4 : 3, kernel);
@@ -276,7 +276,7 @@ static fnz_status put_conv(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, b
 fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_conv *conv,
                                bool has_bias, int64_t bias, uint32_t *kernel, int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
-  const fnzi_cuda_writer w = {ctx, &body};
+  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body};
   fnz_status status = put_conv(&w, conv, has_bias, bias, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_conv_source);

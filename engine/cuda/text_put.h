@@ -2,14 +2,7 @@
 #ifndef FNZI_CUDA_TEXT_PUT_H
 #define FNZI_CUDA_TEXT_PUT_H
 
-#include "engine/cuda/text.h"
-
-typedef struct fnzi_cuda_writer {
-  fnz_context *ctx;
-  fnz_buffer *out;
-} fnzi_cuda_writer;
-
-#define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
+#include "engine/cuda/text_parts.h"
 
 /* The type in which sums of F32, F64, I64, C64 or C128 are formed. */
 const char *fnzi_cuda_sum_type(fnz_dtype sum);

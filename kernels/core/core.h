@@ -143,7 +143,8 @@ typedef struct fnzi_krn_call {
                          it is not kept */
   uint32_t lasting;   /* bit k: argument k holds the same elements in all runs with `own` */
   struct fnzi_dec_script *script; /* a decomposition is written there, not done; else NULL */
-  char *warning;                  /* FNZ_WARNING_BYTES of room; NULL: no warnings */
+  const struct fnzi_krn_recorder *record; /* what the kernel does is told there (window.h); NULL */
+  char *warning;                          /* FNZ_WARNING_BYTES of room; NULL: no warnings */
   int threads;
   bool has_data; /* false on the meta backend */
 } fnzi_krn_call;
@@ -282,8 +283,10 @@ static inline void fnzi_krn_loop_add_array(fnzi_krn_loop *loop, const fnzi_krn_a
   fnzi_krn_loop_add(loop, fnzi_krn_array_data(a), a->place.rank, a->place.sizes, a->place.strides,
                     a->cell);
 }
-/* Joins dimensions that can be, moves the shortest strides inside and runs. `ordered` keeps
- * row-major order and one thread. */
+/* Joins dimensions that can be, and moves the shortest strides inside; `ordered` keeps row-major
+ * order. Afterwards there is at least one dimension. */
+void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered);
+/* Does that and runs; `ordered`: on one thread. */
 void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
                        bool ordered);
 

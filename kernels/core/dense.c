@@ -1,12 +1,20 @@
 /* dense.c - plain memory for kernels: arguments as row-major elements, and room for results. */
 #include "kernels/core/window.h"
 
+fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count, size_t cell, void **out) {
+  size_t bytes;
+  if (!call->record)
+    return fnzi_arena_take(&call->scratch, (size_t)count, cell, out);
+  if (!fnzi_mul_size((size_t)count, cell, &bytes))
+    return fnzi_no_memory(call->ctx);
+  return call->record->room(call->record->user, bytes, out);
+}
+
 /* Row-major elements of the sizes of `like`, in scratch memory. */
 static fnz_status dense_window(fnzi_krn_call *call, const fnz_geometry *like, fnz_dtype dtype,
                                size_t cell, fnzi_krn_window *out) {
-  size_t count = (size_t)fnz_geometry_numel(like);
   void *data;
-  FNZ_TRY(fnzi_arena_take(&call->scratch, count, cell, &data));
+  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(like), cell, &data));
   out->dtype = dtype;
   out->rank = like->rank;
   out->cell = cell;
@@ -102,11 +110,11 @@ fnz_status fnzi_krn_round_input(fnzi_krn_call *call) {
 
 fnz_status fnzi_krn_window_widen(fnzi_krn_call *call, const fnzi_krn_window *w,
                                  fnzi_krn_window *out) {
-  size_t count = 1;
+  int64_t count = 1;
   void *room;
   for (uint32_t i = 0; i < w->rank; i++)
-    count *= (size_t)w->sizes[i];
-  FNZ_TRY(fnzi_arena_take(&call->scratch, count, sizeof(float), &room));
+    count *= w->sizes[i];
+  FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(float), &room));
   fnzi_krn_window_dense(out, FNZ_F32, w->rank, w->sizes, room);
   return fnzi_krn_window_assign(call, out, w, false);
 }

@@ -119,8 +119,7 @@ static int64_t total(const fnzi_krn_loop *loop) {
   return n;
 }
 
-/* Afterwards there is at least one dimension. */
-static void normalise(fnzi_krn_loop *loop, bool ordered) {
+void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered) {
   drop_ones(loop);
   if (!ordered)
     sort_dims(loop);
@@ -139,7 +138,7 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
   (void)threads; /* of no use in a build without OpenMP */
   if (n == 0)
     return;
-  normalise(loop, ordered);
+  fnzi_krn_loop_normalise(loop, ordered);
   int64_t pieces = (n + CHUNK - 1) / CHUNK;
   if (ordered || pieces == 1) {
     run_piece(loop, row, user, 0, n);
@@ -249,7 +248,7 @@ void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const i
   fnzi_krn_loop_add(&loop, src, rank, sizes, src_strides, cell);
   if (total(&loop) == 0)
     return;
-  normalise(&loop, false);
+  fnzi_krn_loop_normalise(&loop, false);
   if (is_turned(&loop, (int64_t)cell))
     copy_turned(&loop, cell, threads);
   else

@@ -111,8 +111,13 @@ fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value, fnz_d
     return FNZ_OK;
   }
   fnz_dtype from = a->place.dtype;
-  if (!fnzi_krn_can_convert(dtype, from))
+  if (!fnzi_krn_can_convert(dtype, from) ||
+      (call->record && fnzi_is_complex(from) && !fnzi_is_complex(dtype)))
     return fnzi_krn_refuse_conversion(call, dtype, from);
+  if (call->record) {
+    fnzi_krn_window_of(a, out);
+    return FNZ_OK;
+  }
   const void *cell = fnzi_krn_array_data(a);
   if (fnzi_is_complex(from)) {
     double both[2];
@@ -153,6 +158,8 @@ static fnz_status assign(fnzi_krn_call *call, const fnzi_krn_window *to,
   fnzi_krn_loop loop;
   if (!fnzi_krn_can_convert(p.to, p.from))
     return fnzi_krn_refuse_conversion(call, p.to, p.from);
+  if (call->record)
+    return call->record->move(call->record->user, to, from, row == cast_row);
   fnzi_krn_loop_start(&loop, to->rank, to->sizes);
   fnzi_krn_loop_add_window(&loop, to);
   fnzi_krn_loop_add_window(&loop, from);

@@ -13,6 +13,69 @@ typedef struct fnzi_krn_window {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
 } fnzi_krn_window;
 
+/* Who has what a kernel does told, instead of done: then no memory is looked at, that of arguments
+ * and results is no memory at all, and what is made in between is given room without memory. Of
+ * kernels that do nothing but what is here. */
+typedef struct fnzi_krn_combination {
+  const char *row;                     /* of point.def: to = row(to, from, number) */
+  fnz_dtype compute, class_dtype, out; /* out: of what the row gives */
+  bool keeps;                          /* values are converted as fnzi_krn_convert_kept() does */
+  const fnzi_krn_window *to, *from, *number; /* NULL: the row has two operands */
+} fnzi_krn_combination;
+
+/* Elements that each are computed by themselves, from windows and numbers. */
+typedef struct fnzi_krn_formula {
+  const char *name; /* of the function: text for C and for a GPU */
+  int64_t count;    /* of elements */
+  const fnzi_krn_window *windows;
+  uint32_t nwindows, nresults; /* results are the last ones */
+  const int64_t *integers;
+  const double *numbers;
+  uint32_t nintegers, nnumbers;
+} fnzi_krn_formula;
+
+/* Places along a dimension, that a tensor says. */
+typedef struct fnzi_krn_pick {
+  fnzi_krn_window index; /* of i64 or i32, over the space */
+  int64_t size;          /* places are below it */
+  int64_t stride;        /* elements, of what is indexed */
+  bool wraps;            /* negative ones count from the end */
+} fnzi_krn_pick;
+
+enum { FNZI_KRN_PICKS = 8 };
+
+/* Elements that go to places, or come from places; over one space, whose sizes both windows have.
+ * What is indexed lies at place 0 in all dimensions that are indexed. */
+typedef struct fnzi_krn_picking {
+  fnzi_krn_window to, from;
+  fnzi_krn_pick picks[FNZI_KRN_PICKS];
+  uint32_t npicks;
+  bool into;            /* `to` is indexed, else `from` */
+  uint32_t first, rank; /* into: dimensions of the space in whose order elements come to a place;
+                           the last one counts, or all are joined: */
+  const char *row;      /* of point.def; NULL: the last one counts */
+  fnz_dtype wide;       /* what stays of a join is of this type until the last one */
+  bool converts_first;  /* each one to that type as well */
+  const fnz_arg *alpha; /* a third operand; NULL */
+  const fnzi_krn_window *start; /* what a join starts from; NULL: from what is there */
+  bool averages, counts_self;   /* and is divided by how many there were */
+} fnzi_krn_picking;
+
+typedef struct fnzi_krn_recorder {
+  void *user;
+  /* `casts`: as fnzi_krn_cast() converts. */
+  fnz_status (*move)(void *user, const fnzi_krn_window *to, const fnzi_krn_window *from,
+                     bool casts);
+  fnz_status (*combine)(void *user, const fnzi_krn_combination *combination);
+  fnz_status (*formula)(void *user, const fnzi_krn_formula *formula);
+  fnz_status (*pick)(void *user, const fnzi_krn_picking *picking);
+  fnz_status (*room)(void *user, size_t bytes, void **out);
+} fnzi_krn_recorder;
+
+/* Room for elements that last as long as the call, not initialised. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_room_take(fnzi_krn_call *call, int64_t count, size_t cell,
+                                             void **out);
+
 void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out);
 /* A tensor without dimensions counts as a vector of one. */
 void fnzi_krn_window_lanes(const fnzi_krn_array *array, fnzi_krn_window *out);

@@ -39,58 +39,53 @@ fnz_status fnzi_kernel_eye(fnzi_krn_call *call) {
   return fnzi_krn_window_assign(call, &all, &value, false);
 }
 
-/* Halves of range, which is older, count in single. */
+/* --- Numbers in a line ------------------------------------------------------------------- */
+#define VALUE static inline
+#include "kernels/cpu/create_values.h"
+#undef VALUE
+
+/* The formula of each element, told; the result is row-major. */
+static fnz_status tell(fnzi_krn_call *call, const char *name, fnz_dtype dtype, const void *data,
+                       const int64_t *integers, const double *numbers) {
+  enum { INTEGERS = 2, NUMBERS = 2 };
+  const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  fnzi_krn_window window;
+  fnzi_krn_window_dense(&window, dtype, 1, &count, data);
+  const fnzi_krn_formula f = {name, count, &window, 1, 1, integers, numbers, INTEGERS, NUMBERS};
+  return call->record->formula(call->record->user, &f);
+}
+
+/* Halves of range. */
 static bool is_single_range(const fnzi_krn_call *call, fnz_dtype dtype) {
   return (dtype == FNZ_F16 || dtype == FNZ_BF16) && strcmp(call->op->base, "range") == 0;
 }
 
-static fnz_status count_single(fnzi_krn_call *call, int64_t count) {
-  float first = (float)fnzi_krn_named_float(call, "start", 0);
-  float step = (float)fnzi_krn_named_float(call, "step", 1);
-  void *data;
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F32, &data));
+static void fill_line(fnz_dtype dtype, void *data, int64_t count, const int64_t *integers,
+                      const double *numbers) {
   for (int64_t i = 0; i < count; i++)
-    ((float *)data)[i] = first + step * (float)i;
-  return FNZ_OK;
+    if (dtype == FNZ_I64)
+      ((int64_t *)data)[i] = line_integer(integers[0], integers[1], i);
+    else if (dtype == FNZ_F64)
+      ((double *)data)[i] = line_double(numbers[0], numbers[1], i);
+    else
+      ((float *)data)[i] = line_single((float)numbers[0], (float)numbers[1], i);
 }
 
-/* Integers count in 64 bits, everything else in double. */
 fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
-  int64_t count = fnzi_krn_array_numel(out);
+  fnz_dtype dtype = fnzi_is_integer(out->place.dtype)         ? FNZ_I64
+                    : is_single_range(call, out->place.dtype) ? FNZ_F32
+                                                              : FNZ_F64;
+  const int64_t integers[] = {fnzi_krn_named_int(call, "start", 0),
+                              fnzi_krn_named_int(call, "step", 1)};
+  const double numbers[] = {fnzi_krn_named_float(call, "start", 0),
+                            fnzi_krn_named_float(call, "step", 1)};
   void *data;
-  if (is_single_range(call, out->place.dtype))
-    return count_single(call, count);
-  if (fnzi_is_integer(out->place.dtype)) {
-    int64_t first = fnzi_krn_named_int(call, "start", 0),
-            step = fnzi_krn_named_int(call, "step", 1);
-    FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &data));
-    for (int64_t i = 0; i < count; i++)
-      ((int64_t *)data)[i] = (int64_t)((uint64_t)first + (uint64_t)step * (uint64_t)i);
-    return FNZ_OK;
-  }
-  double first = fnzi_krn_named_float(call, "start", 0),
-         step = fnzi_krn_named_float(call, "step", 1);
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &data));
-  for (int64_t i = 0; i < count; i++)
-    ((double *)data)[i] = first + step * (double)i;
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &data));
+  if (call->record)
+    return tell(call, dtype == FNZ_I64 ? "line_integer" : "line", dtype, data, integers, numbers);
+  fill_line(dtype, data, fnzi_krn_array_numel(out), integers, numbers);
   return FNZ_OK;
-}
-
-/* From both ends, so that both are met exactly. Every `every`-th number of `out` is written:
- * complex numbers are two lines, side by side. */
-static void spread(double *out, int64_t every, double first, double last, int64_t count) {
-  double step = count > 1 ? (last - first) / (double)(count - 1) : 0;
-  for (int64_t i = 0; i < count; i++)
-    out[every * i] = i < count / 2 || count == 1 ? first + step * (double)i
-                                                 : last - step * (double)(count - i - 1);
-}
-
-static void spread_single(float *out, int64_t every, float first, float last, int64_t count) {
-  float step = count > 1 ? (last - first) / (float)(count - 1) : 0;
-  for (int64_t i = 0; i < count; i++)
-    out[every * i] = i < count / 2 || count == 1 ? first + step * (float)i
-                                                 : last - step * (float)(count - i - 1);
 }
 
 /* The real part of a number, or the imaginary one. */
@@ -98,6 +93,16 @@ static double part_of(const fnz_arg *number, int64_t part) {
   if (part == 0)
     return fnzi_krn_number_float(number);
   return number->tag == FNZ_ARG_COMPLEX ? number->u.list[1].u.f : 0;
+}
+
+/* Complex numbers are two lines, side by side. */
+static void fill_spread(void *data, bool is_single, int64_t parts, int64_t k, int64_t count,
+                        double first, double last) {
+  for (int64_t i = 0; i < count; i++)
+    if (is_single)
+      ((float *)data)[parts * i + k] = spread_single((float)first, (float)last, count, i);
+    else
+      ((double *)data)[parts * i + k] = spread_double(first, last, count, i);
 }
 
 fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
@@ -109,12 +114,15 @@ fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
   fnz_dtype real = is_single ? FNZ_F32 : FNZ_F64, paired = is_single ? FNZ_C64 : FNZ_C128;
   void *data;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, is_complex ? paired : real, &data));
+  if (call->record) {
+    const int64_t integers[] = {count, 0};
+    const double ends[] = {part_of(start, 0), part_of(end, 0)};
+    if (is_complex)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
+    return tell(call, "spread", real, data, integers, ends);
+  }
   for (int64_t k = 0; k < parts; k++)
-    if (is_single)
-      spread_single((float *)data + k, parts, (float)part_of(start, k), (float)part_of(end, k),
-                    count);
-    else
-      spread((double *)data + k, parts, part_of(start, k), part_of(end, k), count);
+    fill_spread(data, is_single, parts, k, count, part_of(start, k), part_of(end, k));
   return FNZ_OK;
 }
 

@@ -7,7 +7,7 @@ static fnz_status scratch_window(fnzi_krn_call *call, const fnzi_krn_window *lik
   void *data;
   for (uint32_t i = 0; i < like->rank; i++)
     count *= like->sizes[i];
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)count, like->cell, &data));
+  FNZ_TRY(fnzi_krn_room_take(call, count, like->cell, &data));
   fnzi_krn_window_dense(out, like->dtype, like->rank, like->sizes, data);
   return FNZ_OK;
 }

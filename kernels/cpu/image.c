@@ -3,75 +3,85 @@
 #include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
 
-/* --- Padding ----------------------------------------------------------------------------- */
-/* Which element stands at a place of the padded dimension. */
-static int64_t source(const fnzi_meta_padding *p, int axis, int64_t place) {
-  int64_t at = place - p->before[axis], last = p->in[axis] - 1;
-  if (at < 0)
-    return p->reflects ? -at : 0;
-  if (at > last)
-    return p->reflects ? 2 * last - at : last;
-  return at;
-}
+#define VALUE static
+#include "kernels/cpu/image_values.h"
+#undef VALUE
 
-static void pad_plane(const fnzi_meta_padding *p, const char *from, char *to, size_t cell) {
-  for (int64_t i = 0; i < p->out[0]; i++)
-    for (int64_t j = 0; j < p->out[1]; j++) {
-      const char *row =
-          from + (size_t)((source(p, 0, i) * p->in[1] + source(p, 1, j)) * p->in[2]) * cell;
-      for (int64_t k = 0; k < p->out[2]; k++, to += cell)
-        memcpy(to, row + (size_t)source(p, 2, k) * cell, cell);
-    }
-}
+/* --- Elements that come from elsewhere --------------------------------------------------- */
+/* Row-major: each one of `to` is one of `from`, or zero. */
+typedef struct cells {
+  const char *from;
+  char *to;
+  size_t cell;
+  int64_t have, count;
+} cells;
 
-fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
+static fnz_status open_cells(fnzi_krn_call *call, cells *out) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *from;
   void *to;
-  fnzi_meta_padding p;
-  FNZ_TRY(fnzi_meta_padding_read(call, &p));
   FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, self->place.dtype, &to));
-  size_t in = (size_t)(p.in[0] * p.in[1] * p.in[2]) * self->cell;
-  size_t out = (size_t)(p.out[0] * p.out[1] * p.out[2]) * self->cell;
-  for (int64_t i = 0; i < p.planes; i++)
-    pad_plane(&p, (const char *)from + (size_t)i * in, (char *)to + (size_t)i * out, self->cell);
+  *out = (cells){from, to, self->cell, fnzi_krn_array_numel(self),
+                 fnzi_krn_array_numel(call->outputs[0])};
+  return FNZ_OK;
+}
+
+/* The formula of each element, told. */
+static fnz_status tell(fnzi_krn_call *call, const cells *c, const char *name,
+                       const int64_t *integers, size_t bytes) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnzi_krn_window windows[2];
+  fnzi_krn_window_dense(&windows[0], dtype, 1, &c->have, c->from);
+  fnzi_krn_window_dense(&windows[1], dtype, 1, &c->count, c->to);
+  const fnzi_krn_formula f = {.name = name,
+                              .count = c->count,
+                              .windows = windows,
+                              .nwindows = 2,
+                              .nresults = 1,
+                              .integers = integers,
+                              .nintegers = (uint32_t)(bytes / sizeof *integers)};
+  return call->record->formula(call->record->user, &f);
+}
+
+static void move_cell(const cells *c, int64_t to, int64_t from) {
+  if (from < 0)
+    memset(c->to + (size_t)to * c->cell, 0, c->cell);
+  else
+    memcpy(c->to + (size_t)to * c->cell, c->from + (size_t)from * c->cell, c->cell);
+}
+
+/* --- Padding ----------------------------------------------------------------------------- */
+fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
+  fnzi_meta_padding read;
+  cells c;
+  FNZ_TRY(fnzi_meta_padding_read(call, &read));
+  FNZ_TRY(open_cells(call, &c));
+  image_padding p = {.reflects = read.reflects};
+  memcpy(p.in, read.in, sizeof p.in), memcpy(p.out, read.out, sizeof p.out);
+  memcpy(p.before, read.before, sizeof p.before);
+  if (call->record)
+    return tell(call, &c, "padded", &p.reflects, sizeof p);
+  for (int64_t at = 0; at < c.count; at++)
+    move_cell(&c, at, image_source_at(&p, at));
   return FNZ_OK;
 }
 
 /* --- Columns of windows ------------------------------------------------------------------ */
-/* Where element (row, place) of the columns stands in its image; -1 in the padding. Rows are
- * (channel, row of the window, column of the window). */
-static int64_t place_of(const fnzi_meta_columns *c, int64_t row, int64_t place) {
-  int64_t x = row % c->kernel[1], y = row / c->kernel[1] % c->kernel[0];
-  int64_t channel = row / c->kernel[1] / c->kernel[0];
-  y = place / c->places[1] * c->stride[0] - c->padding[0] + y * c->dilation[0];
-  x = place % c->places[1] * c->stride[1] - c->padding[1] + x * c->dilation[1];
-  if (y < 0 || y >= c->size[0] || x < 0 || x >= c->size[1])
-    return -1;
-  return (channel * c->size[0] + y) * c->size[1] + x;
-}
-
 fnz_status fnzi_kernel_im2col(fnzi_krn_call *call) {
-  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
-  const void *data;
-  void *out;
-  fnzi_meta_columns c;
-  FNZ_TRY(fnzi_meta_columns_read(call, &c));
-  FNZ_TRY(fnzi_krn_dense_get(call, self, &data));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, self->place.dtype, &out));
-  size_t image_bytes = (size_t)(c.channels * c.size[0] * c.size[1]) * self->cell;
-  const char *image = data;
-  char *to = out;
-  for (int64_t n = 0; n < c.batch; n++, image += image_bytes)
-    for (int64_t row = 0; row < c.rows; row++)
-      for (int64_t i = 0; i < c.places[0] * c.places[1]; i++, to += self->cell) {
-        int64_t at = place_of(&c, row, i);
-        if (at < 0)
-          memset(to, 0, self->cell);
-        else
-          memcpy(to, image + (size_t)at * self->cell, self->cell);
-      }
+  fnzi_meta_columns read;
+  cells c;
+  FNZ_TRY(fnzi_meta_columns_read(call, &read));
+  FNZ_TRY(open_cells(call, &c));
+  image_columns p = {.rows = read.rows, .volume = read.channels * read.size[0] * read.size[1]};
+  memcpy(p.size, read.size, sizeof p.size), memcpy(p.kernel, read.kernel, sizeof p.kernel);
+  memcpy(p.dilation, read.dilation, sizeof p.dilation);
+  memcpy(p.padding, read.padding, sizeof p.padding);
+  memcpy(p.stride, read.stride, sizeof p.stride), memcpy(p.places, read.places, sizeof p.places);
+  if (call->record)
+    return tell(call, &c, "columns", &p.rows, sizeof p);
+  for (int64_t at = 0; at < c.count; at++)
+    move_cell(&c, at, image_place_at(&p, at));
   return FNZ_OK;
 }
 

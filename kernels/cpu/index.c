@@ -49,10 +49,75 @@ static bool is_empty(const walk *w) {
   return empty;
 }
 
+/* --- Told (window.h) --------------------------------------------------------------------- */
+/* What places are in, without the places themselves. Masks are refused: only data count them. */
+static fnz_status find_shape(const fnzi_krn_call *call, const fnzi_krn_array *self,
+                             fnzi_meta_places *out) {
+  fnzi_krn_call shape = *call;
+  shape.has_data = false;
+  return fnzi_meta_places_find(&shape, self, &call->args[1], out);
+}
+
+/* An index, over the space of `w`. */
+static void spread_index(const fnzi_meta_places *places, const fnzi_krn_window *w,
+                         const fnzi_krn_array *index, fnzi_krn_window *out) {
+  uint32_t at = places->first + places->rank - index->place.rank;
+  fnzi_krn_window_of(index, out);
+  for (uint32_t i = 0; i < w->rank; i++) {
+    uint32_t d = i - at;
+    bool moves = i >= at && d < index->place.rank && index->place.sizes[d] != 1;
+    out->sizes[i] = w->sizes[i];
+    out->strides[i] = moves ? index->place.strides[d] : 0;
+  }
+  out->rank = w->rank;
+}
+
+/* `other` is over the space of kept dimensions with those of the index in between. */
+static fnz_status tell_places(fnzi_krn_call *call, const fnzi_krn_array *self,
+                              const fnzi_meta_places *places, const fnzi_krn_window *other,
+                              fnzi_krn_picking *p) {
+  const fnz_arg *indices = &call->args[1];
+  fnzi_krn_window space;
+  fnzi_krn_window_of(self, &space);
+  for (uint32_t i = space.rank; i-- > 0;)
+    if (places->values[i])
+      fnzi_krn_window_select(&space, i, 0);
+  for (uint32_t i = 0; i < places->rank; i++)
+    fnzi_krn_window_insert(&space, places->first + i, places->sizes[i], 0);
+  for (uint32_t i = 0; i < indices->count; i++) {
+    const fnzi_krn_array *index = fnzi_krn_arg_array(&indices->u.list[i]);
+    fnzi_krn_pick *pick = &p->picks[p->npicks];
+    if (!index)
+      continue;
+    if (p->npicks++ == FNZI_KRN_PICKS)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "more than %d indices at once",
+                                  (int)FNZI_KRN_PICKS);
+    *pick = (fnzi_krn_pick){
+        .size = self->place.sizes[i], .stride = self->place.strides[i], .wraps = true};
+    spread_index(places, &space, index, &pick->index);
+  }
+  p->to = p->into ? space : *other;
+  p->from = p->into ? *other : space;
+  p->first = places->first;
+  p->rank = places->rank;
+  return call->record->pick(call->record->user, p);
+}
+
+static fnz_status tell_index(fnzi_krn_call *call, const fnzi_krn_array *self) {
+  fnzi_krn_picking p = {.into = false};
+  fnzi_meta_places places;
+  fnzi_krn_window out;
+  FNZ_TRY(find_shape(call, self, &places));
+  fnzi_krn_window_of(call->outputs[0], &out);
+  return tell_places(call, self, &places, &out, &p);
+}
+
 fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnzi_krn_window out, from, to;
   walk w;
+  if (call->record)
+    return tell_index(call, self);
   FNZ_TRY(fnzi_meta_places_find(call, self, &call->args[1], &w.places));
   fnzi_krn_window_of(call->outputs[0], &out);
   cut_self(&w, self);
@@ -134,11 +199,23 @@ static fnz_status add_blocks(fnzi_krn_call *call, const adder *a, const fnzi_krn
   return FNZ_OK;
 }
 
+static fnz_status tell_index_put(fnzi_krn_call *call, const fnzi_krn_array *out, bool adds) {
+  fnzi_krn_picking p = {.into = true, .row = adds ? "add" : NULL, .wide = out->place.dtype};
+  fnzi_krn_window values;
+  walk w;
+  FNZ_TRY(find_shape(call, out, &w.places));
+  cut_self(&w, out);
+  FNZ_TRY(spread_values(call, &w, fnzi_krn_named_array(call, "values"), &values));
+  return tell_places(call, out, &w.places, &values, &p);
+}
+
 fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0];
   bool adds = fnzi_krn_named_bool(call, "accumulate", false);
   fnzi_krn_window values, from, to;
   walk w;
+  if (call->record)
+    return tell_index_put(call, out, adds);
   FNZ_TRY(fnzi_meta_places_find(call, out, &call->args[1], &w.places));
   cut_self(&w, out);
   FNZ_TRY(spread_values(call, &w, fnzi_krn_named_array(call, "values"), &values));
@@ -161,6 +238,8 @@ typedef struct lane {
   uint32_t dim;
   int64_t count; /* of indices */
   int64_t picks; /* how many of them are looked at */
+  int64_t size;  /* of the dimension */
+  bool wraps;
   const int64_t *places;
 } lane;
 
@@ -170,6 +249,10 @@ static fnz_status find_lane(fnzi_krn_call *call, const fnzi_krn_window *self, bo
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
                         &out->dim));
   out->count = out->picks = fnzi_krn_array_numel(index);
+  out->size = self->sizes[out->dim];
+  out->wraps = wraps;
+  if (call->record)
+    return fnzi_meta_index_check(call, index);
   return fnzi_meta_index_values(call, index, self->sizes[out->dim], wraps, &out->places);
 }
 
@@ -186,12 +269,37 @@ static fnz_status find_written_lane(fnzi_krn_call *call, const fnzi_krn_window *
   return find_lane(call, self, wraps, out);
 }
 
+/* Told: `w` is indexed along the lane. */
+static fnz_status tell_lane(fnzi_krn_call *call, const lane *l, const fnzi_krn_window *w,
+                            const fnzi_krn_window *other, fnzi_krn_picking *p) {
+  fnzi_krn_pick *pick = &p->picks[p->npicks++];
+  fnzi_krn_window space = *w, index;
+  if (l->picks == 0)
+    return FNZ_OK;
+  *pick = (fnzi_krn_pick){.size = l->size, .stride = w->strides[l->dim], .wraps = l->wraps};
+  space.sizes[l->dim] = l->count;
+  space.strides[l->dim] = 0;
+  fnzi_krn_window_lanes(fnzi_krn_named_array(call, "index"), &index);
+  pick->index = space;
+  pick->index.dtype = index.dtype;
+  pick->index.cell = index.cell;
+  pick->index.data = index.data;
+  memset(pick->index.strides, 0, sizeof pick->index.strides);
+  pick->index.strides[l->dim] = index.strides[0];
+  p->to = p->into ? space : *other;
+  p->from = p->into ? *other : space;
+  return call->record->pick(call->record->user, p);
+}
+
 fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
+  fnzi_krn_picking p = {.into = false};
   fnzi_krn_window self, out;
   lane l;
   fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
   fnzi_krn_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_lane(call, &self, false, &l));
+  if (call->record)
+    return tell_lane(call, &l, &self, &out, &p);
   for (int64_t k = 0; k < l.count; k++) {
     fnzi_krn_window to = out, from = self;
     fnzi_krn_window_select(&to, l.dim, k);
@@ -203,6 +311,7 @@ fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
 
 fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
   const fnz_arg *value = fnzi_krn_named(call, "value");
+  fnzi_krn_picking p = {.into = true};
   fnzi_krn_window out, from;
   unsigned char room[16];
   lane l;
@@ -211,6 +320,8 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
   if (fnzi_krn_arg_array(value) && fnzi_krn_arg_array(value)->place.rank > 0)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
   FNZ_TRY(fnzi_krn_window_item(call, value, out.dtype, room, &from));
+  if (call->record)
+    return tell_lane(call, &l, &out, &from, &p);
   for (int64_t k = 0; k < l.picks; k++) {
     fnzi_krn_window to = out;
     fnzi_krn_window_select(&to, l.dim, l.places[k]);
@@ -263,6 +374,15 @@ static bool adds_wide(const fnzi_krn_window *out, const lane *l, joining j) {
   return is_half && j.adds && !j.alpha && out->rank > 1 && (l->dim == 0 || l->dim + 1 == out->rank);
 }
 
+static fnz_status tell_write(fnzi_krn_call *call, const fnzi_krn_window *out,
+                             const fnzi_krn_window *source, const lane *l, joining j) {
+  fnzi_krn_picking p = {.into = true, .first = l->dim, .rank = 1, .alpha = j.alpha};
+  if (j.adds)
+    p.row = j.alpha ? "add_scaled" : "add";
+  p.wide = adds_wide(out, l, j) ? FNZ_F32 : out->dtype;
+  return tell_lane(call, l, out, source, &p);
+}
+
 /* index_copy and index_add. */
 fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   const fnz_arg *alpha = fnzi_krn_named(call, "alpha");
@@ -275,6 +395,8 @@ fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   FNZ_TRY(check_source(call, &out, &source, &l));
   if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_krn_number_float(alpha) != 1.0))
     j.alpha = alpha;
+  if (call->record)
+    return tell_write(call, &out, &source, &l, j);
   if (!adds_wide(&out, &l, j))
     return join_lanes(call, &out, &source, &l, j);
   FNZ_TRY(fnzi_krn_window_widen(call, &out, &wide));

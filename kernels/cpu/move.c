@@ -191,8 +191,7 @@ fnz_status fnzi_kernel_roll(fnzi_krn_call *call) {
       return fnzi_krn_window_assign(call, &out, &from, false);
     if (i + 1 < ndims) {
       void *room;
-      FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_krn_array_numel(call->outputs[0]),
-                               to.cell, &room));
+      FNZ_TRY(fnzi_krn_room_take(call, fnzi_krn_array_numel(call->outputs[0]), to.cell, &room));
       to.data = room;
     }
     FNZ_TRY(roll_dim(call, &to, &from, dim, shifts[i]));
@@ -226,14 +225,23 @@ fnz_status fnzi_kernel_pad(fnzi_krn_call *call) {
 fnz_status fnzi_kernel_resize(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
   int64_t have = fnzi_krn_array_numel(self), want = fnzi_krn_array_numel(out);
-  size_t kept = (size_t)(have < want ? have : want) * self->cell;
+  int64_t kept = have < want ? have : want;
+  const fnz_arg zero = {.tag = FNZ_ARG_INT};
+  fnzi_krn_window target, source, rest, nothing;
+  unsigned char room[16];
   const void *from;
   void *to;
   FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
-  memcpy(to, from, kept);
-  memset((char *)to + kept, 0, (size_t)want * self->cell - kept);
-  return FNZ_OK;
+  fnzi_krn_window_dense(&target, out->place.dtype, 1, &want, to);
+  fnzi_krn_window_dense(&source, self->place.dtype, 1, &have, from);
+  fnzi_krn_window_number(&zero, target.dtype, room, &nothing);
+  rest = target;
+  fnzi_krn_window_narrow(&target, 0, 0, kept);
+  fnzi_krn_window_narrow(&source, 0, 0, kept);
+  fnzi_krn_window_narrow(&rest, 0, kept, want - kept);
+  FNZ_TRY(fnzi_krn_window_assign(call, &target, &source, false));
+  return fnzi_krn_window_assign(call, &rest, &nothing, false);
 }
 
 fnz_status fnzi_kernel_narrow(fnzi_krn_call *call) {
@@ -247,6 +255,26 @@ fnz_status fnzi_kernel_narrow(fnzi_krn_call *call) {
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
+#define VALUE static inline
+#include "kernels/cpu/create_values.h"
+#undef VALUE
+
+/* The formula of each element, told: it is kept, or zero. */
+static fnz_status tell_triangle(fnzi_krn_call *call, bool lower, int64_t diagonal) {
+  const fnz_geometry *g = &call->outputs[0]->place;
+  const int64_t count = fnz_geometry_numel(g),
+                integers[] = {lower, diagonal, g->sizes[g->rank - 2], g->sizes[g->rank - 1]};
+  fnzi_krn_window windows[2];
+  const void *from;
+  void *to;
+  FNZ_TRY(fnzi_krn_dense_get(call, call->outputs[0], &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
+  fnzi_krn_window_dense(&windows[0], g->dtype, 1, &count, from);
+  fnzi_krn_window_dense(&windows[1], g->dtype, 1, &count, to);
+  const fnzi_krn_formula f = {"triangle", count, windows, 2, 1, integers, NULL, 4, 0};
+  return call->record->formula(call->record->user, &f);
+}
+
 /* tril and triu: what lies beyond the diagonal becomes zero, row by row. */
 fnz_status fnzi_kernel_triangle(fnzi_krn_call *call) {
   static const fnz_arg zero = {.tag = FNZ_ARG_INT};
@@ -255,15 +283,15 @@ fnz_status fnzi_kernel_triangle(fnzi_krn_call *call) {
   bool lower = strncmp(call->op->base, "tril", 4) == 0;
   fnzi_krn_window all, value;
   unsigned char room[16];
+  if (fnzi_krn_array_numel(out) == 0)
+    return FNZ_OK;
+  if (call->record)
+    return tell_triangle(call, lower, diagonal);
   fnzi_krn_window_of(out, &all);
   fnzi_krn_window_number(&zero, all.dtype, room, &value);
   int64_t rows = all.sizes[all.rank - 2], columns = all.sizes[all.rank - 1];
-  if (fnzi_krn_array_numel(out) == 0)
-    return FNZ_OK;
   for (int64_t i = 0; i < rows; i++) {
-    /* columns before `edge` are on or below the diagonal (tril) or strictly below it (triu) */
-    int64_t edge = diagonal > columns ? columns : diagonal < -rows ? 0 : i + diagonal + lower;
-    edge = edge < 0 ? 0 : edge > columns ? columns : edge;
+    int64_t edge = triangle_edge(lower, diagonal, rows, columns, i);
     fnzi_krn_window row = all;
     fnzi_krn_window_narrow(&row, row.rank - 2, i, 1);
     fnzi_krn_window_narrow(&row, row.rank - 1, lower ? edge : 0, lower ? columns - edge : edge);

@@ -232,15 +232,20 @@ fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const char *row, const f
   fnzi_krn_loop loop;
   FNZ_TRY(find_row(call, &p));
   FNZ_TRY(check_conversion(call, &p, from->dtype));
+  if (extra)
+    fnzi_krn_window_number(extra, to->dtype, room, &number);
+  if (call->record) {
+    const fnzi_krn_combination c = {p.row->name,  to->dtype, p.class_dtype, p.row->out,
+                                    p.row->keeps, to,        from,          extra ? &number : NULL};
+    return call->record->combine(call->record->user, &c);
+  }
   p.what.noperands = 0;
   fnzi_krn_loop_start(&loop, to->rank, to->sizes);
   fnzi_krn_loop_add_window(&loop, to);
   add_window(&p, &loop, to);
   add_window(&p, &loop, from);
-  if (extra) {
-    fnzi_krn_window_number(extra, to->dtype, room, &number);
+  if (extra)
     add_window(&p, &loop, &number);
-  }
   fnzi_krn_loop_run(&loop, point_row, &p, call->threads, false);
   return FNZ_OK;
 }

@@ -6,7 +6,8 @@
 typedef struct elements {
   fnz_dtype dtype, class_dtype;
   size_t cell;
-  int64_t stride;            /* of the indexed dimension, bytes */
+  uint32_t dim;              /* the indexed dimension, */
+  int64_t size, stride;      /* its size and its stride in bytes */
   const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
 } elements;
 
@@ -68,8 +69,13 @@ static fnz_status prepare(fnzi_krn_call *call, fnzi_krn_window *self, fnzi_krn_w
   fnzi_krn_window_lanes(given, index);
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
                         &dim));
-  FNZ_TRY(fnzi_meta_index_values(call, given, self->sizes[dim], false, &places));
-  fnzi_krn_window_dense(index, FNZ_I64, index->rank, index->sizes, places);
+  e->dim = dim;
+  e->size = self->sizes[dim];
+  FNZ_TRY(fnzi_meta_index_check(call, given));
+  if (!call->record) {
+    FNZ_TRY(fnzi_meta_index_values(call, given, e->size, false, &places));
+    fnzi_krn_window_dense(index, FNZ_I64, index->rank, index->sizes, places);
+  }
   FNZ_TRY(cut_to_index(call, index, dim, "self", self));
   e->dtype = self->dtype;
   e->class_dtype = fnzi_meta_point_class(self->dtype);
@@ -77,6 +83,22 @@ static fnz_status prepare(fnzi_krn_call *call, fnzi_krn_window *self, fnzi_krn_w
   e->stride = fnzi_krn_stride_bytes(self->strides[dim], self->cell);
   self->strides[dim] = 0;
   return FNZ_OK;
+}
+
+/* --- Told (window.h) --------------------------------------------------------------------- */
+static void pick_by(fnzi_krn_picking *p, const fnzi_krn_window *index, const elements *e,
+                    bool wraps) {
+  p->picks[p->npicks++] = (fnzi_krn_pick){*index, e->size, e->stride / (int64_t)e->cell, wraps};
+  p->first = e->dim;
+  p->rank = 1;
+}
+
+static fnz_status tell_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
+                              const fnzi_krn_window *index, const fnzi_krn_window *self,
+                              const elements *e) {
+  fnzi_krn_picking p = {.to = *out, .from = *self};
+  pick_by(&p, index, e, strcmp(call->op->base, "take") == 0);
+  return call->record->pick(call->record->user, &p);
 }
 
 fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
@@ -88,6 +110,8 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
   fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
   FNZ_TRY(prepare(call, &self, &index, &e));
   fnzi_krn_window_lanes(call->outputs[0], &out);
+  if (call->record)
+    return tell_gather(call, &out, &index, &self, &e);
   fnzi_krn_loop_start(&loop, out.rank, out.sizes);
   fnzi_krn_loop_add_window(&loop, &out);
   fnzi_krn_loop_add_window(&loop, &index);
@@ -138,17 +162,44 @@ static int64_t last_integer(fnz_dtype dtype, bool largest) {
   return largest ? most : -most - 1;
 }
 
-/* The places that are written start from the reduction's neutral value. */
+/* The reduction's neutral value. */
+static void neutral(const struct reduction *r, fnz_dtype dtype, unsigned char *room,
+                    fnzi_krn_window *out) {
+  fnz_arg start = {.tag = FNZ_ARG_FLOAT, .u.f = r->start};
+  if (isinf(r->start) && !fnzi_is_float(dtype))
+    start = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = last_integer(dtype, r->start > 0)};
+  fnzi_krn_window_number(&start, dtype, room, out);
+}
+
+/* The places that are written start from it. */
 static void forget_self(const fnzi_krn_window *to, const fnzi_krn_window *index,
                         const struct reduction *r, elements e) {
-  fnz_arg start = {.tag = FNZ_ARG_FLOAT, .u.f = r->start};
   unsigned char room[16];
   fnzi_krn_window from;
-  if (isinf(r->start) && !fnzi_is_float(to->dtype))
-    start = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = last_integer(to->dtype, r->start > 0)};
-  fnzi_krn_window_number(&start, to->dtype, room, &from);
+  neutral(r, to->dtype, room, &from);
   e.row = NULL;
   run_scatter(to, index, &from, &e);
+}
+
+/* r NULL: nothing is reduced. */
+static fnz_status tell_scatter(fnzi_krn_call *call, const fnzi_krn_window *self,
+                               const fnzi_krn_window *index, const fnzi_krn_window *from,
+                               const elements *e, const struct reduction *r) {
+  bool is_half = self->dtype == FNZ_F16 || self->dtype == FNZ_BF16;
+  fnzi_krn_picking p = {.to = *self, .from = *from, .into = true, .wide = self->dtype};
+  unsigned char room[16];
+  fnzi_krn_window start;
+  pick_by(&p, index, e, strcmp(call->op->base, "put") == 0);
+  if (r) {
+    p.row = r->row;
+    p.wide = is_half && strcmp(call->op->base, "put") != 0 ? FNZ_F32 : self->dtype;
+    p.converts_first = true;
+    p.averages = strcmp(r->name, "mean") == 0;
+    p.counts_self = fnzi_krn_named_bool(call, "include_self", true);
+    neutral(r, p.wide, room, &start);
+    p.start = p.counts_self ? NULL : &start;
+  }
+  return call->record->pick(call->record->user, &p);
 }
 
 /* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
@@ -175,7 +226,7 @@ static fnz_status find_source(fnzi_krn_call *call, const fnzi_krn_window *index,
     return FNZ_OK;
   }
   fnzi_krn_window_lanes(src, out);
-  if (src->place.dtype != dtype) {
+  if (src->place.dtype != dtype && !call->record) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, src, dtype, &data));
     fnzi_krn_window_dense(out, dtype, out->rank, out->sizes, data);
   }
@@ -195,6 +246,8 @@ static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
                                 "there is no kernel for element type %s",
                                 fnzi_dtype(self.dtype)->name);
+  if (call->record)
+    return tell_scatter(call, &self, &index, &from, &e, r);
   if (r && !fnzi_krn_named_bool(call, "include_self", true))
     forget_self(&self, &index, r, e);
   run_scatter(&self, &index, &from, &e);
@@ -238,6 +291,8 @@ fnz_status fnzi_kernel_scatter(fnzi_krn_call *call) {
   if (fnzi_krn_array_numel(fnzi_krn_named_array(call, "index")) == 0)
     return FNZ_OK;
   fnzi_krn_window_lanes(call->outputs[0], &self);
+  if (call->record)
+    return scatter_into(call, self, r);
   bool is_half = self.dtype == FNZ_F16 || self.dtype == FNZ_BF16;
   FNZ_TRY(r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r));
   bool averages = r && strcmp(r->name, "mean") == 0;
@@ -251,14 +306,22 @@ static fnz_status find_flat(fnzi_krn_call *call, const fnzi_krn_array *self, fnz
   int64_t size = fnzi_krn_array_numel(self), count = fnzi_krn_array_numel(given);
   const int64_t *places;
   const void *data;
-  FNZ_TRY(fnzi_meta_index_values(call, given, size, true, &places));
+  FNZ_TRY(fnzi_meta_index_check(call, given));
+  if (call->record) {
+    FNZ_TRY(fnzi_krn_dense_get(call, given, &data));
+    fnzi_krn_window_dense(index, given->place.dtype, 1, &count, data);
+  } else {
+    FNZ_TRY(fnzi_meta_index_values(call, given, size, true, &places));
+    fnzi_krn_window_dense(index, FNZ_I64, 1, &count, places);
+  }
   FNZ_TRY(fnzi_krn_dense_get(call, self, &data));
-  fnzi_krn_window_dense(index, FNZ_I64, 1, &count, places);
   fnzi_krn_window_dense(out, self->place.dtype, 1, &size, data);
   out->strides[0] = 0;
   e->dtype = self->place.dtype;
   e->class_dtype = fnzi_meta_point_class(e->dtype);
   e->cell = self->cell;
+  e->dim = 0;
+  e->size = size;
   e->stride = (int64_t)self->cell;
   return FNZ_OK;
 }
@@ -271,6 +334,10 @@ fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
   FNZ_TRY(find_flat(call, fnzi_krn_call_input(call, 0), &self, &index, &e));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &data));
   fnzi_krn_window_dense(&out, e.dtype, 1, index.sizes, data);
+  if (call->record) {
+    self.sizes[0] = index.sizes[0];
+    return tell_gather(call, &out, &index, &self, &e);
+  }
   fnzi_krn_loop_start(&loop, 1, index.sizes);
   fnzi_krn_loop_add_window(&loop, &out);
   fnzi_krn_loop_add_window(&loop, &index);
@@ -304,7 +371,13 @@ fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
   FNZ_TRY(check_put(call, source, &e));
   FNZ_TRY(fnzi_krn_dense_get(call, source, &data));
   fnzi_krn_window_dense(&from, e.dtype, 1, index.sizes, data);
-  run_scatter(&self, &index, &from, &e);
+  if (call->record) {
+    fnzi_krn_window place = self;
+    place.sizes[0] = index.sizes[0];
+    FNZ_TRY(tell_scatter(call, &place, &index, &from, &e, e.row ? &reductions[0] : NULL));
+  } else {
+    run_scatter(&self, &index, &from, &e);
+  }
   if (self.data == fnzi_krn_array_data(out))
     return FNZ_OK;
   fnzi_krn_window to;

@@ -7,19 +7,20 @@ static fnz_status shuffle(fnzi_krn_call *call, int64_t r, bool out_is_fine) {
   const fnz_geometry *fine = out_is_fine ? &call->outputs[0]->geometry : &x->geometry;
   int64_t h = fine->sizes[fine->rank - 2] / r, w = fine->sizes[fine->rank - 1] / r;
   int64_t numel = fnz_geometry_numel(fine);
-  const void *from;
-  void *to;
-  FNZ_TRY(fnzi_krn_dense_get(call, x, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, x->geometry.dtype, &to));
+  fnz_dtype dtype = x->geometry.dtype;
+  fnzi_krn_window to, from;
+  const void *in;
+  void *out;
+  FNZ_TRY(fnzi_krn_dense_get(call, x, &in));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   if (!numel)
     return FNZ_OK;
   const int64_t sizes[] = {numel / (h * w * r * r), h, r, w, r};
-  const int64_t by_fine[] = {h * w * r * r, r * w * r, w * r, r, 1};
   const int64_t by_coarse[] = {h * w * r * r, w, r * h * w, 1, h * w};
-  fnzi_krn_copy_cells(5, sizes, to, out_is_fine ? by_fine : by_coarse, from,
-                      out_is_fine ? by_coarse : by_fine, fnzi_dtype(x->geometry.dtype)->bytes,
-                      call->threads);
-  return FNZ_OK;
+  fnzi_krn_window_dense(&to, dtype, 5, sizes, out);
+  fnzi_krn_window_dense(&from, dtype, 5, sizes, in);
+  memcpy(out_is_fine ? from.strides : to.strides, by_coarse, sizeof by_coarse);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 fnz_status fnzi_kernel_pixel_shuffle(fnzi_krn_call *call) {

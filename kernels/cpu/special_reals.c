@@ -35,6 +35,11 @@ fnz_status fnzi_cpu_reals_result(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
   return FNZ_OK;
 }
 
+void fnzi_cpu_reals_window(const fnzi_cpu_reals *x, int64_t count, fnzi_krn_window *out) {
+  fnz_dtype dtype = x->d ? FNZ_F64 : FNZ_F32;
+  fnzi_krn_window_dense(out, dtype, 1, &count, x->d ? (const void *)x->d : (const void *)x->f);
+}
+
 fnz_status fnzi_cpu_reals_scratch(fnzi_krn_call *call, fnz_dtype dtype, int64_t count,
                                   fnzi_cpu_reals_out *out) {
   void *data;

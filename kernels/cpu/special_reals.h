@@ -6,6 +6,7 @@
 #ifndef FNZI_CPU_SPECIAL_REALS_H
 #define FNZI_CPU_SPECIAL_REALS_H
 
+#include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 
 enum { FNZI_PIECE = 1024 }; /* doubles on the stack */
@@ -44,12 +45,19 @@ static inline fnzi_cpu_reals fnzi_cpu_reals_read(const fnzi_cpu_reals_out *x) {
 static inline double fnzi_cpu_real_at(const fnzi_cpu_reals *x, int64_t at) {
   return x->f ? (double)x->f[at] : x->d[at];
 }
+/* As it would be stored there. */
+static inline double fnzi_cpu_real_round(const fnzi_cpu_reals *x, double value) {
+  return x->f ? (double)(float)value : value;
+}
 static inline void fnzi_cpu_real_put(const fnzi_cpu_reals_out *x, int64_t at, double value) {
   if (x->f)
     x->f[at] = (float)value;
   else
     x->d[at] = value;
 }
+
+/* Elements as a window, for a formula that is told (kernels/core/window.h). */
+void fnzi_cpu_reals_window(const fnzi_cpu_reals *x, int64_t count, fnzi_krn_window *out);
 
 /* Row-major cells of sizes `from` broadcast to row-major cells of sizes `to`. */
 void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, const void *data,

@@ -410,7 +410,7 @@ typedef struct bench {
 static void open_bench(bench *b, int64_t count, int64_t stride) {
   const int64_t sizes[] = {count};
   fnzi_cuda_lane lanes[2] = {{{4}, 0, false}, {{stride}, 0, true}};
-  fnzi_cuda_slot slot = {FNZ_F32, NULL};
+  fnzi_cuda_slot slot = {.dtype = FNZ_F32};
   const fnzi_cuda_group group = {1, sizes, lanes, NULL, &slot, 2, 0, 1};
   fnzi_cuda_text text;
   uint32_t kernel;

@@ -332,7 +332,7 @@ END_TEST
 START_TEST(planted_errors_are_found) {
   static const struct {
     const char *program, *plant;
-  } plants[] = {{"softmax.int(%x, -1)", "1;__syncthreads();;"}, /* no barrier in join_block() */
+  } plants[] = {{"softmax.int(%x, -1)", "1;__syncthreads();;"},    /* no barrier in join_block() */
                 {"layer_norm(%x, [2500])", "2;__syncthreads();;"}, /* no second one */
                 {"softmax.int(%x, -1)", "1;__syncthreads();if (threadIdx.x < 128) __syncthreads()"},
                 {"softmax.int(%x, -1)", "1;c < 2500;c < 2501"},

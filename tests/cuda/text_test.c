@@ -1,6 +1,6 @@
 /* text_test.c - NVRTC compiles the text of kernels: each row of point.def for each type that it
- * computes, each conversion, each way of a group to reach its operands. No GPU and no driver is
- * needed.
+ * computes, each conversion, each way of a group to reach its operands, each formula, and places
+ * that data say. No GPU and no driver is needed.
  *
  *     text_test SM EVERY [FOLDER]     such as 90 1: of all kernels, or of every so many; or of the
  *                                     texts (.cc) of a folder, which the stand-in has kept
@@ -105,6 +105,65 @@ static void add_moves(testing *t, fnzi_cuda_text *text) {
   }
 }
 
+/* --- Formulas and places ------------------------------------------------------------------------
+ */
+static void add_formulas(testing *t, fnzi_cuda_text *text) {
+  static const char *const names[] = {
+#define FORMULA(name, values, file) #name,
+#include "engine/cuda/formulas.def"
+#undef FORMULA
+  };
+  static const fnz_dtype widths[][4] = {{FNZ_F32, FNZ_F32, FNZ_F32, FNZ_I64},
+                                        {FNZ_F64, FNZ_F64, FNZ_F64, FNZ_I64}};
+  const double numbers[4] = {0.5, 2, 1, 0};
+  int64_t integers[40];
+  uint32_t kernel;
+  for (int k = 0; k < 40; k++)
+    integers[k] = 2;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (int w = 0; w < 2; w++) {
+      const fnzi_cuda_formula f = {names[i], 100, widths[w], 4, integers, 40, numbers, 4};
+      if (t->seen++ % t->every == 0 && fnzi_cuda_text_formula(t->ctx, text, &f, &kernel) != FNZ_OK)
+        fail(t, names[i]);
+      t->kernels++;
+    }
+}
+
+/* Of [3, 4, 5], the middle dimension indexed, by an index of its own for each column or of all. */
+static void add_picking(testing *t, fnzi_cuda_text *text, fnz_dtype d, bool into, bool joins,
+                        bool by_lane) {
+  static const int64_t sizes[] = {3, 4, 5};
+  const int64_t cell = (int64_t)fnzi_dtype(d)->bytes;
+  fnzi_cuda_slot slots[2] = {{(uint8_t)d, NULL}, {(uint8_t)d, NULL}};
+  fnzi_cuda_ins none;
+  const fnzi_cuda_piece same = {{.slots = slots, .ins = &none, .nslots = 2}, 0};
+  fnzi_cuda_picking p = {.rank = 3, .sizes = sizes, .stored = d, .read = d, .npicks = 1};
+  uint32_t kernel;
+  if (t->seen++ % t->every != 0)
+    return;
+  p.to[0] = p.from[0] = 20 * cell, p.to[2] = p.from[2] = cell;
+  *(into ? &p.from[1] : &p.to[1]) = 5 * cell;
+  p.picks[0] = (fnzi_cuda_pick){.dtype = FNZ_I64, .size = 4, .stride = 5 * cell, .wraps = true};
+  p.picks[0].strides[1] = 40, p.picks[0].strides[2] = by_lane ? 8 : 0;
+  p.into = into, p.first = 1, p.order = into, p.joins = joins;
+  p.move = p.open = p.join = p.close = same;
+  if (into && fnzi_cuda_text_chain(t->ctx, text, &p, &kernel) != FNZ_OK)
+    fail(t, "chain");
+  if (fnzi_cuda_text_pick(t->ctx, text, &p, &kernel) != FNZ_OK ||
+      fnzi_cuda_text_guard(t->ctx, text, kernel, &kernel) != FNZ_OK)
+    fail(t, "places");
+  t->kernels++;
+}
+
+static void add_pickings(testing *t, fnzi_cuda_text *text) {
+  for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
+    for (int by_lane = 0; by_lane < 2; by_lane++) {
+      add_picking(t, text, (fnz_dtype)d, false, false, by_lane);
+      add_picking(t, text, (fnz_dtype)d, true, false, by_lane);
+      add_picking(t, text, (fnz_dtype)d, true, true, by_lane);
+    }
+}
+
 /* --- Compiling ----------------------------------------------------------------------------------
  */
 static void compile(testing *t, const fnzi_cuda_text *text, const char *what, int sm) {
@@ -119,15 +178,27 @@ static void compile(testing *t, const fnzi_cuda_text *text, const char *what, in
   fnz_buffer_free(t->ctx, &code);
 }
 
+static void add_part(testing *t, fnzi_cuda_text *text, int part) {
+  if (part < FNZI_CUDA_SECTIONS)
+    add_rows(t, text, &fnzi_cuda_sections[part]);
+  else if (part == FNZI_CUDA_SECTIONS)
+    add_moves(t, text);
+  else if (part == FNZI_CUDA_SECTIONS + 1)
+    add_formulas(t, text);
+  else
+    add_pickings(t, text);
+}
+
 static void try_all(testing *t, int sm) {
-  for (int s = 0; s <= FNZI_CUDA_SECTIONS; s++) {
+  static const char *const others[] = {"conversions", "formulas", "places"};
+  for (int part = 0; part < FNZI_CUDA_SECTIONS + 3; part++) {
     fnzi_cuda_text text;
     fnzi_cuda_text_begin(&t->arena, &text);
-    if (s == FNZI_CUDA_SECTIONS)
-      add_moves(t, &text);
-    else
-      add_rows(t, &text, &fnzi_cuda_sections[s]);
-    compile(t, &text, s == FNZI_CUDA_SECTIONS ? "conversions" : fnzi_cuda_sections[s].name, sm);
+    add_part(t, &text, part);
+    compile(t, &text,
+            part < FNZI_CUDA_SECTIONS ? fnzi_cuda_sections[part].name
+                                      : others[part - FNZI_CUDA_SECTIONS],
+            sm);
     fnzi_cuda_text_end(t->ctx, &text);
     fnzi_arena_reset(&t->arena);
   }

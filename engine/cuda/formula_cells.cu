@@ -1,0 +1,50 @@
+/* formula_cells.cu - how formulas reach their operands on a GPU: by the names that the CPU's text
+ * has for it (kernels/cpu/special_reals.h). Operands are row-major. */
+struct cells {
+  char *at;
+  int bytes; /* of an element */
+};
+typedef cells fnzi_cpu_reals;
+typedef cells fnzi_cpu_reals_out;
+#define POOL_INTEGERS const cells *
+
+VALUE double fnzi_cpu_real_at(const cells *x, int64_t i) {
+  return x->bytes == 8 ? LOAD(double, x->at + 8 * i) : (double)LOAD(float, x->at + 4 * i);
+}
+VALUE double fnzi_cpu_real_round(const cells *x, double v) {
+  return x->bytes == 8 ? v : (double)(float)v;
+}
+VALUE void fnzi_cpu_real_put(const cells *x, int64_t i, double v) {
+  if (x->bytes == 8)
+    STORE(double, x->at + 8 * i, v);
+  else
+    STORE(float, x->at + 4 * i, (float)v);
+}
+VALUE int64_t integer_at(const cells *x, int64_t i) {
+  return LOAD(int64_t, x->at + 8 * i);
+}
+VALUE void integer_put(const cells *x, int64_t i, int64_t v) {
+  STORE(int64_t, x->at + 8 * i, v);
+}
+/* k < 0: the bits of `nothing`. */
+VALUE void move_cell_or(const cells *to, int64_t i, const cells *from, int64_t k,
+                        uint64_t nothing) {
+  char *a = to->at + i * to->bytes, *b = from->at + k * from->bytes;
+  switch (to->bytes) {
+  case 1:
+    STORE(uint8_t, a, k < 0 ? (uint8_t)nothing : LOAD(uint8_t, b));
+    break;
+  case 2:
+    STORE(uint16_t, a, k < 0 ? (uint16_t)nothing : LOAD(uint16_t, b));
+    break;
+  case 4:
+    STORE(uint32_t, a, k < 0 ? (uint32_t)nothing : LOAD(uint32_t, b));
+    break;
+  case 8:
+    STORE(uint64_t, a, k < 0 ? nothing : LOAD(uint64_t, b));
+    break;
+  default:
+    STORE(uint64_t, a, k < 0 ? nothing : LOAD(uint64_t, b));
+    STORE(uint64_t, a + 8, k < 0 ? nothing : LOAD(uint64_t, b + 8));
+  }
+}

@@ -1,0 +1,69 @@
+/* text_formula.c - kernels of which each element is computed by a function: the same text that the
+ * CPU's kernel is built of (kernels/cpu/..._values.h), and a few lines around it. */
+#include "engine/cuda/text.h"
+
+/* Files as lines (texts.cmake). */
+extern const char *const fnzi_cuda_text_formula_cells[];
+#define FORMULA(name, values, file)                                                                \
+  extern const char *const fnzi_cuda_text_##values[], *const fnzi_cuda_text_##file[];
+#include "engine/cuda/formulas.def"
+#undef FORMULA
+
+/* What the functions of a formula stand on, in order. */
+static const struct formula {
+  const char *name;
+  const char *const *files[2];
+} formulas[] = {
+#define FORMULA(name, values, file) {#name, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
+#include "engine/cuda/formulas.def"
+#undef FORMULA
+};
+
+#define PUT(...) FNZ_TRY(fnzi_printf(ctx, out, __VA_ARGS__))
+
+static fnz_status put_double(fnz_context *ctx, fnz_buffer *out, double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  PUT("__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
+  return FNZ_OK;
+}
+
+static fnz_status put_body(fnz_context *ctx, fnz_buffer *out, const fnzi_cuda_formula *f) {
+  PUT("  const cells w[%d] = {", (int)FNZI_CUDA_FORMULA_WINDOWS);
+  for (uint32_t k = 0; k < f->nwindows; k++)
+    PUT("%s{p.at[%u], %u}", k ? ", " : "", (unsigned)k, (unsigned)fnzi_dtype(f->windows[k])->bytes);
+  PUT("};\n  const int64_t n[] = {0");
+  for (uint32_t k = 0; k < f->nintegers; k++)
+    PUT(", %lldll", (long long)f->integers[k]);
+  PUT("};\n  const double d[] = {0");
+  for (uint32_t k = 0; k < f->nnumbers; k++) {
+    PUT(", ");
+    FNZ_TRY(put_double(ctx, out, f->numbers[k]));
+  }
+  PUT("};\n  for (int64_t at = FIRST; at < %lldll; at += STEP)\n"
+      "    formula_%s(at, w, n + 1, d + 1);\n",
+      (long long)f->count, f->name);
+  return FNZ_OK;
+}
+
+static fnz_status use_files(fnz_context *ctx, fnzi_cuda_text *text, const char *name) {
+  for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+    if (strcmp(formulas[i].name, name) == 0) {
+      FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_formula_cells));
+      FNZ_TRY(fnzi_cuda_text_use(ctx, text, formulas[i].files[0]));
+      return fnzi_cuda_text_use(ctx, text, formulas[i].files[1]);
+    }
+  return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "there is no text of the formula %s", name);
+}
+
+fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
+                                  const fnzi_cuda_formula *f, uint32_t *kernel) {
+  const fnzi_cuda_kernel shape = {NULL, f->nwindows, 256, FNZI_CUDA_GRID_FLAT};
+  fnz_buffer body = {.data = NULL};
+  FNZ_TRY(use_files(ctx, text, f->name));
+  fnz_status status = put_body(ctx, &body, f);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}

@@ -1,0 +1,302 @@
+/* text_index.c - kernels that take elements from places, or bring them to places, which data say.
+ *
+ * Elements that come to one place are joined one after the other by one thread, in the order of the
+ * index, whatever the grid is: of each place of an index the chain says which one comes next. */
+#include "engine/cuda/text_parts.h"
+
+typedef struct writer {
+  fnz_context *ctx;
+  fnz_buffer *out;
+  fnzi_cuda_text *text;
+  const fnzi_cuda_picking *p;
+} writer;
+
+
+enum { TO, FROM, INDICES };
+
+static unsigned flag_of(const fnzi_cuda_picking *p) {
+  return INDICES + p->npicks;
+}
+
+/* --- Places in order ----------------------------------------------------------------------------
+ */
+static bool is_ordered(const fnzi_cuda_picking *p, uint32_t d) {
+  return d >= p->first && d < p->first + p->order;
+}
+
+/* Some index is another one along the dimension. */
+static bool is_lane(const fnzi_cuda_picking *p, uint32_t d) {
+  bool moves = false;
+  for (uint32_t k = 0; k < p->npicks; k++)
+    moves = moves || p->picks[k].strides[d] != 0;
+  return moves && !is_ordered(p, d);
+}
+
+void fnzi_cuda_picking_count(const fnzi_cuda_picking *p, int64_t *places, int64_t *lanes) {
+  *places = *lanes = 1;
+  for (uint32_t d = 0; d < p->rank; d++) {
+    if (is_ordered(p, d))
+      *places *= p->sizes[d];
+    else if (is_lane(p, d))
+      *lanes *= p->sizes[d];
+  }
+}
+
+static bool has_chain(const fnzi_cuda_picking *p) {
+  int64_t places, lanes;
+  fnzi_cuda_picking_count(p, &places, &lanes);
+  return places > 1;
+}
+
+/* `name` counts the dimensions for which `is` holds, row-major: what these are in bytes. */
+static fnz_status put_offset(const writer *w, const char *name,
+                             bool (*is)(const fnzi_cuda_picking *, uint32_t),
+                             const int64_t *strides) {
+  int64_t inner = 1;
+  for (uint32_t d = w->p->rank; d-- > 0;) {
+    if (!is(w->p, d))
+      continue;
+    if (strides[d] != 0)
+      PUT(w, " + %s / %lldll %% %lldll * %lldll", name, (long long)inner, (long long)w->p->sizes[d],
+          (long long)strides[d]);
+    inner *= w->p->sizes[d];
+  }
+  return FNZ_OK;
+}
+
+/* The dimensions for which `is` holds, as one number. */
+static fnz_status put_number_of(const writer *w, const char *name,
+                                bool (*is)(const fnzi_cuda_picking *, uint32_t)) {
+  int64_t inner = 1;
+  PUT(w, "    const int64_t %s = 0", name);
+  for (uint32_t d = w->p->rank; d-- > 0;) {
+    if (!is(w->p, d))
+      continue;
+    PUT(w, " + i%u * %lldll", (unsigned)d, (long long)inner);
+    inner *= w->p->sizes[d];
+  }
+  PUT(w, ";\n");
+  return FNZ_OK;
+}
+
+/* --- Elements -----------------------------------------------------------------------------------
+ */
+static int64_t count_of(const fnzi_cuda_picking *p) {
+  int64_t count = 1;
+  for (uint32_t d = 0; d < p->rank; d++)
+    count *= p->sizes[d];
+  return count;
+}
+
+static fnz_status put_indices(const writer *w) {
+  int64_t inner = 1;
+  for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
+    PUT(w, "    const int64_t i%u = at / %lldll %% %lldll;\n", (unsigned)d, (long long)inner,
+        (long long)w->p->sizes[d]);
+  return FNZ_OK;
+}
+
+static fnz_status put_strides(const writer *w, const int64_t *strides) {
+  for (uint32_t d = 0; d < w->p->rank; d++)
+    if (strides[d] != 0)
+      PUT(w, " + i%u * %lldll", (unsigned)d, (long long)strides[d]);
+  return FNZ_OK;
+}
+
+/* A place k that was read, within bounds or not. */
+static fnz_status put_checked(const writer *w, const fnzi_cuda_pick *pick) {
+  if (pick->wraps)
+    PUT(w, " k += k < 0 ? %lldll : 0;", (long long)pick->size);
+  PUT(w, " ok = ok && k >= 0 && k < %lldll;", (long long)pick->size);
+  return FNZ_OK;
+}
+
+static fnz_status put_piece(const writer *w, const fnzi_cuda_piece *piece) {
+  return fnzi_cuda_text_statements(w->ctx, w->text, &piece->group, w->out);
+}
+
+static const char *read_cell(const writer *w) {
+  return fnzi_cuda_type_name(w->p->read);
+}
+
+static const char *stored_cell(const writer *w) {
+  return fnzi_cuda_type_name(w->p->stored);
+}
+
+/* The addresses of an element in both, places counted in: ok false, out of bounds. */
+static fnz_status put_addresses(const writer *w) {
+  const fnzi_cuda_picking *p = w->p;
+  PUT(w, "    char *to = p.at[%d]", (int)TO);
+  FNZ_TRY(put_strides(w, p->to));
+  PUT(w, ";\n");
+  if (!p->reads_number) {
+    PUT(w, "    char *from = p.at[%d]", (int)FROM);
+    FNZ_TRY(put_strides(w, p->from));
+    PUT(w, ";\n");
+  }
+  PUT(w, "    bool ok = true;\n");
+  for (uint32_t k = 0; k < p->npicks; k++) {
+    PUT(w, "    { int64_t k = (int64_t)LOAD(cell_%s, p.at[%u]",
+        fnzi_cuda_type_name((fnz_dtype)p->picks[k].dtype), (unsigned)(INDICES + k));
+    FNZ_TRY(put_strides(w, p->picks[k].strides));
+    PUT(w, ");");
+    FNZ_TRY(put_checked(w, &p->picks[k]));
+    PUT(w, " %s += ok ? k * %lldll : 0; }\n", p->into ? "to" : "from",
+        (long long)p->picks[k].stride);
+  }
+  PUT(w, "    if (!ok)\n      STORE(uint32_t, p.at[%u], 1u);\n", flag_of(p));
+  return FNZ_OK;
+}
+
+/* --- Bodies -------------------------------------------------------------------------------------
+ */
+/* What is not there is zero: a failed run has written each result. */
+static fnz_status put_taken(const writer *w) {
+  PUT(w, "    cell_%s s0 = {};\n    if (ok)\n      s0 = LOAD(cell_%s, from);\n", read_cell(w),
+      read_cell(w));
+  FNZ_TRY(put_piece(w, &w->p->move));
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.made);
+  return FNZ_OK;
+}
+
+static fnz_status put_brought(const writer *w) {
+  PUT(w, "    if (!ok%s)\n      continue;\n", has_chain(w->p) ? " || next != last" : "");
+  if (!w->p->reads_number)
+    PUT(w, "    const cell_%s s0 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
+  FNZ_TRY(put_piece(w, &w->p->move));
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)w->p->move.made);
+  return FNZ_OK;
+}
+
+/* The first element that comes to a place stands for all of them. */
+static fnz_status put_joined(const writer *w) {
+  const fnzi_cuda_picking *p = w->p;
+  const char *kept = fnzi_cuda_type_name((fnz_dtype)p->open.group.slots[p->open.made].dtype);
+  PUT(w, "    if (!ok%s)\n      continue;\n    cell_%s kept;\n    {\n",
+      has_chain(p) ? " || !is_first" : "", kept);
+  if (!p->starts_anew)
+    PUT(w, "    const cell_%s s0 = LOAD(cell_%s, to);\n", stored_cell(w), stored_cell(w));
+  FNZ_TRY(put_piece(w, &p->open));
+  PUT(w, "    kept = s%u;\n    }\n    int64_t there = %d;\n", (unsigned)p->open.made,
+      p->counts_self);
+  PUT(w, "    for (bool more = true; more; there++) {\n    const cell_%s s0 = kept;\n", kept);
+  if (!p->reads_number)
+    PUT(w, "    const cell_%s s1 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
+  FNZ_TRY(put_piece(w, &p->join));
+  PUT(w, "    kept = s%u;\n    more = false;\n", (unsigned)p->join.made);
+  if (has_chain(p)) {
+    PUT(w, "    if (next != last) {\n      more = true;\n");
+    if (!p->reads_number) {
+      PUT(w, "      from = row");
+      FNZ_TRY(put_offset(w, "next", is_ordered, p->from));
+      PUT(w, ";\n");
+    }
+    PUT(w, "      next = LOAD(int64_t, chain + next * 8);\n"
+           "      next = (next < 0 ? -next : next) - 1;\n    }\n");
+  }
+  PUT(w, "    }\n    const cell_%s s0 = kept;\n    const int64_t s1 = there;\n    (void)s1;\n",
+      kept);
+  FNZ_TRY(put_piece(w, &p->close));
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)p->close.made);
+  return FNZ_OK;
+}
+
+/* The place in its chain: which one comes next, `last` for none. */
+static fnz_status put_link(const writer *w) {
+  int64_t places, lanes;
+  fnzi_cuda_picking_count(w->p, &places, &lanes);
+  FNZ_TRY(put_number_of(w, "m", is_ordered));
+  FNZ_TRY(put_number_of(w, "l", is_lane));
+  PUT(w,
+      "    const int64_t last = %lldll;\n    const char *chain = p.at[%u] + l * last * 8;\n"
+      "    int64_t next = LOAD(int64_t, chain + m * 8);\n    const bool is_first = next > 0;\n"
+      "    (void)is_first;\n    next = (next < 0 ? -next : next) - 1;\n",
+      (long long)places, flag_of(w->p) + 1);
+  if (w->p->joins && !w->p->reads_number) {
+    PUT(w, "    char *const row = from - (0");
+    FNZ_TRY(put_offset(w, "m", is_ordered, w->p->from));
+    PUT(w, ");\n");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_body(const writer *w) {
+  PUT(w, "  for (int64_t at = FIRST; at < %lldll; at += STEP) {\n", (long long)count_of(w->p));
+  FNZ_TRY(put_indices(w));
+  FNZ_TRY(put_addresses(w));
+  if (!w->p->into)
+    FNZ_TRY(put_taken(w));
+  else {
+    if (has_chain(w->p))
+      FNZ_TRY(put_link(w));
+    FNZ_TRY(w->p->joins ? put_joined(w) : put_brought(w));
+  }
+  PUT(w, "  }\n");
+  return FNZ_OK;
+}
+
+/* --- Chains -------------------------------------------------------------------------------------
+ */
+static fnz_status put_chain(const writer *w) {
+  const fnzi_cuda_picking *p = w->p;
+  int64_t places, lanes;
+  fnzi_cuda_picking_count(p, &places, &lanes);
+  PUT(w,
+      "  for (int64_t at = FIRST; at < %lldll; at += STEP) {\n"
+      "    const int64_t l = at / %lldll, m = at %% %lldll;\n    (void)l;\n"
+      "    auto place = [&](int64_t j) {\n      bool ok = true;\n      uint64_t all = 0;\n"
+      "      int64_t k;\n",
+      (long long)(places * lanes), (long long)places, (long long)places);
+  for (uint32_t k = 0; k < p->npicks; k++) {
+    PUT(w, "      k = (int64_t)LOAD(cell_%s, p.at[%u]",
+        fnzi_cuda_type_name((fnz_dtype)p->picks[k].dtype), (unsigned)(INDICES + k));
+    FNZ_TRY(put_offset(w, "l", is_lane, p->picks[k].strides));
+    FNZ_TRY(put_offset(w, "j", is_ordered, p->picks[k].strides));
+    PUT(w, ");");
+    FNZ_TRY(put_checked(w, &p->picks[k]));
+    PUT(w, " all = all * %lldull + (uint64_t)k;\n", (long long)p->picks[k].size);
+  }
+  PUT(w,
+      "      return ok ? (int64_t)all : (int64_t)-1;\n    };\n"
+      "    const int64_t own = place(m), last = %lldll;\n"
+      "    if (own < 0)\n      STORE(uint32_t, p.at[%u], 1u);\n",
+      (long long)places, flag_of(p));
+  if (!has_chain(p)) {
+    PUT(w, "    (void)last;\n  }\n");
+    return FNZ_OK;
+  }
+  PUT(w,
+      "    bool is_first = true;\n"
+      "    int64_t next = last;\n"
+      "    for (int64_t j = 0; j < m && is_first; j++)\n      is_first = place(j) != own;\n"
+      "    for (int64_t j = m + 1; j < last && next == last; j++)\n"
+      "      next = place(j) == own ? j : last;\n"
+      "    STORE(int64_t, p.at[%u] + at * 8, is_first ? next + 1 : -next - 1);\n  }\n",
+      flag_of(p) + 1);
+  return FNZ_OK;
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------
+ */
+static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_picking *picking,
+                      fnz_status (*put)(const writer *w), uint32_t *kernel) {
+  fnz_buffer body = {.data = NULL};
+  const writer w = {ctx, &body, text, picking};
+  const fnzi_cuda_kernel shape = {NULL, INDICES + picking->npicks + 1 + has_chain(picking), 256,
+                                  FNZI_CUDA_GRID_FLAT};
+  fnz_status status = put(&w);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}
+
+fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
+                               const fnzi_cuda_picking *picking, uint32_t *kernel) {
+  return add(ctx, text, picking, put_body, kernel);
+}
+
+fnz_status fnzi_cuda_text_chain(fnz_context *ctx, fnzi_cuda_text *text,
+                                const fnzi_cuda_picking *picking, uint32_t *kernel) {
+  return add(ctx, text, picking, put_chain, kernel);
+}

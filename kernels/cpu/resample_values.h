@@ -1,0 +1,216 @@
+/* resample_values.h - images at places between their elements: text for the CPU and for a GPU. The
+ * includer defines VALUE, and fnzi_cpu_reals of special_reals.h. Places are computed in f32 unless
+ * elements are f64 (`wide`). */
+enum { MOST_TAPS = 4 };
+
+/* What is read for one place along one dimension. */
+typedef struct taps {
+  int count;
+  int64_t at[MOST_TAPS];
+  double weight[MOST_TAPS];
+} taps;
+
+VALUE double rounded(bool wide, double x) {
+  return wide ? x : (double)(float)x;
+}
+
+VALUE int64_t clamped(int64_t x, int64_t last) {
+  return x < 0 ? 0 : x > last ? last : x;
+}
+
+/* The cubic convolution with a = -3/4, for elements at -1, 0, 1 and 2 from the one below. */
+VALUE void cubic_weights(bool wide, double t, double *out) {
+  const double a = -0.75, distance[] = {t + 1, t, 1 - t, 2 - t};
+  for (int i = 0; i < 4; i++) {
+    double x = rounded(wide, distance[i]);
+    bool is_near = i == 1 || i == 2;
+    out[i] = rounded(wide, is_near ? ((a + 2) * x - (a + 3)) * x * x + 1
+                                   : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a);
+  }
+}
+
+/* --- To another size --------------------------------------------------------------------- */
+/* Integers alone, which a GPU gets one by one. */
+typedef struct resampling {
+  int64_t in[3], out[3];
+  int64_t spatial, wide, align, cubic;
+} resampling;
+
+/* Elements of the input for one of the result; `scale` 0: none was given. */
+VALUE double resample_step(const resampling *r, double scale, int axis) {
+  double in = (double)r->in[axis], out = (double)r->out[axis];
+  if (r->align)
+    return out > 1 ? rounded(r->wide, (in - 1) / (out - 1)) : 0;
+  return rounded(r->wide, scale > 0 ? 1 / scale : in / out);
+}
+
+VALUE double resample_place(const resampling *r, double step, int64_t to) {
+  if (r->align)
+    return rounded(r->wide, step * (double)to);
+  double place = rounded(r->wide, step * ((double)to + 0.5));
+  place = rounded(r->wide, place - 0.5);
+  return place < 0 && !r->cubic ? 0 : place;
+}
+
+/* A dimension that keeps its size, or is not there, is read as it is. */
+VALUE void find_taps(const resampling *r, double scale, int axis, int64_t to, taps *out) {
+  int64_t last = r->in[axis] - 1;
+  out->count = 1;
+  out->at[0] = to;
+  out->weight[0] = 1;
+  if (axis >= r->spatial || (r->in[axis] == r->out[axis] && !r->cubic))
+    return;
+  double place = resample_place(r, resample_step(r, scale, axis), to), below = floor(place);
+  int64_t first = below > (double)last ? last : (int64_t)below;
+  double t = rounded(r->wide, place - (double)first);
+  t = t < 0 ? 0 : t > 1 ? 1 : t;
+  out->count = r->cubic ? 4 : 2;
+  for (int i = 0; i < out->count; i++)
+    out->at[i] = r->cubic ? clamped(first - 1 + i, last) : i ? clamped(first + 1, last) : first;
+  if (r->cubic) {
+    cubic_weights(r->wide, t, out->weight);
+    return;
+  }
+  out->weight[0] = rounded(r->wide, 1 - t);
+  out->weight[1] = t;
+}
+
+VALUE double blend(const resampling *r, const fnzi_cpu_reals *x, int64_t base, const taps *a,
+                   const taps *b, const taps *c) {
+  double sum = 0;
+  for (int i = 0; i < a->count; i++) {
+    double plane = 0;
+    for (int j = 0; j < b->count; j++) {
+      int64_t row = base + (a->at[i] * r->in[1] + b->at[j]) * r->in[2];
+      double line = 0;
+      for (int k = 0; k < c->count; k++)
+        line += c->weight[k] * fnzi_cpu_real_at(x, row + c->at[k]);
+      plane += b->weight[j] * line;
+    }
+    sum += a->weight[i] * plane;
+  }
+  return sum;
+}
+
+/* --- At given places --------------------------------------------------------------------- */
+enum { BILINEAR, NEAREST, BICUBIC };
+enum { ZEROS, BORDER, REFLECTION };
+
+/* Integers alone, likewise. `spatial`: 2 of images, 3 of volumes. */
+typedef struct sampler {
+  int64_t mode, padding, align, wide;
+  int64_t channels, in[3], count; /* count: places of one image */
+  int64_t spatial;
+} sampler;
+
+/* From -1 ... 1 to elements. */
+VALUE double element_of(const sampler *s, double x, int64_t size) {
+  double half = rounded(s->wide, (double)(s->align ? size - 1 : size) / 2);
+  x = rounded(s->wide, rounded(s->wide, x + 1) * half);
+  return s->align ? x : rounded(s->wide, x - 0.5);
+}
+
+VALUE double reflect(const sampler *s, double x, int64_t size) {
+  double low = s->align ? 0 : -0.5, span = (double)(s->align ? size - 1 : size);
+  if (span == 0)
+    return 0;
+  x = fabs(x - low);
+  double rest = fmod(x, span);
+  return fmod(floor(x / span), 2) == 0 ? rest + low : span - rest + low;
+}
+
+/* What padding does to a place. NaN goes to 0. */
+VALUE double inside(const sampler *s, double x, int64_t size) {
+  double last = (double)(size - 1);
+  if (s->padding == ZEROS)
+    return x;
+  if (s->padding == REFLECTION)
+    x = rounded(s->wide, reflect(s, x, size));
+  return x > 0 ? (x < last ? x : last) : 0;
+}
+
+/* 0 beyond the image. */
+VALUE double element_at(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
+                        double x) {
+  if (!(y >= 0 && y < (double)s->in[0] && x >= 0 && x < (double)s->in[1]))
+    return 0;
+  return fnzi_cpu_real_at(in, (plane * s->in[0] + (int64_t)y) * s->in[1] + (int64_t)x);
+}
+
+VALUE double sample_linear(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
+                           double x) {
+  double top = floor(y), left = floor(x), dy = y - top, dx = x - left;
+  return element_at(s, in, plane, top, left) * (1 - dy) * (1 - dx) +
+         element_at(s, in, plane, top, left + 1) * (1 - dy) * dx +
+         element_at(s, in, plane, top + 1, left) * dy * (1 - dx) +
+         element_at(s, in, plane, top + 1, left + 1) * dy * dx;
+}
+
+VALUE double sample_cubic(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
+                          double x) {
+  double top = floor(y), left = floor(x), by_y[4], by_x[4], sum = 0;
+  cubic_weights(s->wide, y - top, by_y);
+  cubic_weights(s->wide, x - left, by_x);
+  for (int i = 0; i < 4; i++) {
+    double row = inside(s, top - 1 + i, s->in[0]), line = 0;
+    for (int k = 0; k < 4; k++)
+      line += by_x[k] * element_at(s, in, plane, row, inside(s, left - 1 + k, s->in[1]));
+    sum += by_y[i] * line;
+  }
+  return sum;
+}
+
+VALUE double sample_plane(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
+                          double x) {
+  y = element_of(s, y, s->in[0]), x = element_of(s, x, s->in[1]);
+  if (s->mode == BICUBIC)
+    return sample_cubic(s, in, plane, y, x);
+  y = inside(s, y, s->in[0]), x = inside(s, x, s->in[1]);
+  if (s->mode == NEAREST)
+    return element_at(s, in, plane, rint(y), rint(x));
+  return sample_linear(s, in, plane, y, x);
+}
+
+VALUE double voxel_at(const sampler *s, const fnzi_cpu_reals *in, int64_t volume,
+                      const double *at) {
+  int64_t place = volume;
+  for (int i = 0; i < 3; i++) {
+    if (!(at[i] >= 0 && at[i] < (double)s->in[i]))
+      return 0;
+    place = place * s->in[i] + (int64_t)at[i];
+  }
+  return fnzi_cpu_real_at(in, place);
+}
+
+VALUE double sample_volume(const sampler *s, const fnzi_cpu_reals *in, int64_t volume,
+                           const double *place) {
+  double low[3], rest[3], sum = 0;
+  for (int i = 0; i < 3; i++) {
+    double x = inside(s, element_of(s, place[i], s->in[i]), s->in[i]);
+    low[i] = s->mode == NEAREST ? rint(x) : floor(x);
+    rest[i] = x - low[i];
+  }
+  if (s->mode == NEAREST)
+    return voxel_at(s, in, volume, low);
+  for (int corner = 0; corner < 8; corner++) {
+    double at[3], weight = 1;
+    for (int i = 0; i < 3; i++) {
+      bool up = corner >> (2 - i) & 1;
+      at[i] = low[i] + up;
+      weight *= up ? rest[i] : 1 - rest[i];
+    }
+    sum += voxel_at(s, in, volume, at) * weight;
+  }
+  return sum;
+}
+
+/* Result `at` of all planes. The grid says x first, images have it last. */
+VALUE double sample_at(const sampler *s, const fnzi_cpu_reals *in, const fnzi_cpu_reals *grid,
+                       int64_t at) {
+  int64_t plane = at / s->count, first = plane / s->channels * s->count + at % s->count;
+  double place[3];
+  for (int k = 0; k < s->spatial; k++)
+    place[k] = fnzi_cpu_real_at(grid, s->spatial * first + s->spatial - 1 - k);
+  return s->spatial == 3 ? sample_volume(s, in, plane, place)
+                         : sample_plane(s, in, plane, place[0], place[1]);
+}

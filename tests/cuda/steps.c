@@ -1,0 +1,82 @@
+/* steps.c - which steps of a program a GPU computes, on the stand-in for its driver:
+ *
+ *     steps PROGRAM INPUTS.safetensors
+ *
+ * A line for each step: "device" or "cpu", the operator ("move", "group"), and why it is the CPU's.
+ * scripts/device_steps.sh counts them for many programs. */
+#include "engine/device.h"
+
+#include <fnz/fnz.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *why_of(const fnzi_eng_act *act, const fnzi_eng_work *work) {
+  if (work->why)
+    return work->why;
+  return act->kind == FNZI_ENG_ACT_KERNEL   ? "its kernel has no way"
+         : act->kind == FNZI_ENG_ACT_TILE   ? "a group with rows"
+         : act->kind == FNZI_ENG_ACT_REGION ? "it has bodies"
+         : act->kind == FNZI_ENG_ACT_APPLY  ? "it is applied: its results have no memory before it"
+                                            : "the interpreter evaluates it";
+}
+
+static void print_steps(const fnzi_eng_binding *b) {
+  for (size_t i = 0; b->made && i < b->acts.count; i++) {
+    const fnzi_eng_act *act = &b->acts.data[i];
+    const fnzi_eng_work *work = b->device->runs ? &b->device->works[i] : NULL;
+    const char *name = act->kind == FNZI_ENG_ACT_MOVE ? "move"
+                       : act->kind == FNZI_ENG_ACT_TILE
+                           ? "group"
+                           : fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
+    if (work && work->on_device)
+      printf("device\t%s\t\n", name);
+    else
+      printf("cpu\t%s\t%s\n", name, work ? why_of(act, work) : "no step runs there");
+  }
+}
+
+static fnz_status run(fnz_context *ctx, const char *program, const fnz_arrays *inputs,
+                      fnz_arrays *outputs) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_program *traced, *functional;
+  fnz_executable *exe;
+  options.threads = 1;
+  options.device = "cuda";
+  FNZ_TRY(fnz_program_load(ctx, program, FNZ_FORMAT_AUTO, &traced));
+  FNZ_TRY(fnz_functionalize(ctx, traced, NULL, &functional));
+  FNZ_TRY(fnz_compile(ctx, functional, &options, &exe));
+  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+  for (size_t k = 0; status == FNZ_OK && k < FNZI_ENG_KEPT; k++) {
+    const fnz_workspace *ws = atomic_load(&exe->kept[k]);
+    for (size_t i = 0; ws && i < FNZI_ENG_BINDINGS; i++)
+      print_steps(&ws->bindings[i]);
+  }
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(functional);
+  fnz_program_destroy(traced);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  fnz_context *ctx;
+  fnz_arrays *inputs = NULL, *outputs = NULL;
+  fnz_buffer bytes = {.data = NULL};
+  if (argc != 3 || fnz_context_create(NULL, &ctx) != FNZ_OK)
+    return EXIT_FAILURE;
+  fnz_status status = fnz_file_read(ctx, argv[2], &bytes);
+  if (status == FNZ_OK)
+    status = fnz_arrays_read_safetensors(ctx, bytes.data, bytes.size, &inputs);
+  if (status == FNZ_OK)
+    status = fnz_arrays_create(ctx, &outputs);
+  if (status == FNZ_OK)
+    status = run(ctx, argv[1], inputs, outputs);
+  if (status != FNZ_OK)
+    fprintf(stderr, "steps: %s: %s: %s\n", argv[1], fnz_last_error(ctx)->where,
+            fnz_last_error(ctx)->message);
+  fnz_buffer_free(ctx, &bytes);
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(outputs);
+  fnz_context_destroy(ctx);
+  return status == FNZ_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,600 @@
+/* checks: 8
+ * ways_test.c - operators on a GPU, by the stand-in for its driver: the calls of fixtures/variants
+ * and fixtures/made have the interpreter's bits there, and run there; which operators do not, and
+ * how many there are, stands here. */
+#include "engine/device_way.h"
+#include "kernels/backends.h"
+#include "tests/run_help.h"
+#include "tests/variant_fixture.h"
+
+/* --- A program of calls -------------------------------------------------------------------------
+ */
+enum { MOST_CALLS = 8 };
+
+typedef struct writer {
+  variants v;
+  fnz_context *ctx;
+  fnz_buffer inputs, nodes, results;
+  fnz_arrays *arrays;
+  size_t ninputs, nresults, ncalls;
+  bool turned[1024]; /* per input */
+  bool fits;         /* the call at hand can be said as a node */
+} writer;
+
+#define SAY(w, where, ...) OK((w)->ctx, fnzi_printf((w)->ctx, &(w)->where, __VA_ARGS__))
+
+static void say_type(writer *w, fnz_buffer *out, const fnz_geometry *g, bool turned) {
+  OK(w->ctx, fnzi_printf(w->ctx, out, "%s[", fnz_dtype_get_info(g->dtype)->name));
+  for (uint32_t d = 0; d < g->rank; d++)
+    OK(w->ctx, fnzi_printf(w->ctx, out, "%s%lld", d ? "," : "",
+                           (long long)g->sizes[turned ? g->rank - 1 - d : d]));
+  OK(w->ctx, fnzi_printf(w->ctx, out, "]"));
+}
+
+/* Elements of a window, row-major; `turned`, of the window with its dimensions the other way
+ * round. */
+static void gather(const fnz_geometry *g, block from, bool turned, unsigned char *out) {
+  int64_t count = fnz_geometry_numel(g);
+  size_t cell = fnz_dtype_get_info(g->dtype)->bytes;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = g->offset, rest = i;
+    for (uint32_t k = g->rank; k-- > 0;) {
+      uint32_t d = turned ? g->rank - 1 - k : k;
+      at += rest % g->sizes[d] * g->strides[d];
+      rest /= g->sizes[d];
+    }
+    memcpy(out + (size_t)i * cell, from.cells + (size_t)at * cell, cell);
+  }
+}
+
+/* Each second one lies turned. */
+static void add_tensor(writer *w, const fnzi_json *t, const fnzi_json *storages) {
+  const fnzi_json *memory = variants_items(&w->v, storages).at[t->u.first->u.i];
+  shape s;
+  char name[40];
+  void *data;
+  variants_shape(&w->v, (size_t)t->u.first->next->u.i, &s);
+  if (s.g.is_conj || s.g.is_neg) {
+    w->fits = false;
+    return;
+  }
+  bool turned = w->ninputs % 2 && s.g.rank > 1 && w->ninputs < sizeof w->turned;
+  w->turned[w->ninputs < sizeof w->turned ? w->ninputs : 0] = turned;
+  snprintf(name, sizeof name, "x%zu", w->ninputs);
+  SAY(w, inputs, "%s%%%s: ", w->ninputs ? ", " : "", name);
+  say_type(w, &w->inputs, &s.g, turned);
+  int64_t sizes[SHAPE_RANK];
+  for (uint32_t d = 0; d < s.g.rank; d++)
+    sizes[d] = s.g.sizes[turned ? s.g.rank - 1 - d : d];
+  OK(w->ctx, fnz_arrays_add(w->arrays, name, s.g.dtype, s.g.rank, sizes, &data));
+  gather(&s.g, variants_block(&w->v, (size_t)memory->u.i), turned, data);
+  if (turned) {
+    SAY(w, nodes, "  %%t%zu: ", w->ninputs);
+    say_type(w, &w->nodes, &s.g, false);
+    SAY(w, nodes, " = permute(%%x%zu, [", w->ninputs);
+    for (uint32_t d = 0; d < s.g.rank; d++)
+      SAY(w, nodes, "%s%u", d ? ", " : "", (unsigned)(s.g.rank - 1 - d));
+    SAY(w, nodes, "])\n");
+  }
+  w->ninputs++;
+}
+
+/* The tensors of an argument become inputs. */
+static void add_tensors(writer *w, const fnzi_json *arg, const fnzi_json *storages) {
+  const fnzi_json *t = arg->kind == FNZI_JSON_OBJECT ? fnzi_json_find(arg, "t") : NULL;
+  if (t)
+    add_tensor(w, t, storages);
+  else if (arg->kind == FNZI_JSON_OBJECT && !fnzi_json_find(arg, "dtype"))
+    w->fits = false;
+  for (const fnzi_json *item = arg->kind == FNZI_JSON_ARRAY ? arg->u.first : NULL; item;
+       item = item->next)
+    add_tensors(w, item, storages);
+}
+
+static void say_argument(writer *w, fnz_buffer *out, const fnzi_json *arg, size_t *next);
+
+static void say_list(writer *w, fnz_buffer *out, const fnzi_json *list, size_t *next) {
+  OK(w->ctx, fnzi_printf(w->ctx, out, "["));
+  for (const fnzi_json *item = list->u.first; item; item = item->next) {
+    say_argument(w, out, item, next);
+    OK(w->ctx, fnzi_printf(w->ctx, out, "%s", item->next ? ", " : ""));
+  }
+  OK(w->ctx, fnzi_printf(w->ctx, out, "]"));
+}
+
+static void say_argument(writer *w, fnz_buffer *out, const fnzi_json *arg, size_t *next) {
+  bool turned;
+  char text[64];
+  switch (arg->kind) {
+  case FNZI_JSON_NULL:
+    OK(w->ctx, fnzi_printf(w->ctx, out, "None"));
+    break;
+  case FNZI_JSON_BOOL:
+    OK(w->ctx, fnzi_printf(w->ctx, out, arg->u.i ? "True" : "False"));
+    break;
+  case FNZI_JSON_INT:
+    OK(w->ctx, fnzi_printf(w->ctx, out, "%lld", (long long)arg->u.i));
+    break;
+  case FNZI_JSON_FLOAT:
+    snprintf(text, sizeof text, "%.17g", arg->u.f);
+    OK(w->ctx, fnzi_printf(w->ctx, out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0"));
+    break;
+  case FNZI_JSON_STRING:
+    OK(w->ctx, fnzi_printf(w->ctx, out, "\"%s\"", arg->u.s));
+    break;
+  case FNZI_JSON_ARRAY:
+    say_list(w, out, arg, next);
+    break;
+  default:
+    if (fnzi_json_find(arg, "dtype")) {
+      OK(w->ctx, fnzi_printf(w->ctx, out, "%s", fnzi_json_find(arg, "dtype")->u.s));
+      break;
+    }
+    turned = *next < sizeof w->turned && w->turned[*next];
+    OK(w->ctx, fnzi_printf(w->ctx, out, "%%%c%zu", turned ? 't' : 'x', (*next)++));
+  }
+}
+
+static void say_results(writer *w, const fnzi_json *results) {
+  shape s;
+  for (const fnzi_json *r = results->u.first; r; r = r->next) {
+    const fnzi_json *made = fnzi_json_find(r, "new");
+    variants_shape(&w->v, (size_t)made->u.first->u.i, &s);
+    SAY(w, nodes, "%s%%y%zu: ", r == results->u.first ? "  " : ", ", w->nresults);
+    say_type(w, &w->nodes, &s.g, false);
+    SAY(w, results, "%s%%y%zu", w->nresults ? ", " : "", w->nresults);
+    w->nresults++;
+  }
+}
+
+static bool makes_tensors(const fnzi_json *results) {
+  bool all = results && results->kind == FNZI_JSON_ARRAY && results->u.first;
+  for (const fnzi_json *r = all ? results->u.first : NULL; r; r = r->next)
+    all = all && r->kind == FNZI_JSON_OBJECT && fnzi_json_find(r, "new");
+  return all;
+}
+
+/* Positions first, keywords by name. */
+static void say_node(writer *w, const fnz_op *op, const fnzi_json *args, size_t first) {
+  size_t k = 0;
+  SAY(w, nodes, " = %s(", op->name);
+  for (const fnzi_json *arg = args->u.first; arg && k < op->nparams; arg = arg->next, k++) {
+    fnz_buffer text = {.data = NULL};
+    say_argument(w, &text, arg, &first);
+    OK(w->ctx, fnzi_put(w->ctx, &text, "", 1));
+    SAY(w, nodes, "%s%s%s%s", k ? ", " : "", op->params[k].keyword_only ? op->params[k].name : "",
+        op->params[k].keyword_only ? "=" : "", (const char *)text.data);
+    fnz_buffer_free(w->ctx, &text);
+  }
+  SAY(w, nodes, ")\n");
+}
+
+static void add_call(writer *w, const fnz_op *op, const fnzi_json *call) {
+  const fnzi_json *input = w->v.inputs.at[call->u.first->u.i], *results = call->u.first->next;
+  const fnzi_json *args = fnzi_json_find(input, "args"), *notes = results->next;
+  size_t first = w->ninputs, at = w->inputs.size, nodes = w->nodes.size;
+  if (w->ncalls == MOST_CALLS || !makes_tensors(results) ||
+      (notes && fnzi_json_find(notes, "undefined")))
+    return;
+  w->fits = true;
+  add_tensors(w, args, fnzi_json_find(input, "storages"));
+  if (!w->fits) { /* its inputs stay, which nothing reads */
+    w->nodes.size = nodes;
+    (void)at;
+    return;
+  }
+  say_results(w, results);
+  say_node(w, op, args, first);
+  w->ncalls++;
+}
+
+static fnz_program *read_program(writer *w) {
+  fnz_buffer text = {.data = NULL};
+  fnz_program *p;
+  OK(w->ctx,
+     fnzi_printf(w->ctx, &text, "fnz 1\nprogram(%.*s)\n{\n%.*s  return %.*s\n}\n",
+                 (int)w->inputs.size, (const char *)w->inputs.data, (int)w->nodes.size,
+                 (const char *)w->nodes.data, (int)w->results.size, (const char *)w->results.data));
+  fnz_status status =
+      fnz_program_read(w->ctx, (const char *)text.data, text.size, FNZ_FORMAT_TEXT, &p);
+  ck_assert_msg(status == FNZ_OK, "%s\n%.*s", fnz_last_error(w->ctx)->message, (int)text.size,
+                (const char *)text.data);
+  fnz_buffer_free(w->ctx, &text);
+  return p;
+}
+
+static void begin_program(writer *w) {
+  OK(w->ctx, fnz_arrays_create(w->ctx, &w->arrays));
+  w->ninputs = w->nresults = w->ncalls = 0;
+}
+
+static void forget_program(writer *w) {
+  fnz_arrays_destroy(w->arrays);
+  fnz_buffer_free(w->ctx, &w->inputs);
+  fnz_buffer_free(w->ctx, &w->nodes);
+  fnz_buffer_free(w->ctx, &w->results);
+}
+
+/* --- Where steps run ----------------------------------------------------------------------------
+ */
+typedef struct tally {
+  size_t operators, calls, kernels, on_device, failures;
+} tally;
+
+/* Steps of a binding that are calls of the operator, and those of them that the device computes. */
+static void count_in(const fnzi_eng_binding *b, const fnz_op *op, tally *t) {
+  for (size_t i = 0; b->made && i < b->acts.count; i++) {
+    const fnzi_eng_act *act = &b->acts.data[i];
+    if (act->kind != FNZI_ENG_ACT_KERNEL || act->u.kernel.call.op != op)
+      continue;
+    t->kernels++;
+    t->on_device += b->device->works[i].on_device;
+    if (!b->device->works[i].on_device)
+      printf("%s on the CPU: %s\n", op->name, b->device->works[i].why);
+  }
+}
+
+static void count_steps(const fnz_executable *exe, const fnz_op *op, tally *t) {
+  for (size_t k = 0; k < FNZI_ENG_KEPT; k++) {
+    const fnz_workspace *ws = atomic_load(&exe->kept[k]);
+    for (size_t i = 0; ws && i < FNZI_ENG_BINDINGS; i++)
+      count_in(&ws->bindings[i], op, t);
+  }
+}
+
+/* The CPU runs the program as it is by now. */
+static bool runs(writer *w) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_program *p = read_program(w);
+  fnz_executable *exe;
+  fnz_arrays *outputs;
+  OK(w->ctx, fnz_arrays_create(w->ctx, &outputs));
+  bool does = fnz_compile(w->ctx, p, &options, &exe) == FNZ_OK;
+  if (does) {
+    does = fnz_executable_run_arrays(exe, w->ctx, w->arrays, NULL, NULL, outputs) == FNZ_OK;
+    fnz_executable_destroy(exe);
+  }
+  fnz_arrays_destroy(outputs);
+  fnz_program_destroy(p);
+  return does;
+}
+
+static fnz_status run_compiled(writer *w, const fnz_program *p, fnz_executable **exe) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_arrays *outputs;
+  options.threads = 1;
+  options.check = true;
+  options.device = "cuda";
+  FNZ_TRY(fnz_compile(w->ctx, p, &options, exe));
+  FNZ_TRY(fnz_arrays_create(w->ctx, &outputs));
+  fnz_status status = fnz_executable_verify(*exe, w->ctx, w->arrays);
+  if (status == FNZ_OK)
+    status = fnz_executable_run_arrays(*exe, w->ctx, w->arrays, NULL, NULL, outputs);
+  fnz_arrays_destroy(outputs);
+  return status;
+}
+
+static void run_program(writer *w, const fnz_op *op, tally *t) {
+  fnz_program *p = read_program(w);
+  fnz_executable *exe = NULL;
+  t->operators++;
+  t->calls += w->ncalls;
+  if (run_compiled(w, p, &exe) == FNZ_OK) {
+    count_steps(exe, op, t);
+  } else {
+    t->failures++;
+    printf("%s: %s: %s\n%.*s", op->name, fnz_last_error(w->ctx)->where,
+           fnz_last_error(w->ctx)->message, (int)w->nodes.size, (const char *)w->nodes.data);
+  }
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+}
+
+/* The way of a kernel; NULL: none. */
+static const char *way_of(uint16_t run) {
+  switch (run) {
+#define WAY(run, way)                                                                              \
+  case FNZI_RUN_##run:                                                                             \
+    return #way;
+#include "engine/device_ways.def"
+#undef WAY
+  default:
+    return NULL;
+  }
+}
+
+/* WAYS in the environment: only operators with this in their name. */
+static bool is_wanted(const fnz_op *op) {
+  const char *part = getenv("WAYS");
+  uint16_t place = fnzi_op_place(op);
+  if (op->kind != FNZI_KIND_FUNCTIONAL || place == FNZI_NO_OP || (part && !strstr(op->name, part)))
+    return false;
+  const char *way = fnzi_kernel_rows[place].shape ? way_of(fnzi_kernel_rows[place].run) : NULL;
+  return way && strcmp(way, "recorded") == 0;
+}
+
+/* What the CPU refuses is no part of it. */
+static void try_call(writer *w, const fnz_op *op, const fnzi_json *call) {
+  size_t nodes = w->nodes.size, results = w->results.size, count = w->nresults, calls = w->ncalls;
+  add_call(w, op, call);
+  if (w->ncalls == calls || runs(w))
+    return;
+  w->nodes.size = nodes;
+  w->results.size = results;
+  w->nresults = count;
+  w->ncalls = calls;
+}
+
+static void run_folder(const char *folder, tally *t) {
+  static scene s;
+  static writer w;
+  memset(&w, 0, sizeof w);
+  scene_begin(&s, &w.v, folder, create_cpu);
+  w.ctx = w.v.ctx;
+  items operators = variants_items(&w.v, fnzi_json_find(w.v.calls.root, "calls"));
+  for (size_t i = 0; i < operators.count; i++) {
+    const fnz_op *op = fnz_op_find(operators.at[i]->key);
+    if (!op || !is_wanted(op))
+      continue;
+    begin_program(&w);
+    for (const fnzi_json *call = operators.at[i]->u.first; call; call = call->next)
+      try_call(&w, op, call);
+    if (w.ncalls)
+      run_program(&w, op, t);
+    forget_program(&w);
+  }
+  scene_end(&s);
+}
+
+START_TEST(calls_have_the_interpreters_bits) {
+  tally t = {0};
+  run_folder("variants", &t);
+  run_folder("made", &t);
+  printf("%zu operators, %zu calls, %zu of %zu steps on the device\n", t.operators, t.calls,
+         t.on_device, t.kernels);
+  ck_assert_uint_eq(t.failures, 0);
+  if (getenv("WAYS"))
+    return;
+  ck_assert_uint_ge(t.operators, 80);
+  ck_assert_uint_ge(t.on_device * 20, t.kernels * 19);
+}
+END_TEST
+
+/* --- All operators ------------------------------------------------------------------------------
+ */
+typedef enum where { VIEWS, PARTS, POINTS, ROWS, WAYS, CPU, WHERES } where;
+
+/* Row by row in groups (kernels/meta/row.c), where the rows lie along the last dimensions. */
+static bool goes_by_rows(uint16_t run) {
+  static const uint16_t runs[] = {FNZI_RUN_sum,         FNZI_RUN_reduce,     FNZI_RUN_arg,
+                                  FNZI_RUN_logsumexp,   FNZI_RUN_variance,   FNZI_RUN_deviation,
+                                  FNZI_RUN_vector_norm, FNZI_RUN_softmax,    FNZI_RUN_safe_softmax,
+                                  FNZI_RUN_log_softmax, FNZI_RUN_layer_norm, FNZI_RUN_rms_norm};
+  bool does = false;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    does = does || runs[i] == run;
+  return does;
+}
+
+static where where_of(const fnz_op *op, const fnz_kernel_facts *facts) {
+  uint16_t place = fnzi_op_place(op);
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  if (!row || !row->shape)
+    return strstr(facts->way, "window") || strstr(facts->way, "view") ? VIEWS : PARTS;
+  if (row->run == FNZI_RUN_made)
+    return PARTS;
+  if (way_of(row->run))
+    return WAYS;
+  if (row->run == FNZI_RUN_view || row->memory == FNZI_MEMORY_VIEW)
+    return VIEWS;
+  if (row->run == FNZI_RUN_point || row->run == FNZI_RUN_where || row->run == FNZI_RUN_masked_fill)
+    return POINTS;
+  return goes_by_rows(row->run) ? ROWS : CPU;
+}
+
+/* OPERATORS in the environment: they are printed. */
+static void count_operators(fnz_context *ctx, size_t counts[WHERES]) {
+  static const char *const names[] = {"view", "parts", "element", "rows", "way", "cpu"};
+  fnz_backend *cpu;
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  for (size_t i = 0; i < fnz_op_count(); i++) {
+    const fnz_op *op = fnz_op_at(i);
+    fnz_kernel_facts facts;
+    if (op->kind != FNZI_KIND_FUNCTIONAL)
+      continue;
+    OK(ctx, fnz_backend_get_kernel(cpu, ctx, op, &facts));
+    if (!facts.way)
+      continue;
+    where w = where_of(op, &facts);
+    counts[w]++;
+    if (getenv("OPERATORS"))
+      printf("%s %s\n", names[w], op->name);
+  }
+  fnz_backend_destroy(cpu);
+}
+
+/* docs/engine.md says how many there are of each kind. */
+START_TEST(operators_are_counted) {
+  static const char *const says[] = {"| views, and copies of values | %zu |",
+                                     "| made of others | %zu |",
+                                     "| element by element, in groups | %zu |",
+                                     "| row by row, in groups | %zu |",
+                                     "| a way of their own (`device_ways.def`) | %zu |",
+                                     "| the CPU's | %zu |"};
+  size_t counts[WHERES] = {0};
+  fnz_context *ctx;
+  fnz_buffer text = {.data = NULL};
+  char line[100];
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  count_operators(ctx, counts);
+  OK(ctx, fnz_file_read(ctx, FNZ_SOURCE_DIR "/docs/engine.md", &text));
+  OK(ctx, fnzi_put(ctx, &text, "", 1));
+  bool all = true;
+  for (int w = 0; w < WHERES; w++) {
+    snprintf(line, sizeof line, says[w], counts[w]);
+    bool said = strstr((const char *)text.data, line) != NULL;
+    all = all && said;
+    if (!said)
+      printf("docs/engine.md does not say: %s\n", line);
+  }
+  ck_assert(all);
+  fnz_buffer_free(ctx, &text);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* --- Places out of bounds -----------------------------------------------------------------------
+ */
+/* Over a buffer of [6, 4], %x of [3, 4] and indices %i and %j of [3]; some steps write the buffer
+ * before a place is looked at, some behind. */
+static const char *const bodies[] = {
+    "  %a: f32[6,4] = index_copy_(%m, 0, %i, %x)\n  %y: f32[6,4] = mul.Tensor(%a, 2)\n"
+    "  %b: f32[6,4] = add_.Tensor(%a, 1)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %y: f32[3,4] = embedding(%a, %i)\n"
+    "  %b: f32[6,4] = index_put_(%a, [%j], %y)\n",
+    "  %y: f32[3,4] = index_select(%m, 0, %i)\n  %a: f32[6,4] = index_add_(%m, 0, %j, %x)\n"
+    "  %b: f32[6,4] = index_fill_.int_Scalar(%a, 0, %i, 2)\n",
+    "  %a: f32[6,4] = index_put_(%m, [%i], %x, True)\n  %y: f32[3,4] = index.Tensor(%a, [%j])\n"
+    "  %z: f32[6,4] = index_copy_(%a, 0, %j, %y)\n",
+    "  %k: i64[1,3] = unsqueeze(%i, 0)\n  %y: f32[1,3] = gather(%m, 0, %k)\n"
+    "  %a: f32[6,4] = scatter_.src(%m, 0, %k, %y)\n  %b: f32[6,4] = put_(%a, %j, %y)\n",
+    "  %y: f32[3] = take(%m, %i)\n  %h: i64[3,6] = one_hot(%j, 6)\n"
+    "  %k: i64[1,3] = unsqueeze(%j, 0)\n  %a: f32[6,4] = scatter_add_(%m, 0, %k, %x)\n"};
+enum { BODIES = sizeof bodies / sizeof *bodies };
+
+static fnz_program *bounded_program(fnz_context *ctx, const char *body) {
+  char text[1024];
+  fnz_program *traced, *p;
+  int n = snprintf(text, sizeof text,
+                   "fnz 1\nweight \"m\": f32[6,4]\nprogram(%%m: f32[6,4] buffer \"m\", "
+                   "%%x: f32[3,4], %%i: i64[3], %%j: i64[3])\n{\n%s  return %%y\n}\n",
+                   body);
+  OK(ctx, fnz_program_read(ctx, text, (size_t)n, FNZ_FORMAT_TEXT, &traced));
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
+  fnz_program_destroy(traced);
+  return p;
+}
+
+static uint64_t next_random(uint64_t *seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return *seed >> 33;
+}
+
+/* One place in eight is out of bounds. */
+static fnz_arrays *bounded_inputs(fnz_context *ctx, uint64_t *seed) {
+  static const int64_t sizes[] = {3, 4};
+  static const char *const names[] = {"i", "j"};
+  fnz_arrays *arrays;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  OK(ctx, fnz_arrays_add(arrays, "x", FNZ_F32, 2, sizes, &data));
+  for (int k = 0; k < 12; k++)
+    ((float *)data)[k] = (float)(next_random(seed) % 100);
+  for (int n = 0; n < 2; n++) {
+    OK(ctx, fnz_arrays_add(arrays, names[n], FNZ_I64, 1, sizes, &data));
+    for (int k = 0; k < 3; k++)
+      ((int64_t *)data)[k] = next_random(seed) % 8 == 0 ? (int64_t)(next_random(seed) % 40) - 60
+                                                        : (int64_t)(next_random(seed) % 6);
+  }
+  return arrays;
+}
+
+/* An executable and its state. */
+typedef struct side {
+  fnz_executable *exe;
+  fnz_executable_state *state;
+  fnz_arrays *outputs;
+  fnz_status status;
+  char message[400];
+} side;
+
+static void open_side(fnz_context *ctx, const fnz_program *p, const char *device, side *s) {
+  static const int64_t sizes[] = {6, 4};
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_arrays *arrays;
+  void *data;
+  options.threads = 1;
+  options.device = device;
+  OK(ctx, fnz_compile(ctx, p, &options, &s->exe));
+  OK(ctx, fnz_executable_state_create(s->exe, ctx, &s->state));
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  OK(ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 2, sizes, &data));
+  memset(data, 0, 24 * sizeof(float));
+  OK(ctx, fnz_executable_state_read(s->state, ctx, arrays));
+  fnz_arrays_destroy(arrays);
+}
+
+static void run_side(fnz_context *ctx, const fnz_arrays *inputs, side *s) {
+  s->message[0] = 0;
+  OK(ctx, fnz_arrays_create(ctx, &s->outputs));
+  s->status = fnz_executable_run_arrays(s->exe, ctx, inputs, s->state, NULL, s->outputs);
+  if (s->status != FNZ_OK)
+    snprintf(s->message, sizeof s->message, "%s: %s", fnz_last_error(ctx)->where,
+             fnz_last_error(ctx)->message);
+}
+
+static void close_side(side *s) {
+  fnz_executable_state_destroy(s->state);
+  fnz_executable_destroy(s->exe);
+}
+
+static void compare_sides(fnz_context *ctx, side *a, side *b) {
+  fnz_arrays *held[2];
+  ck_assert_str_eq(a->message, b->message);
+  ck_assert_int_eq(a->status, b->status);
+  OK(ctx, fnz_arrays_create(ctx, &held[0]));
+  OK(ctx, fnz_arrays_create(ctx, &held[1]));
+  OK(ctx, fnz_executable_state_write(a->state, ctx, held[0]));
+  OK(ctx, fnz_executable_state_write(b->state, ctx, held[1]));
+  ck_assert_mem_eq(fnz_arrays_at(held[0], 0)->data, fnz_arrays_at(held[1], 0)->data,
+                   24 * sizeof(float));
+  for (size_t k = 0; a->status == FNZ_OK && k < fnz_arrays_count(a->outputs); k++)
+    ck_assert_mem_eq(fnz_arrays_at(a->outputs, k)->data, fnz_arrays_at(b->outputs, k)->data,
+                     fnz_arrays_at(a->outputs, k)->bytes);
+  fnz_arrays_destroy(held[0]);
+  fnz_arrays_destroy(held[1]);
+}
+
+/* What the CPU says and leaves, the GPU says and leaves; and goes on from there. */
+START_TEST(a_place_out_of_bounds_changes_nothing) {
+  uint64_t seed = 7 + (uint64_t)_i;
+  size_t failed = 0;
+  fnz_context *ctx;
+  side cpu, gpu;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = bounded_program(ctx, bodies[_i]);
+  open_side(ctx, p, "cpu", &cpu);
+  open_side(ctx, p, "cuda", &gpu);
+  for (int run = 0; run < 40; run++) {
+    fnz_arrays *inputs = bounded_inputs(ctx, &seed);
+    run_side(ctx, inputs, &cpu);
+    run_side(ctx, inputs, &gpu);
+    compare_sides(ctx, &cpu, &gpu);
+    failed += cpu.status != FNZ_OK;
+    fnz_arrays_destroy(inputs);
+    fnz_arrays_destroy(cpu.outputs);
+    fnz_arrays_destroy(gpu.outputs);
+  }
+  ck_assert_uint_ge(failed, 8);
+  ck_assert_uint_le(failed, 32);
+  close_side(&cpu);
+  close_side(&gpu);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("ways");
+  TCase *c = tcase_create("ways");
+  tcase_set_timeout(c, 1800);
+  tcase_add_test(c, calls_have_the_interpreters_bits);
+  tcase_add_test(c, operators_are_counted);
+  tcase_add_loop_test(c, a_place_out_of_bounds_changes_nothing, 0, BODIES);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
