@@ -17,7 +17,8 @@ typedef struct conv_call {
 
 struct fnzi_eng_device_libraries {
   bool asked_cublas, asked_cudnn;
-  fnzi_cuda_cublas cublas; /* without a library: it is not there */
+  const char *no_cublas, *no_cudnn; /* why not */
+  fnzi_cuda_cublas cublas;          /* without a library: it is not there */
   fnzi_cuda_cudnn cudnn;
   product_call *products;
   conv_call *convs;
@@ -30,9 +31,11 @@ static fnz_status libraries_of(fnzi_eng_maker *m, fnzi_eng_device_libraries **ou
   return FNZ_OK;
 }
 
-/* That one is not there, or does not take something, is no failure. */
-static fnz_status forgive(fnz_status status) {
-  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+/* That one is not there, or does not take something, is no failure: *why has what it says. */
+static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const char **why) {
+  const char *said = m->ws->ctx->error.message;
+  return status == FNZ_UNSUPPORTED ? fnzi_arena_string(&m->b->arena, said, strlen(said), why)
+                                   : status;
 }
 
 fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out) {
@@ -45,7 +48,7 @@ fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out) {
     status = fnzi_cuda_cublas_open(m->ws->ctx, &l->cublas);
   *(cudnn ? &l->asked_cudnn : &l->asked_cublas) = true;
   *out = (cudnn ? l->cudnn.library : l->cublas.library) != NULL;
-  return forgive(status);
+  return forgive(m, status, cudnn ? &l->no_cudnn : &l->no_cublas);
 }
 
 void fnzi_eng_library_end(fnzi_eng_device_binding *d) {
@@ -89,17 +92,16 @@ fnz_status fnzi_eng_library_product(fnzi_eng_maker *m, const char *step,
                                     fnzi_eng_work *out, bool *made, const char **why) {
   fnzi_eng_device_libraries *l;
   product_call *c;
-  *why = "cuBLASLt cannot be opened";
   FNZ_TRY(fnzi_eng_library_has(m, false, made));
   FNZ_TRY(libraries_of(m, &l));
+  *why = l->no_cublas;
   if (!*made)
     return FNZ_OK;
-  *why = "cuBLASLt does not take it";
   FNZI_NEW(&m->b->arena, 1, &c);
   fnz_status status = fnzi_cuda_product_make(m->ws->ctx, &l->cublas, step, product, &c->plan);
   *made = status == FNZ_OK;
   if (!*made)
-    return forgive(status);
+    return forgive(m, status, why);
   c->cublas = &l->cublas;
   c->step = step;
   c->next = l->products;
@@ -127,17 +129,16 @@ fnz_status fnzi_eng_library_conv(fnzi_eng_maker *m, const char *step, const fnzi
                                  const char **why) {
   fnzi_eng_device_libraries *l;
   conv_call *c;
-  *why = "cuDNN cannot be opened";
   FNZ_TRY(fnzi_eng_library_has(m, true, made));
   FNZ_TRY(libraries_of(m, &l));
+  *why = l->no_cudnn;
   if (!*made)
     return FNZ_OK;
-  *why = "cuDNN does not take it";
   FNZI_NEW(&m->b->arena, 1, &c);
   fnz_status status = fnzi_cuda_conv_make(m->ws->ctx, &l->cudnn, step, conv, &c->plan);
   *made = status == FNZ_OK;
   if (!*made)
-    return forgive(status);
+    return forgive(m, status, why);
   c->cudnn = &l->cudnn;
   c->step = step;
   c->next = l->convs;

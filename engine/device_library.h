@@ -12,8 +12,8 @@ enum { FNZI_PRODUCT_A, FNZI_PRODUCT_B, FNZI_PRODUCT_D, FNZI_PRODUCT_SCRATCH, FNZ
 enum { FNZI_CONV_X, FNZI_CONV_WEIGHT, FNZI_CONV_Y, FNZI_CONV_SCRATCH, FNZI_CONV_OPERANDS };
 
 /* A library call for a work that it is to be added to; *made false, and nothing added, where the
- * library is not there or does not take it: *why says so. `step` and *why are static. operands:
- * those above, but for SCRATCH. */
+ * library is not there or does not take it: *why says so, as long as the binding is there. `step`
+ * is static. operands: those above, but for SCRATCH. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_library_product(fnzi_eng_maker *m, const char *step,
                                                    const fnzi_cuda_product *product,
                                                    fnzi_eng_operand *operands, fnzi_eng_work *out,

@@ -79,10 +79,6 @@ static void read_spread(const product *p, const fnzi_krn_array *x, const fnz_geo
   }
 }
 
-static bool place_of(const fnzi_eng_maker *m, const fnzi_krn_array *x, fnzi_eng_operand *out) {
-  return fnzi_eng_operand_of(m, x, out);
-}
-
 static bool number_of(const fnzi_krn_call *call, const char *name, bool is_integer, double *out) {
   const fnz_arg *number = fnzi_krn_named(call, name);
   if (number && number->tag == FNZ_ARG_COMPLEX && number->u.list[1].u.f != 0)
@@ -106,8 +102,8 @@ static const char *open(const fnzi_eng_maker *m, const fnzi_krn_call *call, cons
   p->has_c = c && p->p.beta != 0;
   if (!p->has_c)
     p->p.beta = 0;
-  if (!place_of(m, a, &p->a) || !place_of(m, b, &p->b) || !place_of(m, out, &p->d) ||
-      (p->has_c && !place_of(m, c, &p->c)))
+  if (!fnzi_eng_operand_of(m, a, &p->a) || !fnzi_eng_operand_of(m, b, &p->b) ||
+      !fnzi_eng_operand_of(m, out, &p->d) || (p->has_c && !fnzi_eng_operand_of(m, c, &p->c)))
     return "an operand has no place in a buffer";
   return NULL;
 }
@@ -278,14 +274,16 @@ static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out
 static int64_t calls_of(const fnzi_cuda_products *q) {
   int64_t calls = 1;
   for (uint32_t d = 0; d + 1 < q->rank; d++)
-    calls = calls > MOST_CALLS || q->sizes[d] > MOST_CALLS ? MOST_CALLS + 1 : calls * q->sizes[d];
+    if (!fnzi_mul_i64(calls, q->sizes[d], &calls))
+      return MOST_CALLS + 1;
   return calls;
 }
 
 static fnzi_eng_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_factor *f,
                               fnzi_eng_operand at, int64_t call) {
   for (uint32_t d = q->rank > 0 ? q->rank - 1 : 0; d-- > 0; call /= q->sizes[d])
-    at.at += fnzi_krn_stride_bytes(call % q->sizes[d] * f->batch[d], fnzi_dtype(f->dtype)->bytes);
+    at.at += fnzi_krn_stride_bytes(fnzi_krn_stride_bytes(f->batch[d], fnzi_dtype(f->dtype)->bytes),
+                                   (size_t)(call % q->sizes[d]));
   return at;
 }
 
@@ -362,6 +360,13 @@ static fnz_status way(fnzi_eng_maker *m, fnzi_krn_call *call, size_t first, size
 
 fnz_status fnzi_eng_way_matmul(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
   return way(m, call, 0, SIZE_MAX, RIGHT, out);
+}
+
+/* Of complex vectors the first one is conjugated. */
+fnz_status fnzi_eng_way_vdot(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
+    return fnzi_eng_work_refuse(out, "vdot of complex vectors is the CPU's");
+  return fnzi_eng_way_matmul(m, call, out);
 }
 
 fnz_status fnzi_eng_way_addmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { SUCCESS, ALLOC_FAILED = 3, ARCH_MISMATCH = 8, NOT_SUPPORTED = 15 };
+enum { SUCCESS, ALLOC_FAILED = 3, INVALID_VALUE = 7, ARCH_MISMATCH = 8, NOT_SUPPORTED = 15 };
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 /* Pedantic: neither TF32 nor sums of halves, whatever the environment allows. */
 enum { COMPUTE_32F = 68, COMPUTE_32F_PEDANTIC = 69, COMPUTE_64F_PEDANTIC = 71 };
@@ -23,18 +23,22 @@ static const fnzi_cuda_symbol symbols[] = {
 };
 
 static const char *name_of(int status) {
-  static const char *const names[] = {
-      [1] = "not initialized", [ALLOC_FAILED] = "allocation failed",
-      [7] = "invalid value",   [ARCH_MISMATCH] = "architecture mismatch",
-      [11] = "mapping error",  [13] = "execution failed",
-      [14] = "internal error", [NOT_SUPPORTED] = "not supported",
-      [16] = "license error"};
+  static const char *const names[] = {[1] = "not initialized",
+                                      [ALLOC_FAILED] = "allocation failed",
+                                      [INVALID_VALUE] = "invalid value",
+                                      [ARCH_MISMATCH] = "architecture mismatch",
+                                      [11] = "mapping error",
+                                      [13] = "execution failed",
+                                      [14] = "internal error",
+                                      [NOT_SUPPORTED] = "not supported",
+                                      [16] = "license error"};
   bool known = status >= 0 && (size_t)status < sizeof names / sizeof *names && names[status];
   return known ? names[status] : "unknown error";
 }
 
+/* An invalid value is what this release does not take. */
 static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
-  bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH;
+  bool lacks = status == NOT_SUPPORTED || status == ARCH_MISMATCH || status == INVALID_VALUE;
   if (status == SUCCESS)
     return FNZ_OK;
   if (status == ALLOC_FAILED)

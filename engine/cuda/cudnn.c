@@ -16,7 +16,7 @@ static const fnzi_cuda_symbol symbols[] = {
 #undef CUDNN
 };
 
-/* Thousands are classes of errors. */
+/* Thousands are classes of errors. A bad parameter is what this release does not take. */
 static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
   enum { NO_PART = 1002, NO_PART_LOADED = 1008, NO_MEMORY = 4003, NO_DEVICE_MEMORY = 4004 };
   static const char *const names[] = {"",
@@ -30,7 +30,7 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
     return FNZ_OK;
   if (status == NO_MEMORY || status == NO_DEVICE_MEMORY)
     return fnzi_no_memory(ctx);
-  bool lacks = kind == 3 || status == NO_PART || status == NO_PART_LOADED;
+  bool lacks = kind == 2 || kind == 3 || status == NO_PART || status == NO_PART_LOADED;
   return fnzi_fail(ctx, lacks ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, step,
                    "cuDNN gave error %d (%s) when %s", status,
                    kind >= 1 && kind <= 5 ? names[kind] : "unknown error", what);
@@ -102,15 +102,42 @@ static int rank_of(const fnzi_cuda_conv *c) {
   return c->spatial == 1 ? 4 : (int)c->spatial + 2;
 }
 
-/* Strides as given, but for dimensions of one, which may have any: 1 is given for those. */
+/* Dimension k from the last one, of channels last or of channels first. */
+static uint32_t dim_of(uint32_t rank, uint32_t k, bool channels_last) {
+  if (!channels_last || k + 1 == rank)
+    return rank - 1 - k;
+  return k == 0 ? 1 : rank - k;
+}
+
+/* Strides as given, but for dimensions of one, which may have any: as if nothing lay between. */
+static void settle(const fnzi_cuda_conv *c, const int64_t *sizes, const int64_t *strides,
+                   int64_t *out) {
+  uint32_t rank = c->spatial + 2;
+  int64_t next = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t d = dim_of(rank, k, sizes[1] > 1 && strides[1] == 1);
+    out[d] = sizes[d] == 1 ? next : strides[d];
+    if (!fnzi_mul_i64(out[d], sizes[d], &next))
+      next = INT64_MAX;
+  }
+}
+
 static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes,
                              const int64_t *strides) {
   int size[FNZI_CUDA_CONV_DIMS], stride[FNZI_CUDA_CONV_DIMS];
   int64_t settled[FNZI_CUDA_CONV_DIMS];
+  settle(m->c, sizes, strides, settled);
   for (uint32_t k = 0; k < m->c->spatial + 2; k++)
-    settled[k] = sizes[k] == 1 ? 1 : strides[k];
+    if (settled[k] < 1)
+      return refuse(m, "stride", settled[k]);
   FNZ_TRY(narrow(m, "size", sizes, 2, 1, size));
   FNZ_TRY(narrow(m, "stride", settled, 2, 1, stride));
+  if (m->c->spatial == 1) {
+    int64_t step;
+    if (!fnzi_mul_i64(size[3], stride[3], &step) || step > INT32_MAX)
+      return refuse(m, "size", size[3]);
+    stride[2] = (int)step;
+  }
   return told(m->ctx,
               m->cudnn->tensor_set(tensor, type_of(m->c->dtype), rank_of(m->c), size, stride),
               m->step, "a tensor was described");
@@ -120,8 +147,8 @@ static fnz_status set_tensor(const making *m, void *tensor, const int64_t *sizes
 static bool lies_so(const fnzi_cuda_conv *c, bool channels_last) {
   int64_t want = 1;
   uint32_t rank = c->spatial + 2;
-  for (uint32_t k = rank; k-- > 0;) {
-    uint32_t d = !channels_last || k == 0 ? k : k + 1 == rank ? 1 : k + 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t d = dim_of(rank, k, channels_last);
     if (c->weight[d] != 1 && c->weight_strides[d] != want)
       return false;
     if (!fnzi_mul_i64(want, c->weight[d], &want))

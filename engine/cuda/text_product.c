@@ -7,6 +7,12 @@
 
 enum { TILE = 64, THREADS = 256 }; /* of product.cu */
 
+/* What leaves 64 bits stays the largest number: no such launch begins. */
+static int64_t times(int64_t a, int64_t b) {
+  int64_t all;
+  return fnzi_mul_i64(a, b, &all) ? all : INT64_MAX;
+}
+
 /* --- Products -----------------------------------------------------------------------------------
  */
 static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
@@ -97,7 +103,7 @@ static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, uint32_t op
 static int64_t batch_of(const fnzi_cuda_products *p) {
   int64_t batch = 1;
   for (uint32_t d = 0; d < p->rank; d++)
-    batch = batch > INT32_MAX ? batch : batch * p->sizes[d];
+    batch = times(batch, p->sizes[d]);
   return batch;
 }
 
@@ -111,7 +117,7 @@ static bool goes_by_sums(const fnzi_cuda_products *p, int64_t batch, int64_t dep
 
 static fnz_status put_products(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
                                int64_t *blocks) {
-  int64_t batch = batch_of(p), depth = p->k * p->added;
+  int64_t batch = batch_of(p), depth = times(p->k, p->added);
   bool sums = goes_by_sums(p, batch, depth);
   int64_t down = (p->m + TILE - 1) / TILE, across = (p->n + TILE - 1) / TILE;
   FNZ_TRY(put_open(w, p->sum, p->beta != 0 ? 4 : 3, p->a.col == 1, p->b.row == 1 && p->b.col != 1));
@@ -154,7 +160,7 @@ fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
 static int64_t volume(const fnzi_cuda_conv *c, const int64_t *sizes) {
   int64_t all = 1;
   for (uint32_t d = 0; d < c->spatial; d++)
-    all *= sizes[2 + d];
+    all = times(all, sizes[2 + d]);
   return all;
 }
 
@@ -163,7 +169,7 @@ static void index_of(const fnzi_cuda_conv *c, const int64_t *sizes, const char *
                      char out[64]) {
   int64_t inner = 1;
   for (uint32_t e = d + 1; e < c->spatial; e++)
-    inner *= sizes[2 + e];
+    inner = times(inner, sizes[2 + e]);
   snprintf(out, 64, "(%s / %lld %% %lld)", all, (long long)inner, (long long)sizes[2 + d]);
 }
 
@@ -260,7 +266,7 @@ static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int6
 static fnz_status put_conv(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, bool has_bias,
                            int64_t bias, int64_t *blocks) {
   int64_t ins = c->x[1] / c->groups, outs = c->y[1] / c->groups, places = volume(c, c->y);
-  int64_t batch = c->x[0] * c->groups, depth = ins * volume(c, c->weight);
+  int64_t batch = times(c->x[0], c->groups), depth = times(ins, volume(c, c->weight));
   FNZ_TRY(put_open(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, has_bias ? 4 : 3, true, false));
   FNZ_TRY(put_weight(w, c, ins, outs));
   FNZ_TRY(put_x(w, c, ins));

@@ -1,10 +1,11 @@
-/* checks: 14
+/* checks: 15
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
  * bounds that docs/engine.md states; a library that fails is told with the step; where one is not
  * there (STANDIN_WITHOUT in the environment, by who starts this) kernels of the text compute.
  *
  * LIBRARY_PROGRAMS in the environment: how many random programs of each kind. */
+#include "engine/cuda/libraries.h"
 #include "kernels/core/half.h"
 #include "program/program.h"
 #include "soak/choices.h"
@@ -54,8 +55,10 @@ static void nothing_is_left(void) {
   ck_assert_uint_eq(c.blocks_held, 0);
   ck_assert_uint_eq(c.modules_held, 0);
   ck_assert_uint_eq(c.streams_held, 0);
-  ck_assert_uint_eq(library_now(false).held, 0);
-  ck_assert_uint_eq(library_now(true).held, 0);
+  for (int cudnn = 0; cudnn < 2; cudnn++) {
+    ck_assert_uint_eq(library_now(cudnn).held, 0);
+    ck_assert_uint_eq(library_now(cudnn).refused, 0);
+  }
 }
 
 static fnz_context *open_context(void) {
@@ -349,7 +352,7 @@ static void put_product(text *t) {
 
 START_TEST(products_have_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(150);
+  uint64_t count = count_of(100);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 1000 + i};
     put_product(&t);
@@ -423,7 +426,7 @@ static void put_conv(text *t) {
 
 START_TEST(convolutions_have_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(80);
+  uint64_t count = count_of(40);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 2000 + i};
     put_conv(&t);
@@ -485,7 +488,7 @@ static void put_attention(text *t) {
 
 START_TEST(attention_has_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(40);
+  uint64_t count = count_of(24);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 3000 + i};
     put_attention(&t);
@@ -593,6 +596,27 @@ START_TEST(what_fails_is_told) {
 }
 END_TEST
 
+/* What is not there is named, with where it is from and the loader's own reason. */
+START_TEST(what_is_missing_is_named) {
+  fnz_context *ctx = open_context();
+  const fnz_error *e = fnz_last_error(ctx);
+  fnzi_cuda_cublas cublas;
+  fnzi_cuda_cudnn cudnn;
+  if (is_without()) {
+    FAILS(ctx, "UNSUPPORTED", fnzi_cuda_cublas_open(ctx, &cublas));
+    ck_assert_ptr_nonnull(strstr(e->message, "neither libcublasLt.so.13 nor libcublasLt.so.12"));
+    ck_assert_ptr_nonnull(strstr(e->message, "nvidia-cublas"));
+    ck_assert_msg(strstr(e->message, "libcublasLt.so.12: file too short") != NULL, "%s",
+                  e->message);
+    FAILS(ctx, "UNSUPPORTED", fnzi_cuda_cudnn_open(ctx, &cudnn));
+    ck_assert_ptr_nonnull(strstr(e->message, "libcudnn.so.9 cannot be opened"));
+    ck_assert_ptr_nonnull(strstr(e->message, "LD_LIBRARY_PATH"));
+    ck_assert_ptr_nonnull(strstr(e->message, "libcudnn.so.9: file too short"));
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* Nothing is opened for a program that needs none. */
 START_TEST(libraries_are_opened_when_they_are_needed) {
   fnz_context *ctx = open_context();
@@ -621,6 +645,7 @@ int main(void) {
   tcase_add_test(c, attention_has_the_cpus_results);
   tcase_add_test(c, attention_keeps_its_edges);
   tcase_add_loop_test(c, what_fails_is_told, 0, sizeof failings / sizeof *failings);
+  tcase_add_test(c, what_is_missing_is_named);
   tcase_add_test(c, libraries_are_opened_when_they_are_needed);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);

@@ -81,6 +81,11 @@ static int end(void *what) {
   return what ? SUCCESS : INVALID_VALUE;
 }
 
+static int refuse(void) {
+  counts.refused++;
+  return INVALID_VALUE;
+}
+
 int cublasLtCreate(void **out);
 int cublasLtCreate(void **out) {
   if (fails("create") || fails("memory"))
@@ -98,7 +103,7 @@ int cublasLtDestroy(void *handle) {
  */
 static int set(void *field, size_t size, const void *value, size_t bytes) {
   if (size != bytes)
-    return INVALID_VALUE;
+    return refuse();
   memcpy(field, value, bytes);
   return SUCCESS;
 }
@@ -129,7 +134,7 @@ int cublasLtMatmulDescSetAttribute(void *of, int attribute, const void *value, s
   case 26:
     return set(&p->bias_type, sizeof p->bias_type, value, bytes);
   default:
-    return INVALID_VALUE;
+    return refuse();
   }
 }
 
@@ -137,7 +142,7 @@ int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t col
 int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t cols, int64_t lead) {
   const layout l = {.type = type, .rows = rows, .cols = cols, .lead = lead, .count = 1};
   if (rows == 0 || cols == 0 || lead < (int64_t)rows)
-    return INVALID_VALUE;
+    return refuse();
   return make(out, &l, sizeof l);
 }
 
@@ -211,7 +216,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *p, void *a, void *b, void
   if (fails("choose"))
     return NOT_SUPPORTED;
   if (!handle || wanted < 1 || !fits(p, a, b, c, d) || w->reductions != 2)
-    return INVALID_VALUE;
+    return refuse();
   if (fails("none"))
     return SUCCESS;
   choice found = {.algorithm = {MAGIC}, .scratch = left->cols > 8 ? SCRATCH : 0};
@@ -342,7 +347,7 @@ int cublasLtMatmul(void *handle, void *p, const void *alpha, uint64_t a, void *a
   made.scratch = scratch_bytes ? scratch : 0;
   const uint64_t at[] = {a, b, c, d};
   if (!handle || algorithm[0] != MAGIC || !fits(&made.product, &made.a, &made.b, &made.c, &made.d))
-    return INVALID_VALUE;
+    return refuse();
   for (int i = 0; i < 4; i++)
     if (algorithm[1 + i] == 0 || at[i] % algorithm[1 + i] != 0) {
       standin_fault("a product", "has a matrix that is not aligned as was said");
@@ -351,6 +356,6 @@ int cublasLtMatmul(void *handle, void *p, const void *alpha, uint64_t a, void *a
   if (fails("run"))
     return EXECUTION_FAILED;
   if (scratch_bytes != (made.a.cols > 8 ? SCRATCH : 0) || (scratch_bytes && scratch % 256 != 0))
-    return INVALID_VALUE;
+    return refuse();
   return standin_work(stream, run, &made, sizeof made) ? EXECUTION_FAILED : SUCCESS;
 }

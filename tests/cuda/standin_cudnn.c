@@ -72,6 +72,11 @@ static int end(void *what) {
   return what ? SUCCESS : BAD_PARAM;
 }
 
+static int refuse(void) {
+  counts.refused++;
+  return BAD_PARAM;
+}
+
 int cudnnCreate(void **out);
 int cudnnCreate(void **out) {
   if (fails("create") || fails("memory"))
@@ -107,11 +112,11 @@ int cudnnSetTensorNdDescriptor(void *of, int type, int rank, const int *sizes, c
 int cudnnSetTensorNdDescriptor(void *of, int type, int rank, const int *sizes, const int *strides) {
   tensor *t = of;
   if (rank < 4 || rank > MOST)
-    return BAD_PARAM;
+    return refuse();
   *t = (tensor){.type = type, .rank = rank};
   for (int d = 0; d < rank; d++) {
-    if (sizes[d] < 1 || strides[d] < 0)
-      return BAD_PARAM;
+    if (sizes[d] < 1 || strides[d] < 1)
+      return refuse();
     t->sizes[d] = sizes[d];
     t->strides[d] = strides[d];
   }
@@ -133,7 +138,7 @@ int cudnnSetFilterNdDescriptor(void *of, int type, int format, int rank, const i
   tensor *t = of;
   int step = 1;
   if (rank < 4 || rank > MOST || (format != 0 && format != 1))
-    return BAD_PARAM;
+    return refuse();
   *t = (tensor){.type = type, .rank = rank, .is_weight = true};
   for (int k = rank; k-- > 0;) {
     int d = format == 0 || k == 0 ? k : k + 1 == rank ? 1 : k + 1;
@@ -160,11 +165,11 @@ int cudnnSetConvolutionNdDescriptor(void *of, int spatial, const int *padding, c
                                     const int *dilation, int mode, int compute) {
   conv *c = of;
   if (spatial < 2 || spatial > 3 || mode != 1)
-    return BAD_PARAM;
+    return refuse();
   *c = (conv){.rank = spatial, .compute = compute, .groups = 1};
   for (int d = 0; d < spatial; d++) {
     if (padding[d] < 0 || steps[d] < 1 || dilation[d] < 1)
-      return BAD_PARAM;
+      return refuse();
     c->padding[d] = padding[d];
     c->stride[d] = steps[d];
     c->dilation[d] = dilation[d];
@@ -215,7 +220,7 @@ static int choose(const tensor *wide, const tensor *weight, const tensor *narrow
   if (fails("choose"))
     return NOT_SUPPORTED;
   if (wanted < 4 || !fits(wide, weight, narrow, c) || c->math != (is_half ? 1 : 3))
-    return BAD_PARAM;
+    return refuse();
   *count = fails("none") ? 3 : 4;
   memcpy(out, all, (size_t)*count * sizeof *all);
   return SUCCESS;
@@ -325,7 +330,7 @@ static int start(call *c, void *handle, const void *alpha, const void *beta, int
   if (!handle || !stream || algorithm != ALGORITHM || one != 1 || (c->beta != 0 && c->beta != 1) ||
       scratch != (c->conv.groups == 1 ? SCRATCH : 0) || (scratch && c->scratch % 256 != 0) ||
       !fits(c->back ? &c->y : &c->x, &c->weight, c->back ? &c->x : &c->y, &c->conv))
-    return BAD_PARAM;
+    return refuse();
   if (fails("run"))
     return EXECUTION_FAILED;
   if (!scratch)

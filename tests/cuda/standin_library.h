@@ -20,7 +20,8 @@ int standin_work(void *stream, standin_work_fn *work, const void *what, size_t b
 typedef struct standin_library_counts {
   uint64_t opened, held; /* handles that were made; handles and descriptors that were not ended */
   uint64_t runs,
-      backward; /* products or convolutions that were computed; of those the transposed */
+      backward;     /* products or convolutions that were computed; of those the transposed */
+  uint64_t refused; /* calls whose descriptors do not fit each other, or the memory */
 } standin_library_counts;
 typedef void standin_library_counts_fn(standin_library_counts *out);
 
