@@ -3,7 +3,8 @@
  *
  *   device_rows.c       values and instructions of a group
  *   device_row_codes.c  an operator -> instructions
- *   device_row_ways.c   a call -> a group */
+ *   device_row_ways.c   a call -> a group
+ *   device_norm_ways.c  a norm over channels -> a group */
 #ifndef FNZI_ENG_DEVICE_ROWS_H
 #define FNZI_ENG_DEVICE_ROWS_H
 

@@ -1,4 +1,4 @@
-/* checks: 16
+/* checks: 17
  * rows_test.c - operators that make numbers of rows on a GPU, by the stand-in for one: each over
  * random shapes, dimensions, types and layouts, against the CPU; within the bounds that
  * docs/engine.md states. */
@@ -303,6 +303,52 @@ static void try_draft(fnz_context *ctx, const draft *d) {
   fnz_program_destroy(p);
 }
 
+/* Norms over channels, with @ for the type. */
+static const char *const norms[] = {
+    "%x: @[4, 6, 5, 7], %w: @[6], %b: @[6])\n{\n"
+    "  %y: @[4, 6, 5, 7] = group_norm(%x, 3, %w, %b, 1e-05)\n  return %y\n}\n",
+    "%x: @[4, 6, 50], %w: @[6])\n{\n"
+    "  %y: @[4, 6, 50] = group_norm(%x, 2, %w, None, 1e-05)\n  return %y\n}\n",
+    "%x: @[4, 6, 5, 70], %w: @[6], %b: @[6], %m: @[6], %u: @[6])\n{\n"
+    "  %v: @[6] = abs(%u)\n  %y: @[4, 6, 5, 70] = batch_norm(%x, %w, %b, %m, %v, False, 0.1, "
+    "1e-05, False)\n"
+    "  return %y\n}\n",
+    "%x: @[40, 6, 33], %w: @[6], %b: @[6], %m: @[6], %v: @[6])\n{\n"
+    "  %y: @[40, 6, 33], %s: @[6], %r: @[6], %n: @[6], %u: @[6] = "
+    "_native_batch_norm_legit_functional(%x, %w, %b, %m, %v, True, 0.1, 1e-05)\n"
+    "  return %y, %s, %r, %n, %u\n}\n",
+    "%x: @[40, 6])\n{\n"
+    "  %y: @[40, 6], %s: @[6], %r: @[6] = _native_batch_norm_legit.no_stats(%x, None, None, True, "
+    "0.1, 1e-05)\n"
+    "  return %y, %s, %r\n}\n",
+    "%x: @[4, 6, 300], %w: @[6], %b: @[6])\n{\n"
+    "  %y: @[4, 6, 300] = instance_norm(%x, %w, %b, None, None, True, 0.1, 1e-05, False)\n  return "
+    "%y\n}\n",
+    "%x: @[5, 40, 30], %w: @[30], %b: @[30])\n{\n"
+    "  %y: @[5, 40, 30], %m: @[5, 40, 1], %r: @[5, 40, 1] = native_layer_norm(%x, [30], %w, %b, "
+    "1e-05)\n"
+    "  %z: @[5, 40, 30], %s: @[5, 40, 1] = _fused_rms_norm(%y, [30], %w, 1e-05)\n"
+    "  %q: @[5, 40, 30] = mul.Tensor(%z, %r)\n  return %q, %m, %s\n}\n"};
+
+START_TEST(norms_have_the_cpus_results) {
+  static draft d;
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (size_t k = 0; k < sizeof norms / sizeof *norms; k++)
+    for (int type = 0; type < 2; type++) {
+      d.size = 0;
+      put(&d, "fnz 1\nprogram(");
+      for (const char *at = norms[k]; *at; at++)
+        if (*at == '@')
+          put(&d, "%s", type ? "f64" : "f32");
+        else
+          put(&d, "%c", *at);
+      try_draft(ctx, &d);
+    }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* ROWS_PROGRAMS in the environment: of each type of each case, how many. */
 START_TEST(operators_have_the_cpus_results) {
   static draft d;
@@ -332,7 +378,7 @@ END_TEST
 START_TEST(planted_errors_are_found) {
   static const struct {
     const char *program, *plant;
-  } plants[] = {{"softmax.int(%x, -1)", "1;__syncthreads();;"}, /* no barrier in join_block() */
+  } plants[] = {{"softmax.int(%x, -1)", "1;__syncthreads();;"},    /* no barrier in join_block() */
                 {"layer_norm(%x, [2500])", "2;__syncthreads();;"}, /* no second one */
                 {"softmax.int(%x, -1)", "1;__syncthreads();if (threadIdx.x < 128) __syncthreads()"},
                 {"softmax.int(%x, -1)", "1;c < 2500;c < 2501"},
@@ -385,6 +431,7 @@ int main(void) {
   TCase *c = tcase_create("rows");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, operators_have_the_cpus_results);
+  tcase_add_test(c, norms_have_the_cpus_results);
   tcase_add_loop_test(c, planted_errors_are_found, 0, PLANTS);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
