@@ -69,15 +69,20 @@ static void join(fnzi_cuda_group *g) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work) {
+fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work) {
   uint32_t kernel;
   int64_t count;
   if (r->is_full)
     return fnzi_eng_work_refuse(work, "too many values for one kernel");
-  join(&r->g);
   FNZ_TRY((r->scans ? fnzi_cuda_text_scan : fnzi_cuda_text_team)(r->m->ws->ctx, &r->m->text, &r->g,
                                                                  &kernel, &count));
   return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
+}
+
+fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work) {
+  join(&r->g);
+  return !r->is_full && fnzi_eng_rows_come_in_pieces(r) ? fnzi_eng_rows_end_in_pieces(r, work)
+                                                        : fnzi_eng_rows_launch(r, work);
 }
 
 /* --- Values -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
  *
  *   device_rows.c       values and instructions of a group
  *   device_row_codes.c  an operator -> instructions
+ *   device_row_pieces.c few long rows, by two kernels
  *   device_row_ways.c   a call -> a group
  *   device_norm_ways.c  a norm over channels -> a group */
 #ifndef FNZI_ENG_DEVICE_ROWS_H
@@ -30,8 +31,11 @@ typedef struct fnzi_eng_rows {
 /* --- device_rows.c ------------------------------------------------------------------------------
  */
 FNZ_MUST_CHECK fnz_status fnzi_eng_rows_begin(fnzi_eng_maker *m, fnzi_eng_rows *out);
-/* Its launch. */
+/* Its launches. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work);
+
+/* One launch of it, whatever its rows are. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work);
 
 uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows);
 uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number);
@@ -64,6 +68,12 @@ void fnzi_eng_rows_add(fnzi_eng_rows *r, fnzi_cuda_ins ins);
 bool fnzi_eng_rows_code(fnzi_eng_rows *r, const fnzi_meta_row_code *code, fnz_dtype out,
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],
                         uint16_t results[FNZI_ROW_RESULTS]);
+
+/* --- device_row_pieces.c ------------------------------------------------------------------------
+ */
+/* It has few rows that are long. */
+bool fnzi_eng_rows_come_in_pieces(const fnzi_eng_rows *r);
+FNZ_MUST_CHECK fnz_status fnzi_eng_rows_end_in_pieces(fnzi_eng_rows *r, fnzi_eng_work *work);
 
 /* --- device_text.c ------------------------------------------------------------------------------
  */
