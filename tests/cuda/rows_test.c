@@ -1,4 +1,4 @@
-/* checks: 18
+/* checks: 19
  * rows_test.c - operators that make numbers of rows on a GPU, by the stand-in for one: each over
  * random shapes, dimensions, types and layouts, against the CPU; within the bounds that
  * docs/engine.md states. */
@@ -388,6 +388,63 @@ START_TEST(long_rows_have_the_cpus_results) {
 }
 END_TEST
 
+/* --- Groups -------------------------------------------------------------------------------------
+ */
+/* $ is one value, & another. */
+static void put_call(draft *d, const char *call, int a, int b) {
+  for (; *call; call++)
+    if (*call == '$' || *call == '&')
+      put(d, "%%v%d", *call == '$' ? a : b);
+    else
+      put(d, "%c", *call);
+}
+
+/* Pointwise nodes before, between and behind those of rows; values stay between -3 and 3. */
+static void put_group(draft *d) {
+  static const char *const whole[] = {"tanh($)", "sigmoid($)", "softmax.int($, -1)",
+                                      "mul.Tensor($, 0.5)", "neg($)"};
+  static const char *const numbers[] = {"mean.dim($, [-1], True)", "amax($, [-1], True)",
+                                        "amin($, [-1], True)",
+                                        "linalg_vector_norm($, inf, [-1], True)"};
+  static const char *const pairs[] = {"maximum($, &)", "minimum($, &)", "where.self(%mask, $, &)"};
+  static const int lengths[] = {2, 7, 33, 130, 1024, 1025, 2500};
+  int rows = 1 + draw(5), length = lengths[draw(7)], count = 1, all[32] = {1};
+  *d = (draft){.rank = 1, .sizes = {length}, .reduced = {true}, .scale = OF_ONE};
+  put(d,
+      "fnz 1\nprogram(%%x: f32[%d, %d], %%mask: bool[%d, %d])\n{\n  %%v0: f32[%d, %d] = sin(%%x)\n",
+      rows, length, rows, length, rows, length);
+  for (int n = 4 + draw(12); count < n; count++) {
+    int a = draw(count), b = draw(count), kind = draw(3);
+    if (kind == 2)
+      all[count] = 1;
+    else
+      all[count] = kind == 0 || !all[a] ? all[a] : 0;
+    put(d, "  %%v%d: f32[%d, %d] = ", count, rows, all[count] ? length : 1);
+    if (kind == 2)
+      put_call(d, pairs[all[a] || all[b] ? draw(3) : 2], a, b);
+    else
+      put_call(d, all[a] && !all[count] ? numbers[draw(4)] : whole[draw(5)], a, a);
+    put(d, "\n");
+  }
+  put(d, "  return ");
+  for (int k = 0; k < count; k++)
+    if (k + 1 == count || draw(2))
+      put(d, "%%v%d%s", k, k + 1 < count ? ", " : "");
+  put(d, "\n}\n");
+}
+
+START_TEST(groups_have_the_cpus_results) {
+  static draft d;
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int i = 0; i < 25; i++) {
+    put_group(&d);
+    try_draft(ctx, &d);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* ROWS_PROGRAMS in the environment: of each type of each case, how many. */
 START_TEST(operators_have_the_cpus_results) {
   static draft d;
@@ -472,6 +529,7 @@ int main(void) {
   tcase_add_test(c, operators_have_the_cpus_results);
   tcase_add_test(c, norms_have_the_cpus_results);
   tcase_add_test(c, long_rows_have_the_cpus_results);
+  tcase_add_test(c, groups_have_the_cpus_results);
   tcase_add_loop_test(c, planted_errors_are_found, 0, PLANTS);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
