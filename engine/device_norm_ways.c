@@ -201,80 +201,104 @@ static void update(norm *n, const moments *m, uint16_t old_mean, uint16_t old_va
   store_channels(n, first + 1, two(n, "add", two(n, "mul", part, unbiased), kept_var));
 }
 
-static void along_channels(const norm *n, const fnz_geometry *g, bool per_sample, int64_t *out) {
-  uint32_t to = 0;
-  out[to++] = g->strides[1];
-  out[to++] = g->strides[0];
-  if (per_sample) {
-    out[0] = g->strides[0];
-    out[1] = g->strides[1];
-  }
-  for (uint32_t d = 2; d < n->x->rank; d++)
-    out[to++] = g->strides[d];
+/* A norm of channels: over the batch, or in each sample. Results from `first` on are the new
+ * running statistics; 0: none are. */
+typedef struct channels {
+  norm n;
+  bool training, per_sample;
+  size_t first;
+} channels;
+
+/* Strides of a tensor of the sizes of x. */
+static void along_channels(const channels *c, const fnz_geometry *g, int64_t *out) {
+  out[0] = g->strides[c->per_sample ? 0 : 1];
+  out[1] = g->strides[c->per_sample ? 1 : 0];
+  for (uint32_t d = 2; d < FNZ_MAX_RANK; d++)
+    out[d] = d < g->rank ? g->strides[d] : 0;
 }
 
-/* Results from `first` on are the new running statistics; 0: none are. */
-static fnz_status over_channels(fnzi_eng_maker *m, fnzi_krn_call *call, bool training,
-                                bool per_sample, size_t first, fnzi_eng_work *out) {
+static fnz_status open_channels(fnzi_eng_maker *m, const fnzi_krn_call *call, channels *c) {
+  FNZ_TRY(open_norm(m, call, &c->n));
+  const fnz_geometry *x = c->n.x;
+  bool is_one = c->per_sample && x->rank == 2; /* element in a row */
+  c->n.sizes[0] = x->sizes[c->per_sample ? 0 : 1];
+  c->n.sizes[1] = x->sizes[c->per_sample ? 1 : 0];
+  for (uint32_t d = 2; d < x->rank; d++)
+    c->n.sizes[d] = x->sizes[d];
+  if (is_one)
+    c->n.sizes[2] = 1;
+  measure(&c->n, c->per_sample ? 2 : 1, x->rank + is_one);
+  return FNZ_OK;
+}
+
+/* An operand that has a number for each channel. */
+static uint16_t load_channels(channels *c, const char *name, double otherwise) {
+  const fnzi_krn_array *a = fnzi_krn_named_array(c->n.call, name);
+  int64_t step = a ? a->place.strides[0] : 0;
+  return load(&c->n, a, true,
+              (const int64_t[FNZ_MAX_RANK]){c->per_sample ? 0 : step, c->per_sample ? step : 0},
+              otherwise);
+}
+
+/* What a channel becomes, and the statistics that are results. */
+static void code_channels(channels *c, uint16_t x, const int64_t *to) {
+  norm *n = &c->n;
+  uint16_t old_mean = load_channels(c, "running_mean", 0),
+           old_var = load_channels(c, "running_var", 0);
+  moments of = {old_mean, NONE, old_var};
+  if (c->training)
+    of = measured(n, x);
+  uint16_t rstd = deviation(n, of.var, c->training);
+  uint16_t scale = rounded(n, two(n, "mul", rstd, load_channels(c, "weight", 1)));
+  uint16_t shift =
+      rounded(n, two(n, "sub", load_channels(c, "bias", 0), two(n, "mul", of.mean, scale)));
+  store(n, 0, fnzi_eng_rows_of(&n->r, "add_scaled", shift, scale, x), to);
+  if (c->training && !c->per_sample) {
+    store_channels(n, 1, of.mean);
+    store_channels(n, 2, rstd);
+  }
+  if (c->first && c->training) {
+    update(n, &of, old_mean, old_var, c->first);
+  } else if (c->first) {
+    store_channels(n, c->first, old_mean);
+    store_channels(n, c->first + 1, old_var);
+  }
+}
+
+static fnz_status over_channels(fnzi_eng_maker *m, fnzi_krn_call *call, channels *c,
+                                fnzi_eng_work *out) {
+  int64_t strides[FNZ_MAX_RANK];
   const char *why = why_not(call);
-  const int64_t by_channel[FNZ_MAX_RANK] = {per_sample ? 0 : 1, per_sample ? 1 : 0};
-  const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
-  int64_t strides[FNZ_MAX_RANK], lies[4][FNZ_MAX_RANK] = {{0}};
-  const fnzi_krn_array *a[4];
-  norm n;
+  bool given =
+      fnzi_krn_named_array(call, "running_mean") && fnzi_krn_named_array(call, "running_var");
+  if (!why && !c->training && !given)
+    why = "running statistics are not given";
   if (why)
     return fnzi_eng_work_refuse(out, why);
-  FNZ_TRY(open_norm(m, call, &n));
-  for (int k = 0; k < 4; k++) {
-    a[k] = fnzi_krn_named_array(call, names[k]);
-    for (int d = 0; a[k] && d < 2; d++)
-      lies[k][d] = a[k]->place.strides[0] * by_channel[d];
-  }
-  if (!training && (!a[2] || !a[3]))
-    return fnzi_eng_work_refuse(out, "running statistics are not given");
-  n.sizes[0] = n.x->sizes[per_sample ? 0 : 1];
-  n.sizes[1] = n.x->sizes[per_sample ? 1 : 0];
-  for (uint32_t d = 2; d < n.x->rank; d++)
-    n.sizes[d] = n.x->sizes[d];
-  if (per_sample && n.x->rank == 2)
-    n.sizes[n.x->rank] = 1;
-  measure(&n, per_sample ? 2 : 1, n.x->rank + (per_sample && n.x->rank == 2));
-  strides[2] = 0;
-  along_channels(&n, n.x, per_sample, strides);
-  uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0);
-  uint16_t old_mean = load(&n, a[2], true, lies[2], 0),
-           old_var = load(&n, a[3], true, lies[3], training ? 0 : 1);
-  moments of = {old_mean, NONE, old_var};
-  if (training)
-    of = measured(&n, x);
-  uint16_t rstd = deviation(&n, of.var, training);
-  uint16_t scale = rounded(&n, two(&n, "mul", rstd, load(&n, a[0], true, lies[0], 1)));
-  uint16_t shift =
-      rounded(&n, two(&n, "sub", load(&n, a[1], true, lies[1], 0), two(&n, "mul", of.mean, scale)));
-  along_channels(&n, &call->outputs[0]->place, per_sample, strides);
-  store(&n, 0, fnzi_eng_rows_of(&n.r, "add_scaled", shift, scale, x), strides);
-  if (training && !per_sample) {
-    store_channels(&n, 1, of.mean);
-    store_channels(&n, 2, rstd);
-  }
-  if (first && training) {
-    update(&n, &of, old_mean, old_var, first);
-  } else if (first) {
-    store_channels(&n, first, old_mean);
-    store_channels(&n, first + 1, old_var);
-  }
-  return end_norm(&n, out);
+  FNZ_TRY(open_channels(m, call, c));
+  along_channels(c, c->n.x, strides);
+  uint16_t x = load(&c->n, fnzi_krn_call_input(call, 0), false, strides, 0);
+  along_channels(c, &call->outputs[0]->place, strides);
+  code_channels(c, x, strides);
+  return end_norm(&c->n, out);
 }
 
 fnz_status fnzi_eng_way_batch_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  channels c = {.training = fnzi_krn_named_bool(call, "training", false)};
   switch (call->row->run) {
   case FNZI_RUN_instance_norm:
-    return over_channels(m, call, fnzi_krn_named_bool(call, "use_input_stats", true), true, 0, out);
+    c.per_sample = true;
+    c.training = fnzi_krn_named_bool(call, "use_input_stats", true);
+    break;
   case FNZI_RUN_batch_norm_with_update:
-    return over_channels(m, call, true, false, 4, out);
+    c.training = true;
+    c.first = 4;
+    break;
   case FNZI_RUN_batch_norm_functional:
-    return over_channels(m, call, fnzi_krn_named_bool(call, "training", false), false, 3, out);
+    c.first = 3;
+    break;
   default:
-    return over_channels(m, call, fnzi_krn_named_bool(call, "training", false), false, 0, out);
+    break;
   }
+  return over_channels(m, call, &c, out);
 }
