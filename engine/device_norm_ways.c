@@ -103,7 +103,7 @@ static void measure(norm *n, uint32_t outer, uint32_t rank) {
   n->r.g.rank = rank;
   n->length = 1;
   for (uint32_t d = outer; d < rank; d++)
-    n->length *= n->sizes[d];
+    n->length = fnzi_krn_stride_bytes(n->length, (size_t)n->sizes[d]);
 }
 
 static fnz_status end_norm(norm *n, fnzi_eng_work *out) {
@@ -116,7 +116,7 @@ static fnz_status end_norm(norm *n, fnzi_eng_work *out) {
 /* Strides of a tensor [batch, channels, ...] along batch, groups, channels of a group, ... */
 static void split_channels(const norm *n, const fnz_geometry *g, int64_t *out) {
   out[0] = g->strides[0];
-  out[1] = g->strides[1] * n->sizes[2];
+  out[1] = fnzi_krn_stride_bytes(g->strides[1], (size_t)n->sizes[2]);
   for (uint32_t d = 1; d < g->rank; d++)
     out[d + 1] = g->strides[d];
 }
@@ -142,8 +142,10 @@ fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
   const fnzi_krn_array *w = fnzi_krn_named_array(call, "weight"),
                        *b = fnzi_krn_named_array(call, "bias");
   const int64_t w_step = w ? w->place.strides[0] : 0, b_step = b ? b->place.strides[0] : 0;
-  const int64_t w_strides[FNZ_MAX_RANK] = {0, w_step * n.sizes[2], w_step};
-  const int64_t b_strides[FNZ_MAX_RANK] = {0, b_step * n.sizes[2], b_step};
+  const int64_t w_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(w_step, (size_t)n.sizes[2]),
+                                           w_step};
+  const int64_t b_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(b_step, (size_t)n.sizes[2]),
+                                           b_step};
   uint16_t scale = two(&n, "mul", rstd, load(&n, w, false, w_strides, 1));
   uint16_t shift = two(&n, "sub", load(&n, b, false, b_strides, 0), two(&n, "mul", mu, scale));
   split_channels(&n, &call->outputs[0]->place, strides);

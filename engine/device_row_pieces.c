@@ -40,31 +40,36 @@ static void measure(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
   c->rows = c->length = 1;
   for (uint32_t d = 0; d < g->rank; d++)
-    *(d < g->outer ? &c->rows : &c->length) *= g->sizes[d];
+    if (d < g->outer)
+      c->rows = fnzi_krn_stride_bytes(c->rows, (size_t)g->sizes[d]);
+    else
+      c->length = fnzi_krn_stride_bytes(c->length, (size_t)g->sizes[d]);
   c->pieces = (c->length + FNZI_CUDA_PIECE - 1) / FNZI_CUDA_PIECE;
 }
 
-bool fnzi_eng_rows_come_in_pieces(const fnzi_eng_rows *r) {
-  cut c = {.r = (fnzi_eng_rows *)(uintptr_t)r};
-  measure(&c);
-  return !r->scans && c.pieces > 1 && c.rows <= MOST_ROWS && is_simple(&r->g);
+static bool comes_in_pieces(const cut *c) {
+  return !c->r->is_full && !c->r->scans && c->pieces > 1 && c->rows <= MOST_ROWS &&
+         is_simple(&c->r->g);
 }
 
 /* Numbers of pieces, side by side: each row's follow one another. */
 static fnz_status add_numbers(cut *c, uint16_t slot, fnzi_eng_rows *first, fnzi_eng_rows *second,
                               uint16_t *loaded) {
   fnz_dtype dtype = fnzi_eng_rows_dtype(c->r, slot);
-  int64_t cell = (int64_t)fnzi_dtype(dtype)->bytes, at, step = cell;
-  FNZ_TRY(fnzi_eng_work_scratch(c->r->m, c->work, (size_t)(c->rows * c->pieces * cell), &at));
+  int64_t cell = (int64_t)fnzi_dtype(dtype)->bytes, at, step, bytes;
+  if (!fnzi_mul_i64(c->pieces, cell, &step) || !fnzi_mul_i64(c->rows, step, &bytes))
+    return fnzi_no_memory(c->r->m->ws->ctx);
+  FNZ_TRY(fnzi_eng_work_scratch(c->r->m, c->work, (size_t)bytes, &at));
   const fnzi_eng_operand operand = {FNZI_ENG_AT_SCRATCH, at};
   fnzi_cuda_lane *stores = fnzi_eng_rows_lane(first, slot, true, operand);
   *loaded = fnzi_eng_rows_value(second, dtype, false);
   fnzi_cuda_lane *loads = fnzi_eng_rows_lane(second, *loaded, false, operand);
   stores->piece = cell;
   loads->strides[second->g.rank - 1] = cell;
-  step *= c->pieces;
-  for (uint32_t d = c->r->g.outer; d-- > 0; step *= c->r->g.sizes[d])
+  for (uint32_t d = c->r->g.outer; d-- > 0;) {
     stores->strides[d] = loads->strides[d] = step;
+    step = fnzi_krn_stride_bytes(step, (size_t)c->r->g.sizes[d]);
+  }
   return FNZ_OK;
 }
 
@@ -110,20 +115,26 @@ static fnz_status divide(cut *c, fnzi_eng_rows *first, fnzi_eng_rows *second) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_rows_end_in_pieces(fnzi_eng_rows *r, fnzi_eng_work *work) {
-  cut c = {.r = r, .work = work};
+static fnz_status end_in_pieces(cut *c) {
+  const fnzi_eng_rows *r = c->r;
   fnzi_eng_rows first, second;
-  measure(&c);
   FNZ_TRY(fnzi_eng_rows_begin(r->m, &first));
   FNZ_TRY(fnzi_eng_rows_begin(r->m, &second));
   first.g.rank = r->g.rank;
   second.g.rank = r->g.outer + 1;
   first.g.outer = second.g.outer = r->g.outer;
-  first.g.pieces = c.pieces;
+  first.g.pieces = c->pieces;
   memcpy((int64_t *)(uintptr_t)first.g.sizes, r->g.sizes, r->g.rank * sizeof *r->g.sizes);
   memcpy((int64_t *)(uintptr_t)second.g.sizes, r->g.sizes, r->g.outer * sizeof *r->g.sizes);
-  ((int64_t *)(uintptr_t)second.g.sizes)[r->g.outer] = c.pieces;
-  FNZ_TRY(divide(&c, &first, &second));
-  FNZ_TRY(fnzi_eng_rows_launch(&first, work));
-  return fnzi_eng_rows_launch(&second, work);
+  ((int64_t *)(uintptr_t)second.g.sizes)[r->g.outer] = c->pieces;
+  FNZ_TRY(divide(c, &first, &second));
+  FNZ_TRY(fnzi_eng_rows_launch(&first, c->work));
+  return fnzi_eng_rows_launch(&second, c->work);
+}
+
+fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work) {
+  cut c = {.r = r, .work = work};
+  fnzi_eng_rows_join(r);
+  measure(&c);
+  return comes_in_pieces(&c) ? end_in_pieces(&c) : fnzi_eng_rows_launch(r, work);
 }

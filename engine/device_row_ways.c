@@ -76,7 +76,8 @@ static fnz_status open_way(fnzi_eng_maker *m, fnzi_krn_call *call, const bool *r
       w->order[w->r.g.rank] = d;
       sizes[w->r.g.rank++] = w->x->sizes[d];
       w->r.g.outer += !rows;
-      w->length *= rows ? w->x->sizes[d] : 1;
+      if (rows)
+        w->length = fnzi_krn_stride_bytes(w->length, (size_t)w->x->sizes[d]);
     }
   if (w->r.g.rank == w->r.g.outer) { /* a row of one element */
     if (w->r.g.rank == FNZ_MAX_RANK)
