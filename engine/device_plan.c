@@ -86,27 +86,43 @@ static fnz_status see_written(void *user, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* By its kernel; what else is in a group is refused where its text is made. */
-static bool is_elementwise(const fnzi_node *node) {
+static uint16_t kernel_of(const fnzi_node *node) {
   uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  if (place == FNZI_NO_OP)
-    return false;
-  uint16_t run = fnzi_kernel_rows[place].run;
+  return place == FNZI_NO_OP ? (uint16_t)FNZI_RUN_made : fnzi_kernel_rows[place].run;
+}
+
+static bool is_elementwise(const fnzi_node *node) {
+  uint16_t run = kernel_of(node);
   return run == FNZI_RUN_point || run == FNZI_RUN_where || run == FNZI_RUN_masked_fill ||
          run == FNZI_RUN_identity;
 }
 
+/* Its kernel has a way, which may refuse it when it is bound. */
+static bool has_way(const fnzi_node *node) {
+  switch (kernel_of(node)) {
+#define WAY(run, way)                                                                              \
+  case FNZI_RUN_##run:                                                                             \
+    return true;
+#include "engine/device_ways.def"
+#undef WAY
+  default:
+    return false;
+  }
+}
+
+/* As far as a plan tells: the element types of its results can be converted. */
 bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  bool is_group = step->kind == FNZI_ENG_GROUP || (step->kind == FNZI_ENG_CALL && step->is_point);
-  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
-  for (uint32_t n = first; is_group && n <= step->node; n++) {
-    const fnz_arg *out = &g->nodes.data[n].outputs[0];
+  bool is_group = step->kind == FNZI_ENG_GROUP, has = is_group || step->kind == FNZI_ENG_CALL;
+  for (uint32_t n = is_group ? step->first : step->node; has && n <= step->node; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    const fnz_arg *out = &node->outputs[0];
     const fnz_geometry *made =
         out->tag == FNZ_ARG_VALUE ? g->values.data[out->u.value].geometry : NULL;
-    is_group = made && fnzi_cuda_text_converts(made->dtype) && is_elementwise(&g->nodes.data[n]);
+    has = made && fnzi_cuda_text_converts(made->dtype) &&
+          (has_way(node) || (is_elementwise(node) && (is_group || step->is_point)));
   }
-  return is_group || step->kind == FNZI_ENG_MOVE;
+  return has || step->kind == FNZI_ENG_MOVE;
 }
 
 /* All nodes of a step, their arguments or their results. */

@@ -36,7 +36,11 @@ static uint16_t sum(const coding *c, uint16_t a) {
 /* --- Sums and extremes --------------------------------------------------------------------------
  */
 static void code_sum(const coding *c) {
-  uint16_t s = fnzi_eng_rows_fold(c->r, "sum", c->x);
+  bool skips = c->code->kernel == FNZI_RUN_nansum && fnzi_is_float(c->class);
+  uint16_t x = skips
+                   ? fnzi_eng_rows_choose(c->r, one(c, "isnan", c->x), number(c, c->class, 0), c->x)
+                   : c->x;
+  uint16_t s = fnzi_eng_rows_fold(c->r, "sum", x);
   bool is_mean = strcmp(c->code->op, "mean") == 0;
   c->results[0] = is_mean ? two(c, "div", s, number(c, c->class, (double)c->length)) : s;
 }
@@ -181,6 +185,7 @@ static const struct {
   uint16_t kernel;
   void (*code)(const coding *c);
 } codes[] = {{FNZI_RUN_sum, code_sum},
+             {FNZI_RUN_nansum, code_sum},
              {FNZI_RUN_prod, code_reduce},
              {FNZI_RUN_reduce, code_reduce},
              {FNZI_RUN_arg, code_arg},

@@ -76,7 +76,8 @@ static fnz_status open_way(fnzi_eng_maker *m, fnzi_krn_call *call, const bool *r
       w->order[w->r.g.rank] = d;
       sizes[w->r.g.rank++] = w->x->sizes[d];
       w->r.g.outer += !rows;
-      w->length *= rows ? w->x->sizes[d] : 1;
+      if (rows)
+        w->length = fnzi_krn_stride_bytes(w->length, (size_t)w->x->sizes[d]);
     }
   if (w->r.g.rank == w->r.g.outer) { /* a row of one element */
     if (w->r.g.rank == FNZ_MAX_RANK)
@@ -148,10 +149,10 @@ static bool are_real(const fnzi_krn_call *call) {
 /* Kernels that compute in the type of their result. */
 static bool rounds_input(const fnzi_krn_call *call) {
   uint16_t run = call->row->run;
-  return run == FNZI_RUN_sum || run == FNZI_RUN_prod || run == FNZI_RUN_softmax ||
-         run == FNZI_RUN_safe_softmax || run == FNZI_RUN_log_softmax || run == FNZI_RUN_logsumexp ||
-         run == FNZI_RUN_variance || run == FNZI_RUN_deviation || run == FNZI_RUN_vector_norm ||
-         run == FNZI_RUN_scan;
+  return run == FNZI_RUN_sum || run == FNZI_RUN_nansum || run == FNZI_RUN_prod ||
+         run == FNZI_RUN_softmax || run == FNZI_RUN_safe_softmax || run == FNZI_RUN_log_softmax ||
+         run == FNZI_RUN_logsumexp || run == FNZI_RUN_variance || run == FNZI_RUN_deviation ||
+         run == FNZI_RUN_vector_norm || run == FNZI_RUN_scan;
 }
 
 static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {

@@ -43,7 +43,7 @@ static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint3
     if (size == 1)
       continue;
     if (next > to && joins(g, next - 1, d)) {
-      int64_t all = sizes[next - 1] * size;
+      int64_t all = fnzi_krn_stride_bytes(sizes[next - 1], (size_t)size);
       move_dim(g, sizes, next - 1, d);
       sizes[next - 1] = all;
     } else {
@@ -54,7 +54,8 @@ static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint3
 }
 
 /* A row has one dimension at least. */
-static void join(fnzi_cuda_group *g) {
+void fnzi_eng_rows_join(fnzi_eng_rows *r) {
+  fnzi_cuda_group *g = &r->g;
   int64_t *sizes = (int64_t *)(uintptr_t)g->sizes;
   uint32_t outer = join_dims(g, sizes, 0, 0, g->outer), end = g->rank;
   g->rank = join_dims(g, sizes, outer, g->outer, end);
@@ -69,14 +70,14 @@ static void join(fnzi_cuda_group *g) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work) {
+fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work) {
   uint32_t kernel;
   int64_t count;
   if (r->is_full)
     return fnzi_eng_work_refuse(work, "too many values for one kernel");
-  join(&r->g);
-  FNZ_TRY((r->scans ? fnzi_cuda_text_scan : fnzi_cuda_text_team)(r->m->ws->ctx, &r->m->text, &r->g,
-                                                                 &kernel, &count));
+  fnz_context *ctx = r->m->ws->ctx;
+  FNZ_TRY(r->scans ? fnzi_cuda_text_scan(ctx, &r->m->text, &r->g, &kernel, &count)
+                   : fnzi_cuda_text_team(ctx, &r->m->text, &r->g, &kernel, &count));
   return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
@@ -205,4 +206,26 @@ uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, u
                                        .out = out,
                                        .in = {a}});
   return out;
+}
+
+/* --- Tiles --------------------------------------------------------------------------------------
+ */
+void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
+                            fnzi_cuda_lane *out) {
+  *out = (fnzi_cuda_lane){.slot = lane->slot, .stores = lane->stores};
+  memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
+}
+
+void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
+  static const uint8_t kinds[] = {
+      [FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
+      [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
+      [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_ENG_INS_SPREAD] = FNZI_CUDA_CONVERT};
+  *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
+                         .arity = ins->arity,
+                         .compute = ins->from,
+                         .row = ins->point,
+                         .out = ins->out};
+  for (uint32_t k = 0; k < ins->arity; k++)
+    out->in[k] = ins->in[k];
 }

@@ -3,7 +3,9 @@
  *
  *   device_rows.c       values and instructions of a group
  *   device_row_codes.c  an operator -> instructions
- *   device_row_ways.c   a call -> a group */
+ *   device_row_pieces.c few long rows, by two kernels
+ *   device_row_ways.c   a call -> a group
+ *   device_norm_ways.c  a norm over channels -> a group */
 #ifndef FNZI_ENG_DEVICE_ROWS_H
 #define FNZI_ENG_DEVICE_ROWS_H
 
@@ -29,8 +31,11 @@ typedef struct fnzi_eng_rows {
 /* --- device_rows.c ------------------------------------------------------------------------------
  */
 FNZ_MUST_CHECK fnz_status fnzi_eng_rows_begin(fnzi_eng_maker *m, fnzi_eng_rows *out);
-/* Its launch. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work);
+/* Dimensions that follow one another become one. */
+void fnzi_eng_rows_join(fnzi_eng_rows *r);
+
+/* One launch of it, whatever its rows are. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work);
 
 uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows);
 uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number);
@@ -56,6 +61,10 @@ uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, u
 fnz_dtype fnzi_eng_rows_dtype(const fnzi_eng_rows *r, uint16_t a);
 void fnzi_eng_rows_add(fnzi_eng_rows *r, fnzi_cuda_ins ins);
 
+/* Of a tile, as the text has it. */
+void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, fnzi_cuda_lane *out);
+void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out);
+
 /* --- device_row_codes.c -------------------------------------------------------------------------
  */
 /* An operator over rows of `length` elements: in[0] has these, the others, or NONE, are weights.
@@ -64,11 +73,10 @@ bool fnzi_eng_rows_code(fnzi_eng_rows *r, const fnzi_meta_row_code *code, fnz_dt
                         int64_t length, const uint16_t in[FNZI_ROW_OPERANDS],
                         uint16_t results[FNZI_ROW_RESULTS]);
 
-/* --- device_text.c ------------------------------------------------------------------------------
+/* --- device_row_pieces.c ------------------------------------------------------------------------
  */
-/* Of a tile, as the text has it. */
-void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, fnzi_cuda_lane *out);
-void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out);
+/* The launches of a group: two, where it has few rows that are long. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work);
 
 /* --- device_row_ways.c --------------------------------------------------------------------------
  */

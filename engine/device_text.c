@@ -16,26 +16,6 @@ static fnz_dtype cell_dtype(size_t bytes) {
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
-void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
-                            fnzi_cuda_lane *out) {
-  *out = (fnzi_cuda_lane){.slot = lane->slot, .stores = lane->stores};
-  memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
-}
-
-void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
-  static const uint8_t kinds[] = {
-      [FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
-      [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
-      [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_ENG_INS_SPREAD] = FNZI_CUDA_CONVERT};
-  *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
-                         .arity = ins->arity,
-                         .compute = ins->from,
-                         .row = ins->point,
-                         .out = ins->out};
-  for (uint32_t k = 0; k < ins->arity; k++)
-    out->in[k] = ins->in[k];
-}
-
 static bool is_computable(const fnzi_eng_tile *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }

@@ -5,6 +5,7 @@
  * device_ways.def; what no way takes is the CPU's.
  *
  *   device_text.c  the steps of a binding -> works, and the windows that are copied
+ *   device_by_way.c  the way of a call
  *   device_work.c  what ways share
  *   device_record.c  ways of kernels that tell what they do */
 #ifndef FNZI_ENG_DEVICE_WAY_H
@@ -27,11 +28,13 @@ typedef struct fnzi_eng_maker {
 #include "engine/device_ways.def"
 #undef WAY
 
-/* --- device_work.c ------------------------------------------------------------------------------
+/* --- device_by_way.c ----------------------------------------------------------------------------
  */
 /* By the way of the call's kernel; of one without a way the work stays empty. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call,
                                                fnzi_eng_work *out);
+/* --- device_work.c ------------------------------------------------------------------------------
+ */
 /* The step is computed by the CPU, which explain tells: `why` is static. OK, for callers to return.
  */
 fnz_status fnzi_eng_work_refuse(fnzi_eng_work *work, const char *why);

@@ -1,19 +1,6 @@
 /* device_work.c - what ways share: the launches of a step, and where its operands lie. */
 #include "engine/device_way.h"
 
-fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
-  (void)m, (void)out; /* while there are no ways */
-  switch (call->row->run) {
-#define WAY(run, way)                                                                              \
-  case FNZI_RUN_##run:                                                                             \
-    return fnzi_eng_way_##way(m, call, out);
-#include "engine/device_ways.def"
-#undef WAY
-  default:
-    return FNZ_OK;
-  }
-}
-
 fnz_status fnzi_eng_work_refuse(fnzi_eng_work *work, const char *why) {
   *work = (fnzi_eng_work){.why = why};
   return FNZ_OK;

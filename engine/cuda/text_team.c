@@ -14,6 +14,7 @@ typedef struct team {
   fnzi_cuda_text *text;
   const fnzi_cuda_group *g;
   int64_t rows, length;      /* of a row, or a piece of one */
+  int64_t all;               /* of a row, pieces together */
   int64_t threads;           /* of a team */
   uint8_t level[MOST_SLOTS]; /* per slot: how often a row is gone through before it is known */
   bool needed[MOST_SLOTS];   /* of elements: while a row is gone through */
@@ -68,7 +69,7 @@ static fnz_status find_team(team *t) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (!fnzi_mul_i64(d < g->outer ? t->rows : all, g->sizes[d], d < g->outer ? &t->rows : &all))
       return fnzi_no_memory(t->w.ctx);
-  t->length = all;
+  t->length = t->all = all;
   if (g->pieces) {
     t->length = FNZI_CUDA_PIECE;
     if (!fnzi_mul_i64(t->rows, g->pieces, &t->rows))
@@ -176,11 +177,16 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
 }
 
 /* Each of the numbers that are known when the row was gone through once more than `level` times. */
-static fnz_status put_numbers(const team *t, uint8_t level,
-                              fnz_status (*put)(const team *t, const fnzi_cuda_ins *ins)) {
-  for (uint32_t i = 0; i < t->g->nins; i++)
-    if (gives_number(&t->g->ins[i]) && t->level[t->g->ins[i].out] == level + 1)
-      FNZ_TRY(put(t, &t->g->ins[i]));
+typedef enum part { FIRST, TAKEN, JOINED } part;
+
+static fnz_status put_numbers(const team *t, uint8_t level, part what) {
+  for (uint32_t i = 0; i < t->g->nins; i++) {
+    const fnzi_cuda_ins *ins = &t->g->ins[i];
+    if (gives_number(ins) && t->level[ins->out] == level + 1)
+      FNZ_TRY(what == FIRST   ? put_first(t, ins)
+              : what == TAKEN ? put_taken(t, ins)
+                              : put_joined(t, ins));
+  }
   return FNZ_OK;
 }
 
@@ -232,11 +238,11 @@ static fnz_status put_row(team *t) {
       FNZ_TRY(fnzi_cuda_put_number(&t->w, k));
   FNZ_TRY(put_rows(t, 0));
   for (; find_numbers(t, level); level++) {
-    FNZ_TRY(put_numbers(t, level, put_first));
+    FNZ_TRY(put_numbers(t, level, FIRST));
     FNZ_TRY(open_row(t));
-    FNZ_TRY(put_numbers(t, level, put_taken));
+    FNZ_TRY(put_numbers(t, level, TAKEN));
     PUT(&t->w, "    }\n");
-    FNZ_TRY(put_numbers(t, level, put_joined));
+    FNZ_TRY(put_numbers(t, level, JOINED));
     FNZ_TRY(put_rows(t, (uint8_t)(level + 1)));
   }
   FNZ_TRY(put_meeting(t, level));
@@ -245,7 +251,7 @@ static fnz_status put_row(team *t) {
 
 static fnz_status put_body(team *t) {
   const fnzi_cuda_group *g = t->g;
-  int64_t beside = THREADS / t->threads, all = 1;
+  int64_t beside = THREADS / t->threads, all = t->all;
   PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n",
       fnzi_cuda_is_small(g) ? "int32_t" : "int64_t",
       t->threads == 1      ? "0"
@@ -259,8 +265,6 @@ static fnz_status put_body(team *t) {
         "       at += (int64_t)gridDim.x * %lld) {\n",
         (long long)beside, (long long)t->threads, (long long)t->rows, (long long)beside);
   if (g->pieces) {
-    for (uint32_t d = g->outer; d < g->rank; d++)
-      all *= g->sizes[d];
     PUT(&t->w,
         "    const index piece = (index)(at %% %lld), i = (index)(at / %lld);\n"
         "    const int64_t begin = (int64_t)piece * %lld, end = begin + %lld < %lld ? begin + %lld "
