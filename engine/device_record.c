@@ -194,7 +194,7 @@ static fnz_status operand_of(recording *r, const fnzi_krn_window *w, bool is_res
 
 static fnz_status formula(void *user, const fnzi_krn_formula *f) {
   recording *r = user;
-  fnzi_eng_operand operands[FNZI_CUDA_FORMULA_WINDOWS];
+  fnzi_eng_operand operands[FNZI_CUDA_FORMULA_WINDOWS + 1];
   fnz_dtype dtypes[FNZI_CUDA_FORMULA_WINDOWS];
   uint32_t kernel;
   if (f->nwindows > FNZI_CUDA_FORMULA_WINDOWS)
@@ -203,10 +203,11 @@ static fnz_status formula(void *user, const fnzi_krn_formula *f) {
     FNZ_TRY(operand_of(r, &f->windows[k], k + f->nresults >= f->nwindows, &operands[k]));
     dtypes[k] = f->windows[k].dtype;
   }
-  const fnzi_cuda_formula text = {f->name,     f->count,     dtypes,     f->nwindows,
-                                  f->integers, f->nintegers, f->numbers, f->nnumbers};
+  operands[f->nwindows] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
+  const fnzi_cuda_formula text = {f->name,      f->count,   dtypes,      f->nwindows, f->integers,
+                                  f->nintegers, f->numbers, f->nnumbers, f->checks};
   FNZ_TRY(fnzi_cuda_text_formula(r->m->ws->ctx, &r->m->text, &text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, f->nwindows);
+  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, f->nwindows + f->checks);
 }
 
 /* --- Places that data say -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * ways_test.c - operators on a GPU, by the stand-in for its driver: the calls of fixtures/variants
  * and fixtures/made have the interpreter's bits there, and run there; which operators do not, and
  * how many there are, stands here. */
@@ -458,6 +458,8 @@ static const char *const bodies[] = {
     "  %z: f32[6,4] = index_copy_(%a, 0, %j, %y)\n",
     "  %k: i64[1,3] = unsqueeze(%i, 0)\n  %y: f32[1,3] = gather(%m, 0, %k)\n"
     "  %a: f32[6,4] = scatter_.src(%m, 0, %k, %y)\n  %b: f32[6,4] = put_(%a, %j, %y)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %y: f32[] = nll_loss(%x, %i)\n"
+    "  %b: f32[6,4] = mul_.Tensor(%a, %y)\n",
     "  %y: f32[3] = take(%m, %i)\n  %h: i64[3,6] = one_hot(%j, 6)\n"
     "  %k: i64[1,3] = unsqueeze(%j, 0)\n  %a: f32[6,4] = scatter_add_(%m, 0, %k, %x)\n"};
 enum { BODIES = sizeof bodies / sizeof *bodies };
