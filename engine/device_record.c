@@ -10,9 +10,10 @@
 
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
 
-/* Addresses: buffer i from AT + i * APART; the memory of the step before all of them. */
-#define AT    ((uint64_t)1 << 62)
-#define APART ((uint64_t)1 << 40)
+/* Addresses: buffers from AT on, so many bits apart; the memory of the step before all of them. */
+enum { APART = 40 };
+#define AT   ((uint64_t)1 << 62)
+#define ROOM ((uint64_t)1 << APART)
 
 typedef struct recording {
   fnzi_eng_maker *m;
@@ -21,7 +22,7 @@ typedef struct recording {
 } recording;
 
 static unsigned char *address_of(uint64_t i) {
-  return (unsigned char *)(uintptr_t)(AT + (i + 1) * APART);
+  return (unsigned char *)(uintptr_t)(AT + ((i + 1) << APART));
 }
 
 /* False: it is memory of the host. */
@@ -29,8 +30,8 @@ static bool locate(const unsigned char *data, fnzi_eng_operand *out) {
   uint64_t at = (uint64_t)(uintptr_t)data - AT;
   if ((uint64_t)(uintptr_t)data < AT || at >= AT)
     return false;
-  *out = (fnzi_eng_operand){(uint32_t)(at / APART) - 1, (int64_t)(at % APART)};
-  if (at < APART)
+  *out = (fnzi_eng_operand){(uint32_t)(at >> APART) - 1, (int64_t)(at % ROOM)};
+  if (at < ROOM)
     out->buffer = FNZI_ENG_AT_SCRATCH;
   return true;
 }
@@ -40,11 +41,20 @@ static fnz_status give_up(recording *r, const char *why) {
   return FNZ_UNSUPPORTED;
 }
 
+/* False: more than could be counted. */
+static bool count_all(uint32_t rank, const int64_t *sizes, int64_t *count) {
+  bool fits = true;
+  *count = 1;
+  for (uint32_t d = 0; d < rank; d++)
+    fits = fits && fnzi_mul_i64(*count, sizes[d], count);
+  return fits;
+}
+
 static fnz_status room(void *user, size_t bytes, void **out) {
   recording *r = user;
   int64_t at;
   FNZ_TRY(fnzi_eng_work_scratch(r->m, r->out, bytes, &at));
-  if (r->out->scratch >= APART)
+  if (r->out->scratch >= ROOM)
     return give_up(r, "it needs too much memory in between");
   *out = (void *)(uintptr_t)(AT + (uint64_t)at);
   return FNZ_OK;
@@ -117,11 +127,11 @@ static fnz_status convert(recording *r, group *g, uint8_t kind, fnz_dtype to, ui
 
 /* Dimensions that lie together become one, those of short strides come last. */
 static fnz_status launch_group(recording *r, group *g) {
-  int64_t count = 1;
+  int64_t count;
   uint32_t kernel;
   fnzi_krn_loop_normalise(&g->loop, false);
-  for (uint32_t d = 0; d < g->loop.rank; d++)
-    count *= g->loop.sizes[d];
+  if (!count_all(g->loop.rank, g->loop.sizes, &count))
+    return give_up(r, "it has too many elements");
   for (uint32_t k = 0; k < g->nlanes; k++)
     memcpy(g->lanes[k].strides, g->loop.strides[g->windows[k]],
            g->loop.rank * sizeof *g->lanes[k].strides);
@@ -187,20 +197,21 @@ static fnz_status combine(void *user, const fnzi_krn_combination *c) {
 /* A result that nothing needs has memory of the step. */
 static fnz_status operand_of(recording *r, const fnzi_krn_window *w, bool is_result,
                              fnzi_eng_operand *out) {
-  int64_t count = 1;
+  int64_t count;
+  size_t bytes;
   if (locate(w->data, out))
     return FNZ_OK;
   if (!is_result)
     return give_up(r, "it reads what is not in the plan");
-  for (uint32_t d = 0; d < w->rank; d++)
-    count *= w->sizes[d];
+  if (!count_all(w->rank, w->sizes, &count) || !fnzi_mul_size((size_t)count, w->cell, &bytes))
+    return give_up(r, "it has too many elements");
   out->buffer = FNZI_ENG_AT_SCRATCH;
-  return fnzi_eng_work_scratch(r->m, r->out, (size_t)count * w->cell, &out->at);
+  return fnzi_eng_work_scratch(r->m, r->out, bytes, &out->at);
 }
 
 static fnz_status formula(void *user, const fnzi_krn_formula *f) {
   recording *r = user;
-  fnzi_eng_operand operands[FNZI_CUDA_FORMULA_WINDOWS];
+  fnzi_eng_operand operands[FNZI_CUDA_FORMULA_WINDOWS + 1];
   fnz_dtype dtypes[FNZI_CUDA_FORMULA_WINDOWS];
   uint32_t kernel;
   if (f->nwindows > FNZI_CUDA_FORMULA_WINDOWS)
@@ -209,10 +220,11 @@ static fnz_status formula(void *user, const fnzi_krn_formula *f) {
     FNZ_TRY(operand_of(r, &f->windows[k], k + f->nresults >= f->nwindows, &operands[k]));
     dtypes[k] = f->windows[k].dtype;
   }
-  const fnzi_cuda_formula text = {f->name,     f->count,     dtypes,     f->nwindows,
-                                  f->integers, f->nintegers, f->numbers, f->nnumbers};
+  operands[f->nwindows] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
+  const fnzi_cuda_formula text = {f->name,      f->count,   dtypes,      f->nwindows, f->integers,
+                                  f->nintegers, f->numbers, f->nnumbers, f->checks};
   FNZ_TRY(fnzi_cuda_text_formula(r->m->ws->ctx, &r->m->text, &text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, f->nwindows);
+  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, f->nwindows + f->checks);
 }
 
 /* --- Places that data say -----------------------------------------------------------------------
@@ -346,10 +358,10 @@ static fnz_status describe(recording *r, const fnzi_krn_picking *p, picked *out)
   }
   for (uint32_t k = 0; k < p->npicks; k++) {
     const fnzi_krn_pick *pick = &p->picks[k];
-    int64_t cell = (int64_t)(p->into ? p->to.cell : p->from.cell);
+    size_t cell = p->into ? p->to.cell : p->from.cell;
     text->picks[k] = (fnzi_cuda_pick){.dtype = (uint8_t)pick->index.dtype,
                                       .size = pick->size,
-                                      .stride = pick->stride * cell,
+                                      .stride = fnzi_krn_stride_bytes(pick->stride, cell),
                                       .wraps = pick->wraps};
     strides_over(&p->to, &pick->index, text->picks[k].strides);
     if (!locate(pick->index.data, &out->operands[out->noperands++]))
@@ -363,37 +375,37 @@ static fnz_status describe(recording *r, const fnzi_krn_picking *p, picked *out)
   return make_close(r, &out->groups[3], p, &text->close);
 }
 
-/* Before an element is brought anywhere, all places were seen; of one, each thread sees it. */
-static bool picking_needs_look(const fnzi_cuda_picking *p, int64_t places, int64_t lanes) {
-  return p->into && places * lanes > 1;
-}
-
-/* Each place of a chain looks at all others. */
+/* Before an element is brought anywhere, all places were seen; one is seen by each thread. Each
+ * place of a chain looks at all others of it. */
 static fnz_status add_chain(recording *r, picked *p) {
   enum { MOST = 1 << 16 };
-  int64_t places, lanes, at;
+  const int64_t work = (int64_t)1 << 33;
+  int64_t places, lanes, all, at;
   uint32_t kernel;
   fnzi_cuda_picking_count(&p->text, &places, &lanes);
-  if (!picking_needs_look(&p->text, places, lanes))
+  if (!p->text.into || (places <= 1 && lanes <= 1))
     return FNZ_OK;
-  if (places > MOST || lanes > ((int64_t)1 << 33) / places / places)
+  if (places > MOST || lanes > work / places / places)
     return give_up(r, "too many places, in whose order elements are written");
+  if (!fnzi_mul_i64(places, lanes, &all))
+    return give_up(r, "it has too many elements");
   if (places > 1) {
-    FNZ_TRY(fnzi_eng_work_scratch(r->m, r->out, (size_t)(places * lanes) * sizeof(int64_t), &at));
+    FNZ_TRY(
+        fnzi_eng_work_scratch(r->m, r->out, (size_t)fnzi_krn_stride_bytes(all, sizeof all), &at));
     p->operands[p->noperands++] = (fnzi_eng_operand){FNZI_ENG_AT_SCRATCH, at};
   }
   FNZ_TRY(fnzi_cuda_text_chain(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, places * lanes, p->operands, p->noperands);
+  return fnzi_eng_work_launch(r->m, r->out, kernel, all, p->operands, p->noperands);
 }
 
 /* Without elements the CPU says what there is to say of the index. */
 static fnz_status pick(void *user, const fnzi_krn_picking *picking) {
   recording *r = user;
-  int64_t count = 1;
+  int64_t count;
   uint32_t kernel;
   picked *p;
-  for (uint32_t d = 0; d < picking->to.rank; d++)
-    count *= picking->to.sizes[d];
+  if (!count_all(picking->to.rank, picking->to.sizes, &count))
+    return give_up(r, "it has too many elements");
   if (count == 0)
     return give_up(r, "it has no elements");
   FNZI_NEW(&r->m->ws->scratch, 1, &p);

@@ -4,9 +4,11 @@ struct cells {
   char *at;
   int bytes; /* of an element */
 };
+/* Of a kernel's windows the last one is the flag. */
+enum { WINDOWS = 8, FLAG = WINDOWS - 1 };
 typedef cells fnzi_cpu_reals;
 typedef cells fnzi_cpu_reals_out;
-#define POOL_INTEGERS const cells *
+#define INTEGERS const cells *
 
 VALUE double fnzi_cpu_real_at(const cells *x, int64_t i) {
   return x->bytes == 8 ? LOAD(double, x->at + 8 * i) : (double)LOAD(float, x->at + 4 * i);

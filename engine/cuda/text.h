@@ -179,7 +179,7 @@ void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *places, 
 
 /* Elements that each are computed by a function formula_<name>(at, windows, integers, numbers) of
  * engine/cuda/, out of those of a kernel (text_formula.c). */
-enum { FNZI_CUDA_FORMULA_WINDOWS = 8 };
+enum { FNZI_CUDA_FORMULA_WINDOWS = 7 }; /* and the flag */
 typedef struct fnzi_cuda_formula {
   const char *name;
   int64_t count; /* at is below it */
@@ -189,6 +189,7 @@ typedef struct fnzi_cuda_formula {
   uint32_t nintegers;
   const double *numbers;
   uint32_t nnumbers;
+  bool checks; /* one operand more: the flag */
 } fnzi_cuda_formula;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                                  const fnzi_cuda_formula *formula,

@@ -29,9 +29,14 @@ static fnz_status put_double(fnz_context *ctx, fnz_buffer *out, double v) {
 }
 
 static fnz_status put_body(fnz_context *ctx, fnz_buffer *out, const fnzi_cuda_formula *f) {
-  PUT("  const cells w[%d] = {", (int)FNZI_CUDA_FORMULA_WINDOWS);
-  for (uint32_t k = 0; k < f->nwindows; k++)
-    PUT("%s{p.at[%u], %u}", k ? ", " : "", (unsigned)k, (unsigned)fnzi_dtype(f->windows[k])->bytes);
+  PUT("  const cells w[WINDOWS] = {");
+  for (uint32_t k = 0; k < FNZI_CUDA_FORMULA_WINDOWS; k++)
+    if (k < f->nwindows)
+      PUT("{p.at[%u], %u}, ", (unsigned)k, (unsigned)fnzi_dtype(f->windows[k])->bytes);
+    else
+      PUT("{}, ");
+  if (f->checks)
+    PUT("{p.at[%u], 4}", (unsigned)f->nwindows);
   PUT("};\n  const int64_t n[] = {0");
   for (uint32_t k = 0; k < f->nintegers; k++)
     PUT(", %lldll", (long long)f->integers[k]);
@@ -58,7 +63,7 @@ static fnz_status use_files(fnz_context *ctx, fnzi_cuda_text *text, const char *
 
 fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                   const fnzi_cuda_formula *f, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, f->nwindows, 256, FNZI_CUDA_GRID_FLAT};
+  const fnzi_cuda_kernel shape = {NULL, f->nwindows + f->checks, 256, FNZI_CUDA_GRID_FLAT};
   fnz_buffer body = {.data = NULL};
   FNZ_TRY(use_files(ctx, text, f->name));
   fnz_status status = put_body(ctx, &body, f);

@@ -32,6 +32,7 @@ typedef struct fnzi_krn_formula {
   const int64_t *integers;
   const double *numbers;
   uint32_t nintegers, nnumbers;
+  bool checks; /* it may find a place out of bounds */
 } fnzi_krn_formula;
 
 /* Places along a dimension, that a tensor says. */

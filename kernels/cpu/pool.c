@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#define VALUE         static
-#define POOL_INTEGERS const int64_t *
+#define VALUE    static
+#define INTEGERS const int64_t *
 static int64_t integer_at(const int64_t *x, int64_t at) {
   return x[at];
 }
@@ -153,17 +153,17 @@ static void window_over(fnzi_krn_window *out, fnz_dtype dtype, int64_t count, co
 /* The formula of each element, told. */
 static fnz_status tell(fnzi_krn_call *call, const pool *o, const char *name,
                        const fnzi_krn_window *windows, uint32_t nwindows, uint32_t nresults) {
-  enum { INTEGERS = sizeof o->p / sizeof(int64_t) };
-  int64_t integers[INTEGERS + 2], nothing[2];
+  enum { NUMBERS = sizeof o->p / sizeof(int64_t) };
+  int64_t integers[NUMBERS + 2], nothing[2];
   memcpy(integers, &o->p, sizeof o->p);
   memcpy(nothing, o->nothing, sizeof nothing);
-  integers[INTEGERS] = o->exact;
-  integers[INTEGERS + 1] = nothing[0];
+  integers[NUMBERS] = o->exact;
+  integers[NUMBERS + 1] = nothing[0];
   const fnzi_krn_formula f = {name,      windows[nwindows - nresults].sizes[0],
                               windows,   nwindows,
                               nresults,  integers,
-                              o->scales, INTEGERS + 2,
-                              3};
+                              o->scales, NUMBERS + 2,
+                              3,         false};
   return call->record->formula(call->record->user, &f);
 }
 

@@ -1,6 +1,6 @@
 /* pool_values.h - which elements sliding windows see, means of them, and nearest neighbours: text
  * for the CPU and for a GPU. The includer defines VALUE, fnzi_cpu_reals of special_reals.h, and
- * POOL_INTEGERS with integer_at(), which are elements of 64 bits.
+ * INTEGERS with integer_at(), which are elements of 64 bits.
  *
  * Dimensions that there are not are of size 1. */
 
@@ -102,7 +102,7 @@ VALUE double pool_mean(const pool_shape *p, const fnzi_cpu_reals *x, int64_t at)
 }
 
 /* --- The largest ------------------------------------------------------------------------- */
-VALUE bool pool_larger(const fnzi_cpu_reals *x, POOL_INTEGERS integers, int64_t at, int64_t best) {
+VALUE bool pool_larger(const fnzi_cpu_reals *x, INTEGERS integers, int64_t at, int64_t best) {
   if (integers)
     return integer_at(integers, at) > integer_at(integers, best);
   double a = fnzi_cpu_real_at(x, at), b = fnzi_cpu_real_at(x, best);
@@ -110,7 +110,7 @@ VALUE bool pool_larger(const fnzi_cpu_reals *x, POOL_INTEGERS integers, int64_t 
 }
 
 /* The last NaN wins, else the first of the largest, as in eager; of integers, or of x. */
-VALUE int64_t pool_largest(const pool_shape *p, const fnzi_cpu_reals *x, POOL_INTEGERS integers,
+VALUE int64_t pool_largest(const pool_shape *p, const fnzi_cpu_reals *x, INTEGERS integers,
                            int64_t base, const pool_window *w) {
   int64_t best = base + pool_cell(p, w->first[0], w->first[1], w->first[2]);
   for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])

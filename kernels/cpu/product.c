@@ -5,11 +5,11 @@
 /* A scratch window of a window's sizes, row-major. */
 static fnz_status make_like(fnzi_krn_call *call, const fnzi_krn_window *like,
                             fnzi_krn_window *out) {
-  size_t count = 1;
+  int64_t count = 1;
   void *data;
   for (uint32_t i = 0; i < like->rank; i++)
-    count *= (size_t)like->sizes[i];
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, like->cell, &data));
+    count *= like->sizes[i];
+  FNZ_TRY(fnzi_krn_room_take(call, count, like->cell, &data));
   fnzi_krn_window_dense(out, like->dtype, like->rank, like->sizes, data);
   return FNZ_OK;
 }

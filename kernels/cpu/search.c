@@ -1,35 +1,18 @@
 /* search.c - where numbers would stand in sorted ones: searchsorted, bucketize. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/special_reals.h"
 
-typedef struct search {
-  fnz_dtype dtype; /* F64 or I64 */
-  const void *sorted, *wanted;
-  const int64_t *order; /* where the sorted ones really stand in their row, or NULL */
-  int64_t length;       /* of a row of sorted ones */
-  bool right;           /* behind equal ones */
-} search;
-
-/* Does element `at` of the row from `start` stand before the wanted one? NaN stand last. */
-static bool is_before(const search *s, int64_t start, int64_t at, int64_t wanted) {
-  int64_t place = start + (s->order ? s->order[start + at] : at);
-  if (s->dtype == FNZ_I64) {
-    int64_t a = ((const int64_t *)s->sorted)[place], b = ((const int64_t *)s->wanted)[wanted];
-    return s->right ? a <= b : a < b;
-  }
-  double a = ((const double *)s->sorted)[place], b = ((const double *)s->wanted)[wanted];
-  return s->right ? !(a > b) : !(a >= b);
+#define VALUE    static
+#define INTEGERS const int64_t *
+static int64_t integer_at(const int64_t *x, int64_t at) {
+  return x[at];
 }
+#include "kernels/cpu/search_values.h"
+#undef VALUE
 
-static int64_t find(const search *s, int64_t start, int64_t wanted) {
-  int64_t low = 0, high = s->length;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (is_before(s, start, middle, wanted))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+static void take(const void *data, bool are_integers, fnzi_cpu_reals *reals,
+                 const int64_t **integers) {
+  *reals = (fnzi_cpu_reals){NULL, are_integers ? NULL : data};
+  *integers = are_integers ? data : NULL;
 }
 
 /* A number takes the type of floating-point boundaries, and f32 beside integers. */
@@ -38,14 +21,15 @@ static fnz_status open_number(fnzi_krn_call *call, const fnz_arg *number, fnz_dt
   fnz_dtype dtype = fnzi_is_float(boundaries)      ? boundaries
                     : number->tag == FNZ_ARG_FLOAT ? FNZ_F32
                                                    : FNZ_I64;
-  unsigned char cell[16];
-  int64_t *wanted;
-  FNZI_NEW(&call->scratch, 1, &wanted);
-  fnzi_krn_number_cell(number, dtype, cell);
-  s->dtype = dtype == FNZ_I64 ? FNZ_I64 : FNZ_F64;
-  fnzi_krn_convert(s->dtype, wanted, 8, dtype, cell, 8, 1);
-  s->wanted = wanted;
-  return FNZ_OK;
+  fnzi_krn_window from, to;
+  unsigned char room[16];
+  void *wanted;
+  s->are_integers = dtype == FNZ_I64;
+  FNZ_TRY(fnzi_krn_room_take(call, 1, sizeof(int64_t), &wanted));
+  fnzi_krn_window_number(number, dtype, room, &from);
+  fnzi_krn_window_dense(&to, s->are_integers ? FNZ_I64 : FNZ_F64, 0, NULL, wanted);
+  take(wanted, s->are_integers, &s->wanted, &s->wanted_integers);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 static fnz_status open_wanted(fnzi_krn_call *call, const fnz_arg *wanted, fnz_dtype boundaries,
@@ -54,22 +38,44 @@ static fnz_status open_wanted(fnzi_krn_call *call, const fnz_arg *wanted, fnz_dt
   if (!array)
     return open_number(call, wanted, boundaries, s);
   fnz_dtype common = fnzi_promote(array->place.dtype, boundaries);
-  s->dtype = fnzi_is_float(common) ? FNZ_F64 : FNZ_I64;
-  return fnzi_krn_dense_get_as(call, array, s->dtype, &s->wanted);
+  const void *data;
+  s->are_integers = !fnzi_is_float(common);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, array, s->are_integers ? FNZ_I64 : FNZ_F64, &data));
+  take(data, s->are_integers, &s->wanted, &s->wanted_integers);
+  return FNZ_OK;
+}
+
+/* The formula of each element, told: sorted ones, wanted ones, places. */
+static fnz_status tell(fnzi_krn_call *call, const search *s, int64_t nsorted, int64_t nwanted,
+                       int64_t count, const void *found) {
+  const int64_t integers[] = {s->length, s->per_row, s->are_integers, s->right};
+  fnz_dtype dtype = s->are_integers ? FNZ_I64 : FNZ_F64;
+  fnzi_krn_window windows[3];
+  const void *sorted = s->are_integers ? (const void *)s->sorted_integers : s->sorted.d;
+  const void *wanted = s->are_integers ? (const void *)s->wanted_integers : s->wanted.d;
+  fnzi_krn_window_dense(&windows[0], dtype, 1, &nsorted, sorted);
+  fnzi_krn_window_dense(&windows[1], dtype, 1, &nwanted, wanted);
+  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &count, found);
+  const fnzi_krn_formula f = {"found", count, windows, 3, 1, integers, NULL, 4, 0, false};
+  return call->record->formula(call->record->user, &f);
 }
 
 static fnz_status run(fnzi_krn_call *call, const fnzi_krn_array *sorted, const fnz_arg *wanted,
                       search *s) {
   const fnz_geometry *g = &sorted->place, *out = &call->outputs[0]->place;
   int64_t count = fnz_geometry_numel(out);
+  const void *data;
   void *found;
   s->length = g->sizes[g->rank - 1];
+  s->per_row = g->rank > 1 && count ? out->sizes[out->rank - 1] : 0;
   FNZ_TRY(open_wanted(call, wanted, g->dtype, s));
-  FNZ_TRY(fnzi_krn_dense_get_as(call, sorted, s->dtype, &s->sorted));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, sorted, s->are_integers ? FNZ_I64 : FNZ_F64, &data));
+  take(data, s->are_integers, &s->sorted, &s->sorted_integers);
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &found));
-  int64_t per_row = g->rank > 1 && count ? out->sizes[out->rank - 1] : 1;
+  if (call->record)
+    return tell(call, s, fnz_geometry_numel(g), count, count, found);
   for (int64_t i = 0; i < count; i++)
-    ((int64_t *)found)[i] = find(s, g->rank > 1 ? i / per_row * s->length : 0, i);
+    ((int64_t *)found)[i] = found_at(s, i);
   return FNZ_OK;
 }
 
@@ -78,6 +84,8 @@ fnz_status fnzi_kernel_searchsorted(fnzi_krn_call *call) {
                        *sorter = fnzi_krn_named_array(call, "sorter");
   search s = {.right = fnzi_krn_named_bool(call, "right", false) ||
                        strcmp(fnzi_krn_named_string(call, "side"), "right") == 0};
+  if (sorter && call->record)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "a sorter is not told");
   if (sorter)
     FNZ_TRY(fnzi_meta_index_values(call, sorter, sorted->place.sizes[sorted->place.rank - 1], false,
                                    &s.order));

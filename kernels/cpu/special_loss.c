@@ -3,32 +3,36 @@
 
 #include <math.h>
 
-enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+#define VALUE static
+#include "kernels/cpu/loss_values.h"
+#undef VALUE
+
+/* A sum has an order: one thread of a GPU takes it, as long as that is not too long. */
+enum { MOST_IN_ORDER = 1 << 16 };
+
+static fnz_status check_order(const fnzi_krn_call *call, int64_t count, int64_t reduction) {
+  if (reduction == REDUCE_NONE || count <= MOST_IN_ORDER)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                              "a sum of more than %d losses is not told", (int)MOST_IN_ORDER);
+}
 
 /* --- Element by element ------------------------------------------------------------------- */
-typedef double loss_fn(double x, double target, double parameter);
-
-static double square(double x, double target, double parameter) {
-  (void)parameter;
-  return (x - target) * (x - target);
+static fnz_status tell_pointwise(fnzi_krn_call *call, const fnzi_cpu_reals *x,
+                                 const fnzi_cpu_reals *target, const fnzi_cpu_reals_out *out,
+                                 int64_t count, const int64_t *integers, double parameter) {
+  const fnzi_cpu_reals y = fnzi_cpu_reals_read(out);
+  int64_t results = integers[1] == REDUCE_NONE ? count : 1;
+  fnzi_krn_window windows[3];
+  FNZ_TRY(check_order(call, count, integers[1]));
+  fnzi_cpu_reals_window(x, count, &windows[0]);
+  fnzi_cpu_reals_window(target, count, &windows[1]);
+  fnzi_cpu_reals_window(&y, results, &windows[2]);
+  const fnzi_krn_formula f = {"loss", results, windows, 3, 1, integers, &parameter, 3, 1, false};
+  return call->record->formula(call->record->user, &f);
 }
 
-static double distance(double x, double target, double parameter) {
-  (void)parameter;
-  return fabs(x - target);
-}
-
-static double smooth(double x, double target, double beta) {
-  double d = fabs(x - target);
-  return d < beta ? 0.5 * d * d / beta : d - 0.5 * beta;
-}
-
-static double huber(double x, double target, double delta) {
-  double d = fabs(x - target);
-  return d <= delta ? 0.5 * d * d : delta * (d - 0.5 * delta);
-}
-
-static fnz_status pointwise(fnzi_krn_call *call, loss_fn *loss, double parameter) {
+static fnz_status pointwise(fnzi_krn_call *call, int64_t kind, double parameter) {
   const fnz_geometry *const inputs[] = {fnzi_krn_call_geometry(call, 0),
                                         fnzi_krn_call_geometry(call, 1)};
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
@@ -41,9 +45,12 @@ static fnz_status pointwise(fnzi_krn_call *call, loss_fn *loss, double parameter
   FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, &shape, &target));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &out));
   int64_t count = fnz_geometry_numel(&shape);
+  const int64_t integers[] = {kind, reduction, count};
   double sum = 0;
+  if (call->record)
+    return tell_pointwise(call, &x, &target, &out, count, integers, parameter);
   for (int64_t i = 0; i < count; i++) {
-    double one = loss(fnzi_cpu_real_at(&x, i), fnzi_cpu_real_at(&target, i), parameter);
+    double one = loss_of(kind, fnzi_cpu_real_at(&x, i), fnzi_cpu_real_at(&target, i), parameter);
     if (reduction == REDUCE_NONE)
       fnzi_cpu_real_put(&out, i, one);
     sum += one;
@@ -54,19 +61,19 @@ static fnz_status pointwise(fnzi_krn_call *call, loss_fn *loss, double parameter
 }
 
 fnz_status fnzi_kernel_mse_loss(fnzi_krn_call *call) {
-  return pointwise(call, square, 0);
+  return pointwise(call, LOSS_SQUARE, 0);
 }
 
 fnz_status fnzi_kernel_l1_loss(fnzi_krn_call *call) {
-  return pointwise(call, distance, 0);
+  return pointwise(call, LOSS_DISTANCE, 0);
 }
 
 fnz_status fnzi_kernel_smooth_l1_loss(fnzi_krn_call *call) {
-  return pointwise(call, smooth, fnzi_krn_named_float(call, "beta", 1));
+  return pointwise(call, LOSS_SMOOTH, fnzi_krn_named_float(call, "beta", 1));
 }
 
 fnz_status fnzi_kernel_huber_loss(fnzi_krn_call *call) {
-  return pointwise(call, huber, fnzi_krn_named_float(call, "delta", 1));
+  return pointwise(call, LOSS_HUBER, fnzi_krn_named_float(call, "delta", 1));
 }
 
 /* --- Of classes -------------------------------------------------------------------------- */
@@ -123,7 +130,7 @@ static double loss_at(const classes *c, int64_t position, double *weight) {
     return probable_loss(c, start);
   int64_t label = c->labels[position];
   *weight = weight_of(c, label);
-  return -*weight * c->row[label] * (1 - c->smoothing) + smooth_part(c);
+  return loss_of_class(*weight, c->row[label], c->smoothing, smooth_part(c));
 }
 
 static fnz_status check_labels(const fnzi_krn_call *call, const classes *c) {
@@ -152,7 +159,41 @@ static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
     return fnzi_cpu_reals_open(call, target, c->dtype, &c->probabilities);
   FNZ_TRY(fnzi_krn_dense_get_as(call, target, FNZ_I64, &labels));
   c->labels = labels;
-  return check_labels(call, c);
+  return call->record ? FNZ_OK : check_labels(call, c);
+}
+
+/* Of labels: the logarithms, the weights, the labels; losses, or their sum, and the weight. */
+static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t reduction) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  bool weighs = fnzi_cpu_reals_present(&c->weight);
+  int64_t results = reduction == REDUCE_NONE ? c->positions : 1;
+  const int64_t integers[] = {c->positions, c->count, c->inner, c->ignore, reduction, weighs};
+  fnzi_cpu_reals_out y, total;
+  fnzi_cpu_reals out;
+  fnzi_krn_window windows[5];
+  if (c->normalise || !c->labels || c->smoothing != 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "only losses of labels are told");
+  FNZ_TRY(check_order(call, c->positions, reduction));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, c->dtype, &y));
+  fnzi_cpu_reals_window(&c->x, fnz_geometry_numel(g), &windows[0]);
+  fnzi_cpu_reals_window(weighs ? &c->weight : &c->x, c->count, &windows[1]);
+  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &c->positions, c->labels);
+  out = fnzi_cpu_reals_read(&y);
+  fnzi_cpu_reals_window(&out, results, &windows[3]);
+  if (call->noutputs > 1) {
+    FNZ_TRY(fnzi_cpu_reals_result(call, 1, c->dtype, &total));
+    out = fnzi_cpu_reals_read(&total);
+    fnzi_cpu_reals_window(&out, 1, &windows[4]);
+  }
+  const fnzi_krn_formula f = {.name = "class_loss",
+                              .count = results,
+                              .windows = windows,
+                              .nwindows = call->noutputs > 1 ? 5 : 4,
+                              .nresults = call->noutputs > 1 ? 2 : 1,
+                              .integers = integers,
+                              .nintegers = 6,
+                              .checks = true};
+  return call->record->formula(call->record->user, &f);
 }
 
 static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
@@ -161,6 +202,8 @@ static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   double sum = 0, total = 0, weight;
   fnzi_cpu_reals_out out;
   FNZ_TRY(open_classes(call, &c));
+  if (call->record)
+    return tell_classes(call, &c, reduction);
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, c.dtype, &out));
   for (int64_t i = 0; i < c.positions; i++) {
     double one = loss_at(&c, i, &weight);

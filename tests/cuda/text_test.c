@@ -122,7 +122,7 @@ static void add_formulas(testing *t, fnzi_cuda_text *text) {
     integers[k] = 2;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     for (int w = 0; w < 2; w++) {
-      const fnzi_cuda_formula f = {names[i], 100, widths[w], 4, integers, 40, numbers, 4};
+      const fnzi_cuda_formula f = {names[i], 100, widths[w], 4, integers, 40, numbers, 4, true};
       if (t->seen++ % t->every == 0 && fnzi_cuda_text_formula(t->ctx, text, &f, &kernel) != FNZ_OK)
         fail(t, names[i]);
       t->kernels++;
