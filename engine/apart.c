@@ -24,7 +24,7 @@ static void mark_written(fnz_executable *exe) {
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     exe->inputs[k].is_written = exe->program->inputs[k].written;
   for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
-    uint32_t owner = fnzi_eng_owner_of(exe, i);
+    uint32_t owner = exe->owners[i];
     if (owner != FNZI_ENG_NONE)
       exe->inputs[owner].is_written = true;
   }

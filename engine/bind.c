@@ -105,7 +105,7 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) 
     const fnz_arg *arg = &graph_of(b)->outputs[k];
     const fnz_geometry *g =
         arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
-    if (g && g->symbols && fnzi_eng_owner_of(ws->exe, k) != FNZI_ENG_NONE)
+    if (g && g->symbols && ws->exe->owners[k] != FNZI_ENG_NONE)
       return true;
   }
   return false;

@@ -93,6 +93,8 @@ struct fnz_executable {
   fnzi_arena arena;
   fnzi_eng_expansion expansion; /* of a program of fixed sizes */
   fnzi_eng_input *inputs;       /* of graph 0 */
+  uint32_t *owners;             /* per output of graph 0: the input whose final value it is;
+                                   FNZI_ENG_NONE for none, and for one that has other sizes then */
   fnzi_eng_slots slots[3];
   bool has_symbols;
   bool by_steps;                   /* data decide sizes: graph 0 is evaluated node by node */
@@ -399,9 +401,6 @@ void fnzi_eng_apart_find(fnz_executable *exe);
 /* Memory of ws->given; OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state);
 
-/* The input whose final value output k of graph 0 is; FNZI_ENG_NONE for none, and for one that has
- * other sizes then. */
-uint32_t fnzi_eng_owner_of(const fnz_executable *exe, size_t k);
 /* An array as the interpreter's numbers take one: with the sizes of what is given. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
                                                 fnz_array **out);
