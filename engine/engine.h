@@ -397,7 +397,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_given_weights(fnz_workspace *ws,
 /* What a caller gives as memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
 /* --- apart.c */
-void fnzi_eng_apart_find(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_eng_apart_find(fnz_executable *exe);
 /* Memory of ws->given; OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state);
 

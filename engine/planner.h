@@ -82,6 +82,11 @@ typedef struct fnzi_eng_tenants {
   uint32_t *cells; /* FNZI_ENG_CELLS of them; NULL while the values are few */
 } fnzi_eng_tenants;
 
+typedef struct fnzi_eng_list {
+  uint32_t *data;
+  size_t count, capacity;
+} fnzi_eng_list;
+
 typedef struct fnzi_eng_planner {
   fnz_context *ctx;
   const fnz_program *program;
@@ -100,10 +105,12 @@ typedef struct fnzi_eng_planner {
   struct {
     fnzi_eng_tenants *data;
     size_t count, capacity;
-  } tenants;     /* per buffer */
-  uint32_t end;  /* number of nodes */
-  uint32_t most; /* spans of one set of bytes */
-  size_t spans;  /* made so far */
+  } tenants;              /* per buffer */
+  fnzi_eng_list operands; /* of the group that is placed: values from outside, each once, */
+  fnzi_eng_list results;  /* and those that have places */
+  uint32_t end;           /* number of nodes */
+  uint32_t most;          /* spans of one set of bytes */
+  size_t spans;           /* made so far */
 } fnzi_eng_planner;
 
 /* --- plan_nodes.c ------------------------------------------------------------------------ */
@@ -267,7 +274,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_new_place(fnzi_eng_planner *p, uint32_t value
 /* For fnzi_eng_each_value() with a placing: a result that has no place yet. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_result(fnzi_eng_planner *p, uint32_t value, void *user);
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_call(fnzi_eng_planner *p, uint32_t n);
-FNZ_MUST_CHECK fnz_status fnzi_eng_place_member(fnzi_eng_planner *p, uint32_t n);
+FNZ_MUST_CHECK fnz_status fnzi_eng_place_group(fnzi_eng_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place);
 
 /* --- plan_place.c, plan_ends.c, plan_arena.c -------------------------------------------------- */

@@ -389,13 +389,16 @@ static size_t least(size_t a, size_t b) {
 static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
   fnzi_eng_tile *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
-  void *lanes; /* each is filled in as a whole */
+  void *slots, *holds, *ins, *lanes; /* each of them is filled in as a whole */
   m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
   m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_ENG_LANES);
-  FNZI_NEW(scratch, m->slots, &t->slots);
-  FNZI_NEW(scratch, m->slots, &m->held);
-  FNZI_NEW(scratch, (size_t)count * FNZI_ENG_NODE_INS, &t->ins);
+  FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *t->slots, &slots));
+  FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *m->held, &holds));
+  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_ENG_NODE_INS, sizeof *t->ins, &ins));
   FNZ_TRY(fnzi_arena_take(scratch, m->lanes, sizeof *t->lanes, &lanes));
+  t->slots = slots;
+  m->held = holds;
+  t->ins = ins;
   t->lanes = lanes;
   for (uint32_t i = 0; i < count; i++)
     FNZ_TRY(add_call(m, &calls[i]));
