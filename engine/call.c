@@ -197,6 +197,49 @@ void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   }
 }
 
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return &fnzi_krn_arg_array(arg)->geometry;
+}
+
+/* The results as the values have them; false when a value has none. */
+static bool have_results(const maker *m, fnzi_krn_array **outputs) {
+  bool have = true;
+  for (size_t k = 0; have && k < m->nresults; k++) {
+    bool is_value = m->results[k].tag == FNZ_ARG_VALUE;
+    outputs[k] = is_value ? m->b->values[m->results[k].u.value] : NULL;
+    have = outputs[k] != NULL;
+  }
+  return have;
+}
+
+static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (!outputs[k])
+      return false;
+  return true;
+}
+
+/* Everything that arguments, their types and sizes say is asked once for all nodes that are alike.
+ * Of a node whose results are all there, nothing else is needed. */
+static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+                              fnzi_krn_array **outputs, bool *fits) {
+  fnzi_eng_alike *known = m->b->by_steps ? NULL : m->b->shaped;
+  fnzi_eng_key key;
+  uint64_t answer;
+  bool have = known && have_results(m, outputs);
+  if (have) {
+    fnzi_eng_key_of(m->lowering.graph, m->node, &key);
+    *fits = fnzi_eng_alike_get(known, &key, &answer);
+    if (*fits)
+      return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  FNZ_TRY(shape_call(m, call, row, outputs, fits));
+  return have && *fits && are_all(outputs, m->nresults) ? fnzi_eng_alike_set(known, &key, 0)
+                                                        : FNZ_OK;
+}
+
 /* The shape rule runs here, and never again. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
 static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
@@ -222,7 +265,7 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *ac
   call.args = args;
   call.outputs = shaped;
   fnzi_arena_init(&call.scratch, m->ws->ctx);
-  fnz_status status = shape_call(m, &call, row, outputs, fits);
+  fnz_status status = shape_known(m, &call, row, outputs, fits);
   fnzi_meta_outputs_release(&call);
   fnzi_arena_free(&call.scratch);
   FNZ_TRY(status);
@@ -251,11 +294,6 @@ static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
   return FNZ_OK;
 }
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  (void)user;
-  return &fnzi_krn_arg_array(arg)->geometry;
-}
-
 static bool any_tensor(const maker *m) {
   for (size_t k = 0; k < m->nresults; k++)
     if (m->results[k].tag == FNZ_ARG_VALUE)
@@ -277,8 +315,9 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
   FNZ_TRY(read_node(m));
   if (m->waits || !any_tensor(m))
     return FNZ_OK;
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   const fnzi_kernel *row = placed_row(m);
+  if (!row)
+    FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   if (row) {
     fnzi_eng_act made = *act;
     FNZ_TRY(make_kernel(m, row, &made, &fits));
@@ -326,7 +365,6 @@ static fnz_status check_shape(maker *m) {
   if (!plain || !row || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   return make_kernel(m, row, &act, &fits);
 }
 
@@ -354,7 +392,6 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
   if (m->waits)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: an operand has no place",
                      m->node->op->name);
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
     FNZ_TRY(make_kernel(m, row, &act, &fits));

@@ -30,6 +30,7 @@
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
+#include "engine/alike.h"
 #include "engine/bodies.h"
 #include "engine/plan.h"
 #include "kernels/core/machine.h"
@@ -276,6 +277,7 @@ struct fnzi_eng_binding {
   unsigned char *registers;       /* of tiles, for all threads */
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
+  fnzi_eng_alike *shaped; /* while it is filled in: nodes whose shape rules agree */
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
   bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */

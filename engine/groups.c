@@ -12,6 +12,7 @@
  * Else it opens a group, which takes in those that make its operands and that nothing else reads.
  * They run later than they stand, so nothing in between may want to overwrite what they read.
  */
+#include "engine/alike.h"
 #include "engine/planner.h"
 #include "kernels/backends.h"
 
@@ -50,6 +51,7 @@ typedef struct grouping {
     read *data;
     size_t count, capacity;
   } reads;
+  fnzi_eng_alike roles; /* of nodes: kinds, and dimensions of rows behind these */
 } grouping;
 
 static uint32_t find(const grouping *g, uint32_t step) {
@@ -284,10 +286,26 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+/* Few kinds of nodes are asked. */
+static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
+  enum { KIND_BITS = 8 };
+  fnzi_eng_key key;
+  uint64_t answer;
+  fnzi_eng_key_of(g->graph, node, &key);
+  if (!fnzi_eng_alike_get(&g->roles, &key, &answer)) {
+    fnzi_eng_role_find(g->ctx, g->graph, node, out);
+    return fnzi_eng_alike_set(&g->roles, &key, out->kind | (uint64_t)out->dims << KIND_BITS);
+  }
+  *out = (fnzi_eng_role){.kind = (uint8_t)answer, .dims = (uint32_t)(answer >> KIND_BITS)};
+  if (out->kind != FNZI_ENG_ROLE_NONE)
+    out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)out->kind);
+  return FNZ_OK;
+}
+
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_eng_role member;
-  fnzi_eng_role_find(g->ctx, g->graph, node, &member);
+  FNZ_TRY(find_role(g, node, &member));
   look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
   g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
@@ -335,7 +353,9 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   g.points = *points;
   FNZI_NEW(scratch, graph->nodes.count, steps);
   const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
+  fnzi_eng_alike_open(&g.roles, ctx);
   fnz_status status = find_steps(&g, scratch, *steps);
+  fnzi_eng_alike_close(&g.roles);
   if (status == FNZ_OK)
     ctx->error = had;
   FNZI_VEC_FREE(ctx, &g.reads);

@@ -8,6 +8,7 @@
  * plan_uses.c   which nodes read a value, and which of its bytes are needed
  * plan_ask.c    where values should lie (R7)
  * plan_room.c   buffers, the values in them, what may be overwritten (R2b)
+ * alike.c       nodes that ask the same
  * members.c     which nodes may be in a group
  * groups.c      which nodes form one step
  * arrange.c     the program in that order, lists taken apart
@@ -238,6 +239,9 @@ typedef enum fnzi_eng_cover {
                           */
 } fnzi_eng_cover;
 
+/* The space of a node of this kind, which is not NONE. */
+const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *graph, const fnzi_node *node,
+                                        fnzi_eng_role_kind kind);
 void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph, const fnzi_node *node,
                         fnzi_eng_role *out);
 fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
