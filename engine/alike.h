@@ -8,21 +8,19 @@
 
 enum { FNZI_ENG_KEY_WORDS = 64 };
 
-typedef struct fnzi_eng_key {
-  uint32_t count; /* 0: the node is like no other one */
-  uint64_t words[FNZI_ENG_KEY_WORDS];
-} fnzi_eng_key;
-
 typedef struct fnzi_eng_alike {
   fnzi_map answers;
-  fnzi_arena keys;
+  fnzi_arena arena;                 /* of keys, and of what answers point to */
+  uint64_t key[FNZI_ENG_KEY_WORDS]; /* of the node that was asked about last */
+  uint32_t words;                   /* 0: it is like no other one */
 } fnzi_eng_alike;
 
 void fnzi_eng_alike_open(fnzi_eng_alike *a, fnz_context *ctx);
 void fnzi_eng_alike_close(fnzi_eng_alike *a);
-void fnzi_eng_key_of(const fnzi_graph *g, const fnzi_node *node, fnzi_eng_key *out);
-bool fnzi_eng_alike_get(const fnzi_eng_alike *a, const fnzi_eng_key *key, uint64_t *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_alike_set(fnzi_eng_alike *a, const fnzi_eng_key *key,
-                                             uint64_t answer);
+/* What is known of such nodes; false for nothing. */
+bool fnzi_eng_alike_ask(fnzi_eng_alike *a, const fnzi_graph *g, const fnzi_node *node,
+                        uint64_t *out);
+/* It is known of nodes like the one that was asked about last. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_alike_answer(fnzi_eng_alike *a, uint64_t answer);
 
 #endif

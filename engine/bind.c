@@ -36,7 +36,7 @@ static bool fits(const fnz_workspace *ws, const fnzi_eng_binding *b, bool with_s
 
 static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_geometry *to) {
   int64_t *numbers;
-  FNZI_NEW(arena, 2 * FNZ_MAX_RANK, &numbers);
+  FNZI_NEW(arena, 2 * (size_t)from->rank + 1, &numbers); /* at least one: there are sizes */
   *to = *from;
   to->symbols = NULL;
   to->sizes = numbers;

@@ -21,9 +21,10 @@ typedef struct maker {
   size_t nresults;
   const fnz_geometry **expected;
   fnzi_run_lower_fn *lower;
-  bool is_begun; /* result 0 holds argument 0 already */
-  bool waits;    /* an argument has no place: it is a result of the interpreter's */
-  bool by_data;  /* its shape rule needs data */
+  bool is_begun;          /* result 0 holds argument 0 already */
+  bool waits;             /* an argument has no place: it is a result of the interpreter's */
+  bool by_data;           /* its shape rule needs data */
+  fnzi_eng_shaped *known; /* of nodes like it; NULL */
 } maker;
 
 /* --- Arguments ----------------------------------------------------------------------------------
@@ -220,39 +221,59 @@ static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
   return true;
 }
 
+/* What a node like this one was found to be; NULL. Where data decide sizes, arrays have others than
+ * the program. */
+static fnzi_eng_shaped *find_known(const maker *m) {
+  uint64_t at;
+  bool found = !m->b->by_steps && m->b->shaped &&
+               fnzi_eng_alike_ask(m->b->shaped, fnzi_graph_at(m->b->program, 0), m->node, &at);
+  return found ? (fnzi_eng_shaped *)(uintptr_t)at : NULL;
+}
+
+static fnz_status keep_known(const maker *m, fnzi_eng_shaped **out) {
+  if (m->b->by_steps || !m->b->shaped)
+    return FNZ_OK;
+  FNZI_NEW(&m->b->shaped->arena, 1, out);
+  return fnzi_eng_alike_answer(m->b->shaped, (uint64_t)(uintptr_t)*out);
+}
+
+static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+                            fnzi_krn_array **outputs, bool *fits) {
+  enum { ROOM = 64 };
+  call->capacity = m->nresults < ROOM ? ROOM : m->nresults;
+  FNZI_NEW(m->arena, call->capacity, &call->outputs);
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  fnzi_arena_init(&call->scratch, m->ws->ctx);
+  fnz_status status = shape_call(m, call, row, outputs, fits);
+  fnzi_meta_outputs_release(call);
+  fnzi_arena_free(&call->scratch);
+  return status;
+}
+
 /* Everything that arguments, their types and sizes say is asked once for all nodes that are alike.
  * Of a node whose results are all there, nothing else is needed. */
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
-  fnzi_eng_alike *known = m->b->by_steps ? NULL : m->b->shaped;
-  fnzi_eng_key key;
-  uint64_t answer;
-  bool have = known && have_results(m, outputs);
-  if (have) {
-    fnzi_eng_key_of(m->lowering.graph, m->node, &key);
-    *fits = fnzi_eng_alike_get(known, &key, &answer);
-    if (*fits)
-      return FNZ_OK;
-  }
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
-  FNZ_TRY(shape_call(m, call, row, outputs, fits));
-  return have && *fits && are_all(outputs, m->nresults) ? fnzi_eng_alike_set(known, &key, 0)
-                                                        : FNZ_OK;
+  bool have = have_results(m, outputs);
+  m->known = find_known(m);
+  *fits = have && m->known;
+  if (*fits)
+    return FNZ_OK;
+  FNZ_TRY(run_shape(m, call, row, outputs, fits));
+  return have && *fits && are_all(outputs, m->nresults) && !m->known ? keep_known(m, &m->known)
+                                                                     : FNZ_OK;
 }
 
 /* The shape rule runs here, and never again. *fits false: it cannot run before there are data, or
  * gives other results than the node has. */
 static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
-  enum { ROOM = 64 };
-  size_t room = m->nresults < ROOM ? ROOM : m->nresults;
-  fnzi_krn_array **outputs, **shaped;
+  fnzi_krn_array **outputs;
   fnz_arg *args;
   fnzi_krn_call call = {.ctx = m->ws->ctx,
                         .stock = &m->ws->machine->stock,
                         .op = m->node->op,
                         .expected = m->expected,
                         .nexpected = m->nresults,
-                        .capacity = room,
                         .target = FNZ_DTYPE_COUNT,
                         .kernels = m->ws->machine->kernels,
                         .threads = m->ws->machine->threads};
@@ -260,15 +281,9 @@ static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *ac
                             m->node->source};
   FNZI_NEW(m->arena, m->node->op->nparams, &args);
   FNZI_NEW(m->arena, m->nresults, &outputs);
-  FNZI_NEW(m->arena, room, &shaped);
   FNZ_TRY(fnzi_meta_args_fill(&call, &from, args));
   call.args = args;
-  call.outputs = shaped;
-  fnzi_arena_init(&call.scratch, m->ws->ctx);
-  fnz_status status = shape_known(m, &call, row, outputs, fits);
-  fnzi_meta_outputs_release(&call);
-  fnzi_arena_free(&call.scratch);
-  FNZ_TRY(status);
+  FNZ_TRY(shape_known(m, &call, row, outputs, fits));
   call.outputs = outputs;
   call.noutputs = call.capacity = m->nresults;
   call.has_data = true;
@@ -362,7 +377,7 @@ static fnz_status check_shape(maker *m) {
   fnzi_eng_act act = {.node = 0};
   bool fits;
   FNZ_TRY(is_plain(m->node, &plain));
-  if (!plain || !row || row->run == FNZI_RUN_made)
+  if (!plain || !row || row->run == FNZI_RUN_made || find_known(m))
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   return make_kernel(m, row, &act, &fits);
@@ -405,7 +420,7 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
 }
 
 fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena *arena,
-                              uint32_t node, fnzi_krn_call *out) {
+                              uint32_t node, fnzi_krn_call *out, fnzi_eng_shaped **known) {
   maker m = {.ws = ws,
              .b = b,
              .arena = arena,
@@ -413,6 +428,7 @@ fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena
              .lower = lower_value};
   char place[160];
   fnz_status status = node_call(&m, out);
+  *known = m.known;
   if (status == FNZ_OK)
     return FNZ_OK;
   fnzi_eng_place_of(b, node, place);

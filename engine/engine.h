@@ -198,6 +198,12 @@ typedef struct fnzi_eng_act {
 
 typedef struct fnzi_eng_binding fnzi_eng_binding;
 
+/* What holds for all nodes that are alike: their shape rules agree with what the program records.
+ */
+typedef struct fnzi_eng_shaped {
+  const struct fnzi_meta_point_code *code; /* of what is pointwise; NULL: nothing has asked yet */
+} fnzi_eng_shaped;
+
 /* Where the memory of a buffer of a body is: in that of a storage of the binding around, some bytes
  * further on in each iteration. */
 typedef struct fnzi_eng_link {
@@ -277,7 +283,7 @@ struct fnzi_eng_binding {
   unsigned char *registers;       /* of tiles, for all threads */
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
-  fnzi_eng_alike *shaped; /* while it is filled in: nodes whose shape rules agree */
+  fnzi_eng_alike *shaped; /* while it is filled in: of nodes, their fnzi_eng_shaped */
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
   bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */
@@ -359,9 +365,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
-/* The call of a node, whose values have arrays; in `arena`. */
+/* The call of a node, whose values have arrays; in `arena`. *known: of all like it; NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b,
-                                             fnzi_arena *arena, uint32_t node, fnzi_krn_call *out);
+                                             fnzi_arena *arena, uint32_t node, fnzi_krn_call *out,
+                                             fnzi_eng_shaped **known);
 
 /* Tiles (tile.h): of a group, or a call that may run as one; a run, with the registers of the
  * binding. */

@@ -286,15 +286,12 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Few kinds of nodes are asked. */
 static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
   enum { KIND_BITS = 8 };
-  fnzi_eng_key key;
   uint64_t answer;
-  fnzi_eng_key_of(g->graph, node, &key);
-  if (!fnzi_eng_alike_get(&g->roles, &key, &answer)) {
+  if (!fnzi_eng_alike_ask(&g->roles, g->graph, node, &answer)) {
     fnzi_eng_role_find(g->ctx, g->graph, node, out);
-    return fnzi_eng_alike_set(&g->roles, &key, out->kind | (uint64_t)out->dims << KIND_BITS);
+    return fnzi_eng_alike_answer(&g->roles, out->kind | (uint64_t)out->dims << KIND_BITS);
   }
   *out = (fnzi_eng_role){.kind = (uint8_t)answer, .dims = (uint32_t)(answer >> KIND_BITS)};
   if (out->kind != FNZI_ENG_ROLE_NONE)
