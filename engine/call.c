@@ -264,33 +264,38 @@ static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *
                                                                      : FNZ_OK;
 }
 
-/* The shape rule runs here, and never again. *fits false: it cannot run before there are data, or
- * gives other results than the node has. */
-static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
+/* The call of the kernel, with the results that the values have. The shape rule runs here, and
+ * never again. *fits false: it cannot run before there are data, or gives other results than the
+ * node has. */
+static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
   fnzi_krn_array **outputs;
   fnz_arg *args;
-  fnzi_krn_call call = {.ctx = m->ws->ctx,
-                        .stock = &m->ws->machine->stock,
-                        .op = m->node->op,
-                        .expected = m->expected,
-                        .nexpected = m->nresults,
-                        .target = FNZ_DTYPE_COUNT,
-                        .kernels = m->ws->machine->kernels,
-                        .threads = m->ws->machine->threads};
+  *call = (fnzi_krn_call){.ctx = m->ws->ctx,
+                          .stock = &m->ws->machine->stock,
+                          .op = m->node->op,
+                          .expected = m->expected,
+                          .nexpected = m->nresults,
+                          .target = FNZ_DTYPE_COUNT,
+                          .kernels = m->ws->machine->kernels,
+                          .threads = m->ws->machine->threads};
   const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
                             m->node->source};
   FNZI_NEW(m->arena, m->node->op->nparams, &args);
   FNZI_NEW(m->arena, m->nresults, &outputs);
-  FNZ_TRY(fnzi_meta_args_fill(&call, &from, args));
-  call.args = args;
-  FNZ_TRY(shape_known(m, &call, row, outputs, fits));
-  call.outputs = outputs;
-  call.noutputs = call.capacity = m->nresults;
-  call.has_data = true;
-  call.row = row;
+  FNZ_TRY(fnzi_meta_args_fill(call, &from, args));
+  call->args = args;
+  FNZ_TRY(shape_known(m, call, row, outputs, fits));
+  call->outputs = outputs;
+  call->noutputs = call->capacity = m->nresults;
+  call->has_data = true;
+  call->row = row;
+  return FNZ_OK;
+}
+
+static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
   *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_KERNEL, .node = act->node};
-  act->u.kernel.call = call;
-  act->u.kernel.kernel = call.kernels->runs[row->run];
+  FNZ_TRY(fill_call(m, row, &act->u.kernel.call, fits));
+  act->u.kernel.kernel = act->u.kernel.call.kernels->runs[row->run];
   return make_own(m, act);
 }
 
@@ -371,16 +376,17 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 
 /* A plan moves elements without asking the operator, which may take no such arguments. */
 static fnz_status check_shape(maker *m) {
+  fnzi_krn_call call;
+  bool plain, fits;
+  if (find_known(m))
+    return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
-  bool plain;
-  fnzi_eng_act act = {.node = 0};
-  bool fits;
   FNZ_TRY(is_plain(m->node, &plain));
-  if (!plain || !row || row->run == FNZI_RUN_made || find_known(m))
+  if (!plain || !row || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  return make_kernel(m, row, &act, &fits);
+  return fill_call(m, row, &call, &fits);
 }
 
 fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
@@ -401,7 +407,6 @@ fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
 /* The call of a node with a kernel of its own, for who runs it otherwise. Its values have arrays.
  */
 static fnz_status node_call(maker *m, fnzi_krn_call *out) {
-  fnzi_eng_act act = {.node = 0};
   bool fits = false;
   FNZ_TRY(read_node(m));
   if (m->waits)
@@ -409,14 +414,12 @@ static fnz_status node_call(maker *m, fnzi_krn_call *out) {
                      m->node->op->name);
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
-    FNZ_TRY(make_kernel(m, row, &act, &fits));
+    FNZ_TRY(fill_call(m, row, out, &fits));
   if (m->by_data) /* of a kernel over fixed sizes: the refusal of an element type stands */
     return FNZ_UNSUPPORTED;
-  if (!fits)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",
-                     m->node->op->name);
-  *out = act.u.kernel.call;
-  return FNZ_OK;
+  return fits ? FNZ_OK
+              : fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",
+                          m->node->op->name);
 }
 
 fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena *arena,

@@ -9,6 +9,7 @@ typedef struct order {
   uint32_t *done; /* per node of the source: 0, or how many of its items are there; NONE: all */
   const uint32_t *origins; /* NULL: `node` is one of the source */
   uint32_t node;
+  const fnz_op *list, *element; /* that was asked about last, and that of its items */
 } order;
 
 static fnz_status wrong(const order *o, const char *what) {
@@ -50,10 +51,18 @@ static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
                                                             : list->count;
 }
 
-static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t origin) {
+/* Items of one node follow one another. */
+static const fnz_op *element_of(order *o, const fnz_op *list) {
+  if (o->list != list)
+    o->element = fnzi_foreach_element(list);
+  o->list = list;
+  return o->element;
+}
+
+static fnz_status check_item(order *o, const fnzi_node *made, uint32_t origin) {
   const fnzi_node *node = &o->source->nodes.data[origin];
   const fnz_arg *list = &node->outputs[0];
-  bool ok = node->op && made->op == fnzi_foreach_element(node->op) && node->noutputs == 1 &&
+  bool ok = node->op && made->op == element_of(o, node->op) && node->noutputs == 1 &&
             list->tag == FNZ_ARG_LIST && made->noutputs == 1;
   uint32_t item = ok ? item_of(list, made->outputs) : 0;
   ok = ok && item < list->count && made->outputs[0].tag == FNZ_ARG_VALUE &&

@@ -51,7 +51,7 @@ typedef struct grouping {
     read *data;
     size_t count, capacity;
   } reads;
-  fnzi_eng_alike roles; /* of nodes: kinds, and dimensions of rows behind these */
+  fnzi_eng_alike roles; /* what find_role() gives */
 } grouping;
 
 static uint32_t find(const grouping *g, uint32_t step) {
@@ -264,18 +264,29 @@ static fnz_status note_take(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+typedef enum lying {
+  LIES_BY_ITSELF,
+  LIES_AS_VIEW,
+  LIES_AS_UPDATE /* of its first argument */
+} lying;
+
 /* Results of views and updates may lie in the memory of their base. */
-static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+static lying lies_how(const fnz_op *op) {
+  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  if (row && row->shape && row->memory == FNZI_MEMORY_BASE)
+    return LIES_AS_UPDATE;
+  bool views = row && ((row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op));
+  return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
+}
+
+static void note_root(grouping *g, const fnzi_node *node, lying how, uint32_t step) {
   uint32_t base = node->nargs ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE;
   uint32_t result = node->noutputs ? fnzi_eng_result_of(node) : FNZI_ENG_NONE;
-  bool updates = row && row->shape && row->memory == FNZI_MEMORY_BASE;
-  bool views = row && ((row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(node->op));
-  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || !(views || updates))
+  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || how == LIES_BY_ITSELF)
     return;
   g->root[result] = g->root[base];
-  if (updates)
+  if (how == LIES_AS_UPDATE)
     g->taken[g->root[base]] = step;
 }
 
@@ -286,14 +297,20 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
-  enum { KIND_BITS = 8 };
+/* What is asked of nodes that are no members of groups: where their results lie. */
+static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out, lying *how) {
+  enum { KIND_BITS = 8, HOW_BITS = 8 };
   uint64_t answer;
   if (!fnzi_eng_alike_ask(&g->roles, g->graph, node, &answer)) {
     fnzi_eng_role_find(g->ctx, g->graph, node, out);
-    return fnzi_eng_alike_answer(&g->roles, out->kind | (uint64_t)out->dims << KIND_BITS);
+    *how = lies_how(node->op);
+    answer =
+        out->kind | (uint64_t)*how << KIND_BITS | (uint64_t)out->dims << (KIND_BITS + HOW_BITS);
+    return fnzi_eng_alike_answer(&g->roles, answer);
   }
-  *out = (fnzi_eng_role){.kind = (uint8_t)answer, .dims = (uint32_t)(answer >> KIND_BITS)};
+  *out = (fnzi_eng_role){.kind = (uint8_t)answer,
+                         .dims = (uint32_t)(answer >> (KIND_BITS + HOW_BITS))};
+  *how = (lying)(uint8_t)(answer >> KIND_BITS);
   if (out->kind != FNZI_ENG_ROLE_NONE)
     out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)out->kind);
   return FNZ_OK;
@@ -302,7 +319,8 @@ static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *o
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_eng_role member;
-  FNZ_TRY(find_role(g, node, &member));
+  lying how;
+  FNZ_TRY(find_role(g, node, &member, &how));
   look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
   g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
@@ -319,7 +337,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, wait_for, &e));
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_take, &e));
   } else {
-    note_root(g, node, e.step);
+    note_root(g, node, how, e.step);
   }
   steps[n] = e.step;
   return fnzi_args_visit(node->outputs, node->noutputs, note_result, &e);

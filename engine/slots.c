@@ -42,20 +42,15 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
 
 /* --- Final values -------------------------------------------------------------------------------
  */
-/* A constant that is written is named as a buffer is. */
-static fnz_status key_of(fnzi_arena *scratch, int kind, const char *target, const char **out) {
-  kind = kind == FNZ_INPUT_CONSTANT ? FNZ_INPUT_BUFFER : kind;
-  return fnzi_arena_dotted(scratch, fnzi_input_kind_names[kind], target, out);
-}
-
-/* Tensors by kind and name; the first one of a name counts. */
+/* Tensors by name, constants as buffers; the first one of a name counts. */
 static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_map *inputs) {
   for (uint32_t k = graph_of(exe)->ninputs; k-- > 0;) {
     const fnz_input_spec *spec = &exe->program->inputs[k];
-    const char *key;
+    const char *key = exe->inputs[k].name;
     if (!exe->inputs[k].is_tensor || !spec->target)
       continue;
-    FNZ_TRY(key_of(scratch, spec->kind, spec->target, &key));
+    if (!key)
+      FNZ_TRY(fnzi_arena_dotted(scratch, fnzi_input_kind_names[spec->kind], spec->target, &key));
     FNZ_TRY(fnzi_map_set(inputs, key, strlen(key), k));
   }
   return FNZ_OK;
@@ -71,7 +66,8 @@ static fnz_status find_owner(fnz_executable *exe, fnzi_arena *scratch, const fnz
   if (kind->taker != FNZI_TAKEN_AS_FINAL || kind->of == FNZI_NO_INPUT_KIND || spec->metadata ||
       spec->set || !spec->target)
     return FNZ_OK;
-  FNZ_TRY(key_of(scratch, kind->of, spec->target, &key));
+  const char *prefix = kind->prefix ? kind->prefix : fnzi_input_kind_names[kind->of];
+  FNZ_TRY(fnzi_arena_dotted(scratch, prefix, spec->target, &key));
   if (fnzi_map_get(inputs, key, strlen(key), &owner))
     exe->owners[output] = (uint32_t)owner;
   return FNZ_OK;
