@@ -21,32 +21,43 @@ static bool add_word(fnzi_eng_alike *to, uint64_t word) {
   return true;
 }
 
-static bool add_one(const fnzi_graph *g, const fnz_arg *arg, fnzi_eng_alike *to) {
+enum { TAG_BITS = 8, TAGS = 64 / TAG_BITS }; /* of a word */
+
+/* Tags stand together, before the words that they are of. */
+static bool add_tagged(fnzi_eng_alike *to, uint8_t tag, uint64_t word) {
+  if (to->tags % TAGS == 0) {
+    to->tags_at = to->words;
+    if (!add_word(to, 0))
+      return false;
+  }
+  to->key[to->tags_at] |= (uint64_t)tag << TAG_BITS * (to->tags++ % TAGS);
+  return add_word(to, word);
+}
+
+static bool add_one(fnzi_eng_alike *to, const fnzi_graph *g, const fnz_arg *arg) {
   uint64_t word = arg->u.value;
   if (arg->tag == FNZ_ARG_VALUE)
     word = (uint64_t)(uintptr_t)g->values.data[arg->u.value].geometry;
-  return add_word(to, arg->tag | (uint64_t)arg->count << 32) && add_word(to, word);
+  return arg->tag != FNZ_ARG_LIST && add_tagged(to, arg->tag, word);
 }
 
-/* What is in a list within a list is told by where it is. */
-static bool add_args(const fnzi_graph *g, const fnz_arg *args, size_t nargs, fnzi_eng_alike *to) {
+/* Lists within lists are not told; what only has a pointer is told by where it points. */
+static bool add_args(fnzi_eng_alike *to, const fnzi_graph *g, const fnz_arg *args, size_t nargs) {
   bool fits = true;
-  for (size_t k = 0; fits && k < nargs; k++)
-    if (args[k].tag == FNZ_ARG_LIST) {
-      fits = add_word(to, args[k].tag | (uint64_t)args[k].count << 32);
-      for (uint32_t i = 0; fits && i < args[k].count; i++)
-        fits = add_one(g, &args[k].u.list[i], to);
-    } else {
-      fits = add_one(g, &args[k], to);
-    }
+  for (size_t k = 0; fits && k < nargs; k++) {
+    bool is_list = args[k].tag == FNZ_ARG_LIST;
+    fits = is_list ? add_tagged(to, FNZ_ARG_LIST, args[k].count) : add_one(to, g, &args[k]);
+    for (uint32_t i = 0; fits && is_list && i < args[k].count; i++)
+      fits = add_one(to, g, &args[k].u.list[i]);
+  }
   return fits;
 }
 
 static bool make_key(fnzi_eng_alike *to, const fnzi_graph *g, const fnzi_node *node) {
-  to->words = 0;
+  to->words = to->tags = 0;
   return node->op && add_word(to, (uint64_t)(uintptr_t)node->op) &&
          add_word(to, node->nargs | (uint64_t)node->noutputs << 32) &&
-         add_args(g, node->args, node->nargs, to) && add_args(g, node->outputs, node->noutputs, to);
+         add_args(to, g, node->args, node->nargs) && add_args(to, g, node->outputs, node->noutputs);
 }
 
 /* --- Answers ------------------------------------------------------------------------------------

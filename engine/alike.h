@@ -13,6 +13,7 @@ typedef struct fnzi_eng_alike {
   fnzi_arena arena;                 /* of keys, and of what answers point to */
   uint64_t key[FNZI_ENG_KEY_WORDS]; /* of the node that was asked about last */
   uint32_t words;                   /* 0: it is like no other one */
+  uint32_t tags, tags_at;           /* of its arguments; the word that has the last ones */
 } fnzi_eng_alike;
 
 void fnzi_eng_alike_open(fnzi_eng_alike *a, fnz_context *ctx);

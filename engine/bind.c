@@ -77,9 +77,8 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* Plans the bodies as well. */
+/* With plans of bodies. */
 static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_policy *policy) {
-  FNZ_TRY(fnzi_eng_plan_check(ws->ctx, &b->plan));
   return fnzi_eng_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
                               &b->bodies);
 }
