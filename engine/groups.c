@@ -51,7 +51,8 @@ typedef struct grouping {
     read *data;
     size_t count, capacity;
   } reads;
-  fnzi_eng_alike roles; /* what find_role() gives */
+  fnzi_eng_alike roles; /* kinds of pointwise nodes */
+  uint8_t *lies;        /* per operator: 1 + a lying; 0: it has not been looked up */
 } grouping;
 
 static uint32_t find(const grouping *g, uint32_t step) {
@@ -271,16 +272,24 @@ typedef enum lying {
 } lying;
 
 /* Results of views and updates may lie in the memory of their base. */
-static lying lies_how(const fnz_op *op) {
-  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
-  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
-  if (row && row->shape && row->memory == FNZI_MEMORY_BASE)
+static lying look_up(const fnz_op *op, const fnzi_kernel *row) {
+  if (row->shape && row->memory == FNZI_MEMORY_BASE)
     return LIES_AS_UPDATE;
-  bool views = row && ((row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op));
+  bool views = (row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
   return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
 }
 
-static void note_root(grouping *g, const fnzi_node *node, lying how, uint32_t step) {
+static lying lies_how(const grouping *g, const fnz_op *op) {
+  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  if (place == FNZI_NO_OP)
+    return LIES_BY_ITSELF;
+  if (g->lies[place] == 0)
+    g->lies[place] = (uint8_t)(1 + look_up(op, &fnzi_kernel_rows[place]));
+  return (lying)(g->lies[place] - 1);
+}
+
+static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
+  lying how = lies_how(g, node->op);
   uint32_t base = node->nargs ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE;
   uint32_t result = node->noutputs ? fnzi_eng_result_of(node) : FNZI_ENG_NONE;
   if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || how == LIES_BY_ITSELF)
@@ -297,30 +306,25 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What is asked of nodes that are no members of groups: where their results lie. */
-static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out, lying *how) {
-  enum { KIND_BITS = 8, HOW_BITS = 8 };
-  uint64_t answer;
-  if (!fnzi_eng_alike_ask(&g->roles, g->graph, node, &answer)) {
-    fnzi_eng_role_find(g->ctx, g->graph, node, out);
-    *how = lies_how(node->op);
-    answer =
-        out->kind | (uint64_t)*how << KIND_BITS | (uint64_t)out->dims << (KIND_BITS + HOW_BITS);
-    return fnzi_eng_alike_answer(&g->roles, answer);
+/* Most of others than pointwise nodes are told by their operator alone. */
+static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  bool asks = place != FNZI_NO_OP && fnzi_kernel_rows[place].memory == FNZI_MEMORY_POINT;
+  uint64_t kind;
+  if (asks && fnzi_eng_alike_ask(&g->roles, g->graph, node, &kind)) {
+    *out = (fnzi_eng_role){.kind = (uint8_t)kind};
+    if (kind != FNZI_ENG_ROLE_NONE)
+      out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)kind);
+    return FNZ_OK;
   }
-  *out = (fnzi_eng_role){.kind = (uint8_t)answer,
-                         .dims = (uint32_t)(answer >> (KIND_BITS + HOW_BITS))};
-  *how = (lying)(uint8_t)(answer >> KIND_BITS);
-  if (out->kind != FNZI_ENG_ROLE_NONE)
-    out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)out->kind);
-  return FNZ_OK;
+  fnzi_eng_role_find(g->ctx, g->graph, node, out);
+  return asks ? fnzi_eng_alike_answer(&g->roles, out->kind) : FNZ_OK;
 }
 
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_eng_role member;
-  lying how;
-  FNZ_TRY(find_role(g, node, &member, &how));
+  FNZ_TRY(find_role(g, node, &member));
   look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
   g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
@@ -337,7 +341,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, wait_for, &e));
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_take, &e));
   } else {
-    note_root(g, node, how, e.step);
+    note_root(g, node, e.step);
   }
   steps[n] = e.step;
   return fnzi_args_visit(node->outputs, node->noutputs, note_result, &e);
@@ -345,6 +349,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
 
 static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
   size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
+  FNZI_NEW(scratch, fnzi_ops_count, &g->lies);
   FNZI_NEW(scratch, nodes, &g->steps);
   FNZI_NEW(scratch, values, &g->of);
   FNZI_NEW(scratch, values, &g->seen);

@@ -56,17 +56,21 @@ static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_ma
   return FNZ_OK;
 }
 
+static bool is_final(const fnz_output_spec *spec) {
+  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
+  return kind->taker == FNZI_TAKEN_AS_FINAL && kind->of != FNZI_NO_INPUT_KIND && !spec->metadata &&
+         !spec->set && spec->target;
+}
+
 static fnz_status find_owner(fnz_executable *exe, fnzi_arena *scratch, const fnzi_map *inputs,
                              size_t output) {
   const fnz_output_spec *spec = &exe->program->outputs[output];
   const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
-  const char *key;
+  const char *key, *prefix = kind->prefix;
   uint64_t owner;
-  exe->owners[output] = FNZI_ENG_NONE;
-  if (kind->taker != FNZI_TAKEN_AS_FINAL || kind->of == FNZI_NO_INPUT_KIND || spec->metadata ||
-      spec->set || !spec->target)
+  if (!is_final(spec))
     return FNZ_OK;
-  const char *prefix = kind->prefix ? kind->prefix : fnzi_input_kind_names[kind->of];
+  prefix = prefix ? prefix : fnzi_input_kind_names[kind->of];
   FNZ_TRY(fnzi_arena_dotted(scratch, prefix, spec->target, &key));
   if (fnzi_map_get(inputs, key, strlen(key), &owner))
     exe->owners[output] = (uint32_t)owner;
@@ -76,7 +80,14 @@ static fnz_status find_owner(fnz_executable *exe, fnzi_arena *scratch, const fnz
 static fnz_status find_owners(fnz_executable *exe) {
   fnzi_arena scratch;
   fnzi_map inputs;
+  bool any = false;
   FNZI_NEW(&exe->arena, graph_of(exe)->noutputs, &exe->owners);
+  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
+    exe->owners[i] = FNZI_ENG_NONE;
+    any = any || is_final(&exe->program->outputs[i]);
+  }
+  if (!any)
+    return FNZ_OK;
   fnzi_arena_init(&scratch, exe->ctx);
   fnzi_map_init(&inputs, exe->ctx);
   fnz_status status = index_inputs(exe, &scratch, &inputs);
