@@ -24,7 +24,7 @@ static size_t memory_bytes(const fnz_workspace *ws, uint32_t memory) {
 static fnz_status put_finals(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t memory,
                              unsigned char *bytes) {
   for (uint32_t i = 0; i < graph_of(ws)->noutputs; i++) {
-    uint32_t owner = fnzi_eng_owner_of(ws->exe, i);
+    uint32_t owner = ws->exe->owners[i];
     const fnz_geometry *layout;
     unsigned char *start;
     if (owner == FNZI_ENG_NONE || ws->exe->inputs[owner].memory != memory ||

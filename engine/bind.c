@@ -36,7 +36,7 @@ static bool fits(const fnz_workspace *ws, const fnzi_eng_binding *b, bool with_s
 
 static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_geometry *to) {
   int64_t *numbers;
-  FNZI_NEW(arena, 2 * FNZ_MAX_RANK, &numbers);
+  FNZI_NEW(arena, 2 * (size_t)from->rank + 1, &numbers); /* at least one: there are sizes */
   *to = *from;
   to->symbols = NULL;
   to->sizes = numbers;
@@ -77,9 +77,8 @@ static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_prog
   return FNZ_OK;
 }
 
-/* Plans the bodies as well. */
+/* With plans of bodies. */
 static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_policy *policy) {
-  FNZ_TRY(fnzi_eng_plan_check(ws->ctx, &b->plan));
   return fnzi_eng_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
                               &b->bodies);
 }
@@ -105,7 +104,7 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) 
     const fnz_arg *arg = &graph_of(b)->outputs[k];
     const fnz_geometry *g =
         arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
-    if (g && g->symbols && fnzi_eng_owner_of(ws->exe, k) != FNZI_ENG_NONE)
+    if (g && g->symbols && ws->exe->owners[k] != FNZI_ENG_NONE)
       return true;
   }
   return false;

@@ -105,7 +105,8 @@ static bool has_dense_slices(const fnz_geometry *map) {
  * the highest level is the same both ways. */
 static fnz_status place_levels(const making *m, const fnzi_eng_plan *plan, fnzi_eng_region *r) {
   uint32_t n = r->hop.xs.count;
-  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r, level) > 0; level++) {
+  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r->iterations, level) > 0;
+       level++) {
     FNZI_NEW(m->arena, n, &r->down[level]);
     FNZI_NEW(m->arena, n, &r->up[level]);
     for (uint32_t k = 0; k < n; k++) {
@@ -113,11 +114,12 @@ static fnz_status place_levels(const making *m, const fnzi_eng_plan *plan, fnzi_
       fnzi_eng_place result = r->results[k];
       bool is_down = level == 0 && has_dense_slices(xs);
       bool is_up = level == 0 && result.buffer != FNZI_ENG_NONE && has_dense_slices(result.map);
-      size_t bytes = bytes_of(xs) / (size_t)r->iterations * (size_t)fnzi_eng_places(r, level);
+      size_t bytes =
+          bytes_of(xs) / (size_t)r->iterations * (size_t)fnzi_eng_places(r->iterations, level);
       r->down[level][k] = r->up[level][k] = SIZE_MAX;
       if (!is_down)
         FNZ_TRY(take_room(m, r, bytes, &r->down[level][k]));
-      if (!is_up && fnzi_eng_places(r, level) > 1)
+      if (!is_up && fnzi_eng_places(r->iterations, level) > 1)
         FNZ_TRY(take_room(m, r, bytes, &r->up[level][k]));
     }
   }
@@ -341,7 +343,7 @@ fnz_status fnzi_eng_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_p
   making m = {ctx, arena, program, ungrouped, plan, out};
   FNZ_TRY(read_regions(&m, FNZI_ENG_NONE));
   if (out->regions.count == 0)
-    return FNZ_OK;
+    return fnzi_eng_plan_check(ctx, plan);
   for (uint32_t b = 0; b < out->list.count; b++)
     if (!out->regions.data[out->list.data[b].region].why)
       FNZ_TRY(read_regions(&m, b));

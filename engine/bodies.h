@@ -51,8 +51,8 @@ typedef struct fnzi_eng_bodies {
   } list;
 } fnzi_eng_bodies;
 
-/* Plans the bodies of all nodes of the plan. `program`: whose graphs they are. Everything is in
- * `arena` but what fnzi_eng_bodies_free() ends. */
+/* Plans the bodies of all nodes of the plan, and proves all these plans and that one. `program`:
+ * whose graphs they are. Everything is in `arena` but what fnzi_eng_bodies_free() ends. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_bodies_plan(fnz_context *ctx, fnzi_arena *arena,
                                                const fnz_program *program, bool ungrouped,
                                                fnzi_eng_plan *plan, fnzi_eng_bodies *out);
@@ -74,8 +74,8 @@ bool fnzi_eng_is_stacked(const fnzi_eng_region *r, uint32_t j);
 uint32_t fnzi_eng_state_of_input(const fnzi_eng_region *r, uint32_t which, uint32_t k,
                                  const fnzi_eng_plan *owner);
 /* Levels of an associative scan: places of level l. */
-static inline int64_t fnzi_eng_places(const fnzi_eng_region *r, uint32_t level) {
-  return r->iterations >> level;
+static inline int64_t fnzi_eng_places(int64_t iterations, uint32_t level) {
+  return iterations >> level;
 }
 
 #endif

@@ -80,17 +80,13 @@ static bool is_slice(const fnz_geometry *slice, const fnz_geometry *of) {
   return same;
 }
 
-static bool is_same(const fnz_geometry *a, const fnz_geometry *b) {
-  return a->dtype == b->dtype && fnzi_same_sizes(a, b);
-}
-
 static bool takes_operands(const fnzi_eng_plan *plan, const fnzi_hop *hop, const fnzi_graph *body) {
   bool fits = body->ninputs == fnzi_hop_input_count(hop);
   for (uint32_t k = 0; fits && k < body->ninputs; k++) {
     bool sliced;
     const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
     const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
-    fits = sliced ? is_slice(to, from) : is_same(to, from);
+    fits = sliced ? is_slice(to, from) : fnzi_eng_same_kind(to, from);
   }
   return fits;
 }
@@ -106,14 +102,15 @@ static bool gives_results(const fnzi_eng_plan *plan, const fnzi_eng_region *r,
     const fnz_arg *arg = &r->hop.results.args[j];
     const fnz_geometry *from = fixed_tensor_of(body, &body->outputs[j]);
     if (j < r->hop.carried.count)
-      fits = is_same(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
+      fits = fnzi_eng_same_kind(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
     if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
-      fits = fits && j < r->hop.xs.count && is_same(from, fixed_tensor_of(body, &body->inputs[j]));
+      fits = fits && j < r->hop.xs.count &&
+             fnzi_eng_same_kind(from, fixed_tensor_of(body, &body->inputs[j]));
     if (!fits || arg->tag == FNZ_ARG_NONE)
       continue;
     fits = is_placed(plan, arg);
     const fnz_geometry *to = fixed_tensor_of(graph_of(plan), arg);
-    fits = fits && (fnzi_eng_is_stacked(r, j) ? is_slice(from, to) : is_same(from, to));
+    fits = fits && (fnzi_eng_is_stacked(r, j) ? is_slice(from, to) : fnzi_eng_same_kind(from, to));
   }
   return fits;
 }

@@ -21,9 +21,10 @@ typedef struct maker {
   size_t nresults;
   const fnz_geometry **expected;
   fnzi_run_lower_fn *lower;
-  bool is_begun; /* result 0 holds argument 0 already */
-  bool waits;    /* an argument has no place: it is a result of the interpreter's */
-  bool by_data;  /* its shape rule needs data */
+  bool is_begun;          /* result 0 holds argument 0 already */
+  bool waits;             /* an argument has no place: it is a result of the interpreter's */
+  bool by_data;           /* its shape rule needs data */
+  fnzi_eng_shaped *known; /* of nodes like it; NULL */
 } maker;
 
 /* --- Arguments ----------------------------------------------------------------------------------
@@ -197,42 +198,104 @@ void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   }
 }
 
-/* The shape rule runs here, and never again. *fits false: it cannot run before there are data, or
- * gives other results than the node has. */
-static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return &fnzi_krn_arg_array(arg)->geometry;
+}
+
+/* The results as the values have them; false when a value has none. */
+static bool have_results(const maker *m, fnzi_krn_array **outputs) {
+  bool have = true;
+  for (size_t k = 0; have && k < m->nresults; k++) {
+    bool is_value = m->results[k].tag == FNZ_ARG_VALUE;
+    outputs[k] = is_value ? m->b->values[m->results[k].u.value] : NULL;
+    have = outputs[k] != NULL;
+  }
+  return have;
+}
+
+static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (!outputs[k])
+      return false;
+  return true;
+}
+
+/* What a node like this one was found to be; NULL. Where data decide sizes, arrays have others than
+ * the program. */
+static fnzi_eng_shaped *find_known(const maker *m) {
+  uint64_t at;
+  bool found = !m->b->by_steps && m->b->shaped &&
+               fnzi_eng_alike_ask(m->b->shaped, fnzi_graph_at(m->b->program, 0), m->node, &at);
+  return found ? (fnzi_eng_shaped *)(uintptr_t)at : NULL;
+}
+
+static fnz_status keep_known(const maker *m, fnzi_eng_shaped **out) {
+  if (m->b->by_steps || !m->b->shaped)
+    return FNZ_OK;
+  FNZI_NEW(&m->b->shaped->arena, 1, out);
+  return fnzi_eng_alike_answer(m->b->shaped, (uint64_t)(uintptr_t)*out);
+}
+
+static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+                            fnzi_krn_array **outputs, bool *fits) {
   enum { ROOM = 64 };
-  size_t room = m->nresults < ROOM ? ROOM : m->nresults;
-  fnzi_krn_array **outputs, **shaped;
+  call->capacity = m->nresults < ROOM ? ROOM : m->nresults;
+  FNZI_NEW(m->arena, call->capacity, &call->outputs);
+  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
+  fnzi_arena_init(&call->scratch, m->ws->ctx);
+  fnz_status status = shape_call(m, call, row, outputs, fits);
+  fnzi_meta_outputs_release(call);
+  fnzi_arena_free(&call->scratch);
+  return status;
+}
+
+/* Everything that arguments, their types and sizes say is asked once for all nodes that are alike.
+ * Of a node whose results are all there, nothing else is needed. */
+static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
+                              fnzi_krn_array **outputs, bool *fits) {
+  bool have = have_results(m, outputs);
+  m->known = find_known(m);
+  *fits = have && m->known;
+  if (*fits)
+    return FNZ_OK;
+  FNZ_TRY(run_shape(m, call, row, outputs, fits));
+  return have && *fits && are_all(outputs, m->nresults) && !m->known ? keep_known(m, &m->known)
+                                                                     : FNZ_OK;
+}
+
+/* The call of the kernel, with the results that the values have. The shape rule runs here, and
+ * never again. *fits false: it cannot run before there are data, or gives other results than the
+ * node has. */
+static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
+  fnzi_krn_array **outputs;
   fnz_arg *args;
-  fnzi_krn_call call = {.ctx = m->ws->ctx,
-                        .stock = &m->ws->machine->stock,
-                        .op = m->node->op,
-                        .expected = m->expected,
-                        .nexpected = m->nresults,
-                        .capacity = room,
-                        .target = FNZ_DTYPE_COUNT,
-                        .kernels = m->ws->machine->kernels,
-                        .threads = m->ws->machine->threads};
+  *call = (fnzi_krn_call){.ctx = m->ws->ctx,
+                          .stock = &m->ws->machine->stock,
+                          .op = m->node->op,
+                          .expected = m->expected,
+                          .nexpected = m->nresults,
+                          .target = FNZ_DTYPE_COUNT,
+                          .kernels = m->ws->machine->kernels,
+                          .threads = m->ws->machine->threads};
   const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
                             m->node->source};
   FNZI_NEW(m->arena, m->node->op->nparams, &args);
   FNZI_NEW(m->arena, m->nresults, &outputs);
-  FNZI_NEW(m->arena, room, &shaped);
-  FNZ_TRY(fnzi_meta_args_fill(&call, &from, args));
-  call.args = args;
-  call.outputs = shaped;
-  fnzi_arena_init(&call.scratch, m->ws->ctx);
-  fnz_status status = shape_call(m, &call, row, outputs, fits);
-  fnzi_meta_outputs_release(&call);
-  fnzi_arena_free(&call.scratch);
-  FNZ_TRY(status);
-  call.outputs = outputs;
-  call.noutputs = call.capacity = m->nresults;
-  call.has_data = true;
-  call.row = row;
+  FNZ_TRY(fnzi_meta_args_fill(call, &from, args));
+  call->args = args;
+  FNZ_TRY(shape_known(m, call, row, outputs, fits));
+  call->outputs = outputs;
+  call->noutputs = call->capacity = m->nresults;
+  call->has_data = true;
+  call->row = row;
+  return FNZ_OK;
+}
+
+static fnz_status make_kernel(maker *m, const fnzi_kernel *row, fnzi_eng_act *act, bool *fits) {
   *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_KERNEL, .node = act->node};
-  act->u.kernel.call = call;
-  act->u.kernel.kernel = call.kernels->runs[row->run];
+  FNZ_TRY(fill_call(m, row, &act->u.kernel.call, fits));
+  act->u.kernel.kernel = act->u.kernel.call.kernels->runs[row->run];
   return make_own(m, act);
 }
 
@@ -249,11 +312,6 @@ static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
     if (m->results[k].tag == FNZ_ARG_VALUE)
       act->u.apply.outputs[k] = m->b->values[m->results[k].u.value];
   return FNZ_OK;
-}
-
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  (void)user;
-  return &fnzi_krn_arg_array(arg)->geometry;
 }
 
 static bool any_tensor(const maker *m) {
@@ -277,8 +335,9 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
   FNZ_TRY(read_node(m));
   if (m->waits || !any_tensor(m))
     return FNZ_OK;
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   const fnzi_kernel *row = placed_row(m);
+  if (!row)
+    FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   if (row) {
     fnzi_eng_act made = *act;
     FNZ_TRY(make_kernel(m, row, &made, &fits));
@@ -317,17 +376,17 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 
 /* A plan moves elements without asking the operator, which may take no such arguments. */
 static fnz_status check_shape(maker *m) {
+  fnzi_krn_call call;
+  bool plain, fits;
+  if (find_known(m))
+    return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
-  bool plain;
-  fnzi_eng_act act = {.node = 0};
-  bool fits;
   FNZ_TRY(is_plain(m->node, &plain));
   if (!plain || !row || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
-  return make_kernel(m, row, &act, &fits);
+  return fill_call(m, row, &call, &fits);
 }
 
 fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
@@ -348,27 +407,23 @@ fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
 /* The call of a node with a kernel of its own, for who runs it otherwise. Its values have arrays.
  */
 static fnz_status node_call(maker *m, fnzi_krn_call *out) {
-  fnzi_eng_act act = {.node = 0};
   bool fits = false;
   FNZ_TRY(read_node(m));
   if (m->waits)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: an operand has no place",
                      m->node->op->name);
-  FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, m->node->op);
   if (row)
-    FNZ_TRY(make_kernel(m, row, &act, &fits));
+    FNZ_TRY(fill_call(m, row, out, &fits));
   if (m->by_data) /* of a kernel over fixed sizes: the refusal of an element type stands */
     return FNZ_UNSUPPORTED;
-  if (!fits)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",
-                     m->node->op->name);
-  *out = act.u.kernel.call;
-  return FNZ_OK;
+  return fits ? FNZ_OK
+              : fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: it has no kernel that fits",
+                          m->node->op->name);
 }
 
 fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena *arena,
-                              uint32_t node, fnzi_krn_call *out) {
+                              uint32_t node, fnzi_krn_call *out, fnzi_eng_shaped **known) {
   maker m = {.ws = ws,
              .b = b,
              .arena = arena,
@@ -376,6 +431,7 @@ fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena
              .lower = lower_value};
   char place[160];
   fnz_status status = node_call(&m, out);
+  *known = m.known;
   if (status == FNZ_OK)
     return FNZ_OK;
   fnzi_eng_place_of(b, node, place);

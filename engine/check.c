@@ -222,6 +222,7 @@ typedef struct called {
   const fnzi_eng_fact *means;
   uint32_t skip; /* an argument that an update overwrites */
   bool updates;
+  uint32_t written;        /* results */
   uint32_t result;         /* that is looked at */
   fnzi_eng_bytes overlaps; /* of it */
 } called;
@@ -269,15 +270,15 @@ static fnz_status write_result(fnzi_eng_planner *p, uint32_t value, void *user) 
     FNZ_TRY(fnzi_eng_known_of(c, k->skip, at, &known_of_base));
   FNZ_TRY(fnzi_eng_forget(c, fnzi_eng_check_memory(c, at.buffer), k->overlaps));
   k->skip = FNZI_ENG_NONE; /* further results are no updates */
+  k->written++;
   return fnzi_eng_learn(c, value, c->last[value], at, updates ? known_of_base : k->overlaps);
 }
 
 /* No result may lie in what another one has. */
 static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) {
-  called *k = user;
+  const called *k = user;
   (void)p;
-  return k->skip == FNZI_ENG_NONE ? fnzi_eng_check_holds(k->c, value, k->c->plan->places[value])
-                                  : FNZ_OK;
+  return fnzi_eng_check_holds(k->c, value, k->c->plan->places[value]);
 }
 
 /* The buffer in which bodies work holds nothing before and nothing after. */
@@ -302,7 +303,9 @@ static fnz_status check_call(fnzi_eng_checker *c, const fnzi_eng_step *s) {
                               check_argument, &k));
   FNZ_TRY(fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, write_result, &k));
   FNZ_TRY(forget_room(c, s));
-  k.skip = s->in_place ? 0 : FNZI_ENG_NONE;
+  bool is_last = s->kind != FNZI_ENG_REGION && k.written < 2; /* nothing is written after it */
+  if (s->in_place || is_last)
+    return FNZ_OK;
   return fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, check_result, &k);
 }
 

@@ -22,6 +22,7 @@ typedef struct fnzi_eng_checker {
   fnzi_eng_memory *memories; /* per buffer; temporary ones are all in the last one */
   uint32_t arena;            /* that one */
   uint32_t *last;            /* per value: node that reads it last */
+  uint32_t *made;            /* per value: 1 + the node of a group that makes it; 0 */
   uint32_t step, node;
 } fnzi_eng_checker;
 

@@ -16,6 +16,7 @@ struct fnzi_eng_memory {
 
 fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->of);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->made);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
   c->arena = (uint32_t)c->plan->buffers.count;
   return FNZ_OK;

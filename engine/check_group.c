@@ -4,14 +4,23 @@
  * and so must what is overwritten. */
 #include "engine/check.h"
 
+/* An operand from outside. */
+typedef struct operand {
+  uint32_t value;
+  bool in_place; /* each node that reads it does so in the row that it computes, where it is of the
+                    space */
+  struct operand *next;
+} operand;
+
 typedef struct grouped {
   fnzi_eng_checker *c;
   uint32_t first, last; /* nodes */
-  uint32_t node, result;
+  uint32_t node;
+  operand *operands;
+  uint32_t learnt; /* results that have been written */
   const fnz_geometry *space;
   uint32_t dims;          /* of a row; 0: elements are by themselves */
   fnzi_eng_role *members; /* per node */
-  fnzi_eng_bytes bytes;   /* of the result */
 } grouped;
 
 static const fnzi_node *node_at(const grouped *g, uint32_t n) {
@@ -22,13 +31,6 @@ static const fnz_geometry *geometry_of(const grouped *g, uint32_t value) {
   return g->c->p.graph->values.data[value].geometry;
 }
 
-static bool is_of(const fnzi_node *node, uint32_t value) {
-  for (uint32_t k = 0; k < node->noutputs; k++)
-    if (node->outputs[k].tag == FNZ_ARG_VALUE && node->outputs[k].u.value == value)
-      return true;
-  return false;
-}
-
 /* What the node is that is looked at. */
 static const fnzi_eng_role *member_of(const grouped *g) {
   return &g->members[g->node - g->first];
@@ -36,10 +38,13 @@ static const fnzi_eng_role *member_of(const grouped *g) {
 
 /* A node of the group before the one that is looked at makes it. */
 static bool is_made(const grouped *g, uint32_t value) {
-  for (uint32_t n = g->first; n < g->node; n++)
-    if (is_of(node_at(g, n), value))
-      return true;
-  return false;
+  return g->c->made[value] > g->first;
+}
+
+static void note_made(const grouped *g, const fnzi_node *node) {
+  for (uint32_t k = 0; k < node->noutputs; k++)
+    if (node->outputs[k].tag == FNZ_ARG_VALUE)
+      g->c->made[node->outputs[k].u.value] = g->node + 1;
 }
 
 /* --- Members ------------------------------------------------------------------------------------
@@ -81,12 +86,28 @@ static bool is_in_row(const grouped *g, uint32_t value, uint32_t k) {
   return span == own || (own == FNZI_ENG_COVER_ALL && span == FNZI_ENG_COVER_ROW);
 }
 
+/* Operands are few. */
+static fnz_status note_operand(grouped *g, uint32_t value, uint32_t k) {
+  bool in_place = member_of(g)->kind == FNZI_ENG_ROLE_POINT || k == 0;
+  operand *o = g->operands;
+  while (o && o->value != value)
+    o = o->next;
+  if (o) {
+    o->in_place = o->in_place && in_place;
+    return FNZ_OK;
+  }
+  FNZI_NEW(&g->c->p.scratch, 1, &o);
+  *o = (operand){value, in_place, g->operands};
+  g->operands = o;
+  return fnzi_eng_check_holds(g->c, value, g->c->plan->places[value]);
+}
+
 static fnz_status check_operand(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
                                 void *user) {
-  const grouped *g = user;
+  grouped *g = user;
   (void)p, (void)item;
   if (!is_made(g, value))
-    return fnzi_eng_check_holds(g->c, value, g->c->plan->places[value]);
+    return note_operand(g, value, k);
   return is_in_row(g, value, k)
              ? FNZ_OK
              : fnzi_eng_check_wrong(g->c, value, "a group reads it before all of it is made");
@@ -104,54 +125,32 @@ static fnz_status check_member(grouped *g) {
   if (!is_of_space(g))
     return fnzi_eng_check_wrong(c, fnzi_eng_result_of(node),
                                 "a group computes values of several sizes");
-  return fnzi_eng_each_argument(&c->p, node, check_operand, g);
+  FNZ_TRY(fnzi_eng_each_argument(&c->p, node, check_operand, g));
+  note_made(g, node);
+  return FNZ_OK;
 }
 
 /* --- Results ------------------------------------------------------------------------------------
  */
-/* Operand k from outside, which lies exactly where the result does, is read in the row that is
- * written: it is of the same sizes, and these say its row. */
-static bool is_read_in_time(const grouped *g, uint32_t k) {
-  fnzi_eng_cover span = fnzi_eng_cover_of(g->space, g->dims, geometry_of(g, g->result));
-  return span != FNZI_ENG_COVER_DROPPED && (member_of(g)->kind == FNZI_ENG_ROLE_POINT || k == 0);
-}
-
-/* An operand from outside lies apart from the result, or is read at the very place that is written.
- */
-static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
-                              void *user) {
-  const grouped *g = user;
-  const fnzi_eng_place *places = g->c->plan->places, *to = &places[g->result];
-  fnzi_eng_bytes bytes;
-  (void)p, (void)item;
-  if (is_made(g, value) ||
-      fnzi_eng_check_memory(g->c, places[value].buffer) != fnzi_eng_check_memory(g->c, to->buffer))
+/* An operand lies apart from the result, or is read at the very place that is written: it is of the
+ * same sizes then, and these say its row. */
+static fnz_status check_apart(const grouped *g, const operand *o, uint32_t result,
+                              fnzi_eng_bytes bytes) {
+  fnzi_eng_checker *c = g->c;
+  fnzi_eng_place from = c->plan->places[o->value], to = c->plan->places[result];
+  fnzi_eng_bytes read;
+  if (fnzi_eng_check_memory(c, from.buffer) != fnzi_eng_check_memory(c, to.buffer))
     return FNZ_OK;
-  if (fnzi_eng_place_equal(places[value], *to) && is_read_in_time(g, k))
+  if (o->in_place && fnzi_eng_place_equal(from, to) &&
+      fnzi_eng_cover_of(g->space, g->dims, geometry_of(g, result)) != FNZI_ENG_COVER_DROPPED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_check_image(g->c, value, places[value], &bytes));
-  return fnzi_eng_bytes_meet(bytes, 0, g->bytes)
-             ? fnzi_eng_check_wrong(g->c, value, "a group overwrites it while it is read")
+  FNZ_TRY(fnzi_eng_check_image(c, o->value, from, &read));
+  return fnzi_eng_bytes_meet(read, 0, bytes)
+             ? fnzi_eng_check_wrong(c, o->value, "a group overwrites it while it is read")
              : FNZ_OK;
 }
 
 static fnz_status check_result(fnzi_eng_planner *p, uint32_t value, void *user) {
-  grouped *g = user;
-  fnzi_eng_checker *c = g->c;
-  fnzi_eng_place at = c->plan->places[value];
-  if (at.buffer == FNZI_ENG_NONE)
-    return FNZ_OK;
-  g->result = value;
-  FNZ_TRY(fnzi_eng_check_writable(c, value, at));
-  FNZ_TRY(fnzi_eng_check_image(c, value, at, &g->bytes));
-  if (!fnzi_eng_map_injective(at.map))
-    return fnzi_eng_check_wrong(c, value, "elements of a result share bytes");
-  for (g->node = g->first; g->node <= g->last; g->node++)
-    FNZ_TRY(fnzi_eng_each_argument(p, node_at(g, g->node), check_apart, g));
-  return FNZ_OK;
-}
-
-static fnz_status learn_result(fnzi_eng_planner *p, uint32_t value, void *user) {
   const grouped *g = user;
   fnzi_eng_checker *c = g->c;
   fnzi_eng_place at = c->plan->places[value];
@@ -159,7 +158,25 @@ static fnz_status learn_result(fnzi_eng_planner *p, uint32_t value, void *user) 
   (void)p;
   if (at.buffer == FNZI_ENG_NONE)
     return FNZ_OK;
+  FNZ_TRY(fnzi_eng_check_writable(c, value, at));
   FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
+  if (!fnzi_eng_map_injective(at.map))
+    return fnzi_eng_check_wrong(c, value, "elements of a result share bytes");
+  for (const operand *o = g->operands; o; o = o->next)
+    FNZ_TRY(check_apart(g, o, value, bytes));
+  return FNZ_OK;
+}
+
+static fnz_status learn_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+  grouped *g = user;
+  fnzi_eng_checker *c = g->c;
+  fnzi_eng_place at = c->plan->places[value];
+  fnzi_eng_bytes bytes;
+  (void)p;
+  if (at.buffer == FNZI_ENG_NONE)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
+  g->learnt++;
   FNZ_TRY(fnzi_eng_forget(c, fnzi_eng_check_memory(c, at.buffer), bytes));
   return fnzi_eng_learn(c, value, c->last[value], at, bytes);
 }
@@ -189,5 +206,5 @@ fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s) {
     FNZ_TRY(check_member(&g));
   FNZ_TRY(each_result(&g, check_result));
   FNZ_TRY(each_result(&g, learn_result));
-  return each_result(&g, check_stays);
+  return g.learnt > 1 ? each_result(&g, check_stays) : FNZ_OK;
 }

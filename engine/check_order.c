@@ -9,6 +9,8 @@ typedef struct order {
   uint32_t *done; /* per node of the source: 0, or how many of its items are there; NONE: all */
   const uint32_t *origins; /* NULL: `node` is one of the source */
   uint32_t node;
+  const fnz_op **elements; /* per node of the source: the operator of its items; NULL until one is
+                              asked about */
 } order;
 
 static fnz_status wrong(const order *o, const char *what) {
@@ -50,10 +52,17 @@ static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
                                                             : list->count;
 }
 
+static const fnz_op *element_of(const order *o, uint32_t origin) {
+  const fnz_op **element = &o->elements[origin];
+  if (*element == NULL)
+    *element = fnzi_foreach_element(o->source->nodes.data[origin].op);
+  return *element;
+}
+
 static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t origin) {
   const fnzi_node *node = &o->source->nodes.data[origin];
   const fnz_arg *list = &node->outputs[0];
-  bool ok = node->op && made->op == fnzi_foreach_element(node->op) && node->noutputs == 1 &&
+  bool ok = node->op && made->op == element_of(o, origin) && node->noutputs == 1 &&
             list->tag == FNZ_ARG_LIST && made->noutputs == 1;
   uint32_t item = ok ? item_of(list, made->outputs) : 0;
   ok = ok && item < list->count && made->outputs[0].tag == FNZ_ARG_VALUE &&
@@ -83,6 +92,7 @@ static fnz_status check_node(order *o, uint32_t origin) {
 static fnz_status check(order *o, fnzi_arena *arena) {
   FNZI_NEW(arena, o->source->values.count, &o->known);
   FNZI_NEW(arena, o->source->nodes.count, &o->done);
+  FNZI_NEW(arena, o->source->nodes.count, &o->elements);
   FNZ_TRY(fnzi_args_visit(o->made->inputs, o->made->ninputs, know, o));
   for (o->node = 0; o->node < o->made->nodes.count; o->node++)
     FNZ_TRY(check_node(o, o->origins[o->node]));

@@ -90,7 +90,7 @@ static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) 
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
   FNZ_TRY(fnzi_eng_device_open(exe, options->device, options->cache));
-  fnzi_eng_apart_find(exe);
+  FNZ_TRY(fnzi_eng_apart_find(exe));
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     FNZ_TRY(align_weight(exe, k));
   return warm_up(exe);

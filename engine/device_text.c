@@ -238,7 +238,7 @@ static fnz_status find_route(fnzi_eng_maker *m) {
   for (size_t i = 0; i < plan->steps.count; i++)
     device[i] = m->d->works[i].on_device;
   for (uint32_t k = 0; k < plan->noutputs; k++) {
-    uint32_t owner = fnzi_eng_owner_of(m->ws->exe, k);
+    uint32_t owner = m->ws->exe->owners[k];
     stays[k] = m->b->with_state && owner != FNZI_ENG_NONE && m->ws->exe->inputs[owner].in_state &&
                plan->outputs[k].buffer != FNZI_ENG_NONE &&
                plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_ENG_STATE;

@@ -30,6 +30,7 @@
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
+#include "engine/alike.h"
 #include "engine/bodies.h"
 #include "engine/plan.h"
 #include "kernels/core/machine.h"
@@ -93,6 +94,8 @@ struct fnz_executable {
   fnzi_arena arena;
   fnzi_eng_expansion expansion; /* of a program of fixed sizes */
   fnzi_eng_input *inputs;       /* of graph 0 */
+  uint32_t *owners;             /* per output of graph 0: the input whose final value it is;
+                                   FNZI_ENG_NONE for none, and for one that has other sizes then */
   fnzi_eng_slots slots[3];
   bool has_symbols;
   bool by_steps;                   /* data decide sizes: graph 0 is evaluated node by node */
@@ -195,6 +198,12 @@ typedef struct fnzi_eng_act {
 
 typedef struct fnzi_eng_binding fnzi_eng_binding;
 
+/* What holds for all nodes that are alike: their shape rules agree with what the program records.
+ */
+typedef struct fnzi_eng_shaped {
+  const struct fnzi_meta_point_code *code; /* of what is pointwise; NULL: nothing has asked yet */
+} fnzi_eng_shaped;
+
 /* Where the memory of a buffer of a body is: in that of a storage of the binding around, some bytes
  * further on in each iteration. */
 typedef struct fnzi_eng_link {
@@ -274,6 +283,7 @@ struct fnzi_eng_binding {
   unsigned char *registers;       /* of tiles, for all threads */
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
+  fnzi_eng_alike *shaped; /* while it is filled in: of nodes, their fnzi_eng_shaped */
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
   bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */
@@ -355,9 +365,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
-/* The call of a node, whose values have arrays; in `arena`. */
+/* The call of a node, whose values have arrays; in `arena`. *known: of all like it; NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b,
-                                             fnzi_arena *arena, uint32_t node, fnzi_krn_call *out);
+                                             fnzi_arena *arena, uint32_t node, fnzi_krn_call *out,
+                                             fnzi_eng_shaped **known);
 
 /* Tiles (tile.h): of a group, or a call that may run as one; a run, with the registers of the
  * binding. */
@@ -395,13 +406,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_given_weights(fnz_workspace *ws,
 /* What a caller gives as memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
 /* --- apart.c */
-void fnzi_eng_apart_find(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_eng_apart_find(fnz_executable *exe);
 /* Memory of ws->given; OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state);
 
-/* The input whose final value output k of graph 0 is; FNZI_ENG_NONE for none, and for one that has
- * other sizes then. */
-uint32_t fnzi_eng_owner_of(const fnz_executable *exe, size_t k);
 /* An array as the interpreter's numbers take one: with the sizes of what is given. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena,
                                                 fnz_array **out);

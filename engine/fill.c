@@ -107,9 +107,15 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
 /* --- The whole ----------------------------------------------------------------------------------
  */
 fnz_status fnzi_eng_binding_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_eng_alike shaped;
   FNZ_TRY(make_storages(ws, b));
   FNZ_TRY(make_values(ws, b));
-  return make_acts(ws, b);
+  fnzi_eng_alike_open(&shaped, ws->ctx);
+  b->shaped = &shaped;
+  fnz_status status = make_acts(ws, b);
+  b->shaped = NULL;
+  fnzi_eng_alike_close(&shaped);
+  return status;
 }
 
 void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b) {

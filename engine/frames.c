@@ -104,10 +104,6 @@ static bool holds(const fnzi_eng_nested *n) {
  * As in run/loops.c: level 0 is the slices, level l + 1 the combined pairs of level l. Going up
  * again, place 2j + 1 of a level is place j of the one above, and place 2j the combination of place
  * j - 1 above with itself. */
-static int64_t places(const fnzi_eng_nested *n, uint32_t level) {
-  return n->iterations >> level;
-}
-
 static unsigned char *place_at(const fnzi_eng_link *level, int64_t place) {
   return level->from->data + level->at + place * level->step;
 }
@@ -128,7 +124,7 @@ static void set_operands(const fnzi_eng_frame *f) {
 
 /* The first place of a level going up, and those between what is combined. */
 static void share_places(const fnzi_eng_frame *f) {
-  int64_t count = places(f->nested, f->level - 1);
+  int64_t count = fnzi_eng_places(f->nested->iterations, f->level - 1);
   for (uint32_t k = 0; k < f->nested->ntrees; k++) {
     const fnzi_eng_tree *t = &f->nested->trees[k];
     const fnzi_eng_link *above = &t->up[f->level], *to = &t->up[f->level - 1];
@@ -143,17 +139,17 @@ static void share_places(const fnzi_eng_frame *f) {
 static fnz_status next_pair(fnz_workspace *ws, fnzi_eng_frame *f, bool *done) {
   const fnzi_eng_nested *n = f->nested;
   *done = n->iterations < 2;
-  if (!f->up && f->place == places(n, f->level) / 2) {
+  if (!f->up && f->place == fnzi_eng_places(n->iterations, f->level) / 2) {
     f->level++;
     f->place = 0;
-    f->up = places(n, f->level) < 2;
+    f->up = fnzi_eng_places(n->iterations, f->level) < 2;
   }
   if (!*done && f->up) {
     for (; f->level > 0; f->level--, f->place = 0) {
       if (f->place == 0)
         share_places(f);
       f->place += f->place == 0;
-      if (2 * f->place < places(n, f->level - 1))
+      if (2 * f->place < fnzi_eng_places(n->iterations, f->level - 1))
         break;
     }
     *done = f->level == 0;

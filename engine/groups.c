@@ -12,6 +12,7 @@
  * Else it opens a group, which takes in those that make its operands and that nothing else reads.
  * They run later than they stand, so nothing in between may want to overwrite what they read.
  */
+#include "engine/alike.h"
 #include "engine/planner.h"
 #include "kernels/backends.h"
 
@@ -50,6 +51,8 @@ typedef struct grouping {
     read *data;
     size_t count, capacity;
   } reads;
+  fnzi_eng_alike roles; /* kinds of pointwise nodes */
+  uint8_t *lies;        /* per operator: 1 + a lying; 0: it has not been looked up */
 } grouping;
 
 static uint32_t find(const grouping *g, uint32_t step) {
@@ -262,18 +265,37 @@ static fnz_status note_take(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+typedef enum lying {
+  LIES_BY_ITSELF,
+  LIES_AS_VIEW,
+  LIES_AS_UPDATE /* of its first argument */
+} lying;
+
 /* Results of views and updates may lie in the memory of their base. */
+static lying look_up(const fnz_op *op, const fnzi_kernel *row) {
+  if (row->shape && row->memory == FNZI_MEMORY_BASE)
+    return LIES_AS_UPDATE;
+  bool views = (row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
+  return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
+}
+
+static lying lies_how(const grouping *g, const fnz_op *op) {
+  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  if (place == FNZI_NO_OP)
+    return LIES_BY_ITSELF;
+  if (g->lies[place] == 0)
+    g->lies[place] = (uint8_t)(1 + look_up(op, &fnzi_kernel_rows[place]));
+  return (lying)(g->lies[place] - 1);
+}
+
 static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  lying how = lies_how(g, node->op);
   uint32_t base = node->nargs ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE;
   uint32_t result = node->noutputs ? fnzi_eng_result_of(node) : FNZI_ENG_NONE;
-  bool updates = row && row->shape && row->memory == FNZI_MEMORY_BASE;
-  bool views = row && ((row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(node->op));
-  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || !(views || updates))
+  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || how == LIES_BY_ITSELF)
     return;
   g->root[result] = g->root[base];
-  if (updates)
+  if (how == LIES_AS_UPDATE)
     g->taken[g->root[base]] = step;
 }
 
@@ -284,10 +306,25 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+/* Most of others than pointwise nodes are told by their operator alone. */
+static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  bool asks = place != FNZI_NO_OP && fnzi_kernel_rows[place].memory == FNZI_MEMORY_POINT;
+  uint64_t kind;
+  if (asks && fnzi_eng_alike_ask(&g->roles, g->graph, node, &kind)) {
+    *out = (fnzi_eng_role){.kind = (uint8_t)kind};
+    if (kind != FNZI_ENG_ROLE_NONE)
+      out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)kind);
+    return FNZ_OK;
+  }
+  fnzi_eng_role_find(g->ctx, g->graph, node, out);
+  return asks ? fnzi_eng_alike_answer(&g->roles, out->kind) : FNZ_OK;
+}
+
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_eng_role member;
-  fnzi_eng_role_find(g->ctx, g->graph, node, &member);
+  FNZ_TRY(find_role(g, node, &member));
   look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
   g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
@@ -312,6 +349,7 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
 
 static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
   size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
+  FNZI_NEW(scratch, fnzi_ops_count, &g->lies);
   FNZI_NEW(scratch, nodes, &g->steps);
   FNZI_NEW(scratch, values, &g->of);
   FNZI_NEW(scratch, values, &g->seen);
@@ -335,7 +373,9 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   g.points = *points;
   FNZI_NEW(scratch, graph->nodes.count, steps);
   const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
+  fnzi_eng_alike_open(&g.roles, ctx);
   fnz_status status = find_steps(&g, scratch, *steps);
+  fnzi_eng_alike_close(&g.roles);
   if (status == FNZ_OK)
     ctx->error = had;
   FNZI_VEC_FREE(ctx, &g.reads);

@@ -105,15 +105,19 @@ static bool goes_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
 }
 
 /* --- The whole ------------------------------------------------------------------------------- */
-static void find(const fnzi_graph *g, const fnzi_node *node, fnzi_krn_call *call,
-                 fnzi_eng_role *out) {
+const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *g, const fnzi_node *node,
+                                        fnzi_eng_role_kind kind) {
+  uint32_t value =
+      kind == FNZI_ENG_ROLE_ROW ? fnzi_eng_argument(node, 0) : fnzi_eng_result_of(node);
+  return g->values.data[value].geometry;
+}
+
+static void find(fnzi_krn_call *call, fnzi_eng_role *out) {
   fnzi_meta_row row;
   if (is_point(call)) {
     out->kind = FNZI_ENG_ROLE_POINT;
-    out->space = g->values.data[node->outputs[0].u.value].geometry;
   } else if (goes_by_rows(call, &row)) {
     out->kind = FNZI_ENG_ROLE_ROW;
-    out->space = g->values.data[fnzi_eng_argument(node, 0)].geometry;
     out->dims = row.dims;
   }
 }
@@ -146,7 +150,9 @@ void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *
                         .target = FNZ_DTYPE_COUNT,
                         .row = row};
   fnzi_arena_init(&call.scratch, ctx);
-  find(g, node, &call, out);
+  find(&call, out);
+  if (out->kind != FNZI_ENG_ROLE_NONE)
+    out->space = fnzi_eng_role_space(g, node, (fnzi_eng_role_kind)out->kind);
   fnzi_arena_free(&call.scratch);
 }
 

@@ -3,6 +3,7 @@
  *
  * needs   the binding that it is of, with storages, and bindings of its bodies (bind_bodies.c) */
 #include "engine/engine.h"
+#include "engine/planner.h"
 
 /* --- Links --------------------------------------------------------------------------------------
  */
@@ -90,8 +91,7 @@ static fnz_status link_body(linking *l, uint32_t which) {
  */
 static fnz_status add_move(linking *l, fnzi_eng_place from, fnzi_eng_place to, fnzi_eng_move *moves,
                            size_t *count) {
-  bool same =
-      to.buffer != FNZI_ENG_NONE && from.buffer == to.buffer && from.map->offset == to.map->offset;
+  bool same = to.buffer != FNZI_ENG_NONE && fnzi_eng_place_equal(from, to);
   if (same || fnz_geometry_numel(to.map) == 0)
     return FNZ_OK;
   fnzi_eng_move *move = &moves[*count];
@@ -132,9 +132,10 @@ static fnz_status make_tree(linking *l, uint32_t k) {
   const fnz_geometry *map = xs.map;
   tree->bytes =
       (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
-  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r, level) > 0; level++) {
+  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r->iterations, level) > 0;
+       level++) {
     tree->down[level] = level_link(l, r->down[level][k], xs, tree->bytes);
-    tree->up[level] = fnzi_eng_places(r, level) > 1
+    tree->up[level] = fnzi_eng_places(r->iterations, level) > 1
                           ? level_link(l, r->up[level][k], result, tree->bytes)
                           : tree->down[level];
   }

@@ -118,6 +118,11 @@ typedef struct fnzi_eng_plan {
   fnzi_arena arena;             /* holds maps */
 } fnzi_eng_plan;
 
+/* Both are there, of one type and of equal sizes. */
+static inline bool fnzi_eng_same_kind(const fnz_geometry *a, const fnz_geometry *b) {
+  return a && b && a->dtype == b->dtype && fnzi_same_sizes(a, b);
+}
+
 /* Of the nodes of an arranged program. */
 typedef struct fnzi_eng_order {
   const fnz_program *source; /* what was arranged */

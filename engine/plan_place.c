@@ -344,7 +344,7 @@ static void where_is(const fnzi_eng_planner *p, uint32_t n, char out[160]) {
 
 static fnz_status place_node(fnzi_eng_planner *p, uint32_t n) {
   if (p->nodes[n].first != p->nodes[n].last)
-    return fnzi_eng_place_member(p, n);
+    return fnzi_eng_place_group(p, n);
   switch ((fnzi_eng_way)p->nodes[n].way) {
   case FNZI_ENG_WAY_VIEW:
     return place_view(p, n);

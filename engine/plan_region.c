@@ -17,10 +17,6 @@ static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) 
   return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
 }
 
-static bool same_kind(const fnz_geometry *a, const fnz_geometry *b) {
-  return a && b && a->dtype == b->dtype && fnzi_same_sizes(a, b);
-}
-
 /* --- What an output of a body is made of --------------------------------------------------------
  */
 /* The argument whose memory the result would have; NONE. */
@@ -59,15 +55,15 @@ static fnz_status trace(fnzi_eng_planner *p, const fnzi_graph *body, uint32_t j,
   fnz_status status = FNZ_OK;
   p->graph = body;
   while (status == FNZ_OK && value != FNZI_ENG_NONE &&
-         same_kind(g, body->values.data[value].geometry)) {
+         fnzi_eng_same_kind(g, body->values.data[value].geometry)) {
     node = body->values.data[value].node;
     if (node == FNZI_NO_NODE)
       break;
     status = step_back(p, &body->nodes.data[node], &value);
   }
   p->graph = had;
-  bool came =
-      status == FNZ_OK && value != FNZI_ENG_NONE && same_kind(g, body->values.data[value].geometry);
+  bool came = status == FNZ_OK && value != FNZI_ENG_NONE &&
+              fnzi_eng_same_kind(g, body->values.data[value].geometry);
   *out = came ? input_of(body, value) : FNZI_ENG_NONE;
   return status;
 }
@@ -76,7 +72,7 @@ static fnz_status trace(fnzi_eng_planner *p, const fnzi_graph *body, uint32_t j,
  */
 static void pair(pairing *of, uint32_t j, const fnz_arg *operand) {
   const fnzi_graph *g = of->p->graph;
-  if (!same_kind(geometry_of(g, operand), geometry_of(g, &of->hop->results.args[j])))
+  if (!fnzi_eng_same_kind(geometry_of(g, operand), geometry_of(g, &of->hop->results.args[j])))
     return;
   for (uint32_t i = 0; i < of->hop->results.count; i++)
     if (of->pairs[i] == operand)

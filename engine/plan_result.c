@@ -62,14 +62,21 @@ fnz_status fnzi_eng_find_clash(fnzi_eng_planner *p, uint32_t value, uint32_t k, 
 }
 
 /* What another node of the group has stored is in the way as well. */
-static fnz_status clash_result(fnzi_eng_planner *p, uint32_t value, void *user) {
-  fnzi_eng_clash *c = user;
+static fnz_status clash_result(fnzi_eng_planner *p, uint32_t value, fnzi_eng_clash *c) {
   fnzi_eng_place at = p->plan->places[value];
   bool meet;
   if (value == c->result || at.buffer != c->place.buffer)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_maps_meet(p, at.map, c->place.map, &meet));
   c->with = meet ? value : c->with;
+  return FNZ_OK;
+}
+
+static fnz_status clash_group(fnzi_eng_planner *p, fnzi_eng_clash *c) {
+  for (size_t i = 0; i < p->operands.count; i++)
+    FNZ_TRY(fnzi_eng_find_clash(p, p->operands.data[i], 0, 0, c));
+  for (size_t i = 0; i < p->results.count && c->with == FNZI_ENG_NONE; i++)
+    FNZ_TRY(clash_result(p, p->results.data[i], c));
   return FNZ_OK;
 }
 
@@ -83,12 +90,10 @@ fnz_status fnzi_eng_may_take(fnzi_eng_planner *p, uint32_t n, fnzi_eng_place pla
   *out = false;
   if (!fnzi_eng_buffer_writable(p, place.buffer))
     return FNZ_OK;
-  for (c.node = info->first; c.node <= info->last && c.with == FNZI_ENG_NONE; c.node++) {
-    const fnzi_node *node = &p->graph->nodes.data[c.node];
-    FNZ_TRY(fnzi_eng_each_argument(p, node, fnzi_eng_find_clash, &c));
-    if (info->first != info->last)
-      FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, clash_result, &c));
-  }
+  if (info->first != info->last)
+    FNZ_TRY(clash_group(p, &c));
+  else
+    FNZ_TRY(fnzi_eng_each_argument(p, &p->graph->nodes.data[n], fnzi_eng_find_clash, &c));
   if (c.with != FNZI_ENG_NONE)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_find_needy(p, info->last, place, &needy));
@@ -141,8 +146,10 @@ fnz_status fnzi_eng_place_result(fnzi_eng_planner *p, uint32_t value, void *user
     fnzi_eng_settle(p, value, at, FNZI_ENG_NONE);
     return FNZ_OK;
   }
-  for (uint32_t n = info->first; n <= info->last && !p->policy->trivial; n++)
-    FNZ_TRY(fnzi_eng_each_argument(p, &p->graph->nodes.data[n], try_operand, r));
+  for (size_t i = 0; i < p->operands.count && info->first != info->last; i++)
+    FNZ_TRY(try_operand(p, p->operands.data[i], 0, 0, r));
+  if (info->first == info->last && !p->policy->trivial)
+    FNZ_TRY(fnzi_eng_each_argument(p, &p->graph->nodes.data[r->node], try_operand, r));
   if (r->done)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_new_place(p, value, p->graph->values.data[value].geometry, false, &at));
@@ -164,34 +171,66 @@ static bool is_inner(const fnzi_eng_planner *p, uint32_t value, uint32_t last) {
   return !v->is_result && (v->last == FNZI_ENG_NONE || v->last <= last);
 }
 
+static fnz_status list_operand(fnzi_eng_planner *p, uint32_t value, void *user) {
+  const fnzi_eng_node *info = user;
+  const fnzi_eng_value *v = &p->values[value];
+  if (v->born != FNZI_ENG_NONE && v->born >= info->first)
+    return FNZ_OK;
+  for (size_t i = 0; i < p->operands.count; i++)
+    if (p->operands.data[i] == value)
+      return FNZ_OK;
+  FNZI_PUSH(p->ctx, &p->operands, value);
+  return FNZ_OK;
+}
+
+static fnz_status list_result(fnzi_eng_planner *p, uint32_t value, void *user) {
+  const fnzi_eng_node *info = user;
+  if (!is_inner(p, value, info->last))
+    FNZI_PUSH(p->ctx, &p->results, value);
+  return FNZ_OK;
+}
+
+/* What a group reads and writes. */
+static fnz_status open_group(fnzi_eng_planner *p, fnzi_eng_node *info) {
+  p->operands.count = p->results.count = 0;
+  for (uint32_t n = info->first; n <= info->last; n++) {
+    const fnzi_node *node = &p->graph->nodes.data[n];
+    FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, list_operand, info));
+    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, list_result, info));
+  }
+  return FNZ_OK;
+}
+
+static void touch_all(fnzi_eng_planner *p, const fnzi_eng_list *values, uint32_t step) {
+  for (size_t i = 0; i < values->count; i++) {
+    uint32_t buffer = p->plan->places[values->data[i]].buffer;
+    if (buffer != FNZI_ENG_NONE)
+      fnzi_eng_touch(p, buffer, step);
+  }
+}
+
 static fnz_status add_group(fnzi_eng_planner *p, uint32_t first, uint32_t last) {
-  uint32_t at = (uint32_t)p->plan->steps.count;
   fnzi_eng_step step = {.kind = FNZI_ENG_GROUP,
                         .node = last,
                         .first = first,
                         .value = FNZI_ENG_NONE,
                         .because = FNZI_ENG_NONE};
+  touch_all(p, &p->operands, (uint32_t)p->plan->steps.count);
+  touch_all(p, &p->results, (uint32_t)p->plan->steps.count);
   FNZI_PUSH(p->ctx, &p->plan->steps, step);
-  for (uint32_t n = first; n <= last; n++) {
-    const fnzi_node *node = &p->graph->nodes.data[n];
-    FNZ_TRY(fnzi_eng_each_value(p, node->args, node->nargs, touch_value, &at));
-    FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, touch_value, &at));
-  }
   return FNZ_OK;
 }
 
-static fnz_status place_of_member(fnzi_eng_planner *p, uint32_t value, void *user) {
-  const fnzi_eng_placing *r = user;
-  return is_inner(p, value, p->nodes[r->node].last) ? FNZ_OK
-                                                    : fnzi_eng_place_result(p, value, user);
-}
-
-/* A group is placed node by node, and becomes a step with its last one. A value that only the group
- * reads has no memory. */
-fnz_status fnzi_eng_place_member(fnzi_eng_planner *p, uint32_t n) {
-  const fnzi_eng_node *info = &p->nodes[n];
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  fnzi_eng_placing r = {.node = n};
-  FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, place_of_member, &r));
-  return n == info->last ? add_group(p, info->first, info->last) : FNZ_OK;
+/* A group is placed as a whole, node by node, when its first one is reached. A value that only the
+ * group reads has no memory. */
+fnz_status fnzi_eng_place_group(fnzi_eng_planner *p, uint32_t n) {
+  fnzi_eng_node *info = &p->nodes[n];
+  if (n != info->first)
+    return FNZ_OK;
+  FNZ_TRY(open_group(p, info));
+  for (size_t i = 0; i < p->results.count; i++) {
+    fnzi_eng_placing r = {.node = n};
+    FNZ_TRY(fnzi_eng_place_result(p, p->results.data[i], &r));
+  }
+  return add_group(p, info->first, info->last);
 }

@@ -150,6 +150,8 @@ fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
   fnzi_arena_init(&p.scratch, ctx);
   fnz_status status = make(&p);
   FNZI_VEC_FREE(ctx, &p.tenants);
+  FNZI_VEC_FREE(ctx, &p.operands);
+  FNZI_VEC_FREE(ctx, &p.results);
   fnzi_arena_free(&p.scratch);
   if (status != FNZ_OK)
     fnzi_eng_plan_free(ctx, out);

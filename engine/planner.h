@@ -8,6 +8,7 @@
  * plan_uses.c   which nodes read a value, and which of its bytes are needed
  * plan_ask.c    where values should lie (R7)
  * plan_room.c   buffers, the values in them, what may be overwritten (R2b)
+ * alike.c       nodes that ask the same
  * members.c     which nodes may be in a group
  * groups.c      which nodes form one step
  * arrange.c     the program in that order, lists taken apart
@@ -82,6 +83,11 @@ typedef struct fnzi_eng_tenants {
   uint32_t *cells; /* FNZI_ENG_CELLS of them; NULL while the values are few */
 } fnzi_eng_tenants;
 
+typedef struct fnzi_eng_list {
+  uint32_t *data;
+  size_t count, capacity;
+} fnzi_eng_list;
+
 typedef struct fnzi_eng_planner {
   fnz_context *ctx;
   const fnz_program *program;
@@ -100,10 +106,12 @@ typedef struct fnzi_eng_planner {
   struct {
     fnzi_eng_tenants *data;
     size_t count, capacity;
-  } tenants;     /* per buffer */
-  uint32_t end;  /* number of nodes */
-  uint32_t most; /* spans of one set of bytes */
-  size_t spans;  /* made so far */
+  } tenants;              /* per buffer */
+  fnzi_eng_list operands; /* of the group that is placed: values from outside, each once, */
+  fnzi_eng_list results;  /* and those that have places */
+  uint32_t end;           /* number of nodes */
+  uint32_t most;          /* spans of one set of bytes */
+  size_t spans;           /* made so far */
 } fnzi_eng_planner;
 
 /* --- plan_nodes.c ------------------------------------------------------------------------ */
@@ -231,6 +239,9 @@ typedef enum fnzi_eng_cover {
                           */
 } fnzi_eng_cover;
 
+/* The space of a node of this kind, which is not NONE. */
+const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *graph, const fnzi_node *node,
+                                        fnzi_eng_role_kind kind);
 void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph, const fnzi_node *node,
                         fnzi_eng_role *out);
 fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
@@ -267,7 +278,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_new_place(fnzi_eng_planner *p, uint32_t value
 /* For fnzi_eng_each_value() with a placing: a result that has no place yet. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_result(fnzi_eng_planner *p, uint32_t value, void *user);
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_call(fnzi_eng_planner *p, uint32_t n);
-FNZ_MUST_CHECK fnz_status fnzi_eng_place_member(fnzi_eng_planner *p, uint32_t n);
+FNZ_MUST_CHECK fnz_status fnzi_eng_place_group(fnzi_eng_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place);
 
 /* --- plan_place.c, plan_ends.c, plan_arena.c -------------------------------------------------- */

@@ -139,7 +139,7 @@ fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n
 /* --- Final values -------------------------------------------------------------------------------
  */
 static bool ends_in_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
-  uint32_t owner = fnzi_eng_owner_of(ws->exe, k);
+  uint32_t owner = ws->exe->owners[k];
   return owner != FNZI_ENG_NONE && ws->exe->inputs[owner].in_state &&
          graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
 }
@@ -204,7 +204,7 @@ fnz_status fnzi_eng_steps_finish(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (uint32_t k = 0; k < count; k++) {
     if (!ends_in_state(ws, b, k))
       continue;
-    const fnzi_eng_given *to = &ws->given[fnzi_eng_owner_of(ws->exe, k)];
+    const fnzi_eng_given *to = &ws->given[ws->exe->owners[k]];
     if (windows[k].dtype == to->layout->dtype && fnzi_same_sizes(&windows[k], to->layout))
       fnzi_eng_elements_move(&windows[k], rows[k], to->layout, to->start);
   }

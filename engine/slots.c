@@ -40,39 +40,81 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   return name_input(exe, k, in);
 }
 
-uint32_t fnzi_eng_owner_of(const fnz_executable *exe, size_t output) {
-  const fnz_program *p = exe->program;
-  const fnz_output_spec *spec = &p->outputs[output];
-  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
-  bool is_final = kind->taker == FNZI_TAKEN_AS_FINAL && !spec->metadata && !spec->set;
-  for (uint32_t k = 0; is_final && k < graph_of(exe)->ninputs; k++) {
-    fnz_input_kind of = p->inputs[k].kind;
-    bool is_kind = (int)of == kind->of ||
-                   (of == FNZ_INPUT_CONSTANT && kind->of == FNZ_INPUT_BUFFER); /* when written */
-    if (is_kind && exe->inputs[k].is_tensor && p->inputs[k].target &&
-        strcmp(p->inputs[k].target, spec->target) == 0)
-      return k;
-  }
-  return FNZI_ENG_NONE;
-}
-
-static bool any_by_caller(const fnz_executable *exe, uint32_t memory) {
-  for (uint32_t k = memory; k < graph_of(exe)->ninputs; k++)
-    if (exe->inputs[k].memory == memory && exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
-      return true;
-  return false;
-}
-
-/* Parameters and buffers with a final value, and all that lies in their memory. */
-static void find_state(fnz_executable *exe) {
-  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
-    uint32_t owner = fnzi_eng_owner_of(exe, i);
-    if (owner == FNZI_ENG_NONE || any_by_caller(exe, exe->inputs[owner].memory))
+/* --- Final values -------------------------------------------------------------------------------
+ */
+/* Tensors by name, constants as buffers; the first one of a name counts. */
+static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_map *inputs) {
+  for (uint32_t k = graph_of(exe)->ninputs; k-- > 0;) {
+    const fnz_input_spec *spec = &exe->program->inputs[k];
+    const char *key = exe->inputs[k].name;
+    if (!exe->inputs[k].is_tensor || !spec->target)
       continue;
-    for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
-      if (exe->inputs[k].memory == exe->inputs[owner].memory)
-        exe->inputs[k].in_state = exe->inputs[k].is_tensor;
+    if (!key)
+      FNZ_TRY(fnzi_arena_dotted(scratch, fnzi_input_kind_names[spec->kind], spec->target, &key));
+    FNZ_TRY(fnzi_map_set(inputs, key, strlen(key), k));
   }
+  return FNZ_OK;
+}
+
+static bool is_final(const fnz_output_spec *spec) {
+  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
+  return kind->taker == FNZI_TAKEN_AS_FINAL && kind->of != FNZI_NO_INPUT_KIND && !spec->metadata &&
+         !spec->set && spec->target;
+}
+
+static fnz_status find_owner(fnz_executable *exe, fnzi_arena *scratch, const fnzi_map *inputs,
+                             size_t output) {
+  const fnz_output_spec *spec = &exe->program->outputs[output];
+  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
+  const char *key, *prefix = kind->prefix;
+  uint64_t owner;
+  if (!is_final(spec))
+    return FNZ_OK;
+  prefix = prefix ? prefix : fnzi_input_kind_names[kind->of];
+  FNZ_TRY(fnzi_arena_dotted(scratch, prefix, spec->target, &key));
+  if (fnzi_map_get(inputs, key, strlen(key), &owner))
+    exe->owners[output] = (uint32_t)owner;
+  return FNZ_OK;
+}
+
+static fnz_status find_owners(fnz_executable *exe) {
+  fnzi_arena scratch;
+  fnzi_map inputs;
+  bool any = false;
+  FNZI_NEW(&exe->arena, graph_of(exe)->noutputs, &exe->owners);
+  for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
+    exe->owners[i] = FNZI_ENG_NONE;
+    any = any || is_final(&exe->program->outputs[i]);
+  }
+  if (!any)
+    return FNZ_OK;
+  fnzi_arena_init(&scratch, exe->ctx);
+  fnzi_map_init(&inputs, exe->ctx);
+  fnz_status status = index_inputs(exe, &scratch, &inputs);
+  for (size_t i = 0; status == FNZ_OK && i < graph_of(exe)->noutputs; i++)
+    status = find_owner(exe, &scratch, &inputs, i);
+  fnzi_map_free(&inputs);
+  fnzi_arena_free(&scratch);
+  return status;
+}
+
+/* Parameters and buffers with a final value, and all that lies in their memory, unless the caller
+ * gives some of it. */
+static fnz_status find_state(fnz_executable *exe) {
+  bool *written, *called; /* per memory */
+  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &written);
+  FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &called);
+  for (size_t i = 0; i < graph_of(exe)->noutputs; i++)
+    if (exe->owners[i] != FNZI_ENG_NONE)
+      written[exe->inputs[exe->owners[i]].memory] = true;
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
+    if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
+      called[exe->inputs[k].memory] = true;
+  for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++) {
+    uint32_t memory = exe->inputs[k].memory;
+    exe->inputs[k].in_state = exe->inputs[k].is_tensor && written[memory] && !called[memory];
+  }
+  return FNZ_OK;
 }
 
 /* --- Slots --------------------------------------------------------------------------------------
@@ -104,7 +146,7 @@ static fnz_status add_inputs(fnz_executable *exe) {
 }
 
 static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
-  uint32_t owner = fnzi_eng_owner_of(exe, k);
+  uint32_t owner = exe->owners[k];
   bool in_state = owner != FNZI_ENG_NONE && exe->inputs[owner].in_state;
   return add(
       exe, FNZ_SIDE_OUTPUT,
@@ -178,7 +220,8 @@ fnz_status fnzi_eng_slots_make(fnz_executable *exe) {
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     if (exe->inputs[k].memory != k)
       exe->inputs[k].is_shared = exe->inputs[exe->inputs[k].memory].is_shared = true;
-  find_state(exe);
+  FNZ_TRY(find_owners(exe));
+  FNZ_TRY(find_state(exe));
   FNZ_TRY(add_inputs(exe));
   FNZ_TRY(add_results(exe));
   fnzi_map_init(&finals, exe->ctx);

@@ -434,9 +434,7 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   }
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   fnzi_eng_bodies bodies = {.list = {.data = NULL}};
-  fnz_status status = fnzi_eng_plan_check(ctx, &plan);
-  if (status == FNZ_OK)
-    status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
+  fnz_status status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
   name_origins(&plan, 0, whole, expansion);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion);

@@ -24,11 +24,12 @@ typedef struct making {
   fnzi_eng_binding *b;
   fnzi_eng_tile *tile;
   const fnz_geometry *space;
-  int64_t count;       /* elements of it */
-  bool of_rows;        /* the node computes numbers of rows, */
-  uint32_t rank;       /* of so many dimensions; else that of the space */
-  held *held;          /* per slot */
-  size_t slots, lanes; /* there is room for */
+  int64_t count;          /* elements of it */
+  bool of_rows;           /* the node computes numbers of rows, */
+  uint32_t rank;          /* of so many dimensions; else that of the space */
+  fnzi_eng_shaped *known; /* of nodes like the one that is added; NULL */
+  held *held;             /* per slot */
+  size_t slots, lanes;    /* there is room for */
 } making;
 
 static size_t cell_of(fnz_dtype dtype) {
@@ -42,7 +43,7 @@ static bool same_held(const held *a, const held *b) {
 }
 
 static bool find_slot(const making *m, const held *h, uint16_t *out) {
-  for (uint32_t k = 0; k < m->tile->nslots; k++)
+  for (uint32_t k = m->tile->nslots; k-- > 0;) /* most read what was made just before */
     if (same_held(&m->held[k], h)) {
       *out = (uint16_t)k;
       return true;
@@ -219,13 +220,29 @@ static fnz_status add_operand(making *m, const fnzi_krn_call *call,
                        code->in[k].rounds, out);
 }
 
+/* That of nodes which are alike is found once. */
+static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_point_code *out) {
+  fnzi_meta_point_code *kept;
+  if (m->known && m->known->code) {
+    *out = *m->known->code;
+    return FNZ_OK;
+  }
+  if (!call->kernels->code(call, out))
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
+                     call->op->name);
+  if (!m->known)
+    return FNZ_OK;
+  FNZI_NEW(&m->b->shaped->arena, 1, &kept);
+  *kept = *out;
+  m->known->code = kept;
+  return FNZ_OK;
+}
+
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
   held h = result_of(m, result), wide = h;
-  if (!call->kernels->code(call, &code))
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
-                     call->op->name);
+  FNZ_TRY(find_code(m, call, &code));
   wide.dtype = code.out;
   wide.by = FNZ_DTYPE_COUNT;
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN,
@@ -386,19 +403,25 @@ static size_t least(size_t a, size_t b) {
     memcpy((from), had_, (count) * sizeof *(from));                                                \
   } while (0)
 
-static fnz_status make(making *m, const fnzi_krn_call *calls, uint32_t count) {
+static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *const *known,
+                       uint32_t count) {
   fnzi_eng_tile *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
-  void *lanes; /* each is filled in as a whole */
+  void *slots, *holds, *ins, *lanes; /* each of them is filled in as a whole */
   m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
   m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_ENG_LANES);
-  FNZI_NEW(scratch, m->slots, &t->slots);
-  FNZI_NEW(scratch, m->slots, &m->held);
-  FNZI_NEW(scratch, (size_t)count * FNZI_ENG_NODE_INS, &t->ins);
+  FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *t->slots, &slots));
+  FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *m->held, &holds));
+  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_ENG_NODE_INS, sizeof *t->ins, &ins));
   FNZ_TRY(fnzi_arena_take(scratch, m->lanes, sizeof *t->lanes, &lanes));
+  t->slots = slots;
+  m->held = holds;
+  t->ins = ins;
   t->lanes = lanes;
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < count; i++) {
+    m->known = known[i];
     FNZ_TRY(add_call(m, &calls[i]));
+  }
   KEEP(m, t->slots, t->nslots);
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
@@ -421,11 +444,11 @@ static void find_space(making *m, const fnzi_krn_call *calls, uint32_t count) {
 }
 
 static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
-                            uint32_t count, fnzi_eng_tile **out) {
+                            fnzi_eng_shaped *const *known, uint32_t count, fnzi_eng_tile **out) {
   making m = {.ws = ws, .b = b};
   FNZI_NEW(&b->arena, 1, &m.tile);
   find_space(&m, calls, count);
-  FNZ_TRY(make(&m, calls, count));
+  FNZ_TRY(make(&m, calls, known, count));
   size_t bytes = m.tile->room * (size_t)m.tile->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;
   *out = m.tile;
@@ -447,14 +470,16 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
   fnzi_eng_tile *tile;
   fnzi_krn_call *calls;
+  fnzi_eng_shaped **known;
   FNZI_NEW(&ws->scratch, count, &calls);
+  FNZI_NEW(&ws->scratch, count, &known);
   for (uint32_t i = 0; i < count; i++) {
     const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
     for (uint32_t k = 0; k < node->noutputs; k++)
       FNZ_TRY(give_array(ws, b, node->outputs[k].u.value));
-    FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i]));
+    FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
   }
-  FNZ_TRY(make_tile(ws, b, calls, count, &tile));
+  FNZ_TRY(make_tile(ws, b, calls, known, count, &tile));
   act.u.tile = tile;
   FNZI_PUSH(ws->ctx, &b->acts, act);
   return FNZ_OK;
