@@ -6,10 +6,11 @@
 #include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
+#include "tests/engine_help.h"
 #include "tests/random_regions.h"
-#include "tests/run_help.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct tally {
   size_t programs, run, planned, regions, left;
@@ -90,15 +91,9 @@ typedef struct setup {
 
 static setup open_setup(const fnz_allocator *allocator, const char *text) {
   setup s;
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_program *traced;
   ck_assert_int_eq(fnz_context_create(allocator, &s.ctx), FNZ_OK);
-  OK(s.ctx, fnz_program_read(s.ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
-  OK(s.ctx, fnz_functionalize(s.ctx, traced, NULL, &s.p));
-  fnz_program_destroy(traced);
-  options.threads = 1;
-  options.check = true;
-  OK(s.ctx, fnz_compile(s.ctx, s.p, &options, &s.exe));
+  s.p = read_functional(s.ctx, text);
+  s.exe = compile(s.ctx, s.p);
   OK(s.ctx, fnzi_eng_workspace_take(s.exe, s.ctx, &s.ws));
   return s;
 }
