@@ -54,7 +54,11 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
   out->count = (uint64_t)count;
   out->first = (uint64_t)first;
   out->jobs = (size_t)jobs;
-  out->symbolic = cli_has(call, CLI_SYMBOLIC);
+  if (cli_has(call, CLI_SYMBOLIC) && cli_has(call, CLI_REGIONS))
+    return cli_usage(call, "--symbolic and --regions are two kinds of programs; give one of them");
+  out->kind = cli_has(call, CLI_SYMBOLIC)  ? FNZI_SOAK_SYMBOLIC
+              : cli_has(call, CLI_REGIONS) ? FNZI_SOAK_REGIONS
+                                           : FNZI_SOAK_PLAIN;
   out->checks = checks_of(call->options[CLI_AGAINST]);
   out->found = print_finding;
   out->progress = tell_progress;

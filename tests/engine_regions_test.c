@@ -6,8 +6,8 @@
 #include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
+#include "soak/regions.h"
 #include "tests/engine_help.h"
-#include "tests/random_regions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,13 +32,16 @@ static void count_regions(fnz_context *ctx, const fnz_executable *exe, tally *t)
 
 static void verify_random(fnz_context *ctx, unsigned seed, tally *t) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  static choices c;
+  static fnzi_random_counts counts;
   fnz_buffer text = {0};
   fnz_program *traced, *p = NULL;
   fnz_executable *exe;
   fnz_arrays *inputs = NULL;
   options.threads = 1;
   options.check = true;
-  random_regions(ctx, seed, &text);
+  choices_start(&c, 1, seed);
+  OK(ctx, fnzi_regions_text(ctx, &c, &counts, &text));
   OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &traced));
   t->programs++;
   if (fnz_functionalize(ctx, traced, NULL, &p) == FNZ_OK) {

@@ -363,8 +363,8 @@ static size_t runs_of_verify(fnz_context *ctx, const char *buffer, const char *w
 
 START_TEST(what_is_given_is_checked_in_all_ways) {
   fnz_context *ctx = open_context();
-  ck_assert_uint_eq(runs_of_verify(ctx, "buffer.c", "parameter.w"), 5);
-  ck_assert_uint_eq(runs_of_verify(ctx, "b_c", "p_w"), 5);
+  ck_assert_uint_eq(runs_of_verify(ctx, "buffer.c", "parameter.w"), 6);
+  ck_assert_uint_eq(runs_of_verify(ctx, "b_c", "p_w"), 6);
   fnz_context_destroy(ctx);
 }
 END_TEST
