@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * engine_regions_test.c - bodies of branches, loops, scans and calls as plans within a plan: the
  * interpreter's bits; nothing is allocated; state is written in place, and as it was after a
  * failure. What data decide sizes of is evaluated beside a plan. */
@@ -351,6 +351,41 @@ START_TEST(what_is_left_is_said_by_name) {
 }
 END_TEST
 
+/* What a body asserts does not leave it to the interpreter; where it does not hold, the state is as
+ * it was. */
+static const char asserts[] =
+    "fnz 1\nweight \"c\": f32[4]\nprogram(%c: f32[4] buffer \"c\", %x: f32[4], %p: bool[])\n{\n"
+    "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%c, %x])\n  return %y\n}\n"
+    "graph yes(%c: f32[4], %x: f32[4])\n{\n  %w: f32[4] = add_.Tensor(%c, %x)\n"
+    "  %s: f32[] = sum(%w)\n  %l: bool[] = gt.Scalar(%s, 0)\n"
+    "  _assert_async.msg(%l, \"the sum is not above 0\") # m.py:9\n"
+    "  %y: f32[4] = neg(%w)\n  return %y\n}\n"
+    "graph no(%c: f32[4], %x: f32[4])\n{\n  %y: f32[4] = mul.Tensor(%x, 2)\n  return %y\n}\n";
+
+START_TEST(bodies_that_assert_are_planned) {
+  setup s = open_setup(NULL, asserts);
+  float held[] = {1, 1, 1, 1}, x[] = {0, 1, 2, 3}, y[4];
+  bool p = true;
+  const fnz_memory memory = {held, NULL}, in[] = {{x, &row}, {&p, &truth}};
+  fnz_memory out[2] = {{y, NULL}, {NULL, NULL}};
+  fnz_executable_state *state;
+  fnz_needs needs;
+  OK(s.ctx, fnz_executable_state_over(s.exe, s.ctx, &memory, &state));
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = in, .outputs = out, .state = state, .workspace = s.ws};
+  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_get_needs(s.exe, s.ctx, &run, &needs));
+  ck_assert_uint_eq(needs.interpreted, 0);
+  ck_assert(held[0] == 1 && held[3] == 4 && y[3] == -4);
+  x[0] = -20;
+  FAILS(s.ctx, "BOUNDS", fnz_executable_run(s.exe, s.ctx, &run));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, "the sum is not above 0"));
+  ck_assert(held[0] == 1 && held[3] == 4);
+  fnz_executable_state_destroy(state);
+  close_setup(&s);
+}
+END_TEST
+
 /* --- Sizes that data decide ----------------------------------------------------------------------
  */
 /* The slice shows a value whose memory another one takes; the state is written before the index is
@@ -541,6 +576,6 @@ RUN_SUITE("engine_regions", random_bodies_have_the_interpreters_bits,
           loops_run_as_often_as_data_say, loops_that_never_end_must_end,
           a_run_with_bodies_allocates_nothing, a_failure_within_a_body_leaves_the_state,
           a_branch_writes_the_state_in_place, what_is_left_is_said_by_name,
-          what_data_do_not_decide_is_planned, a_late_failure_leaves_the_state,
-          late_sizes_have_the_interpreters_bits, associative_scans_of_all_lengths,
-          the_checker_proves_bodies_too)
+          bodies_that_assert_are_planned, what_data_do_not_decide_is_planned,
+          a_late_failure_leaves_the_state, late_sizes_have_the_interpreters_bits,
+          associative_scans_of_all_lengths, the_checker_proves_bodies_too)
