@@ -50,6 +50,10 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
   CLI_TRY(cli_number(call, CLI_COUNT, 10000, 1, MOST_PROGRAMS, &count));
   CLI_TRY(cli_number(call, CLI_FIRST, 0, 0, MOST_PROGRAMS, &first));
   CLI_TRY(cli_number(call, CLI_JOBS, 1, 1, MOST_JOBS, &jobs));
+  if (cli_has(call, CLI_SYMBOLIC) && cli_has(call, CLI_AGAINST) &&
+      strcmp(call->options[CLI_AGAINST], "engine") == 0)
+    return cli_usage(call, "programs of unknown sizes are not run by the engine; leave out "
+                           "--symbolic or --against engine");
   out->seed = (uint64_t)seed;
   out->count = (uint64_t)count;
   out->first = (uint64_t)first;
