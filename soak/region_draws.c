@@ -215,6 +215,12 @@ static void slice(gen *g, scope *s, const var *from, uint32_t dim) {
                    dim, (long long)start, (long long)size, (long long)step);
 }
 
+/* A dimension of one element that changes its place leaves all elements where they are: the same as
+ * of a slice holds of its stride. */
+static bool is_turned(const var *from) {
+  return from->rank > 1 && from->sizes[0] != 1 && from->sizes[from->rank - 1] != 1;
+}
+
 static void transpose(gen *g, scope *s, const var *from) {
   var v = window_of(g, from);
   const uint32_t last = from->rank - 1;
@@ -242,7 +248,7 @@ void fnzi_region_view(gen *g, scope *s) {
     select_one(g, s, &from, dim);
   else if (kind == 1 && has_slices)
     slice(g, s, &from, dim);
-  else if (kind == 2 && from.rank > 1)
+  else if (kind == 2 && is_turned(&from))
     transpose(g, s, &from);
   else if (is_dense(&from))
     flatten(g, s, &from);
