@@ -6,6 +6,7 @@
 #include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
+#include "kernels/cpu/sizes.h"
 
 #include <math.h>
 
@@ -31,18 +32,10 @@ typedef struct window {
   int64_t padded; /* elements with those in the padding */
 } window;
 
-static int64_t volume(const int64_t *sizes) {
-  return sizes[0] * sizes[1] * sizes[2];
-}
-
 static void places(const int64_t *sizes, int64_t at, int64_t *out) {
   out[0] = at / (sizes[1] * sizes[2]);
   out[1] = at / sizes[2] % sizes[1];
   out[2] = at % sizes[2];
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
 }
 
 static void clip(const pool *o, const int64_t *place, window *w) {
@@ -51,11 +44,12 @@ static void clip(const pool *o, const int64_t *place, window *w) {
   for (int i = 0; i < 3; i++) {
     int64_t first = place[i] * p->stride[i] - p->padding[i];
     int64_t last = first + (p->kernel[i] - 1) * p->dilation[i] + 1;
-    w->padded *= least(last, p->in[i] + p->padding[i]) - first;
+    w->padded *= fnzi_cpu_least(last, p->in[i] + p->padding[i]) - first;
     if (first < 0)
       first += (-first + p->dilation[i] - 1) / p->dilation[i] * p->dilation[i];
-    w->first[i] = first, w->last[i] = least(last, p->in[i]);
-    w->step[i] = least(p->dilation[i], p->in[i] + 1); /* over the end, but not over 64 bits */
+    w->first[i] = first, w->last[i] = fnzi_cpu_least(last, p->in[i]);
+    w->step[i] =
+        fnzi_cpu_least(p->dilation[i], p->in[i] + 1); /* over the end, but not over 64 bits */
   }
 }
 
@@ -181,8 +175,8 @@ static bool has_plain_rows(const pool *o) {
 /* Which elements of a row have windows without padding along it: from *first to before *last. */
 static void find_inner(const fnzi_meta_pool *p, int64_t *first, int64_t *last) {
   int64_t room = p->in[2] + p->padding[2] - p->kernel[2], stride = p->stride[2];
-  *first = least((p->padding[2] + stride - 1) / stride, p->out[2]);
-  *last = room < 0 ? *first : least(room / stride + 1, p->out[2]);
+  *first = fnzi_cpu_least((p->padding[2] + stride - 1) / stride, p->out[2]);
+  *last = room < 0 ? *first : fnzi_cpu_least(room / stride + 1, p->out[2]);
 }
 
 /* Elements `first` to before `last` of a row, side by side: each sees its window in order. */
@@ -234,7 +228,7 @@ static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) {
   fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &o->x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o->y));
-  o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
+  o->in_volume = fnzi_cpu_volume(o->p.in), o->out_volume = fnzi_cpu_volume(o->p.out);
   fnzi_cpu_rows_each(call, o->p.planes, plane, o);
   return FNZ_OK;
 }
@@ -247,7 +241,7 @@ static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) 
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &cells));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &moved));
   o->cells = cells, o->moved = moved, o->cell = fnzi_dtype(dtype)->bytes;
-  o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
+  o->in_volume = fnzi_cpu_volume(o->p.in), o->out_volume = fnzi_cpu_volume(o->p.out);
   fnzi_cpu_rows_each(call, o->p.planes, plane, o);
   return FNZ_OK;
 }
