@@ -1,4 +1,4 @@
-/* array.c - a tensor on one line: name, dtype, sizes and its first elements. */
+/* array.c - tensors, each on one line: name, dtype, sizes and its first elements. */
 #include "cli/cli.h"
 
 #include <math.h>
@@ -74,15 +74,38 @@ static void print_element(fnz_dtype dtype, const unsigned char *p) {
   }
 }
 
-void cli_print_array(const fnz_array *array) {
-  size_t size = fnz_dtype_get_info(array->dtype)->bytes, count = array->bytes / size;
-  printf("%-16s %s[", array->name, fnz_dtype_get_info(array->dtype)->name);
+enum { MOST_TYPE = 16 + 24 * FNZ_MAX_RANK, LEAST_NAME = 16 };
+
+/* "f32[2, 3]"; its length. */
+static int say_type(const fnz_array *array, char out[MOST_TYPE]) {
+  int used = snprintf(out, MOST_TYPE, "%s[", fnz_dtype_get_info(array->dtype)->name);
   for (uint32_t i = 0; i < array->rank; i++)
-    printf("%s%lld", i ? ", " : "", (long long)array->sizes[i]);
-  fputs("]", stdout);
+    used += snprintf(out + used, MOST_TYPE - (size_t)used, "%s%lld", i ? ", " : "",
+                     (long long)array->sizes[i]);
+  return used + snprintf(out + used, MOST_TYPE - (size_t)used, "]");
+}
+
+static void print_array(const fnz_array *array, int name_width, int type_width) {
+  size_t size = fnz_dtype_get_info(array->dtype)->bytes, count = array->bytes / size;
+  char type[MOST_TYPE];
+  say_type(array, type);
+  printf("%-*s %-*s", name_width, array->name, count ? type_width : 0, type);
   for (size_t i = 0; i < count && i < SHOWN; i++) {
     fputs(i ? ", " : "  ", stdout);
     print_element(array->dtype, (const unsigned char *)array->data + i * size);
   }
   puts(count > SHOWN ? ", ..." : "");
+}
+
+void cli_print_arrays(const fnz_arrays *arrays) {
+  int names = LEAST_NAME, types = 0;
+  char type[MOST_TYPE];
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
+    int name = (int)strlen(fnz_arrays_at(arrays, i)->name),
+        length = say_type(fnz_arrays_at(arrays, i), type);
+    names = name > names ? name : names;
+    types = length > types ? length : types;
+  }
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
+    print_array(fnz_arrays_at(arrays, i), names, types);
 }

@@ -68,8 +68,9 @@ static int find_inputs(benching *b) {
     if (array)
       lay_out(b, k, array);
     else if (slot.geometry)
-      return cli_fail(FNZ_CLASS_REF, slot.name,
-                      "no input of this name was given; fnz show prints the names of inputs");
+      return cli_fail(FNZ_CLASS_REF, b->call->operands[0],
+                      "%s: no input of this name was given; fnz show prints the names of inputs",
+                      slot.name);
   }
   return CLI_DONE;
 }

@@ -80,6 +80,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(ROUNDS, "--rounds", "N", "how many runs are timed (30)")                                     \
   ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")    \
   ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
+  ROW(REGIONS, "--regions", NULL, "programs with bodies of branches and loops, and with state")    \
   ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail where an operator breaks its schema's promise")                                        \
@@ -213,12 +214,13 @@ typedef struct cli_verb {
       "  fnz hash model.pt2 --functional --no-weights\n")                                          \
   ROW(fuzz, "", 0, 0,                                                                              \
       CLI_BIT(SEED) | CLI_BIT(COUNT) | CLI_BIT(FIRST) | CLI_BIT(AGAINST) | CLI_BIT(JOBS) |         \
-          CLI_BIT(SYMBOLIC),                                                                       \
+          CLI_BIT(SYMBOLIC) | CLI_BIT(REGIONS),                                                    \
       "compare random programs with their functional forms",                                       \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
       "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \
       "  fnz fuzz --count 100000 --against strided\n"                                              \
-      "  fnz fuzz --count 100000 --symbolic\n")                                                    \
+      "  fnz fuzz --count 100000 --symbolic\n"                                                     \
+      "  fnz fuzz --count 100000 --regions\n")                                                     \
   ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \
       CLI_BIT(KIND) | CLI_BIT(TAG) | CLI_BIT(COMPOSITE) | CLI_BIT(VIEW) | CLI_BIT(NO_VIEW) |       \
           CLI_BIT(NO_RULE) | CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) |                 \
@@ -331,7 +333,7 @@ void cli_print_times(const cli_call *call, FILE *to);
 /* What a comparison without a difference has shown. */
 void cli_print_equal(const cli_call *call, FILE *to);
 /* One line: name, dtype, sizes and the first elements. */
-void cli_print_array(const fnz_array *array);
+void cli_print_arrays(const fnz_arrays *arrays);
 
 /* --- Other PyTorchs' operators (ops_import.c) -------------------------------------------- */
 /* Does the call ask for native functions of a file? */

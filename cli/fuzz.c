@@ -50,11 +50,19 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
   CLI_TRY(cli_number(call, CLI_COUNT, 10000, 1, MOST_PROGRAMS, &count));
   CLI_TRY(cli_number(call, CLI_FIRST, 0, 0, MOST_PROGRAMS, &first));
   CLI_TRY(cli_number(call, CLI_JOBS, 1, 1, MOST_JOBS, &jobs));
+  if (cli_has(call, CLI_SYMBOLIC) && cli_has(call, CLI_AGAINST) &&
+      strcmp(call->options[CLI_AGAINST], "engine") == 0)
+    return cli_usage(call, "programs of unknown sizes are not run by the engine; leave out "
+                           "--symbolic or --against engine");
   out->seed = (uint64_t)seed;
   out->count = (uint64_t)count;
   out->first = (uint64_t)first;
   out->jobs = (size_t)jobs;
-  out->symbolic = cli_has(call, CLI_SYMBOLIC);
+  if (cli_has(call, CLI_SYMBOLIC) && cli_has(call, CLI_REGIONS))
+    return cli_usage(call, "--symbolic and --regions are two kinds of programs; give one of them");
+  out->kind = cli_has(call, CLI_SYMBOLIC)  ? FNZI_SOAK_SYMBOLIC
+              : cli_has(call, CLI_REGIONS) ? FNZI_SOAK_REGIONS
+                                           : FNZI_SOAK_PLAIN;
   out->checks = checks_of(call->options[CLI_AGAINST]);
   out->found = print_finding;
   out->progress = tell_progress;

@@ -79,21 +79,28 @@ bool cli_ends_with(const char *path, const char *end) {
   return length > tail && strcmp(path + length - tail, end) == 0;
 }
 
+enum { MOST_LEFT = 19 }; /* columns for a name; help of a longer one begins on the next line */
+
 void cli_print_options(uint64_t options) {
   for (int i = 0; i < CLI_OPTION_COUNT; i++) {
     if (!(options & UINT64_C(1) << i))
       continue;
     char left[32];
-    snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].value ? rows[i].value : "");
-    printf("  %-19s %s\n", left, rows[i].help);
+    int used =
+        snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].value ? rows[i].value : "");
+    bool fits = used <= MOST_LEFT;
+    printf("  %-*s%s%*s%s\n", MOST_LEFT, left, fits ? " " : "\n", fits ? 0 : MOST_LEFT + 3, "",
+           rows[i].help);
   }
 }
 
-/* A device may have a number: "cuda:1" is the word cuda. There is one CPU. */
-/* A device of CUDA may have a number: cuda:1. */
+/* A device of CUDA may have a number: "cuda:1" is the word cuda. There is one CPU. */
+static bool takes_number(cli_option option, const char *word) {
+  return option == CLI_DEVICE && strcmp(word, "cuda") == 0;
+}
+
 static bool is_word(cli_option option, const char *value, const char *word) {
-  bool numbered = option == CLI_DEVICE && strcmp(word, "cuda") == 0;
-  size_t length = numbered ? strcspn(value, ":") : strlen(value);
+  size_t length = takes_number(option, word) ? strcspn(value, ":") : strlen(value);
   const char *rest = value + length;
   if (*rest && (!rest[1] || strspn(rest + 1, "0123456789") != strlen(rest + 1)))
     return false;
@@ -112,7 +119,8 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
                             "%s is not there yet; see fnz %s --help", value, call->verb->name);
     size_t used = strlen(words);
     if (choices[i].exists)
-      snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "", choices[i].word);
+      snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "", choices[i].word,
+               takes_number(option, choices[i].word) ? ", cuda:N" : "");
   }
   if (!*words)
     return CLI_DONE;

@@ -12,8 +12,7 @@ static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
 }
 
 static int list_outputs(const cli_call *call) {
-  for (size_t i = 0; i < fnz_arrays_count(call->outputs); i++)
-    cli_print_array(fnz_arrays_at(call->outputs, i));
+  cli_print_arrays(call->outputs);
   return cli_flush();
 }
 

@@ -36,8 +36,6 @@ static int compare_engine(cli_call *call) {
   const fnz_program *program = call->other ? call->other : call->program;
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.check = true;
-  if (!cli_has(call, CLI_INPUTS))
-    CLI_TRY(cli_read_inputs(call));
   if (!call->functional)
     CLI_TRY(cli_functionalize(call, program, call->operands[0]));
   cli_phase_begin(call, CLI_PHASE_VERIFYING);
@@ -56,11 +54,26 @@ static int tell(const cli_call *call) {
   return cli_flush();
 }
 
+/* Runs need numbers for what the program takes; a program that takes nothing runs without. */
+static int read_numbers(cli_call *call) {
+  const fnz_program *program = call->other ? call->other : call->program;
+  size_t count;
+  (void)fnz_graph_inputs(program, 0, &count);
+  if (cli_has(call, CLI_INPUTS))
+    return CLI_DONE;
+  for (size_t k = 0; k < count; k++)
+    if (fnz_program_input(program, k).kind == FNZ_INPUT_USER)
+      return cli_usage(call, "--engine runs the program, which takes inputs; give --inputs");
+  return cli_read_inputs(call);
+}
+
 int cli_verify(cli_call *call) {
   const fnz_program *other;
   int trials;
   CLI_TRY(cli_number(call, CLI_TRIALS, CLI_DEFAULT_TRIALS, 1, 1000000, &trials));
   CLI_TRY(read_all(call));
+  if (cli_has(call, CLI_BY_ENGINE))
+    CLI_TRY(read_numbers(call));
   CLI_TRY(choose_other(call, &other));
   CLI_TRY(cli_compare(call, other, trials));
   if (cli_has(call, CLI_BY_ENGINE))

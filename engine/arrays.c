@@ -81,11 +81,7 @@ static fnz_status give_input(fnz_workspace *ws, fnzi_run_state *run, uint32_t k,
   if (state && in->in_state && b->given)
     return fnzi_fail(ws->ctx, FNZ_CLASS_REF, b->name,
                      "the state has it; an array for it goes into the state");
-  if (!in->by_caller &&
-      (!b->memory || !b->memory->cells || b->memory->is_borrowed || (state && in->in_state)))
-    return FNZ_OK;
-  ws->given[k] = (fnzi_eng_given){.start = b->memory->cells, .layout = b->geometry};
-  return fnzi_eng_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
+  return state && in->in_state ? FNZ_OK : fnzi_eng_given_bound(ws, b, k);
 }
 
 /* --- Arrays out ----------------------------------------------------------------------------------

@@ -321,7 +321,7 @@ static bool any_tensor(const maker *m) {
   return false;
 }
 
-/* More results than a program names are the interpreter's business, and so are numbers. */
+/* Lists whose lengths no program names are the interpreter's business, and so are numbers. */
 static fnz_status make_act(maker *m, fnzi_eng_act *act) {
   bool plain, fits = true;
   *act = (fnzi_eng_act){.kind = FNZI_ENG_ACT_INTERPRET, .node = act->node};
@@ -333,7 +333,7 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
   if (!plain)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
-  if (m->waits || !any_tensor(m))
+  if (m->waits || (m->nresults > 0 && !any_tensor(m)))
     return FNZ_OK;
   const fnzi_kernel *row = placed_row(m);
   if (!row)

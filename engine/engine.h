@@ -403,6 +403,12 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b
 /* Weights and state: what does not come with a call. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_weights(fnz_workspace *ws,
                                                  const fnz_executable_state *state);
+/* What the interpreter has bound to input k, unless that is the file's own weight. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_given_bound(fnz_workspace *ws, const fnzi_run_binding *b,
+                                               uint32_t k);
+/* fnz_executable_run() with the weights that are bound, without a state. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
+                                             const fnz_execution *run, const fnzi_run_state *bound);
 /* What a caller gives as memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
 /* --- apart.c */

@@ -41,6 +41,13 @@ fnz_status fnzi_eng_given_weights(fnz_workspace *ws, const fnz_executable_state 
   return FNZ_OK;
 }
 
+fnz_status fnzi_eng_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, uint32_t k) {
+  if (!ws->exe->inputs[k].by_caller && (!b->memory || !b->memory->cells || b->memory->is_borrowed))
+    return FNZ_OK;
+  ws->given[k] = (fnzi_eng_given){.start = b->memory->cells, .layout = b->geometry};
+  return fnzi_eng_extent_bytes(ws->ctx, b->geometry, &ws->given[k].bytes);
+}
+
 /* --- Memory of the caller ------------------------------------------------------------------------
  */
 static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {

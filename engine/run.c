@@ -5,6 +5,7 @@
 typedef struct running {
   const fnz_executable *exe;
   const fnz_execution *run;
+  const fnzi_run_state *bound; /* weights in place of the file's; NULL */
   fnz_workspace *ws;
   fnzi_eng_binding *b;
   unsigned char **outs; /* per output of graph 0: the caller's memory where it is row-major */
@@ -120,9 +121,17 @@ static fnz_status give_results(running *r) {
   return FNZ_OK;
 }
 
+static fnz_status give_bound(running *r) {
+  for (uint32_t k = 0; r->bound && k < fnzi_graph_at(r->exe->program, 0)->ninputs; k++)
+    if (r->exe->inputs[k].is_tensor && !r->exe->inputs[k].by_caller)
+      FNZ_TRY(fnzi_eng_given_bound(r->ws, &r->bound->bindings[k], k));
+  return FNZ_OK;
+}
+
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
   FNZ_TRY(fnzi_eng_given_weights(r->ws, r->run->state));
+  FNZ_TRY(give_bound(r));
   FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
   FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
@@ -135,9 +144,9 @@ static fnz_status run_in(running *r) {
   return give_results(r);
 }
 
-fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
-                              const fnz_execution *run) {
-  running r = {.exe = exe, .run = run, .ws = run->workspace};
+fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *run,
+                              const fnzi_run_state *bound) {
+  running r = {.exe = exe, .run = run, .bound = bound, .ws = run->workspace};
   if (run->size != sizeof *run || (run->workspace && run->workspace->exe != exe) ||
       (run->state && run->state->exe != exe))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
@@ -149,6 +158,11 @@ fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
   if (!run->workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;
+}
+
+fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
+                              const fnz_execution *run) {
+  return fnzi_eng_run_bound(exe, ctx, run, NULL);
 }
 
 fnz_status fnz_executable_get_needs(const fnz_executable *exe, fnz_context *ctx,

@@ -1,6 +1,8 @@
 /* state.c - the memory of parameters and buffers that a program changes. */
 #include "engine/device.h"
 
+#include <stdio.h>
+
 static const fnzi_graph *graph_of(const fnz_executable *exe) {
   return fnzi_graph_at(exe->program, 0);
 }
@@ -213,21 +215,37 @@ static fnz_geometry from_first(const fnz_geometry *g) {
   return window;
 }
 
+/* Says what there is, as far as there is room. */
+static fnz_status refuse_name(const fnz_executable_state *s, fnz_context *ctx, const char *name) {
+  const fnzi_eng_slots *slots = &s->exe->slots[FNZ_SIDE_STATE];
+  char names[200] = "";
+  for (size_t i = 0; i < slots->count; i++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", slots->data[i].shown.name);
+  }
+  return fnzi_fail(ctx, FNZ_CLASS_REF, name,
+                   slots->count ? "the state has nothing of this name; it has %s"
+                                : "the program writes no buffer or parameter, so it has no state%s",
+                   names);
+}
+
+static fnz_geometry rows_of_array(const fnz_array *a) {
+  return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes};
+}
+
 static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
                               fnz_memory *out) {
   *out = find(s, a->name);
   if (!out->geometry)
-    return fnzi_fail(ctx, FNZ_CLASS_REF, a->name, "the state has nothing of this name");
-  const fnz_geometry *g = out->geometry;
-  bool fits = a->rank == g->rank;
-  for (uint32_t d = 0; fits && d < g->rank; d++)
-    fits = a->sizes[d] == g->sizes[d];
-  if (a->dtype != g->dtype)
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, a->name, "the program takes %s, the array given is %s",
-                     fnzi_dtype(g->dtype)->name, fnzi_dtype(a->dtype)->name);
-  return fits ? FNZ_OK
-              : fnzi_fail(ctx, FNZ_CLASS_BOUNDS, a->name,
-                          "the array given has other sizes than the state");
+    return refuse_name(s, ctx, a->name);
+  const fnz_geometry *g = out->geometry, given = rows_of_array(a);
+  char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT];
+  if (a->dtype == g->dtype && fnzi_same_sizes(&given, g))
+    return FNZ_OK;
+  fnzi_shape_text(g, is);
+  fnzi_shape_text(&given, has);
+  return fnzi_fail(ctx, a->dtype == g->dtype ? FNZ_CLASS_BOUNDS : FNZ_CLASS_TYPE, a->name,
+                   "the state has %s, the array given is %s", is, has);
 }
 
 static void fill_slots(fnz_executable_state *s, const char *name) {

@@ -117,15 +117,39 @@ static const char *step_word(const fnzi_node *node, const fnzi_eng_step *s) {
   return s->in_place ? "update" : "call";
 }
 
-/* The operator of the user's program that the step is a part of; NULL when it is that operator. */
-static const char *whole_of(const fnzi_eng_plan *plan, const fnzi_eng_step *s) {
-  const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, s->node));
-  uint32_t from =
-      fnzi_eng_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[s->node] : s->node);
+/* The node of the user's program that a node is, or is a part of. */
+static uint32_t whole_node(const fnzi_eng_plan *plan, uint32_t node) {
+  return fnzi_eng_part_of(plan->parts, plan->graph, plan->origins ? plan->origins[node] : node);
+}
+
+/* Its operator; NULL when it is the node's own. */
+static const char *whole_of(const fnzi_eng_plan *plan, uint32_t node) {
+  const char *target = fnzi_node_target(fnzi_node_at(plan->program, 0, node));
   if (!plan->parts)
     return NULL;
-  const char *whole = fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, from));
+  const char *whole =
+      fnzi_node_target(fnzi_node_at(plan->whole, plan->graph, whole_node(plan, node)));
   return strcmp(target, whole) == 0 ? NULL : whole;
+}
+
+typedef fnz_status put_fn(fnz_context *ctx, fnz_buffer *out, const char *s);
+
+/* Of a group that has a part of another operator: those of the user's program, one for all of its
+ * parts in a row. `begin` comes before the first one, `end` after the last
+ * one. */
+static fnz_status put_wholes(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
+                             put_fn *put, const char *begin, const char *end, fnz_buffer *out) {
+  bool any = false;
+  for (uint32_t n = s->first; n <= s->node; n++)
+    any = any || whole_of(plan, n);
+  for (uint32_t n = s->first; any && n <= s->node; n++) {
+    const char *whole = whole_of(plan, n);
+    if (n > s->first && whole_node(plan, n) == whole_node(plan, n - 1))
+      continue;
+    FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : begin));
+    FNZ_TRY(put(ctx, out, whole ? whole : fnzi_node_target(fnzi_node_at(plan->program, 0, n))));
+  }
+  return any ? fnzi_put_text(ctx, out, end) : FNZ_OK;
 }
 
 static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t at,
@@ -133,7 +157,7 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
   const fnzi_eng_step *s = &plan->steps.data[at];
   const fnzi_node *node = &fnzi_graph_at(plan->program, 0)->nodes.data[s->node];
   teller read = {ctx, plan, out, 0, 0}, written = read;
-  const char *whole = whole_of(plan, s);
+  const char *whole = whole_of(plan, s->node);
   FNZ_TRY(
       fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
   if (whole)
@@ -158,6 +182,7 @@ static fnz_status tell_group(fnz_context *ctx, const fnzi_eng_plan *plan, uint32
   FNZ_TRY(fnzi_printf(ctx, out, "step %-4u group  ", at));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_printf(ctx, out, "%s %s", n > s->first ? "," : "", fnzi_node_target(&nodes[n])));
+  FNZ_TRY(put_wholes(ctx, plan, s, fnzi_put_text, " of ", "", out));
   for (uint32_t n = s->first; n <= s->node; n++)
     FNZ_TRY(fnzi_args_visit(nodes[n].outputs, nodes[n].noutputs, tell_result, &written));
   return fnzi_printf(ctx, out, "  reads %llu B  writes %llu B\n", (unsigned long long)reads,
@@ -281,9 +306,9 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
   if (is_applied(node))
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
-  if (whole_of(plan, s)) {
+  if (whole_of(plan, s->node)) {
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));
-    FNZ_TRY(put_string(ctx, out, whole_of(plan, s)));
+    FNZ_TRY(put_string(ctx, out, whole_of(plan, s->node)));
   }
   if (s->in_place)
     return fnzi_printf(ctx, out, ", \"reads\": %zu}", read.bytes);
@@ -301,7 +326,9 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const 
     FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));
     FNZ_TRY(put_string(ctx, out, fnzi_node_target(&nodes[n])));
   }
-  return fnzi_printf(ctx, out, "], \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
+  FNZ_TRY(fnzi_put_text(ctx, out, "]"));
+  FNZ_TRY(put_wholes(ctx, plan, s, put_string, ", \"of\": [", "]", out));
+  return fnzi_printf(ctx, out, ", \"reads\": %llu, \"writes\": %llu}", (unsigned long long)reads,
                      (unsigned long long)writes);
 }
 

@@ -1,14 +1,18 @@
 /* verify.c - an executable against the interpreter, bit by bit: with named arrays twice, on memory
- * with gaps, and with a state for two calls. */
+ * with gaps, and with a state for three calls. What is given may hold weights, for the program's
+ * own, and what the state begins with. */
 #include "engine/engine.h"
+#include "run/numbers.h"
 
 typedef struct verifying {
   const fnz_executable *exe;
   fnz_context *ctx;
   fnz_backend *backend;
   const fnz_arrays *inputs;
+  fnzi_run_state bound; /* the inputs, to find them by their names */
   fnz_workspace *ws;
-  fnz_arrays *want, *have, *next, *later;
+  fnz_arrays *want, *have, *next;
+  fnz_arrays *begin, *rest; /* inputs that are the state's; the others */
   fnz_executable_state *state;
   fnzi_arena arena;
 } verifying;
@@ -97,7 +101,8 @@ static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays *
 
 static fnz_status execute(verifying *v) {
   FNZ_TRY(fresh(v, &v->have));
-  return fnz_executable_run_arrays(v->exe, v->ctx, v->inputs, v->state, v->ws, v->have);
+  return fnz_executable_run_arrays(v->exe, v->ctx, v->state ? v->rest : v->inputs, v->state, v->ws,
+                                   v->have);
 }
 
 /* What one side refuses the other one refuses, as the same class. */
@@ -136,25 +141,6 @@ static fnz_status check_arrays(verifying *v, const char *way) {
   return compare_all(v, way, v->want, v->have, true);
 }
 
-/* --- What is given -------------------------------------------------------------------------------
- */
-/* No weights, which only runs with arrays take, and no results of an earlier run. */
-static bool only_inputs(const verifying *v) {
-  const fnzi_eng_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
-  for (size_t i = 0; i < fnz_arrays_count(v->inputs); i++) {
-    const char *name = fnz_arrays_at(v->inputs, i)->name;
-    bool found = false;
-    for (size_t k = 0; k < slots->count; k++) {
-      const char *full = v->exe->inputs[slots->data[k].of].name;
-      found = found || strcmp(slots->data[k].shown.name, name) == 0 ||
-              (full && strcmp(full, name) == 0);
-    }
-    if (!found)
-      return false;
-  }
-  return true;
-}
-
 /* --- Memory with gaps ---------------------------------------------------------------------------
  */
 enum { GAP = 2 };
@@ -186,21 +172,45 @@ static fnz_geometry rows_of(const fnz_array *a, int64_t *strides) {
   return (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = strides};
 }
 
-/* *given false when this input has no array. */
-static fnz_status give_memory(verifying *v, size_t i, fnz_memory *out, bool *given) {
-  const fnzi_eng_slot *slot = &v->exe->slots[FNZ_SIDE_INPUT].data[i];
-  const fnzi_eng_input *in = &v->exe->inputs[slot->of];
-  const fnz_array *a = fnz_arrays_find(v->inputs, slot->shown.name);
-  int64_t strides[FNZ_MAX_RANK];
-  *out = (fnz_memory){NULL, NULL};
-  if (!a && in->name)
-    a = fnz_arrays_find(v->inputs, in->name);
-  *given = in->is_number ? a == NULL : a != NULL && !in->is_shared;
-  if (!*given || in->is_number)
+/* Elements with gaps between them; memory that inputs share as it lies, for its windows are the
+ * program's. */
+static fnz_status give_tensor(verifying *v, uint32_t k, fnz_memory *out) {
+  const fnzi_run_binding *b = &v->bound.bindings[k];
+  const size_t cell = fnzi_dtype(b->geometry->dtype)->bytes;
+  if (!v->bound.shared[k]) {
+    FNZ_TRY(make_gaps(v, b->geometry, out));
+    fnzi_eng_elements_move(b->geometry, b->memory->cells, out->geometry, out->data);
     return FNZ_OK;
-  const fnz_geometry rows = rows_of(a, strides);
-  FNZ_TRY(make_gaps(v, &rows, out));
-  fnzi_eng_elements_move(&rows, a->data, out->geometry, out->data);
+  }
+  *out = (fnz_memory){b->memory->cells + fnzi_krn_stride_bytes(b->geometry->offset, cell),
+                      b->geometry};
+  return FNZ_OK;
+}
+
+static fnz_status give_number(verifying *v, uint32_t k, fnz_memory *out) {
+  fnz_arg number;
+  bool known = false;
+  int64_t *room;
+  *out = (fnz_memory){NULL, NULL};
+  if (v->bound.symbolic)
+    FNZ_TRY(fnzi_run_symbol_number(&v->bound, v->bound.graph->inputs[k].u.value, &known, &number));
+  if (!known)
+    return FNZ_OK;
+  FNZI_NEW(&v->arena, 1, &room);
+  *room = number.u.i;
+  out->data = room;
+  return FNZ_OK;
+}
+
+static fnz_status give_inputs(verifying *v, fnz_memory *in) {
+  const fnzi_eng_slots *slots = &v->exe->slots[FNZ_SIDE_INPUT];
+  for (size_t i = 0; i < slots->count; i++) {
+    uint32_t k = slots->data[i].of;
+    if (v->exe->inputs[k].is_number)
+      FNZ_TRY(give_number(v, k, &in[i]));
+    else
+      FNZ_TRY(give_tensor(v, k, &in[i]));
+  }
   return FNZ_OK;
 }
 
@@ -222,43 +232,53 @@ static fnz_status compare_memory(verifying *v, size_t i, const fnz_memory *from)
 
 /* Every other output goes into memory with gaps, where its sizes are known; the rest stay. */
 static fnz_status check_memory(verifying *v) {
-  size_t nin = v->exe->slots[FNZ_SIDE_INPUT].count, nout = v->exe->slots[FNZ_SIDE_OUTPUT].count;
+  const fnzi_eng_slots *slots = &v->exe->slots[FNZ_SIDE_OUTPUT];
   fnz_memory *in, *out;
-  FNZI_NEW(&v->arena, nin, &in);
-  FNZI_NEW(&v->arena, nout, &out);
-  if (!only_inputs(v))
-    return FNZ_OK;
-  for (size_t i = 0; i < nin; i++) {
-    bool given;
-    FNZ_TRY(give_memory(v, i, &in[i], &given));
-    if (!given)
-      return FNZ_OK;
-  }
-  for (size_t i = 0; i < nout; i++) {
-    const fnz_geometry *g = v->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.geometry;
+  FNZI_NEW(&v->arena, v->exe->slots[FNZ_SIDE_INPUT].count, &in);
+  FNZI_NEW(&v->arena, slots->count, &out);
+  FNZ_TRY(give_inputs(v, in));
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnz_geometry *g = slots->data[i].shown.geometry;
     if (i % 2 == 0 && g && !g->symbols)
       FNZ_TRY(make_gaps(v, g, &out[i]));
   }
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = v->ws};
-  FNZ_TRY(alone(v, "on memory", fnz_executable_run(v->exe, v->ctx, &run)));
-  for (size_t i = 0; i < nout; i++)
+  FNZ_TRY(alone(v, "on memory", fnzi_eng_run_bound(v->exe, v->ctx, &run, &v->bound)));
+  for (size_t i = 0; i < slots->count; i++)
     FNZ_TRY(compare_memory(v, i, &out[i]));
   return FNZ_OK;
 }
 
 /* --- State --------------------------------------------------------------------------------------
  */
-static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
-  for (size_t i = 0; i < fnz_arrays_count(from); i++) {
-    const fnz_array *a = fnz_arrays_at(from, i);
-    void *data;
-    if (fnz_arrays_find(to, a->name))
-      continue;
-    FNZ_TRY(fnz_arrays_add(to, a->name, a->dtype, a->rank, a->sizes, &data));
-    if (a->bytes)
-      memcpy(data, a->data, a->bytes);
-  }
+/* Of input k, when it is the state's. */
+static bool is_in_state(const verifying *v, const fnz_array *a) {
+  for (uint32_t k = 0; k < v->bound.graph->ninputs; k++)
+    if (v->bound.bindings[k].given == a)
+      return v->exe->inputs[k].in_state;
+  return false;
+}
+
+static fnz_status copy_as(const fnz_array *a, const char *name, fnz_arrays *to) {
+  void *data;
+  FNZ_TRY(fnz_arrays_add(to, name, a->dtype, a->rank, a->sizes, &data));
+  if (a->bytes)
+    memcpy(data, a->data, a->bytes);
   return FNZ_OK;
+}
+
+/* What the state begins with goes into it, by the names that it has there; runs get the rest. */
+static fnz_status make_state(verifying *v) {
+  FNZ_TRY(fresh(v, &v->begin));
+  FNZ_TRY(fresh(v, &v->rest));
+  for (size_t i = 0; i < fnz_arrays_count(v->inputs); i++)
+    if (!is_in_state(v, fnz_arrays_at(v->inputs, i)))
+      FNZ_TRY(copy_as(fnz_arrays_at(v->inputs, i), fnz_arrays_at(v->inputs, i)->name, v->rest));
+  for (uint32_t k = 0; k < v->bound.graph->ninputs; k++)
+    if (v->exe->inputs[k].in_state && v->bound.bindings[k].given)
+      FNZ_TRY(copy_as(v->bound.bindings[k].given, v->exe->inputs[k].name, v->begin));
+  FNZ_TRY(fnz_executable_state_create(v->exe, v->ctx, &v->state));
+  return fnz_executable_state_read(v->state, v->ctx, v->begin);
 }
 
 /* The outputs, and what the state then holds, of which only some is a result. */
@@ -275,20 +295,46 @@ static fnz_status check_state_step(verifying *v, const char *way) {
   return FNZ_OK;
 }
 
-static fnz_status check_state(verifying *v) {
-  if (v->exe->slots[FNZ_SIDE_STATE].count == 0 || !only_inputs(v))
-    return FNZ_OK;
-  FNZ_TRY(fnz_executable_state_create(v->exe, v->ctx, &v->state));
-  FNZ_TRY(check_state_step(v, "with state"));
+/* What is not there already. */
+static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
+  for (size_t i = 0; i < fnz_arrays_count(from); i++)
+    if (!fnz_arrays_find(to, fnz_arrays_at(from, i)->name))
+      FNZ_TRY(copy_as(fnz_arrays_at(from, i), fnz_arrays_at(from, i)->name, to));
+  return FNZ_OK;
+}
+
+/* What the interpreter makes of what the state has become; *goes_on false: it refuses that. */
+static fnz_status interpret_next(verifying *v, bool *goes_on) {
   FNZ_TRY(fresh(v, &v->next));
   FNZ_TRY(copy_all(v->have, v->next));
-  FNZ_TRY(copy_all(v->inputs, v->next));
-  if (interpret(v, v->next, &v->later) != FNZ_OK)
-    return FNZ_OK; /* what the state has become is refused */
-  fnz_arrays *first = v->want;
-  v->want = v->later;
-  v->later = first;
-  return check_state_step(v, "with state, again");
+  FNZ_TRY(copy_all(v->rest, v->next));
+  fnz_status status = interpret(v, v->next, &v->want);
+  *goes_on = status == FNZ_OK;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+static fnz_status check_state(verifying *v) {
+  static const char *const ways[] = {"with state", "with state, again", "with state, once more"};
+  bool goes_on = v->exe->slots[FNZ_SIDE_STATE].count > 0;
+  if (goes_on)
+    FNZ_TRY(make_state(v));
+  for (size_t i = 0; goes_on && i < sizeof ways / sizeof *ways; i++) {
+    FNZ_TRY(check_state_step(v, ways[i]));
+    FNZ_TRY(interpret_next(v, &goes_on));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_bound(verifying *v) {
+  const fnzi_run_options options = {
+      .inputs = v->inputs, .borrows = true, .emit = fnzi_run_emit_nothing};
+  fnz_status status = fnzi_run_open(&v->bound, v->ctx, v->exe->program, v->backend, &options);
+  if (status == FNZ_OK)
+    status = check_memory(v);
+  if (status == FNZ_OK)
+    status = check_state(v);
+  fnzi_run_close(&v->bound);
+  return status;
 }
 
 static fnz_status check(verifying *v) {
@@ -298,8 +344,7 @@ static fnz_status check(verifying *v) {
     return compare_refusals(v, status);
   FNZ_TRY(check_arrays(v, "with arrays"));
   FNZ_TRY(check_arrays(v, "with arrays, again"));
-  FNZ_TRY(check_memory(v));
-  return check_state(v);
+  return check_bound(v);
 }
 
 fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
@@ -312,7 +357,8 @@ fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
   fnz_arrays_destroy(v.want);
   fnz_arrays_destroy(v.have);
   fnz_arrays_destroy(v.next);
-  fnz_arrays_destroy(v.later);
+  fnz_arrays_destroy(v.begin);
+  fnz_arrays_destroy(v.rest);
   fnz_executable_state_destroy(v.state);
   fnzi_eng_workspace_give(exe, v.ws);
   fnz_backend_destroy(v.backend);

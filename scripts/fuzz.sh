@@ -24,7 +24,7 @@ mapfile -t targets < <(find fixtures/fuzz -mindepth 1 -maxdepth 1 -type d -print
 # tried sooner and change more with a byte. Kept ones that are longer begin with what they begin with.
 # Of the programs whose items are changed, not their bytes (tests/fuzz/mutate.h), a part of a seed is
 # no program: those have room for all seeds that fuzzing is meant to begin with, from the start on.
-declare -A longest=([alias]=160 [cbor]=2500 [choices]=240 [external]=4000 [json]=10000 [pt2]=10000 [regions]=4
+declare -A longest=([alias]=160 [cbor]=2500 [choices]=240 [external]=4000 [json]=10000 [pt2]=10000 [regions]=240
                     [safetensors]=400 [schema]=160 [symbolic]=80 [text]=600)
 declare -A at_once=([cbor]=1 [external]=1 [json]=1 [pt2]=1)
 

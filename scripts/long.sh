@@ -5,13 +5,14 @@
 #     scripts/long.sh [--minutes M] [--step NAME] [--again]
 #
 # Steps: fuzz (every target in turn), quick (the same without AddressSanitizer), soak (random
-# programs, numbers and hashes), sizes (those of unknown sizes), threads (under ThreadSanitizer),
-# memory (under MemorySanitizer), mutants (mutation testing), cover (branch coverage). --minutes M
-# shares M minutes among the steps instead of 240; --step does one of them, and M is all its own. A
-# step that was done at this commit is not done again, unless --again: a run that was cut off goes
-# on where it was. SIGINT and SIGTERM end it at any time, and what was done until then is in the
-# ledger; so it can be left alone at `nice -n 19` or `chrt --idle 0`. Random programs are others each
-# time: those that follow the last ones in the ledger. Exit 1 when a step found something.
+# programs, numbers and hashes), sizes (those of unknown sizes), bodies (those with bodies and
+# state), threads (under ThreadSanitizer), memory (under MemorySanitizer), mutants (mutation
+# testing), cover (branch coverage). --minutes M shares M minutes among the steps instead of 240;
+# --step does one of them, and M is all its own. A step that was done at this commit is not done
+# again, unless --again: a run that was cut off goes on where it was. SIGINT and SIGTERM end it at
+# any time, and what was done until then is in the ledger; so it can be left alone at `nice -n 19`
+# or `chrt --idle 0`. Random programs are others each time: those that follow the last ones in the
+# ledger. Exit 1 when a step found something.
 # shellcheck disable=SC2317 # steps are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -105,6 +106,10 @@ soak() { # seconds
   draw "random programs" "$1" 50000
 }
 
+bodies() { # seconds
+  draw "programs with bodies" "$1" 5000 --regions
+}
+
 sizes() { # seconds
   draw "programs of unknown sizes" "$1" 5000 --symbolic
 }
@@ -167,8 +172,9 @@ step() {
 found=0
 step fuzz 30
 step quick 15
-step soak 24
-step sizes 6
+step soak 20
+step sizes 5
+step bodies 5
 step threads 3
 step memory 2
 step mutants 18

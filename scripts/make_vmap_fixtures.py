@@ -147,6 +147,13 @@ def more(x, i, u):
     return vmap(each)(x, i)
 
 
+def outer(a, b):
+    def each(x, y):
+        return torch.outer(x, y), torch.outer(y, a[0]), x.ger(b[1])
+
+    return vmap(each)(a, b), vmap(vmap(torch.outer), in_dims=(None, 0))(a, b[:, :, None].expand(3, 5, 2).reshape(3, 5, 2)[:, :3])
+
+
 def cases():
     torch.manual_seed(0)
     r = torch.randn
@@ -161,6 +168,7 @@ def cases():
     yield sums, r(2, 3, 4), r(4, 5), r(5), r(2, 3, 4)
     yield (puts, r(3, 4, 4, 4), torch.tensor([[0, 1], [2, 3], [1, 0]]), torch.tensor([0, 2]), r(3, 4, 2, 4), r(4, 4, 4))
     yield fills, r(3, 4, 4), r(3), r(3, 4, 4) > 0, r(3, 2).half()
+    yield outer, r(3, 4), r(3, 5)
     yield more, r(3, 4, 5), torch.randint(0, 4, (3, 4, 5)), r(5, 4)
 
 

@@ -1,5 +1,6 @@
 /* report.c - the figures of a run, and whether some kind of program was left out. */
 #include "soak/programs.h"
+#include "soak/regions.h"
 #include "soak/soak.h"
 #include "soak/symbolic.h"
 
@@ -61,6 +62,13 @@ static void print_tensors(const sheet *s, const fnzi_random_counts *n) {
       line(s, n->dtypes[d], fnzi_dtype((fnz_dtype)d)->name);
 }
 
+static void print_steps(const sheet *s, const fnzi_random_counts *n, const char *(*name)(size_t)) {
+  heading(s, "steps, and steps that did not fit");
+  for (size_t k = 0; name(k); k++)
+    fprintf(s->to, "%s%12llu %8llu  %s\n", s->prefix, number(n->used[k]), number(n->refused[k]),
+            name(k));
+}
+
 static void print_symbolic(const sheet *s, const fnzi_soak_report *r) {
   const fnzi_random_counts *n = &r->drawn;
   heading(s, "drawn");
@@ -77,22 +85,29 @@ static void print_symbolic(const sheet *s, const fnzi_soak_report *r) {
   line(s, r->draws[FNZI_VERDICT_REFUSED], "refused by eager");
   line(s, r->draws[FNZI_VERDICT_BEYOND], "not what the functional form is for");
   print_buckets(s, "programs by their values", n->lengths);
-  heading(s, "steps, and steps that did not fit");
-  for (size_t k = 0; fnzi_symbolic_step(k); k++)
-    fprintf(s->to, "%s%12llu %8llu  %s\n", s->prefix, number(n->used[k]), number(n->refused[k]),
-            fnzi_symbolic_step(k));
+  print_steps(s, n, fnzi_symbolic_step);
+}
+
+static void print_regions(const sheet *s, const fnzi_soak_report *r) {
+  print_verdicts(s, r);
+  print_buckets(s, "programs by their nodes, those of bodies too", r->drawn.lengths);
+  print_steps(s, &r->drawn, fnzi_regions_step);
 }
 
 void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   const fnzi_random_counts *n = &r->drawn;
   const sheet s = {to, prefix};
-  if (r->symbolic) {
+  if (r->kind == FNZI_SOAK_SYMBOLIC) {
     print_symbolic(&s, r);
     return;
   }
   heading(&s, "drawn");
-  line(&s, n->programs, "programs");
+  line(&s, n->programs, r->kind == FNZI_SOAK_REGIONS ? "programs with bodies" : "programs");
   line(&s, n->steps, "steps");
+  if (r->kind == FNZI_SOAK_REGIONS) {
+    print_regions(&s, r);
+    return;
+  }
   print_verdicts(&s, r);
   print_buckets(&s, "programs by their nodes", n->lengths);
   print_buckets(&s, "by their longest chain of views", n->depths);
@@ -129,10 +144,17 @@ static const char *gap_in_verdicts(const fnzi_soak_report *r, unsigned checks) {
   return is_thorough ? NULL : "programs that are checked thoroughly";
 }
 
+static const char *gap_in_steps(const fnzi_random_counts *n, const char *(*name)(size_t)) {
+  for (size_t k = 0; name(k); k++)
+    if (!n->used[k])
+      return name(k);
+  return NULL;
+}
+
 static const char *gap_in_symbolic(const fnzi_soak_report *r) {
-  for (size_t k = 0; fnzi_symbolic_step(k); k++)
-    if (!r->drawn.used[k])
-      return fnzi_symbolic_step(k);
+  const char *gap = gap_in_steps(&r->drawn, fnzi_symbolic_step);
+  if (gap)
+    return gap;
   return r->draws[FNZI_VERDICT_EQUAL] ? NULL : "sizes at which programs are equal";
 }
 
@@ -140,15 +162,17 @@ const char *fnzi_soak_gap(const fnzi_soak_report *r, unsigned checks) {
   const fnzi_random_counts *n = &r->drawn;
   if (n->programs < FNZI_SOAK_ENOUGH)
     return NULL;
-  if (r->symbolic)
+  if (r->kind == FNZI_SOAK_SYMBOLIC)
     return gap_in_symbolic(r);
-  for (size_t k = 0; fnzi_random_op(k); k++)
-    if (!n->used[k])
-      return fnzi_random_op(k);
+  if (r->kind == FNZI_SOAK_REGIONS)
+    return gap_in_steps(n, fnzi_regions_step);
+  const char *gap = gap_in_steps(n, fnzi_random_op);
+  if (gap)
+    return gap;
   if (!n->empty || !n->zero_dim)
     return "tensors without elements or dimensions";
   if (!n->shared)
     return "inputs that share memory";
-  const char *gap = gap_in_buckets(n);
+  gap = gap_in_buckets(n);
   return gap ? gap : gap_in_verdicts(r, checks);
 }

@@ -72,6 +72,10 @@ static const fnzi_sharing_sight *named(const fnzi_sharing *s, const fnz_output_s
   return input ? &s->inputs[spec->of] : output ? &s->outputs[spec->of - s->mutations] : NULL;
 }
 
+static bool has_bodies(const fnz_program *p) {
+  return fnz_graph_count(p) > 1;
+}
+
 static bool output_is_true(fnzi_sharing *s, size_t k, size_t count) {
   const fnz_output_spec spec = s->functional->outputs[s->mutations + k];
   const fnzi_sharing_sight *o = &s->outputs[k], *of = named(s, &spec);
@@ -90,6 +94,9 @@ static bool output_is_true(fnzi_sharing *s, size_t k, size_t count) {
   case FNZ_SHARING_OUTPUT_VIEW:
     return of->memory == o->memory || is_false(s, k, "it lies in other memory");
   case FNZ_SHARING_NEW:
+    if (has_bodies(s->original)) /* a result of one may be its operand */
+      return true;
+    /* fall through */
   case FNZ_SHARING_OWN:
     /* With a window, others say that they share it. */
     return spec.window || is_alone(s, k, count) || is_false(s, k, "it is not alone in its memory");

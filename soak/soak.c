@@ -137,7 +137,7 @@ static void run_part(part *p) {
 static void *run_thread(void *argument) {
   part *p = argument;
   p->status = fnzi_worker_open(&p->worker);
-  p->worker.symbolic = p->all->options->symbolic;
+  p->worker.kind = p->all->options->kind;
   if (p->status == FNZ_OK)
     run_part(p);
   fnzi_worker_close(&p->worker);
@@ -179,7 +179,7 @@ fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out
   size_t jobs = options->jobs ? options->jobs : 1;
   soak all = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
   memset(out, 0, sizeof *out);
-  out->symbolic = options->symbolic;
+  out->kind = options->kind;
   part *parts = calloc(jobs, sizeof *parts);
   if (!parts)
     return FNZ_NO_MEMORY;

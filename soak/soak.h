@@ -19,6 +19,13 @@ typedef struct fnzi_finding {
   const char *kind, *reason, *text;
 } fnzi_finding;
 
+/* Each has series of its own: what a seed and an index mean. */
+typedef enum fnzi_soak_kind {
+  FNZI_SOAK_PLAIN,    /* views and writes (soak/programs.h) */
+  FNZI_SOAK_SYMBOLIC, /* of unknown sizes (soak/symbolic.h); of checks only dialects */
+  FNZI_SOAK_REGIONS   /* bodies, and state (soak/regions.h) */
+} fnzi_soak_kind;
+
 typedef struct fnzi_soak_options {
   uint64_t seed, first, count; /* programs first ... first + count - 1 */
   unsigned checks;             /* of one program in eight all; of others no FNZI_CHECK_THOROUGH
@@ -26,7 +33,7 @@ typedef struct fnzi_soak_options {
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */
-  bool symbolic;               /* programs of unknown sizes; of `checks` only dialects */
+  fnzi_soak_kind kind;         /* of programs */
   /* NULL, or called for what is wrong, by one thread at a time. */
   void (*found)(void *user, const fnzi_finding *finding);
   /* NULL, or called now and then with how many are done. */
@@ -39,7 +46,7 @@ typedef struct fnzi_soak_report {
   uint64_t verdicts[FNZI_VERDICTS];
   uint64_t refusals[FNZ_CLASS_COUNT]; /* of programs that are refused */
   uint64_t keep, strided, thorough;   /* programs that got these checks */
-  bool symbolic;
+  fnzi_soak_kind kind;
   uint64_t draws[FNZI_VERDICTS]; /* of symbolic programs at choices of sizes */
 } fnzi_soak_report;
 

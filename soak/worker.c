@@ -25,11 +25,16 @@ static fnzi_verdict try_symbolic(fnzi_worker *w, choices *c, unsigned checks,
   return fnzi_judge_symbolic(w->judge, *p, checks, w->draws);
 }
 
+static fnz_status draw(fnzi_worker *w, choices *c, fnzi_random_counts *counts, fnz_program **p) {
+  return w->kind == FNZI_SOAK_REGIONS ? fnzi_regions_program(w->ctx, c, counts, p)
+                                      : fnzi_random_program(w->ctx, w->meta, c, counts, p);
+}
+
 static fnzi_verdict try_plain(fnzi_worker *w, choices *c, unsigned checks,
                               fnzi_random_counts *counts, fnz_program **p) {
   fnz_arrays *inputs = NULL;
-  bool made = fnzi_random_program(w->ctx, w->meta, c, counts, p) == FNZ_OK &&
-              fnzi_random_inputs(w->ctx, *p, 5, &inputs) == FNZ_OK;
+  bool made =
+      draw(w, c, counts, p) == FNZ_OK && fnzi_random_inputs(w->ctx, *p, 5, &inputs) == FNZ_OK;
   fnzi_verdict v =
       made ? fnzi_judge_program(w->judge, *p, inputs, checks) : fnzi_judge_nothing(w->judge);
   fnz_arrays_destroy(inputs);
@@ -39,8 +44,8 @@ static fnzi_verdict try_plain(fnzi_worker *w, choices *c, unsigned checks,
 fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
                              fnzi_random_counts *counts, fnz_buffer *text) {
   fnz_program *p = NULL;
-  fnzi_verdict v =
-      w->symbolic ? try_symbolic(w, c, checks, counts, &p) : try_plain(w, c, checks, counts, &p);
+  fnzi_verdict v = w->kind == FNZI_SOAK_SYMBOLIC ? try_symbolic(w, c, checks, counts, &p)
+                                                 : try_plain(w, c, checks, counts, &p);
   if (text && p && fnz_program_write(w->ctx, p, FNZ_FORMAT_TEXT, text) != FNZ_OK)
     v = fnzi_judge_nothing(w->judge);
   fnz_program_destroy(p);

@@ -4,8 +4,10 @@
 #define FNZI_SOAK_WORKER_H
 
 #include "soak/judge.h"
+#include "soak/soak.h"
 #include "soak/heap.h"
 #include "soak/programs.h"
+#include "soak/regions.h"
 #include "soak/symbolic.h"
 
 typedef struct fnzi_worker {
@@ -13,8 +15,8 @@ typedef struct fnzi_worker {
   fnz_context *ctx;
   fnz_backend *meta;
   fnzi_judge *judge;
-  bool symbolic;                 /* draws programs of unknown sizes (soak/symbolic.h) */
-  uint64_t draws[FNZI_VERDICTS]; /* of the last of them, at choices of sizes */
+  fnzi_soak_kind kind;           /* of programs that are drawn */
+  uint64_t draws[FNZI_VERDICTS]; /* of the last program of unknown sizes, at choices of those */
   choices at_hand, tried;        /* of the program that is judged; of a smaller one */
 } fnzi_worker;
 

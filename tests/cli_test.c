@@ -45,10 +45,11 @@ START_TEST(refuses_bad_usage) {
   must_fail("convert a --views some", 64,
             "fnz: ARGUMENT: convert: --views takes one of copy, keep");
   must_fail("run a --device cpu:99", 64,
-            "fnz: ARGUMENT: run: --device takes one of cpu, cuda, not");
+            "fnz: ARGUMENT: run: --device takes one of cpu, cuda, cuda:N, not");
   must_fail("help convart", 64, "fnz: ARGUMENT: there is no verb convart");
   must_fail("verify a --trials 0", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify a --trials 3x", 64, "fnz: ARGUMENT: verify: --trials takes a number");
+  must_fail("verify " PROGRAM " --engine", 64, "fnz: ARGUMENT: verify: --engine runs the program");
   must_fail("verify - -", 64, "fnz: ARGUMENT: verify: the two programs cannot both");
 }
 END_TEST
@@ -120,7 +121,7 @@ START_TEST(goes_on_from_the_state_that_a_run_wrote) {
     must_work(words);
     snprintf(words, sizeof words, "run %s --inputs %s --inputs state.safetensors%s",
              PT2 "kv_cache.pt2", PT2 "kv_cache.step1.safetensors", ways[i]);
-    has(must_work(words)->out, "output.0         f32[1, 1, 16]  -0.54685");
+    has(must_work(words)->out, "output.0         f32[1, 1, 16]     -0.54685");
   }
   must_fail("run " PT2 "kv_cache.pt2 --inputs - --inputs -", 64,
             "fnz: ARGUMENT: run: two files cannot both come from standard input");
@@ -926,6 +927,10 @@ START_TEST(draws_random_programs) {
   has(must_work("fuzz --count 30 --symbolic")->out, "          30  programs of unknown sizes\n");
   has(must_work("fuzz --count 30 --symbolic --against strided")->out,
       "           0  the same in dialect keep\n          30  the same in dialect strided\n");
+  has(must_work("fuzz --count 30 --regions")->out, "          30  programs with bodies\n");
+  must_fail("fuzz --symbolic --regions", 64, "fnz: ARGUMENT: fuzz: --symbolic and --regions are");
+  must_fail("fuzz --symbolic --against engine", 64,
+            "fnz: ARGUMENT: fuzz: programs of unknown sizes are not run by the engine");
   must_fail("fuzz --against gpu", 64,
             "fnz: ARGUMENT: fuzz: --against takes one of keep, strided, engine, cpu");
   must_fail("fuzz --count 0", 64, "fnz: ARGUMENT: fuzz: --count takes a number");

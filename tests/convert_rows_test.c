@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * convert_rows_test.c - loops that convert and copy elements: the same bits in every instruction
  * set, dense and strided, and copies of windows against copies cell by cell. */
 #include "soak/choices.h"
@@ -94,6 +94,30 @@ START_TEST(halves_round_to_nearest_even) {
 }
 END_TEST
 
+/* Above 63 bits u64 has no sign: PyTorch's numbers. */
+START_TEST(large_unsigned_numbers_are_positive) {
+  static const uint64_t in[] = {1ull << 63, UINT64_MAX, (1ull << 63) + (1ull << 40), 5};
+  static const double doubles[] = {0x1p63, 0x1p64, 0x1.000002p63, 5};
+  static const float floats[] = {0x1p63f, 0x1p64f, 0x1.000002p63f, 5};
+  static const uint16_t brains[] = {0x5f00, 0x5f80, 0x5f00, 0x40a0},
+                        halves[] = {0x7c00, 0x7c00, 0x7c00, 0x4500};
+  double d[4];
+  float f[4];
+  uint16_t b[4], h[4];
+  uint64_t back[4];
+  fnzi_krn_convert(FNZ_F64, d, 8, FNZ_U64, in, 8, 4);
+  fnzi_krn_convert(FNZ_F32, f, 4, FNZ_U64, in, 8, 4);
+  fnzi_krn_convert(FNZ_BF16, b, 2, FNZ_U64, in, 8, 4);
+  fnzi_krn_convert(FNZ_F16, h, 2, FNZ_U64, in, 8, 4);
+  ck_assert_mem_eq(d, doubles, sizeof d);
+  ck_assert_mem_eq(f, floats, sizeof f);
+  ck_assert_mem_eq(b, brains, sizeof b);
+  ck_assert_mem_eq(h, halves, sizeof h);
+  fnzi_krn_convert(FNZ_I64, back, 8, FNZ_U64, in, 8, 4);
+  ck_assert_mem_eq(back, in, sizeof in);
+}
+END_TEST
+
 /* --- Copies --------------------------------------------------------------------------------- */
 START_TEST(rows_are_copied_cell_by_cell) {
   static const int64_t steps[] = {0, 1, 3, -1, -2};
@@ -156,5 +180,5 @@ START_TEST(windows_are_turned) {
 }
 END_TEST
 
-RUN_SUITE("convert rows", conversions_do_not_depend_on_the_set, halves_round_to_nearest_even,
-          rows_are_copied_cell_by_cell, windows_are_turned)
+RUN_SUITE("convert rows", conversions_do_not_depend_on_the_set, large_unsigned_numbers_are_positive,
+          halves_round_to_nearest_even, rows_are_copied_cell_by_cell, windows_are_turned)

@@ -5,24 +5,8 @@
 #include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
+#include "tests/engine_help.h"
 #include "tests/run_help.h"
-
-static fnz_program *read_functional(fnz_context *ctx, const char *text) {
-  fnz_program *traced, *p;
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
-  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
-  fnz_program_destroy(traced);
-  return p;
-}
-
-static fnz_executable *compile(fnz_context *ctx, const fnz_program *p) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_executable *exe;
-  options.threads = 1;
-  options.check = true;
-  OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  return exe;
-}
 
 static const int64_t four[] = {4}, one_stride[] = {1};
 static const fnz_geometry row = {.dtype = FNZ_F32, .rank = 1, .sizes = four, .strides = one_stride};

@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * engine_regions_test.c - bodies of branches, loops, scans and calls as plans within a plan: the
  * interpreter's bits; nothing is allocated; state is written in place, and as it was after a
  * failure. What data decide sizes of is evaluated beside a plan. */
@@ -6,10 +6,11 @@
 #include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
-#include "tests/random_regions.h"
-#include "tests/run_help.h"
+#include "soak/regions.h"
+#include "tests/engine_help.h"
 
 #include <math.h>
+#include <stdio.h>
 
 typedef struct tally {
   size_t programs, run, planned, regions, left;
@@ -31,13 +32,16 @@ static void count_regions(fnz_context *ctx, const fnz_executable *exe, tally *t)
 
 static void verify_random(fnz_context *ctx, unsigned seed, tally *t) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  static choices c;
+  static fnzi_random_counts counts;
   fnz_buffer text = {0};
   fnz_program *traced, *p = NULL;
   fnz_executable *exe;
   fnz_arrays *inputs = NULL;
   options.threads = 1;
   options.check = true;
-  random_regions(ctx, seed, &text);
+  choices_start(&c, 1, seed);
+  OK(ctx, fnzi_regions_text(ctx, &c, &counts, &text));
   OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &traced));
   t->programs++;
   if (fnz_functionalize(ctx, traced, NULL, &p) == FNZ_OK) {
@@ -90,15 +94,9 @@ typedef struct setup {
 
 static setup open_setup(const fnz_allocator *allocator, const char *text) {
   setup s;
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_program *traced;
   ck_assert_int_eq(fnz_context_create(allocator, &s.ctx), FNZ_OK);
-  OK(s.ctx, fnz_program_read(s.ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
-  OK(s.ctx, fnz_functionalize(s.ctx, traced, NULL, &s.p));
-  fnz_program_destroy(traced);
-  options.threads = 1;
-  options.check = true;
-  OK(s.ctx, fnz_compile(s.ctx, s.p, &options, &s.exe));
+  s.p = read_functional(s.ctx, text);
+  s.exe = compile(s.ctx, s.p);
   OK(s.ctx, fnzi_eng_workspace_take(s.exe, s.ctx, &s.ws));
   return s;
 }
@@ -353,6 +351,41 @@ START_TEST(what_is_left_is_said_by_name) {
 }
 END_TEST
 
+/* What a body asserts does not leave it to the interpreter; where it does not hold, the state is as
+ * it was. */
+static const char asserts[] =
+    "fnz 1\nweight \"c\": f32[4]\nprogram(%c: f32[4] buffer \"c\", %x: f32[4], %p: bool[])\n{\n"
+    "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%c, %x])\n  return %y\n}\n"
+    "graph yes(%c: f32[4], %x: f32[4])\n{\n  %w: f32[4] = add_.Tensor(%c, %x)\n"
+    "  %s: f32[] = sum(%w)\n  %l: bool[] = gt.Scalar(%s, 0)\n"
+    "  _assert_async.msg(%l, \"the sum is not above 0\") # m.py:9\n"
+    "  %y: f32[4] = neg(%w)\n  return %y\n}\n"
+    "graph no(%c: f32[4], %x: f32[4])\n{\n  %y: f32[4] = mul.Tensor(%x, 2)\n  return %y\n}\n";
+
+START_TEST(bodies_that_assert_are_planned) {
+  setup s = open_setup(NULL, asserts);
+  float held[] = {1, 1, 1, 1}, x[] = {0, 1, 2, 3}, y[4];
+  bool p = true;
+  const fnz_memory memory = {held, NULL}, in[] = {{x, &row}, {&p, &truth}};
+  fnz_memory out[2] = {{y, NULL}, {NULL, NULL}};
+  fnz_executable_state *state;
+  fnz_needs needs;
+  OK(s.ctx, fnz_executable_state_over(s.exe, s.ctx, &memory, &state));
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = in, .outputs = out, .state = state, .workspace = s.ws};
+  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_get_needs(s.exe, s.ctx, &run, &needs));
+  ck_assert_uint_eq(needs.interpreted, 0);
+  ck_assert(held[0] == 1 && held[3] == 4 && y[3] == -4);
+  x[0] = -20;
+  FAILS(s.ctx, "BOUNDS", fnz_executable_run(s.exe, s.ctx, &run));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, "the sum is not above 0"));
+  ck_assert(held[0] == 1 && held[3] == 4);
+  fnz_executable_state_destroy(state);
+  close_setup(&s);
+}
+END_TEST
+
 /* --- Sizes that data decide ----------------------------------------------------------------------
  */
 /* The slice shows a value whose memory another one takes; the state is written before the index is
@@ -543,6 +576,6 @@ RUN_SUITE("engine_regions", random_bodies_have_the_interpreters_bits,
           loops_run_as_often_as_data_say, loops_that_never_end_must_end,
           a_run_with_bodies_allocates_nothing, a_failure_within_a_body_leaves_the_state,
           a_branch_writes_the_state_in_place, what_is_left_is_said_by_name,
-          what_data_do_not_decide_is_planned, a_late_failure_leaves_the_state,
-          late_sizes_have_the_interpreters_bits, associative_scans_of_all_lengths,
-          the_checker_proves_bodies_too)
+          bodies_that_assert_are_planned, what_data_do_not_decide_is_planned,
+          a_late_failure_leaves_the_state, late_sizes_have_the_interpreters_bits,
+          associative_scans_of_all_lengths, the_checker_proves_bodies_too)

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
  * token's bytes and allocates nothing; a failed call leaves the state. */
 #include "base/watched.h"
@@ -6,9 +6,10 @@
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/decode.h"
-#include "tests/run_help.h"
+#include "tests/engine_help.h"
 
 #include <dirent.h>
+#include <stdio.h>
 
 /* Fixtures have sizes that no machine has memory for; sanitizers end a process that asks. */
 static void *modest_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
@@ -26,22 +27,6 @@ static fnz_context *open_context(void) {
   static const fnz_allocator modest = {modest_resize, NULL};
   ck_assert_int_eq(fnz_context_create(&modest, &ctx), FNZ_OK);
   return ctx;
-}
-
-static fnz_program *functional_of(fnz_context *ctx, fnz_program *traced) {
-  fnz_program *p;
-  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
-  fnz_program_destroy(traced);
-  return p;
-}
-
-static fnz_executable *compile(fnz_context *ctx, const fnz_program *p) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_executable *exe;
-  options.threads = 1;
-  options.check = true;
-  OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  return exe;
 }
 
 static const int64_t one_stride[1] = {1};
@@ -257,9 +242,7 @@ START_TEST(what_was_written_before_is_taken_back) {
   static const int64_t sizes[] = {1};
   const fnz_geometry at = {.dtype = FNZ_I64, .rank = 1, .sizes = sizes, .strides = one_stride},
                      one = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = one_stride};
-  fnz_program *p;
-  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
-  p = functional_of(ctx, p);
+  fnz_program *p = read_functional(ctx, text);
   fnz_executable *exe = compile(ctx, p);
   fnz_executable_state *state;
   float held[4] = {1, 2, 3, 4}, k = 9;
@@ -345,6 +328,47 @@ START_TEST(weights_at_odd_addresses_are_read) {
 }
 END_TEST
 
+/* --- The check itself ---------------------------------------------------------------------------
+ */
+/* A buffer and a weight without data in the file are given: runs with arrays, memory and a state
+ * take them, too. */
+static size_t runs_of_verify(fnz_context *ctx, const char *buffer, const char *weight) {
+  static const int64_t two[] = {2};
+  fnz_program *p = read_functional(
+      ctx, "fnz 1\nprogram(%b_c: f32[2] buffer \"c\" persistent, %p_w: f32[2] parameter \"w\",\n"
+           "%x: f32[2])\n{\n  %c: f32[2] = mul_.Tensor(%b_c, %p_w)\n"
+           "  %y: f32[2] = add.Tensor(%c, %x)\n  return %y\n}\n");
+  const char *const names[] = {buffer, weight, "x"};
+  fnz_executable *exe = compile(ctx, p);
+  fnz_workspace *ws;
+  fnz_arrays *inputs;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &inputs));
+  for (int k = 0; k < 3; k++) {
+    OK(ctx, fnz_arrays_add(inputs, names[k], FNZ_F32, 1, two, &data));
+    memcpy(data, (const float[]){(float)k + 2, 0.5f}, 2 * sizeof(float));
+  }
+  OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
+  size_t before = (size_t)ws->runs;
+  fnzi_eng_workspace_give(exe, ws);
+  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
+  size_t runs = (size_t)ws->runs - before;
+  fnz_workspace_destroy(ws);
+  fnz_arrays_destroy(inputs);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  return runs;
+}
+
+START_TEST(what_is_given_is_checked_in_all_ways) {
+  fnz_context *ctx = open_context();
+  ck_assert_uint_eq(runs_of_verify(ctx, "buffer.c", "parameter.w"), 6);
+  ck_assert_uint_eq(runs_of_verify(ctx, "b_c", "p_w"), 6);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- Names and sizes
  * ------------------------------------------------------------------------------ */
 START_TEST(slots_have_the_names_of_results) {
@@ -413,4 +437,5 @@ END_TEST
 RUN_SUITE("engine", fixtures_have_the_interpreters_bits, fixtures_without_a_plan_too,
           a_step_writes_a_tokens_bytes, a_failed_call_leaves_the_state,
           what_was_written_before_is_taken_back, a_run_allocates_nothing,
-          weights_at_odd_addresses_are_read, slots_have_the_names_of_results, a_hundred_sizes_run)
+          weights_at_odd_addresses_are_read, what_is_given_is_checked_in_all_ways,
+          slots_have_the_names_of_results, a_hundred_sizes_run)

@@ -3,6 +3,7 @@
  * at sizes of their own, where each makes plans of groups and of operators taken apart. Says most
  * under ThreadSanitizer (preset `thread`). */
 #include "tests/decode.h"
+#include "tests/engine_help.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -13,15 +14,6 @@ static fnz_context *own_context(void) {
   fnz_context *ctx;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   return ctx;
-}
-
-static fnz_executable *compile(fnz_context *ctx, const fnz_program *p) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_executable *exe;
-  options.threads = 1;
-  options.check = true;
-  OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  return exe;
 }
 
 /* --- A state of each thread's own ----------------------------------------------------------------

@@ -3,9 +3,9 @@
  * what was made functional stays as it is, equal bodies are shared, and what no carried value can
  * determine is refused by name. */
 #include "program/program.h"
+#include "soak/regions.h"
 #include "tests/context.h"
 #include "tests/faults.h"
-#include "tests/random_regions.h"
 
 #include <fnz/fnz.h>
 
@@ -153,6 +153,8 @@ END_TEST
 
 /* `depth` bodies, each called by the one before. */
 static fnz_status nest(unsigned depth) {
+  static choices c;
+  static fnzi_random_counts counts;
   fnz_buffer text = {0};
   fnz_program *p = NULL, *f = NULL;
   OK(ctx, fnzi_put_text(ctx, &text,
@@ -219,9 +221,12 @@ static void stays(const fnz_program *f, unsigned seed) {
 /* What overlaps, or is written before it is read, may be refused; nothing may differ. */
 static bool random_program_is_right(unsigned seed) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  static choices c;
+  static fnzi_random_counts counts;
   fnz_buffer text = {0};
   fnz_program *p, *f = NULL;
-  random_regions(ctx, seed, &text);
+  choices_start(&c, 1, seed);
+  OK(ctx, fnzi_regions_text(ctx, &c, &counts, &text));
   fnz_status status = fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &p);
   ck_assert_msg(status == FNZ_OK, "%.*s%s", (int)text.size, text.data,
                 fnz_last_error(ctx)->message);

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * soak_test.c - what random programs are drawn, judged and made smaller with. */
 #include "soak/programs.h"
 #include "soak/same.h"
@@ -143,7 +143,7 @@ END_TEST
  * them. */
 START_TEST(symbolic_programs_are_equal) {
   static fnzi_soak_report one, two;
-  fnzi_soak_options options = {.seed = 11, .count = 150, .symbolic = true};
+  fnzi_soak_options options = {.seed = 11, .count = 150, .kind = FNZI_SOAK_SYMBOLIC};
   ck_assert_int_eq(fnzi_soak_run(&options, &one), FNZ_OK);
   options.jobs = 2;
   ck_assert_int_eq(fnzi_soak_run(&options, &two), FNZ_OK);
@@ -153,6 +153,20 @@ START_TEST(symbolic_programs_are_equal) {
   ck_assert_uint_gt(one.verdicts[FNZI_VERDICT_EQUAL], 135);
   ck_assert_uint_gt(one.draws[FNZI_VERDICT_EQUAL], 1000);
   ck_assert_uint_gt(one.draws[FNZI_VERDICT_EQUAL], 20 * one.draws[FNZI_VERDICT_BEYOND]);
+}
+END_TEST
+
+/* Bodies and state, by the engine too. */
+START_TEST(programs_with_bodies_are_equal) {
+  static fnzi_soak_report r;
+  const fnzi_soak_options options = {
+      .seed = 11, .count = 300, .checks = FNZI_CHECK_ALL, .kind = FNZI_SOAK_REGIONS};
+  ck_assert_int_eq(fnzi_soak_run(&options, &r), FNZ_OK);
+  ck_assert_uint_eq(r.drawn.programs, 300);
+  ck_assert_uint_eq(r.verdicts[FNZI_VERDICT_WRONG], 0);
+  ck_assert_uint_gt(r.verdicts[FNZI_VERDICT_EQUAL], 150);
+  r.drawn.programs = FNZI_SOAK_ENOUGH;
+  ck_assert_ptr_null(fnzi_soak_gap(&r, FNZI_CHECK_ALL));
 }
 END_TEST
 
@@ -182,7 +196,7 @@ START_TEST(gaps_are_named) {
   r.drawn.used[3] = 1;
   r.drawn.empty = 0;
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "tensors without elements or dimensions");
-  r.symbolic = true;
+  r.kind = FNZI_SOAK_SYMBOLIC;
   r.draws[FNZI_VERDICT_EQUAL] = 0;
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "sizes at which programs are equal");
   r.draws[FNZI_VERDICT_EQUAL] = 1;
@@ -195,7 +209,7 @@ START_TEST(one_dialect_has_no_thorough_programs) {
   static fnzi_soak_report r;
   memset(&r, 1, sizeof r);
   r.thorough = 0;
-  r.symbolic = false;
+  r.kind = FNZI_SOAK_PLAIN;
   ck_assert_ptr_null(fnzi_soak_gap(&r, FNZI_CHECK_STRIDED));
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "programs that are checked thoroughly");
 }
@@ -203,5 +217,6 @@ END_TEST
 
 RUN_SUITE("soak", blocks_keep_their_content, programs_differ_in_every_part,
           results_are_held_against_each_other, figures_do_not_depend_on_jobs,
-          one_dialect_is_checked_of_all, symbolic_programs_are_equal, buckets_are_powers_of_two,
-          gaps_are_named, one_dialect_has_no_thorough_programs)
+          one_dialect_is_checked_of_all, symbolic_programs_are_equal,
+          programs_with_bodies_are_equal, buckets_are_powers_of_two, gaps_are_named,
+          one_dialect_has_no_thorough_programs)

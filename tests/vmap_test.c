@@ -9,9 +9,9 @@
 #include <fnz/fnz.h>
 #include <math.h>
 
-static const char *const names[] = {"axes",   "fills",  "gathered", "mask",
-                                    "more",   "places", "products", "puts",
-                                    "shapes", "sums",   "writes",   "writes_base"};
+static const char *const names[] = {"axes",  "fills",  "gathered",   "mask", "more",
+                                    "outer", "places", "products",   "puts", "shapes",
+                                    "sums",  "writes", "writes_base"};
 
 static void read_file(const char *name, const char *ending, fnz_buffer *out) {
   char path[512];

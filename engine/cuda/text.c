@@ -342,9 +342,11 @@ static fnz_status put_cells(const writer *w) {
           "typedef %s cell_%s;\n"
           "VALUE %s read_%s(const cell_%s *p) {\n  return %s;\n}\n"
           "VALUE cell_%s int64_t_to_%s(int64_t v) {\n  return (cell_%s)(%s);\n}\n"
+          "VALUE cell_%s uint64_t_to_%s(uint64_t v) {\n  return (cell_%s)(%s);\n}\n"
           "VALUE cell_%s double_to_%s(double v) {\n  return (cell_%s)(%s);\n}\n",
           c->type, c->name, c->wide, c->name, c->name, c->read, c->name, c->name, c->name,
-          c->from_integer, c->name, c->name, c->name, c->from_double);
+          c->from_integer, c->name, c->name, c->name, c->from_integer, c->name, c->name, c->name,
+          c->from_double);
   }
   return FNZ_OK;
 }

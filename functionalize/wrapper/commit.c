@@ -281,10 +281,11 @@ static fnz_status mark_dirty(fnz_world *world, fnzi_wrap_alias *a) {
 }
 
 static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
-  return fnzi_fail(s->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "this writes memory that a result of a %s may share or not; clone() what its "
-                   "body returns",
-                   s->maybe_aliased);
+  return fnzi_fail_for(
+      s->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      "this writes memory that a result of a %s may share or not; clone() what its "
+      "body returns",
+      s->maybe_aliased);
 }
 
 /* It has no element, at all sizes. */

@@ -210,10 +210,10 @@ static fnzi_rec_why why_read(const fnzi_wrap_alias *window, fnzi_rec_why reader)
 }
 
 static fnz_status refuse_poisoned(const fnzi_wrap_storage *s) {
-  return fnzi_fail(s->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "the first iteration of a %s wrote this memory, if there was one; give the "
-                   "loop a clone() of it",
-                   s->poisoned);
+  return fnzi_fail_for(s->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "the first iteration of a %s wrote this memory, if there was one; give the "
+                       "loop a clone() of it",
+                       s->poisoned);
 }
 
 fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {

@@ -120,9 +120,9 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run_arrays(
     const fnz_executable *exe, fnz_context *ctx, const fnz_arrays *inputs,
     fnz_executable_state *state, fnz_workspace *workspace, fnz_arrays *outputs);
 
-/** Runs with arrays, on memory with gaps, and with a state for two calls, and the same by
- * fnz_run(): DIFFERENT, with the result and the element, when a bit is not the same, or when one
- * refuses what the other runs. */
+/** Runs with arrays, on memory with gaps, and with a state for three calls, weights and state among
+ * the inputs too, and the same by fnz_run(): DIFFERENT, with the result and the element, when a bit
+ * is not the same, or when one refuses what the other runs. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
                                                         const fnz_arrays *inputs);
 

@@ -155,7 +155,8 @@ typedef struct fnz_input_spec {
 
 /* Whose memory an output lies in, in the original program; see fnz_output_spec. Order is ABI. */
 typedef enum fnz_sharing {
-  FNZ_SHARING_NEW = 0,     /* memory of its own; in a program that was traced: not known */
+  FNZ_SHARING_NEW = 0,     /* memory of its own; of a traced program, and of a result of a body
+                               that may be its operand, not known */
   FNZ_SHARING_INPUT,       /* it is the very tensor that is input `of` */
   FNZ_SHARING_INPUT_VIEW,  /* a view of input `of` */
   FNZ_SHARING_OUTPUT,      /* it is the very tensor that is output `of` */

@@ -12,6 +12,9 @@
   static inline cell_##id int64_t_to_##id(int64_t v) {                                             \
     return (cell_##id)(from_integer);                                                              \
   }                                                                                                \
+  static inline cell_##id uint64_t_to_##id(uint64_t v) {                                           \
+    return (cell_##id)(from_integer);                                                              \
+  }                                                                                                \
   static inline cell_##id double_to_##id(double v) {                                               \
     return (cell_##id)(from_double);                                                               \
   }

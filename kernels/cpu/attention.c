@@ -6,6 +6,7 @@
  * loops of their own. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/softmax.h"
+#include "kernels/cpu/sizes.h"
 
 #include <math.h>
 
@@ -73,10 +74,6 @@ static void *room(const fnzi_cpu_reals_out *x, int64_t at) {
   return x->d ? (void *)(x->d + at) : (void *)(x->f + at);
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void mask_row(const attention *a, double *row, int64_t head, int64_t query, int64_t keys) {
   if (a->causal)
     for (int64_t j = query + 1; j < keys; j++)
@@ -134,7 +131,7 @@ static void normalise_f32(const attention *a, int64_t head, int64_t first, int64
   const fnzi_rows *rows = fnzi_rows_best();
   for (int64_t i = 0; i < count; i++) {
     float *row = a->scores[lane].f + i * keys;
-    int64_t seen = a->causal ? least(keys, first + i + 1) : keys;
+    int64_t seen = a->causal ? fnzi_cpu_least(keys, first + i + 1) : keys;
     if (a->masked)
       mask_row_f32(a, row, head, first + i, seen);
     if (a->logsumexp.f)
@@ -170,8 +167,8 @@ static fnzi_cpu_matrix queries_of(const attention *a, int64_t head, int64_t firs
 static void tile(const void *user, int64_t index, int lane) {
   const attention *a = user;
   int64_t head = index / a->tiles, first = index % a->tiles * TILE;
-  int64_t count = least(TILE, a->queries - first);
-  int64_t keys = a->causal ? least(a->keys, first + count) : a->keys;
+  int64_t count = fnzi_cpu_least(TILE, a->queries - first);
+  int64_t keys = a->causal ? fnzi_cpu_least(a->keys, first + count) : a->keys;
   void *scores = room(&a->scores[lane], 0);
   float *panels = a->panels + (int64_t)lane * PANEL_CELLS;
   fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = keys, .k = a->width};

@@ -2,6 +2,7 @@
  * loops for what it does not have. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/sizes.h"
 #include "kernels/meta/conv_source.h"
 
 typedef struct direct {
@@ -15,15 +16,11 @@ static int64_t source(const fnzi_meta_conv *c, uint32_t axis, int64_t out, int64
                                c->left[axis], c->in[axis]);
 }
 
-static int64_t volume(const int64_t *sizes) {
-  return sizes[0] * sizes[1] * sizes[2];
-}
-
 /* Adds one input channel's part of the element at `place`. */
 static double look(const direct *d, int64_t x_at, int64_t w_at, const int64_t *place) {
   const fnzi_meta_conv *c = d->c;
   double sum = 0;
-  for (int64_t k = 0; k < volume(c->kernel); k++) {
+  for (int64_t k = 0; k < fnzi_cpu_volume(c->kernel); k++) {
     int64_t index[3] = {k / (c->kernel[1] * c->kernel[2]), k / c->kernel[2] % c->kernel[1],
                         k % c->kernel[2]};
     int64_t at = 0;
@@ -40,7 +37,8 @@ static double look(const direct *d, int64_t x_at, int64_t w_at, const int64_t *p
 static double element(const direct *d, int64_t sample, int64_t channel, const int64_t *place) {
   const fnzi_meta_conv *c = d->c;
   int64_t ins = c->in_channels / c->groups, outs = c->out_channels / c->groups;
-  int64_t group = channel / outs, kernel = volume(c->kernel), plane = volume(c->in);
+  int64_t group = channel / outs, kernel = fnzi_cpu_volume(c->kernel),
+          plane = fnzi_cpu_volume(c->in);
   double sum = fnzi_cpu_reals_present(&d->bias) ? fnzi_cpu_real_at(&d->bias, channel) : 0;
   for (int64_t i = 0; i < ins; i++) {
     int64_t in = group * ins + i;
@@ -54,9 +52,9 @@ static void direct_plane(const void *user, int64_t at, int lane) {
   const direct *d = user;
   const int64_t *out = d->c->out;
   (void)lane;
-  for (int64_t k = 0; k < volume(out); k++) {
+  for (int64_t k = 0; k < fnzi_cpu_volume(out); k++) {
     int64_t place[3] = {k / (out[1] * out[2]), k / out[2] % out[1], k % out[2]};
-    fnzi_cpu_real_put(&d->y, at * volume(out) + k,
+    fnzi_cpu_real_put(&d->y, at * fnzi_cpu_volume(out) + k,
                       element(d, at / d->c->out_channels, at % d->c->out_channels, place));
   }
 }

@@ -1,10 +1,7 @@
 /* conv_crop.c - a kernel without what only ever meets padding: five by five over an image of one
  * place is one by one. oneDNN has no fast way where the padding is wider than the result. */
 #include "kernels/cpu/conv.h"
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
+#include "kernels/cpu/sizes.h"
 
 static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -14,7 +11,7 @@ static int64_t most(int64_t a, int64_t b) {
  * inside the input. */
 static int64_t seen(const fnzi_meta_conv *c, uint32_t axis, int64_t *first) {
   *first = most(0, c->left[axis] - (c->out[axis] - 1) * c->stride[axis]);
-  return least(c->kernel[axis], c->left[axis] + c->in[axis]) - *first;
+  return fnzi_cpu_least(c->kernel[axis], c->left[axis] + c->in[axis]) - *first;
 }
 
 static bool crops(const fnzi_meta_conv *c, fnzi_meta_conv *out, int64_t *first) {

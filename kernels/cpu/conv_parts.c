@@ -4,6 +4,7 @@
  * decided by sizes alone, so results do not depend on how many threads there are. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/sizes.h"
 
 #include <omp.h>
 
@@ -29,14 +30,10 @@ typedef struct run {
   int *status; /* of each thread */
 } run;
 
-static int64_t volume(const int64_t *sizes) {
-  return sizes[0] * sizes[1] * sizes[2];
-}
-
 static int64_t count_parts(const fnzi_meta_conv *c) {
   int64_t units = c->groups > 1 ? c->groups : c->out_channels, parts = MOST_PARTS;
   int64_t least = c->groups > 1 ? FEW_CHANNELS : LEAST_CHANNELS;
-  int64_t each = c->in_channels / c->groups * volume(c->kernel) * volume(c->out);
+  int64_t each = c->in_channels / c->groups * fnzi_cpu_volume(c->kernel) * fnzi_cpu_volume(c->out);
   if (c->transposed || c->batch >= MANY_SAMPLES || c->out_channels < WORTH_PARTS / (each + 1))
     return 1;
   if (c->groups > 1 && c->out_channels != c->groups)
@@ -225,11 +222,12 @@ fnz_status fnzi_cpu_conv_onednn(fnzi_krn_call *call, const fnzi_meta_conv *c, co
   *done = r.plan != NULL;
   if (!r.plan)
     return FNZ_OK;
-  int64_t kernel = part.in_channels / part.groups * volume(c->kernel);
+  int64_t kernel = part.in_channels / part.groups * fnzi_cpu_volume(c->kernel);
   r.room = fnzi_cpu_conv_plan_room(r.plan);
-  r.x_sample = c->in_channels * volume(c->in), r.y_sample = c->out_channels * volume(c->out);
-  r.x_part = c->groups > 1 ? part.in_channels * volume(c->in) : 0;
-  r.y_part = part.out_channels * volume(c->out), r.bias_part = part.out_channels;
+  r.x_sample = c->in_channels * fnzi_cpu_volume(c->in),
+  r.y_sample = c->out_channels * fnzi_cpu_volume(c->out);
+  r.x_part = c->groups > 1 ? part.in_channels * fnzi_cpu_volume(c->in) : 0;
+  r.y_part = part.out_channels * fnzi_cpu_volume(c->out), r.bias_part = part.out_channels;
   r.weight_part = part.out_channels * kernel;
   r.shares_x = c->groups == 1 && r.parts > 1;
   return run_in(call, &r, r.y_part * kernel);

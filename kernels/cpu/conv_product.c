@@ -2,12 +2,9 @@
  * it lies, channels by places. oneDNN's would bring all elements into its own layout and back. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/sizes.h"
 
 enum { LEAST_PLACES = 16 }; /* fewer do not fill a panel */
-
-static int64_t volume(const int64_t *sizes) {
-  return sizes[0] * sizes[1] * sizes[2];
-}
 
 static bool looks_at_one_place(const fnzi_meta_conv *c) {
   bool is_same = true;
@@ -18,7 +15,7 @@ static bool looks_at_one_place(const fnzi_meta_conv *c) {
 }
 
 static void fill(const fnzi_meta_conv *c, const float *bias, float *y) {
-  int64_t places = volume(c->out);
+  int64_t places = fnzi_cpu_volume(c->out);
   for (int64_t row = 0; row < c->batch * c->out_channels; row++)
     for (int64_t i = 0; i < places; i++)
       y[row * places + i] = bias[row % c->out_channels];
@@ -26,7 +23,7 @@ static void fill(const fnzi_meta_conv *c, const float *bias, float *y) {
 
 fnz_status fnzi_cpu_conv_product(fnzi_krn_call *call, const fnzi_meta_conv *c, const float *x,
                                  const float *weight, const float *bias, float *y, bool *done) {
-  int64_t places = volume(c->in), ins = c->in_channels;
+  int64_t places = fnzi_cpu_volume(c->in), ins = c->in_channels;
   fnzi_cpu_product p = {.dtype = FNZ_F32, .m = c->out_channels, .n = places, .k = ins, .c = y};
   p.a = (fnzi_cpu_matrix){.data = weight, .row = ins, .col = 1};
   p.b = (fnzi_cpu_matrix){.data = x, .row = places, .col = 1};

@@ -2,6 +2,7 @@
  * bit. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/sizes.h"
 
 #include <omp.h>
 
@@ -46,14 +47,6 @@ void fnzi_cpu_product_panels(const fnzi_cpu_product *p, int lane) {
   run_in(p, fnzi_row_panels_room(&d), lane);
 }
 
-static int64_t parts(int64_t size, int64_t part) {
-  return (size + part - 1) / part;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static const void *moved(const fnzi_cpu_matrix *x, int64_t elements) {
   size_t cell = x->kind == FNZI_ROW_F32 ? sizeof(float) : sizeof(uint16_t);
   return (const char *)x->data + elements * (int64_t)cell;
@@ -68,7 +61,7 @@ static void run_tile(const tiles *t, int64_t at, int lane) {
   const fnzi_cpu_product *p = t->product;
   int64_t i = at / t->across * t->rows, j = at % t->across * t->columns;
   fnzi_cpu_product one = *p;
-  one.m = least(t->rows, p->m - i), one.n = least(t->columns, p->n - j);
+  one.m = fnzi_cpu_least(t->rows, p->m - i), one.n = fnzi_cpu_least(t->columns, p->n - j);
   one.a.data = moved(&p->a, i * p->a.row);
   one.b.data = moved(&p->b, j * p->b.col);
   one.c = (float *)p->c + i * p->c_row + j;
@@ -80,10 +73,11 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads) {
   const fnzi_row_panels whole = describe(p);
   tiles t = {.product = p, .room = fnzi_row_panels_room(&whole)};
   int64_t wanted = (int64_t)threads * TILES_EACH;
-  t.columns = parts(parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;
-  t.across = parts(p->n, t.columns);
-  t.rows = parts(parts(p->m, parts(wanted, t.across)), ROWS_OF) * ROWS_OF;
-  int64_t count = parts(p->m, t.rows) * t.across;
+  t.columns = fnzi_cpu_parts(fnzi_cpu_parts(p->n, wanted), FNZI_PANEL_COLUMNS) * FNZI_PANEL_COLUMNS;
+  t.across = fnzi_cpu_parts(p->n, t.columns);
+  t.rows =
+      fnzi_cpu_parts(fnzi_cpu_parts(p->m, fnzi_cpu_parts(wanted, t.across)), ROWS_OF) * ROWS_OF;
+  int64_t count = fnzi_cpu_parts(p->m, t.rows) * t.across;
   if (threads <= 1 || count == 1 || p->m * p->n < WORTH_TILES / (p->k + 1)) {
     run_in(p, t.room, 0);
     return;

@@ -2,6 +2,7 @@
  *
  * OpenBLAS itself is held to one thread: where it cuts a product would depend on their number. */
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/sizes.h"
 
 #include <cblas.h>
 
@@ -114,14 +115,6 @@ void fnzi_cpu_product_run(const fnzi_cpu_product *p, int lane) {
     run_c128(p);
 }
 
-static int64_t tiles(int64_t size, int64_t tile) {
-  return (size + tile - 1) / tile;
-}
-
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void *moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind kind, int64_t by) {
   size_t cell = kind == FNZI_ROW_F32 ? fnzi_dtype(p->dtype)->bytes : sizeof(uint16_t);
   return (void *)((uintptr_t)data + (uintptr_t)by * cell);
@@ -129,8 +122,8 @@ static void *moved(const fnzi_cpu_product *p, const void *data, fnzi_row_kind ki
 
 static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
   fnzi_cpu_product tile = *p;
-  tile.m = least(TILE_ROWS, p->m - i);
-  tile.n = least(TILE_COLS, p->n - j);
+  tile.m = fnzi_cpu_least(TILE_ROWS, p->m - i);
+  tile.n = fnzi_cpu_least(TILE_COLS, p->n - j);
   tile.a.data = moved(p, p->a.data, p->a.kind, i * p->a.row);
   tile.b.data = moved(p, p->b.data, p->b.kind, j * p->b.col);
   tile.c = moved(p, p->c, FNZI_ROW_F32, i * p->c_row + j);
@@ -138,7 +131,7 @@ static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
 }
 
 void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads) {
-  int64_t rows = tiles(p->m, TILE_ROWS), cols = tiles(p->n, TILE_COLS);
+  int64_t rows = fnzi_cpu_parts(p->m, TILE_ROWS), cols = fnzi_cpu_parts(p->n, TILE_COLS);
   if (p->order == FNZI_ORDER_PANELS && p->m && p->n) {
     fnzi_cpu_product_panels_tiled(p, threads);
     return;

@@ -6,6 +6,7 @@
 #include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
+#include "kernels/cpu/sizes.h"
 
 #include <math.h>
 
@@ -133,17 +134,13 @@ static void max_plane(const void *user, int64_t plane, int lane) {
 }
 
 /* --- Calls ------------------------------------------------------------------------------- */
-static int64_t volume(const int64_t *sizes) {
-  return sizes[0] * sizes[1] * sizes[2];
-}
-
 static void take_shape(const fnzi_meta_pool *from, pool_shape *p) {
   memcpy(p->in, from->in, sizeof p->in), memcpy(p->out, from->out, sizeof p->out);
   memcpy(p->kernel, from->kernel, sizeof p->kernel);
   memcpy(p->stride, from->stride, sizeof p->stride);
   memcpy(p->padding, from->padding, sizeof p->padding);
   memcpy(p->dilation, from->dilation, sizeof p->dilation);
-  p->in_volume = volume(p->in), p->out_volume = volume(p->out);
+  p->in_volume = fnzi_cpu_volume(p->in), p->out_volume = fnzi_cpu_volume(p->out);
 }
 
 static void window_over(fnzi_krn_window *out, fnz_dtype dtype, int64_t count, const void *data) {

@@ -4,6 +4,7 @@
  * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs. */
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/special_reals.h"
+#include "kernels/cpu/sizes.h"
 
 #include <math.h>
 
@@ -44,15 +45,11 @@ static void merge(const fnzi_cpu_pair *a, const fnzi_cpu_pair *a_end, const fnzi
     *out++ = *b++;
 }
 
-static int64_t least(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
   fnzi_cpu_pair *from = pairs, *to = pairs + count;
   for (int64_t run = 1; run < count; run *= 2) {
     for (int64_t at = 0; at < count; at += 2 * run) {
-      int64_t middle = least(at + run, count), end = least(at + 2 * run, count);
+      int64_t middle = fnzi_cpu_least(at + run, count), end = fnzi_cpu_least(at + 2 * run, count);
       merge(from + at, from + middle, from + middle, from + end, to + at);
     }
     fnzi_cpu_pair *t = from;

@@ -85,6 +85,19 @@ fnz_status fnzi_batch_product(fnzi_batch_node *v) {
   return fnzi_batch_give(v, result);
 }
 
+/* A column times a row. */
+fnz_status fnzi_batch_outer(fnzi_batch_node *v) {
+  operand a, b;
+  if (fnzi_batch_rank(v, &v->args[0]) != 1 || fnzi_batch_rank(v, &v->args[1]) != 1)
+    return fnzi_batch_refuse(v, "needs two vectors");
+  FNZ_TRY(as_matrix(v, &v->args[0], false, &a));
+  FNZ_TRY(as_matrix(v, &v->args[1], true, &b));
+  FNZ_TRY(align(v, &v->args[0], &a, a.rank));
+  FNZ_TRY(align(v, &v->args[1], &b, b.rank));
+  const fnz_arg args[] = {a.value, b.value};
+  return fnzi_batch_finish_named(v, "mul.Tensor", args, 2);
+}
+
 static bool is_one(const fnz_arg *a) {
   return a->tag == FNZ_ARG_DEFAULT || (a->tag == FNZ_ARG_INT && a->u.i == 1) ||
          (a->tag == FNZ_ARG_FLOAT && a->u.f == 1);

@@ -169,9 +169,10 @@ typedef struct results {
 } results;
 
 static fnz_status refuse_moved(const fnzi_pass *p, uint32_t k) {
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "input %s gets other sizes, strides or memory in it; clone() it in there first",
-                   input_name(p, k));
+  return fnzi_fail_for(
+      p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      "input %s gets other sizes, strides or memory in it; clone() it in there first",
+      input_name(p, k));
 }
 
 /* Only the elements of an input may change. */

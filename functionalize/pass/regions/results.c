@@ -78,9 +78,10 @@ static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnz
   }
   window.offset += bytes / unit;
   if (bytes % unit)
-    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "a result is a window of its operand under another dtype, at a place that is "
-                     "no multiple of its elements; clone() it before returning it");
+    return fnzi_fail_for(
+        p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        "a result is a window of its operand under another dtype, at a place that is "
+        "no multiple of its elements; clone() it before returning it");
   if (fnzi_geometry_equal(&window, fnzi_wrap_geometry(operand->tensor)))
     return fnzi_wrap_tensor_on(p->world, operand->tensor->alias, out);
   FNZ_TRY(fnzi_wrap_alias_window(p->world, from->storage->root, &window, &node));
@@ -114,10 +115,10 @@ static bool is_window_of_result(const fnzi_region_op *r, uint32_t j) {
 
 static fnz_status other_strides(const fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
   const char *name = p->graph->values.data[r->hop.results.args[j].u.value].name;
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "result %s has other strides in one branch than in the other; make both "
-                   "contiguous()",
-                   name);
+  return fnzi_fail_for(p->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "result %s has other strides in one branch than in the other; make both "
+                       "contiguous()",
+                       name);
 }
 
 /* New memory with the strides that the body gives it. */
