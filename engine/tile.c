@@ -376,20 +376,24 @@ static void run_panels(const fnzi_eng_tile *t, unsigned char *room, int64_t star
     run_panel(&w, k);
 }
 
+int64_t fnzi_eng_tile_pieces(const fnzi_eng_tile *t) {
+  return t->turns ? panels_of(t) : parts(t->count, t->piece);
+}
+
+/* Pieces `start` to before `end`, with the registers of one thread. */
+void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *t, unsigned char *room, int64_t start,
+                              int64_t end) {
+  if (t->turns)
+    run_panels(t, room, start, end);
+  else
+    run_piece(t, room, start * t->piece, end * t->piece < t->count ? end * t->piece : t->count);
+}
+
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
-  int64_t pieces = t->turns ? panels_of(t) : parts(t->count, t->piece);
-  if (t->workers == 1 && !t->turns) {
-    run_piece(t, room, 0, t->count);
-    return;
-  }
+  int64_t pieces = fnzi_eng_tile_pieces(t);
 #pragma omp parallel for num_threads(t->workers) schedule(static) if (t->workers > 1)
-  for (int w = 0; w < t->workers; w++) {
-    int64_t start = pieces * w / t->workers, end = pieces * (w + 1) / t->workers;
-    unsigned char *own = t->room ? room + (size_t)w * t->room : NULL;
-    if (t->turns)
-      run_panels(t, own, start, end);
-    else
-      run_piece(t, own, start * t->piece, end < pieces ? end * t->piece : t->count);
-  }
+  for (int w = 0; w < t->workers; w++)
+    fnzi_eng_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL,
+                             pieces * w / t->workers, pieces * (w + 1) / t->workers);
 }

@@ -5,6 +5,7 @@
  *   tile_chain.c rows that follow one another -> chains
  *   tile_room.c  slots -> registers, and the walk over the elements
  *   tile.c       runs it
+ *   tile_sets.c  several at once
  *
  * A *lane* is an operand in memory. A *slot* is where an instruction reads or writes a tile: memory
  * itself where a lane lies dense along the walk, a register of FNZI_POINT_CHUNK elements in the
@@ -146,6 +147,20 @@ struct fnzi_eng_tile {
 static inline int64_t fnzi_eng_tile_shared(const fnzi_eng_tile *t) {
   return t->row < FNZI_POINT_CHUNK ? t->row : FNZI_POINT_CHUNK;
 }
+
+/* Tiles of one program over several operand sets, which run at once. */
+struct fnzi_eng_sets {
+  uint32_t count;
+  const fnzi_eng_tile **tiles;
+  int64_t *begins; /* per set, and behind the last one: its first piece among those of all */
+  size_t room;     /* bytes of the registers of one thread */
+  int workers;
+};
+
+/* What threads take: fixed parts of the elements, or panels. */
+int64_t fnzi_eng_tile_pieces(const fnzi_eng_tile *tile);
+void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *tile, unsigned char *room, int64_t start,
+                              int64_t end);
 
 /* Which instructions are chains, once all of them are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *tile);
