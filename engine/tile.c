@@ -392,7 +392,11 @@ void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *t, unsigned char *room, int64
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
   int64_t pieces = fnzi_eng_tile_pieces(t);
-#pragma omp parallel for num_threads(t->workers) schedule(static) if (t->workers > 1)
+  if (t->workers == 1) { /* a region of one thread costs as much as 500 elements */
+    fnzi_eng_tile_run_pieces(t, room, 0, pieces);
+    return;
+  }
+#pragma omp parallel for num_threads(t->workers) schedule(static)
   for (int w = 0; w < t->workers; w++)
     fnzi_eng_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL,
                              pieces * w / t->workers, pieces * (w + 1) / t->workers);

@@ -106,7 +106,11 @@ static void run_share(const fnzi_eng_sets *s, unsigned char *room, int64_t start
 
 void fnzi_eng_sets_run(const fnzi_eng_sets *s, unsigned char *room) {
   int64_t pieces = s->begins[s->count];
-#pragma omp parallel for num_threads(s->workers) schedule(static) if (s->workers > 1)
+  if (s->workers == 1) {
+    run_share(s, room, 0, pieces);
+    return;
+  }
+#pragma omp parallel for num_threads(s->workers) schedule(static)
   for (int w = 0; w < s->workers; w++)
     run_share(s, room ? room + (size_t)w * s->room : NULL, pieces * w / s->workers,
               pieces * (w + 1) / s->workers);
