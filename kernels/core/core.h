@@ -286,6 +286,8 @@ static inline void fnzi_krn_loop_add_array(fnzi_krn_loop *loop, const fnzi_krn_a
  * row-major order and one thread. */
 void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
                        bool ordered);
+/* Copies operand 1 to operand 0, cells of `cell` bytes that do not overlap, in any order. */
+void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads);
 
 /* --- The table -------------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);
