@@ -66,6 +66,20 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
   }
 }
 
+/* Rows of a tile that lie dense across, so that each line of the cache is read once. */
+static void turn_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
+  const fnzi_eng_tile *t = w->tile;
+  int64_t sizes[FNZ_MAX_RANK], dense[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], step = 1;
+  uint32_t first = t->outer - 1, rank = t->rank - first;
+  for (uint32_t d = rank; d-- > 0; step *= sizes[d]) {
+    sizes[d] = d ? t->sizes[first + d] : count / t->row;
+    strides[d] = lane->strides[first + d] / (int64_t)lane->cell;
+    dense[d] = step;
+  }
+  fnzi_krn_copy_cells(rank, sizes, w->slots[lane->slot], dense, address(w, lane), strides,
+                      lane->cell, 1);
+}
+
 /* What is there from an earlier tile stays: a row that is the same for all, or the same number.
  * Tiles of overlapping windows may begin at one address, too, but their registers do not stay. */
 static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
@@ -78,6 +92,8 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   if (lane->fills)
     fill(w->slots[lane->slot], from, lane->cell,
          w->tile->slots[lane->slot].stays ? fnzi_eng_tile_shared(w->tile) : count);
+  else if (lane->turned)
+    turn_lane(w, lane, count);
   else
     copy_lane(w, lane, count);
   w->loaded[k].from = from;

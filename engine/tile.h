@@ -24,13 +24,15 @@
 #include "kernels/meta/row.h"
 
 enum {
-  FNZI_ENG_LANES = 96,      /* of one program */
-  FNZI_ENG_SLOTS = 720,     /* the same */
-  FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
-  FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
-  FNZI_ENG_ROWS = 4096,     /* elements of rows that are a tile, where these are not longer */
-  FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
-                               second one */
+  FNZI_ENG_LANES = 96,       /* of one program */
+  FNZI_ENG_SLOTS = 720,      /* the same */
+  FNZI_ENG_PIECE = 16384,    /* elements that one thread takes, whatever their number */
+  FNZI_ENG_LEAST_ROW = 128,  /* shorter rows are gathered: several rows make a tile */
+  FNZI_ENG_ROWS = 4096,      /* elements of rows that are a tile, where these are not longer */
+  FNZI_ENG_TURNED = 131072,   /* the same, where an operand lies dense across the rows: at most */
+  FNZI_ENG_TURNED_ROWS = 32, /* rows of such a tile, at most */
+  FNZI_ENG_PANEL_ROWS = 32,  /* of a panel: lines of the cache are read whole, panels stay in the
+                                second one */
   FNZI_ENG_NODE_INS = 2 + 3 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
                                                       what that gives, two of each operand, which
                                                       may be spread over rows before */
@@ -67,6 +69,7 @@ typedef struct fnzi_eng_lane {
   bool of_rows; /* it has an element for each row */
   bool fills;   /* LOADS: the same element for all of a tile */
   bool stores;
+  bool turned;  /* LOADS: it lies dense across the rows of a tile */
   bool repeats; /* a tile may need what is there from the one before: nothing else gets its register
                  */
 } fnzi_eng_lane;
