@@ -335,6 +335,15 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
   return FNZ_OK;
 }
 
+/* One instruction between operands that lie in memory keeps nothing for another one, so the less it
+ * is begun anew, the further the processor reads ahead. */
+static void widen(fnzi_eng_tile *t) {
+  bool keeps = t->nins != 1 || t->row || t->turns || t->room;
+  for (uint32_t k = 0; k < t->nslots; k++)
+    keeps = keeps || t->slots[k].numbers;
+  t->chunk = keeps ? t->chunk : t->piece;
+}
+
 fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
   find_walk(t, space);
@@ -347,6 +356,7 @@ fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_ge
   if (t->row)
     find_steps(t);
   FNZ_TRY(give_registers(ctx, t));
+  widen(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
       t->lanes[k].panel = t->room;
