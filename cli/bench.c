@@ -149,7 +149,8 @@ static void print_json(const fnz_step_time *steps, size_t count) {
     cli_json_string(stdout, steps[i].target);
     fputs(", \"of\": ", stdout);
     cli_json_string(stdout, steps[i].of);
-    printf(", \"ns\": %llu}", (unsigned long long)steps[i].ns);
+    printf(", \"sets\": %llu, \"ns\": %llu}", (unsigned long long)steps[i].sets,
+           (unsigned long long)steps[i].ns);
   }
   fputs("]}\n", stdout);
 }
@@ -173,8 +174,11 @@ static int tell_steps(benching *b) {
   qsort(sorted, count, sizeof *sorted, by_time);
   for (size_t i = 0; i < count && i < SHOWN_STEPS; i++) {
     bool is_part = strcmp(sorted[i].of, sorted[i].target) != 0;
-    printf("  %10.2f us  %-12s %s%s%s\n", (double)sorted[i].ns * 1e-3, sorted[i].kind,
+    printf("  %10.2f us  %-12s %s%s%s", (double)sorted[i].ns * 1e-3, sorted[i].kind,
            sorted[i].target, is_part ? " of " : "", is_part ? sorted[i].of : "");
+    if (sorted[i].sets > 1)
+      printf(", over %llu operand sets at once", (unsigned long long)sorted[i].sets);
+    putchar('\n');
   }
   if (count > SHOWN_STEPS)
     printf("  and %zu more steps\n", count - SHOWN_STEPS);

@@ -357,6 +357,7 @@ static fnz_status check_steps(fnzi_eng_checker *c) {
       return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, "", "step %u comes too late", c->step);
     for (; c->node < node; c->node++)
       FNZ_TRY(know(c, c->node));
+    FNZ_TRY(fnzi_eng_check_sets(c, s));
     FNZ_TRY(s->kind == FNZI_ENG_MOVE    ? check_move(c, s)
             : s->kind == FNZI_ENG_GROUP ? fnzi_eng_check_group(c, s)
                                         : check_call(c, s));

@@ -50,5 +50,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_check_writable(fnzi_eng_checker *c, uint32_t 
 
 /* check_group.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s);
+/* check_sets.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_sets(fnzi_eng_checker *c, const fnzi_eng_step *s);
 
 #endif

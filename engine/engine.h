@@ -11,6 +11,7 @@
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
  *   tile.c       nodes of a group, tile by tile (tile.h)
+ *   tile_sets.c  groups that run at once
  *   execute.c    one run: pointers, state, results
  *   step_names.c what the times of groups are told as
  *   results.c    where results lie after it
@@ -163,6 +164,7 @@ typedef struct fnzi_eng_own {
 } fnzi_eng_own;
 
 typedef struct fnzi_eng_tile fnzi_eng_tile;
+typedef struct fnzi_eng_sets fnzi_eng_sets;     /* tiles that run at once (tile_sets.c) */
 typedef struct fnzi_eng_nested fnzi_eng_nested; /* a region whose bodies are bindings */
 
 /* One that tiles read, as often as a tile has elements. */
@@ -176,7 +178,11 @@ typedef struct fnzi_eng_number {
 
 typedef struct fnzi_eng_act {
   uint8_t kind;
-  uint32_t node; /* FNZI_ENG_NONE at the end */
+  uint32_t node;             /* FNZI_ENG_NONE at the end */
+  uint32_t time;             /* its place among the times of the binding: those of acts that run at
+                                once have the same one */
+  const fnzi_eng_sets *sets; /* TILE: those that run at once from this one on; NULL: it is alone, or
+                                behind the first */
   union {
     struct {
       fnzi_krn_call call;
@@ -241,7 +247,7 @@ struct fnzi_eng_nested {
 /* A binding whose steps are running; those of its bodies are above it. */
 typedef struct fnzi_eng_frame {
   fnzi_eng_binding *b;
-  size_t at;                     /* act */
+  size_t at, end;                /* act; the one behind the last that is to run */
   const fnzi_eng_nested *nested; /* that it is a body of; NULL */
   int64_t iteration;
   bool in_condition;
@@ -376,6 +382,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_bin
                                                  const fnzi_eng_step *step);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b);
 void fnzi_eng_tile_run(const fnzi_eng_tile *tile, unsigned char *registers);
+/* Tables for the tiles that run at once, when all acts are made; a run of one of them. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_sets_make(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_sets_run(const fnzi_eng_sets *sets, unsigned char *registers);
 /* A node that has no step of its own: its operator takes these arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                                uint32_t node);

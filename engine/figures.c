@@ -149,6 +149,8 @@ void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out) {
   *out = (fnzi_eng_figures){.nodes = g->nodes.count, .steps = plan->steps.count};
   for (size_t s = 0; s < plan->steps.count; s++)
     count_step(plan, &plan->steps.data[s], out);
+  for (size_t s = 0; s < plan->steps.count; out->launches++)
+    s += plan->steps.data[s].sets > 1 ? plan->steps.data[s].sets : 1;
   count_updates(plan, out);
   count_ends(plan, out);
   for (uint32_t n = 0; n < g->nodes.count; n++) {

@@ -100,6 +100,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }
+  FNZ_TRY(fnzi_eng_sets_make(ws, b));
   FNZ_TRY(fnzi_eng_tile_registers(b));
   return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
 }

@@ -3,7 +3,7 @@
  *
  * What each region does with its bodies is what run/loops.c does with arrays: here results are
  * written to where they lie. */
-#include "engine/engine.h"
+#include "engine/tile.h"
 
 #include <time.h>
 
@@ -20,7 +20,7 @@ static uint64_t now_ns(const fnz_workspace *ws) {
 static fnz_step_time time_of(const fnzi_eng_binding *b, const fnzi_eng_act *act) {
   static const char *const kinds[] = {"kernel",      "evaluated", "move",
                                       "interpreted", "group",     "region"};
-  fnz_step_time t = {kinds[act->kind], "", "", 0};
+  fnz_step_time t = {.kind = kinds[act->kind], .target = "", .of = "", .sets = 1};
   if (act->node == FNZI_ENG_NONE)
     return t;
   t.target = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
@@ -31,8 +31,14 @@ static fnz_step_time time_of(const fnzi_eng_binding *b, const fnzi_eng_act *act)
 static fnz_status clear_times(fnz_workspace *ws, fnzi_eng_binding *b) {
   b->times_at = ws->ntimes;
   for (size_t i = 0; i < b->acts.count; i++) {
-    ws->times[ws->ntimes] = time_of(b, &b->acts.data[i]);
-    FNZ_TRY(fnzi_eng_step_names(ws, b, &b->plan.steps.data[i], &ws->times[ws->ntimes++]));
+    const fnzi_eng_act *act = &b->acts.data[i];
+    fnz_step_time *time = &ws->times[b->times_at + act->time];
+    if (i > 0 && act->time == b->acts.data[i - 1].time)
+      continue;
+    ws->ntimes++;
+    *time = time_of(b, act);
+    time->sets = act->sets ? act->sets->count : 1;
+    FNZ_TRY(fnzi_eng_step_names(ws, b, &b->plan.steps.data[i], time));
   }
   return FNZ_OK;
 }
@@ -59,7 +65,7 @@ static fnz_status open_times(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 static void add_time(fnz_workspace *ws, const fnzi_eng_frame *f, uint64_t began) {
   if (ws->takes_times)
-    ws->times[f->b->times_at + f->at].ns += now_ns(ws) - began;
+    ws->times[f->b->times_at + f->b->acts.data[f->at].time].ns += now_ns(ws) - began;
 }
 
 /* --- Entering bodies ----------------------------------------------------------------------------
@@ -85,6 +91,7 @@ static fnz_status enter(fnz_workspace *ws, fnzi_eng_frame *f, uint32_t which) {
                      ws->ctx->limits.turns);
   f->b = f->nested->bodies[which];
   f->at = 0;
+  f->end = f->b->acts.count;
   return FNZ_OK;
 }
 
@@ -241,7 +248,7 @@ static fnz_status failed_at(fnz_workspace *ws, const fnzi_eng_frame *f, fnz_stat
 
 static fnz_status step(fnz_workspace *ws, fnzi_eng_frame *frames, uint32_t *depth) {
   fnzi_eng_frame *f = &frames[*depth];
-  if (f->at == f->b->acts.count) { /* of a body */
+  if (f->at == f->end) { /* of a body */
     --*depth;
     return step_region(ws, frames, depth, false);
   }
@@ -249,16 +256,20 @@ static fnz_status step(fnz_workspace *ws, fnzi_eng_frame *frames, uint32_t *dept
   if (act->kind == FNZI_ENG_ACT_REGION)
     return step_region(ws, frames, depth, true);
   uint64_t began = now_ns(ws);
-  FNZ_TRY(fnzi_eng_act_run(ws, f->b, act));
+  bool at_once = act->sets && f->at + act->sets->count <= f->end;
+  if (at_once)
+    fnzi_eng_sets_run(act->sets, f->b->registers);
+  else
+    FNZ_TRY(fnzi_eng_act_run(ws, f->b, act));
   add_time(ws, f, began);
-  f->at++;
+  f->at += at_once ? act->sets->count : 1;
   return FNZ_OK;
 }
 
 /* Acts `first` to before `end`. */
 static fnz_status run_acts(fnz_workspace *ws, fnzi_eng_binding *b, size_t first, size_t end) {
   uint32_t depth = 0;
-  b->frames[0] = (fnzi_eng_frame){.b = b, .at = first};
+  b->frames[0] = (fnzi_eng_frame){.b = b, .at = first, .end = end};
   while (depth || b->frames[0].at < end) {
     fnz_status status = step(ws, b->frames, &depth);
     if (status != FNZ_OK)

@@ -92,6 +92,10 @@ typedef struct fnzi_eng_step {
   uint32_t because;        /* MOVE: the value that forced it, or FNZI_ENG_NONE */
   fnzi_eng_place from, to; /* MOVE */
   uint32_t first;          /* GROUP: its nodes are first..node */
+  uint32_t sets;           /* GROUP, and CALL that is_point: so many steps from this one on may run
+                              at once: they are one pointwise program, each over operands of its
+                              own, and none reads or writes a byte that another one writes. 0: it is
+                              behind the first of such steps. Of others 0 or 1 */
   uint32_t region;         /* REGION: in the list of bodies.h; FNZI_ENG_NONE: in none */
   uint32_t room;           /* REGION: the buffer in which its bodies work; FNZI_ENG_NONE: none */
 } fnzi_eng_step;

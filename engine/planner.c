@@ -136,6 +136,7 @@ static fnz_status make(fnzi_eng_planner *p) {
   FNZ_TRY(fnzi_eng_ask(p));
   FNZ_TRY(fnzi_eng_place_all(p));
   FNZ_TRY(fnzi_eng_ends(p));
+  FNZ_TRY(fnzi_eng_sets_find(p));
   return fnzi_eng_arena_layout(p->ctx, p->plan);
 }
 

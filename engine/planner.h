@@ -15,9 +15,11 @@
  * plan_result.c the places of computed values, of groups too; what may be written (R3)
  * plan_place.c  the places of values and the steps, node by node (R1, R2, R8)
  * plan_ends.c   final values and outputs (R4, R6)
+ * plan_sets.c   which steps run at once
  * plan_arena.c  offsets of buffers
  *
- * check.c, check_facts.c, check_group.c and check_order.c prove what comes of it again. */
+ * check.c, check_facts.c, check_group.c, check_sets.c and check_order.c prove what comes of it
+ * again. */
 #ifndef FNZI_ENG_PLANNER_H
 #define FNZI_ENG_PLANNER_H
 
@@ -281,10 +283,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_place_call(fnzi_eng_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_group(fnzi_eng_planner *p, uint32_t n);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_add(fnzi_eng_planner *p, uint32_t n, bool in_place);
 
-/* --- plan_place.c, plan_ends.c, plan_arena.c -------------------------------------------------- */
+/* --- plan_place.c, plan_ends.c, plan_sets.c, plan_arena.c ------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_eng_place_all(fnzi_eng_planner *p);
 FNZ_MUST_CHECK fnz_status fnzi_eng_move_add(fnzi_eng_planner *p, fnzi_eng_step move);
 FNZ_MUST_CHECK fnz_status fnzi_eng_ends(fnzi_eng_planner *p);
+FNZ_MUST_CHECK fnz_status fnzi_eng_sets_find(fnzi_eng_planner *p);
 FNZ_MUST_CHECK fnz_status fnzi_eng_arena_layout(fnz_context *ctx, fnzi_eng_plan *plan);
 
 #endif

@@ -202,9 +202,11 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
   fnzi_eng_figures_of(plan, &f);
   FNZ_TRY(fnzi_printf(ctx, out, "arena %zu B in %zu buffers (least possible %zu B); ",
                       plan->arena_bytes, count_temps(plan), plan->least_bytes));
-  FNZ_TRY(fnzi_printf(ctx, out, "%zu steps for %zu nodes; %llu B moved, %llu B without the plan\n",
-                      f.steps, f.nodes, (unsigned long long)(f.read + f.written),
-                      (unsigned long long)f.naive));
+  FNZ_TRY(fnzi_printf(ctx, out, "%zu steps", f.steps));
+  if (f.launches < f.steps)
+    FNZ_TRY(fnzi_printf(ctx, out, " (%zu, those at once as one)", f.launches));
+  FNZ_TRY(fnzi_printf(ctx, out, " for %zu nodes; %llu B moved, %llu B without the plan\n", f.nodes,
+                      (unsigned long long)(f.read + f.written), (unsigned long long)f.naive));
   return fnzi_printf(ctx, out,
                      "updates %zu of %zu in place, %zu of them with nothing to do; final values "
                      "%zu of %zu in place; copies %zu, of %llu B\n",
@@ -222,6 +224,10 @@ static fnz_status tell_steps(fnz_context *ctx, const fnzi_eng_plan *plan,
                              const fnzi_eng_bodies *bodies, const char *indent, fnz_buffer *out) {
   for (uint32_t s = 0; s < plan->steps.count; s++) {
     const char *why = left_why(bodies, &plan->steps.data[s]);
+    uint32_t sets = plan->steps.data[s].sets;
+    if (sets > 1)
+      FNZ_TRY(fnzi_printf(ctx, out, "%ssteps %u to %u at once: one program over %u operand sets\n",
+                          indent, s, s + sets - 1, sets));
     FNZ_TRY(fnzi_put_text(ctx, out, indent));
     FNZ_TRY(plan->steps.data[s].kind == FNZI_ENG_MOVE    ? tell_move(ctx, plan, s, out)
             : plan->steps.data[s].kind == FNZI_ENG_GROUP ? tell_group(ctx, plan, s, out)
@@ -277,6 +283,11 @@ static fnz_status put_string(fnz_context *ctx, fnz_buffer *out, const char *s) {
   return fnzi_put_text(ctx, out, "\"");
 }
 
+/* Of the first of steps that run at once. */
+static fnz_status json_sets(fnz_context *ctx, const fnzi_eng_step *s, fnz_buffer *out) {
+  return s->sets > 1 ? fnzi_printf(ctx, out, "\"sets\": %u, ", (unsigned)s->sets) : FNZ_OK;
+}
+
 /* The node of the program as it was given. */
 static unsigned node_name(const fnzi_eng_plan *plan, uint32_t node) {
   return plan->origins ? plan->origins[node] : node;
@@ -301,8 +312,9 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   teller read = {ctx, plan, out, 0, 0}, written = read;
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_bytes, &written));
-  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", \"node\": %u, \"op\": ", step_word(node, s),
-                      node_name(plan, s->node)));
+  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"%s\", ", step_word(node, s)));
+  FNZ_TRY(json_sets(ctx, s, out));
+  FNZ_TRY(fnzi_printf(ctx, out, "\"node\": %u, \"op\": ", node_name(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
   if (is_applied(node))
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
@@ -320,7 +332,9 @@ static fnz_status json_group(fnz_context *ctx, const fnzi_eng_plan *plan, const 
   const fnzi_node *nodes = fnzi_graph_at(plan->program, 0)->nodes.data;
   uint64_t reads, writes;
   fnzi_eng_group_bytes(plan, s, &reads, &writes);
-  FNZ_TRY(fnzi_printf(ctx, out, "{\"kind\": \"group\", \"first\": %u, \"node\": %u, \"ops\": [",
+  FNZ_TRY(fnzi_put_text(ctx, out, "{\"kind\": \"group\", "));
+  FNZ_TRY(json_sets(ctx, s, out));
+  FNZ_TRY(fnzi_printf(ctx, out, "\"first\": %u, \"node\": %u, \"ops\": [",
                       node_name(plan, s->first), node_name(plan, s->node)));
   for (uint32_t n = s->first; n <= s->node; n++) {
     FNZ_TRY(fnzi_put_text(ctx, out, n > s->first ? ", " : ""));

@@ -8,6 +8,7 @@ struct fnzi_eng_route;
 
 typedef struct fnzi_eng_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
+  size_t launches;                            /* steps, those that run at once as one */
   size_t updates, in_place,
       idle; /* region updates; without a copy of the base; with nothing to do */
   size_t finals, finals_in_place; /* final values that end in their state; without a move */

@@ -66,6 +66,20 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
   }
 }
 
+/* Rows of a tile that lie dense across, so that each line of the cache is read once. */
+static void turn_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
+  const fnzi_eng_tile *t = w->tile;
+  int64_t sizes[FNZ_MAX_RANK], dense[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], step = 1;
+  uint32_t first = t->outer - 1, rank = t->rank - first;
+  for (uint32_t d = rank; d-- > 0; step *= sizes[d]) {
+    sizes[d] = d ? t->sizes[first + d] : count / t->row;
+    strides[d] = lane->strides[first + d] / (int64_t)lane->cell;
+    dense[d] = step;
+  }
+  fnzi_krn_copy_cells(rank, sizes, w->slots[lane->slot], dense, address(w, lane), strides,
+                      lane->cell, 1);
+}
+
 /* What is there from an earlier tile stays: a row that is the same for all, or the same number.
  * Tiles of overlapping windows may begin at one address, too, but their registers do not stay. */
 static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
@@ -78,6 +92,8 @@ static void load_lane(walk *w, uint32_t k, int64_t start, int64_t count) {
   if (lane->fills)
     fill(w->slots[lane->slot], from, lane->cell,
          w->tile->slots[lane->slot].stays ? fnzi_eng_tile_shared(w->tile) : count);
+  else if (lane->turned)
+    turn_lane(w, lane, count);
   else
     copy_lane(w, lane, count);
   w->loaded[k].from = from;
@@ -376,20 +392,28 @@ static void run_panels(const fnzi_eng_tile *t, unsigned char *room, int64_t star
     run_panel(&w, k);
 }
 
+int64_t fnzi_eng_tile_pieces(const fnzi_eng_tile *t) {
+  return t->turns ? panels_of(t) : parts(t->count, t->piece);
+}
+
+/* Pieces `start` to before `end`, with the registers of one thread. */
+void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *t, unsigned char *room, int64_t start,
+                              int64_t end) {
+  if (t->turns)
+    run_panels(t, room, start, end);
+  else
+    run_piece(t, room, start * t->piece, end * t->piece < t->count ? end * t->piece : t->count);
+}
+
 /* Elements do not depend on each other, so neither do results on the number of threads. */
 void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
-  int64_t pieces = t->turns ? panels_of(t) : parts(t->count, t->piece);
-  if (t->workers == 1 && !t->turns) {
-    run_piece(t, room, 0, t->count);
+  int64_t pieces = fnzi_eng_tile_pieces(t);
+  if (t->workers == 1) { /* a region of one thread costs as much as 500 elements */
+    fnzi_eng_tile_run_pieces(t, room, 0, pieces);
     return;
   }
-#pragma omp parallel for num_threads(t->workers) schedule(static) if (t->workers > 1)
-  for (int w = 0; w < t->workers; w++) {
-    int64_t start = pieces * w / t->workers, end = pieces * (w + 1) / t->workers;
-    unsigned char *own = t->room ? room + (size_t)w * t->room : NULL;
-    if (t->turns)
-      run_panels(t, own, start, end);
-    else
-      run_piece(t, own, start * t->piece, end < pieces ? end * t->piece : t->count);
-  }
+#pragma omp parallel for num_threads(t->workers) schedule(static)
+  for (int w = 0; w < t->workers; w++)
+    fnzi_eng_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL,
+                             pieces * w / t->workers, pieces * (w + 1) / t->workers);
 }

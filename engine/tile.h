@@ -5,6 +5,7 @@
  *   tile_chain.c rows that follow one another -> chains
  *   tile_room.c  slots -> registers, and the walk over the elements
  *   tile.c       runs it
+ *   tile_sets.c  several at once
  *
  * A *lane* is an operand in memory. A *slot* is where an instruction reads or writes a tile: memory
  * itself where a lane lies dense along the walk, a register of FNZI_POINT_CHUNK elements in the
@@ -23,13 +24,15 @@
 #include "kernels/meta/row.h"
 
 enum {
-  FNZI_ENG_LANES = 96,      /* of one program */
-  FNZI_ENG_SLOTS = 720,     /* the same */
-  FNZI_ENG_PIECE = 16384,   /* elements that one thread takes, whatever their number */
-  FNZI_ENG_LEAST_ROW = 128, /* shorter rows are gathered: several rows make a tile */
-  FNZI_ENG_ROWS = 4096,     /* elements of rows that are a tile, where these are not longer */
-  FNZI_ENG_PANEL_ROWS = 32, /* of a panel: lines of the cache are read whole, panels stay in the
-                               second one */
+  FNZI_ENG_LANES = 96,       /* of one program */
+  FNZI_ENG_SLOTS = 720,      /* the same */
+  FNZI_ENG_PIECE = 16384,    /* elements that one thread takes, whatever their number */
+  FNZI_ENG_LEAST_ROW = 128,  /* shorter rows are gathered: several rows make a tile */
+  FNZI_ENG_ROWS = 4096,      /* elements of rows that are a tile, where these are not longer */
+  FNZI_ENG_TURNED = 131072,   /* the same, where an operand lies dense across the rows: at most */
+  FNZI_ENG_TURNED_ROWS = 32, /* rows of such a tile, at most */
+  FNZI_ENG_PANEL_ROWS = 32,  /* of a panel: lines of the cache are read whole, panels stay in the
+                                second one */
   FNZI_ENG_NODE_INS = 2 + 3 * FNZI_POINT_OPERANDS, /* of a node at most: its loop, a conversion of
                                                       what that gives, two of each operand, which
                                                       may be spread over rows before */
@@ -66,6 +69,7 @@ typedef struct fnzi_eng_lane {
   bool of_rows; /* it has an element for each row */
   bool fills;   /* LOADS: the same element for all of a tile */
   bool stores;
+  bool turned;  /* LOADS: it lies dense across the rows of a tile */
   bool repeats; /* a tile may need what is there from the one before: nothing else gets its register
                  */
 } fnzi_eng_lane;
@@ -146,6 +150,20 @@ struct fnzi_eng_tile {
 static inline int64_t fnzi_eng_tile_shared(const fnzi_eng_tile *t) {
   return t->row < FNZI_POINT_CHUNK ? t->row : FNZI_POINT_CHUNK;
 }
+
+/* Tiles of one program over several operand sets, which run at once. */
+struct fnzi_eng_sets {
+  uint32_t count;
+  const fnzi_eng_tile **tiles;
+  int64_t *begins; /* per set, and behind the last one: its first piece among those of all */
+  size_t room;     /* bytes of the registers of one thread */
+  int workers;
+};
+
+/* What threads take: fixed parts of the elements, or panels. */
+int64_t fnzi_eng_tile_pieces(const fnzi_eng_tile *tile);
+void fnzi_eng_tile_run_pieces(const fnzi_eng_tile *tile, unsigned char *room, int64_t start,
+                              int64_t end);
 
 /* Which instructions are chains, once all of them are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *tile);

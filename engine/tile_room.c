@@ -130,15 +130,27 @@ static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_
          t->sizes[d] >= LEAST;
 }
 
-/* The dimension across which operands lie comes before the rows. */
-static void find_turn(fnzi_eng_tile *t) {
-  t->turns = false;
-  for (uint32_t k = 0; k < t->nlanes && t->by_rows && !t->row && !t->turns; k++)
-    for (uint32_t d = 0; d + 1 < t->rank && !t->turns; d++)
+/* The dimension across which operands lie comes before the rows; false: there is none. */
+static bool find_turn(fnzi_eng_tile *t) {
+  uint32_t end = t->row ? t->outer : t->rank - 1;
+  for (uint32_t k = 0; k < t->nlanes && t->by_rows; k++)
+    for (uint32_t d = 0; d < end; d++)
       if (is_turned(t, &t->lanes[k], d)) {
-        t->turns = true;
-        swap_dims(t, d, t->rank - 2);
+        swap_dims(t, d, end - 1);
+        return true;
       }
+  return false;
+}
+
+/* Where nodes go by rows, a tile has so many that lines of the cache are read whole, as far as the
+ * second cache holds them. */
+static void turn_rows(fnzi_eng_tile *t) {
+  int64_t rows = FNZI_ENG_TURNED / t->row;
+  rows = rows < FNZI_ENG_TURNED_ROWS ? rows : FNZI_ENG_TURNED_ROWS;
+  if (rows * t->row <= t->chunk)
+    return;
+  t->chunk = rows * t->row;
+  t->piece = t->chunk < FNZI_ENG_PIECE ? FNZI_ENG_PIECE / t->chunk * t->chunk : t->chunk;
 }
 
 /* Without gaps along the walk, as far as a tile goes: elements, or numbers of rows. */
@@ -201,6 +213,7 @@ static void choose_way(fnzi_eng_tile *t, uint32_t k) {
               : lane->stores ? FNZI_ENG_LANE_STORES
                              : FNZI_ENG_LANE_LOADS;
   bool loads = lane->way == FNZI_ENG_LANE_LOADS && !lane->of_rows;
+  lane->turned = loads && t->row && t->by_rows && t->outer && is_turned(t, lane, t->outer - 1);
   lane->fills = loads && is_one_element(t, lane);
   slot->stays = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
@@ -322,15 +335,28 @@ static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
   return FNZ_OK;
 }
 
+/* One instruction between operands that lie in memory keeps nothing for another one, so the less it
+ * is begun anew, the further the processor reads ahead. */
+static void widen(fnzi_eng_tile *t) {
+  bool keeps = t->nins != 1 || t->row || t->turns || t->room;
+  for (uint32_t k = 0; k < t->nslots; k++)
+    keeps = keeps || t->slots[k].numbers;
+  t->chunk = keeps ? t->chunk : t->piece;
+}
+
 fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_geometry *space) {
   t->count = fnz_geometry_numel(space);
   find_walk(t, space);
-  find_turn(t);
+  bool turned = find_turn(t);
+  t->turns = turned && !t->row;
+  if (turned && t->row)
+    turn_rows(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     choose_way(t, k);
   if (t->row)
     find_steps(t);
   FNZ_TRY(give_registers(ctx, t));
+  widen(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
     if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
       t->lanes[k].panel = t->room;

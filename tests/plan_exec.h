@@ -549,13 +549,23 @@ static inline void exec_ends(exec *e) {
       snprintf(e->message, EXEC_MESSAGE, "an input is overwritten that is only read");
 }
 
+/* Steps that run at once come the last one first; a device's run as they are. */
+static inline size_t exec_order(const exec *e, size_t at) {
+  size_t first = at;
+  while (!e->route && e->plan->steps.data[first].sets == 0 && first > 0)
+    first--;
+  size_t sets = e->plan->steps.data[first].sets;
+  return e->route || at >= first + sets ? at : first + sets - 1 - (at - first);
+}
+
 static inline fnz_status exec_steps(exec *e) {
   FNZ_TRY(exec_memory(e));
   FNZ_TRY(exec_inputs(e));
   FNZ_TRY(exec_mean(e));
   if (e->route)
     FNZ_TRY(exec_device(e));
-  for (size_t s = 0; s < e->plan->steps.count && e->message[0] == 0; s++) {
+  for (size_t at = 0; at < e->plan->steps.count && e->message[0] == 0; at++) {
+    size_t s = exec_order(e, at);
     FNZ_TRY(exec_copies(e, s, false));
     if (e->plan->steps.data[s].kind == FNZI_ENG_MOVE)
       exec_move(e, &e->plan->steps.data[s]);

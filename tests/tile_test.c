@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
  * their numbers; threads.
@@ -421,6 +421,65 @@ START_TEST(threads_change_no_bit) {
 }
 END_TEST
 
+/* Steps that run at once, over operand sets of several sizes, some of more than one piece: in place
+ * or not, with an operand that is turned, or a row. */
+enum { SET_PLAIN, SET_KEPT, SET_TURNED, SET_ROW, SET_KINDS };
+typedef struct set {
+  const int *sizes;
+  int kind;
+} set;
+
+static void put_set(draft *d, int k, set s) {
+  int rows = s.sizes[0], columns = s.sizes[1];
+  if (s.kind == SET_TURNED)
+    put(d, "  %%h%d: f32[%d,%d] = transpose_copy.int(%%g%d, 0, 1)\n", k, rows, columns, k);
+  put(d, "  %%m%d: f32[%d,%d] = mul.Tensor(%%p%d, %%%c%d)\n", k, rows, columns, k,
+      s.kind == SET_TURNED ? 'h' : 'g', k);
+  put(d, "  %%a%d: f32[%d,%d] = add.Tensor(%%m%d, %%k)\n", k, rows, columns, k);
+  put(d, "  %%e%d: f32[%d,%d] = tanh(%%a%d)\n", k, rows, columns, k);
+  put(d, "  %%y%d: f32[%d,%d] = sub.Tensor(%%e%d, %%p%d)\n", k, rows, columns, k, k);
+}
+
+static void draw_sets(draft *d, uint64_t i) {
+  static const int sizes[][2] = {{3, 5}, {40, 700}, {1, 1}, {64, 64}, {130, 300}, {7, 16}};
+  set sets[10];
+  int count = 2 + (int)(i % 9);
+  d->size = 0;
+  d->state = i * 2654435761u + 5;
+  put(d, "fnz 1\nprogram(%%k: f32[]");
+  for (int k = 0; k < count; k++) {
+    set s = sets[k] = (set){sizes[draw(d, 6)], draw(d, SET_KINDS)};
+    put(d, ", %%p%d: f32[%d,%d]", k, s.sizes[0], s.sizes[1]);
+    put(d, ", %%g%d: f32[%d,%d]", k,
+        s.kind == SET_TURNED ? s.sizes[1]
+        : s.kind == SET_ROW  ? 1
+                             : s.sizes[0],
+        s.kind == SET_TURNED ? s.sizes[0] : s.sizes[1]);
+  }
+  put(d, ")\n{\n");
+  for (int k = 0; k < count; k++)
+    put_set(d, k, sets[k]);
+  put(d, "  return ");
+  for (int k = 0; k < count; k++)
+    if (sets[k].kind != SET_KEPT)
+      put(d, "%%y%d input_mutation \"p%d\", ", k, k);
+  for (int k = 0; k < count; k++)
+    put(d, "%s%%%c%d", k ? ", " : "", k % 2 ? 'e' : 'y', k);
+  put(d, "\n}\n");
+}
+
+START_TEST(operand_sets_have_the_interpreters_bits) {
+  static draft d;
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (uint64_t i = 0; i < 60; i++) {
+    draw_sets(&d, i);
+    verify(ctx, &d, 1 + (int)(i % 3), i);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 RUN_SUITE("tile", groups_have_the_interpreters_bits, overlapping_windows_are_read_anew,
           numbers_fill_short_rows, numbers_of_rows_lie_where_their_readers_say,
-          threads_change_no_bit)
+          threads_change_no_bit, operand_sets_have_the_interpreters_bits)

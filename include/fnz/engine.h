@@ -159,6 +159,7 @@ typedef struct fnz_step_time {
   const char *of;     /* the program's operator that it is a step of; the same, but where that is
                          computed by others */
   uint64_t ns;
+  uint64_t sets; /* of a group: operand sets that it was computed over at once; else 1 */
 } fnz_step_time;
 /** Whether runs take the time of each step, which makes them slower. */
 FNZ_API void fnz_workspace_take_times(fnz_workspace *workspace, bool on);

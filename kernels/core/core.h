@@ -289,6 +289,8 @@ void fnzi_krn_loop_normalise(fnzi_krn_loop *loop, bool ordered);
 /* Does that and runs; `ordered`: on one thread. */
 void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
                        bool ordered);
+/* Copies operand 1 to operand 0, cells of `cell` bytes that do not overlap, in any order. */
+void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads);
 
 /* --- The table -------------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);

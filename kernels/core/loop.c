@@ -240,17 +240,21 @@ static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
   (void)n;
 }
 
+void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads) {
+  if (total(loop) == 0)
+    return;
+  fnzi_krn_loop_normalise(loop, false);
+  if (is_turned(loop, (int64_t)cell))
+    copy_turned(loop, cell, threads);
+  else
+    fnzi_krn_loop_run(loop, copy_row, &cell, threads, false);
+}
+
 void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
                          const void *src, const int64_t *src_strides, size_t cell, int threads) {
   fnzi_krn_loop loop;
   fnzi_krn_loop_start(&loop, rank, sizes);
   fnzi_krn_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
   fnzi_krn_loop_add(&loop, src, rank, sizes, src_strides, cell);
-  if (total(&loop) == 0)
-    return;
-  fnzi_krn_loop_normalise(&loop, false);
-  if (is_turned(&loop, (int64_t)cell))
-    copy_turned(&loop, cell, threads);
-  else
-    fnzi_krn_loop_run(&loop, copy_row, &cell, threads, false);
+  fnzi_krn_loop_copy(&loop, cell, threads);
 }

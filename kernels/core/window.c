@@ -163,7 +163,10 @@ static fnz_status assign(fnzi_krn_call *call, const fnzi_krn_window *to,
   fnzi_krn_loop_start(&loop, to->rank, to->sizes);
   fnzi_krn_loop_add_window(&loop, to);
   fnzi_krn_loop_add_window(&loop, from);
-  fnzi_krn_loop_run(&loop, row, &p, call->threads, ordered);
+  if (p.to == p.from && !ordered)
+    fnzi_krn_loop_copy(&loop, fnzi_dtype(p.to)->bytes, call->threads);
+  else
+    fnzi_krn_loop_run(&loop, row, &p, call->threads, ordered);
   return FNZ_OK;
 }
 

@@ -1,5 +1,5 @@
 /* embedding.c - rows picked by number: embedding and one_hot. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pick.h"
 
 static fnz_status check_index(const fnzi_krn_call *call, int64_t index, int64_t bound) {
   if (index >= 0 && index < bound)
@@ -35,14 +35,13 @@ fnz_status fnzi_kernel_embedding(fnzi_krn_call *call) {
   void *out;
   FNZ_TRY(fnzi_krn_dense_get(call, weight, &rows));
   FNZ_TRY(fnzi_krn_dense_get_as(call, indices, FNZ_I64, &picks));
-  size_t bytes = (size_t)g->sizes[1] * fnzi_dtype(g->dtype)->bytes;
+  int64_t bytes = fnzi_krn_stride_bytes(g->sizes[1], fnzi_dtype(g->dtype)->bytes);
   const int64_t *index = picks;
   int64_t count = fnzi_krn_array_numel(indices);
   for (int64_t i = 0; i < count; i++)
     FNZ_TRY(check_index(call, index[i], g->sizes[0]));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &out));
-  for (int64_t i = 0; bytes && i < count; i++)
-    memcpy((char *)out + (size_t)i * bytes, (const char *)rows + (size_t)index[i] * bytes, bytes);
+  fnzi_cpu_rows_gather(call, &(fnzi_cpu_picked){out, rows, index, count, bytes, bytes});
   return FNZ_OK;
 }
 

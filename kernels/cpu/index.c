@@ -1,4 +1,5 @@
 /* index.c - reading and writing at places given by index tensors. */
+#include "kernels/cpu/pick.h"
 #include "kernels/cpu/point.h"
 
 /* --- index.Tensor and index_put ---------------------------------------------------------- */
@@ -112,6 +113,45 @@ static fnz_status tell_index(fnzi_krn_call *call, const fnzi_krn_array *self) {
   return tell_places(call, self, &places, &out, &p);
 }
 
+/* --- Rows --------------------------------------------------------------------------------- */
+static bool lies_in_one_piece(const fnzi_krn_window *w) {
+  int64_t stride = 1;
+  for (uint32_t i = w->rank; i-- > 0; stride *= w->sizes[i])
+    if (w->sizes[i] != 1 && w->strides[i] != stride)
+      return false;
+  return true;
+}
+
+static int64_t bytes_of(const fnzi_krn_window *w) {
+  int64_t bytes = (int64_t)w->cell;
+  for (uint32_t i = 0; i < w->rank; i++)
+    bytes = fnzi_krn_stride_bytes(bytes, (size_t)w->sizes[i]);
+  return bytes;
+}
+
+/* Blocks of the same type, each in one piece. */
+static bool are_rows(const fnzi_krn_window *from, const fnzi_krn_window *to) {
+  return from->dtype == to->dtype && lies_in_one_piece(from) && lies_in_one_piece(to);
+}
+
+/* One dimension is indexed, and what is behind it is a row. */
+static bool picks_rows(const walk *w, const fnzi_krn_array *self, const fnzi_krn_array *out,
+                       fnzi_cpu_picked *rows) {
+  uint32_t indexed = 0, dim = 0;
+  for (uint32_t d = 0; d < self->place.rank; d++)
+    if (w->places.values[d]) {
+      indexed++;
+      dim = d;
+    }
+  if (indexed != 1 || w->places.first != 0 || !fnzi_is_contiguous(&out->place) ||
+      !are_rows(&w->self, &w->other))
+    return false;
+  *rows =
+      (fnzi_cpu_picked){(char *)w->other.data, (const char *)w->self.data, w->places.values[dim],
+                        w->places.count,       bytes_of(&w->other),        w->self_strides[dim]};
+  return true;
+}
+
 fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnzi_krn_window out, from, to;
@@ -122,6 +162,11 @@ fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
   fnzi_krn_window_of(call->outputs[0], &out);
   cut_self(&w, self);
   cut_other(&w, &out);
+  fnzi_cpu_picked rows;
+  if (!is_empty(&w) && picks_rows(&w, self, call->outputs[0], &rows)) {
+    fnzi_cpu_rows_gather(call, &rows);
+    return FNZ_OK;
+  }
   from = w.self;
   to = w.other;
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
@@ -166,14 +211,6 @@ typedef struct adder {
   const fnzi_cpu_point *row;
   int64_t count, cell;
 } adder;
-
-static bool lies_in_one_piece(const fnzi_krn_window *w) {
-  int64_t stride = 1;
-  for (uint32_t i = w->rank; i-- > 0; stride *= w->sizes[i])
-    if (w->sizes[i] != 1 && w->strides[i] != stride)
-      return false;
-  return true;
-}
 
 static adder find_adder(const fnzi_krn_window *to, const fnzi_krn_window *from) {
   adder a = {.count = 1, .cell = (int64_t)to->cell};
@@ -291,15 +328,38 @@ static fnz_status tell_lane(fnzi_krn_call *call, const lane *l, const fnzi_krn_w
   return call->record->pick(call->record->user, p);
 }
 
+/* Along the first dimension; what is behind it is a row. */
+static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, const lane *l,
+                       fnzi_cpu_picked *rows) {
+  fnzi_krn_window from = *self, to = *out;
+  if (l->dim != 0 || l->count == 0 || self->rank == 0)
+    return false;
+  fnzi_krn_window_select(&from, 0, 0);
+  fnzi_krn_window_select(&to, 0, 0);
+  int64_t row = fnzi_krn_stride_bytes(out->strides[0], out->cell);
+  *rows = (fnzi_cpu_picked){(char *)to.data,
+                            (const char *)from.data,
+                            l->places,
+                            l->count,
+                            row,
+                            fnzi_krn_stride_bytes(self->strides[0], self->cell)};
+  return row == bytes_of(&to) && are_rows(&from, &to);
+}
+
 fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
   fnzi_krn_picking p = {.into = false};
   fnzi_krn_window self, out;
+  fnzi_cpu_picked rows;
   lane l;
   fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
   fnzi_krn_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_lane(call, &self, false, &l));
   if (call->record)
     return tell_lane(call, &l, &self, &out, &p);
+  if (picks_lane(&self, &out, &l, &rows)) {
+    fnzi_cpu_rows_gather(call, &rows);
+    return FNZ_OK;
+  }
   for (int64_t k = 0; k < l.count; k++) {
     fnzi_krn_window to = out, from = self;
     fnzi_krn_window_select(&to, l.dim, k);

@@ -48,6 +48,11 @@ static void chain_run(const fnzi_meta_link *first, unsigned char *const *slots, 
   const vector v = {0};
   for (int64_t at = 0; at < count; at += HELD * LANES)
     ((link_fn *)first->run)(first, slots, at, v, v, v, v, v, v, v, v);
+#ifdef __AVX__
+  /* Links take wide registers, so compilers leave their upper halves as they are, and each narrow
+   * instruction that comes after waits for these. */
+  __builtin_ia32_vzeroupper();
+#endif
 }
 
 static const fnzi_meta_chains chains = {
