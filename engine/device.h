@@ -110,6 +110,7 @@ typedef struct fnzi_eng_device_state {
   bool is_shown; /* the caller has the CPU's memory, reads and writes it: it is brought up to date
                     after each run and copied before the next one */
   bool host_newer, device_newer;
+  bool is_lost; /* it could not be restored after a run that failed: nothing runs with it */
 } fnzi_eng_device_state;
 
 /* --- device_state.c */

@@ -63,7 +63,7 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d
 void fnzi_eng_device_room_end(fnz_workspace *ws) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
-  if (!device || fnzi_cuda_enter(ws->ctx, device) != FNZ_OK)
+  if (!device || !fnzi_cuda_enter_to_end(device))
     return;
   fnzi_cuda_give(device, ws->device_block);
   fnzi_cuda_give(device, ws->replaced);
@@ -175,7 +175,7 @@ fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
 void fnzi_eng_device_end(fnz_executable *exe) {
   if (!exe->device)
     return;
-  if (fnzi_cuda_enter(exe->ctx, exe->device) == FNZ_OK) {
+  if (fnzi_cuda_enter_to_end(exe->device)) {
     for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
       fnzi_cuda_give(exe->device, exe->device_weights[k]);
     fnzi_cuda_leave(exe->device);

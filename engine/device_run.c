@@ -2,6 +2,8 @@
  * copied before and after them. */
 #include "engine/device.h"
 
+#include <stdio.h>
+
 typedef struct running {
   fnz_workspace *ws;
   fnzi_eng_binding *b;
@@ -42,7 +44,9 @@ static fnz_status run_work(const running *r, const fnzi_eng_work *work) {
 /* --- Between the memories -----------------------------------------------------------------------
  */
 static fnz_status wait(const running *r) {
-  return fnzi_cuda_wait(r->ws->ctx, r->device, r->ws->stream);
+  FNZ_TRY(fnzi_cuda_wait(r->ws->ctx, r->device, r->ws->stream));
+  r->ws->device_done = r->ws->device_step;
+  return FNZ_OK;
 }
 
 /* The caller waits for what has no gaps. */
@@ -95,26 +99,76 @@ static fnz_status run_on_host(const running *r, size_t i) {
   return FNZ_OK;
 }
 
+/* Where plans are checked, an error is known at its step. */
+static fnz_status run_on_device(const running *r, size_t i) {
+  FNZ_TRY(run_work(r, &r->d->works[i]));
+  if (!r->ws->exe->checks)
+    return FNZ_OK;
+  FNZ_TRY(wait(r));
+  r->ws->device_done = i + 1;
+  return FNZ_OK;
+}
+
 static fnz_status run_steps(const running *r) {
-  for (size_t i = 0; i < r->b->acts.count; i++)
-    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : run_work(r, &r->d->works[i]));
+  r->ws->device_done = 0;
+  for (size_t i = 0; i < r->b->acts.count; i++) {
+    r->ws->device_step = i;
+    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : run_on_device(r, i));
+  }
   for (uint32_t k = 0; k < r->d->route.noutputs; k++)
     FNZ_TRY(bring_down(r, &r->d->outputs[k]));
   return wait(r);
+}
+
+/* --- Failures -----------------------------------------------------------------------------------
+ */
+static const char *name_of(const running *r, size_t step) {
+  uint32_t node = r->b->acts.data[step].node;
+  return node == FNZI_ENG_NONE ? "a move at the end"
+                               : fnzi_node_target(fnzi_node_at(r->b->program, 0, node));
+}
+
+/* What broke the device is found when somebody waits: it is one of the steps since then. */
+static fnz_status tell_broken(const running *r) {
+  const fnz_error had = r->ws->ctx->error;
+  size_t first = r->ws->device_done, last = r->ws->device_step;
+  char steps[256];
+  if (r->b->acts.count == 0)
+    return FNZ_INTERNAL;
+  if (first == last)
+    snprintf(steps, sizeof steps, "step %zu (%s)", last, name_of(r, last));
+  else
+    snprintf(steps, sizeof steps,
+             "one of the steps %zu (%s) to %zu (%s), which the option check tells apart", first,
+             name_of(r, first), last, name_of(r, last));
+  return fnzi_fail(r->ws->ctx, FNZ_CLASS_INTERNAL, had.where,
+                   "%s; in %s; the executable is finished", had.message, steps);
+}
+
+/* The state is what it was, or known to be lost; the first failure is told. */
+static fnz_status take_back(const running *r, fnz_status failed) {
+  const fnz_error had = r->ws->ctx->error;
+  fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
+  if (undone == FNZ_OK)
+    undone = fnzi_eng_device_state_ran(r->ws);
+  r->ws->ctx->error = had;
+  if (undone == FNZ_OK || !r->ws->state)
+    return failed;
+  r->ws->state->device->is_lost = true;
+  return fnzi_fail(r->ws->ctx, had.kind, had.where,
+                   "%s; and the state could not be restored: it is lost", had.message);
 }
 
 static fnz_status run(const running *r) {
   FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
   fnz_status status = run_steps(r);
   if (status == FNZ_OK)
-    return fnzi_eng_device_state_ran(r->ws);
-  const fnz_error had = r->ws->ctx->error;
-  fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
-  if (undone == FNZ_OK)
-    undone = fnzi_eng_device_state_ran(r->ws);
-  (void)undone; /* the first failure is told */
-  r->ws->ctx->error = had;
-  return status;
+    status = fnzi_eng_device_state_ran(r->ws);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  if (fnzi_cuda_is_broken(r->device))
+    status = tell_broken(r);
+  return take_back(r, status);
 }
 
 fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b) {
@@ -144,7 +198,7 @@ fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
 }
 
 void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
-  if (!b->device || fnzi_cuda_enter(ws->ctx, ws->exe->device) != FNZ_OK)
+  if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
   fnzi_cuda_program_end(ws->exe->device, &b->device->program);
   fnzi_cuda_leave(ws->exe->device);

@@ -320,7 +320,9 @@ struct fnz_workspace {
   size_t device_bytes;
   unsigned char *staging; /* what is copied between, packed */
   size_t staging_bytes;
-  size_t entered; /* bodies, in this run */
+  size_t device_step, device_done; /* the step that is put on the stream, and that before which all
+                                      is known to be computed */
+  size_t entered;                  /* bodies, in this run */
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;

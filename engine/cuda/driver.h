@@ -38,6 +38,8 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver);
  * `what` was done. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver,
                                                 int result, const char *what);
+/* What was on the context is lost, and nothing works on it any more. */
+bool fnzi_cuda_driver_is_fatal(int result);
 
 /* --- nvrtc.c */
 typedef struct fnzi_cuda_nvrtc {

@@ -19,14 +19,18 @@ static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_symbol *symbols
 fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names, const char *advice,
                                   const fnzi_cuda_symbol *symbols, size_t count, void *table,
                                   void **library) {
-  const char *name = *names;
+  const char *name = *names, *why;
   *library = NULL;
+  dlerror();
   for (; *names && !*library; names++) {
     name = *names;
     *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   }
-  if (!*library)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "CUDA cannot be used: %s", advice);
+  if (!*library) {
+    why = dlerror();
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "CUDA cannot be used: %s (%s)", advice,
+                     why ? why : "no reason is given");
+  }
   fnz_status status = take_symbols(ctx, symbols, count, name, table, *library);
   if (status != FNZ_OK) {
     dlclose(*library);

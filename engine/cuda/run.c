@@ -5,8 +5,16 @@
 
 #include <stdio.h>
 
-#define TOLD(device, call, what)                                                                   \
-  fnzi_cuda_driver_told(ctx, &(device)->driver, (device)->driver.call, what)
+/* After some errors every call on the context fails, of whatever thread. */
+static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *d, int result, const char *what) {
+  fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
+  int none = 0;
+  if (fnzi_cuda_driver_is_fatal(result))
+    atomic_compare_exchange_strong(&shared->broken, &none, result);
+  return fnzi_cuda_driver_told(ctx, &d->driver, result, what);
+}
+
+#define TOLD(device, call, what) told(ctx, device, (device)->driver.call, what)
 
 /* --- The device ---------------------------------------------------------------------------------
  */
@@ -45,7 +53,9 @@ static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_devi
 
 fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char *cache,
                                  fnzi_cuda_device *out) {
-  *out = (fnzi_cuda_device){.cache = cache};
+  memset(out, 0, sizeof *out);
+  out->cache = cache;
+  atomic_init(&out->broken, 0);
   fnz_status status = open_device(ctx, name, out);
   if (status != FNZ_OK)
     fnzi_cuda_device_close(out);
@@ -60,8 +70,22 @@ void fnzi_cuda_device_close(fnzi_cuda_device *d) {
   fnzi_cuda_driver_close(&d->driver);
 }
 
+bool fnzi_cuda_is_broken(const fnzi_cuda_device *d) {
+  return atomic_load(&d->broken) != 0;
+}
+
 fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *d) {
+  if (fnzi_cuda_is_broken(d))
+    return fnzi_fail(
+        ctx, FNZ_CLASS_INTERNAL, NULL,
+        "CUDA gave error %d in an earlier run: this executable is finished; destroy it "
+        "and its states, and compile the program again",
+        atomic_load(&d->broken));
   return TOLD(d, context_push(d->context), "the GPU is entered");
+}
+
+bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *d) {
+  return d->driver.context_push(d->context) == 0;
 }
 
 void fnzi_cuda_leave(const fnzi_cuda_device *d) {

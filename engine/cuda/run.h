@@ -8,12 +8,15 @@
 #include "engine/cuda/driver.h"
 #include "engine/cuda/text.h"
 
+#include <stdatomic.h>
+
 typedef struct fnzi_cuda_device {
   fnzi_cuda_driver driver;
   fnzi_cuda_nvrtc nvrtc;
   int device, major, minor, processors;
   void *context;
-  const char *cache; /* a folder; NULL: none */
+  const char *cache;   /* a folder; NULL: none */
+  _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
 } fnzi_cuda_device;
 
 /* The kernels of a text, as code of the device. */
@@ -33,8 +36,13 @@ typedef struct fnzi_cuda_program {
  * compiled, NULL for none; it outlives the device. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
                                                 const char *cache, fnzi_cuda_device *out);
+/* An illegal address and the like were found on it. */
+bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
+/* INTERNAL on a device that is broken. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *device);
+/* To give back what is held, on a broken device too. */
+bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *device);
 void fnzi_cuda_leave(const fnzi_cuda_device *device);
 
 /* Addresses on the device, at least 256 bytes apart from each other; 0 for no bytes. */

@@ -81,7 +81,34 @@ bool standin_is_wrong(void) {
   return wrong[0] != 0;
 }
 
-/* A wrong call is one for good. */
+/* STANDIN_FAIL. */
+static int last_fault;
+static bool was_asked;
+
+static bool fault(const char *function) {
+  static unsigned long seen;
+  static char asked[64];
+  const char *text = getenv("STANDIN_FAIL"), *colon = text ? strchr(text, ':') : NULL;
+  char *end;
+  if (!text)
+    asked[0] = 0;
+  if (!colon || (size_t)(colon - text) != strlen(function) ||
+      strncmp(text, function, strlen(function)) != 0)
+    return false;
+  if (strcmp(asked, text) != 0)
+    seen = 0;
+  snprintf(asked, sizeof asked, "%s", text);
+  unsigned long nth = strtoul(colon + 1, &end, 10);
+  int error = (int)strtol(end + 1, NULL, 10);
+  if (++seen != nth)
+    return false;
+  if (error >= ILLEGAL_ADDRESS)
+    was_asked = standin_fail("the error that was asked for") != SUCCESS;
+  last_fault = error;
+  return true;
+}
+
+/* A wrong call is one for good: until nobody holds the context. */
 static int enter(void) {
   if (wrong[0])
     return ILLEGAL_ADDRESS;
@@ -92,6 +119,8 @@ static int enter(void) {
  */
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
+  if (fault("cuMemAlloc_v2"))
+    return last_fault;
   const char *most = getenv("STANDIN_MEMORY");
   if (enter() != SUCCESS || bytes == 0)
     return enter() != SUCCESS ? enter() : INVALID_VALUE;
@@ -117,6 +146,8 @@ int cuMemFree_v2(uint64_t at) {
  */
 int cuStreamCreate(void **out, unsigned flags);
 int cuStreamCreate(void **out, unsigned flags) {
+  if (fault("cuStreamCreate"))
+    return last_fault;
   stream *s = calloc(1, sizeof *s);
   (void)flags;
   if (!s || enter() != SUCCESS)
@@ -151,6 +182,8 @@ static job *put(void *on, int kind) {
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) {
+  if (fault("cuMemcpyHtoDAsync_v2"))
+    return last_fault;
   job *j = put(on, COPY_IN);
   if (!j || !(j->held = malloc(bytes + 1)))
     return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
@@ -162,6 +195,8 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) 
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on) {
+  if (fault("cuMemcpyDtoHAsync_v2"))
+    return last_fault;
   job *j = put(on, COPY_OUT);
   if (!j)
     return enter() != SUCCESS ? enter() : INVALID_VALUE;
@@ -173,6 +208,8 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on) {
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on);
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on) {
+  if (fault("cuMemcpyDtoDAsync_v2"))
+    return last_fault;
   job *j = put(on, COPY_WITHIN);
   if (!j)
     return enter() != SUCCESS ? enter() : INVALID_VALUE;
@@ -194,6 +231,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra) {
+  if (fault("cuLaunchKernel"))
+    return last_fault;
   kernel *k = function;
   if (gx == 0 || gx > INT32_MAX || bx == 0 || bx > THREADS || gy != 1 || gz != 1 || by != 1 ||
       bz != 1 || shared != 0 || extra)
@@ -217,6 +256,8 @@ static void run_kernel(const job *j) {
   void *arguments[] = {j->held};
   bool reverse = getenv("STANDIN_REVERSE") != NULL;
   int64_t threads = (int64_t)j->blocks * j->threads;
+  if (fault("kernel"))
+    return;
   counts.launches++;
   if (!is_kernel(j->kernel))
     return;
@@ -249,6 +290,8 @@ static void run_job(const job *j) {
 
 int cuStreamSynchronize(void *on);
 int cuStreamSynchronize(void *on) {
+  if (fault("cuStreamSynchronize"))
+    return last_fault;
   stream *s = *find_stream(on);
   counts.waits++;
   while (s && s->first) {
@@ -304,6 +347,8 @@ static bool connect(void *library) {
 /* An image says how long it is: eight bytes in front of it. */
 int cuModuleLoadData(void **out, const void *image);
 int cuModuleLoadData(void **out, const void *image) {
+  if (fault("cuModuleLoadData"))
+    return last_fault;
   uint64_t bytes;
   memcpy(&bytes, image, sizeof bytes);
   module *m = calloc(1, sizeof *m);
@@ -381,6 +426,8 @@ static int devices(void) {
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
+  if (fault("cuInit"))
+    return last_fault;
   (void)flags;
   return devices() > 0 ? SUCCESS : NO_DEVICE;
 }
@@ -415,12 +462,19 @@ int cuDeviceGetAttribute(int *out, int attribute, int device);
 int cuDeviceGetAttribute(int *out, int attribute, int device) {
   enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 };
   (void)device;
-  *out = attribute == MAJOR ? 9 : attribute == MINOR ? 0 : attribute == PROCESSORS ? 2 : 0;
+  const char *sm = getenv("STANDIN_SM");
+  int kind = sm ? (int)strtol(sm, NULL, 10) : 90;
+  *out = attribute == MAJOR        ? kind / 10
+         : attribute == MINOR      ? kind % 10
+         : attribute == PROCESSORS ? 2
+                                   : 0;
   return SUCCESS;
 }
 
 int cuDevicePrimaryCtxRetain(void **out, int device);
 int cuDevicePrimaryCtxRetain(void **out, int device) {
+  if (fault("cuDevicePrimaryCtxRetain"))
+    return last_fault;
   (void)device;
   *out = &device_context;
   counts.contexts_held++;
@@ -430,7 +484,8 @@ int cuDevicePrimaryCtxRetain(void **out, int device) {
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
   (void)device;
-  counts.contexts_held--;
+  if (--counts.contexts_held == 0 && was_asked)
+    wrong[0] = was_asked = 0;
   return SUCCESS;
 }
 
