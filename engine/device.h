@@ -36,8 +36,6 @@ typedef struct fnzi_eng_route {
 FNZ_MUST_CHECK fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan,
                                               const bool *on_device, const bool *stays,
                                               fnzi_eng_route *out);
-/* A kernel can be made for the step. */
-bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step);
 /* The bytes that a window lies within, from the start of its buffer. *dense: it is all of them. */
 void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
 
@@ -80,6 +78,7 @@ typedef struct fnzi_eng_transfer {
 } fnzi_eng_transfer;
 
 typedef struct fnzi_eng_device_binding {
+  const fnzi_cuda_device *device;
   fnzi_eng_route route;
   fnzi_cuda_program program;
   fnzi_eng_work *works;          /* per step */

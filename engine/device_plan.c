@@ -4,7 +4,7 @@
  * gives   per step of the CPU the values that it reads and that are not known to be there, and
  * those that it writes */
 #include "engine/device.h"
-#include "kernels/backends.h"
+#include "engine/planner.h"
 
 typedef struct router {
   fnzi_arena *arena;
@@ -86,29 +86,6 @@ static fnz_status see_written(void *user, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-/* By its kernel; what else is in a group is refused where its text is made. */
-static bool is_elementwise(const fnzi_node *node) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  if (place == FNZI_NO_OP)
-    return false;
-  uint16_t run = fnzi_kernel_rows[place].run;
-  return run == FNZI_RUN_point || run == FNZI_RUN_where || run == FNZI_RUN_masked_fill ||
-         run == FNZI_RUN_identity;
-}
-
-bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  bool is_group = step->kind == FNZI_ENG_GROUP || (step->kind == FNZI_ENG_CALL && step->is_point);
-  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
-  for (uint32_t n = first; is_group && n <= step->node; n++) {
-    const fnz_arg *out = &g->nodes.data[n].outputs[0];
-    const fnz_geometry *made =
-        out->tag == FNZ_ARG_VALUE ? g->values.data[out->u.value].geometry : NULL;
-    is_group = made && fnzi_cuda_text_converts(made->dtype) && is_elementwise(&g->nodes.data[n]);
-  }
-  return is_group || step->kind == FNZI_ENG_MOVE;
-}
-
 /* All nodes of a step, their arguments or their results. */
 static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
   for (uint32_t n = r->first; n <= r->last; n++) {
@@ -141,7 +118,7 @@ static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *
 static bool is_there(const router *r, const fnz_arg *arg, const fnzi_eng_place *at) {
   const fnzi_eng_place *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
   return is_constant(r->plan, at) ||
-         (p && r->on_host[arg->u.value] && p->buffer == at->buffer && p->map == at->map);
+         (p && r->on_host[arg->u.value] && fnzi_eng_place_equal(*p, *at));
 }
 
 static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out) {

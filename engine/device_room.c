@@ -194,7 +194,8 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const cha
     atomic_init(&exe->device_weights[k], 0);
   if (cache)
     FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
-  FNZ_TRY(fnzi_cuda_device_open(exe->ctx, name, cache, made));
+  FNZ_TRY(exe->is_told ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
+                       : fnzi_cuda_device_open(exe->ctx, name, cache, made));
   exe->device = made;
   return FNZ_OK;
 }

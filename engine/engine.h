@@ -89,6 +89,7 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
+  bool is_told; /* its plan is told, and nothing runs */
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_eng_expansion expansion; /* of a program of fixed sizes */
@@ -103,6 +104,9 @@ struct fnz_executable {
 };
 
 FNZ_MUST_CHECK fnz_status fnzi_eng_slots_make(fnz_executable *exe);
+/* --- compile.c: an executable that only tells of its plans; without any yet. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
+                                                   const char *device, fnz_executable **out);
 
 /* --- Memory of a workspace -------------------------------------------------------------------- */
 /* Blocks by size; freed ones are kept for the next of their class, so that what runs again and

@@ -229,12 +229,12 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
 }
 
 fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_bodies *bodies,
-                         const fnzi_eng_route *route, fnz_buffer *out) {
+                         const struct fnzi_eng_binding *on_device, fnz_buffer *out) {
   FNZ_TRY(tell_steps(ctx, plan, bodies, "", out));
   if (bodies)
     FNZ_TRY(tell_bodies(ctx, bodies, out));
   FNZ_TRY(tell_sums(ctx, plan, out));
-  return route ? fnzi_eng_device_tell(ctx, plan, route, out) : FNZ_OK;
+  return on_device ? fnzi_eng_device_tell(ctx, on_device, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -383,33 +383,19 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
 }
 
 fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                              const fnzi_eng_bodies *bodies, const fnzi_eng_route *route,
-                              fnz_buffer *out) {
+                              const fnzi_eng_bodies *bodies,
+                              const struct fnzi_eng_binding *on_device, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
   FNZ_TRY(json_steps(ctx, plan, out));
   if (bodies->regions.count)
     FNZ_TRY(json_bodies(ctx, bodies, out));
-  if (route)
-    FNZ_TRY(fnzi_eng_device_tell_json(ctx, plan, route, out));
+  if (on_device)
+    FNZ_TRY(fnzi_eng_device_tell_json(ctx, on_device, out));
   FNZ_TRY(json_sums(ctx, plan, out));
   return fnzi_put_text(ctx, out, "}\n");
 }
 
 /* --- The whole --------------------------------------------------------------------------- */
-typedef struct writing {
-  bool on_device, json;
-  fnz_buffer *out;
-} writing;
-
-static fnz_status tell(fnz_context *ctx, fnzi_arena *arena, const fnzi_eng_plan *plan,
-                       const fnzi_eng_bodies *bodies, const writing *w) {
-  fnzi_eng_route found, *route = w->on_device ? &found : NULL;
-  if (route)
-    FNZ_TRY(fnzi_eng_device_route(arena, plan, route));
-  return w->json ? fnzi_eng_tell_json(ctx, plan, bodies, route, w->out)
-                 : fnzi_eng_tell(ctx, plan, bodies, route, w->out);
-}
-
 static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
                          const fnzi_eng_expansion *expansion) {
   plan->graph = graph;
@@ -418,7 +404,7 @@ static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program 
 }
 
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
-                             const fnzi_eng_expansion *expansion, const writing *w) {
+                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
   fnzi_eng_plan plan = {0};
   bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
@@ -441,7 +427,8 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion);
   if (status == FNZ_OK)
-    status = tell(ctx, arena, &plan, &bodies, w);
+    status = json ? fnzi_eng_tell_json(ctx, &plan, &bodies, NULL, out)
+                  : fnzi_eng_tell(ctx, &plan, &bodies, NULL, out);
   fnzi_eng_bodies_free(ctx, &bodies);
   fnzi_eng_plan_free(ctx, &plan);
   return status;
@@ -454,13 +441,14 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool jso
 
 fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program, const char *device,
                               bool json, fnz_buffer *out) {
-  const writing w = {device && strcmp(device, "cpu") != 0, json, out};
   fnzi_eng_expansion expansion = {.program = NULL};
   fnzi_arena arena;
+  if (device && strcmp(device, "cpu") != 0)
+    return fnzi_eng_device_plan_write(ctx, program, device, json, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = write_plan(ctx, &arena, program, &expansion, &w);
+  fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
   fnzi_arena_free(&arena);
   fnzi_eng_expansion_end(&expansion);
   return status;

@@ -5,6 +5,7 @@
 #ifndef FNZI_CUDA_RUN_H
 #define FNZI_CUDA_RUN_H
 
+#include "engine/cuda/cubin.h"
 #include "engine/cuda/driver.h"
 #include "engine/cuda/text.h"
 
@@ -16,6 +17,8 @@ typedef struct fnzi_cuda_device {
   int device, major, minor, processors;
   void *context;
   const char *cache;   /* a folder; NULL: none */
+  bool is_told;        /* figures of kernels are wanted */
+  bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
   _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
 } fnzi_cuda_device;
 
@@ -24,6 +27,7 @@ typedef struct fnzi_cuda_function {
   void *function;
   uint32_t threads;
   uint8_t grid;
+  fnzi_cuda_figures figures; /* where they are wanted */
 } fnzi_cuda_function;
 
 typedef struct fnzi_cuda_program {
@@ -36,6 +40,10 @@ typedef struct fnzi_cuda_program {
  * compiled, NULL for none; it outlives the device. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
                                                 const char *cache, fnzi_cuda_device *out);
+/* To tell of kernels: "sm_90" is a GPU of this kind, which need not be there, and so is "cuda"
+ * where no GPU is found. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
+                                                        fnzi_cuda_device *out);
 /* An illegal address and the like were found on it. */
 bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
@@ -70,6 +78,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cu
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,
                                                  fnzi_cuda_program *out);
 void fnzi_cuda_program_end(const fnzi_cuda_device *device, fnzi_cuda_program *program);
+/* The blocks of a launch over `count`. */
+int64_t fnzi_cuda_blocks(const fnzi_cuda_device *device, const fnzi_cuda_function *function,
+                         int64_t count);
 /* Kernel `kernel` over `count` (its grid: text.h), operand k at addresses[k]. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *device,
                                            const fnzi_cuda_program *program, uint32_t kernel,
