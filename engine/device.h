@@ -5,6 +5,8 @@
  *   device_work.c  what those have in common (device_way.h)
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
+ *   device_launch.c  launches with the addresses of a run
+ *   device_graph.c stretches of steps as graphs
  *   device_run.c   one run
  *   device_tell.c  all that as text
  *
@@ -15,7 +17,7 @@
 #ifndef FNZI_ENG_DEVICE_H
 #define FNZI_ENG_DEVICE_H
 
-#include "engine/cuda/run.h"
+#include "engine/cuda/graph.h"
 #include "engine/engine.h"
 
 /* --- device_plan.c */
@@ -77,6 +79,16 @@ typedef struct fnzi_eng_transfer {
   const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
 } fnzi_eng_transfer;
 
+/* Steps first..end - 1, with no step of the CPU between them, as one graph. */
+typedef struct fnzi_eng_stretch {
+  size_t first, end;
+  uint32_t nlaunches, noperands; /* of all of them */
+  uint64_t *addresses;           /* of their operands, as the graph has them */
+  void **nodes;                  /* per launch; NULL: it has none that may be changed */
+  fnzi_cuda_graph graph;
+  uint8_t kind;
+} fnzi_eng_stretch;
+
 typedef struct fnzi_eng_device_binding {
   const fnzi_cuda_device *device;
   fnzi_eng_route route;
@@ -92,8 +104,9 @@ typedef struct fnzi_eng_device_binding {
   size_t staging, staging_bytes; /* the staging area, */
   size_t scratch, scratch_bytes; /* memory of steps, and the flag */
   size_t flag;
-  size_t *kept; /* per buffer of the state that is kept before a run: where */
-  bool runs;    /* some step runs on the device */
+  size_t *kept;                 /* per buffer of the state that is kept before a run: where */
+  bool runs;                    /* some step runs on the device */
+  fnzi_eng_stretch **stretches; /* per step: the stretch that begins there; NULL: none */
 } fnzi_eng_device_binding;
 
 enum {
@@ -136,6 +149,21 @@ void fnzi_eng_device_room_end(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
 /* What a failed run has written to the state is as it was. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- device_launch.c: addresses of the operands of a launch in this run; a launch; a work. */
+void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                               const fnzi_eng_launch *launch, uint64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                 const fnzi_eng_launch *launch,
+                                                 uint64_t *addresses);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                   const fnzi_eng_work *work);
+
+/* --- device_graph.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b);
+void fnzi_eng_device_stretches_end(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                      fnzi_eng_stretch *stretch);
 
 /* --- device_run.c: what the engine calls where it has a device */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);

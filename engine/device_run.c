@@ -1,5 +1,5 @@
-/* device_run.c - one run of a binding on a GPU: launches in order, and the CPU's steps with what is
- * copied before and after them. */
+/* device_run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with what
+ * is copied before and after them. */
 #include "engine/device.h"
 
 #include <stdio.h>
@@ -10,36 +10,6 @@ typedef struct running {
   const fnzi_eng_device_binding *d;
   const fnzi_cuda_device *device;
 } running;
-
-/* Where a buffer, or what a mark stands for, begins. */
-static uint64_t start_of(const running *r, uint32_t buffer) {
-  switch (buffer) {
-  case FNZI_ENG_AT_STAGING:
-    return r->ws->device_block + r->d->staging;
-  case FNZI_ENG_AT_SCRATCH:
-    return r->ws->device_block + r->d->scratch;
-  case FNZI_ENG_AT_FLAG:
-    return r->ws->device_block + r->d->flag;
-  default:
-    return r->d->at[buffer];
-  }
-}
-
-static fnz_status launch(const running *r, const fnzi_eng_launch *l) {
-  uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
-  for (uint32_t k = 0; k < l->noperands; k++)
-    addresses[k] = start_of(r, l->buffers[k]) + (uint64_t)l->offsets[k];
-  if (l->call)
-    return l->call(r->ws->ctx, r->device, l->what, addresses, r->ws->stream);
-  return fnzi_cuda_launch(r->ws->ctx, r->device, &r->d->program, l->kernel, l->count, addresses,
-                          r->ws->stream);
-}
-
-static fnz_status run_work(const running *r, const fnzi_eng_work *work) {
-  for (uint32_t k = 0; k < work->nlaunches; k++)
-    FNZ_TRY(launch(r, &work->launches[k]));
-  return FNZ_OK;
-}
 
 /* --- Between the memories -----------------------------------------------------------------------
  */
@@ -59,7 +29,7 @@ static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
     return fnzi_cuda_copy_out(r->ws->ctx, r->device, host + t->start,
                               r->d->at[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
                               r->ws->stream);
-  FNZ_TRY(run_work(r, &t->pack));
+  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &t->pack));
   FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
                              r->ws->stream));
   FNZ_TRY(wait(r));
@@ -81,7 +51,7 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
   fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
                             r->ws->stream));
-  FNZ_TRY(run_work(r, &t->unpack));
+  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &t->unpack));
   return wait(r);
 }
 
@@ -101,7 +71,7 @@ static fnz_status run_on_host(const running *r, size_t i) {
 
 /* Where plans are checked, an error is known at its step. */
 static fnz_status run_on_device(const running *r, size_t i) {
-  FNZ_TRY(run_work(r, &r->d->works[i]));
+  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &r->d->works[i]));
   if (!r->ws->exe->checks)
     return FNZ_OK;
   FNZ_TRY(wait(r));
@@ -112,8 +82,12 @@ static fnz_status run_on_device(const running *r, size_t i) {
 static fnz_status run_steps(const running *r) {
   r->ws->device_done = 0;
   for (size_t i = 0; i < r->b->acts.count; i++) {
-    r->ws->device_step = i;
-    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i) : run_on_device(r, i));
+    fnzi_eng_stretch *stretch = r->ws->exe->checks ? NULL : r->d->stretches[i];
+    r->ws->device_step = stretch ? stretch->end - 1 : i;
+    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i)
+            : stretch                    ? fnzi_eng_device_stretch_run(r->ws, r->b, stretch)
+                                         : run_on_device(r, i));
+    i = r->ws->device_step;
   }
   for (uint32_t k = 0; k < r->d->route.noutputs; k++)
     FNZ_TRY(bring_down(r, &r->d->outputs[k]));
@@ -194,12 +168,15 @@ fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = fnzi_eng_device_texts(ws, b);
   fnzi_cuda_leave(ws->exe->device);
+  if (status == FNZ_OK && b->device->runs)
+    status = fnzi_eng_device_stretches_find(b);
   return status == FNZ_OK && b->device->runs ? fnzi_eng_device_place(ws, b) : status;
 }
 
 void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
+  fnzi_eng_device_stretches_end(b);
   fnzi_cuda_program_end(ws->exe->device, &b->device->program);
   fnzi_cuda_leave(ws->exe->device);
 }

@@ -3,8 +3,6 @@
  * decided here. */
 #include "engine/device_tell.h"
 
-#include "engine/tell.h"
-
 static uint64_t bytes_of(const fnz_geometry *map) {
   return (uint64_t)fnzi_krn_stride_bytes(fnz_geometry_numel(map), fnzi_dtype(map->dtype)->bytes);
 }
@@ -187,63 +185,4 @@ fnz_status fnzi_eng_device_tell_json(fnz_context *ctx, const fnzi_eng_binding *b
   }
   return fnzi_printf(ctx, out, "],\n  \"to_cpu_at_end\": %llu,\n",
                      (unsigned long long)sums_of(b).end);
-}
-
-/* --- A binding to tell of -----------------------------------------------------------------------
- */
-static void name_origins(const fnzi_eng_binding *b, fnzi_eng_plan *plan, uint32_t graph) {
-  plan->graph = graph;
-  plan->whole = b->whole;
-  plan->parts = b->parts;
-}
-
-/* The plans of bodies are their bindings'; they are told as those of bodies. */
-static fnz_status tell_binding(fnz_context *ctx, fnzi_eng_binding *b, bool json, fnz_buffer *out) {
-  name_origins(b, &b->plan, 0);
-  for (size_t k = 0; k < b->bodies.list.count; k++) {
-    fnzi_eng_body *body = &b->bodies.list.data[k];
-    body->plan = b->nested[k].plan;
-    name_origins(b, &body->plan, body->graph);
-  }
-  fnz_status status = json ? fnzi_eng_tell_json(ctx, &b->plan, &b->bodies, b, out)
-                           : fnzi_eng_tell(ctx, &b->plan, &b->bodies, b, out);
-  for (size_t k = 0; k < b->bodies.list.count; k++)
-    b->bodies.list.data[k].plan = (fnzi_eng_plan){0};
-  return status;
-}
-
-static fnz_status tell(fnz_workspace *ws, bool json, fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
-  fnzi_eng_binding *b;
-  FNZ_TRY(fnzi_eng_given_weights(ws, NULL));
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (ws->exe->inputs[k].is_tensor)
-      ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
-  FNZ_TRY(fnzi_eng_binding_find(ws, true, &b));
-  return tell_binding(ws->ctx, b, json, out);
-}
-
-static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe, bool json,
-                                  fnz_buffer *out) {
-  fnz_workspace *ws;
-  fnz_buffer text = {.data = NULL};
-  FNZ_TRY(fnzi_eng_workspace_create(exe, ctx, &ws));
-  fnz_status status = fnzi_eng_told(ctx, ws, tell(ws, json, &text));
-  if (status == FNZ_OK)
-    status = fnzi_put(ctx, out, text.data, text.size);
-  fnz_buffer_free(ws->ctx, &text);
-  fnz_workspace_destroy(ws);
-  return status;
-}
-
-fnz_status fnzi_eng_device_plan_write(fnz_context *ctx, const fnz_program *program,
-                                      const char *device, bool json, fnz_buffer *out) {
-  fnz_executable *exe;
-  if (!fnzi_eng_inputs_are_fixed(program))
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the plan on a GPU is told of programs whose inputs have fixed sizes");
-  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, device, &exe));
-  fnz_status status = tell_executable(ctx, exe, json, out);
-  fnz_executable_destroy(exe);
-  return status;
 }

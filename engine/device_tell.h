@@ -4,10 +4,6 @@
 
 #include "engine/device.h"
 
-/* The plan that a run of the program has there, with a state. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_plan_write(fnz_context *ctx, const fnz_program *program,
-                                                     const char *device, bool json,
-                                                     fnz_buffer *out);
 /* A line for each launch and each step of the CPU, and the sums. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_binding *b,
                                                fnz_buffer *out);

@@ -4,8 +4,6 @@
 
 #include "engine/device_tell.h"
 
-#include <fnz/explain.h>
-
 /* Columns: name; as a person reads it, with %s for the value that is in the way. */
 typedef struct rule_text {
   const char *name, *rule, *text;
@@ -393,63 +391,4 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
     FNZ_TRY(fnzi_eng_device_tell_json(ctx, on_device, out));
   FNZ_TRY(json_sums(ctx, plan, out));
   return fnzi_put_text(ctx, out, "}\n");
-}
-
-/* --- The whole --------------------------------------------------------------------------- */
-static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
-                         const fnzi_eng_expansion *expansion) {
-  plan->graph = graph;
-  plan->whole = whole;
-  plan->parts = expansion->parts;
-}
-
-static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
-                             const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
-  const fnz_program *program = expansion->program ? expansion->program : whole;
-  fnzi_eng_plan plan = {0};
-  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
-  bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
-  fnzi_eng_policy policy = {.bodies = program, .state = true, .ungrouped = symbols && !is_late};
-  const fnz_program *seen = program, *arranged;
-  if (is_late)
-    FNZ_TRY(fnzi_eng_late_hide(arena, program, &seen));
-  arranged = seen;
-  if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
-  }
-  FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
-  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
-  fnz_status status = fnzi_eng_plan_check(ctx, &plan);
-  if (status == FNZ_OK)
-    status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
-  name_origins(&plan, 0, whole, expansion);
-  for (size_t b = 0; b < bodies.list.count; b++)
-    name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion);
-  if (status == FNZ_OK)
-    status = json ? fnzi_eng_tell_json(ctx, &plan, &bodies, NULL, out)
-                  : fnzi_eng_tell(ctx, &plan, &bodies, NULL, out);
-  fnzi_eng_bodies_free(ctx, &bodies);
-  fnzi_eng_plan_free(ctx, &plan);
-  return status;
-}
-
-fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
-                          fnz_buffer *out) {
-  return fnz_plan_write_for(ctx, program, NULL, json, out);
-}
-
-fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program, const char *device,
-                              bool json, fnz_buffer *out) {
-  fnzi_eng_expansion expansion = {.program = NULL};
-  fnzi_arena arena;
-  if (device && strcmp(device, "cpu") != 0)
-    return fnzi_eng_device_plan_write(ctx, program, device, json, out);
-  if (!fnzi_program_has_symbols(program))
-    FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
-  fnzi_arena_init(&arena, ctx);
-  fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
-  fnzi_arena_free(&arena);
-  fnzi_eng_expansion_end(&expansion);
-  return status;
 }

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 /* After some errors every call on the context fails, of whatever thread. */
-static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *d, int result, const char *what) {
+fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *d, int result,
+                          const char *what) {
   fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
   int none = 0;
   if (fnzi_cuda_driver_is_fatal(result))
@@ -14,7 +15,7 @@ static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *d, int result, 
   return fnzi_cuda_driver_told(ctx, &d->driver, result, what);
 }
 
-#define TOLD(device, call, what) told(ctx, device, (device)->driver.call, what)
+#define TOLD(device, call, what) fnzi_cuda_told(ctx, device, (device)->driver.call, what)
 
 /* --- The device ---------------------------------------------------------------------------------
  */

@@ -44,6 +44,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *na
  * where no GPU is found. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
                                                         fnzi_cuda_device *out);
+/* A result of the driver as fnzi_cuda_driver_told() has it; a fatal one breaks the device. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         int result, const char *what);
 /* An illegal address and the like were found on it. */
 bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);

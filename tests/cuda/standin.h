@@ -15,8 +15,9 @@
 typedef struct standin_counts {
   uint64_t bytes_in, bytes_out, bytes_within; /* copied to the device, from it, on it */
   uint64_t launches, modules, waits;
-  uint64_t bytes_held, blocks_held; /* memory that was not given back */
-  uint64_t streams_held, modules_held, contexts_held;
+  uint64_t captures, graphs, nodes_set; /* captured, launched, nodes that got other operands */
+  uint64_t bytes_held, blocks_held;     /* memory that was not given back */
+  uint64_t streams_held, modules_held, contexts_held, graphs_held;
   const char *wrong; /* the first access or call that is wrong; NULL: none */
 } standin_counts;
 

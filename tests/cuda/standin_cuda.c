@@ -12,60 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-  SUCCESS,
-  INVALID_VALUE,
-  OUT_OF_MEMORY,
-  NO_DEVICE = 100,
-  INVALID_IMAGE = 200,
-  INVALID_CONTEXT,
-  NOT_FOUND = 500,
-  ILLEGAL_ADDRESS = 700,
-  THREADS = 1024,
-  OPERANDS = 128
-};
-
-typedef struct job {
-  struct job *next;
-  enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH } kind;
-  uint64_t to, from;
-  void *host;
-  size_t bytes;
-  unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
-  struct kernel *kernel;
-  unsigned blocks, threads; /* of each block */
-} job;
-
-typedef struct stream {
-  struct stream *next;
-  job *first, **last;
-} stream;
-
-typedef struct kernel {
-  struct kernel *next;
-  /* One thread of its own, or one of a block. */
-  void (*run)(void **arguments, int64_t thread, int64_t threads);
-  standin_kernel blocks;
-  int operands, threads; /* a block must have; 0: threads do not know of each other */
-} kernel;
-
 typedef struct module {
   struct module *next;
   void *library;
-  kernel *kernels;
+  standin_function *kernels;
   char path[64];
 } module;
 
 static module *modules;
-static stream *streams;
-static standin_counts counts;
+standin_counts standin_counted;
 static char wrong[256];
 static int context_depth, device_context;
 
 void standin_counts_get(standin_counts *out);
 void standin_counts_get(standin_counts *out) {
-  counts.wrong = wrong[0] ? wrong : NULL;
-  *out = counts;
+  standin_counted.wrong = wrong[0] ? wrong : NULL;
+  *out = standin_counted;
 }
 
 int standin_fail(const char *what, ...) {
@@ -82,10 +44,10 @@ bool standin_is_wrong(void) {
 }
 
 /* STANDIN_FAIL. */
-static int last_fault;
+int standin_last_fault;
 static bool was_asked;
 
-static bool fault(const char *function) {
+bool standin_fault(const char *function) {
   static unsigned long seen;
   static char asked[64];
   const char *text = getenv("STANDIN_FAIL"), *colon = text ? strchr(text, ':') : NULL;
@@ -102,14 +64,14 @@ static bool fault(const char *function) {
   int error = (int)strtol(end + 1, NULL, 10);
   if (++seen != nth)
     return false;
-  if (error >= ILLEGAL_ADDRESS)
+  if (error >= ILLEGAL_ADDRESS && error < NOT_SUPPORTED)
     was_asked = standin_fail("the error that was asked for") != SUCCESS;
-  last_fault = error;
+  standin_last_fault = error;
   return true;
 }
 
 /* A wrong call is one for good: until nobody holds the context. */
-static int enter(void) {
+int standin_enter(void) {
   if (wrong[0])
     return ILLEGAL_ADDRESS;
   return context_depth > 0 ? SUCCESS : INVALID_CONTEXT;
@@ -119,16 +81,16 @@ static int enter(void) {
  */
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
-  if (fault("cuMemAlloc_v2"))
-    return last_fault;
+  if (standin_fault("cuMemAlloc_v2"))
+    return standin_last_fault;
   const char *most = getenv("STANDIN_MEMORY");
-  if (enter() != SUCCESS || bytes == 0)
-    return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  if ((most && counts.bytes_held + bytes > strtoull(most, NULL, 10)) ||
+  if (standin_enter() != SUCCESS || bytes == 0)
+    return standin_enter() != SUCCESS ? standin_enter() : INVALID_VALUE;
+  if ((most && standin_counted.bytes_held + bytes > strtoull(most, NULL, 10)) ||
       !standin_memory_take(bytes, out))
     return OUT_OF_MEMORY;
-  counts.bytes_held += bytes;
-  counts.blocks_held++;
+  standin_counted.bytes_held += bytes;
+  standin_counted.blocks_held++;
   return SUCCESS;
 }
 
@@ -137,190 +99,21 @@ int cuMemFree_v2(uint64_t at) {
   size_t bytes = standin_memory_give(at);
   if (!bytes)
     return standin_fail("memory is given back that is none");
-  counts.bytes_held -= bytes;
-  counts.blocks_held--;
-  return SUCCESS;
-}
-
-/* --- Streams ------------------------------------------------------------------------------------
- */
-int cuStreamCreate(void **out, unsigned flags);
-int cuStreamCreate(void **out, unsigned flags) {
-  if (fault("cuStreamCreate"))
-    return last_fault;
-  stream *s = calloc(1, sizeof *s);
-  (void)flags;
-  if (!s || enter() != SUCCESS)
-    return s ? (free(s), enter()) : OUT_OF_MEMORY;
-  s->last = &s->first;
-  s->next = streams;
-  streams = s;
-  counts.streams_held++;
-  *out = s;
-  return SUCCESS;
-}
-
-static stream **find_stream(const void *on) {
-  stream **s = &streams;
-  while (*s && *s != on)
-    s = &(*s)->next;
-  if (!*s)
-    standin_fail("a stream is used that is none");
-  return s;
-}
-
-static job *put(void *on, int kind) {
-  stream *s = *find_stream(on);
-  job *j = s && enter() == SUCCESS ? calloc(1, sizeof *j) : NULL;
-  if (!j)
-    return NULL;
-  j->kind = kind;
-  *s->last = j;
-  s->last = &j->next;
-  return j;
-}
-
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on);
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) {
-  if (fault("cuMemcpyHtoDAsync_v2"))
-    return last_fault;
-  job *j = put(on, COPY_IN);
-  if (!j || !(j->held = malloc(bytes + 1)))
-    return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
-  memcpy(j->held, from, bytes);
-  j->to = to;
-  j->bytes = bytes;
-  return SUCCESS;
-}
-
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on);
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on) {
-  if (fault("cuMemcpyDtoHAsync_v2"))
-    return last_fault;
-  job *j = put(on, COPY_OUT);
-  if (!j)
-    return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  j->host = to;
-  j->from = from;
-  j->bytes = bytes;
-  return SUCCESS;
-}
-
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on);
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on) {
-  if (fault("cuMemcpyDtoDAsync_v2"))
-    return last_fault;
-  job *j = put(on, COPY_WITHIN);
-  if (!j)
-    return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  j->to = to;
-  j->from = from;
-  j->bytes = bytes;
-  return SUCCESS;
-}
-
-static bool is_kernel(const kernel *k) {
-  for (const module *m = modules; m; m = m->next)
-    for (const kernel *own = m->kernels; own; own = own->next)
-      if (own == k)
-        return true;
-  return standin_fail("a kernel is used of a module that was unloaded"), false;
-}
-
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned shared, void *on, void **arguments, void **extra) {
-  if (fault("cuLaunchKernel"))
-    return last_fault;
-  kernel *k = function;
-  if (gx == 0 || gx > INT32_MAX || bx == 0 || bx > THREADS || gy != 1 || gz != 1 || by != 1 ||
-      bz != 1 || shared != 0 || extra)
-    return INVALID_VALUE;
-  if (!is_kernel(k))
-    return enter();
-  if (k->threads && bx != (unsigned)k->threads)
-    return standin_fail("a kernel for blocks of %d threads has blocks of %u", k->threads, bx);
-  job *j = put(on, LAUNCH);
-  size_t bytes = (size_t)k->operands * sizeof(void *);
-  if (!j || !(j->held = malloc(bytes + 1)))
-    return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
-  memcpy(j->held, arguments[0], bytes);
-  j->kernel = k;
-  j->blocks = gx;
-  j->threads = bx;
-  return SUCCESS;
-}
-
-static void run_kernel(const job *j) {
-  void *arguments[] = {j->held};
-  bool reverse = getenv("STANDIN_REVERSE") != NULL;
-  int64_t threads = (int64_t)j->blocks * j->threads;
-  if (fault("kernel"))
-    return;
-  counts.launches++;
-  if (!is_kernel(j->kernel))
-    return;
-  if (j->kernel->threads) {
-    standin_blocks_run(&j->kernel->blocks, arguments, j->blocks, j->threads, reverse);
-    return;
-  }
-  for (int64_t t = 0; t < threads && !wrong[0]; t++)
-    j->kernel->run(arguments, reverse ? threads - 1 - t : t, threads);
-}
-
-static void run_job(const job *j) {
-  void *to = j->host;
-  const void *from = j->held;
-  if (j->kind == LAUNCH) {
-    run_kernel(j);
-    return;
-  }
-  if (j->kind != COPY_IN)
-    from = standin_memory_at(j->from, j->bytes, false, "a copy");
-  if (j->kind != COPY_OUT)
-    to = standin_memory_at(j->to, j->bytes, true, "a copy");
-  if (!to || !from)
-    return;
-  memmove(to, from, j->bytes);
-  *(j->kind == COPY_IN    ? &counts.bytes_in
-    : j->kind == COPY_OUT ? &counts.bytes_out
-                          : &counts.bytes_within) += j->bytes;
-}
-
-int cuStreamSynchronize(void *on);
-int cuStreamSynchronize(void *on) {
-  if (fault("cuStreamSynchronize"))
-    return last_fault;
-  stream *s = *find_stream(on);
-  counts.waits++;
-  while (s && s->first) {
-    job *j = s->first;
-    s->first = j->next;
-    if (!wrong[0])
-      run_job(j);
-    free(j->held);
-    free(j);
-  }
-  if (s)
-    s->last = &s->first;
-  return enter();
-}
-
-int cuStreamDestroy_v2(void *on);
-int cuStreamDestroy_v2(void *on) {
-  cuStreamSynchronize(on);
-  stream **s = find_stream(on);
-  if (!*s)
-    return enter();
-  *s = (*s)->next;
-  free(on);
-  counts.streams_held--;
+  standin_counted.bytes_held -= bytes;
+  standin_counted.blocks_held--;
   return SUCCESS;
 }
 
 /* --- Modules: libraries that standin_nvrtc.c has built ------------------------------------------
  */
+bool standin_is_kernel(const standin_function *k) {
+  for (const module *m = modules; m; m = m->next)
+    for (const standin_function *own = m->kernels; own; own = own->next)
+      if (own == k)
+        return true;
+  return standin_fail("a kernel is used of a module that was unloaded"), false;
+}
+
 /* What the shim leaves open. */
 static bool connect(void *library) {
   const struct {
@@ -347,13 +140,13 @@ static bool connect(void *library) {
 /* An image says how long it is: eight bytes in front of it. */
 int cuModuleLoadData(void **out, const void *image);
 int cuModuleLoadData(void **out, const void *image) {
-  if (fault("cuModuleLoadData"))
-    return last_fault;
+  if (standin_fault("cuModuleLoadData"))
+    return standin_last_fault;
   uint64_t bytes;
   memcpy(&bytes, image, sizeof bytes);
   module *m = calloc(1, sizeof *m);
-  if (!m || enter() != SUCCESS)
-    return m ? (free(m), enter()) : OUT_OF_MEMORY;
+  if (!m || standin_enter() != SUCCESS)
+    return m ? (free(m), standin_enter()) : OUT_OF_MEMORY;
   snprintf(m->path, sizeof m->path, "/tmp/standin-XXXXXX");
   int fd = mkstemp(m->path);
   if (fd < 0 || write(fd, (const char *)image + sizeof bytes, bytes) != (ssize_t)bytes ||
@@ -367,8 +160,8 @@ int cuModuleLoadData(void **out, const void *image) {
     return INVALID_IMAGE;
   m->next = modules;
   modules = m;
-  counts.modules++;
-  counts.modules_held++;
+  standin_counted.modules++;
+  standin_counted.modules_held++;
   *out = m;
   return SUCCESS;
 }
@@ -384,7 +177,7 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
   void *run = dlsym(m->library, name);
   if (!run || !operands || *operands > OPERANDS)
     return NOT_FOUND;
-  kernel *k = calloc(1, sizeof *k);
+  standin_function *k = calloc(1, sizeof *k);
   if (!k)
     return OUT_OF_MEMORY;
   memcpy(&k->run, &run, sizeof run);
@@ -407,13 +200,13 @@ int cuModuleUnload(void *of) {
     return standin_fail("a module is unloaded that is none");
   *m_at = m->next;
   while (m->kernels) {
-    kernel *k = m->kernels;
+    standin_function *k = m->kernels;
     m->kernels = k->next;
     free(k);
   }
   dlclose(m->library);
   free(m);
-  counts.modules_held--;
+  standin_counted.modules_held--;
   return SUCCESS;
 }
 
@@ -426,8 +219,8 @@ static int devices(void) {
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
-  if (fault("cuInit"))
-    return last_fault;
+  if (standin_fault("cuInit"))
+    return standin_last_fault;
   (void)flags;
   return devices() > 0 ? SUCCESS : NO_DEVICE;
 }
@@ -473,18 +266,18 @@ int cuDeviceGetAttribute(int *out, int attribute, int device) {
 
 int cuDevicePrimaryCtxRetain(void **out, int device);
 int cuDevicePrimaryCtxRetain(void **out, int device) {
-  if (fault("cuDevicePrimaryCtxRetain"))
-    return last_fault;
+  if (standin_fault("cuDevicePrimaryCtxRetain"))
+    return standin_last_fault;
   (void)device;
   *out = &device_context;
-  counts.contexts_held++;
+  standin_counted.contexts_held++;
   return SUCCESS;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
   (void)device;
-  if (--counts.contexts_held == 0 && was_asked)
+  if (--standin_counted.contexts_held == 0 && was_asked)
     wrong[0] = was_asked = 0;
   return SUCCESS;
 }
