@@ -172,7 +172,7 @@ typedef struct cli_verb {
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
   ROW(bench, "IN", 1, 1,                                                                           \
       CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
-          CLI_BIT(JSON),                                                                           \
+          CLI_BIT(DEVICE) | CLI_BIT(JSON),                                                         \
       "time a program by the engine, and the steps of it",                                         \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
@@ -381,6 +381,8 @@ int cli_decompose_check(cli_call *call, const char *set, const char *path);
 /* The same as cli_decompose(), with where each node comes from, as call->made_of. */
 int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
+/* Where kernels for a GPU are kept; NULL: nowhere. */
+const char *cli_cache_folder(char *room, size_t size);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 /* Writes a program in a format into call->out. */
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format);

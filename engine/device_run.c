@@ -69,20 +69,26 @@ static fnz_status run_on_host(const running *r, size_t i) {
   return FNZ_OK;
 }
 
-/* Where plans are checked, an error is known at its step. */
+/* Where plans are checked, an error is known at its step; and where times are taken, its time. */
+static bool waits(const fnz_workspace *ws) {
+  return ws->exe->checks || ws->takes_times;
+}
+
 static fnz_status run_on_device(const running *r, size_t i) {
+  uint64_t began = fnzi_eng_time_now(r->ws);
   FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &r->d->works[i]));
-  if (!r->ws->exe->checks)
+  if (!waits(r->ws))
     return FNZ_OK;
   FNZ_TRY(wait(r));
   r->ws->device_done = i + 1;
+  fnzi_eng_time_add(r->ws, r->b, i, began);
   return FNZ_OK;
 }
 
 static fnz_status run_steps(const running *r) {
   r->ws->device_done = 0;
   for (size_t i = 0; i < r->b->acts.count; i++) {
-    fnzi_eng_stretch *stretch = r->ws->exe->checks ? NULL : r->d->stretches[i];
+    fnzi_eng_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
     r->ws->device_step = stretch ? stretch->end - 1 : i;
     FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i)
             : stretch                    ? fnzi_eng_device_stretch_run(r->ws, r->b, stretch)

@@ -458,6 +458,9 @@ void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_frames_open(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_frames_run(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_frames_run_act(fnz_workspace *ws, fnzi_eng_binding *b, size_t i);
+/* Times of acts, where the workspace takes them: when one begins, and that it has ended. */
+uint64_t fnzi_eng_time_now(const fnz_workspace *ws);
+void fnzi_eng_time_add(fnz_workspace *ws, const fnzi_eng_binding *b, size_t act, uint64_t began);
 /* One act that is no region. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b,
                                            const fnzi_eng_act *act);

@@ -6,6 +6,7 @@
 #include "tests/cuda/standin_parts.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +23,28 @@ typedef struct module {
 static module *modules;
 standin_counts standin_counted;
 static char wrong[256];
-static int context_depth, device_context;
+static _Thread_local int context_depth;
+static int device_context;
+static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
+
+/* Functions of the driver call each other. */
+static _Thread_local int call_depth;
+
+int standin_lock(void) {
+  if (call_depth++ == 0)
+    pthread_mutex_lock(&calls);
+  return 0;
+}
+
+void standin_unlock(const int *held) {
+  (void)held;
+  if (--call_depth == 0)
+    pthread_mutex_unlock(&calls);
+}
 
 void standin_counts_get(standin_counts *out);
 void standin_counts_get(standin_counts *out) {
+  STANDIN_LOCKED;
   standin_counted.wrong = wrong[0] ? wrong : NULL;
   *out = standin_counted;
 }
@@ -81,6 +100,7 @@ int standin_enter(void) {
  */
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
+  STANDIN_LOCKED;
   if (standin_fault("cuMemAlloc_v2"))
     return standin_last_fault;
   const char *most = getenv("STANDIN_MEMORY");
@@ -96,6 +116,7 @@ int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
 
 int cuMemFree_v2(uint64_t at);
 int cuMemFree_v2(uint64_t at) {
+  STANDIN_LOCKED;
   size_t bytes = standin_memory_give(at);
   if (!bytes)
     return standin_fail("memory is given back that is none");
@@ -140,6 +161,7 @@ static bool connect(void *library) {
 /* An image says how long it is: eight bytes in front of it. */
 int cuModuleLoadData(void **out, const void *image);
 int cuModuleLoadData(void **out, const void *image) {
+  STANDIN_LOCKED;
   if (standin_fault("cuModuleLoadData"))
     return standin_last_fault;
   uint64_t bytes;
@@ -168,6 +190,7 @@ int cuModuleLoadData(void **out, const void *image) {
 
 int cuModuleGetFunction(void **out, void *of, const char *name);
 int cuModuleGetFunction(void **out, void *of, const char *name) {
+  STANDIN_LOCKED;
   module *m = of;
   char text[64];
   snprintf(text, sizeof text, "%s_operands", name);
@@ -193,6 +216,7 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
 
 int cuModuleUnload(void *of);
 int cuModuleUnload(void *of) {
+  STANDIN_LOCKED;
   module **m_at = &modules, *m = of;
   while (*m_at && *m_at != m)
     m_at = &(*m_at)->next;
@@ -219,6 +243,7 @@ static int devices(void) {
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
+  STANDIN_LOCKED;
   if (standin_fault("cuInit"))
     return standin_last_fault;
   (void)flags;
@@ -227,6 +252,7 @@ int cuInit(unsigned flags) {
 
 int cuGetErrorName(int error, const char **out);
 int cuGetErrorName(int error, const char **out) {
+  STANDIN_LOCKED;
   *out = error == NO_DEVICE         ? "CUDA_ERROR_NO_DEVICE"
          : error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
                                     : "CUDA_ERROR";
@@ -235,24 +261,28 @@ int cuGetErrorName(int error, const char **out) {
 
 int cuGetErrorString(int error, const char **out);
 int cuGetErrorString(int error, const char **out) {
+  STANDIN_LOCKED;
   *out = error == NO_DEVICE ? "no device" : wrong[0] ? wrong : "of the stand-in";
   return SUCCESS;
 }
 
 int cuDeviceGetCount(int *out);
 int cuDeviceGetCount(int *out) {
+  STANDIN_LOCKED;
   *out = devices();
   return SUCCESS;
 }
 
 int cuDeviceGet(int *out, int ordinal);
 int cuDeviceGet(int *out, int ordinal) {
+  STANDIN_LOCKED;
   *out = ordinal;
   return ordinal >= 0 && ordinal < devices() ? SUCCESS : INVALID_VALUE;
 }
 
 int cuDeviceGetAttribute(int *out, int attribute, int device);
 int cuDeviceGetAttribute(int *out, int attribute, int device) {
+  STANDIN_LOCKED;
   enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 };
   (void)device;
   const char *sm = getenv("STANDIN_SM");
@@ -266,6 +296,7 @@ int cuDeviceGetAttribute(int *out, int attribute, int device) {
 
 int cuDevicePrimaryCtxRetain(void **out, int device);
 int cuDevicePrimaryCtxRetain(void **out, int device) {
+  STANDIN_LOCKED;
   if (standin_fault("cuDevicePrimaryCtxRetain"))
     return standin_last_fault;
   (void)device;
@@ -276,6 +307,7 @@ int cuDevicePrimaryCtxRetain(void **out, int device) {
 
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
+  STANDIN_LOCKED;
   (void)device;
   if (--standin_counted.contexts_held == 0 && was_asked)
     wrong[0] = was_asked = 0;
@@ -284,6 +316,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPushCurrent_v2(void *context) {
+  STANDIN_LOCKED;
   if (context != &device_context)
     return INVALID_CONTEXT;
   context_depth++;
@@ -292,6 +325,7 @@ int cuCtxPushCurrent_v2(void *context) {
 
 int cuCtxPopCurrent_v2(void **out);
 int cuCtxPopCurrent_v2(void **out) {
+  STANDIN_LOCKED;
   *out = &device_context;
   return context_depth-- > 0 ? SUCCESS : INVALID_CONTEXT;
 }

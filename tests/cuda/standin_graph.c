@@ -49,6 +49,7 @@ static int end(const void *graph) {
  */
 int cuStreamBeginCapture_v2(void *on, int mode);
 int cuStreamBeginCapture_v2(void *on, int mode) {
+  STANDIN_LOCKED;
   (void)mode;
   if (standin_fault("cuStreamBeginCapture_v2"))
     return standin_last_fault;
@@ -62,6 +63,7 @@ int cuStreamBeginCapture_v2(void *on, int mode) {
 
 int cuStreamEndCapture(void *on, void **out);
 int cuStreamEndCapture(void *on, void **out) {
+  STANDIN_LOCKED;
   standin_stream *s = standin_stream_find(on);
   if (!s || !s->captured)
     return INVALID_VALUE;
@@ -78,6 +80,7 @@ int cuStreamGetCaptureInfo_v2(void *on, int *status, uint64_t *id, void **graph,
                               void *const **nodes, size_t *count);
 int cuStreamGetCaptureInfo_v2(void *on, int *status, uint64_t *id, void **graph,
                               void *const **nodes, size_t *count) {
+  STANDIN_LOCKED;
   static void *last;
   standin_stream *s = standin_stream_find(on);
   last = NULL;
@@ -106,6 +109,7 @@ static bool copy_jobs(const standin_job *from, standin_graph *to) {
 
 int cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long flags);
 int cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long flags) {
+  STANDIN_LOCKED;
   (void)flags;
   if (standin_fault("cuGraphInstantiateWithFlags"))
     return standin_last_fault;
@@ -127,6 +131,7 @@ typedef struct kernel_node {
 
 int cuGraphExecKernelNodeSetParams(void *of, void *node, const kernel_node *params);
 int cuGraphExecKernelNodeSetParams(void *of, void *node, const kernel_node *params) {
+  STANDIN_LOCKED;
   made *m = (made *)*find(of);
   standin_graph *named = m ? *find(m->of) : NULL;
   standin_job *j = m ? m->graph.first : NULL;
@@ -146,6 +151,7 @@ int cuGraphExecKernelNodeSetParams(void *of, void *node, const kernel_node *para
 
 int cuGraphLaunch(void *of, void *on);
 int cuGraphLaunch(void *of, void *on) {
+  STANDIN_LOCKED;
   if (standin_fault("cuGraphLaunch"))
     return standin_last_fault;
   const standin_graph *g = *find(of);
@@ -162,10 +168,12 @@ int cuGraphLaunch(void *of, void *on) {
 
 int cuGraphExecDestroy(void *of);
 int cuGraphExecDestroy(void *of) {
+  STANDIN_LOCKED;
   return end(of);
 }
 
 int cuGraphDestroy(void *of);
 int cuGraphDestroy(void *of) {
+  STANDIN_LOCKED;
   return end(of);
 }

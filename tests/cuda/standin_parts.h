@@ -33,6 +33,12 @@ enum {
   OPERANDS = 128
 };
 
+/* One thread at a time is in the driver: to the end of the function. */
+int standin_lock(void);
+void standin_unlock(const int *held);
+#define STANDIN_LOCKED                                                                             \
+  const int held_ __attribute__((cleanup(standin_unlock), unused)) = standin_lock()
+
 int standin_fail(const char *what, ...) __attribute__((format(printf, 1, 2)));
 bool standin_is_wrong(void);
 /* SUCCESS where a call may do something. */

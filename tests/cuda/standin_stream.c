@@ -9,6 +9,7 @@ static standin_stream *streams;
 
 int cuStreamCreate(void **out, unsigned flags);
 int cuStreamCreate(void **out, unsigned flags) {
+  STANDIN_LOCKED;
   if (standin_fault("cuStreamCreate"))
     return standin_last_fault;
   standin_stream *s = calloc(1, sizeof *s);
@@ -85,6 +86,7 @@ static bool hold(standin_job *j, const void *bytes, size_t count) {
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) {
+  STANDIN_LOCKED;
   if (standin_fault("cuMemcpyHtoDAsync_v2"))
     return standin_last_fault;
   standin_job *j = put(on, COPY_IN);
@@ -97,6 +99,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) 
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on) {
+  STANDIN_LOCKED;
   if (standin_fault("cuMemcpyDtoHAsync_v2"))
     return standin_last_fault;
   standin_job *j = put(on, COPY_OUT);
@@ -110,6 +113,7 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on) {
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on);
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on) {
+  STANDIN_LOCKED;
   if (standin_fault("cuMemcpyDtoDAsync_v2"))
     return standin_last_fault;
   standin_job *j = put(on, COPY_WITHIN);
@@ -125,6 +129,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra) {
+  STANDIN_LOCKED;
   if (standin_fault("cuLaunchKernel"))
     return standin_last_fault;
   standin_function *k = function;
@@ -183,6 +188,7 @@ static void run_job(const standin_job *j) {
 
 int cuStreamSynchronize(void *on);
 int cuStreamSynchronize(void *on) {
+  STANDIN_LOCKED;
   if (standin_fault("cuStreamSynchronize"))
     return standin_last_fault;
   standin_stream *s = *find_stream(on);
@@ -204,6 +210,7 @@ int cuStreamSynchronize(void *on) {
 
 int cuStreamDestroy_v2(void *on);
 int cuStreamDestroy_v2(void *on) {
+  STANDIN_LOCKED;
   cuStreamSynchronize(on);
   standin_stream **s = find_stream(on);
   if (!*s)
