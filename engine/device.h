@@ -5,6 +5,7 @@
  *   device_work.c  what those have in common (device_way.h)
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
+ *   device_given.c what a run is given there
  *   device_launch.c  launches with the addresses of a run
  *   device_graph.c stretches of steps as graphs
  *   device_run.c   one run
@@ -31,6 +32,7 @@ typedef struct fnzi_eng_route {
   fnzi_eng_where *steps; /* per step of the plan */
   uint32_t *outputs;     /* of graph 0, that are copied to the CPU at the end */
   uint32_t noutputs;
+  bool *host_reads; /* per constant buffer: the CPU has to have it */
 } fnzi_eng_route;
 
 /* `on_device` per step: there is a kernel for it. `stays` per output of graph 0: it is not needed
@@ -149,6 +151,17 @@ void fnzi_eng_device_room_end(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
 /* What a failed run has written to the state is as it was. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- device_given.c: memory of the device that a run is given */
+/* Before ws->given is looked at as memory of the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws);
+/* What the CPU reads of them is there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_down(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* The run writes output k of graph 0 where it is wanted. */
+bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k);
+/* `bytes` of the CPU go to the device, at once. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes,
+                                              uint64_t to);
 
 /* --- device_launch.c: addresses of the operands of a launch in this run; a launch; a work. */
 void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,

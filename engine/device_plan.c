@@ -8,6 +8,7 @@
 
 typedef struct router {
   fnzi_arena *arena;
+  bool *host_reads;
   const fnzi_eng_plan *plan;
   const fnzi_graph *graph;
   bool *on_host;    /* per value: the CPU's memory has it */
@@ -68,8 +69,12 @@ static fnz_status see_read(void *user, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
     return FNZ_OK;
   const fnzi_eng_place *p = &r->plan->places[arg->u.value];
-  if (!lies(r->plan, p) || is_constant(r->plan, p))
+  if (!lies(r->plan, p))
     return FNZ_OK;
+  if (is_constant(r->plan, p)) {
+    r->host_reads[p->buffer] = true;
+    return FNZ_OK;
+  }
   r->on_host[arg->u.value] = true;
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
   return FNZ_OK;
@@ -125,6 +130,8 @@ static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
     const fnzi_eng_place *at = &r->plan->outputs[k];
+    if (lies(r->plan, at) && is_constant(r->plan, at))
+      r->host_reads[at->buffer] = true;
     if (lies(r->plan, at) && !stays[k] && !is_there(r, &r->graph->outputs[k], at))
       out->outputs[out->noutputs++] = k;
   }
@@ -207,6 +214,8 @@ fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, con
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);
   FNZI_NEW(arena, plan->steps.count, &out->steps);
+  FNZI_NEW(arena, plan->buffers.count, &out->host_reads);
+  r.host_reads = out->host_reads;
   for (size_t i = 0; i < plan->steps.count; i++) {
     const fnzi_eng_step *step = &plan->steps.data[i];
     r.first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;

@@ -96,7 +96,8 @@ static fnz_status run_steps(const running *r) {
     i = r->ws->device_step;
   }
   for (uint32_t k = 0; k < r->d->route.noutputs; k++)
-    FNZ_TRY(bring_down(r, &r->d->outputs[k]));
+    if (!r->ws->on_device || !fnzi_eng_device_is_direct(r->ws, r->b, r->d->route.outputs[k]))
+      FNZ_TRY(bring_down(r, &r->d->outputs[k]));
   return wait(r);
 }
 

@@ -322,6 +322,11 @@ struct fnz_workspace {
   void *stream;                      /* of the device; NULL */
   uint64_t device_block, replaced;   /* memory there: device_room.c */
   size_t device_bytes;
+  bool on_device;        /* the run is given memory of the device: */
+  uint64_t *device_in;   /* per input of graph 0: where it lies there; 0: with the CPU */
+  uint64_t *device_out;  /* per output of graph 0: the same */
+  unsigned char *shadow; /* room of the CPU for inputs that lie there */
+  size_t shadow_bytes;
   unsigned char *staging; /* what is copied between, packed */
   size_t staging_bytes;
   size_t device_step, device_done; /* the step that is put on the stream, and that before which all
