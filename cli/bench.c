@@ -213,7 +213,10 @@ static int tell(benching *b) {
 static int prepare(benching *b) {
   cli_call *call = b->call;
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  char folder[4096];
   options.threads = b->threads;
+  options.device = call->options[CLI_DEVICE];
+  options.cache = cli_cache_folder(folder, sizeof folder);
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, b->threads, &call->backend), NULL));
   CLI_TRY(cli_check(call, fnz_compile(call->ctx, call->functional, &options, &call->executable),

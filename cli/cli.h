@@ -54,6 +54,8 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(STEPS, "--steps", "N",                                                                       \
       "calls on the same inputs, each with the state that the last one left")                      \
   ROW(DEVICE, "--device", "DEVICE", "cpu, cuda or cuda:N")                                         \
+  ROW(ARCH, "--arch", "KIND",                                                                      \
+      "a kind of GPU, such as sm_90, which need not be there; of --device cuda")                   \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
   ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
@@ -171,7 +173,7 @@ typedef struct cli_verb {
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
   ROW(bench, "IN", 1, 1,                                                                           \
       CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
-          CLI_BIT(JSON),                                                                           \
+          CLI_BIT(DEVICE) | CLI_BIT(JSON),                                                         \
       "time a program by the engine, and the steps of it",                                         \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
@@ -197,11 +199,12 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(DEVICE) |           \
-          CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                                      \
+          CLI_BIT(ARCH) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                      \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
+      "  fnz explain model.pt2 --plan --device cuda --arch sm_90\n"                                \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
   ROW(diff, "A B", 2, 2, CLI_BIT(OPS) | CLI_BIT(JSON),                                             \
@@ -380,6 +383,8 @@ int cli_decompose_check(cli_call *call, const char *set, const char *path);
 /* The same as cli_decompose(), with where each node comes from, as call->made_of. */
 int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
+/* Where kernels for a GPU are kept; NULL: nowhere. */
+const char *cli_cache_folder(char *room, size_t size);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 /* Writes a program in a format into call->out. */
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format);

@@ -355,12 +355,16 @@ static bool concerns(const cli_call *call, size_t graph, size_t node, const void
   return it->in_source && part_in(o, it->source_graph, it->source);
 }
 
+/* A kind of GPU is as good as a device. */
+static const char *planned_device(const cli_call *call) {
+  return cli_has(call, CLI_ARCH) ? call->options[CLI_ARCH] : call->options[CLI_DEVICE];
+}
+
 static int explain_plan(cli_call *call) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnz_buffer text = {0};
   int result = cli_check(
-      call,
-      fnz_plan_write_for(call->ctx, p, call->options[CLI_DEVICE], cli_has(call, CLI_JSON), &text),
+      call, fnz_plan_write_for(call->ctx, p, planned_device(call), cli_has(call, CLI_JSON), &text),
       call->operands[0]);
   if (result == CLI_DONE)
     fwrite(text.data, 1, text.size, stdout);
@@ -369,11 +373,19 @@ static int explain_plan(cli_call *call) {
   return cli_flush();
 }
 
+static bool is_gpu(const cli_call *call) {
+  return strcmp(call->options[CLI_DEVICE], "cpu") != 0 &&
+         strncmp(call->options[CLI_ARCH], "sm_", 3) == 0;
+}
+
 int cli_explain(cli_call *call) {
   bool is_one = call->noperands == 2;
   named it = {0};
   if (is_one && cli_has(call, CLI_PLAN))
     return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
+  if (cli_has(call, CLI_ARCH) &&
+      (!cli_has(call, CLI_PLAN) || !cli_has(call, CLI_DEVICE) || !is_gpu(call)))
+    return cli_usage(call, "--arch is of a plan on a GPU: add --plan --device cuda");
   CLI_TRY(functionalize(call));
   if (cli_has(call, CLI_PLAN))
     return explain_plan(call);

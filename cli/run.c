@@ -83,8 +83,7 @@ static bool has_state(const cli_call *call) {
   return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
 }
 
-/* Where kernels for a GPU are kept; NULL: nowhere. */
-static const char *cache_folder(char *room, size_t size) {
+const char *cli_cache_folder(char *room, size_t size) {
   const char *own = getenv("FNZ_CACHE"), *caches = getenv("XDG_CACHE_HOME");
   if (own)
     return *own ? own : NULL;
@@ -100,7 +99,7 @@ static int execute(cli_call *call, int threads) {
   int steps;
   options.threads = threads;
   options.device = call->options[CLI_DEVICE];
-  options.cache = cache_folder(folder, sizeof folder);
+  options.cache = cli_cache_folder(folder, sizeof folder);
 
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));
   cli_phase_begin(call, CLI_PHASE_RUN);

@@ -21,6 +21,14 @@ static fnz_status take_options(fnz_executable *exe, const fnz_compile_options *o
   return FNZ_OK;
 }
 
+/* A plan that is told has final values of user inputs where these lie. */
+static void donate_written(fnz_executable *exe) {
+  for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++) {
+    fnzi_eng_input *in = &exe->inputs[k];
+    in->is_donated = in->is_donated || (in->is_tensor && in->by_caller && in->is_written);
+  }
+}
+
 /* --- What the program is ------------------------------------------------------------------------
  */
 static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
@@ -91,17 +99,17 @@ static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) 
   FNZ_TRY(take_options(exe, options));
   FNZ_TRY(fnzi_eng_device_open(exe, options->device, options->cache));
   FNZ_TRY(fnzi_eng_apart_find(exe));
+  if (exe->is_told)
+    donate_written(exe);
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     FNZ_TRY(align_weight(exe, k));
-  return warm_up(exe);
+  return exe->is_told ? FNZ_OK : warm_up(exe);
 }
 
-fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
-                       const fnz_compile_options *options, fnz_executable **out) {
-  static const fnz_compile_options defaults = FNZ_COMPILE_OPTIONS_INIT;
+static fnz_status compile(fnz_context *ctx, const fnz_program *program,
+                          const fnz_compile_options *options, bool is_told, fnz_executable **out) {
   fnz_context *own;
   *out = NULL;
-  options = options ? options : &defaults;
   if (options->size != sizeof *options)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "options of another version of fnz");
   if (fnz_context_create(&ctx->allocator, &own) != FNZ_OK)
@@ -118,6 +126,7 @@ fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
   exe->threads = options->threads;
   exe->unplanned = options->unplanned;
   exe->checks = options->check;
+  exe->is_told = is_told;
   exe->limits = own->limits = ctx->limits;
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);
@@ -131,6 +140,20 @@ fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
   ctx->reason = own->reason;
   fnz_executable_destroy(exe);
   return status;
+}
+
+fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
+                       const fnz_compile_options *options, fnz_executable **out) {
+  static const fnz_compile_options defaults = FNZ_COMPILE_OPTIONS_INIT;
+  return compile(ctx, program, options ? options : &defaults, false, out);
+}
+
+fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
+                                    const char *device, fnz_executable **out) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.device = device;
+  options.check = true;
+  return compile(ctx, program, &options, true, out);
 }
 
 void fnz_executable_destroy(fnz_executable *exe) {

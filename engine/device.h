@@ -8,6 +8,9 @@
  *   device_flag.c  places out of bounds: a run that meets one leaves the state as it was
  *   device_room.c  where the buffers of a binding lie on the device
  *   device_state.c the state's
+ *   device_given.c what a run is given there
+ *   device_launch.c  launches with the addresses of a run
+ *   device_graph.c stretches of steps as graphs
  *   device_run.c   one run
  *   device_tell.c  all that as text
  *
@@ -18,7 +21,7 @@
 #ifndef FNZI_ENG_DEVICE_H
 #define FNZI_ENG_DEVICE_H
 
-#include "engine/cuda/run.h"
+#include "engine/cuda/graph.h"
 #include "engine/engine.h"
 
 /* --- device_plan.c */
@@ -32,6 +35,7 @@ typedef struct fnzi_eng_route {
   fnzi_eng_where *steps; /* per step of the plan */
   uint32_t *outputs;     /* of graph 0, that are copied to the CPU at the end */
   uint32_t noutputs;
+  bool *host_reads; /* per constant buffer: the CPU has to have it */
 } fnzi_eng_route;
 
 /* `on_device` per step: there is a kernel for it. `stays` per output of graph 0: it is not needed
@@ -39,8 +43,6 @@ typedef struct fnzi_eng_route {
 FNZ_MUST_CHECK fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan,
                                               const bool *on_device, const bool *stays,
                                               fnzi_eng_route *out);
-/* A kernel can be made for the step. */
-bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step);
 /* The bytes that a window lies within, from the start of its buffer. *dense: it is all of them. */
 void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
 
@@ -85,7 +87,18 @@ typedef struct fnzi_eng_transfer {
   const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
 } fnzi_eng_transfer;
 
+/* Steps first..end - 1, with no step of the CPU between them, as one graph. */
+typedef struct fnzi_eng_stretch {
+  size_t first, end;
+  uint32_t nlaunches, noperands; /* of all of them */
+  uint64_t *addresses;           /* of their operands, as the graph has them */
+  void **nodes;                  /* per launch; NULL: it has none that may be changed */
+  fnzi_cuda_graph graph;
+  uint8_t kind;
+} fnzi_eng_stretch;
+
 typedef struct fnzi_eng_device_binding {
+  const fnzi_cuda_device *device;
   fnzi_eng_route route;
   fnzi_cuda_program program;
   fnzi_eng_device_libraries *libraries; /* NULL: no step has asked for one */
@@ -100,9 +113,10 @@ typedef struct fnzi_eng_device_binding {
   size_t staging, staging_bytes; /* the staging area, */
   size_t scratch, scratch_bytes; /* memory of steps, and the flag */
   size_t flag;
-  size_t *kept;  /* per buffer of the state that is kept before a run: where */
-  bool runs;     /* some step runs on the device, */
-  bool has_flag; /* and some may set the flag */
+  size_t *kept;                 /* per buffer of the state that is kept before a run: where */
+  bool runs;                    /* some step runs on the device, */
+  bool has_flag;                /* and some may set the flag */
+  fnzi_eng_stretch **stretches; /* per step: the stretch that begins there; NULL: none */
 } fnzi_eng_device_binding;
 
 enum {
@@ -118,6 +132,7 @@ typedef struct fnzi_eng_device_state {
   bool is_shown; /* the caller has the CPU's memory, reads and writes it: it is brought up to date
                     after each run and copied before the next one */
   bool host_newer, device_newer;
+  bool is_lost; /* it could not be restored after a run that failed: nothing runs with it */
 } fnzi_eng_device_state;
 
 /* --- device_state.c */
@@ -147,6 +162,33 @@ void fnzi_eng_device_room_end(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
 /* What a failed run has written to the state is as it was. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- device_given.c: memory of the device that a run is given */
+/* Before ws->given is looked at as memory of the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws);
+/* What the CPU reads of them, or all, is there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_down(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                     bool all);
+/* The run writes output k of graph 0 where it is wanted. */
+bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k);
+/* `bytes` of the CPU go to the device, at once. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes,
+                                              uint64_t to);
+
+/* --- device_launch.c: addresses of the operands of a launch in this run; a launch; a work. */
+void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                               const fnzi_eng_launch *launch, uint64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                 const fnzi_eng_launch *launch,
+                                                 uint64_t *addresses);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                   const fnzi_eng_work *work);
+
+/* --- device_graph.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b);
+void fnzi_eng_device_stretches_end(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                      fnzi_eng_stretch *stretch);
 
 /* --- device_run.c: what the engine calls where it has a device */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);

@@ -4,10 +4,11 @@
  * gives   per step of the CPU the values that it reads and that are not known to be there, and
  * those that it writes */
 #include "engine/device.h"
-#include "kernels/backends.h"
+#include "engine/planner.h"
 
 typedef struct router {
   fnzi_arena *arena;
+  bool *host_reads;
   const fnzi_eng_plan *plan;
   const fnzi_graph *graph;
   bool *on_host;    /* per value: the CPU's memory has it */
@@ -68,8 +69,12 @@ static fnz_status see_read(void *user, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || r->on_host[arg->u.value] || is_made_within(r, arg->u.value))
     return FNZ_OK;
   const fnzi_eng_place *p = &r->plan->places[arg->u.value];
-  if (!lies(r->plan, p) || is_constant(r->plan, p))
+  if (!lies(r->plan, p))
     return FNZ_OK;
+  if (is_constant(r->plan, p)) {
+    r->host_reads[p->buffer] = true;
+    return FNZ_OK;
+  }
   r->on_host[arg->u.value] = true;
   r->values[r->nvalues++] = (uint32_t)arg->u.value;
   return FNZ_OK;
@@ -86,45 +91,6 @@ static fnz_status see_written(void *user, const fnz_arg *arg) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-static uint16_t kernel_of(const fnzi_node *node) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  return place == FNZI_NO_OP ? (uint16_t)FNZI_RUN_made : fnzi_kernel_rows[place].run;
-}
-
-static bool is_elementwise(const fnzi_node *node) {
-  uint16_t run = kernel_of(node);
-  return run == FNZI_RUN_point || run == FNZI_RUN_where || run == FNZI_RUN_masked_fill ||
-         run == FNZI_RUN_identity;
-}
-
-/* Its kernel has a way, which may refuse it when it is bound. */
-static bool has_way(const fnzi_node *node) {
-  switch (kernel_of(node)) {
-#define WAY(run, way)                                                                              \
-  case FNZI_RUN_##run:                                                                             \
-    return true;
-#include "engine/device_ways.def"
-#undef WAY
-  default:
-    return false;
-  }
-}
-
-/* As far as a plan tells: the element types of its results can be converted. */
-bool fnzi_eng_step_has_text(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
-  const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  bool is_group = step->kind == FNZI_ENG_GROUP, has = is_group || step->kind == FNZI_ENG_CALL;
-  for (uint32_t n = is_group ? step->first : step->node; has && n <= step->node; n++) {
-    const fnzi_node *node = &g->nodes.data[n];
-    const fnz_arg *out = &node->outputs[0];
-    const fnz_geometry *made =
-        out->tag == FNZ_ARG_VALUE ? g->values.data[out->u.value].geometry : NULL;
-    has = made && fnzi_cuda_text_converts(made->dtype) &&
-          (has_way(node) || (is_elementwise(node) && (is_group || step->is_point)));
-  }
-  return has || step->kind == FNZI_ENG_MOVE;
-}
-
 /* All nodes of a step, their arguments or their results. */
 static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
   for (uint32_t n = r->first; n <= r->last; n++) {
@@ -157,13 +123,15 @@ static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *
 static bool is_there(const router *r, const fnz_arg *arg, const fnzi_eng_place *at) {
   const fnzi_eng_place *p = arg->tag == FNZ_ARG_VALUE ? &r->plan->places[arg->u.value] : NULL;
   return is_constant(r->plan, at) ||
-         (p && r->on_host[arg->u.value] && p->buffer == at->buffer && p->map == at->map);
+         (p && r->on_host[arg->u.value] && fnzi_eng_place_equal(*p, *at));
 }
 
 static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
     const fnzi_eng_place *at = &r->plan->outputs[k];
+    if (lies(r->plan, at) && is_constant(r->plan, at))
+      r->host_reads[at->buffer] = true;
     if (lies(r->plan, at) && !stays[k] && !is_there(r, &r->graph->outputs[k], at))
       out->outputs[out->noutputs++] = k;
   }
@@ -246,6 +214,8 @@ fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, con
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);
   FNZI_NEW(arena, plan->steps.count, &out->steps);
+  FNZI_NEW(arena, plan->buffers.count, &out->host_reads);
+  r.host_reads = out->host_reads;
   for (size_t i = 0; i < plan->steps.count; i++) {
     const fnzi_eng_step *step = &plan->steps.data[i];
     r.first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;

@@ -63,7 +63,8 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d
 void fnzi_eng_device_room_end(fnz_workspace *ws) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
-  if (!device || fnzi_cuda_enter(ws->ctx, device) != FNZ_OK)
+  fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
+  if (!device || !fnzi_cuda_enter_to_end(device))
     return;
   fnzi_cuda_give(device, ws->device_block);
   fnzi_cuda_give(device, ws->replaced);
@@ -116,10 +117,16 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
 
 /* --- Filling ------------------------------------------------------------------------------------
  */
+enum { DIRECT = 16 }; /* bytes that kernels move at a time: memory of the caller's lies so */
+
 static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced) {
   const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-  uint64_t *at = &b->device->at[i];
+  uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
   size_t start;
+  if (there && there % DIRECT == 0) {
+    *at = there;
+    return FNZ_OK;
+  }
   if (is_own(ws, b, i)) {
     *at = ws->device_block + b->device->own[i];
   } else if (is_replaced(ws, buffer->of)) {
@@ -129,8 +136,17 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
   } else {
     return weight_at(ws, buffer->of, b->storages[i].data, buffer->bytes, at);
   }
-  return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data, buffer->bytes,
-                           ws->stream);
+  return there ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *at, there,
+                                       ws->given[buffer->of].bytes, ws->stream)
+               : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data,
+                                   buffer->bytes, ws->stream);
+}
+
+static uint64_t output_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
+  uint32_t k = b->plan.buffers.data[i].of;
+  return ws->on_device && fnzi_eng_device_is_direct(ws, b, k)
+             ? ws->device_out[k]
+             : ws->device_block + b->device->own[i];
 }
 
 static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
@@ -142,7 +158,7 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
     if (buffer->kind == FNZI_ENG_TEMP)
       b->device->at[i] = ws->device_block + buffer->offset;
     else if (buffer->kind == FNZI_ENG_OUT)
-      b->device->at[i] = ws->device_block + b->device->own[i];
+      b->device->at[i] = output_at(ws, b, i);
     else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
       FNZ_TRY(fill_input(ws, b, i, &replaced));
   }
@@ -175,7 +191,7 @@ fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
 void fnzi_eng_device_end(fnz_executable *exe) {
   if (!exe->device)
     return;
-  if (fnzi_cuda_enter(exe->ctx, exe->device) == FNZ_OK) {
+  if (fnzi_cuda_enter_to_end(exe->device)) {
     for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
       fnzi_cuda_give(exe->device, exe->device_weights[k]);
     fnzi_cuda_leave(exe->device);
@@ -194,7 +210,8 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const cha
     atomic_init(&exe->device_weights[k], 0);
   if (cache)
     FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
-  FNZ_TRY(fnzi_cuda_device_open(exe->ctx, name, cache, made));
+  FNZ_TRY(exe->is_told ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
+                       : fnzi_cuda_device_open(exe->ctx, name, cache, made));
   exe->device = made;
   return FNZ_OK;
 }

@@ -24,7 +24,7 @@ fnz_status fnzi_eng_device_state_make(fnz_executable_state *s, bool is_shown) {
 void fnzi_eng_device_state_end(fnz_executable_state *s) {
   const fnzi_cuda_device *device = s->exe->device;
   fnzi_eng_device_state *d = s->device;
-  if (!d || fnzi_cuda_enter(s->ctx, device) != FNZ_OK)
+  if (!d || !fnzi_cuda_enter_to_end(device))
     return;
   for (uint32_t k = 0; d->at && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     fnzi_cuda_give(device, d->at[k]);
@@ -52,7 +52,16 @@ static fnz_status copy_down_alone(fnz_context *ctx, const fnz_executable_state *
   return status;
 }
 
+static fnz_status check_kept(fnz_context *ctx, const fnzi_eng_device_state *d) {
+  return d->is_lost ? fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL,
+                                "the state is lost: it could not be restored after a run that "
+                                "failed on the GPU; make a new one")
+                    : FNZ_OK;
+}
+
 fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_state *s) {
+  if (s->device)
+    FNZ_TRY(check_kept(ctx, s->device));
   if (!s->device || !s->device->device_newer)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
@@ -63,20 +72,35 @@ fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_sta
 
 /* --- Runs ---------------------------------------------------------------------------------------
  */
+/* It has an address when its memory has been filled. */
+static fnz_status take_filled(fnz_workspace *ws, const fnzi_eng_buffer *buffer, const void *data) {
+  const fnzi_cuda_device *device = ws->exe->device;
+  fnzi_eng_device_state *d = ws->state->device;
+  uint64_t at;
+  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, buffer->bytes, &at));
+  fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, at, data, buffer->bytes, ws->stream);
+  if (status != FNZ_OK) {
+    fnzi_cuda_give(device, at);
+    return status;
+  }
+  d->at[buffer->of] = at;
+  d->bytes[buffer->of] = buffer->bytes;
+  return FNZ_OK;
+}
+
 /* The first run, and each one after the CPU's memory may have changed, copies it. */
 fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b) {
-  const fnzi_cuda_device *device = ws->exe->device;
   fnzi_eng_device_state *d = ws->state ? ws->state->device : NULL;
+  if (d)
+    FNZ_TRY(check_kept(ws->ctx, d));
   for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
     const fnzi_eng_buffer *buffer = states_buffer(ws, b, i);
     if (!buffer)
       continue;
-    bool is_new = d->at[buffer->of] == 0;
-    if (is_new)
-      FNZ_TRY(fnzi_cuda_take(ws->ctx, device, buffer->bytes, &d->at[buffer->of]));
-    d->bytes[buffer->of] = buffer->bytes;
-    if (is_new || d->host_newer || d->is_shown)
-      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, d->at[buffer->of], b->storages[i].data,
+    if (d->at[buffer->of] == 0)
+      FNZ_TRY(take_filled(ws, buffer, b->storages[i].data));
+    else if (d->host_newer || d->is_shown)
+      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, d->at[buffer->of], b->storages[i].data,
                                 buffer->bytes, ws->stream));
     b->device->at[i] = d->at[buffer->of];
   }

@@ -4,13 +4,11 @@
 
 #include "engine/device.h"
 
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_route(fnzi_arena *arena, const fnzi_eng_plan *plan,
-                                                fnzi_eng_route *out);
-/* A line for each step of the CPU, and the sums. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
-                                               const fnzi_eng_route *route, fnz_buffer *out);
-/* A member of the plan's object. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                                                    const fnzi_eng_route *route, fnz_buffer *out);
+/* A line for each launch and each step of the CPU, and the sums. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_binding *b,
+                                               fnz_buffer *out);
+/* Members of the plan's object. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_tell_json(fnz_context *ctx, const fnzi_eng_binding *b,
+                                                    fnz_buffer *out);
 
 #endif

@@ -263,6 +263,7 @@ fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_maker m = {.ws = ws, .b = b};
   FNZI_NEW(&b->arena, 1, &b->device);
   m.d = b->device;
+  m.d->device = ws->exe->device;
   fnzi_cuda_text_begin(&ws->scratch, &m.text);
   fnz_status status = make(&m);
   fnzi_cuda_text_end(ws->ctx, &m.text);

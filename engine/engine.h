@@ -91,6 +91,7 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
+  bool is_told; /* its plan is told, and nothing runs */
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_eng_expansion expansion; /* of a program of fixed sizes */
@@ -107,6 +108,9 @@ struct fnz_executable {
 };
 
 FNZ_MUST_CHECK fnz_status fnzi_eng_slots_make(fnz_executable *exe);
+/* --- compile.c: an executable that only tells of its plans; without any yet. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
+                                                   const char *device, fnz_executable **out);
 
 /* --- Memory of a workspace -------------------------------------------------------------------- */
 /* Blocks by size; freed ones are kept for the next of their class, so that what runs again and
@@ -334,9 +338,16 @@ struct fnz_workspace {
   void *stream;                      /* of the device; NULL */
   uint64_t device_block, replaced;   /* memory there: device_room.c */
   size_t device_bytes;
+  bool on_device;        /* the run is given memory of the device: */
+  uint64_t *device_in;   /* per input of graph 0: where it lies there; 0: with the CPU */
+  uint64_t *device_out;  /* per output of graph 0: the same */
+  unsigned char *shadow; /* room of the CPU for inputs that lie there */
+  size_t shadow_bytes;
   unsigned char *staging; /* what is copied between, packed */
   size_t staging_bytes;
-  size_t entered; /* bodies, in this run */
+  size_t device_step, device_done; /* the step that is put on the stream, and that before which all
+                                      is known to be computed */
+  size_t entered;                  /* bodies, in this run */
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;
@@ -475,6 +486,9 @@ void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_frames_open(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_frames_run(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_frames_run_act(fnz_workspace *ws, fnzi_eng_binding *b, size_t i);
+/* Times of acts, where the workspace takes them: when one begins, and that it has ended. */
+uint64_t fnzi_eng_time_now(const fnz_workspace *ws);
+void fnzi_eng_time_add(fnz_workspace *ws, const fnzi_eng_binding *b, size_t act, uint64_t began);
 /* One act that is no region. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b,
                                            const fnzi_eng_act *act);

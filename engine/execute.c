@@ -74,11 +74,13 @@ static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigne
 }
 
 /* The device has found a place out of bounds: the CPU, which says which one, runs from the same
- * inputs. Where it finds none, what it computes counts. */
+ * inputs. */
 static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_steps_close(ws);
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
+  if (ws->on_device)
+    FNZ_TRY(fnzi_eng_device_given_down(ws, b, true));
   if (ws->state)
     ws->state->device->host_newer = true;
   return fnzi_eng_frames_open(ws, b);
@@ -87,6 +89,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b) {
 fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                             unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
+  bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
   FNZ_TRY(reserve(ws, b, outs));
   unsigned char *own = aligned(ws->block);
@@ -97,7 +100,6 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
   FNZ_TRY(fnzi_eng_frames_open(ws, b));
   if (b->device && b->device->runs) {
-    bool flagged;
     fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
@@ -107,6 +109,9 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   fnz_status status = fnzi_eng_frames_run(ws, b);
   if (status == FNZ_OK && b->by_steps && b->with_state)
     status = fnzi_eng_steps_finish(ws, b);
+  if (status == FNZ_OK && flagged)
+    status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
+                       "the GPU found a place out of bounds that the CPU does not find");
   if (status != FNZ_OK)
     fnzi_eng_undo(ws, b);
   return status;

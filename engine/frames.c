@@ -9,7 +9,7 @@
 
 /* --- Times --------------------------------------------------------------------------------------
  */
-static uint64_t now_ns(const fnz_workspace *ws) {
+uint64_t fnzi_eng_time_now(const fnz_workspace *ws) {
   struct timespec t;
   if (!ws->takes_times)
     return 0;
@@ -63,9 +63,13 @@ static fnz_status open_times(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
-static void add_time(fnz_workspace *ws, const fnzi_eng_frame *f, uint64_t began) {
+void fnzi_eng_time_add(fnz_workspace *ws, const fnzi_eng_binding *b, size_t act, uint64_t began) {
   if (ws->takes_times)
-    ws->times[f->b->times_at + f->b->acts.data[f->at].time].ns += now_ns(ws) - began;
+    ws->times[b->times_at + b->acts.data[act].time].ns += fnzi_eng_time_now(ws) - began;
+}
+
+static void add_time(fnz_workspace *ws, const fnzi_eng_frame *f, uint64_t began) {
+  fnzi_eng_time_add(ws, f->b, f->at, began);
 }
 
 /* --- Entering bodies ----------------------------------------------------------------------------
@@ -225,7 +229,7 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_eng_frame *frames, uint32_
   bool done;
   if (opens)
     open_region(outer->b->acts.data[outer->at].u.nested, f);
-  uint64_t began = now_ns(ws);
+  uint64_t began = fnzi_eng_time_now(ws);
   fnz_status status = next_body(ws, f, &done);
   if (status == FNZ_OK && done)
     close_region(f->nested);
@@ -255,7 +259,7 @@ static fnz_status step(fnz_workspace *ws, fnzi_eng_frame *frames, uint32_t *dept
   const fnzi_eng_act *act = &f->b->acts.data[f->at];
   if (act->kind == FNZI_ENG_ACT_REGION)
     return step_region(ws, frames, depth, true);
-  uint64_t began = now_ns(ws);
+  uint64_t began = fnzi_eng_time_now(ws);
   bool at_once = act->sets && f->at + act->sets->count <= f->end;
   if (at_once)
     fnzi_eng_sets_run(act->sets, f->b->registers);

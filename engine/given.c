@@ -35,6 +35,7 @@ static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executabl
 
 fnz_status fnzi_eng_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
   ws->state = state;
+  ws->on_device = false;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].by_caller)
       FNZ_TRY(give_weight(ws, k, state));

@@ -1,5 +1,5 @@
 /* run.c - runs over the caller's memory. */
-#include "engine/engine.h"
+#include "engine/device.h"
 
 /* One run that is under way. */
 typedef struct running {
@@ -49,8 +49,13 @@ static fnz_status place_outs(running *r) {
       continue;
     FNZ_TRY(check_out(r, slot, want, out->geometry));
     bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
-    if (is_plain && !r->outs[slot->of] &&
-        r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
+    if (r->ws->on_device && !is_plain)
+      return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
+                       "an output on the device is row-major; give memory without strides");
+    if (r->ws->on_device)
+      r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
+    else if (is_plain && !r->outs[slot->of] &&
+             r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
       r->outs[slot->of] = out->data;
   }
   return FNZ_OK;
@@ -110,11 +115,32 @@ static fnz_status give_member(running *r, const fnzi_eng_slot *slot, fnz_memory 
   return FNZ_OK;
 }
 
+/* Row-major elements of a result, which lies with the CPU or is where it should be. */
+static fnz_status give_on_device(running *r, const fnzi_eng_slot *slot, const fnz_memory *out) {
+  const fnz_geometry *layout, *rows;
+  unsigned char *start;
+  void *packed;
+  if (slot->is_member)
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
+                     "a part of an input's memory is no output on the device");
+  if (fnzi_eng_device_is_direct(r->ws, r->b, slot->of))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
+  FNZ_TRY(check_out(r, slot, layout, out->geometry));
+  FNZ_TRY(rows_of(r, layout, &rows));
+  size_t cell = fnzi_dtype(rows->dtype)->bytes, count = (size_t)fnz_geometry_numel(rows);
+  FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, count, cell, &packed));
+  fnzi_eng_elements_move(layout, start, rows, packed);
+  return fnzi_eng_device_put(r->ws, packed, count * cell, (uint64_t)(uintptr_t)out->data);
+}
+
 static fnz_status give_results(running *r) {
   const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_eng_slot *slot = &slots->data[i];
-    if (is_asked(r, slot))
+    if (is_asked(r, slot) && r->ws->on_device && r->run->outputs[i].data)
+      FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
+    else if (is_asked(r, slot))
       FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i])
                               : give_result(r, slot, &r->run->outputs[i]));
   }
@@ -134,12 +160,17 @@ static fnz_status run_in(running *r) {
   FNZ_TRY(give_bound(r));
   FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
   FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
+  r->ws->on_device = r->run->on_device;
+  if (r->ws->on_device)
+    FNZ_TRY(fnzi_eng_device_given_inputs(r->ws));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(place_outs(r));
   if (r->run->arena && r->run->arena_bytes < r->b->arena_bytes)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
                      r->b->arena_bytes);
+  if (r->ws->on_device)
+    FNZ_TRY(fnzi_eng_device_given_down(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   return give_results(r);
 }
@@ -152,6 +183,9 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the run is of another version of fnz, or its workspace or state of another "
                      "executable");
+  if (run->on_device && !exe->device)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "memory of a GPU was given to an executable for the CPU");
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));

@@ -4,8 +4,6 @@
 
 #include "engine/device_tell.h"
 
-#include <fnz/explain.h>
-
 /* Columns: name; as a person reads it, with %s for the value that is in the way. */
 typedef struct rule_text {
   const char *name, *rule, *text;
@@ -260,12 +258,12 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
 }
 
 fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_bodies *bodies,
-                         const fnzi_eng_route *route, fnz_buffer *out) {
+                         const struct fnzi_eng_binding *on_device, fnz_buffer *out) {
   FNZ_TRY(tell_steps(ctx, plan, bodies, "", out));
   if (bodies)
     FNZ_TRY(tell_bodies(ctx, bodies, out));
   FNZ_TRY(tell_sums(ctx, plan, out));
-  return route ? fnzi_eng_device_tell(ctx, plan, route, out) : FNZ_OK;
+  return on_device ? fnzi_eng_device_tell(ctx, on_device, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -424,83 +422,14 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
 }
 
 fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                              const fnzi_eng_bodies *bodies, const fnzi_eng_route *route,
-                              fnz_buffer *out) {
+                              const fnzi_eng_bodies *bodies,
+                              const struct fnzi_eng_binding *on_device, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
   FNZ_TRY(json_steps(ctx, plan, out));
   if (bodies->regions.count)
     FNZ_TRY(json_bodies(ctx, bodies, out));
-  if (route)
-    FNZ_TRY(fnzi_eng_device_tell_json(ctx, plan, route, out));
+  if (on_device)
+    FNZ_TRY(fnzi_eng_device_tell_json(ctx, on_device, out));
   FNZ_TRY(json_sums(ctx, plan, out));
   return fnzi_put_text(ctx, out, "}\n");
-}
-
-/* --- The whole --------------------------------------------------------------------------- */
-typedef struct writing {
-  bool on_device, json;
-  fnz_buffer *out;
-} writing;
-
-static fnz_status tell(fnz_context *ctx, fnzi_arena *arena, const fnzi_eng_plan *plan,
-                       const fnzi_eng_bodies *bodies, const writing *w) {
-  fnzi_eng_route found, *route = w->on_device ? &found : NULL;
-  if (route)
-    FNZ_TRY(fnzi_eng_device_route(arena, plan, route));
-  return w->json ? fnzi_eng_tell_json(ctx, plan, bodies, route, w->out)
-                 : fnzi_eng_tell(ctx, plan, bodies, route, w->out);
-}
-
-static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
-                         const fnzi_eng_expansion *expansion) {
-  plan->graph = graph;
-  plan->whole = whole;
-  plan->parts = expansion->parts;
-}
-
-static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
-                             const fnzi_eng_expansion *expansion, const writing *w) {
-  const fnz_program *program = expansion->program ? expansion->program : whole;
-  fnzi_eng_plan plan = {0};
-  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
-  bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
-  fnzi_eng_policy policy = {.bodies = program, .state = true, .ungrouped = symbols && !is_late};
-  const fnz_program *seen = program, *arranged;
-  if (is_late)
-    FNZ_TRY(fnzi_eng_late_hide(arena, program, &seen));
-  arranged = seen;
-  if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
-  }
-  FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
-  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
-  fnz_status status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
-  name_origins(&plan, 0, whole, expansion);
-  for (size_t b = 0; b < bodies.list.count; b++)
-    name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion);
-  if (status == FNZ_OK)
-    status = tell(ctx, arena, &plan, &bodies, w);
-  fnzi_eng_bodies_free(ctx, &bodies);
-  fnzi_eng_plan_free(ctx, &plan);
-  return status;
-}
-
-fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
-                          fnz_buffer *out) {
-  return fnz_plan_write_for(ctx, program, NULL, json, out);
-}
-
-fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program, const char *device,
-                              bool json, fnz_buffer *out) {
-  const writing w = {device && strcmp(device, "cpu") != 0, json, out};
-  fnzi_eng_expansion expansion = {.program = NULL};
-  fnzi_arena arena;
-  if (!fnzi_program_has_symbols(program))
-    FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
-  fnzi_arena_init(&arena, ctx);
-  fnz_status status = write_plan(ctx, &arena, program, &expansion, &w);
-  fnzi_arena_free(&arena);
-  fnzi_eng_expansion_end(&expansion);
-  return status;
 }

@@ -4,7 +4,7 @@
 
 #include "engine/bodies.h"
 
-struct fnzi_eng_route;
+struct fnzi_eng_binding;
 
 typedef struct fnzi_eng_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
@@ -24,12 +24,14 @@ void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uin
                           uint64_t *written);
 void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
 /* One line a step, one for each copy with the rule and the value that forced it, the steps of
- * bodies, and the arena. bodies: NULL of a program without; route: NULL: all on the CPU. */
+ * bodies, and the arena. bodies: NULL of a program without; on_device: the binding of
+ * the plan there; NULL: all is the CPU's. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
                                         const fnzi_eng_bodies *bodies,
-                                        const struct fnzi_eng_route *route, fnz_buffer *out);
+                                        const struct fnzi_eng_binding *on_device, fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
                                              const fnzi_eng_bodies *bodies,
-                                             const struct fnzi_eng_route *route, fnz_buffer *out);
+                                             const struct fnzi_eng_binding *on_device,
+                                             fnz_buffer *out);
 
 #endif

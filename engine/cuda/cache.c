@@ -2,7 +2,7 @@
  * how long it is and what its digest is, then the code. What does not hold is compiled again. */
 #include "engine/cuda/cache.h"
 
-#include <fnz/formats.h>
+#include "program/formats/out.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -81,10 +81,13 @@ static bool take_file(fnz_context *ctx, int fd, const unsigned char key[FNZI_DIG
   return taken;
 }
 
+/* A pipe is no reason to wait. */
+#define READING (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+
 bool fnzi_cuda_cache_read(fnz_context *ctx, const char *folder,
                           const unsigned char key[FNZI_DIGEST_BYTES], fnz_buffer *out) {
   char path[PATH_ROOM];
-  int fd = path_of(folder, key, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  int fd = path_of(folder, key, path) ? open(path, READING) : -1;
   if (fd < 0)
     return false;
   bool taken = take_file(ctx, fd, key, out);
@@ -104,15 +107,31 @@ static fnz_status put_file(fnz_context *ctx, const unsigned char key[FNZI_DIGEST
   return fnzi_put(ctx, out, code->data, code->size);
 }
 
+/* With all folders above it; they may be there. */
+static void make_folder(const char *folder) {
+  char path[PATH_ROOM];
+  size_t size = strlen(folder);
+  if (size >= sizeof path)
+    return;
+  memcpy(path, folder, size + 1);
+  for (size_t i = 1; i <= size; i++)
+    if (path[i] == '/' || path[i] == 0) {
+      path[i] = 0;
+      (void)mkdir(path, S_IRWXU);
+      path[i] = folder[i];
+    }
+}
+
 void fnzi_cuda_cache_write(fnz_context *ctx, const char *folder,
                            const unsigned char key[FNZI_DIGEST_BYTES], const fnz_buffer *code) {
   const fnz_error had = ctx->error;
   fnz_buffer file = {.data = NULL};
   char path[PATH_ROOM];
-  (void)mkdir(folder, S_IRWXU); /* it may be there */
-  if (path_of(folder, key, path) && put_file(ctx, key, code, &file) == FNZ_OK &&
-      fnz_file_write(ctx, path, file.data, file.size) == FNZ_OK)
-    (void)chmod(path, S_IRUSR | S_IWUSR);
+  make_folder(folder);
+  fnz_status status = put_file(ctx, key, code, &file);
+  if (status == FNZ_OK && path_of(folder, key, path))
+    status = fnzi_file_write_private(ctx, path, &file);
+  (void)status; /* the next process compiles it again */
   fnz_buffer_free(ctx, &file);
   ctx->error = had;
 }

@@ -36,17 +36,46 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver) {
   driver->library = NULL;
 }
 
+/* Errors by the driver's numbers, and what they are here; all others are INTERNAL. */
+typedef struct meaning {
+  int first, last;
+  fnz_class kind;
+  bool is_fatal;
+} meaning;
+
+static const meaning meanings[] = {
+    {35, 35, FNZ_CLASS_UNSUPPORTED, false},   /* the driver is older than what it is asked */
+    {100, 101, FNZ_CLASS_UNSUPPORTED, false}, /* no device, no such device */
+    {209, 209, FNZ_CLASS_UNSUPPORTED, false}, /* code of another kind of GPU */
+    {214, 214, FNZ_CLASS_INTERNAL, true},     /* memory that cannot be corrected, */
+    {700, 700, FNZ_CLASS_INTERNAL, true},     /* an illegal address, */
+    {702, 702, FNZ_CLASS_INTERNAL, true},     /* a kernel that was ended, */
+    {709, 710, FNZ_CLASS_INTERNAL, true},     /* a context that is gone, an assertion, */
+    {714, 719, FNZ_CLASS_INTERNAL, true}};    /* and the like */
+
+static const meaning *meaning_of(int result) {
+  for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+    if (result >= meanings[i].first && result <= meanings[i].last)
+      return &meanings[i];
+  return NULL;
+}
+
+bool fnzi_cuda_driver_is_fatal(int result) {
+  const meaning *m = meaning_of(result);
+  return m && m->is_fatal;
+}
+
 fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver, int result,
                                  const char *what) {
-  enum { OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INSUFFICIENT_DRIVER = 35 };
+  enum { OUT_OF_MEMORY = 2 };
   const char *name = NULL, *text = NULL;
+  const meaning *m = meaning_of(result);
   if (result == 0)
     return FNZ_OK;
   if (result == OUT_OF_MEMORY)
     return fnzi_no_memory(ctx);
   if (driver->error_name(result, &name) != 0 || driver->error_text(result, &text) != 0)
     name = text = "unknown error";
-  bool is_absent = result == NO_DEVICE || result == INVALID_DEVICE || result == INSUFFICIENT_DRIVER;
-  return fnzi_fail(ctx, is_absent ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, NULL,
+  return fnzi_fail(ctx, m ? m->kind : FNZ_CLASS_INTERNAL, NULL,
                    "CUDA gave error %d (%s: %s) when %s", result, name, text, what);
 }

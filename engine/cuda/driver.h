@@ -25,6 +25,13 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *c
 void fnzi_cuda_library_close(void *library);
 
 /* --- driver.c */
+/* CUDA_KERNEL_NODE_PARAMS of CUDA's interface. */
+typedef struct fnzi_cuda_kernel_node {
+  void *function;
+  unsigned blocks[3], threads[3], shared_bytes;
+  void **arguments, **extra;
+} fnzi_cuda_kernel_node;
+
 typedef struct fnzi_cuda_driver {
   void *library;
 #define DRIVER(member, symbol, arguments) int(*member) arguments;
@@ -38,6 +45,8 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver);
  * `what` was done. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver,
                                                 int result, const char *what);
+/* What was on the context is lost, and nothing works on it any more. */
+bool fnzi_cuda_driver_is_fatal(int result);
 
 /* --- nvrtc.c */
 typedef struct fnzi_cuda_nvrtc {

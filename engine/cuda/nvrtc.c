@@ -65,12 +65,26 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
 #define FIXED_OPTIONS                                                                              \
   "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false"
 
+static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, int major,
+                              int minor) {
+  int of[2] = {0, 0};
+  FNZ_TRY(failed(ctx, nvrtc->version(&of[0], &of[1]), "its version was asked for"));
+  return fnzi_fail(
+      ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "NVRTC %d.%d makes no code for GPUs of compute capability %d.%d; another version "
+      "of it is needed",
+      of[0], of[1], major, minor);
+}
+
 static fnz_status compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program, int major,
                           int minor, fnz_buffer *code) {
   char architecture[64];
   snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
   const char *const options[] = {architecture, FIXED_OPTIONS};
+  enum { INVALID_OPTION = 5 }; /* the first one: the others are known to all versions */
   int result = nvrtc->compile(program, sizeof options / sizeof *options, options);
+  if (result == INVALID_OPTION)
+    return unknown_gpu(ctx, nvrtc, major, minor);
   return result == 0 ? take_code(ctx, nvrtc, program, code) : refused(ctx, nvrtc, program);
 }
 

@@ -5,8 +5,17 @@
 
 #include <stdio.h>
 
-#define TOLD(device, call, what)                                                                   \
-  fnzi_cuda_driver_told(ctx, &(device)->driver, (device)->driver.call, what)
+/* After some errors every call on the context fails, of whatever thread. */
+fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *d, int result,
+                          const char *what) {
+  fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
+  int none = 0;
+  if (fnzi_cuda_driver_is_fatal(result))
+    atomic_compare_exchange_strong(&shared->broken, &none, result);
+  return fnzi_cuda_driver_told(ctx, &d->driver, result, what);
+}
+
+#define TOLD(device, call, what) fnzi_cuda_told(ctx, device, (device)->driver.call, what)
 
 /* --- The device ---------------------------------------------------------------------------------
  */
@@ -45,11 +54,58 @@ static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_devi
 
 fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char *cache,
                                  fnzi_cuda_device *out) {
-  *out = (fnzi_cuda_device){.cache = cache};
+  memset(out, 0, sizeof *out);
+  out->cache = cache;
+  atomic_init(&out->broken, 0);
   fnz_status status = open_device(ctx, name, out);
   if (status != FNZ_OK)
     fnzi_cuda_device_close(out);
   return status;
+}
+
+/* Multiprocessors of the largest GPU of each kind. */
+static int processors_of(int kind) {
+  return kind < 80 ? 80 : kind < 90 ? 108 : kind < 100 ? 132 : 148;
+}
+
+static fnz_status absent_device(fnz_context *ctx, const char *kind, fnzi_cuda_device *d) {
+  size_t length = strlen(kind);
+  int number = 0;
+  bool fits =
+      length >= strlen("sm_50") && length <= strlen("sm_100") && strncmp(kind, "sm_", 3) == 0;
+  for (size_t i = 3; fits && i < length; i++) {
+    fits = kind[i] >= '0' && kind[i] <= '9';
+    number = 10 * number + (kind[i] - '0');
+  }
+  if (!fits)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "there is no kind of GPU %s: they are sm_80, sm_90, sm_100 and the like",
+                     kind);
+  const fnz_error had = ctx->error;
+  d->is_absent = true;
+  d->major = number / 10;
+  d->minor = number % 10;
+  d->processors = processors_of(number);
+  if (fnzi_cuda_nvrtc_open(ctx, &d->nvrtc) != FNZ_OK)
+    ctx->error = had;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
+                                         fnzi_cuda_device *out) {
+  const fnz_error had = ctx->error;
+  if (strncmp(name, "sm_", 3) != 0) {
+    fnz_status status = fnzi_cuda_device_open(ctx, name, NULL, out);
+    out->is_told = true;
+    if (status != FNZ_UNSUPPORTED)
+      return status;
+    name = "sm_90";
+  }
+  ctx->error = had;
+  memset(out, 0, sizeof *out);
+  atomic_init(&out->broken, 0);
+  out->is_told = true;
+  return absent_device(ctx, name, out);
 }
 
 void fnzi_cuda_device_close(fnzi_cuda_device *d) {
@@ -60,12 +116,30 @@ void fnzi_cuda_device_close(fnzi_cuda_device *d) {
   fnzi_cuda_driver_close(&d->driver);
 }
 
+bool fnzi_cuda_is_broken(const fnzi_cuda_device *d) {
+  return atomic_load(&d->broken) != 0;
+}
+
 fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *d) {
+  if (d->is_absent)
+    return FNZ_OK;
+  if (fnzi_cuda_is_broken(d))
+    return fnzi_fail(
+        ctx, FNZ_CLASS_INTERNAL, NULL,
+        "CUDA gave error %d in an earlier run: this executable is finished; destroy it "
+        "and its states, and compile the program again",
+        atomic_load(&d->broken));
   return TOLD(d, context_push(d->context), "the GPU is entered");
+}
+
+bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *d) {
+  return !d->is_absent && d->driver.context_push(d->context) == 0;
 }
 
 void fnzi_cuda_leave(const fnzi_cuda_device *d) {
   void *was;
+  if (d->is_absent)
+    return;
   d->driver.context_pop(&was);
 }
 
@@ -118,14 +192,18 @@ fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cuda_device *d, ui
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
                        const fnz_buffer *code, const fnzi_cuda_text *text, fnzi_cuda_program *out) {
   char name[32];
-  FNZ_TRY(TOLD(d, module_load(&out->module, code->data), "a program is loaded"));
+  if (!d->is_absent)
+    FNZ_TRY(TOLD(d, module_load(&out->module, code->data), "a program is loaded"));
   FNZI_NEW(arena, text->kernels.count, &out->kernels);
   for (; out->count < text->kernels.count; out->count++) {
     fnzi_cuda_function *f = &out->kernels[out->count];
-    *f = (fnzi_cuda_function){NULL, text->kernels.data[out->count].threads,
-                              text->kernels.data[out->count].grid};
+    const fnzi_cuda_kernel *of = &text->kernels.data[out->count];
+    *f = (fnzi_cuda_function){.threads = of->threads, .grid = of->grid};
     snprintf(name, sizeof name, "k%zu", out->count);
-    FNZ_TRY(TOLD(d, module_function(&f->function, out->module, name), "a kernel is looked up"));
+    if (d->is_told && code->data)
+      f->figures = fnzi_cuda_cubin_figures(code->data, code->size, name);
+    if (!d->is_absent)
+      FNZ_TRY(TOLD(d, module_function(&f->function, out->module, name), "a kernel is looked up"));
   }
   return FNZ_OK;
 }
@@ -158,7 +236,8 @@ fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *d, f
   *out = (fnzi_cuda_program){.module = NULL};
   if (text->kernels.count == 0)
     return FNZ_OK;
-  fnz_status status = compile(ctx, d, text, &code);
+  bool compiles = !d->is_absent || d->nvrtc.library;
+  fnz_status status = compiles ? compile(ctx, d, text, &code) : FNZ_OK;
   if (status == FNZ_OK)
     status = load(ctx, d, arena, &code, text, out);
   fnz_buffer_free(ctx, &code);
@@ -174,7 +253,7 @@ void fnzi_cuda_program_end(const fnzi_cuda_device *d, fnzi_cuda_program *p) {
 }
 
 /* A thread for each element, up to what keeps all processors at work; then each takes several. */
-static int64_t blocks_of(const fnzi_cuda_device *d, const fnzi_cuda_function *f, int64_t count) {
+int64_t fnzi_cuda_blocks(const fnzi_cuda_device *d, const fnzi_cuda_function *f, int64_t count) {
   enum { BLOCKS = 16 }; /* of a processor at most */
   int64_t most = INT32_MAX, blocks = count;
   if (f->grid == FNZI_CUDA_GRID_FLAT) {
@@ -191,7 +270,7 @@ fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const f
   if (count == 0)
     return FNZ_OK;
   return TOLD(d,
-              launch(f->function, (unsigned)blocks_of(d, f, count), 1, 1, f->threads, 1, 1, 0,
-                     stream, arguments, NULL),
+              launch(f->function, (unsigned)fnzi_cuda_blocks(d, f, count), 1, 1, f->threads, 1, 1,
+                     0, stream, arguments, NULL),
               "a kernel is started");
 }

@@ -5,15 +5,21 @@
 #ifndef FNZI_CUDA_RUN_H
 #define FNZI_CUDA_RUN_H
 
+#include "engine/cuda/cubin.h"
 #include "engine/cuda/driver.h"
 #include "engine/cuda/text.h"
+
+#include <stdatomic.h>
 
 typedef struct fnzi_cuda_device {
   fnzi_cuda_driver driver;
   fnzi_cuda_nvrtc nvrtc;
   int device, major, minor, processors;
   void *context;
-  const char *cache; /* a folder; NULL: none */
+  const char *cache;   /* a folder; NULL: none */
+  bool is_told;        /* figures of kernels are wanted */
+  bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
+  _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
 } fnzi_cuda_device;
 
 /* The kernels of a text, as code of the device. */
@@ -21,6 +27,7 @@ typedef struct fnzi_cuda_function {
   void *function;
   uint32_t threads;
   uint8_t grid;
+  fnzi_cuda_figures figures; /* where they are wanted */
 } fnzi_cuda_function;
 
 typedef struct fnzi_cuda_program {
@@ -33,8 +40,20 @@ typedef struct fnzi_cuda_program {
  * compiled, NULL for none; it outlives the device. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
                                                 const char *cache, fnzi_cuda_device *out);
+/* To tell of kernels: "sm_90" is a GPU of this kind, which need not be there, and so is "cuda"
+ * where no GPU is found. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
+                                                        fnzi_cuda_device *out);
+/* A result of the driver as fnzi_cuda_driver_told() has it; a fatal one breaks the device. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         int result, const char *what);
+/* An illegal address and the like were found on it. */
+bool fnzi_cuda_is_broken(const fnzi_cuda_device *device);
 void fnzi_cuda_device_close(fnzi_cuda_device *device);
+/* INTERNAL on a device that is broken. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_enter(fnz_context *ctx, const fnzi_cuda_device *device);
+/* To give back what is held, on a broken device too. */
+bool fnzi_cuda_enter_to_end(const fnzi_cuda_device *device);
 void fnzi_cuda_leave(const fnzi_cuda_device *device);
 
 /* Addresses on the device, at least 256 bytes apart from each other; 0 for no bytes. */
@@ -62,6 +81,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cu
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,
                                                  fnzi_cuda_program *out);
 void fnzi_cuda_program_end(const fnzi_cuda_device *device, fnzi_cuda_program *program);
+/* The blocks of a launch over `count`. */
+int64_t fnzi_cuda_blocks(const fnzi_cuda_device *device, const fnzi_cuda_function *function,
+                         int64_t count);
 /* Kernel `kernel` over `count` (its grid: text.h), operand k at addresses[k]. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *device,
                                            const fnzi_cuda_program *program, uint32_t kernel,

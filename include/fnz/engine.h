@@ -101,6 +101,10 @@ typedef struct fnz_execution {
   fnz_workspace *workspace;
   void *arena;
   size_t arena_bytes;
+  bool on_device; /* of an executable for a GPU: `data` of inputs that are tensors and of outputs
+                     are addresses there. Inputs are read where they lie; what the CPU computes with
+                     is copied to it. An output must be row-major; one without data lies with the
+                     CPU. UNSUPPORTED where inputs share memory */
 } fnz_execution;
 
 /** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions

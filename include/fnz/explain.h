@@ -124,8 +124,11 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint(fnz_context *ctx, const fnz_program *
  * Fails with UNSUPPORTED when sizes are symbols or a node writes an argument. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  bool json, fnz_buffer *out);
-/** The same for a device as fnz_compile() takes it: "cuda" says as well which steps the CPU
- * computes for it, and what is copied for them. Nothing of CUDA is needed. */
+/** The same for a device as fnz_compile() takes it, or for a kind of GPU: "sm_90". For those it
+ * says as well which kernels compute a step, with their blocks, threads, registers and memory,
+ * which steps the CPU computes and why, and what is copied for them. Nothing of CUDA is needed:
+ * without a GPU "cuda" is "sm_90", and registers are told where NVRTC is found. Fails with
+ * UNSUPPORTED then for inputs whose sizes are symbols, and with ARGUMENT for another device. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,
                                                      const char *device, bool json,
                                                      fnz_buffer *out);

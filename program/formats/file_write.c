@@ -84,9 +84,13 @@ typedef struct target {
   fnzi_arena *arena;
   const content *content;
   const char *path, *folder, *temp; /* temp: beside the path */
-  bool exists;
-  mode_t mode; /* of what exists */
+  bool exists, is_private;          /* private: nobody but the user may read or write it */
+  mode_t mode;                      /* of what exists */
 } target;
+
+static mode_t first_mode(const target *t) {
+  return t->is_private ? S_IRUSR | S_IWUSR : 0666;
+}
 
 static fnz_status find_folder(target *t) {
   const char *slash = strrchr(t->path, '/');
@@ -131,7 +135,7 @@ static fnz_status check_target(target *t) {
 static fnz_status fill(const target *t, int fd) {
   fnz_context *ctx = t->arena->ctx;
   FNZ_TRY(write_content(ctx, fd, t->path, t->content));
-  if (t->exists && fchmod(fd, t->mode) != 0)
+  if (t->exists && !t->is_private && fchmod(fd, t->mode) != 0)
     return fnzi_file_error(ctx, t->path, "cannot set the mode");
   return fsync(fd) == 0 ? FNZ_OK
                         : fnzi_file_error(ctx, t->path, "cannot bring the file to the disk");
@@ -139,14 +143,14 @@ static fnz_status fill(const target *t, int fd) {
 
 /* Names are tried in turn: another process, or one that died, may have taken some. False with errno
  * when the name could not be taken. */
-typedef bool taker(const char *name, int *fd);
+typedef bool taker(const target *t, int *fd);
 
 static fnz_status take_name(target *t, taker *take, int *fd, bool *taken) {
   *taken = false;
   for (int attempt = 0; attempt < 100 && !*taken; attempt++) {
     FNZ_TRY(
         fnzi_arena_format(t->arena, &t->temp, "%s.%ld-%d.tmp", t->path, (long)getpid(), attempt));
-    *taken = take(t->temp, fd);
+    *taken = take(t, fd);
     if (!*taken && errno != EEXIST)
       break;
   }
@@ -165,25 +169,29 @@ static fnz_status move_over(const target *t) {
 /* --- without a name ------------------------------------------------------------------------------
  */
 /* Below 0 where this system, or the folder's, has no such files. */
-static int open_unnamed(const char *folder) {
+static int open_unnamed(const target *t) {
 #ifdef O_TMPFILE
-  return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  return open(t->folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, first_mode(t));
 #else
-  (void)folder;
+  (void)t;
   return -1;
 #endif
 }
 
-static bool give_name(const char *name, int *fd) {
+static bool link_to(const char *name, int fd) {
   char own[40];
-  snprintf(own, sizeof own, "/proc/self/fd/%d", *fd);
+  snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
   return linkat(AT_FDCWD, own, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static bool give_name(const target *t, int *fd) {
+  return link_to(t->temp, *fd);
 }
 
 /* *placed is false when the file cannot be given a name, as without /proc. */
 static fnz_status place_unnamed(target *t, int fd, bool *placed) {
   FNZ_TRY(fill(t, fd));
-  *placed = !t->exists && give_name(t->path, &fd);
+  *placed = !t->exists && link_to(t->path, fd);
   if (*placed)
     return FNZ_OK;
   FNZ_TRY(take_name(t, give_name, &fd, placed));
@@ -191,7 +199,7 @@ static fnz_status place_unnamed(target *t, int fd, bool *placed) {
 }
 
 static fnz_status write_unnamed(target *t, bool *placed) {
-  int fd = open_unnamed(t->folder);
+  int fd = open_unnamed(t);
   *placed = false;
   if (fd < 0)
     return FNZ_OK;
@@ -202,8 +210,8 @@ static fnz_status write_unnamed(target *t, bool *placed) {
 
 /* --- with one ------------------------------------------------------------------------------------
  */
-static bool open_temporary(const char *name, int *fd) {
-  *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+static bool open_temporary(const target *t, int *fd) {
+  *fd = open(t->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode(t));
   return *fd >= 0;
 }
 
@@ -258,24 +266,29 @@ static fnz_status replace(target *t) {
   return sync_folder(t);
 }
 
-static fnz_status write_file(fnz_context *ctx, const char *path, const content *c) {
+static fnz_status write_file(fnz_context *ctx, const char *path, const content *c,
+                             bool is_private) {
   if (strcmp(path, "-") == 0)
     return write_content(ctx, STDOUT_FILENO, "standard output", c);
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  target t = {.arena = &arena, .content = c, .path = path};
+  target t = {.arena = &arena, .content = c, .path = path, .is_private = is_private};
   fnz_status status = replace(&t);
   fnzi_arena_free(&arena);
   return status;
 }
 
 fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes, size_t size) {
-  return write_file(ctx, path, &(content){bytes, size, NULL});
+  return write_file(ctx, path, &(content){bytes, size, NULL}, false);
+}
+
+fnz_status fnzi_file_write_private(fnz_context *ctx, const char *path, const fnz_buffer *bytes) {
+  return write_file(ctx, path, &(content){bytes->data, bytes->size, NULL}, true);
 }
 
 fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer *bytes,
                            const fnzi_out_pieces *pieces) {
-  return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces});
+  return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces}, false);
 }
 
 /* --- two files -----------------------------------------------------------------------------------
@@ -308,7 +321,7 @@ static void restore_first(const pair *p) {
 
 /* The file beside the target, which has no name until it is whole where that can be. */
 static fnz_status fill_beside(target *t) {
-  int fd = open_unnamed(t->folder);
+  int fd = open_unnamed(t);
   bool taken = false;
   if (fd < 0)
     return fill_named(t);

@@ -38,6 +38,11 @@ static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
                                           const fnz_buffer *bytes, const fnzi_out_pieces *pieces);
 
+/* file_write.c: the same for what nobody but the user may read or write, not even before it has its
+ * name, whoever may what there was before. */
+FNZ_MUST_CHECK fnz_status fnzi_file_write_private(fnz_context *ctx, const char *path,
+                                                  const fnz_buffer *bytes);
+
 /* A file to be. */
 typedef struct fnzi_out_file {
   const char *path; /* no "-" */

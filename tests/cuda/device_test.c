@@ -1,64 +1,16 @@
-/* checks: 11
+/* checks: 8
  * device_test.c - plans on a GPU, by the stand-in for its driver: the interpreter's bits where
- * operations are IEEE's; state stays there, weights are copied once; what fails says why and leaves
- * nothing; and the stand-in sees what is wrong. */
+ * operations are IEEE's; state stays there, weights are copied once; and the stand-in sees what is
+ * wrong. */
 #include "engine/cuda/run.h"
 #include "program/program.h"
 #include "soak/programs.h"
-#include "tests/cuda/standin.h"
-#include "tests/run_help.h"
+#include "tests/cuda/help.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static standin_counts counts_now(void) {
-  static void *library;
-  standin_counts counts;
-  standin_counts_fn *get;
-  if (!library)
-    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  ck_assert_ptr_nonnull(library);
-  void *found = dlsym(library, "standin_counts_get");
-  ck_assert_msg(found != NULL, "libcuda.so.1 is not the stand-in: look at LD_LIBRARY_PATH");
-  memcpy(&get, &found, sizeof get);
-  get(&counts);
-  return counts;
-}
-
-static void nothing_is_left(void) {
-  standin_counts c = counts_now();
-  ck_assert_msg(!c.wrong, "%s", c.wrong);
-  ck_assert_uint_eq(c.blocks_held, 0);
-  ck_assert_uint_eq(c.bytes_held, 0);
-  ck_assert_uint_eq(c.modules_held, 0);
-  ck_assert_uint_eq(c.streams_held, 0);
-  ck_assert_uint_eq(c.contexts_held, 0);
-}
-
-static fnz_status compile(fnz_context *ctx, const fnz_program *p, const char *device,
-                          fnz_executable **out) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  options.threads = 1;
-  options.check = true;
-  options.device = device;
-  return fnz_compile(ctx, p, &options, out);
-}
-
-static fnz_program *functional_of(fnz_context *ctx, fnz_program *traced) {
-  fnz_program *p;
-  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
-  fnz_program_destroy(traced);
-  return p;
-}
-
-static fnz_context *open_context(void) {
-  fnz_context *ctx;
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  return ctx;
-}
 
 /* --- Fixtures -----------------------------------------------------------------------------------
  */
@@ -263,138 +215,6 @@ START_TEST(a_step_moves_what_it_is_given) {
 }
 END_TEST
 
-/* --- Failures -----------------------------------------------------------------------------------
- */
-static fnz_program *small_program(fnz_context *ctx) {
-  return functional_of(
-      ctx, program_of(ctx, "%x: f32[1000]", "  %y: f32[1000] = add.Tensor(%x, 1)\n  return %y"));
-}
-
-START_TEST(what_is_not_there_is_named) {
-  fnz_context *ctx = open_context();
-  fnz_program *p = small_program(ctx);
-  fnz_executable *exe;
-  FAILS(ctx, "ARGUMENT", compile(ctx, p, "gpu", &exe));
-  FAILS(ctx, "ARGUMENT", compile(ctx, p, "cuda:x", &exe));
-  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda:1", &exe));
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "there is no device cuda:1"));
-  setenv("STANDIN_DEVICES", "0", 1);
-  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "no device"));
-  unsetenv("STANDIN_DEVICES");
-  fnz_program_destroy(p);
-  fnz_context_destroy(ctx);
-  nothing_is_left();
-}
-END_TEST
-
-START_TEST(without_memory_nothing_is_left) {
-  fnz_context *ctx = open_context();
-  fnz_program *p = small_program(ctx);
-  fnz_executable *exe;
-  fnz_arrays *inputs, *outputs;
-  OK(ctx, compile(ctx, p, "cuda", &exe));
-  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
-  OK(ctx, fnz_arrays_create(ctx, &outputs));
-  setenv("STANDIN_MEMORY", "4000", 1);
-  ck_assert_int_eq(fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs), FNZ_NO_MEMORY);
-  unsetenv("STANDIN_MEMORY");
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
-  fnz_arrays_destroy(inputs);
-  fnz_arrays_destroy(outputs);
-  fnz_executable_destroy(exe);
-  fnz_program_destroy(p);
-  fnz_context_destroy(ctx);
-  nothing_is_left();
-}
-END_TEST
-
-/* --- Code that is kept --------------------------------------------------------------------------
- */
-static size_t compiles(void) {
-  static void *library; /* stays loaded, so that it goes on counting */
-  size_t (*get)(void);
-  if (!library)
-    library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
-  void *found = library ? dlsym(library, "standin_compiles") : NULL;
-  ck_assert_ptr_nonnull(found);
-  memcpy(&get, &found, sizeof get);
-  return get();
-}
-
-static void run_cached(fnz_context *ctx, const fnz_program *p, const char *folder) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_executable *exe;
-  fnz_arrays *inputs;
-  options.device = "cuda";
-  options.cache = folder;
-  OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
-  run_both(ctx, p, exe, inputs, folder);
-  fnz_arrays_destroy(inputs);
-  fnz_executable_destroy(exe);
-}
-
-/* The one file of a folder. */
-static void find_file(const char *folder, char path[600]) {
-  DIR *dir = opendir(folder);
-  path[0] = 0;
-  ck_assert_ptr_nonnull(dir);
-  for (struct dirent *e; (e = readdir(dir)) != NULL;)
-    if (e->d_name[0] != '.') {
-      ck_assert_str_eq(path, "");
-      snprintf(path, 600, "%s/%s", folder, e->d_name);
-    }
-  closedir(dir);
-}
-
-static void change_byte(const char *path, long at) {
-  FILE *f = fopen(path, "r+b");
-  ck_assert_ptr_nonnull(f);
-  ck_assert_int_eq(fseek(f, at, SEEK_SET), 0);
-  int was = fgetc(f);
-  ck_assert_int_eq(fseek(f, at, SEEK_SET), 0);
-  fputc(was ^ 1, f);
-  fclose(f);
-}
-
-/* Each way in which a file cannot be trusted compiles once more, and mends it. */
-START_TEST(code_is_kept_and_trusted_with_care) {
-  fnz_context *ctx = open_context();
-  fnz_program *p = small_program(ctx);
-  char above[] = "/tmp/fnz-cache-XXXXXX", folder[64], path[600];
-  ck_assert_ptr_nonnull(mkdtemp(above));
-  snprintf(folder, sizeof folder, "%s/fnz", above);
-  ck_assert_uint_eq(compiles(), 0);
-  run_cached(ctx, p, folder);
-  size_t first = compiles();
-  ck_assert_uint_ge(first, 1);
-  find_file(folder, path);
-  run_cached(ctx, p, folder);
-  ck_assert_uint_eq(compiles(), first);
-  static const long places[] = {0, 8, 20, 50, 500}; /* magic, length, key, digest, code */
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    change_byte(path, places[i]);
-    run_cached(ctx, p, folder);
-    ck_assert_uint_eq(compiles(), first + i + 1);
-  }
-  first = compiles();
-  ck_assert_int_eq(truncate(path, 70), 0);
-  run_cached(ctx, p, folder);
-  ck_assert_uint_eq(compiles(), first + 1);
-  ck_assert_int_eq(chmod(path, 0620), 0);
-  run_cached(ctx, p, folder);
-  ck_assert_uint_eq(compiles(), first + 2);
-  run_cached(ctx, p, folder);
-  ck_assert_uint_eq(compiles(), first + 2);
-  remove(path);
-  rmdir(folder);
-  rmdir(above);
-  fnz_program_destroy(p);
-  fnz_context_destroy(ctx);
-}
-END_TEST
-
 /* --- What the stand-in sees ---------------------------------------------------------------------
  */
 typedef struct bench {
@@ -487,9 +307,6 @@ int main(void) {
   tcase_add_test(c, fixtures_have_the_interpreters_results);
   tcase_add_test(c, random_programs_have_the_interpreters_results);
   tcase_add_test(c, a_step_moves_what_it_is_given);
-  tcase_add_test(c, what_is_not_there_is_named);
-  tcase_add_test(c, without_memory_nothing_is_left);
-  tcase_add_test(c, code_is_kept_and_trusted_with_care);
   tcase_add_test(c, what_is_right_passes);
   tcase_add_loop_test(c, what_is_wrong_is_seen, 0, 4);
   suite_add_tcase(suite, c);

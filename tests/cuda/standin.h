@@ -2,7 +2,10 @@
  * kernels built by the host's compiler, and is stricter than a GPU.
  *
  * In the environment: STANDIN_MEMORY, bytes that the device has (no limit); STANDIN_DEVICES (1);
- * STANDIN_REVERSE, threads run the last one first. */
+ * STANDIN_REVERSE, threads run the last one first; STANDIN_SM, the compute capability (90);
+ * STANDIN_FAIL, "FUNCTION:N:ERROR": call N of it from here on gives the error, and nothing works
+ * any more from 700 on, until nobody holds the device; of the function "kernel", launch N when it
+ * runs. */
 #ifndef FNZ_TESTS_CUDA_STANDIN_H
 #define FNZ_TESTS_CUDA_STANDIN_H
 
@@ -12,8 +15,9 @@
 typedef struct standin_counts {
   uint64_t bytes_in, bytes_out, bytes_within; /* copied to the device, from it, on it */
   uint64_t launches, modules, waits;
-  uint64_t bytes_held, blocks_held; /* memory that was not given back */
-  uint64_t streams_held, modules_held, contexts_held;
+  uint64_t captures, graphs, nodes_set; /* captured, launched, nodes that got other operands */
+  uint64_t bytes_held, blocks_held;     /* memory that was not given back */
+  uint64_t streams_held, modules_held, contexts_held, graphs_held;
   const char *wrong; /* the first access or call that is wrong; NULL: none */
 } standin_counts;
 

@@ -350,7 +350,7 @@ int cublasLtMatmul(void *handle, void *p, const void *alpha, uint64_t a, void *a
     return refuse();
   for (int i = 0; i < 4; i++)
     if (algorithm[1 + i] == 0 || at[i] % algorithm[1 + i] != 0) {
-      standin_fault("a product", "has a matrix that is not aligned as was said");
+      standin_refuse("a product", "has a matrix that is not aligned as was said");
       return INVALID_VALUE;
     }
   if (fails("run"))

@@ -7,67 +7,47 @@
 #include "tests/cuda/standin_parts.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-  SUCCESS,
-  INVALID_VALUE,
-  OUT_OF_MEMORY,
-  NO_DEVICE = 100,
-  INVALID_IMAGE = 200,
-  INVALID_CONTEXT,
-  NOT_FOUND = 500,
-  ILLEGAL_ADDRESS = 700,
-  THREADS = 1024,
-  OPERANDS = 128
-};
-
-typedef struct job {
-  struct job *next;
-  enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH, WORK } kind;
-  uint64_t to, from;
-  void *host;
-  size_t bytes;
-  unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
-  struct kernel *kernel;
-  unsigned blocks, threads; /* of each block */
-  standin_work_fn *work;    /* WORK: of a library, with what is held */
-} job;
-
-typedef struct stream {
-  struct stream *next;
-  job *first, **last;
-} stream;
-
-typedef struct kernel {
-  struct kernel *next;
-  /* One thread of its own, or one of a block. */
-  void (*run)(void **arguments, int64_t thread, int64_t threads);
-  standin_kernel blocks;
-  int operands, threads; /* a block must have; 0: threads do not know of each other */
-} kernel;
-
 typedef struct module {
   struct module *next;
   void *library;
-  kernel *kernels;
+  standin_function *kernels;
   char path[64];
 } module;
 
 static module *modules;
-static stream *streams;
-static standin_counts counts;
+standin_counts standin_counted;
 static char wrong[256];
-static int context_depth, device_context;
+static _Thread_local int context_depth;
+static int device_context;
+static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
+
+/* Functions of the driver call each other. */
+static _Thread_local int call_depth;
+
+int standin_lock(void) {
+  if (call_depth++ == 0)
+    pthread_mutex_lock(&calls);
+  return 0;
+}
+
+void standin_unlock(const int *held) {
+  (void)held;
+  if (--call_depth == 0)
+    pthread_mutex_unlock(&calls);
+}
 
 void standin_counts_get(standin_counts *out);
 void standin_counts_get(standin_counts *out) {
-  counts.wrong = wrong[0] ? wrong : NULL;
-  *out = counts;
+  STANDIN_LOCKED;
+  standin_counted.wrong = wrong[0] ? wrong : NULL;
+  *out = standin_counted;
 }
 
 int standin_fail(const char *what, ...) {
@@ -83,8 +63,35 @@ bool standin_is_wrong(void) {
   return wrong[0] != 0;
 }
 
-/* A wrong call is one for good. */
-static int enter(void) {
+/* STANDIN_FAIL. */
+int standin_last_fault;
+static bool was_asked;
+
+bool standin_fault(const char *function) {
+  static unsigned long seen;
+  static char asked[64];
+  const char *text = getenv("STANDIN_FAIL"), *colon = text ? strchr(text, ':') : NULL;
+  char *end;
+  if (!text)
+    asked[0] = 0;
+  if (!colon || (size_t)(colon - text) != strlen(function) ||
+      strncmp(text, function, strlen(function)) != 0)
+    return false;
+  if (strcmp(asked, text) != 0)
+    seen = 0;
+  snprintf(asked, sizeof asked, "%s", text);
+  unsigned long nth = strtoul(colon + 1, &end, 10);
+  int error = (int)strtol(end + 1, NULL, 10);
+  if (++seen != nth)
+    return false;
+  if (error >= ILLEGAL_ADDRESS && error < NOT_SUPPORTED)
+    was_asked = standin_fail("the error that was asked for") != SUCCESS;
+  standin_last_fault = error;
+  return true;
+}
+
+/* A wrong call is one for good: until nobody holds the context. */
+int standin_enter(void) {
   if (wrong[0])
     return ILLEGAL_ADDRESS;
   return context_depth > 0 ? SUCCESS : INVALID_CONTEXT;
@@ -94,196 +101,41 @@ static int enter(void) {
  */
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
 int cuMemAlloc_v2(uint64_t *out, size_t bytes) {
+  STANDIN_LOCKED;
+  if (standin_fault("cuMemAlloc_v2"))
+    return standin_last_fault;
   const char *most = getenv("STANDIN_MEMORY");
-  if (enter() != SUCCESS || bytes == 0)
-    return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  if ((most && counts.bytes_held + bytes > strtoull(most, NULL, 10)) ||
+  if (standin_enter() != SUCCESS || bytes == 0)
+    return standin_enter() != SUCCESS ? standin_enter() : INVALID_VALUE;
+  if ((most && standin_counted.bytes_held + bytes > strtoull(most, NULL, 10)) ||
       !standin_memory_take(bytes, out))
     return OUT_OF_MEMORY;
-  counts.bytes_held += bytes;
-  counts.blocks_held++;
+  standin_counted.bytes_held += bytes;
+  standin_counted.blocks_held++;
   return SUCCESS;
 }
 
 int cuMemFree_v2(uint64_t at);
 int cuMemFree_v2(uint64_t at) {
+  STANDIN_LOCKED;
   size_t bytes = standin_memory_give(at);
   if (!bytes)
     return standin_fail("memory is given back that is none");
-  counts.bytes_held -= bytes;
-  counts.blocks_held--;
-  return SUCCESS;
-}
-
-/* --- Streams ------------------------------------------------------------------------------------
- */
-int cuStreamCreate(void **out, unsigned flags);
-int cuStreamCreate(void **out, unsigned flags) {
-  stream *s = calloc(1, sizeof *s);
-  (void)flags;
-  if (!s || enter() != SUCCESS)
-    return s ? (free(s), enter()) : OUT_OF_MEMORY;
-  s->last = &s->first;
-  s->next = streams;
-  streams = s;
-  counts.streams_held++;
-  *out = s;
-  return SUCCESS;
-}
-
-static stream **find_stream(const void *on) {
-  stream **s = &streams;
-  while (*s && *s != on)
-    s = &(*s)->next;
-  if (!*s)
-    standin_fail("a stream is used that is none");
-  return s;
-}
-
-static job *put(void *on, int kind) {
-  stream *s = *find_stream(on);
-  job *j = s && enter() == SUCCESS ? calloc(1, sizeof *j) : NULL;
-  if (!j)
-    return NULL;
-  j->kind = kind;
-  *s->last = j;
-  s->last = &j->next;
-  return j;
-}
-
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on);
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) {
-  job *j = put(on, COPY_IN);
-  if (!j || !(j->held = malloc(bytes + 1)))
-    return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
-  memcpy(j->held, from, bytes);
-  j->to = to;
-  j->bytes = bytes;
-  return SUCCESS;
-}
-
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on);
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *on) {
-  job *j = put(on, COPY_OUT);
-  if (!j)
-    return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  j->host = to;
-  j->from = from;
-  j->bytes = bytes;
-  return SUCCESS;
-}
-
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on);
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on) {
-  job *j = put(on, COPY_WITHIN);
-  if (!j)
-    return enter() != SUCCESS ? enter() : INVALID_VALUE;
-  j->to = to;
-  j->from = from;
-  j->bytes = bytes;
-  return SUCCESS;
-}
-
-static bool is_kernel(const kernel *k) {
-  for (const module *m = modules; m; m = m->next)
-    for (const kernel *own = m->kernels; own; own = own->next)
-      if (own == k)
-        return true;
-  return standin_fail("a kernel is used of a module that was unloaded"), false;
-}
-
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned shared, void *on, void **arguments, void **extra) {
-  kernel *k = function;
-  if (gx == 0 || gx > INT32_MAX || bx == 0 || bx > THREADS || gy != 1 || gz != 1 || by != 1 ||
-      bz != 1 || shared != 0 || extra)
-    return INVALID_VALUE;
-  if (!is_kernel(k))
-    return enter();
-  if (k->threads && bx != (unsigned)k->threads)
-    return standin_fail("a kernel for blocks of %d threads has blocks of %u", k->threads, bx);
-  job *j = put(on, LAUNCH);
-  size_t bytes = (size_t)k->operands * sizeof(void *);
-  if (!j || !(j->held = malloc(bytes + 1)))
-    return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
-  memcpy(j->held, arguments[0], bytes);
-  j->kernel = k;
-  j->blocks = gx;
-  j->threads = bx;
-  return SUCCESS;
-}
-
-static void run_kernel(const job *j) {
-  void *arguments[] = {j->held};
-  bool reverse = getenv("STANDIN_REVERSE") != NULL;
-  int64_t threads = (int64_t)j->blocks * j->threads;
-  counts.launches++;
-  if (!is_kernel(j->kernel))
-    return;
-  if (j->kernel->threads) {
-    standin_blocks_run(&j->kernel->blocks, arguments, j->blocks, j->threads, reverse);
-    return;
-  }
-  for (int64_t t = 0; t < threads && !wrong[0]; t++)
-    j->kernel->run(arguments, reverse ? threads - 1 - t : t, threads);
-}
-
-static void run_job(const job *j) {
-  void *to = j->host;
-  const void *from = j->held;
-  if (j->kind == LAUNCH) {
-    run_kernel(j);
-    return;
-  }
-  if (j->kind == WORK) {
-    j->work(j->held);
-    return;
-  }
-  if (j->kind != COPY_IN)
-    from = standin_memory_at(j->from, j->bytes, false, "a copy");
-  if (j->kind != COPY_OUT)
-    to = standin_memory_at(j->to, j->bytes, true, "a copy");
-  if (!to || !from)
-    return;
-  memmove(to, from, j->bytes);
-  *(j->kind == COPY_IN    ? &counts.bytes_in
-    : j->kind == COPY_OUT ? &counts.bytes_out
-                          : &counts.bytes_within) += j->bytes;
-}
-
-int cuStreamSynchronize(void *on);
-int cuStreamSynchronize(void *on) {
-  stream *s = *find_stream(on);
-  counts.waits++;
-  while (s && s->first) {
-    job *j = s->first;
-    s->first = j->next;
-    if (!wrong[0])
-      run_job(j);
-    free(j->held);
-    free(j);
-  }
-  if (s)
-    s->last = &s->first;
-  return enter();
-}
-
-int cuStreamDestroy_v2(void *on);
-int cuStreamDestroy_v2(void *on) {
-  cuStreamSynchronize(on);
-  stream **s = find_stream(on);
-  if (!*s)
-    return enter();
-  *s = (*s)->next;
-  free(on);
-  counts.streams_held--;
+  standin_counted.bytes_held -= bytes;
+  standin_counted.blocks_held--;
   return SUCCESS;
 }
 
 /* --- Modules: libraries that standin_nvrtc.c has built ------------------------------------------
  */
+bool standin_is_kernel(const standin_function *k) {
+  for (const module *m = modules; m; m = m->next)
+    for (const standin_function *own = m->kernels; own; own = own->next)
+      if (own == k)
+        return true;
+  return standin_fail("a kernel is used of a module that was unloaded"), false;
+}
+
 /* What the shim leaves open. */
 static bool connect(void *library) {
   const struct {
@@ -310,11 +162,14 @@ static bool connect(void *library) {
 /* An image says how long it is: eight bytes in front of it. */
 int cuModuleLoadData(void **out, const void *image);
 int cuModuleLoadData(void **out, const void *image) {
+  STANDIN_LOCKED;
+  if (standin_fault("cuModuleLoadData"))
+    return standin_last_fault;
   uint64_t bytes;
   memcpy(&bytes, image, sizeof bytes);
   module *m = calloc(1, sizeof *m);
-  if (!m || enter() != SUCCESS)
-    return m ? (free(m), enter()) : OUT_OF_MEMORY;
+  if (!m || standin_enter() != SUCCESS)
+    return m ? (free(m), standin_enter()) : OUT_OF_MEMORY;
   snprintf(m->path, sizeof m->path, "/tmp/standin-XXXXXX");
   int fd = mkstemp(m->path);
   if (fd < 0 || write(fd, (const char *)image + sizeof bytes, bytes) != (ssize_t)bytes ||
@@ -328,14 +183,15 @@ int cuModuleLoadData(void **out, const void *image) {
     return INVALID_IMAGE;
   m->next = modules;
   modules = m;
-  counts.modules++;
-  counts.modules_held++;
+  standin_counted.modules++;
+  standin_counted.modules_held++;
   *out = m;
   return SUCCESS;
 }
 
 int cuModuleGetFunction(void **out, void *of, const char *name);
 int cuModuleGetFunction(void **out, void *of, const char *name) {
+  STANDIN_LOCKED;
   module *m = of;
   char text[64];
   snprintf(text, sizeof text, "%s_operands", name);
@@ -345,7 +201,7 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
   void *run = dlsym(m->library, name);
   if (!run || !operands || *operands > OPERANDS)
     return NOT_FOUND;
-  kernel *k = calloc(1, sizeof *k);
+  standin_function *k = calloc(1, sizeof *k);
   if (!k)
     return OUT_OF_MEMORY;
   memcpy(&k->run, &run, sizeof run);
@@ -361,6 +217,7 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
 
 int cuModuleUnload(void *of);
 int cuModuleUnload(void *of) {
+  STANDIN_LOCKED;
   module **m_at = &modules, *m = of;
   while (*m_at && *m_at != m)
     m_at = &(*m_at)->next;
@@ -368,13 +225,13 @@ int cuModuleUnload(void *of) {
     return standin_fail("a module is unloaded that is none");
   *m_at = m->next;
   while (m->kernels) {
-    kernel *k = m->kernels;
+    standin_function *k = m->kernels;
     m->kernels = k->next;
     free(k);
   }
   dlclose(m->library);
   free(m);
-  counts.modules_held--;
+  standin_counted.modules_held--;
   return SUCCESS;
 }
 
@@ -384,17 +241,8 @@ void *standin_bytes(uint64_t at, size_t bytes, bool writes, const char *who) {
   return standin_memory_at(at, bytes, writes, who);
 }
 
-void standin_fault(const char *who, const char *what) {
+void standin_refuse(const char *who, const char *what) {
   standin_fail("%s %s", who, what);
-}
-
-int standin_work(void *on, standin_work_fn *work, const void *what, size_t bytes) {
-  job *j = put(on, WORK);
-  if (!j || !(j->held = malloc(bytes)))
-    return j ? OUT_OF_MEMORY : enter() != SUCCESS ? enter() : INVALID_VALUE;
-  memcpy(j->held, what, bytes);
-  j->work = work;
-  return SUCCESS;
 }
 
 /* --- Devices ------------------------------------------------------------------------------------
@@ -406,12 +254,16 @@ static int devices(void) {
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
+  STANDIN_LOCKED;
+  if (standin_fault("cuInit"))
+    return standin_last_fault;
   (void)flags;
   return devices() > 0 ? SUCCESS : NO_DEVICE;
 }
 
 int cuGetErrorName(int error, const char **out);
 int cuGetErrorName(int error, const char **out) {
+  STANDIN_LOCKED;
   *out = error == NO_DEVICE         ? "CUDA_ERROR_NO_DEVICE"
          : error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
                                     : "CUDA_ERROR";
@@ -420,47 +272,62 @@ int cuGetErrorName(int error, const char **out) {
 
 int cuGetErrorString(int error, const char **out);
 int cuGetErrorString(int error, const char **out) {
+  STANDIN_LOCKED;
   *out = error == NO_DEVICE ? "no device" : wrong[0] ? wrong : "of the stand-in";
   return SUCCESS;
 }
 
 int cuDeviceGetCount(int *out);
 int cuDeviceGetCount(int *out) {
+  STANDIN_LOCKED;
   *out = devices();
   return SUCCESS;
 }
 
 int cuDeviceGet(int *out, int ordinal);
 int cuDeviceGet(int *out, int ordinal) {
+  STANDIN_LOCKED;
   *out = ordinal;
   return ordinal >= 0 && ordinal < devices() ? SUCCESS : INVALID_VALUE;
 }
 
 int cuDeviceGetAttribute(int *out, int attribute, int device);
 int cuDeviceGetAttribute(int *out, int attribute, int device) {
+  STANDIN_LOCKED;
   enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 };
   (void)device;
-  *out = attribute == MAJOR ? 9 : attribute == MINOR ? 0 : attribute == PROCESSORS ? 2 : 0;
+  const char *sm = getenv("STANDIN_SM");
+  int kind = sm ? (int)strtol(sm, NULL, 10) : 90;
+  *out = attribute == MAJOR        ? kind / 10
+         : attribute == MINOR      ? kind % 10
+         : attribute == PROCESSORS ? 2
+                                   : 0;
   return SUCCESS;
 }
 
 int cuDevicePrimaryCtxRetain(void **out, int device);
 int cuDevicePrimaryCtxRetain(void **out, int device) {
+  STANDIN_LOCKED;
+  if (standin_fault("cuDevicePrimaryCtxRetain"))
+    return standin_last_fault;
   (void)device;
   *out = &device_context;
-  counts.contexts_held++;
+  standin_counted.contexts_held++;
   return SUCCESS;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
+  STANDIN_LOCKED;
   (void)device;
-  counts.contexts_held--;
+  if (--standin_counted.contexts_held == 0 && was_asked)
+    wrong[0] = was_asked = 0;
   return SUCCESS;
 }
 
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPushCurrent_v2(void *context) {
+  STANDIN_LOCKED;
   if (context != &device_context)
     return INVALID_CONTEXT;
   context_depth++;
@@ -469,6 +336,7 @@ int cuCtxPushCurrent_v2(void *context) {
 
 int cuCtxPopCurrent_v2(void **out);
 int cuCtxPopCurrent_v2(void **out) {
+  STANDIN_LOCKED;
   *out = &device_context;
   return context_depth-- > 0 ? SUCCESS : INVALID_CONTEXT;
 }

@@ -11,7 +11,7 @@
 /* The host's address of bytes on the device that `who` reads, or writes from now on; NULL when that
  * is wrong, as all is from then on. */
 void *standin_bytes(uint64_t at, size_t bytes, bool writes, const char *who);
-void standin_fault(const char *who, const char *what);
+void standin_refuse(const char *who, const char *what);
 /* Puts work on a stream, with a copy of what it works on. Gives a CUresult. */
 typedef void standin_work_fn(const void *what);
 int standin_work(void *stream, standin_work_fn *work, const void *what, size_t bytes);

@@ -20,7 +20,7 @@ typedef struct program {
   size_t code_bytes;
 } program;
 
-static size_t compiles;
+static _Atomic(size_t) compiles;
 
 /* How often text was compiled. */
 size_t standin_compiles(void);

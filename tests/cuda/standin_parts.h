@@ -1,10 +1,15 @@
 /* standin_parts.h - what the parts of the stand-in for CUDA's driver ask of each other.
  *
- *   standin_cuda.c     the driver's functions: contexts, streams, modules, launches
+ *   standin_cuda.c     the driver's functions: contexts, memory, modules
+ *   standin_stream.c   streams, and what is put on them
+ *   standin_graph.c    graphs of that
  *   standin_memory.c   device memory, and a map of which of its bytes were written
  *   standin_threads.c  the threads of a block, which wait for each other */
 #ifndef FNZ_TESTS_CUDA_STANDIN_PARTS_H
 #define FNZ_TESTS_CUDA_STANDIN_PARTS_H
+
+#include "tests/cuda/standin.h"
+#include "tests/cuda/standin_library.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +18,36 @@
 #pragma GCC visibility push(hidden) /* kernels have variables of these names */
 
 /* --- standin_cuda.c: the first thing that is wrong is told, and nothing runs from then on */
+/* Errors, by the driver's numbers; and limits. */
+enum {
+  SUCCESS,
+  INVALID_VALUE,
+  OUT_OF_MEMORY,
+  NO_DEVICE = 100,
+  INVALID_IMAGE = 200,
+  INVALID_CONTEXT,
+  NOT_FOUND = 500,
+  ILLEGAL_ADDRESS = 700,
+  NOT_SUPPORTED = 801,
+  NOT_IN_CAPTURE = 900,
+  THREADS = 1024,
+  OPERANDS = 128
+};
+
+/* One thread at a time is in the driver: to the end of the function. */
+int standin_lock(void);
+void standin_unlock(const int *held);
+#define STANDIN_LOCKED                                                                             \
+  const int held_ __attribute__((cleanup(standin_unlock), unused)) = standin_lock()
+
 int standin_fail(const char *what, ...) __attribute__((format(printf, 1, 2)));
 bool standin_is_wrong(void);
+/* SUCCESS where a call may do something. */
+int standin_enter(void);
+/* STANDIN_FAIL asks this call to fail, with standin_last_fault. */
+bool standin_fault(const char *function);
+extern int standin_last_fault;
+extern standin_counts standin_counted;
 
 /* --- standin_memory.c: addresses are no addresses of the host */
 /* As shim.h reads it. Of each byte of `data` the map has ALLOCATED and, once it was written,
@@ -53,6 +86,16 @@ typedef struct standin_kernel {
   standin_now *now;
 } standin_kernel;
 
+typedef struct standin_function {
+  struct standin_function *next;
+  /* One thread of its own, or one of a block. */
+  void (*run)(void **arguments, int64_t thread, int64_t threads);
+  standin_kernel blocks;
+  int operands, threads; /* a block must have; 0: threads do not know of each other */
+} standin_function;
+/* standin_cuda.c: a kernel of a module that is loaded. */
+bool standin_is_kernel(const standin_function *kernel);
+
 /* All blocks of a launch, the last one first in `reverse`. */
 void standin_blocks_run(const standin_kernel *kernel, void **arguments, unsigned blocks,
                         unsigned threads, bool reverse);
@@ -64,6 +107,39 @@ void standin_exchange(int site, unsigned mask, int from, const void *mine, void 
 /* Shared memory that a block begins to use. */
 void standin_share(size_t bytes);
 void standin_wrong(const char *what);
+
+/* --- standin_stream.c */
+typedef struct standin_job {
+  struct standin_job *next;
+  enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH, WORK } kind;
+  uint64_t to, from;
+  void *host;
+  size_t bytes;
+  unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
+  size_t held_bytes;
+  struct standin_function *kernel;
+  unsigned blocks, threads; /* of each block */
+  standin_work_fn *work;    /* WORK: of a library, with what is held */
+} standin_job;
+
+typedef struct standin_stream {
+  struct standin_stream *next;
+  standin_job *first, **last;
+  struct standin_graph *captured; /* what is put on it becomes this; NULL: it is done */
+} standin_stream;
+
+standin_stream *standin_stream_find(const void *on);
+/* A job that is like another one, with memory of its own; NULL: there is none. */
+standin_job *standin_job_copy(const standin_job *job);
+void standin_jobs_free(standin_job *jobs);
+/* At the end of a stream, or of what is captured of it. */
+void standin_put(standin_stream *stream, standin_job *job);
+
+/* --- standin_graph.c */
+typedef struct standin_graph {
+  struct standin_graph *next;
+  standin_job *first, **last;
+} standin_graph;
 
 #pragma GCC visibility pop
 

@@ -1,0 +1,59 @@
+/* graph.c - launches that are captured once and put on a stream as a whole from then on. */
+#include "engine/cuda/graph.h"
+
+#define TOLD(device, call, what)                                                                   \
+  fnzi_cuda_told(ctx, device, (device)->driver.call, "graphs are " what)
+
+fnz_status fnzi_cuda_capture_begin(fnz_context *ctx, const fnzi_cuda_device *d, void *stream) {
+  enum { OF_THIS_THREAD = 1 };
+  return TOLD(d, capture_begin(stream, OF_THIS_THREAD), "begun");
+}
+
+fnz_status fnzi_cuda_capture_node(fnz_context *ctx, const fnzi_cuda_device *d, void *stream,
+                                  void **out) {
+  int status = 0;
+  uint64_t id;
+  void *graph, *const *nodes = NULL;
+  size_t count = 0;
+  *out = NULL;
+  FNZ_TRY(TOLD(d, capture_info(stream, &status, &id, &graph, &nodes, &count), "looked at"));
+  if (count == 1)
+    *out = nodes[0];
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_capture_end(fnz_context *ctx, const fnzi_cuda_device *d, void *stream,
+                                 fnzi_cuda_graph *out) {
+  *out = (fnzi_cuda_graph){NULL, NULL};
+  FNZ_TRY(TOLD(d, capture_end(stream, &out->captured), "ended"));
+  fnz_status status = TOLD(d, graph_make(&out->made, out->captured, 0), "made");
+  if (status != FNZ_OK)
+    fnzi_cuda_graph_end(d, out);
+  return status;
+}
+
+void fnzi_cuda_graph_end(const fnzi_cuda_device *d, fnzi_cuda_graph *graph) {
+  if (graph->made)
+    d->driver.graph_unmake(graph->made);
+  if (graph->captured)
+    d->driver.graph_end(graph->captured);
+  *graph = (fnzi_cuda_graph){NULL, NULL};
+}
+
+fnz_status fnzi_cuda_graph_set(fnz_context *ctx, const fnzi_cuda_device *d,
+                               const fnzi_cuda_graph *graph, void *node,
+                               const fnzi_cuda_function *kernel, int64_t count,
+                               uint64_t *addresses) {
+  void *arguments[] = {addresses};
+  const fnzi_cuda_kernel_node params = {
+      .function = kernel->function,
+      .blocks = {(unsigned)fnzi_cuda_blocks(d, kernel, count), 1, 1},
+      .threads = {kernel->threads, 1, 1},
+      .arguments = arguments};
+  return TOLD(d, graph_set(graph->made, node, &params), "changed");
+}
+
+fnz_status fnzi_cuda_graph_launch(fnz_context *ctx, const fnzi_cuda_device *d,
+                                  const fnzi_cuda_graph *graph, void *stream) {
+  return TOLD(d, graph_launch(graph->made, stream), "started");
+}

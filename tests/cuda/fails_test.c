@@ -1,0 +1,352 @@
+/* checks: 8
+ * fails_test.c - what fails on a GPU, by the stand-in for its driver: it says why, leaves nothing,
+ * and the state is what it was, or said to be lost; kept code is trusted with care. */
+#include "soak/programs.h"
+#include "tests/cuda/help.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One run of small_program(), whose result is right. */
+static fnz_status run_small(fnz_context *ctx, const fnz_program *p, const fnz_executable *exe) {
+  fnz_arrays *inputs, *outputs;
+  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
+  OK(ctx, fnz_arrays_create(ctx, &outputs));
+  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+  if (status == FNZ_OK) {
+    const float *x = fnz_arrays_at(inputs, 0)->data, *y = fnz_arrays_at(outputs, 0)->data;
+    for (int i = 0; i < 1000; i++)
+      ck_assert_float_eq(y[i], x[i] + 1);
+  }
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(outputs);
+  return status;
+}
+
+static void message_has(fnz_context *ctx, const char *text) {
+  const char *message = fnz_last_error(ctx)->message;
+  ck_assert_msg(strstr(message, text) != NULL, "%s: it does not say %s", message, text);
+}
+
+/* --- What there is not --------------------------------------------------------------------------
+ */
+START_TEST(what_is_not_there_is_named) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  FAILS(ctx, "ARGUMENT", compile(ctx, p, "gpu", &exe));
+  FAILS(ctx, "ARGUMENT", compile(ctx, p, "cuda:x", &exe));
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda:1", &exe));
+  message_has(ctx, "there is no device cuda:1");
+  setenv("STANDIN_DEVICES", "0", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  message_has(ctx, "no device");
+  unsetenv("STANDIN_DEVICES");
+  setenv("STANDIN_FAIL", "cuInit:1:35", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  message_has(ctx, "error 35");
+  unsetenv("STANDIN_FAIL");
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+START_TEST(another_kind_of_gpu_is_named) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  setenv("STANDIN_SM", "121", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  message_has(ctx, "NVRTC 13.0 makes no code for GPUs of compute capability 12.1");
+  unsetenv("STANDIN_SM");
+  setenv("STANDIN_FAIL", "cuModuleLoadData:1:209", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  message_has(ctx, "when a program is loaded");
+  unsetenv("STANDIN_FAIL");
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* --- Memory and calls ---------------------------------------------------------------------------
+ */
+START_TEST(without_memory_nothing_is_left) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  OK(ctx, compile(ctx, p, "cuda", &exe));
+  setenv("STANDIN_MEMORY", "4000", 1);
+  ck_assert_int_eq(run_small(ctx, p, exe), FNZ_NO_MEMORY);
+  unsetenv("STANDIN_MEMORY");
+  OK(ctx, run_small(ctx, p, exe));
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* Each call of the driver that a run makes fails in its turn, with an error that passes. */
+START_TEST(a_call_that_fails_leaves_all_as_it_was) {
+  static const char *const functions[] = {"cuMemAlloc_v2",        "cuStreamCreate",
+                                          "cuMemcpyHtoDAsync_v2", "cuLaunchKernel",
+                                          "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"};
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    fnz_executable *exe;
+    char fail[64];
+    snprintf(fail, sizeof fail, "%s:1:1", functions[i]);
+    OK(ctx, compile(ctx, p, "cuda", &exe));
+    setenv("STANDIN_FAIL", fail, 1);
+    ck_assert_int_eq(run_small(ctx, p, exe), FNZ_INTERNAL);
+    message_has(ctx, "CUDA gave error 1 ");
+    unsetenv("STANDIN_FAIL");
+    OK(ctx, run_small(ctx, p, exe));
+    fnz_executable_destroy(exe);
+    nothing_is_left();
+  }
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* --- Illegal addresses --------------------------------------------------------------------------
+ */
+/* Three steps, whose spaces are not the same. */
+static fnz_program *chain(fnz_context *ctx) {
+  return functional_of(ctx, program_of(ctx, "%x: f32[40], %y: f32[50], %z: f32[60]",
+                                       "  %a: f32[40] = mul.Tensor(%x, 2)\n"
+                                       "  %b: f32[50] = exp(%y)\n"
+                                       "  %c: f32[60] = add.Tensor(%z, 1)\n"
+                                       "  return %a, %b, %c"));
+}
+
+/* Launch 2 of three goes wrong: with `check` that is known, else what it is one of. */
+static void break_chain(bool checks, const char *says) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_context *ctx = open_context();
+  fnz_program *p = chain(ctx);
+  fnz_executable *exe, *other;
+  fnz_arrays *inputs, *outputs, *again;
+  options.device = "cuda";
+  options.check = checks;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
+  OK(ctx, fnz_arrays_create(ctx, &outputs));
+  OK(ctx, fnz_arrays_create(ctx, &again));
+  setenv("STANDIN_FAIL", "kernel:2:700", 1);
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+  message_has(ctx, "CUDA gave error 700");
+  message_has(ctx, says);
+  unsetenv("STANDIN_FAIL");
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+  message_has(ctx, "this executable is finished");
+  OK(ctx, compile(ctx, p, "cpu", &other));
+  OK(ctx, fnz_executable_run_arrays(other, ctx, inputs, NULL, NULL, outputs));
+  fnz_executable_destroy(other);
+  fnz_executable_destroy(exe);
+  nothing_is_left();
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, again));
+  fnz_executable_destroy(exe);
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(again);
+  fnz_arrays_destroy(outputs);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+
+START_TEST(an_illegal_address_ends_the_executable_and_not_the_process) {
+  break_chain(true, "in step 1 (exp)");
+  break_chain(false, "in one of the steps 0 (mul.Tensor) to 2 (add.Tensor)");
+}
+END_TEST
+
+/* --- State --------------------------------------------------------------------------------------
+ */
+static const char counting[] =
+    "fnz 1\nweight \"m\": f32[8]\n"
+    "program(%m: f32[8] buffer \"m\", %x: f32[8])\n{\n"
+    "  %a: f32[8] = add_.Tensor(%m, %x)\n  %z: f32[8] = mul.Tensor(%a, 2)\n  return %z\n}\n";
+
+typedef struct counter {
+  fnz_context *ctx;
+  fnz_program *p;
+  fnz_executable *exe;
+  fnz_executable_state *state;
+  fnz_arrays *inputs;
+} counter;
+
+static void open_counter(counter *c) {
+  const int64_t sizes[] = {8};
+  fnz_program *traced;
+  void *x;
+  c->ctx = open_context();
+  OK(c->ctx, fnz_program_read(c->ctx, counting, strlen(counting), FNZ_FORMAT_TEXT, &traced));
+  c->p = functional_of(c->ctx, traced);
+  OK(c->ctx, compile(c->ctx, c->p, "cuda", &c->exe));
+  OK(c->ctx, fnz_executable_state_create(c->exe, c->ctx, &c->state));
+  OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
+  OK(c->ctx, fnz_arrays_add(c->inputs, "buffer.m", FNZ_F32, 1, sizes, &x));
+  OK(c->ctx, fnz_executable_state_read(c->state, c->ctx, c->inputs));
+  fnz_arrays_destroy(c->inputs);
+  OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
+  OK(c->ctx, fnz_arrays_add(c->inputs, "x", FNZ_F32, 1, sizes, &x));
+  for (int i = 0; i < 8; i++)
+    ((float *)x)[i] = 1;
+}
+
+static fnz_status count_on(counter *c) {
+  fnz_arrays *outputs;
+  OK(c->ctx, fnz_arrays_create(c->ctx, &outputs));
+  fnz_status status = fnz_executable_run_arrays(c->exe, c->ctx, c->inputs, c->state, NULL, outputs);
+  fnz_arrays_destroy(outputs);
+  return status;
+}
+
+static float counted(counter *c) {
+  fnz_arrays *out;
+  OK(c->ctx, fnz_arrays_create(c->ctx, &out));
+  OK(c->ctx, fnz_executable_state_write(c->state, c->ctx, out));
+  float value = ((const float *)fnz_arrays_at(out, 0)->data)[3];
+  fnz_arrays_destroy(out);
+  return value;
+}
+
+static void close_counter(counter *c) {
+  fnz_executable_state_destroy(c->state);
+  fnz_executable_destroy(c->exe);
+  fnz_arrays_destroy(c->inputs);
+  fnz_program_destroy(c->p);
+  fnz_context_destroy(c->ctx);
+  nothing_is_left();
+}
+
+/* Memory of the state that was taken and could not be filled is not taken for the state. */
+START_TEST(a_state_that_was_not_filled_is_filled_later) {
+  for (int call = 1; call <= 2; call++) {
+    counter c;
+    char fail[64];
+    open_counter(&c);
+    snprintf(fail, sizeof fail, "cuMemcpyHtoDAsync_v2:%d:1", call);
+    setenv("STANDIN_FAIL", fail, 1);
+    FAILS(c.ctx, "INTERNAL", count_on(&c));
+    unsetenv("STANDIN_FAIL");
+    OK(c.ctx, count_on(&c));
+    ck_assert_float_eq(counted(&c), 1);
+    close_counter(&c);
+  }
+}
+END_TEST
+
+START_TEST(a_state_that_was_lost_is_said_to_be) {
+  counter c;
+  fnz_arrays *out;
+  open_counter(&c);
+  OK(c.ctx, count_on(&c));
+  setenv("STANDIN_FAIL", "kernel:1:719", 1);
+  FAILS(c.ctx, "INTERNAL", count_on(&c));
+  message_has(c.ctx, "the state could not be restored: it is lost");
+  unsetenv("STANDIN_FAIL");
+  OK(c.ctx, fnz_arrays_create(c.ctx, &out));
+  FAILS(c.ctx, "INTERNAL", fnz_executable_state_write(c.state, c.ctx, out));
+  message_has(c.ctx, "the state is lost");
+  ck_assert_ptr_null(fnz_executable_state_find(c.state, "m").data);
+  FAILS(c.ctx, "INTERNAL", count_on(&c));
+  fnz_arrays_destroy(out);
+  close_counter(&c);
+}
+END_TEST
+
+/* --- Code that is kept --------------------------------------------------------------------------
+ */
+static void run_cached(fnz_context *ctx, const fnz_program *p, const char *folder) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  options.device = "cuda";
+  options.cache = folder;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, run_small(ctx, p, exe));
+  fnz_executable_destroy(exe);
+}
+
+/* The one file of a folder. */
+static void find_file(const char *folder, char path[600]) {
+  DIR *dir = opendir(folder);
+  path[0] = 0;
+  ck_assert_ptr_nonnull(dir);
+  for (struct dirent *e; (e = readdir(dir)) != NULL;)
+    if (e->d_name[0] != '.') {
+      ck_assert_str_eq(path, "");
+      snprintf(path, 600, "%s/%s", folder, e->d_name);
+    }
+  closedir(dir);
+}
+
+static void change_byte(const char *path, long at) {
+  FILE *f = fopen(path, "r+b");
+  ck_assert_ptr_nonnull(f);
+  ck_assert_int_eq(fseek(f, at, SEEK_SET), 0);
+  int was = fgetc(f);
+  ck_assert_int_eq(fseek(f, at, SEEK_SET), 0);
+  fputc(was ^ 1, f);
+  fclose(f);
+}
+
+/* Each way in which a file cannot be trusted compiles once more, and mends it. */
+START_TEST(code_is_kept_and_trusted_with_care) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  char above[] = "/tmp/fnz-cache-XXXXXX", folder[64], path[600];
+  struct stat st;
+  ck_assert_ptr_nonnull(mkdtemp(above));
+  snprintf(folder, sizeof folder, "%s/cache/fnz", above);
+  umask(0);
+  ck_assert_uint_eq(compiles(), 0);
+  run_cached(ctx, p, folder);
+  size_t first = compiles();
+  ck_assert_uint_ge(first, 1);
+  find_file(folder, path);
+  ck_assert_int_eq(stat(path, &st), 0);
+  ck_assert_uint_eq(st.st_mode & 07777, 0600);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first);
+  static const long places[] = {0, 8, 20, 50, 500}; /* magic, length, key, digest, code */
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    change_byte(path, places[i]);
+    run_cached(ctx, p, folder);
+    ck_assert_uint_eq(compiles(), first + i + 1);
+  }
+  first = compiles();
+  ck_assert_int_eq(truncate(path, 70), 0);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 1);
+  ck_assert_int_eq(chmod(path, 0620), 0);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 2);
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 2);
+  remove(path);
+  ck_assert_int_eq(mkfifo(path, 0600), 0); /* nobody waits for who would write it */
+  run_cached(ctx, p, folder);
+  ck_assert_uint_eq(compiles(), first + 3);
+  remove(path);
+  rmdir(folder);
+  snprintf(folder, sizeof folder, "%s/cache", above);
+  rmdir(folder);
+  ck_assert_int_eq(rmdir(above), 0);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+RUN_SUITE("fails", what_is_not_there_is_named, another_kind_of_gpu_is_named,
+          without_memory_nothing_is_left, a_call_that_fails_leaves_all_as_it_was,
+          an_illegal_address_ends_the_executable_and_not_the_process,
+          a_state_that_was_not_filled_is_filled_later, a_state_that_was_lost_is_said_to_be,
+          code_is_kept_and_trusted_with_care)

@@ -1,0 +1,117 @@
+/* checks: 12
+ * given_test.c - runs on memory of a GPU: inputs are read where they lie, outputs are made where
+ * they are wanted, and nothing is copied that the CPU has no part in. */
+#include "engine/cuda/run.h"
+#include "soak/programs.h"
+#include "tests/cuda/help.h"
+
+enum { COUNT = 100, BYTES = COUNT * 4, ROOM = 2 * BYTES };
+
+static const int64_t sizes[] = {COUNT}, strides[] = {1}, apart[] = {2};
+static const fnz_geometry dense = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = strides},
+                          gaps = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = apart};
+
+/* y = 2 x + 1 and what else; `bytes`: that are copied in each direction for it. */
+static const struct {
+  const char *body;
+  bool by_cpu;
+} cases[] = {
+    {"  %a: f32[100] = mul.Tensor(%x, 2)\n  %y: f32[100] = add.Tensor(%a, 1)\n  return %y", false},
+    {"  %a: f32[100] = mul.Tensor(%x, 2)\n  %v: f32[100], %i: i64[100] = sort(%a)\n"
+     "  %y: f32[100] = add.Tensor(%v, 1)\n  return %y",
+     true},
+    {"  %v: f32[100], %i: i64[100] = sort(%x)\n  %a: f32[100] = mul.Tensor(%v, 2)\n"
+     "  %y: f32[100] = add.Tensor(%a, 1)\n  return %y",
+     true},
+};
+
+typedef struct device {
+  fnz_context *ctx;
+  fnzi_cuda_device device;
+  void *stream;
+  uint64_t from, to;
+} device;
+
+static void open_device(device *d) {
+  d->ctx = open_context();
+  OK(d->ctx, fnzi_cuda_device_open(d->ctx, "cuda", NULL, &d->device));
+  OK(d->ctx, fnzi_cuda_enter(d->ctx, &d->device));
+  OK(d->ctx, fnzi_cuda_stream_make(d->ctx, &d->device, &d->stream));
+  OK(d->ctx, fnzi_cuda_take(d->ctx, &d->device, ROOM + 16, &d->from));
+  OK(d->ctx, fnzi_cuda_take(d->ctx, &d->device, ROOM + 16, &d->to));
+}
+
+static void close_device(device *d) {
+  fnzi_cuda_stream_end(&d->device, d->stream);
+  fnzi_cuda_give(&d->device, d->from);
+  fnzi_cuda_give(&d->device, d->to);
+  fnzi_cuda_leave(&d->device);
+  fnzi_cuda_device_close(&d->device);
+  fnz_context_destroy(d->ctx);
+  nothing_is_left();
+}
+
+/* Ascending numbers, every `step`-th of them an element. */
+static void fill(device *d, uint64_t at, int step) {
+  float data[2 * COUNT];
+  for (int i = 0; i < 2 * COUNT; i++)
+    data[i] = (float)i / (float)step;
+  OK(d->ctx, fnzi_cuda_copy_in(d->ctx, &d->device, at, data, ROOM, d->stream));
+  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+}
+
+static void is_right(device *d, uint64_t at) {
+  float y[COUNT];
+  OK(d->ctx, fnzi_cuda_copy_out(d->ctx, &d->device, y, at, BYTES, d->stream));
+  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+  for (int i = 0; i < COUNT; i++)
+    ck_assert_float_eq(y[i], (float)(2 * i + 1));
+}
+
+static void pointer(uint64_t at, void **out) {
+  *out = (void *)(uintptr_t)at;
+}
+
+/* Four runs on it: at addresses that kernels like, at others, and with gaps. */
+START_TEST(memory_of_the_device_is_used) {
+  static const struct { int shift, step; } ways[] = {{0, 1}, {4, 1}, {0, 2}, {4, 2}};
+  const int shift = ways[_i % 4].shift, step = ways[_i % 4].step;
+  device d;
+  fnz_executable *exe;
+  open_device(&d);
+  fnz_program *p = functional_of(d.ctx, program_of(d.ctx, "%x: f32[100]", cases[_i / 4].body));
+  OK(d.ctx, compile(d.ctx, p, "cuda", &exe));
+  fill(&d, d.from + (uint64_t)shift, step);
+  fnz_memory in = {NULL, step == 1 ? &dense : &gaps}, out = {NULL, NULL};
+  pointer(d.from + (uint64_t)shift, &in.data);
+  pointer(d.to + (uint64_t)shift, &out.data);
+  const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .on_device = true};
+  for (int i = 0; i < 3; i++) {
+    standin_counts before = counts_now(), after;
+    OK(d.ctx, fnz_executable_run(exe, d.ctx, &run));
+    after = counts_now();
+    if (!cases[_i / 4].by_cpu && shift == 0) {
+      ck_assert_uint_eq(after.bytes_in, before.bytes_in);
+      ck_assert_uint_eq(after.bytes_out, before.bytes_out);
+      ck_assert_uint_eq(after.bytes_within, before.bytes_within);
+    }
+    is_right(&d, d.to + (uint64_t)shift);
+  }
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  close_device(&d);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("given");
+  TCase *c = tcase_create("given");
+  tcase_set_timeout(c, 600);
+  tcase_add_loop_test(c, memory_of_the_device_is_used, 0, 12);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,185 @@
+/* checks: 4
+ * graph_test.c - steps of a GPU that are one graph from the second run on: captured once, with
+ * other addresses where a state lies elsewhere, cut by steps of the CPU; and what cannot be
+ * captured runs all the same. */
+#include "soak/programs.h"
+#include "tests/cuda/help.h"
+
+enum { MOST_BUFFERS = 40 };
+
+/* Buffers of different sizes, to each of which x[0] is added and 1; and their sum in places. */
+static fnz_program *counters(fnz_context *ctx, int count, bool sorts) {
+  static char text[1 << 14];
+  fnz_program *traced;
+  size_t at = (size_t)snprintf(text, sizeof text, "fnz 1\n");
+  for (int i = 0; i < count; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "weight \"m%d\": f32[%d]\n", i, i + 1);
+  at += (size_t)snprintf(text + at, sizeof text - at, "program(");
+  for (int i = 0; i < count; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%%m%d: f32[%d] buffer \"m%d\", ", i, i + 1,
+                           i);
+  at += (size_t)snprintf(text + at, sizeof text - at, "%%x: f32[1])\n{\n");
+  for (int i = 0; i < count; i++) {
+    if (sorts && i == count / 2)
+      at +=
+          (size_t)snprintf(text + at, sizeof text - at, "  %%v: f32[1], %%i: i64[1] = sort(%%x)\n");
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "  %%y%d: f32[%d] = add_.Tensor(%%m%d, %%%s)\n", i, i + 1, i,
+                           sorts && i >= count / 2 ? "v" : "x");
+  }
+  snprintf(text + at, sizeof text - at, "  return %%x\n}\n");
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  return functional_of(ctx, traced);
+}
+
+typedef struct running {
+  fnz_context *ctx;
+  fnz_program *p;
+  fnz_executable *exe;
+  fnz_workspace *ws;
+  fnz_executable_state *states[2];
+  int count;
+} running;
+
+static void open_running(running *r, int count, bool sorts) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.device = "cuda";
+  r->count = count;
+  r->ctx = open_context();
+  r->p = counters(r->ctx, count, sorts);
+  OK(r->ctx, fnz_compile(r->ctx, r->p, &options, &r->exe));
+  OK(r->ctx, fnz_workspace_create(r->exe, r->ctx, &r->ws));
+  for (int s = 0; s < 2; s++) {
+    fnz_arrays *arrays;
+    OK(r->ctx, fnz_executable_state_create(r->exe, r->ctx, &r->states[s]));
+    OK(r->ctx, fnz_arrays_create(r->ctx, &arrays));
+    for (int64_t i = 0; i < count; i++) {
+      char name[32];
+      const int64_t sizes[] = {i + 1};
+      void *data;
+      snprintf(name, sizeof name, "buffer.m%d", (int)i);
+      OK(r->ctx, fnz_arrays_add(arrays, name, FNZ_F32, 1, sizes, &data));
+      for (int64_t k = 0; k <= i; k++)
+        ((float *)data)[k] = 0;
+    }
+    OK(r->ctx, fnz_executable_state_read(r->states[s], r->ctx, arrays));
+    fnz_arrays_destroy(arrays);
+  }
+}
+
+/* One run with x = 1, and what it did. */
+static standin_counts count_run(running *r, int state) {
+  static const int64_t sizes[] = {1}, strides[] = {1};
+  static const fnz_geometry one = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = strides};
+  float x = 1, y[MOST_BUFFERS + 1] = {0};
+  fnz_memory in = {&x, &one}, outs[MOST_BUFFERS + 1];
+  for (int i = 0; i <= MOST_BUFFERS; i++)
+    outs[i] = (fnz_memory){&y[i], NULL};
+  const fnz_execution run = {.size = sizeof run,
+                             .inputs = &in,
+                             .outputs = outs,
+                             .state = r->states[state],
+                             .workspace = r->ws};
+  standin_counts before = counts_now(), after;
+  OK(r->ctx, fnz_executable_run(r->exe, r->ctx, &run));
+  after = counts_now();
+  ck_assert_msg(!after.wrong, "%s", after.wrong);
+  after.launches -= before.launches;
+  after.captures -= before.captures;
+  after.graphs -= before.graphs;
+  after.nodes_set -= before.nodes_set;
+  return after;
+}
+
+static void state_is(running *r, int state, float value) {
+  fnz_arrays *out;
+  OK(r->ctx, fnz_arrays_create(r->ctx, &out));
+  OK(r->ctx, fnz_executable_state_write(r->states[state], r->ctx, out));
+  ck_assert_uint_eq(fnz_arrays_count(out), (size_t)r->count);
+  for (int i = 0; i < r->count; i++) {
+    const float *m = fnz_arrays_at(out, (size_t)i)->data;
+    for (int k = 0; k <= i; k++)
+      ck_assert_float_eq(m[k], value);
+  }
+  fnz_arrays_destroy(out);
+}
+
+static void close_running(running *r) {
+  for (int s = 0; s < 2; s++)
+    fnz_executable_state_destroy(r->states[s]);
+  fnz_workspace_destroy(r->ws);
+  fnz_executable_destroy(r->exe);
+  fnz_program_destroy(r->p);
+  fnz_context_destroy(r->ctx);
+  nothing_is_left();
+}
+
+/* `launches`, and that which copies x to the output. */
+static void did(standin_counts c, uint64_t launches, uint64_t captures, uint64_t graphs,
+                uint64_t nodes_set) {
+  ck_assert_uint_eq(c.launches, launches + 1);
+  ck_assert_uint_eq(c.captures, captures);
+  ck_assert_uint_eq(c.graphs, graphs);
+  ck_assert_uint_eq(c.nodes_set, nodes_set);
+}
+
+START_TEST(a_graph_is_captured_once_and_told_of_other_addresses) {
+  running r;
+  open_running(&r, 5, false);
+  did(count_run(&r, 0), 5, 0, 0, 0);
+  did(count_run(&r, 0), 5, 1, 1, 0);
+  did(count_run(&r, 0), 5, 0, 1, 0);
+  did(count_run(&r, 1), 5, 0, 1, 5);
+  did(count_run(&r, 1), 5, 0, 1, 0);
+  did(count_run(&r, 0), 5, 0, 1, 5);
+  state_is(&r, 0, 4);
+  state_is(&r, 1, 2);
+  close_running(&r);
+}
+END_TEST
+
+/* Each buffer is read and written: two addresses a launch. */
+START_TEST(with_many_other_addresses_each_kernel_is_started) {
+  running r;
+  open_running(&r, 17, false);
+  did(count_run(&r, 0), 17, 0, 0, 0);
+  did(count_run(&r, 0), 17, 1, 1, 0);
+  did(count_run(&r, 1), 17, 0, 0, 0);
+  did(count_run(&r, 0), 17, 0, 1, 0);
+  state_is(&r, 0, 3);
+  state_is(&r, 1, 1);
+  close_running(&r);
+}
+END_TEST
+
+START_TEST(a_step_of_the_cpu_cuts_the_graph) {
+  running r;
+  open_running(&r, 6, true);
+  did(count_run(&r, 0), 6, 0, 0, 0);
+  did(count_run(&r, 0), 6, 2, 2, 0);
+  did(count_run(&r, 0), 6, 0, 2, 0);
+  state_is(&r, 0, 3);
+  close_running(&r);
+}
+END_TEST
+
+START_TEST(what_cannot_be_captured_runs) {
+  static const char *const fails[] = {"cuStreamBeginCapture_v2:1:900", "cuStreamEndCapture:1:901",
+                                      "cuGraphInstantiateWithFlags:1:801"};
+  for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
+    running r;
+    open_running(&r, 5, false);
+    did(count_run(&r, 0), 5, 0, 0, 0);
+    setenv("STANDIN_FAIL", fails[i], 1);
+    ck_assert_uint_eq(count_run(&r, 0).launches, 6);
+    unsetenv("STANDIN_FAIL");
+    did(count_run(&r, 0), 5, 0, 0, 0);
+    state_is(&r, 0, 3);
+    close_running(&r);
+  }
+}
+END_TEST
+
+RUN_SUITE("graph", a_graph_is_captured_once_and_told_of_other_addresses,
+          with_many_other_addresses_each_kernel_is_started, a_step_of_the_cpu_cuts_the_graph,
+          what_cannot_be_captured_runs)

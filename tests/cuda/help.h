@@ -1,0 +1,75 @@
+/* help.h - what tests on the stand-in for a GPU share. */
+#ifndef FNZ_TESTS_CUDA_HELP_H
+#define FNZ_TESTS_CUDA_HELP_H
+
+#include "program/program.h"
+#include "tests/cuda/standin.h"
+#include "tests/run_help.h"
+
+#include <dlfcn.h>
+
+static inline standin_counts counts_now(void) {
+  static void *library;
+  standin_counts counts;
+  standin_counts_fn *get;
+  if (!library)
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  ck_assert_ptr_nonnull(library);
+  void *found = dlsym(library, "standin_counts_get");
+  ck_assert_msg(found != NULL, "libcuda.so.1 is not the stand-in: look at LD_LIBRARY_PATH");
+  memcpy(&get, &found, sizeof get);
+  get(&counts);
+  return counts;
+}
+
+static inline void nothing_is_left(void) {
+  standin_counts c = counts_now();
+  ck_assert_msg(!c.wrong, "%s", c.wrong);
+  ck_assert_uint_eq(c.blocks_held, 0);
+  ck_assert_uint_eq(c.bytes_held, 0);
+  ck_assert_uint_eq(c.modules_held, 0);
+  ck_assert_uint_eq(c.streams_held, 0);
+  ck_assert_uint_eq(c.graphs_held, 0);
+  ck_assert_uint_eq(c.contexts_held, 0);
+}
+
+static inline fnz_status compile(fnz_context *ctx, const fnz_program *p, const char *device,
+                                 fnz_executable **out) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.threads = 1;
+  options.check = true;
+  options.device = device;
+  return fnz_compile(ctx, p, &options, out);
+}
+
+static inline fnz_program *functional_of(fnz_context *ctx, fnz_program *traced) {
+  fnz_program *p;
+  OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
+  fnz_program_destroy(traced);
+  return p;
+}
+
+static inline fnz_context *open_context(void) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  return ctx;
+}
+
+static inline fnz_program *small_program(fnz_context *ctx) {
+  return functional_of(
+      ctx, program_of(ctx, "%x: f32[1000]", "  %y: f32[1000] = add.Tensor(%x, 1)\n  return %y"));
+}
+
+/* How often the stand-in for NVRTC has compiled. */
+static inline size_t compiles(void) {
+  static void *library; /* stays loaded, so that it goes on counting */
+  size_t (*get)(void);
+  if (!library)
+    library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+  void *found = library ? dlsym(library, "standin_compiles") : NULL;
+  ck_assert_ptr_nonnull(found);
+  memcpy(&get, &found, sizeof get);
+  return get();
+}
+
+#endif

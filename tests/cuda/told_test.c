@@ -1,0 +1,186 @@
+/* checks: 4
+ * told_test.c - what explain says of a plan on a GPU is what a run does there, and figures of
+ * kernels are read from code with care. */
+#include "engine/cuda/cubin.h"
+#include "soak/programs.h"
+#include "tests/cuda/help.h"
+
+#include <elf.h>
+#include <fnz/explain.h>
+
+/* The number behind `name` in what is told; the test fails where there is none. */
+static uint64_t number_of(const char *told, const char *name) {
+  const char *at = strstr(told, name);
+  ck_assert_msg(at != NULL, "no %s in %s", name, told);
+  return strtoull(at + strlen(name), NULL, 10);
+}
+
+static char *told_of(fnz_context *ctx, const fnz_program *p, const char *device, bool json) {
+  fnz_buffer text = {.data = NULL};
+  OK(ctx, fnz_plan_write_for(ctx, p, device, json, &text));
+  char *copy = malloc(text.size + 1);
+  ck_assert_ptr_nonnull(copy);
+  memcpy(copy, text.data, text.size);
+  copy[text.size] = 0;
+  fnz_buffer_free(ctx, &text);
+  return copy;
+}
+
+/* Copies and launches of a second run, when weights are there. */
+static standin_counts counts_of(fnz_context *ctx, const fnz_program *p) {
+  fnz_executable *exe;
+  fnz_arrays *inputs, *outputs;
+  standin_counts before = {0}, after;
+  OK(ctx, compile(ctx, p, "cuda", &exe));
+  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
+  for (int run = 0; run < 2; run++) {
+    before = counts_now();
+    OK(ctx, fnz_arrays_create(ctx, &outputs));
+    OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+    fnz_arrays_destroy(outputs);
+  }
+  after = counts_now();
+  after.launches -= before.launches;
+  after.bytes_in -= before.bytes_in;
+  after.bytes_out -= before.bytes_out;
+  fnz_arrays_destroy(inputs);
+  fnz_executable_destroy(exe);
+  nothing_is_left();
+  return after;
+}
+
+/* The CPU sorts. */
+static fnz_program *with_sort(fnz_context *ctx) {
+  return functional_of(ctx, program_of(ctx, "%x: f32[100]",
+                                       "  %a: f32[100] = mul.Tensor(%x, 2)\n"
+                                       "  %v: f32[100], %i: i64[100] = sort(%a)\n"
+                                       "  %y: f32[100] = add.Tensor(%v, 1)\n  return %y, %i"));
+}
+
+START_TEST(a_run_does_what_is_told) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = with_sort(ctx);
+  char *told = told_of(ctx, p, "cuda", false);
+  standin_counts counts = counts_of(ctx, p);
+  ck_assert_uint_eq(number_of(told, "on the device, by "), counts.launches);
+  ck_assert_uint_eq(number_of(told, "copied to the CPU "), 400);
+  ck_assert_uint_eq(number_of(told, ", back "), 400);
+  ck_assert_uint_eq(number_of(told, ", at the end "), 400);
+  ck_assert_uint_eq(counts.bytes_in, 400 + 400);
+  ck_assert_uint_eq(counts.bytes_out, 400 + 400);
+  ck_assert_ptr_nonnull(strstr(told, "on the CPU (nothing of a GPU computes it): %"));
+  free(told);
+  told = told_of(ctx, p, "cuda", true);
+  ck_assert_ptr_nonnull(strstr(told, "\"to_cpu\": 400, \"to_device\": 400}"));
+  ck_assert_uint_eq(number_of(told, "\"to_cpu_at_end\": "), 400);
+  free(told);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(a_plan_of_the_cpu_copies_nothing) {
+  fnz_context *ctx = open_context();
+  fnz_program *p =
+      functional_of(ctx, program_of(ctx, "%x: f32[100]",
+                                    "  %v: f32[100], %i: i64[100] = sort(%x)\n  return %v, %i"));
+  char *told = told_of(ctx, p, "sm_80", false);
+  standin_counts counts = counts_of(ctx, p);
+  ck_assert_ptr_nonnull(strstr(told, "for sm_80: no step runs on the device; nothing is copied\n"));
+  ck_assert_uint_eq(counts.launches, 0);
+  ck_assert_uint_eq(counts.bytes_in + counts.bytes_out, 0);
+  free(told);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(other_devices_are_refused) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = with_sort(ctx);
+  fnz_buffer text = {.data = NULL};
+  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "sm_x", false, &text));
+  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "sm_1234", false, &text));
+  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "gpu", false, &text));
+  ck_assert_uint_eq(text.size, 0);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* --- Code ---------------------------------------------------------------------------------------
+ */
+enum { SECTIONS = 6, SYMBOLS = 2 };
+
+typedef struct image {
+  Elf64_Ehdr head;
+  Elf64_Shdr sections[SECTIONS];
+  Elf64_Sym symbols[SYMBOLS];
+  uint32_t records[3][3];
+  char names[64];
+} image;
+
+/* As NVRTC lays it out. */
+static void make_image(image *e) {
+  static const char names[] = "\0.strtab\0.symtab\0.nv.info\0.nv.shared.k0\0k0";
+  memset(e, 0, sizeof *e);
+  memcpy(e->head.e_ident, ELFMAG, SELFMAG);
+  e->head.e_ident[EI_CLASS] = ELFCLASS64;
+  e->head.e_machine = EM_CUDA;
+  e->head.e_shoff = offsetof(image, sections);
+  e->head.e_shentsize = sizeof *e->sections;
+  e->head.e_shnum = SECTIONS;
+  e->head.e_shstrndx = 1;
+  memcpy(e->names, names, sizeof names);
+  e->sections[1] = (Elf64_Shdr){.sh_name = 1,
+                                .sh_type = SHT_STRTAB,
+                                .sh_offset = offsetof(image, names),
+                                .sh_size = sizeof names};
+  e->sections[2] = (Elf64_Shdr){.sh_name = 9,
+                                .sh_type = SHT_SYMTAB,
+                                .sh_offset = offsetof(image, symbols),
+                                .sh_size = sizeof e->symbols,
+                                .sh_link = 1};
+  e->sections[3] = (Elf64_Shdr){.sh_name = 17,
+                                .sh_type = 0x70000000,
+                                .sh_offset = offsetof(image, records),
+                                .sh_size = sizeof e->records};
+  e->sections[4] = (Elf64_Shdr){.sh_name = 26, .sh_type = SHT_NOBITS, .sh_size = 1200};
+  e->symbols[1].st_name = 40;
+  memcpy(e->records,
+         (uint32_t[3][3]){{0x00082f04, 0, 99}, {0x00082f04, 1, 24}, {0x00081204, 1, 16}},
+         sizeof e->records);
+}
+
+/* Every byte is changed in turn, and every end is cut off: nothing is read beyond it (sanitizers
+ * see that), and what is told is a number or nothing. */
+START_TEST(code_is_read_with_care) {
+  image e;
+  make_image(&e);
+  fnzi_cuda_figures f = fnzi_cuda_cubin_figures(&e, sizeof e, "k0");
+  ck_assert(f.known);
+  ck_assert_uint_eq(f.registers, 24);
+  ck_assert_uint_eq(f.stack, 16);
+  ck_assert_uint_eq(f.shared, 1200);
+  ck_assert(!fnzi_cuda_cubin_figures(&e, sizeof e, "k1").known);
+  for (size_t size = 0; size < sizeof e; size++) {
+    unsigned char *cut = malloc(size + 1);
+    ck_assert_ptr_nonnull(cut);
+    memcpy(cut, &e, size);
+    (void)fnzi_cuda_cubin_figures(cut, size, "k0");
+    free(cut);
+  }
+  for (size_t at = 0; at < sizeof e; at++)
+    for (int value = 0; value < 256; value += 51) {
+      unsigned char *changed = malloc(sizeof e);
+      ck_assert_ptr_nonnull(changed);
+      memcpy(changed, &e, sizeof e);
+      changed[at] = (unsigned char)value;
+      (void)fnzi_cuda_cubin_figures(changed, sizeof e, "k0");
+      free(changed);
+    }
+}
+END_TEST
+
+RUN_SUITE("told", a_run_does_what_is_told, a_plan_of_the_cpu_copies_nothing,
+          other_devices_are_refused, code_is_read_with_care)
