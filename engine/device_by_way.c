@@ -1,7 +1,7 @@
 /* device_by_way.c - which way makes the launches of a call: that of its kernel. */
 #include "engine/device_way.h"
 
-fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+static fnz_status by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
   switch (call->row->run) {
 #define WAY(run, way)                                                                              \
   case FNZI_RUN_##run:                                                                             \
@@ -11,4 +11,12 @@ fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng
   default:
     return FNZ_OK;
   }
+}
+
+/* What a way reads of the arguments may need memory. */
+fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  fnzi_arena_init(&call->scratch, m->ws->ctx);
+  fnz_status status = by_way(m, call, out);
+  fnzi_arena_free(&call->scratch);
+  return status;
 }

@@ -2,6 +2,8 @@
  * with gaps, and with a state for three calls. What is given may hold weights, for the program's
  * own, and what the state begins with. */
 #include "engine/engine.h"
+
+#include <stdio.h>
 #include "run/numbers.h"
 
 typedef struct verifying {
@@ -50,6 +52,23 @@ static size_t both_nan(const fnz_array *a, const fnz_array *b, size_t i) {
   return 0;
 }
 
+/* The bits of an element, its last byte first. */
+static const char *bits_of(const fnz_array *a, size_t element, char out[40]) {
+  size_t cell = fnzi_dtype(a->dtype)->bytes;
+  const unsigned char *at = (const unsigned char *)a->data + element * cell;
+  for (size_t i = 0; i < cell; i++)
+    snprintf(out + 2 * i, 3, "%02x", at[cell - 1 - i]);
+  return out;
+}
+
+static fnz_status differ(verifying *v, const char *way, const char *name, const fnz_array *want,
+                         const fnz_array *have, size_t element) {
+  char a[40], b[40];
+  return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name,
+                   "%s: element %zu is 0x%s, and 0x%s by the interpreter", way, element,
+                   bits_of(have, element, a), bits_of(want, element, b));
+}
+
 static fnz_status compare(verifying *v, const char *way, const fnz_array *want, const char *name,
                           const fnz_array *have) {
   if (!want)
@@ -61,9 +80,7 @@ static fnz_status compare(verifying *v, const char *way, const fnz_array *want, 
     bool same = ((const unsigned char *)want->data)[i] == ((const unsigned char *)have->data)[i];
     passed = same ? 1 : both_nan(want, have, i);
     if (!passed)
-      return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name,
-                       "%s: element %zu is not what the interpreter gives", way,
-                       i / fnzi_dtype(want->dtype)->bytes);
+      return differ(v, way, name, want, have, i / fnzi_dtype(want->dtype)->bytes);
   }
   return FNZ_OK;
 }

@@ -38,7 +38,7 @@ fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names, co
       note(why, sizeof why);
   }
   if (!*library)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "CUDA cannot be used: %s (%s)", advice, why);
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", advice, why);
   fnz_status status = take_symbols(ctx, symbols, count, name, table, *library);
   if (status != FNZ_OK) {
     dlclose(*library);

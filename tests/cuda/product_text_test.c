@@ -2,7 +2,7 @@
  * each way in which operands lie, each choice that the text depends on. No GPU and no driver is
  * needed.
  *
- *     product_text_test SM
+ *     product_text_test SM [all]     types; else two of them
  *
  * Without NVRTC it says so and exits with 77, or fails where FNZ_NEED_TOOLS is set. */
 #include "engine/cuda/text_product.h"
@@ -10,6 +10,7 @@
 #include <fnz/fnz.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SKIPPED = 77 };
 
@@ -18,6 +19,7 @@ typedef struct testing {
   fnzi_arena arena;
   fnzi_cuda_nvrtc nvrtc;
   int failures, kernels;
+  bool all; /* types; else two of them */
 } testing;
 
 static void check(testing *t, fnz_status status, const char *what) {
@@ -111,14 +113,14 @@ static void add_attention(testing *t, fnzi_cuda_text *text, fnz_dtype sum, fnz_d
   }
 }
 
-static void add_all(testing *t, fnzi_cuda_text *text) {
+static void add_kinds(testing *t, fnzi_cuda_text *text) {
   static const fnz_dtype sums[][2] = {
       {FNZ_F32, FNZ_F32},  {FNZ_F64, FNZ_F64}, {FNZ_F32, FNZ_F16},
       {FNZ_F32, FNZ_BF16}, {FNZ_I64, FNZ_I64}, {FNZ_I64, FNZ_U8},
       {FNZ_I64, FNZ_I32},  {FNZ_C64, FNZ_C64}, {FNZ_C128, FNZ_C128}};
-  for (int k = 0; k < 9; k++)
+  for (int k = 0; k < (t->all ? 9 : 2); k++)
     add_products(t, text, sums[k][0], sums[k][1]);
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < (t->all ? 4 : 1); k++) {
     add_convs(t, text, sums[k][1]);
     add_attention(t, text, sums[k][0], sums[k][1]);
   }
@@ -128,7 +130,7 @@ static void compile(testing *t, int sm) {
   fnz_buffer source = {.data = NULL}, code = {.data = NULL};
   fnzi_cuda_text text;
   fnzi_cuda_text_begin(&t->arena, &text);
-  add_all(t, &text);
+  add_kinds(t, &text);
   check(t, fnzi_cuda_text_write(t->ctx, &text, &source), "text");
   if (t->failures == 0)
     check(t,
@@ -144,7 +146,8 @@ static void compile(testing *t, int sm) {
 
 int main(int argc, char **argv) {
   testing t = {.failures = 0};
-  if (argc != 2 || fnz_context_create(NULL, &t.ctx) != FNZ_OK)
+  t.all = argc == 3 && strcmp(argv[2], "all") == 0;
+  if (argc < 2 || fnz_context_create(NULL, &t.ctx) != FNZ_OK)
     return EXIT_FAILURE;
   if (fnzi_cuda_nvrtc_open(t.ctx, &t.nvrtc) != FNZ_OK) {
     printf("SKIPPED: %s\n", fnz_last_error(t.ctx)->message);

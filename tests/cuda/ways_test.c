@@ -369,19 +369,7 @@ END_TEST
 
 /* --- All operators ------------------------------------------------------------------------------
  */
-typedef enum where { VIEWS, PARTS, POINTS, ROWS, WAYS, CPU, WHERES } where;
-
-/* Row by row in groups (kernels/meta/row.c), where the rows lie along the last dimensions. */
-static bool goes_by_rows(uint16_t run) {
-  static const uint16_t runs[] = {FNZI_RUN_sum,         FNZI_RUN_reduce,     FNZI_RUN_arg,
-                                  FNZI_RUN_logsumexp,   FNZI_RUN_variance,   FNZI_RUN_deviation,
-                                  FNZI_RUN_vector_norm, FNZI_RUN_softmax,    FNZI_RUN_safe_softmax,
-                                  FNZI_RUN_log_softmax, FNZI_RUN_layer_norm, FNZI_RUN_rms_norm};
-  bool does = false;
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    does = does || runs[i] == run;
-  return does;
-}
+typedef enum where { VIEWS, PARTS, POINTS, WAYS, CPU, WHERES } where;
 
 static where where_of(const fnz_op *op, const fnz_kernel_facts *facts) {
   uint16_t place = fnzi_op_place(op);
@@ -396,12 +384,12 @@ static where where_of(const fnz_op *op, const fnz_kernel_facts *facts) {
     return VIEWS;
   if (row->run == FNZI_RUN_point || row->run == FNZI_RUN_where || row->run == FNZI_RUN_masked_fill)
     return POINTS;
-  return goes_by_rows(row->run) ? ROWS : CPU;
+  return CPU;
 }
 
 /* OPERATORS in the environment: they are printed. */
 static void count_operators(fnz_context *ctx, size_t counts[WHERES]) {
-  static const char *const names[] = {"view", "parts", "element", "rows", "way", "cpu"};
+  static const char *const names[] = {"view", "parts", "element", "way", "cpu"};
   fnz_backend *cpu;
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   for (size_t i = 0; i < fnz_op_count(); i++) {
@@ -422,12 +410,10 @@ static void count_operators(fnz_context *ctx, size_t counts[WHERES]) {
 
 /* docs/engine.md says how many there are of each kind. */
 START_TEST(operators_are_counted) {
-  static const char *const says[] = {"| views, and copies of values | %zu |",
-                                     "| made of others | %zu |",
-                                     "| element by element, in groups | %zu |",
-                                     "| row by row, in groups | %zu |",
-                                     "| a way of their own (`device_ways.def`) | %zu |",
-                                     "| the CPU's | %zu |"};
+  static const char *const says[] = {
+      "| views, and copies of values | %zu |", "| made of others | %zu |",
+      "| element by element, in groups | %zu |", "| a way of their own (`device_ways.def`) | %zu |",
+      "| the CPU's | %zu |"};
   size_t counts[WHERES] = {0};
   fnz_context *ctx;
   fnz_buffer text = {.data = NULL};
