@@ -2,9 +2,12 @@
  * nearest neighbours are exact, and the bits of the largest of nothing. */
 enum { POOL_EXACT = sizeof(pool_shape) / 8, POOL_NOTHING };
 
+VALUE double pool_mean_at(const pool_shape *p, const cells *x, int64_t at) {
+  return pool_mean(p, x, at / p->out_volume, at % p->out_volume);
+}
 VALUE void formula_mean(int64_t at, const cells *w, const int64_t *n, const double *d) {
   (void)d;
-  fnzi_cpu_real_put(&w[1], at, pool_mean((const pool_shape *)n, &w[0], at));
+  fnzi_cpu_real_put(&w[1], at, pool_mean_at((const pool_shape *)n, &w[0], at));
 }
 VALUE void formula_share(int64_t at, const cells *w, const int64_t *n, const double *d) {
   (void)d;
@@ -30,5 +33,7 @@ VALUE void formula_largest_integer(int64_t at, const cells *w, const int64_t *n,
   pool_store_largest(at, w, n, true);
 }
 VALUE void formula_nearest(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  move_cell_or(&w[1], at, &w[0], pool_nearest_at((const pool_shape *)n, d, n[POOL_EXACT] != 0, at), 0);
+  const pool_shape *p = (const pool_shape *)n;
+  int64_t from = pool_nearest_at(p, d, n[POOL_EXACT] != 0, at / p->out_volume, at % p->out_volume);
+  move_cell_or(&w[1], at, &w[0], from, 0);
 }

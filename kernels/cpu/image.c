@@ -3,7 +3,7 @@
 #include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
 
-#define VALUE static
+#define VALUE static inline
 #include "kernels/cpu/image_values.h"
 #undef VALUE
 
@@ -62,8 +62,14 @@ fnz_status fnzi_kernel_pad_image(fnzi_krn_call *call) {
   memcpy(p.before, read.before, sizeof p.before);
   if (call->record)
     return tell(call, &c, "padded", &p.reflects, sizeof p);
-  for (int64_t at = 0; at < c.count; at++)
-    move_cell(&c, at, image_source_at(&p, at));
+  int64_t planes = c.count ? read.planes : 0, to = 0;
+  for (int64_t plane = 0; plane < planes; plane++)
+    for (int64_t i = 0; i < p.out[0]; i++)
+      for (int64_t j = 0; j < p.out[1]; j++) {
+        int64_t row = image_source_row(&p, plane, i, j);
+        for (int64_t k = 0; k < p.out[2]; k++)
+          move_cell(&c, to++, row + image_source(&p, 2, k));
+      }
   return FNZ_OK;
 }
 
@@ -80,8 +86,13 @@ fnz_status fnzi_kernel_im2col(fnzi_krn_call *call) {
   memcpy(p.stride, read.stride, sizeof p.stride), memcpy(p.places, read.places, sizeof p.places);
   if (call->record)
     return tell(call, &c, "columns", &p.rows, sizeof p);
-  for (int64_t at = 0; at < c.count; at++)
-    move_cell(&c, at, image_place_at(&p, at));
+  int64_t to = 0, places = p.places[0] * p.places[1];
+  for (int64_t image = 0; image < read.batch; image++)
+    for (int64_t row = 0; row < p.rows; row++)
+      for (int64_t place = 0; place < places; place++) {
+        int64_t from = image_place_of(&p, row, place);
+        move_cell(&c, to++, from < 0 ? -1 : image * p.volume + from);
+      }
   return FNZ_OK;
 }
 

@@ -17,14 +17,16 @@ VALUE int64_t image_source(const image_padding *p, int axis, int64_t place) {
   return at;
 }
 
+/* Where row (i, j) of a padded plane comes from. */
+VALUE int64_t image_source_row(const image_padding *p, int64_t plane, int64_t i, int64_t j) {
+  return ((plane * p->in[0] + image_source(p, 0, i)) * p->in[1] + image_source(p, 1, j)) * p->in[2];
+}
+
 /* Of element `at` of all padded planes. */
 VALUE int64_t image_source_at(const image_padding *p, int64_t at) {
   int64_t k = at % p->out[2], j = at / p->out[2] % p->out[1];
-  int64_t i = at / p->out[2] / p->out[1] % p->out[0],
-          plane = at / p->out[2] / p->out[1] / p->out[0];
-  return ((plane * p->in[0] + image_source(p, 0, i)) * p->in[1] + image_source(p, 1, j)) *
-             p->in[2] +
-         image_source(p, 2, k);
+  int64_t rows = at / p->out[2] / p->out[1], i = rows % p->out[0], plane = rows / p->out[0];
+  return image_source_row(p, plane, i, j) + image_source(p, 2, k);
 }
 
 typedef struct image_columns {

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#define VALUE    static
+#define VALUE    static inline
 #define INTEGERS const int64_t *
 static int64_t integer_at(const int64_t *x, int64_t at) {
   return x[at];
@@ -35,10 +35,9 @@ typedef struct pool {
 
 static void mean_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
-  int64_t at = plane * o->p.out_volume, end = at + o->p.out_volume;
   (void)lane;
-  for (; at < end; at++)
-    fnzi_cpu_real_put(&o->y, at, pool_mean(&o->p, &o->x, at));
+  for (int64_t at = 0; at < o->p.out_volume; at++)
+    fnzi_cpu_real_put(&o->y, plane * o->p.out_volume + at, pool_mean(&o->p, &o->x, plane, at));
 }
 
 /* --- The largest ------------------------------------------------------------------------- */
@@ -272,34 +271,52 @@ fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_krn_call *call) {
 }
 
 /* --- Means backwards --------------------------------------------------------------------- */
-static void share_plane(const void *user, int64_t plane, int lane) {
+static void spread_window(const pool *o, int64_t base, const pool_window *w, double each) {
+  fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->y);
+  for (int64_t i = w->first[0]; i < w->last[0]; i++)
+    for (int64_t j = w->first[1]; j < w->last[1]; j++)
+      for (int64_t k = w->first[2]; k < w->last[2]; k++) {
+        int64_t at = base + pool_cell(&o->p, i, j, k);
+        fnzi_cpu_real_put(&o->y, at, fnzi_cpu_real_at(&sums, at) + each);
+      }
+}
+
+/* Every element of a window gets its share of what the window's mean gets. */
+static void spread_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
-  int64_t at = plane * o->p.in_volume, end = at + o->p.in_volume;
   (void)lane;
-  for (; at < end; at++)
-    fnzi_cpu_real_put(&o->y, at, pool_share(&o->p, &o->x, at));
+  for (int64_t i = 0; i < o->p.in_volume; i++)
+    fnzi_cpu_real_put(&o->y, plane * o->p.in_volume + i, 0);
+  for (int64_t at = 0; at < o->p.out_volume; at++) {
+    pool_window w;
+    pool_window_of(&o->p, at, &w);
+    if (!pool_is_empty(&w))
+      spread_window(o, plane * o->p.in_volume, &w,
+                    fnzi_cpu_real_at(&o->x, plane * o->p.out_volume + at) /
+                        pool_divisor(&o->p, &w));
+  }
 }
 
 fnz_status fnzi_kernel_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.p = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)}};
   o.p.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
   FNZ_TRY(fnzi_meta_pool_read(call, &o.read));
-  return run(call, &o, share_plane, "share");
+  return run(call, &o, spread_plane, "share");
 }
 
 fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.p = {.adaptive = true}};
   FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.read));
-  return run(call, &o, share_plane, "share");
+  return run(call, &o, spread_plane, "share");
 }
 
 /* --- Nearest neighbour ------------------------------------------------------------------- */
 static void nearest_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
-  int64_t at = plane * o->p.out_volume, end = at + o->p.out_volume;
   (void)lane;
-  for (; at < end; at++)
-    move_cell(o, at, pool_nearest_at(&o->p, o->scales, o->exact, at));
+  for (int64_t at = 0; at < o->p.out_volume; at++)
+    move_cell(o, plane * o->p.out_volume + at,
+              pool_nearest_at(&o->p, o->scales, o->exact, plane, at));
 }
 
 fnz_status fnzi_kernel_upsample_nearest(fnzi_krn_call *call) {

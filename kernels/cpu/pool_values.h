@@ -92,13 +92,11 @@ VALUE double pool_sum(const pool_shape *p, const fnzi_cpu_reals *x, int64_t base
   return sum;
 }
 
-/* Of result `at` of all planes. */
-VALUE double pool_mean(const pool_shape *p, const fnzi_cpu_reals *x, int64_t at) {
+/* Of result `at` of a plane. */
+VALUE double pool_mean(const pool_shape *p, const fnzi_cpu_reals *x, int64_t plane, int64_t at) {
   pool_window w;
-  pool_window_of(p, at % p->out_volume, &w);
-  return pool_is_empty(&w)
-             ? 0
-             : pool_sum(p, x, at / p->out_volume * p->in_volume, &w) / pool_divisor(p, &w);
+  pool_window_of(p, at, &w);
+  return pool_is_empty(&w) ? 0 : pool_sum(p, x, plane * p->in_volume, &w) / pool_divisor(p, &w);
 }
 
 /* --- The largest ------------------------------------------------------------------------- */
@@ -142,7 +140,7 @@ VALUE bool pool_has(const pool_window *w, const int64_t *place) {
 }
 
 /* What input `at` of all planes gets: its share of what each mean gets that it is in, added up in
- * the order of these. */
+ * the order of these. The CPU goes from means to inputs, which is the same order (pool.c). */
 VALUE double pool_share(const pool_shape *p, const fnzi_cpu_reals *x, int64_t at) {
   int64_t place[3], first[3], last[3], plane = at / p->in_volume;
   double sum = 0;
@@ -188,12 +186,13 @@ VALUE int64_t pool_nearest_exact(const pool_shape *p, int axis, double factor, i
   return pool_element((float)middle, p->in[axis]);
 }
 
-/* Where result `at` of all planes comes from; `factors` of three dimensions, 0 for none. */
-VALUE int64_t pool_nearest_at(const pool_shape *p, const double *factors, bool exact, int64_t at) {
+/* Where result `at` of a plane comes from; `factors` of three dimensions, 0 for none. */
+VALUE int64_t pool_nearest_at(const pool_shape *p, const double *factors, bool exact, int64_t plane,
+                              int64_t at) {
   int64_t place[3];
-  pool_places(p->out, at % p->out_volume, place);
+  pool_places(p->out, at, place);
   for (int i = 0; i < 3; i++)
     place[i] = exact ? pool_nearest_exact(p, i, factors[i], place[i])
                      : pool_nearest(p, i, factors[i], place[i]);
-  return at / p->out_volume * p->in_volume + pool_cell(p, place[0], place[1], place[2]);
+  return plane * p->in_volume + pool_cell(p, place[0], place[1], place[2]);
 }
