@@ -3,7 +3,7 @@
  * needs   ws->given: what the inputs look like
  * gives   a binding for these sizes and layouts, kept in the workspace with those of the last ones
  */
-#include "engine/device.h"
+#include "engine/device/device.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);

@@ -11,7 +11,7 @@
  *   call.c       a node as a prebuilt call of its kernel
  *   move.c       elements from one window to another
  *   tile.c       nodes of a group, tile by tile (tile.h)
- *   tile_sets.c  groups that run at once
+ *   engine/tile/sets.c  groups that run at once
  *   execute.c    one run: pointers, state, results
  *   step_names.c what the times of groups are told as
  *   results.c    where results lie after it
@@ -31,9 +31,9 @@
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
-#include "engine/alike.h"
-#include "engine/bodies.h"
-#include "engine/plan.h"
+#include "engine/plan/alike.h"
+#include "engine/plan/bodies.h"
+#include "engine/plan/plan.h"
 #include "kernels/core/machine.h"
 #include "run/run.h"
 
@@ -168,7 +168,7 @@ typedef struct fnzi_eng_own {
 } fnzi_eng_own;
 
 typedef struct fnzi_eng_tile fnzi_eng_tile;
-typedef struct fnzi_eng_sets fnzi_eng_sets;     /* tiles that run at once (tile_sets.c) */
+typedef struct fnzi_eng_sets fnzi_eng_sets;     /* tiles that run at once (engine/tile/sets.c) */
 typedef struct fnzi_eng_nested fnzi_eng_nested; /* a region whose bodies are bindings */
 
 /* One that tiles read, as often as a tile has elements. */
@@ -336,7 +336,7 @@ struct fnz_workspace {
   size_t kept_bytes;
   const fnz_executable_state *state; /* of the run; NULL */
   void *stream;                      /* of the device; NULL */
-  uint64_t device_block, replaced;   /* memory there: device_room.c */
+  uint64_t device_block, replaced;   /* memory there: engine/device/room.c */
   size_t device_bytes;
   bool on_device;        /* the run is given memory of the device: */
   uint64_t *device_in;   /* per input of graph 0: where it lies there; 0: with the CPU */

@@ -3,7 +3,7 @@
  *
  * needs   the binding that it is of, with storages, and bindings of its bodies (bind_bodies.c) */
 #include "engine/engine.h"
-#include "engine/planner.h"
+#include "engine/plan/planner.h"
 
 /* --- Links --------------------------------------------------------------------------------------
  */

@@ -1,5 +1,5 @@
 /* run.c - runs over the caller's memory. */
-#include "engine/device.h"
+#include "engine/device/device.h"
 
 /* One run that is under way. */
 typedef struct running {

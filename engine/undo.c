@@ -3,7 +3,7 @@
  *
  * Most programs need nothing kept: what writes a cache checks its index before, and the steps
  * behind it cannot fail, or check the same index again. */
-#include "engine/tile.h"
+#include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
 
 /* Of each kernel: it fails only for want of memory, but for what is_refused() tells. */

@@ -2,7 +2,7 @@
  * engine_fallback_test.c - an order or a plan that is wrong: the checks find it, and the program
  * runs as it was, or without a plan, with the interpreter's bits. The linker has calls of the
  * planner go through here (--wrap), where two nodes or two steps change places. */
-#include "engine/planner.h"
+#include "engine/plan/planner.h"
 #include "tests/run_help.h"
 
 static struct { bool order, plan; } wrong;

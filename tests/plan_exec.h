@@ -10,7 +10,7 @@
 #ifndef FNZ_TESTS_PLAN_EXEC_H
 #define FNZ_TESTS_PLAN_EXEC_H
 
-#include "engine/device.h"
+#include "engine/device/device.h"
 #include "kernels/backends.h"
 #include "views/views.h"
 

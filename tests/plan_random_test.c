@@ -2,7 +2,7 @@
  * plan_random_test.c - plans of random programs give, step by step, what the programs mean: run on
  * bytes, also in two memories as on a device, and proved by the checker. FNZ_PROGRAMS says how
  * many, FNZ_SEED and FNZ_FIRST which. */
-#include "engine/tell.h"
+#include "engine/tell/tell.h"
 #include "soak/programs.h"
 #include "tests/plan_exec.h"
 #include "tests/test.h"

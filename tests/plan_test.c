@@ -1,7 +1,7 @@
 /* checks: 12
  * plan_test.c - where the planner puts values: what ends in place, what is copied and by which
  * rule; all programs of fixtures/ run on bytes; and the checker refuses plans that were spoiled. */
-#include "engine/tell.h"
+#include "engine/tell/tell.h"
 #include "tests/context.h"
 #include "tests/plan_exec.h"
 #include "tests/run_help.h"

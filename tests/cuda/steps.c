@@ -4,7 +4,7 @@
  *
  * A line for each step: "device" or "cpu", the operator ("move", "group"), and why it is the CPU's.
  * scripts/device_steps.sh counts them for many programs. */
-#include "engine/device.h"
+#include "engine/device/device.h"
 
 #include <fnz/fnz.h>
 

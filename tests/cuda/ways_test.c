@@ -2,7 +2,7 @@
  * ways_test.c - operators on a GPU, by the stand-in for its driver: the calls of fixtures/variants
  * and fixtures/made have the interpreter's bits there, and run there; which operators do not, and
  * how many there are, stands here. */
-#include "engine/device_way.h"
+#include "engine/device/way.h"
 #include "kernels/backends.h"
 #include "tests/run_help.h"
 #include "tests/variant_fixture.h"
@@ -296,7 +296,7 @@ static const char *way_of(uint16_t run) {
 #define WAY(run, way)                                                                              \
   case FNZI_RUN_##run:                                                                             \
     return #way;
-#include "engine/device_ways.def"
+#include "engine/device/ways.def"
 #undef WAY
   default:
     return NULL;
@@ -412,7 +412,7 @@ static void count_operators(fnz_context *ctx, size_t counts[WHERES]) {
 START_TEST(operators_are_counted) {
   static const char *const says[] = {
       "| views, and copies of values | %zu |", "| made of others | %zu |",
-      "| element by element, in groups | %zu |", "| a way of their own (`device_ways.def`) | %zu |",
+      "| element by element, in groups | %zu |", "| a way of their own (`engine/device/ways.def`) | %zu |",
       "| the CPU's | %zu |"};
   size_t counts[WHERES] = {0};
   fnz_context *ctx;

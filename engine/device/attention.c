@@ -1,0 +1,100 @@
+/* attention.c - the way of attention: a kernel of its own. */
+#include "engine/cuda/text_product.h"
+#include "engine/device/way.h"
+
+#include <math.h>
+
+/* Strides over the batch of the result, whose heads share those of an operand that has fewer. */
+static void read_side(const fnzi_cuda_attention *a, const fnzi_krn_array *x, uint32_t inner,
+                      fnzi_cuda_side *out) {
+  const fnz_geometry *g = &x->place;
+  uint32_t lead = g->rank > inner ? g->rank - inner : 0;
+  *out = (fnzi_cuda_side){.dtype = g->dtype};
+  for (uint32_t i = 0; i < a->rank; i++) {
+    bool inside = i + lead >= a->rank;
+    int64_t size = inside ? g->sizes[i + lead - a->rank] : 1;
+    out->batch[i] = size == 1 ? 0 : g->strides[i + lead - a->rank];
+    out->share[i] = size > 1 && size < a->sizes[i] ? a->sizes[i] / size : 1;
+  }
+  for (uint32_t k = 0; k < inner && k < g->rank; k++) {
+    uint32_t d = g->rank - 1 - k;
+    int64_t stride = g->sizes[d] == 1 ? 0 : g->strides[d];
+    *(k == 0 && inner > 1 ? &out->col : &out->row) = stride;
+  }
+}
+
+static bool is_real(fnz_dtype d) {
+  return d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16;
+}
+
+static void read(const fnzi_krn_call *call, fnzi_cuda_attention *a) {
+  const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1),
+                     *out = &call->outputs[0]->geometry;
+  a->sum = q->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  a->rank = out->rank - 2;
+  for (uint32_t d = 0; d < a->rank; d++)
+    a->sizes[d] = out->sizes[d];
+  a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
+  a->keys = k->sizes[k->rank - 2], a->out_width = out->sizes[out->rank - 1];
+  a->causal = fnzi_krn_named_bool(call, "is_causal", false);
+  a->scale = fnzi_krn_named_float(call, "scale", 1 / sqrt((double)a->width));
+  read_side(a, fnzi_krn_call_input(call, 0), 2, &a->q);
+  read_side(a, fnzi_krn_call_input(call, 1), 2, &a->k);
+  read_side(a, fnzi_krn_call_input(call, 2), 2, &a->v);
+  read_side(a, call->outputs[0], 2, &a->out);
+}
+
+static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask) {
+  double width =
+      (double)fnzi_krn_call_geometry(call, 0)->sizes[fnzi_krn_call_geometry(call, 0)->rank - 1];
+  if (!is_real(fnzi_krn_call_geometry(call, 0)->dtype) ||
+      (mask && mask->place.dtype != FNZ_BOOL && !is_real(mask->place.dtype)))
+    return "attention over these types is the CPU's";
+  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
+    return "dropout_p above 0 draws random numbers";
+  if (!isfinite(fnzi_krn_named_float(call, "scale", width > 0 ? 1 : INFINITY)))
+    return "the scale is no finite number";
+  return NULL;
+}
+
+/* Operands in the kernel's order; false: one has no place. The second result may be one that
+ * nothing needs. */
+static bool place(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
+                  fnzi_cuda_attention *a, fnzi_eng_operand *operands, uint32_t *count) {
+  const fnzi_krn_array *log = call->noutputs > 1 ? call->outputs[1] : NULL;
+  bool placed = fnzi_eng_operand_of(m, call->outputs[0], &operands[3]);
+  for (size_t k = 0; k < 3 && placed; k++)
+    placed = fnzi_eng_operand_of(m, fnzi_krn_call_input(call, k), &operands[k]);
+  *count = 4;
+  a->has_mask = mask != NULL;
+  if (mask && placed) {
+    placed = fnzi_eng_operand_of(m, mask, &operands[(*count)++]);
+    read_side(a, mask, 2, &a->mask);
+  }
+  a->has_log = log && fnzi_eng_operand_of(m, log, &operands[*count]);
+  if (a->has_log)
+    read_side(a, log, 1, &a->log);
+  *count += a->has_log;
+  return placed;
+}
+
+fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  const fnzi_krn_array *mask = fnzi_krn_named_array(call, "attn_mask");
+  fnzi_cuda_attention a = {.rank = 0};
+  fnzi_eng_operand operands[6];
+  uint32_t count, kernel;
+  int64_t blocks;
+  const char *why = refusal(call, mask);
+  if (why)
+    return fnzi_eng_work_refuse(out, why);
+  read(call, &a);
+  if (!place(m, call, mask, &a, operands, &count))
+    return fnzi_eng_work_refuse(out, "an operand has no place in a buffer");
+  out->on_device = true;
+  if (fnzi_krn_array_numel(call->outputs[0]) == 0 && !a.has_log)
+    return FNZ_OK;
+  if (a.out_width == 0 || a.queries == 0)
+    return fnzi_eng_work_refuse(out, "attention without elements is the CPU's");
+  FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, &a, &kernel, &blocks));
+  return fnzi_eng_work_launch(m, out, kernel, blocks, operands, count);
+}

@@ -1,0 +1,201 @@
+/* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
+ *
+ *   plan.c  steps -> where each runs, and which values are copied before and after it
+ *   text.c  the steps of a binding -> launches of kernels and calls of libraries
+ *   work.c  what those have in common (way.h)
+ *   product.c, conv.c, attention.c  ways of steps
+ *   library.c  libraries that those call
+ *   flag.c  places out of bounds: a run that meets one leaves the state as it was
+ *   room.c  where the buffers of a binding lie on the device
+ *   state.c the state's
+ *   given.c what a run is given there
+ *   launch.c  launches with the addresses of a run
+ *   graph.c stretches of steps as graphs
+ *   run.c   one run
+ *   tell.c  all that as text
+ *
+ * Every buffer has memory on the device, and the truth is there. A step that no kernel is made for
+ * is computed by the CPU in the memory that it would have without a device: before it what it reads
+ * is copied there, unless that is known to be there, after it what it has written is copied back,
+ * if something on the device reads it. */
+#ifndef FNZI_ENG_DEVICE_H
+#define FNZI_ENG_DEVICE_H
+
+#include "engine/cuda/graph.h"
+#include "engine/engine.h"
+
+/* --- plan.c */
+typedef struct fnzi_eng_where {
+  bool on_host;
+  uint32_t before, after; /* how many values are copied to the CPU before it, and back after it: */
+  uint32_t *values;       /* those, then these */
+} fnzi_eng_where;
+
+typedef struct fnzi_eng_route {
+  fnzi_eng_where *steps; /* per step of the plan */
+  uint32_t *outputs;     /* of graph 0, that are copied to the CPU at the end */
+  uint32_t noutputs;
+  bool *host_reads; /* per constant buffer: the CPU has to have it */
+} fnzi_eng_route;
+
+/* `on_device` per step: there is a kernel for it. `stays` per output of graph 0: it is not needed
+ * on the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan,
+                                              const bool *on_device, const bool *stays,
+                                              fnzi_eng_route *out);
+/* The bytes that a window lies within, from the start of its buffer. *dense: it is all of them. */
+void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense);
+
+/* --- A binding on a device */
+/* In place of a buffer: the area that windows with gaps go by, memory of the step, and the flag:
+ * 16 bytes, zero before a run. */
+#define FNZI_ENG_AT_STAGING FNZI_ENG_NONE
+#define FNZI_ENG_AT_SCRATCH (FNZI_ENG_NONE - 1u)
+#define FNZI_ENG_AT_FLAG    (FNZI_ENG_NONE - 2u)
+
+/* Of a library, on a stream. `what`: what was made for it when the step was. */
+typedef fnz_status fnzi_eng_library_call(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         const void *what, const uint64_t *addresses, void *stream);
+
+typedef struct fnzi_eng_launch {
+  uint32_t kernel, noperands;
+  int64_t count; /* of what the kernel's grid goes by (text.h); 0: there is nothing to do */
+  const uint32_t *buffers;     /* per operand, or a mark; */
+  const int64_t *offsets;      /* and where it lies there, in bytes */
+  fnzi_eng_library_call *call; /* NULL: the kernel */
+  const void *what;
+} fnzi_eng_launch;
+
+/* What the device does for a step. */
+typedef struct fnzi_eng_work {
+  fnzi_eng_launch *launches; /* in order */
+  uint32_t nlaunches;
+  bool on_device;  /* false: the CPU computes it */
+  size_t scratch;  /* bytes */
+  const char *why; /* on the CPU; NULL: nothing of a GPU computes its operator */
+  const char *by; /* on the device: a library, or why none; NULL: kernels, and none is looked for */
+} fnzi_eng_work;
+
+typedef struct fnzi_eng_device_libraries fnzi_eng_device_libraries;
+
+/* A window that has gaps goes by the staging area, where its elements are row-major. */
+typedef struct fnzi_eng_transfer {
+  uint32_t buffer;
+  int64_t start, bytes; /* of a dense one in the buffer; of another one in the staging area */
+  bool dense;
+  fnzi_eng_work pack, unpack;
+  const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
+} fnzi_eng_transfer;
+
+/* Steps first..end - 1, with no step of the CPU between them, as one graph. */
+typedef struct fnzi_eng_stretch {
+  size_t first, end;
+  uint32_t nlaunches, noperands; /* of all of them */
+  uint64_t *addresses;           /* of their operands, as the graph has them */
+  void **nodes;                  /* per launch; NULL: it has none that may be changed */
+  fnzi_cuda_graph graph;
+  uint8_t kind;
+} fnzi_eng_stretch;
+
+typedef struct fnzi_eng_device_binding {
+  const fnzi_cuda_device *device;
+  fnzi_eng_route route;
+  fnzi_cuda_program program;
+  fnzi_eng_device_libraries *libraries; /* NULL: no step has asked for one */
+  fnzi_eng_work *works;                 /* per step */
+  fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
+  fnzi_eng_transfer *outputs;           /* per output of the route */
+  bool *used;                           /* per buffer: some kernel or copy reaches it */
+  uint64_t *at;                         /* per buffer: its address in this run */
+  size_t *own;                          /* per buffer that is the workspace's: where there */
+  size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
+                                    inputs, what the state held before, */
+  size_t staging, staging_bytes; /* the staging area, */
+  size_t scratch, scratch_bytes; /* memory of steps, and the flag */
+  size_t flag;
+  size_t *kept;                 /* per buffer of the state that is kept before a run: where */
+  bool runs;                    /* some step runs on the device, */
+  bool has_flag;                /* and some may set the flag */
+  fnzi_eng_stretch **stretches; /* per step: the stretch that begins there; NULL: none */
+} fnzi_eng_device_binding;
+
+enum {
+  FNZI_ENG_DEVICE_OPERANDS = 96, /* of a kernel at most: the lanes of a group */
+  FNZI_ENG_DEVICE_APART = 256,   /* bytes, from one buffer to the next */
+  FNZI_ENG_DEVICE_FLAG = 16      /* bytes */
+};
+
+/* --- A state on a device */
+typedef struct fnzi_eng_device_state {
+  uint64_t *at;  /* per input that is the first of its memory: where it lies; 0: nowhere yet */
+  size_t *bytes; /* of those */
+  bool is_shown; /* the caller has the CPU's memory, reads and writes it: it is brought up to date
+                    after each run and copied before the next one */
+  bool host_newer, device_newer;
+  bool is_lost; /* it could not be restored after a run that failed: nothing runs with it */
+} fnzi_eng_device_state;
+
+/* --- state.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_make(fnz_executable_state *s, bool is_shown);
+void fnzi_eng_device_state_end(fnz_executable_state *s);
+/* The CPU's memory has what the device's has. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_down(fnz_context *ctx,
+                                                     const fnz_executable_state *s);
+/* Before and after a run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws);
+
+/* --- library.c: what libraries keep for the steps of a binding */
+void fnzi_eng_library_end(fnzi_eng_device_binding *d);
+
+/* --- text.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b);
+
+/* --- room.c */
+/* "cpu" and NULL open none. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name,
+                                               const char *cache);
+void fnzi_eng_device_end(fnz_executable *exe);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_device_room_end(fnz_workspace *ws);
+/* Addresses of all buffers in a run; what the device does not hold yet is copied there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
+/* What a failed run has written to the state is as it was. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- given.c: memory of the device that a run is given */
+/* Before ws->given is looked at as memory of the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws);
+/* What the CPU reads of them, or all, is there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_down(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                     bool all);
+/* The run writes output k of graph 0 where it is wanted. */
+bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k);
+/* `bytes` of the CPU go to the device, at once. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes,
+                                              uint64_t to);
+
+/* --- launch.c: addresses of the operands of a launch in this run; a launch; a work. */
+void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                               const fnzi_eng_launch *launch, uint64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                 const fnzi_eng_launch *launch,
+                                                 uint64_t *addresses);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                   const fnzi_eng_work *work);
+
+/* --- graph.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b);
+void fnzi_eng_device_stretches_end(fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                                      fnzi_eng_stretch *stretch);
+
+/* --- run.c: what the engine calls where it has a device */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* *flagged: the flag was set; nothing has changed, and the CPU's memory is ready for a run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b,
+                                              bool *flagged);
+
+#endif

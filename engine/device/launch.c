@@ -1,0 +1,43 @@
+/* launch.c - the launches of a work, with the addresses that their operands have in a run.
+ */
+#include "engine/device/device.h"
+
+/* Where a buffer, or what a mark stands for, begins. */
+static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding *d,
+                         uint32_t buffer) {
+  switch (buffer) {
+  case FNZI_ENG_AT_STAGING:
+    return ws->device_block + d->staging;
+  case FNZI_ENG_AT_SCRATCH:
+    return ws->device_block + d->scratch;
+  case FNZI_ENG_AT_FLAG:
+    return ws->device_block + d->flag;
+  default:
+    return d->at[buffer];
+  }
+}
+
+void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                               const fnzi_eng_launch *l, uint64_t *out) {
+  for (uint32_t k = 0; k < l->noperands; k++)
+    out[k] = start_of(ws, b->device, l->buffers[k]) + (uint64_t)l->offsets[k];
+}
+
+fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                  const fnzi_eng_launch *l, uint64_t *addresses) {
+  const fnzi_cuda_device *device = b->device->device;
+  if (l->call)
+    return l->call(ws->ctx, device, l->what, addresses, ws->stream);
+  return fnzi_cuda_launch(ws->ctx, device, &b->device->program, l->kernel, l->count, addresses,
+                          ws->stream);
+}
+
+fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                    const fnzi_eng_work *work) {
+  uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
+  for (uint32_t k = 0; k < work->nlaunches; k++) {
+    fnzi_eng_device_addresses(ws, b, &work->launches[k], addresses);
+    FNZ_TRY(fnzi_eng_device_launch(ws, b, &work->launches[k], addresses));
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,400 @@
+/* product.c - the ways of products of matrices, mm to linear: cuBLASLt where it takes them,
+ * else a kernel of their own.
+ *
+ * Each is brought to one form, a batch of (m, k) by (k, n) products, as the CPU's kernels do
+ * (kernels/cpu/matmul.c): transposed, expanded and sliced factors are used as they lie. */
+#include "engine/cuda/text_product.h"
+#include "engine/device/library.h"
+
+#include <math.h>
+
+typedef enum role { LEFT, RIGHT, TRANSPOSED } role; /* as in kernels/cpu/matmul.c */
+
+typedef struct product {
+  fnzi_cuda_products p;
+  const char *step;
+  const char *why;             /* no library computes it */
+  fnzi_eng_operand a, b, c, d; /* where they lie */
+  bool has_c;
+} product;
+
+/* --- Reading ------------------------------------------------------------------------------------
+ */
+static bool sum_of(fnz_dtype dtype, fnz_dtype *out) {
+  bool known = dtype == FNZ_C64 || dtype == FNZ_C128 ||
+               (fnzi_cuda_text_converts(dtype) && !fnzi_is_complex(dtype) && dtype != FNZ_BOOL);
+  *out = dtype == FNZ_F64 || fnzi_is_complex(dtype) ? dtype
+         : fnzi_is_float(dtype)                     ? FNZ_F32
+                                                    : FNZ_I64;
+  return known;
+}
+
+/* Both are of one kind: complex ones take no others. */
+static bool agrees(const product *p, const fnzi_krn_array *x) {
+  fnz_dtype sum;
+  return sum_of(x->place.dtype, &sum) &&
+         (sum == p->p.sum || (fnzi_is_complex(sum) == fnzi_is_complex(p->p.sum) &&
+                              !fnzi_is_complex(sum) && sum != FNZ_F64));
+}
+
+static int64_t stride_of(const fnz_geometry *g, uint32_t d) {
+  return g->sizes[d] == 1 ? 0 : g->strides[d];
+}
+
+/* The matrix part of a factor, and its batch dimensions, which broadcast. */
+static void read_factor(const fnzi_cuda_products *p, const fnzi_krn_array *x, role r, int64_t *rows,
+                        int64_t *cols, fnzi_cuda_factor *out) {
+  const fnz_geometry *g = &x->place;
+  uint32_t lead = g->rank > 2 ? g->rank - 2 : 0;
+  *out = (fnzi_cuda_factor){.dtype = g->dtype, .col = stride_of(g, g->rank - 1)};
+  *cols = g->sizes[g->rank - 1];
+  *rows = g->rank > 1 ? g->sizes[g->rank - 2] : 1;
+  if (g->rank > 1)
+    out->row = stride_of(g, g->rank - 2);
+  if (r == TRANSPOSED || (r == RIGHT && g->rank == 1)) {
+    int64_t size = *rows, stride = out->row;
+    *rows = *cols, *cols = size;
+    out->row = out->col, out->col = stride;
+  }
+  for (uint32_t i = 0; i < p->rank; i++)
+    if (i + lead >= p->rank)
+      out->batch[i] = stride_of(g, i + lead - p->rank);
+}
+
+/* What broadcasts to the result, or the result: its dimensions behind the batch are (m, n), but for
+ * those that a factor without them leaves out. */
+static void read_spread(const product *p, const fnzi_krn_array *x, const fnz_geometry *out,
+                        bool has_m, fnzi_cuda_factor *to) {
+  const fnz_geometry *g = &x->place;
+  uint32_t lacks = out->rank - g->rank, rank = p->p.rank;
+  *to = (fnzi_cuda_factor){.dtype = g->dtype};
+  for (uint32_t d = lacks; d < out->rank; d++) {
+    int64_t stride = stride_of(g, d - lacks);
+    if (d < rank)
+      to->batch[d] = stride;
+    else if (d == rank && has_m)
+      to->row = stride;
+    else
+      to->col = stride;
+  }
+}
+
+static bool number_of(const fnzi_krn_call *call, const char *name, bool is_integer, double *out) {
+  const fnz_arg *number = fnzi_krn_named(call, name);
+  if (number && number->tag == FNZ_ARG_COMPLEX && number->u.list[1].u.f != 0)
+    return false;
+  *out = fnzi_krn_named_float(call, name, 1);
+  if (number && number->tag == FNZ_ARG_COMPLEX)
+    *out = fnzi_krn_number_float(number);
+  return isfinite(*out) && (!is_integer || (*out == floor(*out) && fabs(*out) < 0x1p53));
+}
+
+/* Numbers, types and places; why not where a GPU does not compute it. */
+static const char *open(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *a,
+                        const fnzi_krn_array *b, const fnzi_krn_array *c, product *p) {
+  const fnzi_krn_array *out = call->outputs[0];
+  if (!sum_of(out->place.dtype, &p->p.sum) || !agrees(p, a) || !agrees(p, b) ||
+      (c && !agrees(p, c)))
+    return "products of these types are the CPU's";
+  if (!number_of(call, "alpha", p->p.sum == FNZ_I64, &p->p.alpha) ||
+      !number_of(call, "beta", p->p.sum == FNZ_I64, &p->p.beta))
+    return "a factor is no number that a kernel can have";
+  p->has_c = c && p->p.beta != 0;
+  if (!p->has_c)
+    p->p.beta = 0;
+  if (!fnzi_eng_operand_of(m, a, &p->a) || !fnzi_eng_operand_of(m, b, &p->b) ||
+      !fnzi_eng_operand_of(m, out, &p->d) || (p->has_c && !fnzi_eng_operand_of(m, c, &p->c)))
+    return "an operand has no place in a buffer";
+  return NULL;
+}
+
+static void read_shape(const fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                       const fnzi_krn_array *c, role role_b, product *p) {
+  const fnz_geometry *out = &call->outputs[0]->place;
+  bool has_m = a->place.rank > 1, has_n = b->place.rank > 1;
+  int64_t rows;
+  p->p.added = 1;
+  p->p.rank = out->rank - (uint32_t)has_m - (uint32_t)has_n;
+  for (uint32_t d = 0; d < p->p.rank; d++)
+    p->p.sizes[d] = out->sizes[d];
+  read_factor(&p->p, a, LEFT, &p->p.m, &p->p.k, &p->p.a);
+  read_factor(&p->p, b, role_b, &rows, &p->p.n, &p->p.b);
+  read_spread(p, call->outputs[0], out, has_m, &p->p.d);
+  if (p->has_c)
+    read_spread(p, c, out, has_m, &p->p.c);
+}
+
+/* --- Folding ------------------------------------------------------------------------------------
+ */
+enum { FACTORS = 4 };
+
+static void factors_of(fnzi_cuda_products *p, fnzi_cuda_factor *out[FACTORS]) {
+  out[0] = &p->a, out[1] = &p->b, out[2] = &p->c, out[3] = &p->d;
+}
+
+static void drop_dim(fnzi_cuda_products *p, uint32_t d) {
+  fnzi_cuda_factor *f[FACTORS];
+  factors_of(p, f);
+  p->rank--;
+  for (; d < p->rank; d++) {
+    p->sizes[d] = p->sizes[d + 1];
+    for (int k = 0; k < FACTORS; k++)
+      f[k]->batch[d] = f[k]->batch[d + 1];
+  }
+}
+
+/* Dimension d goes on where d + 1 ends, in all factors. */
+static bool joins(const fnzi_cuda_products *p, uint32_t d) {
+  const fnzi_cuda_factor *f[] = {&p->a, &p->b, &p->c, &p->d};
+  int64_t step;
+  for (int k = 0; k < FACTORS; k++)
+    if (!fnzi_mul_i64(f[k]->batch[d + 1], p->sizes[d + 1], &step) || f[k]->batch[d] != step)
+      return false;
+  return true;
+}
+
+static void join_batch(fnzi_cuda_products *p) {
+  fnzi_cuda_factor *f[FACTORS];
+  factors_of(p, f);
+  for (uint32_t d = p->rank; d-- > 0;) {
+    int64_t size;
+    if (p->sizes[d] == 1) {
+      drop_dim(p, d);
+    } else if (d + 1 < p->rank && joins(p, d) &&
+               fnzi_mul_i64(p->sizes[d], p->sizes[d + 1], &size)) {
+      p->sizes[d + 1] = size;
+      drop_dim(p, d);
+    }
+  }
+}
+
+/* The last batch dimension is more rows, where the second factor stays put. */
+static bool fold_rows(fnzi_cuda_products *p) {
+  fnzi_cuda_factor *f[] = {&p->a, &p->c, &p->d};
+  uint32_t last = p->rank - 1;
+  int64_t rows, step;
+  if (p->rank == 0 || p->b.batch[last] != 0 || !fnzi_mul_i64(p->m, p->sizes[last], &rows))
+    return false;
+  for (int k = 0; k < 3 && p->m > 1; k++)
+    if (!fnzi_mul_i64(p->m, f[k]->row, &step) || f[k]->batch[last] != step)
+      return false;
+  for (int k = 0; k < 3 && p->m == 1; k++)
+    f[k]->row = f[k]->batch[last];
+  p->m = rows;
+  p->rank = last;
+  return true;
+}
+
+/* A factor of 0 keeps NaN of the product out, and there is none of products of nothing. */
+static void drop_nothing(fnzi_cuda_products *p) {
+  if (p->alpha == 0 || p->k == 0)
+    p->k = 0, p->alpha = 1, p->added = 1;
+}
+
+static void fold(fnzi_cuda_products *p) {
+  drop_nothing(p);
+  join_batch(p);
+  while (fold_rows(p)) {
+  }
+}
+
+/* --- By the library -----------------------------------------------------------------------------
+ */
+enum { MOST_CALLS = 32, BASE_ALIGN = 64 };
+
+static bool is_librarys(const product *p) {
+  const fnzi_cuda_products *q = &p->p;
+  fnz_dtype d = q->d.dtype;
+  bool same = q->a.dtype == d && q->b.dtype == d && (!p->has_c || q->c.dtype == d);
+  return same && q->k > 0 && q->added == 1 &&
+         (d == FNZ_F32 || d == FNZ_F64 || d == FNZ_F16 || d == FNZ_BF16);
+}
+
+/* The largest power of two that an address and all that lies behind it are multiples of. */
+static uint32_t align_of(int64_t at, int64_t step) {
+  uint64_t all = (uint64_t)at | (uint64_t)step | BASE_ALIGN;
+  return (uint32_t)(all & (~all + 1));
+}
+
+static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
+                                  const fnzi_eng_operand *at) {
+  fnzi_cuda_matrix out = {f->row, f->col, 0, 0};
+  size_t cell = fnzi_dtype(f->dtype)->bytes;
+  int64_t steps = 0;
+  for (uint32_t d = 0; d < p->p.rank; d++)
+    steps |= fnzi_krn_stride_bytes(f->batch[d], cell);
+  if (p->p.rank)
+    out.batch = f->batch[p->p.rank - 1];
+  out.align = align_of(at->at, steps);
+  return out;
+}
+
+/* What is added is a vector for all rows, as an epilogue adds it. */
+static bool is_bias(const product *p) {
+  const fnzi_cuda_products *q = &p->p;
+  bool is = p->has_c && q->beta == 1 && q->c.row == 0 && (q->c.col == 1 || q->n == 1) &&
+            q->d.dtype != FNZ_F64 && q->m > 1;
+  for (uint32_t d = 0; d < q->rank; d++)
+    is = is && q->c.batch[d] == 0;
+  return is;
+}
+
+/* The library reads what is added as it lies. */
+static bool reads_c(const product *p) {
+  const fnzi_cuda_products *q = &p->p;
+  return p->has_c && (q->n == 1 || q->c.col == 1) && (q->m == 1 || q->c.row >= q->n);
+}
+
+/* What is added becomes the result that the product is added to. */
+static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out) {
+  const fnzi_cuda_products *q = &p->p;
+  fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
+  fnzi_cuda_slot slot = {.dtype = (uint8_t)q->d.dtype};
+  const fnzi_cuda_factor *f[] = {&q->c, &q->d};
+  int64_t sizes[FNZ_MAX_RANK + 2], count = 1;
+  uint32_t kernel, rank = q->rank;
+  size_t cell = fnzi_dtype(q->d.dtype)->bytes;
+  for (uint32_t d = 0; d < rank + 2; d++) {
+    sizes[d] = d < rank ? q->sizes[d] : d == rank ? q->m : q->n;
+    for (int k = 0; k < 2; k++)
+      lanes[k].strides[d] = fnzi_krn_stride_bytes(d < rank    ? f[k]->batch[d]
+                                                  : d == rank ? f[k]->row
+                                                              : f[k]->col,
+                                                  cell);
+    count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
+  }
+  const fnzi_cuda_group g = {
+      .rank = rank + 2, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
+  const fnzi_eng_operand operands[] = {p->c, p->d};
+  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
+  return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
+}
+
+/* One call for the last batch dimension; for each index of those before it one. */
+static int64_t calls_of(const fnzi_cuda_products *q) {
+  int64_t calls = 1;
+  for (uint32_t d = 0; d + 1 < q->rank; d++)
+    if (!fnzi_mul_i64(calls, q->sizes[d], &calls))
+      return MOST_CALLS + 1;
+  return calls;
+}
+
+static fnzi_eng_operand moved(const fnzi_cuda_products *q, const fnzi_cuda_factor *f,
+                              fnzi_eng_operand at, int64_t call) {
+  for (uint32_t d = q->rank > 0 ? q->rank - 1 : 0; d-- > 0; call /= q->sizes[d])
+    at.at += fnzi_krn_stride_bytes(fnzi_krn_stride_bytes(f->batch[d], fnzi_dtype(f->dtype)->bytes),
+                                   (size_t)(call % q->sizes[d]));
+  return at;
+}
+
+static fnz_status call_library(fnzi_eng_maker *m, product *p, fnzi_eng_work *out, bool *made) {
+  const fnzi_cuda_products *q = &p->p;
+  bool bias = is_bias(p), copies = p->has_c && !bias && !reads_c(p);
+  const fnzi_cuda_factor *c = copies ? &q->d : &q->c;
+  const fnzi_eng_operand c_at = copies ? p->d : p->c;
+  const fnzi_cuda_product wanted = {.dtype = q->d.dtype,
+                                    .m = q->m,
+                                    .n = q->n,
+                                    .k = q->k,
+                                    .count = q->rank ? q->sizes[q->rank - 1] : 1,
+                                    .a = matrix_of(p, &q->a, &p->a),
+                                    .b = matrix_of(p, &q->b, &p->b),
+                                    .c = matrix_of(p, c, &c_at),
+                                    .d = matrix_of(p, &q->d, &p->d),
+                                    .alpha = q->alpha,
+                                    .beta = bias ? 0 : q->beta,
+                                    .has_bias = bias,
+                                    .bias_align = align_of(p->c.at, 0)};
+  *made = true;
+  for (int64_t i = 0; i < calls_of(q) && *made; i++) {
+    fnzi_eng_operand operands[] = {[FNZI_PRODUCT_A] = moved(q, &q->a, p->a, i),
+                                   [FNZI_PRODUCT_B] = moved(q, &q->b, p->b, i),
+                                   [FNZI_PRODUCT_D] = moved(q, &q->d, p->d, i),
+                                   [FNZI_PRODUCT_C] = moved(q, c, c_at, i)};
+    fnzi_eng_work made_work = *out;
+    if (copies && i == 0)
+      FNZ_TRY(copy_c(m, p, &made_work));
+    FNZ_TRY(fnzi_eng_library_product(m, p->step, &wanted, operands, &made_work, made, &p->why));
+    if (*made)
+      *out = made_work;
+  }
+  return FNZ_OK;
+}
+
+/* --- By a kernel --------------------------------------------------------------------------------
+ */
+static fnz_status launch_kernel(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out) {
+  const fnzi_eng_operand operands[] = {p->a, p->b, p->d, p->c};
+  uint32_t kernel;
+  int64_t blocks;
+  FNZ_TRY(fnzi_cuda_text_products(m->ws->ctx, &m->text, &p->p, &kernel, &blocks));
+  out->by = p->why;
+  return fnzi_eng_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
+}
+
+static fnz_status make(fnzi_eng_maker *m, const fnzi_krn_call *call, product *p,
+                       fnzi_eng_work *out) {
+  bool made = false;
+  out->on_device = true;
+  if (fnzi_krn_array_numel(call->outputs[0]) == 0)
+    return FNZ_OK;
+  fold(&p->p);
+  p->why = "cuBLASLt has no products of these types";
+  if (is_librarys(p) && calls_of(&p->p) <= MOST_CALLS)
+    FNZ_TRY(call_library(m, p, out, &made));
+  return made ? FNZ_OK : launch_kernel(m, p, out);
+}
+
+static fnz_status way(fnzi_eng_maker *m, fnzi_krn_call *call, size_t first, size_t added,
+                      role role_b, fnzi_eng_work *out) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, first),
+                       *b = fnzi_krn_call_input(call, first + 1),
+                       *c = added < call->op->nparams ? fnzi_krn_call_input(call, added) : NULL;
+  product p = {.step = fnz_op_name(call->op)};
+  const char *why = open(m, call, a, b, c, &p);
+  if (why)
+    return fnzi_eng_work_refuse(out, why);
+  read_shape(call, a, b, c, role_b, &p);
+  return make(m, call, &p, out);
+}
+
+fnz_status fnzi_eng_way_matmul(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  return way(m, call, 0, SIZE_MAX, RIGHT, out);
+}
+
+/* Of complex vectors the first one is conjugated. */
+fnz_status fnzi_eng_way_vdot(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  if (fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype))
+    return fnzi_eng_work_refuse(out, "vdot of complex vectors is the CPU's");
+  return fnzi_eng_way_matmul(m, call, out);
+}
+
+fnz_status fnzi_eng_way_addmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  return way(m, call, 1, 0, RIGHT, out);
+}
+
+fnz_status fnzi_eng_way_linear(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  return way(m, call, 0, 2, TRANSPOSED, out);
+}
+
+/* The products of the batch are added: k goes over all of them. */
+fnz_status fnzi_eng_way_addbmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *a = fnzi_krn_call_input(call, 1),
+                       *b = fnzi_krn_call_input(call, 2);
+  const fnz_geometry *result = &call->outputs[0]->place;
+  product p = {.step = fnz_op_name(call->op)};
+  int64_t rows;
+  const char *why = open(m, call, a, b, self, &p);
+  if (why)
+    return fnzi_eng_work_refuse(out, why);
+  read_factor(&p.p, a, LEFT, &p.p.m, &p.p.k, &p.p.a);
+  read_factor(&p.p, b, RIGHT, &rows, &p.p.n, &p.p.b);
+  p.p.added = a->place.sizes[0];
+  p.p.a.added = stride_of(&a->place, 0), p.p.b.added = stride_of(&b->place, 0);
+  if (p.p.added == 0)
+    p.p.k = 0;
+  read_spread(&p, call->outputs[0], result, true, &p.p.d);
+  if (p.has_c)
+    read_spread(&p, self, result, true, &p.p.c);
+  return make(m, call, &p, out);
+}

@@ -1,0 +1,217 @@
+/* room.c - where the buffers of a binding lie on a GPU: weights once for all runs of an
+ * executable, state with the state, everything else in one block of the workspace. */
+#include "engine/device/device.h"
+
+static bool reserve(size_t bytes, size_t *at, size_t *end) {
+  size_t rest = *end % FNZI_ENG_DEVICE_APART;
+  *at = *end + (rest ? FNZI_ENG_DEVICE_APART - rest : 0);
+  return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
+}
+
+/* --- The workspace's block ----------------------------------------------------------------------
+ */
+/* The state's memory is the state's, a weight's the executable's. */
+static bool is_own(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
+  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+  const fnzi_eng_input *in = &ws->exe->inputs[buffer->of];
+  if (buffer->kind != FNZI_ENG_CONST && buffer->kind != FNZI_ENG_STATE)
+    return buffer->kind == FNZI_ENG_OUT;
+  return !(b->with_state && in->in_state) && !in->weight;
+}
+
+fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_eng_device_binding *d = b->device;
+  size_t count = b->plan.buffers.count;
+  bool fits = true;
+  FNZI_NEW(&b->arena, count, &d->at);
+  FNZI_NEW(&b->arena, count, &d->own);
+  FNZI_NEW(&b->arena, count, &d->kept);
+  d->bytes = b->plan.arena_bytes;
+  for (size_t i = 0; i < count; i++) {
+    if (is_own(ws, b, i) && d->used[i])
+      fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
+    if (b->saved_bytes && b->saved[i])
+      fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->kept[i], &d->bytes);
+  }
+  fits = fits && reserve(d->staging_bytes, &d->staging, &d->bytes) &&
+         reserve(d->scratch_bytes, &d->scratch, &d->bytes) &&
+         reserve(FNZI_ENG_DEVICE_FLAG, &d->flag, &d->bytes);
+  return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
+}
+
+static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d) {
+  const fnzi_cuda_device *device = ws->exe->device;
+  if (!ws->stream)
+    FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
+  if (ws->staging_bytes < d->staging_bytes) {
+    fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
+    ws->staging_bytes = 0;
+    ws->staging = fnzi_resize(ws->ctx, NULL, 0, d->staging_bytes);
+    if (!ws->staging)
+      return fnzi_no_memory(ws->ctx);
+    ws->staging_bytes = d->staging_bytes;
+  }
+  if (ws->device_bytes >= d->bytes)
+    return FNZ_OK;
+  fnzi_cuda_give(device, ws->device_block);
+  ws->device_block = ws->device_bytes = 0;
+  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, d->bytes, &ws->device_block));
+  ws->device_bytes = d->bytes;
+  return FNZ_OK;
+}
+
+void fnzi_eng_device_room_end(fnz_workspace *ws) {
+  const fnzi_cuda_device *device = ws->exe->device;
+  fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
+  fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
+  if (!device || !fnzi_cuda_enter_to_end(device))
+    return;
+  fnzi_cuda_give(device, ws->device_block);
+  fnzi_cuda_give(device, ws->replaced);
+  fnzi_cuda_stream_end(device, ws->stream);
+  fnzi_cuda_leave(device);
+}
+
+/* --- Weights ------------------------------------------------------------------------------------
+ */
+/* Whichever run is first copies it; where two are, one copy goes. */
+static fnz_status weight_at(fnz_workspace *ws, uint32_t k, const void *data, size_t bytes,
+                            uint64_t *out) {
+  const fnzi_cuda_device *device = ws->exe->device;
+  uint64_t none = 0;
+  *out = atomic_load(&ws->exe->device_weights[k]);
+  if (*out)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, bytes, out));
+  fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, *out, data, bytes, ws->stream);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_wait(ws->ctx, device, ws->stream);
+  if (status == FNZ_OK && atomic_compare_exchange_strong(&ws->exe->device_weights[k], &none, *out))
+    return FNZ_OK;
+  fnzi_cuda_give(device, *out);
+  *out = none;
+  return status;
+}
+
+static bool is_replaced(const fnz_workspace *ws, uint32_t k) {
+  const fnzi_eng_input *in = &ws->exe->inputs[k];
+  const unsigned char *own = !in->weight ? NULL
+                             : in->copy  ? in->copy
+                                         : fnzi_blob_data(in->weight->blob);
+  return own && ws->given[k].start != own;
+}
+
+/* A weight that the caller has given another memory for lies there for this run. */
+static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  size_t bytes = 0, at;
+  fnzi_cuda_give(ws->exe->device, ws->replaced);
+  ws->replaced = 0;
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+    if (b->device->used[i] && buffer->kind == FNZI_ENG_CONST && is_replaced(ws, buffer->of) &&
+        !reserve(buffer->bytes, &at, &bytes))
+      return fnzi_no_memory(ws->ctx);
+  }
+  return fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &ws->replaced);
+}
+
+/* --- Filling ------------------------------------------------------------------------------------
+ */
+enum { DIRECT = 16 }; /* bytes that kernels move at a time: memory of the caller's lies so */
+
+static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced) {
+  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+  uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
+  size_t start;
+  if (there && there % DIRECT == 0) {
+    *at = there;
+    return FNZ_OK;
+  }
+  if (is_own(ws, b, i)) {
+    *at = ws->device_block + b->device->own[i];
+  } else if (is_replaced(ws, buffer->of)) {
+    if (!reserve(buffer->bytes, &start, replaced))
+      return fnzi_no_memory(ws->ctx);
+    *at = ws->replaced + start;
+  } else {
+    return weight_at(ws, buffer->of, b->storages[i].data, buffer->bytes, at);
+  }
+  return there ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *at, there,
+                                       ws->given[buffer->of].bytes, ws->stream)
+               : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data,
+                                   buffer->bytes, ws->stream);
+}
+
+static uint64_t output_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
+  uint32_t k = b->plan.buffers.data[i].of;
+  return ws->on_device && fnzi_eng_device_is_direct(ws, b, k)
+             ? ws->device_out[k]
+             : ws->device_block + b->device->own[i];
+}
+
+static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
+  size_t replaced = 0;
+  for (size_t i = 0; i < b->plan.buffers.count; i++) {
+    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
+    bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->of].in_state;
+    if (buffer->kind == FNZI_ENG_TEMP)
+      b->device->at[i] = ws->device_block + buffer->offset;
+    else if (buffer->kind == FNZI_ENG_OUT)
+      b->device->at[i] = output_at(ws, b, i);
+    else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
+      FNZ_TRY(fill_input(ws, b, i, &replaced));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) {
+  for (size_t i = 0; b->saved_bytes && i < b->plan.buffers.count; i++) {
+    uint64_t kept = ws->device_block + b->device->kept[i], at = b->device->at[i];
+    if (b->saved[i] && at)
+      FNZ_TRY(fnzi_cuda_copy_within(ws->ctx, ws->exe->device, back ? at : kept, back ? kept : at,
+                                    b->plan.buffers.data[i].bytes, ws->stream));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+  FNZ_TRY(take_block(ws, b->device));
+  FNZ_TRY(take_replaced(ws, b));
+  FNZ_TRY(fill_buffers(ws, b));
+  FNZ_TRY(fnzi_eng_device_state_up(ws, b));
+  return keep(ws, b, false);
+}
+
+fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  FNZ_TRY(keep(ws, b, true));
+  return fnzi_cuda_wait(ws->ctx, ws->exe->device, ws->stream);
+}
+
+void fnzi_eng_device_end(fnz_executable *exe) {
+  if (!exe->device)
+    return;
+  if (fnzi_cuda_enter_to_end(exe->device)) {
+    for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
+      fnzi_cuda_give(exe->device, exe->device_weights[k]);
+    fnzi_cuda_leave(exe->device);
+  }
+  fnzi_cuda_device_close(exe->device);
+}
+
+fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const char *cache) {
+  fnzi_cuda_device *made;
+  uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
+  if (!name || strcmp(name, "cpu") == 0)
+    return FNZ_OK;
+  FNZI_NEW(&exe->arena, 1, &made);
+  FNZI_NEW(&exe->arena, count, &exe->device_weights);
+  for (uint32_t k = 0; k < count; k++)
+    atomic_init(&exe->device_weights[k], 0);
+  if (cache)
+    FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
+  FNZ_TRY(exe->is_told ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
+                       : fnzi_cuda_device_open(exe->ctx, name, cache, made));
+  exe->device = made;
+  return FNZ_OK;
+}

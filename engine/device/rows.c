@@ -1,0 +1,231 @@
+/* rows.c - the values and instructions of a group with rows, one after the other. */
+#include "engine/device/rows.h"
+
+#include "kernels/core/convert.h"
+
+fnz_status fnzi_eng_rows_begin(fnzi_eng_maker *m, fnzi_eng_rows *out) {
+  fnzi_arena *scratch = &m->ws->scratch;
+  int64_t *sizes;
+  *out = (fnzi_eng_rows){.m = m};
+  FNZI_NEW(scratch, FNZ_MAX_RANK, &sizes);
+  FNZI_NEW(scratch, FNZI_ENG_DEVICE_OPERANDS, &out->g.lanes);
+  FNZI_NEW(scratch, FNZI_ENG_DEVICE_OPERANDS, &out->operands);
+  FNZI_NEW(scratch, FNZI_ENG_ROWS_SLOTS, &out->g.ins);
+  FNZI_NEW(scratch, FNZI_ENG_ROWS_SLOTS, &out->g.slots);
+  FNZI_NEW(scratch, FNZI_ENG_ROWS_SLOTS, &out->numbers);
+  out->g.sizes = sizes;
+  return FNZ_OK;
+}
+
+/* --- Dimensions ---------------------------------------------------------------------------------
+ */
+static bool joins(const fnzi_cuda_group *g, uint32_t outer, uint32_t inner) {
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].strides[outer] !=
+        fnzi_krn_stride_bytes(g->lanes[k].strides[inner], (size_t)g->sizes[inner]))
+      return false;
+  return true;
+}
+
+static void move_dim(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t from) {
+  sizes[to] = sizes[from];
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    g->lanes[k].strides[to] = g->lanes[k].strides[from];
+}
+
+/* Those from `first` to `end` without what is 1, and those as one that follow one another in each
+ * lane; they go to `to`. Gives the one behind. */
+static uint32_t join_dims(fnzi_cuda_group *g, int64_t *sizes, uint32_t to, uint32_t first,
+                          uint32_t end) {
+  uint32_t next = to;
+  for (uint32_t d = first; d < end; d++) {
+    int64_t size = sizes[d];
+    if (size == 1)
+      continue;
+    if (next > to && joins(g, next - 1, d)) {
+      int64_t all = fnzi_krn_stride_bytes(sizes[next - 1], (size_t)size);
+      move_dim(g, sizes, next - 1, d);
+      sizes[next - 1] = all;
+    } else {
+      move_dim(g, sizes, next++, d);
+    }
+  }
+  return next;
+}
+
+/* A row has one dimension at least. */
+void fnzi_eng_rows_join(fnzi_eng_rows *r) {
+  fnzi_cuda_group *g = &r->g;
+  int64_t *sizes = (int64_t *)(uintptr_t)g->sizes;
+  uint32_t outer = join_dims(g, sizes, 0, 0, g->outer), end = g->rank;
+  g->rank = join_dims(g, sizes, outer, g->outer, end);
+  if (g->rank == outer) {
+    sizes[g->rank] = 1;
+    for (uint32_t k = 0; k < g->nlanes; k++)
+      g->lanes[k].strides[g->rank] = 0;
+    g->rank++;
+  }
+  g->outer = outer;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work) {
+  uint32_t kernel;
+  int64_t count;
+  if (r->is_full)
+    return fnzi_eng_work_refuse(work, "too many values for one kernel");
+  fnz_context *ctx = r->m->ws->ctx;
+  FNZ_TRY(r->scans ? fnzi_cuda_text_scan(ctx, &r->m->text, &r->g, &kernel, &count)
+                   : fnzi_cuda_text_team(ctx, &r->m->text, &r->g, &kernel, &count));
+  return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
+}
+
+/* --- Values -------------------------------------------------------------------------------------
+ */
+uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows) {
+  r->is_full = r->is_full || r->g.nslots == FNZI_ENG_ROWS_SLOTS;
+  if (r->is_full)
+    return FNZI_ENG_ROWS_SLOTS - 1;
+  r->g.slots[r->g.nslots] = (fnzi_cuda_slot){.dtype = (uint8_t)dtype, .of_rows = of_rows};
+  return (uint16_t)r->g.nslots++;
+}
+
+uint16_t fnzi_eng_rows_bits(fnzi_eng_rows *r, fnz_dtype dtype, const void *cell) {
+  uint16_t slot = fnzi_eng_rows_value(r, dtype, true);
+  if (r->is_full || r->nnumbers == FNZI_ENG_ROWS_SLOTS)
+    return slot;
+  unsigned char *bits = r->numbers[r->nnumbers++];
+  memcpy(bits, cell, fnzi_dtype(dtype)->bytes);
+  r->g.slots[slot].number = bits;
+  return slot;
+}
+
+uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number) {
+  _Alignas(16) unsigned char cell[16] = {0};
+  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &number, 0, 1);
+  return fnzi_eng_rows_bits(r, dtype, cell);
+}
+
+fnzi_cuda_lane *fnzi_eng_rows_lane(fnzi_eng_rows *r, uint16_t slot, bool stores,
+                                   fnzi_eng_operand at) {
+  uint32_t k = r->g.nlanes;
+  r->is_full = r->is_full || k == FNZI_ENG_DEVICE_OPERANDS;
+  if (r->is_full)
+    k--;
+  r->operands[k] = at;
+  r->g.lanes[k] = (fnzi_cuda_lane){.slot = slot, .stores = stores};
+  r->g.nlanes = k + 1;
+  return &r->g.lanes[k];
+}
+
+fnz_dtype fnzi_eng_rows_dtype(const fnzi_eng_rows *r, uint16_t a) {
+  return (fnz_dtype)r->g.slots[a].dtype;
+}
+
+/* --- Instructions -------------------------------------------------------------------------------
+ */
+void fnzi_eng_rows_add(fnzi_eng_rows *r, fnzi_cuda_ins ins) {
+  r->is_full = r->is_full || r->g.nins == FNZI_ENG_ROWS_SLOTS;
+  if (!r->is_full)
+    r->g.ins[r->g.nins++] = ins;
+}
+
+/* Of rows, where all that it is computed of is. */
+static uint16_t add(fnzi_eng_rows *r, fnzi_cuda_ins ins, fnz_dtype dtype) {
+  bool of_rows = true;
+  for (uint32_t k = 0; k < ins.arity; k++)
+    of_rows = of_rows && r->g.slots[ins.in[k]].of_rows;
+  ins.out = fnzi_eng_rows_value(r, dtype, of_rows);
+  fnzi_eng_rows_add(r, ins);
+  return ins.out;
+}
+
+uint16_t fnzi_eng_rows_of(fnzi_eng_rows *r, const char *row, uint16_t a, uint16_t b, uint16_t c) {
+  fnz_dtype dtype = fnzi_eng_rows_dtype(r, a);
+  uint8_t section;
+  const fnzi_cuda_row *found = fnzi_cuda_row_find(dtype, row, &section);
+  bool asks = found && found->out == FNZI_CUDA_OUT_BOOL;
+  uint8_t arity = (uint8_t)(1 + (b != FNZI_ENG_ROWS_NONE) + (c != FNZI_ENG_ROWS_NONE));
+  return add(r,
+             (fnzi_cuda_ins){.kind = FNZI_CUDA_ROW,
+                             .arity = arity,
+                             .compute = (uint8_t)dtype,
+                             .row = row,
+                             .in = {a, b, c}},
+             asks ? FNZ_BOOL : dtype);
+}
+
+uint16_t fnzi_eng_rows_as(fnzi_eng_rows *r, fnz_dtype dtype, uint16_t a) {
+  if (fnzi_eng_rows_dtype(r, a) == dtype)
+    return a;
+  return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CONVERT, .arity = 1, .in = {a}}, dtype);
+}
+
+uint16_t fnzi_eng_rows_choose(fnzi_eng_rows *r, uint16_t mask, uint16_t a, uint16_t b) {
+  return add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_CHOOSE, .arity = 3, .in = {mask, a, b}},
+             fnzi_eng_rows_dtype(r, a));
+}
+
+uint16_t fnzi_eng_rows_fold(fnzi_eng_rows *r, const char *fold, uint16_t a) {
+  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), true);
+  fnzi_eng_rows_add(
+      r, (fnzi_cuda_ins){.kind = FNZI_CUDA_FOLD, .arity = 1, .row = fold, .out = out, .in = {a}});
+  return out;
+}
+
+uint16_t fnzi_eng_rows_pick(fnzi_eng_rows *r, const char *pick, uint16_t a, uint16_t places,
+                            uint16_t *place) {
+  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), true);
+  *place = fnzi_eng_rows_value(r, FNZ_I64, true);
+  fnzi_eng_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_PICK,
+                                       .arity = places == FNZI_ENG_ROWS_NONE ? 1 : 2,
+                                       .row = pick,
+                                       .place = *place,
+                                       .out = out,
+                                       .in = {a, places}});
+  return out;
+}
+
+uint16_t fnzi_eng_rows_scan(fnzi_eng_rows *r, const char *fold, uint16_t a) {
+  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), false);
+  r->scans = true;
+  fnzi_eng_rows_add(
+      r, (fnzi_cuda_ins){.kind = FNZI_CUDA_SCAN, .arity = 1, .row = fold, .out = out, .in = {a}});
+  return out;
+}
+
+uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, uint16_t *place) {
+  uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), false);
+  *place = fnzi_eng_rows_value(r, FNZ_I64, false);
+  r->scans = true;
+  fnzi_eng_rows_add(r, (fnzi_cuda_ins){.kind = FNZI_CUDA_RUNNING,
+                                       .arity = 1,
+                                       .row = best,
+                                       .place = *place,
+                                       .out = out,
+                                       .in = {a}});
+  return out;
+}
+
+/* --- Tiles --------------------------------------------------------------------------------------
+ */
+void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
+                            fnzi_cuda_lane *out) {
+  *out = (fnzi_cuda_lane){.slot = lane->slot, .stores = lane->stores};
+  memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
+}
+
+void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
+  static const uint8_t kinds[] = {
+      [FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
+      [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
+      [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_ENG_INS_SPREAD] = FNZI_CUDA_CONVERT};
+  *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
+                         .arity = ins->arity,
+                         .compute = ins->from,
+                         .row = ins->point,
+                         .out = ins->out};
+  for (uint32_t k = 0; k < ins->arity; k++)
+    out->in[k] = ins->in[k];
+}

@@ -1,0 +1,220 @@
+/* run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with what
+ * is copied before and after them. */
+#include "engine/device/device.h"
+
+#include <stdio.h>
+
+typedef struct running {
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  const fnzi_eng_device_binding *d;
+  const fnzi_cuda_device *device;
+  bool *flagged;
+} running;
+
+/* --- Between the memories -----------------------------------------------------------------------
+ */
+static fnz_status wait(const running *r) {
+  FNZ_TRY(fnzi_cuda_wait(r->ws->ctx, r->device, r->ws->stream));
+  r->ws->device_done = r->ws->device_step;
+  return FNZ_OK;
+}
+
+/* The caller waits for what has no gaps. */
+static fnz_status bring_down(const running *r, const fnzi_eng_transfer *t) {
+  unsigned char *host = r->b->storages[t->buffer].data;
+  uint64_t staging = r->ws->device_block + r->d->staging;
+  if (t->bytes == 0)
+    return FNZ_OK;
+  if (t->dense)
+    return fnzi_cuda_copy_out(r->ws->ctx, r->device, host + t->start,
+                              r->d->at[t->buffer] + (uint64_t)t->start, (size_t)t->bytes,
+                              r->ws->stream);
+  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &t->pack));
+  FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, r->ws->staging, staging, (size_t)t->bytes,
+                             r->ws->stream));
+  FNZ_TRY(wait(r));
+  fnzi_eng_elements_move(t->rows, r->ws->staging, t->map, host);
+  return FNZ_OK;
+}
+
+/* What is copied from may be written again: by the next window, or the next step on the CPU. */
+static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
+  const unsigned char *host = r->b->storages[t->buffer].data;
+  uint64_t staging = r->ws->device_block + r->d->staging;
+  if (t->bytes == 0)
+    return FNZ_OK;
+  if (t->dense) {
+    FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->d->at[t->buffer] + (uint64_t)t->start,
+                              host + t->start, (size_t)t->bytes, r->ws->stream));
+    return wait(r);
+  }
+  fnzi_eng_elements_move(t->map, host, t->rows, r->ws->staging);
+  FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, staging, r->ws->staging, (size_t)t->bytes,
+                            r->ws->stream));
+  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &t->unpack));
+  return wait(r);
+}
+
+/* --- The flag -----------------------------------------------------------------------------------
+ */
+static fnz_status clear_flag(const running *r) {
+  static const unsigned char zero[FNZI_ENG_DEVICE_FLAG];
+  return r->d->has_flag ? fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->flag,
+                                            zero, sizeof zero, r->ws->stream)
+                        : FNZ_OK;
+}
+
+/* Where it is set, what comes after it is not to be looked at. */
+static fnz_status look_at_flag(const running *r) {
+  uint32_t flag = 0;
+  if (!r->d->has_flag)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, &flag, r->ws->device_block + r->d->flag,
+                             sizeof flag, r->ws->stream));
+  FNZ_TRY(wait(r));
+  *r->flagged = flag != 0;
+  return flag ? FNZ_DIFFERENT : FNZ_OK;
+}
+
+/* --- Steps --------------------------------------------------------------------------------------
+ */
+static fnz_status run_on_host(const running *r, size_t i) {
+  const fnzi_eng_where *where = &r->d->route.steps[i];
+  FNZ_TRY(look_at_flag(r));
+  for (uint32_t k = 0; k < where->before; k++)
+    FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
+  if (where->before)
+    FNZ_TRY(wait(r));
+  FNZ_TRY(fnzi_eng_frames_run_act(r->ws, r->b, i));
+  for (uint32_t k = 0; k < where->after; k++)
+    FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
+  return FNZ_OK;
+}
+
+/* Where plans are checked, an error is known at its step; and where times are taken, its time. */
+static bool waits(const fnz_workspace *ws) {
+  return ws->exe->checks || ws->takes_times;
+}
+
+static fnz_status run_on_device(const running *r, size_t i) {
+  uint64_t began = fnzi_eng_time_now(r->ws);
+  FNZ_TRY(fnzi_eng_device_work_run(r->ws, r->b, &r->d->works[i]));
+  if (!waits(r->ws))
+    return FNZ_OK;
+  FNZ_TRY(wait(r));
+  r->ws->device_done = i + 1;
+  fnzi_eng_time_add(r->ws, r->b, i, began);
+  return FNZ_OK;
+}
+
+static fnz_status run_steps(const running *r) {
+  FNZ_TRY(clear_flag(r));
+  r->ws->device_done = 0;
+  for (size_t i = 0; i < r->b->acts.count; i++) {
+    fnzi_eng_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
+    r->ws->device_step = stretch ? stretch->end - 1 : i;
+    FNZ_TRY(r->d->route.steps[i].on_host ? run_on_host(r, i)
+            : stretch                    ? fnzi_eng_device_stretch_run(r->ws, r->b, stretch)
+                                         : run_on_device(r, i));
+    i = r->ws->device_step;
+  }
+  FNZ_TRY(look_at_flag(r));
+  for (uint32_t k = 0; k < r->d->route.noutputs; k++)
+    if (!r->ws->on_device || !fnzi_eng_device_is_direct(r->ws, r->b, r->d->route.outputs[k]))
+      FNZ_TRY(bring_down(r, &r->d->outputs[k]));
+  return wait(r);
+}
+
+/* --- Failures -----------------------------------------------------------------------------------
+ */
+static const char *name_of(const running *r, size_t step) {
+  uint32_t node = r->b->acts.data[step].node;
+  return node == FNZI_ENG_NONE ? "a move at the end"
+                               : fnzi_node_target(fnzi_node_at(r->b->program, 0, node));
+}
+
+/* What broke the device is found when somebody waits: it is one of the steps since then. */
+static fnz_status tell_broken(const running *r) {
+  const fnz_error had = r->ws->ctx->error;
+  size_t first = r->ws->device_done, last = r->ws->device_step;
+  char steps[256];
+  if (r->b->acts.count == 0)
+    return FNZ_INTERNAL;
+  if (first == last)
+    snprintf(steps, sizeof steps, "step %zu (%s)", last, name_of(r, last));
+  else
+    snprintf(steps, sizeof steps,
+             "one of the steps %zu (%s) to %zu (%s), which the option check tells apart", first,
+             name_of(r, first), last, name_of(r, last));
+  return fnzi_fail(r->ws->ctx, FNZ_CLASS_INTERNAL, had.where,
+                   "%s; in %s; the executable is finished", had.message, steps);
+}
+
+/* The state is what it was, or known to be lost; the first failure is told. */
+static fnz_status take_back(const running *r, fnz_status failed) {
+  const fnz_error had = r->ws->ctx->error;
+  fnzi_eng_undo(r->ws, r->b); /* what steps of the CPU have written */
+  fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
+  if (undone == FNZ_OK)
+    undone = fnzi_eng_device_state_ran(r->ws);
+  r->ws->ctx->error = had;
+  if (undone == FNZ_OK || !r->ws->state)
+    return failed;
+  r->ws->state->device->is_lost = true;
+  return fnzi_fail(r->ws->ctx, had.kind, had.where,
+                   "%s; and the state could not be restored: it is lost", had.message);
+}
+
+static fnz_status run(const running *r) {
+  FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
+  FNZ_TRY(fnzi_eng_undo_keep(r->ws, r->b));
+  fnz_status status = run_steps(r);
+  if (status == FNZ_OK)
+    status = fnzi_eng_device_state_ran(r->ws);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  if (fnzi_cuda_is_broken(r->device))
+    status = tell_broken(r);
+  return take_back(r, status);
+}
+
+fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *flagged) {
+  const running r = {ws, b, b->device, ws->exe->device, flagged};
+  *flagged = false;
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
+  fnz_status status = run(&r);
+  fnzi_cuda_leave(r.device);
+  if (!*flagged)
+    return status;
+  return ws->state ? fnzi_eng_device_state_down(ws->ctx, ws->state) : FNZ_OK;
+}
+
+/* What the CPU computes with the state of, it has; and the device has not what it writes. */
+fnz_status fnzi_eng_device_ready(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  bool computes = b->device->runs;
+  if (!ws->state || (computes && !b->interprets))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_device_state_down(ws->ctx, ws->state));
+  ws->state->device->host_newer = ws->state->device->host_newer || !computes;
+  return FNZ_OK;
+}
+
+/* Of a binding whose steps are made. */
+fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
+  fnz_status status = fnzi_eng_device_texts(ws, b);
+  fnzi_cuda_leave(ws->exe->device);
+  if (status == FNZ_OK && b->device->runs)
+    status = fnzi_eng_device_stretches_find(b);
+  return status == FNZ_OK && b->device->runs ? fnzi_eng_device_place(ws, b) : status;
+}
+
+void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
+  if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
+    return;
+  fnzi_eng_library_end(b->device);
+  fnzi_eng_device_stretches_end(b);
+  fnzi_cuda_program_end(ws->exe->device, &b->device->program);
+  fnzi_cuda_leave(ws->exe->device);
+}

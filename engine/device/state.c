@@ -1,0 +1,118 @@
+/* state.c - a state whose memory is on a GPU: it stays there from run to run, as long as
+ * nobody looks at the CPU's. */
+#include "engine/device/device.h"
+
+static const fnzi_eng_buffer *states_buffer(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                            size_t i) {
+  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+  bool is = ws->state && buffer->kind == FNZI_ENG_STATE && ws->exe->inputs[buffer->of].in_state;
+  return is && buffer->bytes ? buffer : NULL;
+}
+
+fnz_status fnzi_eng_device_state_make(fnz_executable_state *s, bool is_shown) {
+  uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
+  if (!s->exe->device)
+    return FNZ_OK;
+  FNZI_NEW(&s->arena, 1, &s->device);
+  FNZI_NEW(&s->arena, count, &s->device->at);
+  FNZI_NEW(&s->arena, count, &s->device->bytes);
+  s->device->is_shown = is_shown;
+  s->device->host_newer = true;
+  return FNZ_OK;
+}
+
+void fnzi_eng_device_state_end(fnz_executable_state *s) {
+  const fnzi_cuda_device *device = s->exe->device;
+  fnzi_eng_device_state *d = s->device;
+  if (!d || !fnzi_cuda_enter_to_end(device))
+    return;
+  for (uint32_t k = 0; d->at && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+    fnzi_cuda_give(device, d->at[k]);
+  fnzi_cuda_leave(device);
+}
+
+/* --- To the CPU ---------------------------------------------------------------------------------
+ */
+static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
+  fnzi_eng_device_state *d = s->device;
+  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+    if (d->at[k])
+      FNZ_TRY(fnzi_cuda_copy_out(ctx, s->exe->device, s->starts[k], d->at[k], d->bytes[k], stream));
+  FNZ_TRY(fnzi_cuda_wait(ctx, s->exe->device, stream));
+  d->device_newer = false;
+  return FNZ_OK;
+}
+
+static fnz_status copy_down_alone(fnz_context *ctx, const fnz_executable_state *s) {
+  void *stream = NULL;
+  fnz_status status = fnzi_cuda_stream_make(ctx, s->exe->device, &stream);
+  if (status == FNZ_OK)
+    status = copy_down(ctx, s, stream);
+  fnzi_cuda_stream_end(s->exe->device, stream);
+  return status;
+}
+
+static fnz_status check_kept(fnz_context *ctx, const fnzi_eng_device_state *d) {
+  return d->is_lost ? fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL,
+                                "the state is lost: it could not be restored after a run that "
+                                "failed on the GPU; make a new one")
+                    : FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_state *s) {
+  if (s->device)
+    FNZ_TRY(check_kept(ctx, s->device));
+  if (!s->device || !s->device->device_newer)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
+  fnz_status status = copy_down_alone(ctx, s);
+  fnzi_cuda_leave(s->exe->device);
+  return status;
+}
+
+/* --- Runs ---------------------------------------------------------------------------------------
+ */
+/* It has an address when its memory has been filled. */
+static fnz_status take_filled(fnz_workspace *ws, const fnzi_eng_buffer *buffer, const void *data) {
+  const fnzi_cuda_device *device = ws->exe->device;
+  fnzi_eng_device_state *d = ws->state->device;
+  uint64_t at;
+  FNZ_TRY(fnzi_cuda_take(ws->ctx, device, buffer->bytes, &at));
+  fnz_status status = fnzi_cuda_copy_in(ws->ctx, device, at, data, buffer->bytes, ws->stream);
+  if (status != FNZ_OK) {
+    fnzi_cuda_give(device, at);
+    return status;
+  }
+  d->at[buffer->of] = at;
+  d->bytes[buffer->of] = buffer->bytes;
+  return FNZ_OK;
+}
+
+/* The first run, and each one after the CPU's memory may have changed, copies it. */
+fnz_status fnzi_eng_device_state_up(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_eng_device_state *d = ws->state ? ws->state->device : NULL;
+  if (d)
+    FNZ_TRY(check_kept(ws->ctx, d));
+  for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
+    const fnzi_eng_buffer *buffer = states_buffer(ws, b, i);
+    if (!buffer)
+      continue;
+    if (d->at[buffer->of] == 0)
+      FNZ_TRY(take_filled(ws, buffer, b->storages[i].data));
+    else if (d->host_newer || d->is_shown)
+      FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, d->at[buffer->of], b->storages[i].data,
+                                buffer->bytes, ws->stream));
+    b->device->at[i] = d->at[buffer->of];
+  }
+  if (d)
+    d->host_newer = false;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws) {
+  fnzi_eng_device_state *d = ws->state ? ws->state->device : NULL;
+  if (!d)
+    return FNZ_OK;
+  d->device_newer = true;
+  return d->is_shown ? copy_down(ws->ctx, ws->state, ws->stream) : FNZ_OK;
+}

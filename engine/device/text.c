@@ -1,0 +1,272 @@
+/* text.c - the groups and moves of a binding as kernels of one program, and the kernels that
+ * bring windows with gaps to the staging area and back. */
+#include "engine/device/rows.h"
+#include "engine/tile/tile.h"
+
+_Static_assert((int)FNZI_ENG_LANES <= (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
+
+/* The same element, whatever its type is, in memory of these many bytes. */
+static fnz_dtype cell_dtype(size_t bytes) {
+  return bytes == 1   ? FNZ_U8
+         : bytes == 2 ? FNZ_U16
+         : bytes == 4 ? FNZ_U32
+         : bytes == 8 ? FNZ_U64
+                      : FNZ_C128;
+}
+
+/* --- Groups -------------------------------------------------------------------------------------
+ */
+static bool is_computable(const fnzi_eng_tile *t, uint16_t slot) {
+  return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
+}
+
+/* It computes element by element, by rows of point.def and what stands beside them, or row by row.
+ */
+static bool has_text(const fnzi_eng_tile *t) {
+  bool has = true;
+  for (uint32_t k = 0; k < t->nins && has; k++) {
+    const fnzi_eng_ins *ins = &t->ins[k];
+    has = ins->kind == FNZI_ENG_INS_ROW || is_computable(t, ins->out);
+    for (uint32_t i = 0; i < ins->arity && has; i++)
+      has = is_computable(t, ins->in[i]);
+  }
+  return has;
+}
+
+static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_work *out) {
+  fnzi_arena *scratch = &m->ws->scratch;
+  fnzi_cuda_group g = {.rank = t->rank,
+                       .sizes = t->sizes,
+                       .nlanes = t->nlanes,
+                       .nins = t->nins,
+                       .nslots = t->nslots};
+  fnzi_eng_operand *operands;
+  uint32_t kernel = 0;
+  if (!has_text(t))
+    return fnzi_eng_work_refuse(out, "a row of the group has no text");
+  if (t->row)
+    return fnzi_eng_work_of_rows(m, t, out);
+  FNZI_NEW(scratch, t->nlanes, &operands);
+  FNZI_NEW(scratch, t->nlanes, &g.lanes);
+  FNZI_NEW(scratch, t->nins, &g.ins);
+  FNZI_NEW(scratch, t->nslots, &g.slots);
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    const fnzi_eng_lane *lane = &t->lanes[k];
+    fnzi_eng_describe_lane(t, lane, &g.lanes[k]);
+    operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, lane->storage), lane->at};
+  }
+  for (uint32_t k = 0; k < t->nins; k++)
+    fnzi_eng_describe_ins(&t->ins[k], &g.ins[k]);
+  for (uint32_t k = 0; k < t->nslots; k++)
+    g.slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers, false};
+  if (t->count)
+    FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
+  return fnzi_eng_work_launch(m, out, kernel, t->count, operands, t->nlanes);
+}
+
+/* --- Copies -------------------------------------------------------------------------------------
+ */
+/* From one window to another; cells are as wide as all that lies together. */
+typedef struct copy {
+  uint32_t rank;
+  fnzi_eng_move_dim dims[FNZ_MAX_RANK + 1];
+  size_t cell;
+  uint32_t from, to; /* buffers, or the staging area */
+  int64_t from_at, to_at;
+} copy;
+
+/* The largest size of an element, at most 16, that all is a multiple of. */
+static size_t unit_of(const copy *c) {
+  uint64_t all = (uint64_t)c->cell | (uint64_t)c->from_at | (uint64_t)c->to_at | 16;
+  for (uint32_t d = 0; d < c->rank; d++)
+    all |= (uint64_t)c->dims[d].from | (uint64_t)c->dims[d].to;
+  return (size_t)(all & (~all + 1));
+}
+
+static fnz_status add_copy(fnzi_eng_maker *m, copy *c, fnzi_eng_work *out) {
+  size_t unit = unit_of(c);
+  int64_t sizes[FNZ_MAX_RANK + 1], count = 1;
+  uint32_t kernel;
+  fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
+  fnzi_cuda_slot slot = {.dtype = (uint8_t)cell_dtype(unit)};
+  if (c->cell > unit || c->rank == 0)
+    c->dims[c->rank++] =
+        (fnzi_eng_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
+  if (c->rank > FNZ_MAX_RANK)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a copy has too many dimensions");
+  for (uint32_t d = 0; d < c->rank; d++) {
+    sizes[d] = c->dims[d].size;
+    lanes[0].strides[d] = c->dims[d].from;
+    lanes[1].strides[d] = c->dims[d].to;
+    count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
+  }
+  const fnzi_cuda_group g = {
+      .rank = c->rank, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
+  const fnzi_eng_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
+  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
+  return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
+}
+
+static fnz_status add_move(fnzi_eng_maker *m, const fnzi_eng_move *move, fnzi_eng_work *out) {
+  copy c = {.rank = move->rank, .cell = move->cell, .from_at = move->from_at, .to_at = move->to_at};
+  out->on_device = true;
+  if (move->bytes == 0)
+    return FNZ_OK;
+  c.from = fnzi_eng_buffer_of(m->b, move->from);
+  c.to = fnzi_eng_buffer_of(m->b, move->to);
+  if (move->rank)
+    memcpy(c.dims, move->dims, move->rank * sizeof *move->dims);
+  return add_copy(m, &c, out);
+}
+
+/* --- Transfers ----------------------------------------------------------------------------------
+ */
+/* A window and its row-major elements: without dimensions of one element and those along which it
+ * shows the same one. */
+static fnz_status pack_window(fnzi_eng_maker *m, fnzi_eng_transfer *t) {
+  fnzi_arena *arena = &m->b->arena;
+  fnz_geometry *map, *rows;
+  int64_t *numbers, cell = (int64_t)fnzi_dtype(t->map->dtype)->bytes;
+  FNZI_NEW(arena, 1, &map);
+  FNZI_NEW(arena, 1, &rows);
+  FNZI_NEW(arena, 3 * FNZ_MAX_RANK, &numbers);
+  *map = (fnz_geometry){.dtype = t->map->dtype,
+                        .offset = t->map->offset,
+                        .sizes = numbers,
+                        .strides = numbers + FNZ_MAX_RANK};
+  for (uint32_t d = 0; d < t->map->rank; d++)
+    if (t->map->sizes[d] != 1 && t->map->strides[d] != 0) {
+      numbers[map->rank] = t->map->sizes[d];
+      numbers[FNZ_MAX_RANK + map->rank++] = t->map->strides[d];
+    }
+  *rows = *map;
+  rows->offset = 0;
+  rows->strides = numbers + 2 * FNZ_MAX_RANK;
+  fnzi_contiguous_strides(numbers, map->rank, numbers + 2 * FNZ_MAX_RANK);
+  copy there = {.rank = map->rank,
+                .cell = (size_t)cell,
+                .from = t->buffer,
+                .to = FNZI_ENG_AT_STAGING,
+                .from_at = fnzi_krn_stride_bytes(map->offset, (size_t)cell)};
+  copy back = {.rank = map->rank,
+               .cell = (size_t)cell,
+               .from = FNZI_ENG_AT_STAGING,
+               .to = t->buffer,
+               .to_at = there.from_at};
+  for (uint32_t d = 0; d < map->rank; d++) {
+    int64_t lies = fnzi_krn_stride_bytes(map->strides[d], (size_t)cell),
+            packed = fnzi_krn_stride_bytes(rows->strides[d], (size_t)cell);
+    there.dims[d] = (fnzi_eng_move_dim){map->sizes[d], lies, packed};
+    back.dims[d] = (fnzi_eng_move_dim){map->sizes[d], packed, lies};
+  }
+  t->map = map;
+  t->rows = rows;
+  t->start = 0;
+  t->bytes = fnzi_krn_stride_bytes(fnz_geometry_numel(rows), (size_t)cell);
+  FNZ_TRY(add_copy(m, &there, &t->pack));
+  return add_copy(m, &back, &t->unpack);
+}
+
+static fnz_status make_transfer(fnzi_eng_maker *m, const fnzi_eng_place *place,
+                                fnzi_eng_transfer *out) {
+  *out = (fnzi_eng_transfer){.buffer = place->buffer, .map = place->map};
+  fnzi_eng_window_bytes(place->map, &out->start, &out->bytes, &out->dense);
+  if (out->bytes == 0)
+    return FNZ_OK;
+  m->d->used[place->buffer] = true;
+  if (out->dense)
+    return FNZ_OK;
+  FNZ_TRY(pack_window(m, out));
+  if ((size_t)out->bytes > m->d->staging_bytes)
+    m->d->staging_bytes = (size_t)out->bytes;
+  return FNZ_OK;
+}
+
+static fnz_status make_transfers(fnzi_eng_maker *m) {
+  const fnzi_eng_route *r = &m->d->route;
+  const fnzi_eng_plan *plan = &m->b->plan;
+  FNZI_NEW(&m->b->arena, plan->nvalues, &m->d->transfers);
+  FNZI_NEW(&m->b->arena, r->noutputs, &m->d->outputs);
+  for (size_t i = 0; i < plan->steps.count; i++)
+    for (uint32_t k = 0; k < r->steps[i].before + r->steps[i].after; k++) {
+      uint32_t v = r->steps[i].values[k];
+      if (m->d->transfers[v])
+        continue;
+      FNZI_NEW(&m->b->arena, 1, &m->d->transfers[v]);
+      FNZ_TRY(make_transfer(m, &plan->places[v], m->d->transfers[v]));
+    }
+  for (uint32_t k = 0; k < r->noutputs; k++)
+    FNZ_TRY(make_transfer(m, &plan->outputs[r->outputs[k]], &m->d->outputs[k]));
+  return FNZ_OK;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------
+ */
+static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work *out) {
+  switch (act->kind) {
+  case FNZI_ENG_ACT_TILE:
+    return add_tile(m, act->u.tile, out);
+  case FNZI_ENG_ACT_MOVE:
+    return add_move(m, &act->u.move, out);
+  case FNZI_ENG_ACT_KERNEL:
+    return fnzi_eng_work_by_way(m, &act->u.kernel.call, out);
+  default:
+    return FNZ_OK;
+  }
+}
+
+static fnz_status make_works(fnzi_eng_maker *m) {
+  FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
+  FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
+  for (size_t i = 0; i < m->b->acts.count; i++) {
+    fnzi_eng_work *work = &m->d->works[i];
+    FNZ_TRY(make_work(m, &m->b->acts.data[i], work));
+    m->d->runs = m->d->runs || work->on_device;
+    if (m->d->scratch_bytes < work->scratch)
+      m->d->scratch_bytes = work->scratch;
+  }
+  return FNZ_OK;
+}
+
+/* Final values that end in memory of a state stay there. */
+static fnz_status find_route(fnzi_eng_maker *m) {
+  const fnzi_eng_plan *plan = &m->b->plan;
+  fnzi_arena *scratch = &m->ws->scratch;
+  bool *device, *stays;
+  FNZI_NEW(scratch, plan->steps.count, &device);
+  FNZI_NEW(scratch, plan->noutputs, &stays);
+  for (size_t i = 0; i < plan->steps.count; i++)
+    device[i] = m->d->works[i].on_device;
+  for (uint32_t k = 0; k < plan->noutputs; k++) {
+    uint32_t owner = m->ws->exe->owners[k];
+    stays[k] = m->b->with_state && owner != FNZI_ENG_NONE && m->ws->exe->inputs[owner].in_state &&
+               plan->outputs[k].buffer != FNZI_ENG_NONE &&
+               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_ENG_STATE;
+  }
+  return fnzi_eng_route_find(&m->b->arena, plan, device, stays, &m->d->route);
+}
+
+static fnz_status make(fnzi_eng_maker *m) {
+  if (m->b->acts.count != m->b->plan.steps.count)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "steps of a plan have several acts");
+  FNZ_TRY(make_works(m));
+  if (!m->d->runs)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_works_guard(m));
+  FNZ_TRY(find_route(m));
+  FNZ_TRY(make_transfers(m));
+  return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
+                                &m->d->program);
+}
+
+fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_eng_maker m = {.ws = ws, .b = b};
+  FNZI_NEW(&b->arena, 1, &b->device);
+  m.d = b->device;
+  m.d->device = ws->exe->device;
+  fnzi_cuda_text_begin(&ws->scratch, &m.text);
+  fnz_status status = make(&m);
+  fnzi_cuda_text_end(ws->ctx, &m.text);
+  fnzi_arena_reset(&ws->scratch);
+  return status;
+}

@@ -1,0 +1,72 @@
+/* way.h - what a GPU does for a step: launches of kernels and calls of libraries.
+ *
+ * A *way* makes that of a kernel's call which is filled in: the arguments and results as the CPU's
+ * kernel gets them. Which way computes which kernel of kernels/runs.def is a line of
+ * ways.def; what no way takes is the CPU's.
+ *
+ *   text.c  the steps of a binding -> works, and the windows that are copied
+ *   by_way.c  the way of a call
+ *   work.c  what ways share
+ *   record.c  ways of kernels that tell what they do */
+#ifndef FNZI_ENG_DEVICE_WAY_H
+#define FNZI_ENG_DEVICE_WAY_H
+
+#include "engine/device/device.h"
+
+typedef struct fnzi_eng_maker {
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+  fnzi_eng_device_binding *d;
+  fnzi_cuda_text text;
+} fnzi_eng_maker;
+
+/* A way makes out's launches, or says why it does not (fnzi_eng_work_refuse). It fails for want of
+ * memory and by faults of fnz alone. */
+#define WAY(run, way)                                                                              \
+  FNZ_MUST_CHECK fnz_status fnzi_eng_way_##way(fnzi_eng_maker *m, fnzi_krn_call *call,             \
+                                               fnzi_eng_work *out);
+#include "engine/device/ways.def"
+#undef WAY
+
+/* --- by_way.c ----------------------------------------------------------------------------
+ */
+/* By the way of the call's kernel; of one without a way the work stays empty. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_by_way(fnzi_eng_maker *m, fnzi_krn_call *call,
+                                               fnzi_eng_work *out);
+/* --- work.c ------------------------------------------------------------------------------
+ */
+/* The step is computed by the CPU, which explain tells: `why` is static. OK, for callers to return.
+ */
+fnz_status fnzi_eng_work_refuse(fnzi_eng_work *work, const char *why);
+
+/* An operand of a launch. */
+typedef struct fnzi_eng_operand {
+  uint32_t buffer; /* or a mark (device.h) */
+  int64_t at;      /* bytes */
+} fnzi_eng_operand;
+
+/* Where the element of an array with all indices 0 lies; false: in no buffer of the plan. */
+bool fnzi_eng_operand_of(const fnzi_eng_maker *m, const fnzi_krn_array *array,
+                         fnzi_eng_operand *out);
+
+/* One more launch of a work: kernel `kernel` of m->text over `count` (run.h). */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work,
+                                               uint32_t kernel, int64_t count,
+                                               const fnzi_eng_operand *operands,
+                                               uint32_t noperands);
+/* The same of a library: `call` gets `what`, which is in the arena of the binding, and the
+ * operands' addresses. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work,
+                                             fnzi_eng_library_call *call, const void *what,
+                                             const fnzi_eng_operand *operands, uint32_t noperands);
+/* The launches of a work do nothing where the flag is set. Of kernels alone. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *work);
+/* Of all works of a binding: a run in which the flag is set leaves the state as it was
+ * (flag.c). */
+FNZ_MUST_CHECK fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m);
+/* Memory of the step, that FNZI_ENG_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
+ * at a multiple of 256. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work,
+                                                size_t bytes, int64_t *at);
+
+#endif

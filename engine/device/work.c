@@ -1,0 +1,95 @@
+/* work.c - what ways share: the launches of a step, and where its operands lie. */
+#include "engine/device/way.h"
+
+fnz_status fnzi_eng_work_refuse(fnzi_eng_work *work, const char *why) {
+  *work = (fnzi_eng_work){.why = why};
+  return FNZ_OK;
+}
+
+bool fnzi_eng_operand_of(const fnzi_eng_maker *m, const fnzi_krn_array *array,
+                         fnzi_eng_operand *out) {
+  *out = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, array->storage),
+                            fnzi_krn_stride_bytes(array->place.offset, array->cell)};
+  return out->buffer != FNZI_ENG_NONE;
+}
+
+/* Launches of a work are few: its room is 1, 3, 7 ... */
+static fnz_status add(fnzi_eng_maker *m, fnzi_eng_work *work, const fnzi_eng_operand *operands,
+                      const fnzi_eng_launch *launch) {
+  fnzi_arena *arena = &m->b->arena;
+  uint32_t *buffers, noperands = launch->noperands;
+  int64_t *offsets;
+  if (noperands > FNZI_ENG_DEVICE_OPERANDS)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has %u operands, more than %d",
+                     (unsigned)noperands, (int)FNZI_ENG_DEVICE_OPERANDS);
+  if ((work->nlaunches & (work->nlaunches + 1)) == 0) {
+    fnzi_eng_launch *grown;
+    FNZI_NEW(arena, work->nlaunches + work->nlaunches + 1, &grown);
+    if (work->nlaunches)
+      memcpy(grown, work->launches, work->nlaunches * sizeof *grown);
+    work->launches = grown;
+  }
+  FNZI_NEW(arena, noperands, &buffers);
+  FNZI_NEW(arena, noperands, &offsets);
+  for (uint32_t k = 0; k < noperands; k++) {
+    buffers[k] = operands[k].buffer;
+    offsets[k] = operands[k].at;
+    if (buffers[k] < m->b->plan.buffers.count)
+      m->d->used[buffers[k]] = true;
+  }
+  work->launches[work->nlaunches] = *launch;
+  work->launches[work->nlaunches].buffers = buffers;
+  work->launches[work->nlaunches++].offsets = offsets;
+  work->on_device = true;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work, uint32_t kernel,
+                                int64_t count, const fnzi_eng_operand *operands,
+                                uint32_t noperands) {
+  const fnzi_eng_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
+  return add(m, work, operands, &l);
+}
+
+fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work, fnzi_eng_library_call *call,
+                              const void *what, const fnzi_eng_operand *operands,
+                              uint32_t noperands) {
+  const fnzi_eng_launch l = {.call = call, .what = what, .count = 1, .noperands = noperands};
+  return add(m, work, operands, &l);
+}
+
+static fnz_status guard(fnzi_eng_maker *m, fnzi_eng_launch *l) {
+  uint32_t *buffers, count = l->noperands;
+  int64_t *offsets;
+  if (l->count == 0)
+    return FNZ_OK;
+  if (count == FNZI_ENG_DEVICE_OPERANDS)
+    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a kernel has no operand to spare");
+  FNZ_TRY(fnzi_cuda_text_guard(m->ws->ctx, &m->text, l->kernel, &l->kernel));
+  FNZI_NEW(&m->b->arena, count + 1, &buffers);
+  FNZI_NEW(&m->b->arena, count + 1, &offsets);
+  memcpy(buffers, l->buffers, count * sizeof *buffers);
+  memcpy(offsets, l->offsets, count * sizeof *offsets);
+  buffers[count] = FNZI_ENG_AT_FLAG;
+  l->buffers = buffers;
+  l->offsets = offsets;
+  l->noperands++;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *work) {
+  for (uint32_t k = 0; k < work->nlaunches; k++)
+    FNZ_TRY(guard(m, &work->launches[k]));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work, size_t bytes,
+                                 int64_t *at) {
+  size_t rest = work->scratch % FNZI_ENG_DEVICE_APART,
+         start = work->scratch + (rest ? FNZI_ENG_DEVICE_APART - rest : 0);
+  if (start < work->scratch || !fnzi_add_size(start, bytes, &work->scratch) ||
+      work->scratch > SIZE_MAX / 4)
+    return fnzi_no_memory(m->ws->ctx);
+  *at = (int64_t)start;
+  return FNZ_OK;
+}

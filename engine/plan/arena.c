@@ -1,0 +1,202 @@
+/* arena.c - offsets of temporary buffers: the largest first, each at the lowest offset that no
+ * buffer alive at the same time has. */
+#include "engine/plan/planner.h"
+
+#include <stdlib.h>
+
+/* With more buffers than this the smaller ones are put into what is free at their time: the
+ * comparison of each with each would take too long. */
+enum { COMPARED = 512 };
+
+typedef struct item {
+  uint32_t buffer, first, last;
+  size_t bytes, offset;
+} item;
+
+static int compare_size(const void *a, const void *b) {
+  const item *x = a, *y = b;
+  if (x->bytes != y->bytes)
+    return x->bytes < y->bytes ? 1 : -1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static int compare_first(const void *a, const void *b) {
+  const item *x = a, *y = b;
+  if (x->first != y->first)
+    return x->first < y->first ? -1 : 1;
+  return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static size_t round_up(size_t bytes) {
+  return (bytes + FNZI_ENG_ALIGNMENT - 1) / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT;
+}
+
+/* `placed` is sorted by offset, and has the item itself as its next one. */
+static void put_lowest(item *placed, uint32_t count) {
+  item new = placed[count];
+  size_t end = 0;
+  uint32_t at = count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (placed[i].last < new.first || new.last < placed[i].first)
+      continue;
+    if (placed[i].offset >= end && placed[i].offset - end >= new.bytes)
+      break;
+    if (placed[i].offset + placed[i].bytes > end)
+      end = placed[i].offset + placed[i].bytes;
+  }
+  new.offset = end;
+  for (; at > 0 && placed[at - 1].offset > end; at--)
+    placed[at] = placed[at - 1];
+  placed[at] = new;
+}
+
+/* --- Many buffers: one after the other in time, into blocks that are free -----------------------
+ */
+typedef struct block {
+  size_t offset, bytes;
+} block;
+typedef struct line {
+  fnzi_arena *arena;
+  block *free; /* sorted by offset */
+  uint32_t nfree;
+  item *alive; /* a heap by `last` */
+  uint32_t nalive;
+  size_t top; /* everything above is free */
+} line;
+
+static void heap_down(item *heap, uint32_t count, uint32_t at) {
+  item moved = heap[at];
+  for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && heap[child + 1].last < heap[child].last)
+      child++;
+    if (heap[child].last >= moved.last)
+      break;
+    heap[at] = heap[child];
+  }
+  heap[at] = moved;
+}
+
+static void heap_push(line *l, item new) {
+  uint32_t at = l->nalive++;
+  for (; at > 0 && l->alive[(at - 1) / 2].last > new.last; at = (at - 1) / 2)
+    l->alive[at] = l->alive[(at - 1) / 2];
+  l->alive[at] = new;
+}
+
+static void give_back(line *l, size_t offset, size_t bytes) {
+  uint32_t at = l->nfree;
+  if (bytes == 0)
+    return;
+  while (at > 0 && l->free[at - 1].offset > offset)
+    at--;
+  bool below = at > 0 && l->free[at - 1].offset + l->free[at - 1].bytes == offset;
+  bool above = at < l->nfree && offset + bytes == l->free[at].offset;
+  if (below && above) {
+    l->free[at - 1].bytes += bytes + l->free[at].bytes;
+    memmove(&l->free[at], &l->free[at + 1], (--l->nfree - at) * sizeof *l->free);
+  } else if (below) {
+    l->free[at - 1].bytes += bytes;
+  } else if (above) {
+    l->free[at] = (block){offset, bytes + l->free[at].bytes};
+  } else {
+    memmove(&l->free[at + 1], &l->free[at], (l->nfree++ - at) * sizeof *l->free);
+    l->free[at] = (block){offset, bytes};
+  }
+}
+
+/* The free block that the bytes fill best; above all others when none is large enough. */
+static size_t take_best(line *l, size_t bytes) {
+  uint32_t best = l->nfree;
+  for (uint32_t i = 0; i < l->nfree; i++)
+    if (l->free[i].bytes >= bytes && (best == l->nfree || l->free[i].bytes < l->free[best].bytes))
+      best = i;
+  if (best < l->nfree) {
+    size_t offset = l->free[best].offset;
+    l->free[best].offset += bytes;
+    l->free[best].bytes -= bytes;
+    if (l->free[best].bytes == 0)
+      memmove(&l->free[best], &l->free[best + 1], (--l->nfree - best) * sizeof *l->free);
+    return offset;
+  }
+  bool last = l->nfree > 0 && l->free[l->nfree - 1].offset + l->free[l->nfree - 1].bytes == l->top;
+  size_t offset = last ? l->free[--l->nfree].offset : l->top;
+  l->top = offset + bytes;
+  return offset;
+}
+
+static fnz_status put_in_line(fnzi_arena *arena, item *items, uint32_t count) {
+  line l = {.arena = arena};
+  FNZI_NEW(arena, (size_t)count + 1, &l.free);
+  FNZI_NEW(arena, (size_t)count + 1, &l.alive);
+  qsort(items, count, sizeof *items, compare_first);
+  for (uint32_t i = 0; i < count; i++) {
+    while (l.nalive > 0 && l.alive[0].last < items[i].first) {
+      item done = l.alive[0];
+      l.alive[0] = l.alive[--l.nalive];
+      if (l.nalive > 0)
+        heap_down(l.alive, l.nalive, 0);
+      give_back(&l, done.offset, done.bytes);
+    }
+    items[i].offset = take_best(&l, items[i].bytes);
+    heap_push(&l, items[i]);
+  }
+  return FNZ_OK;
+}
+
+/* --- The whole --------------------------------------------------------------------------- */
+static fnz_status find_least(fnzi_arena *arena, const fnzi_eng_plan *plan, const item *items,
+                             uint32_t count, size_t *out) {
+  size_t *begins, *ends, alive = 0;
+  FNZI_NEW(arena, plan->steps.count + 2, &begins);
+  FNZI_NEW(arena, plan->steps.count + 2, &ends);
+  for (uint32_t i = 0; i < count; i++) {
+    begins[items[i].first] += items[i].bytes;
+    ends[items[i].last + 1] += items[i].bytes;
+  }
+  *out = 0;
+  for (size_t s = 0; s < plan->steps.count + 2; s++) {
+    alive += begins[s] - ends[s];
+    if (alive > *out)
+      *out = alive;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status layout(fnzi_arena *arena, fnzi_eng_plan *plan) {
+  item *items;
+  uint32_t count = 0;
+  size_t sum = 0;
+  FNZI_NEW(arena, plan->buffers.count, &items);
+  for (uint32_t b = 0; b < plan->buffers.count; b++) {
+    const fnzi_eng_buffer *buffer = &plan->buffers.data[b];
+    if (buffer->kind != FNZI_ENG_TEMP || buffer->first == FNZI_ENG_NONE)
+      continue;
+    if (buffer->bytes > SIZE_MAX / 2 || !fnzi_add_size(sum, round_up(buffer->bytes), &sum) ||
+        sum > INT64_MAX)
+      return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "temporary memory leaves 63 bits");
+    items[count++] = (item){b, buffer->first, buffer->last, round_up(buffer->bytes), 0};
+  }
+  FNZ_TRY(find_least(arena, plan, items, count, &plan->least_bytes));
+  if (count > COMPARED) {
+    FNZ_TRY(put_in_line(arena, items, count));
+  } else {
+    qsort(items, count, sizeof *items, compare_size);
+    for (uint32_t i = 0; i < count; i++)
+      put_lowest(items, i);
+  }
+  plan->arena_bytes = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    plan->buffers.data[items[i].buffer].offset = items[i].offset;
+    if (items[i].offset + items[i].bytes > plan->arena_bytes)
+      plan->arena_bytes = items[i].offset + items[i].bytes;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_arena_layout(fnz_context *ctx, fnzi_eng_plan *plan) {
+  fnzi_arena scratch;
+  fnzi_arena_init(&scratch, ctx);
+  fnz_status status = layout(&scratch, plan);
+  fnzi_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,158 @@
+/* arrange.c - graph 0 of a program in the order in which it is to run: operators on lists are taken
+ * apart item by item, nodes that form a group stand side by side (groups.c), and checks of the
+ * trace are left out.
+ *
+ * The arranged program borrows everything but the nodes of graph 0 from its source. */
+#include "engine/plan/planner.h"
+#include "kernels/backends.h"
+
+typedef struct arranging {
+  fnz_context *ctx;
+  fnzi_arena *arena, scratch;
+  const fnz_program *program;
+  const fnzi_graph *source;
+  fnzi_node *nodes;
+  uint32_t *origins; /* per node: that of the source which it is, or is an item of */
+  uint32_t count;
+} arranging;
+
+/* --- Lists --------------------------------------------------------------------------------------
+ */
+static bool are_values(const fnz_arg *list) {
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->u.list[i].tag != FNZ_ARG_VALUE)
+      return false;
+  return list->count > 0;
+}
+
+/* Each parameter of the element's operator takes an item of a list, or the argument itself. */
+static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t items) {
+  for (uint32_t k = 0; k < node->nargs && k < element->nparams; k++) {
+    const fnz_arg *arg = &node->args[k];
+    bool whole = arg->tag != FNZ_ARG_LIST || element->params[k].is_list;
+    if (!whole && arg->count != items)
+      return false;
+    if (arg->tag == FNZ_ARG_VALUE && element->params[k].type != FNZI_TYPE_TENSOR)
+      return false;
+  }
+  return true;
+}
+
+/* The operator of the items, when the node is to be taken apart; NULL. */
+static const fnz_op *element_of(const fnzi_node *node) {
+  const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
+  uint16_t place = element ? fnzi_op_place(element) : FNZI_NO_OP;
+  const fnz_arg *list = &node->outputs[0];
+  if (place == FNZI_NO_OP || fnzi_kernel_rows[place].shape == NULL ||
+      fnzi_kernel_rows[place].run != FNZI_RUN_point || node->noutputs != 1 ||
+      list->tag != FNZ_ARG_LIST || !are_values(list) || !fits_items(node, element, list->count))
+    return NULL;
+  return element;
+}
+
+static fnz_status add_item(arranging *a, uint32_t n, const fnz_op *element, uint32_t item) {
+  const fnzi_node *node = &a->source->nodes.data[n];
+  fnz_arg *args;
+  FNZI_NEW(a->arena, element->nparams, &args);
+  for (uint32_t k = 0; k < element->nparams; k++) {
+    args[k] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+    if (k < node->nargs)
+      args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
+    if (args[k].tag == FNZ_ARG_LIST && !element->params[k].is_list)
+      args[k] = args[k].u.list[item];
+  }
+  a->origins[a->count] = n;
+  a->nodes[a->count++] =
+      (fnzi_node){.op = element,
+                  .args = args,
+                  .nargs = (uint32_t)element->nparams,
+                  .outputs = (fnz_arg *)(uintptr_t)&node->outputs[0].u.list[item],
+                  .noutputs = 1,
+                  .source = node->source};
+  return FNZ_OK;
+}
+
+static fnz_status take_apart(arranging *a) {
+  size_t most = 0;
+  for (size_t n = 0; n < a->source->nodes.count; n++) {
+    const fnzi_node *node = &a->source->nodes.data[n];
+    most += element_of(node) ? node->outputs[0].count : 1;
+  }
+  FNZI_NEW(&a->scratch, most, &a->nodes);
+  FNZI_NEW(&a->scratch, most, &a->origins);
+  for (uint32_t n = 0; n < a->source->nodes.count; n++) {
+    const fnzi_node *node = &a->source->nodes.data[n];
+    const fnz_op *element = element_of(node);
+    for (uint32_t i = 0; element && i < node->outputs[0].count; i++)
+      FNZ_TRY(add_item(a, n, element, i));
+    if (element || fnzi_eng_says_nothing(node))
+      continue;
+    a->origins[a->count] = n;
+    a->nodes[a->count++] = *node;
+  }
+  return FNZ_OK;
+}
+
+/* --- Order --------------------------------------------------------------------------------------
+ */
+/* Nodes by their steps, those of one step as they are: counted, then dealt out. */
+static fnz_status put_side_by_side(arranging *a, const uint32_t *steps, const bool *points,
+                                   fnzi_eng_order *out) {
+  fnzi_node *nodes;
+  uint32_t *origins, *sorted, *begins, at = 0;
+  bool *told;
+  FNZI_NEW(a->arena, a->count, &sorted);
+  FNZI_NEW(a->arena, a->count, &told);
+  FNZI_NEW(a->arena, a->count, &nodes);
+  FNZI_NEW(a->arena, a->count, &origins);
+  FNZI_NEW(&a->scratch, a->count, &begins);
+  for (uint32_t n = 0; n < a->count; n++)
+    begins[steps[n]]++;
+  for (uint32_t s = 0; s < a->count; s++) {
+    uint32_t members = begins[s];
+    begins[s] = at;
+    at += members;
+  }
+  for (uint32_t n = 0; n < a->count; n++) {
+    uint32_t to = begins[steps[n]]++;
+    origins[to] = a->origins[n];
+    sorted[to] = steps[n];
+    told[to] = points[n];
+    nodes[to] = a->nodes[n];
+  }
+  a->nodes = nodes;
+  *out = (fnzi_eng_order){a->program, origins, sorted, told};
+  return FNZ_OK;
+}
+
+static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order *order) {
+  const fnz_program *program = a->program;
+  fnz_program *made;
+  fnzi_graph *graphs;
+  uint32_t *steps;
+  bool *points;
+  FNZ_TRY(take_apart(a));
+  FNZI_NEW(a->arena, 1, &made);
+  FNZI_NEW(a->arena, program->graphs.count, &graphs);
+  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
+  graphs[0].nodes.data = a->nodes;
+  graphs[0].nodes.count = a->count;
+  graphs[0].source_nodes = NULL;
+  FNZ_TRY(fnzi_eng_groups_find(a->ctx, &a->scratch, &graphs[0], &steps, &points));
+  FNZ_TRY(put_side_by_side(a, steps, points, order));
+  graphs[0].nodes.data = a->nodes;
+  *made = *program;
+  made->graphs.data = graphs;
+  *out = made;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_arrange(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                            const fnz_program **out, fnzi_eng_order *order) {
+  arranging a = {.ctx = ctx, .arena = arena, .program = program};
+  a.source = fnzi_graph_at(program, 0);
+  fnzi_arena_init(&a.scratch, ctx);
+  fnz_status status = arrange(&a, out, order);
+  fnzi_arena_free(&a.scratch);
+  return status;
+}

@@ -1,0 +1,358 @@
+/* bodies.c - the bodies of nodes as plans within a plan: which can be planned, what lies where for
+ * them, and the memory that they take of the plan around.
+ *
+ * needs   a plan of graph 0, whose values have places
+ * gives   a list of its regions, of those of their bodies, and so on, one after the other;
+ * temporary buffers for them in the plans that they are of */
+#include "engine/plan/bodies.h"
+
+#include "engine/plan/planner.h"
+
+/* A body of a body is planned for each way to it. */
+enum { MOST_BODIES = 4096 };
+
+typedef struct making {
+  fnz_context *ctx;
+  fnzi_arena *arena;
+  const fnz_program *program;
+  bool ungrouped;
+  fnzi_eng_plan *outermost;
+  fnzi_eng_bodies *out;
+} making;
+
+static fnzi_eng_plan *plan_of(const making *m, uint32_t body) {
+  return body == FNZI_ENG_NONE ? m->outermost : &m->out->list.data[body].plan;
+}
+
+static const fnzi_graph *graph_of(const fnzi_eng_plan *plan) {
+  return fnzi_graph_at(plan->program, 0);
+}
+
+static const fnz_geometry *tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+}
+
+/* --- Memory of a region -------------------------------------------------------------------------
+ */
+static fnz_status take_room(const making *m, fnzi_eng_region *r, size_t bytes, size_t *at) {
+  size_t padded = (bytes + FNZI_ENG_ALIGNMENT - 1) & ~(size_t)(FNZI_ENG_ALIGNMENT - 1);
+  padded = padded ? padded : FNZI_ENG_ALIGNMENT;
+  *at = r->bytes;
+  if (padded < bytes || !fnzi_add_size(r->bytes, padded, &r->bytes) || r->bytes > INT64_MAX)
+    return fnzi_fail(m->ctx, FNZ_CLASS_OVERFLOW, NULL, "temporary memory leaves 63 bits");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
+                            const fnz_geometry **out) {
+  fnz_geometry *made;
+  int64_t *strides;
+  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, g->rank, &strides);
+  *made = *g;
+  made->strides = strides;
+  made->offset = (int64_t)(at / fnzi_dtype(g->dtype)->bytes);
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  *out = made;
+  return FNZ_OK;
+}
+
+static size_t bytes_of(const fnz_geometry *g) {
+  return (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
+}
+
+/* A result that nothing reads has memory of the region, as long as it runs. */
+static fnz_status place_results(const making *m, const fnzi_eng_plan *plan, fnzi_eng_region *r) {
+  const fnzi_graph *body = fnzi_graph_at(m->program, r->hop.bodies[r->hop.nbodies - 1]);
+  FNZI_NEW(m->arena, r->hop.results.count, &r->results);
+  for (uint32_t j = 0; j < r->hop.results.count; j++) {
+    const fnz_arg *arg = &r->hop.results.args[j];
+    size_t at;
+    if (arg->tag == FNZ_ARG_VALUE) {
+      r->results[j] = plan->places[arg->u.value];
+      continue;
+    }
+    const fnz_geometry *g = tensor_of(body, &body->outputs[j]);
+    FNZ_TRY(take_room(m, r, bytes_of(g), &at));
+    r->results[j].buffer = FNZI_ENG_NONE;
+    FNZ_TRY(fnzi_eng_rows_at(m->arena, g, at, &r->results[j].map));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_first_slice(fnzi_arena *arena, const fnz_geometry *map,
+                                const fnz_geometry **out) {
+  fnz_geometry *made;
+  FNZI_NEW(arena, 1, &made);
+  *made = *map;
+  made->rank = map->rank - 1;
+  made->sizes = map->sizes + 1;
+  made->strides = map->strides + 1;
+  *out = made;
+  return FNZ_OK;
+}
+
+static bool has_dense_slices(const fnz_geometry *map) {
+  fnz_geometry slice = *map;
+  slice.rank--;
+  slice.sizes++;
+  slice.strides++;
+  slice.offset = 0;
+  return fnzi_is_contiguous(&slice);
+}
+
+/* Level 0 is what it goes along, going down, and the result, going up, where their slices are rows;
+ * the highest level is the same both ways. */
+static fnz_status place_levels(const making *m, const fnzi_eng_plan *plan, fnzi_eng_region *r) {
+  uint32_t n = r->hop.xs.count;
+  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r->iterations, level) > 0;
+       level++) {
+    FNZI_NEW(m->arena, n, &r->down[level]);
+    FNZI_NEW(m->arena, n, &r->up[level]);
+    for (uint32_t k = 0; k < n; k++) {
+      const fnz_geometry *xs = plan->places[r->hop.xs.args[k].u.value].map;
+      fnzi_eng_place result = r->results[k];
+      bool is_down = level == 0 && has_dense_slices(xs);
+      bool is_up = level == 0 && result.buffer != FNZI_ENG_NONE && has_dense_slices(result.map);
+      size_t bytes =
+          bytes_of(xs) / (size_t)r->iterations * (size_t)fnzi_eng_places(r->iterations, level);
+      r->down[level][k] = r->up[level][k] = SIZE_MAX;
+      if (!is_down)
+        FNZ_TRY(take_room(m, r, bytes, &r->down[level][k]));
+      if (!is_up && fnzi_eng_places(r->iterations, level) > 1)
+        FNZ_TRY(take_room(m, r, bytes, &r->up[level][k]));
+    }
+  }
+  return FNZ_OK;
+}
+
+/* --- A body as a program ------------------------------------------------------------------------
+ */
+uint32_t fnzi_eng_state_of_input(const fnzi_eng_region *r, uint32_t which, uint32_t k,
+                                 const fnzi_eng_plan *owner) {
+  const fnzi_hop *hop = &r->hop;
+  if (hop->kind == FNZI_HOP_WHILE_LOOP || hop->kind == FNZI_HOP_SCAN)
+    return which + 1 == hop->nbodies && k < hop->carried.count ? k : FNZI_ENG_NONE;
+  if ((hop->kind != FNZI_HOP_COND && hop->kind != FNZI_HOP_CALL) || k >= hop->captured.count)
+    return FNZI_ENG_NONE;
+  fnzi_eng_place at = owner->places[hop->captured.args[k].u.value];
+  for (uint32_t j = 0; j < hop->results.count; j++)
+    if (fnz_geometry_numel(at.map) && fnzi_eng_place_equal(at, r->results[j]))
+      return j;
+  return FNZI_ENG_NONE;
+}
+
+static fnz_status layout_of(const making *m, const fnzi_eng_region *r, const fnzi_eng_plan *owner,
+                            uint32_t k, const fnz_geometry **out) {
+  const fnzi_hop *hop = &r->hop;
+  bool sliced;
+  const fnz_arg *operand = fnzi_hop_operand(hop, k, &sliced);
+  *out = owner->places[operand->u.value].map;
+  if (k < hop->carried.count)
+    *out = r->results[k].map;
+  if (!sliced)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_first_slice(m->arena, *out, out));
+  return hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? fnzi_eng_rows_at(m->arena, *out, 0, out) : FNZ_OK;
+}
+
+static fnz_status window_of(const making *m, const fnzi_eng_region *r, const fnzi_graph *body,
+                            uint32_t which, uint32_t j, const fnz_geometry **out) {
+  bool asks = r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0;
+  if (asks)
+    return fnzi_eng_rows_at(m->arena, tensor_of(body, &body->outputs[0]), r->predicate, out);
+  if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
+    return fnzi_eng_rows_at(m->arena, tensor_of(body, &body->outputs[j]), 0, out);
+  *out = r->results[j].map;
+  return fnzi_eng_is_stacked(r, j) && r->results[j].buffer != FNZI_ENG_NONE
+             ? fnzi_eng_first_slice(m->arena, *out, out)
+             : FNZ_OK;
+}
+
+typedef struct signature {
+  fnz_input_spec *inputs;
+  fnz_output_spec *outputs;
+  const fnz_geometry **layouts, **outs;
+  bool *writable;
+} signature;
+
+/* An input that is state, and the output that is its final value. */
+static fnz_status sign_state(const making *m, uint32_t k, uint32_t j, signature *s) {
+  char digits[FNZI_INT_TEXT];
+  fnzi_int_text((int64_t)k, digits);
+  FNZ_TRY(fnzi_arena_string(m->arena, digits, strlen(digits), &s->inputs[k].target));
+  s->outputs[j].kind = FNZ_OUTPUT_INPUT_MUTATION;
+  s->outputs[j].target = s->inputs[k].target;
+  s->writable[k] = true;
+  return FNZ_OK;
+}
+
+static fnz_status sign(const making *m, const fnzi_eng_region *r, const fnzi_graph *body,
+                       uint32_t which, signature *s) {
+  const fnzi_eng_plan *owner = plan_of(m, r->owner);
+  FNZI_NEW(m->arena, body->ninputs, &s->inputs);
+  FNZI_NEW(m->arena, body->ninputs, &s->layouts);
+  FNZI_NEW(m->arena, body->ninputs, &s->writable);
+  FNZI_NEW(m->arena, body->noutputs, &s->outputs);
+  FNZI_NEW(m->arena, body->noutputs, &s->outs);
+  for (uint32_t j = 0; j < body->noutputs; j++) {
+    s->outputs[j].kind = FNZ_OUTPUT_USER;
+    FNZ_TRY(window_of(m, r, body, which, j, &s->outs[j]));
+  }
+  for (uint32_t k = 0; k < body->ninputs; k++) {
+    uint32_t j = fnzi_eng_state_of_input(r, which, k, owner);
+    s->inputs[k].kind = FNZ_INPUT_USER;
+    FNZ_TRY(layout_of(m, r, owner, k, &s->layouts[k]));
+    if (j != FNZI_ENG_NONE)
+      FNZ_TRY(sign_state(m, k, j, s));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status plan_body(const making *m, const fnzi_eng_region *r, uint32_t which,
+                            fnzi_eng_body *b) {
+  const fnzi_graph *body = fnzi_graph_at(m->program, b->graph);
+  fnz_program *made;
+  fnzi_graph *graph;
+  signature s;
+  FNZ_TRY(sign(m, r, body, which, &s));
+  FNZI_NEW(m->arena, 1, &made);
+  FNZI_NEW(m->arena, 1, &graph);
+  *graph = *body;
+  *made = *m->program;
+  made->graphs.data = graph;
+  made->graphs.count = 1;
+  made->inputs = s.inputs;
+  made->outputs = s.outputs;
+  made->guards.count = 0;
+  b->source = b->program = made;
+  b->policy = (fnzi_eng_policy){.writable = s.writable,
+                                .layouts = s.layouts,
+                                .outs = s.outs,
+                                .bodies = m->program,
+                                .state = true,
+                                .ungrouped = m->ungrouped};
+  if (!m->ungrouped) {
+    FNZ_TRY(fnzi_eng_arrange(m->ctx, m->arena, b->source, &b->program, &b->policy.order));
+    FNZ_TRY(fnzi_eng_arrange_check(m->ctx, b->source, b->program, &b->policy.order));
+  }
+  return fnzi_eng_plan_make(m->ctx, b->program, &b->policy, &b->plan);
+}
+
+/* What cannot be planned is no failure: the interpreter says what is wrong with it. */
+static fnz_status open_bodies(making *m, uint32_t region) {
+  fnzi_eng_region *r = &m->out->regions.data[region];
+  const fnz_error had = m->ctx->error;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++) {
+    fnzi_eng_body b = {.region = region, .graph = r->hop.bodies[i]};
+    fnz_status status = plan_body(m, r, i, &b);
+    if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+      return status;
+    r->bodies[i] = (uint32_t)m->out->list.count;
+    FNZI_PUSH(m->ctx, &m->out->list, b);
+    if (status == FNZ_OK)
+      continue;
+    m->ctx->error = had;
+    r->why = "its body cannot be planned";
+    return FNZ_OK;
+  }
+  return FNZ_OK;
+}
+
+/* --- The list -----------------------------------------------------------------------------------
+ */
+static fnz_status read_region(making *m, uint32_t owner, uint32_t step) {
+  fnzi_eng_plan *plan = plan_of(m, owner);
+  const fnz_error had = m->ctx->error;
+  fnzi_eng_region r = {.owner = owner, .step = step, .node = plan->steps.data[step].node};
+  fnz_status status =
+      fnzi_hop_read(m->ctx, m->program, &graph_of(plan)->nodes.data[r.node], &r.hop);
+  if (status != FNZ_OK)
+    r.why = "there is no rule for it";
+  else if (m->out->list.count + r.hop.nbodies > MOST_BODIES)
+    r.why = "there are too many bodies";
+  else
+    r.why = fnzi_eng_left_why(m->program, plan, &r);
+  m->ctx->error = had;
+  r.buffer = FNZI_ENG_NONE;
+  if (!r.why) {
+    if (r.hop.kind == FNZI_HOP_WHILE_LOOP)
+      FNZ_TRY(take_room(m, &r, FNZI_ENG_ALIGNMENT, &r.predicate));
+    FNZ_TRY(place_results(m, plan, &r));
+    if (r.hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
+      FNZ_TRY(place_levels(m, plan, &r));
+  }
+  plan->steps.data[step].region = (uint32_t)m->out->regions.count;
+  FNZI_PUSH(m->ctx, &m->out->regions, r);
+  return r.why ? FNZ_OK : open_bodies(m, plan->steps.data[step].region);
+}
+
+static fnz_status read_regions(making *m, uint32_t owner) {
+  for (uint32_t s = 0; s < plan_of(m, owner)->steps.count; s++) {
+    const fnzi_eng_step *step = &plan_of(m, owner)->steps.data[s];
+    if (step->kind == FNZI_ENG_REGION &&
+        fnzi_is_hop(&graph_of(plan_of(m, owner))->nodes.data[step->node]))
+      FNZ_TRY(read_region(m, owner, s));
+  }
+  return FNZ_OK;
+}
+
+/* --- Memory -------------------------------------------------------------------------------------
+ */
+/* The memory of a region whose bodies have theirs, as a buffer of the plan that it is of. */
+static fnz_status nest(making *m, fnzi_eng_region *r) {
+  fnzi_eng_plan *plan = plan_of(m, r->owner);
+  size_t most = 0;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++) {
+    size_t bytes = m->out->list.data[r->bodies[i]].plan.arena_bytes;
+    most = bytes > most ? bytes : most;
+  }
+  if (most)
+    FNZ_TRY(take_room(m, r, most, &r->arena));
+  if (!r->bytes)
+    return FNZ_OK;
+  r->buffer = (uint32_t)plan->buffers.count;
+  plan->steps.data[r->step].room = r->buffer;
+  FNZI_PUSH(m->ctx, &plan->buffers,
+            ((fnzi_eng_buffer){.kind = FNZI_ENG_TEMP,
+                               .of = fnzi_eng_result_of(&graph_of(plan)->nodes.data[r->node]),
+                               .bytes = r->bytes,
+                               .first = r->step,
+                               .last = r->step}));
+  return FNZ_OK;
+}
+
+/* From the innermost plan outwards; the checker proves those that got buffers. */
+static fnz_status nest_all(making *m) {
+  size_t at = m->out->regions.count;
+  for (size_t b = m->out->list.count + 1; b-- > 0;) {
+    uint32_t owner = b ? (uint32_t)b - 1 : FNZI_ENG_NONE;
+    for (; at > 0 && m->out->regions.data[at - 1].owner == owner; at--)
+      if (!m->out->regions.data[at - 1].why)
+        FNZ_TRY(nest(m, &m->out->regions.data[at - 1]));
+    if (b && m->out->regions.data[m->out->list.data[owner].region].why)
+      continue;
+    FNZ_TRY(fnzi_eng_arena_layout(m->ctx, plan_of(m, owner)));
+    FNZ_TRY(fnzi_eng_plan_check(m->ctx, plan_of(m, owner)));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_bodies_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                                bool ungrouped, fnzi_eng_plan *plan, fnzi_eng_bodies *out) {
+  making m = {ctx, arena, program, ungrouped, plan, out};
+  FNZ_TRY(read_regions(&m, FNZI_ENG_NONE));
+  if (out->regions.count == 0)
+    return fnzi_eng_plan_check(ctx, plan);
+  for (uint32_t b = 0; b < out->list.count; b++)
+    if (!out->regions.data[out->list.data[b].region].why)
+      FNZ_TRY(read_regions(&m, b));
+  return nest_all(&m);
+}
+
+void fnzi_eng_bodies_free(fnz_context *ctx, fnzi_eng_bodies *bodies) {
+  for (size_t b = 0; b < bodies->list.count; b++)
+    fnzi_eng_plan_free(ctx, &bodies->list.data[b].plan);
+  FNZI_VEC_FREE(ctx, &bodies->list);
+  FNZI_VEC_FREE(ctx, &bodies->regions);
+}

@@ -1,0 +1,159 @@
+/* bodies_left.c - which nodes with bodies are left to the interpreter, and why: those that do not
+ * only take tensors of fixed sizes and give such, or in whose bodies there is anything else. */
+#include "engine/plan/bodies.h"
+#include "run/autocast.h"
+
+static const fnzi_graph *graph_of(const fnzi_eng_plan *plan) {
+  return fnzi_graph_at(plan->program, 0);
+}
+
+/* NULL where its sizes are symbols. */
+static const fnz_geometry *fixed_tensor_of(const fnzi_graph *g, const fnz_arg *arg) {
+  const fnz_geometry *found =
+      arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+  return found && !found->symbols ? found : NULL;
+}
+
+static bool is_placed(const fnzi_eng_plan *plan, const fnz_arg *arg) {
+  if (!fixed_tensor_of(graph_of(plan), arg))
+    return false;
+  uint32_t buffer = plan->places[arg->u.value].buffer;
+  return buffer != FNZI_ENG_NONE && plan->buffers.data[buffer].kind != FNZI_ENG_LATE;
+}
+
+static bool are_placed(const fnzi_eng_plan *plan, fnzi_operands operands) {
+  for (uint32_t i = 0; i < operands.count; i++)
+    if (!is_placed(plan, &operands.args[i]))
+      return false;
+  return true;
+}
+
+static fnz_status see_number(void *user, const fnz_arg *arg) {
+  bool *found = user;
+  *found = *found || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
+           arg->tag == FNZ_ARG_OBJECT;
+  return FNZ_OK;
+}
+
+static const char *body_refuses(const fnzi_graph *g) {
+  static const char numbers[] = "its body has numbers that are no constants";
+  for (size_t v = 0; v < g->values.count; v++)
+    if (g->values.data[v].symbol ||
+        (g->values.data[v].geometry && g->values.data[v].geometry->symbols))
+      return numbers;
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (!fixed_tensor_of(g, &g->inputs[k]))
+      return "its body takes what is no tensor";
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    if (!fixed_tensor_of(g, &g->outputs[k]))
+      return "its body gives what is no tensor";
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    bool found = node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node);
+    if (fnzi_args_visit(node->args, node->nargs, see_number, &found) != FNZ_OK || found)
+      return numbers;
+    if (node->op && fnz_op_is_mutating(node->op))
+      return "its body writes an argument";
+  }
+  return NULL;
+}
+
+/* u64 has numbers that are none: the interpreter refuses those. */
+static bool is_truth(const fnz_geometry *g) {
+  const unsigned char cells[16] = {0};
+  fnz_arg number;
+  return g && g->dtype != FNZ_U64 && fnz_geometry_numel(g) == 1 &&
+         fnzi_run_decode_number(g->dtype, cells, &number);
+}
+
+static bool decides(const fnzi_eng_plan *plan, const fnzi_hop *hop) {
+  if (hop->kind != FNZI_HOP_COND || hop->pred->tag == FNZ_ARG_BOOL)
+    return true;
+  return is_placed(plan, hop->pred) && is_truth(fixed_tensor_of(graph_of(plan), hop->pred));
+}
+
+/* Sizes and type of a slice of it. */
+static bool is_slice(const fnz_geometry *slice, const fnz_geometry *of) {
+  bool same = slice->dtype == of->dtype && of->rank == slice->rank + 1;
+  for (uint32_t d = 0; same && d < slice->rank; d++)
+    same = slice->sizes[d] == of->sizes[d + 1];
+  return same;
+}
+
+static bool takes_operands(const fnzi_eng_plan *plan, const fnzi_hop *hop, const fnzi_graph *body) {
+  bool fits = body->ninputs == fnzi_hop_input_count(hop);
+  for (uint32_t k = 0; fits && k < body->ninputs; k++) {
+    bool sliced;
+    const fnz_geometry *from = fixed_tensor_of(graph_of(plan), fnzi_hop_operand(hop, k, &sliced));
+    const fnz_geometry *to = fixed_tensor_of(body, &body->inputs[k]);
+    fits = sliced ? is_slice(to, from) : fnzi_eng_same_kind(to, from);
+  }
+  return fits;
+}
+
+bool fnzi_eng_is_stacked(const fnzi_eng_region *r, uint32_t j) {
+  return r->hop.xs.count && j >= r->hop.carried.count;
+}
+
+static bool gives_results(const fnzi_eng_plan *plan, const fnzi_eng_region *r,
+                          const fnzi_graph *body) {
+  bool fits = body->noutputs == r->hop.results.count;
+  for (uint32_t j = 0; fits && j < body->noutputs; j++) {
+    const fnz_arg *arg = &r->hop.results.args[j];
+    const fnz_geometry *from = fixed_tensor_of(body, &body->outputs[j]);
+    if (j < r->hop.carried.count)
+      fits = fnzi_eng_same_kind(from, fixed_tensor_of(graph_of(plan), &r->hop.carried.args[j]));
+    if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
+      fits = fits && j < r->hop.xs.count &&
+             fnzi_eng_same_kind(from, fixed_tensor_of(body, &body->inputs[j]));
+    if (!fits || arg->tag == FNZ_ARG_NONE)
+      continue;
+    fits = is_placed(plan, arg);
+    const fnz_geometry *to = fixed_tensor_of(graph_of(plan), arg);
+    fits = fits && (fnzi_eng_is_stacked(r, j) ? is_slice(from, to) : fnzi_eng_same_kind(from, to));
+  }
+  return fits;
+}
+
+/* How far it goes along its operands; false where they do not agree. */
+static bool count_iterations(const fnzi_eng_plan *plan, fnzi_eng_region *r) {
+  for (uint32_t i = 0; i < r->hop.xs.count; i++) {
+    const fnz_geometry *g = fixed_tensor_of(graph_of(plan), &r->hop.xs.args[i]);
+    if (g->rank == 0 || g->sizes[0] == 0 || (i && g->sizes[0] != r->iterations))
+      return false;
+    r->iterations = g->sizes[0];
+  }
+  bool goes = r->hop.kind == FNZI_HOP_MAP || r->hop.kind == FNZI_HOP_SCAN ||
+              r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN;
+  return !goes || r->hop.xs.count;
+}
+
+const char *fnzi_eng_left_why(const fnz_program *program, const fnzi_eng_plan *plan,
+                              fnzi_eng_region *r) {
+  const fnzi_hop *hop = &r->hop;
+  if (hop->kind == FNZI_HOP_EFFECT)
+    return "its operator has effects";
+  if (fnzi_run_autocast_dtype(hop, FNZ_DTYPE_COUNT) != FNZ_DTYPE_COUNT)
+    return "its body is under autocast";
+  if (!are_placed(plan, hop->carried) || !are_placed(plan, hop->xs) ||
+      !are_placed(plan, hop->captured))
+    return "it is given what is no tensor of fixed sizes";
+  if (!decides(plan, hop))
+    return "its predicate is no tensor of one number";
+  if (!count_iterations(plan, r))
+    return "it goes along nothing";
+  for (uint32_t i = 0; i < hop->nbodies; i++) {
+    const fnzi_graph *body = fnzi_graph_at(program, hop->bodies[i]);
+    const char *why = body_refuses(body);
+    bool asks = hop->kind == FNZI_HOP_WHILE_LOOP && i == 0;
+    if (why)
+      return why;
+    if (!takes_operands(plan, hop, body))
+      return "its body takes other operands than it is given";
+    if (asks && (body->noutputs != 1 || !is_truth(fixed_tensor_of(body, &body->outputs[0]))))
+      return "its condition is no tensor of one number";
+    if (!asks && !gives_results(plan, r, body))
+      return "its body gives other results than it has";
+  }
+  return NULL;
+}

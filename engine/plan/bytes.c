@@ -1,0 +1,255 @@
+/* bytes.c - sets of bytes of a buffer: those of a window, union, difference, overlap. */
+#include "engine/plan/bytes.h"
+
+#include <stdlib.h>
+
+/* --- Of a window ------------------------------------------------------------------------- */
+typedef struct walk {
+  uint32_t rank; /* dimensions that are left, largest stride first */
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK]; /* strides in bytes */
+  int64_t run;                                        /* bytes that lie together */
+  bool sorted;                                        /* spans come one after the other */
+} walk;
+
+/* Dimensions with more than one place, largest stride first. */
+static void sort_dims(walk *w, const fnz_geometry *map, int64_t cell) {
+  for (uint32_t d = 0; d < map->rank; d++) {
+    if (map->sizes[d] < 2 || map->strides[d] == 0)
+      continue;
+    uint32_t at = w->rank++;
+    int64_t stride = map->strides[d] * cell;
+    for (; at > 0 && w->strides[at - 1] < stride; at--) {
+      w->strides[at] = w->strides[at - 1];
+      w->sizes[at] = w->sizes[at - 1];
+    }
+    w->strides[at] = stride;
+    w->sizes[at] = map->sizes[d];
+  }
+}
+
+/* Takes dimensions into the run from the innermost one on, and looks whether the others' steps
+ * leave what is inside of them behind. */
+static void fold(walk *w) {
+  while (w->rank > 0 && w->strides[w->rank - 1] <= w->run) {
+    w->rank--;
+    w->run += (w->sizes[w->rank] - 1) * w->strides[w->rank];
+  }
+  int64_t inside = w->run;
+  w->sorted = true;
+  for (uint32_t d = w->rank; d-- > 0;) {
+    w->sorted = w->sorted && w->strides[d] >= inside;
+    inside += (w->sizes[d] - 1) * w->strides[d];
+  }
+}
+
+static int compare_span(const void *a, const void *b) {
+  const fnzi_eng_span *x = a, *y = b;
+  return x->low < y->low ? -1 : x->low > y->low;
+}
+
+/* Joins spans that meet or touch; they are sorted by `low`. */
+static uint32_t close_up(fnzi_eng_span *spans, uint32_t count) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (kept > 0 && spans[i].low <= spans[kept - 1].high)
+      spans[kept - 1].high =
+          spans[i].high > spans[kept - 1].high ? spans[i].high : spans[kept - 1].high;
+    else
+      spans[kept++] = spans[i];
+  return kept;
+}
+
+/* Steps beyond the last window wrap: they are taken back before anything is read off them. */
+static void list_spans(const walk *w, int64_t start, fnzi_eng_span *spans, uint32_t count) {
+  int64_t at[FNZ_MAX_RANK], low = start;
+  for (uint32_t d = 0; d < w->rank; d++)
+    at[d] = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    spans[i] = (fnzi_eng_span){low, low + w->run};
+    for (uint32_t d = w->rank; d-- > 0;) {
+      low = (int64_t)((uint64_t)low + (uint64_t)w->strides[d]);
+      if (++at[d] < w->sizes[d])
+        break;
+      low = (int64_t)((uint64_t)low - (uint64_t)at[d] * (uint64_t)w->strides[d]);
+      at[d] = 0;
+    }
+  }
+}
+
+static uint64_t count_spans(const walk *w, uint32_t most) {
+  uint64_t count = 1;
+  for (uint32_t d = 0; d < w->rank && count <= most; d++)
+    if (!fnzi_mul_size(count, (uint64_t)w->sizes[d], &count))
+      return (uint64_t)most + 1;
+  return count;
+}
+
+static fnz_status one_span(fnzi_arena *arena, fnzi_eng_span all, fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  FNZI_NEW(arena, 1, &spans);
+  spans[0] = all;
+  out->spans = spans;
+  out->count = 1;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_bytes_of(fnzi_arena *arena, const fnz_geometry *map, uint32_t most,
+                             fnzi_eng_bytes *out) {
+  int64_t cell = (int64_t)fnzi_dtype(map->dtype)->bytes, low, high;
+  fnzi_eng_span all;
+  walk w; /* not cleared: it is large, and its dimensions are few */
+  fnzi_eng_span *spans;
+  *out = (fnzi_eng_bytes){0};
+  if (!fnzi_extent(map, &low, &high) || !fnzi_mul_i64(low, cell, &all.low) ||
+      !fnzi_mul_i64(high, cell, &all.high))
+    return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL, "a window leaves 63 bits");
+  if (low == high)
+    return FNZ_OK;
+  if (fnzi_is_contiguous(map))
+    return one_span(arena, all, out);
+  w.rank = 0;
+  w.run = cell;
+  sort_dims(&w, map, cell);
+  fold(&w);
+  uint64_t count = count_spans(&w, most);
+  out->inexact = count > most;
+  if (out->inexact)
+    count = 1;
+  FNZI_NEW(arena, count, &spans);
+  if (out->inexact)
+    spans[0] = all;
+  else
+    list_spans(&w, all.low, spans, (uint32_t)count);
+  if (!w.sorted && count > 1)
+    qsort(spans, count, sizeof *spans, compare_span);
+  out->spans = spans;
+  out->count = close_up(spans, (uint32_t)count);
+  return FNZ_OK;
+}
+
+/* --- Of sets ----------------------------------------------------------------------------- */
+/* Leaves `most` spans by closing gaps between neighbours. */
+static void coarsen(fnzi_eng_span *spans, fnzi_eng_bytes *set, uint32_t most) {
+  uint32_t each = set->count / most + 1, kept = 0;
+  if (set->count <= most)
+    return;
+  for (uint32_t i = 0; i < set->count; i += each) {
+    uint32_t end = i + each < set->count ? i + each : set->count;
+    spans[kept++] = (fnzi_eng_span){spans[i].low, spans[end - 1].high};
+  }
+  set->count = kept;
+  set->inexact = true;
+}
+
+fnz_status fnzi_eng_bytes_join(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_bytes b, uint32_t most,
+                               fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  uint32_t i = 0, k = 0, count = 0;
+  if (a.count == 0 || b.count == 0) {
+    *out = a.count ? a : b;
+    return FNZ_OK;
+  }
+  FNZI_NEW(arena, (size_t)a.count + b.count, &spans);
+  while (i < a.count || k < b.count)
+    if (k == b.count || (i < a.count && a.spans[i].low <= b.spans[k].low))
+      spans[count++] = a.spans[i++];
+    else
+      spans[count++] = b.spans[k++];
+  *out = (fnzi_eng_bytes){spans, close_up(spans, count), a.inexact || b.inexact};
+  coarsen(spans, out, most);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_bytes_less(fnzi_arena *arena, fnzi_eng_bytes a, fnzi_eng_bytes b, uint32_t most,
+                               fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  uint32_t k = 0, count = 0;
+  *out = a;
+  if (a.count == 0 || b.count == 0)
+    return FNZ_OK;
+  FNZI_NEW(arena, (size_t)a.count + b.count, &spans);
+  for (uint32_t i = 0; i < a.count; i++) {
+    int64_t low = a.spans[i].low, high = a.spans[i].high;
+    while (k < b.count && b.spans[k].high <= low)
+      k++;
+    for (uint32_t j = k; j < b.count && b.spans[j].low < high; j++) {
+      if (b.spans[j].low > low)
+        spans[count++] = (fnzi_eng_span){low, b.spans[j].low};
+      low = b.spans[j].high;
+    }
+    if (low < high)
+      spans[count++] = (fnzi_eng_span){low, high};
+  }
+  *out = (fnzi_eng_bytes){spans, count, a.inexact};
+  coarsen(spans, out, most);
+  return FNZ_OK;
+}
+
+fnzi_eng_bytes fnzi_eng_bytes_sort(fnzi_eng_span *spans, uint32_t count) {
+  if (count > 1)
+    qsort(spans, count, sizeof *spans, compare_span);
+  return (fnzi_eng_bytes){spans, close_up(spans, count), false};
+}
+
+fnz_status fnzi_eng_bytes_round(fnzi_arena *arena, fnzi_eng_bytes a, int64_t cell,
+                                fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  FNZI_NEW(arena, a.count, &spans);
+  for (uint32_t i = 0; i < a.count; i++)
+    spans[i] =
+        (fnzi_eng_span){a.spans[i].low / cell * cell, (a.spans[i].high + cell - 1) / cell * cell};
+  *out = (fnzi_eng_bytes){spans, close_up(spans, a.count), a.inexact};
+  return FNZ_OK;
+}
+
+/* The first span that ends behind `at`. */
+static uint32_t find_span(fnzi_eng_bytes set, int64_t at) {
+  uint32_t low = 0, high = set.count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (set.spans[middle].high > at)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+bool fnzi_eng_bytes_hold(fnzi_eng_bytes whole, fnzi_eng_bytes part) {
+  uint32_t k = part.count ? find_span(whole, part.spans[0].low) : 0;
+  for (uint32_t i = 0; i < part.count; i++) {
+    while (k < whole.count && whole.spans[k].high <= part.spans[i].low)
+      k++;
+    if (k == whole.count || whole.spans[k].low > part.spans[i].low ||
+        whole.spans[k].high < part.spans[i].high)
+      return false;
+  }
+  return true;
+}
+
+bool fnzi_eng_bytes_meet(fnzi_eng_bytes a, int64_t shift, fnzi_eng_bytes b) {
+  return fnzi_eng_bytes_meet_less(a, shift, b, (fnzi_eng_bytes){0});
+}
+
+/* [low, high) has a byte outside of `less`. */
+static bool is_outside(int64_t low, int64_t high, fnzi_eng_bytes less) {
+  uint32_t at = find_span(less, low);
+  return at == less.count || less.spans[at].low > low || less.spans[at].high < high;
+}
+
+bool fnzi_eng_bytes_meet_less(fnzi_eng_bytes a, int64_t shift, fnzi_eng_bytes b,
+                              fnzi_eng_bytes less) {
+  uint32_t k = a.count ? find_span(b, a.spans[0].low + shift) : 0;
+  for (uint32_t i = 0; i < a.count; i++) {
+    int64_t low = a.spans[i].low + shift, high = a.spans[i].high + shift;
+    while (k < b.count && b.spans[k].high <= low)
+      k++;
+    for (uint32_t j = k; j < b.count && b.spans[j].low < high; j++) {
+      int64_t from = low > b.spans[j].low ? low : b.spans[j].low;
+      int64_t to = high < b.spans[j].high ? high : b.spans[j].high;
+      if (is_outside(from, to, less))
+        return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,56 @@
+/* check.h - what the checker of plans keeps: facts, that some bytes hold a value as it would lie at
+ * some place. */
+#ifndef FNZI_ENG_CHECK_H
+#define FNZI_ENG_CHECK_H
+
+#include "engine/plan/planner.h"
+
+typedef struct fnzi_eng_known {
+  uint32_t value;
+  uint32_t last;                /* node that it may serve last */
+  fnzi_eng_place place;         /* where all of the value would lie */
+  fnzi_eng_bytes bytes;         /* of the memory */
+  struct fnzi_eng_known *other; /* of the same value */
+} fnzi_eng_known;
+
+typedef struct fnzi_eng_memory fnzi_eng_memory; /* facts by where they are */
+
+typedef struct fnzi_eng_checker {
+  fnzi_eng_planner p; /* for what operators mean */
+  const fnzi_eng_plan *plan;
+  fnzi_eng_known **of;       /* per value */
+  fnzi_eng_memory *memories; /* per buffer; temporary ones are all in the last one */
+  uint32_t arena;            /* that one */
+  uint32_t *last;            /* per value: node that reads it last */
+  uint32_t *made;            /* per value: 1 + the node of a group that makes it; 0 */
+  uint32_t step, node;
+} fnzi_eng_checker;
+
+/* Room for facts. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_open(fnzi_eng_checker *c);
+/* INTERNAL, with step and value. */
+fnz_status fnzi_eng_check_wrong(const fnzi_eng_checker *c, uint32_t value, const char *what);
+uint32_t fnzi_eng_check_memory(const fnzi_eng_checker *c, uint32_t buffer);
+/* The bytes of a place in its memory; INTERNAL when it leaves its buffer. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value,
+                                               fnzi_eng_place place, fnzi_eng_bytes *out);
+/* What is written ends what was known of these bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t memory,
+                                          fnzi_eng_bytes written);
+FNZ_MUST_CHECK fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last,
+                                         fnzi_eng_place place, fnzi_eng_bytes bytes);
+/* What is known of the value as it would lie at this place. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_known_of(fnzi_eng_checker *c, uint32_t value,
+                                            fnzi_eng_place place, fnzi_eng_bytes *out);
+/* All of the value is there. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_holds(fnzi_eng_checker *c, uint32_t value,
+                                               fnzi_eng_place place);
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_writable(fnzi_eng_checker *c, uint32_t value,
+                                                  fnzi_eng_place place);
+
+/* check_group.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s);
+/* check_sets.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_sets(fnzi_eng_checker *c, const fnzi_eng_step *s);
+
+#endif

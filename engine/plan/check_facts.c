@@ -1,0 +1,155 @@
+/* check_facts.c - the facts of the checker: found by value, and by where they are in memory. */
+#include "engine/plan/check.h"
+
+/* A memory has cells of equal size, and one more for facts that are in many. */
+enum { CELLS = 256, FEW_CELLS = 4, LEAST_CELL = 64 };
+
+typedef struct link {
+  fnzi_eng_known *fact;
+  struct link *next;
+} link;
+
+struct fnzi_eng_memory {
+  int64_t cell; /* bytes of one; 0: nothing is known yet */
+  link **cells; /* CELLS and the one for the rest */
+};
+
+fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->of);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->made);
+  FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
+  c->arena = (uint32_t)c->plan->buffers.count;
+  return FNZ_OK;
+}
+
+static const char *name_of(const fnzi_eng_checker *c, uint32_t value) {
+  return c->p.graph->values.data[value].name;
+}
+
+fnz_status fnzi_eng_check_wrong(const fnzi_eng_checker *c, uint32_t value, const char *what) {
+  return fnzi_fail(c->p.ctx, FNZ_CLASS_INTERNAL, name_of(c, value),
+                   "the plan is wrong: step %u, %%%s: %s", c->step, name_of(c, value), what);
+}
+
+/* --- Places ------------------------------------------------------------------------------ */
+uint32_t fnzi_eng_check_memory(const fnzi_eng_checker *c, uint32_t buffer) {
+  return c->plan->buffers.data[buffer].kind == FNZI_ENG_TEMP ? c->arena : buffer;
+}
+
+fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
+                                fnzi_eng_bytes *out) {
+  fnzi_eng_span *spans;
+  *out = (fnzi_eng_bytes){0};
+  if (place.buffer >= c->plan->buffers.count)
+    return fnzi_eng_check_wrong(c, value, "it lies nowhere");
+  const fnzi_eng_buffer *b = &c->plan->buffers.data[place.buffer];
+  FNZ_TRY(fnzi_eng_bytes_of(&c->p.scratch, place.map, UINT32_MAX, out));
+  if (out->count == 0)
+    return FNZ_OK;
+  if (out->spans[0].low < 0 || (uint64_t)out->spans[out->count - 1].high > b->bytes)
+    return fnzi_eng_check_wrong(c, value, "it leaves its buffer");
+  if (b->kind != FNZI_ENG_TEMP || b->offset == 0)
+    return FNZ_OK;
+  FNZI_NEW(&c->p.scratch, out->count, &spans);
+  for (uint32_t i = 0; i < out->count; i++)
+    spans[i] = (fnzi_eng_span){out->spans[i].low + (int64_t)b->offset,
+                               out->spans[i].high + (int64_t)b->offset};
+  out->spans = spans;
+  return FNZ_OK;
+}
+
+/* --- Facts ------------------------------------------------------------------------------- */
+static bool is_near(fnzi_eng_bytes a, fnzi_eng_bytes b) {
+  return a.count && b.count && a.spans[0].low < b.spans[b.count - 1].high &&
+         b.spans[0].low < a.spans[a.count - 1].high;
+}
+
+static fnz_status forget_list(fnzi_eng_checker *c, link **list, fnzi_eng_bytes written) {
+  while (*list != NULL) {
+    fnzi_eng_known *f = (*list)->fact;
+    if (f->last < c->node || f->bytes.count == 0) {
+      *list = (*list)->next;
+      continue;
+    }
+    if (is_near(f->bytes, written))
+      FNZ_TRY(fnzi_eng_bytes_less(&c->p.scratch, f->bytes, written, UINT32_MAX, &f->bytes));
+    list = &(*list)->next;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t at, fnzi_eng_bytes written) {
+  fnzi_eng_memory *m = &c->memories[at];
+  if (m->cell == 0 || written.count == 0)
+    return FNZ_OK;
+  int64_t first = written.spans[0].low / m->cell;
+  int64_t last = (written.spans[written.count - 1].high - 1) / m->cell;
+  for (int64_t k = first; k <= last && k < CELLS; k++)
+    FNZ_TRY(forget_list(c, &m->cells[k], written));
+  return forget_list(c, &m->cells[CELLS], written);
+}
+
+static fnz_status open_memory(fnzi_eng_checker *c, uint32_t at) {
+  fnzi_eng_memory *m = &c->memories[at];
+  size_t bytes = at == c->arena ? c->plan->arena_bytes : c->plan->buffers.data[at].bytes;
+  m->cell = (int64_t)(bytes / CELLS + 1);
+  if (m->cell < LEAST_CELL)
+    m->cell = LEAST_CELL;
+  FNZI_NEW(&c->p.scratch, CELLS + 1, &m->cells);
+  return FNZ_OK;
+}
+
+static fnz_status link_fact(fnzi_eng_checker *c, fnzi_eng_memory *m, fnzi_eng_known *f) {
+  int64_t first = f->bytes.spans[0].low / m->cell;
+  int64_t last = (f->bytes.spans[f->bytes.count - 1].high - 1) / m->cell;
+  if (last - first >= FEW_CELLS || last >= CELLS)
+    first = last = CELLS;
+  for (int64_t k = first; k <= last; k++) {
+    link *new;
+    FNZI_NEW(&c->p.scratch, 1, &new);
+    *new = (link){f, m->cells[k]};
+    m->cells[k] = new;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last, fnzi_eng_place place,
+                          fnzi_eng_bytes bytes) {
+  fnzi_eng_known *f;
+  uint32_t at = fnzi_eng_check_memory(c, place.buffer);
+  bool is_read_only = c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST;
+  FNZI_NEW(&c->p.scratch, 1, &f);
+  *f = (fnzi_eng_known){value, last, place, bytes, c->of[value]};
+  c->of[value] = f;
+  if (is_read_only || bytes.count == 0)
+    return FNZ_OK;
+  if (c->memories[at].cell == 0)
+    FNZ_TRY(open_memory(c, at));
+  return link_fact(c, &c->memories[at], f);
+}
+
+fnz_status fnzi_eng_known_of(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
+                             fnzi_eng_bytes *out) {
+  *out = (fnzi_eng_bytes){0};
+  for (const fnzi_eng_known *f = c->of[value]; f != NULL; f = f->other)
+    if (fnzi_eng_place_equal(f->place, place))
+      FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, *out, f->bytes, UINT32_MAX, out));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_check_holds(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place) {
+  fnzi_eng_bytes bytes, all;
+  FNZ_TRY(fnzi_eng_check_image(c, value, place, &all));
+  FNZ_TRY(fnzi_eng_known_of(c, value, place, &bytes));
+  return fnzi_eng_bytes_hold(bytes, all)
+             ? FNZ_OK
+             : fnzi_eng_check_wrong(c, value, "what is read there is something else");
+}
+
+fnz_status fnzi_eng_check_writable(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place) {
+  if (place.buffer >= c->plan->buffers.count)
+    return fnzi_eng_check_wrong(c, value, "it lies nowhere");
+  return c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST
+             ? fnzi_eng_check_wrong(c, value, "an input is written that is only read")
+             : FNZ_OK;
+}

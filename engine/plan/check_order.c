@@ -1,0 +1,118 @@
+/* check_order.c - an arranged program computes what its source does: each node of the source that
+ * does something is there once, whole or as all of its items, behind what makes its operands. */
+#include "engine/plan/planner.h"
+
+typedef struct order {
+  fnz_context *ctx;
+  const fnzi_graph *source, *made;
+  bool *known;    /* per value */
+  uint32_t *done; /* per node of the source: 0, or how many of its items are there; NONE: all */
+  const uint32_t *origins; /* NULL: `node` is one of the source */
+  uint32_t node;
+  const fnz_op **elements; /* per node of the source: the operator of its items; NULL until one is
+                              asked about */
+} order;
+
+static fnz_status wrong(const order *o, const char *what) {
+  return fnzi_fail(o->ctx, FNZ_CLASS_INTERNAL, "", "the arranged program is wrong: node %u: %s",
+                   o->origins ? o->origins[o->node] : o->node, what);
+}
+
+static fnz_status is_known(void *user, const fnz_arg *arg) {
+  const order *o = user;
+  bool late = arg->tag == FNZ_ARG_VALUE && !o->known[arg->u.value];
+  return late ? wrong(o, "an operand is made later") : FNZ_OK;
+}
+
+static fnz_status know(void *user, const fnz_arg *arg) {
+  const order *o = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    o->known[arg->u.value] = true;
+  return FNZ_OK;
+}
+
+static bool same_arg(const fnz_arg *a, const fnz_arg *b) {
+  return a->tag == b->tag && memcmp(&a->u, &b->u, sizeof a->u) == 0;
+}
+
+/* `arg` is what parameter k of the operator of one item has to be. */
+static bool is_item_arg(const fnzi_node *node, uint32_t k, uint32_t item, const fnz_arg *arg) {
+  if (k >= node->nargs)
+    return arg->tag == FNZ_ARG_DEFAULT;
+  fnz_arg whole = fnzi_arg_get(node->op, node->args, node->nargs, k);
+  bool picks = whole.tag == FNZ_ARG_LIST && arg->tag != FNZ_ARG_LIST && item < whole.count;
+  return same_arg(arg, picks ? &whole.u.list[item] : &whole);
+}
+
+/* Which of the results in a list this is, by where it lies; as many as there are for none. */
+static uint32_t item_of(const fnz_arg *list, const fnz_arg *one) {
+  uintptr_t first = (uintptr_t)list->u.list, at = (uintptr_t)one;
+  bool within = at >= first && (at - first) % sizeof *one == 0;
+  return within && (at - first) / sizeof *one < list->count ? (uint32_t)((at - first) / sizeof *one)
+                                                            : list->count;
+}
+
+static const fnz_op *element_of(const order *o, uint32_t origin) {
+  const fnz_op **element = &o->elements[origin];
+  if (*element == NULL)
+    *element = fnzi_foreach_element(o->source->nodes.data[origin].op);
+  return *element;
+}
+
+static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t origin) {
+  const fnzi_node *node = &o->source->nodes.data[origin];
+  const fnz_arg *list = &node->outputs[0];
+  bool ok = node->op && made->op == element_of(o, origin) && node->noutputs == 1 &&
+            list->tag == FNZ_ARG_LIST && made->noutputs == 1;
+  uint32_t item = ok ? item_of(list, made->outputs) : 0;
+  ok = ok && item < list->count && made->outputs[0].tag == FNZ_ARG_VALUE &&
+       !o->known[made->outputs[0].u.value];
+  for (uint32_t k = 0; ok && k < made->nargs; k++)
+    ok = is_item_arg(node, k, item, &made->args[k]);
+  if (!ok)
+    return wrong(o, "it is no item of what it was made of");
+  if (++o->done[origin] == list->count)
+    o->done[origin] = FNZI_ENG_NONE;
+  return FNZ_OK;
+}
+
+static fnz_status check_node(order *o, uint32_t origin) {
+  const fnzi_node *made = &o->made->nodes.data[o->node], *node;
+  if (origin >= o->source->nodes.count || o->done[origin] == FNZI_ENG_NONE)
+    return wrong(o, "it is there twice");
+  node = &o->source->nodes.data[origin];
+  FNZ_TRY(fnzi_args_visit(made->args, made->nargs, is_known, o));
+  if (made->op == node->op && made->args == node->args && made->outputs == node->outputs)
+    o->done[origin] = FNZI_ENG_NONE;
+  else
+    FNZ_TRY(check_item(o, made, origin));
+  return fnzi_args_visit(made->outputs, made->noutputs, know, o);
+}
+
+static fnz_status check(order *o, fnzi_arena *arena) {
+  FNZI_NEW(arena, o->source->values.count, &o->known);
+  FNZI_NEW(arena, o->source->nodes.count, &o->done);
+  FNZI_NEW(arena, o->source->nodes.count, &o->elements);
+  FNZ_TRY(fnzi_args_visit(o->made->inputs, o->made->ninputs, know, o));
+  for (o->node = 0; o->node < o->made->nodes.count; o->node++)
+    FNZ_TRY(check_node(o, o->origins[o->node]));
+  o->origins = NULL;
+  for (o->node = 0; o->node < o->source->nodes.count; o->node++)
+    if (o->done[o->node] != FNZI_ENG_NONE &&
+        !fnzi_eng_says_nothing(&o->source->nodes.data[o->node]))
+      return wrong(o, "it is not there");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
+                                  const fnz_program *made, const fnzi_eng_order *told) {
+  order o = {.ctx = ctx,
+             .source = fnzi_graph_at(source, 0),
+             .made = fnzi_graph_at(made, 0),
+             .origins = told->origins};
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = check(&o, &arena);
+  fnzi_arena_free(&arena);
+  return status;
+}

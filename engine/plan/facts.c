@@ -1,0 +1,181 @@
+/* facts.c - how an operator reads and writes: from the tables of kernels and of views. */
+#include "engine/plan/planner.h"
+#include "kernels/backends.h"
+#include "kernels/meta/meta.h"
+#include "schema/aten_names.h"
+
+static bool counts_elements(const fnz_op *op) {
+  return strncmp(op->base, "as_strided", strlen("as_strided")) == 0;
+}
+
+static void view_fact(const fnz_op *op, fnzi_eng_fact *out) {
+  out->view = fnzi_view_find(op);
+  out->strided = counts_elements(op);
+  out->way = out->view ? FNZI_ENG_WAY_VIEW : FNZI_ENG_WAY_CALL;
+}
+
+static void scatter_fact(const fnz_op *op, fnzi_eng_fact *out) {
+  out->through = fnzi_meta_view_written_by(op);
+  out->view = out->through ? fnzi_view_find(out->through) : NULL;
+  out->strided = counts_elements(op);
+  out->way = out->view ? FNZI_ENG_WAY_SCATTER : FNZI_ENG_WAY_BASE;
+}
+
+static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *out) {
+  out->way = row->memory == FNZI_MEMORY_POINT  ? FNZI_ENG_WAY_POINT
+             : row->memory == FNZI_MEMORY_BASE ? FNZI_ENG_WAY_BASE
+                                               : FNZI_ENG_WAY_CALL;
+  switch (row->run) {
+  case FNZI_RUN_scatter_view:
+    scatter_fact(op, out);
+    break;
+  case FNZI_RUN_view:
+    view_fact(op, out);
+    break;
+  case FNZI_RUN_identity:
+    out->way = FNZI_ENG_WAY_SAME;
+    break;
+  case FNZI_RUN_copy:
+    out->way = FNZI_ENG_WAY_SAME;
+    out->of = 1;
+    break;
+  case FNZI_RUN_cat:
+  case FNZI_RUN_stack:
+    out->way = FNZI_ENG_WAY_JOIN;
+    out->stacks = row->run == FNZI_RUN_stack;
+    break;
+  default:
+    break;
+  }
+}
+
+/* _foreach_add and the like are the operators of their elements, one after the other. */
+static void list_fact(const fnz_op *op, fnzi_eng_fact *out) {
+  const fnz_op *element = fnzi_foreach_element(op);
+  uint16_t place = element ? fnzi_op_place(element) : FNZI_NO_OP;
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  out->elements = row && row->shape && row->memory == FNZI_MEMORY_POINT;
+  if (out->elements)
+    out->way = FNZI_ENG_WAY_POINT;
+}
+
+static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
+  const fnzi_kernel *row = &fnzi_kernel_rows[fnzi_op_place(op)];
+  out->way = FNZI_ENG_WAY_CALL;
+  if (row->shape != NULL)
+    row_fact(op, row, out);
+  else if (op->view_of == FNZI_NO_OP && fnzi_view_find(op) != NULL)
+    view_fact(op, out);
+  else
+    list_fact(op, out);
+}
+
+fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op, const fnzi_eng_fact **out) {
+  static const fnzi_eng_fact region = {.way = FNZI_ENG_WAY_REGION},
+                             custom = {.way = FNZI_ENG_WAY_CALL};
+  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  *out = op ? &custom : &region;
+  if (place == FNZI_NO_OP)
+    return FNZ_OK;
+  if (p->facts[place] == NULL) {
+    FNZI_NEW(&p->scratch, 1, &p->facts[place]);
+    make_fact(op, p->facts[place]);
+  }
+  *out = p->facts[place];
+  return FNZ_OK;
+}
+
+static const fnz_geometry *geometry_of(const fnzi_eng_planner *p, uint32_t value) {
+  return value == FNZI_ENG_NONE ? NULL : p->graph->values.data[value].geometry;
+}
+
+/* Elements are moved, not converted. */
+static bool same_dtype(const fnz_geometry *a, const fnz_geometry *b) {
+  return a && b && a->dtype == b->dtype;
+}
+
+static bool joins_plainly(const fnzi_eng_planner *p, const fnzi_node *node,
+                          const fnz_geometry *result) {
+  const fnz_arg *list = &node->args[0];
+  bool stacks = node->args[0].tag == FNZ_ARG_LIST && list->count > 0;
+  for (uint32_t i = 0; stacks && i < list->count; i++) {
+    const fnz_arg *item = &list->u.list[i];
+    const fnz_geometry *g =
+        item->tag == FNZ_ARG_VALUE ? geometry_of(p, (uint32_t)item->u.value) : NULL;
+    stacks = same_dtype(g, result);
+  }
+  return stacks;
+}
+
+/* A conversion: element i of the result is that of the argument. */
+static bool converts(const fnzi_node *node, const fnz_geometry *from, const fnz_geometry *to) {
+  return from && to && fnzi_same_sizes(from, to) && strcmp(node->op->base, "_to_copy") == 0;
+}
+
+/* Dropout that drops: a kernel refuses that. */
+static bool trains(const fnzi_node *node) {
+  int at = fnzi_op_param(node->op, "train");
+  if (at < 0)
+    return false;
+  fnz_arg arg = fnzi_arg_get(node->op, node->args, node->nargs, (size_t)at);
+  return arg.tag != FNZ_ARG_BOOL || arg.u.i != 0;
+}
+
+fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
+                               const fnzi_eng_fact *fact) {
+  const fnz_geometry *result = geometry_of(p, fnzi_eng_result_of(node));
+  const fnz_geometry *first = geometry_of(p, fnzi_eng_argument(node, 0));
+  switch ((fnzi_eng_way)fact->way) {
+  case FNZI_ENG_WAY_SAME:
+    if (same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node))
+      return FNZI_ENG_WAY_SAME;
+    return converts(node, first, result) ? FNZI_ENG_WAY_POINT : FNZI_ENG_WAY_CALL;
+  case FNZI_ENG_WAY_VIEW:
+    return first && result ? FNZI_ENG_WAY_VIEW : FNZI_ENG_WAY_CALL;
+  case FNZI_ENG_WAY_SCATTER:
+    return same_dtype(first, geometry_of(p, fnzi_eng_argument(node, 1))) ? FNZI_ENG_WAY_SCATTER
+                                                                         : FNZI_ENG_WAY_BASE;
+  case FNZI_ENG_WAY_BASE:
+    return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_ENG_WAY_BASE
+                                                                       : FNZI_ENG_WAY_CALL;
+  case FNZI_ENG_WAY_JOIN:
+    return joins_plainly(p, node, result) ? FNZI_ENG_WAY_JOIN : FNZI_ENG_WAY_CALL;
+  default:
+    return (fnzi_eng_way)fact->way;
+  }
+}
+
+static const struct flat {
+  uint16_t op;
+  uint8_t result, argument;
+} flats[] = {
+#define FLAT(op, result, argument) {FNZI_ATEN_##op, result, argument},
+#include "engine/plan/facts.def"
+#undef FLAT
+};
+
+static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  for (size_t i = 0; i < sizeof flats / sizeof *flats; i++) {
+    const struct flat *f = &flats[i];
+    if (f->op == place && f->argument == k && f->result < node->noutputs &&
+        node->outputs[f->result].tag == FNZ_ARG_VALUE && node->outputs[f->result].u.value == value)
+      return true;
+  }
+  return false;
+}
+
+bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+                        fnzi_eng_way way, uint32_t value, uint32_t k, uint32_t item) {
+  const fnz_arg *arg = &node->args[k];
+  if (way == FNZI_ENG_WAY_REGION)
+    return fnzi_eng_is_pair(p, node, value, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
+  if (way == FNZI_ENG_WAY_CALL)
+    return is_flat(node, value, k);
+  if (way != FNZI_ENG_WAY_POINT)
+    return false;
+  const fnz_arg *list = &node->outputs[0];
+  return !fact->elements ||
+         (arg->tag == FNZ_ARG_LIST && list->tag == FNZ_ARG_LIST && item < list->count &&
+          list->u.list[item].tag == FNZ_ARG_VALUE && list->u.list[item].u.value == value);
+}

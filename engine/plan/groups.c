@@ -1,0 +1,428 @@
+/* groups.c - which nodes form one step.
+ *
+ * In the order of the program a pointwise node joins the youngest group among those that make its
+ * operands, when that is over the same space and no other operand comes from a later step. So it
+ * runs earlier than it stands, which no operand notices. Then other groups that make its operands
+ * take that group in, when they are old enough.
+ *
+ * So does a node that goes by rows of that space. What is computed of the numbers of rows is in the
+ * group as well, and so is what is computed of rows and their numbers: whatever a node takes from
+ * its group lies in the same row.
+ *
+ * Else it opens a group, which takes in those that make its operands and that nothing else reads.
+ * They run later than they stand, so nothing in between may want to overwrite what they read.
+ */
+#include "engine/plan/alike.h"
+#include "engine/plan/planner.h"
+#include "kernels/backends.h"
+
+enum { MOST_MEMBERS = FNZI_ENG_GROUP_NODES, MOST_OPERANDS = FNZI_ENG_GROUP_OPERANDS };
+
+typedef struct group {
+  uint32_t into;  /* the group that took it in; itself */
+  uint32_t after; /* 1 + the latest step that an operand comes from; 0 for inputs. It may be too
+                     large, where that step joined an older one, never too small */
+  uint32_t members, operands;
+  const fnz_geometry *space; /* NULL: no group */
+  uint32_t dims;             /* of a row: the last ones of the space; 0: it has none */
+  uint32_t reader;           /* the only step that reads its values; NONE, or MANY: then there may
+                                be one all the same, of steps that became one */
+  uint32_t read;             /* the last one of its operands in `reads`; NONE */
+} group;
+
+static const uint32_t MANY = FNZI_ENG_NONE - 1;
+
+/* An operand from outside. */
+typedef struct read {
+  uint32_t value, next;
+} read;
+
+typedef struct grouping {
+  fnz_context *ctx;
+  const fnzi_graph *graph;
+  group *steps;
+  uint32_t nsteps;
+  uint32_t *of;    /* per value: the step that makes it; NONE for inputs */
+  uint32_t *seen;  /* per value: the last group that counted it as an operand */
+  uint32_t *root;  /* per value: whose memory it may lie in */
+  bool *points;    /* per node: it is pointwise */
+  uint32_t *taken; /* per root: the last step that may want to overwrite its memory; NONE */
+  struct {
+    read *data;
+    size_t count, capacity;
+  } reads;
+  fnzi_eng_alike roles; /* kinds of pointwise nodes */
+  uint8_t *lies;        /* per operator: 1 + a lying; 0: it has not been looked up */
+} grouping;
+
+static uint32_t find(const grouping *g, uint32_t step) {
+  while (g->steps[step].into != step)
+    step = g->steps[step].into;
+  return step;
+}
+
+/* --- Joining ------------------------------------------------------------------------------------
+ */
+/* The span of a value in a group. */
+static fnzi_eng_cover span_in(const grouping *g, const group *of, uint32_t value) {
+  return fnzi_eng_cover_of(of->space, of->dims, g->graph->values.data[value].geometry);
+}
+
+/* The member computes elements or rows of the group's space, or numbers of its rows. */
+static bool is_within(const group *to, const fnzi_eng_role *m) {
+  if (to->space == NULL || m->kind == FNZI_ENG_ROLE_NONE)
+    return false;
+  if (m->kind == FNZI_ENG_ROLE_ROW)
+    return fnzi_same_sizes(to->space, m->space) && (to->dims == 0 || to->dims == m->dims);
+  return fnzi_eng_cover_of(to->space, to->dims, m->space) != FNZI_ENG_COVER_OTHER;
+}
+
+typedef struct look {
+  grouping *g;
+  const fnzi_eng_role *member;
+  uint32_t latest, youngest; /* steps that operands come from; groups that it may join among them */
+  uint32_t others;           /* tensors among operands */
+} look;
+
+static fnz_status see_operand(void *user, const fnz_arg *arg) {
+  look *l = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  l->others++;
+  uint32_t step = l->g->of[arg->u.value];
+  if (step == FNZI_ENG_NONE)
+    return FNZ_OK;
+  step = find(l->g, step);
+  if (l->latest == FNZI_ENG_NONE || step > l->latest)
+    l->latest = step;
+  if (is_within(&l->g->steps[step], l->member) &&
+      (l->youngest == FNZI_ENG_NONE || step > l->youngest))
+    l->youngest = step;
+  return FNZ_OK;
+}
+
+/* What a node would read of values that the group makes lies in the row that it computes. */
+static bool reads_rows(const grouping *g, const fnzi_node *node, const fnzi_eng_role *m,
+                       uint32_t step) {
+  group to = g->steps[step];
+  to.dims = to.dims ? to.dims : m->dims;
+  if (to.dims == 0)
+    return true;
+  fnzi_eng_cover own = fnzi_eng_cover_of(to.space, to.dims, m->space);
+  for (uint32_t k = 0; k < node->nargs; k++) {
+    uint32_t value = fnzi_eng_argument(node, k);
+    if (value == FNZI_ENG_NONE || g->of[value] == FNZI_ENG_NONE || find(g, g->of[value]) != step)
+      continue;
+    fnzi_eng_cover span = span_in(g, &to, value);
+    bool spreads = own == FNZI_ENG_COVER_ALL && span == FNZI_ENG_COVER_ROW;
+    if (m->kind == FNZI_ENG_ROLE_ROW ? k > 0 : span != own && !spreads)
+      return false;
+  }
+  return true;
+}
+
+typedef struct entry {
+  grouping *g;
+  uint32_t step;
+} entry;
+
+static fnz_status count_operand(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  group *to = &e->g->steps[e->step];
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  uint32_t from = e->g->of[arg->u.value];
+  from = from == FNZI_ENG_NONE ? from : find(e->g, from);
+  if (from == e->step || e->g->seen[arg->u.value] == e->step)
+    return FNZ_OK;
+  e->g->seen[arg->u.value] = e->step;
+  to->operands++;
+  if (from != FNZI_ENG_NONE) {
+    uint32_t *reader = &e->g->steps[from].reader;
+    *reader = *reader == FNZI_ENG_NONE || *reader == e->step ? e->step : MANY;
+  }
+  FNZI_PUSH(e->g->ctx, &e->g->reads, ((read){(uint32_t)arg->u.value, to->read}));
+  to->read = (uint32_t)e->g->reads.count - 1;
+  if (from != FNZI_ENG_NONE && from + 1 > to->after)
+    to->after = from + 1;
+  return FNZ_OK;
+}
+
+static fnz_status enter(grouping *g, const fnzi_node *node, uint32_t step) {
+  entry e = {g, step};
+  g->steps[step].members += node->noutputs ? node->noutputs : 1;
+  return fnzi_args_visit(node->args, node->nargs, count_operand, &e);
+}
+
+/* 1 + the latest step that an operand comes from. Groups read few values. */
+static uint32_t after_reads(const grouping *g, uint32_t step) {
+  uint32_t after = 0;
+  for (uint32_t r = g->steps[step].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
+    uint32_t from = g->of[g->reads.data[r].value];
+    from = from == FNZI_ENG_NONE ? from : find(g, from);
+    if (from != FNZI_ENG_NONE && from != step && from + 1 > after)
+      after = from + 1;
+  }
+  return after;
+}
+
+static void merge(grouping *g, uint32_t step, uint32_t into) {
+  group *from = &g->steps[step], *to = &g->steps[into];
+  uint32_t *end = &to->read;
+  while (*end != FNZI_ENG_NONE)
+    end = &g->reads.data[*end].next;
+  *end = from->read;
+  from->into = into;
+  to->members += from->members;
+  to->dims = to->dims ? to->dims : from->dims;
+  to->operands += from->operands;
+  to->after = after_reads(g, into);
+}
+
+/* Two groups may be one: neither reads of the other what does not lie in its rows. */
+static bool are_alike(const grouping *g, uint32_t a, uint32_t b) {
+  const group *x = &g->steps[a], *y = &g->steps[b];
+  if (x->space == NULL || y->space == NULL || !fnzi_same_sizes(x->space, y->space) ||
+      (x->dims && y->dims && x->dims != y->dims))
+    return false;
+  const group *rows = x->dims ? x : y;
+  for (uint32_t r = y->read; r != FNZI_ENG_NONE && rows->dims; r = g->reads.data[r].next) {
+    uint32_t value = g->reads.data[r].value, from = g->of[value];
+    if (from != FNZI_ENG_NONE && find(g, from) == a &&
+        span_in(g, rows, value) == FNZI_ENG_COVER_DROPPED)
+      return false;
+  }
+  return true;
+}
+
+/* An older group takes in the step of the node: all that the step reads is there when it runs. */
+static fnz_status take_in(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_ENG_NONE;
+  if (old == FNZI_ENG_NONE)
+    return FNZ_OK;
+  old = find(e->g, old);
+  group *to = &e->g->steps[old], *from = &e->g->steps[e->step];
+  if (old >= e->step || !are_alike(e->g, old, e->step) || from->after > old + 1 ||
+      to->members + from->members > MOST_MEMBERS || to->operands + from->operands > MOST_OPERANDS)
+    return FNZ_OK;
+  merge(e->g, e->step, old);
+  to->reader = to->reader == e->step ? from->reader : MANY;
+  e->step = old;
+  return FNZ_OK;
+}
+
+static uint32_t new_step(grouping *g, const fnzi_eng_role *m) {
+  g->steps[g->nsteps] = (group){.into = g->nsteps,
+                                .space = m->space,
+                                .dims = m->dims,
+                                .reader = FNZI_ENG_NONE,
+                                .read = FNZI_ENG_NONE};
+  return g->nsteps++;
+}
+
+/* Between the two steps nothing may overwrite what the older one reads. */
+static bool may_wait(const grouping *g, uint32_t old, uint32_t step) {
+  for (uint32_t r = g->steps[old].read; r != FNZI_ENG_NONE; r = g->reads.data[r].next) {
+    uint32_t taken = g->taken[g->root[g->reads.data[r].value]];
+    taken = taken == FNZI_ENG_NONE ? taken : find(g, taken);
+    if (taken != FNZI_ENG_NONE && taken > old && taken != step)
+      return false;
+  }
+  return true;
+}
+
+/* A new group takes in the older one that makes an operand. */
+static fnz_status wait_for(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  uint32_t old = arg->tag == FNZ_ARG_VALUE ? e->g->of[arg->u.value] : FNZI_ENG_NONE;
+  if (old == FNZI_ENG_NONE)
+    return FNZ_OK;
+  old = find(e->g, old);
+  group *from = &e->g->steps[old], *to = &e->g->steps[e->step];
+  if (old >= e->step || from->reader != e->step || !are_alike(e->g, old, e->step) ||
+      to->members + from->members > MOST_MEMBERS || to->operands + from->operands > MOST_OPERANDS ||
+      !may_wait(e->g, old, e->step))
+    return FNZ_OK;
+  merge(e->g, old, e->step);
+  return FNZ_OK;
+}
+
+/* --- Who overwrites what ------------------------------------------------------------------------
+ */
+/* A pointwise result may be the final value of an input of its size. What is temporary it need not
+ * overwrite. */
+static fnz_status note_take(void *user, const fnz_arg *arg) {
+  const entry *e = user;
+  const grouping *g = e->g;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  uint32_t root = g->root[arg->u.value];
+  const fnz_geometry *of = g->graph->values.data[arg->u.value].geometry;
+  if (g->of[root] == FNZI_ENG_NONE && of &&
+      fnz_geometry_numel(of) == fnz_geometry_numel(g->steps[e->step].space))
+    g->taken[root] = e->step;
+  return FNZ_OK;
+}
+
+typedef enum lying {
+  LIES_BY_ITSELF,
+  LIES_AS_VIEW,
+  LIES_AS_UPDATE /* of its first argument */
+} lying;
+
+/* Results of views and updates may lie in the memory of their base. */
+static lying look_up(const fnz_op *op, const fnzi_kernel *row) {
+  if (row->shape && row->memory == FNZI_MEMORY_BASE)
+    return LIES_AS_UPDATE;
+  bool views = (row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
+  return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
+}
+
+static lying lies_how(const grouping *g, const fnz_op *op) {
+  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
+  if (place == FNZI_NO_OP)
+    return LIES_BY_ITSELF;
+  if (g->lies[place] == 0)
+    g->lies[place] = (uint8_t)(1 + look_up(op, &fnzi_kernel_rows[place]));
+  return (lying)(g->lies[place] - 1);
+}
+
+static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
+  lying how = lies_how(g, node->op);
+  uint32_t base = node->nargs ? fnzi_eng_argument(node, 0) : FNZI_ENG_NONE;
+  uint32_t result = node->noutputs ? fnzi_eng_result_of(node) : FNZI_ENG_NONE;
+  if (base == FNZI_ENG_NONE || result == FNZI_ENG_NONE || how == LIES_BY_ITSELF)
+    return;
+  g->root[result] = g->root[base];
+  if (how == LIES_AS_UPDATE)
+    g->taken[g->root[base]] = step;
+}
+
+static fnz_status note_result(void *user, const fnz_arg *arg) {
+  entry *e = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    e->g->of[arg->u.value] = e->step;
+  return FNZ_OK;
+}
+
+/* Most of others than pointwise nodes are told by their operator alone. */
+static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  bool asks = place != FNZI_NO_OP && fnzi_kernel_rows[place].memory == FNZI_MEMORY_POINT;
+  uint64_t kind;
+  if (asks && fnzi_eng_alike_ask(&g->roles, g->graph, node, &kind)) {
+    *out = (fnzi_eng_role){.kind = (uint8_t)kind};
+    if (kind != FNZI_ENG_ROLE_NONE)
+      out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)kind);
+    return FNZ_OK;
+  }
+  fnzi_eng_role_find(g->ctx, g->graph, node, out);
+  return asks ? fnzi_eng_alike_answer(&g->roles, out->kind) : FNZ_OK;
+}
+
+static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
+  const fnzi_node *node = &g->graph->nodes.data[n];
+  fnzi_eng_role member;
+  FNZ_TRY(find_role(g, node, &member));
+  look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
+  g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
+  bool joins = l.youngest != FNZI_ENG_NONE && l.latest == l.youngest &&
+               g->steps[l.youngest].members + node->noutputs <= MOST_MEMBERS &&
+               g->steps[l.youngest].operands + l.others <= MOST_OPERANDS &&
+               reads_rows(g, node, &member, l.youngest);
+  entry e = {g, joins ? l.youngest : new_step(g, &member)};
+  g->steps[e.step].dims = joins && member.dims ? member.dims : g->steps[e.step].dims;
+  FNZ_TRY(enter(g, node, e.step));
+  if (joins)
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, take_in, &e));
+  if (member.space != NULL) {
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, wait_for, &e));
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_take, &e));
+  } else {
+    note_root(g, node, e.step);
+  }
+  steps[n] = e.step;
+  return fnzi_args_visit(node->outputs, node->noutputs, note_result, &e);
+}
+
+static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
+  size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
+  FNZI_NEW(scratch, fnzi_ops_count, &g->lies);
+  FNZI_NEW(scratch, nodes, &g->steps);
+  FNZI_NEW(scratch, values, &g->of);
+  FNZI_NEW(scratch, values, &g->seen);
+  FNZI_NEW(scratch, values, &g->root);
+  FNZI_NEW(scratch, values, &g->taken);
+  for (uint32_t v = 0; v < values; v++) {
+    g->of[v] = g->seen[v] = g->taken[v] = FNZI_ENG_NONE;
+    g->root[v] = v;
+  }
+  for (uint32_t n = 0; n < nodes; n++)
+    FNZ_TRY(add_node(g, n, steps));
+  for (uint32_t n = 0; n < nodes; n++)
+    steps[n] = find(g, steps[n]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
+                                uint32_t **steps, bool **points) {
+  grouping g = {.ctx = ctx, .graph = graph};
+  FNZI_NEW(scratch, graph->nodes.count, points);
+  g.points = *points;
+  FNZI_NEW(scratch, graph->nodes.count, steps);
+  const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
+  fnzi_eng_alike_open(&g.roles, ctx);
+  fnz_status status = find_steps(&g, scratch, *steps);
+  fnzi_eng_alike_close(&g.roles);
+  if (status == FNZ_OK)
+    ctx->error = had;
+  FNZI_VEC_FREE(ctx, &g.reads);
+  return status;
+}
+
+static fnz_status find_order(fnzi_eng_planner *p, fnzi_eng_order *out) {
+  uint32_t *steps;
+  bool *points;
+  *out = p->policy->order;
+  if (out->steps != NULL)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps, &points));
+  out->steps = steps;
+  out->points = points;
+  return FNZ_OK;
+}
+
+/* Of the space, when some node of the group goes by its rows. */
+static uint32_t rank_of_rows(const fnzi_eng_planner *p, const fnzi_eng_order *order, uint32_t first,
+                             uint32_t end) {
+  for (uint32_t n = first; n < end; n++) {
+    uint32_t rows =
+        order->points[n] ? FNZI_ENG_NONE : fnzi_eng_argument(&p->graph->nodes.data[n], 0);
+    if (rows != FNZI_ENG_NONE)
+      return p->graph->values.data[rows].geometry->rank;
+  }
+  return 0;
+}
+
+fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p) {
+  fnzi_eng_order order;
+  for (uint32_t n = 0; n < p->end; n++)
+    p->nodes[n].first = p->nodes[n].last = n;
+  if (p->policy->trivial || p->policy->ungrouped)
+    return FNZ_OK;
+  FNZ_TRY(find_order(p, &order));
+  for (uint32_t n = 0, end; n < p->end; n = end) {
+    for (end = n + 1; end < p->end && order.steps[end] == order.steps[n];)
+      end++;
+    uint32_t rank = end > n + 1 ? rank_of_rows(p, &order, n, end) : 0;
+    for (uint32_t k = n; k < end; k++) {
+      p->nodes[k].is_point = order.points[k];
+      p->nodes[k].first = n;
+      p->nodes[k].last = end - 1;
+      p->nodes[k].rank = rank;
+    }
+  }
+  return FNZ_OK;
+}

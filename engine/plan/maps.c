@@ -1,0 +1,215 @@
+/* maps.c - windows of buffers: what a view makes of one, the region of a scatter, and the way
+ * back from a view's result to its argument. */
+#include "engine/plan/planner.h"
+
+/* A window that is given by strides lies within its base. */
+static bool is_within(const fnz_geometry *window, const fnz_geometry *base) {
+  int64_t low, high;
+  return fnzi_extent(window, &low, &high) && low >= 0 && high <= fnz_geometry_numel(base);
+}
+
+/* as_strided counts elements of the row-major tensor, wherever that begins. */
+static fnz_status forward(fnzi_eng_planner *p, const fnzi_eng_fact *fact, const fnz_op *op,
+                          const fnz_arg *args, size_t nargs, const fnz_geometry *base,
+                          fnz_geometry **out, size_t *count, bool *found) {
+  fnz_geometry from = *base;
+  int64_t strides[FNZ_MAX_RANK];
+  bool contiguous = fnzi_is_contiguous(base);
+  *found = false;
+  *count = 0;
+  if (fact->strided && !contiguous)
+    return FNZ_OK;
+  /* Strides of dimensions of one element, and of nothing, may be any numbers. */
+  if (contiguous) {
+    fnzi_contiguous_strides(from.sizes, from.rank, strides);
+    from.strides = strides;
+  }
+  if (fact->strided)
+    from.offset = 0;
+  fnz_status status =
+      fnzi_view_forward(&p->plan->arena, fact->view, op, args, nargs, &from, out, count);
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  *found = status == FNZ_OK;
+  for (size_t k = 0; *found && k < *count; k++) {
+    (*out)[k].is_conj = (*out)[k].is_neg = false;
+    *found = *found && (!fact->strided || is_within(&(*out)[k], base));
+    if (fact->strided)
+      (*out)[k].offset += base->offset;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_map_views(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+                              const fnz_geometry *base, fnz_geometry **out, size_t *count,
+                              bool *found) {
+  return forward(p, fact, node->op, node->args, node->nargs, base, out, count, found);
+}
+
+fnz_status fnzi_eng_map_region(fnzi_eng_planner *p, const fnzi_node *node,
+                               const fnzi_eng_fact *fact, const fnz_geometry *base,
+                               const fnz_geometry **out, bool *found) {
+  fnz_arg *args;
+  fnz_geometry *windows;
+  size_t count, nargs = node->nargs - 1;
+  FNZI_NEW(&p->scratch, nargs, &args);
+  args[0] = node->args[0];
+  for (size_t i = 1; i < nargs; i++)
+    args[i] = node->args[i + 1].tag == FNZ_ARG_DEFAULT
+                  ? fnzi_arg_get(node->op, node->args, node->nargs, i + 1)
+                  : node->args[i + 1];
+  FNZ_TRY(forward(p, fact, fact->through, args, nargs, base, &windows, &count, found));
+  const fnz_geometry *source = p->graph->values.data[fnzi_eng_argument(node, 1)].geometry;
+  *found = *found && count == 1 && fnzi_same_sizes(&windows[0], source);
+  *out = *found ? &windows[0] : NULL;
+  return FNZ_OK;
+}
+
+static fnz_status new_map(fnzi_eng_planner *p, fnz_dtype dtype, uint32_t rank, fnz_geometry **out,
+                          int64_t **sizes, int64_t **strides) {
+  int64_t *numbers;
+  FNZI_NEW(&p->plan->arena, 1, out);
+  FNZI_NEW(&p->plan->arena, 2 * (size_t)rank, &numbers);
+  *sizes = numbers;
+  *strides = numbers + rank;
+  **out = (fnz_geometry){.dtype = dtype, .rank = rank, .sizes = *sizes, .strides = *strides};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_map_expand(fnzi_eng_planner *p, const fnz_geometry *from,
+                               const fnz_geometry *like, const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *sizes, *strides;
+  if (fnzi_same_sizes(from, like)) {
+    *out = from;
+    return FNZ_OK;
+  }
+  FNZ_TRY(new_map(p, from->dtype, like->rank, &g, &sizes, &strides));
+  uint32_t more = like->rank - from->rank;
+  for (uint32_t d = 0; d < like->rank; d++) {
+    sizes[d] = like->sizes[d];
+    if (d >= more && from->sizes[d - more] == sizes[d])
+      strides[d] = from->strides[d - more];
+  }
+  g->offset = from->offset;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_map_dense(fnzi_eng_planner *p, const fnz_geometry *g, bool row_major,
+                              const fnz_geometry **out) {
+  fnz_geometry *made;
+  int64_t *sizes, *strides;
+  bool keeps = row_major ? fnzi_is_contiguous(g) && fnz_geometry_numel(g) > 0 : fnzi_is_dense(g);
+  if (keeps && g->offset == 0 && !g->is_conj && !g->is_neg && !g->symbols) {
+    *out = g;
+    return FNZ_OK;
+  }
+  FNZ_TRY(new_map(p, g->dtype, g->rank, &made, &sizes, &strides));
+  for (uint32_t d = 0; d < g->rank; d++) {
+    sizes[d] = g->sizes[d];
+    strides[d] = g->strides[d];
+  }
+  if (!keeps || fnz_geometry_numel(g) == 0)
+    fnzi_contiguous_strides(sizes, g->rank, strides);
+  *out = made;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_map_piece(fnzi_eng_planner *p, const fnz_geometry *map, uint32_t dim,
+                              int64_t at, int64_t size, bool stacks, const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *sizes, *strides;
+  uint32_t rank = 0;
+  FNZ_TRY(new_map(p, map->dtype, map->rank - stacks, &g, &sizes, &strides));
+  for (uint32_t d = 0; d < map->rank; d++) {
+    if (d == dim && stacks)
+      continue;
+    sizes[rank] = d == dim ? size : map->sizes[d];
+    strides[rank++] = map->strides[d];
+  }
+  g->offset = map->offset + at * map->strides[dim];
+  *out = g;
+  return FNZ_OK;
+}
+
+/* --- The way back ------------------------------------------------------------------------ */
+/* The dimension of `g` of two or more elements whose stride is `stride`; rank for none. */
+static uint32_t dim_of_stride(const fnz_geometry *g, int64_t stride) {
+  uint32_t d = 0;
+  while (d < g->rank && (g->sizes[d] < 2 || g->strides[d] != stride))
+    d++;
+  return d;
+}
+
+/* A dimension of the argument, of `size` places `step` apart in its row-major order, steps through
+ * `map` as several dimensions of the view together, or as a part of one: *out elements. */
+static bool stride_back(const fnz_geometry *view, const fnz_geometry *map, int64_t step,
+                        int64_t size, int64_t *out) {
+  for (uint32_t d = 0; d < view->rank; d++)
+    if (view->sizes[d] > 1 && step % view->strides[d] == 0 &&
+        view->strides[d] * view->sizes[d] >= step * size && view->strides[d] <= step) {
+      *out = map->strides[d] * (step / view->strides[d]);
+      return true;
+    }
+  int64_t at = step;
+  for (bool first = true; at < step * size; first = false) {
+    uint32_t d = dim_of_stride(view, at);
+    if (d == view->rank || at * view->sizes[d] > step * size)
+      return false;
+    if (first)
+      *out = map->strides[d];
+    else if (map->strides[d] != *out * (at / step))
+      return false;
+    at *= view->sizes[d];
+  }
+  return true;
+}
+
+fnz_status fnzi_eng_map_back(fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
+                             const fnz_geometry *map, const fnz_geometry *argument,
+                             const fnz_geometry **out, bool *found) {
+  fnz_geometry *g, probe = *argument, *windows;
+  int64_t *sizes, *strides, rows[FNZ_MAX_RANK];
+  size_t count;
+  probe.offset = 0;
+  probe.strides = rows;
+  fnzi_contiguous_strides(probe.sizes, probe.rank, rows);
+  FNZ_TRY(fnzi_eng_map_views(p, node, fact, &probe, &windows, &count, found));
+  *found = *found && count == 1 && windows[0].offset == 0 && fnzi_is_dense(&windows[0]) &&
+           fnz_geometry_numel(&windows[0]) == fnz_geometry_numel(argument) &&
+           fnz_geometry_numel(argument) > 0 &&
+           fnzi_dtype(map->dtype)->bytes == fnzi_dtype(argument->dtype)->bytes;
+  if (!*found)
+    return FNZ_OK;
+  FNZ_TRY(new_map(p, argument->dtype, argument->rank, &g, &sizes, &strides));
+  g->offset = map->offset;
+  for (uint32_t d = 0; d < g->rank && *found; d++) {
+    sizes[d] = argument->sizes[d];
+    strides[d] = rows[d];
+    if (sizes[d] > 1)
+      *found = stride_back(&windows[0], map, rows[d], sizes[d], &strides[d]);
+  }
+  *out = g;
+  return FNZ_OK;
+}
+
+/* --- Comparing --------------------------------------------------------------------------- */
+bool fnzi_eng_map_equal(const fnz_geometry *a, const fnz_geometry *b) {
+  if (a == b)
+    return true;
+  if (a->dtype != b->dtype || a->offset != b->offset || !fnzi_same_sizes(a, b))
+    return false;
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
+      return false;
+  return true;
+}
+
+bool fnzi_eng_place_equal(fnzi_eng_place a, fnzi_eng_place b) {
+  return a.buffer == b.buffer && fnzi_eng_map_equal(a.map, b.map);
+}
+
+bool fnzi_eng_map_injective(const fnz_geometry *map) {
+  return fnzi_is_dense(map) || fnzi_oracle_relate_self(map, FNZI_LITTLE_WORK) == FNZI_DISJOINT;
+}

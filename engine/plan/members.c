@@ -1,0 +1,169 @@
+/* members.c - which nodes may be in a group: pointwise ones, and those that compute row by row. */
+#include "engine/plan/planner.h"
+#include "kernels/backends.h"
+#include "kernels/core/float8.h"
+#include "kernels/meta/point.h"
+#include "kernels/meta/row.h"
+
+enum {
+  MOST_PARAMETERS = 16,                /* of an operator that may be in a group */
+  MOST_ROW = 64 * 1024 / sizeof(float) /* elements: rows of some values stay in the second cache */
+};
+
+static void stand_in(const fnz_geometry *g, fnzi_krn_array *out, fnz_arg *arg) {
+  out->geometry = out->place = *g;
+  arg->u.value = fnzi_krn_array_handle(out);
+}
+
+static bool is_plain_list(const fnz_arg *arg) {
+  for (uint32_t i = 0; i < arg->count; i++)
+    if (arg->u.list[i].tag != FNZ_ARG_INT)
+      return false;
+  return true;
+}
+
+static bool is_plain(const fnz_arg *arg) {
+  uint8_t tag = arg->tag;
+  return tag == FNZ_ARG_LIST ? is_plain_list(arg)
+                             : tag != FNZ_ARG_SYMBOL && tag != FNZ_ARG_TOKEN &&
+                                   tag != FNZ_ARG_OBJECT && tag != FNZ_ARG_GRAPH;
+}
+
+/* Tensors as arrays without memory; false when something is neither tensor nor plain. */
+static bool lower(const fnzi_graph *g, const fnzi_node *node, fnzi_krn_array *arrays,
+                  fnz_arg *args) {
+  for (uint32_t k = 0; k < node->op->nparams; k++) {
+    args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
+    if (!is_plain(&args[k]))
+      return false;
+    if (args[k].tag != FNZ_ARG_VALUE)
+      continue;
+    const fnz_geometry *of = g->values.data[args[k].u.value].geometry;
+    if (of == NULL || of->is_conj || of->is_neg || of->rank > FNZ_MAX_RANK)
+      return false;
+    stand_in(of, &arrays[k], &args[k]);
+  }
+  return true;
+}
+
+/* --- Pointwise ------------------------------------------------------------------------------- */
+static bool converts(fnz_dtype to, fnz_dtype from) {
+  return fnzi_krn_can_convert(to, from) && !fnzi_krn_is_float8(to) && !fnzi_krn_is_float8(from);
+}
+
+/* An operand of which elements are taken as they are, or a number. */
+static bool is_taken(const fnz_arg *arg, fnz_dtype dtype) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  if (a)
+    return converts(dtype, a->place.dtype);
+  return (arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL) &&
+         fnzi_meta_point_class(dtype) != FNZ_DTYPE_COUNT;
+}
+
+static bool is_mask(const fnz_arg *arg) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  return a && a->place.dtype == FNZ_BOOL;
+}
+
+/* What the kernel of the row computes, tiles compute as well (engine/tile/make.c), and nothing in it
+ * depends on what elements are. */
+static bool computes(const fnzi_krn_call *call) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  const fnz_arg *args = call->args;
+  const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]);
+  switch (call->row->run) {
+  case FNZI_RUN_point:
+    return fnzi_meta_point_is_plain(call);
+  case FNZI_RUN_where:
+    return is_mask(&args[0]) && is_taken(&args[1], dtype) && is_taken(&args[2], dtype);
+  case FNZI_RUN_masked_fill:
+    return is_taken(&args[0], dtype) && is_mask(&args[1]) && is_taken(&args[2], dtype) &&
+           !fnzi_krn_arg_array(&args[2]);
+  case FNZI_RUN_identity:
+    return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&
+           fnzi_same_sizes(&first->place, &call->outputs[0]->place) &&
+           strcmp(call->op->base, "_to_copy") == 0;
+  default:
+    return false;
+  }
+}
+
+static bool is_point(const fnzi_krn_call *call) {
+  return call->noutputs == 1 &&
+         (call->row->memory == FNZI_MEMORY_POINT || call->row->run == FNZI_RUN_identity) &&
+         fnz_geometry_numel(&call->outputs[0]->place) > 0 && computes(call);
+}
+
+/* What it refuses is no failure. */
+static bool goes_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
+  if (call->row->memory != FNZI_MEMORY_NEW)
+    return false;
+  const fnz_error had = call->ctx->error;
+  bool rows = fnzi_meta_by_rows(call, out) && out->length <= MOST_ROW;
+  call->ctx->error = had;
+  return rows;
+}
+
+/* --- The whole ------------------------------------------------------------------------------- */
+const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *g, const fnzi_node *node,
+                                        fnzi_eng_role_kind kind) {
+  uint32_t value =
+      kind == FNZI_ENG_ROLE_ROW ? fnzi_eng_argument(node, 0) : fnzi_eng_result_of(node);
+  return g->values.data[value].geometry;
+}
+
+static void find(fnzi_krn_call *call, fnzi_eng_role *out) {
+  fnzi_meta_row row;
+  if (is_point(call)) {
+    out->kind = FNZI_ENG_ROLE_POINT;
+  } else if (goes_by_rows(call, &row)) {
+    out->kind = FNZI_ENG_ROLE_ROW;
+    out->dims = row.dims;
+  }
+}
+
+void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *node,
+                        fnzi_eng_role *out) {
+  fnzi_krn_array arrays[MOST_PARAMETERS], results[FNZI_ROW_RESULTS], *outputs[FNZI_ROW_RESULTS];
+  fnz_arg args[MOST_PARAMETERS], none;
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_NONE};
+  if (row == NULL || row->shape == NULL || node->op->nparams > MOST_PARAMETERS ||
+      node->noutputs == 0 || node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, arrays, args))
+    return;
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    const fnz_arg *arg = &node->outputs[k];
+    const fnz_geometry *of =
+        arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+    if (of == NULL)
+      return;
+    outputs[k] = &results[k];
+    stand_in(of, outputs[k], &none);
+  }
+  fnzi_krn_call call = {.ctx = ctx,
+                        .op = node->op,
+                        .args = args,
+                        .outputs = outputs,
+                        .noutputs = node->noutputs,
+                        .capacity = node->noutputs,
+                        .target = FNZ_DTYPE_COUNT,
+                        .row = row};
+  fnzi_arena_init(&call.scratch, ctx);
+  find(&call, out);
+  if (out->kind != FNZI_ENG_ROLE_NONE)
+    out->space = fnzi_eng_role_space(g, node, (fnzi_eng_role_kind)out->kind);
+  fnzi_arena_free(&call.scratch);
+}
+
+fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g) {
+  bool row = dims > 0 && g->rank == space->rank, dropped = dims > 0;
+  if (fnzi_same_sizes(space, g))
+    return FNZI_ENG_COVER_ALL;
+  for (uint32_t d = 0; row && d < g->rank; d++)
+    row = g->sizes[d] == (d + dims < space->rank ? space->sizes[d] : 1);
+  dropped = dropped && g->rank + dims == space->rank;
+  for (uint32_t d = 0; dropped && d < g->rank; d++)
+    dropped = g->sizes[d] == space->sizes[d];
+  return row ? FNZI_ENG_COVER_ROW : dropped ? FNZI_ENG_COVER_DROPPED : FNZI_ENG_COVER_OTHER;
+}

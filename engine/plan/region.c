@@ -1,0 +1,133 @@
+/* region.c - results of nodes with bodies that may lie exactly where an operand does.
+ *
+ * The body is a plan of its own, for which such an operand is state and the result its final value:
+ * rules R2 to R4 then write it in place or move it there at the end. So any pair would be right;
+ * those are taken that save a copy. */
+#include "engine/plan/planner.h"
+#include "program/region_ops.h"
+
+typedef struct pairing {
+  fnzi_eng_planner *p;
+  const fnz_program *bodies;
+  const fnzi_hop *hop;
+  const fnz_arg **pairs; /* per result */
+} pairing;
+
+static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+}
+
+/* --- What an output of a body is made of --------------------------------------------------------
+ */
+/* The argument whose memory the result would have; NONE. */
+static fnz_status step_back(fnzi_eng_planner *p, const fnzi_node *node, uint32_t *out) {
+  const fnzi_eng_fact *fact;
+  *out = FNZI_ENG_NONE;
+  FNZ_TRY(fnzi_eng_fact_find(p, node->op, &fact));
+  switch (fnzi_eng_node_way(p, node, fact)) {
+  case FNZI_ENG_WAY_SCATTER:
+  case FNZI_ENG_WAY_BASE:
+    *out = fnzi_eng_argument(node, 0);
+    return FNZ_OK;
+  case FNZI_ENG_WAY_POINT:
+    *out = fact->elements ? FNZI_ENG_NONE : fnzi_eng_argument(node, 0);
+    return FNZ_OK;
+  case FNZI_ENG_WAY_SAME:
+    *out = fnzi_eng_argument(node, fact->of);
+    return FNZ_OK;
+  default:
+    return FNZ_OK;
+  }
+}
+
+static uint32_t input_of(const fnzi_graph *g, uint32_t value) {
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == value)
+      return k;
+  return FNZI_ENG_NONE;
+}
+
+/* The input of the body that output j comes from; NONE. */
+static fnz_status trace(fnzi_eng_planner *p, const fnzi_graph *body, uint32_t j, uint32_t *out) {
+  const fnzi_graph *had = p->graph;
+  const fnz_geometry *g = geometry_of(body, &body->outputs[j]);
+  uint32_t value = g ? (uint32_t)body->outputs[j].u.value : FNZI_ENG_NONE, node;
+  fnz_status status = FNZ_OK;
+  p->graph = body;
+  while (status == FNZ_OK && value != FNZI_ENG_NONE &&
+         fnzi_eng_same_kind(g, body->values.data[value].geometry)) {
+    node = body->values.data[value].node;
+    if (node == FNZI_NO_NODE)
+      break;
+    status = step_back(p, &body->nodes.data[node], &value);
+  }
+  p->graph = had;
+  bool came = status == FNZ_OK && value != FNZI_ENG_NONE &&
+              fnzi_eng_same_kind(g, body->values.data[value].geometry);
+  *out = came ? input_of(body, value) : FNZI_ENG_NONE;
+  return status;
+}
+
+/* --- Pairs --------------------------------------------------------------------------------------
+ */
+static void pair(pairing *of, uint32_t j, const fnz_arg *operand) {
+  const fnzi_graph *g = of->p->graph;
+  if (!fnzi_eng_same_kind(geometry_of(g, operand), geometry_of(g, &of->hop->results.args[j])))
+    return;
+  for (uint32_t i = 0; i < of->hop->results.count; i++)
+    if (of->pairs[i] == operand)
+      return;
+  of->pairs[j] = operand;
+}
+
+static fnz_status pair_carried(pairing *of) {
+  for (uint32_t j = 0; j < of->hop->carried.count && j < of->hop->results.count; j++)
+    pair(of, j, &of->hop->carried.args[j]);
+  return FNZ_OK;
+}
+
+static fnz_status pair_captured(pairing *of) {
+  for (uint32_t j = 0; j < of->hop->results.count; j++)
+    for (uint32_t i = 0; i < of->hop->nbodies && !of->pairs[j]; i++) {
+      const fnzi_graph *body = fnzi_graph_at(of->bodies, of->hop->bodies[i]);
+      uint32_t input = FNZI_ENG_NONE;
+      if (j < body->noutputs)
+        FNZ_TRY(trace(of->p, body, j, &input));
+      if (input < of->hop->captured.count)
+        pair(of, j, &of->hop->captured.args[input]);
+    }
+  return FNZ_OK;
+}
+
+static fnz_status pair_node(fnzi_eng_planner *p, uint32_t n) {
+  const fnz_error had = p->ctx->error;
+  fnzi_hop hop;
+  pairing of = {p, p->policy->bodies ? p->policy->bodies : p->program, &hop, NULL};
+  if (fnzi_hop_read(p->ctx, of.bodies, &p->graph->nodes.data[n], &hop) != FNZ_OK) {
+    p->ctx->error = had; /* the interpreter refuses it */
+    return FNZ_OK;
+  }
+  FNZI_NEW(&p->scratch, hop.results.count, &of.pairs);
+  p->pairs[n] = of.pairs;
+  switch (hop.kind) {
+  case FNZI_HOP_WHILE_LOOP:
+  case FNZI_HOP_SCAN:
+    return pair_carried(&of);
+  case FNZI_HOP_COND:
+  case FNZI_HOP_CALL:
+    return pair_captured(&of);
+  default:
+    return FNZ_OK;
+  }
+}
+
+fnz_status fnzi_eng_pairs_find(fnzi_eng_planner *p) {
+  for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
+    if (!fnzi_is_hop(&p->graph->nodes.data[n]))
+      continue;
+    if (!p->pairs)
+      FNZI_NEW(&p->scratch, p->graph->nodes.count, &p->pairs);
+    FNZ_TRY(pair_node(p, n));
+  }
+  return FNZ_OK;
+}

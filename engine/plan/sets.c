@@ -1,0 +1,212 @@
+/* sets.c - which steps run at once: groups one after another that are one program over operand
+ * sets of their own, none of which reads or writes a byte that another one writes. Lists of small
+ * tensors, as optimizers have, so cost one step instead of one for each tensor.
+ *
+ * Places are those of steps one after the other. Only the arena must know: buffers of steps that
+ * run at once are alive at once. */
+#include "engine/plan/planner.h"
+
+enum {
+  MOST_ELEMENTS = 1 << 18, /* of a set: larger ones are worth a step, and memory of their own */
+  MOST_LYING = 256 /* operands and results in one buffer that are compared with each other */
+};
+
+/* An operand or a result of a step of the sets. */
+typedef struct lying {
+  const fnz_geometry *map;
+  uint32_t step, next;
+  bool is_written;
+} lying;
+
+typedef struct sets {
+  fnzi_eng_planner *p;
+  uint32_t first, step; /* steps: the first set, and the one that is looked at */
+  uint32_t node;        /* of that one */
+  bool fits;
+  /* Per value: that of the other set which it stands for, as long as its mark is the step's. */
+  uint32_t *twin, *mark, *twin_back, *mark_back;
+  uint32_t *heads, *counts, *opened; /* per buffer: in `all`, since which first step */
+  struct {
+    lying *data;
+    size_t count, capacity;
+  } all;
+} sets;
+
+static uint32_t begin_of(const fnzi_eng_step *s) {
+  return s->kind == FNZI_ENG_GROUP ? s->first : s->node;
+}
+
+/* A group, or a node that may be one, without rows and small. */
+static bool is_small_group(const fnzi_eng_planner *p, const fnzi_eng_step *s) {
+  if (s->kind != FNZI_ENG_GROUP && !(s->kind == FNZI_ENG_CALL && s->is_point))
+    return false;
+  for (uint32_t n = begin_of(s); n <= s->node; n++)
+    if (!p->nodes[n].is_point)
+      return false;
+  uint32_t result = fnzi_eng_result_of(&p->graph->nodes.data[s->node]);
+  return fnz_geometry_numel(p->graph->values.data[result].geometry) <= MOST_ELEMENTS;
+}
+
+/* --- One program ---------------------------------------------------------------------------------
+ */
+/* `b` stands for `a` wherever that is read. */
+static bool stands_for(sets *s, uint64_t a, uint64_t b) {
+  const fnz_geometry *x = s->p->graph->values.data[a].geometry;
+  const fnz_geometry *y = s->p->graph->values.data[b].geometry;
+  if (s->mark[a] == s->step || s->mark_back[b] == s->step)
+    return s->mark[a] == s->step && s->mark_back[b] == s->step && s->twin[a] == b &&
+           s->twin_back[b] == a;
+  s->mark[a] = s->mark_back[b] = s->step;
+  s->twin[a] = (uint32_t)b;
+  s->twin_back[b] = (uint32_t)a;
+  return x && y && x->dtype == y->dtype;
+}
+
+static bool same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
+  if (a->tag != b->tag)
+    return false;
+  if (a->tag == FNZ_ARG_VALUE)
+    return stands_for(s, a->u.value, b->u.value);
+  if (a->tag == FNZ_ARG_STRING)
+    return strcmp(a->u.s, b->u.s) == 0;
+  if (a->tag != FNZ_ARG_LIST)
+    return memcmp(&a->u, &b->u, sizeof a->u) == 0;
+  for (uint32_t i = 0; a->count == b->count && i < a->count; i++) /* of numbers (members.c) */
+    if (a->u.list[i].tag != b->u.list[i].tag || a->u.list[i].u.i != b->u.list[i].u.i)
+      return false;
+  return a->count == b->count;
+}
+
+static bool same_node(sets *s, const fnzi_node *a, const fnzi_node *b) {
+  bool same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
+  for (uint32_t k = 0; same && k < a->nargs; k++)
+    same = same_arg(s, &a->args[k], &b->args[k]);
+  for (uint32_t k = 0; same && k < a->noutputs; k++)
+    same = same_arg(s, &a->outputs[k], &b->outputs[k]);
+  return same;
+}
+
+static bool same_program(sets *s, const fnzi_eng_step *a, const fnzi_eng_step *b) {
+  uint32_t first = begin_of(a), other = begin_of(b);
+  const fnzi_node *nodes = s->p->graph->nodes.data;
+  bool same = a->node - first == b->node - other;
+  for (uint32_t k = 0; same && first + k <= a->node; k++)
+    same = same_node(s, &nodes[first + k], &nodes[other + k]);
+  return same;
+}
+
+/* --- Apart ---------------------------------------------------------------------------------------
+ */
+static void open_buffer(sets *s, uint32_t buffer) {
+  if (s->opened[buffer] == s->first)
+    return;
+  s->opened[buffer] = s->first;
+  s->heads[buffer] = FNZI_ENG_NONE;
+  s->counts[buffer] = 0;
+}
+
+/* What the step reads or writes, beside what the others do. */
+static fnz_status lie(sets *s, uint32_t value, bool is_written) {
+  fnzi_eng_planner *p = s->p;
+  fnzi_eng_place at = p->plan->places[value];
+  bool meet;
+  if (at.buffer == FNZI_ENG_NONE || !fnzi_eng_buffer_writable(p, at.buffer) || !s->fits)
+    return FNZ_OK;
+  open_buffer(s, at.buffer);
+  s->fits = s->counts[at.buffer]++ < MOST_LYING;
+  for (uint32_t k = s->heads[at.buffer]; s->fits && k != FNZI_ENG_NONE; k = s->all.data[k].next) {
+    const lying *x = &s->all.data[k];
+    if (x->step == s->step || !(is_written || x->is_written))
+      continue;
+    FNZ_TRY(fnzi_eng_maps_meet(p, x->map, at.map, &meet));
+    s->fits = !meet;
+  }
+  const lying new = {at.map, s->step, s->heads[at.buffer], is_written};
+  s->heads[at.buffer] = (uint32_t)s->all.count;
+  FNZI_PUSH(p->ctx, &s->all, new);
+  return FNZ_OK;
+}
+
+static fnz_status lie_read(fnzi_eng_planner *p, uint32_t value, void *user) {
+  (void)p;
+  return lie(user, value, false);
+}
+
+static fnz_status lie_written(fnzi_eng_planner *p, uint32_t value, void *user) {
+  (void)p;
+  return lie(user, value, true);
+}
+
+static fnz_status add_step(sets *s, const fnzi_eng_step *step) {
+  for (uint32_t n = begin_of(step); n <= step->node; n++) {
+    const fnzi_node *node = &s->p->graph->nodes.data[n];
+    FNZ_TRY(fnzi_eng_each_value(s->p, node->args, node->nargs, lie_read, s));
+    FNZ_TRY(fnzi_eng_each_value(s->p, node->outputs, node->noutputs, lie_written, s));
+  }
+  return FNZ_OK;
+}
+
+/* --- The whole -----------------------------------------------------------------------------------
+ */
+/* How many steps from `first` on run at once. */
+static fnz_status count_sets(sets *s, uint32_t first, uint32_t *count) {
+  const fnzi_eng_step *steps = s->p->plan->steps.data;
+  *count = 1;
+  s->first = s->step = first;
+  s->fits = is_small_group(s->p, &steps[first]);
+  s->all.count = 0;
+  for (bool opened = false; s->fits && ++s->step < s->p->plan->steps.count; opened = true) {
+    const fnzi_eng_step *next = &steps[s->step];
+    s->fits = is_small_group(s->p, next) && same_program(s, &steps[first], next);
+    if (s->fits && !opened) {
+      uint32_t at = s->step;
+      s->step = first;
+      FNZ_TRY(add_step(s, &steps[first]));
+      s->step = at;
+    }
+    if (s->fits)
+      FNZ_TRY(add_step(s, next));
+    *count += s->fits;
+  }
+  return FNZ_OK;
+}
+
+/* What a step uses is alive until all that run at once with it are done. */
+static fnz_status widen(fnzi_eng_planner *p) {
+  fnzi_eng_plan *plan = p->plan;
+  uint32_t *ends, count = (uint32_t)plan->steps.count;
+  FNZI_NEW(&p->scratch, count, &ends);
+  for (uint32_t i = 0, k; i < count; i += plan->steps.data[i].sets)
+    for (k = 0; k < plan->steps.data[i].sets; k++)
+      ends[i + k] = i + plan->steps.data[i].sets - 1;
+  for (size_t b = 0; b < plan->buffers.count; b++)
+    if (plan->buffers.data[b].first != FNZI_ENG_NONE)
+      plan->buffers.data[b].last = ends[plan->buffers.data[b].last];
+  return FNZ_OK;
+}
+
+static fnz_status find(sets *s) {
+  fnzi_eng_plan *plan = s->p->plan;
+  for (uint32_t i = 0, count; i < plan->steps.count; i += count) {
+    FNZ_TRY(count_sets(s, i, &count));
+    plan->steps.data[i].sets = count;
+  }
+  return widen(s->p);
+}
+
+fnz_status fnzi_eng_sets_find(fnzi_eng_planner *p) {
+  sets s = {.p = p};
+  size_t values = p->plan->nvalues, buffers = p->plan->buffers.count;
+  FNZI_NEW(&p->scratch, values, &s.twin);
+  FNZI_NEW(&p->scratch, values, &s.mark);
+  FNZI_NEW(&p->scratch, values, &s.twin_back);
+  FNZI_NEW(&p->scratch, values, &s.mark_back);
+  FNZI_NEW(&p->scratch, buffers, &s.heads);
+  FNZI_NEW(&p->scratch, buffers, &s.counts);
+  FNZI_NEW(&p->scratch, buffers, &s.opened);
+  for (size_t b = 0; b < buffers; b++)
+    s.opened[b] = FNZI_ENG_NONE;
+  fnz_status status = find(&s);
+  FNZI_VEC_FREE(p->ctx, &s.all);
+  return status;
+}

@@ -1,0 +1,37 @@
+/* tell.h - what a plan does, in figures, as text and as JSON. */
+#ifndef FNZI_ENG_TELL_H
+#define FNZI_ENG_TELL_H
+
+#include "engine/plan/bodies.h"
+
+struct fnzi_eng_binding;
+
+typedef struct fnzi_eng_figures {
+  size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
+  size_t launches;                            /* steps, those that run at once as one */
+  size_t updates, in_place,
+      idle; /* region updates; without a copy of the base; with nothing to do */
+  size_t finals, finals_in_place; /* final values that end in their state; without a move */
+  size_t joined, joined_in_place; /* pieces of joins; made where they are joined */
+  uint64_t read, written, copied; /* bytes that steps read and write; of copies written */
+  uint64_t
+      naive; /* read and written when each value has memory of its own and each view is a copy */
+} fnzi_eng_figures;
+
+/* Bytes of the operands that a group takes from outside, each once, and of the results that it
+ * stores. */
+void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
+                          uint64_t *written);
+void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
+/* One line a step, one for each copy with the rule and the value that forced it, the steps of
+ * bodies, and the arena. bodies: NULL of a program without; on_device: the binding of
+ * the plan there; NULL: all is the CPU's. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
+                                        const fnzi_eng_bodies *bodies,
+                                        const struct fnzi_eng_binding *on_device, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
+                                             const fnzi_eng_bodies *bodies,
+                                             const struct fnzi_eng_binding *on_device,
+                                             fnz_buffer *out);
+
+#endif

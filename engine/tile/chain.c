@@ -1,0 +1,113 @@
+/* chain.c - which instructions of a group run as chains.
+ *
+ * A row here is one of kernels/point.def. One that runs over a whole tile reads its operands from
+ * the first cache and writes its result there. Where a row is followed by one that takes its
+ * result, both can run block by block of elements instead, and the block stays in vector registers
+ * between them. Bits are the same, as the values are: only what NaN a sum of several has is not
+ * promised. */
+#include "engine/tile/tile.h"
+
+enum { LEAST = 3 }; /* instructions that are worth a chain */
+
+typedef struct chaining {
+  fnzi_meta_link *links;
+  uint32_t nlinks, nslots;
+  uint16_t *slots;
+} chaining;
+
+/* The place of a slot in the table of the chain. */
+static uint16_t place_of(chaining *c, uint16_t slot) {
+  for (uint32_t k = 0; k < c->nslots; k++)
+    if (c->slots[k] == slot)
+      return (uint16_t)k;
+  c->slots[c->nslots] = slot;
+  return (uint16_t)c->nslots++;
+}
+
+static void add_link(chaining *c, fnzi_meta_link_fn *run, const uint16_t *slots, uint32_t count) {
+  fnzi_meta_link *link = &c->links[c->nlinks++];
+  *link = (fnzi_meta_link){.run = run};
+  for (uint32_t k = 0; k < count; k++)
+    link->in[k] = place_of(c, slots[k]);
+}
+
+/* The operand that lies in `slot`; the first one of several. */
+static uint32_t operand_in(const fnzi_eng_ins *ins, uint16_t slot) {
+  uint32_t k = 0;
+  while (k < ins->arity && ins->in[k] != slot)
+    k++;
+  return k;
+}
+
+static uint32_t count_reads(const fnzi_eng_ins *ins, uint16_t slot) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < ins->arity; k++)
+    count += ins->in[k] == slot;
+  return count;
+}
+
+/* Something takes the result of instruction `i` from memory: all but the next one, where it is of
+ * the chain and reads it once. */
+static bool is_stored(const fnzi_eng_tile *t, uint32_t i, uint32_t end) {
+  uint16_t slot = t->ins[i].out;
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    if (t->lanes[k].slot == slot)
+      return true;
+  uint32_t held = i + 1 < end && count_reads(&t->ins[i + 1], slot) == 1;
+  return (uint32_t)t->slots[slot].last > i + held;
+}
+
+/* One row: what it holds is loaded, unless the link before left it. */
+static void add_row(chaining *c, const fnzi_eng_ins *ins, uint32_t held, bool is_held) {
+  uint16_t others[FNZI_POINT_OPERANDS];
+  uint32_t count = 0;
+  if (!is_held)
+    add_link(c, ins->links->chains->load, &ins->in[held], 1);
+  for (uint32_t k = 0; k < ins->arity; k++)
+    if (k != held)
+      others[count++] = ins->in[k];
+  add_link(c, ins->links->at[held], others, count);
+}
+
+/* Instructions `first` to before `end`. */
+static fnz_status make_chain(fnzi_arena *arena, fnzi_eng_tile *t, uint32_t first, uint32_t end) {
+  const fnzi_meta_chains *of = t->ins[first].links->chains;
+  chaining c = {.links = NULL};
+  fnzi_eng_chain *chain;
+  FNZI_NEW(arena, 1, &chain);
+  FNZI_NEW(arena, 3 * (size_t)(end - first) + 1, &c.links);
+  FNZI_NEW(arena, FNZI_ENG_CHAIN_SLOTS, &c.slots);
+  bool is_held = false; /* the result of the instruction before */
+  for (uint32_t i = first; i < end; i++) {
+    const fnzi_eng_ins *ins = &t->ins[i];
+    uint32_t held = is_held ? operand_in(ins, ins[-1].out) : 0;
+    bool takes = is_held && held < ins->arity;
+    add_row(&c, ins, takes ? held : 0, takes);
+    if (is_stored(t, i, end))
+      add_link(&c, of->store, &ins->out, 1);
+    is_held = true;
+  }
+  add_link(&c, of->end, NULL, 0);
+  *chain = (fnzi_eng_chain){
+      .count = end - first, .of = of, .links = c.links, .slots = c.slots, .nslots = c.nslots};
+  t->ins[first].chain = chain;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *t) {
+  for (uint32_t first = 0, end; first < t->nins; first = end) {
+    uint32_t slots = 0;
+    for (end = first; end < t->nins && t->ins[end].links &&
+                      t->ins[end].links->chains == t->ins[first].links->chains &&
+                      t->ins[end].of_rows == t->ins[first].of_rows;
+         end++) {
+      slots += t->ins[end].arity + 1u;
+      if (slots > FNZI_ENG_CHAIN_SLOTS)
+        break;
+    }
+    if (end - first >= LEAST)
+      FNZ_TRY(make_chain(arena, t, first, end));
+    end += end == first;
+  }
+  return FNZ_OK;
+}

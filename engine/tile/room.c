@@ -1,0 +1,366 @@
+/* room.c - how a group walks over its elements, and which registers its slots have. */
+#include "engine/tile/tile.h"
+
+/* --- The walk -----------------------------------------------------------------------------------
+ */
+static void swap_dims(fnzi_eng_tile *t, uint32_t a, uint32_t b) {
+  int64_t size = t->sizes[a];
+  t->sizes[a] = t->sizes[b];
+  t->sizes[b] = size;
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    int64_t stride = t->lanes[k].strides[a];
+    t->lanes[k].strides[a] = t->lanes[k].strides[b];
+    t->lanes[k].strides[b] = stride;
+  }
+}
+
+static void move_dim(fnzi_eng_tile *t, uint32_t to, uint32_t from) {
+  t->sizes[to] = t->sizes[from];
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    t->lanes[k].strides[to] = t->lanes[k].strides[from];
+}
+
+static int64_t distance(int64_t stride) {
+  return stride < 0 ? -stride : stride;
+}
+
+/* By what is written, then by what is read: the shortest steps are innermost. */
+static bool runs_inside(const fnzi_eng_tile *t, uint32_t a, uint32_t b) {
+  for (int stores = 1; stores >= 0; stores--)
+    for (uint32_t k = 0; k < t->nlanes; k++) {
+      int64_t x = distance(t->lanes[k].strides[a]), y = distance(t->lanes[k].strides[b]);
+      if (t->lanes[k].stores == stores && x != y)
+        return x < y;
+    }
+  return false;
+}
+
+static bool joins(const fnzi_eng_tile *t, uint32_t outer, uint32_t inner) {
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    if (t->lanes[k].strides[outer] !=
+        fnzi_krn_stride_bytes(t->lanes[k].strides[inner], (size_t)t->sizes[inner]))
+      return false;
+  return true;
+}
+
+/* Dimensions from `from` to `end` that follow one another in every lane become one; they go to `to`
+ * and the places behind it. Gives the one behind the last. */
+static uint32_t join_dims(fnzi_eng_tile *t, uint32_t to, uint32_t from, uint32_t end) {
+  uint32_t last = to;
+  if (from == end)
+    return to;
+  move_dim(t, to, from);
+  for (uint32_t d = from + 1; d < end; d++) {
+    if (joins(t, last, d)) {
+      int64_t size = t->sizes[last] * t->sizes[d];
+      move_dim(t, last, d);
+      t->sizes[last] = size;
+    } else {
+      move_dim(t, ++last, d);
+    }
+  }
+  return last + 1;
+}
+
+/* Strides of a lane that broadcasts to the space, or to its first dimensions. */
+static void set_strides(fnzi_eng_lane *lane, const fnz_geometry *space) {
+  uint32_t missing = lane->aligned - lane->map->rank;
+  for (uint32_t d = 0; d < space->rank; d++)
+    lane->strides[d] = d >= lane->aligned || d < missing || lane->map->sizes[d - missing] == 1
+                           ? 0
+                           : fnzi_krn_stride_bytes(lane->map->strides[d - missing], lane->cell);
+}
+
+static void drop_ones(fnzi_eng_tile *t, const fnz_geometry *space) {
+  t->rank = 0;
+  for (uint32_t d = 0; d < space->rank; d++) {
+    t->sizes[d] = space->sizes[d];
+    if (t->sizes[d] != 1)
+      move_dim(t, t->rank++, d);
+  }
+}
+
+/* Rows stay as they are: their elements are the last dimensions. */
+static void find_rows(fnzi_eng_tile *t, const fnz_geometry *space) {
+  uint32_t begin = space->rank - t->dims, outer = 0;
+  t->row = 1;
+  for (uint32_t d = 0; d < space->rank; d++) {
+    t->row *= d < begin ? 1 : space->sizes[d];
+    outer += d < begin && space->sizes[d] != 1;
+  }
+  t->outer = join_dims(t, 0, 0, outer);
+  t->rank = join_dims(t, t->outer, outer, t->rank);
+  t->by_rows = t->row >= FNZI_ENG_LEAST_ROW;
+  t->chunk = (t->by_rows ? FNZI_ENG_ROWS : FNZI_POINT_CHUNK) / t->row * t->row;
+  t->chunk = t->chunk ? t->chunk : t->row;
+  t->piece = t->chunk < FNZI_ENG_PIECE ? FNZI_ENG_PIECE / t->chunk * t->chunk : t->chunk;
+}
+
+static void find_walk(fnzi_eng_tile *t, const fnz_geometry *space) {
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    set_strides(&t->lanes[k], space);
+  drop_ones(t, space);
+  if (t->dims) {
+    find_rows(t, space);
+    return;
+  }
+  for (uint32_t i = 1; i < t->rank; i++)
+    for (uint32_t j = i; j > 0 && runs_inside(t, j - 1, j); j--)
+      swap_dims(t, j - 1, j);
+  t->rank = join_dims(t, 0, 0, t->rank);
+  if (t->rank == 0) {
+    t->rank = 1;
+    t->sizes[0] = 1;
+    for (uint32_t k = 0; k < t->nlanes; k++)
+      t->lanes[k].strides[0] = t->lanes[k].cell;
+  }
+  t->by_rows = t->rank == 1 || t->sizes[t->rank - 1] >= FNZI_ENG_LEAST_ROW;
+  t->outer = t->rank - 1;
+  t->chunk = FNZI_POINT_CHUNK;
+  t->piece = FNZI_ENG_PIECE;
+}
+
+/* --- Lanes --------------------------------------------------------------------------------------
+ */
+/* Dense along dimension d, and of no use along rows. */
+static bool is_turned(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, uint32_t d) {
+  enum { LEAST = 8 }; /* rows that are worth a panel */
+  int64_t step = lane->strides[t->rank - 1];
+  return !lane->stores && step != 0 && step != lane->cell && lane->strides[d] == lane->cell &&
+         t->sizes[d] >= LEAST;
+}
+
+/* The dimension across which operands lie comes before the rows; false: there is none. */
+static bool find_turn(fnzi_eng_tile *t) {
+  uint32_t end = t->row ? t->outer : t->rank - 1;
+  for (uint32_t k = 0; k < t->nlanes && t->by_rows; k++)
+    for (uint32_t d = 0; d < end; d++)
+      if (is_turned(t, &t->lanes[k], d)) {
+        swap_dims(t, d, end - 1);
+        return true;
+      }
+  return false;
+}
+
+/* Where nodes go by rows, a tile has so many that lines of the cache are read whole, as far as the
+ * second cache holds them. */
+static void turn_rows(fnzi_eng_tile *t) {
+  int64_t rows = FNZI_ENG_TURNED / t->row;
+  rows = rows < FNZI_ENG_TURNED_ROWS ? rows : FNZI_ENG_TURNED_ROWS;
+  if (rows * t->row <= t->chunk)
+    return;
+  t->chunk = rows * t->row;
+  t->piece = t->chunk < FNZI_ENG_PIECE ? FNZI_ENG_PIECE / t->chunk * t->chunk : t->chunk;
+}
+
+/* Without gaps along the walk, as far as a tile goes: elements, or numbers of rows. */
+static bool is_dense(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+  uint32_t end = lane->of_rows ? t->outer : t->rank, first = t->by_rows ? t->outer : 0;
+  if (end == 0) /* one number */
+    return true;
+  first = first < end ? first : end - 1;
+  if (lane->strides[end - 1] != lane->cell)
+    return false;
+  for (uint32_t d = first + 1; d < end; d++)
+    if (lane->strides[d - 1] != fnzi_krn_stride_bytes(lane->strides[d], (size_t)t->sizes[d]))
+      return false;
+  return true;
+}
+
+/* All that a tile has. */
+static bool is_one_element(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+  for (uint32_t d = t->row ? 0 : t->outer; d < t->rank; d++)
+    if (lane->strides[d] != 0)
+      return false;
+  return t->by_rows;
+}
+
+static int64_t period_of(const fnzi_eng_tile *t, const fnzi_eng_lane *lane) {
+  uint32_t outermost = 0;
+  int64_t period = 1;
+  while (outermost < t->rank && lane->strides[outermost] == 0)
+    outermost++;
+  for (uint32_t d = outermost; d < t->rank; d++)
+    period *= t->sizes[d];
+  return period;
+}
+
+/* An instruction behind the one that makes a value reads, where it lies, a lane of the same buffer:
+ * they may share bytes, so the value is stored when the tile is done. */
+static bool is_read_on(const fnzi_eng_tile *t, const fnzi_eng_lane *store) {
+  const fnzi_eng_slot_info *written = &t->slots[store->slot];
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    const fnzi_eng_lane *lane = &t->lanes[k];
+    if (!lane->stores && lane->storage == store->storage && is_dense(t, lane) &&
+        t->slots[lane->slot].last > written->first)
+      return true;
+  }
+  return false;
+}
+
+/* Says as well where the slot lies, and until when its register is needed. */
+static void choose_way(fnzi_eng_tile *t, uint32_t k) {
+  fnzi_eng_lane *lane = &t->lanes[k];
+  fnzi_eng_slot_info *slot = &t->slots[lane->slot];
+  lane->period = period_of(t, lane);
+  slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
+  if (t->turns && is_turned(t, lane, t->rank - 2)) {
+    lane->way = FNZI_ENG_LANE_TURNED;
+    slot->lies = true;
+    return;
+  }
+  lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
+              : lane->stores ? FNZI_ENG_LANE_STORES
+                             : FNZI_ENG_LANE_LOADS;
+  bool loads = lane->way == FNZI_ENG_LANE_LOADS && !lane->of_rows;
+  lane->turned = loads && t->row && t->by_rows && t->outer && is_turned(t, lane, t->outer - 1);
+  lane->fills = loads && is_one_element(t, lane);
+  slot->stays = t->row && lane->fills && !slot->is_whole;
+  for (uint32_t d = 0; d < t->rank; d++)
+    lane->repeats = lane->repeats || (loads && lane->strides[d] == 0);
+  if (lane->way == FNZI_ENG_LANE_STORES || lane->repeats)
+    slot->last = FNZI_ENG_ALWAYS;
+}
+
+/* --- Registers ----------------------------------------------------------------------------------
+ */
+typedef struct file {
+  struct {
+    size_t offset, bytes;
+    uint32_t cell;
+    int32_t last; /* instruction that uses it last */
+  } all[FNZI_ENG_SLOTS];
+  uint32_t count;
+} file;
+
+/* A line more than its elements, so that registers do not all fall on the same places of the cache.
+ */
+static size_t register_bytes(uint32_t cell, int64_t count) {
+  size_t bytes = (size_t)cell * (size_t)count + FNZI_ENG_ALIGNMENT - 1;
+  return bytes / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT + FNZI_ENG_ALIGNMENT;
+}
+
+static size_t slot_bytes(const fnzi_eng_tile *t, const fnzi_eng_slot_info *s) {
+  int64_t count = FNZI_POINT_CHUNK;
+  if (t->row)
+    count = s->of_rows                       ? t->chunk / t->row
+            : s->stays                       ? fnzi_eng_tile_shared(t)
+            : t->by_rows && s->row_step == 0 ? t->row
+                                             : t->chunk;
+  return register_bytes(s->cell, count);
+}
+
+/* The last of the instructions that are computed row by row together with instruction i. */
+static int32_t end_of_rows(const fnzi_eng_tile *t, int32_t i) {
+  while (i < (int32_t)t->nins && !t->ins[i].of_rows)
+    i++;
+  return i - 1;
+}
+
+/* What an instruction gives has room for one row, where no other row is computed before the last
+ * instruction that reads it. What all pieces of a row read stays until all rows are computed. */
+static void find_step(fnzi_eng_tile *t, const fnzi_eng_ins *ins, fnzi_eng_slot_info *s) {
+  int32_t end = end_of_rows(t, s->first);
+  if (s->of_rows || s->lies)
+    return;
+  s->row_step = t->by_rows && s->last <= end ? 0 : t->row * s->cell;
+  s->stays = ins->kind == FNZI_ENG_INS_SPREAD && t->by_rows && s->row_step == 0;
+  s->last = s->stays ? end : s->last;
+}
+
+/* Where rows of a tile lie. */
+static void find_steps(fnzi_eng_tile *t) {
+  for (uint32_t k = 0; k < t->nlanes; k++) {
+    fnzi_eng_slot_info *s = &t->slots[t->lanes[k].slot];
+    bool follows = t->by_rows && s->lies && t->outer;
+    if (!s->of_rows && !s->stays)
+      s->row_step = follows ? t->lanes[k].strides[t->outer - 1] : t->row * s->cell;
+  }
+  for (uint32_t i = 0; i < t->nins; i++) {
+    const fnzi_eng_row *row = t->ins[i].row;
+    if (!row)
+      find_step(t, &t->ins[i], &t->slots[t->ins[i].out]);
+    for (uint32_t k = 0; row && k < row->results; k++)
+      find_step(t, &t->ins[i], &t->slots[row->out[k]]);
+  }
+  for (uint32_t k = 0; k < t->nslots; k++)
+    t->slots[k].step = t->slots[k].stays || t->slots[k].numbers ? 0 : t->slots[k].cell;
+}
+
+/* A register that is free when instruction `s->first` writes; one that this instruction reads for
+ * the last time is, where its loop may write over an operand. */
+static void take_register(fnzi_eng_tile *t, file *f, fnzi_eng_slot_info *s) {
+  bool reads_on = s->first >= 0 && t->ins[s->first].kind == FNZI_ENG_INS_RUN;
+  size_t bytes = slot_bytes(t, s);
+  for (uint32_t r = 0; r < f->count; r++) {
+    bool over = f->all[r].last < s->first || (reads_on && f->all[r].last == s->first);
+    if (f->all[r].cell == s->cell && f->all[r].bytes == bytes && over) {
+      f->all[r].last = s->last;
+      s->offset = f->all[r].offset;
+      return;
+    }
+  }
+  s->offset = t->room;
+  f->all[f->count].offset = t->room;
+  f->all[f->count].bytes = bytes;
+  f->all[f->count].cell = s->cell;
+  f->all[f->count++].last = s->last;
+  t->room += bytes;
+}
+
+/* A result of an instruction. */
+static void take_result(fnzi_eng_tile *t, file *f, uint16_t slot) {
+  if (!t->slots[slot].lies)
+    take_register(t, f, &t->slots[slot]);
+}
+
+/* In the order in which they are written: loads, then instructions. */
+static fnz_status give_registers(fnz_context *ctx, fnzi_eng_tile *t) {
+  file *f = fnzi_resize(ctx, NULL, 0, sizeof *f);
+  if (!f)
+    return fnzi_no_memory(ctx);
+  f->count = 0;
+  t->room = 0;
+  for (uint32_t k = 0; k < t->nslots; k++)
+    if (t->slots[k].first < 0 && !t->slots[k].lies && !t->slots[k].numbers)
+      take_register(t, f, &t->slots[k]);
+  for (uint32_t i = 0; i < t->nins; i++) {
+    const fnzi_eng_row *row = t->ins[i].row;
+    if (!row)
+      take_result(t, f, t->ins[i].out);
+    for (uint32_t k = 0; row && k < row->results; k++)
+      take_result(t, f, row->out[k]);
+  }
+  fnzi_free(ctx, f, sizeof *f);
+  return FNZ_OK;
+}
+
+/* One instruction between operands that lie in memory keeps nothing for another one, so the less it
+ * is begun anew, the further the processor reads ahead. */
+static void widen(fnzi_eng_tile *t) {
+  bool keeps = t->nins != 1 || t->row || t->turns || t->room;
+  for (uint32_t k = 0; k < t->nslots; k++)
+    keeps = keeps || t->slots[k].numbers;
+  t->chunk = keeps ? t->chunk : t->piece;
+}
+
+fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_geometry *space) {
+  t->count = fnz_geometry_numel(space);
+  find_walk(t, space);
+  bool turned = find_turn(t);
+  t->turns = turned && !t->row;
+  if (turned && t->row)
+    turn_rows(t);
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    choose_way(t, k);
+  if (t->row)
+    find_steps(t);
+  FNZ_TRY(give_registers(ctx, t));
+  widen(t);
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
+      t->lanes[k].panel = t->room;
+      t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_ENG_PANEL_ROWS;
+    }
+  return FNZ_OK;
+}
