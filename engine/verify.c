@@ -52,21 +52,21 @@ static size_t both_nan(const fnz_array *a, const fnz_array *b, size_t i) {
   return 0;
 }
 
-/* The bits of an element, its last byte first. */
-static const char *bits_of(const fnz_array *a, size_t element, char out[40]) {
-  size_t cell = fnzi_dtype(a->dtype)->bytes;
-  const unsigned char *at = (const unsigned char *)a->data + element * cell;
-  for (size_t i = 0; i < cell; i++)
-    snprintf(out + 2 * i, 3, "%02x", at[cell - 1 - i]);
+/* The bits of the element that a byte is of, its last one first. */
+static const char *bits_of(const fnz_array *a, size_t byte, char out[40]) {
+  size_t cell = fnzi_dtype(a->dtype)->bytes, end = byte - byte % cell + cell;
+  char *to = out;
+  for (size_t i = 0; i < cell; i++, to += 2)
+    snprintf(to, 3, "%02x", ((const unsigned char *)a->data)[end - 1 - i]);
   return out;
 }
 
 static fnz_status differ(verifying *v, const char *way, const char *name, const fnz_array *want,
-                         const fnz_array *have, size_t element) {
+                         const fnz_array *have, size_t byte) {
   char a[40], b[40];
-  return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name,
-                   "%s: element %zu is 0x%s, and 0x%s by the interpreter", way, element,
-                   bits_of(have, element, a), bits_of(want, element, b));
+  return fnzi_fail(
+      v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: element %zu is 0x%s, and 0x%s by the interpreter",
+      way, byte / fnzi_dtype(want->dtype)->bytes, bits_of(have, byte, a), bits_of(want, byte, b));
 }
 
 static fnz_status compare(verifying *v, const char *way, const fnz_array *want, const char *name,
@@ -80,7 +80,7 @@ static fnz_status compare(verifying *v, const char *way, const fnz_array *want, 
     bool same = ((const unsigned char *)want->data)[i] == ((const unsigned char *)have->data)[i];
     passed = same ? 1 : both_nan(want, have, i);
     if (!passed)
-      return differ(v, way, name, want, have, i / fnzi_dtype(want->dtype)->bytes);
+      return differ(v, way, name, want, have, i);
   }
   return FNZ_OK;
 }

@@ -11,7 +11,6 @@ typedef struct writer {
   const fnzi_cuda_picking *p;
 } writer;
 
-
 enum { TO, FROM, INDICES };
 
 static unsigned flag_of(const fnzi_cuda_picking *p) {

@@ -65,8 +65,8 @@ static bool is_mask(const fnz_arg *arg) {
   return a && a->place.dtype == FNZ_BOOL;
 }
 
-/* What the kernel of the row computes, tiles compute as well (engine/tile/make.c), and nothing in it
- * depends on what elements are. */
+/* What the kernel of the row computes, tiles compute as well (engine/tile/make.c), and nothing in
+ * it depends on what elements are. */
 static bool computes(const fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   const fnz_arg *args = call->args;

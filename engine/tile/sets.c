@@ -1,5 +1,5 @@
-/* sets.c - steps that run at once (engine/plan/sets.c): tiles of one program, whose pieces are dealt
- * out to the threads together.
+/* sets.c - steps that run at once (engine/plan/sets.c): tiles of one program, whose pieces are
+ * dealt out to the threads together.
  *
  * Where operands lie alike in two sets, the later tile has the program of the first one, registers
  * and all, and only lanes of its own: what is read again for each set is little. */

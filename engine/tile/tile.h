@@ -29,7 +29,7 @@ enum {
   FNZI_ENG_PIECE = 16384,    /* elements that one thread takes, whatever their number */
   FNZI_ENG_LEAST_ROW = 128,  /* shorter rows are gathered: several rows make a tile */
   FNZI_ENG_ROWS = 4096,      /* elements of rows that are a tile, where these are not longer */
-  FNZI_ENG_TURNED = 131072,   /* the same, where an operand lies dense across the rows: at most */
+  FNZI_ENG_TURNED = 131072,  /* the same, where an operand lies dense across the rows: at most */
   FNZI_ENG_TURNED_ROWS = 32, /* rows of such a tile, at most */
   FNZI_ENG_PANEL_ROWS = 32,  /* of a panel: lines of the cache are read whole, panels stay in the
                                 second one */

@@ -412,8 +412,8 @@ static void count_operators(fnz_context *ctx, size_t counts[WHERES]) {
 START_TEST(operators_are_counted) {
   static const char *const says[] = {
       "| views, and copies of values | %zu |", "| made of others | %zu |",
-      "| element by element, in groups | %zu |", "| a way of their own (`engine/device/ways.def`) | %zu |",
-      "| the CPU's | %zu |"};
+      "| element by element, in groups | %zu |",
+      "| a way of their own (`engine/device/ways.def`) | %zu |", "| the CPU's | %zu |"};
   size_t counts[WHERES] = {0};
   fnz_context *ctx;
   fnz_buffer text = {.data = NULL};
