@@ -31,6 +31,16 @@ static fnz_status libraries_of(fnzi_eng_maker *m, fnzi_eng_device_libraries **ou
   return FNZ_OK;
 }
 
+/* Which of its algorithms one would take only a GPU says, so where a plan is told it is not asked.
+ */
+static bool is_asked(const fnzi_eng_maker *m, fnzi_eng_device_libraries *l) {
+  if (!m->ws->exe->is_told)
+    return true;
+  l->no_cublas = "cuBLASLt's, where that is found";
+  l->no_cudnn = "cuDNN's, where that is found";
+  return false;
+}
+
 /* That one is not there, or does not take something, is no failure: *why has what it says. */
 static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const char **why) {
   const char *said = m->ws->ctx->error.message;
@@ -42,6 +52,9 @@ fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out) {
   fnzi_eng_device_libraries *l;
   fnz_status status = FNZ_OK;
   FNZ_TRY(libraries_of(m, &l));
+  *out = false;
+  if (!is_asked(m, l))
+    return FNZ_OK;
   if (cudnn && !l->asked_cudnn)
     status = fnzi_cuda_cudnn_open(m->ws->ctx, &l->cudnn);
   else if (!cudnn && !l->asked_cublas)

@@ -76,7 +76,7 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_eng_binding *b, siz
       continue;
     FNZ_TRY(fnzi_printf(ctx, out, "step %-4zu %s on the GPU: ", step, target_of(b, step)));
     if (l->call) {
-      FNZ_TRY(fnzi_put_text(ctx, out, "a library\n"));
+      FNZ_TRY(fnzi_printf(ctx, out, "%s\n", work->by));
       continue;
     }
     const fnzi_cuda_function *f = &b->device->program.kernels[l->kernel];
@@ -84,7 +84,7 @@ static fnz_status tell_launches(fnz_context *ctx, const fnzi_eng_binding *b, siz
                         (long long)fnzi_cuda_blocks(b->device->device, f, l->count),
                         (unsigned)f->threads));
     FNZ_TRY(put_figures(ctx, &f->figures, out));
-    FNZ_TRY(fnzi_put_text(ctx, out, "\n"));
+    FNZ_TRY(work->by ? fnzi_printf(ctx, out, " (%s)\n", work->by) : fnzi_put_text(ctx, out, "\n"));
   }
   return FNZ_OK;
 }
@@ -134,7 +134,7 @@ static fnz_status json_launch(fnz_context *ctx, const fnzi_eng_binding *b, size_
                               const fnzi_eng_launch *l, fnz_buffer *out) {
   FNZ_TRY(fnzi_printf(ctx, out, "\n    {\"step\": %zu, ", step));
   if (l->call)
-    return fnzi_put_text(ctx, out, "\"library\": true}");
+    return fnzi_printf(ctx, out, "\"library\": \"%s\"}", b->device->works[step].by);
   const fnzi_cuda_function *f = &b->device->program.kernels[l->kernel];
   FNZ_TRY(fnzi_printf(
       ctx, out, "\"kernel\": \"k%u\", \"blocks\": %lld, \"threads\": %u", (unsigned)l->kernel,
