@@ -1,33 +1,27 @@
 /* engine.h - what the files of the runner share: an executable, a workspace, and what a workspace
  * has made for the sizes of a call.
  *
- *   expand.c     operators that are computed by others become those (expand.h)
- *   expand_node.c  one of them, taken apart
- *   slots.c      what goes in and comes out, by name
- *   compile.c    fnz_compile(), and the workspaces that an executable keeps
- *   workspace.c  a workspace: memory, allocator, the bindings of the last sizes
- *   bind.c       the binding for the sizes of a call: kept, or planned and filled in
- *   fill.c       plan -> binding: storages, arrays, steps with everything filled in
- *   call.c       a node as a prebuilt call of its kernel
- *   move.c       elements from one window to another
- *   tile.c       nodes of a group, tile by tile (tile.h)
- *   engine/tile/sets.c  groups that run at once
- *   execute.c    one run: pointers, state, results
- *   step_names.c what the times of groups are told as
- *   results.c    where results lie after it
- *   given.c      what a caller gives, as memory of the program's inputs
- *   apart.c      inputs that must share no memory
- *   arrays.c     runs with named arrays
- *   bind_bodies.c  bodies of nodes: bindings within a binding (bodies.h)
- *   nested.c     the step of a node with bodies
- *   frames.c     the steps of all of them, one after the other
- *   act.c        one step
- *   regions.c    nodes that the interpreter evaluates, over the memory of a binding
- *   late.c       sizes that data decide: what of a program is planned all the same
- *   sizes.c      symbolic sizes: the program for the sizes of a call
- *   undo.c       a failed run leaves the state as it was
- *   state.c      parameters and buffers that are changed
- *   trivial.c    a plan in which every value has memory of its own */
+ *   slots.c                     what goes in and comes out, by name
+ *   compile.c                   fnz_compile(), and the workspaces that an executable keeps
+ *   expand.c, expand_node.c     operators that are computed by others become those (expand.h)
+ *   workspace.c                 a workspace: memory, allocator, the bindings of the last sizes
+ *   bind.c                      the binding for the sizes of a call: kept, or planned (plan/) and
+ * filled in sizes.c                     symbolic sizes: the program for the sizes of a call late.c
+ * sizes that data decide: what of a program is planned all the same trivial.c                   a
+ * plan in which every value has memory of its own fill.c                      plan -> binding:
+ * storages, arrays, steps with everything filled in: call.c, move.c              a node as a
+ * prebuilt call of its kernel; elements from one window to another tile/ nodes of a group, tile by
+ * tile; groups that run at once bind_bodies.c, nested.c     bodies of nodes: bindings within a
+ * binding, and the step of such a node given.c, apart.c            what a caller gives as memory;
+ * inputs that must share none execute.c                   one run: pointers, state, results
+ *   frames.c, act.c             its steps one after the other, those of bodies too; one step
+ *   regions.c                   nodes that the interpreter evaluates, over the memory of a binding
+ *   undo.c                      a failed run leaves the state as it was
+ *   results.c, run.c, arrays.c  where results lie after it; runs with memory, and with named arrays
+ *   state.c                     parameters and buffers that are changed
+ *   step_names.c                what the times of groups are told as
+ *   verify.c                    the engine beside the interpreter
+ *   device/                     the same on a GPU */
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 

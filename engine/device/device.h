@@ -1,18 +1,15 @@
 /* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
  *
- *   plan.c  steps -> where each runs, and which values are copied before and after it
- *   text.c  the steps of a binding -> launches of kernels and calls of libraries
- *   work.c  what those have in common (way.h)
- *   product.c, conv.c, attention.c  ways of steps
- *   library.c  libraries that those call
- *   flag.c  places out of bounds: a run that meets one leaves the state as it was
- *   room.c  where the buffers of a binding lie on the device
- *   state.c the state's
- *   given.c what a run is given there
- *   launch.c  launches with the addresses of a run
- *   graph.c stretches of steps as graphs
- *   run.c   one run
- *   tell.c  all that as text
+ *   text.c                          the steps of a binding -> works: launches of kernels and calls
+ * of libraries work.c, by_way.c                what works have in common; calls of kernels go by
+ * ways (way.h, ways.def): record.c                        what moves elements, or computes each by
+ * itself row_ways.c, norm_ways.c         what goes by rows, with row_codes.c, row_pieces.c, rows.c
+ *   product.c, conv.c, attention.c  the rest; library.c has the libraries that they call
+ *   plan.c                          works -> where each step runs, and what is copied before and
+ * after it flag.c                          places out of bounds: a run that meets one leaves the
+ * state as it was room.c, state.c, given.c        where buffers lie there, the state, what a run is
+ * given launch.c, graph.c               launches with the addresses of a run, stretches of them as
+ * graphs run.c                           one run tell.c                          all that as text
  *
  * Every buffer has memory on the device, and the truth is there. A step that no kernel is made for
  * is computed by the CPU in the memory that it would have without a device: before it what it reads

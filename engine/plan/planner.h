@@ -1,22 +1,25 @@
 /* planner.h - what the files of the planner share: what is known of nodes and values while a plan
  * is made.
  *
- * nodes.c  the tensors that a node takes and gives
- * facts.c  how an operator reads and writes
- * maps.c   windows: of views, of regions, the way back
- * region.c results of nodes with bodies that may lie where operands do
- * uses.c   which nodes read a value, and which of its bytes are needed
- * ask.c    where values should lie (R7)
- * room.c   buffers, the values in them, what may be overwritten (R2b)
- * alike.c       nodes that ask the same
- * members.c     which nodes may be in a group
- * groups.c      which nodes form one step
- * arrange.c     the program in that order, lists taken apart
- * result.c the places of computed values, of groups too; what may be written (R3)
- * place.c  the places of values and the steps, node by node (R1, R2, R8)
- * ends.c   final values and outputs (R4, R6)
- * sets.c   which steps run at once
- * arena.c  offsets of buffers
+ *   nodes.c                  the tensors that a node takes and gives
+ *   facts.c                  how an operator reads and writes
+ *   maps.c                   windows: of views, of regions, the way back
+ *   region.c                 results of nodes with bodies that may lie where operands do
+ *   numbers.c                nodes that wait for numbers which data decide
+ *   alike.c                  nodes that ask the same
+ *   members.c                which nodes may be in a group
+ *   groups.c                 which nodes form one step
+ *   arrange.c                the program in that order, lists taken apart
+ *   uses.c                   which nodes read a value, and which of its bytes are needed
+ *   ask.c                    where values should lie (R7)
+ *   room.c                   buffers, the values in them, what may be overwritten (R2b)
+ *   result.c                 the places of computed values, of groups too; what may be written (R3)
+ *   place.c                  the places of values and the steps, node by node (R1, R2, R8)
+ *   ends.c                   final values and outputs (R4, R6)
+ *   sets.c                   which steps run at once
+ *   arena.c                  offsets of buffers
+ *   planner.c                all that, in order
+ *   bodies.c, bodies_left.c  the plans of bodies within a plan; those that are left
  *
  * check.c, check_facts.c, check_group.c, check_sets.c and check_order.c prove what comes of it
  * again. */
