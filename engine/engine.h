@@ -3,21 +3,22 @@
  *
  *   slots.c                     what goes in and comes out, by name
  *   compile.c                   fnz_compile(), and the workspaces that an executable keeps
- *   expand.c, expand_node.c     operators that are computed by others become those (expand.h)
- *   workspace.c                 a workspace: memory, allocator, the bindings of the last sizes
- *   bind.c                      the binding for the sizes of a call: kept, or planned (plan/) and
- * filled in sizes.c                     symbolic sizes: the program for the sizes of a call late.c
- * sizes that data decide: what of a program is planned all the same trivial.c                   a
- * plan in which every value has memory of its own fill.c                      plan -> binding:
- * storages, arrays, steps with everything filled in: call.c, move.c              a node as a
- * prebuilt call of its kernel; elements from one window to another tile/ nodes of a group, tile by
- * tile; groups that run at once bind_bodies.c, nested.c     bodies of nodes: bindings within a
- * binding, and the step of such a node given.c, apart.c            what a caller gives as memory;
- * inputs that must share none execute.c                   one run: pointers, state, results
- *   frames.c, act.c             its steps one after the other, those of bodies too; one step
- *   regions.c                   nodes that the interpreter evaluates, over the memory of a binding
+ *   expand.c, expand_node.c     operators that are computed by others become those
+ *   workspace.c                 memory, allocator, the bindings of the last sizes
+ *   bind.c                      the binding for the sizes of a call: kept, or planned
+ *   sizes.c                     symbolic sizes: the program for the sizes of a call
+ *   late.c                      sizes that data decide: what is planned all the same
+ *   trivial.c                   a plan in which every value has memory of its own
+ *   fill.c                      plan -> binding: storages, arrays, steps
+ *   call.c, move.c              a prebuilt call of a kernel; elements from window to window
+ *   tile/                       nodes of a group, tile by tile; groups that run at once
+ *   bind_bodies.c, nested.c     bodies of nodes: bindings within a binding; such a step
+ *   given.c, apart.c            what a caller gives as memory; inputs that must share none
+ *   execute.c                   one run: pointers, state, results
+ *   frames.c, act.c             its steps, those of bodies too; one step
+ *   regions.c                   nodes that the interpreter evaluates
  *   undo.c                      a failed run leaves the state as it was
- *   results.c, run.c, arrays.c  where results lie after it; runs with memory, and with named arrays
+ *   results.c, run.c, arrays.c  where results lie; runs with memory, with named arrays
  *   state.c                     parameters and buffers that are changed
  *   step_names.c                what the times of groups are told as
  *   verify.c                    the engine beside the interpreter
