@@ -1,15 +1,18 @@
 /* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
  *
- *   text.c                          the steps of a binding -> works: launches of kernels and calls
- * of libraries work.c, by_way.c                what works have in common; calls of kernels go by
- * ways (way.h, ways.def): record.c                        what moves elements, or computes each by
- * itself row_ways.c, norm_ways.c         what goes by rows, with row_codes.c, row_pieces.c, rows.c
- *   product.c, conv.c, attention.c  the rest; library.c has the libraries that they call
- *   plan.c                          works -> where each step runs, and what is copied before and
- * after it flag.c                          places out of bounds: a run that meets one leaves the
- * state as it was room.c, state.c, given.c        where buffers lie there, the state, what a run is
- * given launch.c, graph.c               launches with the addresses of a run, stretches of them as
- * graphs run.c                           one run tell.c                          all that as text
+ *   text.c                             steps of a binding -> works: launches, calls of libraries
+ *   work.c, by_way.c                   what works share; kernels go by ways (ways.def):
+ *   record.c                           what moves elements, or computes each by itself
+ *   row_ways.c, norm_ways.c            what goes by rows, by
+ *   row_codes.c, row_pieces.c, rows.c  what such kernels are made of
+ *   product.c, conv.c, attention.c     the rest
+ *   library.c                          libraries that those call
+ *   plan.c                             works -> where each step runs, what is copied for it
+ *   flag.c                             places out of bounds: the state stays as it was
+ *   room.c, state.c, given.c           where buffers lie; the state; what a run is given
+ *   launch.c, graph.c                  launches with addresses; stretches of them
+ *   run.c                              one run
+ *   tell.c                             all that as text
  *
  * Every buffer has memory on the device, and the truth is there. A step that no kernel is made for
  * is computed by the CPU in the memory that it would have without a device: before it what it reads
