@@ -94,10 +94,9 @@ static bool output_is_true(fnzi_sharing *s, size_t k, size_t count) {
   case FNZ_SHARING_OUTPUT_VIEW:
     return of->memory == o->memory || is_false(s, k, "it lies in other memory");
   case FNZ_SHARING_NEW:
-    if (has_bodies(s->original)) /* a result of one may be its operand */
-      return true;
-    /* fall through */
   case FNZ_SHARING_OWN:
+    if (spec.sharing == FNZ_SHARING_NEW && has_bodies(s->original))
+      return true; /* a result of a body may be its operand */
     /* With a window, others say that they share it. */
     return spec.window || is_alone(s, k, count) || is_false(s, k, "it is not alone in its memory");
   case FNZ_SHARING_COUNT:
