@@ -28,18 +28,24 @@ static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products 
   return FNZ_OK;
 }
 
+/* The address of an element of a factor, or of the result, at the index (row, col). */
+static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
+                         const fnzi_cuda_factor *f, int operand, const char *row, const char *col) {
+  PUT(w, "    %schar *at = p_.at[%d]", f == &p->d ? "" : "const ", operand);
+  FNZ_TRY(put_batch(w, p, f));
+  FNZ_TRY(fnzi_cuda_put_step(w, row, f->row, f->dtype));
+  return fnzi_cuda_put_step(w, col, f->col, f->dtype);
+}
+
 /* Along k lie the products that are added, one behind the other. */
 static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products *p, bool is_left) {
   const fnzi_cuda_factor *f = is_left ? &p->a : &p->b;
   char within[64], which[64];
   snprintf(within, sizeof within, p->added > 1 ? "(k %% %lld)" : "k", (long long)p->k);
   snprintf(which, sizeof which, "(k / %lld)", (long long)p->k);
-  PUT(w, "  __device__ sum %s const {\n    const char *at = p_.at[%d]",
-      is_left ? "a(int64_t p, int64_t i, int64_t k)" : "b(int64_t p, int64_t k, int64_t j)",
-      is_left ? 0 : 1);
-  FNZ_TRY(put_batch(w, p, f));
-  FNZ_TRY(fnzi_cuda_put_step(w, is_left ? "i" : within, f->row, f->dtype));
-  FNZ_TRY(fnzi_cuda_put_step(w, is_left ? within : "j", f->col, f->dtype));
+  PUT(w, "  __device__ sum %s const {\n",
+      is_left ? "a(int64_t p, int64_t i, int64_t k)" : "b(int64_t p, int64_t k, int64_t j)");
+  FNZ_TRY(is_left ? put_at(w, p, f, 0, "i", within) : put_at(w, p, f, 1, within, "j"));
   if (p->added > 1)
     FNZ_TRY(fnzi_cuda_put_step(w, which, f->added, f->dtype));
   PUT(w, ";\n");
@@ -58,11 +64,8 @@ static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double nu
 }
 
 static fnz_status put_added(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
-  PUT(w, "  __device__ sum c(int64_t p, int64_t i, int64_t j) const {\n"
-         "    const char *at = p_.at[3]");
-  FNZ_TRY(put_batch(w, p, &p->c));
-  FNZ_TRY(fnzi_cuda_put_step(w, "i", p->c.row, p->c.dtype));
-  FNZ_TRY(fnzi_cuda_put_step(w, "j", p->c.col, p->c.dtype));
+  PUT(w, "  __device__ sum c(int64_t p, int64_t i, int64_t j) const {\n");
+  FNZ_TRY(put_at(w, p, &p->c, 3, "i", "j"));
   PUT(w, ";\n");
   FNZ_TRY(fnzi_cuda_put_read(w, p->sum, p->c.dtype));
   PUT(w, "  }\n");
@@ -70,11 +73,8 @@ static fnz_status put_added(const fnzi_cuda_writer *w, const fnzi_cuda_products 
 }
 
 static fnz_status put_result(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {
-  PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n"
-         "    char *at = p_.at[2]");
-  FNZ_TRY(put_batch(w, p, &p->d));
-  FNZ_TRY(fnzi_cuda_put_step(w, "i", p->d.row, p->d.dtype));
-  FNZ_TRY(fnzi_cuda_put_step(w, "j", p->d.col, p->d.dtype));
+  PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n");
+  FNZ_TRY(put_at(w, p, &p->d, 2, "i", "j"));
   PUT(w, ";\n");
   if (p->alpha != 1) {
     PUT(w, "    v = scaled(v, ");

@@ -41,21 +41,14 @@ static void read(const fnzi_krn_call *call, const fnzi_meta_conv *meta, conv *c)
 /* The bias becomes the result that a convolution is added to: it is rounded once, as the CPU's. */
 static fnz_status copy_bias(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out) {
   const fnzi_cuda_conv *q = &c->c;
-  fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {.dtype = (uint8_t)q->dtype};
   const fnzi_eng_operand operands[] = {c->bias, c->y};
+  int64_t from[FNZI_CUDA_CONV_DIMS] = {0}, to[FNZI_CUDA_CONV_DIMS];
   size_t cell = fnzi_dtype(q->dtype)->bytes;
-  int64_t count = 1;
-  uint32_t kernel, rank = q->spatial + 2;
-  for (uint32_t d = 0; d < rank; d++) {
-    lanes[0].strides[d] = d == 1 ? fnzi_krn_stride_bytes(c->bias_step, cell) : 0;
-    lanes[1].strides[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
-    count = fnzi_krn_stride_bytes(count, (size_t)q->y[d]);
-  }
-  const fnzi_cuda_group g = {
-      .rank = rank, .sizes = q->y, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
-  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
-  return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
+  uint32_t rank = q->spatial + 2;
+  from[1] = fnzi_krn_stride_bytes(c->bias_step, cell);
+  for (uint32_t d = 0; d < rank; d++)
+    to[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
+  return fnzi_eng_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
 }
 
 static fnz_status call_library(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bool *made) {

@@ -41,14 +41,20 @@ static bool is_asked(const fnzi_eng_maker *m, fnzi_eng_device_libraries *l) {
   return false;
 }
 
-/* That one is not there, or does not take something, is no failure: *why has what it says. */
-static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const char **why) {
+/* That one is not there, or does not take something, is no failure: *why has what it says. `had`:
+ * the error before. */
+static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const fnz_error *had,
+                          const char **why) {
   const char *said = m->ws->ctx->error.message;
-  return status == FNZ_UNSUPPORTED ? fnzi_arena_string(&m->b->arena, said, strlen(said), why)
-                                   : status;
+  if (status != FNZ_UNSUPPORTED)
+    return status;
+  FNZ_TRY(fnzi_arena_string(&m->b->arena, said, strlen(said), why));
+  m->ws->ctx->error = *had;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out) {
+  const fnz_error had = m->ws->ctx->error;
   fnzi_eng_device_libraries *l;
   fnz_status status = FNZ_OK;
   FNZ_TRY(libraries_of(m, &l));
@@ -61,7 +67,7 @@ fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out) {
     status = fnzi_cuda_cublas_open(m->ws->ctx, &l->cublas);
   *(cudnn ? &l->asked_cudnn : &l->asked_cublas) = true;
   *out = (cudnn ? l->cudnn.library : l->cublas.library) != NULL;
-  return forgive(m, status, cudnn ? &l->no_cudnn : &l->no_cublas);
+  return forgive(m, status, &had, cudnn ? &l->no_cudnn : &l->no_cublas);
 }
 
 void fnzi_eng_library_end(fnzi_eng_device_binding *d) {
@@ -111,10 +117,11 @@ fnz_status fnzi_eng_library_product(fnzi_eng_maker *m, const char *step,
   if (!*made)
     return FNZ_OK;
   FNZI_NEW(&m->b->arena, 1, &c);
+  const fnz_error had = m->ws->ctx->error;
   fnz_status status = fnzi_cuda_product_make(m->ws->ctx, &l->cublas, step, product, &c->plan);
   *made = status == FNZ_OK;
   if (!*made)
-    return forgive(m, status, why);
+    return forgive(m, status, &had, why);
   c->cublas = &l->cublas;
   c->step = step;
   c->next = l->products;
@@ -148,10 +155,11 @@ fnz_status fnzi_eng_library_conv(fnzi_eng_maker *m, const char *step, const fnzi
   if (!*made)
     return FNZ_OK;
   FNZI_NEW(&m->b->arena, 1, &c);
+  const fnz_error had = m->ws->ctx->error;
   fnz_status status = fnzi_cuda_conv_make(m->ws->ctx, &l->cudnn, step, conv, &c->plan);
   *made = status == FNZ_OK;
   if (!*made)
-    return forgive(m, status, why);
+    return forgive(m, status, &had, why);
   c->cudnn = &l->cudnn;
   c->step = step;
   c->next = l->convs;

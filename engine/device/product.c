@@ -248,26 +248,20 @@ static bool reads_c(const product *p) {
 /* What is added becomes the result that the product is added to. */
 static fnz_status copy_c(fnzi_eng_maker *m, const product *p, fnzi_eng_work *out) {
   const fnzi_cuda_products *q = &p->p;
-  fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {.dtype = (uint8_t)q->d.dtype};
   const fnzi_cuda_factor *f[] = {&q->c, &q->d};
-  int64_t sizes[FNZ_MAX_RANK + 2], count = 1;
-  uint32_t kernel, rank = q->rank;
-  size_t cell = fnzi_dtype(q->d.dtype)->bytes;
-  for (uint32_t d = 0; d < rank + 2; d++) {
-    sizes[d] = d < rank ? q->sizes[d] : d == rank ? q->m : q->n;
-    for (int k = 0; k < 2; k++)
-      lanes[k].strides[d] = fnzi_krn_stride_bytes(d < rank    ? f[k]->batch[d]
-                                                  : d == rank ? f[k]->row
-                                                              : f[k]->col,
-                                                  cell);
-    count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
-  }
-  const fnzi_cuda_group g = {
-      .rank = rank + 2, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
   const fnzi_eng_operand operands[] = {p->c, p->d};
-  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
-  return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
+  int64_t sizes[FNZ_MAX_RANK + 2], strides[2][FNZ_MAX_RANK + 2];
+  uint32_t row = q->rank, col = row + 1;
+  size_t cell = fnzi_dtype(q->d.dtype)->bytes;
+  for (uint32_t d = 0; d <= col; d++) {
+    sizes[d] = d < row ? q->sizes[d] : d == row ? q->m : q->n;
+    for (int k = 0; k < 2; k++)
+      strides[k][d] = fnzi_krn_stride_bytes(d < row    ? f[k]->batch[d]
+                                            : d == row ? f[k]->row
+                                                       : f[k]->col,
+                                            cell);
+  }
+  return fnzi_eng_work_copy(m, out, q->d.dtype, col + 1, sizes, strides[0], strides[1], operands);
 }
 
 /* One call for the last batch dimension; for each index of those before it one. */

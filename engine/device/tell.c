@@ -3,14 +3,10 @@
  * decided here. */
 #include "engine/device/tell.h"
 
-static uint64_t bytes_of(const fnz_geometry *map) {
-  return (uint64_t)fnzi_krn_stride_bytes(fnz_geometry_numel(map), fnzi_dtype(map->dtype)->bytes);
-}
-
 static uint64_t sum_of(const fnzi_eng_plan *plan, const uint32_t *values, uint32_t count) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < count; k++)
-    sum += bytes_of(plan->places[values[k]].map);
+    sum += fnzi_eng_map_bytes(plan->places[values[k]].map);
   return sum;
 }
 
@@ -43,7 +39,7 @@ static sums sums_of(const fnzi_eng_binding *b) {
     s.back += sum_of(&b->plan, w->values + w->before, w->after);
   }
   for (uint32_t k = 0; d->runs && k < d->route.noutputs; k++)
-    s.end += bytes_of(b->plan.outputs[d->route.outputs[k]].map);
+    s.end += fnzi_eng_map_bytes(b->plan.outputs[d->route.outputs[k]].map);
   return s;
 }
 

@@ -85,26 +85,17 @@ static size_t unit_of(const copy *c) {
 
 static fnz_status add_copy(fnzi_eng_maker *m, copy *c, fnzi_eng_work *out) {
   size_t unit = unit_of(c);
-  int64_t sizes[FNZ_MAX_RANK + 1], count = 1;
-  uint32_t kernel;
-  fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
-  fnzi_cuda_slot slot = {.dtype = (uint8_t)cell_dtype(unit)};
+  int64_t sizes[FNZ_MAX_RANK + 1], from[FNZ_MAX_RANK + 1], to[FNZ_MAX_RANK + 1];
+  const fnzi_eng_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
   if (c->cell > unit || c->rank == 0)
     c->dims[c->rank++] =
         (fnzi_eng_move_dim){(int64_t)(c->cell / unit), (int64_t)unit, (int64_t)unit};
-  if (c->rank > FNZ_MAX_RANK)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a copy has too many dimensions");
   for (uint32_t d = 0; d < c->rank; d++) {
     sizes[d] = c->dims[d].size;
-    lanes[0].strides[d] = c->dims[d].from;
-    lanes[1].strides[d] = c->dims[d].to;
-    count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
+    from[d] = c->dims[d].from;
+    to[d] = c->dims[d].to;
   }
-  const fnzi_cuda_group g = {
-      .rank = c->rank, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
-  const fnzi_eng_operand operands[] = {{c->from, c->from_at}, {c->to, c->to_at}};
-  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
-  return fnzi_eng_work_launch(m, out, kernel, count, operands, 2);
+  return fnzi_eng_work_copy(m, out, cell_dtype(unit), c->rank, sizes, from, to, operands);
 }
 
 static fnz_status add_move(fnzi_eng_maker *m, const fnzi_eng_move *move, fnzi_eng_work *out) {

@@ -54,6 +54,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work 
                                                uint32_t kernel, int64_t count,
                                                const fnzi_eng_operand *operands,
                                                uint32_t noperands);
+/* The same of a kernel that copies elements of the dtype, bit by bit; strides in bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_copy(fnzi_eng_maker *m, fnzi_eng_work *work,
+                                             fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
+                                             const int64_t *from, const int64_t *to,
+                                             const fnzi_eng_operand operands[2]);
 /* The same of a library: `call` gets `what`, which is in the arena of the binding, and the
  * operands' addresses. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work,

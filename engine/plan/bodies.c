@@ -57,10 +57,6 @@ fnz_status fnzi_eng_rows_at(fnzi_arena *arena, const fnz_geometry *g, size_t at,
   return FNZ_OK;
 }
 
-static size_t bytes_of(const fnz_geometry *g) {
-  return (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
-}
-
 /* A result that nothing reads has memory of the region, as long as it runs. */
 static fnz_status place_results(const making *m, const fnzi_eng_plan *plan, fnzi_eng_region *r) {
   const fnzi_graph *body = fnzi_graph_at(m->program, r->hop.bodies[r->hop.nbodies - 1]);
@@ -73,7 +69,7 @@ static fnz_status place_results(const making *m, const fnzi_eng_plan *plan, fnzi
       continue;
     }
     const fnz_geometry *g = tensor_of(body, &body->outputs[j]);
-    FNZ_TRY(take_room(m, r, bytes_of(g), &at));
+    FNZ_TRY(take_room(m, r, fnzi_eng_map_bytes(g), &at));
     r->results[j].buffer = FNZI_ENG_NONE;
     FNZ_TRY(fnzi_eng_rows_at(m->arena, g, at, &r->results[j].map));
   }
@@ -114,8 +110,8 @@ static fnz_status place_levels(const making *m, const fnzi_eng_plan *plan, fnzi_
       fnzi_eng_place result = r->results[k];
       bool is_down = level == 0 && has_dense_slices(xs);
       bool is_up = level == 0 && result.buffer != FNZI_ENG_NONE && has_dense_slices(result.map);
-      size_t bytes =
-          bytes_of(xs) / (size_t)r->iterations * (size_t)fnzi_eng_places(r->iterations, level);
+      size_t bytes = fnzi_eng_map_bytes(xs) / (size_t)r->iterations *
+                     (size_t)fnzi_eng_places(r->iterations, level);
       r->down[level][k] = r->up[level][k] = SIZE_MAX;
       if (!is_down)
         FNZ_TRY(take_room(m, r, bytes, &r->down[level][k]));

@@ -2,10 +2,6 @@
 #include "engine/tell/tell.h"
 #include "kernels/backends.h"
 
-static size_t bytes_of(const fnz_geometry *g) {
-  return g ? (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes : 0;
-}
-
 typedef struct sum {
   const fnzi_graph *graph;
   uint64_t bytes;
@@ -14,7 +10,7 @@ typedef struct sum {
 static fnz_status add_bytes(void *user, const fnz_arg *arg) {
   sum *s = user;
   if (arg->tag == FNZ_ARG_VALUE)
-    s->bytes += bytes_of(s->graph->values.data[arg->u.value].geometry);
+    s->bytes += fnzi_eng_map_bytes(s->graph->values.data[arg->u.value].geometry);
   return FNZ_OK;
 }
 
@@ -53,7 +49,7 @@ static fnz_status add_operand(void *user, const fnz_arg *arg) {
     FNZ_TRY(fnzi_args_visit(node->args, node->nargs, find_value, &s));
     FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, find_value, &s));
   }
-  g->read += s.found ? 0 : bytes_of(graph->values.data[arg->u.value].geometry);
+  g->read += s.found ? 0 : fnzi_eng_map_bytes(graph->values.data[arg->u.value].geometry);
   return FNZ_OK;
 }
 
@@ -69,7 +65,7 @@ void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uin
     for (uint32_t k = 0; k < node->noutputs; k++) {
       uint64_t value = node->outputs[k].u.value;
       if (node->outputs[k].tag == FNZ_ARG_VALUE && plan->places[value].buffer != FNZI_ENG_NONE)
-        *written += bytes_of(graph->values.data[value].geometry);
+        *written += fnzi_eng_map_bytes(graph->values.data[value].geometry);
     }
   }
   *read = g.read;
@@ -83,10 +79,10 @@ static bool is_copy(const fnzi_eng_step *s) {
 static void count_step(const fnzi_eng_plan *plan, const fnzi_eng_step *s, fnzi_eng_figures *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   if (s->kind == FNZI_ENG_MOVE) {
-    out->read += bytes_of(s->from.map);
-    out->written += bytes_of(s->to.map);
+    out->read += fnzi_eng_map_bytes(s->from.map);
+    out->written += fnzi_eng_map_bytes(s->to.map);
     out->copies += is_copy(s);
-    out->copied += is_copy(s) ? bytes_of(s->to.map) : 0;
+    out->copied += is_copy(s) ? fnzi_eng_map_bytes(s->to.map) : 0;
     return;
   }
   if (s->kind == FNZI_ENG_GROUP) {

@@ -27,10 +27,6 @@ static const char *value_name(const fnzi_eng_plan *plan, uint32_t value) {
   return fnzi_graph_at(plan->program, 0)->values.data[value].name;
 }
 
-static size_t bytes_of(const fnz_geometry *g) {
-  return (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;
-}
-
 /* --- Places ------------------------------------------------------------------------------ */
 /* `state "kc"`, `output 1`, `temp 3` */
 static fnz_status put_buffer(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_t b,
@@ -76,7 +72,7 @@ static fnz_status tell_move(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
     FNZ_TRY(fnzi_printf(ctx, out, " (%s)", rules[s->rule].rule));
   }
   return fnzi_printf(ctx, out, "  %s %zu B\n", is_copy(s) ? "copies" : "writes",
-                     bytes_of(s->to.map));
+                     fnzi_eng_map_bytes(s->to.map));
 }
 
 typedef struct teller {
@@ -91,7 +87,7 @@ static fnz_status tell_result(void *user, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || t->plan->places[arg->u.value].buffer == FNZI_ENG_NONE)
     return FNZ_OK;
   const fnzi_eng_place *at = &t->plan->places[arg->u.value];
-  t->bytes += bytes_of(at->map);
+  t->bytes += fnzi_eng_map_bytes(at->map);
   FNZ_TRY(fnzi_printf(t->ctx, t->out, "%s%%%s in ", t->count++ ? ", " : " -> ",
                       value_name(t->plan, (uint32_t)arg->u.value)));
   return put_buffer(t->ctx, t->plan, at->buffer, t->out);
@@ -100,7 +96,7 @@ static fnz_status tell_result(void *user, const fnz_arg *arg) {
 static fnz_status count_bytes(void *user, const fnz_arg *arg) {
   teller *t = user;
   if (arg->tag == FNZ_ARG_VALUE && t->plan->places[arg->u.value].buffer != FNZI_ENG_NONE)
-    t->bytes += bytes_of(t->plan->places[arg->u.value].map);
+    t->bytes += fnzi_eng_map_bytes(t->plan->places[arg->u.value].map);
   return FNZ_OK;
 }
 
@@ -301,7 +297,8 @@ static fnz_status json_move(fnz_context *ctx, const fnzi_eng_plan *plan, const f
     FNZ_TRY(put_string(ctx, out, value_name(plan, s->because)));
   }
   return fnzi_printf(ctx, out, ", \"from\": %u, \"to\": %u, \"bytes\": %zu}",
-                     (unsigned)s->from.buffer, (unsigned)s->to.buffer, bytes_of(s->to.map));
+                     (unsigned)s->from.buffer, (unsigned)s->to.buffer,
+                     fnzi_eng_map_bytes(s->to.map));
 }
 
 static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_step *s,
