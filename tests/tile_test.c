@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * tile_test.c - groups over spaces of many tiles have the interpreter's bits: operands that
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
  * their numbers; threads.
@@ -429,14 +429,14 @@ typedef struct set {
   int kind;
 } set;
 
-static void put_set(draft *d, int k, set s) {
+static void put_set(draft *d, int k, set s, const char *between) {
   int rows = s.sizes[0], columns = s.sizes[1];
   if (s.kind == SET_TURNED)
     put(d, "  %%h%d: f32[%d,%d] = transpose_copy.int(%%g%d, 0, 1)\n", k, rows, columns, k);
   put(d, "  %%m%d: f32[%d,%d] = mul.Tensor(%%p%d, %%%c%d)\n", k, rows, columns, k,
       s.kind == SET_TURNED ? 'h' : 'g', k);
   put(d, "  %%a%d: f32[%d,%d] = add.Tensor(%%m%d, %%k)\n", k, rows, columns, k);
-  put(d, "  %%e%d: f32[%d,%d] = tanh(%%a%d)\n", k, rows, columns, k);
+  put(d, "  %%e%d: f32[%d,%d] = %s(%%a%d)\n", k, rows, columns, between, k);
   put(d, "  %%y%d: f32[%d,%d] = sub.Tensor(%%e%d, %%p%d)\n", k, rows, columns, k, k);
 }
 
@@ -458,7 +458,7 @@ static void draw_sets(draft *d, uint64_t i) {
   }
   put(d, ")\n{\n");
   for (int k = 0; k < count; k++)
-    put_set(d, k, sets[k]);
+    put_set(d, k, sets[k], i % 2 ? "tanh" : "neg"); /* of a chain, the second */
   put(d, "  return ");
   for (int k = 0; k < count; k++)
     if (sets[k].kind != SET_KEPT)
@@ -467,6 +467,21 @@ static void draw_sets(draft *d, uint64_t i) {
     put(d, "%s%%%c%d", k ? ", " : "", k % 2 ? 'e' : 'y', k);
   put(d, "\n}\n");
 }
+
+/* A chain keeps a value in registers that the same chain of another set has to store, with gaps. */
+START_TEST(sets_that_store_other_values_differ) {
+  static const char *const programs[] = {
+      "fnz 1\nprogram(%x: f32[8,16], %y: f32[8,16], %z: f32[8,16])\n{\n"
+      "  %a1: f32[8,16] = mul.Tensor(%x, 2.0)\n  %a2: f32[8,16] = add.Tensor(%a1, 1.0)\n"
+      "  %a3: f32[8,16] = mul.Tensor(%a2, 3.0)\n  %b1: f32[8,16] = mul.Tensor(%y, 2.0)\n"
+      "  %b2: f32[8,16] = add.Tensor(%b1, 1.0)\n  %b3: f32[8,16] = mul.Tensor(%b2, 3.0)\n"
+      "  %c: f32[8,32] = cat([%b2, %z], 1)\n  return %a3, %b3, %c\n}\n"};
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  verify_texts(ctx, programs, sizeof programs / sizeof *programs, 1);
+  fnz_context_destroy(ctx);
+}
+END_TEST
 
 START_TEST(operand_sets_have_the_interpreters_bits) {
   static draft d;
@@ -482,4 +497,5 @@ END_TEST
 
 RUN_SUITE("tile", groups_have_the_interpreters_bits, overlapping_windows_are_read_anew,
           numbers_fill_short_rows, numbers_of_rows_lie_where_their_readers_say,
-          threads_change_no_bit, operand_sets_have_the_interpreters_bits)
+          threads_change_no_bit, operand_sets_have_the_interpreters_bits,
+          sets_that_store_other_values_differ)

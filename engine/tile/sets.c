@@ -34,10 +34,21 @@ static bool same_instructions(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
   return true;
 }
 
+/* What is stored decides what a chain keeps in registers alone. */
+static bool same_lanes(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
+  for (uint32_t k = 0; k < a->nlanes; k++) {
+    const fnzi_eng_lane *x = &a->lanes[k], *y = &b->lanes[k];
+    if (x->slot != y->slot || x->stores != y->stores || x->way != y->way || x->cell != y->cell ||
+        x->of_rows != y->of_rows || x->fills != y->fills || x->repeats != y->repeats)
+      return false;
+  }
+  return true;
+}
+
 /* Then nothing but where operands are, and how many elements they have, differs. */
 static bool same_program(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
-  return a->nslots == b->nslots && a->nins == b->nins && a->room == b->room && same_slots(a, b) &&
-         same_instructions(a, b);
+  return a->nslots == b->nslots && a->nins == b->nins && a->nlanes == b->nlanes &&
+         a->room == b->room && same_slots(a, b) && same_instructions(a, b) && same_lanes(a, b);
 }
 
 /* --- The table -----------------------------------------------------------------------------------
