@@ -2,9 +2,10 @@
  * with gaps, and with a state for three calls. What is given may hold weights, for the program's
  * own, and what the state begins with. */
 #include "engine/engine.h"
+#include "run/numbers.h"
+#include "run/reals.h"
 
 #include <stdio.h>
-#include "run/numbers.h"
 
 typedef struct verifying {
   const fnz_executable *exe;
@@ -17,6 +18,7 @@ typedef struct verifying {
   fnz_arrays *begin, *rest; /* inputs that are the state's; the others */
   fnz_executable_state *state;
   fnzi_arena arena;
+  bool reads_bits; /* of floats as integers */
 } verifying;
 
 /* --- Comparing ----------------------------------------------------------------------------------
@@ -39,9 +41,9 @@ static bool is_nan(const unsigned char *at, size_t size) {
   return (bits & INT16_MAX) > 0x7c00;
 }
 
-/* Of a NaN neither sign nor payload is promised: a sum of several has that of one of them, and
- * which depends on how its operands lie. Bits of floats may be read as integers. How many bytes
- * from `i` on are of a word that is NaN on both sides; 0 when they are of none. */
+/* A sum of several NaN has the bits of one of them, and which depends on how its operands lie; a
+ * program may read them as integers. How many bytes from `i` on are of a word that is NaN on both
+ * sides; 0 when they are of none. */
 static size_t both_nan(const fnz_array *a, const fnz_array *b, size_t i) {
   for (size_t size = 8; size > 1; size /= 2) {
     size_t at = i - i % size;
@@ -50,6 +52,28 @@ static size_t both_nan(const fnz_array *a, const fnz_array *b, size_t i) {
       return at + size - i;
   }
   return 0;
+}
+
+/* Some node sees bits as another type. */
+static bool reads_bits(const fnz_program *p) {
+  for (uint32_t g = 0; g < fnz_graph_count(p); g++)
+    for (size_t n = 0; n < fnzi_graph_at(p, g)->nodes.count; n++) {
+      const fnz_op *op = fnzi_node_at(p, g, (uint32_t)n)->op;
+      if (op && strcmp(fnz_op_name(op), "view_copy.dtype") == 0)
+        return true;
+    }
+  return false;
+}
+
+/* How many bytes from `i` on are the same, or as good as that; 0: none. */
+static size_t alike(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
+  const unsigned char *one = a->data, *other = b->data;
+  size_t cell = fnzi_dtype(a->dtype)->bytes, at = i - i % cell;
+  if (one[i] == other[i])
+    return 1;
+  if (fnzi_run_same_reals(a->dtype, one + at, other + at, cell))
+    return at + cell - i;
+  return v->reads_bits ? both_nan(a, b, i) : 0;
 }
 
 /* The bits of the element that a byte is of, its last one first. */
@@ -77,8 +101,7 @@ static fnz_status compare(verifying *v, const char *way, const fnz_array *want, 
     return fnzi_fail(v->ctx, FNZ_CLASS_DIFFERENT, name, "%s: it has another type or other sizes",
                      way);
   for (size_t i = 0, passed; i < want->bytes; i += passed) {
-    bool same = ((const unsigned char *)want->data)[i] == ((const unsigned char *)have->data)[i];
-    passed = same ? 1 : both_nan(want, have, i);
+    passed = alike(v, want, have, i);
     if (!passed)
       return differ(v, way, name, want, have, i);
   }
@@ -366,7 +389,7 @@ static fnz_status check(verifying *v) {
 
 fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
                                  const fnz_arrays *inputs) {
-  verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
+  verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs, .reads_bits = reads_bits(exe->program)};
   fnzi_arena_init(&v.arena, ctx);
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)

@@ -4,6 +4,7 @@
  * searched only when it has another name. */
 #include "run/verify/results.h"
 #include "run/eager/interp.h"
+#include "run/reals.h"
 
 #include <stdio.h>
 
@@ -29,42 +30,6 @@ static fnz_status keep(void *user, const char *name, const fnz_geometry *g, cons
 }
 
 /* --- Comparing -------------------------------------------------------------------------------- */
-
-/* Columns: dtype, bytes of a real number, bits of its mantissa. */
-static const struct {
-  fnz_dtype dtype;
-  size_t bytes;
-  int mantissa;
-} floats[] = {
-    {FNZ_F16, 2, 10}, {FNZ_BF16, 2, 7}, {FNZ_F32, 4, 23},  {FNZ_F64, 8, 52},
-    {FNZ_C32, 2, 10}, {FNZ_C64, 4, 23}, {FNZ_C128, 8, 52},
-};
-
-static bool is_nan(const unsigned char *bytes, size_t size, int mantissa) {
-  uint64_t bits = 0;
-  memcpy(&bits, bytes, size);
-  uint64_t sign = (uint64_t)1 << (8 * size - 1);
-  uint64_t infinity = sign - ((uint64_t)1 << mantissa);
-  return (bits & ~sign) > infinity;
-}
-
-/* Real number by real number: the same bits, or both NaN. */
-static bool same_numbers(fnz_dtype dtype, const unsigned char *a, const unsigned char *b,
-                         size_t bytes) {
-  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-    size_t size = floats[i].bytes;
-    if (floats[i].dtype != dtype)
-      continue;
-    for (size_t at = 0; at + size <= bytes; at += size) {
-      bool nan =
-          is_nan(a + at, size, floats[i].mantissa) && is_nan(b + at, size, floats[i].mantissa);
-      if (!nan && memcmp(a + at, b + at, size) != 0)
-        return false;
-    }
-    return true;
-  }
-  return false;
-}
 
 /* The node of an output in the original, " (node ...)"; "" for a result that is no output. */
 static void origin(const fnz_program *p, const char *name, char out[192]) {
@@ -108,7 +73,7 @@ static fnz_status compare_cells(fnzi_ver_results *r, const fnzi_ver_result *a,
     const unsigned char *one = a->cells + (size_t)i * cell, *other = cells + (size_t)i * cell;
     if (memcmp(one, other, cell) == 0)
       continue;
-    if (r->numbers && same_numbers(a->g.dtype, one, other, cell))
+    if (r->numbers && fnzi_run_same_reals(a->g.dtype, one, other, cell))
       continue;
     origin(r->original, a->name, from);
     return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s differs at element %lld%s%s", a->name,
