@@ -219,13 +219,19 @@ static bool is_half(const fnzi_cuda_conv *c) {
   return c->dtype == FNZ_F16 || c->dtype == FNZ_BF16;
 }
 
+/* Products as such: transforms (FFT, Winograd) would spread a NaN, and err by more. */
+static bool is_direct(const making *m, const fnzi_cuda_conv_choice *choice) {
+  enum { LAST_FORWARD = 3, BACKWARD = 1 };
+  return m->c->transposed ? choice->algorithm == BACKWARD : choice->algorithm <= LAST_FORWARD;
+}
+
 /* The same result in each run, elements as they are, room that there is. */
 static bool serves(const making *m, const fnzi_cuda_conv_choice *choice) {
   const size_t most = (size_t)256 << 20;
   bool exact = choice->math == MATH_DEFAULT || choice->math == MATH_FMA ||
                (choice->math == MATH_TENSOR && is_half(m->c));
   return choice->status == 0 && choice->determinism == DETERMINISTIC && exact &&
-         choice->scratch <= most;
+         is_direct(m, choice) && choice->scratch <= most;
 }
 
 static fnz_status set_math(const making *m, int math) {

@@ -19,7 +19,7 @@ enum {
   EXECUTION_FAILED = 5000
 };
 enum { FLOAT = 0, DOUBLE = 1, HALF = 2, BFLOAT16 = 9 };
-enum { MOST = 5, ALGORITHM = 3, SCRATCH = 1024 };
+enum { MOST = 5, ALGORITHM = 1, TRANSFORMS = 6, SCRATCH = 1024 };
 
 typedef struct tensor {
   int type, rank, sizes[MOST], strides[MOST];
@@ -206,22 +206,24 @@ static bool fits(const tensor *wide, const tensor *weight, const tensor *narrow,
   return is && c->compute == (wide->type == DOUBLE ? DOUBLE : FLOAT);
 }
 
-/* The first ones are none to take: not the same in each run, in other numbers, not there. */
+/* The first ones are none to take: not the same in each run, in other numbers, not there, no
+ * products as such. */
 static int choose(const tensor *wide, const tensor *weight, const tensor *narrow, const conv *c,
                   int wanted, int *count, choice *out) {
   bool is_half = wide->type == HALF || wide->type == BFLOAT16;
   const choice all[] = {{.determinism = 0, .math = c->math},
                         {.determinism = 1, .math = is_half ? 2 : 1},
                         {.determinism = 1, .math = c->math, .status = NOT_SUPPORTED},
+                        {.algorithm = TRANSFORMS, .determinism = 1, .math = c->math},
                         {.algorithm = ALGORITHM,
                          .determinism = 1,
                          .math = c->math,
                          .memory = c->groups == 1 ? SCRATCH : 0}};
   if (fails("choose"))
     return NOT_SUPPORTED;
-  if (wanted < 4 || !fits(wide, weight, narrow, c) || c->math != (is_half ? 1 : 3))
+  if (wanted < 5 || !fits(wide, weight, narrow, c) || c->math != (is_half ? 1 : 3))
     return refuse();
-  *count = fails("none") ? 3 : 4;
+  *count = fails("none") ? 4 : 5;
   memcpy(out, all, (size_t)*count * sizeof *all);
   return SUCCESS;
 }
