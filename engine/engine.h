@@ -373,7 +373,6 @@ static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
   return (uint32_t)((at - first) / sizeof *storage);
 }
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_acts_make(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);

@@ -96,7 +96,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (size_t i = 0; i < b->plan.steps.count; i++) {
     const fnzi_eng_step *step = &b->plan.steps.data[i];
     if (step->kind != FNZI_ENG_MOVE)
-      FNZ_TRY(check_shapes(ws, b, &next, step->kind == FNZI_ENG_GROUP ? step->first : step->node));
+      FNZ_TRY(check_shapes(ws, b, &next, fnzi_eng_step_begin(step)));
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }

@@ -73,7 +73,7 @@ fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *drive
   if (result == 0)
     return FNZ_OK;
   if (result == OUT_OF_MEMORY)
-    return fnzi_no_memory(ctx);
+    return fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL, "the GPU has no memory left when %s", what);
   if (driver->error_name(result, &name) != 0 || driver->error_text(result, &text) != 0)
     name = text = "unknown error";
   return fnzi_fail(ctx, m ? m->kind : FNZ_CLASS_INTERNAL, NULL,

@@ -5,9 +5,11 @@
  *   text_scan.c  groups in which elements become what their rows give up to there -> text
  *   text_team.c  groups in which rows become numbers -> text
  *   text_rows.c  the rows of point.def and of convert.def as text
+ *   text_index.c    places that data say -> text
+ *   text_formula.c  formulas of single elements (formulas.def) -> text
  *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
- *   prelude.cu, complex.cu, and headers of kernels/ that rows stand on, are arrays of lines
- *   (texts.cmake) */
+ *   text_parts.h, text_put.c  what those are written with
+ *   The .cu files, and headers of kernels/ that rows stand on, are arrays of lines (texts.cmake) */
 #ifndef FNZI_CUDA_TEXT_H
 #define FNZI_CUDA_TEXT_H
 
@@ -44,6 +46,11 @@ typedef struct fnzi_cuda_ins {
   uint16_t place;  /* PICK, RUNNING: the slot of the place */
   uint16_t out, in[FNZI_CUDA_OPERANDS];
 } fnzi_cuda_ins;
+
+/* A row becomes a number. */
+static inline bool fnzi_cuda_gives_number(const fnzi_cuda_ins *ins) {
+  return ins->kind == FNZI_CUDA_FOLD || ins->kind == FNZI_CUDA_PICK;
+}
 
 /* A value: a slot is read, computed, or a number. */
 typedef struct fnzi_cuda_slot {

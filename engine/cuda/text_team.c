@@ -20,10 +20,6 @@ typedef struct team {
   bool needed[MOST_SLOTS];   /* of elements: while a row is gone through */
 } team;
 
-static bool gives_number(const fnzi_cuda_ins *ins) {
-  return ins->kind == FNZI_CUDA_FOLD || ins->kind == FNZI_CUDA_PICK;
-}
-
 static uint8_t level_of(const team *t, const fnzi_cuda_ins *ins) {
   uint8_t level = 0;
   for (uint32_t k = 0; k < ins->arity; k++)
@@ -38,7 +34,7 @@ static fnz_status find_levels(team *t) {
     uint8_t level = level_of(t, ins);
     if (level == UINT8_MAX)
       return fnzi_fail(t->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a row is gone through too often");
-    t->level[ins->out] = (uint8_t)(level + gives_number(ins));
+    t->level[ins->out] = (uint8_t)(level + fnzi_cuda_gives_number(ins));
     if (ins->kind == FNZI_CUDA_PICK)
       t->level[ins->place] = (uint8_t)(level + 1);
   }
@@ -86,7 +82,8 @@ static fnz_status find_team(team *t) {
 static fnz_status put_rows(team *t, uint8_t level) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (!gives_number(ins) && t->g->slots[ins->out].of_rows && t->level[ins->out] == level)
+    if (!fnzi_cuda_gives_number(ins) && t->g->slots[ins->out].of_rows &&
+        t->level[ins->out] == level)
       FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, ins));
   }
   return FNZ_OK;
@@ -106,7 +103,7 @@ static fnz_status put_lanes(const team *t, bool of_rows, bool stores) {
 static void find_needed(team *t) {
   for (uint32_t i = t->g->nins; i-- > 0;) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (gives_number(ins) || !t->needed[ins->out])
+    if (fnzi_cuda_gives_number(ins) || !t->needed[ins->out])
       continue;
     for (uint32_t k = 0; k < ins->arity; k++)
       t->needed[ins->in[k]] = !t->g->slots[ins->in[k]].of_rows;
@@ -126,7 +123,8 @@ static fnz_status open_row(team *t) {
   FNZ_TRY(fnzi_cuda_put_indices(&t->w, g->outer, g->rank, "j"));
   FNZ_TRY(put_lanes(t, false, false));
   for (uint32_t i = 0; i < g->nins; i++)
-    if (t->needed[g->ins[i].out] && !gives_number(&g->ins[i]) && !g->slots[g->ins[i].out].of_rows)
+    if (t->needed[g->ins[i].out] && !fnzi_cuda_gives_number(&g->ins[i]) &&
+        !g->slots[g->ins[i].out].of_rows)
       FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, &g->ins[i]));
   return FNZ_OK;
 }
@@ -182,7 +180,7 @@ typedef enum part { FIRST, TAKEN, JOINED } part;
 static fnz_status put_numbers(const team *t, uint8_t level, part what) {
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (gives_number(ins) && t->level[ins->out] == level + 1)
+    if (fnzi_cuda_gives_number(ins) && t->level[ins->out] == level + 1)
       FNZ_TRY(what == FIRST   ? put_first(t, ins)
               : what == TAKEN ? put_taken(t, ins)
                               : put_joined(t, ins));
@@ -195,7 +193,7 @@ static bool find_numbers(team *t, uint8_t level) {
   memset(t->needed, 0, sizeof t->needed);
   for (uint32_t i = 0; i < t->g->nins; i++) {
     const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (!gives_number(ins) || t->level[ins->out] != level + 1)
+    if (!fnzi_cuda_gives_number(ins) || t->level[ins->out] != level + 1)
       continue;
     any = true;
     for (uint32_t k = 0; k < ins->arity; k++)

@@ -115,12 +115,15 @@ typedef struct fnzi_eng_device_binding {
   size_t flag;
   size_t *kept;                 /* per buffer of the state that is kept before a run: where */
   bool runs;                    /* some step runs on the device, */
+  size_t first_writes;          /* the first step that writes to the state there; SIZE_MAX */
   bool has_flag;                /* and some may set the flag */
   fnzi_eng_stretch **stretches; /* per step: the stretch that begins there; NULL: none */
 } fnzi_eng_device_binding;
 
 enum {
-  FNZI_ENG_DEVICE_OPERANDS = 96, /* of a kernel at most: the lanes of a group */
+  FNZI_ENG_DEVICE_OPERANDS = 97, /* of a kernel at most: the lanes of a group, and the flag */
+  FNZI_ENG_DEVICE_ALIGNED = 16,  /* bytes that kernels move at a time: memory of a caller lies so,
+                                    or is copied */
   FNZI_ENG_DEVICE_APART = 256,   /* bytes, from one buffer to the next */
   FNZI_ENG_DEVICE_FLAG = 16      /* bytes */
 };

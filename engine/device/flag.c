@@ -32,7 +32,7 @@ static bool writes_state(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
   bool writes = false;
   if (step->kind == FNZI_ENG_MOVE)
     return is_state(plan, &step->to);
-  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  uint32_t first = fnzi_eng_step_begin(step);
   for (uint32_t n = first; n <= step->node; n++)
     for (uint32_t k = 0; k < g->nodes.data[n].noutputs; k++) {
       const fnz_arg *out = &g->nodes.data[n].outputs[k];
@@ -49,8 +49,12 @@ fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m) {
   const fnzi_eng_plan *plan = &m->b->plan;
   size_t count = plan->steps.count, first = count;
   bool library = false, flagged = false;
+  m->d->first_writes = SIZE_MAX;
   for (size_t i = 0; i < count; i++) {
+    bool writes = m->d->works[i].on_device && writes_state(plan, &plan->steps.data[i]);
     flagged = flagged || sets_flag(&m->d->works[i]);
+    if (writes && m->d->first_writes == SIZE_MAX)
+      m->d->first_writes = i;
     if (flagged && first == count && writes_state(plan, &plan->steps.data[i]))
       first = i;
     library = library || (first < count && calls_library(&m->d->works[i]));

@@ -2,8 +2,6 @@
  * computes with goes by room of its own. */
 #include "engine/device/device.h"
 
-enum { ALIGNED = 16 }; /* kernels move so many bytes at a time */
-
 /* --- Inputs -------------------------------------------------------------------------------------
  */
 static bool is_there(const fnz_workspace *ws, uint32_t k) {
@@ -86,7 +84,7 @@ bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *
   bool is_made_there = false;
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
     is_made_there = is_made_there || r->outputs[i] == k;
-  return is_made_there && ws->device_out[k] && ws->device_out[k] % ALIGNED == 0 &&
+  return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_ENG_DEVICE_ALIGNED == 0 &&
          b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_ENG_OUT;
 }
 

@@ -66,6 +66,8 @@ static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
       *node = NULL;
       if (!l->call && l->count)
         FNZ_TRY(fnzi_cuda_capture_node(ws->ctx, b->device->device, ws->stream, node));
+      if (!l->call && l->count && !*node)
+        return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a kernel is no node of a graph");
       addresses += l->noperands;
     }
   return FNZ_OK;

@@ -167,7 +167,7 @@ static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_eng_wh
     n->found = n->found || meets(&step->from, n->made);
     return FNZ_OK;
   }
-  uint32_t first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+  uint32_t first = fnzi_eng_step_begin(step);
   for (uint32_t node = first; node <= step->node; node++)
     FNZ_TRY(fnzi_args_visit(g->nodes.data[node].args, g->nodes.data[node].nargs, see_use, n));
   return FNZ_OK;
@@ -218,7 +218,7 @@ fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, con
   r.host_reads = out->host_reads;
   for (size_t i = 0; i < plan->steps.count; i++) {
     const fnzi_eng_step *step = &plan->steps.data[i];
-    r.first = step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+    r.first = fnzi_eng_step_begin(step);
     r.last = step->node;
     out->steps[i].on_host = !device[i];
     if (!device[i])

@@ -200,7 +200,7 @@ static void fold(fnzi_cuda_products *p) {
 
 /* --- By the library -----------------------------------------------------------------------------
  */
-enum { MOST_CALLS = 32, BASE_ALIGN = 64 };
+enum { MOST_CALLS = 32 };
 
 static bool is_librarys(const product *p) {
   const fnzi_cuda_products *q = &p->p;
@@ -212,7 +212,7 @@ static bool is_librarys(const product *p) {
 
 /* The largest power of two that an address and all that lies behind it are multiples of. */
 static uint32_t align_of(int64_t at, int64_t step) {
-  uint64_t all = (uint64_t)at | (uint64_t)step | BASE_ALIGN;
+  uint64_t all = (uint64_t)at | (uint64_t)step | FNZI_ENG_DEVICE_ALIGNED;
   return (uint32_t)(all & (~all + 1));
 }
 

@@ -117,13 +117,11 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
 
 /* --- Filling ------------------------------------------------------------------------------------
  */
-enum { DIRECT = 16 }; /* bytes that kernels move at a time: memory of the caller's lies so */
-
 static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced) {
   const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
   uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
   size_t start;
-  if (there && there % DIRECT == 0) {
+  if (there && there % FNZI_ENG_DEVICE_ALIGNED == 0) {
     *at = there;
     return FNZ_OK;
   }

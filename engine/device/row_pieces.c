@@ -11,10 +11,6 @@ typedef struct cut {
   int64_t rows, length, pieces;
 } cut;
 
-static bool gives_number(const fnzi_cuda_ins *ins) {
-  return ins->kind == FNZI_CUDA_FOLD || ins->kind == FNZI_CUDA_PICK;
-}
-
 /* What elements are computed of, and what is computed of the numbers of a row, are apart: rows are
  * gone through once, and nothing of the elements is stored. */
 static bool is_simple(const fnzi_cuda_group *g) {
@@ -27,9 +23,9 @@ static bool is_simple(const fnzi_cuda_group *g) {
     bool from_made = false;
     for (uint32_t k = 0; k < ins->arity; k++)
       from_made = from_made || made[ins->in[k]];
-    if (from_made && (gives_number(ins) || !g->slots[ins->out].of_rows))
+    if (from_made && (fnzi_cuda_gives_number(ins) || !g->slots[ins->out].of_rows))
       return false;
-    made[ins->out] = from_made || gives_number(ins);
+    made[ins->out] = from_made || fnzi_cuda_gives_number(ins);
     if (ins->kind == FNZI_CUDA_PICK)
       made[ins->place] = true;
   }
@@ -105,11 +101,11 @@ static fnz_status divide(cut *c, fnzi_eng_rows *first, fnzi_eng_rows *second) {
     bool from_made = false;
     for (uint32_t k = 0; k < ins->arity; k++)
       from_made = from_made || made[ins->in[k]];
-    made[ins->out] = from_made || gives_number(ins);
+    made[ins->out] = from_made || fnzi_cuda_gives_number(ins);
     if (ins->kind == FNZI_CUDA_PICK)
       made[ins->place] = true;
     fnzi_eng_rows_add(from_made ? second : first, *ins);
-    if (gives_number(ins))
+    if (fnzi_cuda_gives_number(ins))
       FNZ_TRY(join_numbers(c, ins, first, second));
   }
   return FNZ_OK;

@@ -110,7 +110,7 @@ uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number) 
 fnzi_cuda_lane *fnzi_eng_rows_lane(fnzi_eng_rows *r, uint16_t slot, bool stores,
                                    fnzi_eng_operand at) {
   uint32_t k = r->g.nlanes;
-  r->is_full = r->is_full || k == FNZI_ENG_DEVICE_OPERANDS;
+  r->is_full = r->is_full || k + 1 == FNZI_ENG_DEVICE_OPERANDS; /* one for the flag */
   if (r->is_full)
     k--;
   r->operands[k] = at;

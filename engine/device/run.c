@@ -141,7 +141,9 @@ static fnz_status tell_broken(const running *r) {
   char steps[256];
   if (r->b->acts.count == 0)
     return FNZ_INTERNAL;
-  if (first == last)
+  if (first > last)
+    snprintf(steps, sizeof steps, "what is copied after step %zu (%s)", last, name_of(r, last));
+  else if (first == last)
     snprintf(steps, sizeof steps, "step %zu (%s)", last, name_of(r, last));
   else
     snprintf(steps, sizeof steps,
@@ -149,6 +151,12 @@ static fnz_status tell_broken(const running *r) {
              name_of(r, first), last, name_of(r, last));
   return fnzi_fail(r->ws->ctx, FNZ_CLASS_INTERNAL, had.where,
                    "%s; in %s; the executable is finished", had.message, steps);
+}
+
+/* A launch, a copy or a library may fail at any step, for which nothing is kept: then what a step
+ * before it has written to the state is not known. */
+static bool is_touched(const running *r) {
+  return !*r->flagged && r->b->saved_bytes == 0 && r->ws->device_step >= r->d->first_writes;
 }
 
 /* The state is what it was, or known to be lost; the first failure is told. */
@@ -159,7 +167,7 @@ static fnz_status take_back(const running *r, fnz_status failed) {
   if (undone == FNZ_OK)
     undone = fnzi_eng_device_state_ran(r->ws);
   r->ws->ctx->error = had;
-  if (undone == FNZ_OK || !r->ws->state)
+  if (!r->ws->state || (undone == FNZ_OK && !is_touched(r)))
     return failed;
   r->ws->state->device->is_lost = true;
   return fnzi_fail(r->ws->ctx, had.kind, had.where,
@@ -176,6 +184,9 @@ static fnz_status run(const running *r) {
     return FNZ_OK;
   if (fnzi_cuda_is_broken(r->device))
     status = tell_broken(r);
+  else if (!*r->flagged && r->b->acts.count && r->ws->ctx->error.where[0] == 0)
+    status = fnzi_at(r->ws->ctx, status, "step %zu (%s)", r->ws->device_step,
+                     name_of(r, r->ws->device_step));
   return take_back(r, status);
 }
 

@@ -139,6 +139,8 @@ static fnz_status json_launch(fnz_context *ctx, const fnzi_eng_binding *b, size_
     FNZ_TRY(fnzi_printf(ctx, out, ", \"registers\": %u, \"shared\": %llu, \"stack\": %u",
                         (unsigned)f->figures.registers, (unsigned long long)f->figures.shared,
                         (unsigned)f->figures.stack));
+  if (b->device->works[step].by)
+    FNZ_TRY(fnzi_printf(ctx, out, ", \"by\": \"%s\"", b->device->works[step].by));
   return fnzi_put_text(ctx, out, "}");
 }
 

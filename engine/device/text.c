@@ -1,9 +1,9 @@
-/* text.c - the groups and moves of a binding as kernels of one program, and the kernels that
- * bring windows with gaps to the staging area and back. */
+/* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
+ * their ways; and the kernels that bring windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
 #include "engine/tile/tile.h"
 
-_Static_assert((int)FNZI_ENG_LANES <= (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
+_Static_assert((int)FNZI_ENG_LANES < (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
 
 /* The same element, whatever its type is, in memory of these many bytes. */
 static fnz_dtype cell_dtype(size_t bytes) {
@@ -54,6 +54,8 @@ static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_w
     const fnzi_eng_lane *lane = &t->lanes[k];
     fnzi_eng_describe_lane(t, lane, &g.lanes[k]);
     operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, lane->storage), lane->at};
+    if (operands[k].buffer == FNZI_ENG_NONE)
+      return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
   }
   for (uint32_t k = 0; k < t->nins; k++)
     fnzi_eng_describe_ins(&t->ins[k], &g.ins[k]);
@@ -105,6 +107,8 @@ static fnz_status add_move(fnzi_eng_maker *m, const fnzi_eng_move *move, fnzi_en
     return FNZ_OK;
   c.from = fnzi_eng_buffer_of(m->b, move->from);
   c.to = fnzi_eng_buffer_of(m->b, move->to);
+  if (c.from == FNZI_ENG_NONE || c.to == FNZI_ENG_NONE)
+    return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
   if (move->rank)
     memcpy(c.dims, move->dims, move->rank * sizeof *move->dims);
   return add_copy(m, &c, out);

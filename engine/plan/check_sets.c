@@ -30,10 +30,6 @@ typedef struct together {
   } all;
 } together;
 
-static uint32_t begin_of(const fnzi_eng_step *s) {
-  return s->kind == FNZI_ENG_GROUP ? s->first : s->node;
-}
-
 static const fnzi_node *node_at(const together *t, uint32_t n) {
   return &t->c->p.graph->nodes.data[n];
 }
@@ -72,8 +68,8 @@ static bool same_operand(const together *t, const fnzi_eng_step *of, const fnz_a
   switch ((fnz_tag)a->tag) {
   case FNZ_ARG_VALUE:
     return b->tag == FNZ_ARG_VALUE &&
-           place_in(t, begin_of(first), first->node, a->u.value) ==
-               place_in(t, begin_of(of), of->node, b->u.value) &&
+           place_in(t, fnzi_eng_step_begin(first), first->node, a->u.value) ==
+               place_in(t, fnzi_eng_step_begin(of), of->node, b->u.value) &&
            t->c->p.graph->values.data[a->u.value].geometry->dtype ==
                t->c->p.graph->values.data[b->u.value].geometry->dtype;
   case FNZ_ARG_LIST:
@@ -96,7 +92,7 @@ static bool same_node(const together *t, const fnzi_eng_step *of, const fnzi_nod
 }
 
 static fnz_status check_program(const together *t, const fnzi_eng_step *s) {
-  uint32_t first = begin_of(t->first), other = begin_of(s);
+  uint32_t first = fnzi_eng_step_begin(t->first), other = fnzi_eng_step_begin(s);
   bool same = (s->kind == FNZI_ENG_GROUP || (s->kind == FNZI_ENG_CALL && !s->in_place)) &&
               other <= s->node && s->node - other == t->first->node - first &&
               s->node < t->c->p.graph->nodes.count;
@@ -194,7 +190,7 @@ static fnz_status check(together *t) {
     FNZ_TRY(check_program(t, s));
     if (t->step > t->c->step && s->sets != 0)
       return wrong(t, "a step runs at once with two others");
-    for (uint32_t n = begin_of(s); n <= s->node; n++) {
+    for (uint32_t n = fnzi_eng_step_begin(s); n <= s->node; n++) {
       const fnzi_node *node = node_at(t, n);
       FNZ_TRY(fnzi_eng_each_value(&t->c->p, node->args, node->nargs, add_read, t));
       FNZ_TRY(fnzi_eng_each_value(&t->c->p, node->outputs, node->noutputs, add_written, t));

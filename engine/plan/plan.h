@@ -105,6 +105,11 @@ typedef struct fnzi_eng_step {
   uint32_t room;           /* REGION: the buffer in which its bodies work; FNZI_ENG_NONE: none */
 } fnzi_eng_step;
 
+/* The first of its nodes; `node` is the last one. */
+static inline uint32_t fnzi_eng_step_begin(const fnzi_eng_step *step) {
+  return step->kind == FNZI_ENG_GROUP ? step->first : step->node;
+}
+
 typedef struct fnzi_eng_plan {
   const fnz_program *program; /* borrowed, functional, sizes fixed but for those that data decide */
   fnzi_eng_place *places;     /* per value of graph 0 */

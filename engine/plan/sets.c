@@ -32,15 +32,11 @@ typedef struct sets {
   } all;
 } sets;
 
-static uint32_t begin_of(const fnzi_eng_step *s) {
-  return s->kind == FNZI_ENG_GROUP ? s->first : s->node;
-}
-
 /* A group, or a node that may be one, without rows and small. */
 static bool is_small_group(const fnzi_eng_planner *p, const fnzi_eng_step *s) {
   if (s->kind != FNZI_ENG_GROUP && !(s->kind == FNZI_ENG_CALL && s->is_point))
     return false;
-  for (uint32_t n = begin_of(s); n <= s->node; n++)
+  for (uint32_t n = fnzi_eng_step_begin(s); n <= s->node; n++)
     if (!p->nodes[n].is_point)
       return false;
   uint32_t result = fnzi_eng_result_of(&p->graph->nodes.data[s->node]);
@@ -87,7 +83,7 @@ static bool same_node(sets *s, const fnzi_node *a, const fnzi_node *b) {
 }
 
 static bool same_program(sets *s, const fnzi_eng_step *a, const fnzi_eng_step *b) {
-  uint32_t first = begin_of(a), other = begin_of(b);
+  uint32_t first = fnzi_eng_step_begin(a), other = fnzi_eng_step_begin(b);
   const fnzi_node *nodes = s->p->graph->nodes.data;
   bool same = a->node - first == b->node - other;
   for (uint32_t k = 0; same && first + k <= a->node; k++)
@@ -138,7 +134,7 @@ static fnz_status lie_written(fnzi_eng_planner *p, uint32_t value, void *user) {
 }
 
 static fnz_status add_step(sets *s, const fnzi_eng_step *step) {
-  for (uint32_t n = begin_of(step); n <= step->node; n++) {
+  for (uint32_t n = fnzi_eng_step_begin(step); n <= step->node; n++) {
     const fnzi_node *node = &s->p->graph->nodes.data[n];
     FNZ_TRY(fnzi_eng_each_value(s->p, node->args, node->nargs, lie_read, s));
     FNZ_TRY(fnzi_eng_each_value(s->p, node->outputs, node->noutputs, lie_written, s));

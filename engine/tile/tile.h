@@ -1,11 +1,11 @@
 /* tile.h - a group as a program over tiles: what is loaded, the loops that run over each tile in
  * order, what is stored.
  *
- *   make.c  nodes of a plan -> instructions over slots
- *   chain.c rows that follow one another -> chains
- *   room.c  slots -> registers, and the walk over the elements
- *   tile.c       runs it
- *   sets.c  several at once
+ *   make.c   nodes of a plan -> instructions over slots
+ *   chain.c  rows that follow one another -> chains
+ *   room.c   slots -> registers, and the walk over the elements
+ *   tile.c   runs it
+ *   sets.c   several at once
  *
  * A *lane* is an operand in memory. A *slot* is where an instruction reads or writes a tile: memory
  * itself where a lane lies dense along the walk, a register of FNZI_POINT_CHUNK elements in the

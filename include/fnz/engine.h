@@ -80,19 +80,24 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  */
 /** One run.
  *
- * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
- *            program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t,
- *            NULL for the recorded one, and `geometry` is not looked at. Inputs that share memory
- * by the signature must lie in one memory as recorded; where one of two is written, which the
- * program's guards tell, or is donated, or the other one lies in the state, they must not overlap.
- * outputs    one per OUTPUT slot. `data` NULL:
- * after the run it and `geometry` say where the result lies in the workspace, which must be given,
- * until its next run. Else `data` is the caller's, of the sizes and strides of `geometry`,
- * row-major where that is NULL. Outputs must overlap neither each other nor an input. Those in a
- * given state are not looked at. state      NULL: the program's initial values, and final values
- * come out as outputs. Else they are read and left there. workspace  NULL: one that the executable
- * keeps for this. arena      NULL: memory of the workspace. Else `arena_bytes` of the caller's, at
- * least what fnz_needs says, aligned to 64. */
+ * inputs: one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
+ * program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t, NULL for the
+ * recorded one, and `geometry` is not looked at. Inputs that share memory by the signature must lie
+ * in one memory as recorded; where one of two is written, which the program's guards tell, or is
+ * donated, or the other one lies in the state, they must not overlap.
+ *
+ * outputs: one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
+ * lies in the workspace, which must be given, until its next run. Else `data` is the caller's, of
+ * the sizes and strides of `geometry`, row-major where that is NULL. Outputs must overlap neither
+ * each other nor an input. Those in a given state are not looked at.
+ *
+ * state: NULL: the program's initial values, and final values come out as outputs. Else they are
+ * read and left there.
+ *
+ * workspace: NULL: one that the executable keeps for this.
+ *
+ * arena: NULL: memory of the workspace. Else `arena_bytes` of the caller's, at least what fnz_needs
+ * says, aligned to 64. */
 typedef struct fnz_execution {
   size_t size; /* sizeof(fnz_execution) */
   const fnz_memory *inputs;
@@ -102,15 +107,18 @@ typedef struct fnz_execution {
   void *arena;
   size_t arena_bytes;
   bool on_device; /* of an executable for a GPU: `data` of inputs that are tensors and of outputs
-                     are addresses there. Inputs are read where they lie; what the CPU computes with
-                     is copied to it. An output must be row-major; one without data lies with the
-                     CPU. UNSUPPORTED where inputs share memory */
+                     are addresses there, of the device's primary context. Inputs are read where
+                     they lie, and must be ready; what the CPU computes with is copied to it. An
+                     output must be row-major; one without data lies with the CPU. UNSUPPORTED where
+                     inputs share memory */
 } fnz_execution;
 
 /** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions
  * keep their weights in the order that they are read in; after that a run with a workspace
  * allocates nothing, but where sizes depend on data or the interpreter evaluates a body of a
- * region. After a failure the outputs hold anything, and the state what it held before.
+ * region. After a failure the outputs hold anything, and the state what it held before. On a GPU
+ * a state that may have been written before a launch, a copy or a library failed is lost: further
+ * runs with it fail.
  *
  * Fails with REF (an input is missing), TYPE, BOUNDS (sizes, an index), OVERLAP, ARGUMENT, and as
  * operators do, with the node's place. */

@@ -11,7 +11,7 @@ static const int64_t sizes[] = {COUNT}, strides[] = {1}, apart[] = {2};
 static const fnz_geometry dense = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = strides},
                           gaps = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = apart};
 
-/* y = 2 x + 1 and what else; `bytes`: that are copied in each direction for it. */
+/* y = 2 x + 1 and what else; `by_cpu`: some step of it is the CPU's. */
 static const struct {
   const char *body;
   bool by_cpu;
