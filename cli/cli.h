@@ -335,7 +335,7 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
 /* What a comparison without a difference has shown. */
 void cli_print_equal(const cli_call *call, FILE *to);
-/* One line: name, dtype, sizes and the first elements. */
+/* A line of each: name, dtype, sizes and the first elements. */
 void cli_print_arrays(const fnz_arrays *arrays);
 
 /* --- Other PyTorchs' operators (ops_import.c) -------------------------------------------- */

@@ -45,7 +45,7 @@ typedef struct fnzi_krn_pick {
 
 enum { FNZI_KRN_PICKS = 8 };
 
-/* Elements that go to places, or come from places; over one space, whose sizes both windows have.
+/* Elements that go to places, or come from places; over one space, to which `from` broadcasts.
  * What is indexed lies at place 0 in all dimensions that are indexed. */
 typedef struct fnzi_krn_picking {
   fnzi_krn_window to, from;

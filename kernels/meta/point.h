@@ -7,7 +7,7 @@
 
 enum { FNZI_POINT_OPERANDS = 4, FNZI_POINT_CHUNK = 512 };
 
-/* A dense loop over at most FNZI_POINT_CHUNK elements; out may be one of the inputs. */
+/* A dense loop over any number of elements; out may be one of the inputs. */
 typedef void fnzi_meta_point_fn(void *out, const void *const *in, int64_t count);
 
 /* A row in a chain: rows one after another over a block of elements, what the first operands of
