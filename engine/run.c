@@ -45,6 +45,9 @@ static fnz_status place_outs(running *r) {
     if (!out->data && !r->run->workspace)
       return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
                        "an output without memory needs a workspace, where it stays");
+    if (out->data && r->ws->on_device && slot->is_member)
+      return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
+                       "a part of an input's memory is no output on the device");
     if (!out->data || !want)
       continue;
     FNZ_TRY(check_out(r, slot, want, out->geometry));
@@ -120,9 +123,6 @@ static fnz_status give_on_device(running *r, const fnzi_eng_slot *slot, const fn
   const fnz_geometry *layout, *rows;
   unsigned char *start;
   void *packed;
-  if (slot->is_member)
-    return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
-                     "a part of an input's memory is no output on the device");
   if (fnzi_eng_device_is_direct(r->ws, r->b, slot->of))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
