@@ -63,8 +63,7 @@ static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   for (uint32_t d = 0; d < a->rank; d++)
     if (!fnzi_mul_i64(heads, a->sizes[d], &heads))
       return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
-  PUT(w, "  struct operands {\n  typedef %s sum;\n  const places<%d> p_;\n",
-      fnzi_cuda_sum_type(a->sum), 4 + a->has_mask + a->has_log);
+  PUT(w, "  struct operands {\n  typedef %s sum;\n  decltype(p) p_;\n", fnzi_cuda_sum_type(a->sum));
   FNZ_TRY(put_side(w, a, &a->q, 0, "q"));
   FNZ_TRY(put_side(w, a, &a->k, 1, "k"));
   FNZ_TRY(put_side(w, a, &a->v, 2, "v"));

@@ -91,12 +91,13 @@ static fnz_status put_result(const fnzi_cuda_writer *w, const fnzi_cuda_products
   return FNZ_OK;
 }
 
-static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, uint32_t operands,
-                           bool left_along, bool right_along) {
+/* A kernel that looks at the flag has one operand more. */
+static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, bool left_along,
+                           bool right_along) {
   PUT(w,
       "  using namespace product;\n  struct operands {\n  typedef %s sum;\n"
-      "  enum { left_along = %d, right_along = %d };\n  const places<%u> p_;\n",
-      fnzi_cuda_sum_type(sum), left_along, right_along, (unsigned)operands);
+      "  enum { left_along = %d, right_along = %d };\n  decltype(p) p_;\n",
+      fnzi_cuda_sum_type(sum), left_along, right_along);
   return FNZ_OK;
 }
 
@@ -120,7 +121,7 @@ static fnz_status put_products(const fnzi_cuda_writer *w, const fnzi_cuda_produc
   int64_t batch = batch_of(p), depth = times(p->k, p->added);
   bool sums = goes_by_sums(p, batch, depth);
   int64_t down = (p->m + TILE - 1) / TILE, across = (p->n + TILE - 1) / TILE;
-  FNZ_TRY(put_open(w, p->sum, p->beta != 0 ? 4 : 3, p->a.col == 1, p->b.row == 1 && p->b.col != 1));
+  FNZ_TRY(put_open(w, p->sum, p->a.col == 1, p->b.row == 1 && p->b.col != 1));
   FNZ_TRY(put_factor(w, p, true));
   FNZ_TRY(put_factor(w, p, false));
   if (p->beta != 0)
@@ -267,7 +268,7 @@ static fnz_status put_conv(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, b
                            int64_t bias, int64_t *blocks) {
   int64_t ins = c->x[1] / c->groups, outs = c->y[1] / c->groups, places = volume(c, c->y);
   int64_t batch = times(c->x[0], c->groups), depth = times(ins, volume(c, c->weight));
-  FNZ_TRY(put_open(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, has_bias ? 4 : 3, true, false));
+  FNZ_TRY(put_open(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, true, false));
   FNZ_TRY(put_weight(w, c, ins, outs));
   FNZ_TRY(put_x(w, c, ins));
   FNZ_TRY(put_y(w, c, outs, has_bias, bias));

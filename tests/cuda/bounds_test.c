@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 10
  * bounds_test.c - places out of bounds on a GPU, by the stand-in for its driver: programs that
  * write a buffer fail as they do on the CPU, with its words, and leave the buffer as it was. */
 #include "program/program.h"
@@ -20,7 +20,18 @@ static const char *const bodies[] = {
     "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %y: f32[] = nll_loss(%x, %i)\n"
     "  %b: f32[6,4] = mul_.Tensor(%a, %y)\n",
     "  %y: f32[3] = take(%m, %i)\n  %h: i64[3,6] = one_hot(%j, 6)\n"
-    "  %k: i64[1,3] = unsqueeze(%j, 0)\n  %a: f32[6,4] = scatter_add_(%m, 0, %k, %x)\n"};
+    "  %k: i64[1,3] = unsqueeze(%j, 0)\n  %a: f32[6,4] = scatter_add_(%m, 0, %k, %x)\n",
+    "  %a: f32[6,4] = index_copy_(%m, 0, %i, %x)\n  %t: f32[4,3] = t(%x)\n"
+    "  %g: f32[4,4] = mm(%t, %x)\n  %s: f32[6,4] = sign(%a)\n  %z: f32[6,4] = mm(%s, %g)\n"
+    "  %y: f32[6,4] = sign(%z)\n  %b: f32[6,4] = copy_(%a, %y)\n",
+    "  %a: f32[6,4] = index_copy_(%m, 0, %i, %x)\n  %q: f32[1,6,4] = view(%a, [1, 6, 4])\n"
+    "  %z: f32[1,6,4] = scaled_dot_product_attention(%q, %q, %q)\n"
+    "  %v: f32[6,4] = view(%z, [6, 4])\n  %y: f32[6,4] = sign(%v)\n"
+    "  %b: f32[6,4] = copy_(%a, %y)\n",
+    "  %a: f32[6,4] = index_copy_(%m, 0, %i, %x)\n  %s: f32[6,4] = sign(%a)\n"
+    "  %q: f32[1,6,4] = view(%s, [1, 6, 4])\n  %w: f32[6,6,1] = ones([6, 6, 1])\n"
+    "  %z: f32[1,6,4] = conv1d(%q, %w)\n  %y: f32[6,4] = view(%z, [6, 4])\n"
+    "  %b: f32[6,4] = copy_(%a, %y)\n"};
 enum { BODIES = sizeof bodies / sizeof *bodies };
 
 static fnz_program *bounded_program(fnz_context *ctx, const char *body) {
