@@ -373,9 +373,17 @@ static int explain_plan(cli_call *call) {
   return cli_flush();
 }
 
-static bool is_gpu(const cli_call *call) {
-  return strcmp(call->options[CLI_DEVICE], "cpu") != 0 &&
-         strncmp(call->options[CLI_ARCH], "sm_", 3) == 0;
+static int check_arch(cli_call *call) {
+  const char *arch = call->options[CLI_ARCH];
+  if (!arch)
+    return CLI_DONE;
+  if (!cli_has(call, CLI_PLAN) || !cli_has(call, CLI_DEVICE) ||
+      strcmp(call->options[CLI_DEVICE], "cpu") == 0)
+    return cli_usage(call, "--arch is of a plan on a GPU: add --plan --device cuda");
+  if (strncmp(arch, "sm_", 3) != 0)
+    return cli_usage(
+        call, "--arch %s is no kind of GPU: they are sm_80, sm_90, sm_100 and the like", arch);
+  return CLI_DONE;
 }
 
 int cli_explain(cli_call *call) {
@@ -383,9 +391,7 @@ int cli_explain(cli_call *call) {
   named it = {0};
   if (is_one && cli_has(call, CLI_PLAN))
     return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
-  if (cli_has(call, CLI_ARCH) &&
-      (!cli_has(call, CLI_PLAN) || !cli_has(call, CLI_DEVICE) || !is_gpu(call)))
-    return cli_usage(call, "--arch is of a plan on a GPU: add --plan --device cuda");
+  CLI_TRY(check_arch(call));
   CLI_TRY(functionalize(call));
   if (cli_has(call, CLI_PLAN))
     return explain_plan(call);
