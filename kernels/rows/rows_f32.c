@@ -47,6 +47,16 @@ INLINE vec load(const float *x) {
 INLINE void store(float *y, vec v) {
   memcpy(y, &v, sizeof v);
 }
+/* Register by register: memcpy() of several copies halves of them, and a register that is loaded
+ * from what two stores have just written waits until both are in the cache. */
+INLINE void load_all(vec *v, const float *x, int count) {
+  for (int p = 0; p < count; p++)
+    v[p] = load(x + p * WIDTH);
+}
+INLINE void store_all(float *y, const vec *v, int count) {
+  for (int p = 0; p < count; p++)
+    store(y + p * WIDTH, v[p]);
+}
 #ifndef __SSE2__
 /* The second, where one is no number or both are 0, as _mm_max_ps. */
 INLINE vec larger(vec a, vec b) {
@@ -366,9 +376,10 @@ enum { COLUMN_PARTS = FNZI_ROW_COLUMNS / WIDTH };
 static void flush(fnzi_row_cascade *c, int64_t row, int power) {
   int64_t low = ((int64_t)1 << power) - 1;
   for (int level = 1; level < FNZI_ROW_LEVELS; level++) {
-    for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
-      c->levels[level][k] += c->levels[level - 1][k];
-      c->levels[level - 1][k] = 0;
+    for (int k = 0; k < FNZI_ROW_COLUMNS; k += WIDTH) {
+      float *to = c->levels[level] + k, *from = c->levels[level - 1] + k;
+      store(to, load(to) + load(from));
+      store(from, splat(0));
     }
     if (row & (low << (level * power)))
       return;
@@ -382,11 +393,11 @@ static void row_cascade(fnzi_row_cascade *state, int power, const float *x, int6
     int64_t end = i + step <= count ? i + step : count;
     bool is_full = end - i == step;
     vec sum[COLUMN_PARTS];
-    memcpy(sum, state->levels[0], sizeof sum);
+    load_all(sum, state->levels[0], COLUMN_PARTS);
     for (; i < end; i++)
       for (int p = 0; p < COLUMN_PARTS; p++)
         sum[p] += load(x + i * stride + p * WIDTH);
-    memcpy(state->levels[0], sum, sizeof sum);
+    store_all(state->levels[0], sum, COLUMN_PARTS);
     if (is_full)
       flush(state, first + i, power);
   }
@@ -396,46 +407,53 @@ static void row_cascade(fnzi_row_cascade *state, int power, const float *x, int6
 enum { EAGER = 8, BESIDE = FNZI_ROW_COLUMNS / EAGER };
 typedef float eager_lanes __attribute__((vector_size(4 * EAGER)));
 
-INLINE void add_columns(const float *x, int64_t rows, int power, float *out) {
-  fnzi_row_cascade c = {{{0}}};
+INLINE void add_eager(eager_lanes *sum, const float *x) {
+  eager_lanes v;
+  memcpy(&v, x, sizeof v);
+  *sum += v;
+}
+
+INLINE void add_columns(const float *x, int64_t rows, int power, vec *sum) {
+  fnzi_row_cascade c;
+  for (int p = 0; p < COLUMN_PARTS; p++)
+    sum[p] = splat(0);
+  for (int level = 0; level < FNZI_ROW_LEVELS; level++)
+    store_all(c.levels[level], sum, COLUMN_PARTS);
   row_cascade(&c, power, x, FNZI_ROW_COLUMNS, 0, rows);
-  for (int k = 0; k < FNZI_ROW_COLUMNS; k++) {
-    out[k] = c.levels[0][k];
+  load_all(sum, c.levels[0], COLUMN_PARTS);
+  for (int p = 0; p < COLUMN_PARTS; p++)
     for (int level = 1; level < FNZI_ROW_LEVELS; level++)
-      out[k] += c.levels[level][k];
-  }
+      sum[p] += load(c.levels[level] + p * WIDTH);
 }
 
 /* Fewer rows than a block: no level but the first. */
-INLINE void add_few_columns(const float *x, int64_t rows, float *out) {
-  vec sum[COLUMN_PARTS];
+INLINE void add_few_columns(const float *x, int64_t rows, vec *sum) {
   for (int p = 0; p < COLUMN_PARTS; p++)
     sum[p] = splat(0);
   for (int64_t i = 0; i < rows; i++)
     for (int p = 0; p < COLUMN_PARTS; p++)
       sum[p] += load(x + i * FNZI_ROW_COLUMNS + p * WIDTH);
-  memcpy(out, sum, sizeof sum);
 }
 
 static float row_total(const float *x, int64_t count, int power) {
   int64_t rows = count / FNZI_ROW_COLUMNS, chunks = count / EAGER;
   float columns[FNZI_ROW_COLUMNS], sum = 0;
-  eager_lanes part[BESIDE], more;
+  vec part[COLUMN_PARTS];
+  eager_lanes lanes;
   if (rows < (int64_t)1 << power)
-    add_few_columns(x, rows, columns);
+    add_few_columns(x, rows, part);
   else
-    add_columns(x, rows, power, columns);
-  memcpy(part, columns, sizeof part);
-  for (int64_t i = rows * BESIDE; i < chunks; i++) {
-    memcpy(&more, x + i * EAGER, sizeof more);
-    part[0] += more;
-  }
+    add_columns(x, rows, power, part);
+  store_all(columns, part, COLUMN_PARTS);
+  memcpy(&lanes, columns, sizeof lanes);
+  for (int64_t i = rows * BESIDE; i < chunks; i++)
+    add_eager(&lanes, x + i * EAGER);
   for (int k = 1; k < BESIDE; k++)
-    part[0] += part[k];
+    add_eager(&lanes, columns + k * EAGER);
   for (int64_t i = chunks * EAGER; i < count; i++)
     sum += x[i];
   for (int k = 0; k < EAGER; k++)
-    sum += part[0][k];
+    sum += lanes[k];
   return sum;
 }
 
