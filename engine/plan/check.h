@@ -15,6 +15,12 @@ typedef struct fnzi_eng_known {
 
 typedef struct fnzi_eng_memory fnzi_eng_memory; /* facts by where they are */
 
+/* Of steps that run at once, which one uses a memory: so far one alone, or several. */
+typedef struct fnzi_eng_check_user {
+  uint32_t sets, step; /* sets: 1 + the first of the steps; of others it says nothing */
+  bool is_shared;
+} fnzi_eng_check_user;
+
 typedef struct fnzi_eng_checker {
   fnzi_eng_planner p; /* for what operators mean */
   const fnzi_eng_plan *plan;
@@ -24,6 +30,8 @@ typedef struct fnzi_eng_checker {
   uint32_t *last;            /* per value: node that reads it last */
   uint32_t *made;            /* per value: 1 + the node of a group that makes it; 0 */
   uint32_t step, node;
+  fnzi_eng_check_user *users; /* per memory */
+  uint32_t *seen, *numbers;   /* per value: 1 + the set in which it came up last; as which one */
 } fnzi_eng_checker;
 
 /* Room for facts. */

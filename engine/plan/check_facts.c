@@ -18,6 +18,9 @@ fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->of);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->made);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
+  FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->users);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->seen);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->numbers);
   c->arena = (uint32_t)c->plan->buffers.count;
   return FNZ_OK;
 }

@@ -12,6 +12,11 @@ typedef struct reach {
   int64_t low, high;
 } reach;
 
+typedef struct reaches {
+  reach *data;
+  size_t count, capacity;
+} reaches;
+
 /* How far earlier spans of two steps go, those that go farthest. */
 typedef struct far {
   struct {
@@ -23,11 +28,13 @@ typedef struct far {
 typedef struct together {
   fnzi_eng_checker *c;
   const fnzi_eng_step *first; /* of the sets */
-  uint32_t step;
+  uint32_t step, values;      /* of the set that is looked at: values that have come up */
+  size_t at;                  /* in the pattern */
   struct {
-    reach *data;
+    uint32_t *data;
     size_t count, capacity;
-  } all;
+  } pattern;            /* of the first set: operand by operand, which of its values that is */
+  reaches all, several; /* several: those in memories that more than one step uses */
 } together;
 
 static const fnzi_node *node_at(const together *t, uint32_t n) {
@@ -38,20 +45,51 @@ static fnz_status wrong(const together *t, const char *what) {
   return fnzi_eng_check_wrong(t->c, fnzi_eng_result_of(node_at(t, t->first->node)), what);
 }
 
+/* --- Bytes ---------------------------------------------------------------------------------------
+ */
+static fnz_status add_value(together *t, uint32_t value, bool is_written) {
+  fnzi_eng_checker *c = t->c;
+  fnzi_eng_place at = c->plan->places[value];
+  fnzi_eng_bytes bytes;
+  if (at.buffer == FNZI_ENG_NONE)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_check_image(c, value, at, &bytes));
+  uint32_t memory = fnzi_eng_check_memory(c, at.buffer);
+  fnzi_eng_check_user *user = &c->users[memory];
+  if (user->sets != c->step + 1)
+    *user = (fnzi_eng_check_user){c->step + 1, t->step, false};
+  user->is_shared = user->is_shared || user->step != t->step;
+  for (uint32_t i = 0; i < bytes.count; i++) {
+    const reach r = {memory, t->step, value, is_written, bytes.spans[i].low, bytes.spans[i].high};
+    FNZI_PUSH(c->p.ctx, &t->all, r);
+  }
+  return FNZ_OK;
+}
+
 /* --- One program ---------------------------------------------------------------------------------
  */
-/* Where a value first comes up in a set: the node, counted from the first one of the set, and the
- * place among its results and then its arguments. */
-static uint32_t place_in(const together *t, uint32_t begin, uint32_t end, uint64_t value) {
-  for (uint32_t n = begin; n <= end; n++) {
-    const fnzi_node *node = node_at(t, n);
-    for (uint32_t k = 0; k < node->noutputs + node->nargs; k++) {
-      const fnz_arg *arg = k < node->noutputs ? &node->outputs[k] : &node->args[k - node->noutputs];
-      if (arg->tag == FNZ_ARG_VALUE && arg->u.value == value)
-        return (n - begin) * 64 + k;
-    }
+/* Counts the values of a set as they come up; what comes up for the first time is read or written.
+ */
+static fnz_status number_of(together *t, uint32_t value, bool is_result, uint32_t *out) {
+  fnzi_eng_checker *c = t->c;
+  bool is_new = c->seen[value] != t->step + 1;
+  if (is_new) {
+    c->seen[value] = t->step + 1;
+    c->numbers[value] = t->values++;
   }
-  return FNZI_ENG_NONE;
+  *out = c->numbers[value];
+  return is_new || is_result ? add_value(t, value, is_result) : FNZ_OK;
+}
+
+/* Where the first set has one of its values, each other set has the same one of its own. */
+static fnz_status follow_pattern(together *t, uint32_t value, bool is_result, bool *same) {
+  uint32_t number;
+  FNZ_TRY(number_of(t, value, is_result, &number));
+  if (t->step == t->c->step)
+    FNZI_PUSH(t->c->p.ctx, &t->pattern, number);
+  *same = t->at < t->pattern.count && t->pattern.data[t->at] == number;
+  t->at++;
+  return FNZ_OK;
 }
 
 static bool same_numbers(const fnz_arg *a, const fnz_arg *b) {
@@ -62,77 +100,69 @@ static bool same_numbers(const fnz_arg *a, const fnz_arg *b) {
   return same;
 }
 
-static bool same_operand(const together *t, const fnzi_eng_step *of, const fnz_arg *a,
-                         const fnz_arg *b) {
-  const fnzi_eng_step *first = t->first;
-  switch ((fnz_tag)a->tag) {
+static fnz_dtype dtype_of(const together *t, const fnz_arg *arg) {
+  const fnz_geometry *g = t->c->p.graph->values.data[arg->u.value].geometry;
+  return g ? g->dtype : FNZ_DTYPE_COUNT;
+}
+
+static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, bool is_result,
+                               bool *same) {
+  *same = a->tag == b->tag;
+  switch ((fnz_tag)b->tag) {
   case FNZ_ARG_VALUE:
-    return b->tag == FNZ_ARG_VALUE &&
-           place_in(t, fnzi_eng_step_begin(first), first->node, a->u.value) ==
-               place_in(t, fnzi_eng_step_begin(of), of->node, b->u.value) &&
-           t->c->p.graph->values.data[a->u.value].geometry->dtype ==
-               t->c->p.graph->values.data[b->u.value].geometry->dtype;
+    *same = *same && dtype_of(t, a) == dtype_of(t, b) && dtype_of(t, b) != FNZ_DTYPE_COUNT;
+    return *same ? follow_pattern(t, (uint32_t)b->u.value, is_result, same) : FNZ_OK;
   case FNZ_ARG_LIST:
-    return b->tag == FNZ_ARG_LIST && same_numbers(a, b);
+    *same = *same && same_numbers(a, b);
+    return FNZ_OK;
   case FNZ_ARG_STRING:
-    return b->tag == FNZ_ARG_STRING && strcmp(a->u.s, b->u.s) == 0;
+    *same = *same && strcmp(a->u.s, b->u.s) == 0;
+    return FNZ_OK;
   default:
-    return a->tag == b->tag && a->u.i == b->u.i;
+    *same = *same && a->u.i == b->u.i;
+    return FNZ_OK;
   }
 }
 
-static bool same_node(const together *t, const fnzi_eng_step *of, const fnzi_node *a,
-                      const fnzi_node *b) {
-  bool same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
-  for (uint32_t k = 0; same && k < a->nargs; k++)
-    same = same_operand(t, of, &a->args[k], &b->args[k]);
-  for (uint32_t k = 0; same && k < a->noutputs; k++)
-    same = same_operand(t, of, &a->outputs[k], &b->outputs[k]);
-  return same;
+static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b, bool *same) {
+  *same = a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs;
+  for (uint32_t k = 0; *same && k < a->noutputs; k++)
+    FNZ_TRY(same_operand(t, &a->outputs[k], &b->outputs[k], true, same));
+  for (uint32_t k = 0; *same && k < a->nargs; k++)
+    FNZ_TRY(same_operand(t, &a->args[k], &b->args[k], false, same));
+  return FNZ_OK;
 }
 
-static fnz_status check_program(const together *t, const fnzi_eng_step *s) {
+static fnz_status goes_by_elements(together *t, const fnzi_node *node, bool *out) {
+  const fnzi_eng_fact *means;
+  FNZ_TRY(fnzi_eng_fact_find(&t->c->p, node->op, &means));
+  *out = fnzi_eng_node_way(&t->c->p, node, means) == FNZI_ENG_WAY_POINT && !means->elements;
+  return FNZ_OK;
+}
+
+static fnz_status check_program(together *t, const fnzi_eng_step *s) {
   uint32_t first = fnzi_eng_step_begin(t->first), other = fnzi_eng_step_begin(s);
   bool same = (s->kind == FNZI_ENG_GROUP || (s->kind == FNZI_ENG_CALL && !s->in_place)) &&
               other <= s->node && s->node - other == t->first->node - first &&
               s->node < t->c->p.graph->nodes.count;
+  t->values = 0;
+  t->at = 0;
   for (uint32_t k = 0; same && first + k <= t->first->node; k++) {
-    fnzi_eng_role role;
-    fnzi_eng_role_find(t->c->p.ctx, t->c->p.graph, node_at(t, other + k), &role);
-    same = role.kind == FNZI_ENG_ROLE_POINT &&
-           same_node(t, s, node_at(t, first + k), node_at(t, other + k));
+    FNZ_TRY(goes_by_elements(t, node_at(t, other + k), &same));
+    if (same)
+      FNZ_TRY(same_node(t, node_at(t, first + k), node_at(t, other + k), &same));
   }
   return same ? FNZ_OK : wrong(t, "steps that run at once are not of one pointwise program");
 }
 
-/* --- Bytes ---------------------------------------------------------------------------------------
+/* --- Apart ---------------------------------------------------------------------------------------
  */
-static fnz_status add_value(together *t, uint32_t value, bool is_written) {
-  fnzi_eng_place at = t->c->plan->places[value];
-  fnzi_eng_bytes bytes;
-  if (at.buffer == FNZI_ENG_NONE)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_check_image(t->c, value, at, &bytes));
-  for (uint32_t i = 0; i < bytes.count; i++) {
-    const reach r = {fnzi_eng_check_memory(t->c, at.buffer),
-                     t->step,
-                     value,
-                     is_written,
-                     bytes.spans[i].low,
-                     bytes.spans[i].high};
-    FNZI_PUSH(t->c->p.ctx, &t->all, r);
-  }
+/* What one step alone uses meets no other. */
+static fnz_status list_shared(together *t) {
+  for (size_t i = 0; i < t->all.count; i++)
+    if (t->c->users[t->all.data[i].memory].is_shared)
+      FNZI_PUSH(t->c->p.ctx, &t->several, t->all.data[i]);
   return FNZ_OK;
-}
-
-static fnz_status add_read(fnzi_eng_planner *p, uint32_t value, void *user) {
-  (void)p;
-  return add_value(user, value, false);
-}
-
-static fnz_status add_written(fnzi_eng_planner *p, uint32_t value, void *user) {
-  (void)p;
-  return add_value(user, value, true);
 }
 
 static int compare(const void *a, const void *b) {
@@ -163,11 +193,12 @@ static void extend(far *f, const reach *r) {
 static fnz_status check_spans(together *t) {
   const far none = {{{FNZI_ENG_NONE, INT64_MIN}, {FNZI_ENG_NONE, INT64_MIN}}};
   far all = none, written = none;
-  if (t->all.count)
-    qsort(t->all.data, t->all.count, sizeof *t->all.data, compare);
-  for (size_t i = 0; i < t->all.count; i++) {
-    const reach *r = &t->all.data[i];
-    if (i > 0 && t->all.data[i - 1].memory != r->memory)
+  const reaches *of = &t->several;
+  if (of->count)
+    qsort(of->data, of->count, sizeof *of->data, compare);
+  for (size_t i = 0; i < of->count; i++) {
+    const reach *r = &of->data[i];
+    if (i > 0 && of->data[i - 1].memory != r->memory)
       all = written = none;
     if (goes_into(&written, r) || (r->is_written && goes_into(&all, r)))
       return fnzi_eng_check_wrong(t->c, r->value,
@@ -190,18 +221,16 @@ static fnz_status check(together *t) {
     FNZ_TRY(check_program(t, s));
     if (t->step > t->c->step && s->sets != 0)
       return wrong(t, "a step runs at once with two others");
-    for (uint32_t n = fnzi_eng_step_begin(s); n <= s->node; n++) {
-      const fnzi_node *node = node_at(t, n);
-      FNZ_TRY(fnzi_eng_each_value(&t->c->p, node->args, node->nargs, add_read, t));
-      FNZ_TRY(fnzi_eng_each_value(&t->c->p, node->outputs, node->noutputs, add_written, t));
-    }
   }
+  FNZ_TRY(list_shared(t));
   return check_spans(t);
 }
 
 fnz_status fnzi_eng_check_sets(fnzi_eng_checker *c, const fnzi_eng_step *s) {
   together t = {.c = c, .first = s};
   fnz_status status = s->sets > 1 ? check(&t) : FNZ_OK;
+  FNZI_VEC_FREE(c->p.ctx, &t.pattern);
   FNZI_VEC_FREE(c->p.ctx, &t.all);
+  FNZI_VEC_FREE(c->p.ctx, &t.several);
   return status;
 }
