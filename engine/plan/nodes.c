@@ -2,10 +2,6 @@
 #include "engine/plan/planner.h"
 #include "schema/aten_names.h"
 
-static bool is_tensor(const fnzi_eng_planner *p, const fnz_arg *arg) {
-  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
-}
-
 typedef struct visit {
   fnzi_eng_planner *p;
   fnzi_eng_visit *visit;
@@ -14,36 +10,26 @@ typedef struct visit {
 
 static fnz_status visit_arg(void *user, const fnz_arg *arg) {
   visit_state *v = user;
-  return is_tensor(v->p, arg) ? v->visit(v->p, (uint32_t)arg->u.value, v->user) : FNZ_OK;
+  return fnzi_eng_is_tensor(v->p, arg) ? v->visit(v->p, (uint32_t)arg->u.value, v->user) : FNZ_OK;
 }
 
-fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args, size_t nargs,
-                               fnzi_eng_visit *visit, void *user) {
+fnz_status fnzi_eng_each_listed(fnzi_eng_planner *p, const fnz_arg *list, fnzi_eng_visit *visit,
+                                void *user) {
   visit_state v = {p, visit, user};
-  for (size_t k = 0; k < nargs; k++)
-    if (is_tensor(p, &args[k]))
-      FNZ_TRY(visit(p, (uint32_t)args[k].u.value, user));
-    else if (args[k].tag == FNZ_ARG_LIST)
-      FNZ_TRY(fnzi_args_visit(&args[k], 1, visit_arg, &v));
-  return FNZ_OK;
+  return fnzi_args_visit(list, 1, visit_arg, &v);
 }
 
 fnz_status fnzi_eng_each_argument(fnzi_eng_planner *p, const fnzi_node *node,
                                   fnzi_eng_visit_at *visit, void *user) {
   for (uint32_t k = 0; k < node->nargs; k++) {
     const fnz_arg *arg = &node->args[k];
-    if (is_tensor(p, arg))
+    if (fnzi_eng_is_tensor(p, arg))
       FNZ_TRY(visit(p, (uint32_t)arg->u.value, k, 0, user));
     for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
-      if (is_tensor(p, &arg->u.list[i]))
+      if (fnzi_eng_is_tensor(p, &arg->u.list[i]))
         FNZ_TRY(visit(p, (uint32_t)arg->u.list[i].u.value, k, i, user));
   }
   return FNZ_OK;
-}
-
-uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k) {
-  return k < node->nargs && node->args[k].tag == FNZ_ARG_VALUE ? (uint32_t)node->args[k].u.value
-                                                               : FNZI_ENG_NONE;
 }
 
 static fnz_status take_first(void *user, const fnz_arg *arg) {
@@ -53,10 +39,8 @@ static fnz_status take_first(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-uint32_t fnzi_eng_result_of(const fnzi_node *node) {
+uint32_t fnzi_eng_result_in_lists(const fnzi_node *node) {
   uint32_t first = FNZI_ENG_NONE;
-  if (node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE)
-    return (uint32_t)node->outputs[0].u.value;
   bool visited = fnzi_args_visit(node->outputs, node->noutputs, take_first, &first) == FNZ_OK;
   return visited ? first : FNZI_ENG_NONE;
 }

@@ -120,19 +120,40 @@ typedef struct fnzi_eng_planner {
 } fnzi_eng_planner;
 
 /* --- nodes.c ------------------------------------------------------------------------ */
-/* Visits tensors: (planner, value). */
+/* Visits tensors: (planner, value). Every pass does so for every node: in place. */
 typedef fnz_status fnzi_eng_visit(fnzi_eng_planner *p, uint32_t value, void *user);
-FNZ_MUST_CHECK fnz_status fnzi_eng_each_value(fnzi_eng_planner *p, const fnz_arg *args,
-                                              size_t nargs, fnzi_eng_visit *visit, void *user);
+FNZ_MUST_CHECK fnz_status fnzi_eng_each_listed(fnzi_eng_planner *p, const fnz_arg *list,
+                                               fnzi_eng_visit *visit, void *user);
+static inline bool fnzi_eng_is_tensor(const fnzi_eng_planner *p, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE && p->graph->values.data[arg->u.value].geometry != NULL;
+}
+FNZ_MUST_CHECK static inline fnz_status fnzi_eng_each_value(fnzi_eng_planner *p,
+                                                            const fnz_arg *args, size_t nargs,
+                                                            fnzi_eng_visit *visit, void *user) {
+  for (size_t k = 0; k < nargs; k++)
+    if (fnzi_eng_is_tensor(p, &args[k]))
+      FNZ_TRY(visit(p, (uint32_t)args[k].u.value, user));
+    else if (args[k].tag == FNZ_ARG_LIST)
+      FNZ_TRY(fnzi_eng_each_listed(p, &args[k], visit, user));
+  return FNZ_OK;
+}
 /* The same with the places of values: argument, and item of a list (0 for none). */
 typedef fnz_status fnzi_eng_visit_at(fnzi_eng_planner *p, uint32_t value, uint32_t k, uint32_t item,
                                      void *user);
 FNZ_MUST_CHECK fnz_status fnzi_eng_each_argument(fnzi_eng_planner *p, const fnzi_node *node,
                                                  fnzi_eng_visit_at *visit, void *user);
+/* The first tensor that is a result of the node, which is no plain one; NONE. */
+uint32_t fnzi_eng_result_in_lists(const fnzi_node *node);
 /* The first tensor that is a result of the node; NONE. */
-uint32_t fnzi_eng_result_of(const fnzi_node *node);
+static inline uint32_t fnzi_eng_result_of(const fnzi_node *node) {
+  bool is_plain = node->noutputs && node->outputs[0].tag == FNZ_ARG_VALUE;
+  return is_plain ? (uint32_t)node->outputs[0].u.value : fnzi_eng_result_in_lists(node);
+}
 /* Argument k as a tensor; NONE. */
-uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k);
+static inline uint32_t fnzi_eng_argument(const fnzi_node *node, uint32_t k) {
+  bool is_there = k < node->nargs && node->args[k].tag == FNZ_ARG_VALUE;
+  return is_there ? (uint32_t)node->args[k].u.value : FNZI_ENG_NONE;
+}
 
 /* Checks of what is known of a value's type and sizes: they held when the program was traced, and
  * the interpreter passes over them, too. */
