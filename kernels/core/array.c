@@ -180,13 +180,7 @@ void fnzi_krn_array_place_as_geometry(fnzi_krn_array *a) {
   a->place.offset = a->geometry.offset;
 }
 
-fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
-                                 const fnz_geometry *geometry, size_t cell, fnzi_krn_array **out) {
-  *out = NULL;
-  FNZ_TRY(fnzi_krn_sizes_check(ctx, geometry->rank, geometry->sizes, cell));
-  fnzi_krn_array *a = take_array(ctx, stock);
-  if (!a)
-    return fnzi_no_memory(ctx);
+static void open_array(fnzi_krn_array *a, fnzi_krn_stock *stock, size_t cell) {
   a->storage = NULL;
   a->cell = cell;
   a->stock = stock;
@@ -194,10 +188,42 @@ fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
   a->eager = false;
   a->room = FNZI_FEW_DIMS;
   a->dims = a->few_dims;
+}
+
+fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
+                                 const fnz_geometry *geometry, size_t cell, fnzi_krn_array **out) {
+  *out = NULL;
+  FNZ_TRY(fnzi_krn_sizes_check(ctx, geometry->rank, geometry->sizes, cell));
+  fnzi_krn_array *a = take_array(ctx, stock);
+  if (!a)
+    return fnzi_no_memory(ctx);
+  open_array(a, stock, cell);
   fnz_status status = reserve_dims(ctx, a, geometry->rank);
   if (status != FNZ_OK) {
     fnzi_krn_array_release(ctx, a);
     return status;
+  }
+  set_windows(a, geometry);
+  set_place_strides(a, geometry);
+  *out = a;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_krn_array_in_arena(fnzi_arena *arena, fnzi_krn_stock *stock,
+                                   const fnz_geometry *geometry, size_t cell,
+                                   fnzi_krn_array **out) {
+  enum { FOR_EVER = 1 << 30 }; /* uses, of which no release is the last one */
+  void *array, *dims;
+  *out = NULL;
+  FNZ_TRY(fnzi_krn_sizes_check(arena->ctx, geometry->rank, geometry->sizes, cell));
+  FNZ_TRY(fnzi_arena_take(arena, 1, sizeof(fnzi_krn_array), &array));
+  fnzi_krn_array *a = array;
+  open_array(a, stock, cell);
+  a->refs = FOR_EVER;
+  if (geometry->rank > a->room) {
+    FNZ_TRY(fnzi_arena_take(arena, 3 * (size_t)geometry->rank, sizeof *a->dims, &dims));
+    a->dims = dims;
+    a->room = geometry->rank;
   }
   set_windows(a, geometry);
   set_place_strides(a, geometry);

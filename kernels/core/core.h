@@ -97,6 +97,10 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank,
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
                                                 const fnz_geometry *geometry, size_t cell,
                                                 fnzi_krn_array **out);
+/* The same as a part of an arena, which outlives all who use it; they may release it or not. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_in_arena(fnzi_arena *arena, fnzi_krn_stock *stock,
+                                                  const fnz_geometry *geometry, size_t cell,
+                                                  fnzi_krn_array **out);
 /* Gives the array memory of its own, not initialised (zero on request). */
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array,
                                                   bool zero);
