@@ -221,20 +221,12 @@ static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
   return true;
 }
 
-/* What a node like this one was found to be; NULL. Where data decide sizes, arrays have others than
- * the program. */
-static fnzi_eng_shaped *find_known(const maker *m) {
-  uint64_t at;
-  bool found = !m->b->by_steps && m->b->shaped &&
-               fnzi_eng_alike_ask(m->b->shaped, fnzi_graph_at(m->b->program, 0), m->node, &at);
-  return found ? (fnzi_eng_shaped *)(uintptr_t)at : NULL;
-}
-
-static fnz_status keep_known(const maker *m, fnzi_eng_shaped **out) {
-  if (m->b->by_steps || !m->b->shaped)
-    return FNZ_OK;
-  FNZI_NEW(&m->b->shaped->arena, 1, out);
-  return fnzi_eng_alike_answer(m->b->shaped, (uint64_t)(uintptr_t)*out);
+/* What nodes like this one are; NULL where data decide sizes: arrays have others than the program.
+ */
+static fnzi_eng_shaped *shaped_of(const maker *m) {
+  const fnzi_eng_shapes *shapes = m->b->by_steps ? NULL : m->b->shapes;
+  size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
+  return shapes ? &shapes->of[shapes->kinds.of[n]] : NULL;
 }
 
 static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
@@ -255,13 +247,14 @@ static fnz_status run_shape(maker *m, fnzi_krn_call *call, const fnzi_kernel *ro
 static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *row,
                               fnzi_krn_array **outputs, bool *fits) {
   bool have = have_results(m, outputs);
-  m->known = find_known(m);
-  *fits = have && m->known;
-  if (*fits)
-    return FNZ_OK;
-  FNZ_TRY(run_shape(m, call, row, outputs, fits));
-  return have && *fits && are_all(outputs, m->nresults) && !m->known ? keep_known(m, &m->known)
-                                                                     : FNZ_OK;
+  fnzi_eng_shaped *shaped = shaped_of(m);
+  *fits = have && shaped && shaped->fits;
+  if (!*fits)
+    FNZ_TRY(run_shape(m, call, row, outputs, fits));
+  if (shaped && have && *fits && are_all(outputs, m->nresults))
+    shaped->fits = true;
+  m->known = shaped && shaped->fits ? shaped : NULL;
+  return FNZ_OK;
 }
 
 /* The call of the kernel, with the results that the values have. The shape rule runs here, and
@@ -378,7 +371,8 @@ static fnz_status lower_shape(void *user, fnz_arg *arg) {
 static fnz_status check_shape(maker *m) {
   fnzi_krn_call call;
   bool plain, fits;
-  if (find_known(m))
+  const fnzi_eng_shaped *shaped = shaped_of(m);
+  if (shaped && shaped->fits)
     return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;

@@ -203,11 +203,18 @@ typedef struct fnzi_eng_act {
 
 typedef struct fnzi_eng_binding fnzi_eng_binding;
 
-/* What holds for all nodes that are alike: their shape rules agree with what the program records.
- */
+/* What holds for all nodes of a kind. */
 typedef struct fnzi_eng_shaped {
+  bool fits; /* their shape rules agree with what the program records */
   const struct fnzi_meta_point_code *code; /* of what is pointwise; NULL: nothing has asked yet */
 } fnzi_eng_shaped;
+
+/* While a binding is filled in. */
+typedef struct fnzi_eng_shapes {
+  fnzi_arena arena;
+  fnzi_eng_kinds kinds;
+  fnzi_eng_shaped *of; /* per kind */
+} fnzi_eng_shapes;
 
 /* Where the memory of a buffer of a body is: in that of a storage of the binding around, some bytes
  * further on in each iteration. */
@@ -288,7 +295,7 @@ struct fnzi_eng_binding {
   unsigned char *registers;       /* of tiles, for all threads */
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
-  fnzi_eng_alike *shaped; /* while it is filled in: of nodes, their fnzi_eng_shaped */
+  fnzi_eng_shapes *shapes; /* while it is filled in */
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
   bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */

@@ -35,8 +35,8 @@ static fnz_status make_value(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t v)
       b->plan.buffers.data[place->buffer].kind == FNZI_ENG_LATE)
     return FNZ_OK;
   fnzi_krn_storage *storage = &b->storages[place->buffer];
-  FNZ_TRY(fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
-                                &b->values[v]));
+  FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
+                                  &b->values[v]));
   return fnzi_krn_array_share(ws->ctx, b->values[v], storage, place->map);
 }
 
@@ -107,24 +107,29 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
+static fnz_status open_shapes(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_shapes *s) {
+  FNZ_TRY(fnzi_eng_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
+  FNZI_NEW(&s->arena, s->kinds.count, &s->of);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_binding_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_alike shaped;
+  fnzi_eng_shapes shapes;
   FNZ_TRY(make_storages(ws, b));
   FNZ_TRY(make_values(ws, b));
-  fnzi_eng_alike_open(&shaped, ws->ctx);
-  b->shaped = &shaped;
-  fnz_status status = make_acts(ws, b);
-  b->shaped = NULL;
-  fnzi_eng_alike_close(&shaped);
+  fnzi_arena_init(&shapes.arena, ws->ctx);
+  fnz_status status = open_shapes(ws, b, &shapes);
+  b->shapes = &shapes;
+  if (status == FNZ_OK)
+    status = make_acts(ws, b);
+  b->shapes = NULL;
+  fnzi_arena_free(&shapes.arena);
   return status;
 }
 
 void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!b->made)
     return;
-  size_t count = b->values ? graph_of(b)->values.count : 0;
-  for (size_t v = 0; v < count; v++)
-    fnzi_krn_array_release(ws->ctx, b->values[v]);
   for (size_t i = 0; i < b->wasted.count; i++)
     fnzi_krn_array_release(ws->ctx, b->wasted.data[i]);
   FNZI_VEC_FREE(ws->ctx, &b->wasted);

@@ -1,84 +1,149 @@
-/* alike.c - answers that hold for all nodes which ask the same. */
+/* alike.c - which nodes are of one kind. Most are like the last one of their operator, which is
+ * compared first; others are looked up by a key of all that they ask. */
 #include "engine/plan/alike.h"
 
-void fnzi_eng_alike_open(fnzi_eng_alike *a, fnz_context *ctx) {
-  fnzi_map_init(&a->answers, ctx);
-  fnzi_arena_init(&a->arena, ctx);
-  a->words = 0;
+enum { KEY_WORDS = 64, TAG_BITS = 8, TAGS = 64 / TAG_BITS /* of a word */ };
+
+typedef struct finding {
+  const fnzi_graph *graph;
+  fnzi_arena *arena;
+  fnzi_map kinds;   /* by key */
+  uint32_t *latest; /* per operator of the table: 1 + the last node of it; 0 */
+  uint64_t key[KEY_WORDS];
+  uint32_t words;
+  uint32_t tags, tags_at; /* of arguments; the word that has the last ones */
+} finding;
+
+/* --- Compared -----------------------------------------------------------------------------------
+ */
+static const fnz_geometry *geometry_of(const finding *f, const fnz_arg *arg) {
+  return f->graph->values.data[arg->u.value].geometry;
 }
 
-void fnzi_eng_alike_close(fnzi_eng_alike *a) {
-  fnzi_map_free(&a->answers);
-  fnzi_arena_free(&a->arena);
+static bool same_one(const finding *f, const fnz_arg *a, const fnz_arg *b) {
+  if (a->tag != b->tag || a->tag == FNZ_ARG_LIST)
+    return false;
+  return a->tag == FNZ_ARG_VALUE ? geometry_of(f, a) == geometry_of(f, b)
+                                 : a->u.value == b->u.value;
+}
+
+static bool same_list(const finding *f, const fnz_arg *a, const fnz_arg *b) {
+  bool same = b->tag == FNZ_ARG_LIST && a->count == b->count;
+  for (uint32_t i = 0; same && i < a->count; i++)
+    same = same_one(f, &a->u.list[i], &b->u.list[i]);
+  return same;
+}
+
+static bool same_args(const finding *f, const fnz_arg *a, const fnz_arg *b, uint32_t count) {
+  bool same = true;
+  for (uint32_t k = 0; same && k < count; k++)
+    same = a[k].tag == FNZ_ARG_LIST ? same_list(f, &a[k], &b[k]) : same_one(f, &a[k], &b[k]);
+  return same;
+}
+
+static bool same_node(const finding *f, const fnzi_node *a, const fnzi_node *b) {
+  return a->op == b->op && a->nargs == b->nargs && a->noutputs == b->noutputs &&
+         same_args(f, a->args, b->args, a->nargs) &&
+         same_args(f, a->outputs, b->outputs, a->noutputs);
 }
 
 /* --- Keys ---------------------------------------------------------------------------------------
  */
-static bool add_word(fnzi_eng_alike *to, uint64_t word) {
-  if (to->words == FNZI_ENG_KEY_WORDS)
+static bool add_word(finding *f, uint64_t word) {
+  if (f->words == KEY_WORDS)
     return false;
-  to->key[to->words++] = word;
+  f->key[f->words++] = word;
   return true;
 }
 
-enum { TAG_BITS = 8, TAGS = 64 / TAG_BITS }; /* of a word */
-
 /* Tags stand together, before the words that they are of. */
-static bool add_tagged(fnzi_eng_alike *to, uint8_t tag, uint64_t word) {
-  if (to->tags % TAGS == 0) {
-    to->tags_at = to->words;
-    if (!add_word(to, 0))
+static bool add_tagged(finding *f, uint8_t tag, uint64_t word) {
+  if (f->tags % TAGS == 0) {
+    f->tags_at = f->words;
+    if (!add_word(f, 0))
       return false;
   }
-  to->key[to->tags_at] |= (uint64_t)tag << TAG_BITS * (to->tags++ % TAGS);
-  return add_word(to, word);
+  f->key[f->tags_at] |= (uint64_t)tag << TAG_BITS * (f->tags++ % TAGS);
+  return add_word(f, word);
 }
 
-static bool add_one(fnzi_eng_alike *to, const fnzi_graph *g, const fnz_arg *arg) {
+static bool add_one(finding *f, const fnz_arg *arg) {
   uint64_t word = arg->u.value;
   if (arg->tag == FNZ_ARG_VALUE)
-    word = (uint64_t)(uintptr_t)g->values.data[arg->u.value].geometry;
-  return arg->tag != FNZ_ARG_LIST && add_tagged(to, arg->tag, word);
+    word = (uint64_t)(uintptr_t)geometry_of(f, arg);
+  return arg->tag != FNZ_ARG_LIST && add_tagged(f, arg->tag, word);
 }
 
 /* Lists within lists are not told; what only has a pointer is told by where it points. */
-static bool add_args(fnzi_eng_alike *to, const fnzi_graph *g, const fnz_arg *args, size_t nargs) {
+static bool add_args(finding *f, const fnz_arg *args, size_t nargs) {
   bool fits = true;
   for (size_t k = 0; fits && k < nargs; k++) {
     bool is_list = args[k].tag == FNZ_ARG_LIST;
-    fits = is_list ? add_tagged(to, FNZ_ARG_LIST, args[k].count) : add_one(to, g, &args[k]);
+    fits = is_list ? add_tagged(f, FNZ_ARG_LIST, args[k].count) : add_one(f, &args[k]);
     for (uint32_t i = 0; fits && is_list && i < args[k].count; i++)
-      fits = add_one(to, g, &args[k].u.list[i]);
+      fits = add_one(f, &args[k].u.list[i]);
   }
   return fits;
 }
 
-static bool make_key(fnzi_eng_alike *to, const fnzi_graph *g, const fnzi_node *node) {
-  to->words = to->tags = 0;
-  return node->op && add_word(to, (uint64_t)(uintptr_t)node->op) &&
-         add_word(to, node->nargs | (uint64_t)node->noutputs << 32) &&
-         add_args(to, g, node->args, node->nargs) && add_args(to, g, node->outputs, node->noutputs);
+static bool make_key(finding *f, const fnzi_node *node) {
+  f->words = f->tags = 0;
+  return add_word(f, (uint64_t)(uintptr_t)node->op) &&
+         add_word(f, node->nargs | (uint64_t)node->noutputs << 32) &&
+         add_args(f, node->args, node->nargs) && add_args(f, node->outputs, node->noutputs);
 }
 
-/* --- Answers ------------------------------------------------------------------------------------
+/* --- Kinds --------------------------------------------------------------------------------------
  */
-static size_t bytes_of_key(const fnzi_eng_alike *a) {
-  return a->words * sizeof *a->key;
-}
-
-bool fnzi_eng_alike_ask(fnzi_eng_alike *a, const fnzi_graph *g, const fnzi_node *node,
-                        uint64_t *out) {
-  if (make_key(a, g, node))
-    return fnzi_map_get(&a->answers, a->key, bytes_of_key(a), out);
-  a->words = 0;
-  return false;
-}
-
-fnz_status fnzi_eng_alike_answer(fnzi_eng_alike *a, uint64_t answer) {
+static fnz_status look_up(finding *f, const fnzi_node *node, fnzi_eng_kinds *out, uint64_t *kind) {
   uint64_t *kept;
-  if (a->words == 0)
+  *kind = out->count;
+  if (!make_key(f, node)) {
+    out->count++; /* like no other one */
     return FNZ_OK;
-  FNZI_NEW(&a->arena, a->words, &kept);
-  memcpy(kept, a->key, bytes_of_key(a));
-  return fnzi_map_set(&a->answers, kept, bytes_of_key(a), answer);
+  }
+  size_t bytes = f->words * sizeof *f->key;
+  if (fnzi_map_get(&f->kinds, f->key, bytes, kind))
+    return FNZ_OK;
+  FNZI_NEW(f->arena, f->words, &kept);
+  memcpy(kept, f->key, bytes);
+  return fnzi_map_set(&f->kinds, kept, bytes, out->count++);
+}
+
+static fnz_status find_kind(finding *f, uint32_t n, fnzi_eng_kinds *out) {
+  const fnzi_node *nodes = f->graph->nodes.data, *node = &nodes[n];
+  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
+  uint32_t like = place == FNZI_NO_OP ? 0 : f->latest[place];
+  uint64_t kind;
+  if (place != FNZI_NO_OP)
+    f->latest[place] = n + 1;
+  if (like && same_node(f, node, &nodes[like - 1])) {
+    out->of[n] = out->of[like - 1];
+    return FNZ_OK;
+  }
+  if (node->op == NULL) {
+    out->of[n] = out->count++;
+    return FNZ_OK;
+  }
+  FNZ_TRY(look_up(f, node, out, &kind));
+  out->of[n] = (uint32_t)kind;
+  return FNZ_OK;
+}
+
+static fnz_status find(finding *f, fnzi_eng_kinds *out) {
+  FNZI_NEW(f->arena, f->graph->nodes.count, &out->of);
+  FNZI_NEW(f->arena, fnzi_ops_count, &f->latest);
+  for (uint32_t n = 0; n < f->graph->nodes.count; n++)
+    FNZ_TRY(find_kind(f, n, out));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_kinds_find(fnz_context *ctx, fnzi_arena *arena, const fnzi_graph *graph,
+                               fnzi_eng_kinds *out) {
+  finding f = {.graph = graph, .arena = arena};
+  *out = (fnzi_eng_kinds){NULL, 0};
+  fnzi_map_init(&f.kinds, ctx);
+  fnz_status status = find(&f, out);
+  fnzi_map_free(&f.kinds);
+  return status;
 }

@@ -51,7 +51,9 @@ typedef struct grouping {
     read *data;
     size_t count, capacity;
   } reads;
-  fnzi_eng_alike roles; /* kinds of pointwise nodes */
+  fnzi_eng_kinds kinds;
+  fnzi_eng_role *roles; /* per kind */
+  bool *asked;          /* per kind: its role is known, but for the space */
   uint8_t *lies;        /* per operator: 1 + a lying; 0: it has not been looked up */
 } grouping;
 
@@ -306,25 +308,21 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Most of others than pointwise nodes are told by their operator alone. */
-static fnz_status find_role(grouping *g, const fnzi_node *node, fnzi_eng_role *out) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  bool asks = place != FNZI_NO_OP && fnzi_kernel_rows[place].memory == FNZI_MEMORY_POINT;
-  uint64_t kind;
-  if (asks && fnzi_eng_alike_ask(&g->roles, g->graph, node, &kind)) {
-    *out = (fnzi_eng_role){.kind = (uint8_t)kind};
-    if (kind != FNZI_ENG_ROLE_NONE)
-      out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)kind);
-    return FNZ_OK;
-  }
-  fnzi_eng_role_find(g->ctx, g->graph, node, out);
-  return asks ? fnzi_eng_alike_answer(&g->roles, out->kind) : FNZ_OK;
+static void find_role(grouping *g, uint32_t n, fnzi_eng_role *out) {
+  const fnzi_node *node = &g->graph->nodes.data[n];
+  uint32_t kind = g->kinds.of[n];
+  if (!g->asked[kind])
+    fnzi_eng_role_find(g->ctx, g->graph, node, &g->roles[kind]);
+  g->asked[kind] = true;
+  *out = g->roles[kind];
+  if (out->kind != FNZI_ENG_ROLE_NONE)
+    out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)out->kind);
 }
 
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_eng_role member;
-  FNZ_TRY(find_role(g, node, &member));
+  find_role(g, n, &member);
   look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
   g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;
@@ -349,6 +347,9 @@ static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
 
 static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) {
   size_t nodes = g->graph->nodes.count, values = g->graph->values.count;
+  FNZ_TRY(fnzi_eng_kinds_find(g->ctx, scratch, g->graph, &g->kinds));
+  FNZI_NEW(scratch, g->kinds.count, &g->roles);
+  FNZI_NEW(scratch, g->kinds.count, &g->asked);
   FNZI_NEW(scratch, fnzi_ops_count, &g->lies);
   FNZI_NEW(scratch, nodes, &g->steps);
   FNZI_NEW(scratch, values, &g->of);
@@ -373,9 +374,7 @@ fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnz
   g.points = *points;
   FNZI_NEW(scratch, graph->nodes.count, steps);
   const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
-  fnzi_eng_alike_open(&g.roles, ctx);
   fnz_status status = find_steps(&g, scratch, *steps);
-  fnzi_eng_alike_close(&g.roles);
   if (status == FNZ_OK)
     ctx->error = had;
   FNZI_VEC_FREE(ctx, &g.reads);

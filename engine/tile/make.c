@@ -232,7 +232,7 @@ static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_poin
                      call->op->name);
   if (!m->known)
     return FNZ_OK;
-  FNZI_NEW(&m->b->shaped->arena, 1, &kept);
+  FNZI_NEW(&m->b->shapes->arena, 1, &kept);
   *kept = *out;
   m->known->code = kept;
   return FNZ_OK;
@@ -460,8 +460,8 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
   const fnz_geometry *g = fnzi_value_at(b->program, 0, value)->geometry;
   if (b->values[value])
     return FNZ_OK;
-  return fnzi_krn_array_create(ws->ctx, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
-                               &b->values[value]);
+  return fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
+                                 &b->values[value]);
 }
 
 static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
