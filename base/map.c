@@ -65,9 +65,10 @@ void fnzi_map_init(fnzi_map *map, fnz_context *ctx) {
 }
 
 void fnzi_map_free(fnzi_map *map) {
-  struct fnzi_map_entry *e, *next;
-  HASH_ITER(hh, map->head, e, next) {
-    HASH_DEL(map->head, e);
+  struct fnzi_map_entry *first = map->head;
+  HASH_CLEAR(hh, map->head); /* the table alone; entries are still a list */
+  for (struct fnzi_map_entry *e = first, *next; e; e = next) {
+    next = e->hh.next;
     fnzi_free(map->ctx, e, sizeof *e);
   }
 }
