@@ -30,6 +30,8 @@ typedef struct fnzi_eng_checker {
   uint32_t *last;            /* per value: node that reads it last */
   uint32_t *made;            /* per value: 1 + the node of a group that makes it; 0 */
   uint32_t step, node;
+  fnzi_eng_bytes *images; /* per value: of its place in the plan, once it has been asked for: */
+  bool *has_image;
   fnzi_eng_check_user *users; /* per memory */
   uint32_t *seen, *numbers;   /* per value: 1 + the set in which it came up last; as which one */
 } fnzi_eng_checker;

@@ -18,6 +18,8 @@ fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->of);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->made);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->memories);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->images);
+  FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->has_image);
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->users);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->seen);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->numbers);
@@ -39,8 +41,8 @@ uint32_t fnzi_eng_check_memory(const fnzi_eng_checker *c, uint32_t buffer) {
   return c->plan->buffers.data[buffer].kind == FNZI_ENG_TEMP ? c->arena : buffer;
 }
 
-fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
-                                fnzi_eng_bytes *out) {
+static fnz_status find_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
+                             fnzi_eng_bytes *out) {
   fnzi_eng_span *spans;
   *out = (fnzi_eng_bytes){0};
   if (place.buffer >= c->plan->buffers.count)
@@ -58,6 +60,22 @@ fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_pl
     spans[i] = (fnzi_eng_span){out->spans[i].low + (int64_t)b->offset,
                                out->spans[i].high + (int64_t)b->offset};
   out->spans = spans;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_check_image(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
+                                fnzi_eng_bytes *out) {
+  const fnzi_eng_place *own = &c->plan->places[value];
+  bool is_own = place.buffer == own->buffer && place.map == own->map;
+  if (is_own && c->has_image[value]) {
+    *out = c->images[value];
+    return FNZ_OK;
+  }
+  FNZ_TRY(find_image(c, value, place, out));
+  if (is_own) {
+    c->images[value] = *out;
+    c->has_image[value] = true;
+  }
   return FNZ_OK;
 }
 
