@@ -107,8 +107,11 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
+/* Kinds are those of the plan, where nodes were grouped. */
 static fnz_status open_shapes(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_shapes *s) {
-  FNZ_TRY(fnzi_eng_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
+  s->kinds = b->plan.kinds;
+  if (!s->kinds.of)
+    FNZ_TRY(fnzi_eng_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
   FNZI_NEW(&s->arena, s->kinds.count, &s->of);
   return FNZ_OK;
 }

@@ -16,6 +16,14 @@ typedef struct arranging {
   uint32_t count;
 } arranging;
 
+/* Room that is filled in as a whole. */
+#define TAKE(arena, count, out)                                                                    \
+  do {                                                                                             \
+    void *taken_;                                                                                  \
+    FNZ_TRY(fnzi_arena_take((arena), (count), sizeof **(out), &taken_));                           \
+    *(out) = taken_;                                                                               \
+  } while (0)
+
 /* --- Lists --------------------------------------------------------------------------------------
  */
 static bool are_values(const fnz_arg *list) {
@@ -78,8 +86,8 @@ static fnz_status take_apart(arranging *a) {
     const fnzi_node *node = &a->source->nodes.data[n];
     most += element_of(node) ? node->outputs[0].count : 1;
   }
-  FNZI_NEW(&a->scratch, most, &a->nodes);
-  FNZI_NEW(&a->scratch, most, &a->origins);
+  TAKE(&a->scratch, most, &a->nodes);
+  TAKE(&a->scratch, most, &a->origins);
   for (uint32_t n = 0; n < a->source->nodes.count; n++) {
     const fnzi_node *node = &a->source->nodes.data[n];
     const fnz_op *element = element_of(node);
@@ -95,33 +103,35 @@ static fnz_status take_apart(arranging *a) {
 
 /* --- Order --------------------------------------------------------------------------------------
  */
-/* Nodes by their steps, those of one step as they are: counted, then dealt out. */
-static fnz_status put_side_by_side(arranging *a, const uint32_t *steps, const bool *points,
-                                   fnzi_eng_order *out) {
+/* Nodes by their steps, those of one step as they are: counted, then dealt out. `had`: as they are.
+ */
+static fnz_status put_side_by_side(arranging *a, const fnzi_eng_order *had, fnzi_eng_order *out) {
   fnzi_node *nodes;
-  uint32_t *origins, *sorted, *begins, at = 0;
-  bool *told;
-  FNZI_NEW(a->arena, a->count, &sorted);
-  FNZI_NEW(a->arena, a->count, &told);
-  FNZI_NEW(a->arena, a->count, &nodes);
-  FNZI_NEW(a->arena, a->count, &origins);
+  uint32_t *origins, *steps, *kinds, *begins, at = 0;
+  bool *points;
+  TAKE(a->arena, a->count, &steps);
+  TAKE(a->arena, a->count, &points);
+  TAKE(a->arena, a->count, &kinds);
+  TAKE(a->arena, a->count, &nodes);
+  TAKE(a->arena, a->count, &origins);
   FNZI_NEW(&a->scratch, a->count, &begins);
   for (uint32_t n = 0; n < a->count; n++)
-    begins[steps[n]]++;
+    begins[had->steps[n]]++;
   for (uint32_t s = 0; s < a->count; s++) {
     uint32_t members = begins[s];
     begins[s] = at;
     at += members;
   }
   for (uint32_t n = 0; n < a->count; n++) {
-    uint32_t to = begins[steps[n]]++;
+    uint32_t to = begins[had->steps[n]]++;
     origins[to] = a->origins[n];
-    sorted[to] = steps[n];
-    told[to] = points[n];
+    steps[to] = had->steps[n];
+    points[to] = had->points[n];
+    kinds[to] = had->kinds.of[n];
     nodes[to] = a->nodes[n];
   }
   a->nodes = nodes;
-  *out = (fnzi_eng_order){a->program, origins, sorted, told};
+  *out = (fnzi_eng_order){a->program, origins, steps, points, {kinds, had->kinds.count}};
   return FNZ_OK;
 }
 
@@ -129,8 +139,7 @@ static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order 
   const fnz_program *program = a->program;
   fnz_program *made;
   fnzi_graph *graphs;
-  uint32_t *steps;
-  bool *points;
+  fnzi_eng_order had;
   FNZ_TRY(take_apart(a));
   FNZI_NEW(a->arena, 1, &made);
   FNZI_NEW(a->arena, program->graphs.count, &graphs);
@@ -138,8 +147,8 @@ static fnz_status arrange(arranging *a, const fnz_program **out, fnzi_eng_order 
   graphs[0].nodes.data = a->nodes;
   graphs[0].nodes.count = a->count;
   graphs[0].source_nodes = NULL;
-  FNZ_TRY(fnzi_eng_groups_find(a->ctx, &a->scratch, &graphs[0], &steps, &points));
-  FNZ_TRY(put_side_by_side(a, steps, points, order));
+  FNZ_TRY(fnzi_eng_groups_find(a->ctx, &a->scratch, &graphs[0], &had));
+  FNZ_TRY(put_side_by_side(a, &had, order));
   graphs[0].nodes.data = a->nodes;
   *made = *program;
   made->graphs.data = graphs;

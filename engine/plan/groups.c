@@ -368,29 +368,25 @@ static fnz_status find_steps(grouping *g, fnzi_arena *scratch, uint32_t *steps) 
 }
 
 fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch, const fnzi_graph *graph,
-                                uint32_t **steps, bool **points) {
+                                fnzi_eng_order *out) {
   grouping g = {.ctx = ctx, .graph = graph};
-  FNZI_NEW(scratch, graph->nodes.count, points);
-  g.points = *points;
-  FNZI_NEW(scratch, graph->nodes.count, steps);
+  uint32_t *steps;
+  FNZI_NEW(scratch, graph->nodes.count, &g.points);
+  FNZI_NEW(scratch, graph->nodes.count, &steps);
   const fnz_error had = ctx->error; /* what tiles do not compute is no failure */
-  fnz_status status = find_steps(&g, scratch, *steps);
+  fnz_status status = find_steps(&g, scratch, steps);
   if (status == FNZ_OK)
     ctx->error = had;
   FNZI_VEC_FREE(ctx, &g.reads);
+  out->steps = steps;
+  out->points = g.points;
+  out->kinds = g.kinds;
   return status;
 }
 
 static fnz_status find_order(fnzi_eng_planner *p, fnzi_eng_order *out) {
-  uint32_t *steps;
-  bool *points;
   *out = p->policy->order;
-  if (out->steps != NULL)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, &steps, &points));
-  out->steps = steps;
-  out->points = points;
-  return FNZ_OK;
+  return out->steps ? FNZ_OK : fnzi_eng_groups_find(p->ctx, &p->scratch, p->graph, out);
 }
 
 /* Of the space, when some node of the group goes by its rows. */

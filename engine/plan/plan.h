@@ -10,6 +10,7 @@
 #ifndef FNZI_ENG_PLAN_H
 #define FNZI_ENG_PLAN_H
 
+#include "engine/plan/alike.h"
 #include "program/program.h"
 
 #define FNZI_ENG_NONE UINT32_MAX
@@ -126,6 +127,7 @@ typedef struct fnzi_eng_plan {
   size_t nvalues, noutputs;        /* of graph 0 */
   const fnz_program *bodies;       /* as the policy has it */
   const uint32_t *origins;         /* as in the policy's order; borrowed */
+  fnzi_eng_kinds kinds;            /* the same */
   const fnz_program *whole;     /* what that program was before it was taken apart, and where its */
   const uint32_t *const *parts; /* nodes come from; both NULL where it was not */
   uint32_t graph;               /* of that, which graph 0 of this is */
@@ -143,6 +145,7 @@ typedef struct fnzi_eng_order {
   const uint32_t *origins;   /* the node of the source that it is or is an item of */
   const uint32_t *steps;     /* equal numbers side by side: of one step */
   const bool *points;        /* it is pointwise; others of a step of several go by rows */
+  fnzi_eng_kinds kinds;
 } fnzi_eng_order;
 
 /* What the caller lets a run do with inputs, and wants of outputs. */

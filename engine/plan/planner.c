@@ -143,8 +143,10 @@ static fnz_status make(fnzi_eng_planner *p) {
 fnz_status fnzi_eng_plan_make(fnz_context *ctx, const fnz_program *program,
                               const fnzi_eng_policy *policy, fnzi_eng_plan *out) {
   fnzi_eng_planner p = {.ctx = ctx, .program = program, .policy = policy, .plan = out};
-  *out = (fnzi_eng_plan){
-      .program = program, .bodies = policy->bodies, .origins = policy->order.origins};
+  *out = (fnzi_eng_plan){.program = program,
+                         .bodies = policy->bodies,
+                         .origins = policy->order.origins,
+                         .kinds = policy->order.kinds};
   p.graph = fnzi_graph_at(program, 0);
   p.end = (uint32_t)p.graph->nodes.count;
   fnzi_arena_init(&out->arena, ctx);

@@ -273,11 +273,10 @@ void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph, const fnzi_no
 fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
 
 /* --- groups.c ------------------------------------------------------------------------------ */
-/* steps[n]: that of node n, counted in the order in which they run. Nodes of one step are pointwise
- * over one space, or compute rows of it. points[n]: node n is pointwise. */
+/* Fills in steps, points and kinds of the nodes of the graph as they are, in which order the steps
+ * run: nodes of one step are pointwise over one space, or compute rows of it. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_groups_find(fnz_context *ctx, fnzi_arena *scratch,
-                                               const fnzi_graph *graph, uint32_t **steps,
-                                               bool **points);
+                                               const fnzi_graph *graph, fnzi_eng_order *out);
 /* Fills in the groups of nodes: of those of one step that follow one another. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_groups_take(fnzi_eng_planner *p);
 
