@@ -3,6 +3,7 @@
  * when somebody waits for it, not before. A wrong access or call is an error from then on, as an
  * illegal address is with the real driver. */
 #include "tests/cuda/standin.h"
+#include "tests/cuda/standin_batch.h"
 #include "tests/cuda/standin_library.h"
 #include "tests/cuda/standin_parts.h"
 
@@ -18,7 +19,7 @@ typedef struct module {
   struct module *next;
   void *library;
   standin_function *kernels;
-  char path[64];
+  char path[300], prefix[32]; /* of names of kernels */
 } module;
 
 static module *modules;
@@ -159,6 +160,24 @@ static bool connect(void *library) {
   return found;
 }
 
+static void *open_written(module *m, const char *image, uint64_t bytes) {
+  snprintf(m->path, sizeof m->path, "/tmp/standin-XXXXXX");
+  int fd = mkstemp(m->path);
+  if (fd < 0 || write(fd, image, bytes) != (ssize_t)bytes || close(fd) != 0)
+    return NULL;
+  void *library = dlopen(m->path, RTLD_NOW | RTLD_LOCAL);
+  unlink(m->path);
+  return library;
+}
+
+static void *open_image(module *m, const char *image, uint64_t bytes) {
+  if (strncmp(image, STANDIN_IN_LIBRARY, strlen(STANDIN_IN_LIBRARY)) != 0)
+    return open_written(m, image, bytes);
+  return sscanf(image, STANDIN_IN_LIBRARY "%299s %31s", m->path, m->prefix) == 2
+             ? dlopen(m->path, RTLD_NOW | RTLD_LOCAL)
+             : NULL;
+}
+
 /* An image says how long it is: eight bytes in front of it. */
 int cuModuleLoadData(void **out, const void *image);
 int cuModuleLoadData(void **out, const void *image) {
@@ -170,17 +189,9 @@ int cuModuleLoadData(void **out, const void *image) {
   module *m = calloc(1, sizeof *m);
   if (!m || standin_enter() != SUCCESS)
     return m ? (free(m), standin_enter()) : OUT_OF_MEMORY;
-  snprintf(m->path, sizeof m->path, "/tmp/standin-XXXXXX");
-  int fd = mkstemp(m->path);
-  if (fd < 0 || write(fd, (const char *)image + sizeof bytes, bytes) != (ssize_t)bytes ||
-      close(fd) != 0)
-    return INVALID_IMAGE;
-  m->library = dlopen(m->path, RTLD_NOW | RTLD_LOCAL);
-  unlink(m->path);
-  if (!m->library)
-    return INVALID_IMAGE;
-  if (!connect(m->library))
-    return INVALID_IMAGE;
+  m->library = open_image(m, (const char *)image + sizeof bytes, bytes);
+  if (!m->library || !connect(m->library))
+    return free(m), INVALID_IMAGE;
   m->next = modules;
   modules = m;
   standin_counted.modules++;
@@ -193,12 +204,13 @@ int cuModuleGetFunction(void **out, void *of, const char *name);
 int cuModuleGetFunction(void **out, void *of, const char *name) {
   STANDIN_LOCKED;
   module *m = of;
-  char text[64];
-  snprintf(text, sizeof text, "%s_operands", name);
+  char text[96];
+  snprintf(text, sizeof text, "%s%s_operands", m->prefix, name);
   const int *operands = dlsym(m->library, text);
-  snprintf(text, sizeof text, "%s_threads", name);
+  snprintf(text, sizeof text, "%s%s_threads", m->prefix, name);
   const int *threads = dlsym(m->library, text);
-  void *run = dlsym(m->library, name);
+  snprintf(text, sizeof text, "%s%s", m->prefix, name);
+  void *run = dlsym(m->library, text);
   if (!run || !operands || *operands > OPERANDS)
     return NOT_FOUND;
   standin_function *k = calloc(1, sizeof *k);

@@ -1,0 +1,312 @@
+/* checks: 2
+ * random_test.c - random programs on a GPU, by the stand-in for its driver, against the
+ * interpreter: bit by bit, but for those with an operator whose result hangs on the order of a sum,
+ * or on a function of the C library. Kernels of many programs are built at once (standin_batch.h).
+ *
+ * In the environment: DEVICE_PROGRAMS, how many (of each kind); DEVICE_FIRST, the first one's
+ * number; DEVICE_SEED; DEVICE_BATCH, how many at once. */
+#include "kernels/core/half.h"
+#include "soak/programs.h"
+#include "soak/regions.h"
+#include "tests/cuda/help.h"
+#include "tests/cuda/standin_batch.h"
+
+#include <math.h>
+
+typedef fnz_status draw_fn(fnz_context *ctx, choices *c, fnzi_random_counts *counts,
+                           fnz_program **out);
+
+static fnz_status draw_plain(fnz_context *ctx, choices *c, fnzi_random_counts *counts,
+                             fnz_program **out) {
+  return fnzi_random_program(ctx, NULL, c, counts, out);
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* --- Libraries of many texts --------------------------------------------------------------------
+ */
+static void (*function_of(const char *name))(void) {
+  static void *library; /* stays loaded */
+  void (*function)(void);
+  if (!library)
+    library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+  void *found = library ? dlsym(library, name) : NULL;
+  ck_assert_msg(found != NULL, "libnvrtc.so.13 is not the stand-in: look at LD_LIBRARY_PATH");
+  memcpy(&function, &found, sizeof function);
+  return function;
+}
+
+static size_t texts_refused(void) {
+  return ((standin_batch_count_fn *)function_of("standin_batch_count"))();
+}
+
+/* --- Within bounds ------------------------------------------------------------------------------
+ */
+/* Names of functional operators, up to their dots. */
+static bool is_bounded(const char *op) {
+  static const char *const names[] = {"sum", "mean", "cumsum", "softmax", "_softmax", "pow"};
+  size_t length = strcspn(op, ".");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strlen(names[i]) == length && strncmp(names[i], op, length) == 0)
+      return true;
+  return false;
+}
+
+static bool may_differ(const fnz_program *p) {
+  for (uint32_t g = 0; g < fnz_graph_count(p); g++)
+    for (uint32_t n = 0; n < fnz_node_count(p, g); n++)
+      if (is_bounded(fnzi_node_target(fnzi_node_at(p, g, n))))
+        return true;
+  return false;
+}
+
+/* By how much of 1 and itself a number may differ; 0: not at all. */
+static double bound_of(fnz_dtype dtype) {
+  switch (dtype) {
+  case FNZ_F32:
+  case FNZ_C64:
+    return 1e-5;
+  case FNZ_F64:
+  case FNZ_C128:
+    return 1e-13;
+  case FNZ_F16:
+    return 0x1p-9;
+  case FNZ_BF16:
+    return 0x1p-6;
+  default:
+    return 0;
+  }
+}
+
+static double half_number(fnz_dtype dtype, uint16_t bits) {
+  return dtype == FNZ_F16 ? (double)fnzi_krn_from_f16(bits) : (double)fnzi_krn_from_bf16(bits);
+}
+
+static double number_at(const fnz_array *a, size_t i) {
+  switch (a->dtype) {
+  case FNZ_F32:
+  case FNZ_C64:
+    return (double)((const float *)a->data)[i];
+  case FNZ_F64:
+  case FNZ_C128:
+    return ((const double *)a->data)[i];
+  case FNZ_F16:
+  case FNZ_BF16:
+    return half_number(a->dtype, ((const uint16_t *)a->data)[i]);
+  default:
+    return ((const unsigned char *)a->data)[i];
+  }
+}
+
+static size_t count_of(const fnz_array *a) {
+  size_t cell = fnz_dtype_get_info(a->dtype)->bytes;
+  bool is_pair = a->dtype == FNZ_C64 || a->dtype == FNZ_C128;
+  return bound_of(a->dtype) == 0 ? a->bytes : a->bytes / (is_pair ? cell / 2 : cell);
+}
+
+static bool is_close(const fnz_array *a, const fnz_array *b, char *why, size_t room) {
+  double most = bound_of(b->dtype);
+  for (size_t i = 0; i < count_of(b); i++) {
+    double x = number_at(a, i), y = number_at(b, i);
+    if (x == y || fabs(x - y) <= most * (1 + fabs(y)) || (isnan(x) && isnan(y)))
+      continue;
+    snprintf(why, room, "%s: element %zu is %.9g, not %.9g", b->name, i, x, y);
+    return false;
+  }
+  return true;
+}
+
+static bool are_close(const fnz_arrays *got, const fnz_arrays *want, char *why, size_t room) {
+  for (size_t k = 0; k < fnz_arrays_count(want); k++)
+    if (!is_close(fnz_arrays_at(got, k), fnz_arrays_at(want, k), why, room))
+      return false;
+  return true;
+}
+
+static bool are_equal(const fnz_arrays *a, const fnz_arrays *b) {
+  for (size_t k = 0; k < fnz_arrays_count(b); k++)
+    if (memcmp(fnz_arrays_at(a, k)->data, fnz_arrays_at(b, k)->data, fnz_arrays_at(b, k)->bytes))
+      return false;
+  return true;
+}
+
+/* --- One program --------------------------------------------------------------------------------
+ */
+typedef enum outcome { EQUAL, CLOSE, OTHER, WRONG } outcome; /* OTHER: there is nothing to run */
+
+typedef struct trial {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_executable *exe;
+  const fnz_arrays *inputs;
+  char why[1000];
+} trial;
+
+static outcome failed(trial *t) {
+  const fnz_error *e = fnz_last_error(t->ctx);
+  snprintf(t->why, sizeof t->why, "%s: %s: %s", fnz_class_name(e->kind), e->where, e->message);
+  return WRONG;
+}
+
+/* The CPU's engine gives the interpreter's bits. Results of the GPU are the same in each run. */
+static outcome compare_close(trial *t) {
+  fnz_arrays *got[2], *want;
+  fnz_executable *cpu;
+  OK(t->ctx, fnz_arrays_create(t->ctx, &want));
+  OK(t->ctx, compile(t->ctx, t->p, "cpu", &cpu));
+  OK(t->ctx, fnz_executable_run_arrays(cpu, t->ctx, t->inputs, NULL, NULL, want));
+  outcome o = CLOSE;
+  for (int k = 0; k < 2; k++) {
+    OK(t->ctx, fnz_arrays_create(t->ctx, &got[k]));
+    if (o == CLOSE &&
+        fnz_executable_run_arrays(t->exe, t->ctx, t->inputs, NULL, NULL, got[k]) != FNZ_OK)
+      o = failed(t);
+  }
+  if (o == CLOSE && !are_close(got[0], want, t->why, sizeof t->why))
+    o = WRONG;
+  if (o == CLOSE && !are_equal(got[0], got[1])) {
+    snprintf(t->why, sizeof t->why, "another result in another run");
+    o = WRONG;
+  }
+  fnz_executable_destroy(cpu);
+  fnz_arrays_destroy(got[0]);
+  fnz_arrays_destroy(got[1]);
+  fnz_arrays_destroy(want);
+  return o;
+}
+
+static outcome run(trial *t) {
+  if (fnz_executable_verify(t->exe, t->ctx, t->inputs) == FNZ_OK)
+    return EQUAL;
+  bool differs = fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT &&
+                 !strstr(fnz_last_error(t->ctx)->message, "only the engine");
+  return differs && may_differ(t->p) ? compare_close(t) : failed(t);
+}
+
+/* With `check` each step is waited for, without it steps become graphs. */
+static outcome compile_and_run(trial *t, bool check) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.threads = 1;
+  options.check = check;
+  options.device = "cuda";
+  if (fnz_compile(t->ctx, t->p, &options, &t->exe) != FNZ_OK)
+    return fnz_last_error(t->ctx)->kind == FNZ_CLASS_INTERNAL ? failed(t) : OTHER;
+  outcome o = run(t);
+  fnz_executable_destroy(t->exe);
+  return o;
+}
+
+static outcome try_program(trial *t, const fnz_program *traced, bool check) {
+  fnz_program *p = NULL;
+  fnz_arrays *inputs = NULL;
+  outcome o = OTHER;
+  if (fnz_functionalize(t->ctx, traced, NULL, &p) == FNZ_OK &&
+      fnzi_random_inputs(t->ctx, traced, 5, &inputs) == FNZ_OK) {
+    t->p = p;
+    t->inputs = inputs;
+    o = compile_and_run(t, check);
+  }
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  return o;
+}
+
+/* --- Many ---------------------------------------------------------------------------------------
+ */
+typedef struct series {
+  fnz_context *ctx;
+  draw_fn *draw;
+  uint64_t seed, tally[WRONG + 1];
+} series;
+
+static void tell(series *s, const fnz_program *traced, uint64_t index, const char *why) {
+  fnz_buffer text = {0};
+  printf("seed %llu, program %llu: %s\n", (unsigned long long)s->seed, (unsigned long long)index,
+         why);
+  if (fnz_program_write(s->ctx, traced, FNZ_FORMAT_TEXT, &text) == FNZ_OK)
+    printf("%s\n", (const char *)text.data);
+  fflush(stdout);
+  fnz_buffer_free(s->ctx, &text);
+}
+
+/* False: one of its texts is in no library yet. */
+static bool try_index(series *s, uint64_t index) {
+  static choices c;
+  static fnzi_random_counts counts;
+  fnz_program *traced;
+  trial t = {.ctx = s->ctx};
+  size_t refused = texts_refused();
+  choices_start(&c, s->seed, index);
+  OK(s->ctx, s->draw(s->ctx, &c, &counts, &traced));
+  outcome o = try_program(&t, traced, index % 2 != 0);
+  bool is_done = texts_refused() == refused;
+  if (is_done && o == WRONG)
+    tell(s, traced, index, t.why);
+  s->tally[o] += is_done;
+  fnz_program_destroy(traced);
+  return is_done;
+}
+
+/* What is not done in one round goes on in the next one, with what was built. */
+static void try_batch(series *s, uint64_t first, size_t count) {
+  enum { MOST = 4096 };
+  static bool done[MOST];
+  memset(done, 0, sizeof done);
+  function_of("standin_batch_begin")();
+  for (size_t left = count; left > 0;) {
+    left = 0;
+    for (size_t i = 0; i < count && i < MOST; i++) {
+      done[i] = done[i] || try_index(s, first + i);
+      left += !done[i];
+    }
+    ck_assert(((standin_batch_build_fn *)function_of("standin_batch_build"))());
+  }
+  function_of("standin_batch_end")();
+}
+
+static void try_series(draw_fn *draw, const char *name, uint64_t otherwise) {
+  series s = {.ctx = open_context(), .draw = draw, .seed = number_of("DEVICE_SEED", 17)};
+  uint64_t first = number_of("DEVICE_FIRST", 0), count = number_of("DEVICE_PROGRAMS", otherwise),
+           step = number_of("DEVICE_BATCH", 128);
+  for (uint64_t i = 0; i < count && !counts_now().wrong; i += step)
+    try_batch(&s, first + i, (size_t)(count - i < step ? count - i : step));
+  printf(
+      "%llu %s programs from %llu on: %llu equal, %llu within bounds, %llu not run, %llu wrong\n",
+      (unsigned long long)count, name, (unsigned long long)first,
+      (unsigned long long)s.tally[EQUAL], (unsigned long long)s.tally[CLOSE],
+      (unsigned long long)s.tally[OTHER], (unsigned long long)s.tally[WRONG]);
+  ck_assert_uint_eq(s.tally[WRONG], 0);
+  ck_assert_uint_ge(s.tally[EQUAL] * 10, count * 7);
+  fnz_context_destroy(s.ctx);
+  nothing_is_left();
+}
+
+START_TEST(random_programs_have_the_interpreters_results) {
+  try_series(draw_plain, "random", 128);
+}
+END_TEST
+
+START_TEST(programs_with_bodies_have_the_interpreters_results) {
+  try_series(fnzi_regions_program, "random (bodies)", 32);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("random");
+  TCase *c = tcase_create("random");
+  const char *kind = getenv("DEVICE_KIND");
+  tcase_set_timeout(c, 0);
+  if (!kind || strcmp(kind, "plain") == 0)
+    tcase_add_test(c, random_programs_have_the_interpreters_results);
+  if (!kind || strcmp(kind, "bodies") == 0)
+    tcase_add_test(c, programs_with_bodies_have_the_interpreters_results);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failures = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,167 @@
+/* standin_batch.c - many texts as one library (standin_batch.h). What all of them begin with, up to
+ * the rows that they use, stands there once; each has a namespace of its own for the rest. */
+#include "tests/cuda/standin_batch.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LIBRARIES = 64 };
+
+typedef struct kept {
+  char *text;
+  int library; /* -1: none yet */
+} kept;
+
+static struct {
+  bool is_on;
+  kept *texts;
+  size_t count, built, refused;
+  char folder[256];
+  void *libraries[LIBRARIES]; /* stay loaded */
+  int nlibraries;
+} batch;
+
+static void path_of(int library, const char *end, char out[300]) {
+  snprintf(out, 300, "%s/%d%s", batch.folder, library, end);
+}
+
+standin_batch_fn standin_batch_begin, standin_batch_end;
+standin_batch_count_fn standin_batch_count;
+standin_batch_build_fn standin_batch_build;
+
+void standin_batch_begin(void) {
+  const char *under = getenv("STANDIN_KEPT");
+  snprintf(batch.folder, sizeof batch.folder, "%s/XXXXXX", under ? under : "/tmp");
+  batch.is_on = mkdtemp(batch.folder) != NULL;
+}
+
+void standin_batch_end(void) {
+  char path[300];
+  for (int l = 0; l < batch.nlibraries; l++) {
+    if (batch.libraries[l])
+      dlclose(batch.libraries[l]);
+    path_of(l, ".so", path);
+    remove(path);
+  }
+  for (size_t i = 0; i < batch.count; i++)
+    free(batch.texts[i].text);
+  free(batch.texts);
+  rmdir(batch.folder);
+  memset(&batch, 0, sizeof batch);
+}
+
+size_t standin_batch_count(void) {
+  return batch.refused;
+}
+
+static bool add(const char *text) {
+  kept *more = realloc(batch.texts, (batch.count + 1) * sizeof *more);
+  if (!more)
+    return false;
+  batch.texts = more;
+  more[batch.count] = (kept){strdup(text), -1};
+  return more[batch.count++].text != NULL;
+}
+
+static void make_image(size_t k, unsigned char **image, size_t *bytes) {
+  char path[300], words[400];
+  path_of(batch.texts[k].library, ".so", path);
+  uint64_t length = (uint64_t)snprintf(words, sizeof words, STANDIN_IN_LIBRARY "%s t%zu_", path, k);
+  *bytes = length + 9;
+  *image = malloc(*bytes);
+  if (!*image)
+    return;
+  memcpy(*image, &length, 8);
+  memcpy(*image + 8, words, length + 1);
+}
+
+bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes) {
+  size_t k = 0;
+  if (!batch.is_on)
+    return false;
+  while (k < batch.count && strcmp(batch.texts[k].text, text) != 0)
+    k++;
+  if (k == batch.count && !add(text))
+    return false;
+  if (batch.texts[k].library >= 0)
+    make_image(k, image, bytes);
+  else
+    batch.refused++;
+  return true;
+}
+
+/* --- Building -----------------------------------------------------------------------------------
+ */
+/* Where the part of a text begins that is its own: its first section of rows, or helpers of its
+ * kernels, which the second such line opens. */
+static size_t own_part(const char *text) {
+  static const char section[] = "\nnamespace ", helpers[] = "\n#define inline __device__\n";
+  const char *half = strstr(text, helpers), *at = half ? strstr(half + 1, helpers) : NULL;
+  const char *rows = strstr(text, section);
+  if (!at || (rows && rows < at))
+    at = rows;
+  return at ? (size_t)(at + 1 - text) : 0;
+}
+
+/* Guards of headers are open, and kernels have names of their own. */
+static void put_line(FILE *to, const char *line, size_t length, size_t k) {
+  enum { NAME = 7 }; /* where it begins */
+  if (strncmp(line, "#ifndef ", 8) == 0)
+    fputs("#if 1\n", to);
+  else if (strncmp(line, "KERNEL(k", 8) == 0 || strncmp(line, "BLOCKS(k", 8) == 0)
+    fprintf(to, "%.*st%zu_%.*s", NAME, line, k, (int)length - NAME, line + NAME);
+  else
+    fwrite(line, 1, length, to);
+}
+
+static void put_own(FILE *to, const char *text, size_t k) {
+  for (size_t length; *text; text += length) {
+    const char *end = strchr(text, '\n');
+    length = end ? (size_t)(end + 1 - text) : strlen(text);
+    put_line(to, text, length, k);
+  }
+}
+
+static bool write_source(const char *path) {
+  const char *first = batch.texts[batch.built].text;
+  size_t common = own_part(first);
+  FILE *to = fopen(path, "wb");
+  if (!to)
+    return false;
+  bool alike = true;
+  fwrite(first, 1, common, to);
+  for (size_t k = batch.built; k < batch.count; k++) {
+    const char *text = batch.texts[k].text;
+    alike = alike && own_part(text) == common && memcmp(text, first, common) == 0;
+    fprintf(to, "namespace t%zu {\n", k);
+    put_own(to, text + own_part(text), k);
+    fprintf(to, "}\n");
+  }
+  return fclose(to) == 0 && alike;
+}
+
+bool standin_batch_build(void) {
+  char source[300], library[300], command[2048];
+  int l = batch.nlibraries;
+  if (batch.built == batch.count)
+    return true;
+  if (l == LIBRARIES)
+    return false;
+  path_of(l, ".cc", source);
+  path_of(l, ".so", library);
+  snprintf(command, sizeof command,
+           "%s -std=c++17 -O0 -w -fPIC -shared -ffp-contract=off -include %s %s -o %s",
+           getenv("STANDIN_CXX"), getenv("STANDIN_SHIM"), source, library);
+  if (!write_source(source) || system(command) != 0)
+    return false;
+  batch.libraries[l] = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  batch.nlibraries++;
+  remove(source);
+  for (; batch.built < batch.count; batch.built++)
+    batch.texts[batch.built].library = l;
+  return batch.libraries[l] != NULL;
+}
