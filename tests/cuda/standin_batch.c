@@ -1,5 +1,5 @@
-/* standin_batch.c - many texts as one library (standin_batch.h). What all of them begin with, up to
- * the rows that they use, stands there once; each has a namespace of its own for the rest. */
+/* standin_batch.c - many texts as one library (standin_batch.h). What all of them begin with, and
+ * what rows stand on, is there once; each text has a namespace of its own for the rest. */
 #include "tests/cuda/standin_batch.h"
 
 #include <dlfcn.h>
@@ -96,15 +96,43 @@ bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes) 
 
 /* --- Building -----------------------------------------------------------------------------------
  */
+/* A section of rows: what all of its rows stand on, and the rows of the text. */
+typedef struct section {
+  char name[16];
+  const char *base, *rows, *end;
+} section;
+
 /* Where the part of a text begins that is its own: its first section of rows, or helpers of its
  * kernels, which the second such line opens. */
 static size_t own_part(const char *text) {
-  static const char section[] = "\nnamespace ", helpers[] = "\n#define inline __device__\n";
+  static const char rows[] = "\nnamespace ", helpers[] = "\n#define inline __device__\n";
   const char *half = strstr(text, helpers), *at = half ? strstr(half + 1, helpers) : NULL;
-  const char *rows = strstr(text, section);
-  if (!at || (rows && rows < at))
-    at = rows;
+  const char *first = strstr(text, rows);
+  if (!at || (first && first < at))
+    at = first;
   return at ? (size_t)(at + 1 - text) : 0;
+}
+
+static const char *line_after(const char *line) {
+  const char *end = strchr(line, '\n');
+  return end ? end + 1 : line + strlen(line);
+}
+
+/* Of the line "namespace NAME {"; false: it opens no section. */
+static bool read_section(const char *line, section *out) {
+  char ends[64];
+  if (sscanf(line, "namespace %15s {", out->name) != 1)
+    return false;
+  snprintf(ends, sizeof ends, "\n} // namespace %s\n", out->name);
+  const char *end = strstr(line, ends), *row = strstr(line, "(T a, T b, T c, T d) {");
+  if (!end || !row || row > end)
+    return false;
+  while (row[-1] != '\n')
+    row--;
+  out->base = line_after(line);
+  out->rows = row;
+  out->end = end + 1;
+  return true;
 }
 
 /* Guards of headers are open, and kernels have names of their own. */
@@ -118,15 +146,49 @@ static void put_line(FILE *to, const char *line, size_t length, size_t k) {
     fwrite(line, 1, length, to);
 }
 
-static void put_own(FILE *to, const char *text, size_t k) {
-  for (size_t length; *text; text += length) {
-    const char *end = strchr(text, '\n');
-    length = end ? (size_t)(end + 1 - text) : strlen(text);
-    put_line(to, text, length, k);
+/* Of the lines up to `end`, with `only_words` those that are the preprocessor's. */
+static void put_lines(FILE *to, const char *line, const char *end, size_t k, bool only_words) {
+  bool goes_on = false;
+  for (const char *next; line < end; line = next) {
+    next = line_after(line);
+    bool is_word = goes_on || line[0] == '#';
+    goes_on = is_word && next - line > 1 && next[-2] == '\\';
+    if (is_word || !only_words)
+      put_line(to, line, (size_t)(next - line), k);
   }
 }
 
+/* The first text of a library that has the section brings what its rows stand on. */
+static void put_section(FILE *to, const section *s, size_t k, const char **bases) {
+  size_t b = 0;
+  while (bases[b] && strncmp(bases[b], s->base, (size_t)(s->rows - s->base)) != 0)
+    b++;
+  fprintf(to, "}\nnamespace base%zu {\n", b);
+  put_lines(to, s->base, s->rows, k, bases[b] != NULL);
+  bases[b] = s->base;
+  fprintf(to, "namespace t%zu {\n", k);
+  put_lines(to, s->rows, s->end, k, false);
+  fprintf(to, "}\n}\nnamespace t%zu {\nnamespace %s = ::base%zu::t%zu;\n", k, s->name, b, k);
+}
+
+static void put_own(FILE *to, const char *text, size_t k, const char **bases) {
+  section s;
+  fprintf(to, "namespace t%zu {\n", k);
+  for (const char *next; *text; text = next) {
+    next = line_after(text);
+    if (strncmp(text, "namespace ", 10) == 0 && read_section(text, &s)) {
+      put_section(to, &s, k, bases);
+      next = line_after(s.end);
+    } else {
+      put_line(to, text, (size_t)(next - text), k);
+    }
+  }
+  fprintf(to, "}\n");
+}
+
 static bool write_source(const char *path) {
+  enum { BASES = 64 };
+  const char *bases[BASES] = {NULL};
   const char *first = batch.texts[batch.built].text;
   size_t common = own_part(first);
   FILE *to = fopen(path, "wb");
@@ -137,9 +199,7 @@ static bool write_source(const char *path) {
   for (size_t k = batch.built; k < batch.count; k++) {
     const char *text = batch.texts[k].text;
     alike = alike && own_part(text) == common && memcmp(text, first, common) == 0;
-    fprintf(to, "namespace t%zu {\n", k);
-    put_own(to, text + own_part(text), k);
-    fprintf(to, "}\n");
+    put_own(to, text + own_part(text), k, bases);
   }
   return fclose(to) == 0 && alike;
 }
