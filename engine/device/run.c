@@ -174,9 +174,23 @@ static fnz_status take_back(const running *r, fnz_status failed) {
                    "%s; and the state could not be restored: it is lost", had.message);
 }
 
-static fnz_status run(const running *r) {
+/* What was put on the stream reads and writes memory that may be given back now. */
+static fnz_status let_go(const running *r, fnz_status failed) {
+  const fnz_error had = r->ws->ctx->error;
+  if (r->ws->stream && wait(r) != FNZ_OK)
+    r->ws->ctx->error = had;
+  return failed;
+}
+
+static fnz_status prepare(const running *r) {
   FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
-  FNZ_TRY(fnzi_eng_undo_keep(r->ws, r->b));
+  return fnzi_eng_undo_keep(r->ws, r->b);
+}
+
+static fnz_status run(const running *r) {
+  fnz_status ready = prepare(r);
+  if (ready != FNZ_OK)
+    return let_go(r, ready);
   fnz_status status = run_steps(r);
   if (status == FNZ_OK)
     status = fnzi_eng_device_state_ran(r->ws);

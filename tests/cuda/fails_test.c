@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 14
  * fails_test.c - what fails on a GPU, by the stand-in for its driver: it says why, leaves nothing,
  * and the state is what it was, or said to be lost; kept code is trusted with care. */
 #include "soak/programs.h"
@@ -263,6 +263,76 @@ START_TEST(a_state_that_was_lost_is_said_to_be) {
 }
 END_TEST
 
+/* What fails before m is written, or after it: a library, a launch, a copy, a graph. */
+static const struct {
+  const char *body, *variable, *value;
+  bool checks, is_lost;
+} behind[] = {
+    {"  %z: f32[4,4] = mm(%x, %x)\n  %a: f32[4,4] = add_.Tensor(%m, %z)\n  return %z",
+     "STANDIN_CUBLAS", "run", true, false},
+    {"  %a: f32[4,4] = add_.Tensor(%m, %x)\n  %z: f32[4,4] = mm(%a, %x)\n  return %z",
+     "STANDIN_CUBLAS", "run", true, true},
+    {"  %z: i64[] = argmax(%x)\n  %a: f32[4,4] = add_.Tensor(%m, %z)\n  return %z", "STANDIN_FAIL",
+     "cuLaunchKernel:1:1", true, false},
+    {"  %a: f32[4,4] = add_.Tensor(%m, %x)\n  %z: f32[4,4] = cumsum(%a, 0)\n  return %z",
+     "STANDIN_FAIL", "cuLaunchKernel:2:1", true, true},
+    {"  %a: f32[4,4] = add_.Tensor(%m, %x)\n  %z: f32[4,4] = cumsum(%a, 0)\n  return %z",
+     "STANDIN_FAIL", "cuMemcpyDtoHAsync_v2:1:1", true, true},
+    {"  %a: f32[4,4] = add_.Tensor(%m, %x)\n  %z: f32[4,4] = cumsum(%a, 0)\n  return %z",
+     "STANDIN_FAIL", "cuGraphLaunch:1:1", false, true},
+};
+
+static void open_behind(counter *c, const char *body, bool checks) {
+  const int64_t sizes[] = {4, 4};
+  char text[400];
+  fnz_program *traced;
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  void *data;
+  options.device = "cuda";
+  options.check = checks;
+  c->ctx = open_context();
+  snprintf(text, sizeof text,
+           "fnz 1\nweight \"m\": f32[4,4]\n"
+           "program(%%m: f32[4,4] buffer \"m\", %%x: f32[4,4])\n{\n%s\n}\n",
+           body);
+  OK(c->ctx, fnz_program_read(c->ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  c->p = functional_of(c->ctx, traced);
+  OK(c->ctx, fnz_compile(c->ctx, c->p, &options, &c->exe));
+  OK(c->ctx, fnz_executable_state_create(c->exe, c->ctx, &c->state));
+  OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
+  OK(c->ctx, fnz_arrays_add(c->inputs, "buffer.m", FNZ_F32, 2, sizes, &data));
+  OK(c->ctx, fnz_executable_state_read(c->state, c->ctx, c->inputs));
+  fnz_arrays_destroy(c->inputs);
+  OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
+  OK(c->ctx, fnz_arrays_add(c->inputs, "x", FNZ_F32, 2, sizes, &data));
+  for (int i = 0; i < 16; i++)
+    ((float *)data)[i] = 1;
+}
+
+/* Nothing was kept, so what lies behind a write is not known. With `checks` each step is waited
+ * for, without it the third run is that of a graph. */
+START_TEST(a_state_is_lost_where_it_may_be_written) {
+  counter c;
+  open_behind(&c, behind[_i].body, behind[_i].checks);
+  OK(c.ctx, count_on(&c));
+  float once = counted(&c);
+  OK(c.ctx, count_on(&c));
+  setenv(behind[_i].variable, behind[_i].value, 1);
+  FAILS(c.ctx, "INTERNAL", count_on(&c));
+  unsetenv(behind[_i].variable);
+  if (behind[_i].is_lost) {
+    message_has(c.ctx, "it is lost");
+    FAILS(c.ctx, "INTERNAL", count_on(&c));
+    message_has(c.ctx, "the state is lost");
+  } else {
+    ck_assert_float_eq(counted(&c), 2 * once);
+    OK(c.ctx, count_on(&c));
+    ck_assert_float_eq(counted(&c), 3 * once);
+  }
+  close_counter(&c);
+}
+END_TEST
+
 /* --- Code that is kept --------------------------------------------------------------------------
  */
 static void run_cached(fnz_context *ctx, const fnz_program *p, const char *folder) {
@@ -345,8 +415,23 @@ START_TEST(code_is_kept_and_trusted_with_care) {
 }
 END_TEST
 
-RUN_SUITE("fails", what_is_not_there_is_named, another_kind_of_gpu_is_named,
-          without_memory_nothing_is_left, a_call_that_fails_leaves_all_as_it_was,
-          an_illegal_address_ends_the_executable_and_not_the_process,
-          a_state_that_was_not_filled_is_filled_later, a_state_that_was_lost_is_said_to_be,
-          code_is_kept_and_trusted_with_care)
+int main(void) {
+  Suite *suite = suite_create("fails");
+  TCase *c = tcase_create("fails");
+  tcase_set_timeout(c, 600);
+  tcase_add_test(c, what_is_not_there_is_named);
+  tcase_add_test(c, another_kind_of_gpu_is_named);
+  tcase_add_test(c, without_memory_nothing_is_left);
+  tcase_add_test(c, a_call_that_fails_leaves_all_as_it_was);
+  tcase_add_test(c, an_illegal_address_ends_the_executable_and_not_the_process);
+  tcase_add_test(c, a_state_that_was_not_filled_is_filled_later);
+  tcase_add_test(c, a_state_that_was_lost_is_said_to_be);
+  tcase_add_loop_test(c, a_state_is_lost_where_it_may_be_written, 0, 6);
+  tcase_add_test(c, code_is_kept_and_trusted_with_care);
+  suite_add_tcase(suite, c);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 15
  * given_test.c - runs on memory of a GPU: inputs are read where they lie, outputs are made where
  * they are wanted, and nothing is copied that the CPU has no part in. */
 #include "engine/cuda/run.h"
@@ -103,11 +103,96 @@ START_TEST(memory_of_the_device_is_used) {
 }
 END_TEST
 
+/* --- Libraries ----------------------------------------------------------------------------------
+ */
+enum { EACH = 2048, MOST_INPUTS = 3, SHIFT = 16 };
+
+static const struct {
+  const char *inputs, *body;
+} products[] = {
+    {"%x: f32[8,8], %w: f32[8,8]", "  %y: f32[8,8] = mm(%x, %w)\n  return %y"},
+    {"%x: f32[8,8], %w: f32[8,8], %b: f32[8]", "  %y: f32[8,8] = linear(%x, %w, %b)\n  return %y"},
+    {"%x: f32[1,2,8,8], %w: f32[2,2,3,3], %b: f32[2]",
+     "  %y: f32[1,2,6,6] = convolution(%x, %w, %b, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)\n"
+     "  return %y"},
+};
+
+typedef struct laid {
+  fnz_geometry geometry;
+  int64_t strides[FNZ_MAX_RANK];
+} laid;
+
+static void lay(device *d, const fnz_array *a, uint64_t at, laid *l, fnz_memory *out) {
+  fnzi_contiguous_strides(a->sizes, a->rank, l->strides);
+  l->geometry =
+      (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = l->strides};
+  OK(d->ctx, fnzi_cuda_copy_in(d->ctx, &d->device, at, a->data, a->bytes, d->stream));
+  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+  *out = (fnz_memory){NULL, &l->geometry};
+  pointer(at, &out->data);
+}
+
+/* Small numbers, whose sums are the same in each order. */
+static fnz_arrays *results_of_cpu(device *d, const fnz_program *p, const fnz_arrays *inputs) {
+  fnz_executable *cpu;
+  fnz_arrays *want;
+  OK(d->ctx, fnz_arrays_create(d->ctx, &want));
+  OK(d->ctx, compile(d->ctx, p, "cpu", &cpu));
+  OK(d->ctx, fnz_executable_run_arrays(cpu, d->ctx, inputs, NULL, NULL, want));
+  fnz_executable_destroy(cpu);
+  return want;
+}
+
+static void run_there(device *d, const fnz_executable *exe, const fnz_arrays *inputs,
+                      const fnz_array *want, uint64_t base) {
+  unsigned char y[EACH];
+  laid laid[MOST_INPUTS];
+  fnz_memory in[MOST_INPUTS], out = {NULL, NULL};
+  for (size_t k = 0; k < fnz_arrays_count(inputs); k++)
+    lay(d, fnz_arrays_at(inputs, k), base + k * EACH + SHIFT, &laid[k], &in[k]);
+  pointer(base + MOST_INPUTS * EACH + SHIFT, &out.data);
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .on_device = true};
+  standin_counts before = counts_now(), after;
+  OK(d->ctx, fnz_executable_run(exe, d->ctx, &run));
+  after = counts_now();
+  ck_assert_uint_eq(after.bytes_within, before.bytes_within);
+  ck_assert_uint_eq(after.bytes_out, before.bytes_out);
+  OK(d->ctx, fnzi_cuda_copy_out(d->ctx, &d->device, y, base + MOST_INPUTS * EACH + SHIFT,
+                                want->bytes, d->stream));
+  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+  ck_assert_mem_eq(y, want->data, want->bytes);
+}
+
+/* At multiples of 16 bytes and of no more, after a run at such of 256: a library is told of the
+ * least that there may be. */
+START_TEST(libraries_take_memory_as_it_lies) {
+  device d;
+  fnz_executable *exe;
+  fnz_arrays *inputs, *want;
+  uint64_t base;
+  open_device(&d);
+  OK(d.ctx, fnzi_cuda_take(d.ctx, &d.device, (MOST_INPUTS + 2) * EACH, &base));
+  fnz_program *p = functional_of(d.ctx, program_of(d.ctx, products[_i].inputs, products[_i].body));
+  OK(d.ctx, fnzi_random_inputs(d.ctx, p, 5, &inputs));
+  want = results_of_cpu(&d, p, inputs);
+  OK(d.ctx, compile(d.ctx, p, "cuda", &exe));
+  for (uint64_t shift = 256 - SHIFT; shift <= 256; shift += SHIFT)
+    run_there(&d, exe, inputs, fnz_arrays_at(want, 0), base + shift);
+  fnz_executable_destroy(exe);
+  fnzi_cuda_give(&d.device, base);
+  fnz_arrays_destroy(want);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  close_device(&d);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("given");
   TCase *c = tcase_create("given");
   tcase_set_timeout(c, 600);
   tcase_add_loop_test(c, memory_of_the_device_is_used, 0, 12);
+  tcase_add_loop_test(c, libraries_take_memory_as_it_lies, 0, 3);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
