@@ -46,3 +46,8 @@ struct alignas(16) cell_C128 {
   double re, im;
 };
 typedef uint8_t cell_F8;
+
+/* Elements side by side, that are brought at once: 16 bytes at a time. */
+template <class T, int n> struct alignas(n * sizeof(T) < 16 ? n * sizeof(T) : 16) several {
+  T of[n];
+};

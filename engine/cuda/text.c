@@ -1,5 +1,5 @@
-/* text.c - groups become the text of kernels: per element each operand is read, each instruction is
- * a statement, each result is stored. */
+/* text.c - parts of groups as text: an instruction is a statement, an operand an address that is
+ * read or stored; and the whole. */
 #include "engine/cuda/text_parts.h"
 
 #include <stdio.h>
@@ -204,7 +204,7 @@ fnz_status fnzi_cuda_put_indices(const writer *w, uint32_t first, uint32_t end, 
   return FNZ_OK;
 }
 
-static fnz_status put_address(const writer *w, uint32_t k) {
+fnz_status fnzi_cuda_put_address(const writer *w, uint32_t k) {
   PUT(w, "p.at[%u]", (unsigned)k);
   for (uint32_t d = 0; d < w->group->rank; d++) {
     int64_t stride = w->group->lanes[k].strides[d];
@@ -223,46 +223,21 @@ fnz_status fnzi_cuda_put_lane(const writer *w, uint32_t k) {
     PUT(w, "    STORE(cell_%s, ", type);
   else
     PUT(w, "    const cell_%s s%u = LOAD(cell_%s, ", type, (unsigned)lane->slot, type);
-  FNZ_TRY(put_address(w, k));
+  FNZ_TRY(fnzi_cuda_put_address(w, k));
   if (lane->stores)
     PUT(w, ", s%u", (unsigned)lane->slot);
   PUT(w, ");\n");
   return FNZ_OK;
 }
 
-static fnz_status put_lanes(const writer *w, bool stores) {
-  for (uint32_t k = 0; k < w->group->nlanes; k++)
-    if (w->group->lanes[k].stores == stores)
-      FNZ_TRY(fnzi_cuda_put_lane(w, k));
-  return FNZ_OK;
-}
-
-static fnz_status put_statements(const writer *w, fnzi_cuda_text *text) {
-  const fnzi_cuda_group *g = w->group;
-  for (uint32_t k = 0; k < g->nslots; k++)
-    if (g->slots[k].number)
-      FNZ_TRY(fnzi_cuda_put_number(w, k));
-  for (uint32_t i = 0; i < g->nins; i++)
-    FNZ_TRY(fnzi_cuda_put_ins(w, text, &g->ins[i]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
                                      const fnzi_cuda_group *group, fnz_buffer *out) {
   const writer w = {ctx, out, group};
-  return put_statements(&w, text);
-}
-
-static fnz_status put_body(const writer *w, fnzi_cuda_text *text) {
-  const fnzi_cuda_group *g = w->group;
-  PUT(w, "  typedef %s index;\n", fnzi_cuda_is_small(g) ? "int32_t" : "int64_t");
-  PUT(w, "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n    const index i = (index)at;\n",
-      (long long)count_of(g));
-  FNZ_TRY(fnzi_cuda_put_indices(w, 0, g->rank, "i"));
-  FNZ_TRY(put_lanes(w, false));
-  FNZ_TRY(put_statements(w, text));
-  FNZ_TRY(put_lanes(w, true));
-  PUT(w, "  }\n");
+  for (uint32_t k = 0; k < group->nslots; k++)
+    if (group->slots[k].number)
+      FNZ_TRY(fnzi_cuda_put_number(&w, k));
+  for (uint32_t i = 0; i < group->nins; i++)
+    FNZ_TRY(fnzi_cuda_put_ins(&w, text, &group->ins[i]));
   return FNZ_OK;
 }
 
@@ -308,18 +283,6 @@ fnz_status fnzi_cuda_text_use(fnz_context *ctx, fnzi_cuda_text *text, const char
       return FNZ_OK;
   FNZI_PUSH(ctx, &text->helpers, lines);
   return FNZ_OK;
-}
-
-fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
-                              uint32_t *kernel) {
-  fnz_buffer body = {.data = NULL};
-  writer w = {ctx, &body, group};
-  const fnzi_cuda_kernel shape = {NULL, group->nlanes, 256, FNZI_CUDA_GRID_FLAT};
-  fnz_status status = put_body(&w, text);
-  if (status == FNZ_OK)
-    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
-  fnz_buffer_free(ctx, &body);
-  return status;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 /* text.h - kernels for a GPU as text: a *group* is a program over the elements of one space, and
  * becomes one kernel; all kernels of a program are compiled together.
  *
- *   text.c       groups -> text, and the whole
+ *   text.c       what groups are made of, and the whole
+ *   text_flat.c  groups over elements, one or many of one program -> text
+ *   text_turned.c  the same, where an operand lies across the others -> text
  *   text_scan.c  groups in which elements become what their rows give up to there -> text
  *   text_team.c  groups in which rows become numbers -> text
  *   text_rows.c  the rows of point.def and of convert.def as text
@@ -19,9 +21,10 @@
  */
 typedef struct fnzi_cuda_lane {
   int64_t strides[FNZ_MAX_RANK];
-  uint16_t slot; /* its value: an element */
-  bool stores;   /* after all has been read and computed; else it is read before */
-  int64_t piece; /* bytes from piece to piece of a row, where rows come in pieces */
+  uint16_t slot;   /* its value: an element */
+  bool stores;     /* after all has been read and computed; else it is read before */
+  int64_t piece;   /* bytes from piece to piece of a row, where rows come in pieces */
+  uint8_t aligned; /* bytes that its address is a multiple of, 16 at most; 0: not known */
 } fnzi_cuda_lane;
 
 typedef enum fnzi_cuda_ins_kind {
@@ -110,10 +113,20 @@ void fnzi_cuda_text_begin(fnzi_arena *arena, fnzi_cuda_text *out);
 void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text);
 /* Whether values of the dtype can be converted in a kernel; all others only move. */
 bool fnzi_cuda_text_converts(fnz_dtype dtype);
-/* The kernel of a group: one that is there, when another group has the same text. INTERNAL for a
- * row that there is not. */
+/* The kernel of a group: one that is there, when another group has the same text; and the count of
+ * its launch. INTERNAL for a row that there is not. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text,
-                                             const fnzi_cuda_group *group, uint32_t *kernel);
+                                             const fnzi_cuda_group *group, uint32_t *kernel,
+                                             int64_t *count);
+
+/* The kernel of groups that run at once, each over operands of its own (a *set*); it is the same
+ * one for all that differ in nothing but the size of their first dimension. Its only operand is a
+ * table in memory, of 64-bit words: how many sets there are, how many blocks; and of each set, in
+ * order, the blocks before it, its elements, and its operands' addresses. */
+enum { FNZI_CUDA_SET_WORDS = 2, FNZI_CUDA_SET_THREADS = 256 };
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnzi_cuda_group *group, uint32_t *kernel,
+                                              int64_t *count, int64_t *blocks);
 /* The kernel of a group with rows, and the count of its launch. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_group *group, uint32_t *kernel,

@@ -23,8 +23,22 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_indices(const fnzi_cuda_writer *w, uint3
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_number(const fnzi_cuda_writer *w, uint32_t k);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_ins(const fnzi_cuda_writer *w, fnzi_cuda_text *text,
                                             const fnzi_cuda_ins *ins);
+/* The address of the element of lane k that the indices name. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_address(const fnzi_cuda_writer *w, uint32_t k);
 /* Lane k loads, or stores. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
+
+/* text_flat.c: what is computed of an element, as a function of the kernel; and a call of it: slots
+ * of lanes that load are there, and so are room r<k> for those that store, which is stored. */
+const char *fnzi_cuda_lane_type(const fnzi_cuda_group *group, uint32_t lane);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
+
+/* text_turned.c: an operand lies dense along dimension *across, results along the last one. */
+bool fnzi_cuda_is_turned(const fnzi_cuda_group *group, uint32_t *across);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,
+                                                const fnzi_cuda_group *group, uint32_t across,
+                                                uint32_t *kernel, int64_t *count);
 
 /* What kernels with folds stand on (text_team.c). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text);

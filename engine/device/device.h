@@ -2,6 +2,7 @@
  *
  *   text.c                             steps of a binding -> works: launches, calls of libraries
  *   work.c, by_way.c                   what works share; kernels go by ways (ways.def):
+ *   sets.c                             steps that run at once
  *   record.c                           what moves elements, or computes each by itself
  *   row_ways.c, norm_ways.c            what goes by rows, by
  *   row_codes.c, row_pieces.c, rows.c  what such kernels are made of
@@ -52,6 +53,9 @@ void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 #define FNZI_ENG_AT_STAGING FNZI_ENG_NONE
 #define FNZI_ENG_AT_SCRATCH (FNZI_ENG_NONE - 1u)
 #define FNZI_ENG_AT_FLAG    (FNZI_ENG_NONE - 2u)
+/* The tables of sets; and no address at all, but a number. */
+#define FNZI_ENG_AT_TABLES  (FNZI_ENG_NONE - 3u)
+#define FNZI_ENG_AT_NOTHING (FNZI_ENG_NONE - 4u)
 
 /* Of a library, on a stream. `what`: what was made for it when the step was. */
 typedef fnz_status fnzi_eng_library_call(fnz_context *ctx, const fnzi_cuda_device *device,
@@ -97,6 +101,16 @@ typedef struct fnzi_eng_stretch {
   uint8_t kind;
 } fnzi_eng_stretch;
 
+/* Operands of sets of steps that run at once, where their kernels read them. */
+typedef struct fnzi_eng_tables {
+  uint32_t *buffers; /* per word: what its address is in, or AT_NOTHING; */
+  int64_t *offsets;  /* and where there, or the number that it is */
+  size_t count;
+  uint64_t *words; /* those of the last run; */
+  bool holds;      /* the device's memory has them, */
+  uint64_t at;     /* which lies there; 0: there is none yet */
+} fnzi_eng_tables;
+
 typedef struct fnzi_eng_device_binding {
   const fnzi_cuda_device *device;
   fnzi_eng_route route;
@@ -105,9 +119,10 @@ typedef struct fnzi_eng_device_binding {
   fnzi_eng_work *works;                 /* per step */
   fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
   fnzi_eng_transfer *outputs;           /* per output of the route */
-  bool *used;                           /* per buffer: some kernel or copy reaches it */
-  uint64_t *at;                         /* per buffer: its address in this run */
-  size_t *own;                          /* per buffer that is the workspace's: where there */
+  fnzi_eng_tables tables;
+  bool *used;                    /* per buffer: some kernel or copy reaches it */
+  uint64_t *at;                  /* per buffer: its address in this run */
+  size_t *own;                   /* per buffer that is the workspace's: where there */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
                                     inputs, what the state held before, */
   size_t staging, staging_bytes; /* the staging area, */
@@ -178,7 +193,14 @@ bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes,
                                               uint64_t to);
 
-/* --- launch.c: addresses of the operands of a launch in this run; a launch; a work. */
+/* --- sets.c: before a run the tables have its addresses; `holds` is for the run to say, at its
+ * end. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_device_tables_end(fnzi_eng_device_binding *d);
+
+/* --- launch.c: an address in this run, those of the operands of a launch; a launch; a work. */
+uint64_t fnzi_eng_device_address(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                 uint32_t buffer, int64_t offset);
 void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                const fnzi_eng_launch *launch, uint64_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,

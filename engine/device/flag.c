@@ -27,7 +27,7 @@ static bool is_state(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
 }
 
 /* Of the results of its nodes. */
-static bool writes_state(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
+static bool step_writes_state(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   bool writes = false;
   if (step->kind == FNZI_ENG_MOVE)
@@ -42,6 +42,14 @@ static bool writes_state(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
             writes || (one->tag == FNZ_ARG_VALUE && is_state(plan, &plan->places[one->u.value]));
       }
     }
+  return writes;
+}
+
+/* A launch is for all that run at once. */
+static bool writes_state(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
+  bool writes = step_writes_state(plan, step);
+  for (uint32_t k = 1; k < step->sets; k++)
+    writes = writes || step_writes_state(plan, &step[k]);
   return writes;
 }
 

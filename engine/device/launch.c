@@ -12,15 +12,24 @@ static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding 
     return ws->device_block + d->scratch;
   case FNZI_ENG_AT_FLAG:
     return ws->device_block + d->flag;
+  case FNZI_ENG_AT_TABLES:
+    return d->tables.at;
+  case FNZI_ENG_AT_NOTHING:
+    return 0;
   default:
     return d->at[buffer];
   }
 }
 
+uint64_t fnzi_eng_device_address(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                 uint32_t buffer, int64_t offset) {
+  return start_of(ws, b->device, buffer) + (uint64_t)offset;
+}
+
 void fnzi_eng_device_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                const fnzi_eng_launch *l, uint64_t *out) {
   for (uint32_t k = 0; k < l->noperands; k++)
-    out[k] = start_of(ws, b->device, l->buffers[k]) + (uint64_t)l->offsets[k];
+    out[k] = fnzi_eng_device_address(ws, b, l->buffers[k], l->offsets[k]);
 }
 
 fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,

@@ -90,7 +90,7 @@ static fnz_status read_window(recording *r, group *g, const fnzi_krn_window *w, 
   if (locate(w->data, &at)) {
     g->windows[g->nlanes] = window;
     g->operands[g->nlanes] = at;
-    g->lanes[g->nlanes++] = (fnzi_cuda_lane){.slot = *slot};
+    g->lanes[g->nlanes++] = (fnzi_cuda_lane){.slot = *slot, .aligned = fnzi_eng_aligned(at.at)};
     return FNZ_OK;
   }
   g->slots[*slot].number = w->data;
@@ -103,7 +103,8 @@ static fnz_status write_window(recording *r, group *g, const fnzi_krn_window *w,
     return give_up(r, "a result lies nowhere");
   g->windows[g->nlanes] = 0;
   g->operands[g->nlanes] = at;
-  g->lanes[g->nlanes++] = (fnzi_cuda_lane){.slot = slot, .stores = true};
+  g->lanes[g->nlanes++] =
+      (fnzi_cuda_lane){.slot = slot, .stores = true, .aligned = fnzi_eng_aligned(at.at)};
   return FNZ_OK;
 }
 
@@ -143,7 +144,7 @@ static fnz_status launch_group(recording *r, group *g) {
                                 .nlanes = g->nlanes,
                                 .nins = g->nins,
                                 .nslots = g->nslots};
-  FNZ_TRY(fnzi_cuda_text_add(r->m->ws->ctx, &r->m->text, &text, &kernel));
+  FNZ_TRY(fnzi_cuda_text_add(r->m->ws->ctx, &r->m->text, &text, &kernel, &count));
   return fnzi_eng_work_launch(r->m, r->out, kernel, count, g->operands, g->nlanes);
 }
 

@@ -178,6 +178,7 @@ fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZ_TRY(take_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
   FNZ_TRY(fnzi_eng_device_state_up(ws, b));
+  FNZ_TRY(fnzi_eng_device_tables_fill(ws, b));
   return keep(ws, b, false);
 }
 

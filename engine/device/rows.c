@@ -212,7 +212,8 @@ uint16_t fnzi_eng_rows_running(fnzi_eng_rows *r, const char *best, uint16_t a, u
  */
 void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
                             fnzi_cuda_lane *out) {
-  *out = (fnzi_cuda_lane){.slot = lane->slot, .stores = lane->stores};
+  *out = (fnzi_cuda_lane){
+      .slot = lane->slot, .stores = lane->stores, .aligned = fnzi_eng_aligned(lane->at)};
   memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
 }
 
@@ -228,4 +229,24 @@ void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
                          .out = ins->out};
   for (uint32_t k = 0; k < ins->arity; k++)
     out->in[k] = ins->in[k];
+}
+
+/* Of one that has text, and no rows. */
+fnz_status fnzi_eng_describe_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_cuda_group *out) {
+  fnzi_arena *scratch = &m->ws->scratch;
+  *out = (fnzi_cuda_group){.rank = t->rank,
+                           .sizes = t->sizes,
+                           .nlanes = t->nlanes,
+                           .nins = t->nins,
+                           .nslots = t->nslots};
+  FNZI_NEW(scratch, t->nlanes, &out->lanes);
+  FNZI_NEW(scratch, t->nins, &out->ins);
+  FNZI_NEW(scratch, t->nslots, &out->slots);
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    fnzi_eng_describe_lane(t, &t->lanes[k], &out->lanes[k]);
+  for (uint32_t k = 0; k < t->nins; k++)
+    fnzi_eng_describe_ins(&t->ins[k], &out->ins[k]);
+  for (uint32_t k = 0; k < t->nslots; k++)
+    out->slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers, false};
+  return FNZ_OK;
 }

@@ -63,6 +63,8 @@ void fnzi_eng_rows_add(fnzi_eng_rows *r, fnzi_cuda_ins ins);
 
 /* Of a tile, as the text has it. */
 void fnzi_eng_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, fnzi_cuda_lane *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_describe_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t,
+                                                 fnzi_cuda_group *out);
 void fnzi_eng_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out);
 
 /* --- row_codes.c -------------------------------------------------------------------------

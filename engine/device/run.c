@@ -192,6 +192,7 @@ static fnz_status run(const running *r) {
   if (ready != FNZ_OK)
     return let_go(r, ready);
   fnz_status status = run_steps(r);
+  r->b->device->tables.holds = status == FNZ_OK;
   if (status == FNZ_OK)
     status = fnzi_eng_device_state_ran(r->ws);
   if (status == FNZ_OK)
@@ -239,6 +240,7 @@ void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
   fnzi_eng_library_end(b->device);
+  fnzi_eng_device_tables_end(b->device);
   fnzi_eng_device_stretches_end(b);
   fnzi_cuda_program_end(ws->exe->device, &b->device->program);
   fnzi_cuda_leave(ws->exe->device);

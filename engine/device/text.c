@@ -33,37 +33,31 @@ static bool has_text(const fnzi_eng_tile *t) {
   return has;
 }
 
+static bool lies_in_buffers(const fnzi_eng_maker *m, const fnzi_eng_tile *t) {
+  bool lies = true;
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    lies = lies && fnzi_eng_buffer_of(m->b, t->lanes[k].storage) != FNZI_ENG_NONE;
+  return lies;
+}
+
 static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_work *out) {
-  fnzi_arena *scratch = &m->ws->scratch;
-  fnzi_cuda_group g = {.rank = t->rank,
-                       .sizes = t->sizes,
-                       .nlanes = t->nlanes,
-                       .nins = t->nins,
-                       .nslots = t->nslots};
   fnzi_eng_operand *operands;
+  fnzi_cuda_group g;
   uint32_t kernel = 0;
+  int64_t count = 0;
   if (!has_text(t))
     return fnzi_eng_work_refuse(out, "a row of the group has no text");
   if (t->row)
     return fnzi_eng_work_of_rows(m, t, out);
-  FNZI_NEW(scratch, t->nlanes, &operands);
-  FNZI_NEW(scratch, t->nlanes, &g.lanes);
-  FNZI_NEW(scratch, t->nins, &g.ins);
-  FNZI_NEW(scratch, t->nslots, &g.slots);
-  for (uint32_t k = 0; k < t->nlanes; k++) {
-    const fnzi_eng_lane *lane = &t->lanes[k];
-    fnzi_eng_describe_lane(t, lane, &g.lanes[k]);
-    operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, lane->storage), lane->at};
-    if (operands[k].buffer == FNZI_ENG_NONE)
-      return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
-  }
-  for (uint32_t k = 0; k < t->nins; k++)
-    fnzi_eng_describe_ins(&t->ins[k], &g.ins[k]);
-  for (uint32_t k = 0; k < t->nslots; k++)
-    g.slots[k] = (fnzi_cuda_slot){t->slots[k].dtype, t->slots[k].numbers, false};
+  if (!lies_in_buffers(m, t))
+    return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
+  FNZI_NEW(&m->ws->scratch, t->nlanes, &operands);
+  for (uint32_t k = 0; k < t->nlanes; k++)
+    operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, t->lanes[k].storage), t->lanes[k].at};
+  FNZ_TRY(fnzi_eng_describe_tile(m, t, &g));
   if (t->count)
-    FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
-  return fnzi_eng_work_launch(m, out, kernel, t->count, operands, t->nlanes);
+    FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
+  return fnzi_eng_work_launch(m, out, kernel, count, operands, t->nlanes);
 }
 
 /* --- Copies -------------------------------------------------------------------------------------
@@ -210,12 +204,30 @@ static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work 
   }
 }
 
+/* Those of step i, and of what runs at once with it. */
+static fnz_status make_step(fnzi_eng_maker *m, size_t i, uint32_t sets) {
+  bool at_once = sets > 1;
+  for (uint32_t k = 0; k < sets && at_once; k++) {
+    const fnzi_eng_act *act = &m->b->acts.data[i + k];
+    at_once = act->kind == FNZI_ENG_ACT_TILE && !act->u.tile->row && has_text(act->u.tile) &&
+              lies_in_buffers(m, act->u.tile);
+  }
+  if (at_once)
+    return fnzi_eng_work_sets(m, i, sets, &m->d->works[i]);
+  for (uint32_t k = 0; k < sets; k++)
+    FNZ_TRY(make_work(m, &m->b->acts.data[i + k], &m->d->works[i + k]));
+  return FNZ_OK;
+}
+
 static fnz_status make_works(fnzi_eng_maker *m) {
   FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
+  for (size_t i = 0, sets; i < m->b->acts.count; i += sets) {
+    sets = m->b->plan.steps.data[i].sets > 1 ? m->b->plan.steps.data[i].sets : 1;
+    FNZ_TRY(make_step(m, i, (uint32_t)sets));
+  }
   for (size_t i = 0; i < m->b->acts.count; i++) {
-    fnzi_eng_work *work = &m->d->works[i];
-    FNZ_TRY(make_work(m, &m->b->acts.data[i], work));
+    const fnzi_eng_work *work = &m->d->works[i];
     m->d->runs = m->d->runs || work->on_device;
     if (m->d->scratch_bytes < work->scratch)
       m->d->scratch_bytes = work->scratch;

@@ -5,6 +5,7 @@
  * ways.def; what no way takes is the CPU's.
  *
  *   text.c  the steps of a binding -> works, and the windows that are copied
+ *   sets.c  steps that run at once
  *   by_way.c  the way of a call
  *   work.c  what ways share
  *   record.c  ways of kernels that tell what they do */
@@ -27,6 +28,13 @@ typedef struct fnzi_eng_maker {
                                                fnzi_eng_work *out);
 #include "engine/device/ways.def"
 #undef WAY
+
+/* --- sets.c ------------------------------------------------------------------------------
+ */
+/* Of `count` steps from one on, which run at once and have texts: the first work has the launches.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
+                                             fnzi_eng_work *works);
 
 /* --- by_way.c ----------------------------------------------------------------------------
  */
@@ -69,6 +77,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *
 /* Of all works of a binding: a run in which the flag is set leaves the state as it was
  * (flag.c). */
 FNZ_MUST_CHECK fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m);
+/* What the address of an operand is a multiple of, for the lanes of a group. */
+uint8_t fnzi_eng_aligned(int64_t at);
 /* Memory of the step, that FNZI_ENG_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,
  * at a multiple of 256. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work,

@@ -51,12 +51,17 @@ fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work, uint32_t
   return add(m, work, operands, &l);
 }
 
+uint8_t fnzi_eng_aligned(int64_t at) {
+  uint64_t all = (uint64_t)at | 16;
+  return (uint8_t)(all & (~all + 1));
+}
+
 fnz_status fnzi_eng_work_copy(fnzi_eng_maker *m, fnzi_eng_work *work, fnz_dtype dtype,
                               uint32_t rank, const int64_t *sizes, const int64_t *from,
                               const int64_t *to, const fnzi_eng_operand operands[2]) {
   fnzi_cuda_lane lanes[2] = {{.stores = false}, {.stores = true}};
   fnzi_cuda_slot slot = {.dtype = (uint8_t)dtype};
-  int64_t count = 1;
+  int64_t count;
   uint32_t kernel;
   if (rank > FNZ_MAX_RANK)
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a copy has %u dimensions, more than %d",
@@ -64,11 +69,12 @@ fnz_status fnzi_eng_work_copy(fnzi_eng_maker *m, fnzi_eng_work *work, fnz_dtype 
   for (uint32_t d = 0; d < rank; d++) {
     lanes[0].strides[d] = from[d];
     lanes[1].strides[d] = to[d];
-    count = fnzi_krn_stride_bytes(count, (size_t)sizes[d]);
   }
+  for (int k = 0; k < 2; k++)
+    lanes[k].aligned = fnzi_eng_aligned(operands[k].at);
   const fnzi_cuda_group g = {
       .rank = rank, .sizes = sizes, .lanes = lanes, .slots = &slot, .nlanes = 2, .nslots = 1};
-  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel));
+  FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
   return fnzi_eng_work_launch(m, work, kernel, count, operands, 2);
 }
 

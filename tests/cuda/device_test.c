@@ -208,12 +208,13 @@ static void open_bench(bench *b, int64_t count, int64_t stride) {
   const fnzi_cuda_group group = {1, sizes, lanes, NULL, &slot, 2, 0, 1};
   fnzi_cuda_text text;
   uint32_t kernel;
+  int64_t pieces;
   b->ctx = open_context();
   fnzi_arena_init(&b->arena, b->ctx);
   OK(b->ctx, fnzi_cuda_device_open(b->ctx, "cuda:0", NULL, &b->device));
   OK(b->ctx, fnzi_cuda_enter(b->ctx, &b->device));
   fnzi_cuda_text_begin(&b->arena, &text);
-  OK(b->ctx, fnzi_cuda_text_add(b->ctx, &text, &group, &kernel));
+  OK(b->ctx, fnzi_cuda_text_add(b->ctx, &text, &group, &kernel, &pieces));
   OK(b->ctx, fnzi_cuda_program_make(b->ctx, &b->device, &b->arena, &text, &b->program));
   fnzi_cuda_text_end(b->ctx, &text);
   OK(b->ctx, fnzi_cuda_stream_make(b->ctx, &b->device, &b->stream));

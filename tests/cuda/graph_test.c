@@ -7,7 +7,8 @@
 
 enum { MOST_BUFFERS = 40 };
 
-/* Buffers of different sizes, to each of which x[0] is added and 1; and their sum in places. */
+/* Buffers of different sizes, to each of which x[0] is added as often as its number is: no two are
+ * one program. */
 static fnz_program *counters(fnz_context *ctx, int count, bool sorts) {
   static char text[1 << 14];
   fnz_program *traced;
@@ -24,8 +25,8 @@ static fnz_program *counters(fnz_context *ctx, int count, bool sorts) {
       at +=
           (size_t)snprintf(text + at, sizeof text - at, "  %%v: f32[1], %%i: i64[1] = sort(%%x)\n");
     at += (size_t)snprintf(text + at, sizeof text - at,
-                           "  %%y%d: f32[%d] = add_.Tensor(%%m%d, %%%s)\n", i, i + 1, i,
-                           sorts && i >= count / 2 ? "v" : "x");
+                           "  %%y%d: f32[%d] = add_.Tensor(%%m%d, %%%s, alpha=%d)\n", i, i + 1, i,
+                           sorts && i >= count / 2 ? "v" : "x", i + 1);
   }
   snprintf(text + at, sizeof text - at, "  return %%x\n}\n");
   OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
@@ -99,7 +100,7 @@ static void state_is(running *r, int state, float value) {
   for (int i = 0; i < r->count; i++) {
     const float *m = fnz_arrays_at(out, (size_t)i)->data;
     for (int k = 0; k <= i; k++)
-      ck_assert_float_eq(m[k], value);
+      ck_assert_float_eq(m[k], value * (float)(i + 1));
   }
   fnz_arrays_destroy(out);
 }

@@ -79,6 +79,12 @@ template <int bytes> struct standin_marks {
     return true;
   }
 };
+template <> struct standin_marks<16> {
+  uint64_t all[2];
+  inline bool are(unsigned char bits) const {
+    return (all[0] & all[1] & bits * 0x101010101010101u) == bits * 0x101010101010101u;
+  }
+};
 template <> struct standin_marks<2> {
   uint16_t all;
   inline bool are(unsigned char bits) const {
@@ -104,7 +110,8 @@ static inline unsigned char *standin_find(const void *at, unsigned char bits) {
   const standin_room *m = standin_memory;
   uint64_t start = (uint64_t)(uintptr_t)at - m->low;
   standin_marks<sizeof(Cell)> marks;
-  if (start >= m->size - 16 || (uintptr_t)at % (sizeof(Cell) < 16 ? sizeof(Cell) : 16) != 0)
+  const uint64_t bytes = sizeof(Cell) < 16 ? 16 : sizeof(Cell);
+  if (start >= m->size - bytes || (uintptr_t)at % (sizeof(Cell) < 16 ? sizeof(Cell) : 16) != 0)
     return NULL;
   memcpy(&marks, m->map + start, sizeof marks);
   return marks.are(bits) ? m->data + start : NULL;

@@ -34,6 +34,24 @@ static void fail(testing *t, const char *what) {
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
+/* A group in one of three ways: as it is, or its operands dense, over many elements, or as sets. */
+static fnz_status add_group(testing *t, fnzi_cuda_text *text, fnzi_cuda_group *g) {
+  const int64_t many = ((int64_t)1 << 22) + 3;
+  int64_t count, blocks;
+  uint32_t kernel;
+  int way = t->kernels % 3;
+  for (uint32_t k = 0; k < g->nlanes && way > 0; k++) {
+    bool repeats = g->lanes[k].strides[0] == 0;
+    g->lanes[k].strides[0] =
+        repeats ? 0 : (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[k].slot].dtype)->bytes;
+    g->lanes[k].aligned = 16;
+    g->rank = 1;
+    g->sizes = &many;
+  }
+  return way < 2 ? fnzi_cuda_text_add(t->ctx, text, g, &kernel, &count)
+                 : fnzi_cuda_text_sets(t->ctx, text, g, &kernel, &count, &blocks);
+}
+
 /* Of `arity` operands, the last one a number, and one result; over [3, 5, 7], where the first
  * operand lies turned, the second repeats, the result is dense. */
 static void add(testing *t, fnzi_cuda_text *text, fnzi_cuda_ins ins, fnz_dtype to, fnz_dtype from) {
@@ -42,7 +60,7 @@ static void add(testing *t, fnzi_cuda_text *text, fnzi_cuda_ins ins, fnz_dtype t
   const int64_t strides[][3] = {{cell, 21 * cell, 3 * cell}, {0, 0, cell}, {0, 0, 0}, {0, 0, 0}};
   fnzi_cuda_slot slots[SLOTS] = {{.dtype = 0}};
   fnzi_cuda_lane lanes[SLOTS] = {{.slot = 0}};
-  uint32_t nlanes = 0, kernel;
+  uint32_t nlanes = 0;
   if (t->seen++ % t->every != 0)
     return;
   for (uint16_t k = 0; k < ins.arity; k++) {
@@ -59,8 +77,8 @@ static void add(testing *t, fnzi_cuda_text *text, fnzi_cuda_ins ins, fnz_dtype t
   ins.out = ins.arity;
   slots[ins.out].dtype = (uint8_t)to;
   lanes[nlanes++] = (fnzi_cuda_lane){{35 * out, 7 * out, out}, ins.out, true};
-  const fnzi_cuda_group group = {3, sizes, lanes, &ins, slots, nlanes, 1, ins.arity + 1u};
-  if (fnzi_cuda_text_add(t->ctx, text, &group, &kernel) != FNZ_OK)
+  fnzi_cuda_group group = {3, sizes, lanes, &ins, slots, nlanes, 1, ins.arity + 1u};
+  if (add_group(t, text, &group) != FNZ_OK)
     fail(t, ins.row ? ins.row : "conversion");
   t->kernels++;
 }

@@ -1,0 +1,332 @@
+/* text_flat.c - groups without rows, as text: each thread takes some elements at a time.
+ *
+ * Where operands lie dense along the last dimension, or do not depend on it, and so that 16 bytes
+ * can be brought at once, a thread takes as many elements as that is of the narrowest operand, 8 at
+ * most: its *width*. Elements of large groups are taken *ahead*: all loads of some such pieces come
+ * before the first one is computed, so that enough bytes are under way. What is computed of an
+ * element is a function within the kernel, which the pieces and what is left of them share. */
+#include "engine/cuda/text_parts.h"
+
+#include <stdio.h>
+
+enum {
+  THREADS = FNZI_CUDA_SET_THREADS,
+  MOST_WIDE = 8,
+  AT_ONCE = 16,          /* bytes of one load */
+  UNDER_WAY = 64,        /* bytes that a thread loads before it computes */
+  MOST_AHEAD = 4,        /* pieces */
+  MANY_PIECES = 1 << 18, /* fewer keep a GPU at work one at a time */
+  LAST = FNZI_CUDA_SET_WORDS
+};
+
+typedef struct flat {
+  fnzi_cuda_writer w; /* its group: an element of that is a piece of g */
+  fnzi_cuda_text *text;
+  const fnzi_cuda_group *g;
+  fnzi_cuda_group wide;
+  int64_t count, pieces;
+  int width, ahead;
+} flat;
+
+static int64_t cell_of(const fnzi_cuda_group *g, uint32_t lane) {
+  return (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[lane].slot].dtype)->bytes;
+}
+
+static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
+  return g->lanes[lane].strides[g->rank - 1];
+}
+
+/* --- Pieces -------------------------------------------------------------------------------------
+ */
+/* The piece of an operand can be brought by loads of 16 bytes, or by one of all that it is. */
+static bool lies_wide(const fnzi_cuda_group *g, uint32_t lane, int width) {
+  const fnzi_cuda_lane *l = &g->lanes[lane];
+  int64_t bytes = cell_of(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
+  if (last_stride(g, lane) == 0)
+    return !l->stores;
+  bool wide = last_stride(g, lane) == cell_of(g, lane) && l->aligned >= at_once;
+  for (uint32_t d = 0; d + 1 < g->rank; d++)
+    wide = wide && l->strides[d] % at_once == 0;
+  return wide;
+}
+
+/* A row has no piece of another one; what is left of the only row is taken element by element. */
+static bool is_wide(const fnzi_cuda_group *g, int width) {
+  bool wide = g->rank == 1 || g->sizes[g->rank - 1] % width == 0;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    wide = wide && lies_wide(g, k, width);
+  return wide;
+}
+
+static int width_of(const fnzi_cuda_group *g) {
+  int64_t least = AT_ONCE;
+  int width = MOST_WIDE;
+  if (g->rank == 0)
+    return 1;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (last_stride(g, k) != 0 && cell_of(g, k) < least)
+      least = cell_of(g, k);
+  while (width > 1 && (width * least > AT_ONCE || !is_wide(g, width)))
+    width /= 2;
+  return width;
+}
+
+static int ahead_of(const flat *f) {
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    if (!f->g->lanes[k].stores)
+      bytes += cell_of(f->g, k) * f->width;
+  int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
+  return f->pieces < MANY_PIECES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
+}
+
+/* Lanes of `wide` have the strides of pieces. */
+static fnz_status measure(flat *f) {
+  const fnzi_cuda_group *g = f->g;
+  int64_t *sizes;
+  f->count = 1;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (!fnzi_mul_i64(f->count, g->sizes[d], &f->count))
+      return fnzi_fail(f->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
+  f->width = width_of(g);
+  f->pieces = f->count / f->width;
+  f->wide = *g;
+  FNZI_NEW(f->text->arena, FNZ_MAX_RANK, &sizes);
+  FNZI_NEW(f->text->arena, g->nlanes, &f->wide.lanes);
+  for (uint32_t d = 0; d < g->rank; d++)
+    sizes[d] = g->sizes[d] / (d + 1 == g->rank ? f->width : 1);
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    f->wide.lanes[k] = g->lanes[k];
+    if (f->width > 1)
+      f->wide.lanes[k].strides[g->rank - 1] *= f->width;
+  }
+  f->wide.sizes = sizes;
+  f->w.group = &f->wide;
+  return FNZ_OK;
+}
+
+/* --- An element ---------------------------------------------------------------------------------
+ */
+const char *fnzi_cuda_lane_type(const fnzi_cuda_group *g, uint32_t lane) {
+  return fnzi_cuda_type_name((fnz_dtype)g->slots[g->lanes[lane].slot].dtype);
+}
+
+/* Slots that are loaded are arguments, lanes that store are results. */
+fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text) {
+  const fnzi_cuda_group *g = w->group;
+  PUT(w, "  const auto element = [](");
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    const fnzi_cuda_lane *l = &g->lanes[k];
+    PUT(w, l->stores ? "%scell_%s &r%u" : "%sconst cell_%s s%u", k ? ", " : "",
+        fnzi_cuda_lane_type(g, k), l->stores ? (unsigned)k : (unsigned)l->slot);
+  }
+  PUT(w, ") {\n");
+  FNZ_TRY(fnzi_cuda_text_statements(w->ctx, text, g, w->out));
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].stores)
+      PUT(w, "    r%u = s%u;\n", (unsigned)k, (unsigned)g->lanes[k].slot);
+  PUT(w, "  };\n");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w) {
+  const fnzi_cuda_group *g = w->group;
+  PUT(w, "    element(");
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    PUT(w, "%s%s%u", k ? ", " : "", g->lanes[k].stores ? "r" : "s",
+        g->lanes[k].stores ? (unsigned)k : (unsigned)g->lanes[k].slot);
+  PUT(w, ");\n");
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    if (!g->lanes[k].stores)
+      continue;
+    PUT(w, "    STORE(cell_%s, ", fnzi_cuda_lane_type(g, k));
+    FNZ_TRY(fnzi_cuda_put_address(w, k));
+    PUT(w, ", r%u);\n", (unsigned)k);
+  }
+  return FNZ_OK;
+}
+
+/* How many elements of a lane a piece has. */
+static int many(const flat *f, uint32_t lane) {
+  return f->width > 1 && last_stride(f->g, lane) == 0 ? 1 : f->width;
+}
+
+static fnz_status put_opening(const flat *f) {
+  const fnzi_cuda_writer w = {f->w.ctx, f->w.out, f->g};
+  PUT(&w, "  typedef %s index;\n", fnzi_cuda_is_small(f->g) ? "int32_t" : "int64_t");
+  FNZ_TRY(fnzi_cuda_put_element(&w, f->text));
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    PUT(&w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(f->g, k), many(f, k),
+        (unsigned)k);
+  return FNZ_OK;
+}
+
+/* --- Pieces of a loop ---------------------------------------------------------------------------
+ */
+static fnz_status put_loads(const flat *f) {
+  for (uint32_t k = 0; k < f->g->nlanes; k++) {
+    if (f->g->lanes[k].stores)
+      continue;
+    PUT(&f->w, "      v%u[u] = LOAD(lane%u, ", (unsigned)k, (unsigned)k);
+    FNZ_TRY(fnzi_cuda_put_address(&f->w, k));
+    PUT(&f->w, ");\n");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_stores(const flat *f) {
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    if (f->g->lanes[k].stores)
+      PUT(&f->w, "      lane%u r%u;\n", (unsigned)k, (unsigned)k);
+  PUT(&f->w, "#pragma unroll\n      for (int e = 0; e < %d; e++)\n        element(", f->width);
+  for (uint32_t k = 0; k < f->g->nlanes; k++) {
+    bool stores = f->g->lanes[k].stores;
+    PUT(&f->w, "%s%s%u%s.of[%s]", k ? ", " : "", stores ? "r" : "v", (unsigned)k,
+        stores ? "" : "[u]", many(f, k) > 1 ? "e" : "0");
+  }
+  PUT(&f->w, ");\n");
+  for (uint32_t k = 0; k < f->g->nlanes; k++) {
+    if (!f->g->lanes[k].stores)
+      continue;
+    PUT(&f->w, "      STORE(lane%u, ", (unsigned)k);
+    FNZ_TRY(fnzi_cuda_put_address(&f->w, k));
+    PUT(&f->w, ", r%u);\n", (unsigned)k);
+  }
+  return FNZ_OK;
+}
+
+/* Twice: all loads, then the rest. */
+static fnz_status put_pieces(const flat *f, const char *first, const char *end, const char *step) {
+  PUT(&f->w, "#pragma unroll 1\n  for (int64_t at = %s; at < %s; at += %s * %d) {\n", first, end,
+      step, f->ahead);
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    if (!f->g->lanes[k].stores)
+      PUT(&f->w, "    lane%u v%u[%d];\n", (unsigned)k, (unsigned)k, f->ahead);
+  for (int stores = 0; stores < 2; stores++) {
+    PUT(&f->w, "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n", f->ahead);
+    if (f->ahead > 1)
+      PUT(&f->w, "      if (at + u * %s >= %s)\n        break;\n", step, end);
+    PUT(&f->w, "      const index i = (index)(at + u * %s);\n", step);
+    FNZ_TRY(fnzi_cuda_put_indices(&f->w, 0, f->g->rank, "i"));
+    FNZ_TRY(stores ? put_stores(f) : put_loads(f));
+    PUT(&f->w, "    }\n");
+  }
+  PUT(&f->w, "  }\n");
+  return FNZ_OK;
+}
+
+/* Of one dimension, from piece `end` on. */
+static fnz_status put_rest(const flat *f, const char *first, const char *count, const char *step) {
+  const fnzi_cuda_writer w = {f->w.ctx, f->w.out, f->g};
+  PUT(&w,
+      "#pragma unroll 1\n  for (int64_t at = %s; at < %s; at += %s) {\n    const index i0 = "
+      "(index)at;\n",
+      first, count, step);
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    if (f->g->lanes[k].stores)
+      PUT(&w, "    cell_%s r%u;\n", fnzi_cuda_lane_type(f->g, k), (unsigned)k);
+    else
+      FNZ_TRY(fnzi_cuda_put_lane(&w, k));
+  FNZ_TRY(fnzi_cuda_put_use(&w));
+  PUT(&w, "  }\n");
+  return FNZ_OK;
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------
+ */
+static fnz_status put_flat(const flat *f) {
+  char pieces[32], count[32], rest[48];
+  snprintf(pieces, sizeof pieces, "%lld", (long long)f->pieces);
+  snprintf(count, sizeof count, "%lld", (long long)f->count);
+  snprintf(rest, sizeof rest, "%lld + FIRST", (long long)(f->pieces * f->width));
+  FNZ_TRY(put_opening(f));
+  FNZ_TRY(put_pieces(f, "FIRST", pieces, "STEP"));
+  return f->pieces * f->width < f->count ? put_rest(f, rest, count, "STEP") : FNZ_OK;
+}
+
+static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
+                            fnz_buffer *body, flat *f) {
+  *f = (flat){.w = {ctx, body, NULL}, .text = text, .g = group};
+  FNZ_TRY(measure(f));
+  f->ahead = ahead_of(f);
+  return FNZ_OK;
+}
+
+static fnz_status add(flat *f, uint32_t *kernel, int64_t *count) {
+  const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT};
+  *count = f->pieces ? f->pieces : f->count ? 1 : 0;
+  FNZ_TRY(put_flat(f));
+  return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
+}
+
+fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
+                              uint32_t *kernel, int64_t *count) {
+  fnz_buffer body = {.data = NULL};
+  flat f;
+  uint32_t across;
+  if (fnzi_cuda_is_turned(group, &across))
+    return fnzi_cuda_text_turned(ctx, text, group, across, kernel, count);
+  fnz_status status = open_flat(ctx, text, group, &body, &f);
+  if (status == FNZ_OK)
+    status = add(&f, kernel, count);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}
+
+/* --- Sets ---------------------------------------------------------------------------------------
+ * A block takes THREADS pieces of a set at a time, and looks the set up in the table. The size of
+ * the first dimension does not stand in the text: sets of one text differ in it. */
+static fnz_status put_set(const flat *f) {
+  PUT(&f->w,
+      "  const char *const table = p.at[0];\n  const int64_t sets = LOAD(int64_t, table);\n"
+      "  for (int64_t block = blockIdx.x; block < LOAD(int64_t, table + 8); block += gridDim.x) {\n"
+      "    int64_t low = 0, high = sets;\n    while (high - low > 1) {\n"
+      "      const int64_t middle = low + (high - low) / 2;\n"
+      "      if (LOAD(int64_t, table + 16 + middle * %u) <= block)\n        low = middle;\n"
+      "      else\n        high = middle;\n    }\n"
+      "    const char *const set = table + 16 + low * %u;\n    places<%u> p;\n",
+      8 * (LAST + f->g->nlanes), 8 * (LAST + f->g->nlanes), (unsigned)f->g->nlanes);
+  for (uint32_t k = 0; k < f->g->nlanes; k++)
+    PUT(&f->w, "    p.at[%u] = (char *)LOAD(uint64_t, set + %u);\n", (unsigned)k, 8 * (LAST + k));
+  PUT(&f->w,
+      "    const int64_t first = (block - LOAD(int64_t, set)) * %d, count = LOAD(int64_t, set + 8),"
+      " pieces = count / %d,\n"
+      "        end = first + %d < pieces ? first + %d : pieces;\n",
+      (int)THREADS, f->width, (int)THREADS, (int)THREADS);
+  return FNZ_OK;
+}
+
+static fnz_status put_sets(const flat *f) {
+  char rest[48];
+  FNZ_TRY(put_opening(f));
+  FNZ_TRY(put_set(f));
+  FNZ_TRY(put_pieces(f, "first + threadIdx.x", "end", "256"));
+  if (f->width > 1 && f->g->rank == 1) {
+    snprintf(rest, sizeof rest, "end * %d + threadIdx.x", f->width);
+    PUT(&f->w, "  if (end == pieces) {\n");
+    FNZ_TRY(put_rest(f, rest, "count", "256"));
+    PUT(&f->w, "  }\n");
+  }
+  PUT(&f->w, "  }\n");
+  return FNZ_OK;
+}
+
+static fnz_status add_sets(flat *f, uint32_t *kernel) {
+  const fnzi_cuda_kernel shape = {NULL, 1, THREADS, FNZI_CUDA_GRID_BLOCKS};
+  FNZ_TRY(put_sets(f));
+  return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
+}
+
+fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
+                               uint32_t *kernel, int64_t *count, int64_t *blocks) {
+  fnz_buffer body = {.data = NULL};
+  flat f;
+  fnz_status status = open_flat(ctx, text, group, &body, &f);
+  f.ahead = 1;
+  if (status == FNZ_OK)
+    status = add_sets(&f, kernel);
+  *count = f.count;
+  *blocks = f.pieces / THREADS + (f.pieces % THREADS != 0 || f.pieces == 0);
+  fnz_buffer_free(ctx, &body);
+  return status;
+}

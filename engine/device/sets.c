@@ -1,0 +1,135 @@
+/* sets.c - steps that run at once (engine/plan/sets.c) as one launch for all of one program: its
+ * operands are in a table in device memory.
+ *
+ * The tables of a binding have memory of their own, so that a kernel, and a graph that has it,
+ * finds them at one address for as long as the binding lives. Before each run they are compared
+ * with the addresses of that run, and copied where they are not those: no run sees another one's.
+ */
+#include "engine/device/rows.h"
+
+typedef struct set {
+  uint32_t kernel;
+  int64_t count, blocks;
+} set;
+
+static const fnzi_eng_tile *tile_of(const fnzi_eng_maker *m, size_t step) {
+  return m->b->acts.data[step].u.tile;
+}
+
+/* --- Tables -------------------------------------------------------------------------------------
+ */
+static void put_word(fnzi_eng_maker *m, fnzi_eng_tables *t, uint32_t buffer, int64_t at) {
+  t->buffers[t->count] = buffer;
+  t->offsets[t->count++] = at;
+  if (buffer < m->b->plan.buffers.count)
+    m->d->used[buffer] = true;
+}
+
+static void put_number(fnzi_eng_maker *m, fnzi_eng_tables *t, int64_t number) {
+  put_word(m, t, FNZI_ENG_AT_NOTHING, number);
+}
+
+static void put_set(fnzi_eng_maker *m, fnzi_eng_tables *t, const fnzi_eng_tile *tile, const set *s,
+                    int64_t before) {
+  put_number(m, t, before);
+  put_number(m, t, s->count);
+  for (uint32_t k = 0; k < tile->nlanes; k++)
+    put_word(m, t, fnzi_eng_buffer_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
+}
+
+/* Those of the kernel of set `first`, and its launch. */
+static fnz_status put_table(fnzi_eng_maker *m, size_t step, const set *sets, uint32_t count,
+                            uint32_t first, fnzi_eng_work *out) {
+  fnzi_eng_tables *t = &m->d->tables;
+  const fnzi_eng_operand table = {FNZI_ENG_AT_TABLES, (int64_t)(t->count * sizeof *t->words)};
+  int64_t blocks = 0, found = 0;
+  for (uint32_t k = first; k < count; k++) {
+    bool is = sets[k].count && sets[k].kernel == sets[first].kernel;
+    blocks += is ? sets[k].blocks : 0;
+    found += is;
+  }
+  put_number(m, t, found);
+  put_number(m, t, blocks);
+  blocks = 0;
+  for (uint32_t k = first; k < count; k++)
+    if (sets[k].count && sets[k].kernel == sets[first].kernel) {
+      put_set(m, t, tile_of(m, step + k), &sets[k], blocks);
+      blocks += sets[k].blocks;
+    }
+  return fnzi_eng_work_launch(m, out, sets[first].kernel, blocks, &table, 1);
+}
+
+static bool is_first(const set *sets, uint32_t k) {
+  bool first = sets[k].count != 0;
+  for (uint32_t i = 0; i < k && first; i++)
+    first = sets[i].count == 0 || sets[i].kernel != sets[k].kernel;
+  return first;
+}
+
+/* Room for what the sets of a step need at most. */
+static fnz_status grow(fnzi_eng_maker *m, size_t step, uint32_t count) {
+  fnzi_eng_tables *t = &m->d->tables;
+  size_t most = t->count;
+  uint32_t *buffers;
+  int64_t *offsets;
+  for (uint32_t k = 0; k < count; k++)
+    most += 2 + FNZI_CUDA_SET_WORDS + tile_of(m, step + k)->nlanes;
+  FNZI_NEW(&m->b->arena, most, &buffers);
+  FNZI_NEW(&m->b->arena, most, &offsets);
+  FNZI_NEW(&m->b->arena, most, &t->words);
+  if (t->count) {
+    memcpy(buffers, t->buffers, t->count * sizeof *buffers);
+    memcpy(offsets, t->offsets, t->count * sizeof *offsets);
+  }
+  t->buffers = buffers;
+  t->offsets = offsets;
+  return FNZ_OK;
+}
+
+/* --- Steps --------------------------------------------------------------------------------------
+ */
+fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
+                              fnzi_eng_work *works) {
+  set *sets;
+  FNZI_NEW(&m->ws->scratch, count, &sets);
+  FNZ_TRY(grow(m, step, count));
+  for (uint32_t k = 0; k < count; k++) {
+    const fnzi_eng_tile *tile = tile_of(m, step + k);
+    fnzi_cuda_group g;
+    works[k] = (fnzi_eng_work){.on_device = true};
+    FNZ_TRY(fnzi_eng_describe_tile(m, tile, &g));
+    if (tile->count)
+      FNZ_TRY(fnzi_cuda_text_sets(m->ws->ctx, &m->text, &g, &sets[k].kernel, &sets[k].count,
+                                  &sets[k].blocks));
+  }
+  for (uint32_t k = 0; k < count; k++)
+    if (is_first(sets, k))
+      FNZ_TRY(put_table(m, step, sets, count, k, &works[0]));
+  return FNZ_OK;
+}
+
+/* --- Runs ---------------------------------------------------------------------------------------
+ */
+fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_eng_tables *t = &b->device->tables;
+  size_t bytes = t->count * sizeof *t->words;
+  bool differs = !t->holds;
+  if (t->count == 0)
+    return FNZ_OK;
+  if (!t->at)
+    FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &t->at));
+  for (size_t k = 0; k < t->count; k++) {
+    uint64_t word = fnzi_eng_device_address(ws, b, t->buffers[k], t->offsets[k]);
+    differs = differs || word != t->words[k];
+    t->words[k] = word;
+  }
+  if (!differs)
+    return FNZ_OK;
+  t->holds = false;
+  return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->at, t->words, bytes, ws->stream);
+}
+
+void fnzi_eng_device_tables_end(fnzi_eng_device_binding *d) {
+  fnzi_cuda_give(d->device, d->tables.at);
+  d->tables.at = 0;
+}
