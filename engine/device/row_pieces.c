@@ -1,6 +1,8 @@
-/* row_pieces.c - few long rows, such as all elements of a tensor, by two kernels: pieces of
- * the rows become numbers, by as many blocks, and then these numbers become one for each row. How a
- * row is cut depends on its length alone. */
+/* row_pieces.c - few long rows, such as all elements of a tensor, by several kernels: pieces of the
+ * rows become numbers, by as many blocks, and these then one for each row. Where other numbers need
+ * those, as the sum of exponentials needs the maximum, that is done again; in the end elements are
+ * computed that need them, and are nobody's row any more. How a row is cut depends on its length
+ * alone. Between the kernels values of rows stand in memory of the step. */
 #include "engine/device/rows.h"
 
 enum { MOST_ROWS = 128 }; /* that do not keep a GPU at work */
@@ -9,27 +11,56 @@ typedef struct cut {
   fnzi_eng_rows *r;
   fnzi_eng_work *work;
   int64_t rows, length, pieces;
+  uint8_t level[FNZI_ENG_ROWS_SLOTS]; /* per slot: how often a row is gone through before it is
+                                         known, */
+  uint8_t levels;                     /* at most */
+  bool later[FNZI_ENG_ROWS_SLOTS]; /* of rows, and other kernels need it than the one that makes it,
+                                    */
+  int64_t room[FNZI_ENG_ROWS_SLOTS]; /* which find it there */
+  bool needed[FNZI_ENG_ROWS_SLOTS];  /* by the kernel at hand */
+  bool stores_elements;
 } cut;
 
-/* What elements are computed of, and what is computed of the numbers of a row, are apart: rows are
- * gone through once, and nothing of the elements is stored. */
-static bool is_simple(const fnzi_cuda_group *g) {
-  bool made[FNZI_ENG_ROWS_SLOTS] = {false}; /* of the numbers of a row */
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    if (g->lanes[k].stores != g->slots[g->lanes[k].slot].of_rows)
-      return false;
+/* --- What is known when -------------------------------------------------------------------------
+ */
+/* Of rows, and made of numbers of theirs: other kernels read it. */
+static bool is_made(const cut *c, uint32_t slot) {
+  return c->r->g.slots[slot].of_rows && c->level[slot] > 0;
+}
+
+static void find_levels(cut *c) {
+  const fnzi_cuda_group *g = &c->r->g;
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
-    bool from_made = false;
+    uint8_t level = 0;
     for (uint32_t k = 0; k < ins->arity; k++)
-      from_made = from_made || made[ins->in[k]];
-    if (from_made && (fnzi_cuda_gives_number(ins) || !g->slots[ins->out].of_rows))
-      return false;
-    made[ins->out] = from_made || fnzi_cuda_gives_number(ins);
+      level = c->level[ins->in[k]] > level ? c->level[ins->in[k]] : level;
+    level = (uint8_t)(level + fnzi_cuda_gives_number(ins));
+    c->level[ins->out] = level;
     if (ins->kind == FNZI_CUDA_PICK)
-      made[ins->place] = true;
+      c->level[ins->place] = level;
+    c->levels = level > c->levels ? level : c->levels;
   }
-  return true;
+}
+
+/* Results of rows are stored by the last kernel: until then what lies there may be read. */
+static void find_later(cut *c) {
+  const fnzi_cuda_group *g = &c->r->g;
+  for (uint32_t i = 0; i < g->nins; i++) {
+    const fnzi_cuda_ins *ins = &g->ins[i];
+    bool same = g->slots[ins->out].of_rows && !fnzi_cuda_gives_number(ins);
+    for (uint32_t k = 0; k < ins->arity; k++)
+      if (is_made(c, ins->in[k]) && !(same && c->level[ins->out] == c->level[ins->in[k]]))
+        c->later[ins->in[k]] = true;
+  }
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    bool of_rows = g->slots[g->lanes[k].slot].of_rows;
+    c->stores_elements = c->stores_elements || (g->lanes[k].stores && !of_rows);
+  }
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].stores && is_made(c, g->lanes[k].slot) &&
+        (c->stores_elements || c->level[g->lanes[k].slot] < c->levels))
+      c->later[g->lanes[k].slot] = true;
 }
 
 static void measure(cut *c) {
@@ -43,94 +74,194 @@ static void measure(cut *c) {
   c->pieces = (c->length + FNZI_CUDA_PIECE - 1) / FNZI_CUDA_PIECE;
 }
 
+/* What is stored of rows is made of them. */
 static bool comes_in_pieces(const cut *c) {
-  return !c->r->is_full && !c->r->scans && c->pieces > 1 && c->rows <= MOST_ROWS &&
-         is_simple(&c->r->g);
+  const fnzi_cuda_group *g = &c->r->g;
+  bool fits =
+      !c->r->is_full && !c->r->scans && c->pieces > 1 && c->rows <= MOST_ROWS && c->levels > 0;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    fits = fits && (!g->lanes[k].stores || !g->slots[g->lanes[k].slot].of_rows ||
+                    c->level[g->lanes[k].slot] > 0);
+  return fits;
 }
 
-/* Numbers of pieces, side by side: each row's follow one another. */
-static fnz_status add_numbers(cut *c, uint16_t slot, fnzi_eng_rows *first, fnzi_eng_rows *second,
-                              uint16_t *loaded) {
-  fnz_dtype dtype = fnzi_eng_rows_dtype(c->r, slot);
-  int64_t cell = (int64_t)fnzi_dtype(dtype)->bytes, at, step, bytes;
-  if (!fnzi_mul_i64(c->pieces, cell, &step) || !fnzi_mul_i64(c->rows, step, &bytes))
+/* --- Kernels ------------------------------------------------------------------------------------
+ */
+/* A group with the slots of all of it, which keep their places; its rows are `row` elements, or as
+ * they were. */
+static fnz_status open_kernel(cut *c, int64_t row, fnzi_eng_rows *out) {
+  const fnzi_cuda_group *g = &c->r->g;
+  FNZ_TRY(fnzi_eng_rows_begin(c->r->m, out));
+  int64_t *sizes = (int64_t *)(uintptr_t)out->g.sizes;
+  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+  out->g.rank = row ? g->outer + 1 : g->rank;
+  out->g.outer = g->outer;
+  if (row)
+    sizes[g->outer] = row;
+  for (uint32_t k = 0; k < g->nslots; k++) {
+    (void)fnzi_eng_rows_value(out, (fnz_dtype)g->slots[k].dtype, g->slots[k].of_rows);
+    out->g.slots[k].number = g->slots[k].number;
+  }
+  memset(c->needed, 0, sizeof c->needed);
+  return FNZ_OK;
+}
+
+/* Memory of the step with `count` values of a slot for each row. */
+static fnz_status take_room(cut *c, uint32_t slot, int64_t count, int64_t *at) {
+  int64_t bytes;
+  if (!fnzi_mul_i64(count, (int64_t)fnzi_dtype(fnzi_eng_rows_dtype(c->r, (uint16_t)slot))->bytes,
+                    &bytes) ||
+      !fnzi_mul_i64(bytes, c->rows, &bytes))
     return fnzi_no_memory(c->r->m->ws->ctx);
-  FNZ_TRY(fnzi_eng_work_scratch(c->r->m, c->work, (size_t)bytes, &at));
+  return fnzi_eng_work_scratch(c->r->m, c->work, (size_t)bytes, at);
+}
+
+/* A lane over such memory. */
+static fnzi_cuda_lane *add_room(const cut *c, fnzi_eng_rows *k, uint16_t slot, bool stores,
+                                int64_t count, int64_t at) {
   const fnzi_eng_operand operand = {FNZI_ENG_AT_SCRATCH, at};
-  fnzi_cuda_lane *stores = fnzi_eng_rows_lane(first, slot, true, operand);
-  *loaded = fnzi_eng_rows_value(second, dtype, false);
-  fnzi_cuda_lane *loads = fnzi_eng_rows_lane(second, *loaded, false, operand);
-  stores->piece = cell;
-  loads->strides[second->g.rank - 1] = cell;
+  fnzi_cuda_lane *lane = fnzi_eng_rows_lane(k, slot, stores, operand);
+  int64_t step = fnzi_krn_stride_bytes(count, fnzi_dtype(fnzi_eng_rows_dtype(k, slot))->bytes);
   for (uint32_t d = c->r->g.outer; d-- > 0;) {
-    stores->strides[d] = loads->strides[d] = step;
+    lane->strides[d] = step;
     step = fnzi_krn_stride_bytes(step, (size_t)c->r->g.sizes[d]);
   }
-  return FNZ_OK;
+  return lane;
 }
 
-/* The second kernel's rows are numbers of the first one's. */
-static fnz_status join_numbers(cut *c, const fnzi_cuda_ins *ins, fnzi_eng_rows *first,
-                               fnzi_eng_rows *second) {
-  fnzi_cuda_ins again = *ins;
-  FNZ_TRY(add_numbers(c, ins->out, first, second, &again.in[0]));
-  if (ins->kind == FNZI_CUDA_PICK) {
-    FNZ_TRY(add_numbers(c, ins->place, first, second, &again.in[1]));
-    again.arity = 2;
-  }
-  fnzi_eng_rows_add(second, again);
-  return FNZ_OK;
-}
-
-static fnz_status divide(cut *c, fnzi_eng_rows *first, fnzi_eng_rows *second) {
+/* Lane i of the whole, without the dimensions of a row where the kernel has not those. */
+static void add_lane(const cut *c, fnzi_eng_rows *k, uint32_t i) {
   const fnzi_cuda_group *g = &c->r->g;
-  bool made[FNZI_ENG_ROWS_SLOTS] = {false};
-  for (uint32_t k = 0; k < g->nslots; k++) { /* numbers keep their places */
-    (void)fnzi_eng_rows_value(first, (fnz_dtype)g->slots[k].dtype, g->slots[k].of_rows);
-    (void)fnzi_eng_rows_value(second, (fnz_dtype)g->slots[k].dtype, g->slots[k].of_rows);
-    first->g.slots[k].number = second->g.slots[k].number = g->slots[k].number;
+  const fnzi_cuda_lane *lane = &g->lanes[i];
+  fnzi_cuda_lane *out = fnzi_eng_rows_lane(k, lane->slot, lane->stores, c->r->operands[i]);
+  uint32_t dims = g->slots[lane->slot].of_rows ? g->outer : g->rank;
+  memcpy(out->strides, lane->strides, dims * sizeof *out->strides);
+  out->aligned = fnzi_eng_aligned(c->r->operands[i].at);
+}
+
+/* What the needed slots are made of: instructions in order, values of other kernels, lanes. Values
+ * of rows of `level` are made here. */
+static void add_needed(cut *c, fnzi_eng_rows *k, uint8_t level) {
+  const fnzi_cuda_group *g = &c->r->g;
+  for (uint32_t i = g->nins; i-- > 0;) {
+    const fnzi_cuda_ins *ins = &g->ins[i];
+    bool here = !fnzi_cuda_gives_number(ins) && c->needed[ins->out] &&
+                (!is_made(c, ins->out) || c->level[ins->out] == level);
+    for (uint32_t o = 0; o < ins->arity && here; o++)
+      c->needed[ins->in[o]] = true;
   }
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    const fnzi_cuda_lane *lane = &g->lanes[k];
-    fnzi_eng_rows *of = lane->stores ? second : first;
-    fnzi_cuda_lane *out = fnzi_eng_rows_lane(of, lane->slot, lane->stores, c->r->operands[k]);
-    memcpy(out->strides, lane->strides, (lane->stores ? g->outer : g->rank) * sizeof *out->strides);
-  }
+  for (uint32_t i = 0; i < g->nlanes; i++)
+    if (!g->lanes[i].stores && c->needed[g->lanes[i].slot])
+      add_lane(c, k, i);
+  for (uint32_t s = 0; s < g->nslots; s++)
+    if (c->needed[s] && is_made(c, s) && c->level[s] != level)
+      (void)add_room(c, k, (uint16_t)s, false, 1, c->room[s]);
   for (uint32_t i = 0; i < g->nins; i++) {
     const fnzi_cuda_ins *ins = &g->ins[i];
-    bool from_made = false;
-    for (uint32_t k = 0; k < ins->arity; k++)
-      from_made = from_made || made[ins->in[k]];
-    made[ins->out] = from_made || fnzi_cuda_gives_number(ins);
-    if (ins->kind == FNZI_CUDA_PICK)
-      made[ins->place] = true;
-    fnzi_eng_rows_add(from_made ? second : first, *ins);
-    if (fnzi_cuda_gives_number(ins))
-      FNZ_TRY(join_numbers(c, ins, first, second));
+    if (!fnzi_cuda_gives_number(ins) && c->needed[ins->out] &&
+        (!is_made(c, ins->out) || c->level[ins->out] == level))
+      fnzi_eng_rows_add(k, *ins);
   }
+}
+
+static bool is_number_of(const cut *c, const fnzi_cuda_ins *ins, uint8_t level) {
+  return fnzi_cuda_gives_number(ins) && c->level[ins->out] == level;
+}
+
+/* The numbers of a piece stand side by side, those of a row one after another. */
+static fnz_status add_part(cut *c, uint16_t slot, fnzi_eng_rows *pieces, fnzi_eng_rows *rows,
+                           uint16_t *loaded) {
+  int64_t at, cell = (int64_t)fnzi_dtype(fnzi_eng_rows_dtype(c->r, slot))->bytes;
+  FNZ_TRY(take_room(c, slot, c->pieces, &at));
+  add_room(c, pieces, slot, true, c->pieces, at)->piece = cell;
+  *loaded = fnzi_eng_rows_value(rows, fnzi_eng_rows_dtype(c->r, slot), false);
+  add_room(c, rows, *loaded, false, c->pieces, at)->strides[c->r->g.outer] = cell;
   return FNZ_OK;
+}
+
+/* The kernel of the pieces; and the numbers of the kernel that joins them. */
+static fnz_status add_pieces(cut *c, uint8_t level, fnzi_eng_rows *rows) {
+  const fnzi_cuda_group *g = &c->r->g;
+  fnzi_eng_rows pieces;
+  FNZ_TRY(open_kernel(c, 0, &pieces));
+  pieces.g.pieces = c->pieces;
+  for (uint32_t i = 0; i < g->nins; i++)
+    for (uint32_t o = 0; o < g->ins[i].arity && is_number_of(c, &g->ins[i], level); o++)
+      c->needed[g->ins[i].in[o]] = true;
+  add_needed(c, &pieces, UINT8_MAX);
+  for (uint32_t i = 0; i < g->nins; i++) {
+    fnzi_cuda_ins again = g->ins[i];
+    if (!is_number_of(c, &g->ins[i], level))
+      continue;
+    fnzi_eng_rows_add(&pieces, g->ins[i]);
+    FNZ_TRY(add_part(c, again.out, &pieces, rows, &again.in[0]));
+    if (again.kind == FNZI_CUDA_PICK) {
+      FNZ_TRY(add_part(c, again.place, &pieces, rows, &again.in[1]));
+      again.arity = 2;
+    }
+    fnzi_eng_rows_add(rows, again);
+  }
+  return fnzi_eng_rows_launch(&pieces, c->work);
+}
+
+/* Values that are known when rows were gone through `level` times, and, in the end, the results. */
+static fnz_status add_level(cut *c, uint8_t level) {
+  const fnzi_cuda_group *g = &c->r->g;
+  bool ends = level == c->levels && !c->stores_elements;
+  fnzi_eng_rows rows;
+  FNZ_TRY(open_kernel(c, c->pieces, &rows));
+  FNZ_TRY(add_pieces(c, level, &rows));
+  memset(c->needed, 0, sizeof c->needed);
+  for (uint32_t s = 0; s < g->nslots; s++)
+    c->needed[s] = c->later[s] && c->level[s] == level;
+  for (uint32_t i = 0; i < g->nlanes && ends; i++)
+    c->needed[g->lanes[i].slot] = c->needed[g->lanes[i].slot] || g->lanes[i].stores;
+  add_needed(c, &rows, level);
+  for (uint32_t s = 0; s < g->nslots; s++) {
+    if (!c->later[s] || c->level[s] != level)
+      continue;
+    FNZ_TRY(take_room(c, s, 1, &c->room[s]));
+    (void)add_room(c, &rows, (uint16_t)s, true, 1, c->room[s]);
+  }
+  for (uint32_t i = 0; i < g->nlanes && ends; i++)
+    if (g->lanes[i].stores)
+      add_lane(c, &rows, i);
+  return fnzi_eng_rows_launch(&rows, c->work);
+}
+
+/* Results of elements, or of rows, by a kernel without rows. */
+static fnz_status add_results(cut *c, bool of_rows) {
+  const fnzi_cuda_group *g = &c->r->g;
+  fnzi_eng_rows k;
+  bool any = false;
+  FNZ_TRY(open_kernel(c, of_rows, &k));
+  for (uint32_t i = 0; i < g->nlanes; i++)
+    if (g->lanes[i].stores && g->slots[g->lanes[i].slot].of_rows == of_rows)
+      any = c->needed[g->lanes[i].slot] = true;
+  add_needed(c, &k, UINT8_MAX);
+  for (uint32_t i = 0; i < g->nlanes; i++)
+    if (g->lanes[i].stores && g->slots[g->lanes[i].slot].of_rows == of_rows)
+      add_lane(c, &k, i);
+  return any ? fnzi_eng_rows_launch_flat(&k, c->work) : FNZ_OK;
 }
 
 static fnz_status end_in_pieces(cut *c) {
-  const fnzi_eng_rows *r = c->r;
-  fnzi_eng_rows first, second;
-  FNZ_TRY(fnzi_eng_rows_begin(r->m, &first));
-  FNZ_TRY(fnzi_eng_rows_begin(r->m, &second));
-  first.g.rank = r->g.rank;
-  second.g.rank = r->g.outer + 1;
-  first.g.outer = second.g.outer = r->g.outer;
-  first.g.pieces = c->pieces;
-  memcpy((int64_t *)(uintptr_t)first.g.sizes, r->g.sizes, r->g.rank * sizeof *r->g.sizes);
-  memcpy((int64_t *)(uintptr_t)second.g.sizes, r->g.sizes, r->g.outer * sizeof *r->g.sizes);
-  ((int64_t *)(uintptr_t)second.g.sizes)[r->g.outer] = c->pieces;
-  FNZ_TRY(divide(c, &first, &second));
-  FNZ_TRY(fnzi_eng_rows_launch(&first, c->work));
-  return fnzi_eng_rows_launch(&second, c->work);
+  find_later(c);
+  for (uint8_t level = 1; level <= c->levels; level++)
+    FNZ_TRY(add_level(c, level));
+  if (!c->stores_elements)
+    return FNZ_OK;
+  FNZ_TRY(add_results(c, false));
+  return add_results(c, true);
 }
 
 fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work) {
-  cut c = {.r = r, .work = work};
+  cut *c;
+  FNZI_NEW(&r->m->ws->scratch, 1, &c);
+  c->r = r;
+  c->work = work;
   fnzi_eng_rows_join(r);
-  measure(&c);
-  return comes_in_pieces(&c) ? end_in_pieces(&c) : fnzi_eng_rows_launch(r, work);
+  measure(c);
+  find_levels(c);
+  return comes_in_pieces(c) ? end_in_pieces(c) : fnzi_eng_rows_launch(r, work);
 }

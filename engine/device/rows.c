@@ -81,6 +81,16 @@ fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work) {
   return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
 }
 
+/* The same of one whose values are all of elements: its rows are nobody's. */
+fnz_status fnzi_eng_rows_launch_flat(fnzi_eng_rows *r, fnzi_eng_work *work) {
+  uint32_t kernel;
+  int64_t count;
+  if (r->is_full)
+    return fnzi_eng_work_refuse(work, "too many values for one kernel");
+  FNZ_TRY(fnzi_cuda_text_add(r->m->ws->ctx, &r->m->text, &r->g, &kernel, &count));
+  return fnzi_eng_work_launch(r->m, work, kernel, count, r->operands, r->g.nlanes);
+}
+
 /* --- Values -------------------------------------------------------------------------------------
  */
 uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows) {

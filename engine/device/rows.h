@@ -3,7 +3,7 @@
  *
  *   rows.c       values and instructions of a group
  *   row_codes.c  an operator -> instructions
- *   row_pieces.c few long rows, by two kernels
+ *   row_pieces.c few long rows, by several kernels
  *   row_ways.c   a call -> a group
  *   norm_ways.c  a norm over channels -> a group */
 #ifndef FNZI_ENG_DEVICE_ROWS_H
@@ -36,6 +36,8 @@ void fnzi_eng_rows_join(fnzi_eng_rows *r);
 
 /* One launch of it, whatever its rows are. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_rows_launch(fnzi_eng_rows *r, fnzi_eng_work *work);
+
+FNZ_MUST_CHECK fnz_status fnzi_eng_rows_launch_flat(fnzi_eng_rows *r, fnzi_eng_work *work);
 
 uint16_t fnzi_eng_rows_value(fnzi_eng_rows *r, fnz_dtype dtype, bool of_rows);
 uint16_t fnzi_eng_rows_number(fnzi_eng_rows *r, fnz_dtype dtype, double number);
@@ -77,7 +79,7 @@ bool fnzi_eng_rows_code(fnzi_eng_rows *r, const fnzi_meta_row_code *code, fnz_dt
 
 /* --- row_pieces.c ------------------------------------------------------------------------
  */
-/* The launches of a group: two, where it has few rows that are long. */
+/* The launches of a group: several, where it has few rows that are long. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_rows_end(fnzi_eng_rows *r, fnzi_eng_work *work);
 
 /* --- row_ways.c --------------------------------------------------------------------------

@@ -180,6 +180,27 @@ static const char *const long_extremes[] = {
     "%x: @[3, 20000])\n{\n  %y: i64[3] = argmax(%x, 1)\n  return %y\n}\n",
     "%x: @[17000, 3])\n{\n  %y: @[3], %z: i64[3] = min.dim(%x, 0)\n  return %y, %z\n}\n"};
 
+/* What is computed of elements needs numbers of the whole row. */
+static const char *const long_elements[] = {
+    "%x: @[2, 40001])\n{\n  %y: @[2, 40001] = softmax.int(%x, 1)\n  return %y\n}\n",
+    "%x: @[3, 17000, 2])\n{\n  %y: @[3, 17000, 2] = log_softmax.int(%x, 1)\n  return %y\n}\n",
+    "%x: @[3, 20000], %w: @[20000], %b: @[20000])\n{\n"
+    "  %y: @[3, 20000], %m: @[3, 1], %r: @[3, 1] = native_layer_norm(%x, [20000], %w, %b, 1e-05)\n"
+    "  %z: @[3, 20000] = mul.Tensor(%y, %r)\n  return %z, %m, %r\n}\n",
+    "%x: @[2, 17000], %w: @[17000])\n{\n"
+    "  %y: @[2, 17000], %r: @[2, 1] = _fused_rms_norm(%x, [17000], %w, 1e-05)\n  return %y, "
+    "%r\n}\n",
+    "%x: @[2, 17000], %w: @[2, 1])\n{\n  %a: @[2, 17000] = mul.Tensor(%x, %w)\n"
+    "  %m: @[2, 1] = amax(%a, [-1], True)\n  %d: @[2, 17000] = sub.Tensor(%a, %m)\n"
+    "  %e: @[2, 17000] = tanh(%d)\n  %s: @[2, 1] = mean.dim(%e, [-1], True)\n"
+    "  %t: @[2, 1] = mul.Tensor(%s, %m)\n  return %t, %s\n}\n",
+    "%x: @[4, 6, 9000], %w: @[6], %b: @[6], %m: @[6], %v: @[6])\n{\n"
+    "  %y: @[4, 6, 9000], %s: @[6], %r: @[6], %n: @[6], %u: @[6] = "
+    "_native_batch_norm_legit_functional(%x, %w, %b, %m, %v, True, 0.1, 1e-05)\n"
+    "  return %y, %s, %r, %n, %u\n}\n",
+    "%x: @[2, 6, 9000], %w: @[6], %b: @[6])\n{\n"
+    "  %y: @[2, 6, 9000] = group_norm(%x, 2, %w, %b, 1e-05)\n  return %y\n}\n"};
+
 /* Norms over channels, with @ for the type. */
 static const char *const norms[] = {
     "%x: @[4, 6, 5, 7], %w: @[6], %b: @[6])\n{\n"
@@ -236,6 +257,7 @@ START_TEST(long_rows_have_the_cpus_results) {
   try_each(EACH(long_sums), OF_SUM, 40000);
   try_each(EACH(long_means), OF_ONE, 40000);
   try_each(EACH(long_extremes), EXACT, 40000);
+  try_each(EACH(long_elements), OF_ONE, 40000);
 }
 END_TEST
 
