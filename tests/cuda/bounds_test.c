@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * bounds_test.c - places out of bounds on a GPU, by the stand-in for its driver: programs that
  * write a buffer fail as they do on the CPU, with its words, and leave the buffer as it was. */
 #include "program/program.h"
@@ -31,7 +31,12 @@ static const char *const bodies[] = {
     "  %a: f32[6,4] = index_copy_(%m, 0, %i, %x)\n  %s: f32[6,4] = sign(%a)\n"
     "  %q: f32[1,6,4] = view(%s, [1, 6, 4])\n  %w: f32[6,6,1] = ones([6, 6, 1])\n"
     "  %z: f32[1,6,4] = conv1d(%q, %w)\n  %y: f32[6,4] = view(%z, [6, 4])\n"
-    "  %b: f32[6,4] = copy_(%a, %y)\n"};
+    "  %b: f32[6,4] = copy_(%a, %y)\n",
+    /* two that run at once, of which the second one writes the buffer */
+    "  %y: f32[3,4] = index_select(%m, 0, %i)\n  %u: f32[3,4] = mul.Tensor(%x, 2)\n"
+    "  %c: f32[3,4] = slice.Tensor(%m, 0, 0, 3)\n  %d: f32[3,4] = mul_.Tensor(%c, 2)\n"
+    "  %k: f32[3,4] = cumsum(%u, 0)\n  %f: f32[3,4] = slice.Tensor(%m, 0, 3, 6)\n"
+    "  %n: f32[3,4] = copy_(%f, %k)\n"};
 enum { BODIES = sizeof bodies / sizeof *bodies };
 
 static fnz_program *bounded_program(fnz_context *ctx, const char *body) {
