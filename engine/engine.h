@@ -345,6 +345,8 @@ struct fnz_workspace {
   uint64_t *device_out;  /* per output of graph 0: the same */
   unsigned char *shadow; /* room of the CPU for inputs that lie there */
   size_t shadow_bytes;
+  unsigned char *pinned; /* what is small and copied between, as copies like it */
+  size_t pinned_bytes;
   unsigned char *staging; /* what is copied between, packed */
   size_t staging_bytes;
   size_t device_step, device_done; /* the step that is put on the stream, and that before which all

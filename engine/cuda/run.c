@@ -156,6 +156,20 @@ void fnzi_cuda_give(const fnzi_cuda_device *d, uint64_t at) {
     d->driver.memory_give(at);
 }
 
+fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
+                                 unsigned char **out) {
+  void *at = NULL;
+  if (bytes)
+    FNZ_TRY(TOLD(d, pinned_take(&at, bytes, 0), "memory for copies is taken"));
+  *out = at;
+  return FNZ_OK;
+}
+
+void fnzi_cuda_pinned_give(const fnzi_cuda_device *d, unsigned char *at) {
+  if (at)
+    d->driver.pinned_give(at);
+}
+
 fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *d, void **out) {
   enum { NON_BLOCKING = 1 };
   return TOLD(d, stream_make(out, NON_BLOCKING), "a stream is made");

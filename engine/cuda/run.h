@@ -61,6 +61,11 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_take(fnz_context *ctx, const fnzi_cuda_devic
                                          size_t bytes, uint64_t *out);
 void fnzi_cuda_give(const fnzi_cuda_device *device, uint64_t at);
 
+/* Memory of the CPU that copies go from and to at once; NULL for no bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cuda_device *device,
+                                                size_t bytes, unsigned char **out);
+void fnzi_cuda_pinned_give(const fnzi_cuda_device *device, unsigned char *at);
+
 FNZ_MUST_CHECK fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                 void **out);
 void fnzi_cuda_stream_end(const fnzi_cuda_device *device, void *stream);

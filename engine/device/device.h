@@ -11,6 +11,7 @@
  *   plan.c                             works -> where each step runs, what is copied for it
  *   flag.c                             places out of bounds: the state stays as it was
  *   room.c, state.c, given.c           where buffers lie; the state; what a run is given
+ *   small.c                            what goes between the memories in one copy
  *   launch.c, graph.c                  launches with addresses; stretches of them
  *   run.c                              one run
  *   tell.c                             all that as text
@@ -111,6 +112,15 @@ typedef struct fnzi_eng_tables {
   uint64_t at;     /* which lies there; 0: there is none yet */
 } fnzi_eng_tables;
 
+/* Small inputs and outputs, and the flag, which lie side by side (small.c). */
+typedef struct fnzi_eng_small {
+  size_t start, end;           /* in the workspace's memory on the device */
+  bool *has;                   /* per buffer: it is one of those */
+  bool any_output, comes_back; /* some are outputs; of this run some are the CPU's */
+  uint64_t block;              /* where they were brought the last time: that memory, */
+  size_t block_bytes;          /* which had this size */
+} fnzi_eng_small;
+
 typedef struct fnzi_eng_device_binding {
   const fnzi_cuda_device *device;
   fnzi_eng_route route;
@@ -120,19 +130,20 @@ typedef struct fnzi_eng_device_binding {
   fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
   fnzi_eng_transfer *outputs;           /* per output of the route */
   fnzi_eng_tables tables;
+  fnzi_eng_small small;
   bool *used;                    /* per buffer: some kernel or copy reaches it */
   uint64_t *at;                  /* per buffer: its address in this run */
   size_t *own;                   /* per buffer that is the workspace's: where there */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
                                     inputs, what the state held before, */
   size_t staging, staging_bytes; /* the staging area, */
-  size_t scratch, scratch_bytes; /* memory of steps, and the flag */
-  size_t flag;
-  size_t *kept;                 /* per buffer of the state that is kept before a run: where */
-  bool runs;                    /* some step runs on the device, */
-  size_t first_writes;          /* the first step that writes to the state there; SIZE_MAX */
-  bool has_flag;                /* and some may set the flag */
-  fnzi_eng_stretch **stretches; /* per step: the stretch that begins there; NULL: none */
+  size_t scratch, scratch_bytes; /* memory of steps, */
+  size_t flag;                   /* and the flag */
+  size_t *kept;                  /* per buffer of the state that is kept before a run: where */
+  bool runs;                     /* some step runs on the device, */
+  size_t first_writes;           /* the first step that writes to the state there; SIZE_MAX */
+  bool has_flag;                 /* and some may set the flag */
+  fnzi_eng_stretch **stretches;  /* per step: the stretch that begins there; NULL: none */
 } fnzi_eng_device_binding;
 
 enum {
@@ -180,6 +191,19 @@ void fnzi_eng_device_room_end(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b);
 /* What a failed run has written to the state is as it was. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b);
+
+/* --- small.c: what goes in one copy each way */
+/* `is_input` per buffer: the run copies it there. False: too much memory. */
+bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* With the CPU: what lies at `at` in the workspace's memory on the device. */
+unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                        size_t at);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_up(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                   bool any_input);
+/* The flag and outputs; the caller waits, and looks at the flag. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fnzi_eng_binding *b);
+uint32_t fnzi_eng_device_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b);
 
 /* --- given.c: memory of the device that a run is given */
 /* Before ws->given is looked at as memory of the CPU. */

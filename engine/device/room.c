@@ -22,20 +22,24 @@ static bool is_own(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i)
 fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_device_binding *d = b->device;
   size_t count = b->plan.buffers.count;
-  bool fits = true;
+  bool fits, *is_input;
   FNZI_NEW(&b->arena, count, &d->at);
   FNZI_NEW(&b->arena, count, &d->own);
   FNZI_NEW(&b->arena, count, &d->kept);
+  FNZI_NEW(&b->arena, count, &d->small.has);
+  FNZI_NEW(&b->arena, count, &is_input);
   d->bytes = b->plan.arena_bytes;
+  for (size_t i = 0; i < count; i++)
+    is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_ENG_OUT;
+  fits = fnzi_eng_device_small_place(b, is_input);
   for (size_t i = 0; i < count; i++) {
-    if (is_own(ws, b, i) && d->used[i])
+    if (is_own(ws, b, i) && d->used[i] && !d->small.has[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
     if (b->saved_bytes && b->saved[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->kept[i], &d->bytes);
   }
   fits = fits && reserve(d->staging_bytes, &d->staging, &d->bytes) &&
-         reserve(d->scratch_bytes, &d->scratch, &d->bytes) &&
-         reserve(FNZI_ENG_DEVICE_FLAG, &d->flag, &d->bytes);
+         reserve(d->scratch_bytes, &d->scratch, &d->bytes);
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }
 
@@ -68,6 +72,7 @@ void fnzi_eng_device_room_end(fnz_workspace *ws) {
     return;
   fnzi_cuda_give(device, ws->device_block);
   fnzi_cuda_give(device, ws->replaced);
+  fnzi_cuda_pinned_give(device, ws->pinned);
   fnzi_cuda_stream_end(device, ws->stream);
   fnzi_cuda_leave(device);
 }
@@ -117,7 +122,9 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
 
 /* --- Filling ------------------------------------------------------------------------------------
  */
-static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced) {
+/* *packed: some input waits for the copy of the small ones. */
+static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced,
+                             bool *packed) {
   const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
   uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
   size_t start;
@@ -134,6 +141,11 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
   } else {
     return weight_at(ws, buffer->of, b->storages[i].data, buffer->bytes, at);
   }
+  if (!there && b->device->small.has[i]) {
+    memcpy(fnzi_eng_device_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
+    *packed = true;
+    return FNZ_OK;
+  }
   return there ? fnzi_cuda_copy_within(ws->ctx, ws->exe->device, *at, there,
                                        ws->given[buffer->of].bytes, ws->stream)
                : fnzi_cuda_copy_in(ws->ctx, ws->exe->device, *at, b->storages[i].data,
@@ -149,6 +161,8 @@ static uint64_t output_at(const fnz_workspace *ws, const fnzi_eng_binding *b, si
 
 static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
   size_t replaced = 0;
+  bool packed = false;
+  FNZ_TRY(fnzi_eng_device_small_open(ws, b));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
     bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
@@ -158,9 +172,9 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
     else if (buffer->kind == FNZI_ENG_OUT)
       b->device->at[i] = output_at(ws, b, i);
     else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
-      FNZ_TRY(fill_input(ws, b, i, &replaced));
+      FNZ_TRY(fill_input(ws, b, i, &replaced, &packed));
   }
-  return FNZ_OK;
+  return fnzi_eng_device_small_up(ws, b, packed);
 }
 
 static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) {

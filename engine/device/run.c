@@ -58,30 +58,20 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
 
 /* --- The flag -----------------------------------------------------------------------------------
  */
-static fnz_status clear_flag(const running *r) {
-  static const unsigned char zero[FNZI_ENG_DEVICE_FLAG];
-  return r->d->has_flag ? fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->flag,
-                                            zero, sizeof zero, r->ws->stream)
-                        : FNZ_OK;
-}
-
-/* Where it is set, what comes after it is not to be looked at. */
+/* With it come the small outputs: where it is set, nothing is to be looked at. */
 static fnz_status look_at_flag(const running *r) {
-  uint32_t flag = 0;
-  if (!r->d->has_flag)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_copy_out(r->ws->ctx, r->device, &flag, r->ws->device_block + r->d->flag,
-                             sizeof flag, r->ws->stream));
+  FNZ_TRY(fnzi_eng_device_small_down(r->ws, r->b));
   FNZ_TRY(wait(r));
-  *r->flagged = flag != 0;
-  return flag ? FNZ_DIFFERENT : FNZ_OK;
+  *r->flagged = fnzi_eng_device_small_flag(r->ws, r->b) != 0;
+  return *r->flagged ? FNZ_DIFFERENT : FNZ_OK;
 }
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
 static fnz_status run_on_host(const running *r, size_t i) {
   const fnzi_eng_where *where = &r->d->route.steps[i];
-  FNZ_TRY(look_at_flag(r));
+  if (r->d->has_flag)
+    FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < where->before; k++)
     FNZ_TRY(bring_down(r, r->d->transfers[where->values[k]]));
   if (where->before)
@@ -108,8 +98,27 @@ static fnz_status run_on_device(const running *r, size_t i) {
   return FNZ_OK;
 }
 
+/* Small ones come with the flag. */
+static fnz_status bring_outputs(const running *r) {
+  bool waits = !r->d->has_flag && !r->d->small.comes_back;
+  if (!waits)
+    FNZ_TRY(look_at_flag(r));
+  for (uint32_t k = 0; k < r->d->route.noutputs; k++) {
+    const fnzi_eng_transfer *t = &r->d->outputs[k];
+    bool is_small = r->d->small.has[t->buffer];
+    if (r->ws->on_device && fnzi_eng_device_is_direct(r->ws, r->b, r->d->route.outputs[k]))
+      continue;
+    if (is_small)
+      memcpy(r->b->storages[t->buffer].data,
+             fnzi_eng_device_small_at(r->ws, r->b, r->d->own[t->buffer]), (size_t)t->bytes);
+    else
+      FNZ_TRY(bring_down(r, t));
+    waits = waits || !is_small;
+  }
+  return waits ? wait(r) : FNZ_OK;
+}
+
 static fnz_status run_steps(const running *r) {
-  FNZ_TRY(clear_flag(r));
   r->ws->device_done = 0;
   for (size_t i = 0; i < r->b->acts.count; i++) {
     fnzi_eng_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
@@ -119,11 +128,7 @@ static fnz_status run_steps(const running *r) {
                                          : run_on_device(r, i));
     i = r->ws->device_step;
   }
-  FNZ_TRY(look_at_flag(r));
-  for (uint32_t k = 0; k < r->d->route.noutputs; k++)
-    if (!r->ws->on_device || !fnzi_eng_device_is_direct(r->ws, r->b, r->d->route.outputs[k]))
-      FNZ_TRY(bring_down(r, &r->d->outputs[k]));
-  return wait(r);
+  return bring_outputs(r);
 }
 
 /* --- Failures -----------------------------------------------------------------------------------

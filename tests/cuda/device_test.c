@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * device_test.c - plans on a GPU, by the stand-in for its driver: the interpreter's bits where
  * operations are IEEE's; state stays there, weights are copied once; and the stand-in sees what is
  * wrong. */
@@ -189,6 +189,57 @@ START_TEST(a_step_moves_what_it_is_given) {
 }
 END_TEST
 
+/* A token of a language model whose state stays there: one copy each way, one graph, one wait, and
+ * the context is entered and left. */
+START_TEST(a_token_is_few_calls_of_the_driver) {
+  static const int64_t sizes[] = {1, 1}, strides[] = {1, 1};
+  static const fnz_geometry one = {.dtype = FNZ_I64, .rank = 2, .sizes = sizes, .strides = strides};
+  fnz_context *ctx = open_context();
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_program *traced;
+  fnz_executable *exe[2];
+  fnz_executable_state *state[2];
+  fnz_workspace *ws[2];
+  int64_t token[2] = {3, 3}, next[2];
+  OK(ctx,
+     fnz_program_load(ctx, FNZ_SOURCE_DIR "/fixtures/decode/llama.pt2", FNZ_FORMAT_AUTO, &traced));
+  fnz_program *p = functional_of(ctx, traced);
+  for (int k = 0; k < 2; k++) {
+    options.device = k ? "cuda" : "cpu";
+    OK(ctx, fnz_compile(ctx, p, &options, &exe[k]));
+    OK(ctx, fnz_executable_state_create(exe[k], ctx, &state[k]));
+    OK(ctx, fnz_workspace_create(exe[k], ctx, &ws[k]));
+  }
+  for (int step = 0; step < 6; step++)
+    for (int k = 0; k < 2; k++) {
+      fnz_memory in = {&token[k], &one}, out[8] = {{&next[k], NULL}};
+      const fnz_execution run = {
+          .size = sizeof run, .inputs = &in, .outputs = out, .state = state[k], .workspace = ws[k]};
+      standin_counts before = counts_now(), after;
+      OK(ctx, fnz_executable_run(exe[k], ctx, &run));
+      after = counts_now();
+      ck_assert_int_eq(next[k], next[0]);
+      token[k] = next[k];
+      if (step < 2 || k == 0)
+        continue;
+      ck_assert_uint_eq(after.calls - before.calls - 1, 6); /* one asks for the counts */
+      ck_assert_uint_eq(after.graphs - before.graphs, 1);
+      ck_assert_uint_eq(after.waits - before.waits, 1);
+      ck_assert_uint_eq(after.bytes_in - before.bytes_in, 16 + 16); /* padded; and the flag */
+      ck_assert_uint_eq(after.bytes_out - before.bytes_out, 16 + sizeof next[0]);
+      ck_assert_uint_eq(after.bytes_within, before.bytes_within);
+    }
+  for (int k = 0; k < 2; k++) {
+    fnz_workspace_destroy(ws[k]);
+    fnz_executable_state_destroy(state[k]);
+    fnz_executable_destroy(exe[k]);
+  }
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* --- What the stand-in sees ---------------------------------------------------------------------
  */
 typedef struct bench {
@@ -281,6 +332,7 @@ int main(void) {
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, fixtures_have_the_interpreters_results);
   tcase_add_test(c, a_step_moves_what_it_is_given);
+  tcase_add_test(c, a_token_is_few_calls_of_the_driver);
   tcase_add_test(c, what_is_right_passes);
   tcase_add_loop_test(c, what_is_wrong_is_seen, 0, 4);
   suite_add_tcase(suite, c);

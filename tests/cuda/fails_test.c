@@ -91,9 +91,9 @@ END_TEST
 
 /* Each call of the driver that a run makes fails in its turn, with an error that passes. */
 START_TEST(a_call_that_fails_leaves_all_as_it_was) {
-  static const char *const functions[] = {"cuMemAlloc_v2",        "cuStreamCreate",
-                                          "cuMemcpyHtoDAsync_v2", "cuLaunchKernel",
-                                          "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"};
+  static const char *const functions[] = {
+      "cuMemAlloc_v2",        "cuStreamCreate",      "cuMemcpyHtoDAsync_v2", "cuLaunchKernel",
+      "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuMemHostAlloc"};
   fnz_context *ctx = open_context();
   fnz_program *p = small_program(ctx);
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

@@ -27,6 +27,7 @@ static inline void nothing_is_left(void) {
   ck_assert_msg(!c.wrong, "%s", c.wrong);
   ck_assert_uint_eq(c.blocks_held, 0);
   ck_assert_uint_eq(c.bytes_held, 0);
+  ck_assert_uint_eq(c.pinned_held, 0);
   ck_assert_uint_eq(c.modules_held, 0);
   ck_assert_uint_eq(c.streams_held, 0);
   ck_assert_uint_eq(c.graphs_held, 0);

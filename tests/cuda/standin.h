@@ -17,6 +17,7 @@ typedef struct standin_counts {
   uint64_t launches, modules, waits;
   uint64_t captures, graphs, nodes_set; /* captured, launched, nodes that got other operands */
   uint64_t bytes_held, blocks_held;     /* memory that was not given back */
+  uint64_t pinned_held, calls;          /* the same of the host, for copies; calls of the driver */
   uint64_t streams_held, modules_held, contexts_held, graphs_held;
   const char *wrong; /* the first access or call that is wrong; NULL: none */
 } standin_counts;

@@ -33,8 +33,10 @@ static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int call_depth;
 
 int standin_lock(void) {
-  if (call_depth++ == 0)
+  if (call_depth++ == 0) {
     pthread_mutex_lock(&calls);
+    standin_counted.calls++;
+  }
   return 0;
 }
 
@@ -125,6 +127,58 @@ int cuMemFree_v2(uint64_t at) {
   standin_counted.bytes_held -= bytes;
   standin_counted.blocks_held--;
   return SUCCESS;
+}
+
+/* --- Memory of the host for copies --------------------------------------------------------------
+ */
+typedef struct pinned {
+  struct pinned *next;
+  size_t bytes;
+  unsigned char *data;
+} pinned;
+static pinned *all_pinned;
+
+int cuMemHostAlloc(void **out, size_t bytes, unsigned flags);
+int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
+  STANDIN_LOCKED;
+  (void)flags;
+  if (standin_fault("cuMemHostAlloc"))
+    return standin_last_fault;
+  if (standin_enter() != SUCCESS || bytes == 0)
+    return standin_enter() != SUCCESS ? standin_enter() : INVALID_VALUE;
+  pinned *p = calloc(1, sizeof *p);
+  unsigned char *data = p ? malloc(bytes) : NULL;
+  if (!data)
+    return free(p), OUT_OF_MEMORY;
+  *p = (pinned){all_pinned, bytes, data};
+  all_pinned = p;
+  standin_counted.pinned_held++;
+  *out = data;
+  return SUCCESS;
+}
+
+int cuMemFreeHost(void *at);
+int cuMemFreeHost(void *at) {
+  STANDIN_LOCKED;
+  pinned **p = &all_pinned;
+  while (*p && (*p)->data != at)
+    p = &(*p)->next;
+  if (!*p)
+    return standin_fail("memory of the host is given back that is none");
+  pinned *had = *p;
+  *p = had->next;
+  free(had->data);
+  free(had);
+  standin_counted.pinned_held--;
+  return SUCCESS;
+}
+
+bool standin_is_pinned(const void *at, size_t bytes) {
+  for (const pinned *p = all_pinned; p; p = p->next)
+    if ((const unsigned char *)at >= p->data &&
+        (const unsigned char *)at + bytes <= p->data + p->bytes)
+      return true;
+  return false;
 }
 
 /* --- Modules: libraries that standin_nvrtc.c has built ------------------------------------------

@@ -49,6 +49,9 @@ bool standin_fault(const char *function);
 extern int standin_last_fault;
 extern standin_counts standin_counted;
 
+/* It is memory of the host that copies read when they are done, not when they are put. */
+bool standin_is_pinned(const void *at, size_t bytes);
+
 /* --- standin_memory.c: addresses are no addresses of the host */
 /* As shim.h reads it. Of each byte of `data` the map has ALLOCATED and, once it was written,
  * WRITTEN; an address is `low` and the distance from `data`. */
@@ -116,6 +119,7 @@ typedef struct standin_job {
   void *host;
   size_t bytes;
   unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
+  const void *pinned;  /* COPY_IN: what it will have */
   size_t held_bytes;
   struct standin_function *kernel;
   unsigned blocks, threads; /* of each block */

@@ -90,7 +90,10 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *on) 
   if (standin_fault("cuMemcpyHtoDAsync_v2"))
     return standin_last_fault;
   standin_job *j = put(on, COPY_IN);
-  if (!j || !hold(j, from, bytes))
+  bool waits = standin_is_pinned(from, bytes);
+  if (j && waits)
+    j->pinned = from;
+  if (!j || (!waits && !hold(j, from, bytes)))
     return j ? OUT_OF_MEMORY : standin_enter() != SUCCESS ? standin_enter() : INVALID_VALUE;
   j->to = to;
   j->bytes = bytes;
@@ -178,7 +181,7 @@ static void run_kernel(const standin_job *j) {
 
 static void run_job(const standin_job *j) {
   void *to = j->host;
-  const void *from = j->held;
+  const void *from = j->pinned ? j->pinned : j->held;
   if (j->kind == LAUNCH) {
     run_kernel(j);
     return;

@@ -1,0 +1,114 @@
+/* small.c - what a run is given and gives, where that is small, goes between the memories in one
+ * copy each way: it lies side by side on the device, and in memory of the CPU that copies need not
+ * go through pages for. Inputs come first, then the flag, which goes both ways, then outputs.
+ *
+ * The first copy brings bytes for all of it that no result is made of, so that the copy back finds
+ * no gaps; and what no kernel has written is seen. */
+#include "engine/device/device.h"
+
+enum { MOST = 1 << 18, UNWRITTEN = 0xa5 };
+
+static bool reserve(size_t bytes, size_t *at, size_t *end) {
+  size_t rest = *end % FNZI_ENG_DEVICE_ALIGNED;
+  *at = *end + (rest ? FNZI_ENG_DEVICE_ALIGNED - rest : 0);
+  return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
+}
+
+/* All of a buffer that the run makes. */
+static bool is_small_output(const fnzi_eng_binding *b, const fnzi_eng_transfer *t) {
+  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[t->buffer];
+  return buffer->kind == FNZI_ENG_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
+         (size_t)t->bytes == buffer->bytes && buffer->bytes <= MOST;
+}
+
+bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input) {
+  fnzi_eng_device_binding *d = b->device;
+  fnzi_eng_small *s = &d->small;
+  bool fits = true;
+  d->bytes += (FNZI_ENG_DEVICE_APART - d->bytes % FNZI_ENG_DEVICE_APART) % FNZI_ENG_DEVICE_APART;
+  s->start = d->bytes;
+  for (size_t i = 0; i < b->plan.buffers.count && fits; i++) {
+    s->has[i] = is_input[i] && b->plan.buffers.data[i].bytes <= MOST;
+    if (s->has[i])
+      fits = reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
+  }
+  fits = fits && reserve(d->has_flag ? FNZI_ENG_DEVICE_FLAG : 0, &d->flag, &d->bytes);
+  for (uint32_t k = 0; k < d->route.noutputs && fits; k++) {
+    const fnzi_eng_transfer *t = &d->outputs[k];
+    if (!is_small_output(b, t) || s->has[t->buffer])
+      continue;
+    s->has[t->buffer] = true;
+    s->any_output = true;
+    fits = reserve((size_t)t->bytes, &d->own[t->buffer], &d->bytes);
+  }
+  s->end = d->bytes;
+  return fits;
+}
+
+unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                        size_t at) {
+  return ws->pinned + (at - b->device->small.start);
+}
+
+/* Memory of the CPU for it; what another binding has there goes. */
+fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_small *s = &b->device->small;
+  size_t bytes = s->end - s->start;
+  if (ws->pinned_bytes < bytes) {
+    fnzi_cuda_pinned_give(ws->exe->device, ws->pinned);
+    ws->pinned = NULL;
+    ws->pinned_bytes = 0;
+    FNZ_TRY(fnzi_cuda_pinned_take(ws->ctx, ws->exe->device, bytes, &ws->pinned));
+    ws->pinned_bytes = bytes;
+  }
+  if (b->device->has_flag)
+    memset(fnzi_eng_device_small_at(ws, b, b->device->flag), 0, FNZI_ENG_DEVICE_FLAG);
+  return FNZ_OK;
+}
+
+static size_t behind_flag(const fnzi_eng_device_binding *d) {
+  return d->flag + (d->has_flag ? FNZI_ENG_DEVICE_FLAG : 0);
+}
+
+/* Some output does not lie on the device for the caller. */
+static bool comes_back(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_device_binding *d = b->device;
+  bool comes = d->small.any_output && !ws->on_device;
+  for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
+    comes = d->small.has[d->outputs[k].buffer] &&
+            !fnzi_eng_device_is_direct(ws, b, d->route.outputs[k]);
+  return comes;
+}
+
+/* Inputs are there, or the device has them. */
+fnz_status fnzi_eng_device_small_up(fnz_workspace *ws, fnzi_eng_binding *b, bool any_input) {
+  fnzi_eng_small *s = &b->device->small;
+  size_t end = behind_flag(b->device), first = any_input ? s->start : b->device->flag;
+  bool is_known = s->block == ws->device_block && s->block_bytes == ws->device_bytes;
+  s->comes_back = comes_back(ws, b);
+  if (s->comes_back && !is_known) {
+    memset(fnzi_eng_device_small_at(ws, b, end), UNWRITTEN, s->end - end);
+    end = s->end;
+  }
+  FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + first,
+                            fnzi_eng_device_small_at(ws, b, first), end - first, ws->stream));
+  if (s->comes_back) {
+    s->block = ws->device_block;
+    s->block_bytes = ws->device_bytes;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_device_binding *d = b->device;
+  size_t end = d->small.comes_back ? d->small.end : behind_flag(d);
+  return fnzi_cuda_copy_out(ws->ctx, ws->exe->device, fnzi_eng_device_small_at(ws, b, d->flag),
+                            ws->device_block + d->flag, end - d->flag, ws->stream);
+}
+
+uint32_t fnzi_eng_device_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  uint32_t flag = 0;
+  if (b->device->has_flag)
+    memcpy(&flag, fnzi_eng_device_small_at(ws, b, b->device->flag), sizeof flag);
+  return flag;
+}
