@@ -465,8 +465,7 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
 }
 
 static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
-  uint32_t first = fnzi_eng_step_begin(step);
-  uint32_t count = step->node - first + 1;
+  uint32_t first = fnzi_eng_step_begin(step), count = step->node - first + 1;
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
   fnzi_eng_tile *tile;
   fnzi_krn_call *calls;
