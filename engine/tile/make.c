@@ -468,10 +468,11 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   uint32_t first = fnzi_eng_step_begin(step), count = step->node - first + 1;
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
   fnzi_eng_tile *tile;
-  fnzi_krn_call *calls;
   fnzi_eng_shaped **known;
-  FNZI_NEW(&ws->scratch, count, &calls);
+  void *room; /* of calls, each of which is filled in as a whole */
+  FNZ_TRY(fnzi_arena_take(&ws->scratch, count, sizeof(fnzi_krn_call), &room));
   FNZI_NEW(&ws->scratch, count, &known);
+  fnzi_krn_call *calls = room;
   for (uint32_t i = 0; i < count; i++) {
     const fnzi_node *node = fnzi_node_at(b->program, 0, first + i);
     for (uint32_t k = 0; k < node->noutputs; k++)
