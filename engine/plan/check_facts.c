@@ -1,8 +1,9 @@
 /* check_facts.c - the facts of the checker: found by value, and by where they are in memory. */
 #include "engine/plan/check.h"
 
-/* A memory has cells of equal size, and one more for facts that are in many. */
-enum { CELLS = 256, FEW_CELLS = 4, LEAST_CELL = 64 };
+/* A memory has cells of equal size, as many as its bytes fill, and one more for facts that are in
+ * many. */
+enum { MOST_CELLS = 256, FEW_CELLS = 4, LEAST_CELL = 64 };
 
 typedef struct link {
   fnzi_eng_known *fact;
@@ -10,8 +11,9 @@ typedef struct link {
 } link;
 
 struct fnzi_eng_memory {
-  int64_t cell; /* bytes of one; 0: nothing is known yet */
-  link **cells; /* CELLS and the one for the rest */
+  int64_t cell;   /* bytes of one; 0: nothing is known yet */
+  uint32_t count; /* of cells, without the one for the rest */
+  link **cells;
 };
 
 fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
@@ -105,26 +107,27 @@ fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t at, fnzi_eng_bytes writ
     return FNZ_OK;
   int64_t first = written.spans[0].low / m->cell;
   int64_t last = (written.spans[written.count - 1].high - 1) / m->cell;
-  for (int64_t k = first; k <= last && k < CELLS; k++)
+  for (int64_t k = first; k <= last && k < m->count; k++)
     FNZ_TRY(forget_list(c, &m->cells[k], written));
-  return forget_list(c, &m->cells[CELLS], written);
+  return forget_list(c, &m->cells[m->count], written);
 }
 
 static fnz_status open_memory(fnzi_eng_checker *c, uint32_t at) {
   fnzi_eng_memory *m = &c->memories[at];
   size_t bytes = at == c->arena ? c->plan->arena_bytes : c->plan->buffers.data[at].bytes;
-  m->cell = (int64_t)(bytes / CELLS + 1);
+  m->cell = (int64_t)(bytes / MOST_CELLS + 1);
   if (m->cell < LEAST_CELL)
     m->cell = LEAST_CELL;
-  FNZI_NEW(&c->p.scratch, CELLS + 1, &m->cells);
+  m->count = (uint32_t)(bytes / (size_t)m->cell + 1);
+  FNZI_NEW(&c->p.scratch, (size_t)m->count + 1, &m->cells);
   return FNZ_OK;
 }
 
 static fnz_status link_fact(fnzi_eng_checker *c, fnzi_eng_memory *m, fnzi_eng_known *f) {
   int64_t first = f->bytes.spans[0].low / m->cell;
   int64_t last = (f->bytes.spans[f->bytes.count - 1].high - 1) / m->cell;
-  if (last - first >= FEW_CELLS || last >= CELLS)
-    first = last = CELLS;
+  if (last - first >= FEW_CELLS || last >= m->count)
+    first = last = m->count;
   for (int64_t k = first; k <= last; k++) {
     link *new;
     FNZI_NEW(&c->p.scratch, 1, &new);
