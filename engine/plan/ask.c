@@ -138,27 +138,27 @@ static fnz_status ask_node(fnzi_eng_planner *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnzi_eng_node *info = &p->nodes[n];
   uint32_t result = fnzi_eng_result_of(node), from;
-  if (info->way == FNZI_ENG_WAY_REGION)
+  if (info->access == FNZI_ENG_ACCESS_REGION)
     ask_region(p, node, n);
   if (!has_wish(p, result))
     return FNZ_OK;
   fnzi_eng_place at = p->values[result].wish;
-  switch ((fnzi_eng_way)info->way) {
-  case FNZI_ENG_WAY_VIEW:
+  switch ((fnzi_eng_access)info->access) {
+  case FNZI_ENG_ACCESS_VIEW:
     return ask_view(p, node, info->fact, at);
-  case FNZI_ENG_WAY_SAME:
+  case FNZI_ENG_ACCESS_SAME:
     from = fnzi_eng_argument(node, info->fact->of);
     if (fnzi_same_sizes(p->graph->values.data[from].geometry, at.map))
       wish(p, from, at.buffer, at.map);
     return FNZ_OK;
-  case FNZI_ENG_WAY_SCATTER:
+  case FNZI_ENG_ACCESS_SCATTER:
     return ask_scatter(p, node, info->fact, at);
-  case FNZI_ENG_WAY_BASE:
+  case FNZI_ENG_ACCESS_BASE:
     wish(p, fnzi_eng_argument(node, 0), at.buffer, at.map);
     return FNZ_OK;
-  case FNZI_ENG_WAY_JOIN:
+  case FNZI_ENG_ACCESS_JOIN:
     return fnzi_eng_join_visit(p, node, info->fact, at.map, wish_piece, &at.buffer);
-  case FNZI_ENG_WAY_POINT:
+  case FNZI_ENG_ACCESS_POINT:
     return fnzi_eng_each_value(p, node->args, node->nargs, ask_operand, &at);
   default:
     return FNZ_OK;
@@ -168,7 +168,7 @@ static fnz_status ask_node(fnzi_eng_planner *p, uint32_t n) {
 static fnz_status sweep(fnzi_eng_planner *p, bool joins) {
   for (uint32_t n = p->end; n-- > 0;) {
     const fnzi_node *node = &p->graph->nodes.data[n];
-    if (joins && p->nodes[n].way == FNZI_ENG_WAY_JOIN)
+    if (joins && p->nodes[n].access == FNZI_ENG_ACCESS_JOIN)
       FNZ_TRY(open_join(p, fnzi_eng_result_of(node)));
     FNZ_TRY(ask_node(p, n));
   }

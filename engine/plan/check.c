@@ -40,13 +40,13 @@ static fnz_status see_window(fnzi_eng_planner *p, uint32_t value, void *user) {
 
 static fnz_status know_view(fnzi_eng_checker *c, const fnzi_node *node, const fnzi_eng_fact *means,
                             const fnzi_eng_step *move) {
-  uint32_t base = fnzi_eng_argument(node, means->way == FNZI_ENG_WAY_SAME ? means->of : 0);
+  uint32_t base = fnzi_eng_argument(node, means->access == FNZI_ENG_ACCESS_SAME ? means->of : 0);
   for (const fnzi_eng_known *f = c->of[base]; f != NULL; f = f->other) {
     seen s = {.c = c, .from = f, .count = 1, .move = move};
     bool found = true;
     if (f->bytes.count == 0)
       continue;
-    if (means->way == FNZI_ENG_WAY_VIEW) {
+    if (means->access == FNZI_ENG_ACCESS_VIEW) {
       fnz_geometry *windows;
       FNZ_TRY(fnzi_eng_map_views(&c->p, node, means, f->place.map, &windows, &s.count, &found));
       s.windows = windows;
@@ -123,13 +123,13 @@ static fnz_status know(fnzi_eng_checker *c, uint32_t n) {
   const fnzi_node *node = &c->p.graph->nodes.data[n];
   const fnzi_eng_fact *means;
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
-  switch (fnzi_eng_node_way(&c->p, node, means)) {
-  case FNZI_ENG_WAY_VIEW:
-  case FNZI_ENG_WAY_SAME:
+  switch (fnzi_eng_node_access(&c->p, node, means)) {
+  case FNZI_ENG_ACCESS_VIEW:
+  case FNZI_ENG_ACCESS_SAME:
     return know_view(c, node, means, NULL);
-  case FNZI_ENG_WAY_SCATTER:
+  case FNZI_ENG_ACCESS_SCATTER:
     return know_scatter(c, node, means);
-  case FNZI_ENG_WAY_JOIN:
+  case FNZI_ENG_ACCESS_JOIN:
     return know_join(c, node, means);
   default:
     return FNZ_OK;
@@ -192,9 +192,10 @@ static fnz_status know_moved(fnzi_eng_checker *c, const fnzi_eng_step *s) {
     return FNZ_OK;
   const fnzi_node *node = &c->p.graph->nodes.data[c->node];
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
-  fnzi_eng_way way = fnzi_eng_node_way(&c->p, node, means);
-  return way == FNZI_ENG_WAY_VIEW || way == FNZI_ENG_WAY_SAME ? know_view(c, node, means, s)
-                                                              : FNZ_OK;
+  fnzi_eng_access access = fnzi_eng_node_access(&c->p, node, means);
+  return access == FNZI_ENG_ACCESS_VIEW || access == FNZI_ENG_ACCESS_SAME
+             ? know_view(c, node, means, s)
+             : FNZ_OK;
 }
 
 static fnz_status check_move(fnzi_eng_checker *c, const fnzi_eng_step *s) {
@@ -244,7 +245,7 @@ static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t argu
                               fnzi_eng_check_memory(k->c, places[k->result].buffer))
     return FNZ_OK;
   if (!k->updates && fnzi_eng_place_equal(places[value], places[k->result]) &&
-      fnzi_eng_may_share(p, node, k->means, fnzi_eng_node_way(p, node, k->means), k->result,
+      fnzi_eng_may_share(p, node, k->means, fnzi_eng_node_access(p, node, k->means), k->result,
                          argument, item))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_check_image(k->c, value, places[value], &bytes));

@@ -54,7 +54,7 @@ static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_eng_ro
   const fnzi_eng_fact *means;
   FNZ_TRY(fnzi_eng_fact_find(&c->p, node->op, &means));
   *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_POINT};
-  if (fnzi_eng_node_way(&c->p, node, means) == FNZI_ENG_WAY_POINT && !means->elements)
+  if (fnzi_eng_node_access(&c->p, node, means) == FNZI_ENG_ACCESS_POINT && !means->elements)
     out->space = geometry_of(g, fnzi_eng_result_of(node));
   else
     fnzi_eng_role_find(c->p.ctx, c->p.graph, node, out);

@@ -136,7 +136,7 @@ static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b,
 static fnz_status goes_by_elements(together *t, const fnzi_node *node, bool *out) {
   const fnzi_eng_fact *means;
   FNZ_TRY(fnzi_eng_fact_find(&t->c->p, node->op, &means));
-  *out = fnzi_eng_node_way(&t->c->p, node, means) == FNZI_ENG_WAY_POINT && !means->elements;
+  *out = fnzi_eng_node_access(&t->c->p, node, means) == FNZI_ENG_ACCESS_POINT && !means->elements;
   return FNZ_OK;
 }
 

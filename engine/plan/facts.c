@@ -11,20 +11,20 @@ static bool counts_elements(const fnz_op *op) {
 static void view_fact(const fnz_op *op, fnzi_eng_fact *out) {
   out->view = fnzi_view_find(op);
   out->strided = counts_elements(op);
-  out->way = out->view ? FNZI_ENG_WAY_VIEW : FNZI_ENG_WAY_CALL;
+  out->access = out->view ? FNZI_ENG_ACCESS_VIEW : FNZI_ENG_ACCESS_CALL;
 }
 
 static void scatter_fact(const fnz_op *op, fnzi_eng_fact *out) {
   out->through = fnzi_meta_view_written_by(op);
   out->view = out->through ? fnzi_view_find(out->through) : NULL;
   out->strided = counts_elements(op);
-  out->way = out->view ? FNZI_ENG_WAY_SCATTER : FNZI_ENG_WAY_BASE;
+  out->access = out->view ? FNZI_ENG_ACCESS_SCATTER : FNZI_ENG_ACCESS_BASE;
 }
 
 static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *out) {
-  out->way = row->memory == FNZI_MEMORY_POINT  ? FNZI_ENG_WAY_POINT
-             : row->memory == FNZI_MEMORY_BASE ? FNZI_ENG_WAY_BASE
-                                               : FNZI_ENG_WAY_CALL;
+  out->access = row->memory == FNZI_MEMORY_POINT  ? FNZI_ENG_ACCESS_POINT
+                : row->memory == FNZI_MEMORY_BASE ? FNZI_ENG_ACCESS_BASE
+                                                  : FNZI_ENG_ACCESS_CALL;
   switch (row->run) {
   case FNZI_RUN_scatter_view:
     scatter_fact(op, out);
@@ -33,15 +33,15 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *ou
     view_fact(op, out);
     break;
   case FNZI_RUN_identity:
-    out->way = FNZI_ENG_WAY_SAME;
+    out->access = FNZI_ENG_ACCESS_SAME;
     break;
   case FNZI_RUN_copy:
-    out->way = FNZI_ENG_WAY_SAME;
+    out->access = FNZI_ENG_ACCESS_SAME;
     out->of = 1;
     break;
   case FNZI_RUN_cat:
   case FNZI_RUN_stack:
-    out->way = FNZI_ENG_WAY_JOIN;
+    out->access = FNZI_ENG_ACCESS_JOIN;
     out->stacks = row->run == FNZI_RUN_stack;
     break;
   default:
@@ -56,12 +56,12 @@ static void list_fact(const fnz_op *op, fnzi_eng_fact *out) {
   const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
   out->elements = row && row->shape && row->memory == FNZI_MEMORY_POINT;
   if (out->elements)
-    out->way = FNZI_ENG_WAY_POINT;
+    out->access = FNZI_ENG_ACCESS_POINT;
 }
 
 static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
   const fnzi_kernel *row = &fnzi_kernel_rows[fnzi_op_place(op)];
-  out->way = FNZI_ENG_WAY_CALL;
+  out->access = FNZI_ENG_ACCESS_CALL;
   if (row->shape != NULL)
     row_fact(op, row, out);
   else if (op->view_of == FNZI_NO_OP && fnzi_view_find(op) != NULL)
@@ -71,8 +71,8 @@ static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
 }
 
 fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op, const fnzi_eng_fact **out) {
-  static const fnzi_eng_fact region = {.way = FNZI_ENG_WAY_REGION},
-                             custom = {.way = FNZI_ENG_WAY_CALL};
+  static const fnzi_eng_fact region = {.access = FNZI_ENG_ACCESS_REGION},
+                             custom = {.access = FNZI_ENG_ACCESS_CALL};
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   *out = op ? &custom : &region;
   if (place == FNZI_NO_OP)
@@ -121,27 +121,27 @@ static bool trains(const fnzi_node *node) {
   return arg.tag != FNZ_ARG_BOOL || arg.u.i != 0;
 }
 
-fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
-                               const fnzi_eng_fact *fact) {
+fnzi_eng_access fnzi_eng_node_access(const fnzi_eng_planner *p, const fnzi_node *node,
+                                     const fnzi_eng_fact *fact) {
   const fnz_geometry *result = geometry_of(p, fnzi_eng_result_of(node));
   const fnz_geometry *first = geometry_of(p, fnzi_eng_argument(node, 0));
-  switch ((fnzi_eng_way)fact->way) {
-  case FNZI_ENG_WAY_SAME:
+  switch ((fnzi_eng_access)fact->access) {
+  case FNZI_ENG_ACCESS_SAME:
     if (same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node))
-      return FNZI_ENG_WAY_SAME;
-    return converts(node, first, result) ? FNZI_ENG_WAY_POINT : FNZI_ENG_WAY_CALL;
-  case FNZI_ENG_WAY_VIEW:
-    return first && result ? FNZI_ENG_WAY_VIEW : FNZI_ENG_WAY_CALL;
-  case FNZI_ENG_WAY_SCATTER:
-    return same_dtype(first, geometry_of(p, fnzi_eng_argument(node, 1))) ? FNZI_ENG_WAY_SCATTER
-                                                                         : FNZI_ENG_WAY_BASE;
-  case FNZI_ENG_WAY_BASE:
-    return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_ENG_WAY_BASE
-                                                                       : FNZI_ENG_WAY_CALL;
-  case FNZI_ENG_WAY_JOIN:
-    return joins_plainly(p, node, result) ? FNZI_ENG_WAY_JOIN : FNZI_ENG_WAY_CALL;
+      return FNZI_ENG_ACCESS_SAME;
+    return converts(node, first, result) ? FNZI_ENG_ACCESS_POINT : FNZI_ENG_ACCESS_CALL;
+  case FNZI_ENG_ACCESS_VIEW:
+    return first && result ? FNZI_ENG_ACCESS_VIEW : FNZI_ENG_ACCESS_CALL;
+  case FNZI_ENG_ACCESS_SCATTER:
+    return same_dtype(first, geometry_of(p, fnzi_eng_argument(node, 1))) ? FNZI_ENG_ACCESS_SCATTER
+                                                                         : FNZI_ENG_ACCESS_BASE;
+  case FNZI_ENG_ACCESS_BASE:
+    return same_dtype(first, result) && fnzi_same_sizes(first, result) ? FNZI_ENG_ACCESS_BASE
+                                                                       : FNZI_ENG_ACCESS_CALL;
+  case FNZI_ENG_ACCESS_JOIN:
+    return joins_plainly(p, node, result) ? FNZI_ENG_ACCESS_JOIN : FNZI_ENG_ACCESS_CALL;
   default:
-    return (fnzi_eng_way)fact->way;
+    return (fnzi_eng_access)fact->access;
   }
 }
 
@@ -166,13 +166,13 @@ static bool is_flat(const fnzi_node *node, uint32_t value, uint32_t k) {
 }
 
 bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
-                        fnzi_eng_way way, uint32_t value, uint32_t k, uint32_t item) {
+                        fnzi_eng_access access, uint32_t value, uint32_t k, uint32_t item) {
   const fnz_arg *arg = &node->args[k];
-  if (way == FNZI_ENG_WAY_REGION)
+  if (access == FNZI_ENG_ACCESS_REGION)
     return fnzi_eng_is_pair(p, node, value, arg->tag == FNZ_ARG_LIST ? &arg->u.list[item] : arg);
-  if (way == FNZI_ENG_WAY_CALL)
+  if (access == FNZI_ENG_ACCESS_CALL)
     return is_flat(node, value, k);
-  if (way != FNZI_ENG_WAY_POINT)
+  if (access != FNZI_ENG_ACCESS_POINT)
     return false;
   const fnz_arg *list = &node->outputs[0];
   return !fact->elements ||

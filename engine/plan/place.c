@@ -241,7 +241,7 @@ static fnz_status copy_base(fnzi_eng_planner *p, update *u, fnzi_eng_place *sour
 static fnz_status is_plain(fnzi_eng_planner *p, uint32_t n, bool *out) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnz_geometry *region;
-  *out = p->nodes[n].way == FNZI_ENG_WAY_SCATTER;
+  *out = p->nodes[n].access == FNZI_ENG_ACCESS_SCATTER;
   if (!*out || !p->nodes[n].fact->strided)
     return FNZ_OK;
   fnzi_eng_place rows = {FNZI_ENG_NONE, NULL};
@@ -345,15 +345,15 @@ static void where_is(const fnzi_eng_planner *p, uint32_t n, char out[160]) {
 static fnz_status place_node(fnzi_eng_planner *p, uint32_t n) {
   if (p->nodes[n].first != p->nodes[n].last)
     return fnzi_eng_place_group(p, n);
-  switch ((fnzi_eng_way)p->nodes[n].way) {
-  case FNZI_ENG_WAY_VIEW:
+  switch ((fnzi_eng_access)p->nodes[n].access) {
+  case FNZI_ENG_ACCESS_VIEW:
     return place_view(p, n);
-  case FNZI_ENG_WAY_SAME:
+  case FNZI_ENG_ACCESS_SAME:
     return place_same(p, n);
-  case FNZI_ENG_WAY_SCATTER:
-  case FNZI_ENG_WAY_BASE:
+  case FNZI_ENG_ACCESS_SCATTER:
+  case FNZI_ENG_ACCESS_BASE:
     return place_update(p, n);
-  case FNZI_ENG_WAY_JOIN:
+  case FNZI_ENG_ACCESS_JOIN:
     return place_join(p, n);
   default:
     return fnzi_eng_place_call(p, n);

@@ -31,20 +31,20 @@
 #include "views/views.h"
 
 /* How an operator reads and writes. */
-typedef enum fnzi_eng_way {
-  FNZI_ENG_WAY_UNKNOWN,
-  FNZI_ENG_WAY_CALL,    /* reads everything, makes results */
-  FNZI_ENG_WAY_POINT,   /* reads an element of each argument before it writes that of the result */
-  FNZI_ENG_WAY_VIEW,    /* results are windows of argument 0 */
-  FNZI_ENG_WAY_SAME,    /* the result is argument `of`, where dtypes agree */
-  FNZI_ENG_WAY_SCATTER, /* argument 0, of which the window `through` is argument 1 */
-  FNZI_ENG_WAY_BASE,    /* argument 0, of which data or masks decide what is changed */
-  FNZI_ENG_WAY_JOIN,    /* argument 0 is a list, whose tensors become one */
-  FNZI_ENG_WAY_REGION   /* no call of an operator */
-} fnzi_eng_way;
+typedef enum fnzi_eng_access {
+  FNZI_ENG_ACCESS_UNKNOWN,
+  FNZI_ENG_ACCESS_CALL,  /* reads everything, makes results */
+  FNZI_ENG_ACCESS_POINT, /* reads an element of each argument before it writes that of the result */
+  FNZI_ENG_ACCESS_VIEW,  /* results are windows of argument 0 */
+  FNZI_ENG_ACCESS_SAME,  /* the result is argument `of`, where dtypes agree */
+  FNZI_ENG_ACCESS_SCATTER, /* argument 0, of which the window `through` is argument 1 */
+  FNZI_ENG_ACCESS_BASE,    /* argument 0, of which data or masks decide what is changed */
+  FNZI_ENG_ACCESS_JOIN,    /* argument 0 is a list, whose tensors become one */
+  FNZI_ENG_ACCESS_REGION   /* no call of an operator */
+} fnzi_eng_access;
 
 typedef struct fnzi_eng_fact {
-  uint8_t way, of;
+  uint8_t access, of;
   bool stacks;           /* JOIN: along a dimension of its own */
   bool elements;         /* POINT: of lists, item by item */
   bool strided;          /* VIEW, SCATTER: counts elements of the row-major tensor */
@@ -54,7 +54,7 @@ typedef struct fnzi_eng_fact {
 
 typedef struct fnzi_eng_node {
   const fnzi_eng_fact *fact;
-  uint8_t way;           /* that of the fact, or CALL where this node is no such case */
+  uint8_t access;        /* that of the fact, or CALL where this node is no such case */
   bool is_point;         /* it may be in a group, element by element */
   uint32_t first, last;  /* of its group; the node itself when it is in none */
   uint32_t rank;         /* of the space of a group that has rows; else 0 */
@@ -166,14 +166,14 @@ bool fnzi_eng_is_pair(const fnzi_eng_planner *p, const fnzi_node *node, uint32_t
 /* --- facts.c ------------------------------------------------------------------------ */
 FNZ_MUST_CHECK fnz_status fnzi_eng_fact_find(fnzi_eng_planner *p, const fnz_op *op,
                                              const fnzi_eng_fact **out);
-/* The way of this node, whose arguments may make it another one than that of its operator. */
-fnzi_eng_way fnzi_eng_node_way(const fnzi_eng_planner *p, const fnzi_node *node,
-                               const fnzi_eng_fact *fact);
+/* The access of this node, whose arguments may make it another one than that of its operator. */
+fnzi_eng_access fnzi_eng_node_access(const fnzi_eng_planner *p, const fnzi_node *node,
+                                     const fnzi_eng_fact *fact);
 
 /* Result `value` of the node may lie exactly where item `item` (0 for no list) of argument `k`
  * does: the kernel reads an element of it before it writes that of the result. */
 bool fnzi_eng_may_share(const fnzi_eng_planner *p, const fnzi_node *node, const fnzi_eng_fact *fact,
-                        fnzi_eng_way way, uint32_t value, uint32_t k, uint32_t item);
+                        fnzi_eng_access access, uint32_t value, uint32_t k, uint32_t item);
 
 /* --- region.c ----------------------------------------------------------------------- */
 /* Fills in p->pairs: what a loop hands on may lie where it begins; what a branch or a call makes of

@@ -24,15 +24,15 @@ static fnz_status step_back(fnzi_eng_planner *p, const fnzi_node *node, uint32_t
   const fnzi_eng_fact *fact;
   *out = FNZI_ENG_NONE;
   FNZ_TRY(fnzi_eng_fact_find(p, node->op, &fact));
-  switch (fnzi_eng_node_way(p, node, fact)) {
-  case FNZI_ENG_WAY_SCATTER:
-  case FNZI_ENG_WAY_BASE:
+  switch (fnzi_eng_node_access(p, node, fact)) {
+  case FNZI_ENG_ACCESS_SCATTER:
+  case FNZI_ENG_ACCESS_BASE:
     *out = fnzi_eng_argument(node, 0);
     return FNZ_OK;
-  case FNZI_ENG_WAY_POINT:
+  case FNZI_ENG_ACCESS_POINT:
     *out = fact->elements ? FNZI_ENG_NONE : fnzi_eng_argument(node, 0);
     return FNZ_OK;
-  case FNZI_ENG_WAY_SAME:
+  case FNZI_ENG_ACCESS_SAME:
     *out = fnzi_eng_argument(node, fact->of);
     return FNZ_OK;
   default:

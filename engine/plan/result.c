@@ -42,7 +42,7 @@ static bool may_share(const fnzi_eng_planner *p, uint32_t n, uint32_t result, ui
   const fnzi_eng_node *info = &p->nodes[n];
   if (info->first != info->last)
     return may_share_in_group(p, info, result);
-  return fnzi_eng_may_share(p, &p->graph->nodes.data[n], info->fact, (fnzi_eng_way)info->way,
+  return fnzi_eng_may_share(p, &p->graph->nodes.data[n], info->fact, (fnzi_eng_access)info->access,
                             result, k, item);
 }
 

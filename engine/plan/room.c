@@ -140,9 +140,9 @@ static bool is_argument_beside(const fnzi_node *node, uint32_t value, uint32_t p
 static fnz_status ask_use(fnzi_eng_planner *p, uint32_t value, uint32_t n, question *q) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   const fnzi_eng_node *info = &p->nodes[n];
-  bool viewed = info->way == FNZI_ENG_WAY_VIEW || info->way == FNZI_ENG_WAY_SAME;
-  bool updated = info->way == FNZI_ENG_WAY_SCATTER || info->way == FNZI_ENG_WAY_BASE;
-  uint32_t place = info->way == FNZI_ENG_WAY_SAME ? info->fact->of : 0;
+  bool viewed = info->access == FNZI_ENG_ACCESS_VIEW || info->access == FNZI_ENG_ACCESS_SAME;
+  bool updated = info->access == FNZI_ENG_ACCESS_SCATTER || info->access == FNZI_ENG_ACCESS_BASE;
+  uint32_t place = info->access == FNZI_ENG_ACCESS_SAME ? info->fact->of : 0;
   bool plain = (!viewed && !updated) || fnzi_eng_argument(node, place) != value;
   q->less = updated ? info->region : (fnzi_eng_bytes){0};
   plain = plain || is_argument_beside(node, value, place);

@@ -122,7 +122,7 @@ static fnz_status frame_of_update(fnzi_eng_planner *p, const fnzi_node *node, fn
   if (!fnzi_eng_map_injective(p->values[base].window))
     return FNZ_OK;
   follow(p, result, base, p->values[base].window);
-  if (n->way != FNZI_ENG_WAY_SCATTER)
+  if (n->access != FNZI_ENG_ACCESS_SCATTER)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_map_region(p, node, n->fact, p->values[base].window, &region, &found));
   if (!found || (n->fact->strided && !fnzi_eng_map_injective(region)))
@@ -138,12 +138,12 @@ static fnz_status find_frames(fnzi_eng_planner *p) {
     const fnzi_node *node = &p->graph->nodes.data[n];
     fnzi_eng_node *info = &p->nodes[n];
     FNZ_TRY(fnzi_eng_fact_find(p, node->op, &info->fact));
-    info->way = (uint8_t)fnzi_eng_node_way(p, node, info->fact);
-    if (info->way == FNZI_ENG_WAY_VIEW)
+    info->access = (uint8_t)fnzi_eng_node_access(p, node, info->fact);
+    if (info->access == FNZI_ENG_ACCESS_VIEW)
       FNZ_TRY(frame_of_view(p, node, info->fact));
-    else if (info->way == FNZI_ENG_WAY_SAME)
+    else if (info->access == FNZI_ENG_ACCESS_SAME)
       FNZ_TRY(frame_of_same(p, node, info->fact));
-    else if (info->way == FNZI_ENG_WAY_SCATTER || info->way == FNZI_ENG_WAY_BASE)
+    else if (info->access == FNZI_ENG_ACCESS_SCATTER || info->access == FNZI_ENG_ACCESS_BASE)
       FNZ_TRY(frame_of_update(p, node, info));
     FNZ_TRY(fnzi_eng_each_value(p, node->outputs, node->noutputs, new_frame, NULL));
   }
@@ -207,7 +207,8 @@ static fnz_status need_of_base(fnzi_eng_planner *p, const fnzi_node *node,
   if (!p->values[result].follows)
     return needs_all(p, base, NULL);
   FNZ_TRY(needed_of(p, result, &need));
-  if (info->way == FNZI_ENG_WAY_BASE && need.count > 0) { /* the kernel takes elements whole */
+  if (info->access == FNZI_ENG_ACCESS_BASE &&
+      need.count > 0) { /* the kernel takes elements whole */
     int64_t cell = (int64_t)fnzi_dtype(p->values[result].window->dtype)->bytes;
     FNZ_TRY(fnzi_eng_bytes_round(&p->scratch, need, cell, &need));
     p->values[result].need = need;
@@ -220,13 +221,13 @@ static fnz_status need_of_node(fnzi_eng_planner *p, const fnzi_node *node,
                                const fnzi_eng_node *info) {
   uint32_t first = fnzi_eng_argument(node, 0);
   uint32_t skip = 0;
-  if (info->way == FNZI_ENG_WAY_VIEW)
+  if (info->access == FNZI_ENG_ACCESS_VIEW)
     return fnzi_eng_each_value(p, node->outputs, node->noutputs, pass_need, &first);
-  if (info->way == FNZI_ENG_WAY_SAME) {
+  if (info->access == FNZI_ENG_ACCESS_SAME) {
     first = fnzi_eng_argument(node, info->fact->of);
     return pass_need(p, fnzi_eng_result_of(node), &first);
   }
-  if (info->way == FNZI_ENG_WAY_SCATTER || info->way == FNZI_ENG_WAY_BASE) {
+  if (info->access == FNZI_ENG_ACCESS_SCATTER || info->access == FNZI_ENG_ACCESS_BASE) {
     FNZ_TRY(need_of_base(p, node, info));
     skip = 1;
   }

@@ -199,26 +199,26 @@ static bool is_read_on(const fnzi_eng_tile *t, const fnzi_eng_lane *store) {
 }
 
 /* Says as well where the slot lies, and until when its register is needed. */
-static void choose_way(fnzi_eng_tile *t, uint32_t k) {
+static void choose_kind(fnzi_eng_tile *t, uint32_t k) {
   fnzi_eng_lane *lane = &t->lanes[k];
   fnzi_eng_slot_info *slot = &t->slots[lane->slot];
   lane->period = period_of(t, lane);
   slot->lies = is_dense(t, lane) && !(lane->stores && is_read_on(t, lane));
   if (t->turns && is_turned(t, lane, t->rank - 2)) {
-    lane->way = FNZI_ENG_LANE_TURNED;
+    lane->kind = FNZI_ENG_LANE_TURNED;
     slot->lies = true;
     return;
   }
-  lane->way = slot->lies     ? FNZI_ENG_LANE_LIES
-              : lane->stores ? FNZI_ENG_LANE_STORES
-                             : FNZI_ENG_LANE_LOADS;
-  bool loads = lane->way == FNZI_ENG_LANE_LOADS && !lane->of_rows;
+  lane->kind = slot->lies     ? FNZI_ENG_LANE_LIES
+               : lane->stores ? FNZI_ENG_LANE_STORES
+                              : FNZI_ENG_LANE_LOADS;
+  bool loads = lane->kind == FNZI_ENG_LANE_LOADS && !lane->of_rows;
   lane->turned = loads && t->row && t->by_rows && t->outer && is_turned(t, lane, t->outer - 1);
   lane->fills = loads && is_one_element(t, lane);
   slot->stays = t->row && lane->fills && !slot->is_whole;
   for (uint32_t d = 0; d < t->rank; d++)
     lane->repeats = lane->repeats || (loads && lane->strides[d] == 0);
-  if (lane->way == FNZI_ENG_LANE_STORES || lane->repeats)
+  if (lane->kind == FNZI_ENG_LANE_STORES || lane->repeats)
     slot->last = FNZI_ENG_ALWAYS;
 }
 
@@ -352,13 +352,13 @@ fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *t, const fnz_ge
   if (turned && t->row)
     turn_rows(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    choose_way(t, k);
+    choose_kind(t, k);
   if (t->row)
     find_steps(t);
   FNZ_TRY(give_registers(ctx, t));
   widen(t);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    if (t->lanes[k].way == FNZI_ENG_LANE_TURNED) {
+    if (t->lanes[k].kind == FNZI_ENG_LANE_TURNED) {
       t->lanes[k].panel = t->room;
       t->room += register_bytes(t->lanes[k].cell, FNZI_POINT_CHUNK) * FNZI_ENG_PANEL_ROWS;
     }

@@ -38,7 +38,7 @@ static bool same_instructions(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
 static bool same_lanes(const fnzi_eng_tile *a, const fnzi_eng_tile *b) {
   for (uint32_t k = 0; k < a->nlanes; k++) {
     const fnzi_eng_lane *x = &a->lanes[k], *y = &b->lanes[k];
-    if (x->slot != y->slot || x->stores != y->stores || x->way != y->way || x->cell != y->cell ||
+    if (x->slot != y->slot || x->stores != y->stores || x->kind != y->kind || x->cell != y->cell ||
         x->of_rows != y->of_rows || x->fills != y->fills || x->repeats != y->repeats)
       return false;
   }

@@ -46,7 +46,7 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
     index[d] = w->index[d];
   if (dims == 0) { /* the number of the only row */
     char *memory = (char *)address(w, lane);
-    bool loads = lane->way == FNZI_ENG_LANE_LOADS;
+    bool loads = lane->kind == FNZI_ENG_LANE_LOADS;
     memcpy(loads ? tile : memory, loads ? memory : tile, lane->cell);
     return;
   }
@@ -54,7 +54,7 @@ static void copy_lane(const walk *w, const fnzi_eng_lane *lane, int64_t count) {
     int64_t n = t->sizes[last] - index[last];
     char *memory = (char *)address_at(t, lane, index);
     n = n < count ? n : count;
-    if (lane->way == FNZI_ENG_LANE_LOADS)
+    if (lane->kind == FNZI_ENG_LANE_LOADS)
       fnzi_krn_copy_row(tile, cell, memory, step, n, lane->cell);
     else
       fnzi_krn_copy_row(memory, step, tile, cell, n, lane->cell);
@@ -283,11 +283,11 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
   const fnzi_eng_tile *t = w->tile;
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_eng_lane *lane = &t->lanes[k];
-    if (lane->way == FNZI_ENG_LANE_LIES)
+    if (lane->kind == FNZI_ENG_LANE_LIES)
       w->slots[lane->slot] = address(w, lane);
-    else if (lane->way == FNZI_ENG_LANE_LOADS)
+    else if (lane->kind == FNZI_ENG_LANE_LOADS)
       load_lane(w, k, start, elements_of(t, lane, count));
-    else if (lane->way == FNZI_ENG_LANE_TURNED)
+    else if (lane->kind == FNZI_ENG_LANE_TURNED)
       w->slots[lane->slot] = w->room + lane->panel + w->row * count * lane->cell;
   }
   if (t->row)
@@ -295,7 +295,7 @@ static void run_tile(walk *w, int64_t start, int64_t count) {
   else
     run_instructions(w, 0, t->nins, (piece){0, 0, count});
   for (uint32_t k = 0; k < t->nlanes; k++)
-    if (t->lanes[k].way == FNZI_ENG_LANE_STORES)
+    if (t->lanes[k].kind == FNZI_ENG_LANE_STORES)
       copy_lane(w, &t->lanes[k], elements_of(t, &t->lanes[k], count));
 }
 
@@ -377,7 +377,7 @@ static void run_panel(walk *w, int64_t panel) {
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_eng_lane *lane = &t->lanes[k];
     const int64_t strides[] = {1, lane->strides[last] / (int64_t)lane->cell};
-    if (lane->way == FNZI_ENG_LANE_TURNED)
+    if (lane->kind == FNZI_ENG_LANE_TURNED)
       fnzi_krn_copy_cells(2, sizes, w->room + lane->panel, dense, address(w, lane), strides,
                           lane->cell, 1);
   }

@@ -48,12 +48,12 @@ _Static_assert(FNZI_ENG_GROUP_NODES *FNZI_ENG_NODE_INS + 2 * FNZI_ENG_GROUP_OPER
                    FNZI_ENG_SLOTS,
                "slots");
 
-typedef enum fnzi_eng_lane_way {
+typedef enum fnzi_eng_lane_kind {
   FNZI_ENG_LANE_LIES,   /* the slot is the memory */
   FNZI_ENG_LANE_TURNED, /* it lies dense across rows: some rows are brought to a panel at a time */
   FNZI_ENG_LANE_LOADS,  /* before a tile is computed, its elements are brought to the register */
   FNZI_ENG_LANE_STORES  /* and taken back after that */
-} fnzi_eng_lane_way;
+} fnzi_eng_lane_kind;
 
 typedef struct fnzi_eng_lane {
   const fnzi_krn_storage *storage;
@@ -65,7 +65,7 @@ typedef struct fnzi_eng_lane {
   uint32_t cell;
   uint32_t aligned; /* dimensions that it broadcasts to: the first ones of the space */
   uint16_t slot;
-  uint8_t way;
+  uint8_t kind;
   bool of_rows; /* it has an element for each row */
   bool fills;   /* LOADS: the same element for all of a tile */
   bool stores;
