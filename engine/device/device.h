@@ -99,6 +99,7 @@ typedef struct fnzi_eng_stretch {
   uint64_t *addresses;           /* of their operands, as the graph has them */
   void **nodes;                  /* per launch; NULL: it has none that may be changed */
   fnzi_cuda_graph graph;
+  uint64_t version; /* of the binding's addresses: these are of that one */
   uint8_t kind;
 } fnzi_eng_stretch;
 
@@ -133,6 +134,9 @@ typedef struct fnzi_eng_device_binding {
   fnzi_eng_small small;
   bool *used;                    /* per buffer: some kernel or copy reaches it */
   uint64_t *at;                  /* per buffer: its address in this run */
+  uint64_t *at_last;             /* the same of the run before, */
+  uint64_t block_last;           /* the workspace's memory then, */
+  uint64_t version;              /* and how often any of that changed */
   size_t *own;                   /* per buffer that is the workspace's: where there */
   size_t bytes;                  /* of the workspace's memory on the device: temporaries, results,
                                     inputs, what the state held before, */

@@ -86,6 +86,7 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng
   }
   if (status != FNZ_OK && (status == FNZ_NO_MEMORY || fnzi_cuda_is_broken(device)))
     return status;
+  stretch->version = b->device->version;
   if (status == FNZ_OK)
     stretch->kind = CAPTURED;
   else
@@ -130,11 +131,13 @@ static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_
 
 static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
                                fnzi_eng_stretch *stretch) {
-  size_t changed = count_changed(ws, b, stretch);
+  bool same = stretch->version == b->device->version;
+  size_t changed = same ? 0 : count_changed(ws, b, stretch);
   if (changed > MOST_CHANGED)
     return run_plain(ws, b, stretch);
   if (changed)
     FNZ_TRY(update(ws, b, stretch));
+  stretch->version = b->device->version;
   return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &stretch->graph, ws->stream);
 }
 

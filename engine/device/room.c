@@ -24,6 +24,7 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   size_t count = b->plan.buffers.count;
   bool fits, *is_input;
   FNZI_NEW(&b->arena, count, &d->at);
+  FNZI_NEW(&b->arena, count, &d->at_last);
   FNZI_NEW(&b->arena, count, &d->own);
   FNZI_NEW(&b->arena, count, &d->kept);
   FNZI_NEW(&b->arena, count, &d->small.has);
@@ -187,12 +188,27 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) 
   return FNZ_OK;
 }
 
+/* What is the same as in the last run need not be looked at launch by launch. */
+static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  fnzi_eng_device_binding *d = b->device;
+  size_t bytes = b->plan.buffers.count * sizeof *d->at;
+  bool same = d->version > 0 && d->block_last == ws->device_block &&
+              (bytes == 0 || memcmp(d->at, d->at_last, bytes) == 0);
+  if (same)
+    return;
+  if (bytes)
+    memcpy(d->at_last, d->at, bytes);
+  d->block_last = ws->device_block;
+  d->version++;
+}
+
 fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZ_TRY(take_block(ws, b->device));
   FNZ_TRY(take_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
   FNZ_TRY(fnzi_eng_device_state_up(ws, b));
   FNZ_TRY(fnzi_eng_device_tables_fill(ws, b));
+  note_addresses(ws, b);
   return keep(ws, b, false);
 }
 
