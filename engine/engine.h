@@ -347,7 +347,9 @@ struct fnz_workspace {
   size_t shadow_bytes;
   unsigned char *pinned; /* what is small and copied between, as copies like it */
   size_t pinned_bytes;
-  unsigned char *staging; /* what is copied between, packed */
+  const fnzi_eng_binding *filled; /* whose flag and outputs on the device are as they have to be, */
+  size_t filled_to;               /* up to here; NULL: nobody's */
+  unsigned char *staging;         /* what is copied between, packed */
   size_t staging_bytes;
   size_t device_step, device_done; /* the step that is put on the stream, and that before which all
                                       is known to be computed */

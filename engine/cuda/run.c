@@ -201,6 +201,11 @@ fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cuda_device *d, ui
                : FNZ_OK;
 }
 
+fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t at,
+                          unsigned char byte, size_t bytes, void *stream) {
+  return bytes ? TOLD(d, fill(at, byte, bytes, stream), "memory of the GPU is filled") : FNZ_OK;
+}
+
 /* --- Programs -----------------------------------------------------------------------------------
  */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,

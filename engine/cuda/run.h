@@ -81,6 +81,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_copy_within(fnz_context *ctx, const fnzi_cud
                                                 uint64_t to, uint64_t from, size_t bytes,
                                                 void *stream);
 
+FNZ_MUST_CHECK fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *device,
+                                         uint64_t at, unsigned char byte, size_t bytes,
+                                         void *stream);
+
 /* `arena` holds what the program needs; ends with fnzi_cuda_program_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,

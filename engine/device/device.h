@@ -115,11 +115,9 @@ typedef struct fnzi_eng_tables {
 
 /* Small inputs and outputs, and the flag, which lie side by side (small.c). */
 typedef struct fnzi_eng_small {
-  size_t start, end;           /* in the workspace's memory on the device */
-  bool *has;                   /* per buffer: it is one of those */
-  bool any_output, comes_back; /* some are outputs; of this run some are the CPU's */
-  uint64_t block;              /* where they were brought the last time: that memory, */
-  size_t block_bytes;          /* which had this size */
+  size_t start, inputs_end, end; /* in the workspace's memory on the device: inputs, and the rest */
+  bool *has;                     /* per buffer: it is one of those */
+  bool any_output, comes_back;   /* some are outputs; of this run some are the CPU's */
 } fnzi_eng_small;
 
 typedef struct fnzi_eng_device_binding {
@@ -203,8 +201,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fn
 /* With the CPU: what lies at `at` in the workspace's memory on the device. */
 unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                         size_t at);
+/* Inputs are there, or the device has them. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_up(fnz_workspace *ws, fnzi_eng_binding *b,
                                                    bool any_input);
+/* After a run that ended well. */
+void fnzi_eng_device_small_ran(fnz_workspace *ws, const fnzi_eng_binding *b);
 /* The flag and outputs; the caller waits, and looks at the flag. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fnzi_eng_binding *b);
 uint32_t fnzi_eng_device_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b);

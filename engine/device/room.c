@@ -60,6 +60,7 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d
     return FNZ_OK;
   fnzi_cuda_give(device, ws->device_block);
   ws->device_block = ws->device_bytes = 0;
+  ws->filled = NULL;
   FNZ_TRY(fnzi_cuda_take(ws->ctx, device, d->bytes, &ws->device_block));
   ws->device_bytes = d->bytes;
   return FNZ_OK;

@@ -199,6 +199,8 @@ static fnz_status run(const running *r) {
   fnz_status status = run_steps(r);
   r->b->device->tables.holds = status == FNZ_OK;
   if (status == FNZ_OK)
+    fnzi_eng_device_small_ran(r->ws, r->b);
+  if (status == FNZ_OK)
     status = fnzi_eng_device_state_ran(r->ws);
   if (status == FNZ_OK)
     return FNZ_OK;
@@ -242,6 +244,8 @@ fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
 }
 
 void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
+  if (ws->filled == b)
+    ws->filled = NULL;
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
   fnzi_eng_library_end(b->device);

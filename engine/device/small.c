@@ -1,9 +1,10 @@
 /* small.c - what a run is given and gives, where that is small, goes between the memories in one
- * copy each way: it lies side by side on the device, and in memory of the CPU that copies need not
- * go through pages for. Inputs come first, then the flag, which goes both ways, then outputs.
+ * copy each way: inputs lie side by side on the device, and the flag with the outputs, and all of
+ * it in memory of the CPU that copies need not go through pages for.
  *
- * The first copy brings bytes for all of it that no result is made of, so that the copy back finds
- * no gaps; and what no kernel has written is seen. */
+ * Before the first run of a binding, and where something else may have been there since, flag and
+ * outputs are filled: the flag with zeros, outputs with bytes that no result is made of, so that
+ * the copy back finds no gaps, and what no kernel has written is seen. */
 #include "engine/device/device.h"
 
 enum { MOST = 1 << 18, UNWRITTEN = 0xa5 };
@@ -21,17 +22,23 @@ static bool is_small_output(const fnzi_eng_binding *b, const fnzi_eng_transfer *
          (size_t)t->bytes == buffer->bytes && buffer->bytes <= MOST;
 }
 
+static void begin_apart(fnzi_eng_device_binding *d) {
+  d->bytes += (FNZI_ENG_DEVICE_APART - d->bytes % FNZI_ENG_DEVICE_APART) % FNZI_ENG_DEVICE_APART;
+}
+
 bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input) {
   fnzi_eng_device_binding *d = b->device;
   fnzi_eng_small *s = &d->small;
   bool fits = true;
-  d->bytes += (FNZI_ENG_DEVICE_APART - d->bytes % FNZI_ENG_DEVICE_APART) % FNZI_ENG_DEVICE_APART;
+  begin_apart(d);
   s->start = d->bytes;
   for (size_t i = 0; i < b->plan.buffers.count && fits; i++) {
     s->has[i] = is_input[i] && b->plan.buffers.data[i].bytes <= MOST;
     if (s->has[i])
       fits = reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
   }
+  s->inputs_end = d->bytes;
+  begin_apart(d);
   fits = fits && reserve(d->has_flag ? FNZI_ENG_DEVICE_FLAG : 0, &d->flag, &d->bytes);
   for (uint32_t k = 0; k < d->route.noutputs && fits; k++) {
     const fnzi_eng_transfer *t = &d->outputs[k];
@@ -61,8 +68,6 @@ fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding 
     FNZ_TRY(fnzi_cuda_pinned_take(ws->ctx, ws->exe->device, bytes, &ws->pinned));
     ws->pinned_bytes = bytes;
   }
-  if (b->device->has_flag)
-    memset(fnzi_eng_device_small_at(ws, b, b->device->flag), 0, FNZI_ENG_DEVICE_FLAG);
   return FNZ_OK;
 }
 
@@ -80,23 +85,33 @@ static bool comes_back(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   return comes;
 }
 
-/* Inputs are there, or the device has them. */
+/* Unless the last run on this memory was one of the binding, and found the flag zero. */
+static fnz_status fill_outputs(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_device_binding *d = b->device;
+  size_t behind = behind_flag(d), end = d->small.comes_back ? d->small.end : behind;
+  if (end == d->flag || (ws->filled == b && ws->filled_to >= end))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + d->flag, 0, behind - d->flag,
+                         ws->stream));
+  return fnzi_cuda_fill(ws->ctx, ws->exe->device, ws->device_block + behind, UNWRITTEN,
+                        end - behind, ws->stream);
+}
+
 fnz_status fnzi_eng_device_small_up(fnz_workspace *ws, fnzi_eng_binding *b, bool any_input) {
   fnzi_eng_small *s = &b->device->small;
-  size_t end = behind_flag(b->device), first = any_input ? s->start : b->device->flag;
-  bool is_known = s->block == ws->device_block && s->block_bytes == ws->device_bytes;
   s->comes_back = comes_back(ws, b);
-  if (s->comes_back && !is_known) {
-    memset(fnzi_eng_device_small_at(ws, b, end), UNWRITTEN, s->end - end);
-    end = s->end;
-  }
-  FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + first,
-                            fnzi_eng_device_small_at(ws, b, first), end - first, ws->stream));
-  if (s->comes_back) {
-    s->block = ws->device_block;
-    s->block_bytes = ws->device_bytes;
-  }
-  return FNZ_OK;
+  FNZ_TRY(fill_outputs(ws, b));
+  ws->filled = NULL; /* until the run has ended well */
+  return any_input ? fnzi_cuda_copy_in(ws->ctx, ws->exe->device, ws->device_block + s->start,
+                                       fnzi_eng_device_small_at(ws, b, s->start),
+                                       s->inputs_end - s->start, ws->stream)
+                   : FNZ_OK;
+}
+
+void fnzi_eng_device_small_ran(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_device_binding *d = b->device;
+  ws->filled = b;
+  ws->filled_to = d->small.comes_back ? d->small.end : behind_flag(d);
 }
 
 fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fnzi_eng_binding *b) {

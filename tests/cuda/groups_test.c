@@ -1,9 +1,9 @@
-/* checks: 16
+/* checks: 20
  * groups_test.c - groups that go by rows on a GPU, by the stand-in for one, at random; and errors
  * that are planted in the text of kernels of rows. */
 #include "tests/cuda/rows_help.h"
 
-enum { PLANTS = 15 };
+enum { SHORT_PLANTS = 15, PLANTS = 19 };
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
@@ -81,16 +81,23 @@ START_TEST(planted_errors_are_found) {
                 {"cumsum(%x, -1)", "6;__syncthreads();;"},
                 {"cumsum(%x, -1)", "1;c < 2500;c < 2501"},
                 {"cumsum(%x, -1)", "1;lane >= by;lane > by"},
-                {"cumsum(%x, -1)", "1;first == 0;first >= 0"}};
-  static draft d = {.rank = 2, .sizes = {3, 2500}, .reduced = {false, true}, .scale = OF_ITSELF};
+                {"cumsum(%x, -1)", "1;first == 0;first >= 0"},
+                {"softmax.int(%x, -1)", "2;begin + 16384 :;begin + 15000 :"}, /* by pieces */
+                {"softmax.int(%x, -1)", "2;(int64_t)piece * 16384;(int64_t)piece * 16000"},
+                {"softmax.int(%x, -1)", "1;+ piece * 4;+ piece * 0"},
+                {"softmax.int(%x, -1)", "2;c < 3;c < 2"}};
+  const int length = _i < SHORT_PLANTS ? 2500 : 40001;
+  static draft d = {.rank = 2, .reduced = {false, true}, .scale = OF_ITSELF};
   fnz_context *ctx;
   fnz_program *p;
   fnz_arrays *inputs, *want, *got;
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;
   ck_assert_int_eq((int)(sizeof plants / sizeof *plants), PLANTS);
-  put(&d, "fnz 1\nprogram(%%x: f32[3, 2500])\n{\n  %%y: f32[3, 2500] = %s\n  return %%y\n}\n",
-      plants[_i].program);
+  d.sizes[0] = 3;
+  d.sizes[1] = length;
+  put(&d, "fnz 1\nprogram(%%x: f32[3, %d])\n{\n  %%y: f32[3, %d] = %s\n  return %%y\n}\n", length,
+      length, plants[_i].program);
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   OK(ctx, fnz_program_read(ctx, d.text, d.size, FNZ_FORMAT_TEXT, &p));
   OK(ctx, fnzi_random_inputs(ctx, p, 3, &inputs));

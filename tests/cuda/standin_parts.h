@@ -114,7 +114,7 @@ void standin_wrong(const char *what);
 /* --- standin_stream.c */
 typedef struct standin_job {
   struct standin_job *next;
-  enum { COPY_IN, COPY_OUT, COPY_WITHIN, LAUNCH, WORK } kind;
+  enum { COPY_IN, COPY_OUT, COPY_WITHIN, FILL, LAUNCH, WORK } kind;
   uint64_t to, from;
   void *host;
   size_t bytes;

@@ -128,6 +128,19 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *on) {
   return SUCCESS;
 }
 
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *on);
+int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *on) {
+  STANDIN_LOCKED;
+  if (standin_fault("cuMemsetD8Async"))
+    return standin_last_fault;
+  standin_job *j = put(on, FILL);
+  if (!j || !hold(j, &byte, 1))
+    return j ? OUT_OF_MEMORY : standin_enter() != SUCCESS ? standin_enter() : INVALID_VALUE;
+  j->to = to;
+  j->bytes = bytes;
+  return SUCCESS;
+}
+
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -188,6 +201,12 @@ static void run_job(const standin_job *j) {
   }
   if (j->kind == WORK) {
     j->work(j->held);
+    return;
+  }
+  if (j->kind == FILL) {
+    to = standin_memory_at(j->to, j->bytes, true, "a copy");
+    if (to)
+      memset(to, *j->held, j->bytes);
     return;
   }
   if (j->kind != COPY_IN)
