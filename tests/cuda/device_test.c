@@ -124,6 +124,50 @@ START_TEST(fixtures_have_the_interpreters_results) {
 }
 END_TEST
 
+/* --- Statistics ---------------------------------------------------------------------------------
+ */
+/* Values of a channel lie close together, so that their variance shows each last place. */
+static fnz_arrays *near_values(fnz_context *ctx, const fnz_program *p) {
+  fnz_arrays *inputs;
+  uint64_t seed = 3;
+  OK(ctx, fnzi_random_inputs(ctx, p, seed, &inputs));
+  for (size_t k = 0; k < fnz_arrays_count(inputs); k++) {
+    float *x = (float *)(uintptr_t)fnz_arrays_at(inputs, k)->data;
+    for (size_t i = 0; i < fnz_arrays_at(inputs, k)->bytes / sizeof *x; i++)
+      x[i] = 1 + (float)(splitmix64(&seed) >> 40) * 0x1p-30f;
+  }
+  return inputs;
+}
+
+/* Sums in double hold all bits of those of few values, and are rounded where eager's are. */
+START_TEST(batch_norms_of_few_values_have_the_cpus_bits) {
+  static const char *const sizes[] = {"2,16,1,1", "3,16,1,1", "2,16,2,1", "2,16,2,2"};
+  fnz_context *ctx = open_context();
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    char inputs[300], body[500];
+    fnz_executable *exe;
+    snprintf(inputs, sizeof inputs,
+             "%%x: f32[%s], %%w: f32[16], %%b: f32[16], %%m: f32[16], %%v: f32[16]", sizes[i]);
+    snprintf(body, sizeof body,
+             "  %%y: f32[%s], %%s: f32[16], %%r: f32[16], %%p: f32[16], %%q: f32[16] = "
+             "_native_batch_norm_legit_functional(%%x, %%w, %%b, %%m, %%v, True, 0.1, 1e-05)\n"
+             "  return %%y, %%s, %%r, %%p, %%q",
+             sizes[i]);
+    fnz_program *p = functional_of(ctx, program_of(ctx, inputs, body));
+    fnz_arrays *values = near_values(ctx, p);
+    OK(ctx, compile(ctx, p, "cuda", &exe));
+    uint64_t before = counts_now().launches;
+    OK(ctx, fnz_executable_verify(exe, ctx, values));
+    ck_assert_uint_gt(counts_now().launches, before);
+    fnz_executable_destroy(exe);
+    fnz_arrays_destroy(values);
+    fnz_program_destroy(p);
+  }
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* --- What is moved ------------------------------------------------------------------------------
  */
 static const char counting[] =
@@ -331,6 +375,7 @@ int main(void) {
   TCase *c = tcase_create("device");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, fixtures_have_the_interpreters_results);
+  tcase_add_test(c, batch_norms_of_few_values_have_the_cpus_bits);
   tcase_add_test(c, a_step_moves_what_it_is_given);
   tcase_add_test(c, a_token_is_few_calls_of_the_driver);
   tcase_add_test(c, what_is_right_passes);
