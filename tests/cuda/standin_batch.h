@@ -19,6 +19,9 @@ typedef bool standin_batch_build_fn(void);
  * malloc()'s. */
 bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes);
 
+/* Of standin_nvrtc.c: STANDIN_FLAGS. */
+const char *standin_flags(void);
+
 /* What such an image begins with, behind its length: in place of a library the path of one, and
  * what stands in front of the names of its kernels ("<path> <prefix>"). */
 #define STANDIN_IN_LIBRARY "library "

@@ -8,6 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* What is not given out, and lies by what is, AddressSanitizer finds used. */
+#ifdef STANDIN_IS_WATCHED
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
 #define FAR  ((uint64_t)1 << 60) /* from a host's address to the device's */
 #define SIZE ((uint64_t)1 << 34) /* of all addresses; pages that nobody touches cost nothing */
 
@@ -70,6 +78,8 @@ bool standin_memory_take(size_t bytes, uint64_t *out) {
   *b = (block){*at, start, bytes};
   *at = b;
   cursor = (start + bytes + 2 * APART - 1) / APART * APART;
+  ASAN_UNPOISON_MEMORY_REGION(standin_memory.data + start, bytes);
+  ASAN_POISON_MEMORY_REGION(standin_memory.data + start + bytes, APART);
   memset(standin_memory.data + start, 0xa5, bytes);
   memset(standin_memory.map + start, STANDIN_ALLOCATED, bytes);
   *out = standin_memory.low + start;
@@ -97,6 +107,7 @@ size_t standin_memory_give(uint64_t at) {
       *b = had->next;
       forget(standin_memory.data + had->start, bytes);
       forget(standin_memory.map + had->start, bytes);
+      ASAN_POISON_MEMORY_REGION(standin_memory.data + had->start, bytes);
       gone[gones % REMEMBERED].start = had->start;
       gone[gones++ % REMEMBERED].bytes = bytes;
       free(had);

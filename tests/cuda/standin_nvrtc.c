@@ -1,6 +1,7 @@
 /* standin_nvrtc.c - a libnvrtc.so.13 that builds text by the host's C++ compiler, as a library that
  * standin_cuda.c runs: STANDIN_CXX, the compiler; STANDIN_SHIM, the header in front of the text;
- * STANDIN_KEPT, a folder where libraries are kept by their text, for the next test.
+ * STANDIN_KEPT, a folder where libraries are kept by their text, for the next test; STANDIN_FLAGS,
+ * further words for the compiler.
  *
  * STANDIN_PLANT plants an error: "N;old;new" puts `new` in the place where `old` stands for the
  * N-th time; a text without that does not compile. */
@@ -147,6 +148,11 @@ static void keep(const program *p, const char *made_source, const char *made_lib
     rename(made_source, source);
 }
 
+const char *standin_flags(void) {
+  const char *flags = getenv("STANDIN_FLAGS");
+  return flags ? flags : "";
+}
+
 static bool build(program *p, const char *folder) {
   char source[300], library[300], log[300], command[2048];
   size_t bytes;
@@ -154,8 +160,8 @@ static bool build(program *p, const char *folder) {
   snprintf(library, sizeof library, "%s/text.so", folder);
   snprintf(log, sizeof log, "%s/log", folder);
   snprintf(command, sizeof command,
-           "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -include %s %s -o %s 2>%s",
-           getenv("STANDIN_CXX"), getenv("STANDIN_SHIM"), source, library, log);
+           "%s -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off %s -include %s %s -o %s 2>%s",
+           getenv("STANDIN_CXX"), standin_flags(), getenv("STANDIN_SHIM"), source, library, log);
   bool done = write_all(source, p->text) && system(command) == 0 && take_code(p, library);
   p->log = read_all(log, &bytes);
   if (done)

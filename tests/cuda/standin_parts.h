@@ -15,6 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined __SANITIZE_ADDRESS__
+#define STANDIN_IS_WATCHED 1 /* by AddressSanitizer */
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define STANDIN_IS_WATCHED 1
+#endif
+#endif
+
 #pragma GCC visibility push(hidden) /* kernels have variables of these names */
 
 /* --- standin_cuda.c: the first thing that is wrong is told, and nothing runs from then on */

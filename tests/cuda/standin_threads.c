@@ -12,18 +12,28 @@
 
 enum { WARP = 32, MOST = 1024, STACK = 128 * 1024, SHARED = 48 * 1024, WIDEST = 16 };
 
-#if defined __SANITIZE_ADDRESS__
-#define BY_CONTEXT 1 /* which the sanitizer follows */
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define BY_CONTEXT 1
-#endif
+/* AddressSanitizer is told of each change of stacks, and does not see the jumps, behind which it
+ * would forget what it knows of a stack. */
+#ifdef STANDIN_IS_WATCHED
+#include <sanitizer/common_interface_defs.h>
+#define UNSEEN __attribute__((noinline, no_sanitize("address", "undefined")))
+typedef void *jump[5];
+#define MARK(at)    __builtin_setjmp(at)
+#define GO_BACK(at) __builtin_longjmp(at, 1)
+#else
+#define UNSEEN
+typedef jmp_buf jump;
+#define MARK(at)    _setjmp(at)
+#define GO_BACK(at) _longjmp(at, 1)
 #endif
 
-/* Where a stack goes on. */
+/* Where a stack goes on, and which one it is. */
 typedef struct where {
-  jmp_buf jump;
+  jump jump;
   ucontext_t context;
+  const void *bottom;
+  size_t size;
+  void *known; /* to AddressSanitizer, of its frames */
 } where;
 
 typedef struct thread {
@@ -53,17 +63,36 @@ void standin_wrong(const char *what) {
 
 /* --- Stacks -------------------------------------------------------------------------------------
  */
-static void go(where *from, where *to, bool is_new) {
-#ifdef BY_CONTEXT
-  (void)is_new;
-  swapcontext(&from->context, &to->context);
-#else
-  if (_setjmp(from->jump) != 0)
-    return;
+UNSEEN static void jump_to(where *to, bool is_new) {
   if (is_new)
     setcontext(&to->context);
-  _longjmp(to->jump, 1);
+  GO_BACK(to->jump);
+}
+
+UNSEEN static void leave(where *from, const where *to) {
+#ifdef STANDIN_IS_WATCHED
+  __sanitizer_start_switch_fiber(&from->known, to->bottom, to->size);
 #endif
+  (void)from, (void)to;
+}
+
+/* `before`: what was left, where its stack is not known yet. */
+UNSEEN static void arrive(const where *at, where *before) {
+#ifdef STANDIN_IS_WATCHED
+  const void *bottom;
+  size_t size;
+  __sanitizer_finish_switch_fiber(at ? at->known : NULL, &bottom, &size);
+  if (before)
+    before->bottom = bottom, before->size = size;
+#endif
+  (void)at, (void)before;
+}
+
+UNSEEN static void go(where *from, where *to, bool is_new) {
+  leave(from, to);
+  if (MARK(from->jump) == 0)
+    jump_to(to, is_new);
+  arrive(from, NULL);
 }
 
 static void give_way(int state) {
@@ -73,7 +102,8 @@ static void give_way(int state) {
 }
 
 /* Begins anew whenever it is resumed behind its end. */
-static void live(void) {
+UNSEEN static void live(void) {
+  arrive(NULL, &scheduler);
   for (;;) {
     kernel->run(arguments);
     give_way(ENDED);
@@ -94,6 +124,8 @@ static bool make(unsigned k) {
   t->at.context.uc_stack.ss_sp = stacks + (size_t)k * STACK;
   t->at.context.uc_stack.ss_size = STACK;
   t->at.context.uc_link = NULL;
+  t->at.bottom = t->at.context.uc_stack.ss_sp;
+  t->at.size = STACK;
   makecontext(&t->at.context, live, 0);
   t->has_run = false;
   t->state = ENDED;
