@@ -1,9 +1,9 @@
 /* checks: 15
  * given_test.c - runs on memory of a GPU: inputs are read where they lie, outputs are made where
  * they are wanted, and nothing is copied that the CPU has no part in. */
-#include "engine/cuda/run.h"
 #include "soak/programs.h"
 #include "tests/cuda/help.h"
+#include "tests/cuda/own_device.h"
 
 enum { COUNT = 100, BYTES = COUNT * 4, ROOM = 2 * BYTES };
 
@@ -27,26 +27,21 @@ static const struct {
 
 typedef struct device {
   fnz_context *ctx;
-  fnzi_cuda_device device;
-  void *stream;
+  own_device own;
   uint64_t from, to;
 } device;
 
 static void open_device(device *d) {
   d->ctx = open_context();
-  OK(d->ctx, fnzi_cuda_device_open(d->ctx, "cuda", NULL, &d->device));
-  OK(d->ctx, fnzi_cuda_enter(d->ctx, &d->device));
-  OK(d->ctx, fnzi_cuda_stream_make(d->ctx, &d->device, &d->stream));
-  OK(d->ctx, fnzi_cuda_take(d->ctx, &d->device, ROOM + 16, &d->from));
-  OK(d->ctx, fnzi_cuda_take(d->ctx, &d->device, ROOM + 16, &d->to));
+  own_device_open(d->ctx, &d->own);
+  d->from = own_device_take(&d->own, ROOM + 16);
+  d->to = own_device_take(&d->own, ROOM + 16);
 }
 
 static void close_device(device *d) {
-  fnzi_cuda_stream_end(&d->device, d->stream);
-  fnzi_cuda_give(&d->device, d->from);
-  fnzi_cuda_give(&d->device, d->to);
-  fnzi_cuda_leave(&d->device);
-  fnzi_cuda_device_close(&d->device);
+  fnzi_cuda_give(&d->own.device, d->from);
+  fnzi_cuda_give(&d->own.device, d->to);
+  own_device_close(&d->own);
   fnz_context_destroy(d->ctx);
   nothing_is_left();
 }
@@ -56,14 +51,12 @@ static void fill(device *d, uint64_t at, int step) {
   float data[2 * COUNT];
   for (int i = 0; i < 2 * COUNT; i++)
     data[i] = (float)i / (float)step;
-  OK(d->ctx, fnzi_cuda_copy_in(d->ctx, &d->device, at, data, ROOM, d->stream));
-  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+  own_device_put(&d->own, at, data, ROOM);
 }
 
 static void is_right(device *d, uint64_t at) {
   float y[COUNT];
-  OK(d->ctx, fnzi_cuda_copy_out(d->ctx, &d->device, y, at, BYTES, d->stream));
-  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+  own_device_get(&d->own, at, y, BYTES);
   for (int i = 0; i < COUNT; i++)
     ck_assert_float_eq(y[i], (float)(2 * i + 1));
 }
@@ -117,21 +110,6 @@ static const struct {
      "  return %y"},
 };
 
-typedef struct laid {
-  fnz_geometry geometry;
-  int64_t strides[FNZ_MAX_RANK];
-} laid;
-
-static void lay(device *d, const fnz_array *a, uint64_t at, laid *l, fnz_memory *out) {
-  fnzi_contiguous_strides(a->sizes, a->rank, l->strides);
-  l->geometry =
-      (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = l->strides};
-  OK(d->ctx, fnzi_cuda_copy_in(d->ctx, &d->device, at, a->data, a->bytes, d->stream));
-  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
-  *out = (fnz_memory){NULL, &l->geometry};
-  pointer(at, &out->data);
-}
-
 /* Small numbers, whose sums are the same in each order. */
 static fnz_arrays *results_of_cpu(device *d, const fnz_program *p, const fnz_arrays *inputs) {
   fnz_executable *cpu;
@@ -146,20 +124,19 @@ static fnz_arrays *results_of_cpu(device *d, const fnz_program *p, const fnz_arr
 static void run_there(device *d, const fnz_executable *exe, const fnz_arrays *inputs,
                       const fnz_array *want, uint64_t base) {
   unsigned char y[EACH];
-  laid laid[MOST_INPUTS];
+  own_array rooms[MOST_INPUTS];
   fnz_memory in[MOST_INPUTS], out = {NULL, NULL};
+  const uint64_t to = base + MOST_INPUTS * EACH + SHIFT;
   for (size_t k = 0; k < fnz_arrays_count(inputs); k++)
-    lay(d, fnz_arrays_at(inputs, k), base + k * EACH + SHIFT, &laid[k], &in[k]);
-  pointer(base + MOST_INPUTS * EACH + SHIFT, &out.data);
+    in[k] = own_device_lay(&d->own, base + k * EACH + SHIFT, fnz_arrays_at(inputs, k), &rooms[k]);
+  pointer(to, &out.data);
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .on_device = true};
   standin_counts before = counts_now(), after;
   OK(d->ctx, fnz_executable_run(exe, d->ctx, &run));
   after = counts_now();
   ck_assert_uint_eq(after.bytes_within, before.bytes_within);
   ck_assert_uint_eq(after.bytes_out, before.bytes_out);
-  OK(d->ctx, fnzi_cuda_copy_out(d->ctx, &d->device, y, base + MOST_INPUTS * EACH + SHIFT,
-                                want->bytes, d->stream));
-  OK(d->ctx, fnzi_cuda_wait(d->ctx, &d->device, d->stream));
+  own_device_get(&d->own, to, y, want->bytes);
   ck_assert_mem_eq(y, want->data, want->bytes);
 }
 
@@ -169,9 +146,8 @@ START_TEST(libraries_take_memory_as_it_lies) {
   device d;
   fnz_executable *exe;
   fnz_arrays *inputs, *want;
-  uint64_t base;
   open_device(&d);
-  OK(d.ctx, fnzi_cuda_take(d.ctx, &d.device, (MOST_INPUTS + 2) * EACH, &base));
+  uint64_t base = own_device_take(&d.own, (MOST_INPUTS + 2) * EACH);
   fnz_program *p = functional_of(d.ctx, program_of(d.ctx, products[_i].inputs, products[_i].body));
   OK(d.ctx, fnzi_random_inputs(d.ctx, p, 5, &inputs));
   want = results_of_cpu(&d, p, inputs);
@@ -179,7 +155,7 @@ START_TEST(libraries_take_memory_as_it_lies) {
   for (uint64_t shift = 256 - SHIFT; shift <= 256; shift += SHIFT)
     run_there(&d, exe, inputs, fnz_arrays_at(want, 0), base + shift);
   fnz_executable_destroy(exe);
-  fnzi_cuda_give(&d.device, base);
+  fnzi_cuda_give(&d.own.device, base);
   fnz_arrays_destroy(want);
   fnz_arrays_destroy(inputs);
   fnz_program_destroy(p);

@@ -5,12 +5,12 @@
  *
  * In the environment: FNZ_PROGRAMS, how many (of each kind); FNZ_FIRST, the first one's
  * number; FNZ_SEED; FNZ_BATCH, how many at once. */
-#include "engine/cuda/run.h"
 #include "engine/engine.h"
 #include "kernels/core/half.h"
 #include "soak/programs.h"
 #include "soak/regions.h"
 #include "tests/cuda/help.h"
+#include "tests/cuda/own_device.h"
 #include "tests/cuda/standin_batch.h"
 
 #include <math.h>
@@ -240,76 +240,39 @@ static outcome compare_states(trial *t) {
  */
 enum { EACH = 1 << 16, MOST_SLOTS = 40 };
 
-/* A device of the test's own, with room for operands. */
-typedef struct own {
-  fnzi_cuda_device device;
-  void *stream;
-  uint64_t base;
-} own;
-
-typedef struct laid {
-  fnz_geometry geometry;
-  int64_t strides[FNZ_MAX_RANK];
-} laid;
-
-static void open_own(fnz_context *ctx, own *d) {
-  OK(ctx, fnzi_cuda_device_open(ctx, "cuda", NULL, &d->device));
-  OK(ctx, fnzi_cuda_enter(ctx, &d->device));
-  OK(ctx, fnzi_cuda_stream_make(ctx, &d->device, &d->stream));
-  OK(ctx, fnzi_cuda_take(ctx, &d->device, (size_t)MOST_SLOTS * EACH, &d->base));
-}
-
-static void close_own(own *d) {
-  fnzi_cuda_give(&d->device, d->base);
-  fnzi_cuda_stream_end(&d->device, d->stream);
-  fnzi_cuda_leave(&d->device);
-  fnzi_cuda_device_close(&d->device);
-}
-
 /* Operand k: at a multiple of 256 bytes, of 16, or of an element only. */
-static uint64_t place(const own *d, size_t k, fnz_dtype dtype) {
+static uint64_t place(uint64_t base, size_t k, fnz_dtype dtype) {
   const uint64_t cell = fnz_dtype_get_info(dtype)->bytes, shifts[] = {0, 16, cell};
-  return d->base + k * EACH + shifts[k % 3];
+  return base + k * EACH + shifts[k % 3];
 }
 
-static void lay(const trial *t, own *d, size_t k, const fnz_array *a, laid *l, fnz_memory *out) {
-  uint64_t at = place(d, k, a->dtype);
-  fnzi_contiguous_strides(a->sizes, a->rank, l->strides);
-  l->geometry =
-      (fnz_geometry){.dtype = a->dtype, .rank = a->rank, .sizes = a->sizes, .strides = l->strides};
-  if (a->bytes)
-    OK(t->ctx, fnzi_cuda_copy_in(t->ctx, &d->device, at, a->data, a->bytes, d->stream));
-  OK(t->ctx, fnzi_cuda_wait(t->ctx, &d->device, d->stream));
-  *out = (fnz_memory){(void *)(uintptr_t)at, &l->geometry};
-}
-
-static bool is_there(const trial *t, own *d, size_t k, const fnz_array *want) {
+static bool is_there(own_device *d, uint64_t at, const fnz_array *want) {
   static unsigned char got[EACH];
-  if (want->bytes)
-    OK(t->ctx, fnzi_cuda_copy_out(t->ctx, &d->device, got, place(d, k, want->dtype), want->bytes,
-                                  d->stream));
-  OK(t->ctx, fnzi_cuda_wait(t->ctx, &d->device, d->stream));
+  own_device_get(d, at, got, want->bytes);
   return memcmp(got, want->data, want->bytes) == 0;
 }
 
-static outcome run_there(trial *t, own *d, const fnz_arrays *want, fnz_workspace *ws) {
+static outcome run_there(trial *t, own_device *d, uint64_t base, const fnz_arrays *want,
+                         fnz_workspace *ws) {
   fnz_memory in[MOST_SLOTS], out[MOST_SLOTS];
-  static laid laid[MOST_SLOTS];
+  static own_array rooms[MOST_SLOTS];
   size_t nin = fnz_executable_count(t->exe, FNZ_SIDE_INPUT),
          nout = fnz_executable_count(t->exe, FNZ_SIDE_OUTPUT);
-  for (size_t k = 0; k < nin; k++)
-    lay(t, d, k, fnz_arrays_at(t->inputs, t->exe->slots[FNZ_SIDE_INPUT].data[k].of), &laid[k],
-        &in[k]);
-  for (size_t k = 0; k < nout; k++)
-    out[k] = (fnz_memory){
-        k % 4 == 3 ? NULL : (void *)(uintptr_t)place(d, nin + k, fnz_arrays_at(want, k)->dtype),
-        NULL};
+  for (size_t k = 0; k < nin; k++) {
+    const fnz_array *a = fnz_arrays_at(t->inputs, t->exe->slots[FNZ_SIDE_INPUT].data[k].of);
+    in[k] = own_device_lay(d, place(base, k, a->dtype), a, &rooms[k]);
+  }
+  for (size_t k = 0; k < nout; k++) {
+    uint64_t at = place(base, nin + k, fnz_arrays_at(want, k)->dtype);
+    out[k] = (fnz_memory){k % 4 == 3 ? NULL : (void *)(uintptr_t)at, NULL};
+  }
   const fnz_execution run = {
       .size = sizeof run, .inputs = in, .outputs = out, .workspace = ws, .on_device = true};
   if (fnz_executable_run(t->exe, t->ctx, &run) != FNZ_OK)
     return fnz_last_error(t->ctx)->kind == FNZ_CLASS_UNSUPPORTED ? OTHER : failed(t);
   for (size_t k = 0; k < nout; k++)
-    if (k % 4 != 3 && !is_there(t, d, nin + k, fnz_arrays_at(want, k))) {
+    if (k % 4 != 3 &&
+        !is_there(d, place(base, nin + k, fnz_arrays_at(want, k)->dtype), fnz_arrays_at(want, k))) {
       snprintf(t->why, sizeof t->why, "another output %zu on memory of the device", k);
       return WRONG;
     }
@@ -328,7 +291,7 @@ static bool may_lie_there(const trial *t) {
 
 /* Three runs on it give the bits of one on the CPU's memory. */
 static outcome compare_given(trial *t) {
-  static own d;
+  static own_device d;
   fnz_arrays *want;
   fnz_workspace *ws;
   outcome o = EQUAL;
@@ -339,12 +302,14 @@ static outcome compare_given(trial *t) {
     fnz_arrays_destroy(want);
     return OTHER; /* eager refuses it, too */
   }
-  open_own(t->ctx, &d);
+  own_device_open(t->ctx, &d);
+  uint64_t base = own_device_take(&d, (size_t)MOST_SLOTS * EACH);
   OK(t->ctx, fnz_workspace_create(t->exe, t->ctx, &ws));
   for (int k = 0; k < 3 && o == EQUAL; k++)
-    o = run_there(t, &d, want, ws);
+    o = run_there(t, &d, base, want, ws);
   fnz_workspace_destroy(ws);
-  close_own(&d);
+  fnzi_cuda_give(&d.device, base);
+  own_device_close(&d);
   fnz_arrays_destroy(want);
   return o;
 }
