@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * device_test.c - plans on a GPU, by the stand-in for its driver: the interpreter's bits where
  * operations are IEEE's; state stays there, weights are copied once; and the stand-in sees what is
  * wrong. */
