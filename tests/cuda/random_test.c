@@ -3,8 +3,8 @@
  * interpreter: bit by bit, but for those with an operator whose result hangs on the order of a sum,
  * or on a function of the C library. Kernels of many programs are built at once (standin_batch.h).
  *
- * In the environment: FNZ_PROGRAMS, how many (of each kind); FNZ_FIRST, the first one's
- * number; FNZ_SEED; FNZ_BATCH, how many at once. */
+ * In the environment: FNZ_PROGRAMS, how many (of each kind), FNZ_BODIES, of those with bodies;
+ * FNZ_FIRST, the first one's number; FNZ_SEED; FNZ_BATCH, how many at once. */
 #include "engine/engine.h"
 #include "kernels/core/half.h"
 #include "soak/programs.h"
@@ -411,10 +411,9 @@ static void try_batch(series *s, uint64_t first, size_t count) {
   function_of("standin_batch_end")();
 }
 
-static void try_series(draw_fn *draw, const char *name, uint64_t otherwise) {
+static void try_series(draw_fn *draw, const char *name, uint64_t count) {
   series s = {.ctx = open_context(), .draw = draw, .seed = number_of("FNZ_SEED", 17)};
-  uint64_t first = number_of("FNZ_FIRST", 0), count = number_of("FNZ_PROGRAMS", otherwise),
-           step = number_of("FNZ_BATCH", 64);
+  uint64_t first = number_of("FNZ_FIRST", 0), step = number_of("FNZ_BATCH", 64);
   for (uint64_t i = 0; i < count && s.tally[WRONG] == 0; i += step)
     try_batch(&s, first + i, (size_t)(count - i < step ? count - i : step));
   printf(
@@ -429,12 +428,13 @@ static void try_series(draw_fn *draw, const char *name, uint64_t otherwise) {
 }
 
 START_TEST(random_programs_have_the_interpreters_results) {
-  try_series(draw_plain, "random", 96);
+  try_series(draw_plain, "random", number_of("FNZ_PROGRAMS", 96));
 }
 END_TEST
 
 START_TEST(programs_with_bodies_have_the_interpreters_results) {
-  try_series(fnzi_regions_program, "random (bodies)", 24);
+  try_series(fnzi_regions_program, "random (bodies)",
+             number_of("FNZ_BODIES", number_of("FNZ_PROGRAMS", 24)));
 }
 END_TEST
 
