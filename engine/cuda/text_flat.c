@@ -107,45 +107,6 @@ static fnz_status measure(flat *f) {
 
 /* --- An element ---------------------------------------------------------------------------------
  */
-const char *fnzi_cuda_lane_type(const fnzi_cuda_group *g, uint32_t lane) {
-  return fnzi_cuda_type_name((fnz_dtype)g->slots[g->lanes[lane].slot].dtype);
-}
-
-/* Slots that are loaded are arguments, lanes that store are results. */
-fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text) {
-  const fnzi_cuda_group *g = w->group;
-  PUT(w, "  const auto element = [](");
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    const fnzi_cuda_lane *l = &g->lanes[k];
-    PUT(w, l->stores ? "%scell_%s &r%u" : "%sconst cell_%s s%u", k ? ", " : "",
-        fnzi_cuda_lane_type(g, k), l->stores ? (unsigned)k : (unsigned)l->slot);
-  }
-  PUT(w, ") {\n");
-  FNZ_TRY(fnzi_cuda_text_statements(w->ctx, text, g, w->out));
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    if (g->lanes[k].stores)
-      PUT(w, "    r%u = s%u;\n", (unsigned)k, (unsigned)g->lanes[k].slot);
-  PUT(w, "  };\n");
-  return FNZ_OK;
-}
-
-fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w) {
-  const fnzi_cuda_group *g = w->group;
-  PUT(w, "    element(");
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    PUT(w, "%s%s%u", k ? ", " : "", g->lanes[k].stores ? "r" : "s",
-        g->lanes[k].stores ? (unsigned)k : (unsigned)g->lanes[k].slot);
-  PUT(w, ");\n");
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    if (!g->lanes[k].stores)
-      continue;
-    PUT(w, "    STORE(cell_%s, ", fnzi_cuda_lane_type(g, k));
-    FNZ_TRY(fnzi_cuda_put_address(w, k));
-    PUT(w, ", r%u);\n", (unsigned)k);
-  }
-  return FNZ_OK;
-}
-
 /* How many elements of a lane a piece has. */
 static int many(const flat *f, uint32_t lane) {
   return f->width > 1 && last_stride(f->g, lane) == 0 ? 1 : f->width;

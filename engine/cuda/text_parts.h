@@ -28,7 +28,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_address(const fnzi_cuda_writer *w, uint3
 /* Lane k loads, or stores. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
 
-/* text_flat.c: what is computed of an element, as a function of the kernel; and a call of it: slots
+/* What is computed of an element, as a function of the kernel; and a call of it: slots
  * of lanes that load are there, and so are room r<k> for those that store, which is stored. */
 const char *fnzi_cuda_lane_type(const fnzi_cuda_group *group, uint32_t lane);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text);
