@@ -2,8 +2,7 @@
  * flat_test.c - groups without rows on a GPU have the CPU's bits, by the stand-in for one: operands
  * that are dense, repeat, lie turned or at odd places, of all widths, at random; and errors that
  * are planted in the text are found. */
-#include "soak/programs.h"
-#include "tests/cuda/help.h"
+#include "tests/cuda/both.h"
 
 #include <stdarg.h>
 
@@ -92,35 +91,15 @@ static void put_program(text *t) {
   put(t, " = mul.Tensor(%%a, %%v0)\n  return %%b%s\n}\n", draw(2) ? ", %a" : "");
 }
 
-static fnz_status run_both(fnz_context *ctx, const text *t, bool *equal) {
-  fnz_arrays *inputs, *want, *got;
-  fnz_executable *exe, *cpu;
+static fnz_status run_text(fnz_context *ctx, const text *t, bool *equal) {
   fnz_program *traced;
   OK(ctx, fnz_program_read(ctx, t->of, t->size, FNZ_FORMAT_TEXT, &traced));
-  fnz_program *p = functional_of(ctx, traced);
-  OK(ctx, fnzi_random_inputs(ctx, p, 3, &inputs));
-  OK(ctx, fnz_arrays_create(ctx, &want));
-  OK(ctx, fnz_arrays_create(ctx, &got));
-  OK(ctx, compile(ctx, p, "cpu", &cpu));
-  OK(ctx, compile(ctx, p, "cuda", &exe));
-  OK(ctx, fnz_executable_run_arrays(cpu, ctx, inputs, NULL, NULL, want));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got);
-  *equal = status == FNZ_OK;
-  for (size_t k = 0; *equal && k < fnz_arrays_count(want); k++)
-    *equal = memcmp(fnz_arrays_at(got, k)->data, fnz_arrays_at(want, k)->data,
-                    fnz_arrays_at(want, k)->bytes) == 0;
-  fnz_arrays_destroy(inputs);
-  fnz_arrays_destroy(want);
-  fnz_arrays_destroy(got);
-  fnz_executable_destroy(exe);
-  fnz_executable_destroy(cpu);
-  fnz_program_destroy(p);
-  return status;
+  return run_on_both(ctx, functional_of(ctx, traced), equal);
 }
 
 static void try_text(fnz_context *ctx, const text *t) {
   bool equal;
-  fnz_status status = run_both(ctx, t, &equal);
+  fnz_status status = run_text(ctx, t, &equal);
   ck_assert_msg(status == FNZ_OK, "%s\n%s", fnz_last_error(ctx)->message, t->of);
   ck_assert_msg(equal, "%s", t->of);
 }
@@ -183,7 +162,7 @@ START_TEST(planted_errors_are_found) {
     put(&t, "fnz 1\nprogram(%%x: f32[40, 70])\n{\n  %%t: f32[70, 40] = t(%%x)\n"
             "  %%y: f32[70, 40] = mul.Tensor(%%t, 3)\n  return %%y\n}\n");
   setenv("STANDIN_PLANT", plants[_i].plant, 1);
-  fnz_status status = run_both(ctx, &t, &equal);
+  fnz_status status = run_text(ctx, &t, &equal);
   ck_assert_msg(!equal, "%s", plants[_i].plant);
   ck_assert_msg(status == FNZ_OK || counts_now().wrong != NULL, "%s: %s", plants[_i].plant,
                 fnz_last_error(ctx)->message);

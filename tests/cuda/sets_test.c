@@ -3,8 +3,7 @@
  * in device memory, which is never one of another run; errors that are planted in its text are
  * found.
  */
-#include "soak/programs.h"
-#include "tests/cuda/help.h"
+#include "tests/cuda/both.h"
 
 #include <stdarg.h>
 
@@ -193,37 +192,13 @@ static void put_layouts(text *t) {
   put(t, "\n}\n");
 }
 
-/* On both; without a state. */
-static fnz_status run_both(fnz_context *ctx, fnz_program *p, bool *equal) {
-  fnz_arrays *inputs, *want, *got;
-  fnz_executable *exe, *cpu;
-  OK(ctx, fnzi_random_inputs(ctx, p, 3, &inputs));
-  OK(ctx, fnz_arrays_create(ctx, &want));
-  OK(ctx, fnz_arrays_create(ctx, &got));
-  OK(ctx, compile(ctx, p, "cpu", &cpu));
-  OK(ctx, compile(ctx, p, "cuda", &exe));
-  OK(ctx, fnz_executable_run_arrays(cpu, ctx, inputs, NULL, NULL, want));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got);
-  *equal = status == FNZ_OK;
-  for (size_t k = 0; *equal && k < fnz_arrays_count(want); k++)
-    *equal = memcmp(fnz_arrays_at(got, k)->data, fnz_arrays_at(want, k)->data,
-                    fnz_arrays_at(want, k)->bytes) == 0;
-  fnz_arrays_destroy(inputs);
-  fnz_arrays_destroy(want);
-  fnz_arrays_destroy(got);
-  fnz_executable_destroy(exe);
-  fnz_executable_destroy(cpu);
-  fnz_program_destroy(p);
-  return status;
-}
-
 START_TEST(sets_of_all_layouts_have_the_cpus_bits) {
   static text t;
   put_layouts(&t);
   fnz_context *ctx = open_context();
   bool equal;
   standin_counts before = counts_now();
-  OK(ctx, run_both(ctx, read_text(ctx, &t), &equal));
+  OK(ctx, run_on_both(ctx, read_text(ctx, &t), &equal));
   ck_assert(equal);
   uint64_t launches = counts_now().launches - before.launches;
   printf("%d steps by %d launches\n", (int)LAYOUTS, (int)launches);
@@ -249,7 +224,7 @@ START_TEST(planted_errors_are_found) {
   fnz_context *ctx = open_context();
   bool equal;
   setenv("STANDIN_PLANT", plants[_i], 1);
-  fnz_status status = run_both(ctx, adam(ctx, 10), &equal);
+  fnz_status status = run_on_both(ctx, adam(ctx, 10), &equal);
   ck_assert_msg(!equal, "%s", plants[_i]);
   ck_assert_msg(status == FNZ_OK || counts_now().wrong != NULL, "%s: %s", plants[_i],
                 fnz_last_error(ctx)->message);
