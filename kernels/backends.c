@@ -17,10 +17,60 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
   return fnzi_dtype(dtype)->bytes;
 }
 
+/* Row-major elements lie together elsewhere before they are moved to their places, or from them. */
+static fnz_status rows_of(fnz_context *ctx, const fnzi_krn_array *a, fnzi_krn_array **out) {
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry g = a->place;
+  g.offset = 0;
+  g.strides = strides;
+  fnzi_contiguous_strides(g.sizes, g.rank, strides);
+  FNZ_TRY(fnzi_krn_array_create(ctx, a->stock, &g, a->cell, out));
+  fnz_status status = fnzi_krn_array_allocate(ctx, *out, false);
+  if (status != FNZ_OK)
+    fnzi_krn_array_release(ctx, *out);
+  return status;
+}
+
+static size_t bytes_of(const fnzi_krn_array *a) {
+  return (size_t)fnzi_krn_array_numel(a) * a->cell;
+}
+
+static fnz_status put_elsewhere(fnz_context *ctx, const fnzi_krn_array *a, const void *cells) {
+  const fnzi_krn_elsewhere *e = a->stock->elsewhere;
+  fnzi_krn_array *rows;
+  if (bytes_of(a) == 0)
+    return FNZ_OK;
+  if (fnzi_is_contiguous(&a->place))
+    return e->put(e->self, ctx, fnzi_krn_array_data(a), cells, bytes_of(a));
+  FNZ_TRY(rows_of(ctx, a, &rows));
+  fnz_status status = e->put(e->self, ctx, fnzi_krn_array_data(rows), cells, bytes_of(a));
+  if (status == FNZ_OK)
+    status = e->assign(e->self, ctx, a, rows);
+  fnzi_krn_array_release(ctx, rows);
+  return status;
+}
+
+static fnz_status get_elsewhere(fnz_context *ctx, const fnzi_krn_array *a, void *cells) {
+  const fnzi_krn_elsewhere *e = a->stock->elsewhere;
+  fnzi_krn_array *rows;
+  if (bytes_of(a) == 0)
+    return FNZ_OK;
+  if (fnzi_is_contiguous(&a->place))
+    return e->get(e->self, ctx, cells, fnzi_krn_array_data(a), bytes_of(a));
+  FNZ_TRY(rows_of(ctx, a, &rows));
+  fnz_status status = e->assign(e->self, ctx, rows, a);
+  if (status == FNZ_OK)
+    status = e->get(e->self, ctx, cells, fnzi_krn_array_data(rows), bytes_of(a));
+  fnzi_krn_array_release(ctx, rows);
+  return status;
+}
+
 static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells, int threads) {
   int64_t strides[FNZ_MAX_RANK];
   const fnz_geometry *g = &a->place;
   FNZ_TRY(fnzi_krn_array_allocate(ctx, a, false));
+  if (a->stock->elsewhere)
+    return put_elsewhere(ctx, a, cells);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   fnzi_krn_copy_cells(g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells, strides,
                       a->cell, threads);
@@ -42,12 +92,16 @@ static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, co
   return FNZ_OK;
 }
 
-static void copy_out(const fnzi_krn_machine *m, const fnzi_krn_array *a, void *cells) {
+static fnz_status copy_out(const fnzi_krn_machine *m, fnz_context *ctx, const fnzi_krn_array *a,
+                           void *cells) {
   const fnz_geometry *g = &a->place;
   int64_t strides[FNZ_MAX_RANK];
+  if (m->stock.elsewhere)
+    return get_elsewhere(ctx, a, cells);
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   fnzi_krn_copy_cells(g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a), g->strides,
                       a->cell, m->threads);
+  return FNZ_OK;
 }
 
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
@@ -56,14 +110,12 @@ static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void 
   if (!m->has_data)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "values of the meta backend have no elements to download");
-  if (!a->eager || (!a->geometry.is_conj && !a->geometry.is_neg)) {
-    copy_out(m, a, cells);
-    return FNZ_OK;
-  }
+  if (!a->eager || (!a->geometry.is_conj && !a->geometry.is_neg))
+    return copy_out(m, ctx, a, cells);
   FNZ_TRY(fnzi_mem_machine_resolve(m, ctx, a, &resolved));
-  copy_out(m, resolved, cells);
+  fnz_status status = copy_out(m, ctx, resolved, cells);
   fnzi_krn_array_release(ctx, resolved);
-  return FNZ_OK;
+  return status;
 }
 
 static bool shares(void *self, fnz_handle a, fnz_handle b) {
@@ -85,7 +137,8 @@ static void destroy(void *self) {
 }
 
 fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
-                               const fnzi_krn_kernels *kernels, fnz_backend **out) {
+                               const fnzi_krn_kernels *kernels, const fnzi_krn_elsewhere *elsewhere,
+                               fnz_backend **out) {
   bool has_data = kernels->runs != NULL;
   *out = NULL;
   fnzi_krn_machine *m = fnzi_resize(ctx, NULL, 0, sizeof *m);
@@ -97,6 +150,7 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
                           .kernels = kernels,
                           .plan_find = fnzi_mem_plan_find};
   m->stock.has_data = has_data;
+  m->stock.elsewhere = elsewhere;
   fnzi_arena_init(&m->lasting, ctx);
   fnzi_arena_init(&m->scratch, ctx);
   m->base = (fnz_backend){.size = sizeof m->base,
@@ -117,5 +171,5 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
 
 fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
-  return fnzi_machine_create(ctx, "meta", 1, &shapes, out);
+  return fnzi_machine_create(ctx, "meta", 1, &shapes, NULL, out);
 }

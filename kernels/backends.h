@@ -11,9 +11,12 @@ extern const fnzi_kernel fnzi_kernel_rows[];
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count);
 
-/* A backend with these kernels, which must outlive it. */
+/* A backend with these kernels, whose values lie in memory of `elsewhere`, or of the CPU where that
+ * is NULL. Both and the name must outlive it. */
 FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
-                                              const fnzi_krn_kernels *kernels, fnz_backend **out);
+                                              const fnzi_krn_kernels *kernels,
+                                              const fnzi_krn_elsewhere *elsewhere,
+                                              fnz_backend **out);
 
 /* check_fresh.c: a number per symbol, as a program may have it; -1 where that stays open. In the
  * arena. */

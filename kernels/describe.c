@@ -72,6 +72,9 @@ fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const 
   if (!last)
     return FNZ_OK;
   out->way = words_of(start.way);
+  if (m->stock.elsewhere)
+    out->way =
+        m->stock.elsewhere->words(op->kind == FNZI_KIND_FUNCTIONAL ? op : last->via, out->way);
   out->via = last->via;
   out->registered = last->registered != NULL;
   if (last->row) {

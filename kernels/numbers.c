@@ -26,5 +26,5 @@ static int all_cores(void) {
 fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
   static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code,
                                            fnzi_cpu_row_code};
-  return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, out);
+  return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, NULL, out);
 }

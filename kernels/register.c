@@ -3,7 +3,8 @@
 
 static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
                                const fnz_kernel *kernel) {
-  if (backend->call != fnzi_mem_dispatch)
+  const fnzi_krn_machine *m = backend->call == fnzi_mem_dispatch ? backend->self : NULL;
+  if (!m || m->stock.elsewhere)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "backend %s takes no kernels; the CPU and the meta backend do", backend->name);
   if (!kernel->op || !kernel->impl)

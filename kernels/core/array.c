@@ -31,12 +31,33 @@ fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *
 }
 
 /* --- The stock --------------------------------------------------------------------------- */
+static void free_block(fnz_context *ctx, const fnzi_krn_stock *stock, void *data, size_t bytes) {
+  if (!stock->elsewhere)
+    fnzi_free(ctx, data, bytes);
+  else if (data)
+    stock->elsewhere->give(stock->elsewhere->self, data);
+}
+
+/* NULL: there is none. */
+static void *new_block(fnz_context *ctx, const fnzi_krn_stock *stock, size_t bytes) {
+  unsigned char *data = NULL;
+  if (!stock->elsewhere)
+    return fnzi_resize(ctx, NULL, 0, bytes);
+  return stock->elsewhere->take(stock->elsewhere->self, ctx, bytes, &data) == FNZ_OK ? data : NULL;
+}
+
 /* The system has it back. */
 static void free_blocks(fnz_context *ctx, fnzi_krn_stock *stock) {
   for (uint32_t i = 0; i < stock->nblocks; i++)
-    fnzi_free(ctx, stock->blocks[i].data, stock->blocks[i].bytes);
+    free_block(ctx, stock, stock->blocks[i].data, stock->blocks[i].bytes);
   stock->nblocks = 0;
   stock->block_bytes = 0;
+}
+
+bool fnzi_krn_stock_trim(fnz_context *ctx, fnzi_krn_stock *stock) {
+  bool had = stock->nblocks > 0;
+  free_blocks(ctx, stock);
+  return had;
 }
 
 static void forget_block(fnzi_krn_stock *stock, uint32_t k) {
@@ -56,21 +77,21 @@ static void *take_block(fnz_context *ctx, fnzi_krn_stock *stock, size_t bytes, s
     return data;
   }
   *out_bytes = bytes;
-  void *data = fnzi_resize(ctx, NULL, 0, bytes);
+  void *data = new_block(ctx, stock, bytes);
   if (data || stock->nblocks == 0)
     return data;
   free_blocks(ctx, stock);
-  return fnzi_resize(ctx, NULL, 0, bytes);
+  return new_block(ctx, stock, bytes);
 }
 
 /* Older ones make room. */
 static void keep_block(fnz_context *ctx, fnzi_krn_stock *stock, void *data, size_t bytes) {
   if (!data || bytes > most_block_bytes) {
-    fnzi_free(ctx, data, bytes);
+    free_block(ctx, stock, data, bytes);
     return;
   }
   while (stock->nblocks == FNZI_STOCK_BLOCKS || stock->block_bytes > most_block_bytes - bytes) {
-    fnzi_free(ctx, stock->blocks[0].data, stock->blocks[0].bytes);
+    free_block(ctx, stock, stock->blocks[0].data, stock->blocks[0].bytes);
     forget_block(stock, 0);
   }
   stock->blocks[stock->nblocks].data = data;
@@ -90,7 +111,7 @@ void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock) {
   }
   if (stock->kept.data)
     stock->kept.end(ctx, stock->kept.data);
-  *stock = (fnzi_krn_stock){.has_data = stock->has_data};
+  *stock = (fnzi_krn_stock){.has_data = stock->has_data, .elsewhere = stock->elsewhere};
 }
 
 static fnzi_krn_array *take_array(fnz_context *ctx, fnzi_krn_stock *stock) {
@@ -255,14 +276,14 @@ static unsigned char *aligned(void *from) {
 }
 
 static fnz_status give_block(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes) {
-  if (bytes <= SMALL_STORAGE || !s->stock->has_data) {
+  if ((bytes <= SMALL_STORAGE && !s->stock->elsewhere) || !s->stock->has_data) {
     s->data = s->stock->has_data ? aligned(s + 1) : NULL;
     return FNZ_OK;
   }
   size_t block_bytes;
   void *block = take_block(ctx, s->stock, bytes + STORAGE_ALIGNMENT, &block_bytes);
   if (!block)
-    return fnzi_no_memory(ctx);
+    return s->stock->elsewhere ? ctx->error.status : fnzi_no_memory(ctx);
   s->block = block;
   s->block_bytes = block_bytes;
   s->data = aligned(s->block);
@@ -295,6 +316,20 @@ void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   keep_storage(ctx, s);
 }
 
+/* The bytes of `old`, and zeros behind them. */
+static fnz_status move_bytes(fnz_context *ctx, const fnzi_krn_storage *s,
+                             const fnzi_krn_storage *old) {
+  const fnzi_krn_elsewhere *e = s->stock->elsewhere;
+  if (e && old->bytes)
+    FNZ_TRY(e->copy(e->self, ctx, s->data, old->data, old->bytes));
+  if (e)
+    return e->clear(e->self, ctx, s->data + old->bytes, s->bytes - old->bytes);
+  if (s->data != old->data)
+    memcpy(s->data, old->data, old->bytes);
+  memset(s->data + old->bytes, 0, s->bytes - old->bytes);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes) {
   fnzi_krn_storage old = *s;
   if (bytes <= s->bytes)
@@ -303,11 +338,14 @@ fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *s, size_t
   s->bytes = bytes;
   if (!s->stock->has_data)
     return FNZ_OK;
-  if (s->data != old.data)
-    memcpy(s->data, old.data, old.bytes);
-  memset(s->data + old.bytes, 0, bytes - old.bytes);
+  fnz_status status = move_bytes(ctx, s, &old);
+  if (status != FNZ_OK) {
+    free_block(ctx, s->stock, s->block, s->block_bytes);
+    *s = old;
+    return status;
+  }
   if (s->block != old.block)
-    fnzi_free(ctx, old.block, old.block_bytes);
+    free_block(ctx, s->stock, old.block, old.block_bytes);
   return FNZ_OK;
 }
 
@@ -325,6 +363,9 @@ fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array, bool
   size_t bytes = 0;
   FNZ_TRY(needed_bytes(ctx, array, &bytes));
   FNZ_TRY(fnzi_krn_storage_create(ctx, array->stock, bytes, &array->storage));
+  const fnzi_krn_elsewhere *e = array->stock->elsewhere;
+  if (zero && e)
+    return e->clear(e->self, ctx, array->storage->data, bytes);
   if (zero && array->storage->data)
     memset(array->storage->data, 0, bytes);
   return FNZ_OK;

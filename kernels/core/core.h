@@ -15,6 +15,36 @@
 
 #include <fnz/backend.h>
 
+/* --- Memory that the CPU cannot reach ------------------------------------------------------------
+ * Who has it, and who computes with what lies there: a GPU. All else is the same as on the CPU:
+ * which operator is a view, what an in-place one writes, what is refused. */
+struct fnzi_krn_array;
+struct fnzi_krn_call;
+typedef struct fnzi_krn_elsewhere {
+  void *self;
+  /* At a multiple of 16 bytes; `bytes` is not 0. */
+  fnz_status (*take)(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
+  void (*give)(void *self, unsigned char *data);
+  fnz_status (*clear)(void *self, fnz_context *ctx, unsigned char *data, size_t bytes);
+  fnz_status (*copy)(void *self, fnz_context *ctx, unsigned char *to, const unsigned char *from,
+                     size_t bytes);
+  /* From and to the CPU's memory. */
+  fnz_status (*put)(void *self, fnz_context *ctx, unsigned char *to, const void *from,
+                    size_t bytes);
+  fnz_status (*get)(void *self, fnz_context *ctx, void *to, const unsigned char *from,
+                    size_t bytes);
+  /* As fnzi_krn_array_assign(). */
+  fnz_status (*assign)(void *self, fnz_context *ctx, const struct fnzi_krn_array *to,
+                       const struct fnzi_krn_array *from);
+  /* Fills the results of a call, which have memory. */
+  fnz_status (*run)(void *self, struct fnzi_krn_call *call);
+  /* The whole of a call whose arguments are checked: the CPU computes it with copies, results and
+   * all. */
+  fnz_status (*by_cpu)(void *self, struct fnzi_krn_call *call);
+  /* What the operator is there, for people who ask; `on_cpu`: what it is with the CPU. */
+  const char *(*words)(const fnz_op *op, const char *on_cpu);
+} fnzi_krn_elsewhere;
+
 /* --- Arrays ----------------------------------------------------------------------------------- */
 typedef struct fnzi_krn_storage {
   size_t refs, bytes;
@@ -65,11 +95,14 @@ typedef struct fnzi_krn_stock {
   } blocks[FNZI_STOCK_BLOCKS]; /* oldest first */
   size_t block_bytes;          /* of them together */
   uint32_t narrays, nstorages, nblocks;
-  fnzi_krn_kept kept; /* convolutions' plans (cpu/conv_kept.c) */
-  bool has_data;      /* false: storages have a size but no memory */
+  fnzi_krn_kept kept;                  /* convolutions' plans (cpu/conv_kept.c) */
+  bool has_data;                       /* false: storages have a size but no memory */
+  const fnzi_krn_elsewhere *elsewhere; /* that has the memory; NULL: it is the CPU's */
 } fnzi_krn_stock;
 
 void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock);
+/* Blocks of memory that are kept go back; false: there were none. */
+bool fnzi_krn_stock_trim(fnz_context *ctx, fnzi_krn_stock *stock);
 
 static inline fnzi_krn_array *fnzi_krn_array_of(fnz_handle handle) {
   return (fnzi_krn_array *)(uintptr_t)handle;
@@ -151,6 +184,7 @@ typedef struct fnzi_krn_call {
   char *warning;                          /* FNZ_WARNING_BYTES of room; NULL: no warnings */
   int threads;
   bool has_data; /* false on the meta backend */
+  bool is_done;  /* the results are filled before it runs */
 } fnzi_krn_call;
 
 /* Position of a parameter by name; the kernel's schema must have it. */

@@ -177,7 +177,10 @@ fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi_krn_window *to
 
 fnz_status fnzi_krn_array_assign(fnzi_krn_call *call, const fnzi_krn_array *to,
                                  const fnzi_krn_array *from) {
+  const fnzi_krn_elsewhere *e = to->stock->elsewhere;
   fnzi_krn_window target, source;
+  if (e)
+    return e->assign(e->self, call->ctx, to, from);
   fnzi_krn_window_of(to, &target);
   fnzi_krn_window_of(from, &source);
   return fnzi_krn_window_assign(call, &target, &source, false);

@@ -8,7 +8,9 @@ fnz_status fnzi_mem_lists_refuse(fnz_context *ctx, const fnz_op *op) {
 /* A tensor that holds one number per element, where the element's operator takes a number. */
 fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_krn_array *a,
                                 uint32_t i, fnz_arg *out) {
+  const fnzi_krn_elsewhere *e = a ? a->stock->elsewhere : NULL;
   double value = 0;
+  unsigned char cell[16];
   if (a && a->storage && !a->storage->data &&
       a->storage->bytes) { /* shapes only: the number is unknown */
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
@@ -17,8 +19,10 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
   if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
       !fnzi_krn_can_convert(FNZ_F64, a->place.dtype))
     return fnzi_mem_lists_refuse(ctx, op);
-  fnzi_krn_convert(FNZ_F64, &value, 0, a->place.dtype,
-                   fnzi_krn_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell, 0, 1);
+  const unsigned char *at = fnzi_krn_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell;
+  if (e)
+    FNZ_TRY(e->get(e->self, ctx, cell, at, a->cell));
+  fnzi_krn_convert(FNZ_F64, &value, 0, a->place.dtype, e ? cell : at, 0, 1);
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return FNZ_OK;
 }

@@ -30,7 +30,9 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
   fresh->eager = true;
   fnzi_krn_array_place_as_geometry(fresh);
   fnz_status status = fnzi_krn_array_allocate(ctx, fresh, m->has_data && !fnzi_is_dense(&g));
-  if (status == FNZ_OK && m->has_data)
+  if (status == FNZ_OK && m->stock.elsewhere)
+    status = fnzi_mem_array_copy(m, ctx, NULL, fresh, a);
+  else if (status == FNZ_OK && m->has_data)
     fnzi_krn_copy_cells(g.rank, g.sizes, fnzi_krn_array_data(fresh), fresh->place.strides,
                         fnzi_krn_array_data(a), a->place.strides, a->cell, m->threads);
   if (status == FNZ_OK) {

@@ -56,10 +56,17 @@ static fnz_status write_window(fnzi_mem_job *job, fnzi_krn_array *window,
   FNZ_TRY(fnzi_meta_source_check(&call, &window->geometry, &src->geometry));
   if (!job->m->has_data)
     return FNZ_OK;
+  bool overlaps = fnzi_mem_array_overlaps_itself(window);
+  if (job->m->stock.elsewhere && overlaps)
+    return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED,
+                             "elements of the window share memory, which only the CPU writes in "
+                             "order; move the tensors there");
+  if (job->m->stock.elsewhere)
+    return fnzi_krn_array_assign(&call, window, src);
   fnzi_krn_window_of(window, &to);
   fnzi_krn_window_of(src, &from);
   fnzi_krn_windows_in_order(&window->geometry, &src->geometry, &to, &from);
-  return fnzi_krn_window_assign(&call, &to, &from, fnzi_mem_array_overlaps_itself(window));
+  return fnzi_krn_window_assign(&call, &to, &from, overlaps);
 }
 
 /* What the scatter writes: its arguments without src are those of the view. */

@@ -188,7 +188,36 @@ static fnz_status start_from_base(fnzi_krn_call *call, fnzi_krn_array *out) {
   return fnzi_krn_array_assign(call, out, base);
 }
 
+/* Kernels that give the results their arguments' memory, and look at no element. */
+static bool is_window(const fnzi_krn_call *call, const fnzi_kernel *row) {
+  const fnzi_krn_array *from = call->op->nparams ? fnzi_krn_call_input(call, 0) : NULL;
+  bool same = from && call->noutputs == 1 && call->outputs[0] &&
+              call->outputs[0]->place.dtype == from->place.dtype &&
+              fnzi_same_sizes(&call->outputs[0]->place, &from->place);
+  return row->run == FNZI_RUN_view || (row->run == FNZI_RUN_identity && same);
+}
+
+/* Values lie row by row, whatever eager's strides are; tensors lie at these. */
+static void place_in_rows(fnzi_krn_array *a) {
+  fnzi_contiguous_strides(a->place.sizes, a->place.rank, a->dims + 2 * (size_t)a->place.rank);
+}
+
+/* Who computes elsewhere fills all of the results, whatever they begin as. */
+static fnz_status take_memory_elsewhere(fnzi_krn_call *call, const fnzi_kernel *row) {
+  for (size_t k = 0; k < call->noutputs && !is_window(call, row); k++) {
+    fnzi_krn_array *out = call->outputs[k];
+    if (!out || out->storage)
+      continue;
+    if (!call->asked)
+      place_in_rows(out);
+    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row) {
+  if (call->stock->elsewhere)
+    return take_memory_elsewhere(call, row);
   for (size_t k = 0; k < call->noutputs; k++) {
     fnzi_krn_array *out = call->outputs[k];
     if (!out || out->storage || row->memory == FNZI_MEMORY_VIEW)
@@ -223,16 +252,62 @@ static fnz_status check_complex(const fnzi_krn_call *call, const fnzi_kernel *ro
   return FNZ_OK;
 }
 
+static fnz_status find_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
+  FNZ_TRY(row->shape(call));
+  return check_complex(call, row);
+}
+
+static fnz_status find_mask(void *user, const fnz_arg *arg) {
+  bool *found = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  *found = *found || (a && (a->geometry.dtype == FNZ_BOOL || a->geometry.dtype == FNZ_U8));
+  return FNZ_OK;
+}
+
+/* Places may be a mask, whose truths are counted then. */
+static bool data_decide(const fnzi_krn_call *call) {
+  bool masks = false;
+  int indices = fnzi_op_param(call->op, "indices");
+  if (!(call->op->tags & FNZI_TAG_DYNAMIC_SHAPE))
+    return false;
+  if (indices < 0 || !call->op->params[indices].is_list)
+    return true;
+  return fnzi_args_visit(&call->args[indices], 1, find_mask, &masks) != FNZ_OK || masks;
+}
+
+/* Rules see no data there. Where those decide sizes the CPU computes all of it, and what a rule
+ * refuses it says. */
+static fnz_status find_shape_elsewhere(fnzi_krn_call *call, const fnzi_kernel *row) {
+  const fnz_error had = call->ctx->error;
+  fnz_status status = FNZ_UNSUPPORTED;
+  if (!data_decide(call)) {
+    call->has_data = false;
+    status = find_shape(call, row);
+    call->has_data = true;
+  }
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+    return status;
+  fnzi_meta_outputs_release(call);
+  call->ctx->error = had;
+  call->is_done = true;
+  return call->stock->elsewhere->by_cpu(call->stock->elsewhere->self, call);
+}
+
 fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
+  bool elsewhere = call->has_data && call->stock->elsewhere;
   call->row = row;
   FNZ_TRY(check_args(call, row));
   FNZ_TRY(check_inputs(call, row));
-  FNZ_TRY(row->shape(call));
-  FNZ_TRY(check_complex(call, row));
+  FNZ_TRY(elsewhere ? find_shape_elsewhere(call, row) : find_shape(call, row));
   return call->has_data ? fnzi_meta_outputs_check(call, row) : FNZ_OK;
 }
 
 fnz_status fnzi_meta_evaluate_run(fnzi_krn_call *call, const fnzi_kernel *row) {
+  const fnzi_krn_elsewhere *e = call->stock->elsewhere;
+  if (call->is_done)
+    return FNZ_OK;
+  if (e && !is_window(call, row))
+    return e->run(e->self, call);
   bool registered = row->run == FNZI_RUN_registered;
   FNZ_TRY(registered ? fnzi_kernel_registered(call) : call->kernels->runs[row->run](call));
   return fnzi_krn_results_finish(call);
