@@ -97,17 +97,19 @@ static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) 
     FNZ_TRY(fnzi_eng_expand(exe->ctx, exe->program, &exe->expansion));
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
-  FNZ_TRY(fnzi_eng_device_open(exe, options->device, options->cache));
+  if (!exe->is_guest)
+    FNZ_TRY(fnzi_eng_device_open(exe, options->device, options->cache));
   FNZ_TRY(fnzi_eng_apart_find(exe));
   if (exe->is_told)
     donate_written(exe);
   for (uint32_t k = 0; k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     FNZ_TRY(align_weight(exe, k));
-  return exe->is_told ? FNZ_OK : warm_up(exe);
+  return exe->is_told || exe->is_guest ? FNZ_OK : warm_up(exe);
 }
 
 static fnz_status compile(fnz_context *ctx, const fnz_program *program,
-                          const fnz_compile_options *options, bool is_told, fnz_executable **out) {
+                          const fnz_compile_options *options, bool is_told,
+                          struct fnzi_cuda_device *host, fnz_executable **out) {
   fnz_context *own;
   *out = NULL;
   if (options->size != sizeof *options)
@@ -127,6 +129,8 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->unplanned = options->unplanned;
   exe->checks = options->check;
   exe->is_told = is_told;
+  exe->is_guest = host != NULL;
+  exe->device = host;
   exe->limits = own->limits = ctx->limits;
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);
@@ -145,7 +149,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
 fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
                        const fnz_compile_options *options, fnz_executable **out) {
   static const fnz_compile_options defaults = FNZ_COMPILE_OPTIONS_INIT;
-  return compile(ctx, program, options ? options : &defaults, false, out);
+  return compile(ctx, program, options ? options : &defaults, false, NULL, out);
 }
 
 fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
@@ -153,7 +157,14 @@ fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.device = device;
   options.check = true;
-  return compile(ctx, program, &options, true, out);
+  return compile(ctx, program, &options, true, NULL, out);
+}
+
+fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program, int threads,
+                               struct fnzi_cuda_device *device, fnz_executable **out) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.threads = threads;
+  return compile(ctx, program, &options, false, device, out);
 }
 
 void fnz_executable_destroy(fnz_executable *exe) {

@@ -86,7 +86,8 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
-  bool is_told; /* its plan is told, and nothing runs */
+  bool is_told;  /* its plan is told, and nothing runs */
+  bool is_guest; /* the device is another one's, who ends it */
   fnzi_limits limits;
   fnzi_arena arena;
   fnzi_eng_expansion expansion; /* of a program of fixed sizes */
@@ -106,6 +107,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_slots_make(fnz_executable *exe);
 /* --- compile.c: an executable that only tells of its plans; without any yet. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
                                                    const char *device, fnz_executable **out);
+/* One for a device that is open and outlives it, without weights; the first run makes the plan. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program,
+                                              int threads, struct fnzi_cuda_device *device,
+                                              fnz_executable **out);
 
 /* --- Memory of a workspace -------------------------------------------------------------------- */
 /* Blocks by size; freed ones are kept for the next of their class, so that what runs again and

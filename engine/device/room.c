@@ -219,7 +219,7 @@ fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
 }
 
 void fnzi_eng_device_end(fnz_executable *exe) {
-  if (!exe->device)
+  if (!exe->device || exe->is_guest)
     return;
   if (fnzi_cuda_enter_to_end(exe->device)) {
     for (uint32_t k = 0; exe->device_weights && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
