@@ -86,6 +86,22 @@ typedef struct fnz_backend {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads,
                                                          fnz_backend **out);
 
+/** Numbers on a GPU, operator by operator: each is compiled when it is first called on tensors of
+ * such types, sizes and strides, and kept; beyond 256 that one ends which was called longest ago.
+ * What no GPU computes, and calls whose sizes data decide, the CPU does, on copies. Results agree
+ * with the CPU's as docs/engine.md says.
+ *
+ * device   "cuda", "cuda:1"; NULL: "cuda". "sm_90" is a kind of GPU that need not be there: the
+ *          backend then has no values, and only tells (fnz_backend_get_kernel()).
+ * threads  of what the CPU does; 0: as many as there are cores.
+ * cache    a folder where compiled kernels are kept for the next process; NULL: none.
+ * out      ends with fnz_backend_destroy(). The context must outlive it and be used by one thread.
+ *
+ * Fails with UNSUPPORTED, naming what is missing, without a driver, a compiler or that device. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device,
+                                                          int threads, const char *cache,
+                                                          fnz_backend **out);
+
 /** Shapes only: values are geometries, by the same shape rules that the CPU backend uses. Upload
  * ignores the cells, download fails. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out);

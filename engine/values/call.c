@@ -1,0 +1,201 @@
+/* call.c - a call of an operator on values of a GPU, as a program of one node will have it. */
+#include "engine/values/values.h"
+
+static uint64_t address_of(const fnzi_krn_array *a) {
+  return (uint64_t)(uintptr_t)fnzi_krn_array_data(a);
+}
+
+/* --- What is written ----------------------------------------------------------------------------
+ */
+typedef struct sharing {
+  const fnzi_krn_storage *storage;
+  bool found;
+} sharing;
+
+static fnz_status find_storage(void *user, const fnz_arg *arg) {
+  sharing *s = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  s->found = s->found || (a && a->storage == s->storage);
+  return FNZ_OK;
+}
+
+/* Row-major memory that nothing else of the call has is an output as it is. */
+static fnz_status is_plain(const fnzi_val_call *call, uint32_t k, bool *out) {
+  const fnzi_krn_array *a = call->outputs[k].array;
+  sharing s = {a->storage, false};
+  FNZ_TRY(fnzi_args_visit(call->args, call->op->nparams, find_storage, &s));
+  for (uint32_t i = 0; i < call->noutputs; i++)
+    s.found = s.found ||
+              (i != k && call->outputs[i].array && call->outputs[i].array->storage == a->storage);
+  *out = !s.found && fnzi_is_contiguous(&a->place) && address_of(a) % FNZI_ENG_DEVICE_ALIGNED == 0;
+  return FNZ_OK;
+}
+
+static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
+  int64_t low, high;
+  size_t cell = out->array->cell;
+  uint64_t at = address_of(out->array), past = at % FNZI_ENG_DEVICE_ALIGNED;
+  out->is_target = true;
+  out->base = at - past;
+  out->place = out->array->place;
+  out->place.offset = (int64_t)(past / cell);
+  out->place.is_conj = out->place.is_neg = false;
+  if (past % cell || !fnzi_extent(&out->place, &low, &high) || low < 0 ||
+      !fnzi_mul_size((size_t)high, cell, &out->bytes))
+    return fnzi_fail(call->ctx, FNZ_CLASS_INTERNAL, NULL,
+                     "%s: a result lies between elements of memory", call->op->name);
+  out->value = call->ntargets++;
+  return FNZ_OK;
+}
+
+static fnz_status find_outputs(fnzi_val_call *call) {
+  for (uint32_t k = 0; k < call->noutputs; k++) {
+    bool plain = true;
+    if (call->outputs[k].array)
+      FNZ_TRY(is_plain(call, k, &plain));
+    if (!plain)
+      FNZ_TRY(open_target(call, &call->outputs[k]));
+  }
+  return FNZ_OK;
+}
+
+/* --- What is read -------------------------------------------------------------------------------
+ */
+/* The elements of the target, at the same places: eager has checked that others do not meet it. */
+static bool is_in(const fnzi_val_output *out, const fnzi_krn_array *a) {
+  const fnzi_krn_array *b = out->array;
+  return out->is_target && a->storage == b->storage && a->place.dtype == b->place.dtype &&
+         address_of(a) == address_of(b) && fnzi_same_sizes(&a->place, &b->place) &&
+         fnzi_same_strides(&a->place, &b->place);
+}
+
+uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *a) {
+  for (uint32_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k].array && is_in(&call->outputs[k], a))
+      return call->outputs[k].value;
+  for (uint32_t i = 0; i < call->ninputs; i++)
+    if (call->inputs[i].array == a)
+      return call->inputs[i].value;
+  return FNZI_ENG_NONE;
+}
+
+static fnz_status count_tensor(void *user, const fnz_arg *arg) {
+  uint32_t *count = user;
+  *count += fnzi_krn_arg_array(arg) != NULL;
+  return FNZ_OK;
+}
+
+static fnz_status add_input(void *user, const fnz_arg *arg) {
+  fnzi_val_call *call = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  if (a && fnzi_val_call_value(call, a) == FNZI_ENG_NONE) {
+    uint32_t value = call->ntargets + call->ninputs;
+    call->inputs[call->ninputs++] = (fnzi_val_input){a, value};
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array *const *outputs,
+                              size_t noutputs) {
+  uint32_t most = 0;
+  FNZI_NEW(call->scratch, noutputs, &call->outputs);
+  call->noutputs = (uint32_t)noutputs;
+  call->ninputs = call->ntargets = 0;
+  for (uint32_t k = 0; k < call->noutputs; k++)
+    call->outputs[k].array = outputs[k];
+  FNZ_TRY(find_outputs(call));
+  FNZ_TRY(fnzi_args_visit(call->args, call->op->nparams, count_tensor, &most));
+  FNZI_NEW(call->scratch, most, &call->inputs);
+  return fnzi_args_visit(call->args, call->op->nparams, add_input, call);
+}
+
+/* --- The key ------------------------------------------------------------------------------------
+ */
+typedef struct writing {
+  const fnzi_val_call *call;
+  fnz_buffer *out;
+} writing;
+
+static fnz_status put_number(const writing *w, int64_t number) {
+  return fnzi_put(w->call->ctx, w->out, &number, sizeof number);
+}
+
+static fnz_status put_geometry(const writing *w, const fnz_geometry *g) {
+  const int64_t head[] = {g->dtype, g->rank, g->offset};
+  FNZ_TRY(fnzi_put(w->call->ctx, w->out, head, sizeof head));
+  FNZ_TRY(fnzi_put(w->call->ctx, w->out, g->sizes, g->rank * sizeof *g->sizes));
+  return fnzi_put(w->call->ctx, w->out, g->strides, g->rank * sizeof *g->strides);
+}
+
+static fnz_status put_text(const writing *w, const char *text) {
+  size_t size = text ? strlen(text) : 0;
+  FNZ_TRY(put_number(w, (int64_t)size));
+  return fnzi_put(w->call->ctx, w->out, text, size);
+}
+
+static fnz_status put_arg(const writing *w, const fnz_arg *arg) {
+  FNZ_TRY(put_number(w, arg->tag));
+  switch ((fnz_tag)arg->tag) {
+  case FNZ_ARG_VALUE:
+    return put_number(w, fnzi_val_call_value(w->call, fnzi_krn_arg_array(arg)));
+  case FNZ_ARG_STRING:
+  case FNZ_ARG_DEVICE:
+  case FNZ_ARG_OPERATOR:
+    return put_text(w, arg->u.s);
+  case FNZ_ARG_COMPLEX:
+    FNZ_TRY(put_number(w, arg->u.list[0].u.i));
+    return put_number(w, arg->u.list[1].u.i);
+  case FNZ_ARG_DEFAULT:
+  case FNZ_ARG_NONE:
+    return FNZ_OK;
+  case FNZ_ARG_SYMBOL:
+  case FNZ_ARG_TOKEN:
+  case FNZ_ARG_OBJECT:
+  case FNZ_ARG_INT:
+  case FNZ_ARG_FLOAT:
+  case FNZ_ARG_BOOL:
+  case FNZ_ARG_DTYPE:
+  case FNZ_ARG_LAYOUT:
+  case FNZ_ARG_MEMORY_FORMAT:
+  case FNZ_ARG_LIST:
+  case FNZ_ARG_GRAPH:
+    return put_number(w, arg->u.i);
+  }
+  return FNZ_INTERNAL;
+}
+
+/* Lists as they open and close. */
+static fnz_status put_args(const writing *w) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, w->call->args, w->call->op->nparams);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    FNZ_TRY(put_number(w, step));
+    if (step == FNZI_STEP_TOO_DEEP)
+      return fnzi_fail(w->call->ctx, FNZ_CLASS_LIMIT, NULL, "%s: lists are nested too deep",
+                       w->call->op->name);
+    if (step == FNZI_STEP_ITEM)
+      FNZ_TRY(put_arg(w, walk.arg));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
+  const writing w = {call, out};
+  FNZ_TRY(put_text(&w, call->op->name));
+  FNZ_TRY(put_args(&w));
+  for (uint32_t i = 0; i < call->ninputs; i++) {
+    fnz_geometry place = call->inputs[i].array->place;
+    place.offset = 0;
+    FNZ_TRY(put_geometry(&w, &place));
+    FNZ_TRY(put_geometry(&w, &call->inputs[i].array->geometry));
+  }
+  for (uint32_t k = 0; k < call->noutputs; k++) {
+    const fnzi_val_output *o = &call->outputs[k];
+    FNZ_TRY(put_number(&w, !o->array ? 0 : o->is_target ? 2 : 1));
+    if (o->array)
+      FNZ_TRY(put_geometry(&w, &o->array->geometry));
+    if (o->is_target)
+      FNZ_TRY(put_geometry(&w, &o->place));
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,334 @@
+/* run.c - a call on values of a GPU by its program: tensors are read where they lie, results are
+ * made where they belong. */
+#include "engine/values/values.h"
+#include "schema/aten_names.h"
+#include "views/views.h"
+
+typedef struct running {
+  const fnzi_val_call *call;
+  fnzi_val_kept *kept;
+  fnz_executable_state *state; /* of targets; NULL: there is none */
+} running;
+
+/* --- Memory that is written ---------------------------------------------------------------------
+ */
+static const fnzi_val_output *target_of(const fnzi_val_call *call, uint32_t value) {
+  const fnzi_val_output *o = call->outputs;
+  while (!o->is_target || o->value != value)
+    o++;
+  return o;
+}
+
+static fnz_status reserve_host(const fnzi_val_call *call) {
+  fnzi_val *v = call->v;
+  size_t bytes = FNZI_ENG_ALIGNMENT;
+  for (uint32_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k].is_target && (!fnzi_add_size(bytes, call->outputs[k].bytes, &bytes) ||
+                                       !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes)))
+      return fnzi_no_memory(call->ctx);
+  if (bytes <= v->host_bytes)
+    return FNZ_OK;
+  fnzi_free(v->ctx, v->host, v->host_bytes);
+  v->host_bytes = 0;
+  v->host = fnzi_resize(v->ctx, NULL, 0, bytes);
+  if (!v->host)
+    return fnzi_no_memory(call->ctx);
+  v->host_bytes = bytes;
+  return FNZ_OK;
+}
+
+/* The CPU's room for targets, which nobody touches but where the CPU computes. */
+static fnz_status open_state(running *r) {
+  const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_STATE];
+  const fnzi_val_call *call = r->call;
+  fnz_memory *memories;
+  FNZ_TRY(reserve_host(call));
+  FNZI_NEW(call->scratch, slots->count, &memories);
+  uintptr_t at =
+      ((uintptr_t)call->v->host + FNZI_ENG_ALIGNMENT - 1) / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT;
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_val_output *o = target_of(call, slots->data[i].of);
+    memories[i].data =
+        (void *)(at + (uintptr_t)fnzi_krn_stride_bytes(o->place.offset, o->array->cell));
+    at += (o->bytes + FNZI_ENG_ALIGNMENT - 1) / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT;
+  }
+  return fnz_executable_state_over(r->kept->exe, call->ctx, memories, &r->state);
+}
+
+/* The node reads it, or the memory has other elements in between. */
+static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
+  for (size_t i = 0; i < call->op->nparams; i++) {
+    const fnz_arg *arg = &call->args[i];
+    for (uint32_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++) {
+      const fnzi_krn_array *a =
+          fnzi_krn_arg_array(arg->tag == FNZ_ARG_LIST ? &arg->u.list[k] : arg);
+      if (a && fnzi_val_call_value(call, a) == o->value)
+        return true;
+    }
+  }
+  return !fnzi_is_dense(&o->place) || o->place.offset != 0;
+}
+
+/* The device's memory is that of the values. */
+static void point_state(const running *r) {
+  fnzi_eng_device_state *d = r->state->device;
+  d->is_shown = d->host_newer = d->device_newer = false;
+  for (uint32_t k = 0; k < r->call->noutputs; k++) {
+    const fnzi_val_output *o = &r->call->outputs[k];
+    if (!o->is_target || o->bytes == 0)
+      continue;
+    d->at[o->value] = o->base;
+    d->bytes[o->value] = o->bytes;
+    d->device_newer = d->device_newer || is_needed(r->call, o);
+  }
+}
+
+/* Where the CPU has computed everything, its memory has the results. */
+static fnz_status finish_state(const running *r) {
+  for (uint32_t k = 0; r->state->device->host_newer && k < r->call->noutputs; k++) {
+    const fnzi_val_output *o = &r->call->outputs[k];
+    if (o->is_target && o->bytes)
+      FNZ_TRY(fnzi_val_put(r->call->v, r->call->ctx, (unsigned char *)(uintptr_t)o->base,
+                           r->state->starts[o->value], o->bytes));
+  }
+  return FNZ_OK;
+}
+
+static void close_state(const running *r) {
+  if (!r->state)
+    return;
+  for (uint32_t k = 0; k < r->call->ntargets; k++)
+    r->state->device->at[k] = 0;
+  fnz_executable_state_destroy(r->state);
+}
+
+/* --- One run ------------------------------------------------------------------------------------
+ */
+static void find_inputs(const running *r, fnz_memory *inputs) {
+  const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_INPUT];
+  for (size_t i = 0; i < slots->count; i++) {
+    const fnzi_krn_array *a = r->call->inputs[slots->data[i].of - r->call->ntargets].array;
+    inputs[i] = (fnz_memory){fnzi_krn_array_data(a), &a->place};
+  }
+}
+
+/* Results that are no targets, in order (program.c). */
+static void find_outputs(const running *r, fnz_memory *outputs) {
+  const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_OUTPUT];
+  uint32_t at = r->call->ntargets;
+  for (uint32_t k = 0; k < r->call->noutputs; k++) {
+    const fnzi_val_output *o = &r->call->outputs[k];
+    if (!o->array || o->is_target)
+      continue;
+    for (size_t i = 0; i < slots->count; i++)
+      if (slots->data[i].of == at)
+        outputs[i].data = fnzi_krn_array_data(o->array);
+    at++;
+  }
+}
+
+/* All programs work in one piece of the device's memory. */
+static fnz_status run_in_block(const running *r, const fnz_execution *run) {
+  fnzi_val *v = r->call->v;
+  fnz_workspace *ws = r->kept->ws;
+  ws->device_block = v->block;
+  ws->device_bytes = v->block_bytes;
+  fnz_status status = fnz_executable_run(r->kept->exe, r->call->ctx, run);
+  if (status != FNZ_OK)
+    fnzi_val_settle(v, ws->stream);
+  v->block = ws->device_block;
+  v->block_bytes = ws->device_bytes;
+  ws->device_block = ws->device_bytes = 0;
+  return status;
+}
+
+static fnz_status run(running *r) {
+  const fnz_executable *exe = r->kept->exe;
+  fnz_memory *inputs, *outputs;
+  FNZI_NEW(r->call->scratch, exe->slots[FNZ_SIDE_INPUT].count, &inputs);
+  FNZI_NEW(r->call->scratch, exe->slots[FNZ_SIDE_OUTPUT].count, &outputs);
+  find_inputs(r, inputs);
+  find_outputs(r, outputs);
+  if (r->call->ntargets)
+    FNZ_TRY(open_state(r));
+  if (r->state)
+    point_state(r);
+  const fnz_execution run = {.size = sizeof run,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .state = r->state,
+                             .workspace = r->kept->ws,
+                             .on_device = true};
+  FNZ_TRY(run_in_block(r, &run));
+  return r->state ? finish_state(r) : FNZ_OK;
+}
+
+/* Where no memory is left before anything is written, what values have left goes back first. */
+static bool may_try_again(const running *r, fnz_status status) {
+  fnzi_krn_machine *m = r->call->v->base->self;
+  bool is_lost = r->state && r->state->device->is_lost;
+  return status == FNZ_NO_MEMORY && !is_lost && fnzi_krn_stock_trim(r->call->ctx, &m->stock);
+}
+
+static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, size_t noutputs) {
+  running r = {.call = call};
+  FNZ_TRY(fnzi_val_call_find(call, outputs, noutputs));
+  FNZ_TRY(fnzi_val_kept_find(call, &r.kept));
+  fnz_status status = run(&r);
+  bool again = may_try_again(&r, status);
+  close_state(&r);
+  if (!again)
+    return status;
+  r.state = NULL;
+  status = run(&r);
+  close_state(&r);
+  return status;
+}
+
+/* --- Elements that lie in one place -------------------------------------------------------------
+ */
+/* An array over the same memory, with room for other sizes. */
+typedef struct narrowed {
+  fnzi_krn_array array;
+  int64_t sizes[FNZ_MAX_RANK];
+} narrowed;
+
+static void narrow(const fnzi_krn_array *from, narrowed *out) {
+  out->array = *from;
+  memcpy(out->sizes, from->place.sizes, from->place.rank * sizeof *out->sizes);
+  out->array.place.sizes = out->array.geometry.sizes = out->sizes;
+}
+
+static bool repeats(const fnz_geometry *g, uint32_t d) {
+  return g->sizes[d] > 1 && g->strides[d] == 0;
+}
+
+/* Of elements that are one in `to`, which all become the same, the first ones. */
+static void drop_repeats(narrowed *to, narrowed *from) {
+  uint32_t rank = to->array.place.rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    uint32_t behind = rank - d;
+    if (!repeats(&to->array.place, d))
+      continue;
+    to->sizes[d] = 1;
+    if (behind <= from->array.place.rank)
+      from->sizes[from->array.place.rank - behind] = 1;
+  }
+}
+
+static fnz_status assign(fnzi_val_call *call, const fnzi_krn_array *to,
+                         const fnzi_krn_array *from) {
+  narrowed target, source;
+  fnz_arg args[3] = {{.tag = FNZ_ARG_VALUE}, {.tag = FNZ_ARG_VALUE}, {.tag = FNZ_ARG_BOOL}};
+  fnzi_krn_array *out = &target.array;
+  narrow(to, &target);
+  narrow(from, &source);
+  drop_repeats(&target, &source);
+  if (fnz_geometry_numel(&target.array.place) == 0)
+    return FNZ_OK;
+  if (!fnzi_is_dense(&target.array.place) &&
+      fnzi_oracle_relate_self(&target.array.place, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+    return fnzi_fail(call->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "elements of the tensor that is written lie in one place, which only the CPU "
+                     "writes; move it there");
+  args[0].u.value = fnzi_krn_array_handle(&target.array);
+  args[1].u.value = fnzi_krn_array_handle(&source.array);
+  call->args = args;
+  return run_call(call, &out, 1);
+}
+
+fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *to,
+                           const fnzi_krn_array *from) {
+  fnzi_arena scratch;
+  fnzi_arena_init(&scratch, ctx);
+  fnzi_val_call call = {self, ctx, &scratch, .op = &fnzi_ops[FNZI_ATEN_copy]};
+  fnz_status status = assign(&call, to, from);
+  fnzi_arena_free(&scratch);
+  return status;
+}
+
+/* --- A call of the machine ----------------------------------------------------------------------
+ */
+/* Elements lie in one place; or the memory is new and not row-major: as a target of the program, it
+ * would be kept for when the call fails. */
+static bool is_apart(const fnzi_krn_array *a) {
+  if (!a || fnzi_is_contiguous(&a->place))
+    return false;
+  return a->storage->refs == 1 ||
+         fnzi_oracle_relate_self(&a->place, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+}
+
+static fnz_status open_apart(const fnzi_krn_call *call, const fnzi_krn_array *like,
+                             fnzi_krn_array **out) {
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry g = like->geometry;
+  g.offset = 0;
+  g.strides = strides;
+  fnzi_contiguous_strides(g.sizes, g.rank, strides);
+  FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &g, like->cell, out));
+  return fnzi_krn_array_allocate(call->ctx, *out, false);
+}
+
+/* What computes in the type of its target says so in a program. */
+static fnz_status say_dtype(fnzi_krn_call *call) {
+  int at = fnzi_op_param(call->op, "dtype");
+  fnz_arg *args;
+  if (call->target == FNZ_DTYPE_COUNT || at < 0 || call->args[at].tag != FNZ_ARG_NONE ||
+      !call->outputs[0])
+    return FNZ_OK;
+  FNZI_NEW(&call->scratch, call->op->nparams, &args);
+  memcpy(args, call->args, call->op->nparams * sizeof *args);
+  args[at] = fnzi_arg_dtype(call->outputs[0]->geometry.dtype);
+  call->args = args;
+  return FNZ_OK;
+}
+
+/* What no node gives: numbers, nothing at all. */
+static fnz_status fill_by_cpu(fnzi_val *v, fnzi_krn_call *call) {
+  fnzi_krn_array **results;
+  fnz_status status = FNZ_OK;
+  size_t count;
+  FNZI_NEW(&call->scratch, call->capacity, &results);
+  FNZ_TRY(fnzi_val_results_by_cpu(v, call, results, &count));
+  for (size_t k = 0; k < count; k++) {
+    if (status == FNZ_OK && results[k] && k < call->noutputs && call->outputs[k])
+      status = fnzi_val_assign(v, call->ctx, call->outputs[k], results[k]);
+    fnzi_krn_array_release(call->ctx, results[k]);
+  }
+  return status;
+}
+
+static fnz_status run_outputs(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array *const *outputs) {
+  if (!fnzi_val_is_node(call->op, call->noutputs))
+    return fill_by_cpu(v, call);
+  FNZ_TRY(say_dtype(call));
+  fnzi_val_call own = {v, call->ctx, &call->scratch, .op = call->op, .args = call->args};
+  return run_call(&own, outputs, call->noutputs);
+}
+
+/* Such a result is made in rows first. */
+static fnz_status run_apart(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array **apart) {
+  fnzi_krn_array **outputs;
+  FNZI_NEW(&call->scratch, call->noutputs, &outputs);
+  for (size_t k = 0; k < call->noutputs; k++) {
+    outputs[k] = call->outputs[k];
+    if (!is_apart(outputs[k]))
+      continue;
+    FNZ_TRY(open_apart(call, outputs[k], &apart[k]));
+    outputs[k] = apart[k];
+  }
+  FNZ_TRY(run_outputs(v, call, outputs));
+  for (size_t k = 0; k < call->noutputs; k++)
+    if (apart[k])
+      FNZ_TRY(fnzi_val_assign(v, call->ctx, call->outputs[k], apart[k]));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_val_run(void *self, fnzi_krn_call *call) {
+  fnzi_krn_array **apart;
+  FNZI_NEW(&call->scratch, call->noutputs, &apart);
+  fnz_status status = run_apart(self, call, apart);
+  for (size_t k = 0; k < call->noutputs; k++)
+    fnzi_krn_array_release(call->ctx, apart[k]);
+  return status;
+}

@@ -1,0 +1,74 @@
+/* table.c - programs of calls, compiled, found by what they depend on. There are so many at most;
+ * then that one ends which was called longest ago. */
+#include "engine/values/values.h"
+
+static void end(fnzi_val *v, fnzi_val_kept *k) {
+  fnz_workspace_destroy(k->ws);
+  fnz_executable_destroy(k->exe);
+  fnz_program_destroy(k->program);
+  fnz_buffer_free(v->ctx, &k->key);
+  fnzi_free(v->ctx, k, sizeof *k);
+}
+
+void fnzi_val_kept_end_all(fnzi_val *v) {
+  while (v->nkept > 0)
+    end(v, v->kept[--v->nkept]);
+}
+
+static fnzi_val_kept *find(const fnzi_val *v, const fnz_buffer *key) {
+  for (size_t i = 0; i < v->nkept; i++)
+    if (v->kept[i]->key.size == key->size &&
+        memcmp(v->kept[i]->key.data, key->data, key->size) == 0)
+      return v->kept[i];
+  return NULL;
+}
+
+/* Where one may be kept. */
+static fnzi_val_kept **place_of(fnzi_val *v) {
+  size_t oldest = 0;
+  if (v->nkept < FNZI_VAL_KEPT)
+    return &v->kept[v->nkept++];
+  for (size_t i = 1; i < v->nkept; i++)
+    if (v->kept[i]->used < v->kept[oldest]->used)
+      oldest = i;
+  end(v, v->kept[oldest]);
+  return &v->kept[oldest];
+}
+
+static fnz_status compile(const fnzi_val_call *call, fnzi_val_kept *k) {
+  fnzi_val *v = call->v;
+  FNZ_TRY(fnzi_val_program_make(call, &k->program));
+  FNZ_TRY(fnzi_eng_compile_on(call->ctx, k->program, v->threads, &v->device, &k->exe));
+  return fnz_workspace_create(k->exe, call->ctx, &k->ws);
+}
+
+/* Takes the key over. */
+static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_kept **out) {
+  fnzi_val *v = call->v;
+  fnzi_val_kept *k = fnzi_resize(v->ctx, NULL, 0, sizeof *k);
+  if (!k)
+    return fnzi_no_memory(call->ctx);
+  *k = (fnzi_val_kept){.key = *key};
+  *key = (fnz_buffer){.data = NULL};
+  fnz_status status = compile(call, k);
+  if (status != FNZ_OK) {
+    end(v, k);
+    return status;
+  }
+  *place_of(v) = k;
+  *out = k;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out) {
+  fnz_buffer key = {.data = NULL};
+  fnz_status status = fnzi_val_call_key(call, &key);
+  if (status == FNZ_OK)
+    *out = find(call->v, &key);
+  if (status == FNZ_OK && !*out)
+    status = add(call, &key, out);
+  if (status == FNZ_OK)
+    (*out)->used = ++call->v->calls;
+  fnz_buffer_free(call->v->ctx, &key);
+  return status;
+}

@@ -1,0 +1,136 @@
+/* values.h - the CUDA backend: values in the memory of a GPU, operator by operator.
+ *
+ * What an operator means on memory that tensors share, views, in-place forms, out=, warnings and
+ * what is refused, is the same as on the CPU: the machine of kernels/, which asks for memory, for
+ * elements that move and for results through fnzi_krn_elsewhere. This room answers: an operator is
+ * a program of one node (program.c), compiled for the GPU when it is first called on tensors of
+ * such types, sizes and strides, and kept (table.c).
+ *
+ *   backend.c   the backend
+ *   memory.c    its memory
+ *   call.c      a call: which tensors it reads, which it writes, and its key
+ *   program.c   a call -> a program
+ *   table.c     programs that are kept, compiled
+ *   run.c       a call by its program
+ *   by_cpu.c    a call by the CPU, on copies
+ *   words.c     what an operator is on a GPU */
+#ifndef FNZI_ENG_VALUES_H
+#define FNZI_ENG_VALUES_H
+
+#include "engine/device/device.h"
+
+/* --- The backend ------------------------------------------------------------------------------ */
+enum { FNZI_VAL_KEPT = 256 }; /* programs at most */
+
+/* A call that was made before. */
+typedef struct fnzi_val_kept {
+  fnz_buffer key;
+  fnz_program *program;
+  fnz_executable *exe;
+  fnz_workspace *ws;
+  uint64_t used;
+} fnzi_val_kept;
+
+typedef struct fnzi_val {
+  fnz_context *ctx;
+  fnzi_cuda_device device;
+  void *stream;
+  char name[16];
+  const char *cache; /* in the arena */
+  fnzi_arena arena;
+  int threads;
+  fnz_backend *cpu;  /* for what no program says; its kernels' shapes are this backend's */
+  fnz_backend *base; /* the machine */
+  void (*end_machine)(void *self);
+  fnzi_krn_kernels kernels;
+  fnzi_krn_elsewhere elsewhere;
+  fnzi_val_kept *kept[FNZI_VAL_KEPT];
+  size_t nkept;
+  uint64_t calls;
+  int guarded;    /* times that guard() has entered the device */
+  uint64_t block; /* in which programs work, one after the other */
+  size_t block_bytes;
+  unsigned char *host; /* where the CPU has what is written, if it computes */
+  size_t host_bytes;
+} fnzi_val;
+
+/* --- memory.c --------------------------------------------------------------------------------- */
+/* fnzi_krn_elsewhere */
+fnz_status fnzi_val_take(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
+void fnzi_val_give(void *self, unsigned char *data);
+fnz_status fnzi_val_clear(void *self, fnz_context *ctx, unsigned char *data, size_t bytes);
+fnz_status fnzi_val_copy(void *self, fnz_context *ctx, unsigned char *to, const unsigned char *from,
+                         size_t bytes);
+fnz_status fnzi_val_put(void *self, fnz_context *ctx, unsigned char *to, const void *from,
+                        size_t bytes);
+fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned char *from,
+                        size_t bytes);
+/* As fnzi_cuda_enter(); UNSUPPORTED for a kind of GPU that need not be there. */
+FNZ_MUST_CHECK fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx);
+/* After a failure, so that memory may go back that the stream still has. */
+void fnzi_val_settle(const fnzi_val *v, void *stream);
+
+/* --- call.c: a call --------------------------------------------------------------------------- */
+/* A tensor that is read. */
+typedef struct fnzi_val_input {
+  const fnzi_krn_array *array;
+  uint32_t value; /* of the program */
+} fnzi_val_input;
+
+/* A result. A *target* is memory that is there: the program has it as a buffer, whose final value
+ * the result is, so that the plan writes where it lies. */
+typedef struct fnzi_val_output {
+  fnzi_krn_array *array; /* NULL: undefined */
+  bool is_target;
+  uint32_t value;     /* of a target: its buffer */
+  fnz_geometry place; /* of a target: from `base` on */
+  uint64_t base;      /* an address at which kernels may begin */
+  size_t bytes;
+} fnzi_val_output;
+
+typedef struct fnzi_val_call {
+  fnzi_val *v;
+  fnz_context *ctx;
+  fnzi_arena *scratch;
+  const fnz_op *op;
+  const fnz_arg *args;
+  fnzi_val_input *inputs;
+  fnzi_val_output *outputs;
+  uint32_t ninputs, noutputs, ntargets;
+} fnzi_val_call;
+
+/* `call` has v, ctx, scratch, op and args. */
+FNZ_MUST_CHECK fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array *const *outputs,
+                                             size_t noutputs);
+/* The value of the program that an argument is. */
+uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *array);
+/* Everything that the program depends on. */
+FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out);
+
+/* --- program.c -------------------------------------------------------------------------------- */
+/* The results of the operator can be results of a node: all are tensors, and one at most a list. */
+bool fnzi_val_is_node(const fnz_op *op, size_t noutputs);
+FNZ_MUST_CHECK fnz_status fnzi_val_program_make(const fnzi_val_call *call, fnz_program **out);
+
+/* --- table.c ---------------------------------------------------------------------------------- */
+/* Kept until the next one is asked for. */
+FNZ_MUST_CHECK fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out);
+void fnzi_val_kept_end_all(fnzi_val *v);
+
+/* --- run.c ------------------------------------------------------------------------------------ */
+/* fnzi_krn_elsewhere */
+fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *to,
+                           const fnzi_krn_array *from);
+fnz_status fnzi_val_run(void *self, fnzi_krn_call *call);
+
+/* --- by_cpu.c --------------------------------------------------------------------------------- */
+/* fnzi_krn_elsewhere */
+fnz_status fnzi_val_by_cpu(void *self, fnzi_krn_call *call);
+/* The same with results of its own, *count of them; room for call->capacity. */
+FNZ_MUST_CHECK fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_call *call,
+                                                  fnzi_krn_array **results, size_t *count);
+
+/* --- words.c ---------------------------------------------------------------------------------- */
+const char *fnzi_val_words(const fnz_op *op, const char *on_cpu);
+
+#endif

@@ -1,0 +1,30 @@
+/* words.c - what an operator is on a GPU: of its calls the usual ones; a plan says it of each. */
+#include "engine/values/values.h"
+#include "kernels/backends.h"
+
+static const bool has_way[FNZI_RUNS] = {
+#define WAY(run, way) [FNZI_RUN_##run] = true,
+#include "engine/device/ways.def"
+#undef WAY
+};
+
+static bool is_point(const fnzi_kernel *row) {
+  return row->run == FNZI_RUN_point || row->run == FNZI_RUN_where ||
+         row->run == FNZI_RUN_masked_fill;
+}
+
+/* Operators without a row are windows, or made of others, as on the CPU. */
+const char *fnzi_val_words(const fnz_op *op, const char *on_cpu) {
+  uint16_t place = fnzi_op_place(op);
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  bool is_window = strstr(on_cpu, "window") || strstr(on_cpu, "view");
+  if (!row || !row->shape)
+    return is_window ? "a view" : "by parts";
+  if (row->run == FNZI_RUN_made)
+    return "by parts";
+  if (has_way[row->run])
+    return "by a way of its own";
+  if (row->run == FNZI_RUN_view || row->memory == FNZI_MEMORY_VIEW)
+    return "a view";
+  return is_point(row) ? "element by element" : "by the CPU";
+}
