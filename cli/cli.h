@@ -69,7 +69,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(VIEW, "--view", NULL, "only operators whose result shares memory with an argument")          \
   ROW(NO_VIEW, "--no-view", NULL, "only the others")                                               \
   ROW(NO_RULE, "--refused", NULL, "only operators that functionalizing refuses, with the reason")  \
-  ROW(KERNEL, "--kernel", "BACKEND", "only operators that cpu or meta can serve")                  \
+  ROW(KERNEL, "--kernel", "BACKEND", "only operators that cpu, meta or cuda can serve")            \
   ROW(NO_KERNEL, "--no-kernel", "BACKEND", "only those that it cannot")                            \
   ROW(IMPORT, "--import", "FILE", "read this native_functions.yaml instead of the built-in table") \
   ROW(TAGS, "--tags", "FILE", "the tags.yaml that --import needs; no filter, that is --tag")       \

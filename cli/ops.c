@@ -10,6 +10,11 @@ static fnz_status make_cpu(fnz_context *ctx, fnz_backend **out) {
   return fnz_cpu_backend_create(ctx, 1, out);
 }
 
+/* Nobody needs a GPU to be told of one. */
+static fnz_status make_cuda(fnz_context *ctx, fnz_backend **out) {
+  return fnz_cuda_backend_create(ctx, "sm_90", 1, NULL, out);
+}
+
 static int start(cli_ops_call *ops) {
   static const struct {
     const char *name;

@@ -7,9 +7,10 @@
 /* The backends whose kernels are listed. Columns: name, function that makes one. */
 #define CLI_BACKEND_ROWS(ROW)                                                                      \
   ROW("cpu", make_cpu)                                                                             \
-  ROW("meta", fnz_meta_backend_create)
+  ROW("meta", fnz_meta_backend_create)                                                             \
+  ROW("cuda", make_cuda)
 
-enum { CLI_BACKENDS = 2 };
+enum { CLI_BACKENDS = 3 };
 
 typedef struct cli_ops_call {
   cli_call *call;

@@ -177,8 +177,13 @@ static void show_kernel(const char *label, const char *backend, const fnz_kernel
     put_line("", "element types: %s; results: %s", k->accepts, memory_words(k->memory));
 }
 
+static bool same_text(const char *a, const char *b) {
+  return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static bool same_kernel(const fnz_kernel_facts *a, const fnz_kernel_facts *b) {
-  return a->way == b->way && a->via == b->via && a->accepts == b->accepts && a->memory == b->memory;
+  return same_text(a->way, b->way) && a->via == b->via && same_text(a->accepts, b->accepts) &&
+         same_text(a->memory, b->memory);
 }
 
 /* Backends that serve it alike share a line. */

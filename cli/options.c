@@ -62,10 +62,10 @@ static const choice_row choices[] = {
     {"kernel", CLI_COMPOSITE, true},
     {"cpu", CLI_KERNEL, true},
     {"meta", CLI_KERNEL, true},
-    {"cuda", CLI_KERNEL, false},
+    {"cuda", CLI_KERNEL, true},
     {"cpu", CLI_NO_KERNEL, true},
     {"meta", CLI_NO_KERNEL, true},
-    {"cuda", CLI_NO_KERNEL, false},
+    {"cuda", CLI_NO_KERNEL, true},
 };
 
 enum { CHOICES = sizeof choices / sizeof *choices };

@@ -117,18 +117,28 @@ static int execute(cli_call *call, int threads) {
   return cli_has(call, CLI_SAVE_STATE) ? write_state(call) : CLI_DONE;
 }
 
+/* Whose values the interpreters compute with. */
+static int make_backend(cli_call *call, int threads) {
+  const char *device = call->options[CLI_DEVICE];
+  char folder[4096];
+  if (!device || strcmp(device, "cpu") == 0)
+    return cli_check(call, fnz_cpu_backend_create(call->ctx, threads, &call->backend), NULL);
+  return cli_check(call,
+                   fnz_cuda_backend_create(call->ctx, device, threads,
+                                           cli_cache_folder(folder, sizeof folder), &call->backend),
+                   NULL);
+}
+
 static int evaluate(cli_call *call, int threads) {
   bool interprets =
       cli_has(call, CLI_ORIGINAL) || cli_has(call, CLI_CHECK_SCHEMAS) || cli_has(call, CLI_ENGINE);
   if (interprets && has_state(call))
     return cli_usage(call, "--state, --save-state and --steps are the engine's");
-  if (interprets && cli_has(call, CLI_DEVICE) && strcmp(call->options[CLI_DEVICE], "cpu") != 0)
-    return cli_usage(call, "--device %s is the engine's", call->options[CLI_DEVICE]);
   if (!cli_has(call, CLI_ORIGINAL))
     CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (!interprets)
     return execute(call, threads);
-  CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, threads, &call->backend), NULL));
+  CLI_TRY(make_backend(call, threads));
   return interpret(call);
 }
 

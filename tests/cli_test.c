@@ -56,7 +56,7 @@ END_TEST
 
 START_TEST(refuses_what_is_planned_by_name) {
   enter_folder();
-  static const char *const calls[] = {"fuzz --against cuda", "ops --kernel cuda"};
+  static const char *const calls[] = {"fuzz --against cuda"};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
     must_fail(calls[i], 2, "fnz: UNSUPPORTED: ");
 }
