@@ -265,12 +265,19 @@ void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_binding_clear(ws, b);
 }
 
-/* The one that was used longest ago. */
+static bool is_sooner(const fnzi_eng_binding *a, const fnzi_eng_binding *b) {
+  return b->made && (!a->made || a->used < b->used);
+}
+
+/* The one that was used longest ago; not that of the last run, whose results are there until the
+ * next one. */
 static fnzi_eng_binding *oldest(fnz_workspace *ws) {
-  fnzi_eng_binding *found = &ws->bindings[0];
-  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
-    if (!ws->bindings[i].made || (found->made && ws->bindings[i].used < found->used))
-      found = &ws->bindings[i];
+  fnzi_eng_binding *found = NULL;
+  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++) {
+    fnzi_eng_binding *b = &ws->bindings[i];
+    if (b != ws->ran && (!found || is_sooner(b, found)))
+      found = b;
+  }
   return found;
 }
 

@@ -330,6 +330,7 @@ struct fnz_workspace {
   fnzi_arena calling; /* of a call: where its outputs go */
   fnzi_arena passing; /* of the run: what is needed to tell its results */
   fnzi_eng_binding bindings[FNZI_ENG_BINDINGS];
+  const fnzi_eng_binding *ran; /* the one that ran last; NULL */
   uint64_t runs;
   fnzi_eng_given *given; /* per input */
   fnz_geometry *layouts; /* per input: of memory of the caller */

@@ -89,6 +89,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b) {
 fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                             unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
+  ws->ran = b;
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
   FNZ_TRY(reserve(ws, b, outs));

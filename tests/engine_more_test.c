@@ -1,4 +1,4 @@
-/* checks: 13
+/* checks: 14
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order;
  * what a run allocates. */
@@ -42,6 +42,39 @@ START_TEST(recipes_become_steps) {
   }
   ck_assert_uint_ge(parts, 5);
   ck_assert_uint_eq(parts + 1, count);
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* Results that lie in the workspace are there until its next run, whatever is asked of it. */
+START_TEST(results_stay_while_needs_are_asked) {
+  enum { GAPS = 12 };
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, "fnz 1\nprogram(%x: f32[4])\n{\n"
+                                        "  %y: f32[4] = add.Scalar(%x, 1)\n  return %y\n}\n");
+  fnz_executable *exe = compile(ctx, p);
+  fnz_workspace *ws;
+  float x[4 * GAPS] = {1, 2, 3, 4};
+  fnz_memory in = {x, &row}, out = {NULL, NULL};
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .workspace = ws};
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  const fnz_geometry *where = out.geometry;
+  const fnzi_eng_binding *ran = ws->ran;
+  for (int64_t gap = 2; gap < GAPS; gap++) {
+    fnz_geometry apart = row;
+    fnz_needs needs;
+    apart.strides = &gap;
+    in.geometry = &apart;
+    OK(ctx, fnz_executable_get_needs(exe, ctx, &run, &needs));
+  }
+  ck_assert(ran->made && ran->plan.outputs[0].map == where);
+  ck_assert_int_eq(where->sizes[0], 4);
+  ck_assert_float_eq(((const float *)out.data)[3], 5);
   fnz_workspace_destroy(ws);
   fnz_executable_destroy(exe);
   fnz_program_destroy(p);
@@ -484,10 +517,10 @@ START_TEST(a_run_holds_weights_and_results_once) {
 }
 END_TEST
 
-RUN_SUITE("engine, more", recipes_become_steps, times_name_the_nodes_of_a_group,
-          plans_name_the_users_operator, halves_of_complex_numbers_are_proved,
-          written_inputs_lie_apart, inputs_that_are_read_may_share,
-          guards_speak_of_their_own_inputs, operands_that_eager_does_not_cast_are_refused,
-          old_values_of_a_state_are_kept, late_results_of_a_branch_are_kept,
-          numbers_that_data_decide_leave_a_plan, kept_weights_may_be_replaced,
-          a_run_holds_weights_and_results_once)
+RUN_SUITE("engine, more", recipes_become_steps, results_stay_while_needs_are_asked,
+          times_name_the_nodes_of_a_group, plans_name_the_users_operator,
+          halves_of_complex_numbers_are_proved, written_inputs_lie_apart,
+          inputs_that_are_read_may_share, guards_speak_of_their_own_inputs,
+          operands_that_eager_does_not_cast_are_refused, old_values_of_a_state_are_kept,
+          late_results_of_a_branch_are_kept, numbers_that_data_decide_leave_a_plan,
+          kept_weights_may_be_replaced, a_run_holds_weights_and_results_once)
