@@ -241,11 +241,11 @@ static fnz_status open_bodies(making *m, uint32_t region) {
   const fnz_error had = m->ctx->error;
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     fnzi_eng_body b = {.region = region, .graph = r->hop.bodies[i]};
-    fnz_status status = plan_body(m, r, i, &b);
-    if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
-      return status;
     r->bodies[i] = (uint32_t)m->out->list.count;
     FNZI_PUSH(m->ctx, &m->out->list, b);
+    fnz_status status = plan_body(m, r, i, &m->out->list.data[r->bodies[i]]);
+    if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+      return status;
     if (status == FNZ_OK)
       continue;
     m->ctx->error = had;

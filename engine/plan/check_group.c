@@ -57,7 +57,7 @@ static fnz_status find_role(const grouped *g, const fnzi_node *node, fnzi_eng_ro
   if (fnzi_eng_node_access(&c->p, node, means) == FNZI_ENG_ACCESS_POINT && !means->elements)
     out->space = geometry_of(g, fnzi_eng_result_of(node));
   else
-    fnzi_eng_role_find(c->p.ctx, c->p.graph, node, out);
+    FNZ_TRY(fnzi_eng_role_find(c->p.ctx, c->p.graph, node, out));
   return FNZ_OK;
 }
 

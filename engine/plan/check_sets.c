@@ -133,8 +133,16 @@ static fnz_status same_node(together *t, const fnzi_node *a, const fnzi_node *b,
   return FNZ_OK;
 }
 
-static fnz_status goes_by_elements(together *t, const fnzi_node *node, bool *out) {
+/* A call may be of a kernel that refuses elements, or takes other types than tiles do. */
+static fnz_status goes_by_elements(together *t, const fnzi_eng_step *s, const fnzi_node *node,
+                                   bool *out) {
   const fnzi_eng_fact *means;
+  fnzi_eng_role role;
+  if (s->kind == FNZI_ENG_CALL) {
+    FNZ_TRY(fnzi_eng_role_find(t->c->p.ctx, t->c->p.graph, node, &role));
+    *out = s->is_point && role.kind == FNZI_ENG_ROLE_POINT;
+    return FNZ_OK;
+  }
   FNZ_TRY(fnzi_eng_fact_find(&t->c->p, node->op, &means));
   *out = fnzi_eng_node_access(&t->c->p, node, means) == FNZI_ENG_ACCESS_POINT && !means->elements;
   return FNZ_OK;
@@ -148,7 +156,7 @@ static fnz_status check_program(together *t, const fnzi_eng_step *s) {
   t->values = 0;
   t->at = 0;
   for (uint32_t k = 0; same && first + k <= t->first->node; k++) {
-    FNZ_TRY(goes_by_elements(t, node_at(t, other + k), &same));
+    FNZ_TRY(goes_by_elements(t, s, node_at(t, other + k), &same));
     if (same)
       FNZ_TRY(same_node(t, node_at(t, first + k), node_at(t, other + k), &same));
   }

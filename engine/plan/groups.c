@@ -308,21 +308,22 @@ static fnz_status note_result(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static void find_role(grouping *g, uint32_t n, fnzi_eng_role *out) {
+static fnz_status find_role(grouping *g, uint32_t n, fnzi_eng_role *out) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   uint32_t kind = g->kinds.of[n];
   if (!g->asked[kind])
-    fnzi_eng_role_find(g->ctx, g->graph, node, &g->roles[kind]);
+    FNZ_TRY(fnzi_eng_role_find(g->ctx, g->graph, node, &g->roles[kind]));
   g->asked[kind] = true;
   *out = g->roles[kind];
   if (out->kind != FNZI_ENG_ROLE_NONE)
     out->space = fnzi_eng_role_space(g->graph, node, (fnzi_eng_role_kind)out->kind);
+  return FNZ_OK;
 }
 
 static fnz_status add_node(grouping *g, uint32_t n, uint32_t *steps) {
   const fnzi_node *node = &g->graph->nodes.data[n];
   fnzi_eng_role member;
-  find_role(g, n, &member);
+  FNZ_TRY(find_role(g, n, &member));
   look l = {g, &member, FNZI_ENG_NONE, FNZI_ENG_NONE, 0};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_operand, &l));
   g->points[n] = member.kind == FNZI_ENG_ROLE_POINT;

@@ -94,16 +94,6 @@ static bool is_point(const fnzi_krn_call *call) {
          fnz_geometry_numel(&call->outputs[0]->place) > 0 && computes(call);
 }
 
-/* What it refuses is no failure. */
-static bool goes_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
-  if (call->row->memory != FNZI_MEMORY_NEW)
-    return false;
-  const fnz_error had = call->ctx->error;
-  bool rows = fnzi_meta_by_rows(call, out) && out->length <= MOST_ROW;
-  call->ctx->error = had;
-  return rows;
-}
-
 /* --- The whole ------------------------------------------------------------------------------- */
 const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *g, const fnzi_node *node,
                                         fnzi_eng_role_kind kind) {
@@ -112,18 +102,23 @@ const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *g, const fnzi_node *no
   return g->values.data[value].geometry;
 }
 
-static void find(fnzi_krn_call *call, fnzi_eng_role *out) {
+static fnz_status find(fnzi_krn_call *call, fnzi_eng_role *out) {
   fnzi_meta_row row;
+  bool rows;
   if (is_point(call)) {
     out->kind = FNZI_ENG_ROLE_POINT;
-  } else if (goes_by_rows(call, &row)) {
+    return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_meta_find_rows(call, &row, &rows));
+  if (rows && row.length <= MOST_ROW) {
     out->kind = FNZI_ENG_ROLE_ROW;
     out->dims = row.dims;
   }
+  return FNZ_OK;
 }
 
-void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *node,
-                        fnzi_eng_role *out) {
+fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *node,
+                              fnzi_eng_role *out) {
   fnzi_krn_array arrays[MOST_PARAMETERS], results[FNZI_ROW_RESULTS], *outputs[FNZI_ROW_RESULTS];
   fnz_arg args[MOST_PARAMETERS], none;
   uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
@@ -131,13 +126,13 @@ void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *
   *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_NONE};
   if (row == NULL || row->shape == NULL || node->op->nparams > MOST_PARAMETERS ||
       node->noutputs == 0 || node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, arrays, args))
-    return;
+    return FNZ_OK;
   for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnz_arg *arg = &node->outputs[k];
     const fnz_geometry *of =
         arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
     if (of == NULL)
-      return;
+      return FNZ_OK;
     outputs[k] = &results[k];
     stand_in(of, outputs[k], &none);
   }
@@ -150,10 +145,11 @@ void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_node *
                         .target = FNZ_DTYPE_COUNT,
                         .row = row};
   fnzi_arena_init(&call.scratch, ctx);
-  find(&call, out);
+  fnz_status status = find(&call, out);
   if (out->kind != FNZI_ENG_ROLE_NONE)
     out->space = fnzi_eng_role_space(g, node, (fnzi_eng_role_kind)out->kind);
   fnzi_arena_free(&call.scratch);
+  return status;
 }
 
 fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g) {

@@ -42,13 +42,13 @@ typedef struct fnzi_eng_buffer {
   uint32_t first, last; /* TEMP: steps from the first that writes it to the last that uses it */
 } fnzi_eng_buffer;
 
-/* Where a value lies. `map`: its dtype and sizes; strides and offset in elements from the start of
- * the buffer. Of a LATE value the map is the program's geometry, whose sizes say little. */
 /* Of the elements that a window shows; 0 for what is no tensor. */
 static inline size_t fnzi_eng_map_bytes(const fnz_geometry *map) {
   return map ? (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes : 0;
 }
 
+/* Where a value lies. `map`: its dtype and sizes; strides and offset in elements from the start of
+ * the buffer. Of a LATE value the map is the program's geometry, whose sizes say little. */
 typedef struct fnzi_eng_place {
   uint32_t buffer; /* FNZI_ENG_NONE: nowhere: no tensor, or a view that no step reads */
   const fnz_geometry *map;

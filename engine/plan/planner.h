@@ -268,8 +268,8 @@ typedef enum fnzi_eng_cover {
 /* The space of a node of this kind, which is not NONE. */
 const fnz_geometry *fnzi_eng_role_space(const fnzi_graph *graph, const fnzi_node *node,
                                         fnzi_eng_role_kind kind);
-void fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph, const fnzi_node *node,
-                        fnzi_eng_role *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *graph,
+                                             const fnzi_node *node, fnzi_eng_role *out);
 fnzi_eng_cover fnzi_eng_cover_of(const fnz_geometry *space, uint32_t dims, const fnz_geometry *g);
 
 /* --- groups.c ------------------------------------------------------------------------------ */

@@ -220,6 +220,13 @@ static fnz_status add_operand(making *m, const fnzi_krn_call *call,
                        code->in[k].rounds, out);
 }
 
+static fnz_status has_none(const making *m, const fnzi_krn_call *call, const char *what) {
+  if (m->ws->ctx->error.kind == FNZ_CLASS_NOMEM)
+    return FNZ_NO_MEMORY;
+  return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no %s for it",
+                   call->op->name, what);
+}
+
 /* That of nodes which are alike is found once. */
 static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   fnzi_meta_point_code *kept;
@@ -228,8 +235,7 @@ static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_poin
     return FNZ_OK;
   }
   if (!call->kernels->code(call, out))
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no loop for it",
-                     call->op->name);
+    return has_none(m, call, "loop");
   if (!m->known)
     return FNZ_OK;
   FNZI_NEW(&m->b->shapes->arena, 1, &kept);
@@ -337,8 +343,7 @@ static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_
   bool fits = call->kernels->row_code(&taken, &row->code);
   fnzi_arena_free(&taken.scratch);
   if (!fits)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: a group has no function of a row",
-                     call->op->name);
+    return has_none(m, call, "function of a row");
   m->of_rows = false;
   m->rank = m->space->rank;
   for (uint8_t k = 0; k < FNZI_ROW_OPERANDS; k++) {
@@ -357,14 +362,13 @@ static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_
 
 /* --- Nodes --------------------------------------------------------------------------------------
  */
-static bool goes_by_rows(const making *m, const fnzi_krn_call *call, fnzi_meta_row *out) {
+static fnz_status find_rows(const making *m, const fnzi_krn_call *call, fnzi_meta_row *out,
+                            bool *found) {
   fnzi_krn_call asked = *call;
-  if (call->row->memory != FNZI_MEMORY_NEW)
-    return false;
   fnzi_arena_init(&asked.scratch, m->ws->ctx);
-  bool rows = fnzi_meta_by_rows(&asked, out);
+  fnz_status status = fnzi_meta_find_rows(&asked, out, found);
   fnzi_arena_free(&asked.scratch);
-  return rows;
+  return status;
 }
 
 static fnz_status add_call(making *m, const fnzi_krn_call *call) {
@@ -372,7 +376,10 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
   const fnzi_krn_array *result = call->outputs[0];
   fnzi_meta_row row;
   uint16_t out = 0;
-  if (m->tile->dims && goes_by_rows(m, call, &row))
+  bool rows = false;
+  if (m->tile->dims)
+    FNZ_TRY(find_rows(m, call, &row, &rows));
+  if (rows)
     return add_row(m, call, &row);
   m->of_rows = m->tile->dims && !fnzi_same_sizes(&result->place, m->space);
   m->rank = result->place.rank;
@@ -432,22 +439,26 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *c
 }
 
 /* That of a node that goes by rows, where there is one. */
-static void find_space(making *m, const fnzi_krn_call *calls, uint32_t count) {
+static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t count) {
   fnzi_meta_row row;
+  bool rows = false;
   m->space = &calls[0].outputs[0]->place;
-  for (uint32_t i = 0; i < count && !m->tile->dims; i++)
-    if (goes_by_rows(m, &calls[i], &row)) {
+  for (uint32_t i = 0; i < count && !rows; i++) {
+    FNZ_TRY(find_rows(m, &calls[i], &row, &rows));
+    if (rows) {
       m->tile->dims = row.dims;
       m->space = &fnzi_krn_call_input(&calls[i], 0)->place;
     }
+  }
   m->count = fnz_geometry_numel(m->space);
+  return FNZ_OK;
 }
 
 static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
                             fnzi_eng_shaped *const *known, uint32_t count, fnzi_eng_tile **out) {
   making m = {.ws = ws, .b = b};
   FNZI_NEW(&b->arena, 1, &m.tile);
-  find_space(&m, calls, count);
+  FNZ_TRY(find_space(&m, calls, count));
   FNZ_TRY(make(&m, calls, known, count));
   size_t bytes = m.tile->room * (size_t)m.tile->workers;
   b->registers_bytes = bytes > b->registers_bytes ? bytes : b->registers_bytes;

@@ -119,6 +119,16 @@ bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out) {
   return out->count > 0;
 }
 
+fnz_status fnzi_meta_find_rows(fnzi_krn_call *call, fnzi_meta_row *out, bool *found) {
+  const fnz_error had = call->ctx->error;
+  call->ctx->error = (fnz_error){0};
+  *found = call->row->memory == FNZI_MEMORY_NEW && fnzi_meta_by_rows(call, out);
+  if (!*found && call->ctx->error.kind == FNZ_CLASS_NOMEM)
+    return FNZ_NO_MEMORY;
+  call->ctx->error = had;
+  return FNZ_OK;
+}
+
 /* --- Numbers ---------------------------------------------------------------------------------- */
 /* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */
 static double correction(const fnzi_krn_call *call) {
