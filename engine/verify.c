@@ -18,7 +18,7 @@ typedef struct verifying {
   fnz_arrays *begin, *rest; /* inputs that are the state's; the others */
   fnz_executable_state *state;
   fnzi_arena arena;
-  bool reads_bits; /* of floats as integers */
+  uint64_t shows[FNZ_DTYPE_COUNT]; /* per dtype: those whose bits it may be */
 } verifying;
 
 /* --- Comparing ----------------------------------------------------------------------------------
@@ -31,38 +31,51 @@ static bool same_shape(const fnz_array *a, const fnz_array *b) {
 }
 
 /* A word of 2, 4 or 8 bytes that is NaN in a type of that width. */
-static bool is_nan(const unsigned char *at, size_t size) {
-  uint64_t bits = 0;
-  memcpy(&bits, at, size); /* of little-endian machines, as all of fnz */
-  if (size == 8)
-    return (bits & INT64_MAX) > 0x7ff0000000000000u;
-  if (size == 4)
-    return (bits & INT32_MAX) > 0x7f800000u;
-  return (bits & INT16_MAX) > 0x7c00;
+/* `as` shows the bits of `of`, and of what `of` shows. */
+static void note_reading(verifying *v, fnz_dtype of, fnz_dtype as) {
+  if (of != as)
+    v->shows[as] |= v->shows[of] | (uint64_t)1 << of;
+}
+
+static fnz_dtype dtype_of(const fnzi_graph *g, const fnz_arg *arg) {
+  const fnz_geometry *of = arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+  return of ? of->dtype : FNZ_BOOL; /* no float */
+}
+
+/* Inputs that share memory under several types, and nodes that see bits as another type. */
+static void find_readings(verifying *v, const fnz_program *p) {
+  const fnzi_graph *main = fnzi_graph_at(p, 0);
+  for (uint32_t i = 0; i < 2 * main->ninputs; i++) { /* twice: the last shows the first, too */
+    uint32_t k = i % main->ninputs;
+    fnz_dtype one = dtype_of(main, &main->inputs[k]);
+    fnz_dtype other = dtype_of(main, &main->inputs[fnzi_memory_of(p, k)]);
+    note_reading(v, one, other);
+    note_reading(v, other, one);
+  }
+  for (uint32_t i = 0; i < fnz_graph_count(p); i++) {
+    const fnzi_graph *g = fnzi_graph_at(p, i);
+    for (size_t n = 0; n < g->nodes.count; n++) {
+      const fnzi_node *node = &g->nodes.data[n];
+      if (node->op && strcmp(fnz_op_name(node->op), "view_copy.dtype") == 0)
+        note_reading(v, dtype_of(g, &node->args[0]), dtype_of(g, &node->outputs[0]));
+    }
+  }
 }
 
 /* A sum of several NaN has the bits of one of them, and which depends on how its operands lie; a
- * program may read them as integers. How many bytes from `i` on are of a word that is NaN on both
- * sides; 0 when they are of none. */
-static size_t both_nan(const fnz_array *a, const fnz_array *b, size_t i) {
-  for (size_t size = 8; size > 1; size /= 2) {
-    size_t at = i - i % size;
-    if (at + size <= a->bytes && is_nan((const unsigned char *)a->data + at, size) &&
-        is_nan((const unsigned char *)b->data + at, size))
+ * program may see them as another type. How many bytes from `i` on are of a number that is the same
+ * on both sides by a type whose bits these show, NaN being one number; 0 when they are of none. */
+static size_t same_shown(const verifying *v, const fnz_array *a, const fnz_array *b, size_t i) {
+  for (int d = 0; d < FNZ_DTYPE_COUNT; d++) {
+    if (!(v->shows[a->dtype] >> d & 1))
+      continue;
+    size_t size = fnzi_dtype((fnz_dtype)d)->bytes, at = i - i % size;
+    if (at + size <= a->bytes &&
+        fnzi_run_same_reals((fnz_dtype)d, (const unsigned char *)a->data + at,
+                            (const unsigned char *)b->data + at, size))
       return at + size - i;
   }
   return 0;
-}
-
-/* Some node sees bits as another type. */
-static bool reads_bits(const fnz_program *p) {
-  for (uint32_t g = 0; g < fnz_graph_count(p); g++)
-    for (size_t n = 0; n < fnzi_graph_at(p, g)->nodes.count; n++) {
-      const fnz_op *op = fnzi_node_at(p, g, (uint32_t)n)->op;
-      if (op && strcmp(fnz_op_name(op), "view_copy.dtype") == 0)
-        return true;
-    }
-  return false;
 }
 
 /* How many bytes from `i` on are the same, or as good as that; 0: none. */
@@ -73,7 +86,7 @@ static size_t alike(const verifying *v, const fnz_array *a, const fnz_array *b, 
     return 1;
   if (fnzi_run_same_reals(a->dtype, one + at, other + at, cell))
     return at + cell - i;
-  return v->reads_bits ? both_nan(a, b, i) : 0;
+  return same_shown(v, a, b, i);
 }
 
 /* The bits of the element that a byte is of, its last one first. */
@@ -389,7 +402,8 @@ static fnz_status check(verifying *v) {
 
 fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
                                  const fnz_arrays *inputs) {
-  verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs, .reads_bits = reads_bits(exe->program)};
+  verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
+  find_readings(&v, exe->program);
   fnzi_arena_init(&v.arena, ctx);
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)

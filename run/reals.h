@@ -5,7 +5,8 @@
 
 #include "program/program.h"
 
-/* Real number by real number, the same bits or both NaN; false of types that have no NaN. */
+/* Real number by real number, the same bits or both NaN; false of types that have no NaN, or one.
+ */
 bool fnzi_run_same_reals(fnz_dtype dtype, const unsigned char *a, const unsigned char *b,
                          size_t bytes);
 
