@@ -198,6 +198,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng
 /* `is_input` per buffer: the run copies it there. False: too much memory. */
 bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_open(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* The buffer is a result that comes back with the flag; inputs do not, though they went small. */
+bool fnzi_eng_device_small_comes(const fnzi_eng_binding *b, uint32_t buffer);
 /* With the CPU: what lies at `at` in the workspace's memory on the device. */
 unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                         size_t at);

@@ -105,7 +105,7 @@ static fnz_status bring_outputs(const running *r) {
     FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++) {
     const fnzi_eng_transfer *t = &r->d->outputs[k];
-    bool is_small = r->d->small.has[t->buffer];
+    bool is_small = fnzi_eng_device_small_comes(r->b, t->buffer);
     if (r->ws->on_device && fnzi_eng_device_is_direct(r->ws, r->b, r->d->route.outputs[k]))
       continue;
     if (is_small)
@@ -164,11 +164,21 @@ static bool is_touched(const running *r) {
   return !*r->flagged && r->b->saved_bytes == 0 && r->ws->device_step >= r->d->first_writes;
 }
 
+/* What was put on the stream reads and writes memory that may be given back now. */
+static fnz_status let_go(const running *r, fnz_status failed) {
+  const fnz_error had = r->ws->ctx->error;
+  if (r->ws->stream && wait(r) != FNZ_OK)
+    r->ws->ctx->error = had;
+  return failed;
+}
+
 /* The state is what it was, or known to be lost; the first failure is told. */
 static fnz_status take_back(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
   fnzi_eng_undo(r->ws, r->b); /* what steps of the CPU have written */
   fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
+  if (undone != FNZ_OK)
+    let_go(r, undone);
   if (undone == FNZ_OK)
     undone = fnzi_eng_device_state_ran(r->ws);
   r->ws->ctx->error = had;
@@ -177,14 +187,6 @@ static fnz_status take_back(const running *r, fnz_status failed) {
   r->ws->state->device->is_lost = true;
   return fnzi_fail(r->ws->ctx, had.kind, had.where,
                    "%s; and the state could not be restored: it is lost", had.message);
-}
-
-/* What was put on the stream reads and writes memory that may be given back now. */
-static fnz_status let_go(const running *r, fnz_status failed) {
-  const fnz_error had = r->ws->ctx->error;
-  if (r->ws->stream && wait(r) != FNZ_OK)
-    r->ws->ctx->error = had;
-  return failed;
 }
 
 static fnz_status prepare(const running *r) {

@@ -52,6 +52,10 @@ bool fnzi_eng_device_small_place(fnzi_eng_binding *b, const bool *is_input) {
   return fits;
 }
 
+bool fnzi_eng_device_small_comes(const fnzi_eng_binding *b, uint32_t buffer) {
+  return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_ENG_OUT;
+}
+
 unsigned char *fnzi_eng_device_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                         size_t at) {
   return ws->pinned + (at - b->device->small.start);
@@ -80,7 +84,7 @@ static bool comes_back(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   const fnzi_eng_device_binding *d = b->device;
   bool comes = d->small.any_output && !ws->on_device;
   for (uint32_t k = 0; k < d->route.noutputs && ws->on_device && !comes; k++)
-    comes = d->small.has[d->outputs[k].buffer] &&
+    comes = fnzi_eng_device_small_comes(b, d->outputs[k].buffer) &&
             !fnzi_eng_device_is_direct(ws, b, d->route.outputs[k]);
   return comes;
 }

@@ -1,4 +1,4 @@
-/* checks: 15
+/* checks: 16
  * given_test.c - runs on memory of a GPU: inputs are read where they lie, outputs are made where
  * they are wanted, and nothing is copied that the CPU has no part in. */
 #include "soak/programs.h"
@@ -64,6 +64,47 @@ static void is_right(device *d, uint64_t at) {
 static void pointer(uint64_t at, void **out) {
   *out = (void *)(uintptr_t)at;
 }
+
+/* A final value in memory that the caller has donated, small enough to go with others in one copy.
+ */
+START_TEST(donated_memory_gets_its_final_value) {
+  static const char *const donated[] = {"x"};
+  fnz_context *ctx = open_context();
+  fnz_program *p = functional_of(
+      ctx, program_of(ctx, "%x: f32[100]",
+                      "  %a: f32[100] = mul_.Tensor(%x, 2)\n  %y: f32[100] = add.Tensor(%a, 1)\n"
+                      "  return %y"));
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  fnz_executable_state *state;
+  fnz_workspace *ws;
+  float x[COUNT];
+  options.device = "cuda";
+  options.donated = donated;
+  options.ndonated = 1;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  for (int i = 0; i < COUNT; i++)
+    x[i] = (float)i;
+  const fnz_memory in = {x, &dense};
+  fnz_memory out[2] = {{NULL, NULL}};
+  const fnz_execution run = {
+      .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = ws};
+  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  for (size_t k = 0; k < 2; k++) {
+    bool is_final = strcmp(fnz_executable_slot(exe, FNZ_SIDE_OUTPUT, k).name, "input.x") == 0;
+    for (int i = 0; i < COUNT; i++)
+      ck_assert_float_eq(((const float *)out[k].data)[i], (float)(2 * i + !is_final));
+  }
+  fnz_workspace_destroy(ws);
+  fnz_executable_state_destroy(state);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
 
 /* Four runs on it: at addresses that kernels like, at others, and with gaps. */
 START_TEST(memory_of_the_device_is_used) {
@@ -167,6 +208,7 @@ int main(void) {
   Suite *suite = suite_create("given");
   TCase *c = tcase_create("given");
   tcase_set_timeout(c, 600);
+  tcase_add_test(c, donated_memory_gets_its_final_value);
   tcase_add_loop_test(c, memory_of_the_device_is_used, 0, 12);
   tcase_add_loop_test(c, libraries_take_memory_as_it_lies, 0, 3);
   suite_add_tcase(suite, c);
