@@ -48,6 +48,24 @@ static fnz_status open_target(fnzi_val_call *call, fnzi_val_output *out) {
   return FNZ_OK;
 }
 
+bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b) {
+  const fnzi_krn_array *both[2] = {a, b};
+  uint64_t first[2], end[2];
+  if (a->storage != b->storage)
+    return false;
+  for (int i = 0; i < 2; i++) {
+    fnz_geometry place = both[i]->place;
+    int64_t low, high;
+    size_t bytes;
+    place.offset = 0;
+    if (!fnzi_extent(&place, &low, &high) || !fnzi_mul_size((size_t)high, both[i]->cell, &bytes))
+      return true;
+    first[i] = address_of(both[i]) / FNZI_ENG_DEVICE_ALIGNED * FNZI_ENG_DEVICE_ALIGNED;
+    end[i] = address_of(both[i]) + bytes;
+  }
+  return first[0] < end[1] && first[1] < end[0];
+}
+
 static fnz_status find_outputs(fnzi_val_call *call) {
   for (uint32_t k = 0; k < call->noutputs; k++) {
     bool plain = true;
@@ -164,6 +182,13 @@ static fnz_status put_arg(const writing *w, const fnz_arg *arg) {
   return FNZ_INTERNAL;
 }
 
+/* Programs know nothing of where in its storage a tensor begins. */
+static fnz_status put_layout(const writing *w, const fnzi_krn_array *a) {
+  fnz_geometry g = a->geometry;
+  g.offset = 0;
+  return put_geometry(w, &g);
+}
+
 /* Lists as they open and close. */
 static fnz_status put_args(const writing *w) {
   fnzi_walk walk;
@@ -187,13 +212,13 @@ fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
     fnz_geometry place = call->inputs[i].array->place;
     place.offset = 0;
     FNZ_TRY(put_geometry(&w, &place));
-    FNZ_TRY(put_geometry(&w, &call->inputs[i].array->geometry));
+    FNZ_TRY(put_layout(&w, call->inputs[i].array));
   }
   for (uint32_t k = 0; k < call->noutputs; k++) {
     const fnzi_val_output *o = &call->outputs[k];
     FNZ_TRY(put_number(&w, !o->array ? 0 : o->is_target ? 2 : 1));
     if (o->array)
-      FNZ_TRY(put_geometry(&w, &o->array->geometry));
+      FNZ_TRY(put_layout(&w, o->array));
     if (o->is_target)
       FNZ_TRY(put_geometry(&w, &o->place));
   }

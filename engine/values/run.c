@@ -133,6 +133,7 @@ static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   fnz_workspace *ws = r->kept->ws;
   ws->device_block = v->block;
   ws->device_bytes = v->block_bytes;
+  ws->filled = NULL; /* another one has worked there */
   fnz_status status = fnz_executable_run(r->kept->exe, r->call->ctx, run);
   if (status != FNZ_OK)
     fnzi_val_settle(v, ws->stream);
@@ -249,9 +250,14 @@ fnz_status fnzi_val_assign(void *self, fnz_context *ctx, const fnzi_krn_array *t
 
 /* --- A call of the machine ----------------------------------------------------------------------
  */
-/* Elements lie in one place; or the memory is new and not row-major: as a target of the program, it
+/* Elements lie in one place; or bytes of another result between them or before them, which as
+ * targets both would have; or the memory is new and not row-major: as a target of the program, it
  * would be kept for when the call fails. */
-static bool is_apart(const fnzi_krn_array *a) {
+static bool is_apart(const fnzi_krn_call *call, size_t k) {
+  const fnzi_krn_array *a = call->outputs[k];
+  for (size_t i = 0; a && i < call->noutputs; i++)
+    if (i != k && call->outputs[i] && fnzi_val_targets_meet(a, call->outputs[i]))
+      return true;
   if (!a || fnzi_is_contiguous(&a->place))
     return false;
   return a->storage->refs == 1 ||
@@ -312,7 +318,7 @@ static fnz_status run_apart(fnzi_val *v, fnzi_krn_call *call, fnzi_krn_array **a
   FNZI_NEW(&call->scratch, call->noutputs, &outputs);
   for (size_t k = 0; k < call->noutputs; k++) {
     outputs[k] = call->outputs[k];
-    if (!is_apart(outputs[k]))
+    if (!is_apart(call, k))
       continue;
     FNZ_TRY(open_apart(call, outputs[k], &apart[k]));
     outputs[k] = apart[k];

@@ -104,6 +104,8 @@ FNZ_MUST_CHECK fnz_status fnzi_val_call_find(fnzi_val_call *call, fnzi_krn_array
                                              size_t noutputs);
 /* The value of the program that an argument is. */
 uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *array);
+/* The bytes of one, as a target, are some of the other one's. */
+bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Everything that the program depends on. */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out);
 
