@@ -101,6 +101,7 @@ typedef struct fnzi_eng_stretch {
   fnzi_cuda_graph graph;
   uint64_t version; /* of the binding's addresses: these are of that one */
   uint8_t kind;
+  uint8_t missed, captures; /* runs in a row that the graph was of no use for; times it was made */
 } fnzi_eng_stretch;
 
 /* Operands of sets of steps that run at once, where their kernels read them. */

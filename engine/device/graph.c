@@ -1,10 +1,10 @@
 /* graph.c - stretches of steps that a GPU computes one after the other, without the CPU: the
  * second run of a stretch captures it, later ones put it on the stream as a whole, with the
  * addresses that changed since. Where too many did, or something cannot be captured, each launch is
- * put there. */
+ * put there; where too many did twice, for memory moved, the next run captures again. */
 #include "engine/device/device.h"
 
-enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32 };
+enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32, MOST_MISSED = 2, MOST_CAPTURES = 4 };
 typedef enum stretch_kind { NEW, RAN, CAPTURED, REFUSED } stretch_kind;
 
 /* --- Finding ------------------------------------------------------------------------------------
@@ -78,6 +78,8 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng
   const fnzi_cuda_device *device = b->device->device;
   const fnz_error had = ws->ctx->error;
   stretch->kind = REFUSED;
+  stretch->missed = 0;
+  stretch->captures++;
   fnz_status status = fnzi_cuda_capture_begin(ws->ctx, device, ws->stream);
   if (status == FNZ_OK) {
     status = put_captured(ws, b, stretch);
@@ -129,12 +131,23 @@ static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_
   return FNZ_OK;
 }
 
+/* Two states in turn leave the graph to one of them. */
+static fnz_status run_missed(fnz_workspace *ws, const fnzi_eng_binding *b,
+                             fnzi_eng_stretch *stretch) {
+  if (stretch->captures < MOST_CAPTURES && ++stretch->missed == MOST_MISSED) {
+    fnzi_cuda_graph_end(b->device->device, &stretch->graph);
+    stretch->kind = RAN;
+  }
+  return run_plain(ws, b, stretch);
+}
+
 static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
                                fnzi_eng_stretch *stretch) {
   bool same = stretch->version == b->device->version;
   size_t changed = same ? 0 : count_changed(ws, b, stretch);
   if (changed > MOST_CHANGED)
-    return run_plain(ws, b, stretch);
+    return run_missed(ws, b, stretch);
+  stretch->missed = 0;
   if (changed)
     FNZ_TRY(update(ws, b, stretch));
   stretch->version = b->device->version;

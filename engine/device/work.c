@@ -48,6 +48,8 @@ fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work, uint32_t
                                 int64_t count, const fnzi_eng_operand *operands,
                                 uint32_t noperands) {
   const fnzi_eng_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
+  if (work->why) /* a kernel before it could not be made */
+    return FNZ_OK;
   return add(m, work, operands, &l);
 }
 

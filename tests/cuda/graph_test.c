@@ -147,8 +147,12 @@ START_TEST(with_many_other_addresses_each_kernel_is_started) {
   did(count_run(&r, 0), 17, 1, 1, 0);
   did(count_run(&r, 1), 17, 0, 0, 0);
   did(count_run(&r, 0), 17, 0, 1, 0);
+  did(count_run(&r, 1), 17, 0, 0, 0);
+  did(count_run(&r, 1), 17, 0, 0, 0);
+  did(count_run(&r, 1), 17, 1, 1, 0); /* that stays */
+  did(count_run(&r, 1), 17, 0, 1, 0);
   state_is(&r, 0, 3);
-  state_is(&r, 1, 1);
+  state_is(&r, 1, 5);
   close_running(&r);
 }
 END_TEST
