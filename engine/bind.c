@@ -62,13 +62,15 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
-/* A program that was arranged wrongly runs as it was. */
+/* A program that was arranged wrongly runs as it was, and one whose numbers would be found in
+ * another order. */
 static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_program *source,
                           fnzi_eng_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
   fnz_status status = fnzi_eng_arrange_check(ws->ctx, source, b->program, &policy->order);
-  if (status != FNZ_INTERNAL || ws->exe->checks)
+  bool keeps = !ws->exe->by_numbers || fnzi_eng_keeps_numbers(b->program, &policy->order);
+  if ((status != FNZ_INTERNAL || ws->exe->checks) && keeps)
     return status;
   ws->ctx->error = had;
   b->program = source;
@@ -157,7 +159,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_policy policy = {.writable = writable,
                             .layouts = layouts,
                             .state = b->with_state,
-                            .ungrouped = ws->exe->kernels != NULL || ws->exe->by_numbers};
+                            .ungrouped = ws->exe->kernels != NULL};
   b->is_late = b->is_late && !(b->with_state && has_late_finals(ws, b));
   b->by_steps = b->by_steps && !b->is_late;
   if (b->is_late)
@@ -170,6 +172,8 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
   if (!policy.ungrouped)
     FNZ_TRY(arrange(ws, b, b->source, &policy));
+  if (ws->exe->by_numbers && b->program != b->source)
+    FNZ_TRY(fnzi_eng_late_number(&b->arena, b->program, &b->program));
   return plan_and_check(ws, b, &policy);
 }
 

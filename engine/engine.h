@@ -518,6 +518,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_progra
                                              const fnz_program *arranged,
                                              const fnzi_eng_order *order, bool *kept,
                                              const fnz_program **out);
+/* The same, for a program of which nothing was hidden: what its values are read off. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_late_number(fnzi_arena *arena, const fnz_program *arranged,
+                                               const fnz_program **out);
 
 /* --- regions.c: nodes by the interpreter */
 FNZ_MUST_CHECK fnz_status fnzi_eng_steps_open(fnz_workspace *ws, fnzi_eng_binding *b);

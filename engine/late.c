@@ -148,3 +148,10 @@ fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_program *program,
   FNZ_TRY(number_values(arena, &g));
   return with_graph(arena, program, &g, program->graphs.count, out);
 }
+
+fnz_status fnzi_eng_late_number(fnzi_arena *arena, const fnz_program *arranged,
+                                const fnz_program **out) {
+  fnzi_graph g = *fnzi_graph_at(arranged, 0);
+  FNZ_TRY(number_values(arena, &g));
+  return with_graph(arena, arranged, &g, arranged->graphs.count, out);
+}

@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 15
  * engine_more_test.c - executables: recipes become steps of the node that they compute; inputs that
  * must not overlap; outputs that show a state as it was; weights that are kept in another order;
  * what a run allocates. */
@@ -327,6 +327,47 @@ START_TEST(old_values_of_a_state_are_kept) {
 }
 END_TEST
 
+/* Nodes between them without numbers are one step; a number is found when the program finds it. */
+static const char by_numbers[] =
+    "fnz 1\nsymbol u0 = 5\nsymbol u1 = 7\n"
+    "program(%x: f32[4], %n: i64[])\n{\n"
+    "  %a: f32[4] = mul.Tensor(%x, %x)\n  %u: sym{u0} = item(%n)\n"
+    "  %b: f32[4] = add.Tensor(%a, %x)\n  %c: f32[4] = mul.Scalar(%b, %u)\n"
+    "  %m: i64[] = add.Scalar(%n, 2)\n  %v: sym{u1} = item(%m)\n"
+    "  %d: f32[4] = add.Tensor(%c, %a)\n  %e: f32[4] = neg(%d)\n"
+    "  %f: f32[4] = add.Scalar(%e, %v)\n  return %f\n}\n";
+
+START_TEST(nodes_between_numbers_are_grouped) {
+  fnz_context *ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = read_functional(ctx, by_numbers);
+  fnz_executable *exe = compile(ctx, p);
+  fnz_workspace *ws;
+  float x[] = {1, 2, 3, 4};
+  int64_t n = 5;
+  const fnz_geometry number = {.dtype = FNZ_I64, .rank = 0, .sizes = four, .strides = one_stride};
+  const fnz_memory in[] = {{x, &row}, {&n, &number}};
+  fnz_memory out = {NULL, NULL};
+  fnz_needs needs;
+  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
+  for (n = 5; n < 8; n++) {
+    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    for (int i = 0; i < 4; i++) {
+      float a = x[i] * x[i], c = (a + x[i]) * (float)n;
+      ck_assert_float_eq(((const float *)out.data)[i], -(c + a) + (float)(n + 2));
+    }
+  }
+  OK(ctx, fnz_executable_get_needs(exe, ctx, &run, &needs));
+  ck_assert_uint_eq(needs.interpreted, 4);
+  ck_assert_uint_eq(needs.steps, 4 + 3); /* mul and add, add and neg, the number's add */
+  fnz_workspace_destroy(ws);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* The nodes that have the number are the interpreter's, the others are kernels. */
 START_TEST(numbers_that_data_decide_leave_a_plan) {
   ck_assert_uint_eq(run_old(by_number, 0), 2);
@@ -523,4 +564,5 @@ RUN_SUITE("engine, more", recipes_become_steps, results_stay_while_needs_are_ask
           inputs_that_are_read_may_share, guards_speak_of_their_own_inputs,
           operands_that_eager_does_not_cast_are_refused, old_values_of_a_state_are_kept,
           late_results_of_a_branch_are_kept, numbers_that_data_decide_leave_a_plan,
-          kept_weights_may_be_replaced, a_run_holds_weights_and_results_once)
+          nodes_between_numbers_are_grouped, kept_weights_may_be_replaced,
+          a_run_holds_weights_and_results_once)

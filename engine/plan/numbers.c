@@ -39,3 +39,17 @@ bool fnzi_eng_only_numbers(const fnz_program *program) {
       return false;
   return true;
 }
+
+bool fnzi_eng_keeps_numbers(const fnz_program *arranged, const fnzi_eng_order *order) {
+  const fnzi_graph *g = fnzi_graph_at(arranged, 0);
+  uint32_t before = 0;
+  for (uint32_t n = 0; n < g->nodes.count; n++) {
+    uint32_t origin = order->origins ? order->origins[n] : n;
+    if (!fnzi_eng_waits_for_numbers(&g->nodes.data[n]))
+      continue;
+    if (origin < before)
+      return false;
+    before = origin;
+  }
+  return true;
+}

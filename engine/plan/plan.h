@@ -189,5 +189,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_p
 bool fnzi_eng_only_numbers(const fnz_program *program);
 /* The node has one of them, or reads one: the interpreter evaluates it. */
 bool fnzi_eng_waits_for_numbers(const fnzi_node *node);
+/* Such nodes stand in the order that they had: numbers are found as the program finds them. */
+bool fnzi_eng_keeps_numbers(const fnz_program *arranged, const fnzi_eng_order *order);
 
 #endif

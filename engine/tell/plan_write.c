@@ -72,7 +72,8 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   fnzi_eng_plan plan = {0};
   bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
   bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
-  fnzi_eng_policy policy = {.bodies = program, .state = true, .ungrouped = symbols && !is_late};
+  fnzi_eng_policy policy = {
+      .bodies = program, .state = true, .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (is_late)
     FNZ_TRY(fnzi_eng_late_hide(arena, program, &seen));
@@ -80,6 +81,11 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   if (!policy.ungrouped) {
     FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
     FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
+  }
+  if (symbols && numbers && !fnzi_eng_keeps_numbers(arranged, &policy.order)) {
+    arranged = seen;
+    policy.order = (fnzi_eng_order){.source = NULL};
+    policy.ungrouped = true;
   }
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   fnzi_eng_bodies bodies = {.list = {.data = NULL}};
