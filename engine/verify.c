@@ -45,13 +45,13 @@ static fnz_dtype dtype_of(const fnzi_graph *g, const fnz_arg *arg) {
 /* Inputs that share memory under several types, and nodes that see bits as another type. */
 static void find_readings(verifying *v, const fnz_program *p) {
   const fnzi_graph *main = fnzi_graph_at(p, 0);
-  for (uint32_t i = 0; i < 2 * main->ninputs; i++) { /* twice: the last shows the first, too */
-    uint32_t k = i % main->ninputs;
-    fnz_dtype one = dtype_of(main, &main->inputs[k]);
-    fnz_dtype other = dtype_of(main, &main->inputs[fnzi_memory_of(p, k)]);
-    note_reading(v, one, other);
-    note_reading(v, other, one);
-  }
+  for (int twice = 0; twice < 2; twice++) /* the last one shows the first one, too */
+    for (uint32_t k = 0; k < main->ninputs; k++) {
+      fnz_dtype one = dtype_of(main, &main->inputs[k]);
+      fnz_dtype other = dtype_of(main, &main->inputs[fnzi_memory_of(p, k)]);
+      note_reading(v, one, other);
+      note_reading(v, other, one);
+    }
   for (uint32_t i = 0; i < fnz_graph_count(p); i++) {
     const fnzi_graph *g = fnzi_graph_at(p, i);
     for (size_t n = 0; n < g->nodes.count; n++) {
