@@ -82,9 +82,11 @@ all_memory() {
   done
 }
 
-# All of two programs; of the others every 40th call, and there every 15th allocation.
+# All of two programs; of the others every 40th call, and there every 15th allocation; of slow builds half
+# as many calls.
 sample_memory() {
-  local seed=$1 program kv=$root/fixtures/pt2/kv_cache sparse=${FNZ_SPARSE:-1}
+  local seed=$1 program kv=$root/fixtures/pt2/kv_cache sparse=${FNZ_SPARSE:-1} apart=40
+  ((sparse < 16)) || apart=80
   {
     other_calls
     calls_on "$root/fixtures/cli/slice_write.fnz" "$root/fixtures/cli/x.safetensors"
@@ -92,8 +94,8 @@ sample_memory() {
   } | sed "s/^/$sparse $((1 + seed % sparse)) /"
   programs | while read -r program; do
     calls_on "$program" "$(inputs_of "$program")"
-  done | awk -v seed="$seed" -v step=$((15 * sparse)) \
-    'NR % 40 == seed % 40 { print step " " 1 + seed % step " " $0 }'
+  done | awk -v seed="$seed" -v step=$((15 * sparse)) -v apart=$apart \
+    'NR % apart == seed % apart { print step " " 1 + seed % step " " $0 }'
 }
 
 # For memory_sweep_all, where also fails what libraries ask of malloc: those that read YAML, multiply
