@@ -62,15 +62,13 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- The plan -----------------------------------------------------------------------------------
  */
-/* A program that was arranged wrongly runs as it was, and one whose numbers would be found in
- * another order. */
+/* A program that was arranged wrongly runs as it was. */
 static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_program *source,
                           fnzi_eng_policy *policy) {
   const fnz_error had = ws->ctx->error;
   FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
   fnz_status status = fnzi_eng_arrange_check(ws->ctx, source, b->program, &policy->order);
-  bool keeps = !ws->exe->by_numbers || fnzi_eng_keeps_numbers(b->program, &policy->order);
-  if ((status != FNZ_INTERNAL || ws->exe->checks) && keeps)
+  if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
   b->program = source;
@@ -172,6 +170,8 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
   if (!policy.ungrouped)
     FNZ_TRY(arrange(ws, b, b->source, &policy));
+  if (ws->exe->by_numbers)
+    fnzi_eng_numbers_keep(b->source, &b->program, &policy);
   if (ws->exe->by_numbers && b->program != b->source)
     FNZ_TRY(fnzi_eng_late_number(&b->arena, b->program, &b->program));
   return plan_and_check(ws, b, &policy);

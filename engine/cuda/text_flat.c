@@ -28,10 +28,6 @@ typedef struct flat {
   int width, ahead;
 } flat;
 
-static int64_t cell_of(const fnzi_cuda_group *g, uint32_t lane) {
-  return (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[lane].slot].dtype)->bytes;
-}
-
 static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
   return g->lanes[lane].strides[g->rank - 1];
 }
@@ -41,10 +37,10 @@ static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
 /* The piece of an operand can be brought by loads of 16 bytes, or by one of all that it is. */
 static bool lies_wide(const fnzi_cuda_group *g, uint32_t lane, int width) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
-  int64_t bytes = cell_of(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
+  int64_t bytes = fnzi_cuda_lane_cell(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
   if (last_stride(g, lane) == 0)
     return !l->stores;
-  bool wide = last_stride(g, lane) == cell_of(g, lane) && l->aligned >= at_once;
+  bool wide = last_stride(g, lane) == fnzi_cuda_lane_cell(g, lane) && l->aligned >= at_once;
   for (uint32_t d = 0; d + 1 < g->rank; d++)
     wide = wide && l->strides[d] % at_once == 0;
   return wide;
@@ -64,8 +60,8 @@ static int width_of(const fnzi_cuda_group *g) {
   if (g->rank == 0)
     return 1;
   for (uint32_t k = 0; k < g->nlanes; k++)
-    if (last_stride(g, k) != 0 && cell_of(g, k) < least)
-      least = cell_of(g, k);
+    if (last_stride(g, k) != 0 && fnzi_cuda_lane_cell(g, k) < least)
+      least = fnzi_cuda_lane_cell(g, k);
   while (width > 1 && (width * least > AT_ONCE || !is_wide(g, width)))
     width /= 2;
   return width;
@@ -75,7 +71,7 @@ static int ahead_of(const flat *f) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < f->g->nlanes; k++)
     if (!f->g->lanes[k].stores)
-      bytes += cell_of(f->g, k) * f->width;
+      bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
   int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
   return f->pieces < MANY_PIECES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
 }
@@ -258,14 +254,15 @@ static fnz_status put_set(const flat *f) {
 }
 
 static fnz_status put_sets(const flat *f) {
-  char rest[48];
+  char rest[48], step[16];
+  snprintf(step, sizeof step, "%d", (int)THREADS);
   FNZ_TRY(put_opening(f));
   FNZ_TRY(put_set(f));
-  FNZ_TRY(put_pieces(f, "first + threadIdx.x", "end", "256"));
+  FNZ_TRY(put_pieces(f, "first + threadIdx.x", "end", step));
   if (f->width > 1 && f->g->rank == 1) {
     snprintf(rest, sizeof rest, "end * %d + threadIdx.x", f->width);
     PUT(&f->w, "  if (end == pieces) {\n");
-    FNZ_TRY(put_rest(f, rest, "count", "256"));
+    FNZ_TRY(put_rest(f, rest, "count", step));
     PUT(&f->w, "  }\n");
   }
   PUT(&f->w, "  }\n");

@@ -28,6 +28,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_address(const fnzi_cuda_writer *w, uint3
 /* Lane k loads, or stores. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
 
+/* Bytes of an element of a lane. */
+static inline int64_t fnzi_cuda_lane_cell(const fnzi_cuda_group *g, uint32_t lane) {
+  return (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[lane].slot].dtype)->bytes;
+}
 /* What is computed of an element, as a function of the kernel; and a call of it: slots
  * of lanes that load are there, and so are room r<k> for those that store, which is stored. */
 const char *fnzi_cuda_lane_type(const fnzi_cuda_group *group, uint32_t lane);

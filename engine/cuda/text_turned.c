@@ -14,14 +14,10 @@ typedef struct turned {
   int64_t tiles[2], all; /* along both; of all */
 } turned;
 
-static int64_t cell_of(const fnzi_cuda_group *g, uint32_t lane) {
-  return (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[lane].slot].dtype)->bytes;
-}
-
 /* It is brought by tiles. */
 static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
-  int64_t cell = cell_of(g, lane), last = l->strides[g->rank - 1];
+  int64_t cell = fnzi_cuda_lane_cell(g, lane), last = l->strides[g->rank - 1];
   return !l->stores && last != 0 && last != cell && l->strides[across] == cell;
 }
 
@@ -29,9 +25,9 @@ static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) 
 static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < g->nlanes; k++) {
-    if (g->lanes[k].stores && g->lanes[k].strides[g->rank - 1] != cell_of(g, k))
+    if (g->lanes[k].stores && g->lanes[k].strides[g->rank - 1] != fnzi_cuda_lane_cell(g, k))
       return 0;
-    bytes += is_turned(g, k, across) ? (int64_t)SIDE * APART * cell_of(g, k) : 0;
+    bytes += is_turned(g, k, across) ? (int64_t)SIDE * APART * fnzi_cuda_lane_cell(g, k) : 0;
   }
   return bytes;
 }

@@ -40,7 +40,7 @@ bool fnzi_eng_only_numbers(const fnz_program *program) {
   return true;
 }
 
-bool fnzi_eng_keeps_numbers(const fnz_program *arranged, const fnzi_eng_order *order) {
+static bool keeps(const fnz_program *arranged, const fnzi_eng_order *order) {
   const fnzi_graph *g = fnzi_graph_at(arranged, 0);
   uint32_t before = 0;
   for (uint32_t n = 0; n < g->nodes.count; n++) {
@@ -52,4 +52,13 @@ bool fnzi_eng_keeps_numbers(const fnz_program *arranged, const fnzi_eng_order *o
     before = origin;
   }
   return true;
+}
+
+void fnzi_eng_numbers_keep(const fnz_program *source, const fnz_program **arranged,
+                           fnzi_eng_policy *policy) {
+  if (keeps(*arranged, &policy->order))
+    return;
+  *arranged = source;
+  policy->order = (fnzi_eng_order){.source = NULL};
+  policy->ungrouped = true;
 }

@@ -189,7 +189,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_p
 bool fnzi_eng_only_numbers(const fnz_program *program);
 /* The node has one of them, or reads one: the interpreter evaluates it. */
 bool fnzi_eng_waits_for_numbers(const fnzi_node *node);
-/* Such nodes stand in the order that they had: numbers are found as the program finds them. */
-bool fnzi_eng_keeps_numbers(const fnz_program *arranged, const fnzi_eng_order *order);
+/* Such nodes stay in the order that they had, as numbers are found when the program finds them:
+ * arranged otherwise, it runs as it was, a step for each node. */
+void fnzi_eng_numbers_keep(const fnz_program *source, const fnz_program **arranged,
+                           fnzi_eng_policy *policy);
 
 #endif

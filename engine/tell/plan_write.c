@@ -82,11 +82,8 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
     FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
     FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
   }
-  if (symbols && numbers && !fnzi_eng_keeps_numbers(arranged, &policy.order)) {
-    arranged = seen;
-    policy.order = (fnzi_eng_order){.source = NULL};
-    policy.ungrouped = true;
-  }
+  if (symbols && numbers)
+    fnzi_eng_numbers_keep(seen, &arranged, &policy);
   FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
   fnzi_eng_bodies bodies = {.list = {.data = NULL}};
   fnz_status status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
