@@ -216,6 +216,7 @@ static int prepare(benching *b) {
   char folder[4096];
   options.threads = b->threads;
   options.device = call->options[CLI_DEVICE];
+  options.staging = true;
   options.cache = cli_cache_folder(folder, sizeof folder);
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, b->threads, &call->backend), NULL));

@@ -99,6 +99,7 @@ static int execute(cli_call *call, int threads) {
   int steps;
   options.threads = threads;
   options.device = call->options[CLI_DEVICE];
+  options.staging = true;
   options.cache = cli_cache_folder(folder, sizeof folder);
 
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));

@@ -3,7 +3,7 @@
  *
  * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
  * with the same words. */
-#include "engine/engine.h"
+#include "engine/device/device.h"
 #include "program/formats/formats.h"
 #include "run/numbers.h"
 
@@ -184,7 +184,10 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   FNZ_TRY(fnzi_eng_given_weights(ws, state));
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     FNZ_TRY(give_input(ws, run, k, state));
+  FNZ_TRY(fnzi_eng_staging_check(ws));
   FNZ_TRY(fnzi_eng_binding_find(ws, state != NULL, &b));
+  if (ws->exe->device)
+    FNZ_TRY(fnzi_eng_device_given_room(ws, b, false));
   fnz_status status = add_arrays(ws, b, state, &r);
   if (status == FNZ_OK)
     status = fnzi_eng_execute(ws, b, NULL, r.outs);

@@ -128,6 +128,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->threads = options->threads;
   exe->unplanned = options->unplanned;
   exe->checks = options->check;
+  exe->staging = options->staging;
   exe->is_told = is_told;
   exe->is_guest = host != NULL;
   exe->device = host;

@@ -86,6 +86,7 @@ struct fnz_executable {
   const fnz_backend *kernels;
   int threads;
   bool unplanned, checks;
+  bool staging;  /* on a device: memory of the CPU may be given */
   bool is_told;  /* its plan is told, and nothing runs */
   bool is_guest; /* the device is another one's, who ends it */
   fnzi_limits limits;
@@ -131,6 +132,12 @@ typedef struct fnzi_eng_given {
   int64_t number;             /* of a symbolic integer */
   bool has_number;
 } fnzi_eng_given;
+
+/* Of memory of a device. */
+typedef struct fnzi_eng_addresses {
+  uint64_t *data;
+  size_t count, capacity;
+} fnzi_eng_addresses;
 
 /* --- A binding -----------------------------------------------------------------------------------
  */
@@ -343,13 +350,20 @@ struct fnz_workspace {
   unsigned char *kept; /* what the state held before the run */
   size_t kept_bytes;
   const fnz_executable_state *state; /* of the run; NULL */
-  void *stream;                      /* of the device; NULL */
-  uint64_t device_block, replaced;   /* memory there: engine/device/room.c */
+  void *stream;                      /* of the device; NULL; of a guest it is lent for a run */
+  bool lags; /* nobody waits for what a run has put on the stream: all that is put there later comes
+                behind it */
+  uint64_t device_block, replaced; /* memory there: engine/device/room.c */
   size_t device_bytes;
-  bool on_device;        /* the run is given memory of the device: */
-  uint64_t *device_in;   /* per input of graph 0: where it lies there; 0: with the CPU */
-  uint64_t *device_out;  /* per output of graph 0: the same */
-  unsigned char *shadow; /* room of the CPU for inputs that lie there */
+  bool host_absent;               /* the CPU has no part in the run, and no memory for it */
+  bool on_device;                 /* the run is given memory of the device: */
+  uint64_t *device_in;            /* per input of graph 0: where it lies there; 0: with the CPU */
+  uint64_t *device_out;           /* per output of graph 0: the same */
+  uint64_t *known_in, *known_out; /* per slot: an address that is known to lie there; 0: none */
+  uint64_t device_results;        /* room there for results that the caller has none for, */
+  size_t device_results_bytes;
+  fnzi_eng_addresses device_late; /* and for those whose sizes data decide */
+  unsigned char *shadow;          /* room of the CPU for inputs that lie there */
   size_t shadow_bytes;
   unsigned char *pinned; /* what is small and copied between, as copies like it */
   size_t pinned_bytes;
@@ -440,6 +454,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_given_bound(fnz_workspace *ws, const fnzi_run
 /* fnz_executable_run() with the weights that are bound, without a state. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
                                              const fnz_execution *run, const fnzi_run_state *bound);
+/* What is given, and asked for, lies with the CPU: ARGUMENT with its name where it may not. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_staging_check(fnz_workspace *ws);
+/* Inputs that are in ws->state begin where it has them now. */
+void fnzi_eng_given_state(fnz_workspace *ws);
 /* What a caller gives as memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
 /* --- apart.c */
@@ -547,9 +565,9 @@ struct fnz_executable_state {
   unsigned char **starts;
   /* Per input: there are elements; a weight without data has none before they are read. */
   bool *filled;
-  /* Per input that is the first of its memory: bytes of what is owned, else 0. */
-  size_t *bytes;
-  fnz_memory *memories;                 /* per STATE slot */
+  /* Per input that is the first of its memory: bytes up to the end of its last window; and of what
+   * is owned, else 0. */
+  size_t *extents, *bytes;
   struct fnzi_eng_device_state *device; /* device.h; NULL: without a device */
 };
 

@@ -51,6 +51,7 @@ static unsigned char *aligned(unsigned char *block) {
   return block + (at - (uintptr_t)block);
 }
 
+/* NULL for memory that there is none of. */
 static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
@@ -61,11 +62,12 @@ static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigne
       b->storages[i].data = ws->given[buffer->of].start;
       break;
     case FNZI_ENG_OUT:
-      b->storages[i].data =
-          outs && outs[buffer->of] ? outs[buffer->of] : results + b->outs[buffer->of];
+      b->storages[i].data = outs && outs[buffer->of] ? outs[buffer->of]
+                            : results                ? results + b->outs[buffer->of]
+                                                     : NULL;
       break;
     case FNZI_ENG_TEMP:
-      b->storages[i].data = arena + buffer->offset;
+      b->storages[i].data = arena ? arena + buffer->offset : NULL;
       break;
     case FNZI_ENG_LATE:
       break;
@@ -73,14 +75,31 @@ static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigne
   }
 }
 
+static fnz_status find_room(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                            unsigned char *const *outs) {
+  if (ws->host_absent) {
+    point_storages(ws, b, NULL, NULL, outs);
+    return FNZ_OK;
+  }
+  FNZ_TRY(reserve(ws, b, outs));
+  unsigned char *own = aligned(ws->block);
+  point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
+  return FNZ_OK;
+}
+
 /* The device has found a place out of bounds: the CPU, which says which one, runs from the same
  * inputs. */
-static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b) {
+static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                             unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
+  if (ws->on_device) {
+    FNZ_TRY(fnzi_eng_device_given_room(ws, b, true));
+    FNZ_TRY(find_room(ws, b, arena, outs));
+  }
+  if (ws->state)
+    FNZ_TRY(fnzi_eng_device_state_down(ws->ctx, ws->state));
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
-  if (ws->on_device)
-    FNZ_TRY(fnzi_eng_device_given_down(ws, b, true));
   if (ws->state)
     ws->state->device->host_newer = true;
   return fnzi_eng_frames_open(ws, b);
@@ -92,9 +111,7 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   ws->ran = b;
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
-  FNZ_TRY(reserve(ws, b, outs));
-  unsigned char *own = aligned(ws->block);
-  point_storages(ws, b, arena ? arena : own, own + b->arena_bytes, outs);
+  FNZ_TRY(find_room(ws, b, arena, outs));
   if (b->device)
     FNZ_TRY(fnzi_eng_device_ready(ws, b));
   if (b->interprets)
@@ -104,7 +121,7 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
     fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
-    FNZ_TRY(open_again(ws, b));
+    FNZ_TRY(open_again(ws, b, arena, outs));
   }
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));
   fnz_status status = fnzi_eng_frames_run(ws, b);
@@ -115,5 +132,7 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                        "the GPU found a place out of bounds that the CPU does not find");
   if (status != FNZ_OK)
     fnzi_eng_undo(ws, b);
+  if (status == FNZ_OK && b->device && ws->state)
+    status = fnzi_eng_device_state_settle(ws->ctx, ws->state);
   return status;
 }

@@ -33,9 +33,16 @@ static fnz_status give_weight(fnz_workspace *ws, uint32_t k, const fnz_executabl
   return fnzi_eng_extent_bytes(ws->ctx, given->layout, &given->bytes);
 }
 
+void fnzi_eng_given_state(fnz_workspace *ws) {
+  const fnz_executable_state *s = ws->state;
+  for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
+    if (ws->exe->inputs[k].is_tensor && ws->exe->inputs[k].in_state)
+      ws->given[k].start = s->filled[k] ? s->starts[k] : NULL;
+}
+
 fnz_status fnzi_eng_given_weights(fnz_workspace *ws, const fnz_executable_state *state) {
   ws->state = state;
-  ws->on_device = false;
+  ws->on_device = ws->host_absent = false;
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++)
     if (ws->exe->inputs[k].is_tensor && !ws->exe->inputs[k].by_caller)
       FNZ_TRY(give_weight(ws, k, state));
@@ -146,4 +153,26 @@ fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
       FNZ_TRY(check_shared(ws, k));
   }
   return FNZ_OK;
+}
+
+/* --- Where it lies --------------------------------------------------------------------------
+ */
+fnz_status fnzi_eng_staging_check(fnz_workspace *ws) {
+  const fnzi_eng_slots *in = &ws->exe->slots[FNZ_SIDE_INPUT],
+                       *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  const fnzi_eng_slot *at = NULL;
+  if (!ws->exe->device || ws->exe->staging)
+    return FNZ_OK;
+  for (size_t i = 0; i < in->count && !at; i++)
+    at = in->data[i].shown.geometry ? &in->data[i] : NULL;
+  bool is_input = at != NULL;
+  for (size_t i = 0; i < out->count && !at; i++)
+    at = !(ws->state && out->data[i].shown.in_state) ? &out->data[i] : NULL;
+  if (!at)
+    return FNZ_OK;
+  return fnzi_fail(
+      ws->ctx, FNZ_CLASS_ARGUMENT, at->shown.name,
+      "%s \"%s\" lies with the CPU, and the executable is for a GPU: give memory there "
+      "(on_device), or compile with the option staging, which copies it",
+      is_input ? "input" : "output", at->shown.name);
 }

@@ -45,9 +45,9 @@ static fnz_status place_outs(running *r) {
     if (!out->data && !r->run->workspace)
       return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
                        "an output without memory needs a workspace, where it stays");
-    if (out->data && r->ws->on_device && slot->is_member)
-      return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
-                       "a part of an input's memory is no output on the device");
+    if (out->data && r->ws->on_device)
+      FNZ_TRY(
+          fnzi_eng_device_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
     if (!out->data || !want)
       continue;
     FNZ_TRY(check_out(r, slot, want, out->geometry));
@@ -118,27 +118,53 @@ static fnz_status give_member(running *r, const fnzi_eng_slot *slot, fnz_memory 
   return FNZ_OK;
 }
 
-/* Row-major elements of a result, which lies with the CPU or is where it should be. */
-static fnz_status give_on_device(running *r, const fnzi_eng_slot *slot, const fnz_memory *out) {
+/* Elements of a result that lies with the CPU, row-major there. */
+static fnz_status pack(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
   const fnz_geometry *layout, *rows;
   unsigned char *start;
   void *packed;
-  if (fnzi_eng_device_is_direct(r->ws, r->b, slot->of))
-    return FNZ_OK;
+  *out = (fnz_memory){NULL, NULL};
+  if (slot->is_member)
+    return give_member(r, slot, out);
   FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
-  FNZ_TRY(check_out(r, slot, layout, out->geometry));
   FNZ_TRY(rows_of(r, layout, &rows));
-  size_t cell = fnzi_dtype(rows->dtype)->bytes, count = (size_t)fnz_geometry_numel(rows);
-  FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, count, cell, &packed));
+  FNZ_TRY(fnzi_arena_alloc(&r->ws->calling, (size_t)fnz_geometry_numel(rows),
+                           fnzi_dtype(rows->dtype)->bytes, &packed));
   fnzi_eng_elements_move(layout, start, rows, packed);
-  return fnzi_eng_device_put(r->ws, packed, count * cell, (uint64_t)(uintptr_t)out->data);
+  *out = (fnz_memory){packed, rows};
+  return FNZ_OK;
+}
+
+/* What lies on the device already has an address that was given, or is the workspace's. */
+static fnz_status give_direct(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+  if (out->data)
+    return FNZ_OK;
+  out->data = (void *)(uintptr_t)r->ws->device_out[slot->of];
+  return rows_of(r, planned(r, slot), &out->geometry);
+}
+
+/* Row-major elements of a result, at the caller's address or at one of the workspace. */
+static fnz_status give_on_device(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+  fnz_memory packed;
+  uint64_t at = (uint64_t)(uintptr_t)out->data;
+  if (!slot->is_member && fnzi_eng_device_is_direct(r->ws, r->b, slot->of))
+    return give_direct(r, slot, out);
+  FNZ_TRY(pack(r, slot, &packed));
+  FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
+  size_t cell = fnzi_dtype(packed.geometry->dtype)->bytes,
+         count = (size_t)fnz_geometry_numel(packed.geometry);
+  if (!at) {
+    FNZ_TRY(fnzi_eng_device_results_add(r->ws, count * cell, &at));
+    *out = (fnz_memory){(void *)(uintptr_t)at, packed.geometry};
+  }
+  return fnzi_eng_device_put(r->ws, packed.data, count * cell, at);
 }
 
 static fnz_status give_results(running *r) {
   const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_eng_slot *slot = &slots->data[i];
-    if (is_asked(r, slot) && r->ws->on_device && r->run->outputs[i].data)
+    if (is_asked(r, slot) && r->ws->on_device)
       FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
     else if (is_asked(r, slot))
       FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i])
@@ -154,15 +180,21 @@ static fnz_status give_bound(running *r) {
   return FNZ_OK;
 }
 
+/* What is given on the device, and where results without memory go. */
+static fnz_status open_device(running *r) {
+  r->ws->on_device = r->run->on_device;
+  if (!r->ws->on_device)
+    return fnzi_eng_staging_check(r->ws);
+  return fnzi_eng_device_given_inputs(r->ws);
+}
+
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
   FNZ_TRY(fnzi_eng_given_weights(r->ws, r->run->state));
   FNZ_TRY(give_bound(r));
   FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
   FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
-  r->ws->on_device = r->run->on_device;
-  if (r->ws->on_device)
-    FNZ_TRY(fnzi_eng_device_given_inputs(r->ws));
+  FNZ_TRY(open_device(r));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
   FNZ_TRY(place_outs(r));
   if (r->run->arena && r->run->arena_bytes < r->b->arena_bytes)
@@ -170,7 +202,9 @@ static fnz_status run_in(running *r) {
                      "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
                      r->b->arena_bytes);
   if (r->ws->on_device)
-    FNZ_TRY(fnzi_eng_device_given_down(r->ws, r->b, false));
+    FNZ_TRY(fnzi_eng_device_results_place(r->ws, r->b));
+  if (r->exe->device)
+    FNZ_TRY(fnzi_eng_device_given_room(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   return give_results(r);
 }

@@ -34,21 +34,15 @@ static fnz_status open(const fnz_executable *exe, fnz_context *ctx, fnz_executab
 static fnz_status make_tables(fnz_executable_state *s) {
   uint32_t count = graph_of(s->exe)->ninputs;
   FNZI_NEW(&s->arena, count, &s->starts);
+  FNZI_NEW(&s->arena, count, &s->extents);
   FNZI_NEW(&s->arena, count, &s->bytes);
   FNZI_NEW(&s->arena, count, &s->filled);
-  FNZI_NEW(&s->arena, s->exe->slots[FNZ_SIDE_STATE].count, &s->memories);
-  return FNZ_OK;
-}
-
-/* Bytes up to the end of the last window of a memory, and of the blob. */
-static fnz_status memory_bytes(const fnz_executable_state *s, uint32_t memory, size_t *out) {
-  *out = 0;
-  for (uint32_t k = memory; k < graph_of(s->exe)->ninputs; k++) {
-    size_t bytes;
-    if (s->exe->inputs[k].memory != memory || !s->exe->inputs[k].in_state)
+  for (uint32_t k = 0; k < count; k++) {
+    size_t bytes, *most = &s->extents[s->exe->inputs[k].memory];
+    if (!s->exe->inputs[k].in_state)
       continue;
     FNZ_TRY(fnzi_eng_extent_bytes(s->ctx, layout_of(s->exe, k), &bytes));
-    *out = bytes > *out ? bytes : *out;
+    *most = bytes > *most ? bytes : *most;
   }
   return FNZ_OK;
 }
@@ -65,8 +59,7 @@ static void fill(const fnz_executable_state *s, uint32_t memory, unsigned char *
 }
 
 static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned char **out) {
-  size_t bytes;
-  FNZ_TRY(memory_bytes(s, memory, &bytes));
+  const size_t bytes = s->extents[memory];
   *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_ENG_ALIGNMENT);
   if (!*out)
     return fnzi_no_memory(s->ctx);
@@ -76,12 +69,12 @@ static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned 
   return FNZ_OK;
 }
 
-/* What callers see of slot i. */
-static void show(fnz_executable_state *s, size_t i) {
+/* Slot i with the CPU, where that has memory for it. */
+static fnz_memory window_of(const fnz_executable_state *s, size_t i) {
   uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
   const fnz_geometry *g = layout_of(s->exe, k);
-  s->memories[i] =
-      (fnz_memory){s->starts[k] + fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes), g};
+  int64_t past = fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
+  return (fnz_memory){s->starts[k] ? s->starts[k] + past : NULL, g};
 }
 
 static fnz_status make_own(fnz_executable_state *s) {
@@ -95,8 +88,6 @@ static fnz_status make_own(fnz_executable_state *s) {
     s->starts[k] = s->starts[memory];
     s->filled[k] = s->exe->inputs[k].weight != NULL;
   }
-  for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
-    show(s, i);
   return FNZ_OK;
 }
 
@@ -123,7 +114,6 @@ static fnz_status make_over(fnz_executable_state *s, const fnz_memory *memories)
       return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, s->exe->inputs[k].name,
                        "it shares memory by the signature, but not in what is given");
     s->starts[memory] = s->starts[k] = start;
-    s->memories[i] = (fnz_memory){memories[i].data, g};
   }
   for (uint32_t k = 0; k < graph_of(s->exe)->ninputs; k++)
     if (s->exe->inputs[k].in_state) {
@@ -152,7 +142,16 @@ fnz_status fnz_executable_state_create(const fnz_executable *exe, fnz_context *c
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
   fnz_status status = make_own(s);
-  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s, false) : status, out);
+  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s) : status, out);
+}
+
+/* With the CPU, which is brought up to date after each run; or on the device. */
+static fnz_status over_device(fnz_executable_state *s) {
+  if (!s->exe->staging)
+    return fnzi_eng_device_state_given(s);
+  FNZ_TRY(fnzi_eng_device_state_make(s));
+  s->device->is_shown = true;
+  return FNZ_OK;
 }
 
 fnz_status fnz_executable_state_over(const fnz_executable *exe, fnz_context *ctx,
@@ -161,7 +160,9 @@ fnz_status fnz_executable_state_over(const fnz_executable *exe, fnz_context *ctx
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
   fnz_status status = make_over(s, memories);
-  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s, true) : status, out);
+  if (status == FNZ_OK && exe->device)
+    status = over_device(s);
+  return done(ctx, s, status, out);
 }
 
 void fnz_executable_state_destroy(fnz_executable_state *s) {
@@ -185,20 +186,37 @@ static bool is_called(const fnz_executable_state *s, size_t i, const char *name)
   return strcmp(slot->shown.name, name) == 0 || (target && strcmp(target, name) == 0);
 }
 
-static fnz_memory find(const fnz_executable_state *s, const char *name) {
+/* SIZE_MAX: there is none. */
+static size_t find(const fnz_executable_state *s, const char *name) {
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++)
     if (is_called(s, i, name))
-      return s->memories[i];
-  return (fnz_memory){NULL, NULL};
+      return i;
+  return SIZE_MAX;
 }
 
-/* From now on a device's memory is copied after each run, for the caller may look at this one. */
+/* The address of a slot's first element there. */
+static fnz_memory there(const fnz_executable_state *s, size_t i) {
+  uint32_t k = s->exe->slots[FNZ_SIDE_STATE].data[i].of;
+  const fnz_geometry *g = layout_of(s->exe, k);
+  uint64_t at = s->device->at[s->exe->inputs[k].memory];
+  at += (uint64_t)fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
+  return (fnz_memory){(void *)(uintptr_t)at, g};
+}
+
+/* With the CPU, a device's memory is copied after each run from now on, for the caller may look at
+ * this one. */
 fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *name) {
-  if (fnzi_eng_device_state_down(s->ctx, s) != FNZ_OK)
+  const size_t i = find(s, name);
+  fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;
+  bool is_there = s->device && !s->exe->staging;
+  if (i == SIZE_MAX || (is_there ? fnzi_eng_device_state_show(own)
+                                 : fnzi_eng_device_state_down(s->ctx, s)) != FNZ_OK)
     return (fnz_memory){NULL, NULL};
+  if (is_there)
+    return there(s, i);
   if (s->device)
     s->device->is_shown = true;
-  return find(s, name);
+  return window_of(s, i);
 }
 
 static fnz_geometry rows_of(const fnz_geometry *g, int64_t *strides) {
@@ -235,9 +253,10 @@ static fnz_geometry rows_of_array(const fnz_array *a) {
 
 static fnz_status check_array(const fnz_executable_state *s, fnz_context *ctx, const fnz_array *a,
                               fnz_memory *out) {
-  *out = find(s, a->name);
-  if (!out->geometry)
+  const size_t i = find(s, a->name);
+  if (i == SIZE_MAX)
     return refuse_name(s, ctx, a->name);
+  *out = window_of(s, i);
   const fnz_geometry *g = out->geometry, given = rows_of_array(a);
   char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT];
   if (a->dtype == g->dtype && fnzi_same_sizes(&given, g))
@@ -270,7 +289,7 @@ fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
     fnzi_eng_elements_move(&rows, a->data, &window, to.data);
     fill_slots(s, a->name);
   }
-  return FNZ_OK;
+  return fnzi_eng_device_state_settle(ctx, s);
 }
 
 fnz_status fnz_executable_state_write(const fnz_executable_state *s, fnz_context *ctx,
@@ -278,13 +297,12 @@ fnz_status fnz_executable_state_write(const fnz_executable_state *s, fnz_context
   int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
-    const fnz_memory *from = &s->memories[i];
+    const fnz_memory from = window_of(s, i);
     void *data;
     FNZ_TRY(fnz_arrays_add(out, s->exe->slots[FNZ_SIDE_STATE].data[i].shown.name,
-                           from->geometry->dtype, from->geometry->rank, from->geometry->sizes,
-                           &data));
-    fnz_geometry rows = rows_of(from->geometry, strides), window = from_first(from->geometry);
-    fnzi_eng_elements_move(&window, from->data, &rows, data);
+                           from.geometry->dtype, from.geometry->rank, from.geometry->sizes, &data));
+    fnz_geometry rows = rows_of(from.geometry, strides), window = from_first(from.geometry);
+    fnzi_eng_elements_move(&window, from.data, &rows, data);
   }
   return FNZ_OK;
 }

@@ -170,6 +170,30 @@ void fnzi_cuda_pinned_give(const fnzi_cuda_device *d, unsigned char *at) {
     d->driver.pinned_give(at);
 }
 
+/* What is managed lies wherever it is used. An address that CUDA does not know is of no kind. */
+fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *d, const char *name,
+                                uint64_t at) {
+  enum { KIND = 2, IS_MANAGED = 8, ORDINAL = 9, ON_DEVICE = 2, NO_CONTEXT = 201 };
+  static const int attributes[] = {KIND, IS_MANAGED, ORDINAL};
+  unsigned kind = 0, is_managed = 0;
+  int ordinal = 0;
+  void *const values[] = {&kind, &is_managed, &ordinal};
+  int result = d->driver.pointer_attributes(3, attributes, values, at);
+  if (result != 0 && result != 1 && result != NO_CONTEXT)
+    return fnzi_cuda_told(ctx, d, result, "an address is looked up");
+  if (result == 0 && (is_managed || (kind == ON_DEVICE && ordinal == d->device)))
+    return FNZ_OK;
+  if (result == 0 && kind == ON_DEVICE)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, name,
+                     "\"%s\" lies on cuda:%d, the executable is for cuda:%d: copy it there, or "
+                     "compile for that device",
+                     name, ordinal, d->device);
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, name,
+                   "\"%s\" lies with the CPU, though the run is given memory of the GPU: copy it "
+                   "there; or compile with the option staging and run without on_device",
+                   name);
+}
+
 fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *d, void **out) {
   enum { NON_BLOCKING = 1 };
   return TOLD(d, stream_make(out, NON_BLOCKING), "a stream is made");

@@ -66,6 +66,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cud
                                                 size_t bytes, unsigned char **out);
 void fnzi_cuda_pinned_give(const fnzi_cuda_device *device, unsigned char *at);
 
+/* ARGUMENT, with `name`, for an address that is none of this device's memory. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *device,
+                                               const char *name, uint64_t at);
+
 FNZ_MUST_CHECK fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                 void **out);
 void fnzi_cuda_stream_end(const fnzi_cuda_device *device, void *stream);

@@ -144,6 +144,7 @@ typedef struct fnzi_eng_device_binding {
   size_t flag;                   /* and the flag */
   size_t *kept;                  /* per buffer of the state that is kept before a run: where */
   bool runs;                     /* some step runs on the device, */
+  bool by_cpu;                   /* and some on the CPU */
   size_t first_writes;           /* the first step that writes to the state there; SIZE_MAX */
   bool has_flag;                 /* and some may set the flag */
   fnzi_eng_stretch **stretches;  /* per step: the stretch that begins there; NULL: none */
@@ -163,12 +164,25 @@ typedef struct fnzi_eng_device_state {
   size_t *bytes; /* of those */
   bool is_shown; /* the caller has the CPU's memory, reads and writes it: it is brought up to date
                     after each run and copied before the next one */
+  bool is_there; /* the caller has the device's, which what the CPU computes is copied to, */
+  bool is_given; /* and it is the caller's: the CPU has none before it is needed */
   bool host_newer, device_newer;
+  void *stream; /* what works with it is put there; NULL: nothing is at work but in a run */
   bool is_lost; /* it could not be restored after a run that failed: nothing runs with it */
 } fnzi_eng_device_state;
 
 /* --- state.c */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_make(fnz_executable_state *s, bool is_shown);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_make(fnz_executable_state *s);
+/* Of a state over memory of the device, which s->starts have. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_given(fnz_executable_state *s);
+/* The CPU has memory for it, of whatever is in it. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_room(fnz_context *ctx,
+                                                     const fnz_executable_state *s);
+/* All of it lies on the device, filled, for the caller to look at. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_show(fnz_executable_state *s);
+/* What the CPU has computed, or read, is there where the caller looks. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_settle(fnz_context *ctx,
+                                                       const fnz_executable_state *s);
 void fnzi_eng_device_state_end(fnz_executable_state *s);
 /* The CPU's memory has what the device's has. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_down(fnz_context *ctx,
@@ -214,11 +228,22 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_small_down(fnz_workspace *ws, const fn
 uint32_t fnzi_eng_device_small_flag(const fnz_workspace *ws, const fnzi_eng_binding *b);
 
 /* --- given.c: memory of the device that a run is given */
-/* Before ws->given is looked at as memory of the CPU. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws);
-/* What the CPU reads of them, or all, is there. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_down(fnz_workspace *ws, const fnzi_eng_binding *b,
+/* ARGUMENT where `data` does not lie there. *known: an address that does. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_known(fnz_workspace *ws, const char *name,
+                                                      const void *data, uint64_t *known);
+/* The CPU's memory of inputs and of a state that the caller has there, with what the CPU reads of
+ * them, or all; ws->host_absent: it has no part in the run, and there is none. Before storages have
+ * addresses. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding *b,
                                                      bool all);
+/* Results that the caller has no memory for get some of the workspace, until the next run: those
+ * that the device makes, and one of so many bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_results_place(fnz_workspace *ws,
+                                                        const fnzi_eng_binding *b);
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes,
+                                                      uint64_t *out);
+void fnzi_eng_device_results_end(fnz_workspace *ws);
 /* The run writes output k of graph 0 where it is wanted. */
 bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k);
 /* `bytes` of the CPU go to the device, at once. */

@@ -1,5 +1,5 @@
-/* given.c - inputs and outputs that lie on a GPU: they are used there, and what the CPU
- * computes with goes by room of its own. */
+/* given.c - inputs and outputs that lie on a GPU: they are used there. The CPU has room for them
+ * only in a run in which it computes something: ws->host_absent says that there is none. */
 #include "engine/device/device.h"
 
 /* --- Inputs -------------------------------------------------------------------------------------
@@ -9,6 +9,50 @@ static bool is_there(const fnz_workspace *ws, uint32_t k) {
   return in->is_tensor && in->by_caller && in->slot != FNZI_ENG_NONE && ws->given[k].start;
 }
 
+/* The driver is asked once for each address. */
+fnz_status fnzi_eng_device_given_known(fnz_workspace *ws, const char *name, const void *data,
+                                       uint64_t *known) {
+  uint64_t at = (uint64_t)(uintptr_t)data;
+  if (ws->exe->is_guest || at == 0 || at == *known)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
+  fnz_status status = fnzi_cuda_lies_there(ws->ctx, ws->exe->device, name, at);
+  fnzi_cuda_leave(ws->exe->device);
+  if (status == FNZ_OK)
+    *known = at;
+  return status;
+}
+
+static fnz_status open_known(fnz_workspace *ws) {
+  if (ws->known_in)
+    return FNZ_OK;
+  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_INPUT].count + 1, &ws->known_in);
+  FNZI_NEW(&ws->arena, ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1, &ws->known_out);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws) {
+  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
+  FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
+  FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
+  FNZ_TRY(open_known(ws));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const fnzi_eng_input *in = &ws->exe->inputs[k];
+    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
+      return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
+                       "inputs that share memory are given with the CPU, not on the device");
+    if (!is_there(ws, k))
+      continue;
+    FNZ_TRY(fnzi_eng_device_given_known(ws,
+                                        ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
+                                        ws->given[k].start, &ws->known_in[in->slot]));
+    ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
+  }
+  return FNZ_OK;
+}
+
+/* --- The CPU's room -----------------------------------------------------------------------------
+ */
 static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
   if (bytes <= ws->shadow_bytes)
     return FNZ_OK;
@@ -21,28 +65,20 @@ static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
   return FNZ_OK;
 }
 
-/* Each input has room of the CPU in place of its memory, which nobody touches but for a reason. */
-fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws) {
-  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
+/* Each input has room of the CPU in place of its memory. */
+static fnz_status give_room(fnz_workspace *ws) {
+  const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
   size_t bytes = FNZI_ENG_ALIGNMENT, at = 0;
-  FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
-  FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    const fnzi_eng_input *in = &ws->exe->inputs[k];
-    if (in->is_tensor && in->by_caller && (in->is_shared || in->memory != k))
-      return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, in->name,
-                       "inputs that share memory are given with the CPU, not on the device");
-    if (is_there(ws, k) && (!fnzi_add_size(bytes, ws->given[k].bytes, &bytes) ||
-                            !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes)))
+  for (uint32_t k = 0; k < count; k++)
+    if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->given[k].bytes, &bytes) ||
+                             !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes)))
       return fnzi_no_memory(ws->ctx);
-  }
   FNZ_TRY(take_room(ws, bytes));
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    if (!is_there(ws, k))
+  for (uint32_t k = 0; k < count; k++) {
+    if (!ws->device_in[k])
       continue;
     at += (FNZI_ENG_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_ENG_ALIGNMENT) %
           FNZI_ENG_ALIGNMENT;
-    ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
     ws->given[k].start = ws->shadow + at;
     at += ws->given[k].bytes;
   }
@@ -55,7 +91,7 @@ static bool is_read(const fnzi_eng_binding *b, size_t i) {
   return !d->runs || b->interprets || d->route.host_reads[i];
 }
 
-static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+static fnz_status copy_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
@@ -70,11 +106,35 @@ static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool 
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-fnz_status fnzi_eng_device_given_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+static fnz_status bring_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
-  fnz_status status = bring_down(ws, b, all);
+  fnz_status status = copy_down(ws, b, all);
   fnzi_cuda_leave(ws->exe->device);
   return status;
+}
+
+/* Some step is the CPU's, or a result goes by its memory. */
+static bool has_part(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
+  bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
+  for (size_t i = 0; i < out->count && !has; i++)
+    has = !(ws->state && out->data[i].shown.in_state) &&
+          (out->data[i].is_member || !fnzi_eng_device_is_direct(ws, b, out->data[i].of));
+  return has;
+}
+
+fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+  ws->host_absent = !all && !has_part(ws, b);
+  if (ws->host_absent)
+    return FNZ_OK;
+  if (ws->state)
+    FNZ_TRY(fnzi_eng_device_state_room(ws->ctx, ws->state));
+  if (ws->state)
+    fnzi_eng_given_state(ws);
+  if (!ws->on_device)
+    return FNZ_OK;
+  FNZ_TRY(give_room(ws));
+  return bring_down(ws, b, all);
 }
 
 /* --- Outputs ------------------------------------------------------------------------------------
@@ -88,8 +148,103 @@ bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *
          b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_ENG_OUT;
 }
 
+/* Of the run before. */
+static void give_late(fnz_workspace *ws) {
+  while (ws->device_late.count)
+    fnzi_cuda_give(ws->exe->device, ws->device_late.data[--ws->device_late.count]);
+}
+
+static fnz_status take_results(fnz_workspace *ws, size_t bytes) {
+  if (bytes <= ws->device_results_bytes)
+    return FNZ_OK;
+  fnzi_cuda_give(ws->exe->device, ws->device_results);
+  ws->device_results = ws->device_results_bytes = 0;
+  FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, &ws->device_results));
+  ws->device_results_bytes = bytes;
+  return FNZ_OK;
+}
+
+/* The buffer of a result that the device makes, and that the caller has no memory for; NULL. */
+static const fnzi_eng_buffer *homeless(const fnz_workspace *ws, const fnzi_eng_binding *b,
+                                       uint32_t i) {
+  uint32_t k = b->device->route.outputs[i];
+  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
+  return ws->device_out[k] == 0 && buffer->kind == FNZI_ENG_OUT && buffer->bytes ? buffer : NULL;
+}
+
+static size_t room_of(const fnzi_eng_buffer *buffer) {
+  return (buffer->bytes + FNZI_ENG_DEVICE_APART - 1) / FNZI_ENG_DEVICE_APART *
+         FNZI_ENG_DEVICE_APART;
+}
+
+static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  const fnzi_eng_route *r = &b->device->route;
+  const fnzi_eng_buffer *buffer;
+  size_t bytes = 0;
+  give_late(ws);
+  for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
+    if ((buffer = homeless(ws, b, i)) && !fnzi_add_size(bytes, room_of(buffer), &bytes))
+      return fnzi_no_memory(ws->ctx);
+  FNZ_TRY(take_results(ws, bytes));
+  uint64_t at = ws->device_results;
+  for (uint32_t i = 0; bytes && i < r->noutputs; i++)
+    if ((buffer = homeless(ws, b, i))) {
+      ws->device_out[r->outputs[i]] = at;
+      at += room_of(buffer);
+    }
+  return FNZ_OK;
+}
+
+/* There is something to take, or to give back. */
+static bool has_homeless(const fnz_workspace *ws, const fnzi_eng_binding *b) {
+  bool has = ws->device_late.count > 0;
+  for (uint32_t i = 0; b->device->runs && i < b->device->route.noutputs && !has; i++)
+    has = homeless(ws, b, i) != NULL;
+  return has;
+}
+
+fnz_status fnzi_eng_device_results_place(fnz_workspace *ws, const fnzi_eng_binding *b) {
+  if (!has_homeless(ws, b))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
+  fnz_status status = place_results(ws, b);
+  fnzi_cuda_leave(ws->exe->device);
+  return status;
+}
+
+static fnz_status note_late(fnz_workspace *ws, uint64_t at) {
+  FNZI_PUSH(ws->ctx, &ws->device_late, at);
+  return FNZ_OK;
+}
+
+static fnz_status add_late(fnz_workspace *ws, size_t bytes, uint64_t *out) {
+  FNZ_TRY(fnzi_cuda_take(ws->ctx, ws->exe->device, bytes, out));
+  if (note_late(ws, *out) == FNZ_OK)
+    return FNZ_OK;
+  fnzi_cuda_give(ws->exe->device, *out);
+  return ws->ctx->error.status;
+}
+
+fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out) {
+  *out = 0;
+  if (bytes == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
+  fnz_status status = add_late(ws, bytes, out);
+  fnzi_cuda_leave(ws->exe->device);
+  return status;
+}
+
+void fnzi_eng_device_results_end(fnz_workspace *ws) {
+  give_late(ws);
+  FNZI_VEC_FREE(ws->ctx, &ws->device_late);
+  fnzi_cuda_give(ws->exe->device, ws->device_results);
+}
+
 static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
   const fnzi_cuda_device *device = ws->exe->device;
+  if (!ws->stream)
+    FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
   FNZ_TRY(fnzi_cuda_copy_in(ws->ctx, device, to, from, bytes, ws->stream));
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }

@@ -58,6 +58,8 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d
   }
   if (ws->device_bytes >= d->bytes)
     return FNZ_OK;
+  if (ws->exe->is_guest && ws->device_block) /* runs before may be at work in it */
+    FNZ_TRY(fnzi_cuda_wait(ws->ctx, device, ws->stream));
   fnzi_cuda_give(device, ws->device_block);
   ws->device_block = ws->device_bytes = 0;
   ws->filled = NULL;
@@ -74,6 +76,7 @@ void fnzi_eng_device_room_end(fnz_workspace *ws) {
     return;
   fnzi_cuda_give(device, ws->device_block);
   fnzi_cuda_give(device, ws->replaced);
+  fnzi_eng_device_results_end(ws);
   fnzi_cuda_pinned_give(device, ws->pinned);
   fnzi_cuda_stream_end(device, ws->stream);
   fnzi_cuda_leave(device);

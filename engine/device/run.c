@@ -100,8 +100,8 @@ static fnz_status run_on_device(const running *r, size_t i) {
 
 /* Small ones come with the flag. */
 static fnz_status bring_outputs(const running *r) {
-  bool waits = !r->d->has_flag && !r->d->small.comes_back;
-  if (!waits)
+  bool looks = r->d->has_flag || r->d->small.comes_back, waits = !looks && !r->ws->lags;
+  if (looks)
     FNZ_TRY(look_at_flag(r));
   for (uint32_t k = 0; k < r->d->route.noutputs; k++) {
     const fnzi_eng_transfer *t = &r->d->outputs[k];
@@ -175,7 +175,8 @@ static fnz_status let_go(const running *r, fnz_status failed) {
 /* The state is what it was, or known to be lost; the first failure is told. */
 static fnz_status take_back(const running *r, fnz_status failed) {
   const fnz_error had = r->ws->ctx->error;
-  fnzi_eng_undo(r->ws, r->b); /* what steps of the CPU have written */
+  if (!r->ws->host_absent)
+    fnzi_eng_undo(r->ws, r->b); /* what steps of the CPU have written */
   fnz_status undone = fnzi_eng_device_undo(r->ws, r->b);
   if (undone != FNZ_OK)
     let_go(r, undone);
@@ -191,7 +192,7 @@ static fnz_status take_back(const running *r, fnz_status failed) {
 
 static fnz_status prepare(const running *r) {
   FNZ_TRY(fnzi_eng_device_fill(r->ws, r->b));
-  return fnzi_eng_undo_keep(r->ws, r->b);
+  return r->ws->host_absent ? FNZ_OK : fnzi_eng_undo_keep(r->ws, r->b);
 }
 
 static fnz_status run(const running *r) {
@@ -220,9 +221,7 @@ fnz_status fnzi_eng_device_run(fnz_workspace *ws, fnzi_eng_binding *b, bool *fla
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, r.device));
   fnz_status status = run(&r);
   fnzi_cuda_leave(r.device);
-  if (!*flagged)
-    return status;
-  return ws->state ? fnzi_eng_device_state_down(ws->ctx, ws->state) : FNZ_OK;
+  return *flagged ? FNZ_OK : status;
 }
 
 /* What the CPU computes with the state of, it has; and the device has not what it writes. */
@@ -240,6 +239,8 @@ fnz_status fnzi_eng_device_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = fnzi_eng_device_texts(ws, b);
   fnzi_cuda_leave(ws->exe->device);
+  for (size_t i = 0; status == FNZ_OK && b->device->runs && i < b->plan.steps.count; i++)
+    b->device->by_cpu = b->device->by_cpu || b->device->route.steps[i].on_host;
   if (status == FNZ_OK && b->device->runs)
     status = fnzi_eng_device_stretches_find(b);
   return status == FNZ_OK && b->device->runs ? fnzi_eng_device_place(ws, b) : status;
@@ -250,6 +251,8 @@ void fnzi_eng_device_unbind(fnz_workspace *ws, fnzi_eng_binding *b) {
     ws->filled = NULL;
   if (!b->device || !fnzi_cuda_enter_to_end(ws->exe->device))
     return;
+  if (ws->exe->is_guest && ws->stream) /* kernels of it may be at work */
+    ws->exe->device->driver.stream_wait(ws->stream);
   fnzi_eng_library_end(b->device);
   fnzi_eng_device_tables_end(b->device);
   fnzi_eng_device_stretches_end(b);

@@ -126,6 +126,7 @@ fnz_status fnzi_eng_device_tables_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!differs)
     return FNZ_OK;
   t->holds = false;
+  ws->lags = false; /* what is copied from is filled again by the next run */
   return fnzi_cuda_copy_in(ws->ctx, ws->exe->device, t->at, t->words, bytes, ws->stream);
 }
 

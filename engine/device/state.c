@@ -1,5 +1,6 @@
 /* state.c - a state whose memory is on a GPU: it stays there from run to run, as long as
- * nobody looks at the CPU's. */
+ * nobody looks at the CPU's. Over memory of the caller on the GPU the CPU has none of its own
+ * before it computes with it. */
 #include "engine/device/device.h"
 
 static const fnzi_eng_buffer *states_buffer(const fnz_workspace *ws, const fnzi_eng_binding *b,
@@ -9,22 +10,78 @@ static const fnzi_eng_buffer *states_buffer(const fnz_workspace *ws, const fnzi_
   return is && buffer->bytes ? buffer : NULL;
 }
 
-fnz_status fnzi_eng_device_state_make(fnz_executable_state *s, bool is_shown) {
+fnz_status fnzi_eng_device_state_make(fnz_executable_state *s) {
   uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
   if (!s->exe->device)
     return FNZ_OK;
   FNZI_NEW(&s->arena, 1, &s->device);
   FNZI_NEW(&s->arena, count, &s->device->at);
   FNZI_NEW(&s->arena, count, &s->device->bytes);
-  s->device->is_shown = is_shown;
   s->device->host_newer = true;
+  return FNZ_OK;
+}
+
+/* --- Memory of the caller's ---------------------------------------------------------------------
+ */
+static bool is_memory(const fnz_executable_state *s, uint32_t k) {
+  return s->exe->inputs[k].in_state && s->exe->inputs[k].memory == k;
+}
+
+static fnz_status check_there(fnz_executable_state *s, uint32_t k, uint64_t at) {
+  const char *name = s->exe->inputs[k].name;
+  if (at % FNZI_ENG_DEVICE_ALIGNED)
+    return fnzi_fail(s->ctx, FNZ_CLASS_ARGUMENT, name,
+                     "memory of a state lies at multiples of %d bytes on a GPU",
+                     FNZI_ENG_DEVICE_ALIGNED);
+  if (s->exe->is_guest)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_enter(s->ctx, s->exe->device));
+  fnz_status status = fnzi_cuda_lies_there(s->ctx, s->exe->device, name, at);
+  fnzi_cuda_leave(s->exe->device);
+  return status;
+}
+
+fnz_status fnzi_eng_device_state_given(fnz_executable_state *s) {
+  FNZ_TRY(fnzi_eng_device_state_make(s));
+  fnzi_eng_device_state *d = s->device;
+  d->is_there = d->is_given = d->device_newer = true;
+  d->host_newer = false;
+  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
+    if (!is_memory(s, k))
+      continue;
+    d->bytes[k] = s->extents[k];
+    if (d->bytes[k] == 0)
+      continue;
+    d->at[k] = (uint64_t)(uintptr_t)s->starts[k];
+    FNZ_TRY(check_there(s, k, d->at[k]));
+  }
+  return FNZ_OK;
+}
+
+/* Until then s->starts are the device's addresses. */
+fnz_status fnzi_eng_device_state_room(fnz_context *ctx, const fnz_executable_state *s) {
+  uint32_t count = fnzi_graph_at(s->exe->program, 0)->ninputs;
+  if (!s->device || !s->device->is_given)
+    return FNZ_OK;
+  for (uint32_t k = 0; k < count; k++) {
+    if (!is_memory(s, k) || s->bytes[k])
+      continue;
+    size_t bytes = s->device->bytes[k] + FNZI_ENG_ALIGNMENT;
+    unsigned char *room = fnzi_resize(s->ctx, NULL, 0, bytes);
+    if (!room)
+      return fnzi_no_memory(ctx);
+    s->bytes[k] = bytes;
+    for (uint32_t i = k; i < count; i++)
+      if (s->exe->inputs[i].in_state && s->exe->inputs[i].memory == k)
+        s->starts[i] = room;
+  }
   return FNZ_OK;
 }
 
 void fnzi_eng_device_state_end(fnz_executable_state *s) {
   const fnzi_cuda_device *device = s->exe->device;
   fnzi_eng_device_state *d = s->device;
-  if (!d || !fnzi_cuda_enter_to_end(device))
+  if (!d || d->is_given || !fnzi_cuda_enter_to_end(device))
     return;
   for (uint32_t k = 0; d->at && k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
     fnzi_cuda_give(device, d->at[k]);
@@ -45,6 +102,8 @@ static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, voi
 
 static fnz_status copy_down_alone(fnz_context *ctx, const fnz_executable_state *s) {
   void *stream = NULL;
+  if (s->device->stream)
+    return copy_down(ctx, s, s->device->stream);
   fnz_status status = fnzi_cuda_stream_make(ctx, s->exe->device, &stream);
   if (status == FNZ_OK)
     status = copy_down(ctx, s, stream);
@@ -60,14 +119,84 @@ static fnz_status check_kept(fnz_context *ctx, const fnzi_eng_device_state *d) {
 }
 
 fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_state *s) {
-  if (s->device)
-    FNZ_TRY(check_kept(ctx, s->device));
-  if (!s->device || !s->device->device_newer)
+  fnzi_eng_device_state *d = s->device;
+  if (!d)
     return FNZ_OK;
+  FNZ_TRY(check_kept(ctx, d));
+  bool is_callers = d->is_there && !s->exe->is_guest; /* who may have written to it */
+  if (!d->device_newer && !is_callers)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_device_state_room(ctx, s));
   FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
   fnz_status status = copy_down_alone(ctx, s);
   fnzi_cuda_leave(s->exe->device);
   return status;
+}
+
+/* --- To the device ------------------------------------------------------------------------------
+ */
+static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
+  fnzi_eng_device_state *d = s->device;
+  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+    if (d->at[k])
+      FNZ_TRY(fnzi_cuda_copy_in(ctx, s->exe->device, d->at[k], s->starts[k], d->bytes[k], stream));
+  FNZ_TRY(fnzi_cuda_wait(ctx, s->exe->device, stream));
+  d->host_newer = false;
+  return FNZ_OK;
+}
+
+static fnz_status copy_up_alone(fnz_context *ctx, const fnz_executable_state *s) {
+  void *stream = NULL;
+  if (s->device->stream)
+    return copy_up(ctx, s, s->device->stream);
+  fnz_status status = fnzi_cuda_stream_make(ctx, s->exe->device, &stream);
+  if (status == FNZ_OK)
+    status = copy_up(ctx, s, stream);
+  fnzi_cuda_stream_end(s->exe->device, stream);
+  return status;
+}
+
+fnz_status fnzi_eng_device_state_settle(fnz_context *ctx, const fnz_executable_state *s) {
+  const fnzi_eng_device_state *d = s->device;
+  if (!d || !d->is_there || !d->host_newer)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
+  fnz_status status = copy_up_alone(ctx, s);
+  fnzi_cuda_leave(s->exe->device);
+  return status;
+}
+
+static bool is_whole(const fnz_executable_state *s) {
+  bool is = true;
+  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++)
+    is = is && (!is_memory(s, k) || s->device->at[k]);
+  return is;
+}
+
+static fnz_status take_all(const fnz_executable_state *s) {
+  fnzi_eng_device_state *d = s->device;
+  for (uint32_t k = 0; k < fnzi_graph_at(s->exe->program, 0)->ninputs; k++) {
+    if (!is_memory(s, k) || d->at[k])
+      continue;
+    d->bytes[k] = s->extents[k];
+    FNZ_TRY(fnzi_cuda_take(s->ctx, s->exe->device, d->bytes[k], &d->at[k]));
+    d->host_newer = true;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_device_state_show(fnz_executable_state *s) {
+  FNZ_TRY(check_kept(s->ctx, s->device));
+  if (s->device->is_there || is_whole(s)) {
+    s->device->is_there = true;
+    return fnzi_eng_device_state_settle(s->ctx, s);
+  }
+  FNZ_TRY(fnzi_eng_device_state_down(s->ctx, s));
+  FNZ_TRY(fnzi_cuda_enter(s->ctx, s->exe->device));
+  fnz_status status = take_all(s);
+  fnzi_cuda_leave(s->exe->device);
+  s->device->is_there = true;
+  return status == FNZ_OK ? fnzi_eng_device_state_settle(s->ctx, s) : status;
 }
 
 /* --- Runs ---------------------------------------------------------------------------------------

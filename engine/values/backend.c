@@ -26,6 +26,8 @@ static void end(fnzi_val *v) {
   if (v->base)
     v->end_machine(v->base->self);
   fnz_backend_destroy(v->cpu);
+  fnzi_val_settle(v);
+  FNZI_VEC_FREE(ctx, &v->freed);
   if (v->device.context && fnzi_cuda_enter_to_end(&v->device)) {
     fnzi_cuda_give(&v->device, v->block);
     if (v->stream)
@@ -33,7 +35,6 @@ static void end(fnzi_val *v) {
     fnzi_cuda_leave(&v->device);
   }
   fnzi_cuda_device_close(&v->device);
-  fnzi_free(ctx, v->host, v->host_bytes);
   fnzi_arena_free(&v->arena);
   fnzi_free(ctx, v, sizeof *v);
 }

@@ -1,5 +1,6 @@
-/* memory.c - the memory of a GPU as the machine of kernels/ asks for it, and copies of bytes. Each
- * is over when it returns. */
+/* memory.c - the memory of a GPU as the machine of kernels/ asks for it, and copies of bytes, all
+ * in the order of one stream. What goes to or from the CPU is over when it returns; memory that
+ * goes back may still be in use, and goes when somebody has waited. */
 #include "engine/values/values.h"
 
 static uint64_t address(const void *data) {
@@ -15,43 +16,76 @@ fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx) {
   return fnzi_cuda_enter(ctx, &v->device);
 }
 
+enum { FREED = 64 }; /* blocks that wait to go back, at most */
+
+/* Nothing is at work any more. */
+static void free_all(fnzi_val *v) {
+  v->is_behind = false;
+  while (v->freed.count)
+    fnzi_cuda_give(&v->device, v->freed.data[--v->freed.count]);
+}
+
+static fnz_status wait(fnzi_val *v, fnz_context *ctx) {
+  fnz_status status = v->is_behind ? fnzi_cuda_wait(ctx, &v->device, v->stream) : FNZ_OK;
+  if (status == FNZ_OK)
+    free_all(v);
+  return status;
+}
+
+/* Where nothing is left, what waits to go back does, and what programs work in. */
+static fnz_status take_again(fnzi_val *v, fnz_context *ctx, size_t bytes, uint64_t *out) {
+  FNZ_TRY(wait(v, ctx));
+  fnzi_cuda_give(&v->device, v->block);
+  v->block = v->block_bytes = 0;
+  return fnzi_cuda_take(ctx, &v->device, bytes, out);
+}
+
 fnz_status fnzi_val_take(void *self, fnz_context *ctx, size_t bytes, unsigned char **out) {
   fnzi_val *v = self;
   uint64_t at = 0;
   FNZ_TRY(fnzi_val_enter(v, ctx));
   fnz_status status = fnzi_cuda_take(ctx, &v->device, bytes, &at);
-  if (status == FNZ_NO_MEMORY && v->block) { /* that nothing works in now */
-    fnzi_cuda_give(&v->device, v->block);
-    v->block = v->block_bytes = 0;
-    status = fnzi_cuda_take(ctx, &v->device, bytes, &at);
-  }
+  if (status == FNZ_NO_MEMORY && (v->block || v->freed.count))
+    status = take_again(v, ctx, bytes, &at);
   fnzi_cuda_leave(&v->device);
   *out = (unsigned char *)(uintptr_t)at;
   return status;
 }
 
+static fnz_status note_freed(fnzi_val *v, uint64_t at) {
+  FNZI_PUSH(v->ctx, &v->freed, at);
+  return FNZ_OK;
+}
+
 void fnzi_val_give(void *self, unsigned char *data) {
   fnzi_val *v = self;
+  if (v->is_behind && v->freed.count < FREED && note_freed(v, address(data)) == FNZ_OK)
+    return;
+  fnzi_val_settle(v);
   if (!fnzi_cuda_enter_to_end(&v->device))
     return;
   fnzi_cuda_give(&v->device, address(data));
   fnzi_cuda_leave(&v->device);
 }
 
-void fnzi_val_settle(const fnzi_val *v, void *stream) {
-  if (!stream || !fnzi_cuda_enter_to_end(&v->device))
+/* A wait that fails may not have waited. */
+void fnzi_val_settle(fnzi_val *v) {
+  if (!v->is_behind || !fnzi_cuda_enter_to_end(&v->device))
     return;
-  v->device.driver.stream_wait(stream);
+  if (v->device.driver.stream_wait(v->stream) != 0)
+    v->device.driver.stream_wait(v->stream);
+  free_all(v);
   fnzi_cuda_leave(&v->device);
 }
 
-/* After what is on the stream. */
-static fnz_status done(fnzi_val *v, fnz_context *ctx, fnz_status status) {
-  if (status == FNZ_OK)
-    status = fnzi_cuda_wait(ctx, &v->device, v->stream);
+/* What is on the stream may wait there, or not. */
+static fnz_status put_there(fnzi_val *v, fnz_status status, fnz_context *ctx, bool waits) {
+  v->is_behind = true;
+  if (status == FNZ_OK && waits)
+    status = wait(v, ctx);
   fnzi_cuda_leave(&v->device);
   if (status != FNZ_OK)
-    fnzi_val_settle(v, v->stream);
+    fnzi_val_settle(v);
   return status;
 }
 
@@ -59,35 +93,30 @@ fnz_status fnzi_val_copy(void *self, fnz_context *ctx, unsigned char *to, const 
                          size_t bytes) {
   fnzi_val *v = self;
   FNZ_TRY(fnzi_val_enter(v, ctx));
-  return done(v, ctx,
-              fnzi_cuda_copy_within(ctx, &v->device, address(to), address(from), bytes, v->stream));
+  return put_there(
+      v, fnzi_cuda_copy_within(ctx, &v->device, address(to), address(from), bytes, v->stream), ctx,
+      false);
 }
 
 fnz_status fnzi_val_put(void *self, fnz_context *ctx, unsigned char *to, const void *from,
                         size_t bytes) {
   fnzi_val *v = self;
   FNZ_TRY(fnzi_val_enter(v, ctx));
-  return done(v, ctx, fnzi_cuda_copy_in(ctx, &v->device, address(to), from, bytes, v->stream));
+  return put_there(v, fnzi_cuda_copy_in(ctx, &v->device, address(to), from, bytes, v->stream), ctx,
+                   true);
 }
 
 fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned char *from,
                         size_t bytes) {
   fnzi_val *v = self;
   FNZ_TRY(fnzi_val_enter(v, ctx));
-  return done(v, ctx, fnzi_cuda_copy_out(ctx, &v->device, to, address(from), bytes, v->stream));
+  return put_there(v, fnzi_cuda_copy_out(ctx, &v->device, to, address(from), bytes, v->stream), ctx,
+                   true);
 }
 
-/* Zeros of the CPU, and then those that are there, twice as many each time. */
 fnz_status fnzi_val_clear(void *self, fnz_context *ctx, unsigned char *data, size_t bytes) {
-  static const unsigned char zeros[4096];
-  size_t at = bytes < sizeof zeros ? bytes : sizeof zeros;
-  if (bytes == 0)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_val_put(self, ctx, data, zeros, at));
-  while (at < bytes) {
-    size_t more = bytes - at < at ? bytes - at : at;
-    FNZ_TRY(fnzi_val_copy(self, ctx, data + at, data, more));
-    at += more;
-  }
-  return FNZ_OK;
+  fnzi_val *v = self;
+  FNZ_TRY(fnzi_val_enter(v, ctx));
+  return put_there(v, fnzi_cuda_fill(ctx, &v->device, address(data), 0, bytes, v->stream), ctx,
+                   false);
 }

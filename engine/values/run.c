@@ -19,39 +19,13 @@ static const fnzi_val_output *target_of(const fnzi_val_call *call, uint32_t valu
   return o;
 }
 
-static fnz_status reserve_host(const fnzi_val_call *call) {
-  fnzi_val *v = call->v;
-  size_t bytes = FNZI_ENG_ALIGNMENT;
-  for (uint32_t k = 0; k < call->noutputs; k++)
-    if (call->outputs[k].is_target && (!fnzi_add_size(bytes, call->outputs[k].bytes, &bytes) ||
-                                       !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes)))
-      return fnzi_no_memory(call->ctx);
-  if (bytes <= v->host_bytes)
-    return FNZ_OK;
-  fnzi_free(v->ctx, v->host, v->host_bytes);
-  v->host_bytes = 0;
-  v->host = fnzi_resize(v->ctx, NULL, 0, bytes);
-  if (!v->host)
-    return fnzi_no_memory(call->ctx);
-  v->host_bytes = bytes;
-  return FNZ_OK;
-}
-
-/* The CPU's room for targets, which nobody touches but where the CPU computes. */
 static fnz_status open_state(running *r) {
   const fnzi_eng_slots *slots = &r->kept->exe->slots[FNZ_SIDE_STATE];
   const fnzi_val_call *call = r->call;
   fnz_memory *memories;
-  FNZ_TRY(reserve_host(call));
   FNZI_NEW(call->scratch, slots->count, &memories);
-  uintptr_t at =
-      ((uintptr_t)call->v->host + FNZI_ENG_ALIGNMENT - 1) / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT;
-  for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_val_output *o = target_of(call, slots->data[i].of);
-    memories[i].data =
-        (void *)(at + (uintptr_t)fnzi_krn_stride_bytes(o->place.offset, o->array->cell));
-    at += (o->bytes + FNZI_ENG_ALIGNMENT - 1) / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT;
-  }
+  for (size_t i = 0; i < slots->count; i++)
+    memories[i].data = fnzi_krn_array_data(target_of(call, slots->data[i].of)->array);
   return fnz_executable_state_over(r->kept->exe, call->ctx, memories, &r->state);
 }
 
@@ -69,37 +43,15 @@ static bool is_needed(const fnzi_val_call *call, const fnzi_val_output *o) {
   return !fnzi_is_dense(&o->place) || o->place.offset != 0;
 }
 
-/* The device's memory is that of the values. */
-static void point_state(const running *r) {
-  fnzi_eng_device_state *d = r->state->device;
-  d->is_shown = d->host_newer = d->device_newer = false;
+/* What nothing has written yet need not come to the CPU, if that computes. */
+static void see_state(const running *r) {
+  bool is_any = false;
   for (uint32_t k = 0; k < r->call->noutputs; k++) {
     const fnzi_val_output *o = &r->call->outputs[k];
-    if (!o->is_target || o->bytes == 0)
-      continue;
-    d->at[o->value] = o->base;
-    d->bytes[o->value] = o->bytes;
-    d->device_newer = d->device_newer || is_needed(r->call, o);
+    is_any = is_any || (o->is_target && o->bytes && is_needed(r->call, o));
   }
-}
-
-/* Where the CPU has computed everything, its memory has the results. */
-static fnz_status finish_state(const running *r) {
-  for (uint32_t k = 0; r->state->device->host_newer && k < r->call->noutputs; k++) {
-    const fnzi_val_output *o = &r->call->outputs[k];
-    if (o->is_target && o->bytes)
-      FNZ_TRY(fnzi_val_put(r->call->v, r->call->ctx, (unsigned char *)(uintptr_t)o->base,
-                           r->state->starts[o->value], o->bytes));
-  }
-  return FNZ_OK;
-}
-
-static void close_state(const running *r) {
-  if (!r->state)
-    return;
-  for (uint32_t k = 0; k < r->call->ntargets; k++)
-    r->state->device->at[k] = 0;
-  fnz_executable_state_destroy(r->state);
+  r->state->device->device_newer = is_any;
+  r->state->device->stream = r->call->v->stream;
 }
 
 /* --- One run ------------------------------------------------------------------------------------
@@ -127,19 +79,22 @@ static void find_outputs(const running *r, fnz_memory *outputs) {
   }
 }
 
-/* All programs work in one piece of the device's memory. */
+/* All programs work in one piece of the device's memory, one behind the other. */
 static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   fnzi_val *v = r->call->v;
   fnz_workspace *ws = r->kept->ws;
   ws->device_block = v->block;
   ws->device_bytes = v->block_bytes;
   ws->filled = NULL; /* another one has worked there */
+  ws->stream = v->stream;
+  ws->lags = v->is_behind = true;
   fnz_status status = fnz_executable_run(r->kept->exe, r->call->ctx, run);
   if (status != FNZ_OK)
-    fnzi_val_settle(v, ws->stream);
+    fnzi_val_settle(v);
   v->block = ws->device_block;
   v->block_bytes = ws->device_bytes;
   ws->device_block = ws->device_bytes = 0;
+  ws->stream = NULL;
   return status;
 }
 
@@ -153,15 +108,14 @@ static fnz_status run(running *r) {
   if (r->call->ntargets)
     FNZ_TRY(open_state(r));
   if (r->state)
-    point_state(r);
+    see_state(r);
   const fnz_execution run = {.size = sizeof run,
                              .inputs = inputs,
                              .outputs = outputs,
                              .state = r->state,
                              .workspace = r->kept->ws,
                              .on_device = true};
-  FNZ_TRY(run_in_block(r, &run));
-  return r->state ? finish_state(r) : FNZ_OK;
+  return run_in_block(r, &run);
 }
 
 /* Where no memory is left before anything is written, what values have left goes back first. */
@@ -177,12 +131,12 @@ static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, 
   FNZ_TRY(fnzi_val_kept_find(call, &r.kept));
   fnz_status status = run(&r);
   bool again = may_try_again(&r, status);
-  close_state(&r);
+  fnz_executable_state_destroy(r.state);
   if (!again)
     return status;
   r.state = NULL;
   status = run(&r);
-  close_state(&r);
+  fnz_executable_state_destroy(r.state);
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/values/values.h"
 
 static void end(fnzi_val *v, fnzi_val_kept *k) {
+  fnzi_val_settle(v); /* its kernels may be at work */
   fnz_workspace_destroy(k->ws);
   fnz_executable_destroy(k->exe);
   fnz_program_destroy(k->program);

@@ -50,8 +50,8 @@ typedef struct fnzi_val {
   int guarded;    /* times that guard() has entered the device */
   uint64_t block; /* in which programs work, one after the other */
   size_t block_bytes;
-  unsigned char *host; /* where the CPU has what is written, if it computes */
-  size_t host_bytes;
+  bool is_behind;           /* the stream may be at work: calls wait only where somebody reads, */
+  fnzi_eng_addresses freed; /* or memory goes back: what does then */
 } fnzi_val;
 
 /* --- memory.c --------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned c
 /* As fnzi_cuda_enter(); UNSUPPORTED for a kind of GPU that need not be there. */
 FNZ_MUST_CHECK fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx);
 /* After a failure, so that memory may go back that the stream still has. */
-void fnzi_val_settle(const fnzi_val *v, void *stream);
+void fnzi_val_settle(fnzi_val *v);
 
 /* --- call.c: a call --------------------------------------------------------------------------- */
 /* A tensor that is read. */

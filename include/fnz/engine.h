@@ -38,9 +38,11 @@ typedef struct fnz_compile_options {
   const char *device; /* "cpu", "cuda", "cuda:1"; NULL: "cpu" */
   const char *cache;  /* a folder where kernels for a GPU are kept, for the next process: files are
                          found by what they were compiled from; NULL: none */
+  bool staging;       /* on a GPU: runs may be given memory of the CPU, which is copied there and
+                         back; else that is refused */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
-  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL }
+  { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL, false }
 
 /** Makes an executable.
  *
@@ -107,10 +109,10 @@ typedef struct fnz_execution {
   void *arena;
   size_t arena_bytes;
   bool on_device; /* of an executable for a GPU: `data` of inputs that are tensors and of outputs
-                     are addresses there, of the device's primary context. Inputs are read where
-                     they lie, and must be ready; what the CPU computes with is copied to it. An
-                     output must be row-major; one without data lies with the CPU. UNSUPPORTED where
-                     inputs share memory */
+                     are addresses there, of the device's primary context; ARGUMENT for one that the
+                     driver does not know as such. Inputs are read where they lie, and must be
+                     ready; what the CPU computes with is copied to it. An output must be row-major;
+                     one without data lies there, too. UNSUPPORTED where inputs share memory */
 } fnz_execution;
 
 /** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions
@@ -120,12 +122,16 @@ typedef struct fnz_execution {
  * a state that may have been written before a launch, a copy or a library failed is lost: further
  * runs with it fail.
  *
+ * On a GPU without on_device all memory is the CPU's, and goes to the device and back in each run:
+ * ARGUMENT, with the name of what was given so, unless the executable was compiled with `staging`.
+ *
  * Fails with REF (an input is missing), TYPE, BOUNDS (sizes, an index), OVERLAP, ARGUMENT, and as
  * operators do, with the node's place. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
                                                      const fnz_execution *run);
 
-/** As fnz_run(): inputs, and weights to replace, by name; results are appended to `outputs`.
+/** As fnz_run(): inputs, and weights to replace, by name; results are appended to `outputs`. Arrays
+ * are memory of the CPU: on a GPU `staging` is needed.
  * state      NULL, or as above; arrays for what is in it are refused.
  * workspace  as above. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run_arrays(
@@ -187,7 +193,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(const fnz_executab
                                                               fnz_context *ctx,
                                                               fnz_executable_state **out);
 /** Over the caller's memory, which holds what the state begins with and outlives it: one per STATE
- * slot, with the recorded strides. */
+ * slot, with the recorded strides. On a GPU without `staging` it lies there, at multiples of 16
+ * bytes from the first element of the storage on, and is ready when a run begins. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(const fnz_executable *exe,
                                                             fnz_context *ctx,
                                                             const fnz_memory *memories,
@@ -195,7 +202,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(const fnz_executable
 FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
 
 /** The memory of a STATE slot, by its name or by that without the kind: "cache". NULL data for
- * none. It may be read and written between runs. */
+ * none. It may be read and written between runs. On a GPU without `staging` it lies there; with it,
+ * it is the CPU's, and is copied back and forth in each run from then on. */
 FNZ_API fnz_memory fnz_executable_state_find(const fnz_executable_state *state, const char *name);
 /** The state takes the elements of all arrays by their names. Nothing is changed on failure: REF
  * for a name that is not there, TYPE, BOUNDS. */

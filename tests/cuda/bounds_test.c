@@ -91,6 +91,7 @@ static void open_side(fnz_context *ctx, const fnz_program *p, const char *device
   fnz_arrays *arrays;
   void *data;
   options.threads = 1;
+  options.staging = true;
   options.device = device;
   OK(ctx, fnz_compile(ctx, p, &options, &s->exe));
   OK(ctx, fnz_executable_state_create(s->exe, ctx, &s->state));

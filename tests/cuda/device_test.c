@@ -249,6 +249,7 @@ START_TEST(a_token_is_few_calls_of_the_driver) {
      fnz_program_load(ctx, FNZ_SOURCE_DIR "/fixtures/decode/llama.pt2", FNZ_FORMAT_AUTO, &traced));
   fnz_program *p = functional_of(ctx, traced);
   for (int k = 0; k < 2; k++) {
+    options.staging = true;
     options.device = k ? "cuda" : "cpu";
     OK(ctx, fnz_compile(ctx, p, &options, &exe[k]));
     OK(ctx, fnz_executable_state_create(exe[k], ctx, &state[k]));

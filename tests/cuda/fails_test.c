@@ -132,6 +132,7 @@ static void break_chain(bool checks, const char *says) {
   fnz_program *p = chain(ctx);
   fnz_executable *exe, *other;
   fnz_arrays *inputs, *outputs, *again;
+  options.staging = true;
   options.device = "cuda";
   options.check = checks;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
@@ -288,6 +289,7 @@ static void open_behind(counter *c, const char *body, bool checks) {
   fnz_program *traced;
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   void *data;
+  options.staging = true;
   options.device = "cuda";
   options.check = checks;
   c->ctx = open_context();
@@ -338,6 +340,7 @@ END_TEST
 static void run_cached(fnz_context *ctx, const fnz_program *p, const char *folder) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;
+  options.staging = true;
   options.device = "cuda";
   options.cache = folder;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));

@@ -79,6 +79,7 @@ START_TEST(donated_memory_gets_its_final_value) {
   fnz_executable_state *state;
   fnz_workspace *ws;
   float x[COUNT];
+  options.staging = true;
   options.device = "cuda";
   options.donated = donated;
   options.ndonated = 1;

@@ -44,6 +44,7 @@ typedef struct running {
 
 static void open_running(running *r, int count, bool sorts) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  options.staging = true;
   options.device = "cuda";
   r->count = count;
   r->ctx = open_context();

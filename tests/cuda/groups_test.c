@@ -103,6 +103,7 @@ START_TEST(planted_errors_are_found) {
   OK(ctx, fnzi_random_inputs(ctx, p, 3, &inputs));
   want = run_on(ctx, p, "cpu", inputs);
   setenv("STANDIN_PLANT", plants[_i].plant, 1);
+  options.staging = true;
   options.device = "cuda";
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
   OK(ctx, fnz_arrays_create(ctx, &got));

@@ -72,6 +72,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *p, const char *de
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.threads = 1;
   options.check = true;
+  options.staging = true;
   options.device = device;
   return fnz_compile(ctx, p, &options, out);
 }

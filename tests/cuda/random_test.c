@@ -336,6 +336,7 @@ static outcome compile_and_run(trial *t, bool check) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.threads = 1;
   options.check = check;
+  options.staging = true;
   options.device = "cuda";
   if (fnz_compile(t->ctx, t->p, &options, &t->exe) != FNZ_OK)
     return fnz_last_error(t->ctx)->kind == FNZ_CLASS_INTERNAL ? failed(t) : OTHER;

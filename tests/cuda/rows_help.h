@@ -122,6 +122,7 @@ static inline fnz_arrays *run_on(fnz_context *ctx, const fnz_program *p, const c
   fnz_executable *exe;
   fnz_arrays *out;
   options.threads = 1;
+  options.staging = true;
   options.device = device;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
   OK(ctx, fnz_arrays_create(ctx, &out));

@@ -88,6 +88,7 @@ static void add_array(fnz_context *ctx, fnz_arrays *arrays, bool of_state, char 
 static void open_training(training *t, const char *device) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_arrays *all;
+  options.staging = true;
   options.device = device;
   options.threads = 1;
   t->ctx = open_context();

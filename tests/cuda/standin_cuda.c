@@ -181,6 +181,21 @@ bool standin_is_pinned(const void *at, size_t bytes) {
   return false;
 }
 
+/* What an address is; of one that is unknown nothing is said. */
+int cuPointerGetAttributes(unsigned count, const int *attributes, void *const *out, uint64_t at);
+int cuPointerGetAttributes(unsigned count, const int *attributes, void *const *out, uint64_t at) {
+  STANDIN_LOCKED;
+  enum { KIND = 2, HOST = 1, ON_DEVICE = 2 };
+  if (standin_fault("cuPointerGetAttributes"))
+    return standin_last_fault;
+  const unsigned kind = standin_memory_has(at)                        ? ON_DEVICE
+                        : standin_is_pinned((void *)(uintptr_t)at, 1) ? HOST
+                                                                      : 0;
+  for (unsigned i = 0; i < count; i++)
+    memcpy(out[i], &(unsigned){attributes[i] == KIND ? kind : 0}, sizeof(unsigned));
+  return standin_enter();
+}
+
 /* --- Modules: libraries that standin_nvrtc.c has built ------------------------------------------
  */
 bool standin_is_kernel(const standin_function *k) {

@@ -116,6 +116,12 @@ size_t standin_memory_give(uint64_t at) {
   return 0;
 }
 
+bool standin_memory_has(uint64_t at) {
+  const standin_room *m = &standin_memory;
+  uint64_t start = at - m->low;
+  return m->data && start < m->size && (m->map[start] & STANDIN_ALLOCATED);
+}
+
 static bool was_given_back(uint64_t start) {
   for (size_t i = 0; i < gones && i < REMEMBERED; i++)
     if (start >= gone[i].start && start - gone[i].start < gone[i].bytes)

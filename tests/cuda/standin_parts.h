@@ -73,6 +73,8 @@ extern standin_room standin_memory;
 
 /* False: there is no room. */
 bool standin_memory_take(size_t bytes, uint64_t *out);
+/* Some block has this byte. */
+bool standin_memory_has(uint64_t at);
 /* How many bytes began there; 0: none did. */
 size_t standin_memory_give(uint64_t at);
 /* The host's address of bytes that `who` reads, or writes from now on; NULL when that is wrong. */

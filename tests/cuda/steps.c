@@ -42,6 +42,7 @@ static fnz_status run(fnz_context *ctx, const char *program, const fnz_arrays *i
   fnz_program *traced, *functional;
   fnz_executable *exe;
   options.threads = 1;
+  options.staging = true;
   options.device = "cuda";
   FNZ_TRY(fnz_program_load(ctx, program, FNZ_FORMAT_AUTO, &traced));
   FNZ_TRY(fnz_functionalize(ctx, traced, NULL, &functional));

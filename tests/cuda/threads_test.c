@@ -85,6 +85,7 @@ START_TEST(many_threads_run_one_executable) {
   fnz_executable *exe;
   pthread_t threads[THREADS];
   runner runners[THREADS] = {{.exe = NULL}};
+  options.staging = true;
   options.device = "cuda";
   options.threads = 1;
   options.check = _i == 0;

@@ -264,6 +264,7 @@ static fnz_status run_compiled(writer *w, const fnz_program *p, fnz_executable *
   fnz_arrays *outputs;
   options.threads = 1;
   options.check = true;
+  options.staging = true;
   options.device = "cuda";
   FNZ_TRY(fnz_compile(w->ctx, p, &options, exe));
   FNZ_TRY(fnz_arrays_create(w->ctx, &outputs));
