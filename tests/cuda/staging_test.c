@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * staging_test.c - where memory lies that a run on a GPU is given: what lies with the CPU is
  * refused by name without the option staging, and without it nothing is kept for the CPU that it
  * has no part in. */
@@ -267,6 +267,47 @@ START_TEST(a_state_lies_in_memory_there) {
 }
 END_TEST
 
+/* Without outputs nothing comes back, and the next run has other inputs all the same. */
+START_TEST(staged_inputs_are_copied_before_the_next) {
+  fnz_context *ctx = open_context();
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *exe;
+  fnz_executable_state *state;
+  fnz_arrays *arrays, *got;
+  void *data;
+  float x[COUNT];
+  fnz_program *p = functional_of(ctx, program_of(ctx, "%m: f32[100] buffer \"m\", %x: f32[100]",
+                                                 "  %a: f32[100] = add_.Tensor(%m, %x)\n  return"));
+  options.staging = true;
+  options.device = "cuda";
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  OK(ctx, fnz_arrays_create(ctx, &got));
+  OK(ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 1, sizes, &data));
+  memset(data, 0, BYTES);
+  OK(ctx, fnz_executable_state_read(state, ctx, arrays));
+  const fnz_memory in = {x, &dense};
+  fnz_memory out = {NULL, NULL};
+  const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .state = state};
+  for (int times = 1; times < 5; times++) {
+    for (int i = 0; i < COUNT; i++)
+      x[i] = (float)(times * i);
+    OK(ctx, fnz_executable_run(exe, ctx, &run));
+  }
+  OK(ctx, fnz_executable_state_write(state, ctx, got));
+  for (int i = 0; i < COUNT; i++)
+    ck_assert_float_eq(((const float *)fnz_arrays_at(got, 0)->data)[i], (float)(10 * i));
+  fnz_arrays_destroy(arrays);
+  fnz_arrays_destroy(got);
+  fnz_executable_state_destroy(state);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* One of its own is shown there, and arrays go in and out. */
 START_TEST(a_state_of_its_own_is_shown_there) {
   device d;
@@ -315,6 +356,7 @@ int main(void) {
   tcase_add_test(c, results_without_memory_stay_there);
   tcase_add_test(c, the_cpu_keeps_nothing_for_a_run_without_it);
   tcase_add_loop_test(c, a_state_lies_in_memory_there, 0, 3);
+  tcase_add_test(c, staged_inputs_are_copied_before_the_next);
   tcase_add_loop_test(c, a_state_of_its_own_is_shown_there, 0, 3);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);

@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * values_wait_test.c - calls on values of a GPU are put on one stream, one behind the other:
  * nothing is copied, and nobody waits before somebody reads.
  */
@@ -88,12 +88,35 @@ START_TEST(memory_goes_when_nobody_works_in_it) {
   counts_when_read(&gpu);
   for (int round = 0; round < 8; round++) {
     const size_t had = gpu.count;
-    for (int i = 0; i < 24; i++)
+    for (int i = 0; i < 40; i++)
       OK(ctx, step(&gpu, "mul.Tensor t0 t0"));
     while (gpu.count > had)
       fnz_eager_release(gpu.tensors[--gpu.count]);
   }
   OK(ctx, cells_of(ctx, gpu.tensors[0], cells, &bytes));
+  close_side(&gpu);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* What does not lie as kernels like it is copied to a block that all programs share, which grows.
+ */
+START_TEST(the_block_grows_when_nobody_works_in_it) {
+  static const char *const lines[] = {"slice.Tensor t1 i0 i1 i6", "mul.Tensor t4 t4", "ones [90,6]",
+                                      "slice.Tensor t6 i1 i1 i6", "mul.Tensor t7 t7"};
+  fnz_context *ctx = open_context();
+  unsigned char cells[CELLS];
+  float third;
+  size_t bytes;
+  side gpu;
+  OK(ctx, open_side(&gpu, ctx, true));
+  OK(ctx, give_all(&gpu));
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    OK(ctx, step(&gpu, lines[i]));
+  OK(ctx, cells_of(ctx, gpu.tensors[5], cells, &bytes));
+  memcpy(&third, cells + 2 * sizeof third, sizeof third);
+  ck_assert_float_eq(third, 3.5F * 3.5F);
   close_side(&gpu);
   fnz_context_destroy(ctx);
   nothing_is_left();
@@ -147,6 +170,7 @@ int main(void) {
   tcase_add_test(c, calls_copy_nothing);
   tcase_add_test(c, who_reads_waits);
   tcase_add_test(c, memory_goes_when_nobody_works_in_it);
+  tcase_add_test(c, the_block_grows_when_nobody_works_in_it);
   tcase_add_test(c, the_cpu_comes_in_its_turn);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
