@@ -1,4 +1,4 @@
-/* cudnn.c - convolutions by cuDNN. Numbers are those of its headers. */
+/* cudnn.c - convolutions and their gradients by cuDNN. Numbers are those of its headers. */
 #include "engine/cuda/libraries.h"
 
 #include <stddef.h>
@@ -221,8 +221,9 @@ static bool is_half(const fnzi_cuda_conv *c) {
 
 /* Products as such: transforms (FFT, Winograd) would spread a NaN, and err by more. */
 static bool is_direct(const making *m, const fnzi_cuda_conv_choice *choice) {
-  enum { LAST_FORWARD = 3, BACKWARD = 1 };
-  return m->c->transposed ? choice->algorithm == BACKWARD : choice->algorithm <= LAST_FORWARD;
+  enum { LAST_FORWARD = 3, BACKWARD = 1 }; /* the same number of both kinds */
+  return m->c->transposed || m->c->of_weight ? choice->algorithm == BACKWARD
+                                             : choice->algorithm <= LAST_FORWARD;
 }
 
 /* The same result in each run, elements as they are, room that there is. */
@@ -239,17 +240,22 @@ static fnz_status set_math(const making *m, int math) {
               "the kind of numbers was given");
 }
 
+static int ask(const making *m, fnzi_cuda_conv_choice *choices, int *count) {
+  const fnzi_cuda_conv_plan *p = m->out;
+  const fnzi_cuda_cudnn *lib = m->cudnn;
+  if (m->c->of_weight)
+    return lib->choose_weight(lib->handle, p->x, p->y, p->conv, p->weight, CHOICES, count, choices);
+  if (m->c->transposed)
+    return lib->choose_back(lib->handle, p->weight, p->x, p->conv, p->y, CHOICES, count, choices);
+  return lib->choose(lib->handle, p->x, p->weight, p->conv, p->y, CHOICES, count, choices);
+}
+
 static fnz_status choose(const making *m) {
   fnzi_cuda_conv_choice choices[CHOICES];
   fnzi_cuda_conv_plan *out = m->out;
-  const fnzi_cuda_cudnn *lib = m->cudnn;
   int count = 0;
   FNZ_TRY(set_math(m, is_half(m->c) ? MATH_TENSOR : MATH_FMA));
-  int status = m->c->transposed ? lib->choose_back(lib->handle, out->weight, out->x, out->conv,
-                                                   out->y, CHOICES, &count, choices)
-                                : lib->choose(lib->handle, out->x, out->weight, out->conv, out->y,
-                                              CHOICES, &count, choices);
-  FNZ_TRY(told(m->ctx, status, m->step, "it was asked for an algorithm"));
+  FNZ_TRY(told(m->ctx, ask(m, choices, &count), m->step, "it was asked for an algorithm"));
   for (int k = 0; k < count && k < CHOICES; k++)
     if (serves(m, &choices[k])) {
       out->choice = choices[k];
@@ -262,8 +268,10 @@ static fnz_status choose(const making *m) {
 fnz_status fnzi_cuda_conv_make(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, const char *step,
                                const fnzi_cuda_conv *conv, fnzi_cuda_conv_plan *out) {
   const making m = {ctx, cudnn, step, conv, out};
-  *out = (fnzi_cuda_conv_plan){
-      .dtype = conv->dtype, .transposed = conv->transposed, .adds = conv->adds};
+  *out = (fnzi_cuda_conv_plan){.dtype = conv->dtype,
+                               .transposed = conv->transposed,
+                               .adds = conv->adds,
+                               .of_weight = conv->of_weight};
   fnz_status status = describe(&m);
   if (status == FNZ_OK)
     status = choose(&m);
@@ -284,6 +292,19 @@ void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan)
   plan->x = plan->y = plan->weight = plan->conv = NULL;
 }
 
+static int start(const fnzi_cuda_cudnn *cudnn, const fnzi_cuda_conv_plan *p,
+                 const fnzi_cuda_conv_places *at, const void *one, const void *beta) {
+  if (p->of_weight)
+    return cudnn->run_weight(cudnn->handle, one, p->x, at->x, p->y, at->y, p->conv,
+                             p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->weight,
+                             at->weight);
+  if (p->transposed)
+    return cudnn->run_back(cudnn->handle, one, p->weight, at->weight, p->x, at->x, p->conv,
+                           p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y);
+  return cudnn->run(cudnn->handle, one, p->x, at->x, p->weight, at->weight, p->conv,
+                    p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y);
+}
+
 fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, const char *step,
                               const fnzi_cuda_conv_plan *p, const fnzi_cuda_conv_places *at,
                               void *stream) {
@@ -293,11 +314,5 @@ fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, co
   const void *one = is_f64 ? (const void *)(doubles + 1) : floats + 1,
              *beta = is_f64 ? (const void *)(doubles + p->adds) : floats + p->adds;
   FNZ_TRY(told(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given"));
-  int status =
-      p->transposed
-          ? cudnn->run_back(cudnn->handle, one, p->weight, at->weight, p->x, at->x, p->conv,
-                            p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y)
-          : cudnn->run(cudnn->handle, one, p->x, at->x, p->weight, at->weight, p->conv,
-                       p->choice.algorithm, at->scratch, p->choice.scratch, beta, p->y, at->y);
-  return told(ctx, status, step, "a convolution was started");
+  return told(ctx, start(cudnn, p, at, one, beta), step, "a convolution was started");
 }

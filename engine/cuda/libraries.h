@@ -80,7 +80,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cud
 
 /* --- cudnn.c ------------------------------------------------------------------------------------
  */
-/* A cudnnConvolutionFwdAlgoPerf_t, or one of BwdData. */
+/* A cudnnConvolutionFwdAlgoPerf_t, or one of BwdData or BwdFilter. */
 typedef struct fnzi_cuda_conv_choice {
   int algorithm, status;
   float time;
@@ -103,11 +103,12 @@ enum { FNZI_CUDA_CONV_DIMS = 5 };
 
 /* y = x convolved with the weight (out, in / groups, kernel ...), zeros around x; or, when
  * transposed, the gradient of that: a weight (in, out / groups, kernel ...). x and y are (batch,
- * channels, ...), strides in elements. beta 1: y holds what is added to. */
+ * channels, ...), strides in elements. adds: y holds what is added to. of_weight: the weight is
+ * what is computed, the gradient by it where y is that by the result. */
 typedef struct fnzi_cuda_conv {
   fnz_dtype dtype; /* F32, F64, F16 or BF16 */
   uint32_t spatial;
-  bool transposed, adds;
+  bool transposed, adds, of_weight;
   int64_t groups;
   int64_t x[FNZI_CUDA_CONV_DIMS], x_strides[FNZI_CUDA_CONV_DIMS];
   int64_t y[FNZI_CUDA_CONV_DIMS], y_strides[FNZI_CUDA_CONV_DIMS];
@@ -118,7 +119,7 @@ typedef struct fnzi_cuda_conv {
 typedef struct fnzi_cuda_conv_plan {
   void *x, *weight, *y, *conv; /* descriptors */
   fnz_dtype dtype;
-  bool transposed, adds;
+  bool transposed, adds, of_weight;
   fnzi_cuda_conv_choice choice;
 } fnzi_cuda_conv_plan;
 

@@ -1,5 +1,8 @@
 /* conv.c - the way of convolutions: cuDNN where it takes them, else a kernel of their own.
- */
+ *
+ * The gradient by a weight is a convolution, too, of the input by the gradient of the result, with
+ * batch and channels of both turned. As such cuDNN does not take it, for that gradient lies turned
+ * as the weight that it is; but what it is the gradient of is a convolution as usual. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/library.h"
 #include "kernels/meta/conv.h"
@@ -67,6 +70,106 @@ static fnz_status call_library(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, b
   return FNZ_OK;
 }
 
+/* --- The gradient by a weight -------------------------------------------------------------------
+ */
+static void turn(const int64_t *from, uint32_t rank, int64_t *to) {
+  for (uint32_t d = 0; d < rank; d++)
+    to[d] = from[d < 2 ? 1 - d : d];
+}
+
+/* It has more places than results: other convolutions with a weight that lies turned have not, and
+ * are not for what is made for gradients. */
+static bool is_gradient(const fnzi_cuda_conv *q) {
+  double places = 1, results = 1;
+  for (uint32_t d = 2; d < q->spatial + 2; d++) {
+    places *= (double)q->weight[d];
+    results *= (double)q->y[d];
+  }
+  return places >= results;
+}
+
+/* The convolution whose weight has the gradient that this one computes: its input is x, the
+ * gradient of its result is the weight; stride and dilation have each other's place. */
+static bool read_turned(const conv *c, fnzi_cuda_conv *out) {
+  const fnzi_cuda_conv *q = &c->c;
+  uint32_t rank = q->spatial + 2;
+  int64_t step = 1;
+  if (c->has_bias || q->transposed || q->groups != 1 || !is_gradient(q))
+    return false;
+  *out = (fnzi_cuda_conv){.dtype = q->dtype, .spatial = q->spatial, .groups = 1, .of_weight = true};
+  turn(q->x, rank, out->x);
+  turn(q->x_strides, rank, out->x_strides);
+  turn(q->weight, rank, out->y);
+  turn(q->weight_strides, rank, out->y_strides);
+  turn(q->y, rank, out->weight);
+  for (uint32_t d = rank; d-- > 0;) {
+    out->weight_strides[d] = step;
+    if (!fnzi_mul_i64(step, out->weight[d], &step))
+      return false;
+  }
+  memcpy(out->padding, q->padding, sizeof out->padding);
+  memcpy(out->stride, q->dilation, sizeof out->stride);
+  memcpy(out->dilation, q->stride, sizeof out->dilation);
+  return true;
+}
+
+/* The result lies so already. */
+static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
+  int64_t strides[FNZI_CUDA_CONV_DIMS];
+  bool is = c->y.at % FNZI_ENG_DEVICE_ALIGNED == 0;
+  turn(c->c.y_strides, c->c.spatial + 2, strides);
+  for (uint32_t d = 0; d < c->c.spatial + 2; d++)
+    is = is && (turned->weight[d] == 1 || strides[d] == turned->weight_strides[d]);
+  return is;
+}
+
+/* It is made in rows, and goes from there to where it belongs. */
+static fnz_status copy_turned(fnzi_eng_maker *m, const conv *c, const fnzi_cuda_conv *turned,
+                              const fnzi_eng_operand *rows, fnzi_eng_work *out) {
+  const fnzi_cuda_conv *q = &c->c;
+  const fnzi_eng_operand operands[] = {*rows, c->y};
+  int64_t from[FNZI_CUDA_CONV_DIMS], to[FNZI_CUDA_CONV_DIMS];
+  size_t cell = fnzi_dtype(q->dtype)->bytes;
+  uint32_t rank = q->spatial + 2;
+  turn(turned->weight_strides, rank, from);
+  for (uint32_t d = 0; d < rank; d++) {
+    from[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : from[d], cell);
+    to[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
+  }
+  return fnzi_eng_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
+}
+
+static fnz_status call_turned(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bool *made) {
+  fnzi_eng_work work = *out;
+  fnzi_eng_operand rows = {.buffer = FNZI_ENG_AT_SCRATCH};
+  fnzi_cuda_conv turned;
+  size_t bytes = fnzi_dtype(c->c.dtype)->bytes;
+  const char *why;
+  *made = false;
+  if (!read_turned(c, &turned))
+    return FNZ_OK;
+  for (uint32_t d = 0; d < c->c.spatial + 2; d++)
+    if (!fnzi_mul_size(bytes, (size_t)turned.weight[d], &bytes))
+      return FNZ_OK;
+  bool is_there = lies_turned(c, &turned);
+  if (is_there)
+    rows = c->y;
+  else
+    FNZ_TRY(fnzi_eng_work_scratch(m, &work, bytes, &rows.at));
+  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = c->x,
+                                 [FNZI_CONV_WEIGHT] = rows,
+                                 [FNZI_CONV_Y] = c->weight,
+                                 [FNZI_CONV_SCRATCH] = rows};
+  FNZ_TRY(fnzi_eng_library_conv(m, c->step, &turned, operands, &work, made, &why));
+  if (*made && !is_there)
+    FNZ_TRY(copy_turned(m, c, &turned, &rows, &work));
+  if (*made)
+    *out = work;
+  return FNZ_OK;
+}
+
+/* --- A kernel -----------------------------------------------------------------------------------
+ */
 static fnz_status launch_kernel(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out) {
   const fnzi_eng_operand operands[] = {c->x, c->weight, c->y, c->bias};
   uint32_t kernel;
@@ -108,5 +211,7 @@ fnz_status fnzi_eng_way_conv(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_wo
   c.why = "a convolution without channels";
   if (meta.in_channels > 0)
     FNZ_TRY(call_library(m, &c, out, &made));
+  if (!made && meta.in_channels > 0)
+    FNZ_TRY(call_turned(m, &c, out, &made));
   return made ? FNZ_OK : launch_kernel(m, &c, out);
 }

@@ -69,12 +69,14 @@ static int try_products(fnz_context *ctx, const fnzi_cuda_cublas *cublas) {
   return failures;
 }
 
+/* Convolutions, and the gradients by their weights. */
 static int try_convs(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn) {
   static const fnz_dtype dtypes[] = {FNZ_F32, FNZ_F64, FNZ_F16, FNZ_BF16};
   int failures = 0;
-  for (int k = 0; k < 12; k++) {
+  for (int k = 0; k < 24; k++) {
     fnzi_cuda_conv c = {.dtype = dtypes[k % 4],
-                        .spatial = 1 + (uint32_t)k / 4,
+                        .spatial = 1 + (uint32_t)k / 4 % 3,
+                        .of_weight = k >= 12,
                         .groups = 2,
                         .x = {2, 4, 7, 7, 7},
                         .x_strides = {1372, 343, 49, 7, 1},
@@ -111,7 +113,7 @@ static int try_cudnn(fnz_context *ctx) {
   if (status == FNZ_UNSUPPORTED || status == FNZ_OK)
     return skip(status == FNZ_OK ? "there is a GPU" : fnz_last_error(ctx)->message);
   int failures = tells(ctx, status, "", "cuDNN gave error 1001");
-  cudnn.choose = no_conv;
+  cudnn.choose = cudnn.choose_weight = no_conv;
   return failures + try_convs(ctx, &cudnn);
 }
 

@@ -43,6 +43,7 @@ typedef struct call {
   bool back;
   double beta;
   uint64_t at_x, at_weight, at_y, scratch;
+  bool of_weight;
 } call;
 
 static standin_library_counts counts;
@@ -242,6 +243,13 @@ int cudnnGetConvolutionBackwardDataAlgorithm_v7(void *handle, void *weight, void
   return handle ? choose(x, weight, y, c, wanted, count, out) : BAD_PARAM;
 }
 
+int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *handle, void *x, void *y, void *c,
+                                                  void *weight, int wanted, int *count, void *out);
+int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *handle, void *x, void *y, void *c,
+                                                  void *weight, int wanted, int *count, void *out) {
+  return handle ? choose(x, weight, y, c, wanted, count, out) : BAD_PARAM;
+}
+
 /* --- Computing ----------------------------------------------------------------------------------
  */
 static size_t cell_of(int type) {
@@ -324,12 +332,47 @@ static void run(const void *what) {
   counts.backward += c->back;
 }
 
+/* What an element of the weight gets of all places that it is multiplied at. */
+static double gather_weight(const call *c, const int64_t *w) {
+  int64_t out[MOST] = {0}, in[MOST];
+  const int64_t outs = c->y.sizes[1] / c->conv.groups, ins = c->weight.sizes[1];
+  double sum = 0;
+  do {
+    if (out[1] != w[0])
+      continue;
+    bool is_in = true;
+    in[0] = out[0];
+    in[1] = w[0] / outs * ins + w[1];
+    for (int d = 0; d < c->conv.rank; d++) {
+      in[2 + d] = fnzi_meta_conv_source(false, out[2 + d], w[2 + d], c->conv.stride[d],
+                                        c->conv.dilation[d], c->conv.padding[d], c->x.sizes[2 + d]);
+      is_in = is_in && in[2 + d] >= 0;
+    }
+    if (is_in)
+      sum += read_at(&c->x, c->at_x, in) * read_at(&c->y, c->at_y, out);
+  } while (next(c->y.rank, c->y.sizes, out));
+  return sum;
+}
+
+static void run_weight(const void *what) {
+  const call *c = what;
+  int64_t w[MOST] = {0};
+  if (c->scratch)
+    standin_bytes(c->scratch, SCRATCH, true, "a convolution's scratch");
+  do
+    write_at(&c->weight, c->at_weight, w, gather_weight(c, w));
+  while (next(c->weight.rank, c->weight.sizes, w));
+  counts.runs++;
+  counts.by_weight++;
+}
+
 static int start(call *c, void *handle, const void *alpha, const void *beta, int algorithm,
                  size_t scratch) {
   bool is_f64 = c->x.type == DOUBLE;
   double one = is_f64 ? *(const double *)alpha : (double)*(const float *)alpha;
   c->beta = is_f64 ? *(const double *)beta : (double)*(const float *)beta;
-  if (!handle || !stream || algorithm != ALGORITHM || one != 1 || (c->beta != 0 && c->beta != 1) ||
+  if (!handle || !stream || algorithm != ALGORITHM || one != 1 ||
+      (c->beta != 0 && (c->beta != 1 || c->of_weight)) ||
       scratch != (c->conv.groups == 1 ? SCRATCH : 0) || (scratch && c->scratch % 256 != 0) ||
       !fits(c->back ? &c->y : &c->x, &c->weight, c->back ? &c->x : &c->y, &c->conv))
     return refuse();
@@ -337,7 +380,8 @@ static int start(call *c, void *handle, const void *alpha, const void *beta, int
     return EXECUTION_FAILED;
   if (!scratch)
     c->scratch = 0;
-  return standin_work(stream, run, c, sizeof *c) ? EXECUTION_FAILED : SUCCESS;
+  return standin_work(stream, c->of_weight ? run_weight : run, c, sizeof *c) ? EXECUTION_FAILED
+                                                                             : SUCCESS;
 }
 
 int cudnnConvolutionForward(void *handle, const void *alpha, void *x_layout, uint64_t x,
@@ -379,5 +423,25 @@ int cudnnConvolutionBackwardData(void *handle, const void *alpha, void *weight_l
                weight,
                y,
                scratch};
+  return start(&made, handle, alpha, beta, algorithm, scratch_bytes);
+}
+
+int cudnnConvolutionBackwardFilter(void *handle, const void *alpha, void *x_layout, uint64_t x,
+                                   void *y_layout, uint64_t y, void *c, int algorithm,
+                                   uint64_t scratch, size_t scratch_bytes, const void *beta,
+                                   void *weight_layout, uint64_t weight);
+int cudnnConvolutionBackwardFilter(void *handle, const void *alpha, void *x_layout, uint64_t x,
+                                   void *y_layout, uint64_t y, void *c, int algorithm,
+                                   uint64_t scratch, size_t scratch_bytes, const void *beta,
+                                   void *weight_layout, uint64_t weight) {
+  call made = {.x = *(tensor *)x_layout,
+               .weight = *(tensor *)weight_layout,
+               .y = *(tensor *)y_layout,
+               .conv = *(conv *)c,
+               .at_x = x,
+               .at_weight = weight,
+               .at_y = y,
+               .scratch = scratch,
+               .of_weight = true};
   return start(&made, handle, alpha, beta, algorithm, scratch_bytes);
 }

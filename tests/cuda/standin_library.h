@@ -19,9 +19,10 @@ int standin_work(void *stream, standin_work_fn *work, const void *what, size_t b
 /* --- Of the stand-ins for libraries: "standin_cublas_counts", "standin_cudnn_counts" */
 typedef struct standin_library_counts {
   uint64_t opened, held; /* handles that were made; handles and descriptors that were not ended */
-  uint64_t runs,
-      backward;     /* products or convolutions that were computed; of those the transposed */
-  uint64_t refused; /* calls whose descriptors do not fit each other, or the memory */
+  uint64_t runs,         /* products or convolutions that were computed; */
+      backward,          /* of those the transposed, */
+      by_weight;         /* and the gradients by a weight */
+  uint64_t refused;      /* calls whose descriptors do not fit each other, or the memory */
 } standin_library_counts;
 typedef void standin_library_counts_fn(standin_library_counts *out);
 
