@@ -67,6 +67,8 @@ static fnz_status open_machine(fnzi_val *v) {
   const fnzi_krn_machine *cpu = v->cpu->self;
   v->kernels = (fnzi_krn_kernels){.rows = cpu->kernels->rows, .runs = cpu->kernels->runs};
   v->elsewhere = (fnzi_krn_elsewhere){.self = v,
+                                      .ordinal = v->device.device,
+                                      .settle = fnzi_val_done,
                                       .take = fnzi_val_take,
                                       .give = fnzi_val_give,
                                       .clear = fnzi_val_clear,

@@ -78,6 +78,10 @@ void fnzi_val_settle(fnzi_val *v) {
   fnzi_cuda_leave(&v->device);
 }
 
+void fnzi_val_done(void *self) {
+  fnzi_val_settle(self);
+}
+
 /* What is on the stream may wait there, or not. */
 static fnz_status put_there(fnzi_val *v, fnz_status status, fnz_context *ctx, bool waits) {
   v->is_behind = true;

@@ -69,6 +69,8 @@ fnz_status fnzi_val_get(void *self, fnz_context *ctx, void *to, const unsigned c
 FNZ_MUST_CHECK fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx);
 /* After a failure, so that memory may go back that the stream still has. */
 void fnzi_val_settle(fnzi_val *v);
+/* fnzi_krn_elsewhere */
+void fnzi_val_done(void *self);
 
 /* --- call.c: a call --------------------------------------------------------------------------- */
 /* A tensor that is read. */

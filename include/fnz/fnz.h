@@ -9,6 +9,7 @@
 #include <fnz/compare.h>
 #include <fnz/context.h>
 #include <fnz/decompose.h>
+#include <fnz/dlpack.h>
 #include <fnz/engine.h>
 #include <fnz/explain.h>
 #include <fnz/formats.h>

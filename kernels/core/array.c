@@ -290,28 +290,39 @@ static fnz_status give_block(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes
   return FNZ_OK;
 }
 
-fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size_t bytes,
-                                   fnzi_krn_storage **out) {
+fnz_status fnzi_krn_storage_over(fnz_context *ctx, fnzi_krn_stock *stock, unsigned char *data,
+                                 size_t bytes, fnzi_krn_storage **out) {
   fnzi_krn_storage *s = take_storage(ctx, stock);
-  *out = NULL;
+  *out = s;
   if (!s)
     return fnzi_no_memory(ctx);
-  s->refs = 1;
-  s->bytes = bytes;
-  s->stock = stock;
-  s->block = NULL;
-  s->block_bytes = 0;
-  fnz_status status = give_block(ctx, s, bytes);
-  if (status == FNZ_OK)
-    *out = s;
-  else
-    keep_storage(ctx, s);
+  *s = (fnzi_krn_storage){.refs = 1, .bytes = bytes, .data = data, .stock = stock};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size_t bytes,
+                                   fnzi_krn_storage **out) {
+  FNZ_TRY(fnzi_krn_storage_over(ctx, stock, NULL, bytes, out));
+  fnz_status status = give_block(ctx, *out, bytes);
+  if (status != FNZ_OK) {
+    keep_storage(ctx, *out);
+    *out = NULL;
+  }
   return status;
+}
+
+/* Kernels may be at work in it. */
+static void end_other(const fnzi_krn_storage *s) {
+  if (s->stock->elsewhere)
+    s->stock->elsewhere->settle(s->stock->elsewhere->self);
+  s->end(s->owner);
 }
 
 void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   if (!s || --s->refs > 0)
     return;
+  if (s->end)
+    end_other(s);
   keep_block(ctx, s->stock, s->block, s->block_bytes);
   keep_storage(ctx, s);
 }
@@ -334,6 +345,11 @@ fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *s, size_t
   fnzi_krn_storage old = *s;
   if (bytes <= s->bytes)
     return FNZ_OK;
+  if (s->end || s->lent)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the memory of the tensor is shared with another library and cannot grow from "
+                     "%zu to %zu bytes; clone it",
+                     s->bytes, bytes);
   FNZ_TRY(give_block(ctx, s, bytes));
   s->bytes = bytes;
   if (!s->stock->has_data)

@@ -22,6 +22,9 @@ struct fnzi_krn_array;
 struct fnzi_krn_call;
 typedef struct fnzi_krn_elsewhere {
   void *self;
+  int ordinal; /* of the device */
+  /* Nothing is at work any more. */
+  void (*settle)(void *self);
   /* At a multiple of 16 bytes; `bytes` is not 0. */
   fnz_status (*take)(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
   void (*give)(void *self, unsigned char *data);
@@ -50,8 +53,11 @@ typedef struct fnzi_krn_storage {
   size_t refs, bytes;
   unsigned char *data; /* aligned to 64 bytes; NULL on the meta backend */
   struct fnzi_krn_stock *stock;
-  void *block; /* of its own, NULL when it is small */
+  void *block; /* of its own, NULL when it is small or another library's */
   size_t block_bytes;
+  void (*end)(void *owner); /* of memory that is another library's; else NULL */
+  void *owner;
+  uint32_t lent; /* to how many others: then, and when it is another's, it cannot grow */
   struct fnzi_krn_storage *next; /* in the stock */
 } fnzi_krn_storage;
 
@@ -151,6 +157,10 @@ void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array);
 
 FNZ_MUST_CHECK fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock,
                                                   size_t bytes, fnzi_krn_storage **out);
+/* One over memory of another library; who has it says with `end` how that ends. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_storage_over(fnz_context *ctx, fnzi_krn_stock *stock,
+                                                unsigned char *data, size_t bytes,
+                                                fnzi_krn_storage **out);
 void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *storage);
 /* At least so many bytes; new ones are zero, old ones stay. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *storage,

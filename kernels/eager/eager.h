@@ -183,6 +183,9 @@ fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
 FNZ_MUST_CHECK fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx,
                                                 fnzi_krn_array *array);
 /* A new eager array that is a window into a storage. BOUNDS when it leaves it. */
+/* One over memory of another library: its storage has no `end` yet. */
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_over(fnzi_krn_machine *m, fnz_context *ctx,
+                                              const fnz_memory *memory, fnzi_krn_array **out);
 FNZ_MUST_CHECK fnz_status fnzi_mem_array_window(fnzi_krn_machine *m, fnz_context *ctx,
                                                 fnzi_krn_storage *storage,
                                                 const fnz_geometry *window, fnzi_krn_array **out);

@@ -67,6 +67,21 @@ fnz_status fnzi_mem_array_window(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn
   return FNZ_OK;
 }
 
+fnz_status fnzi_mem_array_over(fnzi_krn_machine *m, fnz_context *ctx, const fnz_memory *memory,
+                               fnzi_krn_array **out) {
+  fnzi_krn_storage *storage;
+  int64_t low, high;
+  size_t bytes;
+  *out = NULL;
+  if (!fnzi_extent(memory->geometry, &low, &high) ||
+      !fnzi_mul_size((size_t)high, fnzi_dtype(memory->geometry->dtype)->bytes, &bytes))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the bytes of a tensor leave 63 bits");
+  FNZ_TRY(fnzi_krn_storage_over(ctx, &m->stock, memory->data, bytes, &storage));
+  fnz_status status = fnzi_mem_array_window(m, ctx, storage, memory->geometry, out);
+  fnzi_krn_storage_release(ctx, storage);
+  return status;
+}
+
 fnz_status fnzi_mem_array_create(fnzi_krn_machine *m, fnz_context *ctx,
                                  const fnz_geometry *geometry, fnzi_krn_array **out) {
   fnzi_krn_array *a;

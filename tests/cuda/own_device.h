@@ -4,7 +4,10 @@
 #define FNZ_TESTS_CUDA_OWN_DEVICE_H
 
 #include "engine/cuda/run.h"
+
 #include "tests/test.h"
+
+#include <fnz/fnz.h>
 
 typedef struct own_device {
   fnz_context *ctx;

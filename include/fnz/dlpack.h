@@ -1,0 +1,131 @@
+/* dlpack.h - memory of tensors to and from other libraries, by DLPack 1: PyTorch, JAX, NumPy.
+ *
+ * What is looked at is borrowed, what is given is shared: no element is copied. The structures are
+ * DLPack's own; where its header comes before this one, they are taken from there. */
+#ifndef FNZ_DLPACK_H
+#define FNZ_DLPACK_H
+
+#include <fnz/call.h>
+#include <fnz/kernel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef DLPACK_DLPACK_H_
+typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13 } DLDeviceType;
+
+typedef struct {
+  DLDeviceType device_type;
+  int32_t device_id;
+} DLDevice;
+
+typedef enum {
+  kDLInt = 0,
+  kDLUInt = 1,
+  kDLFloat = 2,
+  kDLBfloat = 4,
+  kDLComplex = 5,
+  kDLBool = 6,
+  kDLFloat8_e4m3fn = 10,
+  kDLFloat8_e4m3fnuz = 11,
+  kDLFloat8_e5m2 = 12,
+  kDLFloat8_e5m2fnuz = 13,
+  kDLFloat8_e8m0fnu = 14
+} DLDataTypeCode;
+
+typedef struct {
+  uint8_t code, bits;
+  uint16_t lanes;
+} DLDataType;
+
+typedef struct {
+  void *data;
+  DLDevice device;
+  int32_t ndim;
+  DLDataType dtype;
+  int64_t *shape, *strides; /* strides in elements; NULL: row-major */
+  uint64_t byte_offset;     /* of the first element from `data` */
+} DLTensor;
+
+typedef struct {
+  uint32_t major, minor;
+} DLPackVersion;
+
+#define DLPACK_FLAG_BITMASK_READ_ONLY 1UL
+
+typedef struct DLManagedTensorVersioned {
+  DLPackVersion version;
+  void *manager_ctx;
+  void (*deleter)(struct DLManagedTensorVersioned *self); /* NULL: nothing ends */
+  uint64_t flags;
+  DLTensor dl_tensor;
+} DLManagedTensorVersioned;
+#endif
+
+/* --- Memory --------------------------------------------------------------------------------------
+ */
+/** A tensor of another library as memory for a run or a kernel. It points into itself: not to be
+ * moved. */
+typedef struct fnz_dlpack_view {
+  fnz_memory memory; /* `data` is the element with all indices 0; its geometry: */
+  fnz_geometry geometry;
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  DLDevice device; /* where `data` is an address */
+  bool read_only;
+} fnz_dlpack_view;
+
+/** tensor  borrowed: it must outlive all use of the view, and the caller ends it.
+ *
+ * Fails with UNSUPPORTED for another major version of DLPack, for devices other than CPU and CUDA,
+ * and for element types that fnz has none of; BOUNDS for strides below zero and sizes that leave 63
+ * bits; ARGUMENT for elements that do not lie at multiples of their size. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_look(fnz_context *ctx,
+                                                  const DLManagedTensorVersioned *tensor,
+                                                  fnz_dlpack_view *out);
+
+typedef struct fnz_dlpack_options {
+  size_t size;     /* sizeof(fnz_dlpack_options) */
+  DLDevice device; /* where the memory lies */
+  bool read_only;
+  void (*release)(
+      void *owner); /* called once, when the other library is done; NULL: nothing ends */
+  void *owner;
+} fnz_dlpack_options;
+
+/** Memory for another library: what a run has made, say.
+ *
+ * memory   its geometry is copied, `data` must last until `release` is called.
+ * out      ends with out->deleter(out), which the other library calls, in any thread that the
+ *          allocator of ctx and `release` can take; ctx may have ended. After a failure `release`
+ *          is not called.
+ *
+ * Fails with UNSUPPORTED for a conjugate or negative bit. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
+                                                  const fnz_dlpack_options *options,
+                                                  DLManagedTensorVersioned **out);
+
+/* --- Values of a backend -------------------------------------------------------------------------
+ * Of the CPU backend and of the CUDA backend. One thread, as with all of a backend: the deleters
+ * are called there, before the backend ends. */
+/** The memory of a value, which the two share from now on: as long as it is lent, it cannot grow.
+ * On a GPU it is ready when this returns. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor,
+                                                      DLManagedTensorVersioned **out);
+
+/** A value over another library's memory, which must be ready.
+ * tensor  moved in; its deleter is called when no value lies in the memory any more. After a
+ *         failure it is still the caller's.
+ * out     ends with fnz_eager_release().
+ *
+ * Fails as fnz_dlpack_look() does, and with ARGUMENT for memory that lies elsewhere than the
+ * backend's values; UNSUPPORTED for what is read-only, for values may be written, and on a GPU for
+ * memory at no multiple of 16 bytes. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_eager_from_dlpack(fnz_context *ctx, fnz_backend *backend,
+                                                        DLManagedTensorVersioned *tensor,
+                                                        fnz_eager *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
