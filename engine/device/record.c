@@ -172,12 +172,15 @@ static fnz_status move(void *user, const fnzi_krn_window *to, const fnzi_krn_win
   return launch_group(r, &g);
 }
 
+/* Of a row with one operand that is what is written: there is no other. */
 static fnz_status combine(void *user, const fnzi_krn_combination *c) {
   recording *r = user;
   const fnzi_krn_window *const in[] = {c->to, c->from, c->number};
   uint8_t kind = c->keeps ? FNZI_CUDA_KEEP : FNZI_CUDA_CONVERT;
   fnzi_cuda_ins row = {.kind = FNZI_CUDA_ROW,
-                       .arity = c->number ? 3 : 2,
+                       .arity = !c->from    ? 1
+                                : c->number ? 3
+                                            : 2,
                        .compute = (uint8_t)c->compute,
                        .row = c->row};
   group g;

@@ -2,6 +2,8 @@
  * computed, so that what is negated there and back has the bits it had, also where it is no number.
  */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/point.h"
+#include "kernels/meta/point.h"
 
 /* A complex cell has two parts, others one. */
 typedef struct signs {
@@ -47,13 +49,41 @@ static fnz_status with_signs(fnzi_krn_call *call, bool first, bool second) {
   return FNZ_OK;
 }
 
+/* Elements go where they belong, and get their signs there by a row of point.def; NULL: they have
+ * them. */
+static fnz_status record_signs(fnzi_krn_call *call, const char *name) {
+  fnzi_krn_window to, from;
+  fnzi_krn_window_of(call->outputs[0], &to);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
+  FNZ_TRY(call->record->move(call->record->user, &to, &from, false));
+  if (!name)
+    return FNZ_OK;
+  fnz_dtype class_dtype = fnzi_meta_point_class(to.dtype);
+  const fnzi_cpu_point *row = fnzi_cpu_point_find(class_dtype, name);
+  if (!row)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "no kernel turns signs of %s",
+                                fnzi_dtype(to.dtype)->name);
+  const fnzi_krn_combination c = {.row = row->name,
+                                  .compute = to.dtype,
+                                  .class_dtype = class_dtype,
+                                  .out = row->out,
+                                  .keeps = row->keeps,
+                                  .to = &to};
+  return call->record->combine(call->record->user, &c);
+}
+
 /* Integers have no sign bit to turn. */
 fnz_status fnzi_kernel_negated(fnzi_krn_call *call) {
   fnz_dtype dtype = fnzi_krn_call_input(call, 0)->place.dtype;
+  if (call->record)
+    return record_signs(call, "neg");
   bool has_signs = fnzi_is_complex(dtype) || (fnzi_is_float(dtype) && fnzi_dtype(dtype)->bytes > 1);
   return has_signs ? with_signs(call, true, true) : fnzi_kernel_point(call);
 }
 
 fnz_status fnzi_kernel_conjugated(fnzi_krn_call *call) {
-  return with_signs(call, false, fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype));
+  bool is_complex = fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype);
+  if (call->record)
+    return record_signs(call, is_complex ? "conj_physical" : NULL);
+  return with_signs(call, false, is_complex);
 }
