@@ -1,18 +1,15 @@
 /* text_flat.c - groups without rows, as text: each thread takes some elements at a time.
  *
- * Where operands lie dense along the last dimension, or do not depend on it, and so that 16 bytes
- * can be brought at once, a thread takes as many elements as that is of the narrowest operand, 8 at
- * most: its *width*. Elements of large groups are taken *ahead*: all loads of some such pieces come
- * before the first one is computed, so that enough bytes are under way. What is computed of an
- * element is a function within the kernel, which the pieces and what is left of them share. */
+ * A thread takes a bunch of elements at a time (text_wide.c), and bunches of large groups *ahead*:
+ * all loads of some come before the first one is computed, so that enough bytes are under way. What
+ * is computed of an element is a function within the kernel, which bunches and what is left of them
+ * share. */
 #include "engine/cuda/text_parts.h"
 
 #include <stdio.h>
 
 enum {
   THREADS = FNZI_CUDA_SET_THREADS,
-  MOST_WIDE = 8,
-  AT_ONCE = 16,          /* bytes of one load */
   UNDER_WAY = 64,        /* bytes that a thread loads before it computes */
   MOST_AHEAD = 4,        /* pieces */
   MANY_PIECES = 1 << 18, /* fewer keep a GPU at work one at a time */
@@ -28,45 +25,8 @@ typedef struct flat {
   int width, ahead;
 } flat;
 
-static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
-  return g->lanes[lane].strides[g->rank - 1];
-}
-
 /* --- Pieces -------------------------------------------------------------------------------------
  */
-/* The piece of an operand can be brought by loads of 16 bytes, or by one of all that it is. */
-static bool lies_wide(const fnzi_cuda_group *g, uint32_t lane, int width) {
-  const fnzi_cuda_lane *l = &g->lanes[lane];
-  int64_t bytes = fnzi_cuda_lane_cell(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
-  if (last_stride(g, lane) == 0)
-    return !l->stores;
-  bool wide = last_stride(g, lane) == fnzi_cuda_lane_cell(g, lane) && l->aligned >= at_once;
-  for (uint32_t d = 0; d + 1 < g->rank; d++)
-    wide = wide && l->strides[d] % at_once == 0;
-  return wide;
-}
-
-/* A row has no piece of another one; what is left of the only row is taken element by element. */
-static bool is_wide(const fnzi_cuda_group *g, int width) {
-  bool wide = g->rank == 1 || g->sizes[g->rank - 1] % width == 0;
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    wide = wide && lies_wide(g, k, width);
-  return wide;
-}
-
-static int width_of(const fnzi_cuda_group *g) {
-  int64_t least = AT_ONCE;
-  int width = MOST_WIDE;
-  if (g->rank == 0)
-    return 1;
-  for (uint32_t k = 0; k < g->nlanes; k++)
-    if (last_stride(g, k) != 0 && fnzi_cuda_lane_cell(g, k) < least)
-      least = fnzi_cuda_lane_cell(g, k);
-  while (width > 1 && (width * least > AT_ONCE || !is_wide(g, width)))
-    width /= 2;
-  return width;
-}
-
 static int ahead_of(const flat *f) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < f->g->nlanes; k++)
@@ -79,42 +39,26 @@ static int ahead_of(const flat *f) {
 /* Lanes of `wide` have the strides of pieces. */
 static fnz_status measure(flat *f) {
   const fnzi_cuda_group *g = f->g;
-  int64_t *sizes;
   f->count = 1;
   for (uint32_t d = 0; d < g->rank; d++)
     if (!fnzi_mul_i64(f->count, g->sizes[d], &f->count))
       return fnzi_fail(f->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
-  f->width = width_of(g);
+  f->width = fnzi_cuda_width(g, false);
   f->pieces = f->count / f->width;
-  f->wide = *g;
-  FNZI_NEW(f->text->arena, FNZ_MAX_RANK, &sizes);
-  FNZI_NEW(f->text->arena, g->nlanes, &f->wide.lanes);
-  for (uint32_t d = 0; d < g->rank; d++)
-    sizes[d] = g->sizes[d] / (d + 1 == g->rank ? f->width : 1);
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    f->wide.lanes[k] = g->lanes[k];
-    if (f->width > 1)
-      f->wide.lanes[k].strides[g->rank - 1] *= f->width;
-  }
-  f->wide.sizes = sizes;
+  FNZ_TRY(fnzi_cuda_widen(f->text->arena, g, f->width, &f->wide));
   f->w.group = &f->wide;
   return FNZ_OK;
 }
 
 /* --- An element ---------------------------------------------------------------------------------
  */
-/* How many elements of a lane a piece has. */
-static int many(const flat *f, uint32_t lane) {
-  return f->width > 1 && last_stride(f->g, lane) == 0 ? 1 : f->width;
-}
-
 static fnz_status put_opening(const flat *f) {
   const fnzi_cuda_writer w = {f->w.ctx, f->w.out, f->g};
   PUT(&w, "  typedef %s index;\n", fnzi_cuda_is_small(f->g) ? "int32_t" : "int64_t");
   FNZ_TRY(fnzi_cuda_put_element(&w, f->text));
   for (uint32_t k = 0; k < f->g->nlanes; k++)
-    PUT(&w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(f->g, k), many(f, k),
-        (unsigned)k);
+    PUT(&w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(f->g, k),
+        fnzi_cuda_many(f->g, k, f->width), (unsigned)k);
   return FNZ_OK;
 }
 
@@ -139,7 +83,7 @@ static fnz_status put_stores(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++) {
     bool stores = f->g->lanes[k].stores;
     PUT(&f->w, "%s%s%u%s.of[%s]", k ? ", " : "", stores ? "r" : "v", (unsigned)k,
-        stores ? "" : "[u]", many(f, k) > 1 ? "e" : "0");
+        stores ? "" : "[u]", fnzi_cuda_many(f->g, k, f->width) > 1 ? "e" : "0");
   }
   PUT(&f->w, ");\n");
   for (uint32_t k = 0; k < f->g->nlanes; k++) {

@@ -38,6 +38,15 @@ const char *fnzi_cuda_lane_type(const fnzi_cuda_group *group, uint32_t lane);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
 
+/* text_wide.c: how many elements along the last dimension are brought at once; 1: each by itself.
+ * `by_rows`: what there is one of for each row does not count, and rows have bunches of their own. */
+int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows);
+/* The same group over bunches: strides of its last dimension are theirs. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_group *group,
+                                          int width, fnzi_cuda_group *out);
+/* Elements of a lane in a bunch: one that does not depend on the last dimension has one. */
+int fnzi_cuda_many(const fnzi_cuda_group *group, uint32_t lane, int width);
+
 /* text_turned.c: an operand lies dense along dimension *across, results along the last one. */
 bool fnzi_cuda_is_turned(const fnzi_cuda_group *group, uint32_t *across);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,

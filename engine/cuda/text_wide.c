@@ -1,0 +1,70 @@
+/* text_wide.c - elements side by side that a thread brings at once, a *bunch*: where operands lie
+ * dense along the last dimension, or do not depend on it, and so that 16 bytes come by one load, it
+ * has as many as that is of the narrowest operand, 8 at most. */
+#include "engine/cuda/text_parts.h"
+
+enum { MOST_WIDE = 8, AT_ONCE = 16 /* bytes of one load */ };
+
+static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
+  return g->lanes[lane].strides[g->rank - 1];
+}
+
+/* A bunch of an operand can be brought by loads of 16 bytes, or by one of all that it is. */
+static bool lies_wide(const fnzi_cuda_group *g, uint32_t lane, int width) {
+  const fnzi_cuda_lane *l = &g->lanes[lane];
+  int64_t bytes = fnzi_cuda_lane_cell(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
+  if (last_stride(g, lane) == 0)
+    return !l->stores;
+  bool wide = last_stride(g, lane) == fnzi_cuda_lane_cell(g, lane) && l->aligned >= at_once;
+  for (uint32_t d = 0; d + 1 < g->rank; d++)
+    wide = wide && l->strides[d] % at_once == 0;
+  return wide;
+}
+
+static bool has_elements(const fnzi_cuda_group *g, uint32_t lane, bool by_rows) {
+  return !by_rows || !g->slots[g->lanes[lane].slot].of_rows;
+}
+
+/* A line of the last dimension has no bunch of another one; what is left of the only one is taken
+ * element by element. */
+static bool is_wide(const fnzi_cuda_group *g, bool by_rows, int width) {
+  uint32_t first = by_rows ? g->outer : 0;
+  bool wide = g->rank == first + 1 || g->sizes[g->rank - 1] % width == 0;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    wide = wide && (!has_elements(g, k, by_rows) || lies_wide(g, k, width));
+  return wide;
+}
+
+int fnzi_cuda_width(const fnzi_cuda_group *g, bool by_rows) {
+  int64_t least = AT_ONCE;
+  int width = MOST_WIDE;
+  if (g->rank == 0)
+    return 1;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (has_elements(g, k, by_rows) && last_stride(g, k) != 0 && fnzi_cuda_lane_cell(g, k) < least)
+      least = fnzi_cuda_lane_cell(g, k);
+  while (width > 1 && (width * least > AT_ONCE || !is_wide(g, by_rows, width)))
+    width /= 2;
+  return width;
+}
+
+int fnzi_cuda_many(const fnzi_cuda_group *g, uint32_t lane, int width) {
+  return width > 1 && last_stride(g, lane) == 0 ? 1 : width;
+}
+
+fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_group *g, int width,
+                           fnzi_cuda_group *out) {
+  int64_t *sizes;
+  *out = *g;
+  FNZI_NEW(arena, FNZ_MAX_RANK, &sizes);
+  FNZI_NEW(arena, g->nlanes, &out->lanes);
+  for (uint32_t d = 0; d < g->rank; d++)
+    sizes[d] = g->sizes[d] / (d + 1 == g->rank ? width : 1);
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    out->lanes[k] = g->lanes[k];
+    if (width > 1)
+      out->lanes[k].strides[g->rank - 1] *= width;
+  }
+  out->sizes = sizes;
+  return FNZ_OK;
+}
