@@ -5,11 +5,12 @@
  *   text_flat.c  groups over elements, one or many of one program -> text
  *   text_turned.c  the same, where an operand lies across the others -> text
  *   text_scan.c  groups in which elements become what their rows give up to there -> text
- *   text_team.c  groups in which rows become numbers -> text
+ *   text_team.c  groups in which rows become numbers -> text; text_pass.c: their loops
  *   text_rows.c  the rows of point.def and of convert.def as text
  *   text_index.c    places that data say -> text
  *   text_formula.c  formulas of single elements (formulas.def) -> text
  *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
+ *   text_wide.c  how many elements are brought at once
  *   text_parts.h, text_put.c  what those are written with
  *   The .cu files, and headers of kernels/ that rows stand on, are arrays of lines (texts.cmake) */
 #ifndef FNZI_CUDA_TEXT_H

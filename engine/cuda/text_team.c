@@ -3,22 +3,13 @@
  * the row is gone through: once for all numbers that wait for the same ones, and once for what is
  * stored.
  *
- * A thread takes the elements of a row that are as many apart as the team has threads, and what
- * they found is joined in one order: the text decides about bits, not the grid. */
-#include "engine/cuda/text_parts.h"
+ * A thread takes bunches of elements that are as many apart as the team has threads (text_pass.c),
+ * and what they found is joined in one order: the text decides about bits, not the grid. */
+#include "engine/cuda/text_team.h"
 
-enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, MOST_SLOTS = 1024, LEAST_ROWS = 2048 };
+enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, LEAST_ROWS = 2048 };
 
-typedef struct team {
-  fnzi_cuda_writer w;
-  fnzi_cuda_text *text;
-  const fnzi_cuda_group *g;
-  int64_t rows, length;      /* of a row, or a piece of one */
-  int64_t all;               /* of a row, pieces together */
-  int64_t threads;           /* of a team */
-  uint8_t level[MOST_SLOTS]; /* per slot: how often a row is gone through before it is known */
-  bool needed[MOST_SLOTS];   /* of elements: while a row is gone through */
-} team;
+typedef fnzi_cuda_team team;
 
 static uint8_t level_of(const team *t, const fnzi_cuda_ins *ins) {
   uint8_t level = 0;
@@ -89,43 +80,12 @@ static fnz_status put_rows(team *t, uint8_t level) {
   return FNZ_OK;
 }
 
-static fnz_status put_lanes(const team *t, bool of_rows, bool stores) {
+static fnz_status put_row_lanes(const team *t, bool stores) {
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     const fnzi_cuda_lane *lane = &t->g->lanes[k];
-    bool waits = !of_rows && !stores && !t->needed[lane->slot];
-    if (lane->stores == stores && t->g->slots[lane->slot].of_rows == of_rows && !waits)
+    if (lane->stores == stores && t->g->slots[lane->slot].of_rows)
       FNZ_TRY(fnzi_cuda_put_lane(&t->w, k));
   }
-  return FNZ_OK;
-}
-
-/* What elements that are needed are computed of, too. */
-static void find_needed(team *t) {
-  for (uint32_t i = t->g->nins; i-- > 0;) {
-    const fnzi_cuda_ins *ins = &t->g->ins[i];
-    if (fnzi_cuda_gives_number(ins) || !t->needed[ins->out])
-      continue;
-    for (uint32_t k = 0; k < ins->arity; k++)
-      t->needed[ins->in[k]] = !t->g->slots[ins->in[k]].of_rows;
-  }
-}
-
-/* The loop over the elements of a row, up to what is needed of each. */
-static fnz_status open_row(team *t) {
-  const fnzi_cuda_group *g = t->g;
-  find_needed(t);
-  if (g->pieces)
-    PUT(&t->w, "    for (int64_t c = begin + me; c < end; c += %lld) {\n", (long long)t->threads);
-  else
-    PUT(&t->w, "    for (int64_t c = me; c < %lld; c += %lld) {\n", (long long)t->length,
-        (long long)t->threads);
-  PUT(&t->w, "    const index j = (index)c;\n");
-  FNZ_TRY(fnzi_cuda_put_indices(&t->w, g->outer, g->rank, "j"));
-  FNZ_TRY(put_lanes(t, false, false));
-  for (uint32_t i = 0; i < g->nins; i++)
-    if (t->needed[g->ins[i].out] && !fnzi_cuda_gives_number(&g->ins[i]) &&
-        !g->slots[g->ins[i].out].of_rows)
-      FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, &g->ins[i]));
   return FNZ_OK;
 }
 
@@ -202,21 +162,49 @@ static bool find_numbers(team *t, uint8_t level) {
   return any;
 }
 
-/* --- A row --------------------------------------------------------------------------------------
- */
-static fnz_status put_stores(team *t) {
+static bool find_stored(team *t) {
   bool any = false;
   memset(t->needed, 0, sizeof t->needed);
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (t->g->lanes[k].stores && !t->g->slots[t->g->lanes[k].slot].of_rows)
       any = t->needed[t->g->lanes[k].slot] = true;
-  if (any) {
-    FNZ_TRY(open_row(t));
-    FNZ_TRY(put_lanes(t, false, true));
-    PUT(&t->w, "    }\n");
+  return any;
+}
+
+/* How often a lane of elements is gone through. */
+static fnz_status count_uses(team *t, uint8_t **uses) {
+  bool more = true;
+  FNZI_NEW(t->text->arena, t->g->nlanes, uses);
+  for (uint8_t level = 0; more; level++) {
+    more = find_numbers(t, level);
+    if (!more)
+      (void)find_stored(t);
+    fnzi_cuda_team_find_needed(t);
+    for (uint32_t k = 0; k < t->g->nlanes; k++)
+      (*uses)[k] =
+          (uint8_t)((*uses)[k] + (!t->g->lanes[k].stores && t->needed[t->g->lanes[k].slot]));
   }
+  return FNZ_OK;
+}
+
+/* --- A row --------------------------------------------------------------------------------------
+ */
+static bool stores_numbers(const team *t) {
+  bool any = false;
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    any = any || (t->g->lanes[k].stores && t->g->slots[t->g->lanes[k].slot].of_rows);
+  return any;
+}
+
+static fnz_status put_stores(team *t) {
+  if (find_stored(t)) {
+    FNZ_TRY(fnzi_cuda_team_open_pass(t, true));
+    FNZ_TRY(fnzi_cuda_team_close_pass(t, true));
+  }
+  if (!stores_numbers(t))
+    return FNZ_OK;
   PUT(&t->w, "    if (me == 0) {\n");
-  FNZ_TRY(put_lanes(t, true, true));
+  FNZ_TRY(put_row_lanes(t, true));
   PUT(&t->w, "    }\n");
   return FNZ_OK;
 }
@@ -230,16 +218,17 @@ static fnz_status put_meeting(const team *t, uint8_t levels) {
 
 static fnz_status put_row(team *t) {
   uint8_t level = 0;
-  FNZ_TRY(put_lanes(t, true, false));
+  FNZ_TRY(put_row_lanes(t, false));
   for (uint32_t k = 0; k < t->g->nslots; k++)
     if (t->g->slots[k].number)
       FNZ_TRY(fnzi_cuda_put_number(&t->w, k));
   FNZ_TRY(put_rows(t, 0));
+  FNZ_TRY(fnzi_cuda_team_put_kept(t));
   for (; find_numbers(t, level); level++) {
     FNZ_TRY(put_numbers(t, level, FIRST));
-    FNZ_TRY(open_row(t));
+    FNZ_TRY(fnzi_cuda_team_open_pass(t, false));
     FNZ_TRY(put_numbers(t, level, TAKEN));
-    PUT(&t->w, "    }\n");
+    FNZ_TRY(fnzi_cuda_team_close_pass(t, false));
     FNZ_TRY(put_numbers(t, level, JOINED));
     FNZ_TRY(put_rows(t, (uint8_t)(level + 1)));
   }
@@ -255,6 +244,7 @@ static fnz_status put_body(team *t) {
       t->threads == 1      ? "0"
       : t->threads == WARP ? "threadIdx.x % 32"
                            : "threadIdx.x");
+  FNZ_TRY(fnzi_cuda_team_put_types(t));
   if (t->threads == 1)
     PUT(&t->w, "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n", (long long)t->rows);
   else
@@ -266,9 +256,10 @@ static fnz_status put_body(team *t) {
     PUT(&t->w,
         "    const index piece = (index)(at %% %lld), i = (index)(at / %lld);\n"
         "    const int64_t begin = (int64_t)piece * %lld, end = begin + %lld < %lld ? begin + %lld "
-        ": %lld;\n",
+        ": %lld;\n"
+        "    const index from = (index)(begin / %d), till = (index)(end / %d);\n",
         (long long)g->pieces, (long long)g->pieces, (long long)t->length, (long long)t->length,
-        (long long)all, (long long)t->length, (long long)all);
+        (long long)all, (long long)t->length, (long long)all, t->width, t->width);
   } else {
     PUT(&t->w, "    const index i = (index)at;\n");
   }
@@ -287,8 +278,11 @@ fnz_status fnzi_cuda_use_folds(fnz_context *ctx, fnzi_cuda_text *text) {
 }
 
 static fnz_status add(team *t, uint32_t *kernel, int64_t *count) {
+  uint8_t *uses;
   FNZ_TRY(find_team(t));
   FNZ_TRY(find_levels(t));
+  FNZ_TRY(count_uses(t, &uses));
+  FNZ_TRY(fnzi_cuda_team_measure(t, uses));
   FNZ_TRY(put_body(t));
   FNZ_TRY(fnzi_cuda_use_folds(t->w.ctx, t->text));
   int64_t beside = THREADS / t->threads;
@@ -302,7 +296,7 @@ fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *text, const fnz
                                uint32_t *kernel, int64_t *count) {
   fnz_buffer body = {.data = NULL};
   team t = {.w = {ctx, &body, group}, .text = text, .g = group};
-  if (group->nslots > MOST_SLOTS)
+  if (group->nslots > FNZI_CUDA_TEAM_SLOTS)
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
   fnz_status status = add(&t, kernel, count);
   fnz_buffer_free(ctx, &body);

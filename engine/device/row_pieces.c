@@ -136,7 +136,6 @@ static void add_lane(const cut *c, fnzi_eng_rows *k, uint32_t i) {
   fnzi_cuda_lane *out = fnzi_eng_rows_lane(k, lane->slot, lane->stores, c->r->operands[i]);
   uint32_t dims = g->slots[lane->slot].of_rows ? g->outer : g->rank;
   memcpy(out->strides, lane->strides, dims * sizeof *out->strides);
-  out->aligned = fnzi_eng_aligned(c->r->operands[i].at);
 }
 
 /* What the needed slots are made of: instructions in order, values of other kernels, lanes. Values

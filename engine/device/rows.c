@@ -124,7 +124,8 @@ fnzi_cuda_lane *fnzi_eng_rows_lane(fnzi_eng_rows *r, uint16_t slot, bool stores,
   if (r->is_full)
     k--;
   r->operands[k] = at;
-  r->g.lanes[k] = (fnzi_cuda_lane){.slot = slot, .stores = stores};
+  r->g.lanes[k] =
+      (fnzi_cuda_lane){.slot = slot, .stores = stores, .aligned = fnzi_eng_aligned(at.at)};
   r->g.nlanes = k + 1;
   return &r->g.lanes[k];
 }

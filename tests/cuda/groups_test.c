@@ -1,9 +1,9 @@
-/* checks: 20
+/* checks: 25
  * groups_test.c - groups that go by rows on a GPU, by the stand-in for one, at random; and errors
  * that are planted in the text of kernels of rows. */
 #include "tests/cuda/rows_help.h"
 
-enum { SHORT_PLANTS = 15, PLANTS = 19 };
+enum { PLANTS = 24 };
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
@@ -66,27 +66,35 @@ END_TEST
  * of its own: what is wrong stays wrong. */
 START_TEST(planted_errors_are_found) {
   static const struct {
-    const char *program, *plant;
-  } plants[] = {{"softmax.int(%x, -1)", "1;__syncthreads();;"},    /* no barrier in join_block() */
-                {"layer_norm(%x, [2500])", "2;__syncthreads();;"}, /* no second one */
-                {"softmax.int(%x, -1)", "1;__syncthreads();if (threadIdx.x < 128) __syncthreads()"},
-                {"softmax.int(%x, -1)", "1;c < 2500;c < 2501"},
-                {"softmax.int(%x, -1)", "2;c < 2500;c < 2499"},
-                {"softmax.int(%x, -1)", "3;c < 2500;c < 2501"},
-                {"softmax.int(%x, -1)", "1;at < 3;at < 4"},
-                {"softmax.int(%x, -1)", "1;at < 3;at < 2"},
-                {"softmax.int(%x, -1)", "1;by = 16;by = 8"},
-                {"softmax.int(%x, -1)", "1;k < 8;k < 7"},
-                {"cumsum(%x, -1)", "5;__syncthreads();;"}, /* no barrier in scan_block() */
-                {"cumsum(%x, -1)", "6;__syncthreads();;"},
-                {"cumsum(%x, -1)", "1;c < 2500;c < 2501"},
-                {"cumsum(%x, -1)", "1;lane >= by;lane > by"},
-                {"cumsum(%x, -1)", "1;first == 0;first >= 0"},
-                {"softmax.int(%x, -1)", "2;begin + 16384 :;begin + 15000 :"}, /* by pieces */
-                {"softmax.int(%x, -1)", "2;(int64_t)piece * 16384;(int64_t)piece * 16000"},
-                {"softmax.int(%x, -1)", "1;+ piece * 4;+ piece * 0"},
-                {"softmax.int(%x, -1)", "2;c < 3;c < 2"}};
-  const int length = _i < SHORT_PLANTS ? 2500 : 40001;
+    const char *program;
+    int rows, length;
+    const char *plant;
+  } plants[] = {
+      {"softmax.int(%x, -1)", 3, 2500, "1;__syncthreads();;"},    /* no barrier in join_block() */
+      {"layer_norm(%x, [2500])", 3, 2500, "2;__syncthreads();;"}, /* no second one */
+      {"softmax.int(%x, -1)", 3, 2500, "1;__syncthreads();if (threadIdx.x < 128) __syncthreads()"},
+      {"softmax.int(%x, -1)", 3, 2500, "1;j >= 625;j >= 626"},
+      {"softmax.int(%x, -1)", 3, 2500, "3;j >= 625;j >= 624"},
+      {"softmax.int(%x, -1)", 3, 2500, "4;j >= 625;j >= 624"},
+      {"softmax.int(%x, -1)", 3, 2500, "1;at < 3;at < 4"},
+      {"softmax.int(%x, -1)", 3, 2500, "1;at < 3;at < 2"},
+      {"softmax.int(%x, -1)", 3, 2500, "1;by = 16;by = 8"},
+      {"softmax.int(%x, -1)", 3, 2500, "1;k < 8;k < 7"},
+      {"softmax.int(%x, -1)", 3, 2500, "2;e < 4;e < 3"},      /* of a bunch */
+      {"softmax.int(%x, -1)", 3, 2500, "4;v0[u];v0[0]"},      /* what is kept of another bunch, */
+      {"softmax.int(%x, -1)", 3, 2500, "1;i0 * 10000;10000"}, /* of another row */
+      {"softmax.int(%x, -1)", 1, 2501, "2;2500 + me;2501 + me"}, /* behind the last bunch */
+      {"softmax.int(%x, -1)", 1, 2501, "3;j < 2501;j < 2500"},
+      {"cumsum(%x, -1)", 3, 2500, "5;__syncthreads();;"}, /* no barrier in scan_block() */
+      {"cumsum(%x, -1)", 3, 2500, "6;__syncthreads();;"},
+      {"cumsum(%x, -1)", 3, 2500, "1;c < 2500;c < 2501"},
+      {"cumsum(%x, -1)", 3, 2500, "1;lane >= by;lane > by"},
+      {"cumsum(%x, -1)", 3, 2500, "1;first == 0;first >= 0"},
+      {"softmax.int(%x, -1)", 3, 40001, "2;begin + 16384 :;begin + 15000 :"}, /* by pieces */
+      {"softmax.int(%x, -1)", 3, 40001, "2;(int64_t)piece * 16384;(int64_t)piece * 16000"},
+      {"softmax.int(%x, -1)", 3, 40001, "1;+ piece * 4;+ piece * 0"},
+      {"softmax.int(%x, -1)", 3, 40001, "4;u < 3;u < 2"}};
+  const int rows = plants[_i].rows, length = plants[_i].length;
   static draft d = {.rank = 2, .reduced = {false, true}, .scale = OF_ITSELF};
   fnz_context *ctx;
   fnz_program *p;
@@ -94,10 +102,10 @@ START_TEST(planted_errors_are_found) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;
   ck_assert_int_eq((int)(sizeof plants / sizeof *plants), PLANTS);
-  d.sizes[0] = 3;
+  d.sizes[0] = rows;
   d.sizes[1] = length;
-  put(&d, "fnz 1\nprogram(%%x: f32[3, %d])\n{\n  %%y: f32[3, %d] = %s\n  return %%y\n}\n", length,
-      length, plants[_i].program);
+  put(&d, "fnz 1\nprogram(%%x: f32[%d, %d])\n{\n  %%y: f32[%d, %d] = %s\n  return %%y\n}\n", rows,
+      length, rows, length, plants[_i].program);
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   OK(ctx, fnz_program_read(ctx, d.text, d.size, FNZ_FORMAT_TEXT, &p));
   OK(ctx, fnzi_random_inputs(ctx, p, 3, &inputs));

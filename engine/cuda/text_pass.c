@@ -1,0 +1,292 @@
+/* text_pass.c - once through the elements of a row, as text. A pass is a function of an element,
+ * and loops that call it: over the bunches of the row (text_wide.c), as many apart as the team has
+ * threads, and over the elements behind the last whole one.
+ *
+ * All loads of some bunches come before the first one is computed, so that enough bytes are under
+ * way. Where a thread has few elements, what several passes need of them is kept in registers:
+ * the first pass that needs it loads it, and its place is a constant when loops are unrolled. */
+#include "engine/cuda/text_team.h"
+
+enum {
+  MOST_KEPT = 128,   /* bytes of a thread: 32 registers */
+  MOST_AT_ONCE = 32, /* elements that a thread computes without a loop */
+  UNDER_WAY = 64,    /* bytes that a thread loads before it computes */
+  MOST_AHEAD = 8     /* bunches */
+};
+
+/* --- Bunches ------------------------------------------------------------------------------------
+ */
+static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
+  return fnzi_cuda_lane_cell(t->g, lane) * fnzi_cuda_many(t->g, lane, t->width);
+}
+
+/* No wider than that most threads get some of a row. */
+static void find_width(fnzi_cuda_team *t) {
+  t->width = fnzi_cuda_width(t->g, true);
+  while (t->width > 1 && t->length < (t->threads / 2 + 1) * t->width)
+    t->width /= 2;
+  t->bunches = t->length / t->width;
+}
+
+fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
+  int64_t bytes = 0, turns;
+  find_width(t);
+  turns = (t->bunches + t->threads - 1) / t->threads;
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    bytes += uses[k] > 1 ? bytes_of(t, k) : 0;
+  t->keeps =
+      !t->g->pieces && bytes > 0 && turns <= MOST_AT_ONCE / t->width && turns <= MOST_KEPT / bytes;
+  t->turns = turns < MOST_AT_ONCE / t->width ? (int)turns : MOST_AT_ONCE / t->width;
+  FNZI_NEW(t->text->arena, t->g->nlanes, &t->kept);
+  FNZI_NEW(t->text->arena, t->g->nlanes, &t->there);
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    t->kept[k] = t->keeps && uses[k] > 1;
+  return fnzi_cuda_widen(t->text->arena, t->g, t->width, &t->wide);
+}
+
+fnz_status fnzi_cuda_team_put_types(const fnzi_cuda_team *t) {
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    if (!t->g->slots[t->g->lanes[k].slot].of_rows)
+      PUT(&t->w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(t->g, k),
+          fnzi_cuda_many(t->g, k, t->width), (unsigned)k);
+  return FNZ_OK;
+}
+
+/* For some bunches of a lane. */
+static fnz_status put_room(const fnzi_cuda_team *t, uint32_t k, int count) {
+  PUT(&t->w, "    lane%u v%u", (unsigned)k, (unsigned)k);
+  if (count > 1)
+    PUT(&t->w, "[%d]", count);
+  PUT(&t->w, ";\n");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_team_put_kept(const fnzi_cuda_team *t) {
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    if (t->kept[k])
+      FNZ_TRY(put_room(t, k, t->turns));
+  return FNZ_OK;
+}
+
+/* --- An element ---------------------------------------------------------------------------------
+ */
+/* The pass loads the lane, or stores it. */
+static bool has_lane(const fnzi_cuda_team *t, uint32_t lane, bool stores) {
+  const fnzi_cuda_lane *l = &t->g->lanes[lane];
+  if (t->g->slots[l->slot].of_rows)
+    return false;
+  return l->stores ? stores : t->needed[l->slot];
+}
+
+void fnzi_cuda_team_find_needed(fnzi_cuda_team *t) {
+  for (uint32_t i = t->g->nins; i-- > 0;) {
+    const fnzi_cuda_ins *ins = &t->g->ins[i];
+    if (fnzi_cuda_gives_number(ins) || !t->needed[ins->out])
+      continue;
+    for (uint32_t k = 0; k < ins->arity; k++)
+      t->needed[ins->in[k]] = !t->g->slots[ins->in[k]].of_rows;
+  }
+}
+
+fnz_status fnzi_cuda_team_open_pass(fnzi_cuda_team *t, bool stores) {
+  const fnzi_cuda_group *g = t->g;
+  fnzi_cuda_team_find_needed(t);
+  PUT(&t->w, "    {\n    const auto element = [&](const index c");
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    const fnzi_cuda_lane *l = &g->lanes[k];
+    if (has_lane(t, k, stores))
+      PUT(&t->w, l->stores ? ", cell_%s &r%u" : ", const cell_%s s%u", fnzi_cuda_lane_type(g, k),
+          l->stores ? (unsigned)k : (unsigned)l->slot);
+  }
+  PUT(&t->w, ") {\n");
+  for (uint32_t i = 0; i < g->nins; i++)
+    if (t->needed[g->ins[i].out] && !fnzi_cuda_gives_number(&g->ins[i]) &&
+        !g->slots[g->ins[i].out].of_rows)
+      FNZ_TRY(fnzi_cuda_put_ins(&t->w, t->text, &g->ins[i]));
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].stores && has_lane(t, k, stores))
+      PUT(&t->w, "    r%u = s%u;\n", (unsigned)k, (unsigned)g->lanes[k].slot);
+  return FNZ_OK;
+}
+
+/* --- Loops --------------------------------------------------------------------------------------
+ */
+typedef struct pass {
+  fnzi_cuda_team *t;
+  fnzi_cuda_writer wide;
+  bool stores;
+  int ahead;    /* bunches of a thread that it brings before it computes; */
+  int64_t step; /* of all threads */
+  bool loops;   /* these are not all of a row */
+} pass;
+
+/* Whether the pass brings the lane. */
+static bool loads(const pass *p, uint32_t k) {
+  return !p->t->g->lanes[k].stores && has_lane(p->t, k, p->stores) && !p->t->there[k];
+}
+
+/* Those that are kept stay anyway. */
+static int ahead_of(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    bytes += loads(p, k) && !t->kept[k] ? bytes_of(t, k) : 0;
+  int most = t->keeps ? t->turns : t->turns < MOST_AHEAD ? t->turns : MOST_AHEAD;
+  int64_t ahead = bytes ? UNDER_WAY / bytes : most;
+  ahead = ahead < 1 ? 1 : ahead > most ? most : ahead;
+  while (t->keeps && t->turns % ahead != 0)
+    ahead--;
+  return (int)ahead;
+}
+
+/* Over bunches u of those ahead, with the indices of bunch j. */
+static fnz_status open_bunches(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  PUT(&t->w,
+      "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+      "      const index j = %sme + u * %lld;\n",
+      p->ahead, p->loops ? "first + " : "", (long long)t->threads);
+  if (t->g->pieces)
+    PUT(&t->w, "      if (j >= till)\n        continue;\n");
+  else if (t->bunches % p->step != 0)
+    PUT(&t->w, "      if (j >= %lld)\n        continue;\n", (long long)t->bunches);
+  return fnzi_cuda_put_indices(&p->wide, t->g->outer, t->g->rank, "j");
+}
+
+/* The place of bunch u of a lane. */
+static fnz_status put_place(const pass *p, uint32_t k) {
+  const fnzi_cuda_team *t = p->t;
+  PUT(&t->w, "v%u", (unsigned)k);
+  if (t->kept[k] && p->loops)
+    PUT(&t->w, "[first / %lld + u]", (long long)t->threads);
+  else if (p->ahead > 1)
+    PUT(&t->w, "[u]");
+  return FNZ_OK;
+}
+
+static fnz_status put_loads(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  bool any = false;
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    any = any || loads(p, k);
+  if (!any)
+    return FNZ_OK;
+  FNZ_TRY(open_bunches(p));
+  for (uint32_t k = 0; k < t->g->nlanes; k++) {
+    if (!loads(p, k))
+      continue;
+    PUT(&t->w, "      ");
+    FNZ_TRY(put_place(p, k));
+    PUT(&t->w, " = LOAD(lane%u, ", (unsigned)k);
+    FNZ_TRY(fnzi_cuda_put_address(&p->wide, k));
+    PUT(&t->w, ");\n");
+  }
+  PUT(&t->w, "    }\n");
+  return FNZ_OK;
+}
+
+/* The function, of all elements of bunch u, and what it gives. */
+static fnz_status put_computed(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  const fnzi_cuda_group *g = t->g;
+  FNZ_TRY(open_bunches(p));
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].stores && has_lane(t, k, p->stores))
+      PUT(&t->w, "      lane%u r%u;\n", (unsigned)k, (unsigned)k);
+  PUT(&t->w, "#pragma unroll\n      for (int e = 0; e < %d; e++)\n        element(j * %d + e",
+      t->width, t->width);
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    if (!has_lane(t, k, p->stores))
+      continue;
+    PUT(&t->w, ", ");
+    if (g->lanes[k].stores)
+      PUT(&t->w, "r%u", (unsigned)k);
+    else
+      FNZ_TRY(put_place(p, k));
+    PUT(&t->w, ".of[%s]", fnzi_cuda_many(g, k, t->width) > 1 ? "e" : "0");
+  }
+  PUT(&t->w, ");\n");
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    if (!g->lanes[k].stores || !has_lane(t, k, p->stores))
+      continue;
+    PUT(&t->w, "      STORE(lane%u, ", (unsigned)k);
+    FNZ_TRY(fnzi_cuda_put_address(&p->wide, k));
+    PUT(&t->w, ", r%u);\n", (unsigned)k);
+  }
+  PUT(&t->w, "    }\n");
+  return FNZ_OK;
+}
+
+static fnz_status open_loop(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  PUT(&t->w, "#pragma unroll%s\n", t->keeps ? "" : " 1");
+  if (t->g->pieces)
+    PUT(&t->w, "    for (index first = from; first < till; first += %lld) {\n", (long long)p->step);
+  else
+    PUT(&t->w, "    for (index first = 0; first < %lld; first += %lld) {\n", (long long)t->bunches,
+        (long long)p->step);
+  return FNZ_OK;
+}
+
+static fnz_status put_bunches(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  if (p->loops)
+    FNZ_TRY(open_loop(p));
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    if (loads(p, k) && !t->kept[k])
+      FNZ_TRY(put_room(t, k, p->ahead));
+  FNZ_TRY(put_loads(p));
+  FNZ_TRY(put_computed(p));
+  if (p->loops)
+    PUT(&t->w, "    }\n");
+  return FNZ_OK;
+}
+
+/* Fewer than a bunch has. */
+static fnz_status put_rest(const pass *p) {
+  const fnzi_cuda_team *t = p->t;
+  const fnzi_cuda_group *g = t->g;
+  if (t->all % t->width == 0)
+    return FNZ_OK;
+  if (g->pieces)
+    PUT(&t->w, "    for (index j = till * %d + me; j < (index)end; j += %lld) {\n", t->width,
+        (long long)t->threads);
+  else
+    PUT(&t->w, "    for (index j = %lld + me; j < %lld; j += %lld) {\n",
+        (long long)(t->length - t->length % t->width), (long long)t->length, (long long)t->threads);
+  FNZ_TRY(fnzi_cuda_put_indices(&t->w, g->outer, g->rank, "j"));
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].stores && has_lane(t, k, p->stores))
+      PUT(&t->w, "    cell_%s r%u;\n", fnzi_cuda_lane_type(g, k), (unsigned)k);
+    else if (has_lane(t, k, p->stores))
+      FNZ_TRY(fnzi_cuda_put_lane(&t->w, k));
+  PUT(&t->w, "    element(j");
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (has_lane(t, k, p->stores))
+      PUT(&t->w, ", %s%u", g->lanes[k].stores ? "r" : "s",
+          g->lanes[k].stores ? (unsigned)k : (unsigned)g->lanes[k].slot);
+  PUT(&t->w, ");\n");
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    if (!g->lanes[k].stores || !has_lane(t, k, p->stores))
+      continue;
+    PUT(&t->w, "    STORE(cell_%s, ", fnzi_cuda_lane_type(g, k));
+    FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
+    PUT(&t->w, ", r%u);\n", (unsigned)k);
+  }
+  PUT(&t->w, "    }\n");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores) {
+  pass p = {.t = t, .wide = {t->w.ctx, t->w.out, &t->wide}, .stores = stores};
+  p.ahead = ahead_of(&p);
+  p.step = t->threads * p.ahead;
+  p.loops = t->g->pieces || p.step < t->bunches;
+  PUT(&t->w, "    };\n");
+  FNZ_TRY(put_bunches(&p));
+  FNZ_TRY(put_rest(&p));
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    t->there[k] = t->there[k] || (t->kept[k] && has_lane(t, k, stores));
+  PUT(&t->w, "    }\n");
+  return FNZ_OK;
+}

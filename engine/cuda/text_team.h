@@ -1,0 +1,43 @@
+/* text_team.h - what the text of a group with rows is made from: text_team.c says who takes a row
+ * and what becomes of its elements, text_pass.c how a team goes through them once. */
+#ifndef FNZI_CUDA_TEXT_TEAM_H
+#define FNZI_CUDA_TEXT_TEAM_H
+
+#include "engine/cuda/text_parts.h"
+
+enum { FNZI_CUDA_TEAM_SLOTS = 1024 };
+
+typedef struct fnzi_cuda_team {
+  fnzi_cuda_writer w;
+  fnzi_cuda_text *text;
+  const fnzi_cuda_group *g;
+  int64_t rows, length;                /* of a row, or a piece of one */
+  int64_t all;                         /* of a row, pieces together */
+  int64_t threads;                     /* of a team */
+  uint8_t level[FNZI_CUDA_TEAM_SLOTS]; /* per slot: how often a row is gone through before it is
+                                          known */
+  bool needed[FNZI_CUDA_TEAM_SLOTS];   /* of elements: while a row is gone through */
+  fnzi_cuda_group wide;                /* over bunches of g (text_wide.c) */
+  int width;                           /* elements of a bunch */
+  int64_t bunches;                     /* whole ones of a row, or of a piece of one */
+  int turns;                           /* a thread has so many of them at most */
+  bool keeps;                          /* a thread has all of its bunches at once; */
+  bool *kept, *there;                  /* per lane: from one pass to the next; already */
+} fnzi_cuda_team;
+
+/* Elements for which `needed` is set, and what they are computed of. */
+void fnzi_cuda_team_find_needed(fnzi_cuda_team *t);
+
+/* How bunches are taken, after rows, threads and levels are known: `uses` counts, per lane, the
+ * passes in which it is loaded. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses);
+/* Definitions that all passes share, before the first row; and in a row. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_team_put_types(const fnzi_cuda_team *t);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_team_put_kept(const fnzi_cuda_team *t);
+
+/* Once through the elements of a row: between both come statements over an element, which is number
+ * c of its row, and the slots that are needed. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_team_open_pass(fnzi_cuda_team *t, bool stores);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores);
+
+#endif
