@@ -41,6 +41,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
 /* text_wide.c: how many elements along the last dimension are brought at once; 1: each by itself.
  * `by_rows`: what there is one of for each row does not count, and rows have bunches of their own. */
 int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows);
+/* A bunch of an operand along a dimension can be brought by loads of 16 bytes, or by one of all that
+ * it is; or the operand does not depend on the dimension, and is read. */
+bool fnzi_cuda_lies_wide(const fnzi_cuda_group *group, uint32_t lane, uint32_t along, int width);
 /* The same group over bunches: strides of its last dimension are theirs. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_group *group,
                                           int width, fnzi_cuda_group *out);

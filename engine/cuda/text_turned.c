@@ -1,16 +1,19 @@
 /* text_turned.c - groups of which an operand lies dense along another dimension than the results
  * do, as text: a block brings a tile of 32 by 32 elements of it to shared memory along the one, and
- * computes along the other. Rows of the tile are 33 elements apart there, so that threads that read
- * a column of it do not wait for each other. */
+ * computes along the other. Of 16-bit elements a tile has 64 by 64, and threads take two side by
+ * side, so that a warp moves 128 bytes as well. A row of the tile begins an element behind the end
+ * of the one before, so that threads that read a column of it do not wait for each other. */
 #include "engine/cuda/text_parts.h"
 
-enum { THREADS = 256, SIDE = 32, APART = 33, BESIDE = THREADS / SIDE, MOST_SHARED = 48 << 10 };
+enum { THREADS = 256, WARP = 32, BESIDE = THREADS / WARP, MOST_SHARED = 48 << 10 };
 
 typedef struct turned {
   fnzi_cuda_writer w;
   const fnzi_cuda_group *g;
   uint32_t across; /* the dimension along which operands are brought; results are made along the
                       last one */
+  int width;       /* elements of a thread side by side */
+  int side, apart; /* elements along a tile, and from row to row of it in shared memory */
   int64_t tiles[2], all; /* along both; of all */
 } turned;
 
@@ -21,13 +24,17 @@ static bool is_turned(const fnzi_cuda_group *g, uint32_t lane, uint32_t across) 
   return !l->stores && last != 0 && last != cell && l->strides[across] == cell;
 }
 
+static int64_t tile_bytes(const fnzi_cuda_group *g, uint32_t lane, int side) {
+  return (int64_t)side * (side + 1) * fnzi_cuda_lane_cell(g, lane);
+}
+
 /* How many bytes a block shares; 0: no operand is turned so, and others have no use of it. */
-static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across) {
+static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across, int side) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < g->nlanes; k++) {
     if (g->lanes[k].stores && g->lanes[k].strides[g->rank - 1] != fnzi_cuda_lane_cell(g, k))
       return 0;
-    bytes += is_turned(g, k, across) ? (int64_t)SIDE * APART * fnzi_cuda_lane_cell(g, k) : 0;
+    bytes += is_turned(g, k, across) ? tile_bytes(g, k, side) : 0;
   }
   return bytes;
 }
@@ -35,12 +42,24 @@ static int64_t shared_by(const fnzi_cuda_group *g, uint32_t across) {
 bool fnzi_cuda_is_turned(const fnzi_cuda_group *g, uint32_t *across) {
   uint32_t last = g->rank - 1;
   for (*across = 0; g->rank > 1 && *across < last; ++*across) {
-    int64_t bytes = shared_by(g, *across);
-    if (bytes > 0 && bytes <= MOST_SHARED && g->sizes[*across] >= SIDE / 2 &&
-        g->sizes[last] >= SIDE / 2)
+    int64_t bytes = shared_by(g, *across, WARP);
+    if (bytes > 0 && bytes <= MOST_SHARED && g->sizes[*across] >= WARP / 2 &&
+        g->sizes[last] >= WARP / 2)
       return true;
   }
   return false;
+}
+
+static int width_of(const fnzi_cuda_group *g, uint32_t across) {
+  uint32_t last = g->rank - 1;
+  bool pairs = g->sizes[across] % 2 == 0 && g->sizes[last] % 2 == 0 && g->sizes[across] >= WARP &&
+               g->sizes[last] >= WARP && shared_by(g, across, 2 * WARP) <= MOST_SHARED;
+  for (uint32_t k = 0; k < g->nlanes && pairs; k++) {
+    bool brought = is_turned(g, k, across);
+    pairs = fnzi_cuda_lies_wide(g, k, brought ? across : last, 2) &&
+            (!brought || fnzi_cuda_lane_cell(g, k) <= 2);
+  }
+  return pairs ? 2 : 1;
 }
 
 /* --- Text ---------------------------------------------------------------------------------------
@@ -55,8 +74,8 @@ static fnz_status put_tile(const turned *t) {
   PUT(&t->w,
       "    const index i = (index)tile, first%u = i %% %lld * %d, first%u = i / %lld %% %lld * "
       "%d;\n",
-      (unsigned)t->across, (long long)t->tiles[0], (int)SIDE, (unsigned)t->g->rank - 1,
-      (long long)t->tiles[0], (long long)t->tiles[1], (int)SIDE);
+      (unsigned)t->across, (long long)t->tiles[0], t->side, (unsigned)t->g->rank - 1,
+      (long long)t->tiles[0], (long long)t->tiles[1], t->side);
   for (uint32_t d = t->g->rank; d-- > 0;) {
     if (!is_beside(t, d))
       continue;
@@ -67,14 +86,14 @@ static fnz_status put_tile(const turned *t) {
   return FNZ_OK;
 }
 
-/* Threads side by side are elements along dimension `along`; a thread takes some rows. */
+/* Threads side by side take what lies so along dimension `along`; a thread takes some rows. */
 static fnz_status open_rows(const turned *t, uint32_t along, uint32_t other) {
   PUT(&t->w,
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
       "      const int row = threadIdx.x / %d + u * %d;\n"
       "      const index i%u = first%u + column, i%u = first%u + row;\n"
       "      if (i%u < %lld && i%u < %lld) {\n",
-      (int)SIDE / BESIDE, (int)SIDE, (int)BESIDE, (unsigned)along, (unsigned)along, (unsigned)other,
+      t->side / BESIDE, (int)WARP, (int)BESIDE, (unsigned)along, (unsigned)along, (unsigned)other,
       (unsigned)other, (unsigned)along, (long long)t->g->sizes[along], (unsigned)other,
       (long long)t->g->sizes[other]);
   return FNZ_OK;
@@ -85,10 +104,12 @@ static fnz_status put_brought(const turned *t) {
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     if (!is_turned(t->g, k, t->across))
       continue;
-    PUT(&t->w, "        tile%u[row * %d + column] = LOAD(cell_%s, ", (unsigned)k, (int)APART,
-        fnzi_cuda_lane_type(t->g, k));
+    PUT(&t->w, "        const lane%u b%u = LOAD(lane%u, ", (unsigned)k, (unsigned)k, (unsigned)k);
     FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
-    PUT(&t->w, ");\n");
+    PUT(&t->w,
+        ");\n#pragma unroll\n        for (int e = 0; e < %d; e++)\n"
+        "          tile%u[row * %d + column + e] = b%u.of[e];\n",
+        t->width, (unsigned)k, t->apart, (unsigned)k);
   }
   PUT(&t->w, "      }\n    }\n");
   return FNZ_OK;
@@ -107,7 +128,7 @@ static fnz_status put_loads(const turned *t) {
     if (!any)
       FNZ_TRY(open_rows(t, t->g->rank - 1, t->across));
     any = true;
-    PUT(&t->w, "        v%u[u] = LOAD(cell_%s, ", (unsigned)k, fnzi_cuda_lane_type(t->g, k));
+    PUT(&t->w, "        v%u[u] = LOAD(lane%u, ", (unsigned)k, (unsigned)k);
     FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
     PUT(&t->w, ");\n");
   }
@@ -116,40 +137,61 @@ static fnz_status put_loads(const turned *t) {
   return FNZ_OK;
 }
 
+/* Elements of a lane that a thread has side by side. */
+static int many(const turned *t, uint32_t lane) {
+  return is_turned(t->g, lane, t->across) ? t->width : fnzi_cuda_many(t->g, lane, t->width);
+}
+
+static fnz_status put_elements(const turned *t) {
+  PUT(&t->w, "#pragma unroll\n        for (int e = 0; e < %d; e++)\n          element(", t->width);
+  for (uint32_t k = 0; k < t->g->nlanes; k++) {
+    const char *e = many(t, k) > 1 ? "e" : "0";
+    PUT(&t->w, "%s", k ? ", " : "");
+    if (t->g->lanes[k].stores)
+      PUT(&t->w, "r%u.of[%s]", (unsigned)k, e);
+    else if (is_turned(t->g, k, t->across))
+      PUT(&t->w, "tile%u[(column + e) * %d + row]", (unsigned)k, t->apart);
+    else
+      PUT(&t->w, "v%u[u].of[%s]", (unsigned)k, e);
+  }
+  PUT(&t->w, ");\n");
+  return FNZ_OK;
+}
+
 static fnz_status put_computed(const turned *t) {
   FNZ_TRY(open_rows(t, t->g->rank - 1, t->across));
+  for (uint32_t k = 0; k < t->g->nlanes; k++)
+    if (t->g->lanes[k].stores)
+      PUT(&t->w, "        lane%u r%u;\n", (unsigned)k, (unsigned)k);
+  FNZ_TRY(put_elements(t));
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
-    const fnzi_cuda_lane *l = &t->g->lanes[k];
-    const char *type = fnzi_cuda_lane_type(t->g, k);
-    if (l->stores)
-      PUT(&t->w, "        cell_%s r%u;\n", type, (unsigned)k);
-    else if (is_turned(t->g, k, t->across))
-      PUT(&t->w, "        const cell_%s s%u = tile%u[column * %d + row];\n", type,
-          (unsigned)l->slot, (unsigned)k, (int)APART);
-    else
-      PUT(&t->w, "        const cell_%s s%u = v%u[u];\n", type, (unsigned)l->slot, (unsigned)k);
+    if (!t->g->lanes[k].stores)
+      continue;
+    PUT(&t->w, "        STORE(lane%u, ", (unsigned)k);
+    FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
+    PUT(&t->w, ", r%u);\n", (unsigned)k);
   }
-  FNZ_TRY(fnzi_cuda_put_use(&t->w));
   PUT(&t->w, "      }\n    }\n    __syncthreads();\n");
   return FNZ_OK;
 }
 
 static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
   PUT(&t->w, "  typedef %s index;\n", fnzi_cuda_is_small(t->g) ? "int32_t" : "int64_t");
-  for (uint32_t k = 0; k < t->g->nlanes; k++)
+  for (uint32_t k = 0; k < t->g->nlanes; k++) {
+    const char *type = fnzi_cuda_lane_type(t->g, k);
+    PUT(&t->w, "  typedef several<cell_%s, %d> lane%u;\n", type, many(t, k), (unsigned)k);
     if (is_turned(t->g, k, t->across))
-      PUT(&t->w, "  SHARED(cell_%s, tile%u, %d);\n", fnzi_cuda_lane_type(t->g, k), (unsigned)k,
-          (int)SIDE * APART);
+      PUT(&t->w, "  SHARED(cell_%s, tile%u, %d);\n", type, (unsigned)k, t->side * t->apart);
+  }
   FNZ_TRY(fnzi_cuda_put_element(&t->w, text));
   PUT(&t->w,
-      "  const int column = threadIdx.x %% %d;\n"
+      "  const int column = threadIdx.x %% %d * %d;\n"
       "  for (int64_t tile = blockIdx.x; tile < %lld; tile += gridDim.x) {\n",
-      (int)SIDE, (long long)t->all);
+      (int)WARP, t->width, (long long)t->all);
   FNZ_TRY(put_tile(t));
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (!waits(t, k))
-      PUT(&t->w, "    cell_%s v%u[%d];\n", fnzi_cuda_lane_type(t->g, k), (unsigned)k,
-          (int)SIDE / BESIDE);
+      PUT(&t->w, "    lane%u v%u[%d];\n", (unsigned)k, (unsigned)k, t->side / BESIDE);
   FNZ_TRY(put_brought(t));
   FNZ_TRY(put_loads(t));
   PUT(&t->w, "    __syncthreads();\n");
@@ -161,8 +203,11 @@ static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
 static fnz_status measure(turned *t) {
   const uint32_t dims[] = {t->across, t->g->rank - 1};
   t->all = 1;
+  t->width = width_of(t->g, t->across);
+  t->side = WARP * t->width;
+  t->apart = t->side + 1;
   for (int k = 0; k < 2; k++)
-    t->tiles[k] = t->g->sizes[dims[k]] / SIDE + (t->g->sizes[dims[k]] % SIDE != 0);
+    t->tiles[k] = t->g->sizes[dims[k]] / t->side + (t->g->sizes[dims[k]] % t->side != 0);
   for (uint32_t d = 0; d < t->g->rank; d++)
     if (!fnzi_mul_i64(t->all, is_beside(t, d) ? t->g->sizes[d] : t->tiles[d == dims[1]], &t->all))
       return fnzi_fail(t->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");

@@ -9,15 +9,14 @@ static int64_t last_stride(const fnzi_cuda_group *g, uint32_t lane) {
   return g->lanes[lane].strides[g->rank - 1];
 }
 
-/* A bunch of an operand can be brought by loads of 16 bytes, or by one of all that it is. */
-static bool lies_wide(const fnzi_cuda_group *g, uint32_t lane, int width) {
+bool fnzi_cuda_lies_wide(const fnzi_cuda_group *g, uint32_t lane, uint32_t along, int width) {
   const fnzi_cuda_lane *l = &g->lanes[lane];
   int64_t bytes = fnzi_cuda_lane_cell(g, lane) * width, at_once = bytes < AT_ONCE ? bytes : AT_ONCE;
-  if (last_stride(g, lane) == 0)
+  if (l->strides[along] == 0)
     return !l->stores;
-  bool wide = last_stride(g, lane) == fnzi_cuda_lane_cell(g, lane) && l->aligned >= at_once;
-  for (uint32_t d = 0; d + 1 < g->rank; d++)
-    wide = wide && l->strides[d] % at_once == 0;
+  bool wide = l->strides[along] == fnzi_cuda_lane_cell(g, lane) && l->aligned >= at_once;
+  for (uint32_t d = 0; d < g->rank; d++)
+    wide = wide && (d == along || l->strides[d] % at_once == 0);
   return wide;
 }
 
@@ -31,7 +30,7 @@ static bool is_wide(const fnzi_cuda_group *g, bool by_rows, int width) {
   uint32_t first = by_rows ? g->outer : 0;
   bool wide = g->rank == first + 1 || g->sizes[g->rank - 1] % width == 0;
   for (uint32_t k = 0; k < g->nlanes; k++)
-    wide = wide && (!has_elements(g, k, by_rows) || lies_wide(g, k, width));
+    wide = wide && (!has_elements(g, k, by_rows) || fnzi_cuda_lies_wide(g, k, g->rank - 1, width));
   return wide;
 }
 

@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 16
  * flat_test.c - groups without rows on a GPU have the CPU's bits, by the stand-in for one: operands
  * that are dense, repeat, lie turned or at odd places, of all widths, at random; and errors that
  * are planted in the text are found. */
@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-enum { PROGRAMS = 60, PLANTS = 10 };
+enum { PROGRAMS = 60, PLANTS = 13 };
 
 static uint64_t seed = 11;
 
@@ -136,6 +136,29 @@ START_TEST(large_groups_have_the_cpus_bits) {
 }
 END_TEST
 
+/* Of 16 bits, or fewer, and even in both dimensions. */
+static void put_pairs(text *t, const char *dtype, const char *other) {
+  t->size = 0;
+  put(t,
+      "fnz 1\nprogram(%%x: %s[2, 80, 70], %%y: %s[2, 70, 80])\n{\n"
+      "  %%t: %s[2, 70, 80] = transpose.int(%%x, 1, 2)\n"
+      "  %%z: %s[2, 70, 80] = add.Tensor(%%t, %%y)\n  return %%z\n}\n",
+      dtype, other, dtype, other);
+}
+
+START_TEST(pairs_have_the_cpus_bits) {
+  static const char *const types[][2] = {
+      {"bf16", "bf16"}, {"f16", "f32"}, {"u8", "i64"}, {"bf16", "c128"}, {"f32", "f32"}};
+  static text t;
+  fnz_context *ctx = open_context();
+  for (int k = 0; k < 5; k++) {
+    put_pairs(&t, types[k][0], types[k][1]);
+    try_text(ctx, &t);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* Each in a process of its own: what is wrong stays wrong. */
 static const struct {
   const char *plant, *of;
@@ -143,9 +166,12 @@ static const struct {
     {"1;__syncthreads();;", "turned"}, /* no barrier behind what is brought */
     {"1;u < 4;u < 3", "turned"},
     {"1;% 3 * 32;% 2 * 32", "turned"},
-    {"1;column * 33 + row;row * 33 + column", "turned"},
+    {"1;(column + e) * 33 + row;row * 33 + column", "turned"},
     {"2;i0 < 70;i0 < 71", "turned"},
     {"1;tile < 6;tile < 5", "turned"},
+    {"1;e < 2;e < 1", "pairs"}, /* one element of a pair is brought, */
+    {"2;e < 2;e < 1", "pairs"}, /* or computed */
+    {"1;row * 65;row * 63", "pairs"},
     {"1;at < 262;at < 261", "flat"},
     {"1;e < 4;e < 3", "flat"},
     {"1;1048 + FIRST;1049 + FIRST", "flat"},
@@ -158,6 +184,8 @@ START_TEST(planted_errors_are_found) {
   bool equal;
   if (strcmp(plants[_i].of, "flat") == 0)
     put_large(&t, "f32", "f32", 1051);
+  else if (strcmp(plants[_i].of, "pairs") == 0)
+    put_pairs(&t, "bf16", "bf16");
   else
     put(&t, "fnz 1\nprogram(%%x: f32[40, 70])\n{\n  %%t: f32[70, 40] = t(%%x)\n"
             "  %%y: f32[70, 40] = mul.Tensor(%%t, 3)\n  return %%y\n}\n");
@@ -176,6 +204,7 @@ int main(void) {
   tcase_set_timeout(c, 600);
   tcase_add_test(c, groups_have_the_cpus_bits);
   tcase_add_test(c, large_groups_have_the_cpus_bits);
+  tcase_add_test(c, pairs_have_the_cpus_bits);
   tcase_add_loop_test(c, planted_errors_are_found, 0, PLANTS);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
