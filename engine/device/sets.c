@@ -88,8 +88,26 @@ static fnz_status grow(fnzi_eng_maker *m, size_t step, uint32_t count) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
+/* The first set that is a line of several elements; NULL: there is none. */
+static const fnzi_eng_tile *find_line(const fnzi_eng_maker *m, size_t step, uint32_t count) {
+  for (uint32_t k = 0; k < count; k++)
+    if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
+      return tile_of(m, step + k);
+  return NULL;
+}
+
+/* The strides of a line of one element are never taken. Here they are those of a longer one, so
+ * that it has the text of that: it does not say by itself which operands repeat. */
+static void lie_along(const fnzi_eng_tile *tile, const fnzi_eng_tile *line, fnzi_cuda_group *g) {
+  if (tile->count != 1 || tile->rank != 1 || !line || line->nlanes != g->nlanes)
+    return;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    g->lanes[k].strides[0] = line->lanes[k].strides[0];
+}
+
 fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
                               fnzi_eng_work *works) {
+  const fnzi_eng_tile *line = find_line(m, step, count);
   set *sets;
   FNZI_NEW(&m->ws->scratch, count, &sets);
   FNZ_TRY(grow(m, step, count));
@@ -98,6 +116,7 @@ fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
     fnzi_cuda_group g;
     works[k] = (fnzi_eng_work){.on_device = true};
     FNZ_TRY(fnzi_eng_describe_tile(m, tile, &g));
+    lie_along(tile, line, &g);
     if (tile->count)
       FNZ_TRY(fnzi_cuda_text_sets(m->ws->ctx, &m->text, &g, &sets[k].kernel, &sets[k].count,
                                   &sets[k].blocks));

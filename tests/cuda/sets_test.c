@@ -32,7 +32,7 @@ static fnz_program *read_text(fnz_context *ctx, const text *t) {
 /* --- Adam ---------------------------------------------------------------------------------------
  */
 static int size_of(int i) {
-  static const int sizes[] = {64, 1000, 1001, 4096, 7, 5000, 3, 1024, 1025, 2};
+  static const int sizes[] = {64, 1000, 1001, 4096, 7, 5000, 1, 1024, 1025, 2};
   return sizes[i % 10];
 }
 
@@ -51,7 +51,7 @@ static fnz_program *adam(fnz_context *ctx, int count) {
       put(&t, "%%%s%d: f32[%d] buffer \"%s%d\", ", names[k], i, size_of(i), names[k], i);
   for (int i = 0; i < count; i++)
     put(&t, "%s%%g%d: f32[%d]", i ? ", " : "", i, size_of(i));
-  put(&t, ")\n{\n");
+  put(&t, ", %%rate: f32[])\n{\n");
   for (int i = 0; i < count; i++) {
     int n = size_of(i);
     put(&t, "  %%ma%d: f32[%d] = mul_.Tensor(%%m%d, 0.9)\n", i, n, i);
@@ -60,7 +60,9 @@ static fnz_program *adam(fnz_context *ctx, int count) {
     put(&t, "  %%vb%d: f32[%d] = addcmul_(%%v%d, %%g%d, %%g%d, value=0.001)\n", i, n, i, i, i);
     put(&t, "  %%s%d: f32[%d] = sqrt(%%v%d)\n", i, n, i);
     put(&t, "  %%d%d: f32[%d] = add.Tensor(%%s%d, 0.00001)\n", i, n, i);
-    put(&t, "  %%u%d: f32[%d] = addcdiv_(%%p%d, %%m%d, %%d%d, value=-0.01)\n", i, n, i, i, i);
+    put(&t, "  %%r%d: f32[%d] = div.Tensor(%%m%d, %%d%d)\n", i, n, i, i);
+    put(&t, "  %%w%d: f32[%d] = mul.Tensor(%%r%d, %%rate)\n", i, n, i);
+    put(&t, "  %%u%d: f32[%d] = add_.Tensor(%%p%d, %%w%d)\n", i, n, i, i);
   }
   put(&t, "  return %%g0\n}\n");
   return read_text(ctx, &t);
@@ -74,6 +76,12 @@ typedef struct training {
   fnz_executable_state *states[2];
   fnz_arrays *inputs;
 } training;
+
+static void add_rate(fnz_context *ctx, fnz_arrays *arrays) {
+  void *data;
+  OK(ctx, fnz_arrays_add(arrays, "rate", FNZ_F32, 0, NULL, &data));
+  *(float *)data = -0.01f;
+}
 
 static void add_array(fnz_context *ctx, fnz_arrays *arrays, bool of_state, char kind, int i) {
   const int64_t sizes[] = {size_of(i)};
@@ -99,6 +107,7 @@ static void open_training(training *t, const char *device) {
   OK(t->ctx, fnz_arrays_create(t->ctx, &all));
   for (int i = 0; i < 4 * TENSORS; i++)
     add_array(t->ctx, i % 4 == 3 ? t->inputs : all, i % 4 != 3, "pmvg"[i % 4], i / 4);
+  add_rate(t->ctx, t->inputs);
   for (int s = 0; s < 2; s++) {
     OK(t->ctx, fnz_executable_state_create(t->exe, t->ctx, &t->states[s]));
     OK(t->ctx, fnz_executable_state_read(t->states[s], t->ctx, all));
