@@ -21,6 +21,8 @@ static inline float fnzi_krn_bits_float(uint32_t bits) {
 static inline float fnzi_krn_from_bf16(uint16_t h) {
   return fnzi_krn_bits_float((uint32_t)h << 16);
 }
+
+#ifndef __CUDACC_RTC__ /* engine/cuda/prelude.cu has these by a GPU's instructions */
 static inline uint16_t fnzi_krn_to_bf16(float v) {
   uint32_t bits = fnzi_krn_float_bits(v);
   if (v != v)
@@ -47,6 +49,7 @@ static inline uint16_t fnzi_krn_to_f16(float v) {
   half = bits >= 0x477ff000 ? 0x7c00 : half; /* 65520 and above round to infinity */
   return (uint16_t)(sign | (bits > 0x7f800000 ? nan : half));
 }
+#endif
 
 /* Bits of NaN, or 0: the upper half of an f32 has bf16's places, f16 keeps the upper ten. */
 static inline uint32_t fnzi_krn_widened_nan(bool is_bf16, uint16_t bits) {
