@@ -150,16 +150,17 @@ static void code_norm(const coding *c) {
                         number(c, FNZ_F64, 1 / order));
 }
 
+/* Weights are taken in the type that is computed, step by step, as kernels/rows/ takes them. */
 static void code_layer(const coding *c) {
   bool rms = c->code->kernel == FNZI_RUN_rms_norm;
   uint16_t x = as(c, FNZ_F64, c->x), m = rms ? NONE : mean(c, x);
   uint16_t d = rms ? x : two(c, "sub", x, m), var = mean(c, two(c, "mul", d, d));
   uint16_t rstd = one(c, "rsqrt", two(c, "add", var, number(c, FNZ_F64, c->code->parameter)));
-  uint16_t y = two(c, "mul", d, rstd);
+  uint16_t y = as(c, c->class, two(c, "mul", d, rstd));
   if (c->in[1] != NONE)
-    y = two(c, "mul", y, as(c, FNZ_F64, c->in[1]));
+    y = two(c, "mul", y, as(c, c->class, c->in[1]));
   if (c->in[2] != NONE)
-    y = two(c, "add", y, as(c, FNZ_F64, c->in[2]));
+    y = two(c, "add", y, as(c, c->class, c->in[2]));
   c->results[0] = y;
   c->results[1] = rms ? rstd : m;
   c->results[2] = rstd;
