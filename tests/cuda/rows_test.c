@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 4
  * rows_test.c - operators that make numbers of rows on a GPU, by the stand-in for one: each over
  * random shapes, dimensions, types and layouts, against the CPU; within the bounds that
  * docs/engine.md states. */
@@ -201,6 +201,20 @@ static const char *const long_elements[] = {
     "%x: @[2, 6, 9000], %w: @[6], %b: @[6])\n{\n"
     "  %y: @[2, 6, 9000] = group_norm(%x, 2, %w, %b, 1e-05)\n  return %y\n}\n"};
 
+/* Rows that are gone through again and again, too long for registers, some with a rest; and whole
+ * ones that fill these. */
+static const char *const large_softmaxes[] = {
+    "%x: @[2, 10000])\n{\n  %y: @[2, 10000] = softmax.int(%x, 1)\n  return %y\n}\n",
+    "%x: @[10003])\n{\n  %y: @[10003] = softmax.int(%x, 0)\n  return %y\n}\n",
+    "%x: @[4096], %w: @[4096])\n{\n  %a: @[4096] = mul.Tensor(%x, %w)\n"
+    "  %y: @[4096] = softmax.int(%a, 0)\n  return %y\n}\n"};
+static const char *const large_norms[] = {
+    "%x: @[5, 2, 4100])\n{\n  %y: @[5, 2, 4100] = log_softmax.int(%x, 2)\n  return %y\n}\n",
+    "%x: @[2, 9, 1000], %w: @[9, 1000], %b: @[9, 1000])\n{\n"
+    "  %y: @[2, 9, 1000] = layer_norm(%x, [9, 1000], %w, %b, 1e-05)\n  return %y\n}\n",
+    "%x: @[3, 8192], %w: @[8192])\n{\n"
+    "  %y: @[3, 8192] = rms_norm(%x, [8192], %w, 1e-05)\n  return %y\n}\n"};
+
 /* Norms over channels, with @ for the type. */
 static const char *const norms[] = {
     "%x: @[4, 6, 5, 7], %w: @[6], %b: @[6])\n{\n"
@@ -253,6 +267,12 @@ START_TEST(norms_have_the_cpus_results) {
 }
 END_TEST
 
+START_TEST(large_rows_have_the_cpus_results) {
+  try_each(EACH(large_softmaxes), OF_ITSELF, 10000);
+  try_each(EACH(large_norms), OF_ONE, 10000);
+}
+END_TEST
+
 START_TEST(long_rows_have_the_cpus_results) {
   try_each(EACH(long_sums), OF_SUM, 40000);
   try_each(EACH(long_means), OF_ONE, 40000);
@@ -291,6 +311,7 @@ int main(void) {
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, operators_have_the_cpus_results);
   tcase_add_test(c, norms_have_the_cpus_results);
+  tcase_add_test(c, large_rows_have_the_cpus_results);
   tcase_add_test(c, long_rows_have_the_cpus_results);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
