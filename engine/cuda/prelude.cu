@@ -16,14 +16,13 @@ typedef unsigned long long uint64_t;
 #define INFINITY  __int_as_float(0x7f800000)
 #define NAN       __int_as_float(0x7fc00000)
 
-/* A kernel of `count` operands, p.at[k] in bytes, and so many threads a block; elements of it, which
- * threads take in turns. */
-#define KERNEL(name, count, threads)                                                               \
-  extern "C" __global__ void __launch_bounds__(threads) name(const places<count> p)
+/* A kernel of so many threads a block, with its operands, p.at[k] in bytes, and numbers, n.at[k],
+ * if it has any; elements of it, which threads take in turns. */
+#define KERNEL(name, threads, ...) extern "C" __global__ void __launch_bounds__(threads) name(__VA_ARGS__)
 /* One whose threads of a block know of each other: blockIdx.x, threadIdx.x, barriers, shuffles, and
  * memory that they share. */
-#define BLOCKS(name, count, threads)      KERNEL(name, count, threads)
-#define SHARED(type, name, count)         __shared__ type name[count]
+#define BLOCKS(name, threads, ...) KERNEL(name, threads, __VA_ARGS__)
+#define SHARED(type, name, count)  __shared__ type name[count]
 #define FIRST                      ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP                       ((int64_t)gridDim.x * blockDim.x)
 #define LOAD(type, address)        (*(const type *)(address))
@@ -51,6 +50,18 @@ static __device__ uint16_t fnzi_krn_to_f16(float v) {
 #endif
 
 template <int count> struct places { char *at[count]; };
+template <int count> struct numbers { int64_t at[count]; };
+
+/* i / d and i / inner % d for i below 2^31: in place of a divisor its factor and, above that, its
+ * shift (text_put.c). */
+template <class T> static __device__ T quotient(T i, int64_t by) {
+  const uint32_t of = (uint32_t)i;
+  return (T)((uint32_t)(((uint64_t)of * (uint32_t)by >> 32) + of) >> (by >> 32));
+}
+template <class T> static __device__ T digit(T i, int64_t by_inner, int64_t by, int64_t d) {
+  const T v = quotient(i, by_inner);
+  return v - quotient(v, by) * (T)d;
+}
 
 /* Sixteen bytes that only move. */
 struct alignas(16) cell_16 {

@@ -57,7 +57,9 @@ fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char 
   memset(out, 0, sizeof *out);
   out->cache = cache;
   atomic_init(&out->broken, 0);
-  fnz_status status = open_device(ctx, name, out);
+  fnz_status status = fnzi_cuda_modules_create(ctx, &out->modules);
+  if (status == FNZ_OK)
+    status = open_device(ctx, name, out);
   if (status != FNZ_OK)
     fnzi_cuda_device_close(out);
   return status;
@@ -105,10 +107,30 @@ fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
   memset(out, 0, sizeof *out);
   atomic_init(&out->broken, 0);
   out->is_told = true;
-  return absent_device(ctx, name, out);
+  FNZ_TRY(fnzi_cuda_modules_create(ctx, &out->modules));
+  fnz_status status = absent_device(ctx, name, out);
+  if (status != FNZ_OK)
+    fnzi_cuda_device_close(out);
+  return status;
+}
+
+static void unload(void *user, void *module) {
+  const fnzi_cuda_device *d = user;
+  d->driver.module_end(module);
+}
+
+/* What still has modules has ended. */
+static void end_modules(fnzi_cuda_device *d) {
+  bool enters = d->modules && d->context && fnzi_cuda_enter_to_end(d);
+  if (d->modules)
+    fnzi_cuda_modules_destroy(d->modules, enters ? unload : NULL, d);
+  if (enters)
+    fnzi_cuda_leave(d);
+  d->modules = NULL;
 }
 
 void fnzi_cuda_device_close(fnzi_cuda_device *d) {
+  end_modules(d);
   if (d->context)
     d->driver.context_release(d->device);
   d->context = NULL;
@@ -232,22 +254,27 @@ fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_device *d, uint64_t 
 
 /* --- Programs -----------------------------------------------------------------------------------
  */
-static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
-                       const fnz_buffer *code, const fnzi_cuda_text *text, fnzi_cuda_program *out) {
+static fnz_status look_up(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
+                          size_t k, fnzi_cuda_module *module) {
+  const fnzi_cuda_kernel *of = &module->kernels[k].text;
+  fnzi_cuda_function *f = &module->kernels[k].function;
   char name[32];
+  *f = (fnzi_cuda_function){.threads = of->threads, .grid = of->grid};
+  snprintf(name, sizeof name, "k%zu", k);
+  if (d->is_told && code->data)
+    f->figures = fnzi_cuda_cubin_figures(code->data, code->size, name);
+  return d->is_absent ? FNZ_OK
+                      : TOLD(d, module_function(&f->function, module->module, name),
+                             "a kernel is looked up");
+}
+
+/* As a module that the table does not have yet. */
+static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
+                       fnzi_cuda_module *module) {
   if (!d->is_absent)
-    FNZ_TRY(TOLD(d, module_load(&out->module, code->data), "a program is loaded"));
-  FNZI_NEW(arena, text->kernels.count, &out->kernels);
-  for (; out->count < text->kernels.count; out->count++) {
-    fnzi_cuda_function *f = &out->kernels[out->count];
-    const fnzi_cuda_kernel *of = &text->kernels.data[out->count];
-    *f = (fnzi_cuda_function){.threads = of->threads, .grid = of->grid};
-    snprintf(name, sizeof name, "k%zu", out->count);
-    if (d->is_told && code->data)
-      f->figures = fnzi_cuda_cubin_figures(code->data, code->size, name);
-    if (!d->is_absent)
-      FNZ_TRY(TOLD(d, module_function(&f->function, out->module, name), "a kernel is looked up"));
-  }
+    FNZ_TRY(TOLD(d, module_load(&module->module, code->data), "a program is loaded"));
+  for (size_t k = 0; k < module->count; k++)
+    FNZ_TRY(look_up(ctx, d, code, k, module));
   return FNZ_OK;
 }
 
@@ -273,26 +300,87 @@ static fnz_status compile(fnz_context *ctx, const fnzi_cuda_device *d, const fnz
   return status;
 }
 
+static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
+  if (module->module)
+    d->driver.module_end(module->module);
+  fnzi_cuda_modules_drop(d->modules, module);
+}
+
+/* A kernel, of a module that the program has from here on. */
+static void take(fnzi_cuda_program *p, size_t kernel, fnzi_cuda_module *module,
+                 const fnzi_cuda_function *function) {
+  p->kernels[kernel] = *function;
+  for (size_t m = 0; m < p->nmodules; m++)
+    if (p->modules[m] == module)
+      return;
+  p->modules[p->nmodules++] = module;
+}
+
+/* Those that are there; the others go to `missing`, with their numbers. */
+static fnz_status find_all(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_text *text,
+                           fnzi_cuda_program *out, fnzi_cuda_text *missing, size_t *places) {
+  for (size_t k = 0; k < text->kernels.count; k++) {
+    fnzi_cuda_function function;
+    fnzi_cuda_module *module = fnzi_cuda_modules_find(d->modules, &text->kernels.data[k],
+                                                      out->modules, out->nmodules, &function);
+    if (module) {
+      take(out, k, module, &function);
+    } else {
+      places[missing->kernels.count] = k;
+      FNZI_PUSH(ctx, &missing->kernels, text->kernels.data[k]);
+    }
+  }
+  return FNZ_OK;
+}
+
+static fnz_status make_missing(fnz_context *ctx, const fnzi_cuda_device *d,
+                               const fnzi_cuda_text *missing, const size_t *places,
+                               fnzi_cuda_program *out) {
+  fnz_buffer code = {.data = NULL};
+  fnzi_cuda_module *module;
+  FNZ_TRY(fnzi_cuda_modules_open(ctx, d->modules, missing, &module));
+  bool compiles = !d->is_absent || d->nvrtc.library;
+  fnz_status status = compiles ? compile(ctx, d, missing, &code) : FNZ_OK;
+  if (status == FNZ_OK)
+    status = load(ctx, d, &code, module);
+  fnz_buffer_free(ctx, &code);
+  if (status != FNZ_OK) {
+    end_module(d, module);
+    return status;
+  }
+  fnzi_cuda_modules_add(d->modules, module);
+  for (size_t k = 0; k < module->count; k++)
+    take(out, places[k], module, &module->kernels[k].function);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *d, fnzi_arena *arena,
                                   const fnzi_cuda_text *text, fnzi_cuda_program *out) {
-  fnz_buffer code = {.data = NULL};
-  *out = (fnzi_cuda_program){.module = NULL};
-  if (text->kernels.count == 0)
-    return FNZ_OK;
-  bool compiles = !d->is_absent || d->nvrtc.library;
-  fnz_status status = compiles ? compile(ctx, d, text, &code) : FNZ_OK;
-  if (status == FNZ_OK)
-    status = load(ctx, d, arena, &code, text, out);
-  fnz_buffer_free(ctx, &code);
+  fnzi_cuda_text missing = *text;
+  size_t *places, count = text->kernels.count;
+  *out = (fnzi_cuda_program){.count = 0};
+  FNZI_NEW(arena, count, &out->kernels);
+  FNZI_NEW(arena, count + 1, &out->modules);
+  FNZI_NEW(arena, count, &places);
+  memset(&missing.kernels, 0, sizeof missing.kernels);
+  fnz_status status = find_all(ctx, d, text, out, &missing, places);
+  if (status == FNZ_OK && missing.kernels.count)
+    status = make_missing(ctx, d, &missing, places, out);
+  FNZI_VEC_FREE(ctx, &missing.kernels);
+  out->count = count;
   if (status != FNZ_OK)
     fnzi_cuda_program_end(d, out);
   return status;
 }
 
 void fnzi_cuda_program_end(const fnzi_cuda_device *d, fnzi_cuda_program *p) {
-  if (p->module)
-    d->driver.module_end(p->module);
-  *p = (fnzi_cuda_program){.module = NULL};
+  for (size_t m = 0; m < p->nmodules; m++) {
+    fnzi_cuda_module *ends;
+    fnzi_cuda_modules_give(d->modules, p->modules[m], &ends);
+    if (ends)
+      end_module(d, ends);
+  }
+  *p = (fnzi_cuda_program){.count = 0};
 }
 
 /* A thread for each element, up to what keeps all processors at work; then each takes several. */
@@ -307,9 +395,10 @@ int64_t fnzi_cuda_blocks(const fnzi_cuda_device *d, const fnzi_cuda_function *f,
 }
 
 fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *d, const fnzi_cuda_program *p,
-                            uint32_t kernel, int64_t count, uint64_t *addresses, void *stream) {
+                            uint32_t kernel, int64_t count, uint64_t *addresses,
+                            const int64_t *numbers, void *stream) {
   const fnzi_cuda_function *f = &p->kernels[kernel];
-  void *arguments[] = {addresses};
+  void *arguments[] = {addresses, (void *)(uintptr_t)numbers};
   if (count == 0)
     return FNZ_OK;
   return TOLD(d,

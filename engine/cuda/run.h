@@ -5,9 +5,8 @@
 #ifndef FNZI_CUDA_RUN_H
 #define FNZI_CUDA_RUN_H
 
-#include "engine/cuda/cubin.h"
 #include "engine/cuda/driver.h"
-#include "engine/cuda/text.h"
+#include "engine/cuda/modules.h"
 
 #include <stdatomic.h>
 
@@ -16,28 +15,23 @@ typedef struct fnzi_cuda_device {
   fnzi_cuda_nvrtc nvrtc;
   int device, major, minor, processors;
   void *context;
-  const char *cache;   /* a folder; NULL: none */
-  bool is_told;        /* figures of kernels are wanted */
+  const char *cache;          /* a folder; NULL: none */
+  fnzi_cuda_modules *modules; /* what was compiled for it */
+  bool is_told;               /* figures of kernels are wanted */
   bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
   _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
 } fnzi_cuda_device;
 
-/* The kernels of a text, as code of the device. */
-typedef struct fnzi_cuda_function {
-  void *function;
-  uint32_t threads;
-  uint8_t grid;
-  fnzi_cuda_figures figures; /* where they are wanted */
-} fnzi_cuda_function;
-
+/* The kernels of a text, as code of the device: of modules that others have, too. */
 typedef struct fnzi_cuda_program {
-  void *module;
+  fnzi_cuda_module **modules;
   fnzi_cuda_function *kernels;
-  size_t count;
+  size_t nmodules, count;
 } fnzi_cuda_program;
 
 /* `name` is "cuda" or "cuda:1"; ARGUMENT for another one. `cache`: a folder for code that was
- * compiled, NULL for none; it outlives the device. */
+ * compiled, NULL for none. That and the context, which gives memory to what is kept, outlive the
+ * device. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
                                                 const char *cache, fnzi_cuda_device *out);
 /* To tell of kernels: "sm_90" is a GPU of this kind, which need not be there, and so is "cuda"
@@ -89,7 +83,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_fill(fnz_context *ctx, const fnzi_cuda_devic
                                          uint64_t at, unsigned char byte, size_t bytes,
                                          void *stream);
 
-/* `arena` holds what the program needs; ends with fnzi_cuda_program_end(). */
+/* `arena` holds what the program needs; ends with fnzi_cuda_program_end(). Kernels whose text was
+ * compiled before are not compiled again. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_program_make(fnz_context *ctx, const fnzi_cuda_device *device,
                                                  fnzi_arena *arena, const fnzi_cuda_text *text,
                                                  fnzi_cuda_program *out);
@@ -97,9 +92,10 @@ void fnzi_cuda_program_end(const fnzi_cuda_device *device, fnzi_cuda_program *pr
 /* The blocks of a launch over `count`. */
 int64_t fnzi_cuda_blocks(const fnzi_cuda_device *device, const fnzi_cuda_function *function,
                          int64_t count);
-/* Kernel `kernel` over `count` (its grid: text.h), operand k at addresses[k]. */
+/* Kernel `kernel` over `count` (its grid: text.h), operand k at addresses[k], with its table. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_launch(fnz_context *ctx, const fnzi_cuda_device *device,
                                            const fnzi_cuda_program *program, uint32_t kernel,
-                                           int64_t count, uint64_t *addresses, void *stream);
+                                           int64_t count, uint64_t *addresses,
+                                           const int64_t *numbers, void *stream);
 
 #endif

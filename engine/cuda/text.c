@@ -22,13 +22,9 @@ void fnzi_cuda_text_end(fnz_context *ctx, fnzi_cuda_text *text) {
 
 /* --- Types --------------------------------------------------------------------------------------
  */
-/* Of a complex dtype the type of its parts; the dtype itself otherwise. */
-static fnz_dtype part_of(fnz_dtype d) {
-  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
-}
 
 bool fnzi_cuda_text_converts(fnz_dtype dtype) {
-  return fnzi_cuda_cells[part_of(dtype)].name != NULL;
+  return fnzi_cuda_cells[fnzi_cuda_part_of(dtype)].name != NULL;
 }
 
 /* The name of its type: "cell_F32". What only moves is eight bits wide. */
@@ -41,37 +37,6 @@ const char *fnzi_cuda_type_name(fnz_dtype d) {
 }
 
 typedef fnzi_cuda_writer writer;
-
-/* --- Numbers, by their bits ---------------------------------------------------------------------
- */
-static fnz_status put_bits(const writer *w, fnz_dtype d, const unsigned char *number) {
-  uint64_t bits = 0;
-  memcpy(&bits, number, fnzi_dtype(d)->bytes);
-  if (d == FNZ_F32)
-    PUT(w, "__int_as_float((int)0x%llxu)", (unsigned long long)bits);
-  else if (d == FNZ_F64)
-    PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
-  else
-    PUT(w, "(cell_%s)0x%llxull", fnzi_cuda_type_name(d), (unsigned long long)bits);
-  return FNZ_OK;
-}
-
-fnz_status fnzi_cuda_put_number(const writer *w, uint32_t k) {
-  const fnzi_cuda_slot *slot = &w->group->slots[k];
-  fnz_dtype d = (fnz_dtype)slot->dtype, part = part_of(d);
-  PUT(w, "    const cell_%s s%u = ", fnzi_cuda_type_name(d), (unsigned)k);
-  if (!fnzi_is_complex(d)) {
-    FNZ_TRY(put_bits(w, d, slot->number));
-  } else {
-    PUT(w, "{");
-    FNZ_TRY(put_bits(w, part, slot->number));
-    PUT(w, ", ");
-    FNZ_TRY(put_bits(w, part, slot->number + fnzi_dtype(part)->bytes));
-    PUT(w, "}");
-  }
-  PUT(w, ";\n");
-  return FNZ_OK;
-}
 
 /* --- Conversions --------------------------------------------------------------------------------
  */
@@ -107,15 +72,16 @@ static fnz_status put_conversion(const writer *w, const fnzi_cuda_ins *ins) {
                      fnzi_dtype(from)->name, fnzi_dtype(to)->name);
   if (fnzi_is_complex(to))
     PUT(w, "{");
-  FNZ_TRY(put_converted(w, ins, part_of(to), part_of(from), from_pair ? ".re" : ""));
+  FNZ_TRY(put_converted(w, ins, fnzi_cuda_part_of(to), fnzi_cuda_part_of(from),
+                        from_pair ? ".re" : ""));
   if (to == FNZ_BOOL && from_pair) {
     PUT(w, " | ");
-    FNZ_TRY(put_converted(w, ins, to, part_of(from), ".im"));
+    FNZ_TRY(put_converted(w, ins, to, fnzi_cuda_part_of(from), ".im"));
   }
   if (fnzi_is_complex(to)) {
     PUT(w, ", ");
     if (from_pair)
-      FNZ_TRY(put_converted(w, ins, part_of(to), part_of(from), ".im"));
+      FNZ_TRY(put_converted(w, ins, fnzi_cuda_part_of(to), fnzi_cuda_part_of(from), ".im"));
     else
       PUT(w, "0");
     PUT(w, "}");
@@ -188,9 +154,27 @@ bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
   return true;
 }
 
+/* One after the other: each needs one division, and leaves what the next one is found of. */
+static fnz_status put_indices_apart(const writer *w, uint32_t first, uint32_t end, const char *of) {
+  char left[32];
+  snprintf(left, sizeof left, "%s", of);
+  for (uint32_t d = end; d-- > first + 1;) {
+    int64_t size = w->group->sizes[d];
+    PUT(w, "    const index of_%s%u = %s, ", of, (unsigned)d,
+        fnzi_cuda_word_over(w->text, left, size, w->is_small).text);
+    PUT(w, "i%u = %s - of_%s%u * %s;\n", (unsigned)d, left, of, (unsigned)d, INDEX(w->text, size));
+    snprintf(left, sizeof left, "of_%s%u", of, (unsigned)d);
+  }
+  if (end > first)
+    PUT(w, "    const index i%u = %s;\n", (unsigned)first, left);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_cuda_put_indices(const writer *w, uint32_t first, uint32_t end, const char *of) {
   const fnzi_cuda_group *g = w->group;
   int64_t inner = 1;
+  if (w->text->is_general)
+    return put_indices_apart(w, first, end, of);
   for (uint32_t d = end; d-- > first;) {
     PUT(w, "    const index i%u = %s", (unsigned)d, of);
     if (inner != 1)
@@ -205,11 +189,15 @@ fnz_status fnzi_cuda_put_indices(const writer *w, uint32_t first, uint32_t end, 
 }
 
 fnz_status fnzi_cuda_put_address(const writer *w, uint32_t k) {
+  int64_t cell = fnzi_cuda_lane_cell(w->group, k);
   PUT(w, "p.at[%u]", (unsigned)k);
   for (uint32_t d = 0; d < w->group->rank; d++) {
     int64_t stride = w->group->lanes[k].strides[d];
-    if (stride != 0)
+    int width = d + 1 == w->group->rank && w->width ? w->width : 1;
+    if (stride == cell * width) /* dense, for all sizes */
       PUT(w, " + i%u * %lld", (unsigned)d, (long long)stride);
+    else if (stride != 0)
+      PUT(w, " + i%u * %s", (unsigned)d, INDEX(w->text, stride));
   }
   if (w->group->lanes[k].piece != 0)
     PUT(w, " + piece * %lld", (long long)w->group->lanes[k].piece);
@@ -232,7 +220,7 @@ fnz_status fnzi_cuda_put_lane(const writer *w, uint32_t k) {
 
 fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
                                      const fnzi_cuda_group *group, fnz_buffer *out) {
-  const writer w = {ctx, out, group};
+  const writer w = {.ctx = ctx, .out = out, .group = group, .text = text};
   for (uint32_t k = 0; k < group->nslots; k++)
     if (group->slots[k].number)
       FNZ_TRY(fnzi_cuda_put_number(&w, k));
@@ -248,7 +236,7 @@ const char *fnzi_cuda_lane_type(const fnzi_cuda_group *g, uint32_t lane) {
 /* Slots that are loaded are arguments, lanes that store are results. */
 fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_cuda_text *text) {
   const fnzi_cuda_group *g = w->group;
-  PUT(w, "  const auto element = [](");
+  PUT(w, "  const auto element = [%s](", text->is_general ? "&" : "");
   for (uint32_t k = 0; k < g->nlanes; k++) {
     const fnzi_cuda_lane *l = &g->lanes[k];
     PUT(w, l->stores ? "%scell_%s &r%u" : "%sconst cell_%s s%u", k ? ", " : "",
@@ -282,12 +270,13 @@ fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w) {
 
 static bool is_same(const fnzi_cuda_kernel *k, const fnz_buffer *body,
                     const fnzi_cuda_kernel *shape) {
-  return k->lanes == shape->lanes && k->threads == shape->threads && k->grid == shape->grid &&
-         strlen(k->body) == body->size && memcmp(k->body, body->data, body->size) == 0;
+  return k->lanes == shape->lanes && k->numbers == shape->numbers && k->threads == shape->threads &&
+         k->grid == shape->grid && strlen(k->body) == body->size &&
+         memcmp(k->body, body->data, body->size) == 0;
 }
 
-fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
-                                 const fnzi_cuda_kernel *shape, uint32_t *kernel) {
+static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                             const fnzi_cuda_kernel *shape, uint32_t *kernel) {
   fnzi_cuda_kernel made = *shape;
   for (size_t k = 0; k < text->kernels.count; k++)
     if (is_same(&text->kernels.data[k], body, shape)) {
@@ -298,6 +287,15 @@ fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const f
   *kernel = (uint32_t)text->kernels.count;
   FNZI_PUSH(ctx, &text->kernels, made);
   return FNZ_OK;
+}
+
+/* The numbers that were asked for since the last kernel are its own. */
+fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                                 const fnzi_cuda_kernel *shape, uint32_t *kernel) {
+  fnzi_cuda_kernel with = *shape;
+  with.numbers = text->nnumbers = text->pending;
+  text->pending = 0;
+  return add_kernel(ctx, text, body, &with, kernel);
 }
 
 /* All threads of a block return, or none: the flag is set by kernels before. */
@@ -311,7 +309,7 @@ fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text, uint32_t
     status = fnzi_put_text(ctx, &body, shape.body);
   shape.lanes++;
   if (status == FNZ_OK)
-    status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, guarded);
+    status = add_kernel(ctx, text, &body, &shape, guarded);
   fnz_buffer_free(ctx, &body);
   return status;
 }
@@ -419,8 +417,12 @@ static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
   PUT(w, "#undef inline\n");
   for (size_t k = 0; k < text->kernels.count; k++) {
     const fnzi_cuda_kernel *kernel = &text->kernels.data[k];
-    PUT(w, "%s(k%zu, %u, %u) {\n", kernel->grid == FNZI_CUDA_GRID_FLAT ? "KERNEL" : "BLOCKS", k,
-        (unsigned)kernel->lanes, (unsigned)kernel->threads);
+    PUT(w, "%s(k%zu, %u, const places<%u> p",
+        kernel->grid == FNZI_CUDA_GRID_FLAT ? "KERNEL" : "BLOCKS", k, (unsigned)kernel->threads,
+        (unsigned)kernel->lanes);
+    if (kernel->numbers)
+      PUT(w, ", const numbers<%u> n", (unsigned)kernel->numbers);
+    PUT(w, ") {\n");
     FNZ_TRY(fnzi_put_text(w->ctx, w->out, kernel->body));
     PUT(w, "}\n\n");
   }
@@ -428,7 +430,7 @@ static fnz_status put_all(const writer *w, const fnzi_cuda_text *text) {
 }
 
 fnz_status fnzi_cuda_text_write(fnz_context *ctx, const fnzi_cuda_text *text, fnz_buffer *out) {
-  const writer w = {ctx, out, NULL};
+  const writer w = {.ctx = ctx, .out = out};
   FNZ_TRY(put_all(&w, text));
   return fnzi_put(ctx, out, "", 1);
 }

@@ -11,7 +11,7 @@
  *   text_formula.c  formulas of single elements (formulas.def) -> text
  *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
  *   text_wide.c  how many elements are brought at once
- *   text_parts.h, text_put.c  what those are written with
+ *   text_parts.h, text_put.c  what those are written with, sizes above all
  *   The .cu files, and headers of kernels/ that rows stand on, are arrays of lines (texts.cmake) */
 #ifndef FNZI_CUDA_TEXT_H
 #define FNZI_CUDA_TEXT_H
@@ -89,12 +89,23 @@ typedef struct fnzi_cuda_kernel {
   uint32_t lanes;   /* operands: p.at[k] in the body */
   uint32_t threads; /* of a block */
   uint8_t grid;     /* fnzi_cuda_grid */
+  uint32_t numbers; /* of its table: n.at[k] in the body; 0: it has none */
 } fnzi_cuda_kernel;
 
 typedef struct fnzi_cuda_row fnzi_cuda_row;
 
+/* Of a table at most: with the operands it fits the 4 KB that a launch may have. */
+enum { FNZI_CUDA_NUMBERS = 256 };
+
 typedef struct fnzi_cuda_text {
   fnzi_arena *arena;
+  /* Sizes and what follows from them are numbers of a table that goes with each launch, so that
+   * the text is the same for other sizes. False: they are constants, which compilers use. */
+  bool is_general;
+  int64_t numbers[FNZI_CUDA_NUMBERS]; /* of the kernel that was asked for last, */
+  uint32_t nnumbers;                  /* for its launch; */
+  uint32_t pending;                   /* and of the one that is being written */
+  const char *table;                  /* their name there; NULL: "n" */
   struct {
     fnzi_cuda_kernel *data;
     size_t count, capacity;

@@ -9,13 +9,16 @@ enum { TILE = 64, THREADS = 256, MOST_PARTS = 4 }; /* of attend.cu */
 
 static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                          const fnzi_cuda_side *s, int operand, const char *row, const char *col) {
-  char index[96];
+  char index[192], head[128];
   int64_t inner = 1;
   PUT(w, "    %schar *at = p_.at[%d]", s == &a->out || s == &a->log ? "" : "const ", operand);
   for (uint32_t d = a->rank; d-- > 0;) {
-    snprintf(index, sizeof index, "(h / %lld %% %lld / %lld)", (long long)inner,
-             (long long)a->sizes[d], (long long)s->share[d]);
-    FNZ_TRY(fnzi_cuda_put_step(w, index, s->batch[d], s->dtype));
+    if (s->batch[d] != 0) {
+      snprintf(head, sizeof head, "(%s)",
+               fnzi_cuda_word_digit(w->text, "h", inner, a->sizes[d], w->is_small).text);
+      snprintf(index, sizeof index, "(%s / %lld)", head, (long long)s->share[d]);
+      FNZ_TRY(fnzi_cuda_put_step(w, index, s->batch[d], s->dtype));
+    }
     if (!fnzi_mul_i64(inner, a->sizes[d], &inner))
       return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
   }
@@ -56,25 +59,38 @@ static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attenti
   return fnzi_put_text(w->ctx, w->out, "  }\n");
 }
 
-static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
-                           int64_t *blocks) {
+static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t wide,
+                           const int64_t counts[5]) {
+  int64_t bits;
+  memcpy(&bits, &a->scale, sizeof bits);
+  PUT(w, "  attention::attend<%d, %lld>(o", a->sum == FNZ_F64 ? 8 : 16, (long long)wide);
+  for (int k = 0; k < 5; k++)
+    PUT(w, ", %s", WORD(w->text, counts[k]));
+  if (w->text->is_general)
+    PUT(w, ", (operands::sum)__longlong_as_double(%s)", WORD(w->text, bits));
+  else
+    PUT(w, ", (operands::sum)%a", a->scale);
+  PUT(w, ", %s);\n", a->causal ? "true" : "false");
+  return FNZ_OK;
+}
+
+static fnz_status put_body(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t *blocks) {
   int64_t heads = 1, parts = (a->out_width + TILE - 1) / TILE;
   int64_t wide = parts < MOST_PARTS ? parts : MOST_PARTS;
   for (uint32_t d = 0; d < a->rank; d++)
     if (!fnzi_mul_i64(heads, a->sizes[d], &heads))
       return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
+  w->is_small = heads <= INT32_MAX;
   PUT(w, "  struct operands {\n  typedef %s sum;\n  decltype(p) p_;\n", fnzi_cuda_sum_type(a->sum));
+  FNZ_TRY(fnzi_cuda_put_table(w));
   FNZ_TRY(put_side(w, a, &a->q, 0, "q"));
   FNZ_TRY(put_side(w, a, &a->k, 1, "k"));
   FNZ_TRY(put_side(w, a, &a->v, 2, "v"));
   FNZ_TRY(put_mask(w, a));
   FNZ_TRY(put_results(w, a));
-  PUT(w,
-      "  };\n  const operands o = {p};\n"
-      "  attention::attend<%d, %lld>(o, %lld, %lld, %lld, %lld, %lld, (operands::sum)%a, %s);\n",
-      a->sum == FNZ_F64 ? 8 : 16, (long long)wide, (long long)heads, (long long)a->queries,
-      (long long)a->keys, (long long)a->width, (long long)a->out_width, a->scale,
-      a->causal ? "true" : "false");
+  FNZ_TRY(fnzi_cuda_put_operands(w));
+  const int64_t counts[] = {heads, a->queries, a->keys, a->width, a->out_width};
+  FNZ_TRY(put_call(w, a, wide, counts));
   if (!fnzi_mul_i64(heads, (a->queries + TILE - 1) / TILE, blocks) ||
       !fnzi_mul_i64(*blocks, (parts + wide - 1) / wide, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "attention has too many blocks");
@@ -85,9 +101,9 @@ fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
                                     const fnzi_cuda_attention *a, uint32_t *kernel,
                                     int64_t *blocks) {
   const fnzi_cuda_kernel shape = {NULL, 4u + a->has_mask + a->has_log, THREADS,
-                                  FNZI_CUDA_GRID_BLOCKS};
+                                  FNZI_CUDA_GRID_BLOCKS, 0};
   fnz_buffer body = {.data = NULL};
-  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body};
+  fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   fnz_status status = put_body(&w, a, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_attend);

@@ -43,18 +43,28 @@ static fnz_status measure(flat *f) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (!fnzi_mul_i64(f->count, g->sizes[d], &f->count))
       return fnzi_fail(f->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
-  f->width = fnzi_cuda_width(g, false);
+  f->width = fnzi_cuda_width(g, false, f->text->is_general);
   f->pieces = f->count / f->width;
   FNZ_TRY(fnzi_cuda_widen(f->text->arena, g, f->width, &f->wide));
   f->w.group = &f->wide;
+  f->w.width = f->width;
+  f->w.is_small = fnzi_cuda_is_small(g);
   return FNZ_OK;
 }
 
 /* --- An element ---------------------------------------------------------------------------------
  */
+/* Of an element, not a piece. */
+static fnzi_cuda_writer single(const flat *f) {
+  fnzi_cuda_writer w = f->w;
+  w.group = f->g;
+  w.width = 1;
+  return w;
+}
+
 static fnz_status put_opening(const flat *f) {
-  const fnzi_cuda_writer w = {f->w.ctx, f->w.out, f->g};
-  PUT(&w, "  typedef %s index;\n", fnzi_cuda_is_small(f->g) ? "int32_t" : "int64_t");
+  const fnzi_cuda_writer w = single(f);
+  PUT(&w, "  typedef %s index;\n", w.is_small ? "int32_t" : "int64_t");
   FNZ_TRY(fnzi_cuda_put_element(&w, f->text));
   for (uint32_t k = 0; k < f->g->nlanes; k++)
     PUT(&w, "  typedef several<cell_%s, %d> lane%u;\n", fnzi_cuda_lane_type(f->g, k),
@@ -96,8 +106,9 @@ static fnz_status put_stores(const flat *f) {
   return FNZ_OK;
 }
 
-/* Twice: all loads, then the rest. */
-static fnz_status put_pieces(const flat *f, const char *first, const char *end, const char *step) {
+/* Twice: all loads, then the rest, by the same indices. */
+static fnz_status put_loops(const flat *f, const char *first, const char *end, const char *step,
+                            const fnz_buffer *indices) {
   PUT(&f->w, "#pragma unroll 1\n  for (int64_t at = %s; at < %s; at += %s * %d) {\n", first, end,
       step, f->ahead);
   for (uint32_t k = 0; k < f->g->nlanes; k++)
@@ -108,7 +119,7 @@ static fnz_status put_pieces(const flat *f, const char *first, const char *end, 
     if (f->ahead > 1)
       PUT(&f->w, "      if (at + u * %s >= %s)\n        break;\n", step, end);
     PUT(&f->w, "      const index i = (index)(at + u * %s);\n", step);
-    FNZ_TRY(fnzi_cuda_put_indices(&f->w, 0, f->g->rank, "i"));
+    FNZ_TRY(fnzi_put(f->w.ctx, f->w.out, indices->data, indices->size));
     FNZ_TRY(stores ? put_stores(f) : put_loads(f));
     PUT(&f->w, "    }\n");
   }
@@ -116,9 +127,20 @@ static fnz_status put_pieces(const flat *f, const char *first, const char *end, 
   return FNZ_OK;
 }
 
+static fnz_status put_pieces(const flat *f, const char *first, const char *end, const char *step) {
+  fnz_buffer indices = {.data = NULL};
+  fnzi_cuda_writer w = f->w;
+  w.out = &indices;
+  fnz_status status = fnzi_cuda_put_indices(&w, 0, f->g->rank, "i");
+  if (status == FNZ_OK)
+    status = put_loops(f, first, end, step, &indices);
+  fnz_buffer_free(w.ctx, &indices);
+  return status;
+}
+
 /* Of one dimension, from piece `end` on. */
 static fnz_status put_rest(const flat *f, const char *first, const char *count, const char *step) {
-  const fnzi_cuda_writer w = {f->w.ctx, f->w.out, f->g};
+  const fnzi_cuda_writer w = single(f);
   PUT(&w,
       "#pragma unroll 1\n  for (int64_t at = %s; at < %s; at += %s) {\n    const index i0 = "
       "(index)at;\n",
@@ -136,25 +158,27 @@ static fnz_status put_rest(const flat *f, const char *first, const char *count, 
 /* --- Kernels ------------------------------------------------------------------------------------
  */
 static fnz_status put_flat(const flat *f) {
-  char pieces[32], count[32], rest[48];
-  snprintf(pieces, sizeof pieces, "%lld", (long long)f->pieces);
-  snprintf(count, sizeof count, "%lld", (long long)f->count);
-  snprintf(rest, sizeof rest, "%lld + FIRST", (long long)(f->pieces * f->width));
+  char rest[128];
+  bool any =
+      f->text->is_general ? f->width > 1 && f->g->rank == 1 : f->pieces * f->width < f->count;
   FNZ_TRY(put_opening(f));
-  FNZ_TRY(put_pieces(f, "FIRST", pieces, "STEP"));
-  return f->pieces * f->width < f->count ? put_rest(f, rest, count, "STEP") : FNZ_OK;
+  FNZ_TRY(put_pieces(f, "FIRST", WORD(f->text, f->pieces), "STEP"));
+  if (!any)
+    return FNZ_OK;
+  snprintf(rest, sizeof rest, "%s + FIRST", WORD(f->text, f->pieces * f->width));
+  return put_rest(f, rest, WORD(f->text, f->count), "STEP");
 }
 
 static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                             fnz_buffer *body, flat *f) {
-  *f = (flat){.w = {ctx, body, NULL}, .text = text, .g = group};
+  *f = (flat){.w = {.ctx = ctx, .out = body, .text = text}, .text = text, .g = group};
   FNZ_TRY(measure(f));
   f->ahead = ahead_of(f);
   return FNZ_OK;
 }
 
 static fnz_status add(flat *f, uint32_t *kernel, int64_t *count) {
-  const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT};
+  const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT, 0};
   *count = f->pieces ? f->pieces : f->count ? 1 : 0;
   FNZ_TRY(put_flat(f));
   return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
@@ -176,7 +200,8 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
 
 /* --- Sets ---------------------------------------------------------------------------------------
  * A block takes THREADS pieces of a set at a time, and looks the set up in the table. The size of
- * the first dimension does not stand in the text: sets of one text differ in it. */
+ * the first dimension does not stand in the text: sets of one text differ in it. All else does, for
+ * one launch is for many sets: no such text is general. */
 static fnz_status put_set(const flat *f) {
   PUT(&f->w,
       "  const char *const table = p.at[0];\n  const int64_t sets = LOAD(int64_t, table);\n"
@@ -214,7 +239,7 @@ static fnz_status put_sets(const flat *f) {
 }
 
 static fnz_status add_sets(flat *f, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, 1, THREADS, FNZI_CUDA_GRID_BLOCKS};
+  const fnzi_cuda_kernel shape = {NULL, 1, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   FNZ_TRY(put_sets(f));
   return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
 }
@@ -223,12 +248,15 @@ fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text, const fnz
                                uint32_t *kernel, int64_t *count, int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
   flat f;
+  bool was_general = text->is_general;
+  text->is_general = false;
   fnz_status status = open_flat(ctx, text, group, &body, &f);
   f.ahead = 1;
   if (status == FNZ_OK)
     status = add_sets(&f, kernel);
   *count = f.count;
   *blocks = f.pieces / THREADS + (f.pieces % THREADS != 0 || f.pieces == 0);
+  text->is_general = was_general;
   fnz_buffer_free(ctx, &body);
   return status;
 }

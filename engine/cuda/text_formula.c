@@ -1,6 +1,6 @@
 /* text_formula.c - kernels of which each element is computed by a function: the same text that the
  * CPU's kernel is built of (kernels/cpu/..._values.h), and a few lines around it. */
-#include "engine/cuda/text.h"
+#include "engine/cuda/text_parts.h"
 
 /* Files as lines (texts.cmake). */
 extern const char *const fnzi_cuda_text_formula_cells[];
@@ -19,35 +19,37 @@ static const struct formula {
 #undef FORMULA
 };
 
-#define PUT(...) FNZ_TRY(fnzi_printf(ctx, out, __VA_ARGS__))
-
-static fnz_status put_double(fnz_context *ctx, fnz_buffer *out, double v) {
+static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
   uint64_t bits;
   memcpy(&bits, &v, sizeof bits);
-  PUT("__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
+  if (w->text->is_general)
+    PUT(w, "__longlong_as_double((long long)%s)", WORD(w->text, (int64_t)bits));
+  else
+    PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
   return FNZ_OK;
 }
 
-static fnz_status put_body(fnz_context *ctx, fnz_buffer *out, const fnzi_cuda_formula *f) {
-  PUT("  const cells w[WINDOWS] = {");
+static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f) {
+  PUT(w, "  const cells w[WINDOWS] = {");
   for (uint32_t k = 0; k < FNZI_CUDA_FORMULA_WINDOWS; k++)
     if (k < f->nwindows)
-      PUT("{p.at[%u], %u}, ", (unsigned)k, (unsigned)fnzi_dtype(f->windows[k])->bytes);
+      PUT(w, "{p.at[%u], %u}, ", (unsigned)k, (unsigned)fnzi_dtype(f->windows[k])->bytes);
     else
-      PUT("{}, ");
+      PUT(w, "{}, ");
   if (f->checks)
-    PUT("{p.at[%u], 4}", (unsigned)f->nwindows);
-  PUT("};\n  const int64_t n[] = {0");
+    PUT(w, "{p.at[%u], 4}", (unsigned)f->nwindows);
+  PUT(w, "};\n  const int64_t integers[] = {0");
   for (uint32_t k = 0; k < f->nintegers; k++)
-    PUT(", %lldll", (long long)f->integers[k]);
-  PUT("};\n  const double d[] = {0");
+    PUT(w, ", %s", WORD(w->text, f->integers[k]));
+  PUT(w, "};\n  const double doubles[] = {0");
   for (uint32_t k = 0; k < f->nnumbers; k++) {
-    PUT(", ");
-    FNZ_TRY(put_double(ctx, out, f->numbers[k]));
+    PUT(w, ", ");
+    FNZ_TRY(put_double(w, f->numbers[k]));
   }
-  PUT("};\n  for (int64_t at = FIRST; at < %lldll; at += STEP)\n"
-      "    formula_%s(at, w, n + 1, d + 1);\n",
-      (long long)f->count, f->name);
+  PUT(w,
+      "};\n  for (int64_t at = FIRST; at < %s; at += STEP)\n"
+      "    formula_%s(at, w, integers + 1, doubles + 1);\n",
+      WORD(w->text, f->count), f->name);
   return FNZ_OK;
 }
 
@@ -63,10 +65,11 @@ static fnz_status use_files(fnz_context *ctx, fnzi_cuda_text *text, const char *
 
 fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                   const fnzi_cuda_formula *f, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, f->nwindows + f->checks, 256, FNZI_CUDA_GRID_FLAT};
+  const fnzi_cuda_kernel shape = {NULL, f->nwindows + f->checks, 256, FNZI_CUDA_GRID_FLAT, 0};
   fnz_buffer body = {.data = NULL};
+  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   FNZ_TRY(use_files(ctx, text, f->name));
-  fnz_status status = put_body(ctx, &body, f);
+  fnz_status status = put_body(&w, f);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   fnz_buffer_free(ctx, &body);

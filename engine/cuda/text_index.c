@@ -47,6 +47,24 @@ static bool has_chain(const fnzi_cuda_picking *p) {
   return places > 1;
 }
 
+static int64_t count_of(const fnzi_cuda_picking *p) {
+  int64_t count = 1;
+  for (uint32_t d = 0; d < p->rank; d++)
+    count *= p->sizes[d];
+  return count;
+}
+
+/* What counts elements or places is below all of them. */
+static bool is_small(const fnzi_cuda_picking *p) {
+  int64_t places, lanes;
+  fnzi_cuda_picking_count(p, &places, &lanes);
+  return count_of(p) <= INT32_MAX && places <= INT32_MAX / lanes;
+}
+
+static fnzi_cuda_word digit_of(const writer *w, const char *name, int64_t inner, int64_t size) {
+  return fnzi_cuda_word_digit(w->text, name, inner, size, is_small(w->p));
+}
+
 /* `name` counts the dimensions for which `is` holds, row-major: what these are in bytes. */
 static fnz_status put_offset(const writer *w, const char *name,
                              bool (*is)(const fnzi_cuda_picking *, uint32_t),
@@ -56,8 +74,8 @@ static fnz_status put_offset(const writer *w, const char *name,
     if (!is(w->p, d))
       continue;
     if (strides[d] != 0)
-      PUT(w, " + %s / %lldll %% %lldll * %lldll", name, (long long)inner, (long long)w->p->sizes[d],
-          (long long)strides[d]);
+      PUT(w, " + (%s) * %s", digit_of(w, name, inner, w->p->sizes[d]).text,
+          WORD(w->text, strides[d]));
     inner *= w->p->sizes[d];
   }
   return FNZ_OK;
@@ -71,7 +89,7 @@ static fnz_status put_number_of(const writer *w, const char *name,
   for (uint32_t d = w->p->rank; d-- > 0;) {
     if (!is(w->p, d))
       continue;
-    PUT(w, " + i%u * %lldll", (unsigned)d, (long long)inner);
+    PUT(w, " + i%u * %s", (unsigned)d, WORD(w->text, inner));
     inner *= w->p->sizes[d];
   }
   PUT(w, ";\n");
@@ -80,33 +98,26 @@ static fnz_status put_number_of(const writer *w, const char *name,
 
 /* --- Elements -----------------------------------------------------------------------------------
  */
-static int64_t count_of(const fnzi_cuda_picking *p) {
-  int64_t count = 1;
-  for (uint32_t d = 0; d < p->rank; d++)
-    count *= p->sizes[d];
-  return count;
-}
-
 static fnz_status put_indices(const writer *w) {
   int64_t inner = 1;
   for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
-    PUT(w, "    const int64_t i%u = at / %lldll %% %lldll;\n", (unsigned)d, (long long)inner,
-        (long long)w->p->sizes[d]);
+    PUT(w, "    const int64_t i%u = %s;\n", (unsigned)d,
+        digit_of(w, "at", inner, w->p->sizes[d]).text);
   return FNZ_OK;
 }
 
 static fnz_status put_strides(const writer *w, const int64_t *strides) {
   for (uint32_t d = 0; d < w->p->rank; d++)
     if (strides[d] != 0)
-      PUT(w, " + i%u * %lldll", (unsigned)d, (long long)strides[d]);
+      PUT(w, " + i%u * %s", (unsigned)d, WORD(w->text, strides[d]));
   return FNZ_OK;
 }
 
 /* A place k that was read, within bounds or not. */
 static fnz_status put_checked(const writer *w, const fnzi_cuda_pick *pick) {
   if (pick->wraps)
-    PUT(w, " k += k < 0 ? %lldll : 0;", (long long)pick->size);
-  PUT(w, " ok = ok && k >= 0 && k < %lldll;", (long long)pick->size);
+    PUT(w, " k += k < 0 ? %s : 0;", WORD(w->text, pick->size));
+  PUT(w, " ok = ok && k >= 0 && k < %s;", WORD(w->text, pick->size));
   return FNZ_OK;
 }
 
@@ -140,8 +151,8 @@ static fnz_status put_addresses(const writer *w) {
     FNZ_TRY(put_strides(w, p->picks[k].strides));
     PUT(w, ");");
     FNZ_TRY(put_checked(w, &p->picks[k]));
-    PUT(w, " %s += ok ? k * %lldll : 0; }\n", p->into ? "to" : "from",
-        (long long)p->picks[k].stride);
+    PUT(w, " %s += ok ? k * %s : 0; }\n", p->into ? "to" : "from",
+        WORD(w->text, p->picks[k].stride));
   }
   PUT(w, "    if (!ok)\n      STORE(uint32_t, p.at[%u], 1u);\n", flag_of(p));
   return FNZ_OK;
@@ -207,10 +218,10 @@ static fnz_status put_link(const writer *w) {
   FNZ_TRY(put_number_of(w, "m", is_ordered));
   FNZ_TRY(put_number_of(w, "l", is_lane));
   PUT(w,
-      "    const int64_t last = %lldll;\n    const char *chain = p.at[%u] + l * last * 8;\n"
+      "    const int64_t last = %s;\n    const char *chain = p.at[%u] + l * last * 8;\n"
       "    int64_t next = LOAD(int64_t, chain + m * 8);\n    const bool is_first = next > 0;\n"
       "    (void)is_first;\n    next = (next < 0 ? -next : next) - 1;\n",
-      (long long)places, flag_of(w->p) + 1);
+      WORD(w->text, places), flag_of(w->p) + 1);
   if (w->p->joins && !w->p->reads_number) {
     PUT(w, "    char *const row = from - (0");
     FNZ_TRY(put_offset(w, "m", is_ordered, w->p->from));
@@ -220,7 +231,7 @@ static fnz_status put_link(const writer *w) {
 }
 
 static fnz_status put_body(const writer *w) {
-  PUT(w, "  for (int64_t at = FIRST; at < %lldll; at += STEP) {\n", (long long)count_of(w->p));
+  PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, count_of(w->p)));
   FNZ_TRY(put_indices(w));
   FNZ_TRY(put_addresses(w));
   if (!w->p->into)
@@ -240,12 +251,11 @@ static fnz_status put_chain(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   int64_t places, lanes;
   fnzi_cuda_picking_count(p, &places, &lanes);
-  PUT(w,
-      "  for (int64_t at = FIRST; at < %lldll; at += STEP) {\n"
-      "    const int64_t l = at / %lldll, m = at %% %lldll;\n    (void)l;\n"
-      "    auto place = [&](int64_t j) {\n      bool ok = true;\n      uint64_t all = 0;\n"
-      "      int64_t k;\n",
-      (long long)(places * lanes), (long long)places, (long long)places);
+  PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, places * lanes));
+  PUT(w, "    const int64_t l = %s, m = at - l * %s;\n",
+      fnzi_cuda_word_over(w->text, "at", places, is_small(p)).text, WORD(w->text, places));
+  PUT(w, "    auto place = [&](int64_t j) {\n      bool ok = true;\n      uint64_t all = 0;\n"
+         "      int64_t k;\n");
   for (uint32_t k = 0; k < p->npicks; k++) {
     PUT(w, "      k = (int64_t)LOAD(cell_%s, p.at[%u]",
         fnzi_cuda_type_name((fnz_dtype)p->picks[k].dtype), (unsigned)(INDICES + k));
@@ -253,13 +263,13 @@ static fnz_status put_chain(const writer *w) {
     FNZ_TRY(put_offset(w, "j", is_ordered, p->picks[k].strides));
     PUT(w, ");");
     FNZ_TRY(put_checked(w, &p->picks[k]));
-    PUT(w, " all = all * %lldull + (uint64_t)k;\n", (long long)p->picks[k].size);
+    PUT(w, " all = all * (uint64_t)%s + (uint64_t)k;\n", WORD(w->text, p->picks[k].size));
   }
   PUT(w,
       "      return ok ? (int64_t)all : (int64_t)-1;\n    };\n"
-      "    const int64_t own = place(m), last = %lldll;\n"
+      "    const int64_t own = place(m), last = %s;\n"
       "    if (own < 0)\n      STORE(uint32_t, p.at[%u], 1u);\n",
-      (long long)places, flag_of(p));
+      WORD(w->text, places), flag_of(p));
   if (!has_chain(p)) {
     PUT(w, "    (void)last;\n  }\n");
     return FNZ_OK;
@@ -282,7 +292,7 @@ static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_pi
   fnz_buffer body = {.data = NULL};
   const writer w = {ctx, &body, text, picking};
   const fnzi_cuda_kernel shape = {NULL, INDICES + picking->npicks + 1 + has_chain(picking), 256,
-                                  FNZI_CUDA_GRID_FLAT};
+                                  FNZI_CUDA_GRID_FLAT, 0};
   fnz_status status = put(&w);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);

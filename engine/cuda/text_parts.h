@@ -8,10 +8,37 @@ typedef struct fnzi_cuda_writer {
   fnz_context *ctx;
   fnz_buffer *out;
   const fnzi_cuda_group *group;
+  fnzi_cuda_text *text;
+  bool is_small; /* `index` is int32_t: fnzi_cuda_is_small() of the group */
+  int width;     /* elements of a lane along the last dimension; 0: one */
 } fnzi_cuda_writer;
 
 #define PUT(w, ...) FNZ_TRY(fnzi_printf((w)->ctx, (w)->out, __VA_ARGS__))
 
+/* --- Sizes (text_put.c) -------------------------------------------------------------------------
+ * Whoever writes a size, a stride, a count or an offset asks for its text here: a constant, or a
+ * number of the kernel's table where the text is general. What is decided by sizes and not asked
+ * for here (which loops there are, of how many elements at once) is another text. */
+typedef struct fnzi_cuda_word {
+  char text[112];
+} fnzi_cuda_word;
+
+fnzi_cuda_word fnzi_cuda_word_of(fnzi_cuda_text *text, int64_t value);
+/* The same as an `index`. */
+fnzi_cuda_word fnzi_cuda_word_index(fnzi_cuda_text *text, int64_t value);
+/* The quotient of i, which is not negative, and below 2^31 if is_small; and its digit, i / inner %
+ * size. Division by what a compiler does not know takes long: of small ones the table has a factor
+ * and a shift. */
+fnzi_cuda_word fnzi_cuda_word_over(fnzi_cuda_text *text, const char *i, int64_t by, bool is_small);
+fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t inner,
+                                    int64_t size, bool is_small);
+#define WORD(text_, value)  fnzi_cuda_word_of(text_, value).text
+#define INDEX(text_, value) fnzi_cuda_word_index(text_, value).text
+
+/* Of a complex dtype the type of its parts; the dtype itself otherwise. */
+static inline fnz_dtype fnzi_cuda_part_of(fnz_dtype d) {
+  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
+}
 /* The name of the dtype's type: "cell_F32" is "cell_" and this. */
 const char *fnzi_cuda_type_name(fnz_dtype dtype);
 /* All offsets in bytes and all indices are below 2^31, and none is negative. */
@@ -39,8 +66,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_element(const fnzi_cuda_writer *w, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
 
 /* text_wide.c: how many elements along the last dimension are brought at once; 1: each by itself.
- * `by_rows`: what there is one of for each row does not count, and rows have bunches of their own. */
-int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows);
+ * `by_rows`: what there is one of for each row does not count, and rows have bunches of their own.
+ * `is_general`: as many as can be or one, so that the sizes of a dimension have two texts. */
+int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows, bool is_general);
 /* A bunch of an operand along a dimension can be brought by loads of 16 bytes, or by one of all that
  * it is; or the operand does not depend on the dimension, and is read. */
 bool fnzi_cuda_lies_wide(const fnzi_cuda_group *group, uint32_t lane, uint32_t along, int width);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 enum { TILE = 64, THREADS = 256 }; /* of product.cu */
+enum { INDEX_TEXT = 160 };
 
 /* What leaves 64 bits stays the largest number: no such launch begins. */
 static int64_t times(int64_t a, int64_t b) {
@@ -13,15 +14,23 @@ static int64_t times(int64_t a, int64_t b) {
   return fnzi_mul_i64(a, b, &all) ? all : INT64_MAX;
 }
 
+/* All that is divided is small. */
+static fnzi_cuda_word over(const fnzi_cuda_writer *w, const char *i, int64_t by) {
+  return fnzi_cuda_word_over(w->text, i, by, w->is_small);
+}
+
 /* --- Products -----------------------------------------------------------------------------------
  */
 static fnz_status put_batch(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
                             const fnzi_cuda_factor *f) {
-  char index[64];
+  char index[128];
   int64_t inner = 1;
   for (uint32_t d = p->rank; d-- > 0;) {
-    snprintf(index, sizeof index, "(p / %lld %% %lld)", (long long)inner, (long long)p->sizes[d]);
-    FNZ_TRY(fnzi_cuda_put_step(w, index, f->batch[d], f->dtype));
+    if (f->batch[d] != 0) {
+      snprintf(index, sizeof index, "(%s)",
+               fnzi_cuda_word_digit(w->text, "p", inner, p->sizes[d], w->is_small).text);
+      FNZ_TRY(fnzi_cuda_put_step(w, index, f->batch[d], f->dtype));
+    }
     if (!fnzi_mul_i64(inner, p->sizes[d], &inner))
       return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
   }
@@ -40,14 +49,16 @@ static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
 /* Along k lie the products that are added, one behind the other. */
 static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products *p, bool is_left) {
   const fnzi_cuda_factor *f = is_left ? &p->a : &p->b;
-  char within[64], which[64];
-  snprintf(within, sizeof within, p->added > 1 ? "(k %% %lld)" : "k", (long long)p->k);
-  snprintf(which, sizeof which, "(k / %lld)", (long long)p->k);
+  const char *within = p->added > 1 ? "within" : "k";
   PUT(w, "  __device__ sum %s const {\n",
       is_left ? "a(int64_t p, int64_t i, int64_t k)" : "b(int64_t p, int64_t k, int64_t j)");
+  if (p->added > 1) {
+    PUT(w, "    const int64_t which = %s, ", over(w, "k", p->k).text);
+    PUT(w, "within = k - which * %s;\n", WORD(w->text, p->k));
+  }
   FNZ_TRY(is_left ? put_at(w, p, f, 0, "i", within) : put_at(w, p, f, 1, within, "j"));
   if (p->added > 1)
-    FNZ_TRY(fnzi_cuda_put_step(w, which, f->added, f->dtype));
+    FNZ_TRY(fnzi_cuda_put_step(w, "which", f->added, f->dtype));
   PUT(w, ";\n");
   FNZ_TRY(fnzi_cuda_put_read(w, p->sum, f->dtype));
   PUT(w, "  }\n");
@@ -56,10 +67,15 @@ static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products
 
 /* A factor by its bits. */
 static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double number) {
+  const char *type = sum == FNZ_F32 || sum == FNZ_C64 ? "float" : "double";
+  int64_t bits;
+  memcpy(&bits, &number, sizeof bits);
   if (sum == FNZ_I64)
-    PUT(w, "(uint64_t)%lldll", (long long)number);
+    PUT(w, "(uint64_t)%s", WORD(w->text, (int64_t)number));
+  else if (w->text->is_general)
+    PUT(w, "(%s)__longlong_as_double(%s)", type, WORD(w->text, bits));
   else
-    PUT(w, "(%s)%a", sum == FNZ_F32 || sum == FNZ_C64 ? "float" : "double", number);
+    PUT(w, "(%s)%a", type, number);
   return FNZ_OK;
 }
 
@@ -98,7 +114,7 @@ static fnz_status put_open(const fnzi_cuda_writer *w, fnz_dtype sum, bool left_a
       "  using namespace product;\n  struct operands {\n  typedef %s sum;\n"
       "  enum { left_along = %d, right_along = %d };\n  decltype(p) p_;\n",
       fnzi_cuda_sum_type(sum), left_along, right_along);
-  return FNZ_OK;
+  return fnzi_cuda_put_table(w);
 }
 
 static int64_t batch_of(const fnzi_cuda_products *p) {
@@ -116,10 +132,18 @@ static bool goes_by_sums(const fnzi_cuda_products *p, int64_t batch, int64_t dep
   return depth >= DEEP && few;
 }
 
-static fnz_status put_products(const fnzi_cuda_writer *w, const fnzi_cuda_products *p,
-                               int64_t *blocks) {
+static fnz_status put_call(const fnzi_cuda_writer *w, const char *way, const int64_t counts[4]) {
+  PUT(w, "  product_by_%s(o", way);
+  for (int k = 0; k < 4; k++)
+    PUT(w, ", %s", WORD(w->text, counts[k]));
+  PUT(w, ");\n");
+  return FNZ_OK;
+}
+
+static fnz_status put_products(fnzi_cuda_writer *w, const fnzi_cuda_products *p, int64_t *blocks) {
   int64_t batch = batch_of(p), depth = times(p->k, p->added);
   bool sums = goes_by_sums(p, batch, depth);
+  w->is_small = batch <= INT32_MAX && depth <= INT32_MAX;
   int64_t down = (p->m + TILE - 1) / TILE, across = (p->n + TILE - 1) / TILE;
   FNZ_TRY(put_open(w, p->sum, p->a.col == 1, p->b.row == 1 && p->b.col != 1));
   FNZ_TRY(put_factor(w, p, true));
@@ -127,9 +151,9 @@ static fnz_status put_products(const fnzi_cuda_writer *w, const fnzi_cuda_produc
   if (p->beta != 0)
     FNZ_TRY(put_added(w, p));
   FNZ_TRY(put_result(w, p));
-  PUT(w, "  };\n  const operands o = {p};\n  product_by_%s(o, %lld, %lld, %lld, %lld);\n",
-      sums ? "sums" : "tiles", (long long)batch, (long long)p->m, (long long)p->n,
-      (long long)depth);
+  FNZ_TRY(fnzi_cuda_put_operands(w));
+  const int64_t counts[] = {batch, p->m, p->n, depth};
+  FNZ_TRY(put_call(w, sums ? "sums" : "tiles", counts));
   if (!fnzi_mul_i64(batch, sums ? p->m : down, blocks) ||
       !fnzi_mul_i64(*blocks, sums ? p->n : across, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a product has too many blocks");
@@ -138,7 +162,7 @@ static fnz_status put_products(const fnzi_cuda_writer *w, const fnzi_cuda_produc
 
 static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
                       uint32_t operands, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, operands, THREADS, FNZI_CUDA_GRID_BLOCKS};
+  const fnzi_cuda_kernel shape = {NULL, operands, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_product));
   return fnzi_cuda_text_kernel(ctx, text, body, &shape, kernel);
 }
@@ -147,7 +171,7 @@ fnz_status fnzi_cuda_text_products(fnz_context *ctx, fnzi_cuda_text *text,
                                    const fnzi_cuda_products *products, uint32_t *kernel,
                                    int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
-  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body};
+  fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   fnz_status status = put_products(&w, products, blocks);
   if (status == FNZ_OK)
     status = add(ctx, text, &body, products->beta != 0 ? 4 : 3, kernel);
@@ -166,29 +190,42 @@ static int64_t volume(const fnzi_cuda_conv *c, const int64_t *sizes) {
 }
 
 /* The index along dimension d of what counts all of them row-major, such as "(j / 7 % 7)". */
-static void index_of(const fnzi_cuda_conv *c, const int64_t *sizes, const char *all, uint32_t d,
-                     char out[64]) {
+static void index_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, const int64_t *sizes,
+                     const char *all, uint32_t d, char out[INDEX_TEXT]) {
   int64_t inner = 1;
   for (uint32_t e = d + 1; e < c->spatial; e++)
     inner = times(inner, sizes[2 + e]);
-  snprintf(out, 64, "(%s / %lld %% %lld)", all, (long long)inner, (long long)sizes[2 + d]);
+  snprintf(out, INDEX_TEXT, "(%s)",
+           fnzi_cuda_word_digit(w->text, all, inner, sizes[2 + d], w->is_small).text);
+}
+
+/* Of the count of samples and groups, p: the sample; the group. */
+static fnzi_cuda_word sample_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c) {
+  return over(w, "p", c->groups);
+}
+static fnzi_cuda_word group_of(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c) {
+  return fnzi_cuda_word_digit(w->text, "p", 1, c->groups, w->is_small);
+}
+
+/* Where k is: the channel, and the element of the kernel. */
+static fnz_status put_channel(const fnzi_cuda_writer *w, int64_t kernel) {
+  PUT(w, "    const int64_t channel = %s, ", over(w, "k", kernel).text);
+  PUT(w, "e = k - channel * %s;\n", WORD(w->text, kernel));
+  return FNZ_OK;
 }
 
 static fnz_status put_weight(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t ins,
                              int64_t outs) {
-  char index[64];
-  int64_t kernel = volume(c, c->weight);
-  PUT(w,
-      "  __device__ sum a(int64_t p, int64_t i, int64_t k) const {\n"
-      "    const int64_t channel = k / %lld, e = k %% %lld;\n    const char *at = p_.at[1]",
-      (long long)kernel, (long long)kernel);
-  snprintf(index, sizeof index,
-           c->transposed ? "(p %% %lld * %lld + channel)" : "(p %% %lld * %lld + i)",
-           (long long)c->groups, (long long)(c->transposed ? ins : outs));
+  char index[INDEX_TEXT];
+  PUT(w, "  __device__ sum a(int64_t p, int64_t i, int64_t k) const {\n");
+  FNZ_TRY(put_channel(w, volume(c, c->weight)));
+  PUT(w, "    const char *at = p_.at[1]");
+  snprintf(index, sizeof index, "((%s) * %s + %s)", group_of(w, c).text,
+           WORD(w->text, c->transposed ? ins : outs), c->transposed ? "channel" : "i");
   FNZ_TRY(fnzi_cuda_put_step(w, index, c->weight_strides[0], c->dtype));
   FNZ_TRY(fnzi_cuda_put_step(w, c->transposed ? "i" : "channel", c->weight_strides[1], c->dtype));
   for (uint32_t d = 0; d < c->spatial; d++) {
-    index_of(c, c->weight, "e", d, index);
+    index_of(w, c, c->weight, "e", d, index);
     FNZ_TRY(fnzi_cuda_put_step(w, index, c->weight_strides[2 + d], c->dtype));
   }
   PUT(w, ";\n");
@@ -198,31 +235,28 @@ static fnz_status put_weight(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c,
 }
 
 static fnz_status put_source(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, uint32_t d) {
-  char out[64], e[64];
-  index_of(c, c->y, "j", d, out);
-  index_of(c, c->weight, "e", d, e);
+  char out[INDEX_TEXT], e[INDEX_TEXT];
+  index_of(w, c, c->y, "j", d, out);
+  index_of(w, c, c->weight, "e", d, e);
   PUT(w,
-      "    const int64_t x%u = fnzi_meta_conv_source(%s, %s, %s, %lld, %lld, %lld, %lld);\n"
+      "    const int64_t x%u = fnzi_meta_conv_source(%s, %s, %s, %lld, %lld, %s, %s);\n"
       "    if (x%u < 0)\n      return 0;\n",
       (unsigned)d, c->transposed ? "true" : "false", out, e, (long long)c->stride[d],
-      (long long)c->dilation[d], (long long)c->padding[d], (long long)c->x[2 + d], (unsigned)d);
+      (long long)c->dilation[d], WORD(w->text, c->padding[d]), WORD(w->text, c->x[2 + d]),
+      (unsigned)d);
   return FNZ_OK;
 }
 
 static fnz_status put_x(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t ins) {
-  char index[64];
-  int64_t kernel = volume(c, c->weight);
-  PUT(w,
-      "  __device__ sum b(int64_t p, int64_t k, int64_t j) const {\n"
-      "    const int64_t channel = k / %lld, e = k %% %lld;\n",
-      (long long)kernel, (long long)kernel);
+  char index[INDEX_TEXT];
+  PUT(w, "  __device__ sum b(int64_t p, int64_t k, int64_t j) const {\n");
+  FNZ_TRY(put_channel(w, volume(c, c->weight)));
   for (uint32_t d = 0; d < c->spatial; d++)
     FNZ_TRY(put_source(w, c, d));
   PUT(w, "    const char *at = p_.at[0]");
-  snprintf(index, sizeof index, "(p / %lld)", (long long)c->groups);
+  snprintf(index, sizeof index, "(%s)", sample_of(w, c).text);
   FNZ_TRY(fnzi_cuda_put_step(w, index, c->x_strides[0], c->dtype));
-  snprintf(index, sizeof index, "(p %% %lld * %lld + channel)", (long long)c->groups,
-           (long long)ins);
+  snprintf(index, sizeof index, "((%s) * %s + channel)", group_of(w, c).text, WORD(w->text, ins));
   FNZ_TRY(fnzi_cuda_put_step(w, index, c->x_strides[1], c->dtype));
   for (uint32_t d = 0; d < c->spatial; d++) {
     snprintf(index, sizeof index, "x%u", (unsigned)d);
@@ -236,10 +270,9 @@ static fnz_status put_x(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int6
 
 static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int64_t outs,
                         bool has_bias, int64_t bias) {
-  char index[64], channel[64];
+  char index[INDEX_TEXT], channel[INDEX_TEXT];
   fnz_dtype sum = c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
-  snprintf(channel, sizeof channel, "(p %% %lld * %lld + i)", (long long)c->groups,
-           (long long)outs);
+  snprintf(channel, sizeof channel, "((%s) * %s + i)", group_of(w, c).text, WORD(w->text, outs));
   if (has_bias) {
     PUT(w, "  __device__ sum bias(int64_t p, int64_t i) const {\n    const char *at = p_.at[3]");
     FNZ_TRY(fnzi_cuda_put_step(w, channel, bias, c->dtype));
@@ -249,11 +282,11 @@ static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int6
   }
   PUT(w, "  __device__ void put(int64_t p, int64_t i, int64_t j, sum v) const {\n"
          "    char *at = p_.at[2]");
-  snprintf(index, sizeof index, "(p / %lld)", (long long)c->groups);
+  snprintf(index, sizeof index, "(%s)", sample_of(w, c).text);
   FNZ_TRY(fnzi_cuda_put_step(w, index, c->y_strides[0], c->dtype));
   FNZ_TRY(fnzi_cuda_put_step(w, channel, c->y_strides[1], c->dtype));
   for (uint32_t d = 0; d < c->spatial; d++) {
-    index_of(c, c->y, "j", d, index);
+    index_of(w, c, c->y, "j", d, index);
     FNZ_TRY(fnzi_cuda_put_step(w, index, c->y_strides[2 + d], c->dtype));
   }
   PUT(w, ";\n");
@@ -264,16 +297,18 @@ static fnz_status put_y(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, int6
   return FNZ_OK;
 }
 
-static fnz_status put_conv(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, bool has_bias,
+static fnz_status put_conv(fnzi_cuda_writer *w, const fnzi_cuda_conv *c, bool has_bias,
                            int64_t bias, int64_t *blocks) {
   int64_t ins = c->x[1] / c->groups, outs = c->y[1] / c->groups, places = volume(c, c->y);
   int64_t batch = times(c->x[0], c->groups), depth = times(ins, volume(c, c->weight));
+  w->is_small = batch <= INT32_MAX && depth <= INT32_MAX && places <= INT32_MAX;
   FNZ_TRY(put_open(w, c->dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32, true, false));
   FNZ_TRY(put_weight(w, c, ins, outs));
   FNZ_TRY(put_x(w, c, ins));
   FNZ_TRY(put_y(w, c, outs, has_bias, bias));
-  PUT(w, "  };\n  const operands o = {p};\n  product_by_tiles(o, %lld, %lld, %lld, %lld);\n",
-      (long long)batch, (long long)outs, (long long)places, (long long)depth);
+  FNZ_TRY(fnzi_cuda_put_operands(w));
+  const int64_t counts[] = {batch, outs, places, depth};
+  FNZ_TRY(put_call(w, "tiles", counts));
   if (!fnzi_mul_i64(batch, (outs + TILE - 1) / TILE, blocks) ||
       !fnzi_mul_i64(*blocks, (places + TILE - 1) / TILE, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a convolution has too many blocks");
@@ -283,7 +318,7 @@ static fnz_status put_conv(const fnzi_cuda_writer *w, const fnzi_cuda_conv *c, b
 fnz_status fnzi_cuda_text_conv(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_conv *conv,
                                bool has_bias, int64_t bias, uint32_t *kernel, int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
-  const fnzi_cuda_writer w = {.ctx = ctx, .out = &body};
+  fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   fnz_status status = put_conv(&w, conv, has_bias, bias, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_conv_source);

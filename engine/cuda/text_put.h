@@ -12,7 +12,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_read(const fnzi_cuda_writer *w, fnz_dtyp
 /* A statement that stores the sum v there. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_store(const fnzi_cuda_writer *w, fnz_dtype sum,
                                               fnz_dtype dtype);
-/* " + index * stride", in bytes, where there is something to add. */
+/* Within a struct: its member for the kernel's table; and its end, with an object `o` of it. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_table(const fnzi_cuda_writer *w);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_operands(const fnzi_cuda_writer *w);
+/* " + index * stride", in bytes, where there is something to add; neighbours stay neighbours. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_step(const fnzi_cuda_writer *w, const char *index,
                                              int64_t stride, fnz_dtype dtype);
 

@@ -87,8 +87,8 @@ static fnz_status put_behind(const scan *s) {
 /* --- A row --------------------------------------------------------------------------------------
  */
 static fnz_status put_alone(const scan *s) {
-  PUT(&s->w, "    %s sum = {};\n    for (int64_t c = 0; c < %lld; c++) {\n    %s x = {};\n",
-      s->type, (long long)s->length, s->type);
+  PUT(&s->w, "    %s sum = {};\n    for (int64_t c = 0; c < %s; c++) {\n    %s x = {};\n", s->type,
+      WORD(s->text, s->length), s->type);
   FNZ_TRY(put_before(s));
   PUT(&s->w, "    x = sum = c == 0 ? x : %s::take(sum, x);\n", s->fold);
   FNZ_TRY(put_behind(s));
@@ -97,13 +97,14 @@ static fnz_status put_alone(const scan *s) {
 }
 
 static fnz_status put_together(const scan *s) {
+  PUT(&s->w, "    const int64_t length = %s;\n", WORD(s->text, s->length));
   PUT(&s->w,
-      "    %s sum = {};\n    for (int64_t first = 0; first < %lld; first += %d) {\n"
-      "    const int64_t c = first + threadIdx.x;\n    %s x = {};\n    if (c < %lld) {\n",
-      s->type, (long long)s->length, (int)THREADS, s->type, (long long)s->length);
+      "    %s sum = {};\n    for (int64_t first = 0; first < length; first += %d) {\n"
+      "    const int64_t c = first + threadIdx.x;\n    %s x = {};\n    if (c < length) {\n",
+      s->type, (int)THREADS, s->type);
   FNZ_TRY(put_before(s));
-  PUT(&s->w, "    }\n    x = scan_block<%s, %s>(x, sum, first == 0);\n    if (c < %lld) {\n",
-      s->fold, s->type, (long long)s->length);
+  PUT(&s->w, "    }\n    x = scan_block<%s, %s>(x, sum, first == 0);\n    if (c < length) {\n",
+      s->fold, s->type);
   FNZ_TRY(put_indices(s));
   FNZ_TRY(put_behind(s));
   PUT(&s->w, "    }\n    }\n");
@@ -111,11 +112,11 @@ static fnz_status put_together(const scan *s) {
 }
 
 static fnz_status put_body(const scan *s, bool alone) {
-  PUT(&s->w, "  typedef %s index;\n", fnzi_cuda_is_small(s->g) ? "int32_t" : "int64_t");
+  PUT(&s->w, "  typedef %s index;\n", s->w.is_small ? "int32_t" : "int64_t");
   PUT(&s->w,
-      alone ? "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n"
-            : "  for (int64_t at = blockIdx.x; at < %lld; at += gridDim.x) {\n",
-      (long long)s->rows);
+      alone ? "  for (int64_t at = FIRST; at < %s; at += STEP) {\n"
+            : "  for (int64_t at = blockIdx.x; at < %s; at += gridDim.x) {\n",
+      WORD(s->text, s->rows));
   PUT(&s->w, "    const index i = (index)at;\n");
   FNZ_TRY(fnzi_cuda_put_indices(&s->w, 0, s->g->outer, "i"));
   FNZ_TRY(alone ? put_alone(s) : put_together(s));
@@ -130,7 +131,7 @@ static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
   FNZ_TRY(put_body(s, alone));
   FNZ_TRY(fnzi_cuda_use_folds(s->w.ctx, s->text));
   const fnzi_cuda_kernel shape = {NULL, s->g->nlanes, THREADS,
-                                  alone ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS};
+                                  alone ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS, 0};
   *count = s->rows;
   return fnzi_cuda_text_kernel(s->w.ctx, s->text, s->w.out, &shape, kernel);
 }
@@ -138,7 +139,9 @@ static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
 fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                                uint32_t *kernel, int64_t *count) {
   fnz_buffer body = {.data = NULL};
-  scan s = {.w = {ctx, &body, group}, .text = text, .g = group};
+  scan s = {
+      .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .text = text, .g = group};
+  s.w.is_small = fnzi_cuda_is_small(group);
   fnz_status status = add(&s, kernel, count);
   fnz_buffer_free(ctx, &body);
   return status;

@@ -288,14 +288,16 @@ static fnz_status add(team *t, uint32_t *kernel, int64_t *count) {
   int64_t beside = THREADS / t->threads;
   *count = t->threads == 1 ? t->rows : t->rows / beside + (t->rows % beside != 0);
   const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS,
-                                  t->threads == 1 ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS};
+                                  t->threads == 1 ? FNZI_CUDA_GRID_FLAT : FNZI_CUDA_GRID_BLOCKS, 0};
   return fnzi_cuda_text_kernel(t->w.ctx, t->text, t->w.out, &shape, kernel);
 }
 
 fnz_status fnzi_cuda_text_team(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_group *group,
                                uint32_t *kernel, int64_t *count) {
   fnz_buffer body = {.data = NULL};
-  team t = {.w = {ctx, &body, group}, .text = text, .g = group};
+  team t = {
+      .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .text = text, .g = group};
+  t.w.is_small = fnzi_cuda_is_small(group);
   if (group->nslots > FNZI_CUDA_TEAM_SLOTS)
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
   fnz_status status = add(&t, kernel, count);

@@ -215,7 +215,7 @@ static fnz_status measure(turned *t) {
 }
 
 static fnz_status add(turned *t, fnzi_cuda_text *text, uint32_t *kernel, int64_t *count) {
-  const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS, FNZI_CUDA_GRID_BLOCKS};
+  const fnzi_cuda_kernel shape = {NULL, t->g->nlanes, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   FNZ_TRY(measure(t));
   *count = t->all;
   FNZ_TRY(put_body(t, text));
@@ -226,7 +226,9 @@ fnz_status fnzi_cuda_text_turned(fnz_context *ctx, fnzi_cuda_text *text,
                                  const fnzi_cuda_group *group, uint32_t across, uint32_t *kernel,
                                  int64_t *count) {
   fnz_buffer body = {.data = NULL};
-  turned t = {.w = {ctx, &body, group}, .g = group, .across = across};
+  turned t = {
+      .w = {.ctx = ctx, .out = &body, .group = group, .text = text}, .g = group, .across = across};
+  t.w.is_small = fnzi_cuda_is_small(group);
   fnz_status status = add(&t, text, kernel, count);
   fnz_buffer_free(ctx, &body);
   return status;

@@ -34,7 +34,7 @@ static bool is_wide(const fnzi_cuda_group *g, bool by_rows, int width) {
   return wide;
 }
 
-int fnzi_cuda_width(const fnzi_cuda_group *g, bool by_rows) {
+int fnzi_cuda_width(const fnzi_cuda_group *g, bool by_rows, bool is_general) {
   int64_t least = AT_ONCE;
   int width = MOST_WIDE;
   if (g->rank == 0)
@@ -42,8 +42,10 @@ int fnzi_cuda_width(const fnzi_cuda_group *g, bool by_rows) {
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (has_elements(g, k, by_rows) && last_stride(g, k) != 0 && fnzi_cuda_lane_cell(g, k) < least)
       least = fnzi_cuda_lane_cell(g, k);
-  while (width > 1 && (width * least > AT_ONCE || !is_wide(g, by_rows, width)))
+  while (width > 1 && width * least > AT_ONCE)
     width /= 2;
+  while (width > 1 && !is_wide(g, by_rows, width))
+    width = is_general ? 1 : width / 2;
   return width;
 }
 

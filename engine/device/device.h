@@ -67,6 +67,7 @@ typedef struct fnzi_eng_launch {
   int64_t count; /* of what the kernel's grid goes by (text.h); 0: there is nothing to do */
   const uint32_t *buffers;     /* per operand, or a mark; */
   const int64_t *offsets;      /* and where it lies there, in bytes */
+  const int64_t *numbers;      /* the kernel's table; NULL: it has none */
   fnzi_eng_library_call *call; /* NULL: the kernel */
   const void *what;
 } fnzi_eng_launch;

@@ -124,7 +124,8 @@ static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_
       fnzi_eng_device_addresses(ws, b, l, now);
       if (*node && memcmp(now, had, bytes) != 0)
         FNZ_TRY(fnzi_cuda_graph_set(ws->ctx, b->device->device, &stretch->graph, *node,
-                                    &b->device->program.kernels[l->kernel], l->count, now));
+                                    &b->device->program.kernels[l->kernel], l->count, now,
+                                    l->numbers));
       memcpy(had, now, bytes);
       had += l->noperands;
     }

@@ -38,7 +38,7 @@ fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_eng_binding *b,
   if (l->call)
     return l->call(ws->ctx, device, l->what, addresses, ws->stream);
   return fnzi_cuda_launch(ws->ctx, device, &b->device->program, l->kernel, l->count, addresses,
-                          ws->stream);
+                          l->numbers, ws->stream);
 }
 
 fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,

@@ -266,12 +266,18 @@ static fnz_status make(fnzi_eng_maker *m) {
                                 &m->d->program);
 }
 
+/* Inputs have symbols; or each call is a program, as those on values are. */
+static bool meets_other_sizes(const fnz_executable *exe) {
+  return exe->is_guest || (exe->has_symbols && !fnzi_eng_inputs_are_fixed(exe->program));
+}
+
 fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_maker m = {.ws = ws, .b = b};
   FNZI_NEW(&b->arena, 1, &b->device);
   m.d = b->device;
   m.d->device = ws->exe->device;
   fnzi_cuda_text_begin(&ws->scratch, &m.text);
+  m.text.is_general = meets_other_sizes(ws->exe);
   fnz_status status = make(&m);
   fnzi_cuda_text_end(ws->ctx, &m.text);
   fnzi_arena_reset(&ws->scratch);

@@ -57,7 +57,8 @@ typedef struct fnzi_eng_operand {
 bool fnzi_eng_operand_of(const fnzi_eng_maker *m, const fnzi_krn_array *array,
                          fnzi_eng_operand *out);
 
-/* One more launch of a work: kernel `kernel` of m->text over `count` (run.h). */
+/* One more launch of a work: kernel `kernel` of m->text, the one that was asked for last, over
+ * `count` (run.h). */
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work,
                                                uint32_t kernel, int64_t count,
                                                const fnzi_eng_operand *operands,

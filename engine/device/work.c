@@ -47,9 +47,15 @@ static fnz_status add(fnzi_eng_maker *m, fnzi_eng_work *work, const fnzi_eng_ope
 fnz_status fnzi_eng_work_launch(fnzi_eng_maker *m, fnzi_eng_work *work, uint32_t kernel,
                                 int64_t count, const fnzi_eng_operand *operands,
                                 uint32_t noperands) {
-  const fnzi_eng_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
+  fnzi_eng_launch l = {.kernel = kernel, .count = count, .noperands = noperands};
+  int64_t *numbers;
   if (work->why) /* a kernel before it could not be made */
     return FNZ_OK;
+  if (count && m->text.nnumbers) {
+    FNZI_NEW(&m->b->arena, m->text.nnumbers, &numbers);
+    memcpy(numbers, m->text.numbers, m->text.nnumbers * sizeof *numbers);
+    l.numbers = numbers;
+  }
   return add(m, work, operands, &l);
 }
 

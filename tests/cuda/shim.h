@@ -246,19 +246,41 @@ static inline int standin_lane() {
 #define LOAD(type, address)        standin_load<type>(address)
 #define STORE(type, address, what) standin_store<type>(address, what)
 #define SHARED(type, name, count)  static standin_shared<type, count> name
-#define KERNEL(name, count, threads)                                                               \
-  static void name##_body(const places<count> p);                                                  \
-  extern "C" const int name##_operands = count;                                                    \
+#define KERNEL(name, threads, ...)                                                                 \
+  static void name##_body(__VA_ARGS__);                                                            \
+  extern "C" const int name##_operands = standin_operands(name##_body),                            \
+                       name##_numbers = standin_numbers(name##_body);                              \
   extern "C" void name(void **arguments, int64_t thread, int64_t of) {                             \
     standin_thread = thread;                                                                       \
     standin_threads = of;                                                                          \
-    name##_body(*(const places<count> *)arguments[0]);                                             \
+    standin_call(name##_body, arguments);                                                          \
   }                                                                                                \
-  static void name##_body(const places<count> p)
-#define BLOCKS(name, count, threads)                                                               \
-  static void name##_body(const places<count> p);                                                  \
-  extern "C" const int name##_operands = count, name##_threads = threads;                          \
+  static void name##_body(__VA_ARGS__)
+#define BLOCKS(name, threads, ...)                                                                 \
+  static void name##_body(__VA_ARGS__);                                                            \
+  extern "C" const int name##_operands = standin_operands(name##_body),                            \
+                       name##_numbers = standin_numbers(name##_body), name##_threads = threads;    \
   extern "C" void name(void **arguments) {                                                         \
-    name##_body(*(const places<count> *)arguments[0]);                                             \
+    standin_call(name##_body, arguments);                                                          \
   }                                                                                                \
-  static void name##_body(const places<count> p)
+  static void name##_body(__VA_ARGS__)
+
+/* A kernel has operands, and a table of numbers or none. */
+template <class P> constexpr int standin_operands(void (*)(P)) {
+  return sizeof(P) / 8;
+}
+template <class P, class N> constexpr int standin_operands(void (*)(P, N)) {
+  return sizeof(P) / 8;
+}
+template <class P> constexpr int standin_numbers(void (*)(P)) {
+  return 0;
+}
+template <class P, class N> constexpr int standin_numbers(void (*)(P, N)) {
+  return sizeof(N) / 8;
+}
+template <class P> static inline void standin_call(void (*body)(P), void **arguments) {
+  body(*(const P *)arguments[0]);
+}
+template <class P, class N> static inline void standin_call(void (*body)(P, N), void **arguments) {
+  body(*(const P *)arguments[0], *(const N *)arguments[1]);
+}

@@ -276,11 +276,13 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
   char text[96];
   snprintf(text, sizeof text, "%s%s_operands", m->prefix, name);
   const int *operands = dlsym(m->library, text);
+  snprintf(text, sizeof text, "%s%s_numbers", m->prefix, name);
+  const int *numbers = dlsym(m->library, text);
   snprintf(text, sizeof text, "%s%s_threads", m->prefix, name);
   const int *threads = dlsym(m->library, text);
   snprintf(text, sizeof text, "%s%s", m->prefix, name);
   void *run = dlsym(m->library, text);
-  if (!run || !operands || *operands > OPERANDS)
+  if (!run || !operands || !numbers || (*operands + *numbers) * 8 > ARGUMENT_BYTES)
     return NOT_FOUND;
   standin_function *k = calloc(1, sizeof *k);
   if (!k)
@@ -289,6 +291,7 @@ int cuModuleGetFunction(void **out, void *of, const char *name) {
   memcpy(&k->blocks.run, &run, sizeof run);
   k->blocks.now = dlsym(m->library, "standin_now");
   k->operands = *operands;
+  k->numbers = *numbers;
   k->threads = threads ? *threads : 0;
   k->next = m->kernels;
   m->kernels = k;

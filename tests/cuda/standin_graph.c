@@ -142,7 +142,7 @@ int cuGraphExecKernelNodeSetParams(void *of, void *node, const kernel_node *para
   }
   if (!j || !n || j->kind != LAUNCH || params->function != j->kernel)
     return m && named ? INVALID_VALUE : standin_enter();
-  memcpy(j->held, params->arguments[0], j->held_bytes);
+  standin_arguments_copy(j->kernel, params->arguments, j->held);
   j->blocks = params->blocks[0];
   j->threads = params->threads[0];
   standin_counted.nodes_set++;

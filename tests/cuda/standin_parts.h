@@ -39,7 +39,7 @@ enum {
   NOT_SUPPORTED = 801,
   NOT_IN_CAPTURE = 900,
   THREADS = 1024,
-  OPERANDS = 128
+  ARGUMENT_BYTES = 4096 /* of a launch */
 };
 
 /* One thread at a time is in the driver: to the end of the function. */
@@ -104,7 +104,8 @@ typedef struct standin_function {
   /* One thread of its own, or one of a block. */
   void (*run)(void **arguments, int64_t thread, int64_t threads);
   standin_kernel blocks;
-  int operands, threads; /* a block must have; 0: threads do not know of each other */
+  int operands, numbers; /* 64-bit words of both arguments */
+  int threads;           /* a block must have; 0: threads do not know of each other */
 } standin_function;
 /* standin_cuda.c: a kernel of a module that is loaded. */
 bool standin_is_kernel(const standin_function *kernel);
@@ -128,7 +129,7 @@ typedef struct standin_job {
   uint64_t to, from;
   void *host;
   size_t bytes;
-  unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands */
+  unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands and the numbers */
   const void *pinned;  /* COPY_IN: what it will have */
   size_t held_bytes;
   struct standin_function *kernel;
@@ -144,6 +145,9 @@ typedef struct standin_stream {
 
 standin_stream *standin_stream_find(const void *on);
 /* A job that is like another one, with memory of its own; NULL: there is none. */
+/* The operands and the numbers of a kernel, one behind the other. */
+void standin_arguments_copy(const struct standin_function *kernel, void *const *arguments,
+                            unsigned char *out);
 standin_job *standin_job_copy(const standin_job *job);
 void standin_jobs_free(standin_job *jobs);
 /* At the end of a stream, or of what is captured of it. */

@@ -141,6 +141,12 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *on) {
   return SUCCESS;
 }
 
+void standin_arguments_copy(const standin_function *k, void *const *arguments, unsigned char *out) {
+  memcpy(out, arguments[0], (size_t)k->operands * 8);
+  if (k->numbers)
+    memcpy(out + k->operands * 8, arguments[1], (size_t)k->numbers * 8);
+}
+
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void *on, void **arguments, void **extra);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -157,8 +163,9 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   if (k->threads && bx != (unsigned)k->threads)
     return standin_fail("a kernel for blocks of %d threads has blocks of %u", k->threads, bx);
   standin_job *j = put(on, LAUNCH);
-  size_t bytes = (size_t)k->operands * sizeof(void *);
-  if (!j || !hold(j, arguments[0], bytes))
+  unsigned char held[ARGUMENT_BYTES];
+  standin_arguments_copy(k, arguments, held);
+  if (!j || !hold(j, held, (size_t)(k->operands + k->numbers) * 8))
     return j ? OUT_OF_MEMORY : standin_enter() != SUCCESS ? standin_enter() : INVALID_VALUE;
   j->kernel = k;
   j->blocks = gx;
@@ -176,7 +183,7 @@ int standin_work(void *on, standin_work_fn *work, const void *what, size_t bytes
 }
 
 static void run_kernel(const standin_job *j) {
-  void *arguments[] = {j->held};
+  void *arguments[] = {j->held, j->held + j->kernel->operands * 8};
   bool reverse = getenv("STANDIN_REVERSE") != NULL;
   int64_t threads = (int64_t)j->blocks * j->threads;
   if (standin_fault("kernel"))
