@@ -10,17 +10,21 @@ static bool has_room(const fnzi_cuda_text *text, uint32_t count) {
   return text && text->is_general && text->pending + count <= FNZI_CUDA_NUMBERS;
 }
 
-static fnzi_cuda_word put_word(fnzi_cuda_text *text, const char *before, int64_t value) {
-  fnzi_cuda_word w;
+/* The place of one more number in the table. */
+static unsigned take(fnzi_cuda_text *text, int64_t value) {
   text->numbers[text->pending] = value;
-  snprintf(w.text, sizeof w.text, "%s%s.at[%u]", before, text->table ? text->table : "n",
-           (unsigned)text->pending++);
-  return w;
+  return text->pending++;
 }
 
-static fnzi_cuda_word constant(int64_t value) {
+static const char *table_of(const fnzi_cuda_text *text) {
+  return text->table ? text->table : "n";
+}
+
+static fnzi_cuda_word word_of(fnzi_cuda_text *text, const char *before, int64_t value) {
   fnzi_cuda_word w;
-  if (value == INT64_MIN)
+  if (has_room(text, 1))
+    snprintf(w.text, sizeof w.text, "%s%s.at[%u]", before, table_of(text), take(text, value));
+  else if (value == INT64_MIN)
     snprintf(w.text, sizeof w.text, "INT64_MIN");
   else
     snprintf(w.text, sizeof w.text, "%lld", (long long)value);
@@ -28,11 +32,11 @@ static fnzi_cuda_word constant(int64_t value) {
 }
 
 fnzi_cuda_word fnzi_cuda_word_of(fnzi_cuda_text *text, int64_t value) {
-  return has_room(text, 1) ? put_word(text, "", value) : constant(value);
+  return word_of(text, "", value);
 }
 
 fnzi_cuda_word fnzi_cuda_word_index(fnzi_cuda_text *text, int64_t value) {
-  return has_room(text, 1) ? put_word(text, "(index)", value) : constant(value);
+  return word_of(text, "(index)", value);
 }
 
 /* Of `by` below 2^31: with s the bits of by - 1, i / by is (i * m / 2^32 + i) / 2^s for each i
@@ -50,25 +54,33 @@ static int64_t factor_and_shift(int64_t by) {
 
 fnzi_cuda_word fnzi_cuda_word_over(fnzi_cuda_text *text, const char *i, int64_t by, bool is_small) {
   fnzi_cuda_word w;
-  if (is_small && has_room(text, 1))
-    snprintf(w.text, sizeof w.text, "quotient(%s, %s)", i,
-             put_word(text, "", factor_and_shift(by)).text);
+  if (!has_room(text, 1))
+    snprintf(w.text, sizeof w.text, "%s / %lld", i, (long long)by);
+  else if (is_small)
+    snprintf(w.text, sizeof w.text, "quotient(%s, %s.at[%u])", i, table_of(text),
+             take(text, factor_and_shift(by)));
   else
-    snprintf(w.text, sizeof w.text, "%s / %s", i, WORD(text, by));
+    snprintf(w.text, sizeof w.text, "%s / %s.at[%u]", i, table_of(text), take(text, by));
   return w;
 }
 
 fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t inner,
                                     int64_t size, bool is_small) {
   fnzi_cuda_word w;
-  if (is_small && has_room(text, 3)) {
-    const fnzi_cuda_word of[] = {put_word(text, "", factor_and_shift(inner)),
-                                 put_word(text, "", factor_and_shift(size)),
-                                 put_word(text, "", size)};
-    snprintf(w.text, sizeof w.text, "digit(%s, %s, %s, %s)", i, of[0].text, of[1].text, of[2].text);
+  if (!has_room(text, 3)) {
+    snprintf(w.text, sizeof w.text, "%s / %lld %% %lld", i, (long long)inner, (long long)size);
+    return w;
+  }
+  const char *n = table_of(text);
+  unsigned first = take(text, is_small ? factor_and_shift(inner) : inner);
+  if (is_small) {
+    take(text, factor_and_shift(size));
+    take(text, size);
+    snprintf(w.text, sizeof w.text, "digit(%s, %s.at[%u], %s.at[%u], %s.at[%u])", i, n, first, n,
+             first + 1, n, first + 2);
   } else {
-    const fnzi_cuda_word of[] = {fnzi_cuda_word_of(text, inner), fnzi_cuda_word_of(text, size)};
-    snprintf(w.text, sizeof w.text, "%s / %s %% %s", i, of[0].text, of[1].text);
+    snprintf(w.text, sizeof w.text, "%s / %s.at[%u] %% %s.at[%u]", i, n, first, n,
+             take(text, size));
   }
   return w;
 }

@@ -68,21 +68,28 @@ static bool is_beside(const turned *t, uint32_t d) {
   return d != t->across && d + 1 != t->g->rank;
 }
 
+/* Of the number of a tile. */
+static fnzi_cuda_word digit(const turned *t, int64_t inner, int64_t size) {
+  return fnzi_cuda_word_digit(t->w.text, "i", inner, size, t->w.is_small);
+}
+
 /* Where a tile begins, and the indices that all of it has. */
 static fnz_status put_tile(const turned *t) {
   int64_t inner = t->tiles[0] * t->tiles[1];
-  PUT(&t->w,
-      "    const index i = (index)tile, first%u = i %% %lld * %d, first%u = i / %lld %% %lld * "
-      "%d;\n",
-      (unsigned)t->across, (long long)t->tiles[0], t->side, (unsigned)t->g->rank - 1,
-      (long long)t->tiles[0], (long long)t->tiles[1], t->side);
+  PUT(&t->w, "    const index i = (index)tile, first%u = %s * %d", (unsigned)t->across,
+      digit(t, 1, t->tiles[0]).text, t->side);
+  PUT(&t->w, ", first%u = %s * %d;\n", (unsigned)t->g->rank - 1,
+      digit(t, t->tiles[0], t->tiles[1]).text, t->side);
   for (uint32_t d = t->g->rank; d-- > 0;) {
     if (!is_beside(t, d))
       continue;
-    PUT(&t->w, "    const index i%u = i / %lld %% %lld;\n", (unsigned)d, (long long)inner,
-        (long long)t->g->sizes[d]);
+    PUT(&t->w, "    const index i%u = %s;\n", (unsigned)d, digit(t, inner, t->g->sizes[d]).text);
     inner *= t->g->sizes[d];
   }
+  PUT(&t->w, "    const index end%u = %s", (unsigned)t->across,
+      INDEX(t->w.text, t->g->sizes[t->across]));
+  PUT(&t->w, ", end%u = %s;\n", (unsigned)t->g->rank - 1,
+      INDEX(t->w.text, t->g->sizes[t->g->rank - 1]));
   return FNZ_OK;
 }
 
@@ -92,10 +99,9 @@ static fnz_status open_rows(const turned *t, uint32_t along, uint32_t other) {
       "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
       "      const int row = threadIdx.x / %d + u * %d;\n"
       "      const index i%u = first%u + column, i%u = first%u + row;\n"
-      "      if (i%u < %lld && i%u < %lld) {\n",
+      "      if (i%u < end%u && i%u < end%u) {\n",
       t->side / BESIDE, (int)WARP, (int)BESIDE, (unsigned)along, (unsigned)along, (unsigned)other,
-      (unsigned)other, (unsigned)along, (long long)t->g->sizes[along], (unsigned)other,
-      (long long)t->g->sizes[other]);
+      (unsigned)other, (unsigned)along, (unsigned)along, (unsigned)other, (unsigned)other);
   return FNZ_OK;
 }
 
@@ -176,7 +182,7 @@ static fnz_status put_computed(const turned *t) {
 }
 
 static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
-  PUT(&t->w, "  typedef %s index;\n", fnzi_cuda_is_small(t->g) ? "int32_t" : "int64_t");
+  PUT(&t->w, "  typedef %s index;\n", t->w.is_small ? "int32_t" : "int64_t");
   for (uint32_t k = 0; k < t->g->nlanes; k++) {
     const char *type = fnzi_cuda_lane_type(t->g, k);
     PUT(&t->w, "  typedef several<cell_%s, %d> lane%u;\n", type, many(t, k), (unsigned)k);
@@ -186,8 +192,8 @@ static fnz_status put_body(const turned *t, fnzi_cuda_text *text) {
   FNZ_TRY(fnzi_cuda_put_element(&t->w, text));
   PUT(&t->w,
       "  const int column = threadIdx.x %% %d * %d;\n"
-      "  for (int64_t tile = blockIdx.x; tile < %lld; tile += gridDim.x) {\n",
-      (int)WARP, t->width, (long long)t->all);
+      "  for (int64_t tile = blockIdx.x; tile < %s; tile += gridDim.x) {\n",
+      (int)WARP, t->width, WORD(t->w.text, t->all));
   FNZ_TRY(put_tile(t));
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     if (!waits(t, k))

@@ -167,7 +167,7 @@ static const struct {
     {"1;u < 4;u < 3", "turned"},
     {"1;% 3 * 32;% 2 * 32", "turned"},
     {"1;(column + e) * 33 + row;row * 33 + column", "turned"},
-    {"2;i0 < 70;i0 < 71", "turned"},
+    {"1;end0 = 70;end0 = 71", "turned"},
     {"1;tile < 6;tile < 5", "turned"},
     {"1;e < 2;e < 1", "pairs"}, /* one element of a pair is brought, */
     {"2;e < 2;e < 1", "pairs"}, /* or computed */

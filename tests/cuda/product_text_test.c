@@ -1,5 +1,6 @@
 /* product_text_test.c - NVRTC compiles the text of products, convolutions and attention: each type,
- * each way in which operands lie, each choice that the text depends on. No GPU and no driver is
+ * each way in which operands lie, each choice that the text depends on, with sizes as constants and
+ * as numbers of a table. No GPU and no driver is
  * needed.
  *
  *     product_text_test SM [all]     types; else two of them
@@ -126,10 +127,11 @@ static void add_kinds(testing *t, fnzi_cuda_text *text) {
   }
 }
 
-static void compile(testing *t, int sm) {
+static void compile(testing *t, int sm, bool is_general) {
   fnz_buffer source = {.data = NULL}, code = {.data = NULL};
   fnzi_cuda_text text;
   fnzi_cuda_text_begin(&t->arena, &text);
+  text.is_general = is_general;
   add_kinds(t, &text);
   check(t, fnzi_cuda_text_write(t->ctx, &text, &source), "text");
   if (t->failures == 0)
@@ -155,7 +157,8 @@ int main(int argc, char **argv) {
     return getenv("FNZ_NEED_TOOLS") ? EXIT_FAILURE : SKIPPED;
   }
   fnzi_arena_init(&t.arena, t.ctx);
-  compile(&t, (int)strtol(argv[1], NULL, 10));
+  for (int general = 0; general < 2; general++)
+    compile(&t, (int)strtol(argv[1], NULL, 10), general != 0);
   printf("%d kernels, %d failures\n", t.kernels, t.failures);
   fnzi_arena_free(&t.arena);
   fnzi_cuda_nvrtc_close(&t.nvrtc);

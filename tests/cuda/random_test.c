@@ -1,7 +1,10 @@
-/* checks: 2
+/* checks: 4
  * random_test.c - random programs on a GPU, by the stand-in for its driver, against the
  * interpreter: bit by bit, but for those with an operator whose result hangs on the order of a sum,
  * or on a function of the C library. Kernels of many programs are built at once (standin_batch.h).
+ *
+ * Some are compiled for a device that is open, so that sizes are numbers of their kernels' tables,
+ * and some have symbols.
  *
  * In the environment: FNZ_PROGRAMS, how many (of each kind), FNZ_BODIES, of those with bodies;
  * FNZ_FIRST, the first one's number; FNZ_SEED; FNZ_BATCH, how many at once. */
@@ -9,6 +12,7 @@
 #include "kernels/core/half.h"
 #include "soak/programs.h"
 #include "soak/regions.h"
+#include "soak/symbolic.h"
 #include "tests/cuda/help.h"
 #include "tests/cuda/own_device.h"
 #include "tests/cuda/standin_batch.h"
@@ -21,6 +25,11 @@ typedef fnz_status draw_fn(fnz_context *ctx, choices *c, fnzi_random_counts *cou
 static fnz_status draw_plain(fnz_context *ctx, choices *c, fnzi_random_counts *counts,
                              fnz_program **out) {
   return fnzi_random_program(ctx, NULL, c, counts, out);
+}
+
+static fnz_status draw_symbolic(fnz_context *ctx, choices *c, fnzi_random_counts *counts,
+                                fnz_program **out) {
+  return fnzi_symbolic_program(ctx, c, counts, out);
 }
 
 static uint64_t number_of(const char *name, uint64_t otherwise) {
@@ -144,6 +153,7 @@ typedef struct trial {
   const fnz_program *p;
   fnz_executable *exe;
   const fnz_arrays *inputs;
+  bool is_guest; /* on a device that is open */
   char why[1000];
 } trial;
 
@@ -331,8 +341,30 @@ static outcome run(trial *t) {
   return more == WRONG ? WRONG : o;
 }
 
+/* What eager refuses is refused when it is compiled, or else when it first runs. */
+static bool is_refused(const trial *t) {
+  fnz_executable *cpu;
+  if (compile(t->ctx, t->p, "cpu", &cpu) != FNZ_OK)
+    return true;
+  fnz_executable_destroy(cpu);
+  return false;
+}
+
+static outcome run_as_guest(trial *t) {
+  fnzi_cuda_device device;
+  if (is_refused(t))
+    return OTHER;
+  OK(t->ctx, fnzi_cuda_device_open(t->ctx, "cuda", NULL, &device));
+  outcome o = fnzi_eng_compile_on(t->ctx, t->p, 1, &device, &t->exe) == FNZ_OK ? run(t) : failed(t);
+  fnz_executable_destroy(t->exe);
+  fnzi_cuda_device_close(&device);
+  return o;
+}
+
 /* With `check` each step is waited for, without it steps become graphs. */
 static outcome compile_and_run(trial *t, bool check) {
+  if (t->is_guest)
+    return run_as_guest(t);
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   options.threads = 1;
   options.check = check;
@@ -365,6 +397,7 @@ static outcome try_program(trial *t, const fnz_program *traced, bool check) {
 typedef struct series {
   fnz_context *ctx;
   draw_fn *draw;
+  bool is_guest;
   uint64_t seed, tally[WRONG + 1];
 } series;
 
@@ -382,7 +415,7 @@ static bool try_index(series *s, uint64_t index) {
   static choices c;
   static fnzi_random_counts counts;
   fnz_program *traced;
-  trial t = {.ctx = s->ctx};
+  trial t = {.ctx = s->ctx, .is_guest = s->is_guest};
   size_t refused = texts_refused();
   choices_start(&c, s->seed, index);
   OK(s->ctx, s->draw(s->ctx, &c, &counts, &traced));
@@ -412,8 +445,9 @@ static void try_batch(series *s, uint64_t first, size_t count) {
   function_of("standin_batch_end")();
 }
 
-static void try_series(draw_fn *draw, const char *name, uint64_t count) {
-  series s = {.ctx = open_context(), .draw = draw, .seed = number_of("FNZ_SEED", 17)};
+static void try_series(draw_fn *draw, const char *name, bool is_guest, uint64_t count) {
+  series s = {
+      .ctx = open_context(), .draw = draw, .is_guest = is_guest, .seed = number_of("FNZ_SEED", 17)};
   uint64_t first = number_of("FNZ_FIRST", 0), step = number_of("FNZ_BATCH", 64);
   for (uint64_t i = 0; i < count && s.tally[WRONG] == 0; i += step)
     try_batch(&s, first + i, (size_t)(count - i < step ? count - i : step));
@@ -429,12 +463,22 @@ static void try_series(draw_fn *draw, const char *name, uint64_t count) {
 }
 
 START_TEST(random_programs_have_the_interpreters_results) {
-  try_series(draw_plain, "random", number_of("FNZ_PROGRAMS", 96));
+  try_series(draw_plain, "random", false, number_of("FNZ_PROGRAMS", 96));
+}
+END_TEST
+
+START_TEST(with_numbers_in_tables_too) {
+  try_series(draw_plain, "random (tables)", true, number_of("FNZ_PROGRAMS", 96));
+}
+END_TEST
+
+START_TEST(programs_with_symbols_have_the_interpreters_results) {
+  try_series(draw_symbolic, "random (symbols)", false, number_of("FNZ_PROGRAMS", 48));
 }
 END_TEST
 
 START_TEST(programs_with_bodies_have_the_interpreters_results) {
-  try_series(fnzi_regions_program, "random (bodies)",
+  try_series(fnzi_regions_program, "random (bodies)", false,
              number_of("FNZ_BODIES", number_of("FNZ_PROGRAMS", 24)));
 }
 END_TEST
@@ -446,6 +490,10 @@ int main(void) {
   tcase_set_timeout(c, 0);
   if (!kind || strcmp(kind, "plain") == 0)
     tcase_add_test(c, random_programs_have_the_interpreters_results);
+  if (!kind || strcmp(kind, "tables") == 0)
+    tcase_add_test(c, with_numbers_in_tables_too);
+  if (!kind || strcmp(kind, "symbols") == 0)
+    tcase_add_test(c, programs_with_symbols_have_the_interpreters_results);
   if (!kind || strcmp(kind, "bodies") == 0)
     tcase_add_test(c, programs_with_bodies_have_the_interpreters_results);
   suite_add_tcase(suite, c);

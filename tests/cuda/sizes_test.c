@@ -4,7 +4,7 @@
  * that gets another one's numbers is found. */
 #include "engine/device/device.h"
 #include "soak/choices.h"
-#include "tests/cuda/help.h"
+#include "tests/cuda/values_help.h"
 
 #include <math.h>
 
@@ -250,11 +250,85 @@ START_TEST(sizes_share_kernels) {
 }
 END_TEST
 
+/* Launches of a plan with the numbers of those of another one: the results show it, or the stand-in
+ * sees what kernels touch. */
+START_TEST(numbers_of_another_plan_are_found) {
+  static const int64_t sizes[] = {24, 9};
+  fnzi_eng_binding *plans[2];
+  size_t changed = 0;
+  bool equal;
+  pair p;
+  open_pair(&examples[_i], &p);
+  for (int k = 0; k < 2; k++) {
+    try_size(&p, sizes[k]);
+    plans[k] = (fnzi_eng_binding *)(uintptr_t)p.ws->ran;
+  }
+  for (size_t i = 0; i < plans[1]->acts.count; i++) {
+    const fnzi_eng_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
+    for (uint32_t k = 0; k < to->nlaunches && k < from->nlaunches; k++)
+      if (to->launches[k].numbers && from->launches[k].numbers) {
+        to->launches[k].numbers = from->launches[k].numbers;
+        changed++;
+      }
+  }
+  ck_assert_uint_gt(changed, 0);
+  (void)run_both(&p, sizes[1], &equal);
+  ck_assert_msg(!equal, "%s", p.e->name);
+}
+END_TEST
+
+/* --- Values -------------------------------------------------------------------------------------
+ */
+/* The sum of two tensors of size rows; more calls come than there are programs kept. */
+static void add_rows(side *s, int64_t size) {
+  static float cells[400 * 5];
+  unsigned char got[sizeof cells];
+  const int64_t sizes[] = {size, 5}, strides[] = {5, 1};
+  const fnz_geometry g = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides};
+  for (int64_t i = 0; i < 5 * size; i++)
+    cells[i] = (float)(i + size);
+  for (int k = 0; k < 2; k++) {
+    s->tensors[k].backend = s->backend;
+    OK(s->ctx, s->backend->upload(s->backend->self, s->ctx, &g, cells, &s->tensors[k].handle));
+    fnz_push_tensor(s->stack, s->tensors[k]);
+  }
+  fnz_push_int(s->stack, 3);
+  OK(s->ctx, fnz_call(s->ctx, fnz_op_find("add.Tensor"), s->stack));
+  s->count = 2;
+  keep_results(s);
+  fnz_stack_clear(s->stack);
+  OK(s->ctx, s->backend->download(s->backend->self, s->ctx, s->tensors[2].handle, got));
+  for (int64_t i = 0; i < 5 * size; i++) {
+    float sum;
+    memcpy(&sum, got + (size_t)i * sizeof sum, sizeof sum);
+    ck_assert(sum == cells[i] + 3 * cells[i]);
+  }
+  while (s->count)
+    fnz_eager_release(s->tensors[--s->count]);
+}
+
+START_TEST(calls_share_kernels) {
+  fnz_context *ctx = open_context();
+  side gpu;
+  OK(ctx, open_side(&gpu, ctx, true));
+  size_t before = compiles();
+  for (int64_t size = 1; size <= 300; size++)
+    add_rows(&gpu, size);
+  add_rows(&gpu, 1);
+  ck_assert_uint_eq(compiles(), before + 1);
+  close_side(&gpu);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("sizes");
   TCase *c = tcase_create("sizes");
   tcase_set_timeout(c, 0);
   tcase_add_loop_test(c, sizes_share_kernels, 0, EXAMPLES);
+  tcase_add_loop_test(c, numbers_of_another_plan_are_found, 0, EXAMPLES);
+  tcase_add_test(c, calls_share_kernels);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

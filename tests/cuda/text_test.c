@@ -1,6 +1,7 @@
 /* text_test.c - NVRTC compiles the text of kernels: each row of point.def for each type that it
  * computes, each conversion, each way of a group to reach its operands, each formula, and places
- * that data say. No GPU and no driver is needed.
+ * that data say; sizes are constants of some, numbers of the table of others. No GPU and no driver
+ * is needed.
  *
  *     text_test SM EVERY [FOLDER]     such as 90 1: of all kernels, or of every so many; or of the
  *                                     texts (.cc) of a folder, which the stand-in has kept
@@ -40,6 +41,7 @@ static fnz_status add_group(testing *t, fnzi_cuda_text *text, fnzi_cuda_group *g
   int64_t count, blocks;
   uint32_t kernel;
   int way = t->kernels % 3;
+  text->is_general = t->kernels / 3 % 2 != 0;
   for (uint32_t k = 0; k < g->nlanes && way > 0; k++) {
     bool repeats = g->lanes[k].strides[0] == 0;
     g->lanes[k].strides[0] =
@@ -140,6 +142,7 @@ static void add_formulas(testing *t, fnzi_cuda_text *text) {
     integers[k] = 2;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     for (int w = 0; w < 2; w++) {
+      text->is_general = w != 0;
       const fnzi_cuda_formula f = {names[i], 100, widths[w], 4, integers, 40, numbers, 4, true};
       if (t->seen++ % t->every == 0 && fnzi_cuda_text_formula(t->ctx, text, &f, &kernel) != FNZ_OK)
         fail(t, names[i]);
@@ -159,6 +162,7 @@ static void add_picking(testing *t, fnzi_cuda_text *text, fnz_dtype d, bool into
   uint32_t kernel;
   if (t->seen++ % t->every != 0)
     return;
+  text->is_general = by_lane;
   p.to[0] = p.from[0] = 20 * cell, p.to[2] = p.from[2] = cell;
   *(into ? &p.from[1] : &p.to[1]) = 5 * cell;
   p.picks[0] = (fnzi_cuda_pick){.dtype = FNZ_I64, .size = 4, .stride = 5 * cell, .wraps = true};
