@@ -22,16 +22,28 @@ static int64_t bytes_of(const fnzi_cuda_team *t, uint32_t lane) {
 
 /* No wider than that most threads get some of a row. */
 static void find_width(fnzi_cuda_team *t) {
-  t->width = fnzi_cuda_width(t->g, true);
+  bool is_general = t->text->is_general;
+  t->width = fnzi_cuda_width(t->g, true, is_general);
   while (t->width > 1 && t->length < (t->threads / 2 + 1) * t->width)
-    t->width /= 2;
+    t->width = is_general ? 1 : t->width / 2;
   t->bunches = t->length / t->width;
+}
+
+/* The least that is not below it. */
+static int64_t power_of_two(int64_t number) {
+  int64_t power = 1;
+  while (power < number && power < INT64_MAX / 2)
+    power += power;
+  return power;
 }
 
 fnz_status fnzi_cuda_team_measure(fnzi_cuda_team *t, const uint8_t *uses) {
   int64_t bytes = 0, turns;
   find_width(t);
   turns = (t->bunches + t->threads - 1) / t->threads;
+  if (t->text->is_general)
+    turns = power_of_two(turns);
+  t->all_turns = turns;
   for (uint32_t k = 0; k < t->g->nlanes; k++)
     bytes += uses[k] > 1 ? bytes_of(t, k) : 0;
   t->keeps =
@@ -148,8 +160,8 @@ static fnz_status open_bunches(const pass *p) {
       p->ahead, p->loops ? "first + " : "", (long long)t->threads);
   if (t->g->pieces)
     PUT(&t->w, "      if (j >= till)\n        continue;\n");
-  else if (t->bunches % p->step != 0)
-    PUT(&t->w, "      if (j >= %lld)\n        continue;\n", (long long)t->bunches);
+  else if (t->text->is_general || t->bunches % p->step != 0)
+    PUT(&t->w, "      if (j >= %s)\n        continue;\n", INDEX(t->text, t->bunches));
   return fnzi_cuda_put_indices(&p->wide, t->g->outer, t->g->rank, "j");
 }
 
@@ -217,13 +229,20 @@ static fnz_status put_computed(const pass *p) {
   return FNZ_OK;
 }
 
+/* Of loops over bunches. Where places of what is kept go by it, it is a constant. */
+static fnzi_cuda_word end_of(const fnzi_cuda_team *t) {
+  bool is_general = t->text->is_general;
+  return fnzi_cuda_word_index(is_general && t->keeps ? NULL : t->text,
+                              is_general && t->keeps ? t->turns * t->threads : t->bunches);
+}
+
 static fnz_status open_loop(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   PUT(&t->w, "#pragma unroll%s\n", t->keeps ? "" : " 1");
   if (t->g->pieces)
     PUT(&t->w, "    for (index first = from; first < till; first += %lld) {\n", (long long)p->step);
   else
-    PUT(&t->w, "    for (index first = 0; first < %lld; first += %lld) {\n", (long long)t->bunches,
+    PUT(&t->w, "    for (index first = 0; first < %s; first += %lld) {\n", end_of(t).text,
         (long long)p->step);
   return FNZ_OK;
 }
@@ -246,14 +265,15 @@ static fnz_status put_bunches(const pass *p) {
 static fnz_status put_rest(const pass *p) {
   const fnzi_cuda_team *t = p->t;
   const fnzi_cuda_group *g = t->g;
-  if (t->all % t->width == 0)
+  if (t->text->is_general ? t->width == 1 || g->rank != g->outer + 1 : t->all % t->width == 0)
     return FNZ_OK;
   if (g->pieces)
     PUT(&t->w, "    for (index j = till * %d + me; j < (index)end; j += %lld) {\n", t->width,
         (long long)t->threads);
   else
-    PUT(&t->w, "    for (index j = %lld + me; j < %lld; j += %lld) {\n",
-        (long long)(t->length - t->length % t->width), (long long)t->length, (long long)t->threads);
+    PUT(&t->w, "    for (index j = %s + me; j < %s; j += %lld) {\n",
+        INDEX(t->text, t->length - t->length % t->width), INDEX(t->text, t->length),
+        (long long)t->threads);
   FNZ_TRY(fnzi_cuda_put_indices(&t->w, g->outer, g->rank, "j"));
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (g->lanes[k].stores && has_lane(t, k, p->stores))
@@ -278,10 +298,12 @@ static fnz_status put_rest(const pass *p) {
 }
 
 fnz_status fnzi_cuda_team_close_pass(fnzi_cuda_team *t, bool stores) {
-  pass p = {.t = t, .wide = {t->w.ctx, t->w.out, &t->wide}, .stores = stores};
+  pass p = {.t = t, .wide = t->w, .stores = stores};
+  p.wide.group = &t->wide;
+  p.wide.width = t->width;
   p.ahead = ahead_of(&p);
   p.step = t->threads * p.ahead;
-  p.loops = t->g->pieces || p.step < t->bunches;
+  p.loops = t->g->pieces || p.ahead < t->all_turns;
   PUT(&t->w, "    };\n");
   FNZ_TRY(put_bunches(&p));
   FNZ_TRY(put_rest(&p));

@@ -236,30 +236,38 @@ static fnz_status put_row(team *t) {
   return put_stores(t);
 }
 
+/* Which row, and which part of it. */
+static fnz_status put_piece(const team *t) {
+  const fnzi_cuda_word over = fnzi_cuda_word_over(t->text, "at", t->g->pieces, t->w.is_small),
+                       pieces = fnzi_cuda_word_of(t->text, t->g->pieces),
+                       all = fnzi_cuda_word_of(t->text, t->all);
+  PUT(&t->w,
+      "    const index i = (index)(%s), piece = (index)(at - (int64_t)i * %s);\n"
+      "    const int64_t begin = (int64_t)piece * %lld, end = begin + %lld < %s ? begin + %lld : "
+      "%s;\n"
+      "    const index from = (index)(begin / %d), till = (index)(end / %d);\n",
+      over.text, pieces.text, (long long)t->length, (long long)t->length, all.text,
+      (long long)t->length, all.text, t->width, t->width);
+  return FNZ_OK;
+}
+
 static fnz_status put_body(team *t) {
   const fnzi_cuda_group *g = t->g;
-  int64_t beside = THREADS / t->threads, all = t->all;
-  PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n",
-      fnzi_cuda_is_small(g) ? "int32_t" : "int64_t",
+  int64_t beside = THREADS / t->threads;
+  PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n", t->w.is_small ? "int32_t" : "int64_t",
       t->threads == 1      ? "0"
       : t->threads == WARP ? "threadIdx.x % 32"
                            : "threadIdx.x");
   FNZ_TRY(fnzi_cuda_team_put_types(t));
   if (t->threads == 1)
-    PUT(&t->w, "  for (int64_t at = FIRST; at < %lld; at += STEP) {\n", (long long)t->rows);
+    PUT(&t->w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(t->text, t->rows));
   else
     PUT(&t->w,
-        "  for (int64_t at = (int64_t)blockIdx.x * %lld + threadIdx.x / %lld; at < %lld;\n"
+        "  for (int64_t at = (int64_t)blockIdx.x * %lld + threadIdx.x / %lld; at < %s;\n"
         "       at += (int64_t)gridDim.x * %lld) {\n",
-        (long long)beside, (long long)t->threads, (long long)t->rows, (long long)beside);
+        (long long)beside, (long long)t->threads, WORD(t->text, t->rows), (long long)beside);
   if (g->pieces) {
-    PUT(&t->w,
-        "    const index piece = (index)(at %% %lld), i = (index)(at / %lld);\n"
-        "    const int64_t begin = (int64_t)piece * %lld, end = begin + %lld < %lld ? begin + %lld "
-        ": %lld;\n"
-        "    const index from = (index)(begin / %d), till = (index)(end / %d);\n",
-        (long long)g->pieces, (long long)g->pieces, (long long)t->length, (long long)t->length,
-        (long long)all, (long long)t->length, (long long)all, t->width, t->width);
+    FNZ_TRY(put_piece(t));
   } else {
     PUT(&t->w, "    const index i = (index)at;\n");
   }

@@ -20,7 +20,9 @@ typedef struct fnzi_cuda_team {
   fnzi_cuda_group wide;                /* over bunches of g (text_wide.c) */
   int width;                           /* elements of a bunch */
   int64_t bunches;                     /* whole ones of a row, or of a piece of one */
-  int turns;                           /* a thread has so many of them at most */
+  int64_t all_turns;                   /* bunches of a thread at most; in a general text the next
+                                          power of two, so that few lengths have a text each */
+  int turns;                           /* those, or fewer, for which it has room */
   bool keeps;                          /* a thread has all of its bunches at once; */
   bool *kept, *there;                  /* per lane: from one pass to the next; already */
 } fnzi_cuda_team;

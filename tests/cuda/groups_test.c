@@ -87,7 +87,7 @@ START_TEST(planted_errors_are_found) {
       {"softmax.int(%x, -1)", 1, 2501, "3;j < 2501;j < 2500"},
       {"cumsum(%x, -1)", 3, 2500, "5;__syncthreads();;"}, /* no barrier in scan_block() */
       {"cumsum(%x, -1)", 3, 2500, "6;__syncthreads();;"},
-      {"cumsum(%x, -1)", 3, 2500, "1;c < 2500;c < 2501"},
+      {"cumsum(%x, -1)", 3, 2500, "1;length = 2500;length = 2501"},
       {"cumsum(%x, -1)", 3, 2500, "1;lane >= by;lane > by"},
       {"cumsum(%x, -1)", 3, 2500, "1;first == 0;first >= 0"},
       {"softmax.int(%x, -1)", 3, 40001, "2;begin + 16384 :;begin + 15000 :"}, /* by pieces */

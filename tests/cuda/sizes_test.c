@@ -34,7 +34,7 @@ static const struct example {
      "  %d: f32[{s0},{s0}] = sub.Tensor(%c, %s)\n"
      "  return %b, %d\n"
      "}\n",
-     99,
+     3,
      true,
      {{"x", FNZ_F32, 2, {0, 5}}, {"y", FNZ_F32, 2, {5, 0}}, {"s", FNZ_F32, 1, {0}}}},
     {"numbers",
@@ -48,7 +48,7 @@ static const struct example {
      "  %b: f32[{s0},6] = mul.Tensor(%a, %u)\n"
      "  return %b\n"
      "}\n",
-     99,
+     3,
      true,
      {{"x", FNZ_F32, 2, {0, 6}}}},
     {"rows",
@@ -64,7 +64,7 @@ static const struct example {
      "  %c: f32[2,{s0},24] = cumsum(%v, 1)\n"
      "  return %v, %k, %c\n"
      "}\n",
-     99,
+     8,
      false,
      {{"x", FNZ_F32, 3, {2, 0, 24}}, {"w", FNZ_F32, 1, {24}}}},
     {"attention",
@@ -78,7 +78,7 @@ static const struct example {
      "  %o: f32[2,{s0},8] = bmm(%p, %v)\n"
      "  return %o\n"
      "}\n",
-     99,
+     10,
      false,
      {{"q", FNZ_F32, 3, {2, 0, 8}},
       {"k", FNZ_F32, 3, {2, 0, 8}},
@@ -90,7 +90,7 @@ static const struct example {
      "  %o: f32[2,3,{s0},8] = scaled_dot_product_attention(%q, %k, %v, None, 0.0, True)\n"
      "  return %o\n"
      "}\n",
-     99,
+     2,
      false,
      {{"q", FNZ_F32, 4, {2, 3, 0, 8}},
       {"k", FNZ_F32, 4, {2, 3, 0, 8}},
@@ -104,7 +104,7 @@ static const struct example {
      "  %c: f32[{s0 + s0},6] = cat([%a, %y])\n"
      "  return %p, %c\n"
      "}\n",
-     99,
+     2,
      true,
      {{"x", FNZ_F32, 2, {4, 6}}, {"i", FNZ_I64, 1, {0}}, {"y", FNZ_F32, 2, {0, 6}}}},
     {"conv",
@@ -114,7 +114,7 @@ static const struct example {
      "  %z: f32[1,4,{s0}] = relu(%y)\n"
      "  return %z\n"
      "}\n",
-     99,
+     3,
      false,
      {{"x", FNZ_F32, 3, {1, 3, 0}}, {"w", FNZ_F32, 3, {4, 3, 3}}, {"b", FNZ_F32, 1, {4}}}},
     {"image",
@@ -123,7 +123,7 @@ static const struct example {
      "  %y: f32[1,2,{s0},6] = avg_pool2d(%x, [3, 3], [1, 1], [1, 1])\n"
      "  return %y\n"
      "}\n",
-     99,
+     1,
      false,
      {{"x", FNZ_F32, 4, {1, 2, 0, 6}}}},
 };
