@@ -383,6 +383,16 @@ static fnz_status put_used(const writer *w, const used *u) {
   return FNZ_OK;
 }
 
+/* Some kernel of the text calls the row: all have asked for theirs, and some may be left out. */
+static bool is_called(const fnzi_cuda_text *text, const used *u) {
+  char call[80];
+  snprintf(call, sizeof call, "%s::row_%s(", fnzi_cuda_sections[u->section].name, u->row->name);
+  for (size_t k = 0; k < text->kernels.count; k++)
+    if (strstr(text->kernels.data[k].body, call))
+      return true;
+  return false;
+}
+
 static fnz_status put_section(const writer *w, const fnzi_cuda_text *text, uint8_t section) {
   static const char *const words[] = {"T",       "N",      "F",     "V",    "W",      "PART", "TO",
                                       "FROM",    "CHOOSE", "AND",   "OR",   "TRUTH",  "EACH", "FMA",
@@ -390,14 +400,14 @@ static fnz_status put_section(const writer *w, const fnzi_cuda_text *text, uint8
   const fnzi_cuda_section *s = &fnzi_cuda_sections[section];
   bool any = false;
   for (size_t i = 0; i < text->rows.count && !any; i++)
-    any = text->rows.data[i].section == section;
+    any = text->rows.data[i].section == section && is_called(text, &text->rows.data[i]);
   if (!any)
     return FNZ_OK;
   PUT(w, "namespace %s {\n%s", s->name, s->opens);
   for (int h = 0; s->helpers[h]; h++)
     FNZ_TRY(put_lines(w, s->helpers[h]));
   for (size_t i = 0; i < text->rows.count; i++)
-    if (text->rows.data[i].section == section)
+    if (text->rows.data[i].section == section && is_called(text, &text->rows.data[i]))
       FNZ_TRY(put_used(w, &text->rows.data[i]));
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     PUT(w, "#undef %s\n", words[i]);

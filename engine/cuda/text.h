@@ -151,6 +151,12 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_scan(fnz_context *ctx, fnzi_cuda_text *
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text,
                                                 const fnz_buffer *body,
                                                 const fnzi_cuda_kernel *shape, uint32_t *kernel);
+/* The next launch is of a kernel that was asked for before, with these numbers. */
+static inline void fnzi_cuda_text_numbers_set(fnzi_cuda_text *text, const int64_t *numbers,
+                                              uint32_t count) {
+  memcpy(text->numbers, numbers, count * sizeof *numbers);
+  text->nnumbers = count;
+}
 /* The same kernel, which does nothing where the flag is set that one operand more points at. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text,
                                                uint32_t kernel, uint32_t *guarded);

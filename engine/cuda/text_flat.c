@@ -200,8 +200,8 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
 
 /* --- Sets ---------------------------------------------------------------------------------------
  * A block takes THREADS pieces of a set at a time, and looks the set up in the table. The size of
- * the first dimension does not stand in the text: sets of one text differ in it. All else does, for
- * one launch is for many sets: no such text is general. */
+ * the first dimension does not stand in the text: sets of one text differ in it. Those of one
+ * launch have all else in common, numbers of a table too. */
 static fnz_status put_set(const flat *f) {
   PUT(&f->w,
       "  const char *const table = p.at[0];\n  const int64_t sets = LOAD(int64_t, table);\n"
@@ -248,15 +248,12 @@ fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text, const fnz
                                uint32_t *kernel, int64_t *count, int64_t *blocks) {
   fnz_buffer body = {.data = NULL};
   flat f;
-  bool was_general = text->is_general;
-  text->is_general = false;
   fnz_status status = open_flat(ctx, text, group, &body, &f);
   f.ahead = 1;
   if (status == FNZ_OK)
     status = add_sets(&f, kernel);
   *count = f.count;
   *blocks = f.pieces / THREADS + (f.pieces % THREADS != 0 || f.pieces == 0);
-  text->is_general = was_general;
   fnz_buffer_free(ctx, &body);
   return status;
 }

@@ -8,9 +8,16 @@
 #include "engine/device/rows.h"
 
 typedef struct set {
-  uint32_t kernel;
+  uint32_t kernel, nnumbers;
   int64_t count, blocks;
+  const int64_t *numbers; /* of the kernel's table */
 } set;
+
+/* One launch is for both. */
+static bool are_alike(const set *a, const set *b) {
+  return a->kernel == b->kernel && a->nnumbers == b->nnumbers &&
+         memcmp(a->numbers, b->numbers, a->nnumbers * sizeof *a->numbers) == 0;
+}
 
 static const fnzi_eng_tile *tile_of(const fnzi_eng_maker *m, size_t step) {
   return m->b->acts.data[step].u.tile;
@@ -44,7 +51,7 @@ static fnz_status put_table(fnzi_eng_maker *m, size_t step, const set *sets, uin
   const fnzi_eng_operand table = {FNZI_ENG_AT_TABLES, (int64_t)(t->count * sizeof *t->words)};
   int64_t blocks = 0, found = 0;
   for (uint32_t k = first; k < count; k++) {
-    bool is = sets[k].count && sets[k].kernel == sets[first].kernel;
+    bool is = sets[k].count && are_alike(&sets[k], &sets[first]);
     blocks += is ? sets[k].blocks : 0;
     found += is;
   }
@@ -52,17 +59,18 @@ static fnz_status put_table(fnzi_eng_maker *m, size_t step, const set *sets, uin
   put_number(m, t, blocks);
   blocks = 0;
   for (uint32_t k = first; k < count; k++)
-    if (sets[k].count && sets[k].kernel == sets[first].kernel) {
+    if (sets[k].count && are_alike(&sets[k], &sets[first])) {
       put_set(m, t, tile_of(m, step + k), &sets[k], blocks);
       blocks += sets[k].blocks;
     }
+  fnzi_cuda_text_numbers_set(&m->text, sets[first].numbers, sets[first].nnumbers);
   return fnzi_eng_work_launch(m, out, sets[first].kernel, blocks, &table, 1);
 }
 
 static bool is_first(const set *sets, uint32_t k) {
   bool first = sets[k].count != 0;
   for (uint32_t i = 0; i < k && first; i++)
-    first = sets[i].count == 0 || sets[i].kernel != sets[k].kernel;
+    first = sets[i].count == 0 || !are_alike(&sets[i], &sets[k]);
   return first;
 }
 
@@ -83,6 +91,16 @@ static fnz_status grow(fnzi_eng_maker *m, size_t step, uint32_t count) {
   }
   t->buffers = buffers;
   t->offsets = offsets;
+  return FNZ_OK;
+}
+
+static fnz_status add_set(fnzi_eng_maker *m, const fnzi_cuda_group *g, set *out) {
+  int64_t *numbers;
+  FNZ_TRY(fnzi_cuda_text_sets(m->ws->ctx, &m->text, g, &out->kernel, &out->count, &out->blocks));
+  out->nnumbers = m->text.nnumbers;
+  FNZI_NEW(&m->ws->scratch, out->nnumbers + 1, &numbers);
+  memcpy(numbers, m->text.numbers, out->nnumbers * sizeof *numbers);
+  out->numbers = numbers;
   return FNZ_OK;
 }
 
@@ -118,8 +136,7 @@ fnz_status fnzi_eng_work_sets(fnzi_eng_maker *m, size_t step, uint32_t count,
     FNZ_TRY(fnzi_eng_describe_tile(m, tile, &g));
     lie_along(tile, line, &g);
     if (tile->count)
-      FNZ_TRY(fnzi_cuda_text_sets(m->ws->ctx, &m->text, &g, &sets[k].kernel, &sets[k].count,
-                                  &sets[k].blocks));
+      FNZ_TRY(add_set(m, &g, &sets[k]));
   }
   for (uint32_t k = 0; k < count; k++)
     if (is_first(sets, k))
