@@ -35,26 +35,22 @@ static void end(fnzi_cuda_modules *m, fnzi_cuda_module *module) {
   fnzi_free(m->ctx, module, sizeof *module);
 }
 
-void fnzi_cuda_modules_destroy(fnzi_cuda_modules *m, fnzi_cuda_unload *unload, void *user) {
-  while (m->first) {
-    fnzi_cuda_module *module = m->first;
+fnzi_cuda_module *fnzi_cuda_modules_take(fnzi_cuda_modules *m) {
+  fnzi_cuda_module *module = m->first;
+  if (module)
     m->first = module->next;
-    if (unload && module->module)
-      unload(user, module->module);
-    end(m, module);
-  }
+  return module;
+}
+
+void fnzi_cuda_modules_destroy(fnzi_cuda_modules *m) {
   pthread_mutex_destroy(&m->lock);
   fnzi_free(m->ctx, m, sizeof *m);
 }
 
 /* --- Kernels ------------------------------------------------------------------------------------
  */
-/* FNV-1a. */
-static uint64_t hash_of(const fnzi_cuda_kernel *k) {
-  uint64_t h = 14695981039346656037u;
-  for (const char *c = k->body; *c; c++)
-    h = (h ^ (unsigned char)*c) * 1099511628211u;
-  return h;
+static uint64_t hash_of(const fnzi_cuda_modules *m, const fnzi_cuda_kernel *k) {
+  return fnzi_hash(m->ctx, k->body, strlen(k->body));
 }
 
 static bool is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel *b) {
@@ -65,7 +61,7 @@ static bool is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel *b) {
 fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_kernel *kernel,
                                          fnzi_cuda_module *const *had, size_t nhad,
                                          fnzi_cuda_function *out) {
-  uint64_t hash = hash_of(kernel);
+  uint64_t hash = hash_of(m, kernel);
   fnzi_cuda_module *found = NULL;
   pthread_mutex_lock(&m->lock);
   fnzi_cuda_module_kernel *k = m->kernels[hash % BUCKETS];
@@ -86,13 +82,14 @@ fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_k
 
 /* --- Modules ------------------------------------------------------------------------------------
  */
-static fnz_status copy_kernels(fnzi_cuda_module *module, const fnzi_cuda_text *text) {
+static fnz_status copy_kernels(const fnzi_cuda_modules *m, fnzi_cuda_module *module,
+                               const fnzi_cuda_text *text) {
   FNZI_NEW(&module->arena, text->kernels.count, &module->kernels);
   for (; module->count < text->kernels.count; module->count++) {
     fnzi_cuda_module_kernel *k = &module->kernels[module->count];
     k->text = text->kernels.data[module->count];
     k->module = module;
-    k->hash = hash_of(&k->text);
+    k->hash = hash_of(m, &k->text);
     FNZ_TRY(fnzi_arena_string(&module->arena, k->text.body, strlen(k->text.body), &k->text.body));
   }
   return FNZ_OK;
@@ -105,7 +102,7 @@ static fnz_status open(fnzi_cuda_modules *m, const fnzi_cuda_text *text, fnzi_cu
     return FNZ_NO_MEMORY;
   memset(module, 0, sizeof *module);
   fnzi_arena_init(&module->arena, m->ctx);
-  fnz_status status = copy_kernels(module, text);
+  fnz_status status = copy_kernels(m, module, text);
   if (status != FNZ_OK)
     end(m, module);
   else

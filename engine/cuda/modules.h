@@ -40,13 +40,12 @@ struct fnzi_cuda_module {
 
 typedef struct fnzi_cuda_modules fnzi_cuda_modules;
 
-/* How a module goes back to the driver. */
-typedef void fnzi_cuda_unload(void *user, void *module);
-
 /* Memory comes from `ctx`, which nobody else uses while the table is asked. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out);
-/* `unload` NULL: the device is lost, and its modules with it. */
-void fnzi_cuda_modules_destroy(fnzi_cuda_modules *modules, fnzi_cuda_unload *unload, void *user);
+/* Of a table that nobody asks any more: one of its modules, which is to be ended by
+ * fnzi_cuda_modules_drop(); NULL: it is empty, and may be destroyed. */
+fnzi_cuda_module *fnzi_cuda_modules_take(fnzi_cuda_modules *modules);
+void fnzi_cuda_modules_destroy(fnzi_cuda_modules *modules);
 
 /* The module that has a kernel of the text, and the kernel; NULL: there is none. The caller has one
  * more module, unless it is among the `nhad` that he has. */

@@ -114,18 +114,23 @@ fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
   return status;
 }
 
-static void unload(void *user, void *module) {
-  const fnzi_cuda_device *d = user;
-  d->driver.module_end(module);
+static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
+  if (module->module)
+    d->driver.module_end(module->module);
+  fnzi_cuda_modules_drop(d->modules, module);
 }
 
-/* What still has modules has ended. */
+/* What still has modules has ended. Those of a device that is lost went with it. */
 static void end_modules(fnzi_cuda_device *d) {
-  bool enters = d->modules && d->context && fnzi_cuda_enter_to_end(d);
-  if (d->modules)
-    fnzi_cuda_modules_destroy(d->modules, enters ? unload : NULL, d);
+  bool enters = d->context && fnzi_cuda_enter_to_end(d);
+  for (fnzi_cuda_module *m; d->modules && (m = fnzi_cuda_modules_take(d->modules)) != NULL;) {
+    m->module = enters ? m->module : NULL;
+    end_module(d, m);
+  }
   if (enters)
     fnzi_cuda_leave(d);
+  if (d->modules)
+    fnzi_cuda_modules_destroy(d->modules);
   d->modules = NULL;
 }
 
@@ -298,12 +303,6 @@ static fnz_status compile(fnz_context *ctx, const fnzi_cuda_device *d, const fnz
     status = compile_or_find(ctx, d, (const char *)source.data, code);
   fnz_buffer_free(ctx, &source);
   return status;
-}
-
-static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
-  if (module->module)
-    d->driver.module_end(module->module);
-  fnzi_cuda_modules_drop(d->modules, module);
 }
 
 /* A kernel, of a module that the program has from here on. */

@@ -27,15 +27,6 @@ bool fnzi_cuda_text_converts(fnz_dtype dtype) {
   return fnzi_cuda_cells[fnzi_cuda_part_of(dtype)].name != NULL;
 }
 
-/* The name of its type: "cell_F32". What only moves is eight bits wide. */
-const char *fnzi_cuda_type_name(fnz_dtype d) {
-  return fnzi_is_complex(d)        ? (d == FNZ_C32   ? "C32"
-                                      : d == FNZ_C64 ? "C64"
-                                                     : "C128")
-         : fnzi_cuda_cells[d].name ? fnzi_cuda_cells[d].name
-                                   : "F8";
-}
-
 typedef fnzi_cuda_writer writer;
 
 /* --- Conversions --------------------------------------------------------------------------------

@@ -85,6 +85,17 @@ fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t
   return w;
 }
 
+/* --- Types --------------------------------------------------------------------------------------
+ */
+/* The name of its type: "cell_F32". What only moves is eight bits wide. */
+const char *fnzi_cuda_type_name(fnz_dtype d) {
+  return fnzi_is_complex(d)        ? (d == FNZ_C32   ? "C32"
+                                      : d == FNZ_C64 ? "C64"
+                                                     : "C128")
+         : fnzi_cuda_cells[d].name ? fnzi_cuda_cells[d].name
+                                   : "F8";
+}
+
 /* --- Numbers, by their bits ---------------------------------------------------------------------
  */
 /* What compilers make much of. A size that is such a number has a text of its own. */
