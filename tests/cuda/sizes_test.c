@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 17
  * sizes_test.c - programs that meet many sizes on a GPU, by the stand-in for one: kernels are
  * compiled a few times for all of them, and results are those of the CPU at each size; a launch
  * that gets another one's numbers is found. */
