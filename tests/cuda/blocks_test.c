@@ -10,7 +10,7 @@ enum { THREADS = 128, COLUMNS = 1000, ROWS = 3 };
 
 /* The sums of rows: within a warp by shuffles, over warps by shared memory, which is used twice. */
 #define SUMS(first, second, bound)                                                                 \
-  "BLOCKS(k0, 2, 128) {\n"                                                                         \
+  "BLOCKS(k0, 128, const places<2> p) {\n"                                                         \
   "  SHARED(float, parts, 4);\n"                                                                   \
   "  const int me = threadIdx.x, lane = me % 32, warp = me / 32;\n"                                \
   "  for (int64_t row = blockIdx.x; row < 3; row += gridDim.x) {\n"                                \
@@ -111,16 +111,20 @@ START_TEST(wrong_ones_are_found) {
       {SUMS(BARRIER, "    if (row + 1 < 3 && me < 32)\n" BARRIER, "1000"), "shared memory"},
       {SUMS(BARRIER, "    if (me < 32)\n      return;\n" BARRIER, "1000"), "come to a barrier"},
       {SUMS(BARRIER, BARRIER, "1001"), "outside of device memory"},
-      {"BLOCKS(k0, 2, 128) {\n  if (threadIdx.x < 64)\n" BARRIER "  else\n" BARRIER "}\n",
+      {"BLOCKS(k0, 128, const places<2> p) {\n  if (threadIdx.x < 64)\n" BARRIER "  else\n" BARRIER
+       "}\n",
        "different barriers"},
-      {"BLOCKS(k0, 2, 128) {\n  if (threadIdx.x != 5)\n    (void)__shfl_xor_sync(~0u, 1, 1);\n}\n",
+      {"BLOCKS(k0, 128, const places<2> p) {\n  if (threadIdx.x != 5)\n    "
+       "(void)__shfl_xor_sync(~0u, 1, 1);\n}\n",
        "not all lanes of a warp"},
-      {"BLOCKS(k0, 2, 128) {\n  SHARED(float, parts, 4);\n"
+      {"BLOCKS(k0, 128, const places<2> p) {\n  SHARED(float, parts, 4);\n"
        "  STORE(float, p.at[1], parts[threadIdx.x % 4]);\n}\n",
        "shared memory that nothing has written"},
-      {"BLOCKS(k0, 2, 128) {\n  SHARED(float, parts, 128);\n  parts[threadIdx.x + 1] = 1;\n}\n",
+      {"BLOCKS(k0, 128, const places<2> p) {\n  SHARED(float, parts, 128);\n  parts[threadIdx.x + "
+       "1] = 1;\n}\n",
        "leaves its shared memory"},
-      {"BLOCKS(k0, 2, 128) {\n  SHARED(double, parts, 7000);\n  parts[threadIdx.x] = 1;\n}\n",
+      {"BLOCKS(k0, 128, const places<2> p) {\n  SHARED(double, parts, 7000);\n  parts[threadIdx.x] "
+       "= 1;\n}\n",
        "more than it has"}};
   bench b;
   float out[ROWS];
