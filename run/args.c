@@ -15,7 +15,7 @@ typedef struct lowering {
   void *user;
 } lowering;
 
-static fnz_status number_of(void *user, uint64_t v, fnz_arg *out) {
+fnz_status fnzi_run_number_of(void *user, uint64_t v, fnz_arg *out) {
   fnzi_run_state *run = user;
   const fnzi_value *value = &run->graph->values.data[v];
   *out = run->numbers[v];
@@ -37,7 +37,7 @@ static fnz_status number_of(void *user, uint64_t v, fnz_arg *out) {
 
 static fnz_status lower_one(lowering *l, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_SYMBOL)
-    return number_of(l->run, arg->u.value, arg);
+    return fnzi_run_number_of(l->run, arg->u.value, arg);
   if (arg->tag == FNZ_ARG_VALUE && l->value != NULL)
     return l->value(l->user, arg);
   if (arg->tag == FNZ_ARG_TOKEN || arg->tag == FNZ_ARG_OBJECT || arg->tag == FNZ_ARG_GRAPH)
@@ -118,7 +118,7 @@ bool fnzi_run_is_number_op(const fnz_op *op) {
 static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
   fnz_arg text = fnzi_arg_get(node->op, node->args, node->nargs, 1), number = node->args[0];
   if (number.tag == FNZ_ARG_SYMBOL)
-    FNZ_TRY(number_of(run, number.u.value, &number));
+    FNZ_TRY(fnzi_run_number_of(run, number.u.value, &number));
   bool is_false = (number.tag == FNZ_ARG_BOOL || number.tag == FNZ_ARG_INT) && number.u.i == 0;
   if (!is_false || run->hashes)
     return FNZ_OK;
@@ -135,7 +135,7 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
     return FNZ_OK;
   if (node->op == NULL) {
     fnz_arg result;
-    FNZ_TRY(fnzi_arithmetic(run->ctx, node, number_of, run, &result, done));
+    FNZ_TRY(fnzi_arithmetic(run->ctx, node, fnzi_run_number_of, run, &result, done));
     if (*done)
       run->numbers[node->outputs[0].u.value] = result;
     return FNZ_OK;
@@ -151,7 +151,7 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
     return FNZ_OK;
   int64_t number = g->offset;
   if (node->op != &fnzi_ops[FNZI_ATEN_sym_storage_offset])
-    FNZ_TRY(fnzi_size_asked(run->ctx, node, g, number_of, run, &number));
+    FNZ_TRY(fnzi_size_asked(run->ctx, node, g, fnzi_run_number_of, run, &number));
   if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL)
     run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
   return FNZ_OK;

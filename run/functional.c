@@ -372,6 +372,10 @@ fnz_handle fnzi_run_steps_value(const fnzi_run_steps *steps, uint64_t value) {
   return handle_of(&steps->s, value);
 }
 
+fnz_status fnzi_run_steps_number(fnzi_run_steps *steps, uint64_t value, fnz_arg *out) {
+  return fnzi_run_number_of(&steps->s.run, value, out);
+}
+
 fnz_status fnzi_run_steps_node(fnzi_run_steps *steps, uint32_t node) {
   const fnzi_run_interpreter by = interpreter_of(&steps->s);
   return fnzi_run_frames_node(&steps->s.run, &by, node);

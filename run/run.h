@@ -151,6 +151,9 @@ FNZ_MUST_CHECK fnz_status fnzi_run_steps_give(fnzi_run_steps *steps, uint64_t va
                                               fnz_handle handle);
 /* Borrowed, until a node has used it last; 0 when there is none. */
 fnz_handle fnzi_run_steps_value(const fnzi_run_steps *steps, uint64_t value);
+/* The number of a symbolic value that a node has made. */
+FNZ_MUST_CHECK fnz_status fnzi_run_steps_number(fnzi_run_steps *steps, uint64_t value,
+                                                fnz_arg *out);
 /* A node of graph 0, whose arguments are there. */
 FNZ_MUST_CHECK fnz_status fnzi_run_steps_node(fnzi_run_steps *steps, uint32_t node);
 
@@ -241,6 +244,9 @@ typedef fnz_status fnzi_run_lower_fn(void *user, fnz_arg *arg);
 FNZ_MUST_CHECK fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op,
                                               const fnz_arg *args, size_t nargs,
                                               fnzi_run_lower_fn *value, void *user, fnz_arg **out);
+
+/* The number of a symbolic value of the current frame of a run, for who looks up symbols. */
+FNZ_MUST_CHECK fnz_status fnzi_run_number_of(void *run, uint64_t value, fnz_arg *out);
 
 /* Whether nodes of this operator read or check sizes and dtypes only: no kernel computes them. */
 bool fnzi_run_is_number_op(const fnz_op *op);
