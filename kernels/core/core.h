@@ -186,6 +186,8 @@ typedef struct fnzi_krn_call {
   const struct fnzi_krn_kernels *kernels;
   const struct fnzi_kernel *row; /* that is evaluated */
   struct fnz_frame *frame;       /* of a registered kernel, else NULL */
+  uint32_t by_data;              /* bit k: argument k is a number that data decide, of which only
+                                    the kind counts before the call runs */
   fnzi_krn_kept *own; /* room for what a call that runs again has made of `lasting` arguments; NULL:
                          it is not kept */
   uint32_t lasting;   /* bit k: argument k holds the same elements in all runs with `own` */

@@ -45,6 +45,7 @@ typedef struct fnzi_meta_point_choice {
   const char *name; /* of the row */
   const fnz_arg *operands[FNZI_POINT_OPERANDS];
   uint32_t noperands;
+  bool by_data;                       /* a number that data decide chooses the row */
   fnz_dtype compute;                  /* the dtype that is computed */
   fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
 } fnzi_meta_point_choice;

@@ -226,6 +226,14 @@ static bool compares(condition when, const fnz_arg *arg, double number) {
                                 : have < number;
 }
 
+/* Data decide the number that the row asks about. */
+static bool is_by_data(const fnzi_krn_call *call, const use *row) {
+  bool asks = row->when == WHEN_IS || row->when == WHEN_DIFFERS || row->when == WHEN_ABOVE ||
+              row->when == WHEN_BELOW;
+  int i = asks && call->by_data ? fnzi_op_param(call->op, row->arg) : -1;
+  return i >= 0 && (call->by_data >> i & 1) != 0;
+}
+
 static bool holds(const fnzi_krn_call *call, fnz_dtype compute, const use *row) {
   const fnz_arg *arg = row->arg ? fnzi_krn_named(call, row->arg) : NULL;
   bool is_none = !arg || arg->tag == FNZ_ARG_NONE;
@@ -257,13 +265,17 @@ static bool holds(const fnzi_krn_call *call, fnz_dtype compute, const use *row) 
   return true;
 }
 
-/* The first row of an operator that holds; NULL when none does. */
-static const use *find_use(const fnzi_krn_call *call, fnz_dtype compute, const char *name) {
-  for (const use *row = first_use(name); row && row < uses + USES; row++)
-    if (strcmp(row->op, name) != 0)
+/* The first row of an operator that holds; NULL when none does. Scaled by a factor of data, which
+ * may be 1, it is the row with a factor: by 1 that computes the same. */
+static const use *find_use(const fnzi_krn_call *call, fnzi_meta_point_choice *c) {
+  for (const use *row = first_use(c->name); row && row < uses + USES; row++) {
+    if (strcmp(row->op, c->name) != 0)
       return NULL;
-    else if (holds(call, compute, row))
+    bool scales = is_by_data(call, row) && row->when == WHEN_DIFFERS;
+    c->by_data = c->by_data || (is_by_data(call, row) && !scales);
+    if (scales || holds(call, c->compute, row))
       return row;
+  }
   return NULL;
 }
 
@@ -271,7 +283,7 @@ void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *o
   out->name = plain_name(call->op->base);
   collect_operands(call, out);
   out->compute = computed_dtype(call, out);
-  for (const use *row; (row = find_use(call, out->compute, out->name)) != NULL;) {
+  for (const use *row; (row = find_use(call, out)) != NULL;) {
     bool is_last = strcmp(row->row, row->op) == 0;
     out->name = row->row;
     take_operands(call, row, out);

@@ -120,7 +120,7 @@ bool fnzi_meta_point_is_plain(const fnzi_krn_call *call) {
   fnzi_meta_point_choice what = {.name = NULL};
   fnzi_meta_point_choose(call, &what);
   const rule *r = find_rule(&what);
-  return r && what.noperands >= r->arity && r->check != FNZI_POINT_DIVIDES &&
+  return r && !what.by_data && what.noperands >= r->arity && r->check != FNZI_POINT_DIVIDES &&
          r->check != FNZI_POINT_POWER && converts(&what, r->arity) &&
          fnzi_meta_point_check_types(call, &what, (fnzi_meta_point_check)r->check) == FNZ_OK;
 }
