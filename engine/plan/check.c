@@ -379,6 +379,7 @@ static fnz_status check_ends(fnzi_eng_checker *c) {
 
 static fnz_status check(fnzi_eng_checker *c) {
   FNZ_TRY(open(c));
+  FNZ_TRY(fnzi_eng_check_kinds(c));
   FNZ_TRY(fnzi_eng_each_value(&c->p, c->p.graph->inputs, c->p.graph->ninputs, know_input, c));
   FNZ_TRY(check_steps(c));
   return check_ends(c);

@@ -58,6 +58,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_check_holds(fnzi_eng_checker *c, uint32_t val
 FNZ_MUST_CHECK fnz_status fnzi_eng_check_writable(fnzi_eng_checker *c, uint32_t value,
                                                   fnzi_eng_place place);
 
+/* check_kinds.c */
+FNZ_MUST_CHECK fnz_status fnzi_eng_check_kinds(fnzi_eng_checker *c);
 /* check_group.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_check_group(fnzi_eng_checker *c, const fnzi_eng_step *s);
 /* check_sets.c */
