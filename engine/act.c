@@ -15,6 +15,9 @@ static fnz_status kernel_failed(fnz_workspace *ws, const fnzi_eng_act *act, fnz_
 static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
   fnzi_eng_own *own = act->u.kernel.own;
+  if (call.by_data)
+    FNZ_TRY(fnzi_eng_call_check(ws, &call));
+  call.by_data = 0; /* they are known */
   call.scratch = ws->scratch;
   call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;
   fnz_status status = act->u.kernel.kernel(&call);

@@ -116,6 +116,7 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_pol
   const fnz_error had = ws->ctx->error;
   const fnz_program *hidden, *shown;
   bool kept = false;
+  FNZ_TRY(fnzi_eng_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
   policy->bodies = b->source;
   fnz_status status = fnzi_eng_late_hide(&b->arena, b->source, &hidden);
   if (status == FNZ_OK)
@@ -168,6 +169,10 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   if (ws->exe->unplanned)
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
+  if (!policy.ungrouped && ws->exe->by_numbers) {
+    FNZ_TRY(fnzi_eng_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+    b->program = b->source;
+  }
   if (!policy.ungrouped)
     FNZ_TRY(arrange(ws, b, b->source, &policy));
   if (ws->exe->by_numbers)

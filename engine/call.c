@@ -45,8 +45,12 @@ static fnz_status see_kind(void *user, const fnz_arg *arg) {
 }
 
 /* It is an operator on tensors, numbers and words. */
-static fnz_status is_plain(const fnzi_node *node, bool *out) {
+static fnz_status is_plain(const maker *m, bool *out) {
+  const fnzi_node *node = m->node;
   bool other = node->op == NULL || fnzi_op_is_item(node->op);
+  *out = m->b->likes && fnzi_eng_takes_numbers(fnzi_graph_at(m->b->program, 0), node);
+  if (*out)
+    return FNZ_OK;
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_kind, &other));
   *out = !other;
   return FNZ_OK;
@@ -56,6 +60,7 @@ static fnz_status read_node(maker *m) {
   fnzi_run_state *run = &m->lowering;
   *run = (fnzi_run_state){.ctx = m->ws->ctx, .program = m->b->program, .scratch = *m->arena};
   run->graph = fnzi_graph_at(m->b->program, 0);
+  run->numbers = m->b->likes;
   fnz_status status =
       fnzi_run_lower_args(run, m->node->op, m->node->args, m->node->nargs, m->lower, m, &m->args);
   if (status == FNZ_OK)
@@ -257,9 +262,13 @@ static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *
   return FNZ_OK;
 }
 
+static uint32_t taken_by(const maker *m) {
+  return m->b->likes ? fnzi_eng_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
+}
+
 /* The call of the kernel, with the results that the values have. The shape rule runs here, and
- * never again. *fits false: it cannot run before there are data, or gives other results than the
- * node has. */
+ * never again where all numbers are known. *fits false: it cannot run before there are data, or
+ * gives other results than the node has. */
 static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *call, bool *fits) {
   fnzi_krn_array **outputs;
   fnz_arg *args;
@@ -270,7 +279,8 @@ static fnz_status fill_call(maker *m, const fnzi_kernel *row, fnzi_krn_call *cal
                           .nexpected = m->nresults,
                           .target = FNZ_DTYPE_COUNT,
                           .kernels = m->ws->machine->kernels,
-                          .threads = m->ws->machine->threads};
+                          .threads = m->ws->machine->threads,
+                          .by_data = taken_by(m)};
   const fnz_request from = {m->node->op, m->args, m->node->op->nparams, m->expected,
                             m->node->source};
   FNZI_NEW(m->arena, m->node->op->nparams, &args);
@@ -307,6 +317,20 @@ static fnz_status make_apply(maker *m, fnzi_eng_act *act) {
   return FNZ_OK;
 }
 
+/* A kernel whose shape rule takes no number of that kind, or asks what it is, is left. */
+static fnz_status make_taking(maker *m, fnzi_eng_act *act) {
+  const fnz_error had = m->ws->ctx->error;
+  const fnzi_kernel *row = placed_row(m);
+  fnzi_eng_act made = *act;
+  bool fits = false;
+  fnz_status status = row ? make_kernel(m, row, &made, &fits) : FNZ_OK;
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  m->ws->ctx->error = had;
+  *act = status == FNZ_OK && fits ? made : *act;
+  return FNZ_OK;
+}
+
 static bool any_tensor(const maker *m) {
   for (size_t k = 0; k < m->nresults; k++)
     if (m->results[k].tag == FNZ_ARG_VALUE)
@@ -322,12 +346,14 @@ static fnz_status make_act(maker *m, fnzi_eng_act *act) {
     return fnzi_fail(m->ws->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
                      m->node->op->name);
-  FNZ_TRY(is_plain(m->node, &plain));
+  FNZ_TRY(is_plain(m, &plain));
   if (!plain)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
   if (m->waits || (m->nresults > 0 && !any_tensor(m)))
     return FNZ_OK;
+  if (taken_by(m))
+    return make_taking(m, act);
   const fnzi_kernel *row = placed_row(m);
   if (!row)
     FNZ_TRY(fnzi_check_uncast(m->ws->ctx, m->node->op, m->args, geometry_of, NULL));
@@ -376,7 +402,7 @@ static fnz_status check_shape(maker *m) {
     return FNZ_OK;
   const fnzi_kernel *row =
       m->node->op ? fnzi_kernel_find(m->ws->machine->kernels, m->node->op) : NULL;
-  FNZ_TRY(is_plain(m->node, &plain));
+  FNZ_TRY(is_plain(m, &plain));
   if (!plain || !row || row->run == FNZI_RUN_made)
     return FNZ_OK;
   FNZ_TRY(read_node(m));
@@ -449,5 +475,39 @@ fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
   }
   b->interprets = b->interprets || act.kind == FNZI_ENG_ACT_INTERPRET;
   FNZI_PUSH(ws->ctx, &b->acts, act);
-  return FNZ_OK;
+  fnzi_krn_call *call = &b->acts.data[b->acts.count - 1].u.kernel.call;
+  fnzi_eng_taking *taking;
+  bool takes = act.kind == FNZI_ENG_ACT_KERNEL && call->by_data;
+  return takes ? fnzi_eng_taking_add(ws, b, node, call, &taking) : FNZ_OK;
+}
+
+/* What the shape rule refuses of numbers, it refuses in the run. */
+static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_krn_call *planned) {
+  FNZ_TRY(fnzi_meta_evaluate_shape(call, planned->row));
+  bool same = call->noutputs == planned->noutputs;
+  for (size_t k = 0; same && k < call->noutputs; k++) {
+    const fnzi_krn_array *a = call->outputs[k], *b = planned->outputs[k];
+    same = !a || !b ||
+           (a->geometry.dtype == b->geometry.dtype && fnzi_same_sizes(&a->geometry, &b->geometry));
+  }
+  return same ? FNZ_OK
+              : fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "",
+                          "%s: its results are not what was planned", call->op->name);
+}
+
+fnz_status fnzi_eng_call_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
+  enum { ROOM = 64 };
+  fnzi_krn_array *outputs[ROOM];
+  fnzi_krn_call call = *planned;
+  call.by_data = 0;
+  call.has_data = false;
+  call.outputs = outputs;
+  call.noutputs = 0;
+  call.capacity = ROOM;
+  call.scratch = ws->scratch;
+  fnz_status status = check_call(ws, &call, planned);
+  fnzi_meta_outputs_release(&call);
+  ws->scratch = call.scratch;
+  fnzi_arena_reset(&ws->scratch);
+  return status;
 }

@@ -11,6 +11,7 @@
  *   trivial.c                   a plan in which every value has memory of its own
  *   fill.c                      plan -> binding: storages, arrays, steps
  *   call.c, move.c              a prebuilt call of a kernel; elements from window to window
+ *   taken.c                     numbers that data decide, as operands of such steps
  *   tile/                       nodes of a group, tile by tile; groups that run at once
  *   bind_bodies.c, nested.c     bodies of nodes: bindings within a binding; such a step
  *   given.c, apart.c            what a caller gives as memory; inputs that must share none
@@ -187,6 +188,23 @@ typedef struct fnzi_eng_number {
   unsigned char *room;
 } fnzi_eng_number;
 
+/* A call that takes numbers which data decide. They are filled in when the last one of them is
+ * known, so that its step finds them. */
+typedef struct fnzi_eng_taking {
+  struct fnzi_eng_taking *next; /* of those that are known at the same time */
+  fnzi_krn_call *call;
+  fnz_arg *args;                           /* of it */
+  const uint64_t *values;                  /* per argument that is such a number */
+  const struct fnzi_meta_point_code *code; /* of a group: what is computed; NULL: no row of
+                                              point.def, or no group */
+  struct {
+    bool is;         /* of a group: operand k of the row or choice is a number, */
+    uint8_t arg;     /* without code: this argument */
+    fnz_dtype dtype; /* in this type, */
+    size_t at;       /* there in b->numbers_room */
+  } cells[4];
+} fnzi_eng_taking;
+
 typedef struct fnzi_eng_act {
   uint8_t kind;
   uint32_t node;             /* FNZI_ENG_NONE at the end */
@@ -308,6 +326,10 @@ struct fnzi_eng_binding {
   const fnzi_eng_number *filled;  /* of tiles, the last one first */
   size_t registers_bytes;
   fnzi_eng_shapes *shapes; /* while it is filled in */
+  fnz_arg *likes;          /* per value: of a number that data decide one of its kind; NULL: none */
+  fnzi_eng_taking **takings; /* per node: what is filled in once the number that it gives is known;
+                                NULL: nothing */
+  fnzi_krn_storage taken;    /* where groups read such numbers, each at a multiple of 16 bytes */
   bool interprets;
   bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
   bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */
@@ -406,6 +428,8 @@ static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
+/* The call of a step that takes numbers, with those of the run: what its shape rule refuses. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_call_check(fnz_workspace *ws, const fnzi_krn_call *call);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* The call of a node, whose values have arrays; in `arena`. *known: of all like it; NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b,
@@ -424,6 +448,26 @@ void fnzi_eng_sets_run(const fnzi_eng_sets *sets, unsigned char *registers);
 /* A node that has no step of its own: its operator takes these arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_shape_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                                uint32_t node);
+
+/* --- taken.c */
+/* Before steps are made. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_takings_open(fnz_workspace *ws, fnzi_eng_binding *b);
+/* A call of a node that takes numbers, which stays where it is as long as the binding does. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_taking_add(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
+                                              fnzi_krn_call *call, fnzi_eng_taking **out);
+/* The same of one that a group is made of: it is copied. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b,
+                                               uint32_t node, const fnzi_krn_call *call,
+                                               fnzi_eng_taking **out);
+/* An array of one element for operand k. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b,
+                                               fnzi_eng_taking *taking, uint32_t k, fnz_dtype dtype,
+                                               fnzi_krn_array **out);
+/* When all steps are made: there is memory. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b);
+/* The node has run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_takings_fill(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                uint32_t node);
 
 /* `from` and `to`: windows of the same sizes and element. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_move_make(fnzi_arena *arena, const fnz_geometry *from,

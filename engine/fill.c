@@ -100,6 +100,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
     FNZ_TRY(make_act(ws, b, step));
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }
+  FNZ_TRY(fnzi_eng_takings_close(b));
   FNZ_TRY(fnzi_eng_sets_make(ws, b));
   FNZ_TRY(fnzi_eng_tile_registers(b));
   return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
@@ -120,6 +121,7 @@ fnz_status fnzi_eng_binding_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_shapes shapes;
   FNZ_TRY(make_storages(ws, b));
   FNZ_TRY(make_values(ws, b));
+  FNZ_TRY(fnzi_eng_takings_open(ws, b));
   fnzi_arena_init(&shapes.arena, ws->ctx);
   fnz_status status = open_shapes(ws, b, &shapes);
   b->shapes = &shapes;

@@ -2,8 +2,8 @@
  * others are planned.
  *
  * A value whose sizes are symbols has no place; it stays with the interpreter, which evaluates
- * every node that makes one, reads one, or has a number that is no constant. To the planner such a
- * node is one without an operator, which reads and makes only the tensors of fixed sizes that it
+ * every node that makes one, reads one, or waits for a number (plan/numbers.c). To the planner such
+ * a node is one without an operator, which reads and makes only the tensors of fixed sizes that it
  * has.
  *
  * needs   a program whose inputs have fixed sizes
@@ -39,6 +39,9 @@ static fnz_status see(void *user, const fnz_arg *arg) {
 
 static fnz_status is_late_node(const fnzi_graph *g, const fnzi_node *node, bool *out) {
   look l = {g, node->op && fnzi_op_is_item(node->op)};
+  *out = false;
+  if (fnzi_eng_takes_numbers(g, node))
+    return FNZ_OK;
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see, &l));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see, &l));
   *out = l.found;

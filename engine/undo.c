@@ -45,6 +45,8 @@ bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
   const fnzi_krn_call *call = &act->u.kernel.call;
+  if (call->by_data)
+    return false;
   if (sure[call->row->run])
     return !is_refused(call);
   return call->row->run == FNZI_RUN_point && call->noutputs && call->outputs[0] &&

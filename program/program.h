@@ -21,6 +21,7 @@ typedef struct fnzi_value {
   const fnz_geometry *geometry; /* NULL for what is not a tensor */
   uint32_t node;                /* who defines it; FNZI_NO_NODE for an input of the graph */
   uint32_t symbol; /* of a symbolic int, float or bool: index into program->symbols, 0 for none */
+  uint8_t number; /* of one that the engine knows the kind of: FNZ_ARG_INT, FLOAT or BOOL; else 0 */
 } fnzi_value;
 
 /* What a node has that is no call of an operator. */

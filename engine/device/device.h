@@ -57,6 +57,13 @@ void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 /* The tables of sets; and no address at all, but a number. */
 #define FNZI_ENG_AT_TABLES  (FNZI_ENG_NONE - 3u)
 #define FNZI_ENG_AT_NOTHING (FNZI_ENG_NONE - 4u)
+/* Numbers that data decide, which groups read (taken.c). */
+#define FNZI_ENG_AT_TAKEN (FNZI_ENG_NONE - 5u)
+/* The buffer, or the mark, that a storage of the binding is; FNZI_ENG_NONE for what is neither. */
+static inline uint32_t fnzi_eng_memory_of(const fnzi_eng_binding *b,
+                                          const fnzi_krn_storage *storage) {
+  return storage == &b->taken ? FNZI_ENG_AT_TAKEN : fnzi_eng_buffer_of(b, storage);
+}
 
 /* Of a library, on a stream. `what`: what was made for it when the step was. */
 typedef fnz_status fnzi_eng_library_call(fnz_context *ctx, const fnzi_cuda_device *device,
@@ -142,6 +149,7 @@ typedef struct fnzi_eng_device_binding {
                                     inputs, what the state held before, */
   size_t staging, staging_bytes; /* the staging area, */
   size_t scratch, scratch_bytes; /* memory of steps, */
+  size_t taken;                  /* numbers that data decide, */
   size_t flag;                   /* and the flag */
   size_t *kept;                  /* per buffer of the state that is kept before a run: where */
   bool runs;                     /* some step runs on the device, */

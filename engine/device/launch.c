@@ -14,6 +14,8 @@ static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding 
     return ws->device_block + d->flag;
   case FNZI_ENG_AT_TABLES:
     return d->tables.at;
+  case FNZI_ENG_AT_TAKEN:
+    return ws->device_block + d->taken;
   case FNZI_ENG_AT_NOTHING:
     return 0;
   default:

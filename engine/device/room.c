@@ -39,7 +39,8 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
     if (b->saved_bytes && b->saved[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->kept[i], &d->bytes);
   }
-  fits = fits && reserve(d->staging_bytes, &d->staging, &d->bytes) &&
+  fits = fits && reserve(b->taken.bytes, &d->taken, &d->bytes) &&
+         reserve(d->staging_bytes, &d->staging, &d->bytes) &&
          reserve(d->scratch_bytes, &d->scratch, &d->bytes);
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }

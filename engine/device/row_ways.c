@@ -44,7 +44,7 @@ fnz_status fnzi_eng_work_of_rows(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi
   }
   for (uint32_t k = 0; k < t->nlanes; k++) {
     const fnzi_eng_lane *lane = &t->lanes[k];
-    const fnzi_eng_operand at = {fnzi_eng_buffer_of(m->b, lane->storage), lane->at};
+    const fnzi_eng_operand at = {fnzi_eng_memory_of(m->b, lane->storage), lane->at};
     fnzi_eng_describe_lane(t, lane, fnzi_eng_rows_lane(&r, lane->slot, lane->stores, at));
   }
   for (uint32_t k = 0; k < t->nins && fits; k++) {

@@ -56,6 +56,16 @@ static fnz_status bring_up(const running *r, const fnzi_eng_transfer *t) {
   return wait(r);
 }
 
+/* Those that the step has made known, with the others. */
+static fnz_status bring_numbers(const running *r, size_t i) {
+  uint32_t node = r->b->acts.data[i].node;
+  if (node == FNZI_ENG_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
+                            r->b->taken.data, r->b->taken.bytes, r->ws->stream));
+  return wait(r);
+}
+
 /* --- The flag -----------------------------------------------------------------------------------
  */
 /* With it come the small outputs: where it is set, nothing is to be looked at. */
@@ -77,6 +87,7 @@ static fnz_status run_on_host(const running *r, size_t i) {
   if (where->before)
     FNZ_TRY(wait(r));
   FNZ_TRY(fnzi_eng_frames_run_act(r->ws, r->b, i));
+  FNZ_TRY(bring_numbers(r, i));
   for (uint32_t k = 0; k < where->after; k++)
     FNZ_TRY(bring_up(r, r->d->transfers[where->values[where->before + k]]));
   return FNZ_OK;

@@ -41,7 +41,7 @@ static void put_set(fnzi_eng_maker *m, fnzi_eng_tables *t, const fnzi_eng_tile *
   put_number(m, t, before);
   put_number(m, t, s->count);
   for (uint32_t k = 0; k < tile->nlanes; k++)
-    put_word(m, t, fnzi_eng_buffer_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
+    put_word(m, t, fnzi_eng_memory_of(m->b, tile->lanes[k].storage), tile->lanes[k].at);
 }
 
 /* Those of the kernel of set `first`, and its launch. */

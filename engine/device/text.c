@@ -36,7 +36,7 @@ static bool has_text(const fnzi_eng_tile *t) {
 static bool lies_in_buffers(const fnzi_eng_maker *m, const fnzi_eng_tile *t) {
   bool lies = true;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    lies = lies && fnzi_eng_buffer_of(m->b, t->lanes[k].storage) != FNZI_ENG_NONE;
+    lies = lies && fnzi_eng_memory_of(m->b, t->lanes[k].storage) != FNZI_ENG_NONE;
   return lies;
 }
 
@@ -53,7 +53,7 @@ static fnz_status add_tile(fnzi_eng_maker *m, const fnzi_eng_tile *t, fnzi_eng_w
     return fnzi_eng_work_refuse(out, "an operand lies in no buffer");
   FNZI_NEW(&m->ws->scratch, t->nlanes, &operands);
   for (uint32_t k = 0; k < t->nlanes; k++)
-    operands[k] = (fnzi_eng_operand){fnzi_eng_buffer_of(m->b, t->lanes[k].storage), t->lanes[k].at};
+    operands[k] = (fnzi_eng_operand){fnzi_eng_memory_of(m->b, t->lanes[k].storage), t->lanes[k].at};
   FNZ_TRY(fnzi_eng_describe_tile(m, t, &g));
   if (t->count)
     FNZ_TRY(fnzi_cuda_text_add(m->ws->ctx, &m->text, &g, &kernel, &count));
@@ -198,7 +198,8 @@ static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work 
   case FNZI_ENG_ACT_MOVE:
     return add_move(m, &act->u.move, out);
   case FNZI_ENG_ACT_KERNEL:
-    return fnzi_eng_work_by_way(m, &act->u.kernel.call, out);
+    return act->u.kernel.call.by_data ? fnzi_eng_work_refuse(out, "data decide a number of it")
+                                      : fnzi_eng_work_by_way(m, &act->u.kernel.call, out);
   default:
     return FNZ_OK;
   }

@@ -20,13 +20,13 @@ static fnz_status wrong(const order *o, const char *what) {
 
 static fnz_status is_known(void *user, const fnz_arg *arg) {
   const order *o = user;
-  bool late = arg->tag == FNZ_ARG_VALUE && !o->known[arg->u.value];
+  bool late = fnzi_is_reference(arg) && !o->known[arg->u.value];
   return late ? wrong(o, "an operand is made later") : FNZ_OK;
 }
 
 static fnz_status know(void *user, const fnz_arg *arg) {
   const order *o = user;
-  if (arg->tag == FNZ_ARG_VALUE)
+  if (fnzi_is_reference(arg))
     o->known[arg->u.value] = true;
   return FNZ_OK;
 }

@@ -105,6 +105,10 @@ static fnz_dtype dtype_of(const together *t, const fnz_arg *arg) {
   return g ? g->dtype : FNZ_DTYPE_COUNT;
 }
 
+static uint8_t kind_of_number(const together *t, const fnz_arg *arg) {
+  return t->c->p.graph->values.data[arg->u.value].number;
+}
+
 static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, bool is_result,
                                bool *same) {
   *same = a->tag == b->tag;
@@ -112,6 +116,10 @@ static fnz_status same_operand(together *t, const fnz_arg *a, const fnz_arg *b, 
   case FNZ_ARG_VALUE:
     *same = *same && dtype_of(t, a) == dtype_of(t, b) && dtype_of(t, b) != FNZ_DTYPE_COUNT;
     return *same ? follow_pattern(t, (uint32_t)b->u.value, is_result, same) : FNZ_OK;
+  case FNZ_ARG_SYMBOL: /* an operand beside those in memory, of the kind that it has to be */
+    *same = *same && a->tag == FNZ_ARG_SYMBOL && kind_of_number(t, a) == kind_of_number(t, b) &&
+            kind_of_number(t, b) != FNZ_ARG_DEFAULT;
+    return FNZ_OK;
   case FNZ_ARG_LIST:
     *same = *same && same_numbers(a, b);
     return FNZ_OK;

@@ -15,6 +15,7 @@
 #include "engine/plan/alike.h"
 #include "engine/plan/planner.h"
 #include "kernels/backends.h"
+#include "kernels/meta/point.h"
 
 enum { MOST_MEMBERS = FNZI_ENG_GROUP_NODES, MOST_OPERANDS = FNZI_ENG_GROUP_OPERANDS };
 
@@ -86,11 +87,16 @@ typedef struct look {
   uint32_t others;           /* tensors among operands */
 } look;
 
+/* A number of data, and those beside it, are operands of a group. */
+static uint32_t operands_of(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_SYMBOL ? FNZI_POINT_OPERANDS - 1 : 1;
+}
+
 static fnz_status see_operand(void *user, const fnz_arg *arg) {
   look *l = user;
-  if (arg->tag != FNZ_ARG_VALUE)
+  if (!fnzi_is_reference(arg))
     return FNZ_OK;
-  l->others++;
+  l->others += operands_of(arg);
   uint32_t step = l->g->of[arg->u.value];
   if (step == FNZI_ENG_NONE)
     return FNZ_OK;
@@ -131,14 +137,15 @@ typedef struct entry {
 static fnz_status count_operand(void *user, const fnz_arg *arg) {
   entry *e = user;
   group *to = &e->g->steps[e->step];
-  if (arg->tag != FNZ_ARG_VALUE)
+  if (!fnzi_is_reference(arg))
     return FNZ_OK;
   uint32_t from = e->g->of[arg->u.value];
   from = from == FNZI_ENG_NONE ? from : find(e->g, from);
+  to->operands += arg->tag == FNZ_ARG_SYMBOL ? operands_of(arg) : 0;
   if (from == e->step || e->g->seen[arg->u.value] == e->step)
     return FNZ_OK;
   e->g->seen[arg->u.value] = e->step;
-  to->operands++;
+  to->operands += arg->tag == FNZ_ARG_VALUE;
   if (from != FNZI_ENG_NONE) {
     uint32_t *reader = &e->g->steps[from].reader;
     *reader = *reader == FNZI_ENG_NONE || *reader == e->step ? e->step : MANY;
@@ -303,7 +310,7 @@ static void note_root(grouping *g, const fnzi_node *node, uint32_t step) {
 
 static fnz_status note_result(void *user, const fnz_arg *arg) {
   entry *e = user;
-  if (arg->tag == FNZ_ARG_VALUE)
+  if (fnzi_is_reference(arg))
     e->g->of[arg->u.value] = e->step;
   return FNZ_OK;
 }

@@ -29,11 +29,14 @@ static bool is_plain(const fnz_arg *arg) {
                                    tag != FNZ_ARG_OBJECT && tag != FNZ_ARG_GRAPH;
 }
 
-/* Tensors as arrays without memory; false when something is neither tensor nor plain. */
-static bool lower(const fnzi_graph *g, const fnzi_node *node, fnzi_krn_array *arrays,
-                  fnz_arg *args) {
+/* Tensors as arrays without memory, numbers of data as ones of their kind; false when something is
+ * neither tensor nor plain. */
+static bool lower(const fnzi_graph *g, const fnzi_node *node, uint32_t by_data,
+                  fnzi_krn_array *arrays, fnz_arg *args) {
   for (uint32_t k = 0; k < node->op->nparams; k++) {
     args[k] = fnzi_arg_get(node->op, node->args, node->nargs, k);
+    if (by_data >> k & 1)
+      args[k] = fnzi_eng_number_like(g, args[k].u.value);
     if (!is_plain(&args[k]))
       return false;
     if (args[k].tag != FNZ_ARG_VALUE)
@@ -109,6 +112,8 @@ static fnz_status find(fnzi_krn_call *call, fnzi_eng_role *out) {
     out->kind = FNZI_ENG_ROLE_POINT;
     return FNZ_OK;
   }
+  if (call->by_data) /* rows are computed by numbers of the plan */
+    return FNZ_OK;
   FNZ_TRY(fnzi_meta_find_rows(call, &row, &rows));
   if (rows && row.length <= MOST_ROW) {
     out->kind = FNZI_ENG_ROLE_ROW;
@@ -123,9 +128,11 @@ fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
   fnz_arg args[MOST_PARAMETERS], none;
   uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
   const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  uint32_t by_data = fnzi_eng_numbers_taken(g, node);
   *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_NONE};
   if (row == NULL || row->shape == NULL || node->op->nparams > MOST_PARAMETERS ||
-      node->noutputs == 0 || node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, arrays, args))
+      node->noutputs == 0 || node->noutputs > FNZI_ROW_RESULTS ||
+      !lower(g, node, by_data, arrays, args))
     return FNZ_OK;
   for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnz_arg *arg = &node->outputs[k];
@@ -143,7 +150,8 @@ fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
                         .noutputs = node->noutputs,
                         .capacity = node->noutputs,
                         .target = FNZ_DTYPE_COUNT,
-                        .row = row};
+                        .row = row,
+                        .by_data = by_data};
   fnzi_arena_init(&call.scratch, ctx);
   fnz_status status = find(&call, out);
   if (out->kind != FNZI_ENG_ROLE_NONE)

@@ -1,21 +1,88 @@
-/* numbers.c - numbers that data decide: which nodes wait for them, and whether a plan can be made
- * all the same, for no size depends on one. */
+/* numbers.c - numbers that data decide: of which kind they are, which nodes take them as operands,
+ * which wait for them, and whether a plan can be made all the same, for no size depends on one. */
 #include "engine/plan/plan.h"
 #include "kernels/backends.h"
+#include "program/region_ops.h"
+#include "program/shapes/sizes.h"
 #include "views/views.h"
 
-static fnz_status see_symbol(void *user, const fnz_arg *arg) {
-  bool *found = user;
-  *found = *found || arg->tag == FNZ_ARG_SYMBOL;
+/* --- Kinds --------------------------------------------------------------------------------------
+ */
+fnz_arg fnzi_eng_number_like(const fnzi_graph *g, uint64_t value) {
+  fnz_arg one = {.tag = g->values.data[value].number, .u.i = 1};
+  if (one.tag == FNZ_ARG_FLOAT)
+    one.u.f = 1;
+  return one;
+}
+
+static fnz_status like_number(void *graph, uint64_t value, fnz_arg *out) {
+  *out = fnzi_eng_number_like(graph, value);
   return FNZ_OK;
 }
 
-bool fnzi_eng_waits_for_numbers(const fnzi_node *node) {
-  bool found = node->op && fnzi_op_is_item(node->op);
-  fnz_status status = fnzi_args_visit(node->args, node->nargs, see_symbol, &found);
-  return found || status != FNZ_OK;
+static uint8_t kind_of_element(fnz_dtype dtype) {
+  return dtype == FNZ_BOOL                            ? FNZ_ARG_BOOL
+         : fnzi_is_float(dtype)                       ? FNZ_ARG_FLOAT
+         : fnzi_is_integer(dtype) && dtype != FNZ_U64 ? FNZ_ARG_INT
+                                                      : FNZ_ARG_DEFAULT;
 }
 
+/* Of arithmetic it is that of the result for ones: only what chooses (torch.sym_ite) gives another
+ * one by what its arguments are. */
+static fnz_status kind_computed(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node,
+                                uint8_t *out) {
+  const fnz_error had = ctx->error;
+  fnz_arg number = {.tag = FNZ_ARG_DEFAULT};
+  bool done = false;
+  fnz_status status = fnzi_arithmetic(ctx, node, like_number, g, &number, &done);
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  ctx->error = had;
+  *out = status == FNZ_OK && done && node->nargs < 3 ? number.tag : FNZ_ARG_DEFAULT;
+  return FNZ_OK;
+}
+
+static fnz_status mark_node(fnz_context *ctx, fnzi_graph *g, const fnzi_node *node) {
+  uint8_t kind = FNZ_ARG_DEFAULT;
+  bool reads = node->op && fnzi_op_is_item(node->op) && node->args[0].tag == FNZ_ARG_VALUE;
+  if (node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
+    return FNZ_OK;
+  const fnz_geometry *of = reads ? g->values.data[node->args[0].u.value].geometry : NULL;
+  if (node->op == NULL && !fnzi_is_hop(node))
+    FNZ_TRY(kind_computed(ctx, g, node, &kind));
+  else if (of)
+    kind = kind_of_element(of->dtype);
+  else if (node->op && fnzi_asks_size(node->op))
+    kind = FNZ_ARG_INT;
+  g->values.data[node->outputs[0].u.value].number = kind;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_program *program,
+                                 const fnz_program **out) {
+  fnz_program *made;
+  fnzi_graph *graphs;
+  fnzi_value *values;
+  *out = program;
+  if (!fnzi_program_has_symbols(program))
+    return FNZ_OK;
+  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, program->graphs.count, &graphs);
+  memcpy(graphs, program->graphs.data, program->graphs.count * sizeof *graphs);
+  FNZI_NEW(arena, graphs[0].values.count, &values);
+  if (graphs[0].values.count)
+    memcpy(values, graphs[0].values.data, graphs[0].values.count * sizeof *values);
+  graphs[0].values.data = values;
+  for (size_t n = 0; n < graphs[0].nodes.count; n++)
+    FNZ_TRY(mark_node(ctx, &graphs[0], &graphs[0].nodes.data[n]));
+  *made = *program;
+  made->graphs.data = graphs;
+  *out = made;
+  return FNZ_OK;
+}
+
+/* --- Who takes them -----------------------------------------------------------------------------
+ */
 /* Whose numbers say where its result lies, or which part of its base it writes. */
 static bool places_by_numbers(const fnz_op *op) {
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
@@ -24,6 +91,68 @@ static bool places_by_numbers(const fnz_op *op) {
   const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
   return !row || !row->shape || row->memory == FNZI_MEMORY_VIEW ||
          row->run == FNZI_RUN_scatter_view || fnzi_view_find(op);
+}
+
+typedef struct look {
+  const fnzi_graph *graph;
+  bool symbols, fits;
+} look;
+
+/* Tensors of fixed sizes, and what is known before data are. */
+static fnz_status see_known(void *user, const fnz_arg *arg) {
+  look *l = user;
+  const fnz_geometry *of =
+      arg->tag == FNZ_ARG_VALUE ? l->graph->values.data[arg->u.value].geometry : NULL;
+  l->symbols = l->symbols || arg->tag == FNZ_ARG_SYMBOL;
+  l->fits = l->fits && arg->tag != FNZ_ARG_TOKEN && arg->tag != FNZ_ARG_OBJECT &&
+            arg->tag != FNZ_ARG_GRAPH && (arg->tag != FNZ_ARG_VALUE || (of && !of->symbols));
+  return FNZ_OK;
+}
+
+static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_arg *arg) {
+  bool takes = param->type == FNZI_TYPE_SCALAR || param->type == FNZI_TYPE_FLOAT;
+  return arg->tag == FNZ_ARG_SYMBOL && takes && !param->is_list &&
+         g->values.data[arg->u.value].number != FNZ_ARG_DEFAULT;
+}
+
+bool fnzi_eng_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
+  look l = {g, false, true}, results = {g, false, true};
+  bool any = false;
+  if (!node->op || fnzi_op_is_item(node->op) || node->op->kind != FNZI_KIND_FUNCTIONAL ||
+      node->op->nparams > 32 || places_by_numbers(node->op))
+    return false;
+  for (uint32_t k = 0; k < node->nargs; k++)
+    if (is_number(g, &node->op->params[k], &node->args[k]))
+      any = true;
+    else if (fnzi_args_visit(&node->args[k], 1, see_known, &l) != FNZ_OK)
+      return false;
+  if (fnzi_args_visit(node->outputs, node->noutputs, see_known, &results) != FNZ_OK)
+    return false;
+  return any && l.fits && results.fits && !l.symbols && !results.symbols;
+}
+
+uint32_t fnzi_eng_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
+  uint32_t taken = 0;
+  if (!fnzi_eng_takes_numbers(g, node))
+    return 0;
+  for (uint32_t k = 0; k < node->nargs; k++)
+    if (node->args[k].tag == FNZ_ARG_SYMBOL)
+      taken |= 1u << k;
+  return taken;
+}
+
+/* --- Who waits ----------------------------------------------------------------------------------
+ */
+static fnz_status see_symbol(void *user, const fnz_arg *arg) {
+  bool *found = user;
+  *found = *found || arg->tag == FNZ_ARG_SYMBOL;
+  return FNZ_OK;
+}
+
+bool fnzi_eng_waits_for_numbers(const fnzi_graph *g, const fnzi_node *node) {
+  bool found = node->op && fnzi_op_is_item(node->op);
+  fnz_status status = fnzi_args_visit(node->args, node->nargs, see_symbol, &found);
+  return (found || status != FNZ_OK) && !fnzi_eng_takes_numbers(g, node);
 }
 
 bool fnzi_eng_only_numbers(const fnz_program *program) {
@@ -35,7 +164,7 @@ bool fnzi_eng_only_numbers(const fnz_program *program) {
     if (g->values.data[v].geometry && g->values.data[v].geometry->symbols)
       return false;
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (fnzi_eng_waits_for_numbers(&g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
+    if (fnzi_eng_waits_for_numbers(g, &g->nodes.data[n]) && places_by_numbers(g->nodes.data[n].op))
       return false;
   return true;
 }
@@ -45,7 +174,7 @@ static bool keeps(const fnz_program *arranged, const fnzi_eng_order *order) {
   uint32_t before = 0;
   for (uint32_t n = 0; n < g->nodes.count; n++) {
     uint32_t origin = order->origins ? order->origins[n] : n;
-    if (!fnzi_eng_waits_for_numbers(&g->nodes.data[n]))
+    if (!fnzi_eng_waits_for_numbers(g, &g->nodes.data[n]))
       continue;
     if (origin < before)
       return false;

@@ -187,8 +187,19 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_plan_check(fnz_context *ctx, const fnzi_eng_p
 /* All symbols of graph 0 are numbers that data decide, which no place depends on: tensors have
  * fixed sizes and lie where none of the numbers says (sizes.c). */
 bool fnzi_eng_only_numbers(const fnz_program *program);
-/* The node has one of them, or reads one: the interpreter evaluates it. */
-bool fnzi_eng_waits_for_numbers(const fnzi_node *node);
+/* The program with the kinds of such numbers (fnzi_value), as far as they are known before data
+ * are; in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_numbers_mark(fnz_context *ctx, fnzi_arena *arena,
+                                                const fnz_program *program,
+                                                const fnz_program **out);
+/* 1, of the kind that the number has; FNZ_ARG_DEFAULT when that is not known. */
+fnz_arg fnzi_eng_number_like(const fnzi_graph *graph, uint64_t value);
+/* Such numbers are operands of the node: all else that it is computed by is known before, and a
+ * step like any other computes it, with the numbers of the run. Bit k: argument k is one. */
+bool fnzi_eng_takes_numbers(const fnzi_graph *graph, const fnzi_node *node);
+uint32_t fnzi_eng_numbers_taken(const fnzi_graph *graph, const fnzi_node *node);
+/* The node gives one of them, or reads one otherwise: the interpreter evaluates it. */
+bool fnzi_eng_waits_for_numbers(const fnzi_graph *graph, const fnzi_node *node);
 /* Such nodes stay in the order that they had, as numbers are found when the program finds them:
  * arranged otherwise, it runs as it was, a step for each node. */
 void fnzi_eng_numbers_keep(const fnz_program *source, const fnz_program **arranged,

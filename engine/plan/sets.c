@@ -63,6 +63,9 @@ static bool same_arg(sets *s, const fnz_arg *a, const fnz_arg *b) {
     return false;
   if (a->tag == FNZ_ARG_VALUE)
     return stands_for(s, a->u.value, b->u.value);
+  if (a->tag == FNZ_ARG_SYMBOL) /* numbers of data are operands */
+    return s->p->graph->values.data[a->u.value].number ==
+           s->p->graph->values.data[b->u.value].number;
   if (a->tag == FNZ_ARG_STRING)
     return strcmp(a->u.s, b->u.s) == 0;
   if (a->tag != FNZ_ARG_LIST)

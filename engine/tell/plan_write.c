@@ -75,8 +75,10 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   fnzi_eng_policy policy = {
       .bodies = program, .state = true, .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
+  if (numbers || is_late)
+    FNZ_TRY(fnzi_eng_numbers_mark(ctx, arena, program, &seen));
   if (is_late)
-    FNZ_TRY(fnzi_eng_late_hide(arena, program, &seen));
+    FNZ_TRY(fnzi_eng_late_hide(arena, seen, &seen));
   arranged = seen;
   if (!policy.ungrouped) {
     FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));

@@ -101,8 +101,8 @@ static fnz_status count_bytes(void *user, const fnz_arg *arg) {
 }
 
 /* The interpreter evaluates it: data decide sizes or numbers. */
-static bool is_applied(const fnzi_node *node) {
-  return fnzi_eng_waits_for_numbers(node) || (!node->op && !fnzi_is_hop(node));
+static bool is_applied(const fnzi_graph *g, const fnzi_node *node) {
+  return fnzi_eng_waits_for_numbers(g, node) || (!node->op && !fnzi_is_hop(node));
 }
 
 static const char *step_word(const fnzi_node *node, const fnzi_eng_step *s) {
@@ -156,7 +156,7 @@ static fnz_status tell_call(fnz_context *ctx, const fnzi_eng_plan *plan, uint32_
       fnzi_printf(ctx, out, "step %-4u %-7s %s", at, step_word(node, s), fnzi_node_target(node)));
   if (whole)
     FNZ_TRY(fnzi_printf(ctx, out, " of %s", whole));
-  if (is_applied(node))
+  if (is_applied(fnzi_graph_at(plan->program, 0), node))
     FNZ_TRY(fnzi_put_text(ctx, out, " by the interpreter"));
   FNZ_TRY(fnzi_args_visit(node->args + s->in_place, node->nargs - s->in_place, count_bytes, &read));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, tell_result, &written));
@@ -311,7 +311,7 @@ static fnz_status json_call(fnz_context *ctx, const fnzi_eng_plan *plan, const f
   FNZ_TRY(json_sets(ctx, s, out));
   FNZ_TRY(fnzi_printf(ctx, out, "\"node\": %u, \"op\": ", node_name(plan, s->node)));
   FNZ_TRY(put_string(ctx, out, fnzi_node_target(node)));
-  if (is_applied(node))
+  if (is_applied(fnzi_graph_at(plan->program, 0), node))
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"interpreted\": true"));
   if (whole_of(plan, s->node)) {
     FNZ_TRY(fnzi_put_text(ctx, out, ", \"of\": "));

@@ -24,12 +24,14 @@ typedef struct making {
   fnzi_eng_binding *b;
   fnzi_eng_tile *tile;
   const fnz_geometry *space;
-  int64_t count;          /* elements of it */
-  bool of_rows;           /* the node computes numbers of rows, */
-  uint32_t rank;          /* of so many dimensions; else that of the space */
-  fnzi_eng_shaped *known; /* of nodes like the one that is added; NULL */
-  held *held;             /* per slot */
-  size_t slots, lanes;    /* there is room for */
+  int64_t count;           /* elements of it */
+  bool of_rows;            /* the node computes numbers of rows, */
+  uint32_t rank;           /* of so many dimensions; else that of the space */
+  fnzi_eng_shaped *known;  /* of nodes like the one that is added; NULL */
+  uint32_t first, node;    /* of the group, and that one; */
+  fnzi_eng_taking *taking; /* NULL: it takes no number that data decide */
+  held *held;              /* per slot */
+  size_t slots, lanes;     /* there is room for */
 } making;
 
 static size_t cell_of(fnz_dtype dtype) {
@@ -212,8 +214,17 @@ static fnz_status number_operand(making *m, const unsigned char *number, fnz_dty
   return FNZ_OK;
 }
 
+/* A number that data decide is an element in memory. */
+static fnz_status taken_number(making *m, uint32_t k, fnz_dtype dtype, uint16_t *out) {
+  fnzi_krn_array *cell;
+  FNZ_TRY(fnzi_eng_taking_cell(m->ws, m->b, m->taking, k, dtype, &cell));
+  return array_slot(m, cell, out);
+}
+
 static fnz_status add_operand(making *m, const fnzi_krn_call *call,
                               const fnzi_meta_point_code *code, uint32_t k, uint16_t *out) {
+  if (code->in[k].arg < 0 && m->taking)
+    return taken_number(m, k, code->class_dtype, out);
   if (code->in[k].arg < 0)
     return number_operand(m, code->in[k].number, code->class_dtype, out);
   return array_operand(m, fnzi_krn_call_input(call, (size_t)code->in[k].arg), code,
@@ -244,11 +255,21 @@ static fnz_status find_code(making *m, const fnzi_krn_call *call, fnzi_meta_poin
   return FNZ_OK;
 }
 
+static fnz_status keep_code(making *m, const fnzi_meta_point_code *code) {
+  fnzi_meta_point_code *kept;
+  FNZI_NEW(&m->b->arena, 1, &kept);
+  *kept = *code;
+  m->taking->code = kept;
+  return FNZ_OK;
+}
+
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
   held h = result_of(m, result), wide = h;
   FNZ_TRY(find_code(m, call, &code));
+  if (m->taking)
+    FNZ_TRY(keep_code(m, &code));
   wide.dtype = code.out;
   wide.by = FNZ_DTYPE_COUNT;
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN,
@@ -273,10 +294,16 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
 
 /* --- What is no row of point.def ----------------------------------------------------------------
  */
-/* Elements as `dtype`, or as often the number. */
-static fnz_status taken_operand(making *m, const fnz_arg *arg, fnz_dtype dtype, uint16_t *out) {
+/* Argument `at` as operand k: its elements as `dtype`, or as often the number. */
+static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at, uint32_t k,
+                                fnz_dtype dtype, uint16_t *out) {
+  const fnz_arg *arg = &call->args[at];
   const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
   _Alignas(8) unsigned char number[16] = {0};
+  if (!array && m->taking) {
+    m->taking->cells[k].arg = at;
+    return taken_number(m, k, dtype, out);
+  }
   if (!array) {
     fnzi_krn_number_cell(arg, dtype, number);
     return number_operand(m, number, dtype, out);
@@ -297,7 +324,7 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
-    FNZ_TRY(taken_operand(m, &call->args[places[k]], k ? dtype : FNZ_BOOL, &ins.in[k]));
+    FNZ_TRY(taken_operand(m, call, places[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
   FNZ_TRY(new_slot(m, result_of(m, call->outputs[0]), &ins.out));
   add_ins(m, ins);
   *out = ins.out;
@@ -383,6 +410,9 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
     return add_row(m, call, &row);
   m->of_rows = m->tile->dims && !fnzi_same_sizes(&result->place, m->space);
   m->rank = result->place.rank;
+  m->taking = NULL;
+  if (call->by_data)
+    FNZ_TRY(fnzi_eng_taking_copy(m->ws, m->b, m->node, call, &m->taking));
   if (call->row->run == FNZI_RUN_where)
     FNZ_TRY(add_choice(m, call, where, &out));
   else if (call->row->run == FNZI_RUN_masked_fill)
@@ -427,6 +457,7 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *c
   t->lanes = lanes;
   for (uint32_t i = 0; i < count; i++) {
     m->known = known[i];
+    m->node = m->first + i;
     FNZ_TRY(add_call(m, &calls[i]));
   }
   KEEP(m, t->slots, t->nslots);
@@ -455,8 +486,9 @@ static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t cou
 }
 
 static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
-                            fnzi_eng_shaped *const *known, uint32_t count, fnzi_eng_tile **out) {
-  making m = {.ws = ws, .b = b};
+                            fnzi_eng_shaped *const *known, uint32_t first, uint32_t count,
+                            fnzi_eng_tile **out) {
+  making m = {.ws = ws, .b = b, .first = first};
   FNZI_NEW(&b->arena, 1, &m.tile);
   FNZ_TRY(find_space(&m, calls, count));
   FNZ_TRY(make(&m, calls, known, count));
@@ -490,7 +522,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
       FNZ_TRY(give_array(ws, b, node->outputs[k].u.value));
     FNZ_TRY(fnzi_eng_node_call(ws, b, &ws->scratch, first + i, &calls[i], &known[i]));
   }
-  FNZ_TRY(make_tile(ws, b, calls, known, count, &tile));
+  FNZ_TRY(make_tile(ws, b, calls, known, first, count, &tile));
   act.u.tile = tile;
   FNZI_PUSH(ws->ctx, &b->acts, act);
   return FNZ_OK;

@@ -1,0 +1,144 @@
+/* taken.c - numbers that data decide, as operands: what a call that takes some reads is filled in
+ * when the last one of them is known, behind the step that gives it.
+ *
+ * A kernel's call has them among its arguments. A group reads them from memory, in the type that it
+ * computes, as the kernels that it stands for convert them. */
+#include "engine/engine.h"
+#include "kernels/meta/point.h"
+
+_Static_assert((int)FNZI_POINT_OPERANDS == 4, "operands of a row or a choice");
+
+enum { CELL = 16 };
+
+/* --- While steps are made -----------------------------------------------------------------------
+ */
+fnz_status fnzi_eng_takings_open(fnz_workspace *ws, fnzi_eng_binding *b) {
+  const fnzi_graph *g = fnzi_graph_at(b->program, 0);
+  bool any = false;
+  for (size_t v = 0; v < g->values.count && !any; v++)
+    any = g->values.data[v].number != FNZ_ARG_DEFAULT;
+  b->taken = (fnzi_krn_storage){.refs = 1 << 30, .stock = &ws->machine->stock};
+  if (!any)
+    return FNZ_OK;
+  FNZI_NEW(&b->arena, g->values.count, &b->likes);
+  FNZI_NEW(&b->arena, g->nodes.count, &b->takings);
+  for (size_t v = 0; v < g->values.count; v++)
+    b->likes[v] = fnzi_eng_number_like(g, v);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_taking_add(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n,
+                               fnzi_krn_call *call, fnzi_eng_taking **out) {
+  const fnzi_graph *g = fnzi_graph_at(b->program, 0);
+  const fnzi_node *node = &g->nodes.data[n];
+  fnzi_eng_taking *made;
+  uint64_t *values;
+  uint32_t last = 0;
+  FNZI_NEW(&b->arena, 1, &made);
+  FNZI_NEW(&b->arena, call->op->nparams, &values);
+  for (uint32_t k = 0; k < call->op->nparams; k++) {
+    if (!(call->by_data >> k & 1))
+      continue;
+    values[k] = node->args[k].u.value;
+    uint32_t from = g->values.data[values[k]].node;
+    if (from >= n)
+      return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "", "%s takes a number that is made later",
+                       call->op->name);
+    last = from > last ? from : last;
+  }
+  *made = (fnzi_eng_taking){.next = b->takings[last],
+                            .call = call,
+                            .args = (fnz_arg *)(uintptr_t)call->args,
+                            .values = values};
+  b->takings[last] = made;
+  *out = made;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
+                                const fnzi_krn_call *from, fnzi_eng_taking **out) {
+  fnzi_krn_call *call;
+  fnzi_krn_array **outputs;
+  fnz_arg *args;
+  FNZI_NEW(&b->arena, 1, &call);
+  FNZI_NEW(&b->arena, from->op->nparams, &args);
+  FNZI_NEW(&b->arena, from->noutputs, &outputs);
+  memcpy(args, from->args, from->op->nparams * sizeof *args);
+  memcpy(outputs, from->outputs, from->noutputs * sizeof(fnzi_krn_array *));
+  *call = *from;
+  call->args = args;
+  call->outputs = outputs;
+  call->expected = NULL;
+  call->nexpected = 0;
+  return fnzi_eng_taking_add(ws, b, node, call, out);
+}
+
+fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_taking *taking,
+                                uint32_t k, fnz_dtype dtype, fnzi_krn_array **out) {
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  fnz_geometry one = {.dtype = dtype};
+  FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, &one, cell, out));
+  one.offset = (int64_t)(b->taken.bytes / cell);
+  taking->cells[k].is = true;
+  taking->cells[k].dtype = dtype;
+  taking->cells[k].at = b->taken.bytes;
+  b->taken.bytes += CELL;
+  return fnzi_krn_array_share(ws->ctx, *out, &b->taken, &one);
+}
+
+fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b) {
+  unsigned char *room;
+  if (b->taken.bytes == 0)
+    return FNZ_OK;
+  FNZI_NEW(&b->arena, b->taken.bytes + CELL, &room);
+  b->taken.data = room + (CELL - (uintptr_t)room % CELL) % CELL;
+  return FNZ_OK;
+}
+
+/* --- In a run -----------------------------------------------------------------------------------
+ */
+static fnz_status is_other(fnz_workspace *ws, const fnzi_eng_taking *t, const char *what) {
+  return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: %s is not what was planned",
+                   t->call->op->name, what);
+}
+
+static fnz_status take(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
+  for (uint32_t k = 0; k < t->call->op->nparams; k++) {
+    fnz_arg number;
+    if (!(t->call->by_data >> k & 1))
+      continue;
+    FNZ_TRY(fnzi_run_steps_number(ws->steps, t->values[k], &number));
+    if (number.tag != b->likes[t->values[k]].tag)
+      return is_other(ws, t, "the kind of a number");
+    t->args[k] = number;
+  }
+  return FNZ_OK;
+}
+
+static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code *b) {
+  return a->run == b->run && a->compute == b->compute && a->class_dtype == b->class_dtype &&
+         a->out == b->out && a->arity == b->arity;
+}
+
+static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
+  fnzi_meta_point_code code;
+  FNZ_TRY(take(ws, b, t));
+  if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
+    return is_other(ws, t, "the row");
+  for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++) {
+    unsigned char *to = b->taken.data + t->cells[k].at;
+    if (!t->cells[k].is)
+      continue;
+    if (t->code)
+      memcpy(to, code.in[k].number, fnzi_dtype(t->cells[k].dtype)->bytes);
+    else
+      fnzi_krn_number_cell(&t->args[t->cells[k].arg], t->cells[k].dtype, to);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_takings_fill(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
+  for (const fnzi_eng_taking *t = b->takings ? b->takings[node] : NULL; t; t = t->next)
+    FNZ_TRY(fill(ws, b, t));
+  return FNZ_OK;
+}
