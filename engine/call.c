@@ -44,11 +44,16 @@ static fnz_status see_kind(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+/* The arguments that are numbers of data, as bits. */
+static uint32_t taken_by(const maker *m) {
+  return m->b->likes ? fnzi_eng_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
+}
+
 /* It is an operator on tensors, numbers and words. */
 static fnz_status is_plain(const maker *m, bool *out) {
   const fnzi_node *node = m->node;
   bool other = node->op == NULL || fnzi_op_is_item(node->op);
-  *out = m->b->likes && fnzi_eng_takes_numbers(fnzi_graph_at(m->b->program, 0), node);
+  *out = taken_by(m) != 0;
   if (*out)
     return FNZ_OK;
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see_kind, &other));
@@ -260,10 +265,6 @@ static fnz_status shape_known(maker *m, fnzi_krn_call *call, const fnzi_kernel *
     shaped->fits = true;
   m->known = shaped && shaped->fits ? shaped : NULL;
   return FNZ_OK;
-}
-
-static uint32_t taken_by(const maker *m) {
-  return m->b->likes ? fnzi_eng_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
 }
 
 /* The call of the kernel, with the results that the values have. The shape rule runs here, and

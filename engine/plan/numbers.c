@@ -83,8 +83,15 @@ fnz_status fnzi_eng_numbers_mark(fnz_context *ctx, fnzi_arena *arena, const fnz_
 
 /* --- Who takes them -----------------------------------------------------------------------------
  */
+/* That of the items, where it takes lists of tensors. */
+static const fnz_op *element_of(const fnz_op *op) {
+  const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
+  return element ? element : op;
+}
+
 /* Whose numbers say where its result lies, or which part of its base it writes. */
-static bool places_by_numbers(const fnz_op *op) {
+static bool places_by_numbers(const fnz_op *whole) {
+  const fnz_op *op = element_of(whole);
   uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   if (!op || fnzi_op_is_item(op))
     return false;
@@ -115,25 +122,40 @@ static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_ar
          g->values.data[arg->u.value].number != FNZ_ARG_DEFAULT;
 }
 
+/* Argument k of the node: such numbers, or nothing of the kind. */
+static fnz_status see_argument(look *l, const fnz_op *op, const fnzi_node *node, uint32_t k,
+                               bool *any) {
+  const fnz_arg *arg = &node->args[k];
+  bool is_list = op != node->op && arg->tag == FNZ_ARG_LIST; /* one for each item */
+  for (uint32_t i = 0; i < (is_list ? arg->count : 1u); i++) {
+    const fnz_arg *one = is_list ? &arg->u.list[i] : arg;
+    bool is = k < op->nparams && is_number(l->graph, &op->params[k], one);
+    *any = *any || is;
+    if (!is)
+      FNZ_TRY(fnzi_args_visit(one, 1, see_known, l));
+  }
+  return FNZ_OK;
+}
+
 bool fnzi_eng_takes_numbers(const fnzi_graph *g, const fnzi_node *node) {
-  look l = {g, false, true}, results = {g, false, true};
+  enum { MOST = 32 }; /* parameters */
+  look l = {g, false, true};
+  const fnz_op *op = element_of(node->op);
   bool any = false;
-  if (!node->op || fnzi_op_is_item(node->op) || node->op->kind != FNZI_KIND_FUNCTIONAL ||
-      node->op->nparams > 32 || places_by_numbers(node->op))
+  if (!op || fnzi_op_is_item(op) || node->op->kind != FNZI_KIND_FUNCTIONAL ||
+      node->op->nparams > MOST || places_by_numbers(op))
     return false;
   for (uint32_t k = 0; k < node->nargs; k++)
-    if (is_number(g, &node->op->params[k], &node->args[k]))
-      any = true;
-    else if (fnzi_args_visit(&node->args[k], 1, see_known, &l) != FNZ_OK)
+    if (see_argument(&l, op, node, k, &any) != FNZ_OK)
       return false;
-  if (fnzi_args_visit(node->outputs, node->noutputs, see_known, &results) != FNZ_OK)
+  if (fnzi_args_visit(node->outputs, node->noutputs, see_known, &l) != FNZ_OK)
     return false;
-  return any && l.fits && results.fits && !l.symbols && !results.symbols;
+  return any && l.fits && !l.symbols;
 }
 
 uint32_t fnzi_eng_numbers_taken(const fnzi_graph *g, const fnzi_node *node) {
   uint32_t taken = 0;
-  if (!fnzi_eng_takes_numbers(g, node))
+  if (element_of(node->op) != node->op || !fnzi_eng_takes_numbers(g, node))
     return 0;
   for (uint32_t k = 0; k < node->nargs; k++)
     if (node->args[k].tag == FNZ_ARG_SYMBOL)

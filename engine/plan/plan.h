@@ -195,8 +195,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_numbers_mark(fnz_context *ctx, fnzi_arena *ar
 /* 1, of the kind that the number has; FNZ_ARG_DEFAULT when that is not known. */
 fnz_arg fnzi_eng_number_like(const fnzi_graph *graph, uint64_t value);
 /* Such numbers are operands of the node: all else that it is computed by is known before, and a
- * step like any other computes it, with the numbers of the run. Bit k: argument k is one. */
+ * step like any other computes it, with the numbers of the run. So does one for each item of an
+ * operator on lists. */
 bool fnzi_eng_takes_numbers(const fnzi_graph *graph, const fnzi_node *node);
+/* Bit k: argument k is one. 0 for an operator on lists, which only its items take. */
 uint32_t fnzi_eng_numbers_taken(const fnzi_graph *graph, const fnzi_node *node);
 /* The node gives one of them, or reads one otherwise: the interpreter evaluates it. */
 bool fnzi_eng_waits_for_numbers(const fnzi_graph *graph, const fnzi_node *node);
