@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * random_test.c - random programs on a GPU, by the stand-in for its driver, against the
  * interpreter: bit by bit, but for those with an operator whose result hangs on the order of a sum,
  * or on a function of the C library. Kernels of many programs are built at once (standin_batch.h).
@@ -6,10 +6,12 @@
  * Some are compiled for a device that is open, so that sizes are numbers of their kernels' tables,
  * and some have symbols.
  *
- * In the environment: FNZ_PROGRAMS, how many (of each kind), FNZ_BODIES, of those with bodies;
+ * In the environment: FNZ_PROGRAMS, how many (of each kind), FNZ_BODIES, of those with bodies,
+ * FNZ_NUMBERS, of those with numbers of data;
  * FNZ_FIRST, the first one's number; FNZ_SEED; FNZ_BATCH, how many at once. */
 #include "engine/engine.h"
 #include "kernels/core/half.h"
+#include "soak/numbers.h"
 #include "soak/programs.h"
 #include "soak/regions.h"
 #include "soak/symbolic.h"
@@ -30,6 +32,17 @@ static fnz_status draw_plain(fnz_context *ctx, choices *c, fnzi_random_counts *c
 static fnz_status draw_symbolic(fnz_context *ctx, choices *c, fnzi_random_counts *counts,
                                 fnz_program **out) {
   return fnzi_symbolic_program(ctx, c, counts, out);
+}
+
+static fnz_status draw_numbers(fnz_context *ctx, choices *c, fnzi_random_counts *counts,
+                               fnz_program **out) {
+  fnz_buffer text = {0};
+  (void)counts;
+  fnz_status status = fnzi_numbers_text(ctx, c, true, &text);
+  if (status == FNZ_OK)
+    status = fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, out);
+  fnz_buffer_free(ctx, &text);
+  return status;
 }
 
 static uint64_t number_of(const char *name, uint64_t otherwise) {
@@ -473,6 +486,12 @@ START_TEST(programs_with_bodies_have_the_interpreters_results) {
 }
 END_TEST
 
+START_TEST(programs_with_numbers_have_the_interpreters_results) {
+  try_series(draw_numbers, "random (numbers)", false,
+             number_of("FNZ_NUMBERS", number_of("FNZ_PROGRAMS", 24)));
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("random");
   TCase *c = tcase_create("random");
@@ -486,6 +505,8 @@ int main(void) {
     tcase_add_test(c, programs_with_symbols_have_the_interpreters_results);
   if (!kind || strcmp(kind, "bodies") == 0)
     tcase_add_test(c, programs_with_bodies_have_the_interpreters_results);
+  if (!kind || strcmp(kind, "numbers") == 0)
+    tcase_add_test(c, programs_with_numbers_have_the_interpreters_results);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
