@@ -36,7 +36,7 @@ GROUPS = [("micro 1e3", lambda n: n.rsplit("_", 1)[0] in programs.SMALL and n.en
           ("micro 1e5", lambda n: n.rsplit("_", 1)[0] in programs.SMALL and n.endswith("1e5")),
           ("micro 1e7", lambda n: n.rsplit("_", 1)[0] in programs.SMALL and n.endswith("1e7")),
           ("models", lambda n: n.split("_")[0] in ("resnet18", "mobilenet", "vit", "bert", "llama", "lstm")),
-          ("state in place", lambda n: n.split("_")[0] in ("inplace1", "kv", "adam50", "batchnorm", "cache")),
+          ("state in place", lambda n: n.split("_")[0] in ("inplace1", "kv", "adam50", "adam50item", "batchnorm", "cache")),
           ("products, convolutions, attention", lambda n: n.split("_")[0] in ("matmul", "conv3x3", "sdpa"))]
 
 

@@ -166,6 +166,31 @@ class Adam(nn.Module):
         return p[0][:1].clone()
 
 
+class AdamItem(Adam):
+    """The same with a step that counts in a tensor, read as a number, as torch.optim's form that is not capturable."""
+
+    def __init__(self, count, size):
+        super().__init__(count, size)
+        self.register_buffer("step", torch.tensor(0.0))
+
+    def forward(self, g):
+        names = range(self.count)
+        p, m, v = ([getattr(self, f"{kind}{i}") for i in names] for kind in "pmv")
+        grads = list(g.unbind(0))
+        self.step.add_(1)
+        rate = (0.001 / (0.9**self.step - 1)).item()
+        scale = (1 - 0.999**self.step).sqrt().item()
+        torch._foreach_lerp_(m, grads, 0.1)
+        torch._foreach_mul_(v, 0.999)
+        torch._foreach_addcmul_(v, grads, grads, 0.001)
+        roots = torch._foreach_sqrt(v)
+        torch._foreach_div_(roots, scale)
+        torch._foreach_add_(roots, 1e-8)
+        torch._foreach_addcdiv_(p, m, roots, rate)
+        return p[0][:1].clone()
+
+
+program("adam50item_1e3")(lambda: (AdamItem(50, 10**3), dict(g=torch.randn(50, 10**3))))
 for _exponent in (3, 5):
     program(f"adam50_1e{_exponent}")(lambda n=10**_exponent: (Adam(50, n), dict(g=torch.randn(50, n))))
 
