@@ -494,9 +494,10 @@ END_TEST
 
 int main(void) {
   Suite *suite = suite_create("random");
-  TCase *c = tcase_create("random");
+  TCase *c = tcase_create("random"), *numbers = tcase_create("numbers");
   const char *kind = getenv("FNZ_KIND");
   tcase_set_timeout(c, 0);
+  tcase_set_timeout(numbers, 0);
   if (!kind || strcmp(kind, "plain") == 0)
     tcase_add_test(c, random_programs_have_the_interpreters_results);
   if (!kind || strcmp(kind, "tables") == 0)
@@ -506,8 +507,9 @@ int main(void) {
   if (!kind || strcmp(kind, "bodies") == 0)
     tcase_add_test(c, programs_with_bodies_have_the_interpreters_results);
   if (!kind || strcmp(kind, "numbers") == 0)
-    tcase_add_test(c, programs_with_numbers_have_the_interpreters_results);
+    tcase_add_test(numbers, programs_with_numbers_have_the_interpreters_results);
   suite_add_tcase(suite, c);
+  suite_add_tcase(suite, numbers);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   int failures = srunner_ntests_failed(runner);
