@@ -98,9 +98,9 @@ struct fnz_executable {
                                    FNZI_ENG_NONE for none, and for one that has other sizes then */
   fnzi_eng_slots slots[3];
   bool has_symbols;
-  bool by_steps;                   /* data decide sizes: graph 0 is evaluated node by node */
-  bool by_numbers;                 /* data decide numbers, but no size: only nodes with those are */
-  struct fnzi_cuda_device *device; /* NULL: the CPU */
+  bool by_steps;                     /* data decide sizes: graph 0 is evaluated node by node */
+  bool by_numbers;                   /* data decide numbers, but no size: what gives them is */
+  struct fnzi_cuda_device *device;   /* NULL: the CPU */
   _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: it is not there yet */
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };

@@ -15,8 +15,8 @@ static const char *const scalar_types[] = {"i64", "i64", "f32", "bool", "i32", "
 
 typedef struct number {
   unsigned id;
-  char text[32]; /* of its symbol */
-  bool is_float, is_bool;
+  char text[32];                   /* of its symbol */
+  bool is_float, is_bool, is_size; /* is_size: of a tensor that data decide the size of */
 } number;
 
 typedef struct gen {
@@ -37,7 +37,7 @@ typedef struct gen {
   } scalars[MOST_VALUES];
   uint32_t nscalars;
   unsigned last;
-  class of_last;
+  bool has_sizes;
 } gen;
 
 #define PUT(g, ...) FNZ_TRY(fnzi_printf((g)->ctx, &(g)->lines, __VA_ARGS__))
@@ -50,7 +50,6 @@ static void keep(gen *g, class of, unsigned id) {
   if (g->of[of].count < MOST_VALUES)
     g->of[of].ids[g->of[of].count++] = id;
   g->last = id;
-  g->of_last = of;
 }
 
 static const number *pick_number(gen *g) {
@@ -83,6 +82,21 @@ static fnz_status draw_arithmetic(gen *g) {
   snprintf(n->text, sizeof n->text, "u%u%s2", (unsigned)atoi(a->text + 1), signs[op]);
   g->nnumbers++;
   PUT(g, "  %%n%u: sym{%s} = _operator.%s(%%n%u, 2)\n", n->id, n->text, ops[op], a->id);
+  return FNZ_OK;
+}
+
+/* How many elements are true: then sizes depend on data as well. */
+static fnz_status draw_size(gen *g) {
+  unsigned id = g->names++, symbol = g->symbols++;
+  number *n = &g->numbers[g->nnumbers];
+  if (g->nnumbers == MOST_VALUES)
+    return FNZ_OK;
+  *n = (number){.id = g->names++, .is_size = true};
+  snprintf(n->text, sizeof n->text, "u%u", symbol);
+  g->nnumbers++;
+  PUT(g, "  %%v%u: i64[{u%u},%d] stride(1,{u%u}) = nonzero(%%v%u)\n", id, symbol,
+      strchr(g->sizes, ',') ? 2 : 1, symbol, pick(g, TRUTHS));
+  PUT(g, "  %%n%u: sym{u%u} = sym_size.int(%%v%u, 0)\n", n->id, symbol, id);
   return FNZ_OK;
 }
 
@@ -213,11 +227,12 @@ static fnz_status draw_write(gen *g) {
 
 static fnz_status draw_step(gen *g, bool exact) {
   uint32_t what = choose(g->c, 12);
-  return what == 0   ? draw_item(g)
-         : what == 1 ? draw_arithmetic(g)
-         : what == 2 ? draw_scalar(g, exact)
-         : what == 3 ? draw_write(g)
-                     : draw_use(g, exact);
+  return what == 0                   ? draw_item(g)
+         : what == 1                 ? draw_arithmetic(g)
+         : what == 2                 ? draw_scalar(g, exact)
+         : what == 3                 ? draw_write(g)
+         : what == 4 && g->has_sizes ? draw_size(g)
+                                     : draw_use(g, exact);
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -227,6 +242,9 @@ static fnz_status put_head(gen *g, fnz_buffer *out) {
   for (uint32_t k = 0; k < g->nnumbers; k++)
     if (strchr("uz", g->numbers[k].text[0]) && strpbrk(g->numbers[k].text, "+*-") == NULL)
       FNZ_TRY(fnzi_printf(g->ctx, out, "symbol %s\n", g->numbers[k].text));
+  for (uint32_t k = 0; k < g->nnumbers; k++)
+    if (g->numbers[k].is_size)
+      FNZ_TRY(fnzi_printf(g->ctx, out, "range %s 0..1000\n", g->numbers[k].text));
   FNZ_TRY(fnzi_put_text(g->ctx, out, "program("));
   unsigned id = 0;
   for (int of = 0; of < CLASSES; of++)
@@ -251,6 +269,7 @@ static void open(gen *g) {
 
 static fnz_status draw(gen *g, bool exact, fnz_buffer *out) {
   uint32_t steps = 4 + choose(g->c, MOST_STEPS);
+  g->has_sizes = choose(g->c, 5) == 1;
   open(g);
   for (int k = 0; k < 2; k++)
     FNZ_TRY(draw_item(g));
