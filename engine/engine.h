@@ -191,7 +191,10 @@ typedef struct fnzi_eng_number {
 /* A call that takes numbers which data decide. They are filled in when the last one of them is
  * known, so that its step finds them. */
 typedef struct fnzi_eng_taking {
-  struct fnzi_eng_taking *next; /* of those that are known at the same time */
+  struct fnzi_eng_taking *next;       /* of those that are known at the same time */
+  const struct fnzi_eng_taking *like; /* one before it in that list, of a node of the same kind: a
+                                         group reads the same; NULL: none */
+  uint32_t node;
   fnzi_krn_call *call;
   fnz_arg *args;                           /* of it */
   const uint64_t *values;                  /* per argument that is such a number */

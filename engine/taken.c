@@ -47,12 +47,22 @@ fnz_status fnzi_eng_taking_add(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t 
     last = from > last ? from : last;
   }
   *made = (fnzi_eng_taking){.next = b->takings[last],
+                            .node = n,
                             .call = call,
                             .args = (fnz_arg *)(uintptr_t)call->args,
                             .values = values};
   b->takings[last] = made;
   *out = made;
   return FNZ_OK;
+}
+
+/* The one that was added before finds what the new one has found: it is the next one in the list.
+ */
+static void note_like(const fnzi_eng_binding *b, const fnzi_eng_taking *made) {
+  fnzi_eng_taking *had = made->next;
+  const uint32_t *kinds = b->shapes->kinds.of;
+  if (had && had->code && kinds[had->node] == kinds[made->node])
+    had->like = made;
 }
 
 fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node,
@@ -70,7 +80,9 @@ fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
   call->outputs = outputs;
   call->expected = NULL;
   call->nexpected = 0;
-  return fnzi_eng_taking_add(ws, b, node, call, out);
+  FNZ_TRY(fnzi_eng_taking_add(ws, b, node, call, out));
+  note_like(b, *out);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_taking *taking,
@@ -120,8 +132,18 @@ static bool is_planned(const fnzi_meta_point_code *a, const fnzi_meta_point_code
          a->out == b->out && a->arity == b->arity;
 }
 
+static void copy_cells(const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
+  for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++)
+    if (t->cells[k].is)
+      memcpy(b->taken.data + t->cells[k].at, b->taken.data + t->like->cells[k].at, CELL);
+}
+
 static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_eng_taking *t) {
   fnzi_meta_point_code code;
+  if (t->like) {
+    copy_cells(b, t);
+    return FNZ_OK;
+  }
   FNZ_TRY(take(ws, b, t));
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
     return is_other(ws, t, "the row");
