@@ -1,4 +1,5 @@
-/* engine_numbers_test.c - numbers that data decide, as operands of steps: the engine against the
+/* checks: 6
+ * engine_numbers_test.c - numbers that data decide, as operands of steps: the engine against the
  * interpreter, over random programs, and what few programs must become. */
 #include "engine/engine.h"
 #include "soak/numbers.h"
