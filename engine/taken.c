@@ -3,7 +3,7 @@
  *
  * A kernel's call has them among its arguments. A group reads them from memory, in the type that it
  * computes, as the kernels that it stands for convert them. */
-#include "engine/engine.h"
+#include "engine/taken.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_POINT_OPERANDS == 4, "operands of a row or a choice");

@@ -6,6 +6,7 @@
 #include "engine/tile/tile.h"
 
 #include "engine/plan/planner.h"
+#include "engine/taken.h"
 
 /* What a slot holds: an array's elements, in the type of the array or in another one; or a number.
  */
