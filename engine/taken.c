@@ -148,9 +148,9 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
     return is_other(ws, t, "the row");
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++) {
-    unsigned char *to = b->taken.data + t->cells[k].at;
     if (!t->cells[k].is)
       continue;
+    unsigned char *to = b->taken.data + t->cells[k].at;
     if (t->code)
       memcpy(to, code.in[k].number, fnzi_dtype(t->cells[k].dtype)->bytes);
     else
