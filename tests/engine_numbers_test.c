@@ -70,7 +70,7 @@ START_TEST(random_numbers_have_the_interpreters_bits) {
   printf("%zu programs; %zu plans have groups that take numbers; %zu nodes applied\n", t.run,
          t.groups, t.applied);
   ck_assert_uint_gt(t.groups, t.run);
-  ck_assert_uint_lt(t.applied, t.run / 8); /* eager takes no truth as a factor of floats */
+  ck_assert_uint_lt(t.applied, 4 + t.run / 8); /* eager takes no truth as a factor of floats */
   fnz_context_destroy(ctx);
 }
 END_TEST
