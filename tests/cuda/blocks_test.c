@@ -2,6 +2,7 @@
  * blocks_test.c - what the stand-in for a GPU sees of kernels whose threads know of each other:
  * right ones compute, in both orders of threads, and each planted error is found. */
 #include "engine/cuda/run.h"
+#include "tests/cuda/counted.h"
 #include "tests/run_help.h"
 
 #include <stdio.h>
@@ -44,8 +45,8 @@ static void open_bench(bench *b, const char *text) {
   OK(b->ctx, fnzi_cuda_enter(b->ctx, &b->device));
   add_lines(b->ctx, &source, fnzi_cuda_text_prelude);
   OK(b->ctx, fnzi_put(b->ctx, &source, text, strlen(text) + 1));
-  OK(b->ctx,
-     fnzi_cuda_nvrtc_compile(b->ctx, &b->device.nvrtc, (const char *)source.data, 9, 0, &code));
+  OK(b->ctx, fnzi_cuda_nvrtc_compile(b->ctx, &b->device.nvrtc, (const char *)source.data,
+                                     b->device.major, b->device.minor, &code));
   ck_assert_int_eq(b->device.driver.module_load(&b->module, code.data), 0);
   ck_assert_int_eq(b->device.driver.module_function(&b->kernel, b->module, "k0"), 0);
   OK(b->ctx, fnzi_cuda_stream_make(b->ctx, &b->device, &b->stream));
@@ -171,8 +172,8 @@ int main(void) {
   TCase *c = tcase_create("blocks");
   tcase_set_timeout(c, 300);
   tcase_add_test(c, right_ones_compute);
-  tcase_add_loop_test(c, wrong_ones_are_found, 0, 11);
-  tcase_add_loop_test(c, wrong_calls_are_found, 0, 4);
+  ADD_OF_STANDIN(c, wrong_ones_are_found, 11);
+  ADD_OF_STANDIN(c, wrong_calls_are_found, 4);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -205,7 +205,7 @@ int main(void) {
   tcase_add_test(c, groups_have_the_cpus_bits);
   tcase_add_test(c, large_groups_have_the_cpus_bits);
   tcase_add_test(c, pairs_have_the_cpus_bits);
-  tcase_add_loop_test(c, planted_errors_are_found, 0, PLANTS);
+  ADD_OF_STANDIN(c, planted_errors_are_found, PLANTS);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

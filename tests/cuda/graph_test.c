@@ -176,9 +176,9 @@ START_TEST(what_cannot_be_captured_runs) {
     running r;
     open_running(&r, 5, false);
     did(count_run(&r, 0), 5, 0, 0, 0);
-    setenv("STANDIN_FAIL", fails[i], 1);
+    ask_for_failure(fails[i]);
     ck_assert_uint_eq(count_run(&r, 0).launches, 6);
-    unsetenv("STANDIN_FAIL");
+    ask_for_failure(NULL);
     did(count_run(&r, 0), 5, 0, 0, 0);
     state_is(&r, 0, 3);
     close_running(&r);

@@ -3,24 +3,10 @@
 #define FNZ_TESTS_CUDA_HELP_H
 
 #include "program/program.h"
-#include "tests/cuda/standin.h"
+#include "tests/cuda/counted.h"
 #include "tests/run_help.h"
 
 #include <dlfcn.h>
-
-static inline standin_counts counts_now(void) {
-  static void *library;
-  standin_counts counts;
-  standin_counts_fn *get;
-  if (!library)
-    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  ck_assert_ptr_nonnull(library);
-  void *found = dlsym(library, "standin_counts_get");
-  ck_assert_msg(found != NULL, "libcuda.so.1 is not the stand-in: look at LD_LIBRARY_PATH");
-  memcpy(&get, &found, sizeof get);
-  get(&counts);
-  return counts;
-}
 
 static inline void nothing_is_left(void) {
   standin_counts c = counts_now();

@@ -9,7 +9,7 @@
 #include "kernels/core/half.h"
 #include "program/program.h"
 #include "soak/choices.h"
-#include "tests/cuda/standin.h"
+#include "tests/cuda/counted.h"
 #include "tests/cuda/standin_library.h"
 #include "tests/run_help.h"
 
@@ -28,19 +28,10 @@ static bool is_without(void) {
   return getenv("STANDIN_WITHOUT") != NULL;
 }
 
-static standin_counts counts_now(void) {
-  standin_counts counts;
-  standin_counts_fn *get;
-  void *found = symbol_of("libcuda.so.1", "standin_counts_get");
-  memcpy(&get, &found, sizeof get);
-  get(&counts);
-  return counts;
-}
-
 static standin_library_counts library_now(bool cudnn) {
   standin_library_counts counts = {0};
   standin_library_counts_fn *get;
-  if (is_without())
+  if (is_without() || !is_standin())
     return counts;
   void *found = symbol_of(cudnn ? "libcudnn.so.9" : "libcublasLt.so.13",
                           cudnn ? "standin_cudnn_counts" : "standin_cublas_counts");
@@ -365,7 +356,7 @@ START_TEST(products_have_the_cpus_results) {
   standin_library_counts c = library_now(false);
   if (is_without())
     ck_assert_uint_eq(c.opened, 0);
-  else
+  else if (is_standin())
     ck_assert_uint_ge(c.runs * 3, count);
   fnz_context_destroy(ctx);
   nothing_is_left();
@@ -445,7 +436,7 @@ START_TEST(convolutions_have_the_cpus_results) {
   standin_library_counts c = library_now(true);
   if (is_without())
     ck_assert_uint_eq(c.opened, 0);
-  else
+  else if (is_standin())
     ck_assert(c.runs * 2 >= count && c.backward * 6 >= count);
   fnz_context_destroy(ctx);
   nothing_is_left();
@@ -687,7 +678,7 @@ START_TEST(libraries_are_opened_when_they_are_needed) {
   ck_assert_uint_eq(library_now(true).opened, 0);
   text again = failing_text(false);
   run_text(ctx, &again);
-  ck_assert_uint_eq(library_now(false).opened, is_without() ? 0 : 1);
+  ck_assert_uint_eq(library_now(false).opened, !is_without() && is_standin());
   ck_assert_uint_eq(library_now(true).opened, 0);
   fnz_context_destroy(ctx);
   nothing_is_left();
@@ -704,7 +695,7 @@ int main(void) {
   tcase_add_test(c, odd_convolutions_have_the_cpus_results);
   tcase_add_test(c, attention_has_the_cpus_results);
   tcase_add_test(c, attention_keeps_its_edges);
-  tcase_add_loop_test(c, what_fails_is_told, 0, sizeof failings / sizeof *failings);
+  ADD_OF_STANDIN(c, what_fails_is_told, sizeof failings / sizeof *failings);
   tcase_add_test(c, what_is_missing_is_named);
   tcase_add_test(c, libraries_are_opened_when_they_are_needed);
   suite_add_tcase(suite, c);

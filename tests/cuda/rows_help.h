@@ -7,10 +7,9 @@
 #include "kernels/core/convert.h"
 #include "program/program.h"
 #include "soak/programs.h"
-#include "tests/cuda/standin.h"
+#include "tests/cuda/counted.h"
 #include "tests/run_help.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,17 +104,6 @@ static inline double greatest_of(const fnz_array *a) {
 
 /* --- Runs ---------------------------------------------------------------------------------------
  */
-static inline standin_counts counts_now(void) {
-  standin_counts counts;
-  standin_counts_fn *get;
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  void *found = library ? dlsym(library, "standin_counts_get") : NULL;
-  ck_assert_msg(found != NULL, "libcuda.so.1 is not the stand-in: look at LD_LIBRARY_PATH");
-  memcpy(&get, &found, sizeof get);
-  get(&counts);
-  return counts;
-}
-
 static inline fnz_arrays *run_on(fnz_context *ctx, const fnz_program *p, const char *device,
                                  const fnz_arrays *inputs) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;

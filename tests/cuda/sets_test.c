@@ -248,7 +248,7 @@ int main(void) {
   tcase_set_timeout(c, 600);
   tcase_add_test(c, an_optimizer_step_is_one_launch);
   tcase_add_test(c, sets_of_all_layouts_have_the_cpus_bits);
-  tcase_add_loop_test(c, planted_errors_are_found, 0, PLANTS);
+  ADD_OF_STANDIN(c, planted_errors_are_found, PLANTS);
   suite_add_tcase(suite, c);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -4,6 +4,8 @@
  * how many there are, stands here. */
 #include "engine/device/way.h"
 #include "kernels/backends.h"
+#include "tests/cuda/counted.h"
+#include "tests/cuda/near.h"
 #include "tests/run_help.h"
 #include "tests/variant_fixture.h"
 
@@ -259,6 +261,28 @@ static bool runs(writer *w) {
   return does;
 }
 
+/* Another driver than the stand-in has functions of its own. */
+static bool is_near(writer *w, const fnz_program *p, const fnz_executable *exe) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_executable *cpu;
+  fnz_arrays *got, *want;
+  char why[200];
+  if (is_standin() || fnz_last_error(w->ctx)->kind != FNZ_CLASS_DIFFERENT)
+    return false;
+  OK(w->ctx, fnz_compile(w->ctx, p, &options, &cpu));
+  OK(w->ctx, fnz_arrays_create(w->ctx, &got));
+  OK(w->ctx, fnz_arrays_create(w->ctx, &want));
+  OK(w->ctx, fnz_executable_run_arrays(cpu, w->ctx, w->arrays, NULL, NULL, want));
+  OK(w->ctx, fnz_executable_run_arrays(exe, w->ctx, w->arrays, NULL, NULL, got));
+  bool near = are_close(got, want, why, sizeof why);
+  if (!near)
+    printf("%s\n", why);
+  fnz_arrays_destroy(got);
+  fnz_arrays_destroy(want);
+  fnz_executable_destroy(cpu);
+  return near;
+}
+
 static fnz_status run_compiled(writer *w, const fnz_program *p, fnz_executable **exe) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_arrays *outputs;
@@ -269,7 +293,7 @@ static fnz_status run_compiled(writer *w, const fnz_program *p, fnz_executable *
   FNZ_TRY(fnz_compile(w->ctx, p, &options, exe));
   FNZ_TRY(fnz_arrays_create(w->ctx, &outputs));
   fnz_status status = fnz_executable_verify(*exe, w->ctx, w->arrays);
-  if (status == FNZ_OK)
+  if (status == FNZ_OK || is_near(w, p, *exe))
     status = fnz_executable_run_arrays(*exe, w->ctx, w->arrays, NULL, NULL, outputs);
   fnz_arrays_destroy(outputs);
   return status;

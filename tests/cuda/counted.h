@@ -1,0 +1,33 @@
+/* counted.h - the driver under the tests, and what it was asked for.
+ *
+ * That is the stand-in (standin.h), or with FNZ_DRIVER=real in the environment whatever
+ * libcuda.so.1 there is, that of a GPU above all. It counts nothing: the engine then gets functions
+ * that count what they are asked for and pass it on, since the linker has calls of
+ * fnzi_cuda_driver_open() come here (--wrap). */
+#ifndef FNZ_TESTS_CUDA_COUNTED_H
+#define FNZ_TESTS_CUDA_COUNTED_H
+
+#include "tests/cuda/standin.h"
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+bool is_standin(void);
+/* Of another driver than the stand-in: launches of a graph when it is launched; `wrong`: the first
+ * error after which nothing works any more. */
+standin_counts counts_now(void);
+/* "FUNCTION:N:ERROR", as STANDIN_FAIL has it; of another driver errors below 700 of streams,
+ * copies, launches, memory, modules and graphs. NULL: none from here on. */
+void ask_for_failure(const char *how);
+
+/* A test of what the stand-in alone can show, `count` times; elsewhere it says so. */
+#define ADD_OF_STANDIN(c, test, count)                                                             \
+  do {                                                                                             \
+    if (is_standin())                                                                              \
+      tcase_add_loop_test(c, test, 0, count);                                                      \
+    else                                                                                           \
+      printf("left out, for the stand-in alone shows it: %s\n", #test);                            \
+  } while (0)
+
+#endif
