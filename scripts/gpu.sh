@@ -137,7 +137,7 @@ machine() {
   } > "$out/machine.log" 2>&1
   say "$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo 'no nvidia-smi')"
   say "CUDA libraries: $(cuda_folders)"
-  ! grep 'not found' "$out/machine.log" || failed=1
+  ! grep '=> not found' "$out/machine.log" || failed=1
 }
 
 # Does anything run? By itself, so that its words are seen.
@@ -168,7 +168,7 @@ tests() {
     done
   done
   finish tests tests
-  grep -h '^left out' "$out/tests.log" | sort | uniq -c | sed 's/^/   /' >> "$out/summary.txt"
+  grep -h '^left ' "$out/tests.log" | sort | uniq -c | sed 's/^/   /' >> "$out/summary.txt"
 }
 
 # Alone on the GPU. A third of what time is left is PyTorch's.

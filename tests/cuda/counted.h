@@ -21,13 +21,14 @@ standin_counts counts_now(void);
  * copies, launches, memory, modules and graphs. NULL: none from here on. */
 void ask_for_failure(const char *how);
 
-/* A test of what the stand-in alone can show, `count` times; elsewhere it says so. */
+/* A test, `count` times, that is left to the stand-in, which alone shows it or is quicker;
+ * elsewhere it says so. */
 #define ADD_OF_STANDIN(c, test, count)                                                             \
   do {                                                                                             \
     if (is_standin())                                                                              \
       tcase_add_loop_test(c, test, 0, count);                                                      \
     else                                                                                           \
-      printf("left out, for the stand-in alone shows it: %s\n", #test);                            \
+      printf("left to the stand-in: %s\n", #test);                                                 \
   } while (0)
 
 #endif

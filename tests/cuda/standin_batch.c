@@ -1,5 +1,6 @@
 /* standin_batch.c - many texts as one library (standin_batch.h). What all of them begin with, and
  * what rows stand on, is there once; each text has a namespace of its own for the rest. */
+#define _GNU_SOURCE /* memmem */
 #include "tests/cuda/standin_batch.h"
 
 #include <dlfcn.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIBRARIES = 64 };
+enum { LIBRARIES = 64, SECTIONS = 16 };
 
 typedef struct kept {
   char *text;
@@ -24,6 +25,23 @@ static struct {
   void *libraries[LIBRARIES]; /* stay loaded */
   int nlibraries;
 } batch;
+
+/* A kernel of the library that is made, in its text. */
+typedef struct built {
+  const char *kernel;
+  size_t length, text;
+  uint64_t helpers, bases; /* what stands in front of it, and the sections that it names */
+} built;
+
+static struct {
+  built *all;
+  size_t count, room;
+} kernels;
+
+static void kernels_forget(void) {
+  free(kernels.all);
+  memset(&kernels, 0, sizeof kernels);
+}
 
 static void path_of(int library, const char *end, char out[300]) {
   snprintf(out, 300, "%s/%d%s", batch.folder, library, end);
@@ -50,6 +68,7 @@ void standin_batch_end(void) {
   for (size_t i = 0; i < batch.count; i++)
     free(batch.texts[i].text);
   free(batch.texts);
+  kernels_forget();
   rmdir(batch.folder);
   memset(&batch, 0, sizeof batch);
 }
@@ -135,12 +154,65 @@ static bool read_section(const char *line, section *out) {
   return true;
 }
 
+/* --- Kernels that are there already -------------------------------------------------------------
+ */
+/* "KERNEL(k" or "BLOCKS(k": both names have as many letters. */
+static bool is_kernel(const char *line) {
+  return strncmp(line, "KERNEL(k", 8) == 0 || strncmp(line, "BLOCKS(k", 8) == 0;
+}
+
+static const char *behind_number(const char *kernel) {
+  return kernel + 8 + strspn(kernel + 8, "0123456789");
+}
+
+/* Of the same text, but for its number, over the same rows and helpers. */
+static bool are_alike(const built *a, const built *b) {
+  const char *x = behind_number(a->kernel), *y = behind_number(b->kernel);
+  size_t n = a->length - (size_t)(x - a->kernel), m = b->length - (size_t)(y - b->kernel);
+  return a->bases == b->bases && a->helpers == b->helpers && n == m &&
+         a->kernel[0] == b->kernel[0] && memcmp(x, y, n) == 0;
+}
+
+/* NULL: it is the first one like this, and is kept where there is memory. */
+static const built *find_kernel(const built *like) {
+  for (size_t i = 0; i < kernels.count; i++)
+    if (are_alike(&kernels.all[i], like))
+      return &kernels.all[i];
+  if (kernels.count == kernels.room) {
+    size_t room = 2 * kernels.room + 64;
+    built *more = realloc(kernels.all, room * sizeof *more);
+    if (!more)
+      return NULL;
+    kernels.all = more;
+    kernels.room = room;
+  }
+  kernels.all[kernels.count++] = *like;
+  return NULL;
+}
+
+/* Another name for it. */
+static void put_alias(FILE *to, const char *kernel, size_t k, const built *as) {
+  int own = (int)(behind_number(kernel) - kernel - 8),
+      its = (int)(behind_number(as->kernel) - as->kernel - 8);
+  bool blocks = kernel[0] == 'B';
+  char name[64], other[64];
+  snprintf(name, sizeof name, "t%zu_k%.*s", k, own, kernel + 8);
+  snprintf(other, sizeof other, "t%zu_k%.*s", as->text, its, as->kernel + 8);
+  fprintf(to, "extern \"C\" void %s(void **%s) __attribute__((alias(\"%s\")));\n", name,
+          blocks ? "" : ", int64_t, int64_t", other);
+  fprintf(to, "extern \"C\" const int %s_operands __attribute__((alias(\"%s_operands\")));\n", name,
+          other);
+  if (blocks)
+    fprintf(to, "extern \"C\" const int %s_threads __attribute__((alias(\"%s_threads\")));\n", name,
+            other);
+}
+
 /* Guards of headers are open, and kernels have names of their own. */
 static void put_line(FILE *to, const char *line, size_t length, size_t k) {
   enum { NAME = 7 }; /* where it begins */
   if (strncmp(line, "#ifndef ", 8) == 0)
     fputs("#if 1\n", to);
-  else if (strncmp(line, "KERNEL(k", 8) == 0 || strncmp(line, "BLOCKS(k", 8) == 0)
+  else if (is_kernel(line))
     fprintf(to, "%.*st%zu_%.*s", NAME, line, k, (int)length - NAME, line + NAME);
   else
     fwrite(line, 1, length, to);
@@ -159,7 +231,7 @@ static void put_lines(FILE *to, const char *line, const char *end, size_t k, boo
 }
 
 /* The first text of a library that has the section brings what its rows stand on. */
-static void put_section(FILE *to, const section *s, size_t k, const char **bases) {
+static size_t put_section(FILE *to, const section *s, size_t k, const char **bases) {
   size_t b = 0;
   while (bases[b] && strncmp(bases[b], s->base, (size_t)(s->rows - s->base)) != 0)
     b++;
@@ -169,18 +241,62 @@ static void put_section(FILE *to, const section *s, size_t k, const char **bases
   fprintf(to, "namespace t%zu {\n", k);
   put_lines(to, s->rows, s->end, k, false);
   fprintf(to, "}\n}\nnamespace t%zu {\nnamespace %s = ::base%zu::t%zu;\n", k, s->name, b, k);
+  return b;
+}
+
+/* Sections of a text, and which base each one has. */
+typedef struct used {
+  char names[SECTIONS][16];
+  size_t bases[SECTIONS], count;
+} used;
+
+static uint64_t bases_of(const used *u, const char *kernel, const char *end) {
+  uint64_t all = 0;
+  for (size_t i = 0; i < u->count; i++) {
+    char word[24];
+    snprintf(word, sizeof word, "%s::", u->names[i]);
+    const char *at = memmem(kernel, (size_t)(end - kernel), word, strlen(word));
+    all = all * 67 + (at ? u->bases[i] + 1 : 0);
+  }
+  return all;
+}
+
+/* The line behind the kernel. */
+static const char *put_kernel(FILE *to, const char *kernel, size_t k, const used *u,
+                              uint64_t helpers) {
+  const char *last = strstr(kernel, "\n}\n"), *end = last ? last + 3 : kernel + strlen(kernel);
+  const built b = {kernel, (size_t)(end - kernel), k, helpers, bases_of(u, kernel, end)};
+  const built *as = find_kernel(&b);
+  if (as)
+    put_alias(to, kernel, k, as);
+  else
+    put_lines(to, kernel, end, k, false);
+  return end;
+}
+
+/* FNV-1a, of lines that are neither empty nor a section's nor a kernel's. */
+static uint64_t hash_line(uint64_t hash, const char *line, size_t length) {
+  for (size_t i = 0; i < length && length > 1; i++)
+    hash = (hash ^ (unsigned char)line[i]) * 1099511628211u;
+  return hash;
 }
 
 static void put_own(FILE *to, const char *text, size_t k, const char **bases) {
   section s;
+  used u = {.count = 0};
+  uint64_t helpers = 14695981039346656037u;
   fprintf(to, "namespace t%zu {\n", k);
   for (const char *next; *text; text = next) {
     next = line_after(text);
-    if (strncmp(text, "namespace ", 10) == 0 && read_section(text, &s)) {
-      put_section(to, &s, k, bases);
+    if (strncmp(text, "namespace ", 10) == 0 && u.count < SECTIONS && read_section(text, &s)) {
+      memcpy(u.names[u.count], s.name, sizeof s.name);
+      u.bases[u.count++] = put_section(to, &s, k, bases);
       next = line_after(s.end);
+    } else if (is_kernel(text)) {
+      next = put_kernel(to, text, k, &u, helpers);
     } else {
       put_line(to, text, (size_t)(next - text), k);
+      helpers = hash_line(helpers, text, (size_t)(next - text));
     }
   }
   fprintf(to, "}\n");
@@ -195,6 +311,7 @@ static bool write_source(const char *path) {
   if (!to)
     return false;
   bool alike = true;
+  kernels.count = 0;
   fwrite(first, 1, common, to);
   for (size_t k = batch.built; k < batch.count; k++) {
     const char *text = batch.texts[k].text;
