@@ -55,23 +55,26 @@ binary() {
 # --- Libraries ----------------------------------------------------------------------------------------
 # Folders of CUDA's libraries, the first one of each library.
 cuda_folders() {
-  local name path more=${FNZ_CUDA_LIBRARIES:-}
-  for name in libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libcudnn.so.9; do
-    for path in ${more//:/ } /usr/local/cuda*/lib64 /usr/local/cuda*/targets/x86_64-linux/lib \
-      $(python3 -c 'import sys; print(*(p + "/nvidia/*/lib" for p in sys.path if p.endswith("-packages")))' 2>/dev/null); do
+  local name path folders=${FNZ_CUDA_LIBRARIES:-}
+  folders="${folders//:/ } /usr/local/nvidia/lib64 /usr/local/cuda*/lib64 /usr/local/cuda*/targets/x86_64-linux/lib"
+  folders+=" $(python3 -c 'import sys; print(*(p + "/nvidia/*/lib" for p in sys.path if p.endswith("-packages")))' 2>/dev/null)"
+  for name in libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libcublasLt.so.12 libcudnn.so.9; do
+    for path in $folders; do # with the patterns' meanings
       [ -e "$path/$name" ] && printf '%s\n' "$path" && break
     done
   done | awk '!seen[$0]++' | paste -sd:
 }
 
 # Ours, for our own programs alone; what the system has of the compiler's own is newer than ours.
-libraries=$build/lib:$(cuda_folders)
+cuda=$(cuda_folders)
+libraries=$build/lib:$cuda
 ldconfig=$(PATH=$PATH:/sbin:/usr/sbin command -v ldconfig)
 for name in libstdc++.so.6 libgcc_s.so.1 libgomp.so.1; do
   [ -e "$build/more/$name" ] && ! "$ldconfig" -p 2>/dev/null | grep -q "$name" &&
     mkdir -p "$work/more" && ln -sf "$build/more/$name" "$work/more/"
 done
-libraries+=:$work/more
+libraries+=:$work/more${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+PATH=$PATH:/usr/local/cuda/bin
 export FNZ_DRIVER=real FNZ_CASES=$cases FNZ_CACHE=$work/cache
 if [ "$standin" ]; then
   stand=$build/tests/cuda
@@ -136,7 +139,7 @@ machine() {
     LD_LIBRARY_PATH=$libraries ldd "$(binary fnz)"
   } > "$out/machine.log" 2>&1
   say "$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo 'no nvidia-smi')"
-  say "CUDA libraries: $(cuda_folders)"
+  say "CUDA libraries: $cuda"
   ! grep '=> not found' "$out/machine.log" || failed=1
 }
 
