@@ -34,7 +34,7 @@ static fnz_status instantiate(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_run_s
   for (uint32_t k = 0; k < count; k++)
     given[k] = arrays[k].data ? &arrays[k] : NULL;
   FNZ_TRY(fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, given));
-  return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_KEPT,
+  return fnzi_instantiate(&run->symbolic->sizes, &run->symbolic->point, FNZI_READINGS_RUN,
                           &b->owned);
 }
 

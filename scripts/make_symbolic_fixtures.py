@@ -79,6 +79,60 @@ class Turned(torch.nn.Module):
         return x + 1, y
 
 
+class DecayByStep(torch.nn.Module):
+    def forward(self, x, step):
+        x.mul_(0.9 ** step.item())
+        return x + 1
+
+
+class AdamStep(torch.nn.Module):
+    def forward(self, p, m, v, step, g):
+        step.add_(1)
+        n = step.item()
+        m.mul_(0.9).add_(g, alpha=0.1)
+        v.mul_(0.999).add_(g * g * 0.001)
+        rate = 0.01 * torch.sym_sqrt(1 - 0.999 ** n) / (1 - 0.9 ** n)
+        p.sub_(rate * (m / v.sqrt().add_(1e-8)))
+        return p * 2
+
+
+class FloatsOfData(torch.nn.Module):
+    """Numbers that are read as floats, whole ones that are made of them, and choices among them."""
+    def forward(self, x, f, i):
+        a, k = f.item(), i.item()
+        x.mul_(torch.sym_max(a, 0.25))
+        y = x + torch.sym_min(a, 0.1) * a
+        z = x * (a % 0.3) + (k * 0.1) / 7
+        w = x * torch.sym_ite(k > 3, k * 0.1, a) + k / (k * k + 10)
+        return y, z, w, x - (-a) * k * 0.5
+
+
+class CheckedFloat(torch.nn.Module):
+    def forward(self, x, f):
+        a = f.item()
+        torch._check(a > 0.0)
+        torch._check(a < 1.0)
+        x.mul_(a)
+        return x + (1 - a)
+
+
+class PartOfSize(torch.nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        k = int(n * 0.7)
+        x[:k].add_(1)
+        return x[k:] * (n / 7), torch.zeros(n - int(n * 0.3)) + 0.1 * n
+
+
+class PowersOfItem(torch.nn.Module):
+    def forward(self, x, i):
+        k = i.item()
+        torch._check(k >= 0)
+        torch._check(k < 10)
+        x.add_(2 ** k)
+        return x + k ** 2, x - (k * 3) // 2
+
+
 CASES = {
     "item_two": (ItemTwo, (None, None, None), [
         (tensor(7), number(a), number(b)) for a, b in ((3, 4), (2, 2), (5, 0), (0, 6))]),
@@ -89,6 +143,14 @@ CASES = {
         (torch.tensor([1., -1, 2, -3, 4, -5, 6, 7, 8]),)]),
     "merge_dims": (MergeDims, ({0: ANY, 1: ANY},), [
         (tensor(*s),) for s in ((2, 6, 4), (2, 2, 4), (3, 9, 4), (5, 5, 4))]),
+    "decay_by_step": (DecayByStep, None, [(tensor(4), number(k)) for k in (3, 0, 11)]),
+    "adam_step": (AdamStep, None, [
+        (tensor(4), torch.zeros(4), torch.zeros(4), number(k), tensor(4) / 8) for k in (0, 5)]),
+    "floats_of_data": (FloatsOfData, None, [
+        (tensor(4), torch.tensor(a), number(k)) for a, k in ((0.7, 2), (-1.3, 5), (0.2, 3))]),
+    "checked_float": (CheckedFloat, None, [(tensor(4), torch.tensor(a)) for a in (0.7, 0.2)]),
+    "part_of_size": (PartOfSize, ({0: ANY},), [(tensor(n),) for n in (10, 12, 20, 33)]),
+    "powers_of_item": (PowersOfItem, None, [(tensor(4), number(k)) for k in (3, 0, 9)]),
     "turned": (Turned, ({0: ANY, 1: ANY},), [(tensor(*s),) for s in ((5, 6), (2, 2), (3, 9))]),
 }
 

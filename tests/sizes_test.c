@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 15
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/shapes/sizes.h"
@@ -104,6 +104,16 @@ START_TEST(one_program_runs_at_every_size) {
   size_t runs = check_file("item_two") + check_file("quarter") + check_file("nonzero_n") +
                 check_file("merge_dims") + check_file("item_narrow") + check_file("turned");
   ck_assert_uint_ge(runs, 21);
+  end();
+}
+END_TEST
+
+START_TEST(numbers_that_are_floats) {
+  begin();
+  size_t runs = check_file("decay_by_step") + check_file("adam_step") +
+                check_file("floats_of_data") + check_file("checked_float") +
+                check_file("part_of_size") + check_file("powers_of_item");
+  ck_assert_uint_eq(runs, 17);
   end();
 }
 END_TEST
@@ -370,7 +380,7 @@ static const struct {
     {"UNSUPPORTED", "\"sin(s0)\": character 1: there is no function",
      S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"sin(s0)\"} = math.sin(%s) %w: f32[{s0}] = "
        "mul_.Scalar(%x, %f) return %w }"},
-    {"UNSUPPORTED", "\"1.5x",
+    {"SYNTAX", "\"1.5x",
      S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"1.5x\"} = math.sin(%s) %w: f32[{s0}] = "
        "mul_.Scalar(%x, %f) return %w }"},
     {"UNSUPPORTED", "the number s () is not known",
@@ -483,9 +493,10 @@ START_TEST(running_out_of_memory_is_an_error) {
 }
 END_TEST
 
-RUN_SUITE("sizes", one_program_runs_at_every_size, wrong_sizes_say_which_and_why,
-          one_symbol_twice_must_agree, guards_are_found_and_checked, without_a_check_guards_do_it,
-          verify_tries_equal_indices, verify_tries_where_expressions_turn,
-          verify_compares_what_numbers_are_read_from, the_report_counts_choices_of_sizes,
-          a_false_assertion_ends_the_run, what_has_no_expression_is_refused, programs_with_symbols,
-          claimed_sizes_take_no_memory, running_out_of_memory_is_an_error)
+RUN_SUITE("sizes", one_program_runs_at_every_size, numbers_that_are_floats,
+          wrong_sizes_say_which_and_why, one_symbol_twice_must_agree, guards_are_found_and_checked,
+          without_a_check_guards_do_it, verify_tries_equal_indices,
+          verify_tries_where_expressions_turn, verify_compares_what_numbers_are_read_from,
+          the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
+          what_has_no_expression_is_refused, programs_with_symbols, claimed_sizes_take_no_memory,
+          running_out_of_memory_is_an_error)

@@ -14,6 +14,7 @@ enum {
   MOST_IN_THREES = 14, /* atoms */
   MOST_TERMS = 12,     /* of a sum, with its constant */
   MOST_DIVISOR = 8,
+  SHORT_FRACTION = 1 << 20,
   LEAST_FOR_QUOTIENT = 5 /* different numbers that are divided */
 };
 
@@ -37,6 +38,8 @@ static fnz_status add_atom(fnzi_fit *f, const fnzi_expr *e) {
   for (size_t i = 0; i < f->atoms.count; i++)
     if (f->atoms.data[i] == e)
       return FNZ_OK;
+  if (e->is_real)
+    return FNZ_OK;
   FNZ_TRY(is_whole(f, e, &whole));
   if (whole && f->atoms.count < MOST_ATOMS)
     FNZI_PUSH(f->sizes->set.ctx, &f->atoms, e);
@@ -68,7 +71,7 @@ static fnz_status add_atoms(fnzi_fit *f) {
     FNZ_TRY(add_atom(f, s->free.data[i]));
   for (size_t i = 0; i < f->known; i++) {
     const fnzi_expr *e = s->set.all.data[i];
-    if (e->kind >= FNZI_EXPR_PRODUCT && !fnzi_expr_is_condition(e))
+    if (e->kind >= FNZI_EXPR_PRODUCT && !e->is_real && !fnzi_expr_is_condition(e))
       FNZ_TRY(add_atom(f, e));
   }
   return add_products(f, f->atoms.count);
@@ -126,7 +129,8 @@ static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_exp
   for (size_t i = 0; i < f->known; i++) {
     const fnzi_expr *e = f->sizes->set.all.data[i];
     bool yes;
-    if (fnzi_expr_is_condition(e) || (*out && strlen(e->text) >= strlen((*out)->text)))
+    if (e->is_real || fnzi_expr_is_condition(e) ||
+        (*out && strlen(e->text) >= strlen((*out)->text)))
       continue;
     FNZ_TRY(gives(f, e, numbers, &yes));
     *out = yes ? e : *out;
@@ -383,19 +387,22 @@ fnz_status fnzi_fit_some(fnzi_fit *f, const int64_t *numbers, const bool *matter
 static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool *yes) {
   *yes = true;
   for (size_t k = 0; k < f->ntrials && *yes; k++) {
-    fnzi_number n;
-    FNZ_TRY(fnzi_point_get(&f->trials[k]->point, e, &n));
-    *yes = n.known == FNZI_NUMBER_KNOWN && (double)n.num / (double)n.den == numbers[k];
+    double number;
+    FNZ_TRY(fnzi_point_real(&f->trials[k]->point, e, yes, &number));
+    *yes = *yes && number == numbers[k];
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_fit_reals(fnzi_fit *f, const double *numbers, const fnzi_expr **out) {
+fnz_status fnzi_fit_reals(fnzi_fit *f, const double *numbers, bool same, const fnzi_expr **out) {
+  const double many = numbers[0] * SHORT_FRACTION;
   *out = NULL;
+  if (same && (!(many > -0x1p52 && many < 0x1p52) || (double)(int64_t)many == many))
+    return FNZ_OK;
   for (size_t i = 0; i < f->known && !*out; i++) {
     const fnzi_expr *e = f->sizes->set.all.data[i];
     bool yes;
-    if (fnzi_expr_is_condition(e))
+    if (fnzi_expr_is_condition(e) || (same && (!e->is_real || e->kind == FNZI_EXPR_REAL)))
       continue;
     FNZ_TRY(gives_real(f, e, numbers, &yes));
     *out = yes ? e : NULL;

@@ -58,7 +58,7 @@ static fnz_status lift_real(fnzi_lifter *l, fnz_arg *arg, bool *found) {
   FNZI_NEW(l->arena, l->count, &numbers);
   for (size_t k = 0; k < l->count; k++)
     numbers[k] = l->walks[k].arg->u.f;
-  FNZ_TRY(fnzi_fit_reals(&l->fit, numbers, &e));
+  FNZ_TRY(fnzi_fit_reals(&l->fit, numbers, is_same(l), &e));
   *found = e != NULL;
   return e ? fnzi_compute_real(&l->computer, e, arg) : FNZ_OK;
 }
@@ -66,11 +66,11 @@ static fnz_status lift_real(fnzi_lifter *l, fnz_arg *arg, bool *found) {
 /* The number that all walks stand at. */
 static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
   const fnzi_expr *e;
-  if (is_same(l))
-    return FNZ_OK;
-  bool found = false;
+  bool found = false, same = is_same(l);
   if (all_are(l, FNZ_ARG_FLOAT))
     FNZ_TRY(lift_real(l, arg, &found));
+  if (same)
+    return FNZ_OK;
   if (all_are(l, FNZ_ARG_BOOL))
     FNZ_TRY(lift_truth(l, arg, &found));
   if (found)

@@ -46,7 +46,7 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
 /* Arithmetic on symbolic numbers; these are Python's functions, but harmless and few. */
 static bool is_arithmetic(const char *target) {
   return fnzi_starts_with(target, "_operator.") || fnzi_starts_with(target, "math.") ||
-         fnzi_starts_with(target, "torch.sym_");
+         fnzi_starts_with(target, "torch.sym_") || fnzi_starts_with(target, "torch._sym_");
 }
 
 /* "Tensor x, int[] k, *, float eps" as far as the node shows it. */

@@ -124,7 +124,8 @@ static fnzi_pt2_number of_function(const fnzi_pt2_out *o, uint32_t graph, const 
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     if (strcmp(functions[i].target, fnzi_node_target(n)) == 0)
       return functions[i].result;
-  if (strncmp(fnzi_node_target(n), "math.", 5) == 0)
+  if (strncmp(fnzi_node_target(n), "math.", 5) == 0 ||
+      strncmp(fnzi_node_target(n), "torch._sym_", 11) == 0)
     return FNZI_SYM_FLOAT;
   /* sym_ite(condition, a, b) is like a; a float makes floats of all others. */
   fnzi_pt2_number like = n->nargs ? of_argument(o, graph, &n->args[n->nargs - 1]) : FNZI_SYM_INT;

@@ -2,6 +2,7 @@
  *
  * Integers and truth values stay integers, anything else is computed in doubles. */
 #include "program/region_ops.h"
+#include "program/shapes/python.h"
 #include "program/shapes/sizes.h"
 
 #include "schema/aten_names.h"
@@ -48,10 +49,10 @@ static outcome modulo(int64_t a, int64_t b, int64_t *out) {
   return FINE;
 }
 
-/* The remainder has the sign of the divisor. */
-static double real_modulo(double x, double y) {
-  double rest = fmod(x, y);
-  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+/* Of doubles: what Python refuses is NaN where no operand is. */
+static outcome real(const operands *o, double value, fnz_arg *out) {
+  *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
+  return isnan(value) && !isnan(o->f[0]) && !isnan(o->f[1]) ? UNDEFINED : FINE;
 }
 
 static outcome checked(bool fits) {
@@ -76,13 +77,10 @@ static outcome checked(bool fits) {
 TWO_KINDS(op_add, checked(fnzi_add_i64(a, b, &out->u.i)), IS_FLOAT(x + y))
 TWO_KINDS(op_sub, checked(!__builtin_sub_overflow(a, b, &out->u.i)), IS_FLOAT(x - y))
 TWO_KINDS(op_mul, checked(fnzi_mul_i64(a, b, &out->u.i)), IS_FLOAT(x *y))
-TWO_KINDS(op_floordiv, floor_div(a, b, &out->u.i), IS_FLOAT(floor(x / y)))
-TWO_KINDS(op_mod, modulo(a, b, &out->u.i), IS_FLOAT(real_modulo(x, y)))
-TWO_KINDS(op_pow, power(a, b, &out->u.i), IS_FLOAT(pow(x, y)))
 TWO_KINDS(op_neg, checked(!__builtin_sub_overflow(0, a, &out->u.i)), IS_FLOAT(-x))
 TWO_KINDS(op_pos, (out->u.i = a, FINE), IS_FLOAT(x))
-TWO_KINDS(op_min, (out->u.i = a < b ? a : b, FINE), IS_FLOAT(x < y ? x : y))
-TWO_KINDS(op_max, (out->u.i = a > b ? a : b, FINE), IS_FLOAT(x > y ? x : y))
+TWO_KINDS(op_min, (out->u.i = a < b ? a : b, FINE), IS_FLOAT(y < x ? y : x))
+TWO_KINDS(op_max, (out->u.i = a > b ? a : b, FINE), IS_FLOAT(y > x ? y : x))
 TWO_KINDS(op_eq, (*out = IS_BOOL(a == b), FINE), IS_BOOL(x == y))
 TWO_KINDS(op_ne, (*out = IS_BOOL(a != b), FINE), IS_BOOL(x != y))
 TWO_KINDS(op_lt, (*out = IS_BOOL(a < b), FINE), IS_BOOL(x < y))
@@ -94,14 +92,31 @@ TWO_KINDS(op_and, (out->u.i = a & b, FINE), IS_FLOAT(0))
 TWO_KINDS(op_or, (out->u.i = a | b, FINE), IS_FLOAT(0))
 #undef TWO_KINDS
 
-static outcome op_truediv(const operands *o, fnz_arg *out) {
-  *out = IS_FLOAT(o->f[0] / o->f[1]);
-  return o->f[1] == 0 ? UNDEFINED : FINE;
+static outcome op_floordiv(const operands *o, fnz_arg *out) {
+  if (o->floats)
+    return real(o, fnzi_python_quotient(o->f[0], o->f[1]), out);
+  *out = (fnz_arg){.tag = FNZ_ARG_INT};
+  return floor_div(o->i[0], o->i[1], &out->u.i);
 }
 
-static outcome op_sqrt(const operands *o, fnz_arg *out) {
-  *out = IS_FLOAT(sqrt(o->f[0]));
-  return o->f[0] < 0 ? UNDEFINED : FINE;
+static outcome op_mod(const operands *o, fnz_arg *out) {
+  if (o->floats)
+    return real(o, fnzi_python_remainder(o->f[0], o->f[1]), out);
+  *out = (fnz_arg){.tag = FNZ_ARG_INT};
+  return modulo(o->i[0], o->i[1], &out->u.i);
+}
+
+static outcome op_pow(const operands *o, fnz_arg *out) {
+  if (o->floats)
+    return real(o, fnzi_python_power(o->f[0], o->f[1]), out);
+  *out = (fnz_arg){.tag = FNZ_ARG_INT};
+  return power(o->i[0], o->i[1], &out->u.i);
+}
+
+static outcome op_truediv(const operands *o, fnz_arg *out) {
+  if (o->f[1] == 0)
+    return UNDEFINED;
+  return real(o, o->floats ? o->f[0] / o->f[1] : fnzi_python_divide(o->i[0], o->i[1]), out);
 }
 
 static outcome op_float(const operands *o, fnz_arg *out) {
@@ -109,31 +124,62 @@ static outcome op_float(const operands *o, fnz_arg *out) {
   return FINE;
 }
 
-static outcome op_trunc(const operands *o, fnz_arg *out) {
-  double x = o->floats ? trunc(o->f[0]) : 0;
+static outcome whole(double x, fnz_arg *out) {
   if (!(x > -9.2e18 && x < 9.2e18))
     return BEYOND;
-  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = o->floats ? (int64_t)x : o->i[0]};
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = (int64_t)x};
   return FINE;
 }
+
+#define ROUNDS(name, compute)                                                                      \
+  static outcome name(const operands *o, fnz_arg *out) {                                           \
+    *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = o->i[0]};                                          \
+    return o->floats ? whole(compute(o->f[0]), out) : FINE;                                        \
+  }
+ROUNDS(op_trunc, trunc)
+ROUNDS(op_floor, floor)
+ROUNDS(op_ceil, ceil)
+#undef ROUNDS
 
 static const struct {
   const char *target;
   size_t nargs;
   outcome (*compute)(const operands *o, fnz_arg *out);
-} rows[] = {{"_operator.add", 2, op_add},         {"_operator.sub", 2, op_sub},
-            {"_operator.mul", 2, op_mul},         {"_operator.floordiv", 2, op_floordiv},
-            {"_operator.mod", 2, op_mod},         {"_operator.pow", 2, op_pow},
-            {"_operator.truediv", 2, op_truediv}, {"_operator.neg", 1, op_neg},
-            {"_operator.pos", 1, op_pos},         {"_operator.eq", 2, op_eq},
-            {"_operator.ne", 2, op_ne},           {"_operator.lt", 2, op_lt},
-            {"_operator.le", 2, op_le},           {"_operator.gt", 2, op_gt},
-            {"_operator.ge", 2, op_ge},           {"_operator.and_", 2, op_and},
-            {"_operator.or_", 2, op_or},          {"torch.sym_not", 1, op_not},
-            {"torch.sym_min", 2, op_min},         {"torch.sym_max", 2, op_max},
-            {"torch.sym_float", 1, op_float},     {"torch.sym_int", 1, op_trunc},
-            {"math.trunc", 1, op_trunc},          {"torch.sym_sqrt", 1, op_sqrt},
-            {"torch._sym_sqrt", 1, op_sqrt}};
+} rows[] = {{"_operator.add", 2, op_add},
+            {"_operator.sub", 2, op_sub},
+            {"_operator.mul", 2, op_mul},
+            {"_operator.floordiv", 2, op_floordiv},
+            {"_operator.mod", 2, op_mod},
+            {"_operator.pow", 2, op_pow},
+            {"_operator.truediv", 2, op_truediv},
+            {"_operator.neg", 1, op_neg},
+            {"_operator.pos", 1, op_pos},
+            {"_operator.eq", 2, op_eq},
+            {"_operator.ne", 2, op_ne},
+            {"_operator.lt", 2, op_lt},
+            {"_operator.le", 2, op_le},
+            {"_operator.gt", 2, op_gt},
+            {"_operator.ge", 2, op_ge},
+            {"_operator.and_", 2, op_and},
+            {"_operator.or_", 2, op_or},
+            {"torch.sym_not", 1, op_not},
+            {"torch.sym_min", 2, op_min},
+            {"torch.sym_max", 2, op_max},
+            {"torch.sym_float", 1, op_float},
+            {"torch.sym_int", 1, op_trunc},
+            {"math.trunc", 1, op_trunc},
+            {"math.floor", 1, op_floor},
+            {"math.ceil", 1, op_ceil}};
+
+/* torch.sym_sqrt, torch._sym_cos, math.exp ...; NULL for what is none of these. */
+static const char *unary_name(const char *target) {
+  static const char *const heads[] = {"torch.sym_", "torch._sym_", "math."};
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    if (strncmp(target, heads[i], strlen(heads[i])) == 0 &&
+        fnzi_python_has_unary(target + strlen(heads[i])))
+      return target + strlen(heads[i]);
+  return NULL;
+}
 
 static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
   *out = (operands){.floats = false};
@@ -148,9 +194,23 @@ static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
   return true;
 }
 
+static fnz_status refuse(fnz_context *ctx, const char *target, const operands *o, size_t nargs,
+                         outcome result) {
+  return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "%s of %.17g and %.17g %s", target, o->f[0],
+                   nargs > 1 ? o->f[1] : 0.0,
+                   result == BEYOND ? "leaves 64 bits" : "is not defined");
+}
+
 static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg *args, size_t nargs,
                             fnz_arg *out, bool *done) {
   operands o;
+  const char *unary = nargs == 1 ? unary_name(target) : NULL;
+  if (unary && read_operands(args, nargs, &o)) {
+    *done = true;
+    return real(&o, fnzi_python_unary(unary, o.f[0]), out) == FINE
+               ? FNZ_OK
+               : refuse(ctx, target, &o, nargs, UNDEFINED);
+  }
   if (strcmp(target, "torch.sym_ite") == 0 && nargs == 3) {
     *out = args[args[0].u.i ? 1 : 2];
     *done = args[0].tag == FNZ_ARG_BOOL || args[0].tag == FNZ_ARG_INT;
@@ -162,9 +222,7 @@ static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg 
       continue;
     outcome result = rows[i].compute(&o, out);
     if (result != FINE)
-      return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "%s of %.17g and %.17g %s", target, o.f[0],
-                       nargs > 1 ? o.f[1] : 0.0,
-                       result == BEYOND ? "leaves 64 bits" : "is not defined");
+      return refuse(ctx, target, &o, nargs, result);
     *done = true;
   }
   return FNZ_OK;

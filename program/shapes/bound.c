@@ -53,7 +53,7 @@ static void find_only_symbols(const fnzi_sizes *s, const fnzi_expr **only) {
     only[i] = e->kind == FNZI_EXPR_SYMBOL ? e : NULL;
     for (uint32_t k = 0; k < e->count; k++) {
       const fnzi_expr *part = e->parts[k].expr;
-      several = several || (!only[part->id] && part->kind != FNZI_EXPR_NUMBER) ||
+      several = several || (!only[part->id] && part->kind > FNZI_EXPR_REAL) ||
                 (only[i] && only[part->id] && only[i] != only[part->id]);
       only[i] = only[part->id] ? only[part->id] : only[i];
     }

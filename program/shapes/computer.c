@@ -9,24 +9,6 @@
 
 #include "schema/aten_names.h"
 
-/* Targets of arithmetic nodes, as exporters write them. */
-static const char *const targets[FNZI_FUNCTION_COUNT] = {
-    [FNZI_FUNCTION_FLOOR_DIV] = "_operator.floordiv",
-    [FNZI_FUNCTION_MOD] = "_operator.mod",
-    [FNZI_FUNCTION_PYTHON_MOD] = "_operator.mod",
-    [FNZI_FUNCTION_MIN] = "torch.sym_min",
-    [FNZI_FUNCTION_MAX] = "torch.sym_max",
-    [FNZI_FUNCTION_EQ] = "_operator.eq",
-    [FNZI_FUNCTION_NE] = "_operator.ne",
-    [FNZI_FUNCTION_LT] = "_operator.lt",
-    [FNZI_FUNCTION_LE] = "_operator.le",
-    [FNZI_FUNCTION_GT] = "_operator.gt",
-    [FNZI_FUNCTION_GE] = "_operator.ge",
-    [FNZI_FUNCTION_AND] = "_operator.and_",
-    [FNZI_FUNCTION_OR] = "_operator.or_",
-    [FNZI_FUNCTION_NOT] = "torch.sym_not",
-    [FNZI_FUNCTION_TRUNC] = "math.trunc"};
-
 void fnzi_computer_start(fnzi_computer *c, fnz_context *ctx) {
   *c = (fnzi_computer){.ctx = ctx, .where = ""};
   fnzi_map_init(&c->values, ctx);
@@ -154,16 +136,25 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
-static bool argument_of(const fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+static bool argument_as(const fnzi_computer *c, const fnzi_expr *e, sort as, fnz_arg *out) {
   uint64_t value;
+  bool literal = e->kind == FNZI_EXPR_NUMBER && (e->den == 1 || as == REAL);
   *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = e->num};
-  if (e->kind == FNZI_EXPR_NUMBER)
-    return e->den == 1;
+  if (e->kind == FNZI_EXPR_REAL)
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = e->real};
+  else if (e->kind == FNZI_EXPR_NUMBER && as == REAL)
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)e->num / (double)e->den};
+  if (literal || e->kind == FNZI_EXPR_REAL)
+    return true;
   *out = (fnz_arg){.tag = FNZ_ARG_SYMBOL};
-  if (!fnzi_map_get(&c->values, &e->id, sizeof e->id, &value))
+  if (!fnzi_map_get(as == REAL ? &c->reals : &c->values, &e->id, sizeof e->id, &value))
     return false;
   out->u.value = value;
   return true;
+}
+
+static bool argument_of(const fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  return argument_as(c, e, WHOLE, out);
 }
 
 static fnz_status refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) {
@@ -171,13 +162,20 @@ static fnz_status refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) 
                    "the functional program needs the number %s, %s", e->text, why);
 }
 
-/* The expressions that `e` is computed from by one node, at most two; *count 0: a symbol. What is
- * not there yet is made of simpler ones. */
+/* The expressions that `e` is computed from by one node; *count 0: a symbol. What is not there yet
+ * is made of simpler ones. */
 typedef struct recipe {
   const char *target;
-  const fnzi_expr *from[2];
+  const fnzi_expr *from[FNZI_NUMBER_MOST_ARGS]; /* NULL: the literal */
   size_t count;
+  fnz_arg literals[FNZI_NUMBER_MOST_ARGS];
+  bool reals; /* operands that are no integers are doubles */
 } recipe;
+
+/* As what an operand is needed: an integer is as good as a double beside another one. */
+static sort operand_sort(const recipe *r, size_t i) {
+  return r->reals && !r->from[i]->is_real && !r->from[i]->is_whole ? REAL : WHOLE;
+}
 
 static fnz_status sum_without_last(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
   fnzi_exprs *set = &c->sizes->set;
@@ -237,12 +235,48 @@ static fnz_status product_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *o
   return fnzi_expr_mul(set, e, inverse, &out->from[0]);
 }
 
+/* A number that doubles make is computed by the node that the source has for it, with that node's
+ * operands in their order: its bits depend on them. *out without a target: there is none. */
+static fnz_status copy_recipe(fnzi_computer *c, const fnzi_expr *e, sort as, recipe *out) {
+  const fnzi_graph *graph;
+  const fnzi_node *node;
+  *out = (recipe){.reals = true};
+  FNZ_TRY(fnzi_computer_find(c, e, as == REAL, &graph, &node));
+  for (uint32_t i = 0; node && i < node->nargs; i++) {
+    const fnz_arg *arg = &node->args[i];
+    uint32_t symbol = arg->tag == FNZ_ARG_SYMBOL ? graph->values.data[arg->u.value].symbol : 0;
+    out->from[i] = symbol ? c->sizes->symbols[symbol] : NULL;
+    out->literals[i] = *arg;
+    bool itself = out->from[i] == e && (as != REAL || !e->is_whole);
+    if ((arg->tag == FNZ_ARG_SYMBOL && !out->from[i]) || itself)
+      return FNZ_OK;
+  }
+  out->target = node ? fnzi_node_target(node) : NULL;
+  out->count = node ? node->nargs : 0;
+  return FNZ_OK;
+}
+
 static fnz_status call_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
-  if (!targets[e->function])
+  bool reals = e->is_real || fnzi_expr_takes_real(e);
+  if (reals)
+    FNZ_TRY(copy_recipe(c, e, WHOLE, out));
+  if (out->target)
+    return FNZ_OK;
+  if (!fnzi_number_target(e->function))
     return refuse(c, e, "for which there is no node");
-  *out = (recipe){.target = targets[e->function], .from = {e->parts[0].expr}, .count = 1};
+  *out = (recipe){.target = fnzi_number_target(e->function),
+                  .from = {e->parts[0].expr},
+                  .count = 1,
+                  .reals = reals};
   if (e->count == 1)
     return FNZ_OK;
+  if (e->function == FNZI_FUNCTION_ITE) {
+    out->count = 3;
+    out->from[0] = e->parts[1].expr;
+    out->from[1] = e->parts[0].expr;
+    out->from[2] = e->parts[2].expr;
+    return FNZ_OK;
+  }
   out->count = 2;
   out->from[1] = e->parts[e->count - 1].expr;
   if (e->count == 2)
@@ -277,7 +311,7 @@ static fnz_status symbol_recipe(fnzi_computer *c, const fnzi_expr *symbol, recip
 }
 
 static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
-  *out = (recipe){NULL, {NULL, NULL}, 0};
+  *out = (recipe){.target = NULL};
   switch (e->kind) {
   case FNZI_EXPR_SUM:
     return sum_recipe(c, e, out);
@@ -286,6 +320,7 @@ static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   case FNZI_EXPR_CALL:
     return call_recipe(c, e, out);
   case FNZI_EXPR_NUMBER:
+  case FNZI_EXPR_REAL:
     return refuse(c, e, "which is no integer");
   case FNZI_EXPR_SYMBOL:
     break;
@@ -322,63 +357,6 @@ static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   return append(c, NULL, "_operator.floordiv", args, 2, symbol, WHOLE);
 }
 
-/* --- all steps -------------------------------------------------------------------------------- */
-/* The next thing to do before `e`; NULL when all of it is there. */
-static const fnzi_expr *missing(const fnzi_computer *c, const recipe *r) {
-  fnz_arg arg;
-  for (size_t i = 0; i < r->count; i++)
-    if (!argument_of(c, r->from[i], &arg))
-      return r->from[i];
-  return NULL;
-}
-
-static fnz_status compute_one(fnzi_computer *c, const fnzi_expr *e, const recipe *r) {
-  fnz_arg args[2];
-  if (e->kind == FNZI_EXPR_SYMBOL)
-    return read_symbol(c, e);
-  for (size_t i = 0; i < r->count; i++)
-    argument_of(c, r->from[i], &args[i]);
-  return append(c, NULL, r->target, args, (uint32_t)r->count, e, WHOLE);
-}
-
-typedef struct stack {
-  const fnzi_expr **data;
-  size_t count, capacity;
-} stack;
-
-static fnz_status work_off(fnzi_computer *c, stack *todo) {
-  while (todo->count) {
-    const fnzi_expr *e = todo->data[todo->count - 1], *next;
-    recipe r;
-    fnz_arg arg;
-    if (argument_of(c, e, &arg)) {
-      todo->count--;
-      continue;
-    }
-    FNZ_TRY(find_recipe(c, e, &r));
-    next = missing(c, &r);
-    if (next)
-      FNZI_PUSH(c->ctx, todo, next);
-    else
-      FNZ_TRY(compute_one(c, e, &r));
-  }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
-  stack todo = {NULL, 0, 0};
-  void *data = NULL;
-  fnz_status status = fnzi_grow(c->ctx, &data, &todo.capacity, 1, sizeof *todo.data);
-  todo.data = data;
-  if (status == FNZ_OK) {
-    todo.data[todo.count++] = e;
-    status = work_off(c, &todo);
-  }
-  FNZI_VEC_FREE(c->ctx, &todo);
-  argument_of(c, e, out);
-  return status;
-}
-
 /* --- floating point numbers ------------------------------------------------------------------- */
 /* A quotient of two integers: of a product, perhaps with a factor, what has powers above 0 and what
  * has powers below. */
@@ -411,21 +389,112 @@ static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnz
   return fnzi_expr_scale(set, e, den, 1, above);
 }
 
-fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
-  const fnzi_expr *above, *below;
-  fnz_arg args[2];
-  uint64_t value;
-  bool is_float;
-  FNZ_TRY(fnzi_expr_is_float(c->sizes, e, &is_float));
-  if (is_float) /* it is made of such numbers */
-    return fnzi_compute(c, e, out);
-  if (!fnzi_map_get(&c->reals, &e->id, sizeof e->id, &value)) {
-    FNZ_TRY(split_quotient(c, e, &above, &below));
-    FNZ_TRY(fnzi_compute(c, above, &args[0]));
-    FNZ_TRY(fnzi_compute(c, below, &args[1]));
-    FNZ_TRY(append(c, NULL, "_operator.truediv", args, 2, e, REAL));
-    fnzi_map_get(&c->reals, &e->id, sizeof e->id, &value);
+/* The source's node for it, else a quotient. */
+static fnz_status real_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  FNZ_TRY(copy_recipe(c, e, REAL, out));
+  if (out->target)
+    return FNZ_OK;
+  *out = (recipe){.target = "_operator.truediv", .count = 2};
+  return split_quotient(c, e, &out->from[0], &out->from[1]);
+}
+
+/* --- all steps -------------------------------------------------------------------------------- */
+typedef struct task {
+  const fnzi_expr *e;
+  sort as;
+} task;
+
+typedef struct stack {
+  task *data;
+  size_t count, capacity;
+} stack;
+
+static bool operand_of(const fnzi_computer *c, const recipe *r, size_t i, fnz_arg *out) {
+  *out = r->literals[i];
+  return !r->from[i] || argument_as(c, r->from[i], operand_sort(r, i), out);
+}
+
+/* Of integers only a double is wanted: the first one becomes one. */
+static fnz_status make_real(fnzi_computer *c, const recipe *r, fnz_arg *args) {
+  const fnzi_expr *first = r->from[0];
+  bool any = false;
+  for (size_t i = 0; i < r->count; i++)
+    any = any || args[i].tag == FNZ_ARG_FLOAT ||
+          (r->from[i] && (r->from[i]->is_real || operand_sort(r, i) == REAL));
+  if (any || fnzi_makes_double(r->target) || args[0].tag == FNZ_ARG_BOOL)
+    return FNZ_OK;
+  if (args[0].tag == FNZ_ARG_INT) {
+    args[0] = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)args[0].u.i};
+    return FNZ_OK;
   }
-  *out = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+  if (!argument_as(c, first, REAL, &args[0])) {
+    FNZ_TRY(append(c, NULL, "torch.sym_float", args, 1, first, REAL));
+    argument_as(c, first, REAL, &args[0]);
+  }
   return FNZ_OK;
+}
+
+static fnz_status compute_one(fnzi_computer *c, const task *t, const recipe *r) {
+  fnz_arg args[FNZI_NUMBER_MOST_ARGS];
+  if (t->e->kind == FNZI_EXPR_SYMBOL && t->as == WHOLE)
+    return read_symbol(c, t->e);
+  for (size_t i = 0; i < r->count; i++)
+    operand_of(c, r, i, &args[i]);
+  if ((t->e->is_real || t->as == REAL) && strcmp(r->target, "torch.sym_ite") != 0)
+    FNZ_TRY(make_real(c, r, args));
+  return append(c, NULL, r->target, args, (uint32_t)r->count, t->e, t->as);
+}
+
+/* What is to do before; false when all of it is there. */
+static bool find_missing(const fnzi_computer *c, const recipe *r, task *out) {
+  fnz_arg arg;
+  for (size_t i = 0; i < r->count; i++) {
+    if (!r->from[i])
+      continue;
+    *out = (task){r->from[i], operand_sort(r, i)};
+    if (!operand_of(c, r, i, &arg))
+      return true;
+  }
+  return false;
+}
+
+static fnz_status work_off(fnzi_computer *c, stack *todo) {
+  while (todo->count) {
+    const task t = todo->data[todo->count - 1];
+    task next;
+    recipe r;
+    fnz_arg arg;
+    if (argument_as(c, t.e, t.as, &arg)) {
+      todo->count--;
+      continue;
+    }
+    FNZ_TRY(t.as == REAL ? real_recipe(c, t.e, &r) : find_recipe(c, t.e, &r));
+    if (find_missing(c, &r, &next))
+      FNZI_PUSH(c->ctx, todo, next);
+    else
+      FNZ_TRY(compute_one(c, &t, &r));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status compute(fnzi_computer *c, const fnzi_expr *e, sort as, fnz_arg *out) {
+  stack todo = {NULL, 0, 0};
+  void *data = NULL;
+  fnz_status status = fnzi_grow(c->ctx, &data, &todo.capacity, 1, sizeof *todo.data);
+  todo.data = data;
+  if (status == FNZ_OK) {
+    todo.data[todo.count++] = (task){e, as};
+    status = work_off(c, &todo);
+  }
+  FNZI_VEC_FREE(c->ctx, &todo);
+  argument_as(c, e, as, out);
+  return status;
+}
+
+fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  return compute(c, e, WHOLE, out);
+}
+
+fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  return compute(c, e, e->is_real ? WHOLE : REAL, out);
 }

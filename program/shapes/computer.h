@@ -51,4 +51,15 @@ FNZ_MUST_CHECK fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e
 /* The program's symbol for the expression; 0 for a number. */
 FNZ_MUST_CHECK fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out);
 
+/* --- computer_nodes.c ------------------------------------------------------------------------- */
+enum { FNZI_NUMBER_MOST_ARGS = 3 };
+/* The target of nodes that compute a function, as exporters write it; NULL: there is none. */
+const char *fnzi_number_target(fnzi_function function);
+/* What nodes of the target compute is a double whatever the operands are. */
+bool fnzi_makes_double(const char *target);
+/* The source's node that computes `e` of numbers, as a double if wanted, and its graph; NULL: there
+ * is none. */
+FNZ_MUST_CHECK fnz_status fnzi_computer_find(fnzi_computer *c, const fnzi_expr *e, bool as_double,
+                                             const fnzi_graph **graph, const fnzi_node **node);
+
 #endif

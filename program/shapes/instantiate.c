@@ -62,19 +62,20 @@ static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
   const fnzi_value *v = &m->graph->values.data[value];
   const fnzi_expr *e = v->symbol ? m->sizes->symbols[v->symbol] : NULL;
   fnzi_number n;
-  bool is_float;
+  bool known;
+  double real;
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (!e && v->symbol)
     constant(m->from->symbols.data[v->symbol].text, out);
   if (!e)
     return FNZ_OK;
   FNZ_TRY(fnzi_point_get(m->point, e, &n));
-  if (n.known != FNZI_NUMBER_KNOWN)
+  FNZ_TRY(fnzi_point_real(m->point, e, &known, &real));
+  if (!known)
     return FNZ_OK;
-  FNZ_TRY(fnzi_expr_is_float(m->sizes, e, &is_float));
   *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = n.num};
-  if (is_float || n.den != 1 || m->reals[value])
-    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)n.num / (double)n.den};
+  if (e->is_real || n.den != 1 || m->reals[value])
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = real};
   else if (fnzi_expr_is_condition(e))
     out->tag = FNZ_ARG_BOOL;
   return FNZ_OK;
@@ -268,15 +269,23 @@ static fnz_status add_results(maker *m, const fnzi_node *node, uint32_t at, fnzi
   return FNZ_OK;
 }
 
+static bool is_held_assertion(const fnzi_node *node, const fnz_arg *numbers) {
+  return node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] && node->nargs &&
+         node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&numbers[0]) && numbers[0].u.i;
+}
+
 static fnz_status add_node(maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
-  bool kept = m->readings == FNZI_READINGS_KEPT && fnzi_determines_used(m->sizes, m->graph, node);
+  bool kept =
+      m->readings != FNZI_READINGS_WATCHED && fnzi_determines_used(m->sizes, m->graph, node);
   if (fnzi_is_size_node(node) && !kept)
     return check_number(m, node);
   if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
   FNZ_TRY(map_args(m, node->args, node->nargs, &made.args));
+  if (m->readings == FNZI_READINGS_RUN && is_held_assertion(node, made.args))
+    return FNZ_OK;
   FNZ_TRY(define(m, node->outputs, node->noutputs, at, &made.outputs));
   FNZ_TRY(add_results(m, node, at, &made));
   return fnzi_node_append(m->to, m->into, &made, &at);

@@ -166,22 +166,6 @@ void fnzi_sizes_close(fnzi_sizes *s) {
   fnzi_exprs_free(&s->set);
 }
 
-/* Every part of the expression stands before it. */
-fnz_status fnzi_expr_is_float(fnzi_sizes *s, const fnzi_expr *expr, bool *out) {
-  uint8_t *floats;
-  FNZI_NEW(&s->set.arena, (size_t)expr->id + 1, &floats);
-  for (uint32_t i = 0; i <= expr->id; i++) {
-    const fnzi_expr *e = s->set.all.data[i];
-    floats[i] = e->kind == FNZI_EXPR_SYMBOL && fnzi_is_float_symbol(e);
-    bool whole = e->kind == FNZI_EXPR_CALL && e->function != FNZI_FUNCTION_MIN &&
-                 e->function != FNZI_FUNCTION_MAX;
-    for (uint32_t k = 0; k < e->count && !whole; k++)
-      floats[i] |= floats[e->parts[k].expr->id];
-  }
-  *out = floats[expr->id];
-  return FNZ_OK;
-}
-
 /* --- numbers ---------------------------------------------------------------------------------- */
 fnz_status fnzi_sizes_admit(const fnzi_sizes *s, fnzi_point *point, const fnzi_condition **broken) {
   *broken = NULL;

@@ -82,16 +82,10 @@ void fnzi_mark_parts(const fnzi_sizes *sizes, size_t count, uint8_t *marks);
 /* Some free symbol is a number that the program reads off data. */
 bool fnzi_sizes_have_data(const fnzi_sizes *sizes);
 
-/* A symbol of a floating point number: PyTorch's begin with "z". */
-static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {
-  return symbol->text[0] == 'z';
-}
 /* A symbol of a number that depends on data: PyTorch's begin with "u". */
 static inline bool fnzi_is_data_symbol(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 'u';
 }
-/* Its value is a floating point number: it contains one. */
-FNZ_MUST_CHECK fnz_status fnzi_expr_is_float(fnzi_sizes *sizes, const fnzi_expr *expr, bool *out);
 
 /* The condition that the numbers of `point` break first, NULL when there is none. Conditions on
  * symbols without a number are not looked at. */
@@ -124,6 +118,7 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_geometry(const fnzi_sizes *sizes, fnzi_poin
 typedef enum fnzi_readings {
   FNZI_READINGS_KEPT, /* nodes that read a number off a tensor, or determine a size that depends on
                        * data, stay without a result */
+  FNZI_READINGS_RUN,  /* the same, and assertions on sizes, which hold at these, are left out */
   FNZI_READINGS_WATCHED, /* a clone of that tensor takes their place and is a further user output */
 } fnzi_readings;
 

@@ -41,8 +41,11 @@ static fnz_status copy_parts(fnzi_exprs *set, fnzi_expr *e) {
 static bool is_whole(const fnzi_expr *e) {
   bool rounds = e->kind == FNZI_EXPR_CALL &&
                 (e->function == FNZI_FUNCTION_FLOOR_DIV || e->function == FNZI_FUNCTION_FLOOR ||
-                 e->function == FNZI_FUNCTION_TRUNC || fnzi_expr_is_condition(e));
-  bool whole = e->kind == FNZI_EXPR_PRODUCT || e->den == 1;
+                 e->function == FNZI_FUNCTION_TRUNC || e->function == FNZI_FUNCTION_ROUND ||
+                 fnzi_expr_is_condition(e));
+  if (e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE)
+    return e->parts[0].expr->is_whole && e->parts[2].expr->is_whole;
+  bool whole = !fnzi_expr_is_double(e) && (e->kind == FNZI_EXPR_PRODUCT || e->den == 1);
   for (uint32_t i = 0; i < e->count && !rounds; i++)
     whole = whole && e->parts[i].den == 1 && e->parts[i].expr->is_whole &&
             (e->kind != FNZI_EXPR_PRODUCT || e->parts[i].num > 0);
@@ -55,9 +58,10 @@ static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text,
   FNZI_NEW(&set->arena, 1, &e);
   *e = *made;
   e->id = (uint32_t)set->all.count;
-  e->is_whole = is_whole(made);
   FNZ_TRY(copy_parts(set, e));
   FNZ_TRY(fnzi_arena_string(&set->arena, text, size, &e->text));
+  e->is_real = fnzi_expr_is_double(e);
+  e->is_whole = is_whole(e);
   FNZI_PUSH(set->ctx, &set->all, (const fnzi_expr *)e);
   *out = e;
   return fnzi_map_set(&set->index, e->text, size, e->id);
@@ -216,6 +220,8 @@ fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   fnzi_shapes_part *parts;
   uint32_t count;
   fnzi_ratio_t constant;
+  if (a->is_real || b->is_real)
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_ADD, (const fnzi_expr *[]){a, b}, 2, out);
   fnzi_as_sum(a, &x);
   fnzi_as_sum(b, &y);
   FNZI_NEW(&set->arena, (size_t)x.count + y.count, &parts);
@@ -224,11 +230,26 @@ fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   return make_sum(set, constant, parts, count, out);
 }
 
+/* The opposite of a literal is one. */
+static fnz_status scale_real(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
+                             const fnzi_expr **out) {
+  const fnzi_expr *args[2] = {NULL, a};
+  *out = a;
+  if (num == den)
+    return FNZ_OK;
+  if (a->kind == FNZI_EXPR_REAL && num == -1 && den == 1)
+    return fnzi_expr_real(set, -a->real, out);
+  FNZ_TRY(fnzi_expr_number(set, num, den, &args[0]));
+  return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, 2, out);
+}
+
 fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
                            const fnzi_expr **out) {
   fnzi_shapes_sum x;
   fnzi_shapes_part *parts;
   fnzi_ratio_t by, r;
+  if (a->is_real && num != 0)
+    return scale_real(set, a, num, den, out);
   fnzi_as_sum(a, &x);
   if (!fnzi_ratio(num, den, &by) || !fnzi_ratio_mul(x.constant, by, &x.constant))
     return fnzi_expr_overflow(set);
@@ -360,6 +381,8 @@ fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   fnzi_shapes_part *parts;
   fnzi_ratio_t constant;
   uint32_t count = 0;
+  if (a->is_real || b->is_real)
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, (const fnzi_expr *[]){a, b}, 2, out);
   if (a->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_scale(set, b, a->num, a->den, out);
   fnzi_as_sum(a, &x);
@@ -382,6 +405,12 @@ fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t c
   fnzi_shapes_sum x;
   fnzi_shapes_part *parts;
   uint32_t room = 0, used = 0;
+  if (count == 1) { /* a parenthesis */
+    *out = args[0];
+    return FNZ_OK;
+  }
+  if (fnzi_exprs_are_real(args, count))
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_ADD, args, count, out);
   for (size_t i = 0; i < count; i++) {
     fnzi_as_sum(args[i], &x);
     room += x.count;
@@ -423,6 +452,11 @@ static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_exp
 fnz_status fnzi_expr_pow(fnzi_exprs *set, const fnzi_expr *a, int64_t power,
                          const fnzi_expr **out) {
   const fnzi_expr *base = a;
+  if (a->is_real) {
+    FNZ_TRY(fnzi_expr_number(set, power, 1, &base));
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_POW, (const fnzi_expr *[]){a, base}, 2,
+                                out);
+  }
   FNZ_TRY(check_power(set, power));
   if (power < 0)
     FNZ_TRY(reciprocal(set, a, &base));

@@ -9,11 +9,16 @@
  * form -2 + s2*2                                                                        or any
  * other
  *
- * both are "2*s2 - 2". Nothing here is recursive, and all numbers are checked: what leaves 64 bits
+ * both are "2*s2 - 2". What is computed in doubles is no rational number: a literal such as 0.9, a
+ * symbol of a float and what is made of these are real. Sums and products of them are calls whose
+ * arguments stay as they are, in their order, which decides the bits.
+ *
+ * Nothing here is recursive, and all numbers are checked: what leaves 64 bits
  * is an OVERFLOW, what grows too large a LIMIT. Truth values are the numbers 0 and 1.
  *
  * symbolic.c        sets, sums and products in canonical form
  * symbolic_calls.c  what functions make of their arguments
+ * symbolic_real.c   what doubles are made of, and their values
  * symbolic_parse.c  texts to expressions
  * symbolic_print.c  expressions to texts
  * symbolic_eval.c   numbers for the symbols, and intervals for them
@@ -31,6 +36,7 @@ enum {
 
 typedef enum fnzi_expr_kind {
   FNZI_EXPR_NUMBER,  /* num / den */
+  FNZI_EXPR_REAL,    /* a double that is no short fraction: real */
   FNZI_EXPR_SYMBOL,  /* its text is the name */
   FNZI_EXPR_SUM,     /* num / den + sum of parts: coefficient * (symbol, product or call) */
   FNZI_EXPR_PRODUCT, /* product of parts: (symbol, call, or sum with a negative power) ** power */
@@ -58,7 +64,9 @@ typedef struct fnzi_expr {
   uint32_t id;            /* its place in the set; its parts have lower ones */
   uint32_t count;         /* of parts */
   int64_t num, den;       /* of a number or a sum; den > 0, in lowest terms */
+  double real;            /* of a real literal */
   bool is_whole;          /* an integer for all integers; what is not said to be one may be one */
+  bool is_real;           /* its value is a double */
   const fnzi_shapes_part *parts;
   const char *text; /* canonical, as fnzi_expr_parse() reads it */
 } fnzi_expr;
@@ -81,8 +89,8 @@ void fnzi_exprs_free(fnzi_exprs *set);
 /* --- Reading and printing ------------------------------------------------------------------ */
 /* Reads sympy's srepr form as .pt2 files have it, and the printed form: + - * / // % ** with
  * Python's precedence, comparisons, & | ~, and functions by name (symbolic.def). Fails with SYNTAX,
- * LIMIT or OVERFLOW; the message says at which character. Floating point numbers and functions
- * that are not in the table are UNSUPPORTED. */
+ * LIMIT or OVERFLOW; the message says at which character. Functions that are not in the table are
+ * UNSUPPORTED. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size,
                                           const fnzi_expr **out);
 /* As .pt2 files have it. Symbols whose name begins with "s" are positive, as PyTorch's are. */
@@ -95,6 +103,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_tidy(fnzi_exprs *set, const char *text, cons
 /* --- Making -------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_expr_number(fnzi_exprs *set, int64_t num, int64_t den,
                                            const fnzi_expr **out);
+/* A double; a short fraction such as 1.5 is the number 3/2. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size,
                                            const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
@@ -130,17 +140,33 @@ bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol);
 static inline bool fnzi_expr_is_condition(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ;
 }
+/* A symbol of a floating point number, as PyTorch names them: zuf0 of data, zf0 of an input. */
+static inline bool fnzi_is_float_symbol(const fnzi_expr *e) {
+  if (e->kind != FNZI_EXPR_SYMBOL || e->text[0] != 'z')
+    return false;
+  const char *rest = e->text + 1 + (e->text[1] == 'u');
+  return rest[0] == 'f' && fnzi_is_digit(rest[1]);
+}
+/* One of its parts is real. */
+static inline bool fnzi_expr_takes_real(const fnzi_expr *e) {
+  for (uint32_t i = 0; i < e->count; i++)
+    if (e->parts[i].expr->is_real)
+      return true;
+  return false;
+}
 
 /* --- Numbers for the symbols ---------------------------------------------------------------- */
 typedef enum fnzi_known {
   FNZI_NUMBER_UNKNOWN, /* some symbol has no number */
   FNZI_NUMBER_KNOWN,
+  FNZI_NUMBER_REAL,     /* `real` is the value */
   FNZI_NUMBER_UNDEFINED /* divided by zero, or it left 64 bits */
 } fnzi_known;
 
 typedef struct fnzi_number {
   int64_t num, den;
   fnzi_known known;
+  double real;
 } fnzi_number;
 
 /* What every expression of a set is, for some numbers of the symbols. */
@@ -163,6 +189,10 @@ FNZ_MUST_CHECK fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *s
 /* The value of an expression. Costs nothing when nothing changed since the last call. */
 FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr,
                                          fnzi_number *out);
+/* The same as a double, *known false where it has none. A symbol of a float, which points give
+ * integers, stands for some double or other that is none. */
+FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known,
+                                          double *out);
 /* The same where an integer is wanted: *known false for everything else. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);

@@ -25,7 +25,7 @@ static const struct {
                   {"Pow", NATURAL_POWER, 2, 2},   {"PowByNatural", NATURAL_POWER, 2, 2},
                   {"ceiling", CEILING, 1, 1},     {"CeilToInt", CEILING, 1, 1},
                   {"CeilDiv", CEIL_DIV, 2, 2},    {"ModularIndexing", INDEXING, 3, 3},
-                  {"Piecewise", PIECEWISE, 4, 4}};
+                  {"Piecewise", PIECEWISE, 2, 0}};
 
 static const struct {
   const char *name;
@@ -43,6 +43,8 @@ static const struct {
  */
 static fnz_status multiply(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
                            const fnzi_expr **out) {
+  if (fnzi_exprs_are_real(args, count))
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, count, out);
   FNZ_TRY(fnzi_expr_number(set, 1, 1, out));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_expr_mul(set, *out, args[i], out));
@@ -51,6 +53,9 @@ static fnz_status multiply(fnzi_exprs *set, const fnzi_expr *const *args, size_t
 
 static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                          const fnzi_expr **out) {
+  const fnzi_expr *args[2] = {a, b};
+  if (fnzi_exprs_are_real(args, 2))
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_DIV, args, 2, out);
   FNZ_TRY(fnzi_expr_pow(set, b, -1, out));
   return fnzi_expr_mul(set, a, *out, out);
 }
@@ -67,9 +72,12 @@ static fnz_status ceil_div(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr 
 
 static fnz_status power(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                         const fnzi_expr **out) {
-  if (b->kind != FNZI_EXPR_NUMBER || b->den != 1)
-    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the power is no integer");
-  return fnzi_expr_pow(set, a, b->num, out);
+  const fnzi_expr *args[2] = {a, b};
+  if (b->kind == FNZI_EXPR_NUMBER && b->den == 1)
+    return fnzi_expr_pow(set, a, b->num, out);
+  bool reals = !a->is_whole || !b->is_whole;
+  return fnzi_expr_plain_call(set, reals ? FNZI_FUNCTION_REAL_POW : FNZI_FUNCTION_INT_POW, args, 2,
+                              out);
 }
 
 static fnz_status indexing(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
@@ -79,18 +87,28 @@ static fnz_status indexing(fnzi_exprs *set, const fnzi_expr *const *args, const 
 }
 
 /* A truth value as a number: 1 or 0 if a condition holds, and else the other one. */
-static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
+static fnz_status choose(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
   bool is_truth = fnzi_expr_is(args[0], 1) && fnzi_expr_is(args[2], 0);
   bool is_other = fnzi_expr_is(args[0], 0) && fnzi_expr_is(args[2], 1);
-  if (!fnzi_expr_is(args[3], 1) || (!is_truth && !is_other))
-    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "a Piecewise that is no truth value as a number");
+  if (!is_truth && !is_other)
+    return fnzi_expr_call(set, FNZI_FUNCTION_ITE, args, 3, out);
   *out = args[1];
   return is_other ? fnzi_expr_call(set, FNZI_FUNCTION_NOT, &args[1], 1, out) : FNZ_OK;
 }
 
+/* Values and their conditions, the first that holds; the last one always does. */
+static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
+                            const fnzi_expr **out) {
+  if (count % 2 || !fnzi_expr_is(args[count - 1], 1))
+    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a Piecewise that may have no value");
+  *out = args[count - 2];
+  for (size_t i = count - 2; i > 0; i -= 2)
+    FNZ_TRY(choose(set, (const fnzi_expr *[]){args[i - 2], args[i - 1], *out}, out));
+  return FNZ_OK;
+}
+
 static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const *args,
-                         const fnzi_expr **out) {
+                         size_t count, const fnzi_expr **out) {
   switch (what) {
   case INTEGER:
     *out = args[0];
@@ -107,7 +125,7 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
   case INDEXING:
     return indexing(set, args, out);
   case PIECEWISE:
-    return piecewise(set, args, out);
+    return piecewise(set, args, count, out);
   }
   return FNZ_INTERNAL;
 }
@@ -140,6 +158,8 @@ bool fnzi_callee_find(const char *word, size_t size, fnzi_callee *out) {
   for (uint32_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++)
     if (fnzi_is_word(shorthands[i].name, word, size))
       *out = (fnzi_callee){FNZI_CALLEE_SHORTHAND, i};
+  if (out->kind != FNZI_CALLEE_NOTHING)
+    return true; /* some decide between two functions */
   for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
     if (fnzi_is_word(names[i].name, word, size))
       *out = (fnzi_callee){FNZI_CALLEE_FUNCTION, (uint32_t)names[i].function};
@@ -167,7 +187,7 @@ fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
                              const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
   switch (callee->kind) {
   case FNZI_CALLEE_SHORTHAND:
-    return expand(set, shorthands[callee->row].what, args, out);
+    return expand(set, shorthands[callee->row].what, args, count, out);
   case FNZI_CALLEE_FUNCTION:
     return fnzi_expr_call(set, (fnzi_function)callee->row, args, count, out);
   case FNZI_CALLEE_MUL:

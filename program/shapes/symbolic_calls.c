@@ -34,8 +34,8 @@ static bool is_remainder(const fnzi_expr *e, int64_t d) {
   return e->kind == FNZI_EXPR_NUMBER && e->num >= 0 && e->num / e->den < d;
 }
 
-static fnz_status plain_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
-                             size_t count, const fnzi_expr **out) {
+fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
+                                const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
   fnzi_shapes_part *parts;
   if (count > FNZI_EXPR_MAX_PARTS)
     return fnzi_expr_too_many(set);
@@ -80,23 +80,27 @@ static fnz_status floor_div_number(fnzi_exprs *set, const fnzi_expr *a, int64_t 
   FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
   args[0] = rest;
   if (d != 1 || !rest->is_whole)
-    FNZ_TRY(plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &rest));
+    FNZ_TRY(fnzi_expr_plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &rest));
   return fnzi_expr_add(set, *out, rest, out);
 }
 
 static fnz_status floor_div(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                             const fnzi_expr **out) {
   const fnzi_expr *args[2] = {a, b};
+  if (fnzi_exprs_are_real(args, 2))
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, out);
   if (fnzi_expr_is(b, 0))
     return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
   if (b->kind == FNZI_EXPR_NUMBER && b->den == 1 && b->num > 0)
     return floor_div_number(set, a, b->num, out);
-  return plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, out);
+  return fnzi_expr_plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, out);
 }
 
 static fnz_status modulo(fnzi_exprs *set, fnzi_function function, const fnzi_expr *a,
                          const fnzi_expr *b, const fnzi_expr **out) {
   const fnzi_expr *quotient, *args[2] = {a, b};
+  if (a->is_real)
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_PYTHON_MOD, args, 2, out);
   if (fnzi_expr_is(b, 0))
     return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
   if (b->kind == FNZI_EXPR_NUMBER && b->den == 1 && b->num > 0) {
@@ -105,7 +109,7 @@ static fnz_status modulo(fnzi_exprs *set, fnzi_function function, const fnzi_exp
     if (is_remainder(args[0], b->num))
       return FNZ_OK;
   }
-  return plain_call(set, function, args, 2, out);
+  return fnzi_expr_plain_call(set, function, args, 2, out);
 }
 
 /* floor of something with denominators: of numbers, or of one symbolic divisor. */
@@ -114,6 +118,8 @@ static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_e
   fnzi_shapes_sum x;
   int64_t d = 1;
   bool whole = true;
+  if (a->is_real)
+    return fnzi_expr_plain_call(set, function, &a, 1, out);
   fnzi_as_sum(a, &x);
   for (uint32_t i = 0; i <= x.count; i++) {
     const fnzi_shapes_part *p = i < x.count ? &x.parts[i] : NULL;
@@ -123,7 +129,7 @@ static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_e
     whole = whole && (!p || p->expr->is_whole);
   }
   if (!whole || (d != 1 && function == FNZI_FUNCTION_TRUNC && a->kind != FNZI_EXPR_NUMBER))
-    return plain_call(set, function, &a, 1, out);
+    return fnzi_expr_plain_call(set, function, &a, 1, out);
   FNZ_TRY(fnzi_expr_scale(set, a, d, 1, out));
   if (function == FNZI_FUNCTION_TRUNC && a->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_number(set, a->num / a->den, 1, out);
@@ -196,7 +202,7 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
     *out = flat[0];
     return FNZ_OK;
   }
-  return plain_call(set, function, flat, n, out);
+  return fnzi_expr_plain_call(set, function, flat, n, out);
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */
@@ -217,19 +223,21 @@ static fnz_status compare_truth(fnzi_exprs *set, fnzi_function function, const f
   if (if_false == if_true)
     return fnzi_expr_number(set, if_true, 1, out);
   *out = truth;
-  return if_true ? FNZ_OK : plain_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
+  return if_true ? FNZ_OK : fnzi_expr_plain_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
 }
 
 static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
                           const fnzi_expr **out) {
   const fnzi_expr *minus, *d;
+  if (fnzi_exprs_are_real(args, 2))
+    return fnzi_expr_plain_call(set, function, args, 2, out);
   FNZ_TRY(fnzi_expr_scale(set, args[1], -1, 1, &minus));
   FNZ_TRY(fnzi_expr_add(set, args[0], minus, &d));
   if (d->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_number(set, holds(function, d->num), 1, out);
   if (fnzi_expr_is_condition(args[0]) && (fnzi_expr_is(args[1], 0) || fnzi_expr_is(args[1], 1)))
     return compare_truth(set, function, args[0], args[1]->num, out);
-  return plain_call(set, function, args, 2, out);
+  return fnzi_expr_plain_call(set, function, args, 2, out);
 }
 
 /* What And, Or and Not take. */
@@ -243,8 +251,23 @@ static fnz_status check_truths(fnzi_exprs *set, fnzi_function function,
   return FNZ_OK;
 }
 
+static fnz_status choose_between(fnzi_exprs *set, const fnzi_expr *const *args,
+                                 const fnzi_expr **out) {
+  FNZ_TRY(check_truths(set, FNZI_FUNCTION_ITE, &args[1], 1));
+  *out = args[0];
+  if (args[1]->kind == FNZI_EXPR_NUMBER)
+    *out = args[args[1]->num ? 0 : 2];
+  else if (args[0] != args[2])
+    return fnzi_expr_plain_call(set, FNZI_FUNCTION_ITE, args, 3, out);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
                           size_t count, const fnzi_expr **out) {
+  if (function == FNZI_FUNCTION_ITE)
+    return choose_between(set, args, out);
+  if (function > FNZI_FUNCTION_TRUNC && function < FNZI_FUNCTION_EQ)
+    return fnzi_expr_plain_call(set, function, args, count, out);
   if (function >= FNZI_FUNCTION_AND)
     FNZ_TRY(check_truths(set, function, args, count));
   switch (function) {
@@ -271,8 +294,8 @@ fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_ex
   case FNZI_FUNCTION_NOT:
     if (args[0]->kind == FNZI_EXPR_NUMBER)
       return fnzi_expr_number(set, args[0]->num == 0, 1, out);
-    return plain_call(set, function, args, 1, out);
-  case FNZI_FUNCTION_COUNT:
+    return fnzi_expr_plain_call(set, function, args, 1, out);
+  default: /* on doubles, above */
     break;
   }
   return FNZ_INTERNAL;

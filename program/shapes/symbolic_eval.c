@@ -14,7 +14,7 @@ void fnzi_point_free(fnzi_point *point) {
 
 /* Room for all expressions of the set; new symbols have no number. */
 static fnz_status follow_set(fnzi_point *point) {
-  static const fnzi_number unknown = {0, 1, FNZI_NUMBER_UNKNOWN};
+  static const fnzi_number unknown = {0, 1, FNZI_NUMBER_UNKNOWN, 0};
   while (point->values.count < point->set->all.count)
     FNZI_PUSH(point->set->ctx, &point->values, unknown);
   return FNZ_OK;
@@ -29,18 +29,18 @@ static fnz_status set_symbol(fnzi_point *point, const fnzi_expr *symbol, fnzi_nu
 }
 
 fnz_status fnzi_point_set(fnzi_point *point, const fnzi_expr *symbol, int64_t number) {
-  return set_symbol(point, symbol, (fnzi_number){number, 1, FNZI_NUMBER_KNOWN});
+  return set_symbol(point, symbol, (fnzi_number){number, 1, FNZI_NUMBER_KNOWN, 0});
 }
 
 fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *symbol) {
-  return set_symbol(point, symbol, (fnzi_number){0, 1, FNZI_NUMBER_UNKNOWN});
+  return set_symbol(point, symbol, (fnzi_number){0, 1, FNZI_NUMBER_UNKNOWN, 0});
 }
 
 /* --- one expression --------------------------------------------------------------------------- */
-static const fnzi_number undefined = {0, 1, FNZI_NUMBER_UNDEFINED};
+static const fnzi_number undefined = {0, 1, FNZI_NUMBER_UNDEFINED, 0};
 
 static fnzi_number number_of(bool ok, fnzi_ratio_t r) {
-  return ok ? (fnzi_number){r.num, r.den, FNZI_NUMBER_KNOWN} : undefined;
+  return ok ? (fnzi_number){r.num, r.den, FNZI_NUMBER_KNOWN, 0} : undefined;
 }
 
 static fnzi_number of_sum(const fnzi_expr *e, const fnzi_number *values) {
@@ -67,6 +67,18 @@ static fnzi_number of_product(const fnzi_expr *e, const fnzi_number *values) {
       if (!fnzi_ratio_mul(total, base, &total))
         return undefined;
   }
+  return number_of(true, total);
+}
+
+/* Powers from 0 on: 2**62 has as many factors as any that fits, but for those of 0, 1 and -1. */
+static fnzi_number of_power(fnzi_ratio_t a, fnzi_ratio_t b) {
+  fnzi_ratio_t total = {1, 1};
+  if (b.den != 1 || b.num < 0)
+    return undefined;
+  int64_t times = b.num > 64 ? 64 + b.num % 2 : b.num;
+  for (; times > 0; times--)
+    if (!fnzi_ratio_mul(total, a, &total))
+      return undefined;
   return number_of(true, total);
 }
 
@@ -137,6 +149,10 @@ static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
     return number_of(true, (fnzi_ratio_t){fnzi_ratio_floor(a), 1});
   case FNZI_FUNCTION_TRUNC:
     return number_of(true, (fnzi_ratio_t){a.num / a.den, 1});
+  case FNZI_FUNCTION_ITE: /* its condition stands in the middle */
+    return values[e->parts[values[e->parts[1].expr->id].num ? 0 : 2].expr->id];
+  case FNZI_FUNCTION_INT_POW:
+    return of_power(a, b);
   case FNZI_FUNCTION_NOT:
     return number_of(true, (fnzi_ratio_t){a.num == 0, 1});
   case FNZI_FUNCTION_EQ:
@@ -146,7 +162,7 @@ static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
   case FNZI_FUNCTION_GT:
   case FNZI_FUNCTION_GE:
     return of_comparison(e->function, a, b);
-  case FNZI_FUNCTION_COUNT:
+  default: /* on doubles, in symbolic_real.c */
     break;
   }
   return undefined;
@@ -157,10 +173,13 @@ static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
   if (e->kind == FNZI_EXPR_SYMBOL)
     return values[e->id];
   for (uint32_t i = 0; i < e->count && known != FNZI_NUMBER_UNKNOWN; i++)
-    if (values[e->parts[i].expr->id].known != FNZI_NUMBER_KNOWN)
+    if (values[e->parts[i].expr->id].known == FNZI_NUMBER_UNKNOWN ||
+        values[e->parts[i].expr->id].known == FNZI_NUMBER_UNDEFINED)
       known = values[e->parts[i].expr->id].known;
   if (known != FNZI_NUMBER_KNOWN)
-    return (fnzi_number){0, 1, known};
+    return (fnzi_number){0, 1, known, 0};
+  if (e->is_real || fnzi_expr_takes_real(e))
+    return fnzi_real_call(e, values);
   switch (e->kind) {
   case FNZI_EXPR_SUM:
     return of_sum(e, values);
@@ -169,10 +188,11 @@ static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
   case FNZI_EXPR_CALL:
     return of_call(e, values);
   case FNZI_EXPR_NUMBER:
+  case FNZI_EXPR_REAL:
   case FNZI_EXPR_SYMBOL:
     break;
   }
-  return (fnzi_number){e->num, e->den, FNZI_NUMBER_KNOWN};
+  return (fnzi_number){e->num, e->den, FNZI_NUMBER_KNOWN, 0};
 }
 
 fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr, fnzi_number *out) {
@@ -189,6 +209,13 @@ fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
   FNZ_TRY(fnzi_point_get(point, expr, &n));
   *known = n.known == FNZI_NUMBER_KNOWN && n.den == 1;
   *out = n.num;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known, double *out) {
+  fnzi_number n;
+  FNZ_TRY(fnzi_point_get(point, expr, &n));
+  *known = fnzi_number_as_real(expr, &n, out);
   return FNZ_OK;
 }
 
@@ -308,6 +335,8 @@ static fnzi_bounds bound_call(const fnzi_expr *e, const fnzi_bounds *bounds) {
   bool positive = by->kind == FNZI_EXPR_NUMBER && by->den == 1 && by->num > 0;
   if (fnzi_expr_is_condition(e))
     return (fnzi_bounds){0, 1};
+  if (e->is_real || fnzi_expr_takes_real(e))
+    return anything;
   if (e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_MAX)
     return bound_selection(e, bounds);
   if (e->function == FNZI_FUNCTION_FLOOR_DIV && positive) {
@@ -326,6 +355,8 @@ void fnzi_exprs_bound(const fnzi_exprs *set, fnzi_bounds *bounds, size_t count) 
     const fnzi_expr *e = set->all.data[i];
     if (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_SUM)
       bounds[i] = bound_sum(e, bounds);
+    else if (e->kind == FNZI_EXPR_REAL)
+      bounds[i] = anything;
     else if (e->kind == FNZI_EXPR_PRODUCT)
       bounds[i] = bound_product(e, bounds);
     else if (e->kind == FNZI_EXPR_CALL)

@@ -8,6 +8,8 @@
  * open once, and added up at its end. */
 #include "program/shapes/symbolic_set.h"
 
+#include <stdlib.h>
+
 typedef enum binding {
   OPEN_PAREN, /* "(" or a call */
   COMPARE,
@@ -143,15 +145,45 @@ static fnz_status open(parser *p, opened o) {
 }
 
 /* --- operands --------------------------------------------------------------------------------- */
+/* The double that `size` characters are, from `from`; what follows goes on at `p->at`. */
+static fnz_status push_real(parser *p, size_t from, size_t size) {
+  char text[64], *rest;
+  const fnzi_expr *e;
+  if (size == 0 || size >= sizeof text)
+    return fail(p, FNZ_CLASS_SYNTAX, from, "a number of at most 63 characters is missing");
+  memcpy(text, p->text + from, size);
+  text[size] = 0;
+  double number = strtod(text, &rest);
+  if (*rest || strpbrk(text, "xXnN"))
+    return fail(p, FNZ_CLASS_SYNTAX, from, "this is no number");
+  FNZ_TRY(at_place(p, fnzi_expr_real(p->set, number, &e), from));
+  return push_value(p, e);
+}
+
+/* Digits with a point or an exponent, such as 0.9 and 1e-08. */
+static fnz_status read_real(parser *p, size_t from) {
+  while (fnzi_is_digit(look(p, 0)) || look(p, 0) == '.' || look(p, 0) == 'e' ||
+         ((look(p, 0) == '-' || look(p, 0) == '+') && p->text[p->at - 1] == 'e'))
+    p->at++;
+  if (is_letter(look(p, 0)))
+    return fail(p, FNZ_CLASS_SYNTAX, from, "a number with letters");
+  return push_real(p, from, p->at - from);
+}
+
 static fnz_status read_number(parser *p) {
   size_t from = p->at;
   int64_t n = 0;
   const fnzi_expr *e;
+  size_t digits = 0;
+  while (fnzi_is_digit(look(p, digits)))
+    digits++;
+  if (look(p, digits) == '.' || look(p, digits) == 'e')
+    return read_real(p, from);
   for (; fnzi_is_digit(look(p, 0)); p->at++)
     if (!fnzi_mul_i64(n, 10, &n) || !fnzi_add_i64(n, look(p, 0) - '0', &n))
       return fail(p, FNZ_CLASS_OVERFLOW, from, "the number leaves 64 bits");
-  if (look(p, 0) == '.' || is_letter(look(p, 0)))
-    return fail(p, FNZ_CLASS_UNSUPPORTED, from, "a number that is no integer");
+  if (is_letter(look(p, 0)))
+    return fail(p, FNZ_CLASS_SYNTAX, from, "a number with letters");
   FNZ_TRY(at_place(p, fnzi_expr_number(p->set, n, 1, &e), from));
   return push_value(p, e);
 }
@@ -161,6 +193,35 @@ static size_t word_size(const parser *p) {
   while (is_letter(look(p, n)) || fnzi_is_digit(look(p, n)))
     n++;
   return n;
+}
+
+/* Up to the closing parenthesis: integer=True, precision=53. */
+static fnz_status skip_assumptions(parser *p) {
+  while (take(p, ',')) {
+    skip_blanks(p);
+    p->at += word_size(p);
+    if (!take(p, '='))
+      return fail(p, FNZ_CLASS_SYNTAX, p->at, "an assumption is written integer=True");
+    skip_blanks(p);
+    p->at += word_size(p);
+  }
+  if (!take(p, ')'))
+    return fail(p, FNZ_CLASS_SYNTAX, p->at, "a closing parenthesis is missing");
+  return FNZ_OK;
+}
+
+/* Float('0.9', precision=53), from behind the parenthesis. */
+static fnz_status read_float(parser *p) {
+  skip_blanks(p);
+  char quote = look(p, 0);
+  if (quote != '\'' && quote != '"')
+    return fail(p, FNZ_CLASS_SYNTAX, p->at, "the text of the number is missing");
+  size_t from = ++p->at;
+  while (p->at < p->size && look(p, 0) != quote)
+    p->at++;
+  FNZ_TRY(push_real(p, from, p->at - from));
+  p->at += p->at < p->size;
+  return skip_assumptions(p);
 }
 
 /* Symbol('s77', positive=True, integer=True), from behind the parenthesis. */
@@ -176,16 +237,7 @@ static fnz_status read_symbol(parser *p) {
   if (!size || fnzi_is_digit(p->text[from]) || look(p, 0) != quote)
     return fail(p, FNZ_CLASS_SYNTAX, from, "the name of a symbol has letters and digits only");
   p->at++;
-  while (take(p, ',')) {
-    skip_blanks(p);
-    p->at += word_size(p);
-    if (!take(p, '='))
-      return fail(p, FNZ_CLASS_SYNTAX, p->at, "an assumption is written integer=True");
-    skip_blanks(p);
-    p->at += word_size(p);
-  }
-  if (!take(p, ')'))
-    return fail(p, FNZ_CLASS_SYNTAX, p->at, "a closing parenthesis is missing");
+  FNZ_TRY(skip_assumptions(p));
   FNZ_TRY(fnzi_expr_symbol(p->set, p->text + from, size, &e));
   return push_value(p, e);
 }
@@ -209,6 +261,8 @@ static fnz_status read_word(parser *p, bool *wants) {
   }
   if (fnzi_is_word("Symbol", word, size))
     return read_symbol(p);
+  if (fnzi_is_word("Float", word, size))
+    return read_float(p);
   if (!fnzi_callee_find(word, size, &o.callee))
     return fail(p, FNZ_CLASS_UNSUPPORTED, from, "there is no function of this name");
   bool in_pairs = p->depth && fnzi_callee_has_pairs(&p->open[p->depth - 1].callee);

@@ -21,7 +21,7 @@ static const char *infix(fnzi_function function) {
 }
 
 static bool is_atom(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_SYMBOL ||
+  return e->kind == FNZI_EXPR_SYMBOL || (e->kind == FNZI_EXPR_REAL && e->real >= 0) ||
          (e->kind == FNZI_EXPR_NUMBER && e->num >= 0 && e->den == 1) ||
          (e->kind == FNZI_EXPR_CALL && !infix(e->function));
 }
@@ -121,10 +121,18 @@ static fnz_status put_call(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out
   return sign ? FNZ_OK : fnzi_put_text(ctx, out, ")");
 }
 
+static fnz_status put_real(fnz_context *ctx, double number, fnz_buffer *out) {
+  char text[32];
+  fnzi_double_text(number, text);
+  return fnzi_put_text(ctx, out, text);
+}
+
 fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
   switch (e->kind) {
   case FNZI_EXPR_NUMBER:
     return put_ratio(ctx, e->num, e->den, out);
+  case FNZI_EXPR_REAL:
+    return put_real(ctx, e->real, out);
   case FNZI_EXPR_SYMBOL:
     return fnzi_put_text(ctx, out, e->text);
   case FNZI_EXPR_SUM:
@@ -144,6 +152,7 @@ typedef struct level {
   uint32_t step;
   int64_t num, den; /* e ** num in a product, e * num/den in a sum; 1 else */
   bool is_power;
+  bool in_real; /* an argument of a function on doubles */
 } level;
 
 typedef struct levels {
@@ -158,10 +167,14 @@ static fnz_status put_number(fnz_context *ctx, int64_t num, int64_t den, fnz_buf
 }
 
 static fnz_status put_symbol(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
-  const char *assumptions = e->text[0] == 's'   ? ", positive=True, integer=True"
-                            : e->text[0] == 'z' ? ""
-                                                : ", integer=True";
+  const char *assumptions = e->text[0] == 's'         ? ", positive=True, integer=True"
+                            : fnzi_is_float_symbol(e) ? ""
+                                                      : ", integer=True";
   return fnzi_printf(ctx, out, "Symbol('%s'%s)", e->text, assumptions);
+}
+
+static bool is_ite(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE;
 }
 
 static const char *head_of(const fnzi_expr *e) {
@@ -176,9 +189,25 @@ static bool is_bare(const fnzi_expr *e) {
          (e->kind == FNZI_EXPR_PRODUCT && e->count == 1);
 }
 
+static fnz_status put_float(fnz_context *ctx, double number, fnz_buffer *out) {
+  return fnzi_printf(ctx, out, "Float('%.17g', precision=53)", number);
+}
+
+/* An integer where a double is wanted. */
+static bool is_converted(const level *l) {
+  return l->in_real && !fnzi_expr_is_condition(l->e) && !l->e->is_real &&
+         l->e->kind != FNZI_EXPR_NUMBER;
+}
+
 /* What opens before the expression of a level: a coefficient or power around it, then its head. */
 static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
   bool plain = l->num == 1 && l->den == 1;
+  if (l->in_real && l->e->kind == FNZI_EXPR_NUMBER)
+    return put_float(ctx, (double)l->e->num / (double)l->e->den, out);
+  if (l->e->kind == FNZI_EXPR_REAL)
+    return put_float(ctx, l->e->real, out);
+  if (is_converted(l))
+    FNZ_TRY(fnzi_put_text(ctx, out, "ToFloat("));
   if (!plain && l->is_power)
     FNZ_TRY(fnzi_put_text(ctx, out, "Pow("));
   if (!plain && !l->is_power) {
@@ -200,11 +229,18 @@ static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out)
     FNZ_TRY(put_number(ctx, l->e->num, l->e->den, out));
   }
   if (compound && !is_bare(l->e))
-    FNZ_TRY(fnzi_put_text(ctx, out, ")"));
+    FNZ_TRY(fnzi_put_text(ctx, out, is_ite(l->e) ? ", true))" : ")"));
+  if (is_converted(l))
+    return fnzi_put_text(ctx, out, ")");
   if (l->num == 1 && l->den == 1)
     return FNZ_OK;
   return l->is_power ? fnzi_printf(ctx, out, ", Integer(%lld))", (long long)l->num)
                      : fnzi_put_text(ctx, out, ")");
+}
+
+/* Of one of its arguments that is no double PyTorch has ToFloat. */
+static bool wants_doubles(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_CALL && (e->is_real || fnzi_expr_takes_real(e));
 }
 
 static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
@@ -218,17 +254,17 @@ static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
       continue;
     }
     if (l->step)
-      FNZ_TRY(fnzi_put_text(ctx, out, ", "));
+      FNZ_TRY(fnzi_put_text(ctx, out, is_ite(l->e) && l->step == 2 ? "), ExprCondPair(" : ", "));
     const fnzi_shapes_part *p = &l->e->parts[l->step++];
     bool is_power = l->e->kind == FNZI_EXPR_PRODUCT;
-    FNZI_PUSH(ctx, stack, ((level){p->expr, 0, p->num, p->den, is_power}));
+    FNZI_PUSH(ctx, stack, ((level){p->expr, 0, p->num, p->den, is_power, wants_doubles(l->e)}));
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr, fnz_buffer *out) {
   levels stack = {NULL, 0, 0};
-  level first = {expr, 0, 1, 1, false};
+  level first = {expr, 0, 1, 1, false, false};
   void *data = NULL;
   fnz_status status = fnzi_grow(ctx, &data, &stack.capacity, 1, sizeof first);
   stack.data = data;

@@ -35,8 +35,22 @@ void fnzi_as_sum(const fnzi_expr *e, fnzi_shapes_sum *out);
 /* The one expression of the set like `made`, whose parts may be anywhere. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made,
                                            const fnzi_expr **out);
+/* A call whose arguments stay as they are. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
+                                               const fnzi_expr *const *args, size_t count,
+                                               const fnzi_expr **out);
 fnz_status fnzi_expr_overflow(fnzi_exprs *set);
 fnz_status fnzi_expr_too_many(fnzi_exprs *set);
+
+/* --- Doubles (program/shapes/symbolic_real.c) ------------------------------------------------- */
+/* One of them is real. */
+bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t count);
+/* Whether the value of an expression is a double, by its kind and parts. */
+bool fnzi_expr_is_double(const fnzi_expr *made);
+/* The value of a call of a function on doubles, or of one that rounds, compares or chooses among
+ * arguments that are. */
+fnzi_number fnzi_real_call(const fnzi_expr *e, const fnzi_number *values);
+bool fnzi_number_as_real(const fnzi_expr *e, const fnzi_number *n, double *out);
 
 /* --- What texts mean (program/shapes/symbolic_apply.c)
  * ----------------------------------------------- */

@@ -1,0 +1,20 @@
+/* python.h - arithmetic on doubles and large integers as Python has it. What Python refuses is NaN.
+ */
+#ifndef FNZI_PYTHON_H
+#define FNZI_PYTHON_H
+
+#include "base/base.h"
+
+/* x // y: from the remainder, so 1.0 // 0.1 is 9. */
+double fnzi_python_quotient(double x, double y);
+/* x % y, with the sign of y. */
+double fnzi_python_remainder(double x, double y);
+/* x ** y; complex, infinite or divided by zero: NaN. */
+double fnzi_python_power(double x, double y);
+/* a / b of integers, rounded once. */
+double fnzi_python_divide(int64_t a, int64_t b);
+/* math.NAME(x); NaN for a name that is none of them. */
+double fnzi_python_unary(const char *name, double x);
+bool fnzi_python_has_unary(const char *name);
+
+#endif

@@ -1,0 +1,133 @@
+/* symbolic_real.c - doubles in symbolic expressions: literals, which functions give them, values.
+ *
+ * needs   arguments with values
+ * gives   what Python computes of them: IEEE doubles, from left to right */
+#include "program/shapes/symbolic_set.h"
+
+#include "program/shapes/python.h"
+
+#include <math.h>
+
+enum { SHORT = 1 << 20 };
+
+/* --- making ----------------------------------------------------------------------------------- */
+fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out) {
+  double times = number * SHORT;
+  if (!isfinite(number))
+    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a number that is not finite");
+  if (times == floor(times) && fabs(times) < 0x1p52)
+    return fnzi_expr_number(set, (int64_t)times, SHORT, out);
+  fnzi_expr made = {.kind = FNZI_EXPR_REAL, .den = 1, .real = number};
+  return fnzi_expr_intern(set, &made, out);
+}
+
+bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (args[i]->is_real)
+      return true;
+  return false;
+}
+
+bool fnzi_expr_is_double(const fnzi_expr *e) {
+  if (e->kind == FNZI_EXPR_REAL)
+    return true;
+  if (e->kind == FNZI_EXPR_SYMBOL)
+    return e->text && fnzi_is_float_symbol(e);
+  if (e->kind != FNZI_EXPR_CALL)
+    return false;
+  bool chooses = e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_MAX ||
+                 e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD ||
+                 e->function == FNZI_FUNCTION_FLOOR_DIV || e->function == FNZI_FUNCTION_ITE;
+  return (e->function >= FNZI_FUNCTION_REAL_ADD && e->function <= FNZI_FUNCTION_ASINH) ||
+         (chooses && fnzi_expr_takes_real(e));
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+/* Numbers of all kinds that no literal is: large and small, and below 0, for neighbouring n. */
+static double some_double(int64_t n) {
+  const double x = (double)n, part = 0.3183098861837907;
+  switch (n & 3) {
+  case 0:
+    return x + part;
+  case 1:
+    return -x - part;
+  case 2:
+    return part / (1 + fabs(x));
+  default:
+    return x / 8 + part;
+  }
+}
+
+bool fnzi_number_as_real(const fnzi_expr *e, const fnzi_number *n, double *out) {
+  *out = n->known == FNZI_NUMBER_REAL ? n->real : (double)n->num / (double)n->den;
+  if (n->known == FNZI_NUMBER_KNOWN && fnzi_is_float_symbol(e))
+    *out = some_double(n->num);
+  return n->known == FNZI_NUMBER_REAL || n->known == FNZI_NUMBER_KNOWN;
+}
+
+static double argument(const fnzi_expr *e, uint32_t i, const fnzi_number *values) {
+  double x;
+  fnzi_number_as_real(e->parts[i].expr, &values[e->parts[i].expr->id], &x);
+  return x;
+}
+
+static double of_two(fnzi_function function, double x, double y) {
+  switch (function) {
+  case FNZI_FUNCTION_REAL_ADD:
+    return x + y;
+  case FNZI_FUNCTION_REAL_MUL:
+    return x * y;
+  case FNZI_FUNCTION_REAL_POW:
+    return fnzi_python_power(x, y);
+  case FNZI_FUNCTION_REAL_DIV:
+    return x / y;
+  case FNZI_FUNCTION_MIN:
+    return y < x ? y : x;
+  case FNZI_FUNCTION_MAX:
+    return y > x ? y : x;
+  case FNZI_FUNCTION_FLOOR_DIV:
+    return fnzi_python_quotient(x, y);
+  default:
+    return fnzi_python_remainder(x, y);
+  }
+}
+
+/* What rounds to an integer; false where there is none. */
+static bool round_one(fnzi_function function, double x, double *out) {
+  *out = function == FNZI_FUNCTION_FLOOR   ? floor(x)
+         : function == FNZI_FUNCTION_TRUNC ? trunc(x)
+                                           : nearbyint(x);
+  return function == FNZI_FUNCTION_FLOOR || function == FNZI_FUNCTION_TRUNC ||
+         function == FNZI_FUNCTION_ROUND;
+}
+
+static fnzi_number whole(double x) {
+  bool fits = x > -0x1p62 && x < 0x1p62;
+  return (fnzi_number){fits ? (int64_t)x : 0, 1, fits ? FNZI_NUMBER_KNOWN : FNZI_NUMBER_UNDEFINED,
+                       0};
+}
+
+static fnzi_number compare(fnzi_function function, double x, double y) {
+  bool truth[FNZI_FUNCTION_COUNT] = {
+      [FNZI_FUNCTION_EQ] = x == y,
+      [FNZI_FUNCTION_NE] = x != y,
+      [FNZI_FUNCTION_LT] = x<y, [FNZI_FUNCTION_LE] = x <= y, [FNZI_FUNCTION_GT] = x> y,
+      [FNZI_FUNCTION_GE] = x >= y};
+  return (fnzi_number){truth[function], 1, FNZI_NUMBER_KNOWN, 0};
+}
+
+fnzi_number fnzi_real_call(const fnzi_expr *e, const fnzi_number *values) {
+  double x = e->count ? argument(e, 0, values) : e->real, rounded;
+  if (e->kind == FNZI_EXPR_CALL && fnzi_expr_is_condition(e))
+    return compare(e->function, x, argument(e, 1, values));
+  if (e->kind == FNZI_EXPR_CALL && round_one(e->function, x, &rounded))
+    return whole(rounded);
+  if (e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE)
+    x = argument(e, values[e->parts[1].expr->id].num ? 0 : 2, values);
+  else if (e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_SQRT)
+    x = fnzi_python_unary(fnzi_functions[e->function].name + strlen("OpaqueUnaryFn_"), x);
+  else
+    for (uint32_t i = 1; i < e->count; i++)
+      x = of_two(e->function, x, argument(e, i, values));
+  return (fnzi_number){0, 1, isfinite(x) ? FNZI_NUMBER_REAL : FNZI_NUMBER_UNDEFINED, x};
+}
