@@ -110,10 +110,10 @@ END_TEST
 
 START_TEST(numbers_that_are_floats) {
   begin();
-  size_t runs = check_file("decay_by_step") + check_file("adam_step") +
-                check_file("floats_of_data") + check_file("checked_float") +
-                check_file("part_of_size") + check_file("powers_of_item");
-  ck_assert_uint_eq(runs, 17);
+  ck_assert_uint_eq(check_file("decay_by_step") + check_file("adam_step") +
+                        check_file("floats_of_data") + check_file("checked_float") +
+                        check_file("part_of_size") + check_file("powers_of_item"),
+                    17);
   end();
 }
 END_TEST
