@@ -64,8 +64,8 @@ FNZ_MUST_CHECK fnz_status fnzi_fit_numbers(fnzi_fit *fit, const int64_t *numbers
 FNZ_MUST_CHECK fnz_status fnzi_fit_some(fnzi_fit *fit, const int64_t *numbers, const bool *matters,
                                         const fnzi_expr **out);
 /* The expression of the program whose value, as a floating point number, is numbers[k] in trial k;
- * NULL when there is none. `same`: they are all the same, so that only a number that doubles make,
- * and that no literal is likely to be, may be one. */
+ * NULL when there is none. `same`: they are all the same, and may be
+ * a literal: only the expression with these labels is meant. */
 FNZ_MUST_CHECK fnz_status fnzi_fit_reals(fnzi_fit *fit, const double *numbers, bool same,
                                          const fnzi_expr **out);
 

@@ -14,7 +14,6 @@ enum {
   MOST_IN_THREES = 14, /* atoms */
   MOST_TERMS = 12,     /* of a sum, with its constant */
   MOST_DIVISOR = 8,
-  SHORT_FRACTION = 1 << 20,
   LEAST_FOR_QUOTIENT = 5 /* different numbers that are divided */
 };
 
@@ -383,31 +382,35 @@ fnz_status fnzi_fit_some(fnzi_fit *f, const int64_t *numbers, const bool *matter
   return find(&some, wanted, out);
 }
 
-/* The value of an expression may be a fraction, which a double gives as it divides. */
-static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool *yes) {
+/* As a trial has the expression for an argument: its label, else its value. */
+static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool labels,
+                             bool *yes) {
   *yes = true;
   for (size_t k = 0; k < f->ntrials && *yes; k++) {
     double number;
     FNZ_TRY(fnzi_point_real(&f->trials[k]->point, e, yes, &number));
-    *yes = *yes && number == numbers[k];
+    *yes = *yes && (labels ? fnzi_expr_label(e, number) : number) == numbers[k];
+  }
+  return FNZ_OK;
+}
+
+static fnz_status find_real(fnzi_fit *f, const double *numbers, bool labels,
+                            const fnzi_expr **out) {
+  for (size_t i = 0; i < f->known && !*out; i++) {
+    const fnzi_expr *e = f->sizes->set.all.data[i];
+    bool yes;
+    if (fnzi_expr_is_condition(e) || e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL)
+      continue;
+    FNZ_TRY(gives_real(f, e, numbers, labels, &yes));
+    *out = yes ? e : NULL;
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_fit_reals(fnzi_fit *f, const double *numbers, bool same, const fnzi_expr **out) {
-  const double many = numbers[0] * SHORT_FRACTION;
   *out = NULL;
-  if (same && (!(many > -0x1p52 && many < 0x1p52) || (double)(int64_t)many == many))
-    return FNZ_OK;
-  for (size_t i = 0; i < f->known && !*out; i++) {
-    const fnzi_expr *e = f->sizes->set.all.data[i];
-    bool yes;
-    if (fnzi_expr_is_condition(e) || (same && (!e->is_real || e->kind == FNZI_EXPR_REAL)))
-      continue;
-    FNZ_TRY(gives_real(f, e, numbers, &yes));
-    *out = yes ? e : NULL;
-  }
-  return FNZ_OK;
+  FNZ_TRY(find_real(f, numbers, true, out));
+  return *out || same ? FNZ_OK : find_real(f, numbers, false, out);
 }
 
 fnz_status fnzi_fit_truths(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {

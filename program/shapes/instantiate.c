@@ -28,6 +28,7 @@ typedef struct maker {
   const fnzi_graph *graph; /* of `from` */
   uint32_t into;
   uint64_t *values; /* per value of the graph: its number in `to` */
+  bool labels;      /* floats get labels */
   uint8_t *reals;   /* per value: it is a floating point number, whole or not */
   struct {
     fnz_arg *data;
@@ -87,9 +88,27 @@ static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
+/* Operators whose results have sizes that are computed of floats. */
+static bool makes_sizes(const fnz_op *op) {
+  return !op || strncmp(op->name, "arange", 6) == 0 || strncmp(op->name, "range", 5) == 0 ||
+         strstr(op->name, "upsample");
+}
+
+/* No result of a trial depends on the value of a float: which one it is has to be seen. */
+static void label(const maker *m, uint64_t value, fnz_arg *arg) {
+  uint32_t symbol = m->graph->values.data[value].symbol;
+  const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
+  if (m->labels && arg->tag == FNZ_ARG_FLOAT && e)
+    arg->u.f = fnzi_expr_label(e, arg->u.f);
+}
+
 static fnz_status map_one(maker *m, fnz_arg *arg) {
-  if (arg->tag == FNZ_ARG_SYMBOL)
-    return number_of(m, arg->u.value, arg);
+  const uint64_t value = arg->u.value;
+  if (arg->tag == FNZ_ARG_SYMBOL) {
+    FNZ_TRY(number_of(m, value, arg));
+    label(m, value, arg);
+    return FNZ_OK;
+  }
   if (fnzi_is_reference(arg))
     arg->u.value = m->values[arg->u.value];
   return FNZ_OK;
@@ -283,7 +302,10 @@ static fnz_status add_node(maker *m, const fnzi_node *node) {
     return check_number(m, node);
   if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
-  FNZ_TRY(map_args(m, node->args, node->nargs, &made.args));
+  m->labels = m->readings != FNZI_READINGS_RUN && !makes_sizes(node->op);
+  fnz_status status = map_args(m, node->args, node->nargs, &made.args);
+  m->labels = false;
+  FNZ_TRY(status);
   if (m->readings == FNZI_READINGS_RUN && is_held_assertion(node, made.args))
     return FNZ_OK;
   FNZ_TRY(define(m, node->outputs, node->noutputs, at, &made.outputs));

@@ -332,7 +332,7 @@ fnz_status fnzi_sizes_geometry(const fnzi_sizes *s, fnzi_point *point, const fnz
 
 bool fnzi_sizes_have_data(const fnzi_sizes *sizes) {
   for (size_t i = 0; i < sizes->free.count; i++)
-    if (fnzi_is_data_symbol(sizes->free.data[i]))
+    if (fnzi_is_data_symbol(sizes->free.data[i]) || fnzi_is_float_symbol(sizes->free.data[i]))
       return true;
   return false;
 }

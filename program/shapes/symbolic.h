@@ -193,6 +193,9 @@ FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *exp
  * integers, stands for some double or other that is none. */
 FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                           double *out);
+/* The value of `e` with its name in the last bits: near the value, never further from 0, and other
+ * than that of any other expression, so that a trial tells which one an argument is. */
+double fnzi_expr_label(const fnzi_expr *e, double value);
 /* The same where an integer is wanted: *known false for everything else. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);

@@ -65,6 +65,14 @@ bool fnzi_number_as_real(const fnzi_expr *e, const fnzi_number *n, double *out) 
   return n->known == FNZI_NUMBER_REAL || n->known == FNZI_NUMBER_KNOWN;
 }
 
+double fnzi_expr_label(const fnzi_expr *e, double value) {
+  uint32_t hash = 2166136261u;
+  for (const char *c = e->text; *c; c++)
+    hash = (hash ^ (unsigned char)*c) * 16777619u;
+  hash = (hash ^ hash >> 15) * 2246822519u;
+  return value - value * (double)(hash >> 10) * 0x1p-52; /* 22 bits, of 2^-30 of the value */
+}
+
 static double argument(const fnzi_expr *e, uint32_t i, const fnzi_number *values) {
   double x;
   fnzi_number_as_real(e->parts[i].expr, &values[e->parts[i].expr->id], &x);
