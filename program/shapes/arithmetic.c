@@ -131,10 +131,10 @@ static outcome whole(double x, fnz_arg *out) {
   return FINE;
 }
 
-#define ROUNDS(name, compute)                                                                      \
+#define ROUNDS(name, rounded)                                                                      \
   static outcome name(const operands *o, fnz_arg *out) {                                           \
     *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = o->i[0]};                                          \
-    return o->floats ? whole(compute(o->f[0]), out) : FINE;                                        \
+    return o->floats ? whole(rounded(o->f[0]), out) : FINE;                                        \
   }
 ROUNDS(op_trunc, trunc)
 ROUNDS(op_floor, floor)

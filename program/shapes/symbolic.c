@@ -36,6 +36,20 @@ static fnz_status copy_parts(fnzi_exprs *set, fnzi_expr *e) {
   return FNZ_OK;
 }
 
+static bool is_double(const fnzi_expr *e) {
+  if (e->kind == FNZI_EXPR_REAL)
+    return true;
+  if (e->kind == FNZI_EXPR_SYMBOL)
+    return e->text && fnzi_is_float_symbol(e);
+  if (e->kind != FNZI_EXPR_CALL)
+    return false;
+  bool chooses = e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_MAX ||
+                 e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD ||
+                 e->function == FNZI_FUNCTION_FLOOR_DIV || e->function == FNZI_FUNCTION_ITE;
+  return (e->function >= FNZI_FUNCTION_REAL_ADD && e->function <= FNZI_FUNCTION_ASINH) ||
+         (chooses && fnzi_expr_takes_real(e));
+}
+
 /* Sums and products of integers are, but for fractions in front of terms and divisors; so is what
  * rounds or compares. The rest takes a value of its arguments. */
 static bool is_whole(const fnzi_expr *e) {
@@ -45,7 +59,7 @@ static bool is_whole(const fnzi_expr *e) {
                  fnzi_expr_is_condition(e));
   if (e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_ITE)
     return e->parts[0].expr->is_whole && e->parts[2].expr->is_whole;
-  bool whole = !fnzi_expr_is_double(e) && (e->kind == FNZI_EXPR_PRODUCT || e->den == 1);
+  bool whole = !is_double(e) && (e->kind == FNZI_EXPR_PRODUCT || e->den == 1);
   for (uint32_t i = 0; i < e->count && !rounds; i++)
     whole = whole && e->parts[i].den == 1 && e->parts[i].expr->is_whole &&
             (e->kind != FNZI_EXPR_PRODUCT || e->parts[i].num > 0);
@@ -60,7 +74,7 @@ static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text,
   e->id = (uint32_t)set->all.count;
   FNZ_TRY(copy_parts(set, e));
   FNZ_TRY(fnzi_arena_string(&set->arena, text, size, &e->text));
-  e->is_real = fnzi_expr_is_double(e);
+  e->is_real = is_double(e);
   e->is_whole = is_whole(e);
   FNZI_PUSH(set->ctx, &set->all, (const fnzi_expr *)e);
   *out = e;
@@ -80,6 +94,22 @@ fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_e
     return keep(set, made, text->data, text->size, out);
   *out = set->all.data[id];
   return FNZ_OK;
+}
+
+fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
+                                const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
+  fnzi_shapes_part *parts;
+  if (count > FNZI_EXPR_MAX_PARTS)
+    return fnzi_expr_too_many(set);
+  FNZI_NEW(&set->arena, count, &parts);
+  for (size_t i = 0; i < count; i++)
+    parts[i] = (fnzi_shapes_part){args[i], 1, 1};
+  fnzi_expr made = {.kind = FNZI_EXPR_CALL,
+                    .function = function,
+                    .den = 1,
+                    .parts = parts,
+                    .count = (uint32_t)count};
+  return fnzi_expr_intern(set, &made, out);
 }
 
 fnz_status fnzi_expr_overflow(fnzi_exprs *set) {
@@ -237,8 +267,10 @@ static fnz_status scale_real(fnzi_exprs *set, const fnzi_expr *a, int64_t num, i
   *out = a;
   if (num == den)
     return FNZ_OK;
-  if (a->kind == FNZI_EXPR_REAL && num == -1 && den == 1)
-    return fnzi_expr_real(set, -a->real, out);
+  if (a->kind == FNZI_EXPR_REAL && num == -1 && den == 1) {
+    fnzi_expr made = {.kind = FNZI_EXPR_REAL, .den = 1, .real = -a->real};
+    return fnzi_expr_intern(set, &made, out);
+  }
   FNZ_TRY(fnzi_expr_number(set, num, den, &args[0]));
   return fnzi_expr_plain_call(set, FNZI_FUNCTION_REAL_MUL, args, 2, out);
 }

@@ -34,22 +34,6 @@ static bool is_remainder(const fnzi_expr *e, int64_t d) {
   return e->kind == FNZI_EXPR_NUMBER && e->num >= 0 && e->num / e->den < d;
 }
 
-fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
-                                const fnzi_expr *const *args, size_t count, const fnzi_expr **out) {
-  fnzi_shapes_part *parts;
-  if (count > FNZI_EXPR_MAX_PARTS)
-    return fnzi_expr_too_many(set);
-  FNZI_NEW(&set->arena, count, &parts);
-  for (size_t i = 0; i < count; i++)
-    parts[i] = (fnzi_shapes_part){args[i], 1, 1};
-  fnzi_expr made = {.kind = FNZI_EXPR_CALL,
-                    .function = function,
-                    .den = 1,
-                    .parts = parts,
-                    .count = (uint32_t)count};
-  return fnzi_expr_intern(set, &made, out);
-}
-
 /* a and b without a common factor of their coefficients. */
 static fnz_status cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
   fnzi_shapes_sum x;

@@ -21,27 +21,6 @@ fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out)
   return fnzi_expr_intern(set, &made, out);
 }
 
-bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (args[i]->is_real)
-      return true;
-  return false;
-}
-
-bool fnzi_expr_is_double(const fnzi_expr *e) {
-  if (e->kind == FNZI_EXPR_REAL)
-    return true;
-  if (e->kind == FNZI_EXPR_SYMBOL)
-    return e->text && fnzi_is_float_symbol(e);
-  if (e->kind != FNZI_EXPR_CALL)
-    return false;
-  bool chooses = e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_MAX ||
-                 e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD ||
-                 e->function == FNZI_FUNCTION_FLOOR_DIV || e->function == FNZI_FUNCTION_ITE;
-  return (e->function >= FNZI_FUNCTION_REAL_ADD && e->function <= FNZI_FUNCTION_ASINH) ||
-         (chooses && fnzi_expr_takes_real(e));
-}
-
 /* --- values ----------------------------------------------------------------------------------- */
 /* Numbers of all kinds that no literal is: large and small, and below 0, for neighbouring n. */
 static double some_double(int64_t n) {

@@ -44,9 +44,12 @@ fnz_status fnzi_expr_too_many(fnzi_exprs *set);
 
 /* --- Doubles (program/shapes/symbolic_real.c) ------------------------------------------------- */
 /* One of them is real. */
-bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t count);
-/* Whether the value of an expression is a double, by its kind and parts. */
-bool fnzi_expr_is_double(const fnzi_expr *made);
+static inline bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (args[i]->is_real)
+      return true;
+  return false;
+}
 /* The value of a call of a function on doubles, or of one that rounds, compares or chooses among
  * arguments that are. */
 fnzi_number fnzi_real_call(const fnzi_expr *e, const fnzi_number *values);
