@@ -117,7 +117,8 @@ static fnz_status see_known(void *user, const fnz_arg *arg) {
 }
 
 static bool is_number(const fnzi_graph *g, const fnzi_param *param, const fnz_arg *arg) {
-  bool takes = param->type == FNZI_TYPE_SCALAR || param->type == FNZI_TYPE_FLOAT;
+  bool takes = param->type == FNZI_TYPE_SCALAR || param->type == FNZI_TYPE_FLOAT ||
+               param->type == FNZI_TYPE_TENSOR; /* mul.Tensor(x, 0.5) */
   return arg->tag == FNZ_ARG_SYMBOL && takes && !param->is_list &&
          g->values.data[arg->u.value].number != FNZ_ARG_DEFAULT;
 }
