@@ -19,6 +19,7 @@
 #include <fnz/mlir.h>
 #include <fnz/operator.h>
 #include <fnz/program.h>
+#include <fnz/random.h>
 #include <fnz/recorder.h>
 #include <fnz/status.h>
 #include <fnz/tensor.h>

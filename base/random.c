@@ -1,0 +1,171 @@
+/* random.c - mt19937 (Matsumoto and Nishimura), seeded and read as PyTorch does for the CPU, and
+ * its state in the bytes of torch.get_rng_state(). */
+#include "base/random.h"
+
+#include <math.h>
+
+enum { MIDDLE = 397 };
+
+/* --- Words ------------------------------------------------------------------------------------ */
+static void make_words(fnz_generator *g) {
+  g->words[0] = (uint32_t)g->seed;
+  for (uint32_t i = 1; i < FNZI_MT_WORDS; i++)
+    g->words[i] = 1812433253u * (g->words[i - 1] ^ g->words[i - 1] >> 30) + i;
+  g->left = 1;
+}
+
+static uint32_t twist(uint32_t high, uint32_t low) {
+  return ((high & 0x80000000u) | (low & 0x7fffffffu)) >> 1 ^ (low & 1 ? 0x9908b0dfu : 0);
+}
+
+void fnzi_generator_renew(fnz_generator *g) {
+  uint32_t *w = g->words;
+  if (g->left == 0)
+    make_words(g);
+  for (int i = 0; i < FNZI_MT_WORDS - MIDDLE; i++)
+    w[i] = w[i + MIDDLE] ^ twist(w[i], w[i + 1]);
+  for (int i = FNZI_MT_WORDS - MIDDLE; i < FNZI_MT_WORDS - 1; i++)
+    w[i] = w[i + MIDDLE - FNZI_MT_WORDS] ^ twist(w[i], w[i + 1]);
+  w[FNZI_MT_WORDS - 1] = w[MIDDLE - 1] ^ twist(w[FNZI_MT_WORDS - 1], w[0]);
+  g->left = FNZI_MT_WORDS;
+  g->next = 0;
+}
+
+/* Box-Muller; the other one of the pair waits. */
+double fnzi_generator_normal(fnz_generator *g) {
+  if (g->has_double) {
+    g->has_double = false;
+    return g->double_normal;
+  }
+  const double u = fnzi_generator_double(g), v = fnzi_generator_double(g);
+  const double radius = sqrt(-2.0 * log1p(-v)), angle = 2.0 * 3.14159265358979323846 * u;
+  g->double_normal = radius * sin(angle);
+  g->has_double = true;
+  return radius * cos(angle);
+}
+
+/* --- The generator ---------------------------------------------------------------------------- */
+void fnzi_generator_start(fnz_generator *g, uint64_t seed) {
+  g->seed = seed;
+  g->next = 0;
+  g->left = 0;
+  g->has_single = g->has_double = false;
+  g->single_normal = 0;
+  g->double_normal = 0;
+}
+
+fnz_status fnz_generator_create(fnz_context *ctx, uint64_t seed, fnz_generator **out) {
+  *out = fnzi_resize(ctx, NULL, 0, sizeof **out);
+  if (*out == NULL)
+    return fnzi_no_memory(ctx);
+  (*out)->ctx = ctx;
+  fnzi_generator_start(*out, seed);
+  return FNZ_OK;
+}
+
+void fnz_generator_destroy(fnz_generator *generator) {
+  if (generator)
+    fnzi_free(generator->ctx, generator, sizeof *generator);
+}
+
+void fnz_generator_set_seed(fnz_generator *generator, uint64_t seed) {
+  fnzi_generator_start(generator, seed);
+}
+
+void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generator) {
+  ctx->generator = generator;
+}
+
+/* --- Runs ------------------------------------------------------------------------------------- */
+void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own) {
+  if (!given)
+    fnzi_generator_start(own, 0);
+  ctx->generator = given ? given : own;
+}
+
+void fnzi_generator_repeat_open(fnzi_generator_repeat *r, fnz_context *ctx) {
+  r->ctx = ctx;
+  r->had = ctx->generator;
+}
+
+void fnzi_generator_repeat_begin(fnzi_generator_repeat *r) {
+  if (r->had) {
+    r->own = *r->had;
+    r->ctx->generator = &r->own;
+  }
+}
+
+void fnzi_generator_repeat_close(const fnzi_generator_repeat *r) {
+  r->ctx->generator = r->had;
+}
+
+/* --- Its state --------------------------------------------------------------------------------
+ * Little-endian: the seed, 8 bytes; what is left and whether it is seeded, 4 each; the next word's
+ * place, 8; the words, 8 each; three doubles, of which the second one is the normal that waits;
+ * whether it does, 4; 4 unused; that of 32 bits, 4; whether it waits, 1; 3 unused. */
+enum { AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24 };
+enum { AT_NORMAL = AT_WORDS + 8 * FNZI_MT_WORDS + 8, AT_HAS_NORMAL = AT_NORMAL + 16 };
+enum { AT_SINGLE = AT_HAS_NORMAL + 8, AT_HAS_SINGLE = AT_SINGLE + 4 };
+
+static void put(unsigned char *to, int bytes, uint64_t v) {
+  for (int i = 0; i < bytes; i++)
+    to[i] = (unsigned char)(v >> 8 * i);
+}
+
+static uint64_t get(const unsigned char *from, int bytes) {
+  uint64_t v = 0;
+  for (int i = 0; i < bytes; i++)
+    v |= (uint64_t)from[i] << 8 * i;
+  return v;
+}
+
+void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
+  fnz_generator g = *generator;
+  unsigned char *to = bytes;
+  uint64_t normal;
+  uint32_t single;
+  if (g.left == 0)
+    make_words(&g);
+  memset(to, 0, FNZ_GENERATOR_STATE_BYTES);
+  put(to, 8, g.seed);
+  put(to + AT_LEFT, 4, (uint64_t)g.left);
+  put(to + AT_SEEDED, 4, 1);
+  put(to + AT_NEXT, 8, g.next);
+  for (int i = 0; i < FNZI_MT_WORDS; i++)
+    put(to + AT_WORDS + 8 * i, 8, g.words[i]);
+  memcpy(&normal, &g.double_normal, sizeof normal);
+  memcpy(&single, &g.single_normal, sizeof single);
+  put(to + AT_NORMAL, 8, g.has_double ? normal : 0);
+  put(to + AT_HAS_NORMAL, 4, g.has_double);
+  put(to + AT_SINGLE, 4, g.has_single ? single : 0);
+  put(to + AT_HAS_SINGLE, 1, g.has_single);
+}
+
+fnz_status fnz_generator_restore_state(fnz_generator *generator, fnz_context *ctx,
+                                       const void *bytes, size_t size) {
+  const unsigned char *from = bytes;
+  if (size != FNZ_GENERATOR_STATE_BYTES)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "the state of a generator has %d bytes, not %zu; save one, or take "
+                     "torch.get_rng_state() of the CPU",
+                     FNZ_GENERATOR_STATE_BYTES, size);
+  const uint64_t left = get(from + AT_LEFT, 4), next = get(from + AT_NEXT, 8);
+  if (get(from + AT_SEEDED, 4) != 1 || left < 1 || left > FNZI_MT_WORDS || next > FNZI_MT_WORDS ||
+      left + next > FNZI_MT_WORDS + 1)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "the bytes are no state of a generator: word %llu is next and %llu are left; "
+                     "save one, or take torch.get_rng_state() of the CPU",
+                     (unsigned long long)next, (unsigned long long)left);
+  const uint64_t normal = get(from + AT_NORMAL, 8);
+  const uint32_t single = (uint32_t)get(from + AT_SINGLE, 4);
+  generator->seed = get(from, 8);
+  generator->left = (int32_t)left;
+  generator->next = (uint32_t)next;
+  for (int i = 0; i < FNZI_MT_WORDS; i++)
+    generator->words[i] = (uint32_t)get(from + AT_WORDS + 8 * i, 4);
+  generator->has_double = get(from + AT_HAS_NORMAL, 4) != 0;
+  generator->has_single = from[AT_HAS_SINGLE] != 0;
+  memcpy(&generator->double_normal, &normal, sizeof normal);
+  memcpy(&generator->single_normal, &single, sizeof single);
+  return FNZ_OK;
+}
