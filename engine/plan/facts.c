@@ -33,6 +33,7 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *ou
     view_fact(op, out);
     break;
   case FNZI_RUN_identity:
+  case FNZI_RUN_dropout:
     out->access = FNZI_ENG_ACCESS_SAME;
     break;
   case FNZI_RUN_copy:
@@ -112,7 +113,7 @@ static bool converts(const fnzi_node *node, const fnz_geometry *from, const fnz_
   return from && to && fnzi_same_sizes(from, to) && strcmp(node->op->base, "_to_copy") == 0;
 }
 
-/* Dropout that drops: a kernel refuses that. */
+/* Dropout that drops. */
 static bool trains(const fnzi_node *node) {
   int at = fnzi_op_param(node->op, "train");
   if (at < 0)

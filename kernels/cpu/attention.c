@@ -3,8 +3,9 @@
  * Work is cut into tiles of query rows of one head. A tile's scores stay in scratch memory of its
  * thread; a row whose keys are all masked gives zeros, as eager does. Keys that causality keeps
  * from all queries of a tile are left out. Rows of floats go by row functions, those of doubles by
- * loops of their own. */
+ * loops of their own. What dropout keeps of the softmax is drawn for all of it, before. */
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/random.h"
 #include "kernels/cpu/softmax.h"
 #include "kernels/cpu/sizes.h"
 
@@ -37,6 +38,8 @@ typedef struct attention {
   float *queries_f32; /* of all threads; NULL: queries are F32 */
   float *panels;      /* room of products, of all threads */
   double scale;
+  const unsigned char *kept; /* by dropout, of all heads' rows of keys; NULL: all */
+  double kept_factor;        /* of what is kept */
   bool causal, masked;
 } attention;
 
@@ -142,6 +145,20 @@ static void normalise_f32(const attention *a, int64_t head, int64_t first, int64
   }
 }
 
+/* Zero times a score, so that one that is no number stays so. */
+static void drop(const attention *a, int64_t head, int64_t first, int64_t count, int64_t keys,
+                 int lane) {
+  const fnzi_cpu_reals_out *scores = &a->scores[lane];
+  const float factor = (float)a->kept_factor;
+  for (int64_t i = 0; i < count; i++) {
+    const unsigned char *kept = a->kept + (head * a->queries + first + i) * a->keys;
+    for (int64_t j = 0; scores->f && j < keys; j++)
+      scores->f[i * keys + j] *= kept[j] ? factor : 0;
+    for (int64_t j = 0; scores->d && j < keys; j++)
+      scores->d[i * keys + j] *= kept[j] ? a->kept_factor : 0;
+  }
+}
+
 /* a times b, the rows of which are `b_row` apart where all is dense: in the order of that. */
 static void multiply(fnzi_cpu_product *p, bool is_turned, int64_t b_row, float *panels) {
   const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
@@ -177,6 +194,8 @@ static void tile(const void *user, int64_t index, int lane) {
   p.c = scores, p.c_row = keys, p.alpha = a->scale;
   multiply(&p, true, a->width, panels);
   (a->scores[lane].f ? normalise_f32 : normalise)(a, head, first, count, keys, lane);
+  if (a->kept)
+    drop(a, head, first, count, keys, lane);
   p = (fnzi_cpu_product){.dtype = a->dtype, .m = count, .n = a->out_width, .k = keys, .alpha = 1};
   p.a = (fnzi_cpu_matrix){.data = scores, .row = keys, .col = 1};
   p.b = rows_of(a, &a->v, head, 0);
@@ -236,6 +255,32 @@ static fnz_status open_mask(fnzi_krn_call *call, attention *a) {
   return FNZ_OK;
 }
 
+/* Drawn as eager's dropout draws for a tensor of all scores; it draws nothing to keep nothing. */
+static fnz_status open_dropout(fnzi_krn_call *call, attention *a) {
+  const double p = fnzi_krn_named_float(call, "dropout_p", 0);
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  fnz_geometry all = {.dtype = FNZ_BOOL, .rank = a->rank + 2, .sizes = sizes, .strides = strides};
+  FNZ_TRY(fnzi_cpu_probability(call, "dropout_p", p));
+  if (p == 0)
+    return FNZ_OK;
+  if (call->noutputs > 1)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "dropout_p is %g; PyTorch takes only 0 here", p);
+  for (uint32_t i = 0; i < a->rank; i++)
+    sizes[i] = a->sizes[i];
+  sizes[a->rank] = a->queries, sizes[a->rank + 1] = a->keys;
+  fnzi_contiguous_strides(sizes, all.rank, strides);
+  const double left = a->dtype == FNZ_F64 ? 1 - p : (double)(float)(1 - p);
+  a->kept_factor = p == 1 ? 0 : 1 / left;
+  if (p < 1)
+    return fnzi_cpu_draw_mask(call, &all, 1 - p, &a->kept);
+  void *none;
+  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(&all), 1, &none));
+  memset(none, 0, (size_t)fnz_geometry_numel(&all));
+  a->kept = none;
+  return FNZ_OK;
+}
+
 static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   size_t lanes = (size_t)fnzi_cpu_lanes(call), count;
   int64_t cells;
@@ -263,9 +308,6 @@ static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
 static fnz_status open(fnzi_krn_call *call, attention *a) {
   const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1);
   const fnz_geometry *out = &call->outputs[0]->geometry;
-  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                "dropout_p above 0 draws random numbers");
   a->dtype = fnzi_cpu_real_dtype(q->dtype);
   a->rank = out->rank - 2, a->sizes = out->sizes;
   a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
@@ -277,6 +319,7 @@ static fnz_status open(fnzi_krn_call *call, attention *a) {
   FNZ_TRY(open_side(call, a, 1, &a->k));
   FNZ_TRY(open_side(call, a, 2, &a->v));
   FNZ_TRY(open_mask(call, a));
+  FNZ_TRY(open_dropout(call, a));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, a->dtype, &a->out));
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_cpu_reals_result(call, 1, a->dtype, &a->logsumexp));

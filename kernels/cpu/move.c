@@ -3,21 +3,13 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/core/float8.h"
 
-/* clone, _to_copy, lift_fresh_copy, dropout in evaluation: the value of argument 0. */
+/* clone, _to_copy, lift_fresh_copy: the value of argument 0. */
 fnz_status fnzi_kernel_identity(fnzi_krn_call *call) {
   return fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 0));
 }
 
 fnz_status fnzi_kernel_copy(fnzi_krn_call *call) {
   return fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 1));
-}
-
-fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
-  const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
-  FNZ_TRY(fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 0)));
-  if (!call->outputs[1]->storage) /* the target of native_dropout.out has memory */
-    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[1], false));
-  return fnzi_krn_array_fill(call, call->outputs[1], &one);
 }
 
 /* The dimension a kernel works along; its shape rule has checked it. */
