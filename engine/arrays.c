@@ -4,6 +4,7 @@
  * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
  * with the same words. */
 #include "engine/device/device.h"
+#include "base/random.h"
 #include "program/formats/formats.h"
 #include "run/numbers.h"
 
@@ -207,11 +208,14 @@ fnz_status fnz_executable_run_arrays(const fnz_executable *exe, fnz_context *ctx
   fnzi_run_state run;
   if (!ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
+  fnz_generator own;
+  fnzi_generator_lend(ws->ctx, ctx->generator, &own);
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)
     status = run_bound(ws, &run, state, outputs);
   fnzi_eng_steps_close(ws);
   fnzi_run_close(&run);
+  ws->ctx->generator = NULL;
   fnzi_eng_told(ctx, ws, status);
   if (!workspace)
     fnzi_eng_workspace_give(exe, ws);

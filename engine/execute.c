@@ -1,6 +1,7 @@
 /* execute.c - one run of a binding: where memory is, the steps one after the other, where results
  * lie. */
 #include "engine/device/device.h"
+#include "base/random.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);
@@ -118,9 +119,11 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
   FNZ_TRY(fnzi_eng_frames_open(ws, b));
   if (b->device && b->device->runs) {
+    const fnz_generator before = *ws->ctx->generator;
     fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
+    *ws->ctx->generator = before; /* what is run again draws the same numbers */
     FNZ_TRY(open_again(ws, b, arena, outs));
   }
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));

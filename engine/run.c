@@ -1,4 +1,5 @@
 /* run.c - runs over the caller's memory. */
+#include "base/random.h"
 #include "engine/device/device.h"
 
 /* One run that is under way. */
@@ -222,7 +223,10 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const
                      "memory of a GPU was given to an executable for the CPU");
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
+  fnz_generator own;
+  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own);
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
+  r.ws->ctx->generator = NULL;
   if (!run->workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;

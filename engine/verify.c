@@ -2,6 +2,7 @@
  * with gaps, and with a state for three calls. What is given may hold weights, for the program's
  * own, and what the state begins with. */
 #include "engine/engine.h"
+#include "base/random.h"
 #include "run/numbers.h"
 #include "run/reals.h"
 
@@ -18,6 +19,7 @@ typedef struct verifying {
   fnz_arrays *begin, *rest; /* inputs that are the state's; the others */
   fnz_executable_state *state;
   fnzi_arena arena;
+  fnzi_generator_repeat draws;     /* each run begins with the same generator */
   uint64_t shows[FNZ_DTYPE_COUNT]; /* per dtype: those whose bits it may be */
 } verifying;
 
@@ -149,11 +151,13 @@ static fnz_status fresh(verifying *v, fnz_arrays **arrays) {
 static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays **out) {
   FNZ_TRY(fresh(v, out));
   const fnzi_run_options options = {.inputs = inputs, .emit = fnzi_run_emit_array, .user = *out};
+  fnzi_generator_repeat_begin(&v->draws);
   return fnzi_run_functional(v->ctx, v->exe->program, v->backend, &options);
 }
 
 static fnz_status execute(verifying *v) {
   FNZ_TRY(fresh(v, &v->have));
+  fnzi_generator_repeat_begin(&v->draws);
   return fnz_executable_run_arrays(v->exe, v->ctx, v->state ? v->rest : v->inputs, v->state, v->ws,
                                    v->have);
 }
@@ -296,6 +300,7 @@ static fnz_status check_memory(verifying *v) {
       FNZ_TRY(make_gaps(v, g, &out[i]));
   }
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = v->ws};
+  fnzi_generator_repeat_begin(&v->draws);
   FNZ_TRY(alone(v, "on memory", fnzi_eng_run_bound(v->exe, v->ctx, &run, &v->bound)));
   for (size_t i = 0; i < slots->count; i++)
     FNZ_TRY(compare_memory(v, i, &out[i]));
@@ -404,6 +409,7 @@ fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
                                  const fnz_arrays *inputs) {
   verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
   find_readings(&v, exe->program);
+  fnzi_generator_repeat_open(&v.draws, ctx);
   fnzi_arena_init(&v.arena, ctx);
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)
@@ -417,5 +423,6 @@ fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
   fnzi_eng_workspace_give(exe, v.ws);
   fnz_backend_destroy(v.backend);
   fnzi_arena_free(&v.arena);
+  fnzi_generator_repeat_close(&v.draws);
   return status;
 }

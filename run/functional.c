@@ -4,6 +4,7 @@
  * that the backend may reuse the memory. */
 #include "run/numbers.h"
 #include "run/frames.h"
+#include "base/random.h"
 #include "schema/aten_names.h"
 
 /* A value of the backend. */
@@ -318,11 +319,14 @@ static void close(state *s) {
 
 fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
                                const fnzi_run_options *options) {
+  fnz_generator *had = ctx->generator, own;
   state s = {.spare = NULL};
+  fnzi_generator_lend(ctx, had, &own);
   fnz_status status = fnzi_run_open(&s.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&s);
   close(&s);
+  ctx->generator = had;
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* check_order.c - an arranged program computes what its source does: each node of the source that
- * does something is there once, whole or as all of its items, behind what makes its operands. */
+ * does something is there once, whole or as all of its items, behind what makes its operands; those
+ * that may draw random numbers stand in the order of the source. */
 #include "engine/plan/planner.h"
 
 typedef struct order {
@@ -9,6 +10,7 @@ typedef struct order {
   uint32_t *done; /* per node of the source: 0, or how many of its items are there; NONE: all */
   const uint32_t *origins; /* NULL: `node` is one of the source */
   uint32_t node;
+  uint32_t drew;           /* 1 + the last node of the source that may have drawn; 0: none */
   const fnz_op **elements; /* per node of the source: the operator of its items; NULL until one is
                               asked about */
 } order;
@@ -76,12 +78,27 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   return FNZ_OK;
 }
 
+/* A region may draw in its bodies. */
+static bool may_draw(const fnzi_node *node) {
+  return node->op == NULL || (node->op->tags & FNZI_TAG_RANDOM) != 0;
+}
+
+static fnz_status check_draws(order *o, const fnzi_node *node, uint32_t origin) {
+  if (!may_draw(node))
+    return FNZ_OK;
+  if (origin + 1 < o->drew)
+    return wrong(o, "it draws random numbers after one that stands behind it");
+  o->drew = origin + 1;
+  return FNZ_OK;
+}
+
 static fnz_status check_node(order *o, uint32_t origin) {
   const fnzi_node *made = &o->made->nodes.data[o->node], *node;
   if (origin >= o->source->nodes.count || o->done[origin] == FNZI_ENG_NONE)
     return wrong(o, "it is there twice");
   node = &o->source->nodes.data[origin];
   FNZ_TRY(fnzi_args_visit(made->args, made->nargs, is_known, o));
+  FNZ_TRY(check_draws(o, node, origin));
   if (made->op == node->op && made->args == node->args && made->outputs == node->outputs)
     o->done[origin] = FNZI_ENG_NONE;
   else

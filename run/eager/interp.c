@@ -4,6 +4,7 @@
  * writes put elements into memory, and everything else is computed by the backend on dense values
  * that are gathered before and scattered afterwards. Slow and plain on purpose. */
 #include "run/eager/interp.h"
+#include "base/random.h"
 #include "run/eager/eager.h"
 #include "run/numbers.h"
 
@@ -227,7 +228,9 @@ static fnz_status run_all(fnzi_eag_interp *in) {
 
 fnz_status fnzi_eag_run(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
                         const fnzi_run_options *options) {
+  fnz_generator *had = ctx->generator, own;
   fnzi_eag_interp in = {.initial = NULL};
+  fnzi_generator_lend(ctx, had, &own);
   fnz_status status = fnzi_run_open(&in.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&in);
@@ -235,6 +238,7 @@ fnz_status fnzi_eag_run(fnz_context *ctx, const fnz_program *program, fnz_backen
     fnzi_eag_tensor_forget(&in, in.all.data[i]);
   FNZI_VEC_FREE(ctx, &in.all);
   fnzi_run_close(&in.run);
+  ctx->generator = had;
   return status;
 }
 

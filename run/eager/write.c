@@ -83,6 +83,11 @@ static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geome
   return status;
 }
 
+/* Random numbers come in the order of the strides that are written by. */
+static bool draws_in_place(const fnzi_eag_op *s, const fnz_op *twin) {
+  return (twin->tags & FNZI_TAG_RANDOM) && s->op->kind == FNZI_KIND_INPLACE;
+}
+
 /* The geometry of result k of the twin, for a backend that cannot infer it. Operands promote to the
  * dtype of the first one; the exponents of frexp have the dtype of their target. */
 static fnz_status guess(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args, size_t k,
@@ -131,7 +136,7 @@ static fnz_status write_twin(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *
   s->twin_args = args;
   for (size_t i = 0; i < nplain; i++)
     expected[i] = recorded[i];
-  for (size_t i = nplain; run->hashes && i < count; i++)
+  for (size_t i = nplain; (run->hashes || draws_in_place(s, twin)) && i < count; i++)
     FNZ_TRY(guess(s, twin, args, i, targets[i - nplain], recorded[i], &expected[i]));
   FNZ_TRY(fnzi_eag_apply_twin(s, twin, args, expected, handles, count));
   return take_results(s, handles, recorded, targets, count, nplain);

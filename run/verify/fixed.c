@@ -5,6 +5,7 @@
  * those that neither program writes. */
 #include "run/verify/verify.h"
 #include "run/verify/results.h"
+#include "base/random.h"
 #include "schema/aten_names.h"
 
 #include <stdio.h>
@@ -18,12 +19,17 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
                                const fnz_program *functional, fnz_backend *owned,
                                fnzi_run_options options, unsigned char *entered) {
   fnzi_ver_results r;
+  fnzi_generator_repeat draws;
   fnzi_ver_results_init(&r, ctx);
   fnzi_ver_results_start(&r, original, options.inputs != NULL);
+  fnzi_generator_repeat_open(&draws, ctx);
+  fnzi_generator_repeat_begin(&draws);
   fnz_status status = fnzi_ver_results_keep(&r, owned, &options);
   options.entered = entered;
+  fnzi_generator_repeat_begin(&draws);
   if (status == FNZ_OK && functional != original)
     status = fnzi_ver_results_meet(&r, functional, owned, &options);
+  fnzi_generator_repeat_close(&draws);
   fnzi_ver_results_free(&r);
   fnz_backend_destroy(owned);
   return status;
