@@ -233,6 +233,7 @@ static int prepare(benching *b) {
 int cli_bench(cli_call *call) {
   benching b = {.call = call};
   CLI_TRY(cli_number(call, CLI_THREADS, 1, 1, 4096, &b.threads));
+  CLI_TRY(cli_seed(call));
   CLI_TRY(cli_number(call, CLI_ROUNDS, USUAL_ROUNDS, 1, MOST_ROUNDS, &b.rounds));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_read_inputs(call));

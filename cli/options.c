@@ -294,6 +294,29 @@ int cli_check_target(const cli_call *call) {
   return check_results_name(call);
 }
 
+/* All of 64 bits; strtoull() takes a sign, which a seed has not. */
+static int read_seed(const cli_call *call, uint64_t *out) {
+  const char *text = call->options[CLI_DRAWS];
+  char *end;
+  *out = 0;
+  if (!text)
+    return CLI_DONE;
+  errno = 0;
+  *out = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || errno)
+    return cli_usage(call, "%s takes a number from 0 to 2^64 - 1, not %s", rows[CLI_DRAWS].name,
+                     text);
+  return CLI_DONE;
+}
+
+int cli_seed(cli_call *call) {
+  uint64_t seed;
+  CLI_TRY(read_seed(call, &seed));
+  CLI_TRY(cli_check(call, fnz_generator_create(call->ctx, seed, &call->generator), NULL));
+  fnz_context_set_generator(call->ctx, call->generator);
+  return CLI_DONE;
+}
+
 int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
                int *out) {
   *out = fallback;

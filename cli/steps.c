@@ -39,6 +39,7 @@ void cli_call_end(cli_call *call) {
   free(call->kept.text);
   free(call->unruled);
   free(call->refusals);
+  fnz_generator_destroy(call->generator);
   fnz_workspace_destroy(call->workspace);
   fnz_executable_state_destroy(call->state);
   fnz_executable_destroy(call->executable);

@@ -71,6 +71,7 @@ int cli_verify(cli_call *call) {
   const fnz_program *other;
   int trials;
   CLI_TRY(cli_number(call, CLI_TRIALS, CLI_DEFAULT_TRIALS, 1, 1000000, &trials));
+  CLI_TRY(cli_seed(call));
   CLI_TRY(read_all(call));
   if (cli_has(call, CLI_BY_ENGINE))
     CLI_TRY(read_numbers(call));
