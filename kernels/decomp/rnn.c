@@ -190,6 +190,7 @@ typedef struct network {
   fnzi_krn_array *h, *c;              /* all first states */
   size_t layers, directions, tensors; /* tensors of weights per layer and direction */
   bool has_biases, projects;
+  double dropout; /* between layers */
 } network;
 
 static weights weights_of(fnzi_dec_steps *s, const network *n, size_t at) {
@@ -209,14 +210,6 @@ static fnzi_krn_array *at_place(fnzi_dec_steps *s, fnzi_krn_array *a, size_t i) 
   return a ? STEP(select__int, V(a), I(0), I((int64_t)i)) : NULL;
 }
 
-static void refuse_dropout(fnzi_dec_steps *s, const network *n) {
-  double p = fnzi_krn_named_float(s->call, "dropout", 0);
-  if (p != 0 && n->layers > 1 && fnzi_krn_named_bool(s->call, "train", false))
-    fnzi_dec_refuse(
-        s, FNZ_CLASS_UNSUPPORTED,
-        "dropout %g between layers is random in training; export the model in evaluation", p);
-}
-
 static void open_network(fnzi_dec_steps *s, cell_fn *cell, network *n) {
   bool is_lstm = cell == lstm;
   *n = (network){.cell = cell,
@@ -225,6 +218,8 @@ static void open_network(fnzi_dec_steps *s, cell_fn *cell, network *n) {
                  .layers = (size_t)fnzi_krn_named_int(s->call, "num_layers", 1),
                  .directions = fnzi_krn_named_bool(s->call, "bidirectional", false) ? 2 : 1,
                  .has_biases = fnzi_krn_named_bool(s->call, "has_biases", true)};
+  if (fnzi_krn_named_bool(s->call, "train", false))
+    n->dropout = fnzi_krn_named_float(s->call, "dropout", 0);
   n->projects = is_lstm && fnzi_dec_array_size(n->h, 2) != fnzi_dec_array_size(n->c, 2);
   n->tensors = (n->has_biases ? 4u : 2u) + n->projects;
   size_t all = n->layers * n->directions, given = fnzi_dec_given_count(s, "params");
@@ -239,7 +234,6 @@ static void open_network(fnzi_dec_steps *s, cell_fn *cell, network *n) {
       (is_lstm && (fnzi_dec_array_rank(n->c) != 3 || fnzi_dec_array_size(n->c, 0) != (int64_t)all)))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "a state must have 3 dimensions, the first of size %zu",
                     all);
-  refuse_dropout(s, n);
 }
 
 /* All layers over the rows; the last states of all, joined. */
@@ -260,6 +254,8 @@ static fnzi_krn_array *run_layers(fnzi_dec_steps *s, const network *n, const seq
       c[at] = d.last.c;
     }
     data = n->directions == 1 ? both[0] : fnzi_dec_cat(s, both, 2, 1);
+    if (n->dropout != 0 && layer + 1 < n->layers)
+      data = STEP(dropout, V(data), F(n->dropout), B(true));
   }
   last->h = h && s->status == FNZ_OK ? STEP(stack, fnzi_dec_values(s, h, all), I(0)) : NULL;
   last->c = n->c && s->status == FNZ_OK ? STEP(stack, fnzi_dec_values(s, c, all), I(0)) : NULL;
