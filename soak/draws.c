@@ -391,6 +391,37 @@ static bool draw_arange(gen *g, size_t self, fnzi_drawn_call *call) {
   return true;
 }
 
+/* --- random numbers -------------------------------------------------------------------------- */
+/* A quarter or more, up to so many. */
+static double chance_of(gen *g, int64_t quarters) {
+  return 0.25 * (double)choose_in(g->c, 1, quarters);
+}
+
+/* Of floats of eight bits no numbers are drawn. */
+static bool draw_law(gen *g, size_t self, fnzi_drawn_call *call) {
+  draw_self(g, self, call);
+  return fnzi_is_float(looks(g, self)->dtype) && fnzi_dtype(looks(g, self)->dtype)->bytes > 1;
+}
+
+static bool draw_chance(gen *g, size_t self, fnzi_drawn_call *call) {
+  draw_self(g, self, call);
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = chance_of(g, 3)});
+  return !fnzi_is_complex(looks(g, self)->dtype) && fnzi_dtype(looks(g, self)->dtype)->bytes > 1;
+}
+
+static bool draw_below(gen *g, size_t self, fnzi_drawn_call *call) {
+  draw_self(g, self, call);
+  fnzi_call_int(call, choose_in(g->c, 1, 9));
+  return !fnzi_is_complex(looks(g, self)->dtype) && fnzi_dtype(looks(g, self)->dtype)->bytes > 1;
+}
+
+static bool draw_dropout(gen *g, size_t self, fnzi_drawn_call *call) {
+  bool fits = draw_law(g, self, call);
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = chance_of(g, 4)});
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = choose(g->c, 4) != 0});
+  return fits;
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 const fnzi_call_draw fnzi_call_draws[] = {
     {"add_.Tensor", draw_binary, WRITE},
@@ -425,6 +456,11 @@ const fnzi_call_draw fnzi_call_draws[] = {
     {"lerp_.Scalar", draw_lerp, WRITE},
     {"cumsum_", draw_cumsum, WRITE},
     {"addcmul_", draw_addcmul, WRITE},
+    {"uniform_", draw_law, WRITE},
+    {"normal_", draw_law, WRITE},
+    {"bernoulli_.float", draw_chance, WRITE},
+    {"random_.to", draw_below, WRITE},
+    {"dropout_", draw_dropout, WRITE},
     {"add.out", draw_out, WRITE},
     {"mul.out", draw_out, WRITE},
     {"neg.out", draw_unary_out, WRITE},
@@ -447,6 +483,10 @@ const fnzi_call_draw fnzi_call_draws[] = {
     {"full", draw_full, PURE},
     {"arange", draw_arange, PURE},
     {"relu", draw_of_numbers, PURE},
+    {"rand_like", draw_law, PURE},
+    {"dropout", draw_dropout, PURE},
+    {"bernoulli.p", draw_chance, PURE},
+    {"randint_like", draw_below, PURE},
     {"expand_as", draw_like, PURE},
     {"view_as", draw_like, PURE},
     {"reshape_as", draw_like, PURE},
