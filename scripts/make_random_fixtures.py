@@ -117,6 +117,15 @@ class Sampler(nn.Module):
         noise = torch.randn_like(y)
         return y, torch.where(t > 0, y * 0.9 + noise * 0.1, y), torch.bernoulli(y)
 
+class Recurrent(nn.Module):
+    """Dropout between layers."""
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(5, 6, 3, dropout=0.4, batch_first=True)
+        self.gru = nn.GRU(5, 4, 2, dropout=0.3, bidirectional=True)
+    def forward(self, x):
+        return self.lstm(x)[0], self.gru(x)[0], torch.rand(2)
+
 class Branches(nn.Module):
     def forward(self, flag, x):
         y = x + torch.rand(3)
@@ -142,6 +151,7 @@ def programs(names):
     yield "bits_branches", names["Branches"](), dict(flag=torch.tensor(False), x=torch.arange(3.0))
     yield "normals", names["Normals"](), dict(x=torch.arange(35.0).reshape(5, 7), spread=torch.linspace(0, 3, 35).reshape(5, 7))
     yield "transformer", names["Block"](), dict(x=torch.linspace(-1, 1, 160).reshape(2, 5, 16))
+    yield "recurrent", names["Recurrent"](), dict(x=torch.linspace(-1, 1, 60).reshape(3, 4, 5))
     yield "sampler", names["Sampler"](), dict(x=torch.linspace(-1, 1, 36).reshape(3, 12), t=torch.tensor([[0], [1], [2]]))
 
 

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * generator_test.c - random numbers: those of PyTorch for programs that it exported, in every way
  * in which fnz runs them, and the generator that they are drawn from. */
 #include "base/random.h"
@@ -9,9 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char *const names[] = {"bits_uniforms", "bits_integers", "bits_masks",
-                                    "bits_windows",  "bits_choices",  "bits_branches",
-                                    "normals",       "transformer",   "sampler"};
+static const char *const names[] = {"bits_uniforms", "bits_integers", "bits_masks", "bits_windows",
+                                    "bits_choices",  "bits_branches", "normals",    "transformer",
+                                    "recurrent",     "sampler"};
 enum { NAMES = sizeof names / sizeof *names, SEED = 7 };
 
 static fnz_buffer read_file(const char *name, const char *ending) {
@@ -310,6 +310,47 @@ START_TEST(a_call_needs_a_generator) {
 }
 END_TEST
 
+/* Calls of memory: the order is that of the strides, whatever the window is. */
+static fnz_eager call_on(fnz_stack *stack, const char *name, fnz_eager self, const double *p) {
+  fnz_push_tensor(stack, self);
+  if (p)
+    fnz_push_float(stack, *p);
+  OK(ctx, fnz_call(ctx, fnz_op_find(name), stack));
+  return fnz_pop_tensor(stack);
+}
+
+START_TEST(calls_draw_in_place) {
+  begin();
+  enum { ROWS = 4, COLUMNS = 6, CELLS = ROWS * COLUMNS };
+  const int64_t sizes[] = {ROWS, COLUMNS};
+  const double half = 0.5;
+  float cells[CELLS];
+  fnz_backend *cpu;
+  fnz_stack *stack;
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_stack_create(ctx, cpu, &stack));
+  fnz_generator *g = seeded(SEED);
+  fnz_generator same = *g;
+  fnz_push_ints(stack, sizes, 2);
+  OK(ctx, fnz_call(ctx, fnz_op_find("zeros"), stack));
+  fnz_eager x = fnz_pop_tensor(stack), y = call_on(stack, "t", x, NULL);
+  fnz_eager_release(call_on(stack, "bernoulli_.float", y, &half));
+  OK(ctx, cpu->download(cpu->self, ctx, x.handle, cells));
+  for (int i = 0; i < CELLS; i++)
+    ck_assert_int_eq(cells[i] == 1, fnzi_generator_double(&same) < half);
+  fnz_eager_release(call_on(stack, "uniform_", y, NULL));
+  OK(ctx, cpu->download(cpu->self, ctx, x.handle, cells));
+  for (int i = 0; i < CELLS; i++)
+    ck_assert_int_eq(cells[i] == fnzi_generator_single(&same), 1);
+  fnz_eager_release(y);
+  fnz_eager_release(x);
+  end_generator(g);
+  fnz_stack_destroy(stack);
+  fnz_backend_destroy(cpu);
+  end();
+}
+END_TEST
+
 RUN_SUITE("generator", programs_draw_what_pytorch_draws, forms_and_engine_draw_alike,
           states_are_those_of_pytorch, what_is_no_state_is_refused, runs_go_on_or_repeat,
-          a_call_needs_a_generator)
+          a_call_needs_a_generator, calls_draw_in_place)
