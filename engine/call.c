@@ -81,14 +81,19 @@ static fnz_status read_node(maker *m) {
 
 /* --- Which kernels can be called again and again ------------------------------------------------
  */
+/* Where it drops, its result is no window of its argument. */
+static bool is_dropout(const fnzi_kernel *row) {
+  return row->run == FNZI_RUN_dropout || row->run == FNZI_RUN_native_dropout;
+}
+
 /* The row by which a kernel fills results that have memory already; NULL for none. */
 static const fnzi_kernel *placed_row(const maker *m) {
   const fnz_op *op = m->node->op;
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return NULL;
   const fnzi_kernel *row = fnzi_meta_row_find(m->ws->machine, op);
-  bool fits = row && row->memory != FNZI_MEMORY_VIEW && row->run != FNZI_RUN_made &&
-              row->run != FNZI_RUN_registered;
+  bool fits = row && (row->memory != FNZI_MEMORY_VIEW || is_dropout(row)) &&
+              row->run != FNZI_RUN_made && row->run != FNZI_RUN_registered;
   /* as_strided_scatter straightens its result, which is then elsewhere. */
   if (!fits || op == &fnzi_ops[FNZI_ATEN_as_strided_scatter])
     return NULL;

@@ -249,12 +249,8 @@ static fnz_status check_deviations(const fnzi_krn_call *call, const void *cells,
   return FNZ_OK;
 }
 
-/* Eager multiplies and adds step by step, in the type of the result. */
-static float step(fnz_dtype dtype, float v) {
-  return rounded(dtype, v);
-}
-
-/* normal with tensors: drawn with mean 0, and with deviation 1 where that is a tensor. */
+/* normal with tensors: drawn with mean 0, and with deviation 1 where that is a tensor. Eager
+ * multiplies and adds step by step, in the type of the result. */
 fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
   const fnz_geometry *g = &call->outputs[0]->geometry;
   const int64_t count = fnz_geometry_numel(g);
@@ -280,8 +276,8 @@ fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
     if (is_double)
       ((double *)out)[i] = ((double *)out)[i] * factor + term;
     else {
-      float v = step(g->dtype, ((float *)out)[i]);
-      v = deviations ? step(g->dtype, v * (float)factor) : v;
+      float v = rounded(g->dtype, ((float *)out)[i]);
+      v = deviations ? rounded(g->dtype, v * (float)factor) : v;
       ((float *)out)[i] = v + (float)term;
     }
   }

@@ -177,13 +177,21 @@ static fnz_status native_in_training(fnzi_krn_call *call, double p) {
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
+/* The value of the input, or a copy where the result has memory already. */
+static fnz_status give_input(fnzi_krn_call *call) {
+  const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
+  if (call->outputs[0]->storage)
+    return fnzi_krn_array_assign(call, call->outputs[0], input);
+  return fnzi_krn_result_take(call, 0, input);
+}
+
 /* Training is what it does when it is not told. */
 fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
   const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
   if (fnzi_krn_named_bool(call, "train", true) && fnzi_krn_array_numel(input) > 0)
     return native_in_training(call, fnzi_krn_named_float(call, "p", 0));
-  FNZ_TRY(fnzi_krn_result_take(call, 0, input));
+  FNZ_TRY(give_input(call));
   if (!call->outputs[1]->storage) /* the target of native_dropout.out has memory */
     FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[1], false));
   return fnzi_krn_array_fill(call, call->outputs[1], &one);
@@ -250,6 +258,6 @@ fnz_status fnzi_kernel_dropout(fnzi_krn_call *call) {
   const double p = fnzi_krn_named_float(call, "p", 0);
   FNZ_TRY(fnzi_cpu_probability(call, "p", p));
   if (!fnzi_krn_named_bool(call, "train", false) || p == 0 || fnzi_krn_array_numel(input) == 0)
-    return fnzi_krn_result_take(call, 0, input);
+    return give_input(call);
   return in_training(call, p);
 }
