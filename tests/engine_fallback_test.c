@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 4
  * engine_fallback_test.c - an order or a plan that is wrong: the checks find it, and the program
  * runs as it was, or without a plan, with the interpreter's bits. The linker has calls of the
  * planner go through here (--wrap), where two nodes or two steps change places. */
@@ -172,4 +172,39 @@ START_TEST(both_are_left) {
 }
 END_TEST
 
-RUN_SUITE("engine, fallback", a_wrong_order_is_left, a_wrong_plan_is_left, both_are_left)
+/* Nodes that have nothing to do with each other, but for the generator. */
+static const char draws[] = "fnz 1\nprogram()\n{\n  %a: f32[4] = rand([4])\n"
+                            "  %b: f32[4] = randn([4])\n  return %a, %b\n}\n";
+
+static void draw_wrong(bool order, bool plan) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_context *ctx;
+  fnz_arrays *inputs;
+  fnz_program *p;
+  fnz_executable *exe;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_program_read(ctx, draws, sizeof draws - 1, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_arrays_create(ctx, &inputs));
+  wrong.order = order;
+  wrong.plan = plan;
+  options.check = true;
+  if (order || plan)
+    FAILS(ctx, "INTERNAL", fnz_compile(ctx, p, &options, &exe));
+  options.check = false;
+  OK(ctx, fnz_compile(ctx, p, &options, &exe));
+  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  fnz_executable_destroy(exe);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+
+START_TEST(random_nodes_stay_in_order) {
+  draw_wrong(false, false);
+  draw_wrong(true, false);
+  draw_wrong(false, true);
+}
+END_TEST
+
+RUN_SUITE("engine, fallback", a_wrong_order_is_left, a_wrong_plan_is_left, both_are_left,
+          random_nodes_stay_in_order)
