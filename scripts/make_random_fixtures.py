@@ -82,7 +82,7 @@ class Choices(nn.Module):
     def forward(self, weights, rows):
         return (torch.multinomial(weights, 1), torch.multinomial(weights, 4), torch.multinomial(rows, 2),
                 torch.multinomial(rows, 1, True), torch.multinomial(rows, 9, True), torch.multinomial(weights.double(), 3),
-                torch.multinomial(weights.double(), 7, True))
+                torch.multinomial(weights.double(), 7, True), torch.multinomial(rows.reshape(-1), 15))
 
 class Normals(nn.Module):
     def forward(self, x, spread):

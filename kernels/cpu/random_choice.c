@@ -2,6 +2,7 @@
 #include "kernels/cpu/random.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 typedef struct choosing {
   bool is_double;
@@ -49,8 +50,21 @@ static double quotient(const choosing *c, double w, const void *drawn, int64_t a
   return (double)((float)w / ((const float *)drawn)[at]);
 }
 
+enum { FEW = 8 };
+
+static int by_score(const void *a, const void *b) {
+  const score *x = a, *y = b;
+  if (x->of != y->of)
+    return x->of > y->of ? -1 : 1;
+  return x->place < y->place ? -1 : x->place > y->place;
+}
+
 /* Moves the largest `samples` scores to the front, the largest first; the first of equal ones. */
 static void choose(score *s, int64_t places, int64_t samples) {
+  if (samples > FEW) {
+    qsort(s, (size_t)places, sizeof *s, by_score);
+    return;
+  }
   for (int64_t k = 0; k < samples; k++) {
     int64_t best = k;
     for (int64_t i = k + 1; i < places; i++)
