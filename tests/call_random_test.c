@@ -38,6 +38,7 @@ typedef struct house {
   side cpu, twin, meta;
   drawn_call drawn;
   unsigned long long index;
+  fnz_generator *generator;
   size_t findings, accepted, calls;
   bool traces;
 } house;
@@ -60,6 +61,8 @@ static void open_house(house *h) {
   fnz_allocator allocator = {faults_resize, &h->memory};
   h->memory = (faults){.calls = 0};
   ck_assert_int_eq(fnz_context_create(&allocator, &h->ctx), FNZ_OK);
+  OK(h->ctx, fnz_generator_create(h->ctx, 1, &h->generator));
+  fnz_context_set_generator(h->ctx, h->generator);
   open_side(h, &h->cpu, false);
   open_side(h, &h->twin, false);
   open_side(h, &h->meta, true);
@@ -70,6 +73,7 @@ static void close_house(house *h) {
   close_side(&h->cpu);
   close_side(&h->twin);
   close_side(&h->meta);
+  fnz_generator_destroy(h->generator);
   ck_assert_uint_eq(h->ctx->live_bytes, 0);
   fnz_context_destroy(h->ctx);
   ck_assert_uint_eq(h->memory.live_bytes, 0);
@@ -147,6 +151,7 @@ static void invoke(house *h, side *s, const fnz_op *op) {
   for (size_t i = 0; i < h->drawn.nargs; i++)
     push_arg(s, &h->drawn.args[i]);
   h->memory.most_bytes = h->memory.live_bytes + MOST_CALL_BYTES;
+  fnz_generator_set_seed(h->generator, 1); /* each side draws the same */
   s->status = fnz_call(h->ctx, op, s->stack);
   h->memory.most_bytes = 0;
   h->calls++;

@@ -1,4 +1,4 @@
-/* checks: 51
+/* checks: 52
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -508,14 +508,28 @@ START_TEST(verifies) {
   ck_assert_str_eq(must_work("verify --quiet " PROGRAM)->out, "");
   has(must_work("verify " PROGRAM " --inputs " FIXTURES "x.safetensors")->out,
       "2 seeds; and on these inputs)");
-  spill("random.fnz", "fnz 1\nprogram(%x: f32[4,3]) {\n%r: f32[4,3] = rand_like(%x)\n"
-                      "%y: f32[4,3] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
-  has(must_work("verify random.fnz --inputs " FIXTURES "x.safetensors")->out,
-      "2 seeds; not on these inputs: no CPU kernel for rand_like)");
+  spill("poisson.fnz", "fnz 1\nprogram(%x: f32[4]) {\n%r: f32[4] = poisson(%x)\n"
+                       "%y: f32[4] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
+  has(must_work("verify poisson.fnz --inputs " FIXTURES "x.safetensors")->out,
+      "2 seeds; not on these inputs: no CPU kernel for poisson)");
   spill("sizes.fnz", "fnz 1\nprogram(%x: f32[4]) {\n_assert_tensor_metadata(%x, dtype=f32)\n"
                      "%y: f32[4] = add_.Scalar(%x, 1)\nreturn %y\n}\n");
   has(must_work("verify sizes.fnz --inputs " FIXTURES "x.safetensors")->out,
       "2 seeds; and on these inputs)");
+}
+END_TEST
+
+START_TEST(draws_by_a_seed) {
+  enter_folder();
+  spill("draws.fnz", "fnz 1\nprogram(%x: f32[4]) {\n%r: f32[4] = rand_like(%x)\n"
+                     "%y: f32[4] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
+  has(must_work("verify draws.fnz --inputs " FIXTURES "x.safetensors --seed 3 --engine")->out,
+      "2 seeds; and on these inputs)");
+  must_work("run draws.fnz --inputs " FIXTURES "x.safetensors --seed 18446744073709551615");
+  must_fail("run draws.fnz --inputs " FIXTURES "x.safetensors --seed 18446744073709551616", 64,
+            "fnz: ARGUMENT: run: --seed takes a number from 0 to 2^64 - 1");
+  must_fail("run draws.fnz --inputs " FIXTURES "x.safetensors --seed -1", 64,
+            "fnz: ARGUMENT: run: --seed takes a number from 0 to 2^64 - 1");
 }
 END_TEST
 
@@ -962,9 +976,10 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
           operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
           figures_name_what_no_rule_tells, figures_of_a_functional_program_agree, verifies,
-          finds_a_difference, takes_aliases_of_inputs, says_where_programs_part, explains_nodes,
-          plans_what_is_taken_apart, explains_in_json, lists_findings, findings_are_json_and_sarif,
-          runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators,
-          guesses_which_operator_was_meant, filters_operators, says_that_no_operator_matches,
-          describes_operators_as_json, imports_operators, takes_custom_operators,
-          lists_custom_operators, failures_are_one_line, draws_random_programs)
+          draws_by_a_seed, finds_a_difference, takes_aliases_of_inputs, says_where_programs_part,
+          explains_nodes, plans_what_is_taken_apart, explains_in_json, lists_findings,
+          findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
+          says_that_graphviz_is_missing, knows_operators, guesses_which_operator_was_meant,
+          filters_operators, says_that_no_operator_matches, describes_operators_as_json,
+          imports_operators, takes_custom_operators, lists_custom_operators, failures_are_one_line,
+          draws_random_programs)

@@ -7,6 +7,8 @@
 #include "soak/choices.h"
 #include "tests/test.h"
 
+#include <fnz/random.h>
+
 enum { TRIALS = 60, MOST_TENSORS = 24, MOST_ARGS = 24, MOST_ITEMS = 4, MOST_RESULTS = 64 };
 enum { MOST_BYTES = 1 << 22, CELLS = 1 << 12 };
 
@@ -204,6 +206,7 @@ static void call(fnz_context *ctx, const fnz_backend *b, const fnz_op *op, const
   upload_all(ctx, b, d, handles);
   resolve_all(d, handles, reuse, args, items);
   fnz_request one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
+  fnz_generator_set_seed(ctx->generator, 1); /* each call draws the same */
   out->status = b->apply(b->self, ctx, &one, out->handles, MOST_RESULTS, &out->count);
   if (strcmp(b->name, "cpu") == 0 && !reuse)
     check_arguments(ctx, b, d, handles);
@@ -255,6 +258,7 @@ static void same_shapes(const fnz_backend *cpu, const fnz_backend *meta, const f
 typedef struct backends {
   fnz_context *ctx;
   fnz_backend *cpu, *meta;
+  fnz_generator *generator;
   size_t good;
 } backends;
 
@@ -286,12 +290,15 @@ static size_t try_all(uint64_t seed, int trials) {
   ck_assert_int_eq(fnz_context_create(&allocator, &b.ctx), FNZ_OK);
   OK(b.ctx, fnz_cpu_backend_create(b.ctx, 2, &b.cpu));
   OK(b.ctx, fnz_meta_backend_create(b.ctx, &b.meta));
+  OK(b.ctx, fnz_generator_create(b.ctx, 1, &b.generator));
+  fnz_context_set_generator(b.ctx, b.generator);
   for (size_t i = 0; i < fnz_op_count(); i++)
     for (int k = 0; fnz_cpu_has_kernel(&fnzi_ops[i]) && k < trials; k++) {
       choices_start(&c, seed, i * 1000000 + (uint64_t)k);
       draw_call(&c, &fnzi_ops[i], &d);
       try(&b, &fnzi_ops[i], &d);
     }
+  fnz_generator_destroy(b.generator);
   fnz_backend_destroy(b.meta);
   fnz_backend_destroy(b.cpu);
   ck_assert_uint_eq(b.ctx->live_bytes, 0);
@@ -337,8 +344,11 @@ START_TEST(memory_may_run_out_anywhere) {
   const fnz_allocator allocator = {bounded, &left};
   fnz_context *ctx;
   fnz_backend *cpu;
+  fnz_generator *generator;
   ck_assert_int_eq(fnz_context_create(&allocator, &ctx), FNZ_OK);
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_generator_create(ctx, 1, &generator));
+  fnz_context_set_generator(ctx, generator);
   for (size_t i = 0; i < fnz_op_count(); i++)
     for (uint64_t k = 0; fnz_cpu_has_kernel(&fnzi_ops[i]) && k < TRIALS; k++) {
       outcome o;
@@ -352,6 +362,7 @@ START_TEST(memory_may_run_out_anywhere) {
       starved++;
       break;
     }
+  fnz_generator_destroy(generator);
   fnz_backend_destroy(cpu);
   ck_assert_uint_eq(ctx->live_bytes, 0);
   fnz_context_destroy(ctx);

@@ -35,8 +35,7 @@ TAKE_APART(attention) {
   fnzi_krn_array *mask = GIVEN("attn_mask");
   bool is_causal = GIVEN_BOOL("is_causal"), has_mask = mask != NULL;
   int64_t width = SIZE(query, -1);
-  if (GIVEN_FLOAT("dropout_p") != 0)
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "dropout_p is not 0; export it for evaluation");
+  double p = GIVEN_FLOAT("dropout_p");
   double scale = fnzi_krn_named_float(s->call, "scale", width ? 1 / sqrt((double)width) : 1);
   if (GIVEN_BOOL("enable_gqa")) {
     key = shared(s, key, SIZE(query, -3));
@@ -51,5 +50,8 @@ TAKE_APART(attention) {
   else if (mask)
     scores = fnzi_dec_cast(s, ADD(scores, mask), DTYPE_OF(query));
   fnzi_krn_array *weights = STEP(_softmax, V(scores), I(-1), B(false));
-  GIVE(fnzi_dcm_product(s, has_mask ? safe(s, scores, weights) : weights, value));
+  weights = has_mask ? safe(s, scores, weights) : weights;
+  if (p != 0)
+    weights = STEP(dropout, V(weights), F(p), B(true));
+  GIVE(fnzi_dcm_product(s, weights, value));
 }

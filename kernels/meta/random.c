@@ -27,9 +27,36 @@ fnz_status fnzi_shape_normal_of(fnzi_krn_call *call) {
   return fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL);
 }
 
-/* bernoulli and the like: row-major, whatever self's strides are. */
+static bool has_chances(fnz_dtype dtype) {
+  return dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32 || dtype == FNZ_F64;
+}
+
+static fnz_status check_chances(const fnzi_krn_call *call, const char *name, fnz_dtype dtype) {
+  if (has_chances(dtype))
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                              "%s is %s; probabilities are of a floating-point type", name,
+                              fnzi_dtype(dtype)->name);
+}
+
+/* By a tensor of probabilities, which broadcasts to self. */
+fnz_status fnzi_shape_bernoulli_by(fnzi_krn_call *call) {
+  const fnz_geometry *inputs[] = {fnzi_krn_call_geometry(call, 0), fnzi_krn_call_geometry(call, 1)};
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank;
+  FNZ_TRY(check_chances(call, "p", inputs[1]->dtype));
+  FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &rank, sizes));
+  if (!fnzi_has_sizes(inputs[0], sizes, rank))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "p has more elements than self; it must broadcast to self");
+  return fnzi_shape_self(call);
+}
+
+/* By self, or by a number: row-major, whatever self's strides are. */
 fnz_status fnzi_shape_bernoulli(fnzi_krn_call *call) {
   const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  if (!fnzi_krn_named(call, "p"))
+    FNZ_TRY(check_chances(call, "self", self->dtype));
   return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
 }
 
