@@ -90,7 +90,6 @@ static fnz_status bernoulli_of(fnzi_krn_call *call, const fnzi_krn_array *a) {
 
 static fnz_status bernoulli_by(fnzi_krn_call *call, double p) {
   void *out;
-  FNZ_TRY(fnzi_cpu_probability(call, "p", p));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_BOOL, &out));
   return fnzi_cpu_draw(call, &call->outputs[0]->geometry, FNZ_BOOL, out, draw_mask, &p);
 }
@@ -167,7 +166,6 @@ static fnz_status native_in_training(fnzi_krn_call *call, double p) {
   const unsigned char *mask;
   fnzi_krn_window to, from;
   reals x;
-  FNZ_TRY(fnzi_cpu_probability(call, "p", p));
   FNZ_TRY(open_reals(call, &x));
   const fnzi_krn_array *masks = call->outputs[1];
   FNZ_TRY(fnzi_cpu_draw_mask(call, &masks->geometry, 1 - p, &mask));
@@ -256,7 +254,6 @@ static fnz_status in_training(fnzi_krn_call *call, double p) {
 fnz_status fnzi_kernel_dropout(fnzi_krn_call *call) {
   const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
   const double p = fnzi_krn_named_float(call, "p", 0);
-  FNZ_TRY(fnzi_cpu_probability(call, "p", p));
   if (!fnzi_krn_named_bool(call, "train", false) || p == 0 || fnzi_krn_array_numel(input) == 0)
     return give_input(call);
   return in_training(call, p);

@@ -118,17 +118,6 @@ fnz_status fnzi_way_compute(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, compute);
 }
 
-/* The shape rule checks the call; the result is argument 0. */
-fnz_status fnzi_way_same(fnzi_mem_job *job) {
-  fnzi_krn_call call;
-  FNZ_TRY(fnzi_mem_job_open(job, job->args, &call));
-  fnz_status status = fnzi_meta_evaluate_shape(&call, job->plan->row);
-  fnzi_mem_job_close(job, &call);
-  fnzi_meta_outputs_release(&call);
-  FNZ_TRY(status);
-  return fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&job->args[0]));
-}
-
 fnz_status fnzi_way_refuse(fnzi_mem_job *job) {
   return fnzi_mem_job_fail(
       job, FNZ_CLASS_UNSUPPORTED,

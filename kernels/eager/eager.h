@@ -109,7 +109,6 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args);
 
 fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
-fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
 fnzi_way_fn fnzi_way_refuse;
 
 /* --- view.c, scatter_copy.c ------------------------------------------------------------------- */

@@ -71,11 +71,6 @@ static bool is_served(const fnzi_krn_machine *m, const fnz_op *op) {
   return plan_window(op, &plan) || plan_list(op, &plan) || fnzi_mem_plan_donor(m, op, &plan);
 }
 
-/* Its result is argument 0 itself, not a copy: dropout outside of training. */
-static bool is_identity(const fnzi_kernel *row) {
-  return row->shape == fnzi_shape_identity;
-}
-
 /* On memory the functional operator itself does something else than its row. */
 static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
   fnzi_mem_plan plan = {.row = row};
@@ -84,14 +79,14 @@ static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
 
 /* The row may compute into what is written. */
 static bool writes_row(const fnz_op *op, const fnz_op *twin, const fnzi_kernel *row) {
-  return row && !is_identity(row) && !fnzi_composite_find(twin) &&
+  return row && !fnzi_composite_find(twin) &&
          (op->kind != FNZI_KIND_OUT || !is_odd(twin, row));
 }
 
 /* From the table of kernels. */
 static bool plan_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
   if (op->kind == FNZI_KIND_FUNCTIONAL && plan->row) {
-    plan_row(plan, plan->row, is_identity(plan->row) ? fnzi_way_same : fnzi_way_compute);
+    plan_row(plan, plan->row, fnzi_way_compute);
     return true;
   }
   const fnz_op *twin = op->kind == FNZI_KIND_FUNCTIONAL ? NULL : twin_of(op);

@@ -4,18 +4,6 @@
 
 #include <math.h>
 
-fnz_status fnzi_shape_identity(fnzi_krn_call *call) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  return fnzi_shape_add_like(call, self->dtype, self);
-}
-
-/* native_dropout: the result and the mask of what was kept. */
-fnz_status fnzi_shape_native_dropout(fnzi_krn_call *call) {
-  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  FNZ_TRY(fnzi_shape_identity(call));
-  return fnzi_shape_add_like(call, FNZ_BOOL, self);
-}
-
 /* --- Joining ----------------------------------------------------------------------------- */
 /* An empty tensor of one dimension joins with everything, as it always did. */
 static bool is_skipped(const fnz_geometry *g) {

@@ -1,5 +1,130 @@
 /* random.c - shape rules of operators that draw random numbers and are like no others. */
-#include "kernels/core/core.h"
+#include "kernels/meta/random.h"
+
+#include <math.h>
+
+/* --- What a law takes ------------------------------------------------------------------------- */
+static fnz_status check_float(const fnzi_krn_call *call, bool may_be_complex) {
+  const fnz_dtype of = call->outputs[0]->geometry.dtype;
+  bool is_float = of == FNZ_F16 || of == FNZ_BF16 || of == FNZ_F32 || of == FNZ_F64;
+  if (is_float || (may_be_complex && (of == FNZ_C64 || of == FNZ_C128)))
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                              "the result is %s; make it of a floating-point type%s",
+                              fnzi_dtype(of)->name, may_be_complex ? "" : " that is real");
+}
+
+static fnz_status check_range(const fnzi_krn_call *call) {
+  const fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+  const double from = fnzi_krn_named_float(call, "from", 0),
+               to = fnzi_krn_named_float(call, "to", 1);
+  const double most = dtype == FNZ_F16                       ? 65504.0
+                      : dtype == FNZ_BF16                    ? 0x1.fep127
+                      : dtype == FNZ_F32 || dtype == FNZ_C64 ? 0x1.fffffep127
+                                                             : 0x1.fffffffffffffp1023;
+  if (from >= -most && to <= most && from <= to && to - from <= most)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                              "numbers from %g to %g are no range of %s; give `from` first, and "
+                              "ends that are not too far apart",
+                              from, to, fnzi_dtype(dtype)->name);
+}
+
+static fnz_status check_above(const fnzi_krn_call *call, const char *name, double fallback,
+                              bool or_zero) {
+  const double v = fnzi_krn_named_float(call, name, fallback);
+  if (v > 0 || (or_zero && v == 0))
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be %s", name, v,
+                              or_zero ? "0 or more" : "above 0");
+}
+
+static fnz_status check_chance(const fnzi_krn_call *call, const char *name) {
+  const double p = fnzi_krn_named_float(call, name, 0);
+  if (p >= 0 && p <= 1)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be from 0 to 1", name, p);
+}
+
+static fnz_status check_geometric(const fnzi_krn_call *call) {
+  const fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+  const double p = fnzi_krn_named_float(call, "p", 0);
+  if (p > 0 && p < 1 && !fnzi_is_complex(dtype) && dtype != FNZ_BOOL)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                              "p is %g; it must be above 0 and below 1, and the result neither "
+                              "bool nor complex",
+                              p);
+}
+
+/* What a tensor holds as `high`, the kernel looks at. */
+static fnz_status check_integers(const fnzi_krn_call *call, bool is_randint) {
+  const fnzi_krn_array *high = is_randint ? fnzi_krn_named_array(call, "high") : NULL;
+  fnzi_meta_integers law;
+  if (high && fnzi_krn_array_numel(high) != 1)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "high has %lld elements; it must have one",
+                                (long long)fnzi_krn_array_numel(high));
+  if (high)
+    return FNZ_OK;
+  return is_randint ? fnzi_meta_randint(call, fnzi_krn_named_int(call, "high", 0), &law)
+                    : fnzi_meta_random(call, &law);
+}
+
+static fnz_status check_law(const fnzi_krn_call *call) {
+  const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
+  switch (row ? row->run : FNZI_RUNS) {
+  case FNZI_RUN_uniform:
+    FNZ_TRY(check_float(call, true));
+    return check_range(call);
+  case FNZI_RUN_normal:
+    FNZ_TRY(check_float(call, true));
+    return check_above(call, "std", 1, true);
+  case FNZI_RUN_exponential:
+    FNZ_TRY(check_float(call, false));
+    return check_above(call, "lambd", 1, false);
+  case FNZI_RUN_cauchy:
+    FNZ_TRY(check_float(call, false));
+    return check_above(call, "sigma", 1, false);
+  case FNZI_RUN_log_normal:
+    FNZ_TRY(check_float(call, false));
+    return check_above(call, "std", 2, false);
+  case FNZI_RUN_geometric:
+    return check_geometric(call);
+  default:
+    return check_integers(call, row && row->run == FNZI_RUN_randint);
+  }
+}
+
+/* Of sizes, like self, and as in self's place. */
+fnz_status fnzi_shape_draw_sizes(fnzi_krn_call *call) {
+  FNZ_TRY(fnzi_shape_create(call));
+  return check_law(call);
+}
+
+fnz_status fnzi_shape_draw_like(fnzi_krn_call *call) {
+  FNZ_TRY(fnzi_shape_like(call));
+  return check_law(call);
+}
+
+fnz_status fnzi_shape_draw_self(fnzi_krn_call *call) {
+  FNZ_TRY(fnzi_shape_self(call));
+  return check_law(call);
+}
+
+/* --- The others ------------------------------------------------------------------------------- */
+/* Dropout keeps with the probability 1 - p, in training. */
+fnz_status fnzi_shape_dropout(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  FNZ_TRY(check_chance(call, "p"));
+  return fnzi_shape_add_like(call, self->dtype, self);
+}
+
+/* And the mask of what was kept. */
+fnz_status fnzi_shape_native_dropout(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  FNZ_TRY(fnzi_shape_dropout(call));
+  return fnzi_shape_add_like(call, FNZ_BOOL, self);
+}
 
 fnz_status fnzi_shape_randperm(fnzi_krn_call *call) {
   const int64_t n = fnzi_krn_named_int(call, "n", 0);
@@ -24,7 +149,9 @@ fnz_status fnzi_shape_normal_of(fnzi_krn_call *call) {
                                 fnzi_dtype(inputs[0]->dtype)->name,
                                 fnzi_dtype(inputs[1]->dtype)->name);
   FNZ_TRY(fnzi_meta_broadcast(call, inputs, count, &rank, sizes));
-  return fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL);
+  FNZ_TRY(fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL));
+  FNZ_TRY(check_float(call, false));
+  return deviation ? FNZ_OK : check_above(call, "std", 1, true);
 }
 
 static bool has_chances(fnz_dtype dtype) {
@@ -55,8 +182,8 @@ fnz_status fnzi_shape_bernoulli_by(fnzi_krn_call *call) {
 /* By self, or by a number: row-major, whatever self's strides are. */
 fnz_status fnzi_shape_bernoulli(fnzi_krn_call *call) {
   const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
-  if (!fnzi_krn_named(call, "p"))
-    FNZ_TRY(check_chances(call, "self", self->dtype));
+  FNZ_TRY(fnzi_krn_named(call, "p") ? check_chance(call, "p")
+                                    : check_chances(call, "self", self->dtype));
   return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
 }
 
