@@ -78,9 +78,12 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   return FNZ_OK;
 }
 
-/* A region may draw in its bodies. */
+/* A region may draw in its bodies; arithmetic on numbers has no operator, and no body. */
 static bool may_draw(const fnzi_node *node) {
-  return node->op == NULL || (node->op->tags & FNZI_TAG_RANDOM) != 0;
+  bool has_body = false;
+  for (uint32_t k = 0; node->op == NULL && k < node->nargs; k++)
+    has_body = has_body || node->args[k].tag == FNZ_ARG_GRAPH;
+  return has_body || (node->op != NULL && (node->op->tags & FNZI_TAG_RANDOM) != 0);
 }
 
 static fnz_status check_draws(order *o, const fnzi_node *node, uint32_t origin) {
