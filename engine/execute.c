@@ -106,10 +106,21 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena
   return fnzi_eng_frames_open(ws, b);
 }
 
-fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
-                            unsigned char *const *outs) {
-  fnzi_eng_steps_close(ws);
-  ws->ran = b;
+static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_eng_binding *b, bool flagged) {
+  FNZ_TRY(fnzi_eng_undo_keep(ws, b));
+  fnz_status status = fnzi_eng_frames_run(ws, b);
+  if (status == FNZ_OK && b->by_steps && b->with_state)
+    status = fnzi_eng_steps_finish(ws, b);
+  if (status == FNZ_OK && flagged)
+    status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
+                       "the GPU found a place out of bounds that the CPU does not find");
+  if (status != FNZ_OK)
+    fnzi_eng_undo(ws, b);
+  return status;
+}
+
+static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                          unsigned char *const *outs, bool *host_newer) {
   bool flagged = false;
   FNZ_TRY(check_needed(ws, b));
   FNZ_TRY(find_room(ws, b, arena, outs));
@@ -124,18 +135,22 @@ fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
     if (ran != FNZ_OK || !flagged)
       return ran;
     *ws->ctx->generator = before; /* what is run again draws the same numbers */
+    *host_newer = false;
     FNZ_TRY(open_again(ws, b, arena, outs));
   }
-  FNZ_TRY(fnzi_eng_undo_keep(ws, b));
-  fnz_status status = fnzi_eng_frames_run(ws, b);
-  if (status == FNZ_OK && b->by_steps && b->with_state)
-    status = fnzi_eng_steps_finish(ws, b);
-  if (status == FNZ_OK && flagged)
-    status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
-                       "the GPU found a place out of bounds that the CPU does not find");
-  if (status != FNZ_OK)
-    fnzi_eng_undo(ws, b);
-  if (status == FNZ_OK && b->device && ws->state)
-    status = fnzi_eng_device_state_settle(ws->ctx, ws->state);
+  return run_on_cpu(ws, b, flagged);
+}
+
+fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                            unsigned char *const *outs) {
+  fnzi_eng_device_state *state = ws->state ? ws->state->device : NULL;
+  bool host_newer = state && state->host_newer;
+  fnzi_eng_steps_close(ws);
+  ws->ran = b;
+  fnz_status status = execute(ws, b, arena, outs, &host_newer);
+  if (status == FNZ_OK)
+    return b->device && state ? fnzi_eng_device_state_settle(ws->ctx, ws->state) : FNZ_OK;
+  if (state && state->is_there) /* whose memory has what it held, or what the caller writes there */
+    state->host_newer = host_newer;
   return status;
 }

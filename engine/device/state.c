@@ -124,7 +124,7 @@ fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_sta
     return FNZ_OK;
   FNZ_TRY(check_kept(ctx, d));
   bool is_callers = d->is_there && !s->exe->is_guest; /* who may have written to it */
-  if (!d->device_newer && !is_callers)
+  if (d->host_newer || (!d->device_newer && !is_callers))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_device_state_room(ctx, s));
   FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
