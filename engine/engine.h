@@ -381,6 +381,7 @@ struct fnz_workspace {
   size_t device_step, device_done; /* the step that is put on the stream, and that before which all
                                       is known to be computed */
   size_t entered;                  /* bodies, in this run */
+  uint32_t refusing;               /* the node that refuses a number, and 1; 0: that of the step */
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;

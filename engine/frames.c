@@ -244,9 +244,11 @@ static fnz_status step_region(fnz_workspace *ws, fnzi_eng_frame *frames, uint32_
  */
 static fnz_status failed_at(fnz_workspace *ws, const fnzi_eng_frame *f, fnz_status status) {
   const fnzi_eng_act *act = &f->b->acts.data[f->at];
+  const uint32_t node = ws->refusing ? ws->refusing - 1 : act->node;
   char place[160] = "";
-  if (act->node != FNZI_ENG_NONE)
-    fnzi_eng_place_of(f->b, act->node, place);
+  ws->refusing = 0;
+  if (node != FNZI_ENG_NONE)
+    fnzi_eng_place_of(f->b, node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 

@@ -81,6 +81,7 @@ fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t
   call->expected = NULL;
   call->nexpected = 0;
   FNZ_TRY(fnzi_eng_taking_add(ws, b, node, call, out));
+  (*out)->of_group = true;
   note_like(b, *out);
   return FNZ_OK;
 }
@@ -145,6 +146,8 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_
     return FNZ_OK;
   }
   FNZ_TRY(take(ws, b, t));
+  if (t->of_group)
+    FNZ_TRY(fnzi_eng_call_check(ws, t->call));
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
     return is_other(ws, t, "the row");
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++) {
@@ -160,7 +163,12 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_
 }
 
 fnz_status fnzi_eng_takings_fill(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t node) {
-  for (const fnzi_eng_taking *t = b->takings ? b->takings[node] : NULL; t; t = t->next)
-    FNZ_TRY(fill(ws, b, t));
+  for (const fnzi_eng_taking *t = b->takings ? b->takings[node] : NULL; t; t = t->next) {
+    fnz_status status = fill(ws, b, t);
+    if (status != FNZ_OK) {
+      ws->refusing = t->node + 1;
+      return status;
+    }
+  }
   return FNZ_OK;
 }

@@ -11,6 +11,8 @@ struct fnzi_eng_taking {
   const struct fnzi_eng_taking *like; /* one before it in that list, of a node of the same kind: a
                                          group reads the same; NULL: none */
   uint32_t node;
+  bool of_group; /* what its shape rule refuses is refused when numbers are known; else before the
+                    kernel runs */
   fnzi_krn_call *call;
   fnz_arg *args;                           /* of it */
   const uint64_t *values;                  /* per argument that is such a number */

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * engine_numbers_test.c - numbers that data decide, as operands of steps: the engine against the
  * interpreter, over random programs, and what few programs must become. */
 #include "engine/engine.h"
@@ -193,6 +193,28 @@ START_TEST(calls_ask_what_their_numbers_are) {
 }
 END_TEST
 
+/* So does a group, of the node that refuses it, though the number is known behind another step. */
+START_TEST(groups_refuse_numbers_as_calls_do) {
+  setup s = open_setup("fnz 1\nsymbol u0\nprogram(%x: u8[4], %n: i64[])\n{\n"
+                       "  %u: sym{u0} = item(%n)\n  %t: bool[4] = gt.Scalar(%x, 2)\n"
+                       "  %a: u8[4] = masked_fill.Scalar(%x, %t, %u)\n"
+                       "  %b: u8[4] = add.Scalar(%a, 1)\n  return %b\n}\n");
+  const fnz_geometry bytes = {.dtype = FNZ_U8, .rank = 1, .sizes = four, .strides = dense};
+  uint8_t x[] = {1, 2, 3, 4};
+  int64_t n = 255;
+  const fnz_memory in[] = {{x, &bytes}, {&n, &count}};
+  fnz_memory out = {NULL, NULL};
+  const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
+  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  ck_assert_uint_eq(((const uint8_t *)out.data)[1], 3);
+  ck_assert_uint_eq(((const uint8_t *)out.data)[2], 0);
+  n = 256;
+  FAILS(s.ctx, "OVERFLOW", fnz_executable_run(s.exe, s.ctx, &run));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->where, "masked_fill"));
+  close_setup(&s);
+}
+END_TEST
+
 /* Beside sizes that data decide. */
 START_TEST(sizes_of_data_are_numbers_too) {
   setup s = open_setup("fnz 1\nsymbol u0\nrange u0 0..4\nprogram(%x: f32[4])\n{\n"
@@ -257,5 +279,5 @@ END_TEST
 
 RUN_SUITE("engine_numbers", random_numbers_have_the_interpreters_bits,
           a_group_reads_the_number_of_its_run, items_have_numbers_of_their_own,
-          calls_ask_what_their_numbers_are, sizes_of_data_are_numbers_too,
-          the_checker_proves_kinds_and_numbers)
+          calls_ask_what_their_numbers_are, groups_refuse_numbers_as_calls_do,
+          sizes_of_data_are_numbers_too, the_checker_proves_kinds_and_numbers)
