@@ -247,8 +247,12 @@ fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor, DLManagedTens
   }
   l->window->storage->lent++;
   if (m->stock.elsewhere)
-    m->stock.elsewhere->settle(m->stock.elsewhere->self);
-  return FNZ_OK;
+    status = m->stock.elsewhere->settle(m->stock.elsewhere->self, ctx);
+  if (status != FNZ_OK) {
+    (*out)->deleter(*out);
+    *out = NULL;
+  }
+  return status;
 }
 
 static bool lies_with(const fnzi_krn_machine *m, const DLDevice *device) {

@@ -78,8 +78,16 @@ void fnzi_val_settle(fnzi_val *v) {
   fnzi_cuda_leave(&v->device);
 }
 
-void fnzi_val_done(void *self) {
-  fnzi_val_settle(self);
+fnz_status fnzi_val_done(void *self, fnz_context *ctx) {
+  fnzi_val *v = self;
+  if (!v->is_behind)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_val_enter(v, ctx));
+  fnz_status status = wait(v, ctx);
+  fnzi_cuda_leave(&v->device);
+  if (status != FNZ_OK)
+    fnzi_val_settle(v);
+  return status;
 }
 
 /* What is on the stream may wait there, or not. */

@@ -70,7 +70,7 @@ FNZ_MUST_CHECK fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx);
 /* After a failure, so that memory may go back that the stream still has. */
 void fnzi_val_settle(fnzi_val *v);
 /* fnzi_krn_elsewhere */
-void fnzi_val_done(void *self);
+fnz_status fnzi_val_done(void *self, fnz_context *ctx);
 
 /* --- call.c: a call --------------------------------------------------------------------------- */
 /* A tensor that is read. */

@@ -113,7 +113,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_me
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor,
                                                       DLManagedTensorVersioned **out);
 
-/** A value over another library's memory, which must be ready.
+/** A value over another library's memory, which must be ready. Two values over one piece of memory
+ * are not known to overlap: writes through one of them are not seen by checks of the other.
  * tensor  moved in; its deleter is called when no value lies in the memory any more. After a
  *         failure it is still the caller's.
  * out     ends with fnz_eager_release().

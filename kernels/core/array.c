@@ -311,10 +311,11 @@ fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size
   return status;
 }
 
-/* Kernels may be at work in it. */
-static void end_other(const fnzi_krn_storage *s) {
-  if (s->stock->elsewhere)
-    s->stock->elsewhere->settle(s->stock->elsewhere->self);
+/* Kernels may be at work in it. What fails there the next call that waits tells. */
+static void end_other(fnz_context *ctx, const fnzi_krn_storage *s) {
+  const fnz_error had = ctx->error;
+  if (s->stock->elsewhere && s->stock->elsewhere->settle(s->stock->elsewhere->self, ctx) != FNZ_OK)
+    ctx->error = had;
   s->end(s->owner);
 }
 
@@ -322,7 +323,7 @@ void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   if (!s || --s->refs > 0)
     return;
   if (s->end)
-    end_other(s);
+    end_other(ctx, s);
   keep_block(ctx, s->stock, s->block, s->block_bytes);
   keep_storage(ctx, s);
 }

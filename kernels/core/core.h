@@ -23,8 +23,8 @@ struct fnzi_krn_call;
 typedef struct fnzi_krn_elsewhere {
   void *self;
   int ordinal; /* of the device */
-  /* Nothing is at work any more. */
-  void (*settle)(void *self);
+  /* Nothing is at work any more, whether or not that failed. */
+  fnz_status (*settle)(void *self, fnz_context *ctx);
   /* At a multiple of 16 bytes; `bytes` is not 0. */
   fnz_status (*take)(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
   void (*give)(void *self, unsigned char *data);

@@ -144,10 +144,11 @@ fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call, const fnzi_kernel 
 }
 
 /* --- Memory of results ------------------------------------------------------------------- */
-/* The array's memory has no other user, and its elements lie there without gaps. */
+/* The array's memory has no other user, nor is it another library's, and its elements lie there
+ * without gaps. */
 static bool may_reuse(const fnz_arg *arg, const fnzi_krn_array *out) {
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 &&
+  return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 && !a->storage->end &&
          a->place.dtype == out->place.dtype && fnzi_same_sizes(&a->place, &out->place) &&
          fnzi_is_dense(&a->place);
 }
