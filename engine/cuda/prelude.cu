@@ -32,7 +32,12 @@ typedef unsigned long long uint64_t;
  * bring the elements. Only NaN are not those of the instructions. */
 static __device__ uint16_t fnzi_krn_to_bf16(float v) {
   uint16_t h;
+#if __CUDA_ARCH__ >= 800
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(v));
+#else
+  const unsigned bits = (unsigned)__float_as_int(v);
+  h = (uint16_t)(bits + 0x7fff + (bits >> 16 & 1) >> 16);
+#endif
   return v != v ? 0x7fc0 : h;
 }
 static __device__ float fnzi_krn_from_f16(uint16_t h) {
