@@ -202,6 +202,8 @@ static void put_alias(FILE *to, const char *kernel, size_t k, const built *as) {
           blocks ? "" : ", int64_t, int64_t", other);
   fprintf(to, "extern \"C\" const int %s_operands __attribute__((alias(\"%s_operands\")));\n", name,
           other);
+  fprintf(to, "extern \"C\" const int %s_numbers __attribute__((alias(\"%s_numbers\")));\n", name,
+          other);
   if (blocks)
     fprintf(to, "extern \"C\" const int %s_threads __attribute__((alias(\"%s_threads\")));\n", name,
             other);
