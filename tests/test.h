@@ -30,7 +30,23 @@
     ck_assert_str_eq(fnz_class_name(fnz_last_error(ctx)->kind), class_name);                       \
   } while (0)
 
-/* Runs a suite made of the tests in `cases`; the main function returns it. */
+/* Runs a suite; the main function returns it. */
+static inline int run_all_of(Suite *suite) {
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* A suite of one case, whose tests share a time limit, or are loops. */
+static inline int run_one_case(const char *name, TCase *c) {
+  Suite *suite = suite_create(name);
+  suite_add_tcase(suite, c);
+  return run_all_of(suite);
+}
+
+/* A suite made of the tests in `cases`. */
 static inline int run_suite(const char *name, const TTest *const *tests, size_t count) {
   Suite *suite = suite_create(name);
   for (size_t i = 0; i < count; i++) {
@@ -39,11 +55,7 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
     tcase_add_test(c, tests[i]);
     suite_add_tcase(suite, c);
   }
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_all_of(suite);
 }
 
 #define RUN_SUITE(name, ...)                                                                       \

@@ -352,7 +352,6 @@ START_TEST(what_is_wrong_is_seen) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("device");
   TCase *c = tcase_create("device");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, fixtures_have_the_interpreters_results);
@@ -361,10 +360,5 @@ int main(void) {
   tcase_add_test(c, a_token_is_few_calls_of_the_driver);
   ADD_OF_STANDIN(c, what_is_right_passes, 1);
   ADD_OF_STANDIN(c, what_is_wrong_is_seen, 4);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("device", c);
 }

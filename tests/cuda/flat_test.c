@@ -199,17 +199,11 @@ START_TEST(planted_errors_are_found) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("flat");
   TCase *c = tcase_create("flat");
   tcase_set_timeout(c, 600);
   tcase_add_test(c, groups_have_the_cpus_bits);
   tcase_add_test(c, large_groups_have_the_cpus_bits);
   tcase_add_test(c, pairs_have_the_cpus_bits);
   ADD_OF_STANDIN(c, planted_errors_are_found, PLANTS);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("flat", c);
 }

@@ -206,16 +206,10 @@ START_TEST(libraries_take_memory_as_it_lies) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("given");
   TCase *c = tcase_create("given");
   tcase_set_timeout(c, 600);
   tcase_add_test(c, donated_memory_gets_its_final_value);
   tcase_add_loop_test(c, memory_of_the_device_is_used, 0, 12);
   tcase_add_loop_test(c, libraries_take_memory_as_it_lies, 0, 3);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("given", c);
 }

@@ -132,15 +132,9 @@ START_TEST(planted_errors_are_found) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("row_groups");
   TCase *c = tcase_create("row_groups");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, groups_have_the_cpus_results);
   ADD_OF_STANDIN(c, planted_errors_are_found, PLANTS);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("row_groups", c);
 }

@@ -686,7 +686,6 @@ START_TEST(libraries_are_opened_when_they_are_needed) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("library");
   TCase *c = tcase_create("library");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, products_have_the_cpus_results);
@@ -698,10 +697,5 @@ int main(void) {
   ADD_OF_STANDIN(c, what_fails_is_told, sizeof failings / sizeof *failings);
   tcase_add_test(c, what_is_missing_is_named);
   tcase_add_test(c, libraries_are_opened_when_they_are_needed);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("library", c);
 }

@@ -180,15 +180,9 @@ START_TEST(operator_by_operator_they_are_the_same) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("recorded");
   TCase *c = tcase_create("recorded");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, the_engine_has_recorded_values);
   tcase_add_test(c, operator_by_operator_they_are_the_same);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("recorded", c);
 }

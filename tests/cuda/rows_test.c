@@ -306,17 +306,11 @@ START_TEST(operators_have_the_cpus_results) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("rows");
   TCase *c = tcase_create("rows");
   tcase_set_timeout(c, 1200);
   tcase_add_test(c, operators_have_the_cpus_results);
   tcase_add_test(c, norms_have_the_cpus_results);
   tcase_add_test(c, large_rows_have_the_cpus_results);
   tcase_add_test(c, long_rows_have_the_cpus_results);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("rows", c);
 }

@@ -323,16 +323,10 @@ START_TEST(calls_share_kernels) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("sizes");
   TCase *c = tcase_create("sizes");
   tcase_set_timeout(c, 0);
   tcase_add_loop_test(c, sizes_share_kernels, 0, EXAMPLES);
   tcase_add_loop_test(c, numbers_of_another_plan_are_found, 0, EXAMPLES);
   tcase_add_test(c, calls_share_kernels);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("sizes", c);
 }

@@ -108,14 +108,8 @@ START_TEST(many_threads_run_one_executable) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("threads");
   TCase *c = tcase_create("threads");
   tcase_set_timeout(c, 600);
   tcase_add_loop_test(c, many_threads_run_one_executable, 0, 2);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("threads", c);
 }

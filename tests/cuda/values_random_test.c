@@ -183,14 +183,8 @@ START_TEST(random_calls_give_what_the_cpu_gives) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("values_random");
   TCase *c = tcase_create("values_random");
   tcase_set_timeout(c, 3600);
   tcase_add_test(c, random_calls_give_what_the_cpu_gives);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("values_random", c);
 }

@@ -353,7 +353,6 @@ START_TEST(threads_have_backends_of_their_own) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("values");
   TCase *c = tcase_create("values");
   tcase_set_timeout(c, 1800);
   tcase_add_loop_test(c, scripts_give_the_cpus_bits, 0, sizeof scripts / sizeof *scripts);
@@ -367,10 +366,5 @@ int main(void) {
   ADD_OF_STANDIN(c, no_allocation_is_taken_for_granted, 1); /* and compiles many times */
   tcase_add_test(c, the_oldest_programs_end);
   tcase_add_test(c, threads_have_backends_of_their_own);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("values", c);
 }

@@ -164,7 +164,6 @@ START_TEST(the_cpu_comes_in_its_turn) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("values_wait");
   TCase *c = tcase_create("values_wait");
   tcase_set_timeout(c, 600);
   tcase_add_test(c, calls_copy_nothing);
@@ -172,10 +171,5 @@ int main(void) {
   tcase_add_test(c, memory_goes_when_nobody_works_in_it);
   tcase_add_test(c, the_block_grows_when_nobody_works_in_it);
   tcase_add_test(c, the_cpu_comes_in_its_turn);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("values_wait", c);
 }

@@ -468,15 +468,9 @@ START_TEST(operators_are_counted) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("ways");
   TCase *c = tcase_create("ways");
   tcase_set_timeout(c, 1800);
   tcase_add_test(c, calls_have_the_interpreters_bits);
   tcase_add_test(c, operators_are_counted);
-  suite_add_tcase(suite, c);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_one_case("ways", c);
 }
