@@ -1,6 +1,6 @@
 /* act.c - one step of a binding that is no region: a kernel, an operator, a move, a group, or what
  * the interpreter evaluates. */
-#include "engine/engine.h"
+#include "engine/taken.h"
 #include "kernels/meta/evaluate.h"
 
 /* What the state held is not kept for kernels that are said never to fail. */
@@ -16,7 +16,7 @@ static fnz_status run_kernel(fnz_workspace *ws, const fnzi_eng_act *act) {
   fnzi_krn_call call = act->u.kernel.call;
   fnzi_eng_own *own = act->u.kernel.own;
   if (call.by_data)
-    FNZ_TRY(fnzi_eng_call_check(ws, &call));
+    FNZ_TRY(fnzi_eng_taken_check(ws, &call));
   call.by_data = 0; /* they are known */
   call.scratch = ws->scratch;
   call.own = own && own->has_run && own->storage->data == own->start ? &own->kept : NULL;

@@ -486,34 +486,3 @@ fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
   bool takes = act.kind == FNZI_ENG_ACT_KERNEL && call->by_data;
   return takes ? fnzi_eng_taking_add(ws, b, node, call, &taking) : FNZ_OK;
 }
-
-/* What the shape rule refuses of numbers, it refuses in the run. */
-static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_krn_call *planned) {
-  FNZ_TRY(fnzi_meta_evaluate_shape(call, planned->row));
-  bool same = call->noutputs == planned->noutputs;
-  for (size_t k = 0; same && k < call->noutputs; k++) {
-    const fnzi_krn_array *a = call->outputs[k], *b = planned->outputs[k];
-    same = !a || !b ||
-           (a->geometry.dtype == b->geometry.dtype && fnzi_same_sizes(&a->geometry, &b->geometry));
-  }
-  return same ? FNZ_OK
-              : fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "",
-                          "%s: its results are not what was planned", call->op->name);
-}
-
-fnz_status fnzi_eng_call_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
-  enum { ROOM = 64 };
-  fnzi_krn_array *outputs[ROOM];
-  fnzi_krn_call call = *planned;
-  call.by_data = 0;
-  call.has_data = false;
-  call.outputs = outputs;
-  call.noutputs = 0;
-  call.capacity = ROOM;
-  call.scratch = ws->scratch;
-  fnz_status status = check_call(ws, &call, planned);
-  fnzi_meta_outputs_release(&call);
-  ws->scratch = call.scratch;
-  fnzi_arena_reset(&ws->scratch);
-  return status;
-}

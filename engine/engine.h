@@ -414,8 +414,6 @@ static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
 /* Makes the steps of a binding whose plan, storages and arrays are there. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
                                              const fnzi_eng_step *step);
-/* The call of a step that takes numbers, with those of the run: what its shape rule refuses. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_call_check(fnz_workspace *ws, const fnzi_krn_call *call);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* The call of a node, whose values have arrays; in `arena`. *known: of all like it; NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b,

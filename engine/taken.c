@@ -4,6 +4,7 @@
  * A kernel's call has them among its arguments. A group reads them from memory, in the type that it
  * computes, as the kernels that it stands for convert them. */
 #include "engine/taken.h"
+#include "kernels/meta/evaluate.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_POINT_OPERANDS == 4, "operands of a row or a choice");
@@ -110,6 +111,37 @@ fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b) {
 
 /* --- In a run -----------------------------------------------------------------------------------
  */
+/* What the shape rule refuses of numbers, it refuses in the run. */
+static fnz_status check_call(fnz_workspace *ws, fnzi_krn_call *call, const fnzi_krn_call *planned) {
+  FNZ_TRY(fnzi_meta_evaluate_shape(call, planned->row));
+  bool same = call->noutputs == planned->noutputs;
+  for (size_t k = 0; same && k < call->noutputs; k++) {
+    const fnzi_krn_array *a = call->outputs[k], *b = planned->outputs[k];
+    same = !a || !b ||
+           (a->geometry.dtype == b->geometry.dtype && fnzi_same_sizes(&a->geometry, &b->geometry));
+  }
+  return same ? FNZ_OK
+              : fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "",
+                          "%s: its results are not what was planned", call->op->name);
+}
+
+fnz_status fnzi_eng_taken_check(fnz_workspace *ws, const fnzi_krn_call *planned) {
+  enum { ROOM = 64 };
+  fnzi_krn_array *outputs[ROOM];
+  fnzi_krn_call call = *planned;
+  call.by_data = 0;
+  call.has_data = false;
+  call.outputs = outputs;
+  call.noutputs = 0;
+  call.capacity = ROOM;
+  call.scratch = ws->scratch;
+  fnz_status status = check_call(ws, &call, planned);
+  fnzi_meta_outputs_release(&call);
+  ws->scratch = call.scratch;
+  fnzi_arena_reset(&ws->scratch);
+  return status;
+}
+
 static fnz_status is_other(fnz_workspace *ws, const fnzi_eng_taking *t, const char *what) {
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, "", "%s: %s is not what was planned",
                    t->call->op->name, what);
@@ -147,7 +179,7 @@ static fnz_status fill(fnz_workspace *ws, const fnzi_eng_binding *b, const fnzi_
   }
   FNZ_TRY(take(ws, b, t));
   if (t->of_group)
-    FNZ_TRY(fnzi_eng_call_check(ws, t->call));
+    FNZ_TRY(fnzi_eng_taken_check(ws, t->call));
   if (t->code && (!t->call->kernels->code(t->call, &code) || !is_planned(&code, t->code)))
     return is_other(ws, t, "the row");
   for (uint32_t k = 0; k < FNZI_POINT_OPERANDS; k++) {

@@ -41,6 +41,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_bindi
                                                fnzi_krn_array **out);
 /* When all steps are made: there is memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b);
+/* The call of a step that takes numbers, with those of the run: what its shape rule refuses. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_taken_check(fnz_workspace *ws, const fnzi_krn_call *call);
 /* The node has run. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_takings_fill(fnz_workspace *ws, fnzi_eng_binding *b,
                                                 uint32_t node);

@@ -68,6 +68,7 @@ static fnz_status run_engine(fnz_context *ctx, const fnz_program *p, const fnz_a
                              fnz_arrays *out) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_executable *exe;
+  options.staging = true;
   options.device = "cuda";
   options.threads = 1;
   FNZ_TRY(fnz_compile(ctx, p, &options, &exe));
