@@ -138,13 +138,12 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
 /* --- one step --------------------------------------------------------------------------------- */
 static bool argument_as(const fnzi_computer *c, const fnzi_expr *e, sort as, fnz_arg *out) {
   uint64_t value;
-  bool literal = e->kind == FNZI_EXPR_NUMBER && (e->den == 1 || as == REAL);
   *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = e->num};
   if (e->kind == FNZI_EXPR_REAL)
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = e->real};
-  else if (e->kind == FNZI_EXPR_NUMBER && as == REAL)
+  else if (e->kind == FNZI_EXPR_NUMBER && (as == REAL || e->den != 1))
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)e->num / (double)e->den};
-  if (literal || e->kind == FNZI_EXPR_REAL)
+  if (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL)
     return true;
   *out = (fnz_arg){.tag = FNZ_ARG_SYMBOL};
   if (!fnzi_map_get(as == REAL ? &c->reals : &c->values, &e->id, sizeof e->id, &value))
@@ -427,10 +426,12 @@ static fnz_status make_real(fnzi_computer *c, const recipe *r, fnz_arg *args) {
     args[0] = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)args[0].u.i};
     return FNZ_OK;
   }
-  if (!argument_as(c, first, REAL, &args[0])) {
+  fnz_arg found;
+  if (!argument_as(c, first, REAL, &found)) {
     FNZ_TRY(append(c, NULL, "torch.sym_float", args, 1, first, REAL));
-    argument_as(c, first, REAL, &args[0]);
+    argument_as(c, first, REAL, &found);
   }
+  args[0] = found;
   return FNZ_OK;
 }
 
