@@ -1,4 +1,4 @@
-/* checks: 2
+/* checks: 3
  * doubles_test.c - expressions over doubles: their one form, as sympy has it too, and their values.
  */
 #include "program/shapes/symbolic.h"
@@ -53,6 +53,32 @@ static const char *const texts[][2] = {
     {"Piecewise(ExprCondPair(s0, true))", "s0"},
     {"Piecewise(ExprCondPair(s0, s1 < 2), ExprCondPair(s0, true))", "s0"},
 };
+
+/* sympy has no conditions as terms, factors or operands of comparisons. */
+START_TEST(conditions_are_counted_as_numbers) {
+  static const char *const rows[][2] = {
+      {"2*(u0 < 3)",
+       "Mul(Integer(2), Piecewise(ExprCondPair(Integer(1), StrictLessThan(Symbol('u0', "
+       "integer=True), Integer(3))), ExprCondPair(Integer(0), true)))"},
+      {"zuf0*(u0 < 3)",
+       "Mul(Symbol('zuf0'), Piecewise(ExprCondPair(Integer(1), StrictLessThan(Symbol('u0', "
+       "integer=True), Integer(3))), ExprCondPair(Integer(0), true)))"},
+      {"Ite(u0, u0 < 3, 7)",
+       "Piecewise(ExprCondPair(Symbol('u0', integer=True), StrictLessThan(Symbol('u0', "
+       "integer=True), Integer(3))), ExprCondPair(Integer(7), true))"},
+      {"Not(u0 < 3)", "Not(StrictLessThan(Symbol('u0', integer=True), Integer(3)))"}};
+  open_set();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fnzi_expr *e = parse(rows[i][0]);
+    fnz_buffer text = {NULL, 0, 0};
+    OK(ctx, fnzi_expr_put_srepr(ctx, e, &text));
+    ck_assert_str_eq(text.data, rows[i][1]);
+    ck_assert_ptr_eq(parse(text.data), e);
+    fnz_buffer_free(ctx, &text);
+  }
+  close_set();
+}
+END_TEST
 
 START_TEST(texts_have_one_form) {
   open_set();
@@ -137,4 +163,5 @@ START_TEST(doubles_are_those_of_python) {
 }
 END_TEST
 
-RUN_SUITE("doubles", texts_have_one_form, doubles_are_those_of_python)
+RUN_SUITE("doubles", conditions_are_counted_as_numbers, texts_have_one_form,
+          doubles_are_those_of_python)

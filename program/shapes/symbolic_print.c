@@ -152,7 +152,8 @@ typedef struct level {
   uint32_t step;
   int64_t num, den; /* e ** num in a product, e * num/den in a sum; 1 else */
   bool is_power;
-  bool in_real; /* an argument of a function on doubles */
+  bool in_real;  /* an argument of a function on doubles */
+  bool as_truth; /* nothing else than a condition is wanted, or the whole is one */
 } level;
 
 typedef struct levels {
@@ -199,6 +200,11 @@ static bool is_converted(const level *l) {
          l->e->kind != FNZI_EXPR_NUMBER;
 }
 
+/* A condition that is the number 1 or 0, which sympy does not take it for. */
+static bool is_counted(const level *l) {
+  return fnzi_expr_is_condition(l->e) && !l->as_truth;
+}
+
 /* What opens before the expression of a level: a coefficient or power around it, then its head. */
 static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
   bool plain = l->num == 1 && l->den == 1;
@@ -219,6 +225,8 @@ static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) 
     return put_number(ctx, l->e->num, l->e->den, out);
   if (l->e->kind == FNZI_EXPR_SYMBOL)
     return put_symbol(ctx, l->e, out);
+  if (is_counted(l))
+    FNZ_TRY(fnzi_put_text(ctx, out, "Piecewise(ExprCondPair(Integer(1), "));
   return is_bare(l->e) ? FNZ_OK : fnzi_printf(ctx, out, "%s(", head_of(l->e));
 }
 
@@ -230,6 +238,8 @@ static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out)
   }
   if (compound && !is_bare(l->e))
     FNZ_TRY(fnzi_put_text(ctx, out, is_ite(l->e) ? ", true))" : ")"));
+  if (is_counted(l))
+    FNZ_TRY(fnzi_put_text(ctx, out, "), ExprCondPair(Integer(0), true))"));
   if (is_converted(l))
     return fnzi_put_text(ctx, out, ")");
   if (l->num == 1 && l->den == 1)
@@ -241,6 +251,14 @@ static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out)
 /* Of one of its arguments that is no double PyTorch has ToFloat. */
 static bool wants_doubles(const fnzi_expr *e) {
   return e->kind == FNZI_EXPR_CALL && (e->is_real || fnzi_expr_takes_real(e));
+}
+
+/* Argument i of it is a condition as such. */
+static bool wants_truth(const fnzi_expr *e, uint32_t i) {
+  return e->kind == FNZI_EXPR_CALL &&
+         (is_ite(e) ? i == 1
+                    : e->function == FNZI_FUNCTION_AND || e->function == FNZI_FUNCTION_OR ||
+                          e->function == FNZI_FUNCTION_NOT);
 }
 
 static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
@@ -255,16 +273,23 @@ static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
     }
     if (l->step)
       FNZ_TRY(fnzi_put_text(ctx, out, is_ite(l->e) && l->step == 2 ? "), ExprCondPair(" : ", "));
-    const fnzi_shapes_part *p = &l->e->parts[l->step++];
-    bool is_power = l->e->kind == FNZI_EXPR_PRODUCT;
-    FNZI_PUSH(ctx, stack, ((level){p->expr, 0, p->num, p->den, is_power, wants_doubles(l->e)}));
+    const fnzi_shapes_part *p = &l->e->parts[l->step];
+    level next = {p->expr,
+                  0,
+                  p->num,
+                  p->den,
+                  l->e->kind == FNZI_EXPR_PRODUCT,
+                  wants_doubles(l->e),
+                  wants_truth(l->e, l->step)};
+    l->step++;
+    FNZI_PUSH(ctx, stack, next);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr, fnz_buffer *out) {
   levels stack = {NULL, 0, 0};
-  level first = {expr, 0, 1, 1, false, false};
+  level first = {expr, 0, 1, 1, false, false, true};
   void *data = NULL;
   fnz_status status = fnzi_grow(ctx, &data, &stack.capacity, 1, sizeof first);
   stack.data = data;
