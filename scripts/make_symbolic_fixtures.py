@@ -133,9 +133,57 @@ class PowersOfItem(torch.nn.Module):
         return x + k ** 2, x - (k * 3) // 2
 
 
+class Hinge(torch.nn.Module):
+    """A number that is 0 in most runs, beside a literal 0."""
+    def forward(self, x, n):
+        k = torch.sym_max(0.0, n.item() - 50.0)
+        y = torch.clamp(x, 0.0, 3.0)
+        y.add_(1)
+        return y, x * k
+
+
+class TwoHinges(torch.nn.Module):
+    def forward(self, x, p, q):
+        a, b = torch.sym_max(0.0, p.item() - 50.0), torch.sym_max(0.0, q.item() - 70.0)
+        y = x * 1
+        y.add_(a)
+        return y, x * b, x + a
+
+
+class TruthAsFloat(torch.nn.Module):
+    def forward(self, x, i, f):
+        n, a = i.item(), f.item()
+        x.mul_(torch.sym_float(torch.sym_ite(n > a, 1, 0)))
+        y = x * torch.sym_float(torch.sym_ite(n > 0.5, 1, 0)) + 1
+        return y, x + 0.5 * torch.sym_ite(a < 50.0, 1, 0)
+
+
+class NegatedFloat(torch.nn.Module):
+    """The number 0 of the program is another one than that which is negated."""
+    def forward(self, n: int, x, i):
+        y = x * 1
+        y.mul_(-torch.sym_float(i.item()))
+        return y, x * n
+
+
+class LessThanHalves(torch.nn.Module):
+    def forward(self, x, i):
+        x.mul_(torch.sym_ite(i.item() < 2.5, 2.0, 3.0))
+        return x + 1
+
+
 CASES = {
     "item_two": (ItemTwo, (None, None, None), [
         (tensor(7), number(a), number(b)) for a, b in ((3, 4), (2, 2), (5, 0), (0, 6))]),
+    "hinge": (Hinge, None, [(tensor(6) - 3, torch.tensor(n)) for n in (7.0, 300.0, 50.5, -2.0)]),
+    "two_hinges": (TwoHinges, None, [
+        (tensor(6), torch.tensor(p), torch.tensor(q))
+        for p, q in ((1.0, 2.0), (60.0, 100.0), (60.0, 2.0), (1.0, 100.0))]),
+    "truth_as_float": (TruthAsFloat, None, [
+        (tensor(6), number(i), torch.tensor(f)) for i, f in ((3, 1.5), (0, 0.25), (-4, 60.0), (9, 9.0))]),
+    "negated_float": (NegatedFloat, (ANY, None, None), [
+        (n, tensor(6), number(i)) for n, i in ((4, 3), (3, 0), (7, -2))]),
+    "less_than_halves": (LessThanHalves, None, [(tensor(4), number(k)) for k in (2, 3, -9)]),
     "item_narrow": (ItemNarrow, (None, None), [(tensor(9), number(k)) for k in (3, 1, 8, 0)]),
     "quarter": (Quarter, ({0: ANY},), [(tensor(n),) for n in (10, 6, 13)]),
     "nonzero_n": (NonzeroN, ({0: ANY},), [
@@ -163,18 +211,23 @@ def strip_paths(program):
             node.meta["stack_trace"] = re.sub(r'File ".*/', 'File "', trace)
 
 
+def clone(arg):
+    return arg.clone() if torch.is_tensor(arg) else arg
+
+
 def make(out, name, module, shapes, inputs):
-    program = torch.export.export(module(), tuple(t.clone() for t in inputs[0]),
+    program = torch.export.export(module(), tuple(clone(t) for t in inputs[0]),
                                   dynamic_shapes=shapes)
     strip_paths(program)
     torch.export.save(program, os.path.join(out, name + ".pt2"))
     names = [s.arg.name for s in program.graph_signature.input_specs]
     for k, args in enumerate(inputs):
-        args = [t.clone() for t in args]
-        save_file(dict(zip(names, [t.clone() for t in args])), f"{out}/{name}.{k}.in.safetensors")
+        args = [clone(t) for t in args]
+        save_file(dict(zip(names, [torch.as_tensor(t).clone() for t in args])),
+                  f"{out}/{name}.{k}.in.safetensors")
         results = torch.fx.Interpreter(program.graph_module).run(*args)
         wanted = {f"output.{i}": t.clone().contiguous() for i, t in enumerate(results)}
-        wanted |= {"input." + n: t.clone() for n, t in zip(names, args)}
+        wanted |= {"input." + n: t.clone() for n, t in zip(names, args) if torch.is_tensor(t)}
         save_file(wanted, f"{out}/{name}.{k}.out.safetensors")
 
 

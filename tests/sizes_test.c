@@ -1,4 +1,4 @@
-/* checks: 15
+/* checks: 16
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/shapes/sizes.h"
@@ -114,6 +114,16 @@ START_TEST(numbers_that_are_floats) {
                         check_file("floats_of_data") + check_file("checked_float") +
                         check_file("part_of_size") + check_file("powers_of_item"),
                     17);
+  end();
+}
+END_TEST
+
+/* Numbers that are the same wherever the program is tried are no constants, nor one another. */
+START_TEST(floats_that_are_mostly_the_same) {
+  begin();
+  ck_assert_uint_eq(check_file("hinge") + check_file("two_hinges") + check_file("truth_as_float") +
+                        check_file("negated_float") + check_file("less_than_halves"),
+                    18);
   end();
 }
 END_TEST
@@ -494,9 +504,9 @@ START_TEST(running_out_of_memory_is_an_error) {
 END_TEST
 
 RUN_SUITE("sizes", one_program_runs_at_every_size, numbers_that_are_floats,
-          wrong_sizes_say_which_and_why, one_symbol_twice_must_agree, guards_are_found_and_checked,
-          without_a_check_guards_do_it, verify_tries_equal_indices,
-          verify_tries_where_expressions_turn, verify_compares_what_numbers_are_read_from,
-          the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
-          what_has_no_expression_is_refused, programs_with_symbols, claimed_sizes_take_no_memory,
-          running_out_of_memory_is_an_error)
+          floats_that_are_mostly_the_same, wrong_sizes_say_which_and_why,
+          one_symbol_twice_must_agree, guards_are_found_and_checked, without_a_check_guards_do_it,
+          verify_tries_equal_indices, verify_tries_where_expressions_turn,
+          verify_compares_what_numbers_are_read_from, the_report_counts_choices_of_sizes,
+          a_false_assertion_ends_the_run, what_has_no_expression_is_refused, programs_with_symbols,
+          claimed_sizes_take_no_memory, running_out_of_memory_is_an_error)

@@ -387,9 +387,10 @@ static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numb
                              bool *yes) {
   *yes = true;
   for (size_t k = 0; k < f->ntrials && *yes; k++) {
+    fnzi_point *point = &f->trials[k]->point;
     double number;
-    FNZ_TRY(fnzi_point_real(&f->trials[k]->point, e, yes, &number));
-    *yes = *yes && (labels ? fnzi_expr_label(e, number) : number) == numbers[k];
+    FNZ_TRY(fnzi_point_real(point, e, yes, &number));
+    *yes = *yes && (labels ? fnzi_point_label(point, e, number) : number) == numbers[k];
   }
   return FNZ_OK;
 }
@@ -399,7 +400,8 @@ static fnz_status find_real(fnzi_fit *f, const double *numbers, bool labels,
   for (size_t i = 0; i < f->known && !*out; i++) {
     const fnzi_expr *e = f->sizes->set.all.data[i];
     bool yes;
-    if (fnzi_expr_is_condition(e) || e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL)
+    if (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL ||
+        (!labels && fnzi_expr_is_condition(e)))
       continue;
     FNZ_TRY(gives_real(f, e, numbers, labels, &yes));
     *out = yes ? e : NULL;

@@ -88,6 +88,8 @@ static fnz_status symbolic_arg(fnzi_lifter *l, const fnzi_graph *graph, const fn
                                fnz_arg *arg) {
   const fnzi_value *v = &graph->values.data[model->u.value];
   const fnzi_expr *e = v->symbol ? l->sizes->symbols[v->symbol] : NULL;
+  if (e && arg->tag == FNZ_ARG_FLOAT)
+    return fnzi_compute_real(&l->computer, e, arg);
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
 

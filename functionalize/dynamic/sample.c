@@ -16,6 +16,7 @@ fnz_status fnzi_trial_new(fnzi_general *g, fnzi_trial **out) {
   fnzi_trial *t;
   FNZI_NEW(&g->arena, 1, &t);
   fnzi_point_init(&t->point, &g->sizes.set);
+  t->point.salt = ++g->salts;
   t->decisions.ctx = g->ctx;
   *out = t;
   return FNZ_OK;

@@ -40,8 +40,9 @@ typedef struct fnzi_general {
                               * the program is too large to be tried */
   fnzi_map useless;          /* numbers at which the source does not work */
   fnz_program *made;
-  bool rare;  /* few of the sizes that were drawn work */
-  bool alike; /* some usual sizes were made equal where the exporter's are */
+  uint32_t salts; /* of trials so far: each has its own */
+  bool rare;      /* few of the sizes that were drawn work */
+  bool alike;     /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
 
 /* --- sample.c --------------------------------------------------------------------------------- */

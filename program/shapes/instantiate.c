@@ -98,8 +98,9 @@ static bool makes_sizes(const fnz_op *op) {
 static void label(const maker *m, uint64_t value, fnz_arg *arg) {
   uint32_t symbol = m->graph->values.data[value].symbol;
   const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
-  if (m->labels && arg->tag == FNZ_ARG_FLOAT && e)
-    arg->u.f = fnzi_expr_label(e, arg->u.f);
+  bool literal = e && (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL);
+  if (m->labels && arg->tag == FNZ_ARG_FLOAT && e && !literal)
+    arg->u.f = fnzi_point_label(m->point, e, arg->u.f);
 }
 
 static fnz_status map_one(maker *m, fnz_arg *arg) {

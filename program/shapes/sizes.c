@@ -240,6 +240,7 @@ fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *com
 
 fnz_status fnzi_sizes_adopt(const fnzi_sizes *s, fnzi_point *point, const fnzi_sizes *from,
                             fnzi_point *there) {
+  point->salt = there->salt;
   for (size_t i = 0; i < s->free.count; i++) {
     const fnzi_expr *symbol = fnzi_expr_find(&from->set, s->free.data[i]->text);
     bool known = false;

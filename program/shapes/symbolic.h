@@ -176,7 +176,8 @@ typedef struct fnzi_point {
     fnzi_number *data; /* by id */
     size_t count, capacity;
   } values;
-  size_t done; /* values before this one are computed */
+  size_t done;   /* values before this one are computed */
+  uint32_t salt; /* of its labels */
 } fnzi_point;
 
 void fnzi_point_init(fnzi_point *point, const fnzi_exprs *set);
@@ -193,9 +194,11 @@ FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *exp
  * integers, stands for some double or other that is none. */
 FNZ_MUST_CHECK fnz_status fnzi_point_real(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                           double *out);
-/* The value of `e` with its name in the last bits: near the value, never further from 0, and other
- * than that of any other expression, so that a trial tells which one an argument is. */
-double fnzi_expr_label(const fnzi_expr *e, double value);
+/* The value of `e` with its name in the last bits: near the value, but never the value itself, nor
+ * further from 0 where it is not near 0. It is other than that of any other expression, so that a
+ * trial tells which one an argument is, and other at a point with another salt, so that what is
+ * made of labels is no constant. */
+double fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value);
 /* The same where an integer is wanted: *known false for everything else. */
 FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
                                          int64_t *out);

@@ -9,6 +9,7 @@
 #include <math.h>
 
 enum { SHORT = 1 << 20 };
+static const double LEAST_LABELLED = 1e-290; /* 0 and what is near it: their labels are subnormal */
 
 /* --- making ----------------------------------------------------------------------------------- */
 fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out) {
@@ -44,12 +45,15 @@ bool fnzi_number_as_real(const fnzi_expr *e, const fnzi_number *n, double *out) 
   return n->known == FNZI_NUMBER_REAL || n->known == FNZI_NUMBER_KNOWN;
 }
 
-double fnzi_expr_label(const fnzi_expr *e, double value) {
-  uint32_t hash = 2166136261u;
+double fnzi_point_label(const fnzi_point *point, const fnzi_expr *e, double value) {
+  uint32_t hash = 2166136261u ^ point->salt;
   for (const char *c = e->text; *c; c++)
     hash = (hash ^ (unsigned char)*c) * 16777619u;
   hash = (hash ^ hash >> 15) * 2246822519u;
-  return value - value * (double)(hash >> 10) * 0x1p-52; /* 22 bits, of 2^-30 of the value */
+  const double bits = 1 + (double)(hash >> 10); /* 22 bits, of 2^-30 of the value */
+  if (fabs(value) < LEAST_LABELLED)
+    return value < 0 ? -bits * 0x1p-1074 : bits * 0x1p-1074;
+  return value - value * bits * 0x1p-52;
 }
 
 static double argument(const fnzi_expr *e, uint32_t i, const fnzi_number *values) {
