@@ -42,7 +42,9 @@ static fnz_status compute(const row *r, fnz_arg *out, bool *done) {
 static bool is_wanted(const fnz_arg *got, const fnz_arg *want) {
   if (got->tag != want->tag)
     return false;
-  return want->tag == FNZ_ARG_FLOAT ? got->u.f == want->u.f : got->u.i == want->u.i;
+  if (want->tag != FNZ_ARG_FLOAT)
+    return got->u.i == want->u.i;
+  return got->u.f == want->u.f || (isnan(got->u.f) && isnan(want->u.f));
 }
 
 static void check_rows(const row *rows, size_t count) {
@@ -129,6 +131,12 @@ START_TEST(floats) {
       {"_operator.mod", 2, {F(4.9), F(0.3)}, F(0.10000000000000053)},
       {"_operator.pow", 2, {F(0.9), I(7)}, F(0.47829690000000008)},
       {"_operator.pow", 2, {F(-8), F(3)}, F(-512)},
+      {"_operator.pow", 2, {F(0), F(-INFINITY)}, F(INFINITY)},
+      {"_operator.truediv", 2, {F(INFINITY), F(-INFINITY)}, F(NAN)},
+      {"_operator.mod", 2, {F(INFINITY), F(2)}, F(NAN)},
+      {"_operator.mod", 2, {F(-3), F(INFINITY)}, F(INFINITY)},
+      {"_operator.floordiv", 2, {F(INFINITY), I(2)}, F(NAN)},
+      {"_operator.floordiv", 2, {F(-3), F(INFINITY)}, F(-1)},
       {"torch._sym_exp", 1, {F(-0.3)}, F(0.74081822068171788)},
       {"_operator.truediv", 2, {I(5258986265376043509), I(3)}, F(1.7529954217920146e+18)},
       {"math.floor", 1, {F(-0.5)}, I(-1)},
@@ -187,6 +195,7 @@ START_TEST(what_has_no_result_is_refused) {
       {"_operator.pow", 2, {F(-0.5), F(0.5)}, {.tag = FNZ_ARG_DEFAULT}}, /* complex */
       {"_operator.pow", 2, {F(0), I(-1)}, {.tag = FNZ_ARG_DEFAULT}},
       {"_operator.pow", 2, {F(10), I(400)}, {.tag = FNZ_ARG_DEFAULT}},
+      {"_operator.truediv", 2, {F(INFINITY), F(0)}, {.tag = FNZ_ARG_DEFAULT}},
       {"_operator.mod", 2, {F(1), F(0)}, {.tag = FNZ_ARG_DEFAULT}},
       {"_operator.floordiv", 2, {F(1), F(0)}, {.tag = FNZ_ARG_DEFAULT}},
       {"torch.sym_int", 1, {F(1e19)}, {.tag = FNZ_ARG_DEFAULT}},

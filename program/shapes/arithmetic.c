@@ -55,6 +55,12 @@ static outcome real(const operands *o, double value, fnz_arg *out) {
   return isnan(value) && !isnan(o->f[0]) && !isnan(o->f[1]) ? UNDEFINED : FINE;
 }
 
+/* Of an infinite number NaN is a result. */
+static outcome divided(const operands *o, double value, fnz_arg *out) {
+  *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
+  return o->f[1] == 0 ? UNDEFINED : FINE;
+}
+
 static outcome checked(bool fits) {
   return fits ? FINE : BEYOND;
 }
@@ -94,14 +100,14 @@ TWO_KINDS(op_or, (out->u.i = a | b, FINE), IS_FLOAT(0))
 
 static outcome op_floordiv(const operands *o, fnz_arg *out) {
   if (o->floats)
-    return real(o, fnzi_python_quotient(o->f[0], o->f[1]), out);
+    return divided(o, fnzi_python_quotient(o->f[0], o->f[1]), out);
   *out = (fnz_arg){.tag = FNZ_ARG_INT};
   return floor_div(o->i[0], o->i[1], &out->u.i);
 }
 
 static outcome op_mod(const operands *o, fnz_arg *out) {
   if (o->floats)
-    return real(o, fnzi_python_remainder(o->f[0], o->f[1]), out);
+    return divided(o, fnzi_python_remainder(o->f[0], o->f[1]), out);
   *out = (fnz_arg){.tag = FNZ_ARG_INT};
   return modulo(o->i[0], o->i[1], &out->u.i);
 }
@@ -114,9 +120,7 @@ static outcome op_pow(const operands *o, fnz_arg *out) {
 }
 
 static outcome op_truediv(const operands *o, fnz_arg *out) {
-  if (o->f[1] == 0)
-    return UNDEFINED;
-  return real(o, o->floats ? o->f[0] / o->f[1] : fnzi_python_divide(o->i[0], o->i[1]), out);
+  return divided(o, o->floats ? o->f[0] / o->f[1] : fnzi_python_divide(o->i[0], o->i[1]), out);
 }
 
 static outcome op_float(const operands *o, fnz_arg *out) {

@@ -48,7 +48,8 @@ double fnzi_python_divide(int64_t a, int64_t b) {
 double fnzi_python_power(double x, double y) {
   bool complex = x < 0 && isfinite(x) && isfinite(y) && y != floor(y);
   double found = pow(x, y);
-  bool refused = complex || (x == 0 && y < 0) || (isinf(found) && isfinite(x) && isfinite(y));
+  bool refused =
+      complex || (x == 0 && y < 0 && isfinite(y)) || (isinf(found) && isfinite(x) && isfinite(y));
   return refused ? NAN : found;
 }
 
