@@ -114,7 +114,8 @@ fnz_status fnzi_ver_needs_bytes(fnz_context *ctx, const fnz_program *a, const fn
 }
 
 static bool lacks_kernel(const fnz_op *op) {
-  return op != NULL && !fnzi_run_is_number_op(op) && !fnz_cpu_has_kernel(op);
+  return op != NULL && !fnzi_run_is_number_op(op) && !fnzi_op_is_item(op) &&
+         !fnz_cpu_has_kernel(op);
 }
 
 /* --- Bodies of higher-order operators --------------------------------------------------------- */
