@@ -166,6 +166,14 @@ class NegatedFloat(torch.nn.Module):
         return y, x * n
 
 
+class RangeOfHinge(torch.nn.Module):
+    """Sizes are computed of floats here, which are numbers of their own in most runs."""
+    def forward(self, x, n):
+        k = torch.sym_max(0.0, n.item() - 50.0)
+        x.add_(k)
+        return x + 1, torch.arange(k, k + 3.0, 1.0)
+
+
 class LessThanHalves(torch.nn.Module):
     def forward(self, x, i):
         x.mul_(torch.sym_ite(i.item() < 2.5, 2.0, 3.0))
@@ -183,6 +191,8 @@ CASES = {
         (tensor(6), number(i), torch.tensor(f)) for i, f in ((3, 1.5), (0, 0.25), (-4, 60.0), (9, 9.0))]),
     "negated_float": (NegatedFloat, (ANY, None, None), [
         (n, tensor(6), number(i)) for n, i in ((4, 3), (3, 0), (7, -2))]),
+    "range_of_hinge": (RangeOfHinge, None, [
+        (tensor(4), torch.tensor(n, dtype=torch.float64)) for n in (1.0, 60.0, 60.5)]),
     "less_than_halves": (LessThanHalves, None, [(tensor(4), number(k)) for k in (2, 3, -9)]),
     "item_narrow": (ItemNarrow, (None, None), [(tensor(9), number(k)) for k in (3, 1, 8, 0)]),
     "quarter": (Quarter, ({0: ANY},), [(tensor(n),) for n in (10, 6, 13)]),

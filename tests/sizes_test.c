@@ -74,6 +74,7 @@ static size_t check_file(const char *name) {
   fnz_buffer file = {NULL, 0, 0};
   fnz_program *p;
   fnz_arrays *given, *wanted, *got;
+  fnz_verify_report seen;
   int k = 0;
   snprintf(path, sizeof path, FNZ_SOURCE_DIR "/fixtures/symbolic/sizes/%s.pt2", name);
   OK(ctx, fnz_file_read(ctx, path, &file));
@@ -88,6 +89,8 @@ static size_t check_file(const char *name) {
     OK(ctx, fnz_arrays_create(ctx, &got));
     OK(ctx, fnz_run_original(ctx, p, cpu, given, got));
     same_arrays(name, got, given, wanted);
+    OK(ctx, fnz_verify_with(ctx, p, made, given, 1, &seen));
+    ck_assert_msg(seen.numbers, "%s: %s", name, seen.no_numbers);
     fnz_arrays_destroy(got);
     fnz_arrays_destroy(wanted);
     fnz_arrays_destroy(given);
@@ -122,8 +125,9 @@ END_TEST
 START_TEST(floats_that_are_mostly_the_same) {
   begin();
   ck_assert_uint_eq(check_file("hinge") + check_file("two_hinges") + check_file("truth_as_float") +
-                        check_file("negated_float") + check_file("less_than_halves"),
-                    18);
+                        check_file("negated_float") + check_file("less_than_halves") +
+                        check_file("range_of_hinge"),
+                    21);
   end();
 }
 END_TEST
@@ -390,6 +394,12 @@ static const struct {
     {"UNSUPPORTED", "\"sin(s0)\": character 1: there is no function",
      S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"sin(s0)\"} = math.sin(%s) %w: f32[{s0}] = "
        "mul_.Scalar(%x, %f) return %w }"},
+    {"UNSUPPORTED", "has a float, 0 at some size, that may be one of several numbers of the source",
+     "fnz 1 symbol zuf0 symbol \"Max(0, Add(zuf0, -50))\" symbol \"Add(zuf0, -50)\" program(%x: "
+     "f32[4], %t: f64[]) { %n: sym{zuf0} = item(%t) %s: sym{\"Add(zuf0, -50)\"} = "
+     "_operator.sub(%n, 50.0) %k: sym{\"Max(0, Add(zuf0, -50))\"} = torch.sym_max(%s, 0.0) "
+     "%w: f32[4] = add_.Scalar(%x, 1) %a: f32[3] = arange.start_step(%k, 3.0, 1.0) "
+     "%b: f32[3] = arange.start_step(0.0, 3.0, 1.0) return %w, %a, %b }"},
     {"SYNTAX", "\"1.5x",
      S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"1.5x\"} = math.sin(%s) %w: f32[{s0}] = "
        "mul_.Scalar(%x, %f) return %w }"},

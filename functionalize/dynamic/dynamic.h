@@ -11,7 +11,7 @@
  *   check.c, check_breakpoints.c   the check there, and where other decisions may be taken
  *   fit.c         numbers of the trials to an expression
  *   same_graph.c       are two results the same program, perhaps but for numbers?
- *   lift.c, lift_geometry.c   results of all trials to one program
+ *   lift.c, lift_geometry.c, lift_floats.c   results of all trials to one program
  *   guards.c       a condition that keeps out the sizes where the program would be wrong */
 #ifndef FNZI_DYNAMIC_H
 #define FNZI_DYNAMIC_H
@@ -68,6 +68,9 @@ FNZ_MUST_CHECK fnz_status fnzi_fit_some(fnzi_fit *fit, const int64_t *numbers, c
  * a literal: only the expression with these labels is meant. */
 FNZ_MUST_CHECK fnz_status fnzi_fit_reals(fnzi_fit *fit, const double *numbers, bool same,
                                          const fnzi_expr **out);
+/* e is numbers[k] in trial k: the label of its value or, without `labels`, the value. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_gives(fnzi_fit *fit, const fnzi_expr *e, const double *numbers,
+                                         bool labels, bool *yes);
 
 /* The condition of the program that is true in trial k where numbers[k] is 1; NULL when there is
  * none. */

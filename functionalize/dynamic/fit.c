@@ -382,9 +382,8 @@ fnz_status fnzi_fit_some(fnzi_fit *f, const int64_t *numbers, const bool *matter
   return find(&some, wanted, out);
 }
 
-/* As a trial has the expression for an argument: its label, else its value. */
-static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool labels,
-                             bool *yes) {
+fnz_status fnzi_fit_gives(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool labels,
+                          bool *yes) {
   *yes = true;
   for (size_t k = 0; k < f->ntrials && *yes; k++) {
     fnzi_point *point = &f->trials[k]->point;
@@ -403,7 +402,7 @@ static fnz_status find_real(fnzi_fit *f, const double *numbers, bool labels,
     if (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL ||
         (!labels && fnzi_expr_is_condition(e)))
       continue;
-    FNZ_TRY(gives_real(f, e, numbers, labels, &yes));
+    FNZ_TRY(fnzi_fit_gives(f, e, numbers, labels, &yes));
     *out = yes ? e : NULL;
   }
   return FNZ_OK;

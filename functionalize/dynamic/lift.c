@@ -51,24 +51,12 @@ static fnz_status lift_truth(fnzi_lifter *l, fnz_arg *arg, bool *found) {
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
 
-/* Floating point numbers must come out as such, where they are whole too. */
-static fnz_status lift_real(fnzi_lifter *l, fnz_arg *arg, bool *found) {
-  const fnzi_expr *e;
-  double *numbers;
-  FNZI_NEW(l->arena, l->count, &numbers);
-  for (size_t k = 0; k < l->count; k++)
-    numbers[k] = l->walks[k].arg->u.f;
-  FNZ_TRY(fnzi_fit_reals(&l->fit, numbers, is_same(l), &e));
-  *found = e != NULL;
-  return e ? fnzi_compute_real(&l->computer, e, arg) : FNZ_OK;
-}
-
 /* The number that all walks stand at. */
 static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
   const fnzi_expr *e;
   bool found = false, same = is_same(l);
   if (all_are(l, FNZ_ARG_FLOAT))
-    FNZ_TRY(lift_real(l, arg, &found));
+    FNZ_TRY(fnzi_lift_real(l, place, same, arg, &found));
   if (same)
     return FNZ_OK;
   if (all_are(l, FNZ_ARG_BOOL))
@@ -235,6 +223,7 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
   l->computer.where = node->source ? node->source : "";
   for (size_t k = 0; k < l->count; k++)
     l->lists[k] = graph_of(l, k)->nodes.data[n].args;
+  l->unlabelled = fnzi_is_unlabelled(node->op);
   FNZ_TRY(fnzi_args_copy(l->to, node->args, node->nargs, &made.args));
   for (uint32_t i = 0; i < node->nargs && !*l->what; i++)
     FNZ_TRY(
@@ -242,6 +231,7 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
                 lift_arg(l, i, place, model ? model->graph : NULL,
                          model && i < model->node->nargs ? &model->node->args[i] : NULL, made.args),
                 "%s", place));
+  l->unlabelled = false;
   if (*l->what || always_holds(&made, model))
     return FNZ_OK;
   uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
@@ -490,6 +480,7 @@ fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,
     status = lift(&l);
   fnzi_fit_end(&l.fit);
   FNZI_VEC_FREE(ctx, &l.models);
+  FNZI_VEC_FREE(ctx, &l.floats);
   if (status == FNZ_OK && !*what)
     *out = l.to;
   else

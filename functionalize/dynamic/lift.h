@@ -10,6 +10,12 @@ typedef struct fnzi_model {
   const fnzi_node *node;
 } fnzi_model;
 
+/* A float of a node of the source: an expression, or else a literal. */
+typedef struct fnzi_float {
+  const fnzi_expr *e;
+  double literal;
+} fnzi_float;
+
 typedef struct fnzi_lifter {
   fnz_context *ctx;
   fnzi_sizes *sizes;
@@ -35,7 +41,13 @@ typedef struct fnzi_lifter {
   fnzi_walk *walks;
   const char **what;
   const fnz_geometry *given; /* of the source, for the geometry in hand; NULL: it is fitted */
-  bool by_data;              /* the geometry in hand has sizes that data decide */
+  struct {
+    fnzi_float *data; /* of nodes of the source whose floats have no labels */
+    size_t count, capacity;
+  } floats;
+  bool knows_floats, has_unlabelled; /* they were looked for; expressions are among them */
+  bool unlabelled;                   /* the floats of the node in hand have no labels */
+  bool by_data;                      /* the geometry in hand has sizes that data decide */
   struct {
     const fnzi_expr **data; /* sizes that nodes determine, in their order */
     size_t count;
@@ -50,6 +62,12 @@ FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const
  */
 FNZ_MUST_CHECK fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g,
                                              const fnzi_expr **exprs, const fnz_geometry **out);
+
+/* --- lift_floats.c ---------------------------------------------------------------------------- */
+/* The float that all walks stand at, `same`: it is the same in all trials. *found false without a
+ * refusal: no expression is it. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_real(fnzi_lifter *l, const char *place, bool same, fnz_arg *arg,
+                                         bool *found);
 
 /* --- lift_models.c ---------------------------------------------------------------------------- */
 /* Nothing but numbers comes out of it, or nothing at all. */

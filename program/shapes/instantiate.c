@@ -88,8 +88,7 @@ static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
-/* Operators whose results have sizes that are computed of floats. */
-static bool makes_sizes(const fnz_op *op) {
+bool fnzi_is_unlabelled(const fnz_op *op) {
   return !op || strncmp(op->name, "arange", 6) == 0 || strncmp(op->name, "range", 5) == 0 ||
          strstr(op->name, "upsample");
 }
@@ -303,7 +302,7 @@ static fnz_status add_node(maker *m, const fnzi_node *node) {
     return check_number(m, node);
   if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
-  m->labels = m->readings != FNZI_READINGS_RUN && !makes_sizes(node->op);
+  m->labels = m->readings != FNZI_READINGS_RUN && !fnzi_is_unlabelled(node->op);
   fnz_status status = map_args(m, node->args, node->nargs, &made.args);
   m->labels = false;
   FNZ_TRY(status);

@@ -128,6 +128,9 @@ typedef enum fnzi_readings {
 FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
                                            fnzi_readings readings, fnz_program **out);
 
+/* Its floats are the numbers themselves in trials: sizes of its results are computed of them, or it
+ * is no operator. */
+bool fnzi_is_unlabelled(const fnz_op *op);
 /* All results of the node are numbers, and there is one. */
 bool fnzi_shapes_gives_numbers(const fnzi_node *node);
 /* The node computes a number from numbers and sizes alone. */
