@@ -174,6 +174,14 @@ class RangeOfHinge(torch.nn.Module):
         return x + 1, torch.arange(k, k + 3.0, 1.0)
 
 
+class ChosenFloats(torch.nn.Module):
+    """Both choices are floats, whole or not: one with integers gives another dtype."""
+    def forward(self, x, i, f):
+        k, a = i.item(), f.item()
+        x.add_(torch.sym_ite(a < a - a, a, a - a))
+        return x + 1, i * torch.sym_ite(a < 0.5, a, torch.sym_float(k))
+
+
 class LessThanHalves(torch.nn.Module):
     def forward(self, x, i):
         x.mul_(torch.sym_ite(i.item() < 2.5, 2.0, 3.0))
@@ -193,6 +201,8 @@ CASES = {
         (n, tensor(6), number(i)) for n, i in ((4, 3), (3, 0), (7, -2))]),
     "range_of_hinge": (RangeOfHinge, None, [
         (tensor(4), torch.tensor(n, dtype=torch.float64)) for n in (1.0, 60.0, 60.5)]),
+    "chosen_floats": (ChosenFloats, None, [
+        (tensor(4), number(k), torch.tensor(a)) for k, a in ((3, 0.75), (5, -2.5), (0, 0.25))]),
     "less_than_halves": (LessThanHalves, None, [(tensor(4), number(k)) for k in (2, 3, -9)]),
     "item_narrow": (ItemNarrow, (None, None), [(tensor(9), number(k)) for k in (3, 1, 8, 0)]),
     "quarter": (Quarter, ({0: ANY},), [(tensor(n),) for n in (10, 6, 13)]),

@@ -168,12 +168,14 @@ typedef struct recipe {
   const fnzi_expr *from[FNZI_NUMBER_MOST_ARGS]; /* NULL: the literal */
   size_t count;
   fnz_arg literals[FNZI_NUMBER_MOST_ARGS];
-  bool reals; /* operands that are no integers are doubles */
+  bool reals;    /* operands that are no integers are doubles */
+  bool branches; /* of doubles: all operands but the first are doubles */
 } recipe;
 
 /* As what an operand is needed: an integer is as good as a double beside another one. */
 static sort operand_sort(const recipe *r, size_t i) {
-  return r->reals && !r->from[i]->is_real && !r->from[i]->is_whole ? REAL : WHOLE;
+  bool any = r->branches && i > 0;
+  return r->reals && !r->from[i]->is_real && (any || !r->from[i]->is_whole) ? REAL : WHOLE;
 }
 
 static fnz_status sum_without_last(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
@@ -201,19 +203,9 @@ static fnz_status sum_without_last(fnzi_computer *c, const fnzi_expr *e, recipe 
   return FNZ_OK;
 }
 
-static int64_t common_denominator(const fnzi_expr *e) {
-  int64_t all = e->den, next;
-  for (uint32_t i = 0; i < e->count; i++)
-    if (!fnzi_mul_i64(all, e->parts[i].den, &next))
-      return 0;
-    else
-      all = all % e->parts[i].den == 0 ? all : next;
-  return all;
-}
-
 static fnz_status sum_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
   fnzi_exprs *set = &c->sizes->set;
-  int64_t den = common_denominator(e);
+  int64_t den = fnzi_common_denominator(e);
   if (den == 1)
     return sum_without_last(c, e, out);
   if (den == 0)
@@ -252,6 +244,7 @@ static fnz_status copy_recipe(fnzi_computer *c, const fnzi_expr *e, sort as, rec
   }
   out->target = node ? fnzi_node_target(node) : NULL;
   out->count = node ? node->nargs : 0;
+  out->branches = node && (as == REAL || e->is_real) && strcmp(out->target, "torch.sym_ite") == 0;
   return FNZ_OK;
 }
 
@@ -270,6 +263,7 @@ static fnz_status call_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out)
   if (e->count == 1)
     return FNZ_OK;
   if (e->function == FNZI_FUNCTION_ITE) {
+    out->branches = e->is_real;
     out->count = 3;
     out->from[0] = e->parts[1].expr;
     out->from[1] = e->parts[0].expr;
@@ -381,7 +375,8 @@ static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnz
   FNZ_TRY(fnzi_expr_number(set, term->den, 1, below));
   if (term->expr->kind == FNZI_EXPR_PRODUCT)
     return split_product(c, term->expr, above, below);
-  int64_t den = e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? common_denominator(e) : 1;
+  int64_t den =
+      e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? fnzi_common_denominator(e) : 1;
   if (den == 0)
     return refuse(c, e, "whose fractions leave 64 bits");
   FNZ_TRY(fnzi_expr_number(set, den, 1, below));

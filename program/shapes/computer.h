@@ -57,6 +57,8 @@ enum { FNZI_NUMBER_MOST_ARGS = 3 };
 const char *fnzi_number_target(fnzi_function function);
 /* What nodes of the target compute is a double whatever the operands are. */
 bool fnzi_makes_double(const char *target);
+/* What a sum, or a number, is multiplied by to have whole factors; 0: it leaves 64 bits. */
+int64_t fnzi_common_denominator(const fnzi_expr *e);
 /* The source's node that computes `e` of numbers, as a double if wanted, and its graph; NULL: there
  * is none. */
 FNZ_MUST_CHECK fnz_status fnzi_computer_find(fnzi_computer *c, const fnzi_expr *e, bool as_double,

@@ -1,7 +1,7 @@
 /* computer_nodes.c - nodes that compute numbers: what they are called, and those of the source.
  *
  * needs   a source with expressions
- * gives   targets of functions; the source's node for an expression */
+ * gives   targets of functions; the source's node for an expression; what makes a sum whole */
 #include "program/region_ops.h"
 #include "program/shapes/computer.h"
 
@@ -108,4 +108,14 @@ fnz_status fnzi_computer_find(fnzi_computer *c, const fnzi_expr *e, bool as_doub
     FNZ_TRY(find_node(c, *graph, e, as_double, node));
   }
   return FNZ_OK;
+}
+
+int64_t fnzi_common_denominator(const fnzi_expr *e) {
+  int64_t all = e->den, next;
+  for (uint32_t i = 0; i < e->count; i++)
+    if (!fnzi_mul_i64(all, e->parts[i].den, &next))
+      return 0;
+    else
+      all = all % e->parts[i].den == 0 ? all : next;
+  return all;
 }
