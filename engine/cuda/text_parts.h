@@ -69,8 +69,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w);
  * `by_rows`: what there is one of for each row does not count, and rows have bunches of their own.
  * `is_general`: as many as can be or one, so that the sizes of a dimension have two texts. */
 int fnzi_cuda_width(const fnzi_cuda_group *group, bool by_rows, bool is_general);
-/* A bunch of an operand along a dimension can be brought by loads of 16 bytes, or by one of all that
- * it is; or the operand does not depend on the dimension, and is read. */
+/* A bunch of an operand along a dimension can be brought by loads of 16 bytes, or by one of all
+ * that it is; or the operand does not depend on the dimension, and is read. */
 bool fnzi_cuda_lies_wide(const fnzi_cuda_group *group, uint32_t lane, uint32_t along, int width);
 /* The same group over bunches: strides of its last dimension are theirs. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_widen(fnzi_arena *arena, const fnzi_cuda_group *group,

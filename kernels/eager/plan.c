@@ -79,8 +79,7 @@ static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
 
 /* The row may compute into what is written. */
 static bool writes_row(const fnz_op *op, const fnz_op *twin, const fnzi_kernel *row) {
-  return row && !fnzi_composite_find(twin) &&
-         (op->kind != FNZI_KIND_OUT || !is_odd(twin, row));
+  return row && !fnzi_composite_find(twin) && (op->kind != FNZI_KIND_OUT || !is_odd(twin, row));
 }
 
 /* From the table of kernels. */
