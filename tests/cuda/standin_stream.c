@@ -183,14 +183,14 @@ int standin_work(void *on, standin_work_fn *work, const void *what, size_t bytes
 }
 
 static void run_kernel(const standin_job *j) {
-  void *arguments[] = {j->held, j->held + j->kernel->operands * 8};
   bool reverse = getenv("STANDIN_REVERSE") != NULL;
   int64_t threads = (int64_t)j->blocks * j->threads;
   if (standin_fault("kernel"))
     return;
   standin_counted.launches++;
-  if (!standin_is_kernel(j->kernel))
+  if (!standin_is_kernel(j->kernel)) /* its module was unloaded */
     return;
+  void *arguments[] = {j->held, j->held + j->kernel->operands * 8};
   if (j->kernel->threads) {
     standin_blocks_run(&j->kernel->blocks, arguments, j->blocks, j->threads, reverse);
     return;
