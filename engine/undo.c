@@ -21,7 +21,7 @@ static bool is_refused(const fnzi_krn_call *call) {
       return true;
   switch (call->row->run) {
   case FNZI_RUN_attention:
-    return fnzi_krn_named_float(call, "dropout_p", 0) > 0;
+    return fnzi_krn_named_float(call, "dropout_p", 0) != 0;
   case FNZI_RUN_addbmm:
   case FNZI_RUN_addmm:
   case FNZI_RUN_addr:

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * generator_test.c - random numbers: those of PyTorch for programs that it exported, in every way
  * in which fnz runs them, and the generator that they are drawn from. */
 #include "base/random.h"
@@ -189,6 +189,35 @@ START_TEST(forms_and_engine_draw_alike) {
 }
 END_TEST
 
+/* Attention is a kernel that cannot fail, but for its dropout: no probability is refused as one. */
+START_TEST(no_probability_is_refused) {
+  static const char text[] =
+      "fnz 1\nprogram(%m: f32[2] buffer \"m\")\n{\n"
+      "%n: f32[2] = add.Scalar(%m, 1)\n%q: f32[1,1,2,4] = ones([1, 1, 2, 4])\n"
+      "%a: f32[1,1,2,4] = scaled_dot_product_attention(%q, %q, %q, None, "
+      "-0.5)\nreturn %n buffer_mutation \"m\", %a\n}\n";
+  begin();
+  fnz_arrays *in, *out;
+  fnz_program *p;
+  fnz_executable *exe;
+  const int64_t two = 2;
+  void *data;
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_arrays_create(ctx, &in));
+  OK(ctx, fnz_arrays_add(in, "buffer.m", FNZ_F32, 1, &two, &data));
+  memset(data, 0, 8);
+  OK(ctx, fnz_arrays_create(ctx, &out));
+  OK(ctx, fnz_compile(ctx, p, NULL, &exe));
+  FAILS(ctx, "BOUNDS", fnz_executable_run_arrays(exe, ctx, in, NULL, NULL, out));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "dropout_p"));
+  fnz_executable_destroy(exe);
+  fnz_arrays_destroy(out);
+  fnz_arrays_destroy(in);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* --- The generator ---------------------------------------------------------------------------- */
 static const char draws[] = "fnz 1\n"
                             "program()\n{\n"
@@ -352,5 +381,5 @@ START_TEST(calls_draw_in_place) {
 END_TEST
 
 RUN_SUITE("generator", programs_draw_what_pytorch_draws, forms_and_engine_draw_alike,
-          states_are_those_of_pytorch, what_is_no_state_is_refused, runs_go_on_or_repeat,
-          a_call_needs_a_generator, calls_draw_in_place)
+          no_probability_is_refused, states_are_those_of_pytorch, what_is_no_state_is_refused,
+          runs_go_on_or_repeat, a_call_needs_a_generator, calls_draw_in_place)
