@@ -69,7 +69,7 @@ class Test:
     def __init__(self, fnz, fixtures):
         self.command, self.fixtures = fnz, pathlib.Path(fixtures)
         self.kept, self.known = check.kept_operators(fnz)
-        self.excused = check.excused_operators()
+        self.excused = check.excused_operators(fnz)
         self.counts = check.counted(self.fixtures / "decompose/pytorch.tsv")
         self.more = check.counted(self.fixtures / "decompose/more.tsv").keys() & self.counts.keys()
         self.seen_more = set()

@@ -153,6 +153,8 @@ const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op) {
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i].op == place)
       return left[i].why;
+  if (op->tags & FNZI_TAG_RANDOM)
+    return "it draws random numbers; other operators would draw others";
   return find(wish->set->then, op) || !fnzi_dcm_keeps_kernels(op)
              ? "its steps would depend on elements, on arguments that none are known for, or on "
                "what autocast casts inside of it"
