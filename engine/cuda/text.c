@@ -209,6 +209,20 @@ fnz_status fnzi_cuda_put_lane(const writer *w, uint32_t k) {
   return FNZ_OK;
 }
 
+fnz_status fnzi_cuda_put_bunch(const writer *w, uint32_t k) {
+  PUT(w, "      STORE(lane%u, ", (unsigned)k);
+  FNZ_TRY(fnzi_cuda_put_address(w, k));
+  PUT(w, ", r%u);\n", (unsigned)k);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_put_bunches(const writer *w) {
+  for (uint32_t k = 0; k < w->group->nlanes; k++)
+    if (w->group->lanes[k].stores)
+      FNZ_TRY(fnzi_cuda_put_bunch(w, k));
+  return FNZ_OK;
+}
+
 fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_text *text,
                                      const fnzi_cuda_group *group, fnz_buffer *out) {
   const writer w = {.ctx = ctx, .out = out, .group = group, .text = text};

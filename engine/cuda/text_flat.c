@@ -10,22 +10,22 @@
 
 enum {
   THREADS = FNZI_CUDA_SET_THREADS,
-  UNDER_WAY = 64,        /* bytes that a thread loads before it computes */
-  MOST_AHEAD = 4,        /* pieces */
-  MANY_PIECES = 1 << 18, /* fewer keep a GPU at work one at a time */
+  UNDER_WAY = 64,         /* bytes that a thread loads before it computes */
+  MOST_AHEAD = 4,         /* bunches */
+  MANY_BUNCHES = 1 << 18, /* fewer keep a GPU at work one at a time */
   LAST = FNZI_CUDA_SET_WORDS
 };
 
 typedef struct flat {
-  fnzi_cuda_writer w; /* its group: an element of that is a piece of g */
+  fnzi_cuda_writer w; /* its group: an element of that is a bunch of g */
   fnzi_cuda_text *text;
   const fnzi_cuda_group *g;
   fnzi_cuda_group wide;
-  int64_t count, pieces;
+  int64_t count, bunches;
   int width, ahead;
 } flat;
 
-/* --- Pieces -------------------------------------------------------------------------------------
+/* --- Bunches -------------------------------------------------------------------------------------
  */
 static int ahead_of(const flat *f) {
   int64_t bytes = 0;
@@ -33,10 +33,10 @@ static int ahead_of(const flat *f) {
     if (!f->g->lanes[k].stores)
       bytes += fnzi_cuda_lane_cell(f->g, k) * f->width;
   int ahead = bytes ? (int)(UNDER_WAY / bytes) : 1;
-  return f->pieces < MANY_PIECES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
+  return f->bunches < MANY_BUNCHES || ahead < 1 ? 1 : ahead > MOST_AHEAD ? MOST_AHEAD : ahead;
 }
 
-/* Lanes of `wide` have the strides of pieces. */
+/* Lanes of `wide` have the strides of bunches. */
 static fnz_status measure(flat *f) {
   const fnzi_cuda_group *g = f->g;
   f->count = 1;
@@ -44,7 +44,7 @@ static fnz_status measure(flat *f) {
     if (!fnzi_mul_i64(f->count, g->sizes[d], &f->count))
       return fnzi_fail(f->w.ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many elements");
   f->width = fnzi_cuda_width(g, false, f->text->is_general);
-  f->pieces = f->count / f->width;
+  f->bunches = f->count / f->width;
   FNZ_TRY(fnzi_cuda_widen(f->text->arena, g, f->width, &f->wide));
   f->w.group = &f->wide;
   f->w.width = f->width;
@@ -54,7 +54,7 @@ static fnz_status measure(flat *f) {
 
 /* --- An element ---------------------------------------------------------------------------------
  */
-/* Of an element, not a piece. */
+/* Of an element, not a bunch. */
 static fnzi_cuda_writer single(const flat *f) {
   fnzi_cuda_writer w = f->w;
   w.group = f->g;
@@ -72,7 +72,7 @@ static fnz_status put_opening(const flat *f) {
   return FNZ_OK;
 }
 
-/* --- Pieces of a loop ---------------------------------------------------------------------------
+/* --- Bunches of a loop ---------------------------------------------------------------------------
  */
 static fnz_status put_loads(const flat *f) {
   for (uint32_t k = 0; k < f->g->nlanes; k++) {
@@ -96,14 +96,7 @@ static fnz_status put_stores(const flat *f) {
         stores ? "" : "[u]", fnzi_cuda_many(f->g, k, f->width) > 1 ? "e" : "0");
   }
   PUT(&f->w, ");\n");
-  for (uint32_t k = 0; k < f->g->nlanes; k++) {
-    if (!f->g->lanes[k].stores)
-      continue;
-    PUT(&f->w, "      STORE(lane%u, ", (unsigned)k);
-    FNZ_TRY(fnzi_cuda_put_address(&f->w, k));
-    PUT(&f->w, ", r%u);\n", (unsigned)k);
-  }
-  return FNZ_OK;
+  return fnzi_cuda_put_bunches(&f->w);
 }
 
 /* Twice: all loads, then the rest, by the same indices. */
@@ -127,7 +120,7 @@ static fnz_status put_loops(const flat *f, const char *first, const char *end, c
   return FNZ_OK;
 }
 
-static fnz_status put_pieces(const flat *f, const char *first, const char *end, const char *step) {
+static fnz_status put_loop(const flat *f, const char *first, const char *end, const char *step) {
   fnz_buffer indices = {.data = NULL};
   fnzi_cuda_writer w = f->w;
   w.out = &indices;
@@ -138,7 +131,7 @@ static fnz_status put_pieces(const flat *f, const char *first, const char *end, 
   return status;
 }
 
-/* Of one dimension, from piece `end` on. */
+/* Of one dimension, from bunch `end` on. */
 static fnz_status put_rest(const flat *f, const char *first, const char *count, const char *step) {
   const fnzi_cuda_writer w = single(f);
   PUT(&w,
@@ -160,12 +153,12 @@ static fnz_status put_rest(const flat *f, const char *first, const char *count, 
 static fnz_status put_flat(const flat *f) {
   char rest[128];
   bool any =
-      f->text->is_general ? f->width > 1 && f->g->rank == 1 : f->pieces * f->width < f->count;
+      f->text->is_general ? f->width > 1 && f->g->rank == 1 : f->bunches * f->width < f->count;
   FNZ_TRY(put_opening(f));
-  FNZ_TRY(put_pieces(f, "FIRST", WORD(f->text, f->pieces), "STEP"));
+  FNZ_TRY(put_loop(f, "FIRST", WORD(f->text, f->bunches), "STEP"));
   if (!any)
     return FNZ_OK;
-  snprintf(rest, sizeof rest, "%s + FIRST", WORD(f->text, f->pieces * f->width));
+  snprintf(rest, sizeof rest, "%s + FIRST", WORD(f->text, f->bunches * f->width));
   return put_rest(f, rest, WORD(f->text, f->count), "STEP");
 }
 
@@ -179,7 +172,7 @@ static fnz_status open_flat(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_c
 
 static fnz_status add(flat *f, uint32_t *kernel, int64_t *count) {
   const fnzi_cuda_kernel shape = {NULL, f->g->nlanes, THREADS, FNZI_CUDA_GRID_FLAT, 0};
-  *count = f->pieces ? f->pieces : f->count ? 1 : 0;
+  *count = f->bunches ? f->bunches : f->count ? 1 : 0;
   FNZ_TRY(put_flat(f));
   return fnzi_cuda_text_kernel(f->w.ctx, f->text, f->w.out, &shape, kernel);
 }
@@ -199,7 +192,7 @@ fnz_status fnzi_cuda_text_add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi
 }
 
 /* --- Sets ---------------------------------------------------------------------------------------
- * A block takes THREADS pieces of a set at a time, and looks the set up in the table. The size of
+ * A block takes THREADS bunches of a set at a time, and looks the set up in the table. The size of
  * the first dimension does not stand in the text: sets of one text differ in it. Those of one
  * launch have all else in common, numbers of a table too. */
 static fnz_status put_set(const flat *f) {
@@ -216,8 +209,8 @@ static fnz_status put_set(const flat *f) {
     PUT(&f->w, "    p.at[%u] = (char *)LOAD(uint64_t, set + %u);\n", (unsigned)k, 8 * (LAST + k));
   PUT(&f->w,
       "    const int64_t first = (block - LOAD(int64_t, set)) * %d, count = LOAD(int64_t, set + 8),"
-      " pieces = count / %d,\n"
-      "        end = first + %d < pieces ? first + %d : pieces;\n",
+      " bunches = count / %d,\n"
+      "        end = first + %d < bunches ? first + %d : bunches;\n",
       (int)THREADS, f->width, (int)THREADS, (int)THREADS);
   return FNZ_OK;
 }
@@ -227,10 +220,10 @@ static fnz_status put_sets(const flat *f) {
   snprintf(step, sizeof step, "%d", (int)THREADS);
   FNZ_TRY(put_opening(f));
   FNZ_TRY(put_set(f));
-  FNZ_TRY(put_pieces(f, "first + threadIdx.x", "end", step));
+  FNZ_TRY(put_loop(f, "first + threadIdx.x", "end", step));
   if (f->width > 1 && f->g->rank == 1) {
     snprintf(rest, sizeof rest, "end * %d + threadIdx.x", f->width);
-    PUT(&f->w, "  if (end == pieces) {\n");
+    PUT(&f->w, "  if (end == bunches) {\n");
     FNZ_TRY(put_rest(f, rest, "count", step));
     PUT(&f->w, "  }\n");
   }
@@ -253,7 +246,7 @@ fnz_status fnzi_cuda_text_sets(fnz_context *ctx, fnzi_cuda_text *text, const fnz
   if (status == FNZ_OK)
     status = add_sets(&f, kernel);
   *count = f.count;
-  *blocks = f.pieces / THREADS + (f.pieces % THREADS != 0 || f.pieces == 0);
+  *blocks = f.bunches / THREADS + (f.bunches % THREADS != 0 || f.bunches == 0);
   fnz_buffer_free(ctx, &body);
   return status;
 }

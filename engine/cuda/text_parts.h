@@ -55,6 +55,10 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_put_address(const fnzi_cuda_writer *w, uint3
 /* Lane k loads, or stores. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_lane(const fnzi_cuda_writer *w, uint32_t k);
 
+/* Bunch r<k>, of type lane<k>, is stored by lane k; those of all lanes that store are. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunch(const fnzi_cuda_writer *w, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_bunches(const fnzi_cuda_writer *w);
+
 /* Bytes of an element of a lane. */
 static inline int64_t fnzi_cuda_lane_cell(const fnzi_cuda_group *g, uint32_t lane) {
   return (int64_t)fnzi_dtype((fnz_dtype)g->slots[g->lanes[lane].slot].dtype)->bytes;

@@ -218,13 +218,9 @@ static fnz_status put_computed(const pass *p) {
     PUT(&t->w, ".of[%s]", fnzi_cuda_many(g, k, t->width) > 1 ? "e" : "0");
   }
   PUT(&t->w, ");\n");
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    if (!g->lanes[k].stores || !has_lane(t, k, p->stores))
-      continue;
-    PUT(&t->w, "      STORE(lane%u, ", (unsigned)k);
-    FNZ_TRY(fnzi_cuda_put_address(&p->wide, k));
-    PUT(&t->w, ", r%u);\n", (unsigned)k);
-  }
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    if (g->lanes[k].stores && has_lane(t, k, p->stores))
+      FNZ_TRY(fnzi_cuda_put_bunch(&p->wide, k));
   PUT(&t->w, "    }\n");
   return FNZ_OK;
 }

@@ -170,13 +170,7 @@ static fnz_status put_computed(const turned *t) {
     if (t->g->lanes[k].stores)
       PUT(&t->w, "        lane%u r%u;\n", (unsigned)k, (unsigned)k);
   FNZ_TRY(put_elements(t));
-  for (uint32_t k = 0; k < t->g->nlanes; k++) {
-    if (!t->g->lanes[k].stores)
-      continue;
-    PUT(&t->w, "        STORE(lane%u, ", (unsigned)k);
-    FNZ_TRY(fnzi_cuda_put_address(&t->w, k));
-    PUT(&t->w, ", r%u);\n", (unsigned)k);
-  }
+  FNZ_TRY(fnzi_cuda_put_bunches(&t->w));
   PUT(&t->w, "      }\n    }\n    __syncthreads();\n");
   return FNZ_OK;
 }

@@ -223,8 +223,8 @@ static const char *const plants[] = {
     "1;<= block);< block)",
     "1;high - low > 1;high - low > 2",
     "1;* 256, count;* 255, count",
-    "1;first + 256 < pieces ? first + 256;first + 255 < pieces ? first + 255",
-    "1;if (end == pieces);if (end > pieces)",
+    "1;first + 256 < bunches ? first + 256;first + 255 < bunches ? first + 255",
+    "1;if (end == bunches);if (end > bunches)",
     "1;at < end;at < end - 1",
     "1;low = middle;low = middle + 1",
 };
