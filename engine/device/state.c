@@ -88,6 +88,22 @@ void fnzi_eng_device_state_end(fnz_executable_state *s) {
   fnzi_cuda_leave(device);
 }
 
+/* --- Between runs -------------------------------------------------------------------------------
+ */
+/* On the stream of runs, or before there is one on its own. */
+static fnz_status move(fnz_context *ctx, const fnz_executable_state *s,
+                       fnz_status (*copy)(fnz_context *, const fnz_executable_state *, void *)) {
+  const fnzi_cuda_device *device = s->exe->device;
+  void *own = NULL, *stream = s->device->stream;
+  FNZ_TRY(fnzi_cuda_enter(ctx, device));
+  fnz_status status = stream ? FNZ_OK : fnzi_cuda_stream_make(ctx, device, &own);
+  if (status == FNZ_OK)
+    status = copy(ctx, s, stream ? stream : own);
+  fnzi_cuda_stream_end(device, own);
+  fnzi_cuda_leave(device);
+  return status;
+}
+
 /* --- To the CPU ---------------------------------------------------------------------------------
  */
 static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, void *stream) {
@@ -98,17 +114,6 @@ static fnz_status copy_down(fnz_context *ctx, const fnz_executable_state *s, voi
   FNZ_TRY(fnzi_cuda_wait(ctx, s->exe->device, stream));
   d->device_newer = false;
   return FNZ_OK;
-}
-
-static fnz_status copy_down_alone(fnz_context *ctx, const fnz_executable_state *s) {
-  void *stream = NULL;
-  if (s->device->stream)
-    return copy_down(ctx, s, s->device->stream);
-  fnz_status status = fnzi_cuda_stream_make(ctx, s->exe->device, &stream);
-  if (status == FNZ_OK)
-    status = copy_down(ctx, s, stream);
-  fnzi_cuda_stream_end(s->exe->device, stream);
-  return status;
 }
 
 static fnz_status check_kept(fnz_context *ctx, const fnzi_eng_device_state *d) {
@@ -127,10 +132,7 @@ fnz_status fnzi_eng_device_state_down(fnz_context *ctx, const fnz_executable_sta
   if (d->host_newer || (!d->device_newer && !is_callers))
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_device_state_room(ctx, s));
-  FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
-  fnz_status status = copy_down_alone(ctx, s);
-  fnzi_cuda_leave(s->exe->device);
-  return status;
+  return move(ctx, s, copy_down);
 }
 
 /* --- To the device ------------------------------------------------------------------------------
@@ -145,25 +147,11 @@ static fnz_status copy_up(fnz_context *ctx, const fnz_executable_state *s, void 
   return FNZ_OK;
 }
 
-static fnz_status copy_up_alone(fnz_context *ctx, const fnz_executable_state *s) {
-  void *stream = NULL;
-  if (s->device->stream)
-    return copy_up(ctx, s, s->device->stream);
-  fnz_status status = fnzi_cuda_stream_make(ctx, s->exe->device, &stream);
-  if (status == FNZ_OK)
-    status = copy_up(ctx, s, stream);
-  fnzi_cuda_stream_end(s->exe->device, stream);
-  return status;
-}
-
 fnz_status fnzi_eng_device_state_settle(fnz_context *ctx, const fnz_executable_state *s) {
   const fnzi_eng_device_state *d = s->device;
   if (!d || !d->is_there || !d->host_newer)
     return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_enter(ctx, s->exe->device));
-  fnz_status status = copy_up_alone(ctx, s);
-  fnzi_cuda_leave(s->exe->device);
-  return status;
+  return move(ctx, s, copy_up);
 }
 
 static bool is_whole(const fnz_executable_state *s) {
