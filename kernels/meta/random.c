@@ -3,11 +3,14 @@
 
 #include <math.h>
 
+static bool is_real(fnz_dtype dtype) {
+  return dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32 || dtype == FNZ_F64;
+}
+
 /* --- What a law takes ------------------------------------------------------------------------- */
 static fnz_status check_float(const fnzi_krn_call *call, bool may_be_complex) {
   const fnz_dtype of = call->outputs[0]->geometry.dtype;
-  bool is_float = of == FNZ_F16 || of == FNZ_BF16 || of == FNZ_F32 || of == FNZ_F64;
-  if (is_float || (may_be_complex && (of == FNZ_C64 || of == FNZ_C128)))
+  if (is_real(of) || (may_be_complex && (of == FNZ_C64 || of == FNZ_C128)))
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                               "the result is %s; make it of a floating-point type%s",
@@ -154,12 +157,8 @@ fnz_status fnzi_shape_normal_of(fnzi_krn_call *call) {
   return deviation ? FNZ_OK : check_above(call, "std", 1, true);
 }
 
-static bool has_chances(fnz_dtype dtype) {
-  return dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32 || dtype == FNZ_F64;
-}
-
 static fnz_status check_chances(const fnzi_krn_call *call, const char *name, fnz_dtype dtype) {
-  if (has_chances(dtype))
+  if (is_real(dtype))
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                               "%s is %s; probabilities are of a floating-point type", name,

@@ -98,13 +98,25 @@ static fnzi_number whole(double x) {
                        0};
 }
 
-static fnzi_number compare(fnzi_function function, double x, double y) {
-  bool truth[FNZI_FUNCTION_COUNT] = {
-      [FNZI_FUNCTION_EQ] = x == y,
-      [FNZI_FUNCTION_NE] = x != y,
-      [FNZI_FUNCTION_LT] = x<y, [FNZI_FUNCTION_LE] = x <= y, [FNZI_FUNCTION_GT] = x> y,
-      [FNZI_FUNCTION_GE] = x >= y};
-  return (fnzi_number){truth[function], 1, FNZI_NUMBER_KNOWN, 0};
+static bool holds(fnzi_function relation, double x, double y) {
+  switch (relation) {
+  case FNZI_FUNCTION_EQ:
+    return x == y;
+  case FNZI_FUNCTION_NE:
+    return x != y;
+  case FNZI_FUNCTION_LT:
+    return x < y;
+  case FNZI_FUNCTION_LE:
+    return x <= y;
+  case FNZI_FUNCTION_GT:
+    return x > y;
+  default:
+    return x >= y;
+  }
+}
+
+static fnzi_number compare(fnzi_function relation, double x, double y) {
+  return (fnzi_number){holds(relation, x, y), 1, FNZI_NUMBER_KNOWN, 0};
 }
 
 fnzi_number fnzi_real_call(const fnzi_expr *e, const fnzi_number *values) {
