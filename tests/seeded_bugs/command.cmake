@@ -1,8 +1,9 @@
 # `fnz fuzz` of a build with a planted bug: it ends with 5, and what it prints is a small program that
-# verify refuses to call equal.
+# verify refuses to call equal. With one job it is the first one: of others, fuzz sees what verify does not look at, such as
+# the window of a tensor without elements.
 cmake_minimum_required(VERSION 3.22)
 
-execute_process(COMMAND ${FNZ} fuzz --count 20000 --jobs 2 OUTPUT_FILE ${OUT} ERROR_VARIABLE err
+execute_process(COMMAND ${FNZ} fuzz --count 20000 --jobs 1 OUTPUT_FILE ${OUT} ERROR_VARIABLE err
                 RESULT_VARIABLE result)
 if(NOT result EQUAL 5 OR NOT err MATCHES "^fnz: DIFFERENT: fuzz: seed 1, program [0-9]+: ")
   message(FATAL_ERROR "fnz fuzz ended with ${result}: ${err}")
