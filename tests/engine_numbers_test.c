@@ -1,6 +1,7 @@
 /* checks: 7
  * engine_numbers_test.c - numbers that data decide, as operands of steps: the engine against the
  * interpreter, over random programs, and what few programs must become. */
+#include "base/watched.h"
 #include "engine/engine.h"
 #include "soak/numbers.h"
 #include "soak/programs.h"
@@ -61,7 +62,7 @@ static void verify_random(fnz_context *ctx, unsigned seed, tally *t) {
 
 START_TEST(random_numbers_have_the_interpreters_bits) {
   const char *given = getenv("FNZ_PROGRAMS");
-  unsigned most = given ? (unsigned)atoi(given) : 400;
+  unsigned most = given ? (unsigned)atoi(given) : FNZI_WATCHED ? 100 : 400;
   fnz_context *ctx;
   tally t = {0};
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);

@@ -2,12 +2,13 @@
  * plan_random_test.c - plans of random programs give, step by step, what the programs mean: run on
  * bytes, also in two memories as on a device, and proved by the checker. FNZ_PROGRAMS says how
  * many, FNZ_SEED and FNZ_FIRST which. */
+#include "base/watched.h"
 #include "engine/tell/tell.h"
 #include "soak/programs.h"
 #include "tests/plan_exec.h"
 #include "tests/test.h"
 
-enum { FEW_PROGRAMS = 2000 };
+enum { FEW_PROGRAMS = FNZI_WATCHED ? 500 : 2000 };
 
 static uint64_t number_of(const char *name, uint64_t otherwise) {
   const char *text = getenv(name);

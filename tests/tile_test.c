@@ -3,6 +3,7 @@
  * broadcast, are turned, have gaps, are of other types; results in the memory of operands; rows and
  * their numbers; threads.
  * FNZ_PROGRAMS says how many, FNZ_FIRST which. */
+#include "base/watched.h"
 #include "kernels/meta/point.h"
 #include "tests/run_help.h"
 #include "soak/programs.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEW_PROGRAMS = 300, VALUES = 128, ROOM = 16384 };
+enum { FEW_PROGRAMS = FNZI_WATCHED ? 80 : 300, VALUES = 128, ROOM = 16384 };
 
 /* From the one that gives way to the one that a sum of both has. */
 static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};
