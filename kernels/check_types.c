@@ -9,6 +9,7 @@
  * do not share memory (check_fresh.c). Inside an enabled autocast sizes only */
 #include "kernels/backends.h"
 #include "program/region_ops.h"
+#include "views/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,20 +310,25 @@ static fnz_status check_window(const checker *c, const fnz_op *op, const char *n
                    name, window_text(want, recorded), op->name, window_text(have, ruled));
 }
 
-static bool shares_elements(const checker *c, const fnz_geometry *g) {
-  return g && !g->symbols && !fnzi_is_dense(g) && fnzi_krn_overlaps_itself(c->samples, g);
+/* Whether elements of what a scatter scatters into share memory. */
+static bool base_shares_elements(const checker *c, const fnz_request *request) {
+  const bool scatters = request->nargs && fnzi_view_scattered(request->op);
+  const fnzi_krn_array *base = scatters ? fnzi_krn_arg_array(&request->args[0]) : NULL;
+  return base && !base->geometry.symbols && !fnzi_is_dense(&base->geometry) &&
+         fnzi_krn_overlaps_itself(c->samples, &base->geometry);
 }
 
 /* Releases of PyTorch differ in strides of new tensors, and of those that they resize. But none
  * makes their elements one, unless strides are its arguments; but a scatter keeps the strides of
- * its base. base: NULL for none. */
-static fnz_status check_new(const checker *c, const fnz_op *op, const fnz_geometry *base,
-                            const char *name, const fnz_geometry *have, const fnz_geometry *want) {
+ * its base. */
+static fnz_status check_new(const checker *c, const fnz_request *request, const char *name,
+                            const fnz_geometry *have, const fnz_geometry *want) {
+  const fnz_op *op = request->op;
   char recorded[160];
   if (fnzi_same_strides(want, have) || (!want->symbols && fnzi_is_dense(want)) ||
       !fnzi_krn_overlaps_itself(c->samples, want))
     return FNZ_OK;
-  if (shares_elements(c, base))
+  if (base_shares_elements(c, request))
     return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "the result %s of %s is recorded with %s: its elements share memory, as those "
                      "of the argument do, and no functional result has such; clone() the argument "
@@ -406,24 +412,17 @@ static fnz_status place(checker *c, uint32_t value, const fnz_geometry *have,
 
 /* Where views lie decides what a write through them changes. A tensor that is written lies where it
  * did, whatever is said of it again. */
-static fnz_status compare_window(checker *c, const fnz_op *op, uint64_t value,
+static fnz_status compare_window(checker *c, const fnz_request *request, uint64_t value,
                                  const fnz_geometry *have, const fnz_geometry *want) {
+  const fnz_op *op = request->op;
   const char *name = c->graph->values.data[value].name;
   if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
-    return check_new(c, op, NULL, name, have,
-                     want); /* traces say other strides of what was resized */
+    return check_new(c, request, name, have, want); /* traces say others of what was resized */
   if (c->p->instantiated || lies_there(have, want))
     return FNZ_OK;
   if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value))
     return place(c, (uint32_t)value, have, want);
   return check_window(c, op, name, have, want);
-}
-
-/* What a scatter scatters into. */
-static const fnz_geometry *base_of(const fnz_request *request) {
-  const char *end = strstr(request->op->name, "_scatter");
-  const fnzi_krn_array *base = end && request->nargs ? fnzi_krn_arg_array(&request->args[0]) : NULL;
-  return base ? &base->geometry : NULL;
 }
 
 static fnz_status compare_one(checker *c, const fnz_request *request, memories *given,
@@ -435,8 +434,8 @@ static fnz_status compare_one(checker *c, const fnz_request *request, memories *
     return refuse_type(c, request->op, name, &have->geometry, want);
   FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
   if (!is_window)
-    return check_new(c, request->op, base_of(request), name, &have->geometry, want);
-  return c->open ? FNZ_OK : compare_window(c, request->op, value, &have->geometry, want);
+    return check_new(c, request, name, &have->geometry, want);
+  return c->open ? FNZ_OK : compare_window(c, request, value, &have->geometry, want);
 }
 
 static fnz_status compare(checker *c, const fnz_request *request, const record *r,
