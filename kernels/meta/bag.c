@@ -91,13 +91,14 @@ static fnz_status add_kept(fnzi_krn_call *call, fnz_dtype dtype, uint32_t rank,
   return fnzi_shape_add(call, dtype, rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_bag(fnzi_krn_call *call) {
+/* counts_offsets: of sums, results that only a backward reads have the size of the offsets. */
+static fnz_status add_bags(fnzi_krn_call *call, bool counts_offsets) {
   fnzi_meta_bags b;
   FNZ_TRY(fnzi_krn_float_check(call));
   FNZ_TRY(fnzi_meta_bags_read(call, &b));
   fnz_dtype index =
       fnzi_promote(fnzi_krn_call_geometry(call, 1)->dtype, fnzi_krn_call_geometry(call, 2)->dtype);
-  bool keeps = b.mode == FNZI_BAG_SUM && strcmp(call->op->name, "_embedding_bag") != 0;
+  bool keeps = b.mode == FNZI_BAG_SUM && counts_offsets;
   const int64_t sizes[] = {b.bags, b.width}, places[] = {b.is_short ? 0 : b.count};
   const int64_t counts[] = {keeps ? fnzi_krn_call_geometry(call, 2)->sizes[0] : b.bags};
   FNZ_TRY(fnzi_shape_add(call, fnzi_krn_call_geometry(call, 0)->dtype, 2, sizes, NULL));
@@ -106,4 +107,12 @@ fnz_status fnzi_shape_bag(fnzi_krn_call *call) {
   if (b.mode == FNZI_BAG_MAX)
     return add_kept(call, index, 2, sizes);
   return add_kept(call, index, 1, counts);
+}
+
+fnz_status fnzi_shape_bag(fnzi_krn_call *call) {
+  return add_bags(call, true);
+}
+
+fnz_status fnzi_shape_bag_per_bag(fnzi_krn_call *call) {
+  return add_bags(call, false);
 }

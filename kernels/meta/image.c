@@ -185,26 +185,25 @@ fnz_status fnzi_shape_rot90(fnzi_krn_call *call) {
 }
 
 /* --- Sampling ---------------------------------------------------------------------------- */
-/* Images or volumes, as the operator's name says; grid_sampler takes both. */
-static bool grid_fits(const fnzi_krn_call *call, const fnz_geometry *x, const fnz_geometry *grid) {
+enum { IMAGES = 4, VOLUMES = 5 }; /* by their rank */
+
+static bool grid_fits(const fnz_geometry *x, const fnz_geometry *grid) {
   uint32_t rank = x->rank;
-  bool fits =
-      (rank == 4 && !strstr(call->op->name, "3d")) || (rank == 5 && !strstr(call->op->name, "2d"));
-  fits = fits && grid->rank == rank && x->sizes[0] == grid->sizes[0] &&
-         grid->sizes[rank - 1] == (int64_t)rank - 2;
+  bool fits = grid->rank == rank && x->sizes[0] == grid->sizes[0] &&
+              grid->sizes[rank - 1] == (int64_t)rank - 2;
   for (uint32_t d = 2; fits && d < rank; d++)
     fits = x->sizes[d] > 0;
   return fits;
 }
 
-fnz_status fnzi_shape_grid_sampler(fnzi_krn_call *call) {
+static fnz_status sample(fnzi_krn_call *call, uint32_t least_rank, uint32_t most_rank) {
   const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *grid = fnzi_krn_call_geometry(call, 1);
   int64_t mode = fnzi_krn_named_int(call, "interpolation_mode", 0);
   int64_t padding = fnzi_krn_named_int(call, "padding_mode", 0);
   if (x->dtype != grid->dtype)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "input is %s, grid is %s; cast one of them",
                                 fnzi_dtype(x->dtype)->name, fnzi_dtype(grid->dtype)->name);
-  if (!grid_fits(call, x, grid))
+  if (x->rank < least_rank || x->rank > most_rank || !grid_fits(x, grid))
     return fnzi_krn_call_refuse(
         call, FNZ_CLASS_BOUNDS,
         "input must be (batch, channels, rows, columns), not empty, and grid (the "
@@ -215,12 +214,24 @@ fnz_status fnzi_shape_grid_sampler(fnzi_krn_call *call) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                 "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2",
                                 (long long)mode, (long long)padding);
-  if (mode == 2 && x->rank == 5)
+  if (mode == 2 && x->rank == VOLUMES)
     return fnzi_krn_call_refuse(
         call, FNZ_CLASS_UNSUPPORTED,
         "interpolation_mode 2 is for images; give 0 or 1 for what has a depth");
   int64_t sizes[] = {x->sizes[0], x->sizes[1], grid->sizes[1], grid->sizes[2], grid->sizes[3]};
   return fnzi_shape_add(call, x->dtype, x->rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_grid_sampler(fnzi_krn_call *call) {
+  return sample(call, IMAGES, VOLUMES);
+}
+
+fnz_status fnzi_shape_grid_sampler_2d(fnzi_krn_call *call) {
+  return sample(call, IMAGES, IMAGES);
+}
+
+fnz_status fnzi_shape_grid_sampler_3d(fnzi_krn_call *call) {
+  return sample(call, VOLUMES, VOLUMES);
 }
 
 /* --- Distances --------------------------------------------------------------------------- */
@@ -263,11 +274,15 @@ fnz_status fnzi_shape_pdist(fnzi_krn_call *call) {
   if (g->rank != 2)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it must be a matrix",
                                 g->rank);
-  if (strcmp(call->op->name, "_pdist_forward") == 0 && !fnzi_is_contiguous(g))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self is not contiguous; make it so");
   if (!fnzi_mul_i64(g->sizes[0], g->sizes[0] > 0 ? g->sizes[0] - 1 : 0, &pairs))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the pairs of %lld points leave 64 bits",
                                 (long long)g->sizes[0]);
   pairs /= 2;
   return fnzi_shape_add(call, g->dtype, 1, &pairs, NULL);
+}
+
+fnz_status fnzi_shape_pdist_contiguous(fnzi_krn_call *call) {
+  if (!fnzi_is_contiguous(fnzi_krn_call_geometry(call, 0)))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self is not contiguous; make it so");
+  return fnzi_shape_pdist(call);
 }
