@@ -1,10 +1,10 @@
-/* random.c - mt19937 (Matsumoto and Nishimura), seeded and read as PyTorch does for the CPU, and
- * its state in the bytes of torch.get_rng_state(). */
+/* random.c - mt19937 (Matsumoto and Nishimura), seeded and read as PyTorch does for the CPU, what
+ * is kept of Philox, and states of both in the bytes of torch.get_rng_state(). */
 #include "base/random.h"
 
 #include <math.h>
 
-enum { MIDDLE = 397 };
+enum { MIDDLE = 397, BLOCK = 256 };
 
 /* --- Words ------------------------------------------------------------------------------------ */
 static void make_words(fnz_generator *g) {
@@ -45,8 +45,10 @@ double fnzi_generator_normal(fnz_generator *g) {
 }
 
 /* --- The generator ---------------------------------------------------------------------------- */
-void fnzi_generator_start(fnz_generator *g, uint64_t seed) {
+void fnzi_generator_start(fnz_generator *g, uint64_t seed, int64_t threads) {
   g->seed = seed;
+  g->threads = threads;
+  g->offset = 0;
   g->next = 0;
   g->left = 0;
   g->has_single = g->has_double = false;
@@ -54,13 +56,31 @@ void fnzi_generator_start(fnz_generator *g, uint64_t seed) {
   g->double_normal = 0;
 }
 
-fnz_status fnz_generator_create(fnz_context *ctx, uint64_t seed, fnz_generator **out) {
+static fnz_status create(fnz_context *ctx, uint64_t seed, int64_t threads, fnz_generator **out) {
   *out = fnzi_resize(ctx, NULL, 0, sizeof **out);
   if (*out == NULL)
     return fnzi_no_memory(ctx);
   (*out)->ctx = ctx;
-  fnzi_generator_start(*out, seed);
+  fnzi_generator_start(*out, seed, threads);
   return FNZ_OK;
+}
+
+fnz_status fnz_generator_create(fnz_context *ctx, uint64_t seed, fnz_generator **out) {
+  return create(ctx, seed, 0, out);
+}
+
+fnz_status fnz_generator_create_cuda(fnz_context *ctx, uint64_t seed, int64_t threads,
+                                     fnz_generator **out) {
+  *out = NULL;
+  if (threads < BLOCK || threads > INT32_MAX || threads % BLOCK)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "a generator of CUDA has %lld threads; give a multiple of %d below 2^31",
+                     (long long)threads, BLOCK);
+  return create(ctx, seed, threads, out);
+}
+
+int64_t fnz_generator_get_threads(const fnz_generator *generator) {
+  return generator->threads;
 }
 
 void fnz_generator_destroy(fnz_generator *generator) {
@@ -69,7 +89,7 @@ void fnz_generator_destroy(fnz_generator *generator) {
 }
 
 void fnz_generator_set_seed(fnz_generator *generator, uint64_t seed) {
-  fnzi_generator_start(generator, seed);
+  fnzi_generator_start(generator, seed, generator->threads);
 }
 
 void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generator) {
@@ -77,22 +97,25 @@ void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generator) {
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
-void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own) {
+void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own,
+                         int64_t threads) {
   if (!given)
-    fnzi_generator_start(own, 0);
+    fnzi_generator_start(own, 0, threads);
   ctx->generator = given ? given : own;
 }
 
-void fnzi_generator_repeat_open(fnzi_generator_repeat *r, fnz_context *ctx) {
+void fnzi_generator_repeat_open(fnzi_generator_repeat *r, fnz_context *ctx, int64_t threads) {
   r->ctx = ctx;
   r->had = ctx->generator;
+  r->threads = threads;
 }
 
 void fnzi_generator_repeat_begin(fnzi_generator_repeat *r) {
-  if (r->had) {
+  if (r->had)
     r->own = *r->had;
-    r->ctx->generator = &r->own;
-  }
+  else
+    fnzi_generator_start(&r->own, 0, r->threads);
+  r->ctx->generator = &r->own;
 }
 
 void fnzi_generator_repeat_close(const fnzi_generator_repeat *r) {
@@ -100,10 +123,11 @@ void fnzi_generator_repeat_close(const fnzi_generator_repeat *r) {
 }
 
 /* --- Its state --------------------------------------------------------------------------------
- * Little-endian: the seed, 8 bytes; what is left and whether it is seeded, 4 each; the next word's
- * place, 8; the words, 8 each; three doubles, of which the second one is the normal that waits;
- * whether it does, 4; 4 unused; that of 32 bits, 4; whether it waits, 1; 3 unused. */
-enum { AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24 };
+ * Little-endian. Of Philox: the seed and the offset, 8 bytes each. Of mt19937: the seed, 8; what is
+ * left and whether it is seeded, 4 each; the next word's place, 8; the words, 8 each; three
+ * doubles, of which the second one is the normal that waits; whether it does, 4; 4 unused; that of
+ * 32 bits, 4; whether it waits, 1; 3 unused. */
+enum { AT_OFFSET = 8, AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24 };
 enum { AT_NORMAL = AT_WORDS + 8 * FNZI_MT_WORDS + 8, AT_HAS_NORMAL = AT_NORMAL + 16 };
 enum { AT_SINGLE = AT_HAS_NORMAL + 8, AT_HAS_SINGLE = AT_SINGLE + 4 };
 
@@ -119,9 +143,12 @@ static uint64_t get(const unsigned char *from, int bytes) {
   return v;
 }
 
-void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
+size_t fnz_generator_get_state_bytes(const fnz_generator *generator) {
+  return generator->threads ? FNZ_GENERATOR_CUDA_STATE_BYTES : FNZ_GENERATOR_STATE_BYTES;
+}
+
+static void save_words(const fnz_generator *generator, unsigned char *to) {
   fnz_generator g = *generator;
-  unsigned char *to = bytes;
   uint64_t normal;
   uint32_t single;
   if (g.left == 0)
@@ -141,14 +168,29 @@ void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
   put(to + AT_HAS_SINGLE, 1, g.has_single);
 }
 
-fnz_status fnz_generator_restore_state(fnz_generator *generator, fnz_context *ctx,
-                                       const void *bytes, size_t size) {
-  const unsigned char *from = bytes;
-  if (size != FNZ_GENERATOR_STATE_BYTES)
+void fnz_generator_save_state(const fnz_generator *generator, void *bytes) {
+  if (!generator->threads) {
+    save_words(generator, bytes);
+    return;
+  }
+  put(bytes, 8, generator->seed);
+  put((unsigned char *)bytes + AT_OFFSET, 8, generator->offset);
+}
+
+static fnz_status restore_offset(fnz_generator *generator, fnz_context *ctx,
+                                 const unsigned char *from) {
+  const uint64_t offset = get(from + AT_OFFSET, 8);
+  if (offset % 4)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "the state of a generator has %d bytes, not %zu; save one, or take "
-                     "torch.get_rng_state() of the CPU",
-                     FNZ_GENERATOR_STATE_BYTES, size);
+                     "the offset of a generator of CUDA is %llu; it must be a multiple of 4",
+                     (unsigned long long)offset);
+  generator->seed = get(from, 8);
+  generator->offset = offset;
+  return FNZ_OK;
+}
+
+static fnz_status restore_words(fnz_generator *generator, fnz_context *ctx,
+                                const unsigned char *from) {
   const uint64_t left = get(from + AT_LEFT, 4), next = get(from + AT_NEXT, 8);
   if (get(from + AT_SEEDED, 4) != 1 || left < 1 || left > FNZI_MT_WORDS || next > FNZI_MT_WORDS ||
       left + next > FNZI_MT_WORDS + 1)
@@ -168,4 +210,16 @@ fnz_status fnz_generator_restore_state(fnz_generator *generator, fnz_context *ct
   memcpy(&generator->double_normal, &normal, sizeof normal);
   memcpy(&generator->single_normal, &single, sizeof single);
   return FNZ_OK;
+}
+
+fnz_status fnz_generator_restore_state(fnz_generator *generator, fnz_context *ctx,
+                                       const void *bytes, size_t size) {
+  const size_t wanted = fnz_generator_get_state_bytes(generator);
+  if (size != wanted)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "the state of this generator has %zu bytes, not %zu; save one, or take "
+                     "torch.%sget_rng_state()",
+                     wanted, size, generator->threads ? "cuda." : "");
+  return generator->threads ? restore_offset(generator, ctx, bytes)
+                            : restore_words(generator, ctx, bytes);
 }

@@ -1,5 +1,6 @@
 /* random.h - the generator behind <fnz/random.h>: mt19937 with the normals that wait, as PyTorch
- * keeps it for the CPU. */
+ * keeps it for the CPU, or where Philox goes on, as it does for CUDA. What that gives is computed
+ * where it is drawn (kernels/cpu/random_values.h). */
 #ifndef FNZI_RANDOM_H
 #define FNZI_RANDOM_H
 
@@ -12,6 +13,9 @@ enum { FNZI_MT_WORDS = 624 };
 struct fnz_generator {
   fnz_context *ctx; /* that has its memory */
   uint64_t seed;
+  int64_t threads; /* of Philox; 0: it is mt19937 */
+  uint64_t offset; /* of Philox, in words of each thread: a multiple of 4 */
+  /* Of mt19937: */
   uint32_t words[FNZI_MT_WORDS];
   uint32_t next; /* of the words */
   int32_t left;  /* 1 + how many words are there; 0: they are still to be made from the seed */
@@ -20,8 +24,9 @@ struct fnz_generator {
   double double_normal;
 };
 
-/* As a new one with this seed, whose words are made when the first one is drawn. */
-void fnzi_generator_start(fnz_generator *g, uint64_t seed);
+/* As a new one with this seed, of Philox where there are threads. Words of mt19937 are made when
+ * the first one is drawn. */
+void fnzi_generator_start(fnz_generator *g, uint64_t seed, int64_t threads);
 /* More words. */
 void fnzi_generator_renew(fnz_generator *g);
 
@@ -51,19 +56,28 @@ static inline double fnzi_generator_double(fnz_generator *g) {
 /* Normal, of mean 0 and deviation 1. */
 double fnzi_generator_normal(fnz_generator *g);
 
+/* Of Philox: where it is; and it goes on by so many words. */
+static inline uint64_t fnzi_generator_pass(fnz_generator *g, uint64_t words) {
+  const uint64_t at = g->offset;
+  g->offset += words;
+  return at;
+}
+
 /* --- Runs ----------------------------------------------------------------------------------------
  * What is called through `ctx` draws from `given`, or, where that is NULL, from `own`, which starts
- * with seed 0. Who calls this sets ctx->generator back. */
-void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own);
+ * with seed 0 and these threads. Who calls this sets ctx->generator back. */
+void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own,
+                         int64_t threads);
 
 /* Several runs from one state: each draws from `own`, which begin() makes a copy of the generator
- * that the context had when this was opened. */
+ * that the context had when this was opened, or a new one with seed 0 and these threads. */
 typedef struct fnzi_generator_repeat {
   fnz_context *ctx;
-  fnz_generator *had; /* NULL: each run has one of its own */
+  fnz_generator *had;
+  int64_t threads;
   fnz_generator own;
 } fnzi_generator_repeat;
-void fnzi_generator_repeat_open(fnzi_generator_repeat *r, fnz_context *ctx);
+void fnzi_generator_repeat_open(fnzi_generator_repeat *r, fnz_context *ctx, int64_t threads);
 void fnzi_generator_repeat_begin(fnzi_generator_repeat *r);
 void fnzi_generator_repeat_close(const fnzi_generator_repeat *r);
 

@@ -76,6 +76,8 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(OPS, "--ops", "FILE", "declare the custom operators in FILE, one schema per line")           \
   ROW(SEED, "--seed", "S", "which series of random programs (1)")                                  \
   ROW(DRAWS, "--seed", "S", "of the generator that random operators draw from (0)")                \
+  ROW(GENERATOR, "--generator", "KIND",                                                            \
+      "whose numbers these are: cpu, cuda or cuda:THREADS (that of the device)")                   \
   ROW(COUNT, "--count", "N", "how many programs of it (10000)")                                    \
   ROW(FIRST, "--first", "K", "the first of them, counted from 0 (0)")                              \
   ROW(AGAINST, "--against", "WHAT", "only keep, strided, engine or cpu; without it all")           \
@@ -156,7 +158,7 @@ typedef struct cli_verb {
       CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
           CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS) |              \
           CLI_BIT(ENGINE) | CLI_BIT(STATE_FILE) | CLI_BIT(SAVE_STATE) | CLI_BIT(STEPS) |           \
-          CLI_BIT(DRAWS),                                                                          \
+          CLI_BIT(DRAWS) | CLI_BIT(GENERATOR),                                                     \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
@@ -167,7 +169,7 @@ typedef struct cli_verb {
       "  fnz run train.pt2 --inputs in.safetensors --seed 42    # dropout and the like\n")         \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
-          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS),                           \
+          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR),      \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
@@ -176,7 +178,7 @@ typedef struct cli_verb {
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
   ROW(bench, "IN", 1, 1,                                                                           \
       CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
-          CLI_BIT(DEVICE) | CLI_BIT(JSON) | CLI_BIT(DRAWS),                                        \
+          CLI_BIT(DEVICE) | CLI_BIT(JSON) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR),                   \
       "time a program by the engine, and the steps of it",                                         \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
@@ -308,7 +310,8 @@ int cli_split_names(cli_call *call);
 void cli_print_options(uint64_t options);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
-/* Makes the generator of --seed, which what is called through the context draws from. */
+/* Makes the generator of --seed and --generator, which what is called through the context draws
+ * from. */
 int cli_seed(cli_call *call);
 /* The number that an option gives, `fallback` without it; outside of [least, most] is bad usage. */
 int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,

@@ -46,6 +46,8 @@ static const choice_row choices[] = {
     {"prims", CLI_FOR, true},
     {"cpu", CLI_DEVICE, true},
     {"cuda", CLI_DEVICE, true},
+    {"cpu", CLI_GENERATOR, true},
+    {"cuda", CLI_GENERATOR, true},
     {"keep", CLI_AGAINST, true},
     {"strided", CLI_AGAINST, true},
     {"engine", CLI_AGAINST, true},
@@ -94,9 +96,10 @@ void cli_print_options(uint64_t options) {
   }
 }
 
-/* A device of CUDA may have a number: "cuda:1" is the word cuda. There is one CPU. */
+/* A device of CUDA may have a number: "cuda:1" is the word cuda, and a generator's threads are one.
+ * There is one CPU. */
 static bool takes_number(cli_option option, const char *word) {
-  return option == CLI_DEVICE && strcmp(word, "cuda") == 0;
+  return (option == CLI_DEVICE || option == CLI_GENERATOR) && strcmp(word, "cuda") == 0;
 }
 
 static bool is_word(cli_option option, const char *value, const char *word) {
@@ -309,10 +312,22 @@ static int read_seed(const cli_call *call, uint64_t *out) {
   return CLI_DONE;
 }
 
+static fnz_status make_generator(cli_call *call, uint64_t seed) {
+  const char *device = call->options[CLI_DEVICE], *kind = call->options[CLI_GENERATOR];
+  const bool on_gpu = device && strcmp(device, "cpu") != 0;
+  const char *threads = kind ? strchr(kind, ':') : NULL;
+  if (kind ? strcmp(kind, "cpu") == 0 : !on_gpu)
+    return fnz_generator_create(call->ctx, seed, &call->generator);
+  if (threads)
+    return fnz_generator_create_cuda(call->ctx, seed, strtoll(threads + 1, NULL, 10),
+                                     &call->generator);
+  return fnz_cuda_generator_create(call->ctx, on_gpu ? device : NULL, seed, &call->generator);
+}
+
 int cli_seed(cli_call *call) {
   uint64_t seed;
   CLI_TRY(read_seed(call, &seed));
-  CLI_TRY(cli_check(call, fnz_generator_create(call->ctx, seed, &call->generator), NULL));
+  CLI_TRY(cli_check(call, make_generator(call, seed), NULL));
   fnz_context_set_generator(call->ctx, call->generator);
   return CLI_DONE;
 }

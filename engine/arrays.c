@@ -209,7 +209,7 @@ fnz_status fnz_executable_run_arrays(const fnz_executable *exe, fnz_context *ctx
   if (!ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
   fnz_generator own;
-  fnzi_generator_lend(ws->ctx, ctx->generator, &own);
+  fnzi_generator_lend(ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)
     status = run_bound(ws, &run, state, outputs);

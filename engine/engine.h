@@ -114,6 +114,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_progra
                                               int threads, struct fnzi_cuda_device *device,
                                               fnz_executable **out);
 
+/* Threads of Philox that a run draws by where it is given no generator; 0: it is none of Philox. */
+int64_t fnzi_eng_threads_drawing(const fnz_executable *exe);
+
 /* --- Memory of a workspace -------------------------------------------------------------------- */
 /* Blocks by size; freed ones are kept for the next of their class, so that what runs again and
  * again allocates nothing. */
@@ -281,6 +284,8 @@ struct fnzi_eng_binding {
   bool made, with_state;
   fnz_geometry *layouts;        /* per input, of its own numbers: the key */
   int64_t *numbers;             /* per input that is a number */
+  int64_t threads;              /* of the generator that it was made for, */
+  bool asks_threads;            /* which matter: some step draws */
   uint64_t used;                /* when it was last run */
   fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
   fnzi_eng_expansion expansion; /* of that */

@@ -210,6 +210,10 @@ static fnz_status run_in(running *r) {
   return give_results(r);
 }
 
+int64_t fnzi_eng_threads_drawing(const fnz_executable *exe) {
+  return exe->device ? exe->device->threads : 0;
+}
+
 fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *run,
                               const fnzi_run_state *bound) {
   running r = {.exe = exe, .run = run, .bound = bound, .ws = run->workspace};
@@ -224,7 +228,7 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_generator own;
-  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own);
+  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
   r.ws->ctx->generator = NULL;
   if (!run->workspace)

@@ -321,7 +321,7 @@ fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz
                                const fnzi_run_options *options) {
   fnz_generator *had = ctx->generator, own;
   state s = {.spare = NULL};
-  fnzi_generator_lend(ctx, had, &own);
+  fnzi_generator_lend(ctx, had, &own, 0);
   fnz_status status = fnzi_run_open(&s.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&s);

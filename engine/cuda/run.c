@@ -35,8 +35,13 @@ static fnz_status ordinal_of(fnz_context *ctx, const char *name, int *out) {
                           "there is no device %s: it is cpu, cuda or cuda:N", name);
 }
 
-static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {
-  enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 }; /* attributes by the driver's numbers */
+/* Of a processor that has so many threads at a time. */
+static int64_t drawing_threads(int processors, int resident) {
+  enum { BLOCK = 256 };
+  return (int64_t)processors * (resident / BLOCK) * BLOCK;
+}
+
+static fnz_status find_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {
   int ordinal, count = 0;
   FNZ_TRY(ordinal_of(ctx, name, &ordinal));
   FNZ_TRY(fnzi_cuda_driver_open(ctx, &d->driver));
@@ -44,12 +49,36 @@ static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_devi
   if (ordinal >= count)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "there is no device %s: the driver finds %d",
                      name, count);
-  FNZ_TRY(fnzi_cuda_nvrtc_open(ctx, &d->nvrtc));
-  FNZ_TRY(TOLD(d, device_get(&d->device, ordinal), "the GPU is opened"));
+  return TOLD(d, device_get(&d->device, ordinal), "the GPU is opened");
+}
+
+static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
+  enum { PROCESSORS = 16, RESIDENT = 39, MAJOR = 75, MINOR = 76 }; /* attributes, by number */
+  int resident = 0;
   FNZ_TRY(TOLD(d, device_attribute(&d->major, MAJOR, d->device), "the GPU is asked"));
   FNZ_TRY(TOLD(d, device_attribute(&d->minor, MINOR, d->device), "the GPU is asked"));
   FNZ_TRY(TOLD(d, device_attribute(&d->processors, PROCESSORS, d->device), "the GPU is asked"));
+  FNZ_TRY(TOLD(d, device_attribute(&resident, RESIDENT, d->device), "the GPU is asked"));
+  d->threads = drawing_threads(d->processors, resident);
+  return FNZ_OK;
+}
+
+static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {
+  FNZ_TRY(find_device(ctx, name, d));
+  FNZ_TRY(fnzi_cuda_nvrtc_open(ctx, &d->nvrtc));
+  FNZ_TRY(ask_device(ctx, d));
   return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
+}
+
+fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name, int64_t *out) {
+  fnzi_cuda_device d;
+  memset(&d, 0, sizeof d);
+  fnz_status status = find_device(ctx, name, &d);
+  if (status == FNZ_OK)
+    status = ask_device(ctx, &d);
+  *out = d.threads;
+  fnzi_cuda_driver_close(&d.driver);
+  return status;
 }
 
 fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char *cache,
@@ -83,11 +112,13 @@ static fnz_status absent_device(fnz_context *ctx, const char *kind, fnzi_cuda_de
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "there is no kind of GPU %s: they are sm_80, sm_90, sm_100 and the like",
                      kind);
+  enum { RESIDENT = 2048 };
   const fnz_error had = ctx->error;
   d->is_absent = true;
   d->major = number / 10;
   d->minor = number % 10;
   d->processors = processors_of(number);
+  d->threads = drawing_threads(d->processors, RESIDENT);
   if (fnzi_cuda_nvrtc_open(ctx, &d->nvrtc) != FNZ_OK)
     ctx->error = had;
   return FNZ_OK;

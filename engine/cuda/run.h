@@ -14,6 +14,8 @@ typedef struct fnzi_cuda_device {
   fnzi_cuda_driver driver;
   fnzi_cuda_nvrtc nvrtc;
   int device, major, minor, processors;
+  int64_t
+      threads; /* that PyTorch draws random numbers by at most: blocks of 256 on all processors */
   void *context;
   const char *cache;          /* a folder; NULL: none */
   fnzi_cuda_modules *modules; /* what was compiled for it */
@@ -34,6 +36,9 @@ typedef struct fnzi_cuda_program {
  * device. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
                                                 const char *cache, fnzi_cuda_device *out);
+/* Of the device, without opening it: how many threads PyTorch draws by there at most. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
+                                                    int64_t *out);
 /* To tell of kernels: "sm_90" is a GPU of this kind, which need not be there, and so is "cuda"
  * where no GPU is found. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,

@@ -105,3 +105,11 @@ fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device, int thr
     end(v);
   return status;
 }
+
+fnz_status fnz_cuda_generator_create(fnz_context *ctx, const char *device, uint64_t seed,
+                                     fnz_generator **out) {
+  int64_t threads;
+  *out = NULL;
+  FNZ_TRY(fnzi_cuda_threads_drawing(ctx, device ? device : "cuda", &threads));
+  return fnz_generator_create_cuda(ctx, seed, threads, out);
+}

@@ -7,6 +7,7 @@
 #define FNZ_BACKEND_H
 
 #include <fnz/operator.h>
+#include <fnz/random.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,6 +104,16 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int t
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_cuda_backend_create(fnz_context *ctx, const char *device,
                                                           int threads, const char *cache,
                                                           fnz_backend **out);
+
+/** The generator that PyTorch has for that GPU, with this seed: of the kind of CUDA, and with the
+ * threads that PyTorch draws by there (<fnz/random.h>). What is drawn does not need the GPU.
+ *
+ * device   "cuda", "cuda:1"; NULL: "cuda".
+ * out      ends with fnz_generator_destroy(), before ctx, which has its memory.
+ *
+ * Fails with UNSUPPORTED, naming what is missing, without a driver or that device. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_cuda_generator_create(fnz_context *ctx, const char *device,
+                                                            uint64_t seed, fnz_generator **out);
 
 /** Shapes only: values are geometries, by the same shape rules that the CPU backend uses. Upload
  * ignores the cells, download fails. */

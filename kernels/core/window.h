@@ -32,7 +32,9 @@ typedef struct fnzi_krn_formula {
   const int64_t *integers;
   const double *numbers;
   uint32_t nintegers, nnumbers;
-  bool checks; /* it may find a place out of bounds */
+  bool checks;    /* it may find a place out of bounds */
+  uint64_t draws; /* words by which it moves the offset of a generator of Philox, whose seed and
+                     offset are windows behind the others; 0: it draws nothing */
 } fnzi_krn_formula;
 
 /* Places along a dimension, that a tensor says. */
@@ -71,6 +73,7 @@ typedef struct fnzi_krn_recorder {
   fnz_status (*formula)(void *user, const fnzi_krn_formula *formula);
   fnz_status (*pick)(void *user, const fnzi_krn_picking *picking);
   fnz_status (*room)(void *user, size_t bytes, void **out);
+  int64_t threads; /* of the generator that is drawn from; 0: it is none of Philox */
 } fnzi_krn_recorder;
 
 /* Room for elements that last as long as the call, not initialised. */

@@ -272,12 +272,12 @@ static fnz_status open_dropout(fnzi_krn_call *call, attention *a) {
   fnzi_contiguous_strides(sizes, all.rank, strides);
   const double left = a->dtype == FNZ_F64 ? 1 - p : (double)(float)(1 - p);
   a->kept_factor = p == 1 ? 0 : 1 / left;
+  void *kept;
+  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(&all), 1, &kept));
+  a->kept = kept;
   if (p < 1)
-    return fnzi_cpu_draw_mask(call, &all, 1 - p, &a->kept);
-  void *none;
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(&all), 1, &none));
-  memset(none, 0, (size_t)fnz_geometry_numel(&all));
-  a->kept = none;
+    return fnzi_cpu_draw_kept(call, &all, fnzi_krn_call_geometry(call, 0)->dtype, 1 - p, kept);
+  memset(kept, 0, (size_t)fnz_geometry_numel(&all));
   return FNZ_OK;
 }
 

@@ -51,8 +51,8 @@ static fnz_status tell(fnzi_krn_call *call, const char *name, fnz_dtype dtype, c
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   fnzi_krn_window window;
   fnzi_krn_window_dense(&window, dtype, 1, &count, data);
-  const fnzi_krn_formula f = {name,     count,   &window,  1,       1,
-                              integers, numbers, INTEGERS, NUMBERS, false};
+  const fnzi_krn_formula f = {name,    count,    &window, 1,     1, integers,
+                              numbers, INTEGERS, NUMBERS, false, 0};
   return call->record->formula(call->record->user, &f);
 }
 

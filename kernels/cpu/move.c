@@ -263,7 +263,7 @@ static fnz_status tell_triangle(fnzi_krn_call *call, bool lower, int64_t diagona
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
   fnzi_krn_window_dense(&windows[0], g->dtype, 1, &count, from);
   fnzi_krn_window_dense(&windows[1], g->dtype, 1, &count, to);
-  const fnzi_krn_formula f = {"triangle", count, windows, 2, 1, integers, NULL, 4, 0, false};
+  const fnzi_krn_formula f = {"triangle", count, windows, 2, 1, integers, NULL, 4, 0, false, 0};
   return call->record->formula(call->record->user, &f);
 }
 

@@ -159,7 +159,8 @@ static fnz_status tell(fnzi_krn_call *call, const pool *o, const char *name,
                               windows,   nwindows,
                               nresults,  integers,
                               o->scales, NUMBERS + 2,
-                              3,         false};
+                              3,         false,
+                              0};
   return call->record->formula(call->record->user, &f);
 }
 

@@ -1,50 +1,44 @@
 /* random.c - tensors of random numbers by one law: uniform, normal, exponential, Cauchy,
- * log-normal, geometric. Words are used as PyTorch's CPU kernels use them, and what is computed of
- * them is fused where these are. */
+ * log-normal, geometric. Words of mt19937 are used as PyTorch's CPU kernels use them, and what is
+ * computed of them is fused where these are. */
 #include "kernels/cpu/random.h"
 
 #include <math.h>
 
 /* --- Drawing ---------------------------------------------------------------------------------- */
-static fnz_status find_generator(const fnzi_krn_call *call, fnz_generator **out) {
-  *out = call->ctx->generator;
-  if (*out)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT,
-                              "it draws random numbers, and the context has no generator; give it "
-                              "one with fnz_context_set_generator()");
+/* Side by side. */
+static fnz_status draw_row(fnzi_krn_call *call, fnz_dtype dtype, int64_t count, void *out,
+                           const fnzi_cpu_law *law) {
+  const int64_t parts = count * (fnzi_is_complex(dtype) ? 2 : 1);
+  int64_t threads;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  if (threads)
+    return fnzi_cpu_draw_philox(call, dtype, parts, out, law);
+  law->fill(law->user, call->ctx->generator, parts, out);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_cpu_draw(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype, void *out,
-                         fnzi_cpu_draw_fn *fill, const void *law) {
+                         const fnzi_cpu_law *law) {
   const int64_t count = fnz_geometry_numel(order);
-  const int64_t parts = fnzi_is_complex(dtype) ? 2 : 1;
-  const size_t cell = fnzi_dtype(dtype)->bytes;
   fnzi_krn_window to, same, drawn;
-  fnz_generator *from;
   void *room;
-  FNZ_TRY(find_generator(call, &from));
-  if (count == 0)
-    return FNZ_OK;
-  if (fnzi_is_contiguous(order)) {
-    fill(law, from, count * parts, out);
-    return FNZ_OK;
-  }
-  FNZ_TRY(fnzi_krn_room_take(call, count, cell, &room));
-  fill(law, from, count * parts, room);
+  if (count == 0 || fnzi_is_contiguous(order))
+    return draw_row(call, dtype, count, out, law);
+  FNZ_TRY(fnzi_krn_room_take(call, count, fnzi_dtype(dtype)->bytes, &room));
+  FNZ_TRY(draw_row(call, dtype, count, room, law));
   fnzi_krn_window_dense(&to, dtype, order->rank, order->sizes, out);
   same = to;
   fnzi_krn_windows_in_order(order, order, &to, &same);
   fnzi_krn_window_dense(&drawn, dtype, to.rank, to.sizes, room);
-  fnzi_krn_copy_cells(to.rank, to.sizes, to.data, to.strides, drawn.data, drawn.strides, cell, 1);
-  return FNZ_OK;
+  return fnzi_krn_window_assign(call, &to, &drawn, false);
 }
 
 fnz_status fnzi_cpu_draw_result(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
-                                fnzi_cpu_draw_fn *fill, const void *law) {
+                                const fnzi_cpu_law *law) {
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, k, dtype, &out));
-  return fnzi_cpu_draw(call, &call->outputs[k]->geometry, dtype, out, fill, law);
+  return fnzi_cpu_draw(call, &call->outputs[k]->geometry, dtype, out, law);
 }
 
 /* Floats are drawn as f32 or f64; complex numbers as two of these. */
@@ -97,11 +91,23 @@ static void draw_uniform(const void *law, fnz_generator *g, int64_t count, void 
     draw_singles(u, g, count, out);
 }
 
+/* A float as the result would hold it. */
+static double held(fnz_dtype dtype, double v) {
+  return is_wide(dtype) ? v : (double)rounded(dtype, (float)v);
+}
+
 /* rand, rand_like, uniform. */
 fnz_status fnzi_kernel_uniform(fnzi_krn_call *call) {
   const uniform law = {fnzi_krn_named_float(call, "from", 0), fnzi_krn_named_float(call, "to", 1),
                        call->outputs[0]->geometry.dtype};
-  return fnzi_cpu_draw_result(call, 0, float_type(law.dtype), draw_uniform, &law);
+  const double from = held(law.dtype, law.from), to = held(law.dtype, law.to);
+  return fnzi_cpu_draw_result(call, 0, float_type(law.dtype),
+                              &(fnzi_cpu_law){.fill = draw_uniform,
+                                              .user = &law,
+                                              .name = "uniform",
+                                              .numbers = {from, to, held(law.dtype, to - from)},
+                                              .is_wide = is_wide(law.dtype),
+                                              .held = law.dtype});
 }
 
 /* --- Normal ----------------------------------------------------------------------------------- */
@@ -188,7 +194,12 @@ static fnz_status normal_result(fnzi_krn_call *call, double mean, double deviati
   normal_draw d = {{mean, fnzi_is_complex(dtype) ? deviation / sqrt(2) : deviation, is_wide(dtype),
                     fnzi_is_contiguous(g)},
                    g->dtype == FNZ_F16 || g->dtype == FNZ_BF16};
-  return fnzi_cpu_draw_result(call, 0, dtype, draw_normal, &d);
+  return fnzi_cpu_draw_result(call, 0, dtype,
+                              &(fnzi_cpu_law){.fill = draw_normal,
+                                              .user = &d,
+                                              .name = "normal",
+                                              .numbers = {mean, d.law.deviation},
+                                              .is_wide = d.law.is_double});
 }
 
 /* randn, randn_like, normal_functional, normal.float_float. */
@@ -217,24 +228,14 @@ static fnz_status open_number(fnzi_krn_call *call, const char *name, fnz_dtype d
   return fnzi_krn_window_assign(call, &to, &window, false);
 }
 
-static double number_at(const void *cells, double number, bool is_double, int64_t i) {
-  if (!cells)
-    return number;
-  return is_double ? ((const double *)cells)[i] : (double)((const float *)cells)[i];
-}
-
-static fnz_status check_deviations(const fnzi_krn_call *call, const void *cells, double number,
-                                   bool is_double, int64_t count) {
-  for (int64_t i = 0; i < (cells ? count : 1); i++)
-    FNZ_TRY(check_deviation(call, number_at(cells, number, is_double, i)));
-  return FNZ_OK;
+static fnzi_cpu_reals reals_of(const void *cells, bool is_double) {
+  return is_double ? (fnzi_cpu_reals){.d = cells} : (fnzi_cpu_reals){.f = cells};
 }
 
 /* normal with tensors: drawn with mean 0, and with deviation 1 where that is a tensor. Eager
  * multiplies and adds step by step, in the type of the result. */
 fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
   const fnz_geometry *g = &call->outputs[0]->geometry;
-  const int64_t count = fnz_geometry_numel(g);
   const void *means, *deviations;
   double mean, deviation;
   const fnz_dtype dtype = float_type(g->dtype);
@@ -242,28 +243,31 @@ fnz_status fnzi_kernel_normal_of(fnzi_krn_call *call) {
   const bool is_double = dtype == FNZ_F64;
   FNZ_TRY(open_number(call, "mean", dtype, &means, &mean));
   FNZ_TRY(open_number(call, "std", dtype, &deviations, &deviation));
-  FNZ_TRY(check_deviations(call, deviations, deviation, is_double, count));
+  if (!deviations)
+    FNZ_TRY(check_deviation(call, deviation));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   const normal_draw d = {{0, deviations ? 1 : deviation, is_double, fnzi_is_contiguous(g)},
                          g->dtype == FNZ_F16 || g->dtype == FNZ_BF16};
-  FNZ_TRY(fnzi_cpu_draw(call, g, dtype, out, draw_normal, &d));
-  for (int64_t i = 0; i < count; i++) {
-    const double factor = number_at(deviations, 1, is_double, i);
-    const double term = number_at(means, mean, is_double, i);
-    if (is_double)
-      ((double *)out)[i] = ((double *)out)[i] * factor + term;
-    else {
-      float v = rounded(g->dtype, ((float *)out)[i]);
-      v = deviations ? rounded(g->dtype, v * (float)factor) : v;
-      ((float *)out)[i] = v + (float)term;
-    }
-  }
-  return FNZ_OK;
+  const fnzi_cpu_moving moving = {is_double ? (fnzi_cpu_reals_out){.d = out}
+                                            : (fnzi_cpu_reals_out){.f = out},
+                                  reals_of(deviations, is_double),
+                                  reals_of(means, is_double),
+                                  mean,
+                                  fnz_geometry_numel(g),
+                                  g->dtype};
+  FNZ_TRY(fnzi_cpu_check_deviations(call, &moving));
+  FNZ_TRY(fnzi_cpu_draw(call, g, dtype, out,
+                        &(fnzi_cpu_law){.fill = draw_normal,
+                                        .user = &d,
+                                        .name = "normal",
+                                        .numbers = {0, d.law.deviation},
+                                        .is_wide = is_double}));
+  return fnzi_cpu_move_normals(call, &moving);
 }
 
-/* --- Laws of doubles, rounded to the type of the result
- * ---------------------------------------------------------------- */
-void fnzi_cpu_draw_exponential(const void *law, fnz_generator *g, int64_t count, void *out) {
+/* --- Laws of doubles, rounded to the type of the result ----------------------------------------
+ */
+static void draw_exponential(const void *law, fnz_generator *g, int64_t count, void *out) {
   const fnzi_cpu_exponential *e = law;
   const double scale = -1.0 / e->rate;
   for (int64_t i = 0; i < count; i++) {
@@ -275,11 +279,19 @@ void fnzi_cpu_draw_exponential(const void *law, fnz_generator *g, int64_t count,
   }
 }
 
+fnzi_cpu_law fnzi_cpu_exponential_law(const fnzi_cpu_exponential *law) {
+  return (fnzi_cpu_law){.fill = draw_exponential,
+                        .user = law,
+                        .name = "exponential",
+                        .numbers = {law->rate},
+                        .is_wide = law->is_double};
+}
+
 fnz_status fnzi_kernel_exponential(fnzi_krn_call *call) {
   const fnzi_cpu_exponential law = {fnzi_krn_named_float(call, "lambd", 1),
                                     call->outputs[0]->geometry.dtype == FNZ_F64};
-  return fnzi_cpu_draw_result(call, 0, law.is_double ? FNZ_F64 : FNZ_F32, fnzi_cpu_draw_exponential,
-                              &law);
+  const fnzi_cpu_law drawn = fnzi_cpu_exponential_law(&law);
+  return fnzi_cpu_draw_result(call, 0, law.is_double ? FNZ_F64 : FNZ_F32, &drawn);
 }
 
 typedef struct pair {
@@ -305,18 +317,29 @@ static void draw_geometric(const void *law, fnz_generator *g, int64_t count, voi
     ((double *)out)[i] = ceil(log(fnzi_generator_double(g)) / log1p(-p->first));
 }
 
+/* By mt19937 as doubles; by Philox as f32, but of f64. */
+static fnz_status draw_pair(fnzi_krn_call *call, const char *name, fnzi_cpu_draw_fn *fill,
+                            const pair *p) {
+  const bool wide = call->outputs[0]->geometry.dtype == FNZ_F64;
+  const fnzi_cpu_law law = {
+      .fill = fill, .user = p, .name = name, .numbers = {p->first, p->second}, .is_wide = wide};
+  int64_t threads;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  return fnzi_cpu_draw_result(call, 0, wide || !threads ? FNZ_F64 : FNZ_F32, &law);
+}
+
 fnz_status fnzi_kernel_cauchy(fnzi_krn_call *call) {
   const pair law = {fnzi_krn_named_float(call, "median", 0),
                     fnzi_krn_named_float(call, "sigma", 1)};
-  return fnzi_cpu_draw_result(call, 0, FNZ_F64, draw_cauchy, &law);
+  return draw_pair(call, "cauchy", draw_cauchy, &law);
 }
 
 fnz_status fnzi_kernel_log_normal(fnzi_krn_call *call) {
   const pair law = {fnzi_krn_named_float(call, "mean", 1), fnzi_krn_named_float(call, "std", 2)};
-  return fnzi_cpu_draw_result(call, 0, FNZ_F64, draw_log_normal, &law);
+  return draw_pair(call, "log_normal", draw_log_normal, &law);
 }
 
 fnz_status fnzi_kernel_geometric(fnzi_krn_call *call) {
   const pair law = {fnzi_krn_named_float(call, "p", 0), 0};
-  return fnzi_cpu_draw_result(call, 0, FNZ_F64, draw_geometric, &law);
+  return draw_pair(call, "geometric", draw_geometric, &law);
 }

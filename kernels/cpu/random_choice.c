@@ -1,35 +1,38 @@
 /* random_choice.c - multinomial: places drawn with the probabilities that rows of numbers say. */
 #include "kernels/cpu/random.h"
+#include "kernels/cpu/telling.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#define VALUE static inline
+#include "kernels/cpu/choice_values.h"
+#undef VALUE
+
 typedef struct choosing {
-  bool is_double;
-  int64_t rows, places, samples;
-  const void *weights; /* row-major, f32 or f64 */
+  choice c;
+  fnzi_cpu_reals weights; /* row-major */
+  int64_t elements, chosen;
 } choosing;
 
-static double weight_at(const choosing *c, int64_t row, int64_t i) {
-  const int64_t at = row * c->places + i;
-  return c->is_double ? ((const double *)c->weights)[at] : (double)((const float *)c->weights)[at];
+static double weight_at(const choosing *x, int64_t row, int64_t i) {
+  return fnzi_cpu_real_at(&x->weights, row * x->c.places + i);
 }
 
-/* Sums are in the type of the weights. */
-static double plus(const choosing *c, double a, double b) {
-  return c->is_double ? a + b : (double)((float)a + (float)b);
+static fnz_dtype dtype_of(const choosing *x) {
+  return x->c.wide ? FNZ_F64 : FNZ_F32;
 }
 
-static fnz_status check_row(const fnzi_krn_call *call, const choosing *c, int64_t row) {
+static fnz_status check_row(const fnzi_krn_call *call, const choosing *x, int64_t row) {
   double sum = 0;
-  for (int64_t i = 0; i < c->places; i++) {
-    const double w = weight_at(c, row, i);
-    if (!(w >= 0) || isinf(w))
+  for (int64_t i = 0; i < x->c.places; i++) {
+    const double w = weight_at(x, row, i);
+    if (!choice_is_weight(w))
       return fnzi_krn_call_refuse(
           call, FNZ_CLASS_BOUNDS,
           "weight %lld of row %lld is %g; weights are 0 or more, and finite", (long long)i,
           (long long)row, w);
-    sum = plus(c, sum, w);
+    sum = choice_plus(&x->c, sum, w);
   }
   if (sum > 0)
     return FNZ_OK;
@@ -38,17 +41,21 @@ static fnz_status check_row(const fnzi_krn_call *call, const choosing *c, int64_
                               (long long)row);
 }
 
+static fnz_status check_rows(const fnzi_krn_call *call, const choosing *x) {
+  for (int64_t row = 0; row < x->c.rows; row++)
+    FNZ_TRY(check_row(call, x, row));
+  return FNZ_OK;
+}
+
+static void tell_choice(fnzi_cpu_telling *t, const choosing *x) {
+  fnzi_cpu_tell_integers(t, &x->c, sizeof x->c);
+}
+
 /* --- Without replacement: the largest of w / e, where e is exponential ------------------------ */
 typedef struct score {
   double of;
   int64_t place;
 } score;
-
-static double quotient(const choosing *c, double w, const void *drawn, int64_t at) {
-  if (c->is_double)
-    return w / ((const double *)drawn)[at];
-  return (double)((float)w / ((const float *)drawn)[at]);
-}
 
 enum { FEW = 8 };
 
@@ -76,39 +83,67 @@ static void choose(score *s, int64_t places, int64_t samples) {
   }
 }
 
-static fnz_status choose_largest(fnzi_krn_call *call, const choosing *c, int64_t *out) {
-  const fnz_geometry *order = fnzi_krn_call_geometry(call, 0);
-  const fnzi_cpu_exponential law = {1, c->is_double};
-  const fnz_dtype dtype = c->is_double ? FNZ_F64 : FNZ_F32;
+/* One place of each row, or the rank of each element, which looks at all others of its row. */
+static fnz_status tell_largest(fnzi_krn_call *call, const choosing *x, const void *drawn,
+                               int64_t *out) {
+  const int64_t most = (int64_t)1 << 33;
+  const bool one = x->c.samples == 1;
+  fnzi_cpu_telling t = {.f = {.checks = true}}, next = t;
+  void *scores;
+  if (!one && x->elements > most / x->c.places)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are too many places");
+  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &scores));
+  fnzi_cpu_tell_reals(&t, &x->weights, x->elements);
+  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, drawn);
+  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, scores);
+  tell_choice(&t, x);
+  FNZ_TRY(fnzi_cpu_tell(call, &t, "score", x->elements));
+  fnzi_cpu_tell_reals(&next, &x->weights, x->elements);
+  fnzi_cpu_tell_window(&next, dtype_of(x), x->elements, scores);
+  fnzi_cpu_tell_window(&next, FNZ_I64, x->chosen, out);
+  tell_choice(&next, x);
+  return one ? fnzi_cpu_tell(call, &next, "best_score", x->c.rows)
+             : fnzi_cpu_tell(call, &next, "ranked_score", x->elements);
+}
+
+static fnz_status choose_in_rows(fnzi_krn_call *call, const choosing *x,
+                                 const fnzi_cpu_reals *drawn, int64_t *out) {
   score *s;
-  void *drawn;
-  FNZ_TRY(fnzi_krn_room_take(call, c->rows * c->places, fnzi_dtype(dtype)->bytes, &drawn));
-  FNZ_TRY(fnzi_cpu_draw(call, order, dtype, drawn, fnzi_cpu_draw_exponential, &law));
-  FNZI_NEW(&call->scratch, (size_t)c->places, &s);
-  for (int64_t row = 0; row < c->rows; row++) {
-    for (int64_t i = 0; i < c->places; i++)
-      s[i] = (score){quotient(c, weight_at(c, row, i), drawn, row * c->places + i), i};
-    choose(s, c->places, c->samples);
-    for (int64_t k = 0; k < c->samples; k++)
-      out[row * c->samples + k] = s[k].place;
+  FNZI_NEW(&call->scratch, (size_t)x->c.places, &s);
+  for (int64_t row = 0; row < x->c.rows; row++) {
+    for (int64_t i = 0; i < x->c.places; i++) {
+      const double e = fnzi_cpu_real_at(drawn, row * x->c.places + i);
+      s[i] = (score){choice_score(&x->c, weight_at(x, row, i), e), i};
+    }
+    choose(s, x->c.places, x->c.samples);
+    for (int64_t k = 0; k < x->c.samples; k++)
+      out[row * x->c.samples + k] = s[k].place;
   }
   return FNZ_OK;
 }
 
-/* --- With replacement: where a uniform number falls among the sums ---------------------------- */
-static void draw_uniforms(const void *law, fnz_generator *g, int64_t count, void *out) {
-  (void)law;
-  for (int64_t i = 0; i < count; i++)
-    ((double *)out)[i] = fnzi_generator_double(g);
+static fnz_status choose_largest(fnzi_krn_call *call, const choosing *x, int64_t *out) {
+  const fnz_geometry *order = fnzi_krn_call_geometry(call, 0);
+  const fnzi_cpu_exponential one = {1, x->c.wide != 0};
+  const fnzi_cpu_law law = fnzi_cpu_exponential_law(&one);
+  void *drawn;
+  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &drawn));
+  FNZ_TRY(fnzi_cpu_draw(call, order, dtype_of(x), drawn, &law));
+  if (call->record)
+    return tell_largest(call, x, drawn, out);
+  const fnzi_cpu_reals reals =
+      x->c.wide ? (fnzi_cpu_reals){.d = drawn} : (fnzi_cpu_reals){.f = drawn};
+  return choose_in_rows(call, x, &reals, out);
 }
 
-static void sum_row(const choosing *c, int64_t row, double *sums) {
+/* --- With replacement: where a uniform number falls among the sums ---------------------------- */
+static void sum_row(const choosing *x, int64_t row, double *sums) {
   double sum = 0;
-  for (int64_t i = 0; i < c->places; i++)
-    sums[i] = sum = plus(c, sum, weight_at(c, row, i));
-  for (int64_t i = 0; i < c->places; i++)
-    sums[i] = c->is_double ? sums[i] / sum : (double)((float)sums[i] / (float)sum);
-  sums[c->places - 1] = 1;
+  for (int64_t i = 0; i < x->c.places; i++)
+    sums[i] = sum = choice_plus(&x->c, sum, weight_at(x, row, i));
+  for (int64_t i = 0; i < x->c.places; i++)
+    sums[i] = choice_part(&x->c, sums[i], sum);
+  sums[x->c.places - 1] = 1;
 }
 
 static int64_t place_of(const double *sums, int64_t places, double u) {
@@ -123,35 +158,69 @@ static int64_t place_of(const double *sums, int64_t places, double u) {
   return low;
 }
 
-static fnz_status choose_again(fnzi_krn_call *call, const choosing *c, int64_t *out) {
-  const int64_t count = c->rows * c->samples, one = 1;
-  const fnz_geometry line = {.dtype = FNZ_F64, .rank = 1, .sizes = &count, .strides = &one};
+static fnz_status choose_again(fnzi_krn_call *call, const choosing *x, int64_t *out) {
+  fnz_generator *g = call->ctx->generator;
   double *sums;
-  void *drawn;
-  FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(double), &drawn));
-  FNZ_TRY(fnzi_cpu_draw(call, &line, FNZ_F64, drawn, draw_uniforms, NULL));
-  FNZI_NEW(&call->scratch, (size_t)c->places, &sums);
-  for (int64_t row = 0; row < c->rows; row++) {
-    sum_row(c, row, sums);
-    for (int64_t k = row * c->samples; k < (row + 1) * c->samples; k++)
-      out[k] = place_of(sums, c->places, ((const double *)drawn)[k]);
+  FNZI_NEW(&call->scratch, (size_t)x->c.places, &sums);
+  for (int64_t row = 0; row < x->c.rows; row++) {
+    sum_row(x, row, sums);
+    for (int64_t k = row * x->c.samples; k < (row + 1) * x->c.samples; k++)
+      out[k] = place_of(sums, x->c.places, fnzi_generator_double(g));
   }
   return FNZ_OK;
 }
 
+static fnz_status tell_falls(fnzi_krn_call *call, const choosing *x, const void *sums,
+                             const void *drawn, int64_t *out) {
+  fnzi_cpu_telling t = {.f = {.checks = true}}, next = {.f = {.checks = false}};
+  fnzi_cpu_tell_reals(&t, &x->weights, x->elements);
+  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, sums);
+  tell_choice(&t, x);
+  FNZ_TRY(fnzi_cpu_tell(call, &t, "weight_sum", x->c.rows));
+  fnzi_cpu_tell_reals(&next, &x->weights, x->elements);
+  fnzi_cpu_tell_window(&next, dtype_of(x), x->elements, sums);
+  fnzi_cpu_tell_window(&next, FNZ_F32, x->chosen, drawn);
+  fnzi_cpu_tell_window(&next, FNZ_I64, x->chosen, out);
+  tell_choice(&next, x);
+  return fnzi_cpu_tell(call, &next, "fallen", x->chosen);
+}
+
+static fnz_status choose_again_by_philox(fnzi_krn_call *call, const choosing *x, int64_t *out) {
+  fnzi_cpu_reals_out sums = {.f = NULL};
+  void *drawn, *room;
+  FNZ_TRY(fnzi_krn_room_take(call, x->chosen, sizeof(float), &drawn));
+  FNZ_TRY(fnzi_krn_room_take(call, x->elements, fnzi_dtype(dtype_of(x))->bytes, &room));
+  FNZ_TRY(fnzi_cpu_draw_rows(call, x->c.rows, x->c.samples, drawn));
+  if (call->record)
+    return tell_falls(call, x, room, drawn, out);
+  sums = x->c.wide ? (fnzi_cpu_reals_out){.d = room} : (fnzi_cpu_reals_out){.f = room};
+  const fnzi_cpu_reals read = fnzi_cpu_reals_read(&sums);
+  for (int64_t row = 0; row < x->c.rows; row++)
+    (void)choice_sum(&x->c, &x->weights, row, &sums); /* which check_rows() looked at */
+  for (int64_t at = 0; at < x->chosen; at++)
+    out[at] = choice_fall(&x->c, &x->weights, &read, at / x->c.samples,
+                          (double)((const float *)drawn)[at]);
+  return FNZ_OK;
+}
+
+/* --- A call ----------------------------------------------------------------------------------- */
 /* One sample of each row is drawn as if it were without replacement. */
 fnz_status fnzi_kernel_multinomial(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
-  choosing c = {g->dtype == FNZ_F64, g->rank == 2 ? g->sizes[0] : 1, g->sizes[g->rank - 1],
-                fnzi_krn_named_int(call, "num_samples", 0), NULL};
+  const choice c = {g->dtype == FNZ_F64, g->rank == 2 ? g->sizes[0] : 1, g->sizes[g->rank - 1],
+                    fnzi_krn_named_int(call, "num_samples", 0)};
+  const bool again = fnzi_krn_named_bool(call, "replacement", false) && c.samples > 1;
+  choosing x = {.c = c, .elements = c.rows * c.places, .chosen = c.rows * c.samples};
+  int64_t threads;
   void *out;
-  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), c.is_double ? FNZ_F64 : FNZ_F32,
-                                &c.weights));
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype_of(&x), &x.weights));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
-  for (int64_t row = 0; row < c.rows; row++)
-    FNZ_TRY(check_row(call, &c, row));
+  if (!call->record)
+    FNZ_TRY(check_rows(call, &x));
   if (c.rows == 0)
     return FNZ_OK;
-  bool again = fnzi_krn_named_bool(call, "replacement", false) && c.samples > 1;
-  return again ? choose_again(call, &c, out) : choose_largest(call, &c, out);
+  if (!again)
+    return choose_largest(call, &x, out);
+  return threads ? choose_again_by_philox(call, &x, out) : choose_again(call, &x, out);
 }

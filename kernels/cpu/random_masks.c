@@ -17,12 +17,19 @@ fnz_status fnzi_cpu_probability(const fnzi_krn_call *call, const char *name, dou
   return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be from 0 to 1", name, p);
 }
 
-fnz_status fnzi_cpu_draw_mask(fnzi_krn_call *call, const fnz_geometry *order, double p,
-                              const unsigned char **out) {
+/* 1 with the probability p, for elements of the dtype. */
+static fnzi_cpu_law chance_law(fnz_dtype dtype, const double *p) {
+  return (fnzi_cpu_law){
+      .fill = draw_mask, .user = p, .name = "chance", .numbers = {*p}, .is_wide = dtype == FNZ_F64};
+}
+
+fnz_status fnzi_cpu_draw_mask(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype,
+                              double p, const unsigned char **out) {
+  const fnzi_cpu_law law = chance_law(dtype, &p);
   void *room;
   FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(order), 1, &room));
   *out = room;
-  return fnzi_cpu_draw(call, order, FNZ_BOOL, room, draw_mask, &p);
+  return fnzi_cpu_draw(call, order, FNZ_BOOL, room, &law);
 }
 
 /* The probabilities lie in the order in which elements are drawn. */
@@ -47,16 +54,16 @@ static fnz_status check_chances(const fnzi_krn_call *call, const double *p, int6
 
 /* A tensor of probabilities, broadcast to the sizes of the result: row-major cells, and the strides
  * that eager's loop knows them by. */
-static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, fnzi_krn_window *out,
-                                 int64_t *strides) {
+static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, fnz_dtype dtype,
+                                 fnzi_krn_window *out, int64_t *strides) {
   const fnz_geometry *result = &call->outputs[0]->geometry, *g = &a->geometry;
   fnzi_krn_window from;
   const void *p;
   void *room;
-  FNZ_TRY(fnzi_krn_dense_get_as(call, a, FNZ_F64, &p));
-  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(result), sizeof(double), &room));
-  fnzi_krn_window_dense(&from, FNZ_F64, g->rank, g->sizes, p);
-  fnzi_krn_window_dense(out, FNZ_F64, result->rank, result->sizes, room);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p));
+  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(result), fnzi_dtype(dtype)->bytes, &room));
+  fnzi_krn_window_dense(&from, dtype, g->rank, g->sizes, p);
+  fnzi_krn_window_dense(out, dtype, result->rank, result->sizes, room);
   for (uint32_t i = 0; i < result->rank; i++)
     strides[i] = 0;
   for (uint32_t i = 0; i < g->rank; i++)
@@ -65,33 +72,99 @@ static fnz_status spread_chances(fnzi_krn_call *call, const fnzi_krn_array *a, f
   return fnzi_krn_window_assign(call, out, &from, false);
 }
 
-static fnz_status bernoulli_of(fnzi_krn_call *call, const fnzi_krn_array *a) {
-  const fnz_geometry *result = &call->outputs[0]->geometry;
-  const int64_t count = fnz_geometry_numel(result), one = 1;
-  const fnz_geometry line = {.dtype = FNZ_BOOL, .rank = 1, .sizes = &count, .strides = &one};
-  fnzi_krn_window to, from, row;
-  int64_t strides[FNZ_MAX_RANK];
-  fnz_geometry read = *result;
-  void *p, *drawn;
-  FNZ_TRY(spread_chances(call, a, &from, strides));
-  read.strides = strides;
-  fnzi_krn_window_of(call->outputs[0], &to);
-  fnzi_krn_windows_in_order(result, &read, &to, &from);
-  FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(double), &p));
-  FNZ_TRY(fnzi_krn_room_take(call, count, 1, &drawn));
-  fnzi_krn_window_dense(&row, FNZ_F64, to.rank, to.sizes, p);
-  FNZ_TRY(fnzi_krn_window_assign(call, &row, &from, false));
+static void swap_numbers(int64_t *numbers, uint32_t i, uint32_t j) {
+  const int64_t had = numbers[i];
+  numbers[i] = numbers[j];
+  numbers[j] = had;
+}
+
+/* As PyTorch's kernel for CUDA that has two tensors: dimensions change places where one of the two
+ * has shorter strides in front, and the other none that are longer. */
+static void order_pair(int64_t *one, int64_t *other, fnzi_krn_window *to, fnzi_krn_window *from) {
+  for (uint32_t i = 0; i + 1 < to->rank; i++)
+    for (uint32_t j = i + 1; j < to->rank && to->sizes[i] != 1; j++) {
+      const bool rises =
+          one[i] < one[j] || other[i]<other[j], falls = one[i]> one[j] || other[i] > other[j];
+      if (to->sizes[j] == 1 || !rises || falls)
+        continue;
+      int64_t *const all[] = {one, other, to->sizes, to->strides, from->sizes, from->strides};
+      for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        swap_numbers(all[k], i, j);
+    }
+}
+
+/* Probabilities and masks in the order in which these are drawn. */
+static fnz_status draw_chances(fnzi_krn_call *call, fnz_dtype of, fnz_dtype dtype, const void *p,
+                               unsigned char *out) {
+  const int64_t count = fnz_geometry_numel(&call->outputs[0]->geometry);
+  int64_t threads;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  if (threads) {
+    const fnzi_cpu_reals reals =
+        dtype == FNZ_F64 ? (fnzi_cpu_reals){.d = p} : (fnzi_cpu_reals){.f = p};
+    return fnzi_cpu_draw_own(call, count, &reals, out);
+  }
+  const chances law = {p, of == FNZ_F64};
   FNZ_TRY(check_chances(call, p, count));
-  const chances law = {p, a->geometry.dtype == FNZ_F64};
-  FNZ_TRY(fnzi_cpu_draw(call, &line, FNZ_BOOL, drawn, draw_by_chances, &law));
+  draw_by_chances(&law, call->ctx->generator, count, out);
+  return FNZ_OK;
+}
+
+/* mt19937 compares with doubles. */
+static fnz_status chances_dtype(const fnzi_krn_call *call, fnz_dtype *out, bool *by_philox) {
+  int64_t threads;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  *by_philox = threads != 0;
+  *out = threads && call->outputs[0]->geometry.dtype != FNZ_F64 ? FNZ_F32 : FNZ_F64;
+  return FNZ_OK;
+}
+
+static fnz_status bernoulli_in_order(fnzi_krn_call *call, const fnzi_krn_array *a) {
+  const fnz_geometry *result = &call->outputs[0]->geometry;
+  const int64_t count = fnz_geometry_numel(result);
+  fnzi_krn_window to, from, row;
+  int64_t strides[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
+  fnz_geometry read = *result;
+  bool by_philox;
+  fnz_dtype dtype;
+  void *p, *drawn;
+  FNZ_TRY(chances_dtype(call, &dtype, &by_philox));
+  FNZ_TRY(spread_chances(call, a, dtype, &from, strides));
+  fnzi_krn_window_of(call->outputs[0], &to);
+  read.strides = strides;
+  for (uint32_t i = 0; i < result->rank; i++)
+    own[i] = result->strides[i];
+  if (by_philox)
+    order_pair(own, strides, &to, &from);
+  else
+    fnzi_krn_windows_in_order(result, &read, &to, &from);
+  FNZ_TRY(fnzi_krn_room_take(call, count, fnzi_dtype(dtype)->bytes, &p));
+  FNZ_TRY(fnzi_krn_room_take(call, count, 1, &drawn));
+  fnzi_krn_window_dense(&row, dtype, to.rank, to.sizes, p);
+  FNZ_TRY(fnzi_krn_window_assign(call, &row, &from, false));
+  FNZ_TRY(draw_chances(call, a->geometry.dtype, dtype, p, drawn));
   fnzi_krn_window_dense(&row, FNZ_BOOL, to.rank, to.sizes, drawn);
   return fnzi_krn_window_assign(call, &to, &row, false);
 }
 
-static fnz_status bernoulli_by(fnzi_krn_call *call, double p) {
+static fnz_status bernoulli_of(fnzi_krn_call *call, const fnzi_krn_array *a) {
+  const fnz_geometry *result = &call->outputs[0]->geometry;
+  bool by_philox;
+  fnz_dtype dtype;
+  const void *p;
   void *out;
+  if (!fnzi_is_contiguous(result) || !fnzi_is_contiguous(&a->geometry) ||
+      !fnzi_same_sizes(result, &a->geometry))
+    return bernoulli_in_order(call, a);
+  FNZ_TRY(chances_dtype(call, &dtype, &by_philox));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &p));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_BOOL, &out));
-  return fnzi_cpu_draw(call, &call->outputs[0]->geometry, FNZ_BOOL, out, draw_mask, &p);
+  return draw_chances(call, a->geometry.dtype, dtype, p, out);
+}
+
+static fnz_status bernoulli_by(fnzi_krn_call *call, double p) {
+  const fnzi_cpu_law law = chance_law(call->outputs[0]->geometry.dtype, &p);
+  return fnzi_cpu_draw_result(call, 0, FNZ_BOOL, &law);
 }
 
 /* By a number, by a tensor, or by self. */
@@ -102,77 +175,95 @@ fnz_status fnzi_kernel_bernoulli(fnzi_krn_call *call) {
 }
 
 /* --- Dropout ---------------------------------------------------------------------------------- */
-typedef struct reals {
-  fnz_dtype dtype, kept; /* computed in; of the tensors, to which each step is rounded */
-  const float *f;
-  const double *d;
-  float *to_f;
-  double *to_d;
-  int64_t count;
-} reals;
-
-static fnz_status open_reals(fnzi_krn_call *call, reals *out) {
-  const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
-  const fnz_dtype kept = input->geometry.dtype;
-  const void *from;
-  void *to;
-  if (kept != FNZ_F16 && kept != FNZ_BF16 && kept != FNZ_F32 && kept != FNZ_F64)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                "input is %s; cast it to a floating-point type",
-                                fnzi_dtype(kept)->name);
+static fnz_status allocate_results(fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++) /* an out= target has memory */
     if (!call->outputs[k]->storage)
       FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[k], false));
-  *out = (reals){.dtype = kept == FNZ_F64 ? FNZ_F64 : FNZ_F32, .kept = kept};
-  out->count = fnzi_krn_array_numel(input);
-  FNZ_TRY(fnzi_krn_dense_get_as(call, input, out->dtype, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->dtype, &to));
-  out->f = kept == FNZ_F64 ? NULL : from;
-  out->d = kept == FNZ_F64 ? from : NULL;
-  out->to_f = kept == FNZ_F64 ? NULL : to;
-  out->to_d = kept == FNZ_F64 ? to : NULL;
   return FNZ_OK;
 }
 
+static fnz_status open_reals(fnzi_krn_call *call, fnzi_cpu_masking *out) {
+  const fnzi_krn_array *input = fnzi_krn_call_input(call, 0);
+  const fnz_dtype held = input->geometry.dtype, dtype = fnzi_cpu_real_dtype(held);
+  if (held != FNZ_F16 && held != FNZ_BF16 && held != FNZ_F32 && held != FNZ_F64)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "input is %s; cast it to a floating-point type",
+                                fnzi_dtype(held)->name);
+  FNZ_TRY(allocate_results(call));
+  *out = (fnzi_cpu_masking){.count = fnzi_krn_array_numel(input), .held = held};
+  FNZ_TRY(fnzi_cpu_reals_open(call, input, dtype, &out->from));
+  return fnzi_cpu_reals_result(call, 0, dtype, &out->to);
+}
+
 /* As a factor, or an operand of a step: halves compute in f32. */
-static double factor_of(const reals *x, double v) {
-  return x->kept == FNZ_F64 ? v : (double)(float)v;
+static double factor_of(const fnzi_cpu_masking *m, double v) {
+  return m->held == FNZ_F64 ? v : (double)(float)v;
 }
 
 /* As an element of the tensors. */
-static double held(const reals *x, double v) {
+static double held(const fnzi_cpu_masking *m, double v) {
   unsigned char cell[16];
-  if (x->kept == FNZ_F64)
+  if (m->held == FNZ_F64)
     return v;
   float f = (float)v;
-  if (x->kept == FNZ_F32)
+  if (m->held == FNZ_F32)
     return f;
-  fnzi_krn_convert(x->kept, cell, 0, FNZ_F32, &f, 0, 1);
-  fnzi_krn_convert(FNZ_F32, &f, 0, x->kept, cell, 0, 1);
+  fnzi_krn_convert(m->held, cell, 0, FNZ_F32, &f, 0, 1);
+  fnzi_krn_convert(FNZ_F32, &f, 0, m->held, cell, 0, 1);
   return f;
 }
 
-/* Elements times one of two numbers, which the mask chooses. */
-static void scale(const reals *x, const unsigned char *mask, double kept, double dropped) {
-  const float kept_single = (float)kept, dropped_single = (float)dropped;
-  for (int64_t i = 0; x->d && i < x->count; i++)
-    x->to_d[i] = x->d[i] * (mask[i] ? kept : dropped);
-  for (int64_t i = 0; x->f && i < x->count; i++)
-    x->to_f[i] = x->f[i] * (mask[i] ? kept_single : dropped_single);
+/* How many elements a thread of PyTorch's kernel for CUDA has side by side: 16 bytes of them at
+ * most, in the order of memory, if all threads have as many; else one, in the order of rows. */
+static int64_t side_of(const fnz_geometry *g, fnz_dtype dtype) {
+  int64_t side = fnzi_is_dense(g) ? 16 / (int64_t)fnzi_dtype(dtype)->bytes : 1;
+  while (side > 1 && fnz_geometry_numel(g) % side)
+    side /= 2;
+  return side;
+}
+
+/* What a fused dropout keeps of elements of the dtype: by Philox like no other mask. */
+fnz_status fnzi_cpu_draw_kept(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype,
+                              double p, unsigned char *out) {
+  const int64_t side = side_of(order, dtype);
+  int64_t strides[FNZ_MAX_RANK], threads;
+  fnzi_cpu_law law = chance_law(dtype, &p);
+  fnz_geometry rows = *order;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  if (!threads)
+    return fnzi_cpu_draw(call, order, FNZ_BOOL, out, &law);
+  rows.strides = strides;
+  fnzi_contiguous_strides(order->sizes, order->rank, strides);
+  law.name = "kept";
+  law.numbers[0] = dtype == FNZ_F64 ? p : (double)(float)p;
+  law.is_wide = false;
+  law.side = side;
+  return fnzi_cpu_draw(call, side > 1 ? order : &rows, FNZ_BOOL, out, &law);
+}
+
+/* Without a number drawn: zeros, also for NaN. */
+static fnz_status drop_all(fnzi_krn_call *call) {
+  const fnz_arg zero = {.tag = FNZ_ARG_INT};
+  FNZ_TRY(allocate_results(call));
+  FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
+  return fnzi_krn_array_fill(call, call->outputs[1], &zero);
 }
 
 /* Eager multiplies by the mask, then by the scale: what is dropped keeps its sign and its NaN. */
 static fnz_status native_in_training(fnzi_krn_call *call, double p) {
-  const unsigned char *mask;
-  fnzi_krn_window to, from;
-  reals x;
-  FNZ_TRY(open_reals(call, &x));
-  const fnzi_krn_array *masks = call->outputs[1];
-  FNZ_TRY(fnzi_cpu_draw_mask(call, &masks->geometry, 1 - p, &mask));
-  scale(&x, mask, p == 1 ? 0 : 1 / (1 - p), 0);
-  fnzi_krn_window_of(masks, &to);
-  fnzi_krn_window_dense(&from, FNZ_BOOL, masks->geometry.rank, masks->geometry.sizes, mask);
-  return fnzi_krn_window_assign(call, &to, &from, false);
+  const double kept = 1 - p;
+  fnzi_cpu_masking m;
+  int64_t threads;
+  void *mask;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  if (threads && p == 1)
+    return drop_all(call);
+  FNZ_TRY(open_reals(call, &m));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_BOOL, &mask));
+  FNZ_TRY(fnzi_cpu_draw_kept(call, &call->outputs[1]->geometry, m.held, kept, mask));
+  m.mask = mask;
+  m.numbers[0] = p == 1 ? 0 : threads ? 1 / factor_of(&m, kept) : 1 / kept;
+  return fnzi_cpu_mask_reals(call, &m);
 }
 
 /* The value of the input, or a copy where the result has memory already. */
@@ -195,8 +286,9 @@ fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
   return fnzi_krn_array_fill(call, call->outputs[1], &one);
 }
 
-/* One number for each feature, or for each element: broadcast over `x`. */
-static fnz_status feature_mask(fnzi_krn_call *call, double p, const unsigned char **out) {
+/* One number for each feature, or for each element: broadcast over all of them. */
+static fnz_status feature_mask(fnzi_krn_call *call, fnz_dtype dtype, double p,
+                               const unsigned char **out) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   fnz_geometry features = {.dtype = FNZ_BOOL, .rank = g->rank, .sizes = sizes, .strides = strides};
@@ -209,7 +301,7 @@ static fnz_status feature_mask(fnzi_krn_call *call, double p, const unsigned cha
   for (uint32_t i = 0; i < g->rank; i++)
     sizes[i] = i < 2 ? g->sizes[i] : 1;
   fnzi_contiguous_strides(sizes, g->rank, strides);
-  FNZ_TRY(fnzi_cpu_draw_mask(call, &features, p, &mask));
+  FNZ_TRY(fnzi_cpu_draw_mask(call, &features, dtype, p, &mask));
   FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(g), 1, &room));
   fnzi_krn_window_dense(&to, FNZ_BOOL, g->rank, g->sizes, room);
   fnzi_krn_window_dense(&from, FNZ_BOOL, g->rank, sizes, mask);
@@ -219,35 +311,45 @@ static fnz_status feature_mask(fnzi_krn_call *call, double p, const unsigned cha
 
 /* What is dropped becomes the least activation of SELU, and all are moved so that mean and variance
  * stay: x * noise + b, rounded step by step. */
-static void shift(const reals *x, const unsigned char *mask, double p) {
+static void shift(fnzi_cpu_masking *m, double p) {
   const double alpha = 1.7580993408473766, a = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
-  const double least = held(x, -factor_of(x, alpha * a)), more = factor_of(x, alpha * a * p);
-  const double term[2] = {held(x, least + more), held(x, more)}, factor = held(x, factor_of(x, a));
-  for (int64_t i = 0; x->d && i < x->count; i++)
-    x->to_d[i] = x->d[i] * (mask[i] ? factor : 0) + term[mask[i]];
-  for (int64_t i = 0; x->f && i < x->count; i++)
-    x->to_f[i] = (float)held(x, x->f[i] * (mask[i] ? (float)factor : 0)) + (float)term[mask[i]];
+  const double least = held(m, -factor_of(m, alpha * a)), more = factor_of(m, alpha * a * p);
+  m->shifts = true;
+  m->numbers[0] = held(m, factor_of(m, a));
+  m->numbers[2] = held(m, least + more);
+  m->numbers[3] = held(m, more);
+}
+
+/* Without features and alpha it is PyTorch's fused one, on CUDA. */
+static fnz_status element_mask(fnzi_krn_call *call, const fnzi_cpu_masking *m, bool is_alpha,
+                               double p, const unsigned char **out) {
+  const fnz_geometry *order = &call->outputs[0]->geometry;
+  void *room;
+  if (is_alpha)
+    return fnzi_cpu_draw_mask(call, order, m->held, p, out);
+  FNZ_TRY(fnzi_krn_room_take(call, m->count, 1, &room));
+  *out = room;
+  return fnzi_cpu_draw_kept(call, order, m->held, p, room);
 }
 
 static fnz_status in_training(fnzi_krn_call *call, double p) {
-  const bool by_feature = strstr(call->op->base, "feature") != NULL;
-  const unsigned char *mask = NULL;
-  reals x;
-  FNZ_TRY(open_reals(call, &x));
-  if (p < 1)
-    FNZ_TRY(by_feature ? feature_mask(call, 1 - p, &mask)
-                       : fnzi_cpu_draw_mask(call, &call->outputs[0]->geometry, 1 - p, &mask));
-  if (!mask) {
-    void *none;
-    FNZ_TRY(fnzi_krn_room_take(call, x.count, 1, &none));
-    memset(none, 0, (size_t)x.count);
-    scale(&x, none, 0, 0);
-  } else if (strstr(call->op->base, "alpha")) {
-    shift(&x, mask, p);
-  } else {
-    scale(&x, mask, held(&x, 1 / factor_of(&x, 1 - p)), 0);
-  }
-  return FNZ_OK;
+  const bool by_feature = strstr(call->op->base, "feature") != NULL,
+             is_alpha = strstr(call->op->base, "alpha") != NULL;
+  fnzi_cpu_masking m;
+  int64_t threads;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  FNZ_TRY(open_reals(call, &m));
+  if (p == 1)
+    return fnzi_cpu_mask_reals(call, &m);
+  FNZ_TRY(by_feature ? feature_mask(call, m.held, 1 - p, &m.mask)
+                     : element_mask(call, &m, is_alpha, 1 - p, &m.mask));
+  if (is_alpha)
+    shift(&m, p);
+  else if (threads && !by_feature)
+    m.numbers[0] = 1 / factor_of(&m, 1 - p);
+  else
+    m.numbers[0] = held(&m, 1 / factor_of(&m, 1 - p));
+  return fnzi_cpu_mask_reals(call, &m);
 }
 
 /* dropout, feature_dropout, alpha_dropout, feature_alpha_dropout. */

@@ -56,7 +56,7 @@ static fnz_status tell(fnzi_krn_call *call, const search *s, int64_t nsorted, in
   fnzi_krn_window_dense(&windows[0], dtype, 1, &nsorted, sorted);
   fnzi_krn_window_dense(&windows[1], dtype, 1, &nwanted, wanted);
   fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &count, found);
-  const fnzi_krn_formula f = {"found", count, windows, 3, 1, integers, NULL, 4, 0, false};
+  const fnzi_krn_formula f = {"found", count, windows, 3, 1, integers, NULL, 4, 0, false, 0};
   return call->record->formula(call->record->user, &f);
 }
 

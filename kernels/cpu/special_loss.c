@@ -28,7 +28,7 @@ static fnz_status tell_pointwise(fnzi_krn_call *call, const fnzi_cpu_reals *x,
   fnzi_cpu_reals_window(x, count, &windows[0]);
   fnzi_cpu_reals_window(target, count, &windows[1]);
   fnzi_cpu_reals_window(&y, results, &windows[2]);
-  const fnzi_krn_formula f = {"loss", results, windows, 3, 1, integers, &parameter, 3, 1, false};
+  const fnzi_krn_formula f = {"loss", results, windows, 3, 1, integers, &parameter, 3, 1, false, 0};
   return call->record->formula(call->record->user, &f);
 }
 

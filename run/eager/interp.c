@@ -230,7 +230,7 @@ fnz_status fnzi_eag_run(fnz_context *ctx, const fnz_program *program, fnz_backen
                         const fnzi_run_options *options) {
   fnz_generator *had = ctx->generator, own;
   fnzi_eag_interp in = {.initial = NULL};
-  fnzi_generator_lend(ctx, had, &own);
+  fnzi_generator_lend(ctx, had, &own, 0);
   fnz_status status = fnzi_run_open(&in.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&in);

@@ -22,7 +22,7 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
   fnzi_generator_repeat draws;
   fnzi_ver_results_init(&r, ctx);
   fnzi_ver_results_start(&r, original, options.inputs != NULL);
-  fnzi_generator_repeat_open(&draws, ctx);
+  fnzi_generator_repeat_open(&draws, ctx, 0);
   fnzi_generator_repeat_begin(&draws);
   fnz_status status = fnzi_ver_results_keep(&r, owned, &options);
   options.entered = entered;
