@@ -4,6 +4,7 @@
  * gives   a binding for these sizes and layouts, kept in the workspace with those of the last ones
  */
 #include "engine/device/device.h"
+#include "base/random.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);
@@ -22,9 +23,15 @@ static bool same_layout(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
+/* Of what a run on a GPU draws from, that it has been given or would have. */
+static int64_t threads_of(const fnz_workspace *ws) {
+  const fnz_generator *g = ws->ctx->generator;
+  return g ? g->threads : fnzi_eng_threads_drawing(ws->exe);
+}
+
 static bool fits(const fnz_workspace *ws, const fnzi_eng_binding *b, bool with_state) {
   uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  if (!b->made || b->with_state != with_state)
+  if (!b->made || b->with_state != with_state || (b->asks_threads && b->threads != threads_of(ws)))
     return false;
   for (uint32_t k = 0; k < count; k++) {
     const fnzi_eng_given *g = &ws->given[k];
@@ -250,6 +257,7 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
   fnzi_arena_init(&b->arena, ws->ctx);
   b->made = true;
   b->with_state = with_state;
+  b->threads = threads_of(ws);
   FNZ_TRY(keep_key(ws, b));
   FNZ_TRY(fnzi_eng_sizes_bind(ws, b));
   b->outermost = b;

@@ -4,8 +4,9 @@ struct cells {
   char *at;
   int bytes; /* of an element */
 };
-/* Of a kernel's windows the last one is the flag. */
-enum { WINDOWS = 8, FLAG = WINDOWS - 1 };
+/* Of a kernel's windows the last one is the flag; in place of those before it a generator's seed
+ * and offset, where it draws from one. */
+enum { WINDOWS = 8, SEED = WINDOWS - 3, OFFSET, FLAG };
 typedef cells fnzi_cpu_reals;
 typedef cells fnzi_cpu_reals_out;
 #define INTEGERS const cells *
@@ -49,4 +50,32 @@ VALUE void move_cell_or(const cells *to, int64_t i, const cells *from, int64_t k
     STORE(uint64_t, a, k < 0 ? nothing : LOAD(uint64_t, b));
     STORE(uint64_t, a + 8, k < 0 ? nothing : LOAD(uint64_t, b + 8));
   }
+}
+
+/* What kernels/cpu/random_values.h stands on. PyTorch has these fast functions of floats, and its
+ * numbers are those that they give. */
+#define RANDOM_OUT const cells *
+VALUE void random_put(const cells *x, int64_t i, double v) {
+  if (x->bytes == 1)
+    STORE(uint8_t, x->at + i, v != 0);
+  else
+    fnzi_cpu_real_put(x, i, v);
+}
+VALUE void random_put_integer(const cells *x, int64_t i, int64_t v) {
+  integer_put(x, i, v);
+}
+VALUE float random_log(float v) {
+  return __logf(v);
+}
+VALUE float random_exp(float v) {
+  return __expf(v);
+}
+VALUE float random_tan(float v) {
+  return __tanf(v);
+}
+VALUE void random_sincos(float v, float *sine, float *cosine) {
+  __sincosf(v, sine, cosine);
+}
+VALUE void random_sincospi(double v, double *sine, double *cosine) {
+  sincospi(v, sine, cosine);
 }

@@ -228,6 +228,7 @@ typedef struct fnzi_cuda_formula {
   const double *numbers;
   uint32_t nnumbers;
   bool checks; /* one operand more: the flag */
+  bool draws;  /* before it two more: seed and offset of a generator, no addresses */
 } fnzi_cuda_formula;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                                  const fnzi_cuda_formula *formula,

@@ -32,12 +32,14 @@ static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
 static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f) {
   PUT(w, "  const cells w[WINDOWS] = {");
   for (uint32_t k = 0; k < FNZI_CUDA_FORMULA_WINDOWS; k++)
-    if (k < f->nwindows)
+    if (f->draws && k + 2 >= FNZI_CUDA_FORMULA_WINDOWS)
+      PUT(w, "{p.at[%u], 0}, ", (unsigned)(f->nwindows + k + 2 - FNZI_CUDA_FORMULA_WINDOWS));
+    else if (k < f->nwindows)
       PUT(w, "{p.at[%u], %u}, ", (unsigned)k, (unsigned)fnzi_dtype(f->windows[k])->bytes);
     else
       PUT(w, "{}, ");
   if (f->checks)
-    PUT(w, "{p.at[%u], 4}", (unsigned)f->nwindows);
+    PUT(w, "{p.at[%u], 4}", (unsigned)f->nwindows + (f->draws ? 2 : 0));
   PUT(w, "};\n  const int64_t integers[] = {0");
   for (uint32_t k = 0; k < f->nintegers; k++)
     PUT(w, ", %s", WORD(w->text, f->integers[k]));
@@ -65,7 +67,8 @@ static fnz_status use_files(fnz_context *ctx, fnzi_cuda_text *text, const char *
 
 fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                   const fnzi_cuda_formula *f, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, f->nwindows + f->checks, 256, FNZI_CUDA_GRID_FLAT, 0};
+  const fnzi_cuda_kernel shape = {NULL, f->nwindows + (f->draws ? 2 : 0) + f->checks, 256,
+                                  FNZI_CUDA_GRID_FLAT, 0};
   fnz_buffer body = {.data = NULL};
   const fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
   FNZ_TRY(use_files(ctx, text, f->name));

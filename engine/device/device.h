@@ -57,6 +57,10 @@ void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 /* The tables of sets; and no address at all, but a number. */
 #define FNZI_ENG_AT_TABLES  (FNZI_ENG_NONE - 3u)
 #define FNZI_ENG_AT_NOTHING (FNZI_ENG_NONE - 4u)
+/* No addresses either: the seed of the generator, and its offset, plus what is added to an address.
+ */
+#define FNZI_ENG_AT_SEED   (FNZI_ENG_NONE - 6u)
+#define FNZI_ENG_AT_OFFSET (FNZI_ENG_NONE - 7u)
 /* Numbers that data decide, which groups read (taken.c). */
 #define FNZI_ENG_AT_TAKEN (FNZI_ENG_NONE - 5u)
 /* The buffer, or the mark, that a storage of the binding is; FNZI_ENG_NONE for what is neither. */
@@ -73,7 +77,7 @@ typedef struct fnzi_eng_launch {
   uint32_t kernel, noperands;
   int64_t count; /* of what the kernel's grid goes by (text.h); 0: there is nothing to do */
   const uint32_t *buffers;     /* per operand, or a mark; */
-  const int64_t *offsets;      /* and where it lies there, in bytes */
+  int64_t *offsets;            /* and where it lies there, in bytes */
   const int64_t *numbers;      /* the kernel's table; NULL: it has none */
   fnzi_eng_library_call *call; /* NULL: the kernel */
   const void *what;
@@ -85,6 +89,8 @@ typedef struct fnzi_eng_work {
   uint32_t nlaunches;
   bool on_device;  /* false: the CPU computes it */
   size_t scratch;  /* bytes */
+  uint64_t draws;  /* by how much it moves the offset of the generator; with the steps before it, */
+  uint64_t drawn;  /* from the last one of the CPU on */
   const char *why; /* on the CPU; NULL: nothing of a GPU computes its operator */
   const char *by; /* on the device: a library, or why none; NULL: kernels, and none is looked for */
 } fnzi_eng_work;
@@ -104,6 +110,7 @@ typedef struct fnzi_eng_transfer {
 typedef struct fnzi_eng_stretch {
   size_t first, end;
   uint32_t nlaunches, noperands; /* of all of them */
+  uint32_t ndraws;               /* operands that say where the generator is */
   uint64_t *addresses;           /* of their operands, as the graph has them */
   void **nodes;                  /* per launch; NULL: it has none that may be changed */
   fnzi_cuda_graph graph;
@@ -138,6 +145,7 @@ typedef struct fnzi_eng_device_binding {
   fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
   fnzi_eng_transfer *outputs;           /* per output of the route */
   fnzi_eng_tables tables;
+  uint64_t drawn_from; /* the offset of the generator behind the last step of the CPU */
   fnzi_eng_small small;
   bool *used;                    /* per buffer: some kernel or copy reaches it */
   uint64_t *at;                  /* per buffer: its address in this run */

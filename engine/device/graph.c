@@ -1,7 +1,8 @@
 /* graph.c - stretches of steps that a GPU computes one after the other, without the CPU: the
  * second run of a stretch captures it, later ones put it on the stream as a whole, with the
- * addresses that changed since. Where too many did, or something cannot be captured, each launch is
- * put there; where too many did twice, for memory moved, the next run captures again. */
+ * addresses that changed since, and with where the generator is now. Where too many did, or
+ * something cannot be captured, each launch is put there; where too many did twice, for memory
+ * moved, the next run captures again. */
 #include "engine/device/device.h"
 
 enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32, MOST_MISSED = 2, MOST_CAPTURES = 4 };
@@ -9,12 +10,21 @@ typedef enum stretch_kind { NEW, RAN, CAPTURED, REFUSED } stretch_kind;
 
 /* --- Finding ------------------------------------------------------------------------------------
  */
+static uint32_t count_draws(const fnzi_eng_launch *l) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < l->noperands; k++)
+    count += l->buffers[k] == FNZI_ENG_AT_SEED || l->buffers[k] == FNZI_ENG_AT_OFFSET;
+  return count;
+}
+
 static fnz_status open_stretch(fnzi_eng_binding *b, size_t first, size_t end) {
   fnzi_eng_device_binding *d = b->device;
   fnzi_eng_stretch stretch = {.first = first, .end = end, .kind = NEW};
   for (size_t i = first; i < end; i++)
-    for (uint32_t k = 0; k < d->works[i].nlaunches; k++, stretch.nlaunches++)
+    for (uint32_t k = 0; k < d->works[i].nlaunches; k++, stretch.nlaunches++) {
       stretch.noperands += d->works[i].launches[k].noperands;
+      stretch.ndraws += count_draws(&d->works[i].launches[k]);
+    }
   if (stretch.nlaunches < LEAST_LAUNCHES)
     return FNZ_OK;
   FNZI_NEW(&b->arena, stretch.noperands, &stretch.addresses);
@@ -109,7 +119,7 @@ static size_t count_changed(const fnz_workspace *ws, const fnzi_eng_binding *b,
       const fnzi_eng_launch *l = &b->device->works[i].launches[k];
       fnzi_eng_device_addresses(ws, b, l, now);
       for (uint32_t o = 0; o < l->noperands; o++, had++)
-        changed += now[o] == *had ? 0 : l->call ? MOST_CHANGED + 1 : 1;
+        changed += now[o] == *had ? 0 : l->call ? MOST_CHANGED + (size_t)stretch->ndraws + 1 : 1;
     }
   return changed;
 }
@@ -144,9 +154,9 @@ static fnz_status run_missed(fnz_workspace *ws, const fnzi_eng_binding *b,
 
 static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
                                fnzi_eng_stretch *stretch) {
-  bool same = stretch->version == b->device->version;
+  bool same = stretch->version == b->device->version && stretch->ndraws == 0;
   size_t changed = same ? 0 : count_changed(ws, b, stretch);
-  if (changed > MOST_CHANGED)
+  if (changed > MOST_CHANGED + (size_t)stretch->ndraws)
     return run_missed(ws, b, stretch);
   stretch->missed = 0;
   if (changed)

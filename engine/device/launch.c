@@ -1,8 +1,9 @@
 /* launch.c - the launches of a work, with the addresses that their operands have in a run.
  */
 #include "engine/device/device.h"
+#include "base/random.h"
 
-/* Where a buffer, or what a mark stands for, begins. */
+/* Where a buffer, or what a mark stands for, begins; or the number that it is. */
 static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding *d,
                          uint32_t buffer) {
   switch (buffer) {
@@ -18,6 +19,10 @@ static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding 
     return ws->device_block + d->taken;
   case FNZI_ENG_AT_NOTHING:
     return 0;
+  case FNZI_ENG_AT_SEED:
+    return ws->ctx->generator->seed;
+  case FNZI_ENG_AT_OFFSET:
+    return d->drawn_from;
   default:
     return d->at[buffer];
   }

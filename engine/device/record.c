@@ -217,18 +217,26 @@ static fnz_status formula(void *user, const fnzi_krn_formula *f) {
   recording *r = user;
   fnzi_eng_operand operands[FNZI_CUDA_FORMULA_WINDOWS + 1];
   fnz_dtype dtypes[FNZI_CUDA_FORMULA_WINDOWS];
-  uint32_t kernel;
-  if (f->nwindows > FNZI_CUDA_FORMULA_WINDOWS)
+  uint32_t kernel, count;
+  if (f->nwindows > FNZI_CUDA_FORMULA_WINDOWS - (f->draws ? 2 : 0))
     return give_up(r, "it has too many operands");
   for (uint32_t k = 0; k < f->nwindows; k++) {
     FNZ_TRY(operand_of(r, &f->windows[k], k + f->nresults >= f->nwindows, &operands[k]));
     dtypes[k] = f->windows[k].dtype;
   }
-  operands[f->nwindows] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
-  const fnzi_cuda_formula text = {f->name,      f->count,   dtypes,      f->nwindows, f->integers,
-                                  f->nintegers, f->numbers, f->nnumbers, f->checks};
+  count = f->nwindows;
+  if (f->draws) {
+    operands[count++] = (fnzi_eng_operand){FNZI_ENG_AT_SEED, 0};
+    operands[count++] = (fnzi_eng_operand){FNZI_ENG_AT_OFFSET, (int64_t)r->out->draws};
+    r->out->draws += f->draws;
+  }
+  if (f->checks)
+    operands[count++] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
+  const fnzi_cuda_formula text = {f->name,     f->count,     dtypes,     f->nwindows,
+                                  f->integers, f->nintegers, f->numbers, f->nnumbers,
+                                  f->checks,   f->draws != 0};
   FNZ_TRY(fnzi_cuda_text_formula(r->m->ws->ctx, &r->m->text, &text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, f->nwindows + f->checks);
+  return fnzi_eng_work_launch(r->m, r->out, kernel, f->count, operands, count);
 }
 
 /* --- Places that data say -----------------------------------------------------------------------
@@ -422,7 +430,7 @@ static fnz_status pick(void *user, const fnzi_krn_picking *picking) {
 /* --- A call -------------------------------------------------------------------------------------
  */
 static fnz_status run_recorded(recording *r, const fnzi_krn_call *call) {
-  const fnzi_krn_recorder recorder = {r, move, combine, formula, pick, room};
+  const fnzi_krn_recorder recorder = {r, move, combine, formula, pick, room, r->m->threads};
   fnzi_krn_call told = *call;
   told.record = &recorder;
   told.pending = NULL;
@@ -456,4 +464,12 @@ fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_en
     return status;
   m->ws->ctx->error = had;
   return fnzi_eng_work_refuse(out, r.why ? r.why : "its kernel refuses what it is given");
+}
+
+/* Numbers of PyTorch's generator of the CPU come one after the other, and are the CPU's. */
+fnz_status fnzi_eng_way_drawn(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  m->b->asks_threads = true;
+  if (!m->threads)
+    return fnzi_eng_work_refuse(out, "its generator is that of the CPU");
+  return fnzi_eng_way_recorded(m, call, out);
 }

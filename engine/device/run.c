@@ -1,6 +1,7 @@
 /* run.c - one run of a binding on a GPU: its steps in order, and the CPU's steps with what
  * is copied before and after them. */
 #include "engine/device/device.h"
+#include "base/random.h"
 
 #include <stdio.h>
 
@@ -129,8 +130,18 @@ static fnz_status bring_outputs(const running *r) {
   return waits ? wait(r) : FNZ_OK;
 }
 
+/* The generator goes on as steps are put on the stream; what the CPU draws of it no plan knows. */
+static void see_drawn(const running *r, size_t i) {
+  fnz_generator *g = r->ws->ctx->generator;
+  if (r->d->route.steps[i].on_host)
+    r->b->device->drawn_from = g->offset;
+  else if (g->threads)
+    g->offset = r->d->drawn_from + r->d->works[i].drawn;
+}
+
 static fnz_status run_steps(const running *r) {
   r->ws->device_done = 0;
+  r->b->device->drawn_from = r->ws->ctx->generator->offset;
   for (size_t i = 0; i < r->b->acts.count; i++) {
     fnzi_eng_stretch *stretch = waits(r->ws) ? NULL : r->d->stretches[i];
     r->ws->device_step = stretch ? stretch->end - 1 : i;
@@ -138,6 +149,7 @@ static fnz_status run_steps(const running *r) {
             : stretch                    ? fnzi_eng_device_stretch_run(r->ws, r->b, stretch)
                                          : run_on_device(r, i));
     i = r->ws->device_step;
+    see_drawn(r, i);
   }
   return bring_outputs(r);
 }

@@ -262,6 +262,7 @@ static fnz_status make(fnzi_eng_maker *m) {
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_works_guard(m));
   FNZ_TRY(find_route(m));
+  fnzi_eng_works_number_draws(m);
   FNZ_TRY(make_transfers(m));
   return fnzi_cuda_program_make(m->ws->ctx, m->ws->exe->device, &m->b->arena, &m->text,
                                 &m->d->program);
@@ -278,6 +279,7 @@ fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
   m.d = b->device;
   m.d->device = ws->exe->device;
   fnzi_cuda_text_begin(&ws->scratch, &m.text);
+  m.threads = b->threads;
   m.text.is_general = meets_other_sizes(ws->exe);
   fnz_status status = make(&m);
   fnzi_cuda_text_end(ws->ctx, &m.text);

@@ -19,6 +19,7 @@ typedef struct fnzi_eng_maker {
   fnzi_eng_binding *b;
   fnzi_eng_device_binding *d;
   fnzi_cuda_text text;
+  int64_t threads; /* of the generator that runs draw from; 0: it is none of Philox */
 } fnzi_eng_maker;
 
 /* A way makes out's launches, or says why it does not (fnzi_eng_work_refuse). It fails for want of
@@ -78,6 +79,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_work_guard(fnzi_eng_maker *m, fnzi_eng_work *
 /* Of all works of a binding: a run in which the flag is set leaves the state as it was
  * (flag.c). */
 FNZ_MUST_CHECK fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m);
+/* Where draws of a work stand among those of the steps behind the last one of the CPU. */
+void fnzi_eng_works_number_draws(fnzi_eng_maker *m);
 /* What the address of an operand is a multiple of, for the lanes of a group. */
 uint8_t fnzi_eng_aligned(int64_t at);
 /* Memory of the step, that FNZI_ENG_AT_SCRATCH is: asks for `bytes` more. *at: where they begin,

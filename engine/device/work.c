@@ -93,6 +93,19 @@ fnz_status fnzi_eng_work_call(fnzi_eng_maker *m, fnzi_eng_work *work, fnzi_eng_l
   return add(m, work, operands, &l);
 }
 
+void fnzi_eng_works_number_draws(fnzi_eng_maker *m) {
+  uint64_t drawn = 0;
+  for (size_t i = 0; i < m->b->acts.count; i++) {
+    fnzi_eng_work *work = &m->d->works[i];
+    for (uint32_t k = 0; k < work->nlaunches; k++)
+      for (uint32_t o = 0; o < work->launches[k].noperands; o++)
+        if (work->launches[k].buffers[o] == FNZI_ENG_AT_OFFSET)
+          work->launches[k].offsets[o] += (int64_t)drawn;
+    drawn = m->d->route.steps[i].on_host ? 0 : drawn + work->draws;
+    work->drawn = drawn;
+  }
+}
+
 static fnz_status guard(fnzi_eng_maker *m, fnzi_eng_launch *l) {
   uint32_t *buffers, count = l->noperands;
   int64_t *offsets;

@@ -30,6 +30,23 @@ float fmaf(float, float, float);
 double modf(double, double *);
 }
 
+/* What a GPU has fast functions for. */
+static inline float __logf(float v) {
+  return logf(v);
+}
+static inline float __expf(float v) {
+  return expf(v);
+}
+static inline float __tanf(float v) {
+  return tanf(v);
+}
+static inline void __sincosf(float v, float *sine, float *cosine) {
+  *sine = sinf(v), *cosine = cosf(v);
+}
+static inline void sincospi(double v, double *sine, double *cosine) {
+  *sine = sin(3.14159265358979323846 * v), *cosine = cos(3.14159265358979323846 * v);
+}
+
 static inline float __int_as_float(int bits) {
   float v;
   memcpy(&v, &bits, sizeof v);

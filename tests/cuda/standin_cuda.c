@@ -378,13 +378,14 @@ int cuDeviceGet(int *out, int ordinal) {
 int cuDeviceGetAttribute(int *out, int attribute, int device);
 int cuDeviceGetAttribute(int *out, int attribute, int device) {
   STANDIN_LOCKED;
-  enum { PROCESSORS = 16, MAJOR = 75, MINOR = 76 };
+  enum { PROCESSORS = 16, RESIDENT = 39, MAJOR = 75, MINOR = 76 };
   (void)device;
   const char *sm = getenv("STANDIN_SM");
   int kind = sm ? (int)strtol(sm, NULL, 10) : 90;
   *out = attribute == MAJOR        ? kind / 10
          : attribute == MINOR      ? kind % 10
          : attribute == PROCESSORS ? 2
+         : attribute == RESIDENT   ? 512
                                    : 0;
   return SUCCESS;
 }
