@@ -38,7 +38,7 @@ static fnz_status ordinal_of(fnz_context *ctx, const char *name, int *out) {
 /* Of a processor that has so many threads at a time. */
 static int64_t drawing_threads(int processors, int resident) {
   enum { BLOCK = 256 };
-  return (int64_t)processors * (resident / BLOCK) * BLOCK;
+  return (int64_t)processors * (resident - resident % BLOCK);
 }
 
 static fnz_status find_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {

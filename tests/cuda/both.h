@@ -14,8 +14,8 @@ static inline fnz_status run_on_both(fnz_context *ctx, fnz_program *p, bool *equ
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, compile(ctx, p, "cpu", &cpu));
   OK(ctx, compile(ctx, p, "cuda", &exe));
-  OK(ctx, fnz_executable_run_arrays(cpu, ctx, inputs, NULL, NULL, want));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got);
+  OK(ctx, run_anew(cpu, ctx, inputs, want));
+  fnz_status status = run_anew(exe, ctx, inputs, got);
   *equal = status == FNZ_OK;
   for (size_t k = 0; *equal && k < fnz_arrays_count(want); k++)
     *equal = memcmp(fnz_arrays_at(got, k)->data, fnz_arrays_at(want, k)->data,

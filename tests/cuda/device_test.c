@@ -26,8 +26,8 @@ static void run_both(fnz_context *ctx, const fnz_program *p, const fnz_executabl
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_arrays_create(ctx, &want));
   OK(ctx, compile(ctx, p, "cpu", &cpu));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got));
-  OK(ctx, fnz_executable_run_arrays(cpu, ctx, inputs, NULL, NULL, want));
+  OK(ctx, run_anew(exe, ctx, inputs, got));
+  OK(ctx, run_anew(cpu, ctx, inputs, want));
   char why[200];
   ck_assert_uint_eq(fnz_arrays_count(got), fnz_arrays_count(want));
   ck_assert_msg(are_close(got, want, why, sizeof why), "%s: %s", path, why);

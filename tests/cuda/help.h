@@ -7,6 +7,7 @@
 #include "tests/run_help.h"
 
 #include <dlfcn.h>
+#include <fnz/random.h>
 
 static inline void nothing_is_left(void) {
   standin_counts c = counts_now();
@@ -46,6 +47,18 @@ static inline fnz_context *open_context(void) {
 static inline fnz_program *small_program(fnz_context *ctx) {
   return functional_of(
       ctx, program_of(ctx, "%x: f32[1000]", "  %y: f32[1000] = add.Tensor(%x, 1)\n  return %y"));
+}
+
+/* A run that draws as each other one does, of a GPU or a CPU. */
+static inline fnz_status run_anew(const fnz_executable *exe, fnz_context *ctx,
+                                  const fnz_arrays *inputs, fnz_arrays *outputs) {
+  fnz_generator *g;
+  OK(ctx, fnz_generator_create_cuda(ctx, 7, 1024, &g));
+  fnz_context_set_generator(ctx, g);
+  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+  fnz_context_set_generator(ctx, NULL);
+  fnz_generator_destroy(g);
+  return status;
 }
 
 /* How often the stand-in for NVRTC has compiled. */

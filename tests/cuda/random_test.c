@@ -125,12 +125,11 @@ static outcome compare_close(trial *t) {
   fnz_executable *cpu;
   OK(t->ctx, fnz_arrays_create(t->ctx, &want));
   OK(t->ctx, compile(t->ctx, t->p, "cpu", &cpu));
-  OK(t->ctx, fnz_executable_run_arrays(cpu, t->ctx, t->inputs, NULL, NULL, want));
+  OK(t->ctx, run_anew(cpu, t->ctx, t->inputs, want));
   outcome o = CLOSE;
   for (int k = 0; k < 2; k++) {
     OK(t->ctx, fnz_arrays_create(t->ctx, &got[k]));
-    if (o == CLOSE &&
-        fnz_executable_run_arrays(t->exe, t->ctx, t->inputs, NULL, NULL, got[k]) != FNZ_OK)
+    if (o == CLOSE && run_anew(t->exe, t->ctx, t->inputs, got[k]) != FNZ_OK)
       o = failed(t);
   }
   if (o == CLOSE && !are_close(got[0], want, t->why, sizeof t->why))

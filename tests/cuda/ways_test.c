@@ -4,9 +4,8 @@
  * how many there are, stands here. */
 #include "engine/device/way.h"
 #include "kernels/backends.h"
-#include "tests/cuda/counted.h"
+#include "tests/cuda/help.h"
 #include "tests/cuda/near.h"
-#include "tests/run_help.h"
 #include "tests/variant_fixture.h"
 
 /* --- A program of calls -------------------------------------------------------------------------
@@ -272,8 +271,8 @@ static bool is_near(writer *w, const fnz_program *p, const fnz_executable *exe) 
   OK(w->ctx, fnz_compile(w->ctx, p, &options, &cpu));
   OK(w->ctx, fnz_arrays_create(w->ctx, &got));
   OK(w->ctx, fnz_arrays_create(w->ctx, &want));
-  OK(w->ctx, fnz_executable_run_arrays(cpu, w->ctx, w->arrays, NULL, NULL, want));
-  OK(w->ctx, fnz_executable_run_arrays(exe, w->ctx, w->arrays, NULL, NULL, got));
+  OK(w->ctx, run_anew(cpu, w->ctx, w->arrays, want));
+  OK(w->ctx, run_anew(exe, w->ctx, w->arrays, got));
   bool near = are_close(got, want, why, sizeof why);
   if (!near)
     printf("%s\n", why);
