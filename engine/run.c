@@ -210,10 +210,6 @@ static fnz_status run_in(running *r) {
   return give_results(r);
 }
 
-int64_t fnzi_eng_threads_drawing(const fnz_executable *exe) {
-  return exe->device ? exe->device->threads : 0;
-}
-
 fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *run,
                               const fnzi_run_state *bound) {
   running r = {.exe = exe, .run = run, .bound = bound, .ws = run->workspace};

@@ -249,3 +249,7 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const cha
   exe->device = made;
   return FNZ_OK;
 }
+
+int64_t fnzi_eng_threads_drawing(const fnz_executable *exe) {
+  return exe->device ? exe->device->threads : 0;
+}

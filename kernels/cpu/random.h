@@ -44,16 +44,15 @@ typedef struct fnzi_cpu_exponential {
 } fnzi_cpu_exponential;
 fnzi_cpu_law fnzi_cpu_exponential_law(const fnzi_cpu_exponential *law);
 
-/* A number that is to be a probability: BOUNDS. */
-FNZ_MUST_CHECK fnz_status fnzi_cpu_probability(const fnzi_krn_call *call, const char *name,
-                                               double p);
-
 /* --- random_philox.c ------------------------------------------------------------------------- */
 /* Threads of the generator that is drawn from; 0: it is none of Philox. ARGUMENT without one. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_threads_drawing(const fnzi_krn_call *call, int64_t *out);
 /* `count` elements of a law side by side, by Philox. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t count,
                                                void *out, const fnzi_cpu_law *law);
+/* A number that is to be a probability: BOUNDS. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_probability(const fnzi_krn_call *call, const char *name,
+                                               double p);
 /* 1 where a uniform number is at most the probability that the element has, of row-major reals; a
  * probability that is none is refused. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_own(fnzi_krn_call *call, int64_t count,

@@ -11,12 +11,6 @@ static void draw_mask(const void *law, fnz_generator *g, int64_t count, void *ou
     to[i] = fnzi_generator_double(g) < p;
 }
 
-fnz_status fnzi_cpu_probability(const fnzi_krn_call *call, const char *name, double p) {
-  if (p >= 0 && p <= 1)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be from 0 to 1", name, p);
-}
-
 /* 1 with the probability p, for elements of the dtype. */
 static fnzi_cpu_law chance_law(fnz_dtype dtype, const double *p) {
   return (fnzi_cpu_law){
@@ -162,9 +156,14 @@ static fnz_status bernoulli_of(fnzi_krn_call *call, const fnzi_krn_array *a) {
   return draw_chances(call, a->geometry.dtype, dtype, p, out);
 }
 
+/* Philox draws floats as what the result is of. */
 static fnz_status bernoulli_by(fnzi_krn_call *call, double p) {
-  const fnzi_cpu_law law = chance_law(call->outputs[0]->geometry.dtype, &p);
-  return fnzi_cpu_draw_result(call, 0, FNZ_BOOL, &law);
+  const fnz_dtype of = call->outputs[0]->geometry.dtype;
+  const fnzi_cpu_law law = chance_law(of, &p);
+  int64_t threads;
+  FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));
+  const bool as_it_is = threads && (of == FNZ_F32 || of == FNZ_F64);
+  return fnzi_cpu_draw_result(call, 0, as_it_is ? of : FNZ_BOOL, &law);
 }
 
 /* By a number, by a tensor, or by self. */

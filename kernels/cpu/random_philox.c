@@ -165,6 +165,12 @@ fnz_status fnzi_cpu_draw_philox(fnzi_krn_call *call, fnz_dtype dtype, int64_t co
 }
 
 /* --- Chances of their own --------------------------------------------------------------------- */
+fnz_status fnzi_cpu_probability(const fnzi_krn_call *call, const char *name, double p) {
+  if (p >= 0 && p <= 1)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be from 0 to 1", name, p);
+}
+
 fnz_status fnzi_cpu_draw_own(fnzi_krn_call *call, int64_t count, const fnzi_cpu_reals *p,
                              unsigned char *out) {
   enum { PASSED = 12 }; /* PyTorch says 10, which becomes a multiple of 4 */
