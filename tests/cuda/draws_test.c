@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * draws_test.c - random numbers on a GPU, by the stand-in: a generator of CUDA gives the bits that
  * the CPU has of it, run after run, in graphs and between steps of the CPU; one of the CPU is drawn
  * from there. */
@@ -177,6 +177,29 @@ START_TEST(without_a_generator_it_is_the_gpus) {
 }
 END_TEST
 
+/* Operator by operator; calls wait for nobody, and go on from where the last one was. */
+START_TEST(values_draw_the_cpus_numbers) {
+  both b = {.p = NULL};
+  fnz_arrays *want, *got;
+  fnz_backend *values;
+  open_fixture(&b, false);
+  b.g = philox_generator(b.ctx);
+  OK(b.ctx, fnz_arrays_create(b.ctx, &want));
+  OK(b.ctx, fnz_arrays_create(b.ctx, &got));
+  OK(b.ctx, fnz_cuda_backend_create(b.ctx, NULL, 1, NULL, &values));
+  OK(b.ctx, fnz_run(b.ctx, b.p, b.cpu, b.inputs, want));
+  const uint64_t offset = b.g->offset;
+  fnz_generator_set_seed(b.g, PHILOX_SEED);
+  OK(b.ctx, fnz_run(b.ctx, b.p, values, b.inputs, got));
+  ck_assert(same_arrays(got, want));
+  ck_assert_uint_eq(b.g->offset, offset);
+  fnz_backend_destroy(values);
+  fnz_arrays_destroy(want);
+  fnz_arrays_destroy(got);
+  close_both(&b);
+}
+END_TEST
+
 /* What is no probability, no deviation and no weight a kernel finds, and the CPU says. */
 START_TEST(what_cannot_be_drawn_is_refused) {
   static const char *const texts[] = {
@@ -201,5 +224,5 @@ START_TEST(what_cannot_be_drawn_is_refused) {
 END_TEST
 
 RUN_SUITE("draws", operators_draw_the_cpus_numbers, executables_verify, graphs_draw_on,
-          generators_take_turns, without_a_generator_it_is_the_gpus,
+          generators_take_turns, without_a_generator_it_is_the_gpus, values_draw_the_cpus_numbers,
           what_cannot_be_drawn_is_refused)
