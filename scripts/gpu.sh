@@ -160,7 +160,7 @@ tests() {
   without=$work/none
   mkdir -p "$without"
   touch "$without/libcublasLt.so.13" "$without/libcublasLt.so.12" "$without/libcudnn.so.9"
-  for name in ways rows values device random library recorded values_random groups flat bounds blocks given graph sets \
+  for name in ways rows values device random draws library recorded values_random groups flat bounds blocks given graph sets \
     told threads fails; do
     program=$(binary "cuda_${name}_test") || { say "tests.$name MISSING" && failed=1 && continue; }
     job tests "$name" "$program"

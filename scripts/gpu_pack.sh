@@ -11,7 +11,7 @@ file=$(realpath -m "${1:?where to}") build=build standin=''
 for word in "${@:2}"; do
   case $word in --standin) standin=1 ;; *) build=$word ;; esac
 done
-tests=(ways rows values device random library recorded values_random groups flat bounds blocks given graph sets told
+tests=(ways rows values device random draws library recorded values_random groups flat bounds blocks given graph sets told
   threads fails)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -42,6 +42,7 @@ cp bench/engine/{device.py,device_programs.h,programs.py} "$to/bench/engine/"
 cp docs/engine.md "$to/docs/"
 cp -r fixtures/{torch,vmap,functionalize,regions,state,pt2,why,decode,variants,made} "$to/fixtures/"
 cp -r fixtures/mlir/cases "$to/fixtures/mlir/"
+mkdir -p "$to/fixtures/random" && cp fixtures/random/philox.* "$to/fixtures/random/"
 if [ "$standin" ]; then
   mkdir -p "$to/tests/cuda"
   cp tests/cuda/shim.h "$to/tests/cuda/"
