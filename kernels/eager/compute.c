@@ -2,8 +2,6 @@
  * them. What writes into arguments is in write.c. */
 #include "kernels/eager/eager.h"
 
-#include <stdio.h>
-
 /* --- What strict.def asks of arguments -------------------------------------------------------- */
 static bool is_asked(uint32_t which, size_t i) {
   return i < 32 && (which >> i & 1);
@@ -27,19 +25,6 @@ static fnz_status check_not_bool(const fnzi_mem_job *job, const fnz_arg *args, s
                            job->plan->via->params[i].name);
 }
 
-static fnz_status check_mask(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
-  const char *name = job->plan->via->params[i].name;
-  if (!a || a->geometry.dtype == FNZ_BOOL)
-    return FNZ_OK;
-  if (a->geometry.dtype != FNZ_U8)
-    return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; it must be bool", name,
-                             fnzi_dtype(a->geometry.dtype)->name);
-  (void)snprintf(job->warning, FNZ_WARNING_BYTES, "%.40s: %s is u8 where bool is meant; convert it",
-                 job->op->name, name);
-  return FNZ_OK;
-}
-
 static fnz_status check_floats(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
   if (!a || fnzi_is_float(a->geometry.dtype))
@@ -50,15 +35,13 @@ static fnz_status check_floats(const fnzi_mem_job *job, const fnz_arg *args, siz
 
 fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args) {
   const fnzi_mem_plan *plan = job->plan;
-  if (!(plan->alike | plan->not_bool | plan->masks | plan->floats))
+  if (!(plan->alike | plan->not_bool | plan->floats))
     return FNZ_OK;
   for (size_t i = 0; i < plan->via->nparams; i++) {
     if (is_asked(plan->alike, i))
       FNZ_TRY(check_alike(job, args, i));
     if (is_asked(plan->not_bool, i))
       FNZ_TRY(check_not_bool(job, args, i));
-    if (is_asked(plan->masks, i))
-      FNZ_TRY(check_mask(job, args, i));
     if (is_asked(plan->floats, i))
       FNZ_TRY(check_floats(job, args, i));
   }

@@ -27,12 +27,12 @@ struct fnzi_mem_plan {
   const fnzi_krn_registered *registered; /* when the row is one's */
   const fnzi_view *view;                 /* of via */
   const fnzi_composite_row *composite;
-  struct fnzi_mem_shortcuts *shortcuts;    /* NULL for none */
-  unsigned strictness;                     /* FNZI_PLAN_... */
-  uint32_t alike, not_bool, masks, floats; /* of strict.def; bit i is about argument i of via */
-  bool same_args;                          /* via's parameters are the operator's first ones */
-  uint32_t generation;                     /* of the machine when the plan was made */
-  bool is_pointwise;                       /* the row is, element by element at its place */
+  struct fnzi_mem_shortcuts *shortcuts; /* NULL for none */
+  unsigned strictness;                  /* FNZI_PLAN_... */
+  uint32_t alike, not_bool, floats;     /* of strict.def; bit i is about argument i of via */
+  bool same_args;                       /* via's parameters are the operator's first ones */
+  uint32_t generation;                  /* of the machine when the plan was made */
+  bool is_pointwise;                    /* the row is, element by element at its place */
 };
 
 /* An operator at work on memory. */

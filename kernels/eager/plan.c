@@ -114,7 +114,6 @@ static const struct {
 #define RIGID(op)           WHOLE(op, RIGID)
 #define QUIET(op)           WHOLE(op, QUIET)
 #define NOT_BOOL(op, param) {op, param, offsetof(fnzi_mem_plan, not_bool), 0},
-#define MASK(op, param)     {op, param, offsetof(fnzi_mem_plan, masks), 0},
 #define FLOATS(op, param)   {op, param, offsetof(fnzi_mem_plan, floats), 0},
 #include "schema/facts/strict.def"
 #undef WHOLE
@@ -123,7 +122,6 @@ static const struct {
 #undef RIGID
 #undef QUIET
 #undef NOT_BOOL
-#undef MASK
 #undef FLOATS
 };
 

@@ -105,9 +105,8 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   fnzi_mem_plan *plan = job->m->plans ? fnzi_mem_plan_known(job->m, job->op) : NULL;
   shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
   void *room;
-  if (!job->m->kernels->code || !plan || plan != job->plan || plan->masks ||
-      plan->row->run != FNZI_RUN_point || !plan->same_args || job->op->nparams > MOST_ARGS ||
-      call->noutputs != 1 || !call->outputs[0])
+  if (!job->m->kernels->code || !plan || plan != job->plan || plan->row->run != FNZI_RUN_point ||
+      !plan->same_args || job->op->nparams > MOST_ARGS || call->noutputs != 1 || !call->outputs[0])
     return;
   const fnz_geometry *g = &call->outputs[0]->geometry;
   s.out = g->dtype;

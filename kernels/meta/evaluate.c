@@ -29,9 +29,14 @@ const fnzi_kernel *fnzi_meta_row_find(const fnzi_krn_machine *m, const fnz_op *o
 }
 
 /* --- Arguments --------------------------------------------------------------------------- */
+/* The result's type follows from that of all operands, numbers among them. */
+static bool promotes(const fnzi_kernel *row) {
+  return row->shape == fnzi_shape_point || row->shape == fnzi_shape_where;
+}
+
 /* Pointwise operators take a number for a tensor, as exported programs give it. */
 static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
-  return row->shape == fnzi_shape_point || row->shape == fnzi_shape_point_swapped ||
+  return promotes(row) || row->shape == fnzi_shape_point_swapped ||
          (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0);
 }
 
@@ -243,7 +248,7 @@ static bool has_complex_result(const fnzi_krn_call *call) {
 
 /* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results. */
 static fnz_status check_complex(const fnzi_krn_call *call, const fnzi_kernel *row) {
-  if (row->shape == fnzi_shape_point || has_complex_result(call))
+  if (promotes(row) || has_complex_result(call))
     return FNZ_OK;
   for (size_t i = 0; i < call->op->nparams; i++)
     if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
@@ -255,7 +260,8 @@ static fnz_status check_complex(const fnzi_krn_call *call, const fnzi_kernel *ro
 
 static fnz_status find_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   FNZ_TRY(row->shape(call));
-  return check_complex(call, row);
+  FNZ_TRY(check_complex(call, row));
+  return fnzi_meta_numbers_check(call);
 }
 
 static fnz_status find_mask(void *user, const fnz_arg *arg) {

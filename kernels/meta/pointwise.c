@@ -1,9 +1,6 @@
 /* pointwise.c - shape rules of operators that work element by element. */
 #include "kernels/meta/point.h"
 
-#include <float.h>
-#include <math.h>
-
 enum { MAX_TENSORS = 8 };
 
 /* The geometries of the tensor arguments, lists not counted. */
@@ -41,6 +38,18 @@ fnz_status fnzi_shape_point(fnzi_krn_call *call) {
   return add_iterated(call, inputs, count, false);
 }
 
+/* where: the condition chooses, so it must be bool; u8 is taken as what bool once was. */
+fnz_status fnzi_shape_where(fnzi_krn_call *call) {
+  const fnz_geometry *condition = fnzi_krn_call_geometry(call, 0);
+  if (condition && condition->dtype != FNZ_BOOL && condition->dtype != FNZ_U8)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "condition is %s; it must be bool, which ne(0) makes of it",
+                                fnzi_dtype(condition->dtype)->name);
+  if (condition && condition->dtype == FNZ_U8)
+    fnzi_krn_call_warn(call, "condition is u8 where bool is meant; convert it");
+  return fnzi_shape_point(call);
+}
+
 /* The same in row-major order: eager's iterator is not asked about the result. */
 fnz_status fnzi_shape_point_row_major(fnzi_krn_call *call) {
   const fnz_geometry *inputs[MAX_TENSORS];
@@ -70,48 +79,6 @@ fnz_status fnzi_shape_addcdiv(fnzi_krn_call *call) {
                                 "tensor1 is %s and tensor2 is %s; make one a float",
                                 fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
   return fnzi_shape_point(call);
-}
-
-/* --- Numbers that a tensor takes ---------------------------------------------------------------
- */
-/* The largest finite number, infinity where numbers become infinite at most. */
-static double largest(fnz_dtype dtype) {
-  if (dtype == FNZ_F16)
-    return 65504;
-  if (dtype == FNZ_BF16)
-    return 0x1.fep127;
-  return dtype == FNZ_F32 || dtype == FNZ_C64 ? FLT_MAX : INFINITY;
-}
-
-/* An integer may be negative for unsigned elements, where it wraps, as far as its opposite fits. */
-static bool integer_holds(fnz_dtype dtype, const fnz_arg *number) {
-  bool is_signed = fnzi_dtype(dtype)->category == 'i';
-  double reach = ldexp(1, (int)(8 * fnzi_dtype(dtype)->bytes) - (is_signed ? 1 : 0));
-  double top = reach >= 0x1p63 ? reach : reach - 1, low = is_signed ? -reach : -top;
-  double value = fnzi_krn_number_float(number);
-  if (!is_signed && number->tag == FNZ_ARG_FLOAT)
-    low = 0;
-  return value >= low && value <= top;
-}
-
-static bool holds(fnz_dtype dtype, const fnz_arg *number) {
-  if (fnzi_is_integer(dtype))
-    return integer_holds(dtype, number);
-  double value = fabs(fnzi_krn_number_float(number));
-  return !(value > largest(dtype)) || isinf(value);
-}
-
-/* The result, which is there, takes the number of this name, and eager refuses what its elements
- * cannot hold. */
-fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name) {
-  const fnz_arg *number = fnzi_krn_named(call, name);
-  fnz_dtype dtype = call->outputs[0]->geometry.dtype;
-  bool is_plain = number && (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT);
-  if (!is_plain || dtype == FNZ_BOOL || holds(dtype, number))
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW,
-                              "%s is %g, which no element of %s can hold; use a number in range",
-                              name, fnzi_krn_number_float(number), fnzi_dtype(dtype)->name);
 }
 
 /* masked_fill, masked_scatter: self and mask broadcast together, the dtype is self's, the result is

@@ -1,0 +1,168 @@
+/* number.c - numbers that eager refuses since an element type cannot hold them: of the operators in
+ * numbers.def, and those that a shape rule asks about. */
+#include "kernels/meta/meta.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef enum kind { OWN, OPPOSITE, OPMATH, NARROW, WIDE, FLOAT, RANGE, LOWER, UPPER } kind;
+
+typedef struct row {
+  const char *name, *parameter;
+  kind kind;
+} row;
+
+static const row rows[] = {
+#define NUMBER(name, parameter, kind) {name, parameter, kind},
+#include "schema/facts/numbers.def"
+#undef NUMBER
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* --- What an element type holds --------------------------------------------------------------- */
+/* The largest finite number, infinity where numbers become infinite at most. */
+static double largest(fnz_dtype dtype) {
+  if (dtype == FNZ_F16)
+    return 65504;
+  if (dtype == FNZ_BF16)
+    return 0x1.fep127;
+  return dtype == FNZ_F32 || dtype == FNZ_C64 ? FLT_MAX : INFINITY;
+}
+
+/* The first number above all integers of the type. */
+static double reach_of(fnz_dtype dtype) {
+  bool is_signed = fnzi_dtype(dtype)->category == 'i';
+  return ldexp(1, (int)(8 * fnzi_dtype(dtype)->bytes) - (is_signed ? 1 : 0));
+}
+
+static double smallest_integer(fnz_dtype dtype) {
+  return fnzi_dtype(dtype)->category == 'i' ? -reach_of(dtype) : 0;
+}
+
+/* An integer may be negative for unsigned elements, where it wraps, as far as its opposite fits. */
+static bool integer_holds(fnz_dtype dtype, const fnz_arg *number, double value) {
+  double reach = reach_of(dtype);
+  double top = reach >= 0x1p63 ? reach : reach - 1, low = smallest_integer(dtype);
+  if (low == 0 && number->tag == FNZ_ARG_INT)
+    low = -top;
+  return value >= low && value <= top;
+}
+
+static bool float_holds(fnz_dtype dtype, double value) {
+  return !(fabs(value) > largest(dtype)) || isinf(value);
+}
+
+static bool holds(fnz_dtype dtype, const fnz_arg *number, double value) {
+  return fnzi_is_integer(dtype) ? integer_holds(dtype, number, value) : float_holds(dtype, value);
+}
+
+static fnz_status refuse(const fnzi_krn_call *call, const char *name, const fnz_arg *number,
+                         fnz_dtype dtype) {
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW,
+                              "%s is %g, which no element of %s can hold; use a number in range",
+                              name, fnzi_krn_number_float(number), fnzi_dtype(dtype)->name);
+}
+
+/* The result, which is there, takes the number of this name, and eager refuses what its elements
+ * cannot hold. */
+fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name) {
+  const fnz_arg *number = fnzi_krn_named(call, name);
+  fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+  bool is_plain = number && (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT);
+  if (!is_plain || dtype == FNZ_BOOL || holds(dtype, number, fnzi_krn_number_float(number)))
+    return FNZ_OK;
+  return refuse(call, name, number, dtype);
+}
+
+/* --- numbers.def ------------------------------------------------------------------------------ */
+/* A bound of integers is one of 64 bits first. */
+static bool bounds(fnz_dtype dtype, double value, bool lower) {
+  if (!fnzi_is_integer(dtype))
+    return float_holds(dtype, value);
+  bool is_integer = value >= -0x1p63 && value <= 0x1p63;
+  return is_integer && (lower ? value < reach_of(dtype) : value >= smallest_integer(dtype));
+}
+
+static bool is_half(fnz_dtype dtype) {
+  return dtype == FNZ_F16 || dtype == FNZ_BF16;
+}
+
+/* The type of the kind, in which a number must lie. */
+static fnz_dtype type_of(kind as, fnz_dtype computed, const fnz_arg *number) {
+  bool is_half_as_f32 = as == OPMATH && is_half(computed);
+  if (is_half_as_f32 || (as == FLOAT && number->tag == FNZ_ARG_FLOAT))
+    return FNZ_F32;
+  bool takes_any = (as == FLOAT) || (as == WIDE && is_half(computed)) ||
+                   (as == NARROW && !fnzi_is_integer(computed) && !is_half(computed));
+  return takes_any ? FNZ_F64 : computed;
+}
+
+static bool is_taken(kind as, fnz_dtype dtype, const fnz_arg *number) {
+  double value = fnzi_krn_number_float(number);
+  if (as == LOWER || as == UPPER)
+    return bounds(dtype, value, as == LOWER);
+  if (as == RANGE && !(value >= 0 && value <= largest(dtype)))
+    return false;
+  return holds(dtype, number, as == OPPOSITE ? -value : value);
+}
+
+static int by_name(const void *key, const void *row_) {
+  return strcmp(key, ((const row *)row_)->name);
+}
+
+/* The first row of a name, which lie together. */
+static const row *find_name(const char *name) {
+  const row *r = bsearch(name, rows, ROWS, sizeof *rows, by_name);
+  while (r && r > rows && strcmp(r[-1].name, name) == 0)
+    r--;
+  return r;
+}
+
+static const row *find(const fnz_op *op, const char *parameter) {
+  const row *first = find_name(op->name);
+  if (!first)
+    first = find_name(op->base);
+  for (const row *r = first; r && r < rows + ROWS && strcmp(r->name, first->name) == 0; r++)
+    if (strcmp(r->parameter, parameter) == 0)
+      return r;
+  return NULL;
+}
+
+/* Every type holds it. */
+static bool is_small(const fnz_arg *number) {
+  double value = fnzi_krn_number_float(number);
+  return value >= 0 && value <= 127;
+}
+
+/* What a loss ends with: eager leaves most losses as they are for numbers that name nothing. */
+static fnz_status check_reduction(const fnzi_krn_call *call, size_t i) {
+  const fnz_arg *arg = &call->args[i];
+  bool known = arg->tag != FNZ_ARG_INT || (arg->u.i >= 0 && arg->u.i <= 2);
+  if (known || strcmp(call->op->params[i].name, "reduction") != 0)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                              "reduction is %lld, which names none; give 0 (none), 1 (mean) or 2 "
+                              "(sum)",
+                              (long long)arg->u.i);
+}
+
+fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
+  if (call->noutputs == 0 || !call->outputs[0] || fnzi_op_is_custom(call->op))
+    return FNZ_OK;
+  fnz_dtype computed = call->outputs[0]->geometry.dtype;
+  for (size_t i = 0; i < call->op->nparams && computed != FNZ_BOOL; i++) {
+    const fnz_arg *number = &call->args[i];
+    FNZ_TRY(check_reduction(call, i));
+    bool is_plain = number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT;
+    if (!is_plain || call->op->params[i].type != FNZI_TYPE_SCALAR || (call->by_data >> i & 1) ||
+        is_small(number))
+      continue;
+    const row *r = find(call->op, call->op->params[i].name);
+    fnz_dtype dtype = r ? type_of(r->kind, computed, number) : computed;
+    if (r && !is_taken(r->kind, dtype, number))
+      return refuse(call, r->parameter, number, dtype);
+  }
+  return FNZ_OK;
+}
