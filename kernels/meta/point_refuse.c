@@ -38,6 +38,34 @@ static fnz_status check_alpha(const fnzi_krn_call *call, fnz_dtype compute) {
   return adds ? fnzi_krn_factor_check(call, "alpha", compute) : FNZ_OK;
 }
 
+/* Words that choose a row of point_ops.def; a row that no word has chosen takes none but `plain`.
+ */
+static fnz_status check_word(const fnzi_krn_call *call, const fnzi_meta_point_choice *what) {
+  static const struct {
+    const char *row, *arg, *plain;
+  } words[] = {{"div", "rounding_mode", ""},
+               {"gelu", "approximate", "none"},
+               {"gelu_backward", "approximate", "none"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(what->name, words[i].row) != 0 || fnzi_op_param(call->op, words[i].arg) < 0)
+      continue;
+    const char *word = fnzi_krn_named_string(call, words[i].arg);
+    if (word[0] && strcmp(word, words[i].plain) != 0)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "%s \"%s\" is none that PyTorch knows",
+                                  words[i].arg, word);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_order(const fnzi_krn_call *call) {
+  bool is_derivative =
+      strcmp(call->op->base, "polygamma") == 0 || strcmp(call->op->base, "special_polygamma") == 0;
+  if (!is_derivative || fnzi_krn_named_int(call, "n", 0) >= 0)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "n is %lld; it must be 0 or more",
+                              (long long)fnzi_krn_named_int(call, "n", 0));
+}
+
 fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
                                        const fnzi_meta_point_choice *what,
                                        fnzi_meta_point_check check) {
@@ -51,6 +79,8 @@ fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                                 "not for bool to the power of bool; use logical_or");
   FNZ_TRY(check_alpha(call, what->compute));
+  FNZ_TRY(check_word(call, what));
+  FNZ_TRY(check_order(call));
   return check_subtraction(call, what);
 }
 
