@@ -37,6 +37,13 @@ typedef struct axis {
   double scale; /* elements of the input per element of the result */
 } axis;
 
+/* The element of the input at a place, which may lie anywhere. */
+static int64_t within(const axis *a, double place) {
+  if (!(place > 0))
+    return 0;
+  return place < (double)a->in ? (int64_t)place : a->in;
+}
+
 static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
   fnzi_krn_convert(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, 0, FNZ_F64, &value,
                    0, 1);
@@ -47,9 +54,7 @@ static void fill_weights(const axis *a, fnz_dtype dtype, void *data) {
   double wide = a->scale >= 1 ? a->scale : 1, support = a->radius * wide;
   for (int64_t i = 0; i < a->out; i++) {
     double center = a->scale * ((double)i + 0.5), sum = 0;
-    double first = center - support + 0.5, last = center + support + 0.5;
-    int64_t from = first > 0 ? (int64_t)first : 0;
-    int64_t to = last < (double)a->in ? (int64_t)last : a->in;
+    int64_t from = within(a, center - support + 0.5), to = within(a, center + support + 0.5);
     for (int64_t k = from; k < to; k++)
       sum += a->filter(((double)k - center + 0.5) / wide);
     for (int64_t k = from; k < to && sum != 0; k++)
