@@ -355,7 +355,7 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, siz
 FNZ_MUST_CHECK fnz_status fnzi_graph_uses(const fnzi_graph *graph, bool *used);
 
 /* Enough room for the results when their number is unknown: a list result is as long as
- * a list argument, or as a dimension of a tensor (unbind). */
+ * a list argument, a dimension of a tensor (unbind), or as a number says (chunk). */
 size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request);
 
 static inline fnz_arg fnzi_arg_int(int64_t i) {
