@@ -129,12 +129,20 @@ static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
+/* A product of truths is true where all of them are. */
+static const char *name_of(const fnzi_krn_call *call) {
+  const char *base = call->op->base;
+  if (strcmp(base, "nansum") == 0) /* of integers, which have none */
+    return "sum";
+  bool multiplies = strcmp(base, "prod") == 0 && call->outputs[0]->place.dtype == FNZ_BOOL;
+  return multiplies ? "all" : base;
+}
+
 /* any and all ask whether elements are true; the others compute in the type of the result. */
-static fnz_dtype class_of(const fnzi_krn_call *call) {
-  fnz_dtype out = call->outputs[0]->place.dtype;
-  if (strcmp(call->op->base, "any") == 0 || strcmp(call->op->base, "all") == 0)
+static fnz_dtype class_of(const fnzi_krn_call *call, const char *name) {
+  if (strcmp(name, "any") == 0 || strcmp(name, "all") == 0)
     return FNZ_BOOL;
-  return fnzi_meta_point_class(out);
+  return fnzi_meta_point_class(call->outputs[0]->place.dtype);
 }
 
 /* Of a class. */
@@ -177,9 +185,9 @@ static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype
 }
 
 fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
-  fnz_dtype class_dtype = class_of(call);
-  bool skips_nan = strcmp(call->op->base, "nansum") == 0; /* of integers, which have none */
-  fnzi_meta_reduce_fn *run = find_reduction(skips_nan ? "sum" : call->op->base, class_dtype);
+  const char *name = name_of(call);
+  fnz_dtype class_dtype = class_of(call, name);
+  fnzi_meta_reduce_fn *run = find_reduction(name, class_dtype);
   nan_kind kind = nan_of(call->op->base);
   bool reduced[FNZ_MAX_RANK];
   void *out;

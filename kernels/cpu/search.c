@@ -15,16 +15,15 @@ static void take(const void *data, bool are_integers, fnzi_cpu_reals *reals,
   *integers = are_integers ? data : NULL;
 }
 
-/* A number takes the type of floating-point boundaries, and f32 beside integers. */
+/* A number takes the type of the boundaries; a float f32 beside integers. */
 static fnz_status open_number(fnzi_krn_call *call, const fnz_arg *number, fnz_dtype boundaries,
                               search *s) {
-  fnz_dtype dtype = fnzi_is_float(boundaries)      ? boundaries
-                    : number->tag == FNZ_ARG_FLOAT ? FNZ_F32
-                                                   : FNZ_I64;
+  bool is_wider = number->tag == FNZ_ARG_FLOAT && !fnzi_is_float(boundaries);
+  fnz_dtype dtype = is_wider ? FNZ_F32 : boundaries;
   fnzi_krn_window from, to;
   unsigned char room[16];
   void *wanted;
-  s->are_integers = dtype == FNZ_I64;
+  s->are_integers = !fnzi_is_float(dtype);
   FNZ_TRY(fnzi_krn_room_take(call, 1, sizeof(int64_t), &wanted));
   fnzi_krn_window_number(number, dtype, room, &from);
   fnzi_krn_window_dense(&to, s->are_integers ? FNZ_I64 : FNZ_F64, 0, NULL, wanted);

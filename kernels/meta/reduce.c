@@ -1,13 +1,21 @@
 /* reduce.c - shape rules of operators that make one element of many, and of running sums. */
 #include "kernels/meta/meta.h"
 
+/* An empty list of dimensions is none of them for any and all, and all of them for everyone else.
+ */
+static bool keeps_all(const fnzi_krn_call *call) {
+  bool asks = strcmp(call->op->name, "any.dims") == 0 || strcmp(call->op->name, "all.dims") == 0;
+  return asks && fnzi_krn_named(call, "dim")->tag == FNZ_ARG_LIST;
+}
+
 fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call, bool reduced[FNZ_MAX_RANK]) {
   uint32_t rank = fnzi_krn_call_geometry(call, 0)->rank;
   const int64_t *dims;
   size_t count;
   FNZ_TRY(fnzi_krn_named_ints(call, "dim", &dims, &count));
+  bool is_all = count == 0 && !keeps_all(call);
   for (uint32_t i = 0; i < FNZ_MAX_RANK; i++)
-    reduced[i] = count == 0;
+    reduced[i] = is_all;
   for (size_t k = 0; k < count; k++) {
     uint32_t dim;
     FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[k], rank, &dim));
