@@ -149,7 +149,7 @@ static void give_whole_mse(fnzi_dec_steps *s) {
                  *x = fnzi_dec_given_array(s, "self");
   fnzi_krn_array *apart = SUB(x, fnzi_dec_given_array(s, "target"));
   fnzi_krn_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * share(s, x))));
-  fnzi_dec_result_give(s, MUL(slope, grad));
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, MUL(slope, grad), fnzi_dec_array_dtype(x)));
 }
 
 static bool is_whole(fnz_dtype dtype) {

@@ -84,8 +84,11 @@ DECOMP(pad_sequence) {
   size_t count;
   int64_t longest = 0, pad[2 * FNZ_MAX_RANK] = {0};
   fnzi_krn_array **list = list_of(s, "sequences", &count);
-  bool left = strcmp(fnzi_krn_named_string(s->call, "padding_side"), "left") == 0;
+  const char *side = fnzi_krn_named_string(s->call, "padding_side");
+  bool left = strcmp(side, "left") == 0;
   double value = fnzi_krn_named_float(s->call, "padding_value", 0);
+  if (side[0] && !left && strcmp(side, "right") != 0)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "padding_side is \"%s\"; give left or right", side);
   for (size_t i = 0; list && i < count; i++)
     longest = fnzi_dec_array_size(list[i], 0) > longest ? fnzi_dec_array_size(list[i], 0) : longest;
   for (size_t i = 0; list && i < count; i++) {
@@ -97,7 +100,7 @@ DECOMP(pad_sequence) {
       return;
     pad[2 * rank - (left ? 2 : 1)] = longest - fnzi_dec_array_size(list[i], 0);
     list[i] =
-        fnzi_dec_cast(s, padded(s, list[i], pad, 2 * rank, value), fnzi_dec_array_dtype(list[0]));
+        padded(s, fnzi_dec_cast(s, list[i], fnzi_dec_array_dtype(list[0])), pad, 2 * rank, value);
   }
   bool batch_first = fnzi_krn_named_bool(s->call, "batch_first", false);
   fnzi_dec_result_give(
@@ -281,6 +284,9 @@ DECOMP(polar) {
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "abs is %s, angle %s; both must be the same",
                     fnzi_dtype(fnzi_dec_array_dtype(size))->name,
                     fnzi_dtype(fnzi_dec_array_dtype(angle))->name);
+  if (!fnzi_is_float(fnzi_dec_array_dtype(size)) || fnzi_dec_array_dtype(size) == FNZ_BF16)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "abs is %s; it must be f16, f32 or f64",
+                    fnzi_dtype(fnzi_dec_array_dtype(size))->name);
   give_complex(s, MUL(size, STEP(cos, V(angle))), MUL(size, STEP(sin, V(angle))));
 }
 

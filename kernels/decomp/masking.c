@@ -226,11 +226,23 @@ static fnzi_krn_array *found(fnzi_dec_steps *s, fnzi_krn_array *elements, fnzi_k
   return STEP(eq__Tensor, V(elements), V(near));
 }
 
-/* Complex numbers and bools have no such order that matters here: refused, and as integers. */
+/* Complex numbers and bools have no order. */
+static void need_ordered(fnzi_dec_steps *s, fnz_dtype dtype) {
+  if (dtype == FNZ_BOOL || fnzi_is_complex(dtype))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "not for %s; convert to integers or floats",
+                    fnzi_dtype(dtype)->name);
+}
+
+static void need_ordered_number(fnzi_dec_steps *s, const char *name) {
+  const fnz_arg *number = fnzi_krn_named(s->call, name);
+  if (number->tag == FNZ_ARG_BOOL || number->tag == FNZ_ARG_COMPLEX)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is a bool or complex; give an integer or a float", name);
+}
+
 static void give_isin(fnzi_dec_steps *s, fnzi_krn_array *elements, fnzi_krn_array *tests) {
+  need_ordered(s, fnzi_dec_array_dtype(elements));
+  need_ordered(s, fnzi_dec_array_dtype(tests));
   fnz_dtype dtype = fnzi_promote(fnzi_dec_array_dtype(elements), fnzi_dec_array_dtype(tests));
-  if (dtype == FNZ_BOOL)
-    dtype = FNZ_U8;
   fnzi_krn_array *in = found(s, fnzi_dec_cast(s, elements, dtype), fnzi_dec_cast(s, tests, dtype));
   bool invert = fnzi_krn_named_bool(s->call, "invert", false);
   fnzi_dec_result_give(s, invert ? STEP(logical_not, V(in)) : in);
@@ -242,6 +254,8 @@ DECOMP(isin) {
 
 DECOMP(isin_number) {
   fnzi_krn_array *elements = fnzi_dec_given_array(s, "elements");
+  need_ordered(s, fnzi_dec_array_dtype(elements));
+  need_ordered_number(s, "test_element");
   fnzi_krn_array *same = STEP(eq__Scalar, V(elements), *fnzi_krn_named(s->call, "test_element"));
   bool invert = fnzi_krn_named_bool(s->call, "invert", false);
   fnzi_dec_result_give(s, invert ? STEP(logical_not, V(same)) : same);
@@ -249,6 +263,8 @@ DECOMP(isin_number) {
 
 DECOMP(isin_of_number) {
   fnzi_krn_array *tests = fnzi_dec_given_array(s, "test_elements");
+  need_ordered(s, fnzi_dec_array_dtype(tests));
+  need_ordered_number(s, "element");
   fnzi_krn_array *same =
       STEP(any, V(STEP(eq__Scalar, V(tests), *fnzi_krn_named(s->call, "element"))));
   bool invert = fnzi_krn_named_bool(s->call, "invert", false);
@@ -291,7 +307,7 @@ DECOMP(isclose) {
   if (dtype != fnzi_dec_array_dtype(b))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, other %s; both must be the same",
                     fnzi_dtype(dtype)->name, fnzi_dtype(fnzi_dec_array_dtype(b))->name);
-  if (relative < 0 || absolute < 0)
+  if (!(relative >= 0 && absolute >= 0))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "rtol %g and atol %g must not be negative", relative,
                     absolute);
   fnzi_krn_array *close = STEP(eq__Tensor, V(a), V(b));

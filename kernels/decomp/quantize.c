@@ -33,7 +33,12 @@ static fnzi_krn_array *one(fnzi_dec_steps *s, double value) {
 
 static quantized by_numbers(fnzi_dec_steps *s) {
   fnzi_krn_array *scale = one(s, fnzi_krn_named_float(s->call, "scale", 1));
-  fnzi_krn_array *zero = one(s, (double)fnzi_krn_named_int(s->call, "zero_point", 0));
+  int64_t place = fnzi_krn_named_int(s->call, "zero_point", 0);
+  if (place < fnzi_krn_named_int(s->call, "quant_min", 0) ||
+      place > fnzi_krn_named_int(s->call, "quant_max", 0))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "zero_point %lld must lie from quant_min to quant_max",
+                    (long long)place);
+  fnzi_krn_array *zero = one(s, (double)place);
   return quantize(s, fnzi_dec_given_array(s, "self"), scale, zero);
 }
 
@@ -49,6 +54,20 @@ static fnzi_krn_array *given_one(fnzi_dec_steps *s, const char *name) {
 static quantized by_tensors(fnzi_dec_steps *s) {
   fnzi_krn_array *scale = fnzi_dec_cast(s, given_one(s, "scale"), FNZ_F32);
   return quantize(s, fnzi_dec_given_array(s, "self"), scale, given_one(s, "zero_point"));
+}
+
+/* Places of i32 are numbers that can be reached. */
+static void check_places(fnzi_dec_steps *s, const fnzi_krn_array *zero) {
+  int64_t least = fnzi_krn_named_int(s->call, "quant_min", 0),
+          most = fnzi_krn_named_int(s->call, "quant_max", 0);
+  const void *data = NULL;
+  if (!fnzi_dec_can_look(s) || fnzi_dec_array_dtype(zero) != FNZ_I32)
+    return;
+  s->status = fnzi_krn_dense_get_as(s->call, zero, FNZ_I64, &data);
+  for (int64_t i = 0; s->status == FNZ_OK && i < fnzi_dec_array_numel(zero); i++)
+    if (((const int64_t *)data)[i] < least || ((const int64_t *)data)[i] > most)
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "zero_point %lld must lie from quant_min to quant_max",
+                      (long long)((const int64_t *)data)[i]);
 }
 
 /* Scales are 32-bit floats or bf16, what is zero is i32, f32 or f16. */
@@ -77,6 +96,7 @@ static quantized by_channels(fnzi_dec_steps *s) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   uint32_t axis = fnzi_dec_given_dim(s, "axis", x);
   check_channels(s);
+  check_places(s, fnzi_dec_given_array(s, "zero_point"));
   fnzi_krn_array *scale = fnzi_dec_cast(s, given_channels(s, "scale", x, axis), FNZ_F32);
   return quantize(s, x, scale, given_channels(s, "zero_point", x, axis));
 }

@@ -183,6 +183,10 @@ DECOMP(nanmean) {
   if (!fnzi_is_float(fnzi_dec_array_dtype(x)))
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s; it must be of a floating-point type",
                     fnzi_dtype(fnzi_dec_array_dtype(x))->name);
+  fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", fnzi_dec_array_dtype(x));
+  if (!fnzi_is_float(dtype) && !fnzi_is_complex(dtype))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "dtype is %s; it must be of floats or complex numbers",
+                    fnzi_dtype(dtype)->name);
   fnzi_krn_array *count = STEP(sum__dim_IntList, V(real), dim, keeps);
   fnzi_dec_result_give(
       s, DIV(STEP(nansum, V(x), dim, keeps, *fnzi_krn_named(s->call, "dtype")), count));

@@ -144,6 +144,10 @@ fnz_status fnzi_shape_repeat_interleave(fnzi_krn_call *call) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
                                 "a dim of a tensor without dimensions");
   FNZ_TRY(multiply(call, sizes[dim], fnzi_krn_named_int(call, "repeats", 1), &sizes[dim]));
+  int64_t expected = fnzi_krn_named_int(call, "output_size", sizes[dim]);
+  if (expected != sizes[dim])
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "output_size is %lld, the result has %lld",
+                                (long long)expected, (long long)sizes[dim]);
   return fnzi_shape_add(call, self->dtype, rank, sizes, NULL);
 }
 

@@ -42,6 +42,9 @@ fnz_status fnzi_shape_vector_norm(fnzi_krn_call *call) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
                                 "dtype is %s for a tensor of %s; give a complex one",
                                 fnzi_dtype(dtype)->name, fnzi_dtype(self)->name);
+  if (fnzi_promote(self, dtype) != dtype)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "dtype %s is narrower than self, %s",
+                                fnzi_dtype(dtype)->name, fnzi_dtype(self)->name);
   return reduce(call, real_dtype(dtype));
 }
 

@@ -58,7 +58,9 @@ static fnz_status count_classes(fnzi_krn_call *call, int64_t *out) {
 fnz_status fnzi_shape_one_hot(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t classes = fnzi_krn_named_int(call, "num_classes", -1);
-  FNZ_TRY(need_indices(call, g));
+  if (g->dtype != FNZ_I64)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "self is %s; it must be i64",
+                                fnzi_dtype(g->dtype)->name);
   if (classes < 1)
     FNZ_TRY(count_classes(call, &classes));
   return append(call, FNZ_I64, g, classes);
@@ -127,12 +129,18 @@ static fnz_status add_loss(fnzi_krn_call *call, fnz_dtype dtype) {
 
 /* mse_loss and its like: in the dtype that both promote to. */
 fnz_status fnzi_shape_pointwise_loss(fnzi_krn_call *call) {
+  double beta = fnzi_op_param(call->op, "beta") < 0 ? 1 : fnzi_krn_named_float(call, "beta", 1);
+  if (!(beta >= 0))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "beta is %g; it must be 0 or more", beta);
   return add_loss(call, fnzi_promote(fnzi_krn_call_geometry(call, 0)->dtype,
                                      fnzi_krn_call_geometry(call, 1)->dtype));
 }
 
 /* In the dtype of self, whatever the target's. */
 fnz_status fnzi_shape_huber_loss(fnzi_krn_call *call) {
+  double delta = fnzi_krn_named_float(call, "delta", 1);
+  if (!(delta > 0))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "delta is %g; it must be above 0", delta);
   return add_loss(call, fnzi_krn_call_geometry(call, 0)->dtype);
 }
 
@@ -163,6 +171,10 @@ static fnz_status class_loss(fnzi_krn_call *call) {
 }
 
 fnz_status fnzi_shape_cross_entropy(fnzi_krn_call *call) {
+  double smoothing = fnzi_krn_named_float(call, "label_smoothing", 0);
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "label_smoothing is %g; it must lie from 0 to 1", smoothing);
   return class_loss(call);
 }
 
