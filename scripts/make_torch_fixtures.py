@@ -52,6 +52,22 @@ def numbers_just_fit():
                     "torch.full_like(x2, 1e39)", "torch.full((2,), 2**63 - 1, dtype=torch.int64)", "torch.full((2,), -2**63, dtype=torch.int64)"]
 
 
+def bounds_round_to_halves():
+    inputs = {"x0": torch.tensor([-0.0, 0.0, -1.5], dtype=torch.float16), "x1": torch.tensor([0.1, -0.1, 3.0], dtype=torch.bfloat16)}
+    return inputs, ["torch.clamp(x0, 1e-42)", "torch.clamp_max(x0, -1e-42)", "torch.clamp(x1, -0.1, 0.1)",
+                    "torch.nn.functional.hardtanh(x1, -0.1, 0.1)", "torch.nn.functional.hardshrink(x1, 0.1)"]
+
+
+def lists_of_no_dimension():
+    return {"x0": torch.tensor([[1, 0], [0, 0]])}, ["torch.any(x0, [])", "torch.all(x0, [], keepdim=True)", "torch.amax(x0, [])"]
+
+
+def values_of_the_result():
+    inputs = {"x0": torch.tensor([[-0.1, 2.5]], dtype=torch.float16), "x1": torch.tensor([0, 3, 250], dtype=torch.uint8),
+              "x2": torch.tensor([1.5]), "x3": torch.tensor([4, 5])}
+    return inputs, ["torch.prod(x0, dtype=torch.bool)", "torch.bucketize(-3, x1)", "torch.nn.utils.rnn.pad_sequence([x2, x3, x2], padding_value=0.5)"]
+
+
 def gather_into_its_index():
     return {"x0": torch.tensor([5, 6, 7]), "x1": torch.tensor([2, 0, 1, 1])}, ["torch.gather(x0, 0, x1, out=x1)"]
 
@@ -59,7 +75,8 @@ def gather_into_its_index():
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
-PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit]
+PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit, bounds_round_to_halves,
+            lists_of_no_dimension, values_of_the_result]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
@@ -78,6 +95,17 @@ REFUSED = [
     ("masked_fill_beyond_f32", [ROW, ROW > 1], [], "x0.masked_fill_(x1, -1e39)"),
     ("index_fill_beyond_c64", [ROW.cfloat(), PLACES], [], "x0.index_fill_(0, x1, 1e39)"),
     ("pad_beyond_i8", [ROW.char()], [], "v1 = torch.constant_pad_nd(x0, (1, 1), 128)"),
+    ("alpha_beyond_i8", [ROW.char()], [], "v1 = torch.add(x0, x0, alpha=300)"),
+    ("alpha_beyond_the_opposite", [ROW.char()], [], "v1 = torch.sub(x0, x0, alpha=-128)"),
+    ("alpha_beyond_f16", [ROW.half()], [], "v1 = torch.add(x0, 1, alpha=70000)"),
+    ("value_beyond_f32", [ROW.half()], [], "v1 = torch.addcmul(x0, x0, x0, value=1e39)"),
+    ("bound_above_i8", [ROW.char()], [], "v1 = torch.clamp(x0, 300)"),
+    ("bound_below_u8", [ROW.byte()], [], "x0.clamp_max_(-1)"),
+    ("bound_beyond_bf16", [ROW.bfloat16()], [], "v1 = torch.clamp(x0, 1e39)"),
+    ("power_beyond_i8", [ROW.char()], [], "v1 = torch.pow(x0, 300)"),
+    ("choice_beyond_u8", [ROW.byte(), ROW > 1], [], "v1 = torch.where(x1, x0, 300)"),
+    ("threshold_beyond_u8", [ROW.byte()], [], "v1 = torch.threshold(x0, 1, -300)"),
+    ("rounding_by_another_word", [ROW], [], "v1 = torch.div(x0, x0, rounding_mode='up')"),
     ("take_into_f32", [ROW.bfloat16(), PLACES, ROW[:2]], [], "torch.take(x0, x1, out=x2)"),
     ("sub_of_more_dimensions", [ROW], ["x0.unsqueeze(0)"], "v1.sub_(x0)"),
 ]
