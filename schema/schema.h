@@ -300,6 +300,8 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
 uint32_t fnzi_op_uncast(const fnz_op *op);
 /* What is written must have the element type of the result, though it is elementwise. */
 bool fnzi_op_is_exact(const fnz_op *op);
+/* Its floats decide sizes (sizing.def). */
+bool fnzi_op_is_sizing(const fnz_op *op);
 /* TYPE where tensors that must be alike are not; all args are given. `geometry_of` as above. */
 FNZ_MUST_CHECK fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
                                             fnzi_geometry_reader *geometry_of, void *user);

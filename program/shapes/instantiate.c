@@ -89,8 +89,7 @@ static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 bool fnzi_is_unlabelled(const fnz_op *op) {
-  return !op || strncmp(op->name, "arange", 6) == 0 || strncmp(op->name, "range", 5) == 0 ||
-         strstr(op->name, "upsample");
+  return !op || fnzi_op_is_sizing(op);
 }
 
 /* No result of a trial depends on the value of a float: which one it is has to be seen. */
