@@ -15,8 +15,12 @@ fnz_status fnzi_contiguous_like(fnzi_arena *arena, const fnz_geometry *like,
 }
 
 fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like, const fnz_geometry **out) {
-  if (!fnzi_is_dense(like))
-    return fnzi_contiguous_like(arena, like, out);
+  return fnzi_is_dense(like) ? fnzi_strided_like(arena, like, out)
+                             : fnzi_contiguous_like(arena, like, out);
+}
+
+fnz_status fnzi_strided_like(fnzi_arena *arena, const fnz_geometry *like,
+                             const fnz_geometry **out) {
   if (!like->offset && !like->is_conj && !like->is_neg) {
     *out = like;
     return FNZ_OK;

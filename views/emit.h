@@ -27,6 +27,10 @@ typedef struct fnzi_emitter {
 /* The geometry a functional result has: dense, with the strides of `like` when those are dense. */
 FNZ_MUST_CHECK fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like,
                                           const fnz_geometry **out);
+/* The geometry at offset 0 and without lazy bits: random numbers come in the order of the strides
+ * that are written by, which leave each where it would be in `like`. Maybe `like` itself. */
+FNZ_MUST_CHECK fnz_status fnzi_strided_like(fnzi_arena *arena, const fnz_geometry *like,
+                                            const fnz_geometry **out);
 /* Row-major dense, with the dtype and sizes of `like`. */
 FNZ_MUST_CHECK fnz_status fnzi_contiguous_like(fnzi_arena *arena, const fnz_geometry *like,
                                                const fnz_geometry **out);

@@ -194,18 +194,6 @@ static fnz_status lay_out(fnz_world *world, const fnzi_wrap_request *r, const tw
   return FNZ_OK;
 }
 
-/* Random numbers come in the order of the strides that are written by, which leave the result's
- * elements where they would be in the target. */
-static fnz_status expect_draws(fnz_world *world, const fnz_geometry *target, slot *s) {
-  fnz_geometry *g;
-  FNZI_NEW(&world->scratch, 1, &g);
-  *g = *target;
-  g->offset = 0;
-  g->is_conj = g->is_neg = false;
-  s->expected = g;
-  return FNZ_OK;
-}
-
 /* The geometry of each result before it is cast to its target's dtype. An out= argument
  * may have other sizes than the result; the recorded ones count. Promotion is about the first
  * result; further ones (the exponents of frexp) have dtypes of their own, which eager asks for. */
@@ -225,7 +213,7 @@ static fnz_status expect_slot(fnz_world *world, const fnzi_wrap_request *r, cons
                      "to()",
                      r->op->name, fnzi_dtype(dtype)->name, fnzi_dtype(target->dtype)->name);
   if (!s->resized && (c->twin->tags & FNZI_TAG_RANDOM) && dtype == target->dtype)
-    return expect_draws(world, target, s);
+    return fnzi_strided_like(&world->scratch, target, &s->expected);
   if (!s->resized)
     return fnzi_wrap_result_like(world, target, dtype, &s->expected);
   FNZ_TRY(lay_out(world, r, c, s, s->recorded, &resized));

@@ -5,6 +5,7 @@
  * the argument's memory where nothing else that it reads lies there, else into new memory that is
  * copied. So nothing is written when a check fails. */
 #include "kernels/eager/eager.h"
+#include "views/emit.h"
 #include "schema/twins.h"
 
 #include <stdio.h>
@@ -343,20 +344,14 @@ static fnz_status fit_targets(writing *w) {
   return FNZ_OK;
 }
 
-/* Random numbers come in the order of the strides that are written by. */
-static fnz_status expect_draws(writing *w) {
+/* Random numbers are drawn into the strides of the targets. */
+static fnz_status expect_strides(writing *w) {
   const fnz_geometry **expected;
-  fnz_geometry *g;
   if (!(w->call.op->tags & FNZI_TAG_RANDOM) || w->job->op->kind != FNZI_KIND_INPLACE)
     return FNZ_OK;
   FNZI_NEW(&w->call.scratch, w->ntargets, &expected);
-  FNZI_NEW(&w->call.scratch, w->ntargets, &g);
-  for (size_t k = 0; k < w->ntargets; k++) {
-    g[k] = w->targets[k]->geometry;
-    g[k].offset = 0;
-    g[k].is_conj = g[k].is_neg = false;
-    expected[k] = &g[k];
-  }
+  for (size_t k = 0; k < w->ntargets; k++)
+    FNZ_TRY(fnzi_strided_like(&w->call.scratch, &w->targets[k]->geometry, &expected[k]));
   w->call.expected = expected;
   w->call.nexpected = w->ntargets;
   return FNZ_OK;
@@ -364,7 +359,7 @@ static fnz_status expect_draws(writing *w) {
 
 static fnz_status evaluate(writing *w) {
   const fnzi_kernel *row = w->job->plan->row;
-  FNZ_TRY(expect_draws(w));
+  FNZ_TRY(expect_strides(w));
   FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
   FNZ_TRY(check_targets(w));
   FNZ_TRY(fit_targets(w));
