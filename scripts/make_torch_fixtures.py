@@ -64,8 +64,8 @@ def lists_of_no_dimension():
 
 def values_of_the_result():
     inputs = {"x0": torch.tensor([[-0.1, 2.5]], dtype=torch.float16), "x1": torch.tensor([0, 3, 250], dtype=torch.uint8),
-              "x2": torch.tensor([1.5]), "x3": torch.tensor([4, 5])}
-    return inputs, ["torch.prod(x0, dtype=torch.bool)", "torch.bucketize(-3, x1)", "torch.nn.utils.rnn.pad_sequence([x2, x3, x2], padding_value=0.5)"]
+              "x2": torch.tensor([1.5]), "x3": torch.tensor([4, 5]), "x4": torch.tensor([0.1, 2.003, 7.7])}
+    return inputs, ["torch.prod(x0, dtype=torch.bool)", "torch.sum(x0, 0, dtype=torch.bool)", "torch.prod(x4, dtype=torch.bfloat16)", "torch.bucketize(-3, x1)", "torch.nn.utils.rnn.pad_sequence([x2, x3, x2], padding_value=0.5)"]
 
 
 def gather_into_its_index():
@@ -105,7 +105,6 @@ REFUSED = [
     ("power_beyond_i8", [ROW.char()], [], "v1 = torch.pow(x0, 300)"),
     ("choice_beyond_u8", [ROW.byte(), ROW > 1], [], "v1 = torch.where(x1, x0, 300)"),
     ("threshold_beyond_u8", [ROW.byte()], [], "v1 = torch.threshold(x0, 1, -300)"),
-    ("rounding_by_another_word", [ROW], [], "v1 = torch.div(x0, x0, rounding_mode='up')"),
     ("take_into_f32", [ROW.bfloat16(), PLACES, ROW[:2]], [], "torch.take(x0, x1, out=x2)"),
     ("sub_of_more_dimensions", [ROW], ["x0.unsqueeze(0)"], "v1.sub_(x0)"),
 ]
