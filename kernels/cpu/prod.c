@@ -94,6 +94,7 @@ static fnz_status make_all(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_
 }
 
 fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
+  FNZ_TRY(fnzi_krn_round_input(call));
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool reduced[FNZ_MAX_RANK];

@@ -129,13 +129,14 @@ static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
-/* A product of truths is true where all of them are. */
+/* A product of truths is true where all of them are, a sum where any is. */
 static const char *name_of(const fnzi_krn_call *call) {
   const char *base = call->op->base;
   if (strcmp(base, "nansum") == 0) /* of integers, which have none */
     return "sum";
-  bool multiplies = strcmp(base, "prod") == 0 && call->outputs[0]->place.dtype == FNZ_BOOL;
-  return multiplies ? "all" : base;
+  if (call->outputs[0]->place.dtype != FNZ_BOOL)
+    return base;
+  return strcmp(base, "prod") == 0 ? "all" : strcmp(base, "sum") == 0 ? "any" : base;
 }
 
 /* any and all ask whether elements are true; the others compute in the type of the result. */

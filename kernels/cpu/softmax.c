@@ -181,6 +181,7 @@ static fnz_status along_dim(fnzi_krn_call *call, form f) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;
   rows r = {.form = f, .inner = 1, .count = 1};
+  FNZ_TRY(fnzi_krn_round_input(call));
   r.dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
   FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_krn_named_int(call, "dim", -1),
                         g->rank, &dim));
