@@ -198,12 +198,12 @@ class Work:
     def drawn(self, index):
         op, samples, twin = self.rows[index % len(self.rows)]
         call = call_draws.Draw([(r[2] or r[0], r[1]) for r in self.rows], self.options.seed, index).call(index)
-        call.dtype = call_draws.ALL[(index // len(self.rows)) % len(call_draws.ALL)]
-        if not twin:
-            return call
-        if op["kind"] == "out":
-            return with_outs(call, op)
-        call.op = op["name"]
+        if twin and op["kind"] == "out":
+            call = with_outs(call, op)
+        elif twin:
+            call.op = op["name"]
+        if call:
+            call.dtype = call_draws.ALL[(index // len(self.rows)) % len(call_draws.ALL)]
         return call
 
     def stretch(self, first, end, path):
