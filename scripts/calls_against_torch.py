@@ -203,8 +203,12 @@ class Work:
         elif twin:
             call.op = op["name"]
         if call:
-            call.dtype = call_draws.ALL[(index // len(self.rows)) % len(call_draws.ALL)]
+            call.dtype = self.dtype(index)
         return call
+
+    def dtype(self, index):
+        """The element type of most of its tensors."""
+        return call_draws.ALL[(index // len(self.rows)) % len(call_draws.ALL)]
 
     def stretch(self, first, end, path):
         resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
@@ -271,9 +275,9 @@ def run(options, work):
         Path(str(path) + ".at").unlink()
         if status:
             index = int(at[0])
-            call = work.drawn(index)
+            name, dtype = work.rows[index % len(work.rows)][0]["name"], work.dtype(index)
             what = "takes long" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM else "crash"
-            rows.append([index, call.op, call.dtype, what if at[1] == "fnz" else "eager: " + what, f"status {status}"])
+            rows.append([index, name, dtype, what if at[1] == "fnz" else "eager: " + what, f"status {status}"])
             if index + 1 < b:
                 todo.insert(0, (index + 1, b))
         print(f"{len(rows)} calls", file=sys.stderr)
