@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef enum kind { OWN, OPPOSITE, OPMATH, NARROW, WIDE, FLOAT, RANGE, LOWER, UPPER } kind;
+typedef enum kind { OWN, OPPOSITE, OPMATH, NARROW, WIDE, FLOAT, COUNT, RANGE, LOWER, UPPER } kind;
 
 typedef struct row {
   const char *name, *parameter;
@@ -101,6 +101,8 @@ static fnz_dtype type_of(kind as, fnz_dtype computed, const fnz_arg *number) {
 
 static bool is_taken(kind as, fnz_dtype dtype, const fnz_arg *number) {
   double value = fnzi_krn_number_float(number);
+  if (as == COUNT)
+    return value >= 0;
   if (as == LOWER || as == UPPER)
     return bounds(dtype, value, as == LOWER);
   if (as == RANGE && !(value >= 0 && value <= largest(dtype)))
@@ -148,6 +150,15 @@ static fnz_status check_reduction(const fnzi_krn_call *call, size_t i) {
                               (long long)arg->u.i);
 }
 
+static fnz_status refuse_count(const fnzi_krn_call *call, const char *name, const fnz_arg *number) {
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s is %g; it must be 0 or more", name,
+                              fnzi_krn_number_float(number));
+}
+
+static bool is_number(fnzi_type type) {
+  return type == FNZI_TYPE_SCALAR || type == FNZI_TYPE_INT;
+}
+
 fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
   if (call->noutputs == 0 || !call->outputs[0] || fnzi_op_is_custom(call->op))
     return FNZ_OK;
@@ -156,13 +167,14 @@ fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
     const fnz_arg *number = &call->args[i];
     FNZ_TRY(check_reduction(call, i));
     bool is_plain = number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT;
-    if (!is_plain || call->op->params[i].type != FNZI_TYPE_SCALAR || (call->by_data >> i & 1) ||
+    if (!is_plain || !is_number(call->op->params[i].type) || (i < 32 && (call->by_data >> i & 1)) ||
         is_small(number))
       continue;
     const row *r = find(call->op, call->op->params[i].name);
     fnz_dtype dtype = r ? type_of(r->kind, computed, number) : computed;
     if (r && !is_taken(r->kind, dtype, number))
-      return refuse(call, r->parameter, number, dtype);
+      return r->kind == COUNT ? refuse_count(call, r->parameter, number)
+                              : refuse(call, r->parameter, number, dtype);
   }
   return FNZ_OK;
 }

@@ -57,15 +57,6 @@ static fnz_status check_word(const fnzi_krn_call *call, const fnzi_meta_point_ch
   return FNZ_OK;
 }
 
-static fnz_status check_order(const fnzi_krn_call *call) {
-  bool is_derivative =
-      strcmp(call->op->base, "polygamma") == 0 || strcmp(call->op->base, "special_polygamma") == 0;
-  if (!is_derivative || fnzi_krn_named_int(call, "n", 0) >= 0)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "n is %lld; it must be 0 or more",
-                              (long long)fnzi_krn_named_int(call, "n", 0));
-}
-
 fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
                                        const fnzi_meta_point_choice *what,
                                        fnzi_meta_point_check check) {
@@ -80,7 +71,6 @@ fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
                                 "not for bool to the power of bool; use logical_or");
   FNZ_TRY(check_alpha(call, what->compute));
   FNZ_TRY(check_word(call, what));
-  FNZ_TRY(check_order(call));
   return check_subtraction(call, what);
 }
 
