@@ -34,7 +34,7 @@ import libfnz
 from call_draws import Tensor
 from call_sides import FnzSide, Library, Memory, TorchSide
 
-TARGET = "calls against PyTorch"
+TARGETS = {"functional": "calls against PyTorch", "inplace": "calls against PyTorch (in place)", "out": "calls against PyTorch (out=)"}
 STRETCH = 2000
 SECONDS = 20  # that a call may take
 FLOATS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53, torch.complex64: 24, torch.complex128: 53, torch.complex32: 11}
@@ -306,7 +306,7 @@ def summary(rows, options):
 
 
 def ledger(options, calls, seconds, findings):
-    line = ["add", TARGET, "-", f"{options.seed}:{options.first}-{options.first + options.count}", calls, int(seconds), findings]
+    line = ["add", TARGETS[options.kind], "-", f"{options.seed}:{options.first}-{options.first + options.count}", calls, int(seconds), findings]
     print("ledger:", *line)
     if os.environ.get("FNZ_LEDGER") == "1":
         subprocess.run([sys.executable, str(libfnz.ROOT / "scripts/ledger.py"), *map(str, line)], check=True)
