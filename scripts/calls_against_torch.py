@@ -319,7 +319,7 @@ def parsed():
     parser.add_argument("--count", type=int, default=STRETCH)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--kind", default="functional", choices=["functional", "inplace", "out"])
-    parser.add_argument("--op", action="append")
+    parser.add_argument("--op", action="append", help="only these functional operators, or their other forms")
     parser.add_argument("--lib", default=libfnz.ROOT / "build/libfnz.so", type=Path)
     parser.add_argument("--fnz", default=libfnz.ROOT / "build/fnz", type=Path)
     parser.add_argument("--out", default=libfnz.ROOT / "build-calls", type=Path)
@@ -337,6 +337,8 @@ def main():
         print(call.text())
         print(*Compare(Library(options.lib), lambda _: None).judged(call), sep=": ")
         return 0
+    if not work.rows:
+        sys.exit("no operator is left to draw; --op takes functional ones")
     print("without a sample:", *work.without)
     began = time.time()
     rows = run(options, work)
