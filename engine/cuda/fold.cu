@@ -31,7 +31,7 @@ template <> struct bounds_of<int64_t> {
     return INT64_MIN;
   }
   VALUE int64_t most() {
-    return -1 - INT64_MIN;
+    return INT64_MAX;
   }
 };
 #define LEAST (bounds_of<T>::least())

@@ -79,3 +79,13 @@ VALUE void random_sincos(float v, float *sine, float *cosine) {
 VALUE void random_sincospi(double v, double *sine, double *cosine) {
   sincospi(v, sine, cosine);
 }
+
+/* Keys of a sorted row (kernels/cpu/order_values.h). */
+struct sorted_row {
+  const cells *keys;
+  int64_t start;
+};
+typedef const sorted_row *SORTED;
+VALUE int64_t sorted_key(SORTED s, int64_t i) {
+  return integer_at(s->keys, s->start + i);
+}

@@ -13,6 +13,7 @@ typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 #define INT32_MIN (-2147483647 - 1)
 #define INT64_MIN (-9223372036854775807ll - 1)
+#define INT64_MAX 9223372036854775807ll
 #define INFINITY  __int_as_float(0x7f800000)
 #define NAN       __int_as_float(0x7fc00000)
 

@@ -10,11 +10,15 @@ extern const char *const fnzi_cuda_text_formula_cells[];
 #undef FORMULA
 
 /* What the functions of a formula stand on, in order. */
-static const struct formula {
+typedef struct formula {
   const char *name;
+  bool by_block;
   const char *const *files[2];
-} formulas[] = {
-#define FORMULA(name, values, file) {#name, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
+} formula;
+static const formula formulas[] = {
+#define FORMULA(name, values, file)                                                                \
+  {#name, false, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
+#define BY_BLOCK(name, values, file) {#name, true, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
 #include "engine/cuda/formulas.def"
 #undef FORMULA
 };
@@ -29,7 +33,7 @@ static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
   return FNZ_OK;
 }
 
-static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f) {
+static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f, bool by_block) {
   PUT(w, "  const cells w[WINDOWS] = {");
   for (uint32_t k = 0; k < FNZI_CUDA_FORMULA_WINDOWS; k++)
     if (f->draws && k + 2 >= FNZI_CUDA_FORMULA_WINDOWS)
@@ -49,30 +53,33 @@ static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f
     FNZ_TRY(put_double(w, f->numbers[k]));
   }
   PUT(w,
-      "};\n  for (int64_t at = FIRST; at < %s; at += STEP)\n"
+      "};\n  for (int64_t at = %s; at < %s; at += %s)\n"
       "    formula_%s(at, w, integers + 1, doubles + 1);\n",
-      WORD(w->text, f->count), f->name);
+      by_block ? "blockIdx.x" : "FIRST", WORD(w->text, f->count), by_block ? "gridDim.x" : "STEP",
+      f->name);
   return FNZ_OK;
 }
 
-static fnz_status use_files(fnz_context *ctx, fnzi_cuda_text *text, const char *name) {
+static const formula *find(const char *name) {
   for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
-    if (strcmp(formulas[i].name, name) == 0) {
-      FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_formula_cells));
-      FNZ_TRY(fnzi_cuda_text_use(ctx, text, formulas[i].files[0]));
-      return fnzi_cuda_text_use(ctx, text, formulas[i].files[1]);
-    }
-  return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "there is no text of the formula %s", name);
+    if (strcmp(formulas[i].name, name) == 0)
+      return &formulas[i];
+  return NULL;
 }
 
 fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
                                   const fnzi_cuda_formula *f, uint32_t *kernel) {
-  const fnzi_cuda_kernel shape = {NULL, f->nwindows + (f->draws ? 2 : 0) + f->checks, 256,
-                                  FNZI_CUDA_GRID_FLAT, 0};
+  const formula *of = find(f->name);
   fnz_buffer body = {.data = NULL};
   const fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
-  FNZ_TRY(use_files(ctx, text, f->name));
-  fnz_status status = put_body(&w, f);
+  if (!of)
+    return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "there is no text of the formula %s", f->name);
+  const fnzi_cuda_kernel shape = {NULL, f->nwindows + (f->draws ? 2 : 0) + f->checks, 256,
+                                  of->by_block ? FNZI_CUDA_GRID_BLOCKS : FNZI_CUDA_GRID_FLAT, 0};
+  FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_formula_cells));
+  FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[0]));
+  FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[1]));
+  fnz_status status = put_body(&w, f, of->by_block);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   fnz_buffer_free(ctx, &body);

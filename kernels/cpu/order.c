@@ -1,53 +1,18 @@
 /* order.c - what stands at one place of a sorted row: medians, the k-th value, the mode.
  *
  * Where equal elements qualify, the place given is that of the first one; of the last for mode. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/core/window.h"
 #include "kernels/cpu/sort.h"
 
 #include <math.h>
 
-/* Which of `count` sorted pairs; NaN stand last. `k` is kthvalue's. */
-typedef int64_t pick_fn(const fnzi_cpu_pair *sorted, int64_t count, bool is_real, int64_t k);
-
-static int64_t numbers_among(const fnzi_cpu_pair *sorted, int64_t count, bool is_real) {
-  while (is_real && count && sorted[count - 1].key == INT64_MAX)
-    count--;
-  return count;
+#define VALUE  static
+#define SORTED const fnzi_cpu_pair *
+static int64_t sorted_key(SORTED s, int64_t i) {
+  return s[i].key;
 }
-
-/* A NaN is the median of all that hold it. */
-static int64_t pick_median(const fnzi_cpu_pair *sorted, int64_t count, bool is_real, int64_t k) {
-  int64_t numbers = numbers_among(sorted, count, is_real);
-  (void)k;
-  return numbers < count ? numbers : (count - 1) / 2;
-}
-
-static int64_t pick_nanmedian(const fnzi_cpu_pair *sorted, int64_t count, bool is_real, int64_t k) {
-  int64_t numbers = numbers_among(sorted, count, is_real);
-  (void)k;
-  return numbers ? (numbers - 1) / 2 : 0;
-}
-
-static int64_t pick_kth(const fnzi_cpu_pair *sorted, int64_t count, bool is_real, int64_t k) {
-  (void)sorted, (void)count, (void)is_real;
-  return k - 1;
-}
-
-/* The least of the most frequent; each NaN is alone. */
-static int64_t pick_mode(const fnzi_cpu_pair *sorted, int64_t count, bool is_real, int64_t k) {
-  int64_t best = 0, most = 0, run = 0;
-  (void)k;
-  for (int64_t i = 0; i < count; i++) {
-    bool is_nan = is_real && sorted[i].key == INT64_MAX;
-    run++;
-    if (i + 1 < count && !is_nan && sorted[i + 1].key == sorted[i].key)
-      continue;
-    if (run > most)
-      best = i, most = run;
-    run = 0;
-  }
-  return best;
-}
+#include "kernels/cpu/order_values.h"
+#undef VALUE
 
 static void fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
   const double *real = r->data;
@@ -70,7 +35,48 @@ static fnz_status forget_payload(fnzi_krn_call *call) {
   return fnzi_krn_array_fill(call, out, &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
 }
 
-static fnz_status pick_rows(fnzi_krn_call *call, pick_fn *pick) {
+/* Rows of elements as they are; what stands at the place that the order says of each. */
+static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
+                            const fnzi_cpu_rows *rows, int64_t k) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  bool is_real = fnzi_is_float(dtype), forgets = is_real && call->noutputs < 2;
+  const fnz_arg nan = {.tag = FNZ_ARG_FLOAT, .u.f = NAN};
+  int64_t all = rows->count * rows->length, nothing = 0;
+  fnzi_cpu_told_sort told = {.dtype = rows->dtype,
+                             .elements = rows->data,
+                             .rows = rows->count,
+                             .length = rows->length,
+                             .inner = 1,
+                             .keep = kind == ORDER_KTH ? k : rows->length};
+  fnzi_krn_window windows[5];
+  fnzi_cpu_rows cells;
+  void *values, *places;
+  FNZ_TRY(fnzi_cpu_sort_tell(call, &told));
+  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &cells));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
+  if (is_real)
+    fnzi_krn_number_cell(&nan, dtype, &nothing);
+  fnzi_krn_window_dense(&windows[0], FNZ_I64, 1, &all, told.keys);
+  fnzi_krn_window_dense(&windows[1], FNZ_I64, 1, &all, told.places);
+  fnzi_krn_window_dense(&windows[2], dtype, 1, &all, cells.data);
+  fnzi_krn_window_dense(&windows[3], dtype, 1, &rows->count, values);
+  if (call->noutputs > 1) {
+    FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
+    fnzi_krn_window_dense(&windows[4], FNZ_I64, 1, &rows->count, places);
+  }
+  uint32_t nresults = call->noutputs > 1 ? 2 : 1;
+  const int64_t integers[] = {kind, rows->length, is_real, k, forgets, nothing};
+  const fnzi_krn_formula f = {.name = "ordered",
+                              .count = rows->count,
+                              .windows = windows,
+                              .nwindows = 3 + nresults,
+                              .nresults = nresults,
+                              .integers = integers,
+                              .nintegers = 6};
+  return call->record->formula(call->record->user, &f);
+}
+
+static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
   bool reduced[FNZ_MAX_RANK], is_real = fnzi_is_float(call->outputs[0]->place.dtype);
   fnz_dtype wide = is_real ? FNZ_F64 : FNZ_I64;
   int64_t k = fnzi_krn_named_int(call, "k", 1);
@@ -83,6 +89,8 @@ static fnz_status pick_rows(fnzi_krn_call *call, pick_fn *pick) {
   if (!r.length) /* the median of nothing */
     return fnzi_krn_array_fill(call, call->outputs[0],
                                &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
+  if (call->record)
+    return r.count ? tell_rows(call, kind, reduced, &r, k) : FNZ_OK;
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   else
@@ -91,24 +99,25 @@ static fnz_status pick_rows(fnzi_krn_call *call, pick_fn *pick) {
   for (int64_t i = 0; i < r.count; i++) {
     fill_pairs(&r, i, room);
     const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(room, r.length);
-    (places ? (int64_t *)places : kept)[i] = sorted[pick(sorted, r.length, is_real, k)].place;
+    (places ? (int64_t *)places : kept)[i] =
+        sorted[order_place(kind, sorted, r.length, is_real, k)].place;
   }
   FNZ_TRY(fnzi_cpu_rows_pick(call, reduced, places ? places : kept));
   return places ? FNZ_OK : forget_payload(call);
 }
 
 fnz_status fnzi_kernel_median(fnzi_krn_call *call) {
-  return pick_rows(call, pick_median);
+  return pick_rows(call, ORDER_MEDIAN);
 }
 
 fnz_status fnzi_kernel_nanmedian(fnzi_krn_call *call) {
-  return pick_rows(call, pick_nanmedian);
+  return pick_rows(call, ORDER_NANMEDIAN);
 }
 
 fnz_status fnzi_kernel_kthvalue(fnzi_krn_call *call) {
-  return pick_rows(call, pick_kth);
+  return pick_rows(call, ORDER_KTH);
 }
 
 fnz_status fnzi_kernel_mode(fnzi_krn_call *call) {
-  return pick_rows(call, pick_mode);
+  return pick_rows(call, ORDER_MODE);
 }

@@ -35,8 +35,7 @@ fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtyp
   void *data;
   fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   split_window(&from, reduced, out);
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)(out->count * out->length),
-                           fnzi_dtype(dtype)->bytes, &data));
+  FNZ_TRY(fnzi_krn_room_take(call, out->count * out->length, fnzi_dtype(dtype)->bytes, &data));
   out->dtype = dtype;
   out->data = data;
   fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);

@@ -21,13 +21,12 @@ typedef struct sorting {
   fnzi_cpu_pair *scratch; /* 2 * count for each thread */
 } sorting;
 
+#define VALUE static inline
+#include "kernels/cpu/sort_values.h"
+#undef VALUE
+
 int64_t fnzi_cpu_real_key(double x) {
-  int64_t bits;
-  if (isnan(x))
-    return INT64_MAX;
-  x += 0.0; /* makes 0 of -0 */
-  memcpy(&bits, &x, sizeof bits);
-  return bits < 0 ? bits ^ INT64_MAX : bits;
+  return sort_real_key(x);
 }
 
 static int64_t key_at(const sorting *s, int64_t at) {
@@ -81,6 +80,10 @@ static fnz_status open_elements(fnzi_krn_call *call, sorting *s) {
   const void *cells, *wide;
   bool real = fnzi_is_float(x->geometry.dtype);
   FNZ_TRY(fnzi_krn_dense_get(call, x, &cells));
+  if (call->record) { /* sort_told.c widens them itself */
+    s->cells = cells;
+    return FNZ_OK;
+  }
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, real ? FNZ_F64 : FNZ_I64, &wide));
   s->cells = cells, s->cell = fnzi_dtype(x->geometry.dtype)->bytes;
   *(real ? (const void **)&s->real : (const void **)&s->whole) = wide;
@@ -113,11 +116,27 @@ static fnz_status open_places(fnzi_krn_call *call, size_t k, sorting *s) {
   return FNZ_OK;
 }
 
+static fnz_status tell(fnzi_krn_call *call, const sorting *s, int64_t numel) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  fnz_dtype dtype = x->geometry.dtype;
+  fnzi_cpu_told_sort told = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype) : FNZ_I64,
+                             .rows = numel / s->count,
+                             .length = s->count,
+                             .inner = s->inner,
+                             .keep = s->keep,
+                             .descending = s->descending};
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, told.dtype, &told.elements));
+  FNZ_TRY(fnzi_cpu_sort_tell(call, &told));
+  return fnzi_cpu_sort_tell_ranked(call, &told, dtype, s->cells, s->values, s->places);
+}
+
 static fnz_status run(fnzi_krn_call *call, sorting *s) {
   int64_t numel = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
   size_t count;
-  if (!numel)
+  if (!numel || !s->keep)
     return FNZ_OK;
+  if (call->record)
+    return tell(call, s, numel);
   if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_cpu_lanes(call), &count))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, count, &s->scratch);

@@ -1,0 +1,107 @@
+/* sort_told.c - sorting as formulas (engine/cuda/sort.cu): tiles, and runs merged two by two. */
+#include "kernels/core/window.h"
+#include "kernels/cpu/sort.h"
+
+#define VALUE static inline
+#include "kernels/cpu/sort_values.h"
+#undef VALUE
+
+static void write_integers(const fnzi_cpu_told_sort *told, int64_t width, int64_t *out) {
+  out[SORT_LENGTH] = told->length;
+  out[SORT_INNER] = told->inner;
+  out[SORT_ROWS] = told->rows;
+  out[SORT_KEEP] = told->keep;
+  out[SORT_DESCENDS] = told->descending;
+  out[SORT_INTEGERS] = told->dtype == FNZ_I64;
+  out[SORT_WIDTH] = width;
+}
+
+/* Over all elements, or memory that has room for as many. */
+static void window_over(const fnzi_cpu_told_sort *told, fnz_dtype dtype, const void *data,
+                        fnzi_krn_window *out) {
+  const int64_t count = told->rows * told->length;
+  fnzi_krn_window_dense(out, dtype, 1, &count, data);
+}
+
+static fnz_status tell(fnzi_krn_call *call, const char *name, int64_t count,
+                       const fnzi_krn_window *windows, uint32_t nwindows, uint32_t nresults,
+                       const int64_t *integers) {
+  const fnzi_krn_formula f = {.name = name,
+                              .count = count,
+                              .windows = windows,
+                              .nwindows = nwindows,
+                              .nresults = nresults,
+                              .integers = integers,
+                              .nintegers = SORT_NUMBERS};
+  return call->record->formula(call->record->user, &f);
+}
+
+/* A tile has whole rows, or a row whole tiles. */
+static fnz_status tell_tiles(fnzi_krn_call *call, const fnzi_cpu_told_sort *told, int64_t width) {
+  int64_t integers[SORT_NUMBERS], tiles = (told->length + width - 1) / width, rows, all;
+  fnzi_krn_window windows[3];
+  if (!fnzi_mul_i64(told->rows, tiles, &all))
+    return fnzi_no_memory(call->ctx);
+  rows = SORT_TILE / width;
+  write_integers(told, width, integers);
+  window_over(told, told->dtype, told->elements, &windows[0]);
+  window_over(told, FNZ_I64, told->keys, &windows[1]);
+  window_over(told, FNZ_I64, told->places, &windows[2]);
+  return tell(call, "sorted", (all + rows - 1) / rows, windows, 3, 2, integers);
+}
+
+/* From told's keys and places to other ones, which become told's. */
+static fnz_status tell_merge(fnzi_krn_call *call, fnzi_cpu_told_sort *told, int64_t run,
+                             const void *to[2]) {
+  int64_t integers[SORT_NUMBERS], runs = (told->length + run - 1) / run;
+  const void *from[] = {told->keys, told->places};
+  fnzi_krn_window windows[4];
+  write_integers(told, run, integers);
+  for (int k = 0; k < 2; k++) {
+    window_over(told, FNZ_I64, from[k], &windows[k]);
+    window_over(told, FNZ_I64, to[k], &windows[2 + k]);
+  }
+  told->keys = to[0], told->places = to[1];
+  to[0] = from[0], to[1] = from[1];
+  return tell(call, "merged", told->rows * runs * (run < told->keep ? run : told->keep), windows, 4,
+              2, integers);
+}
+
+static fnz_status take_room(fnzi_krn_call *call, const fnzi_cpu_told_sort *told, const void **keys,
+                            const void **places) {
+  void *data[2];
+  for (int k = 0; k < 2; k++)
+    FNZ_TRY(fnzi_krn_room_take(call, told->rows * told->length, sizeof(int64_t), &data[k]));
+  *keys = data[0], *places = data[1];
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cpu_sort_tell(fnzi_krn_call *call, fnzi_cpu_told_sort *told) {
+  const void *other[2] = {NULL, NULL};
+  int64_t width = 1;
+  while (width < told->length && width < SORT_TILE)
+    width *= 2;
+  FNZ_TRY(take_room(call, told, &told->keys, &told->places));
+  if (width < told->length)
+    FNZ_TRY(take_room(call, told, &other[0], &other[1]));
+  FNZ_TRY(tell_tiles(call, told, width));
+  for (int64_t run = width; run < told->length; run *= 2)
+    FNZ_TRY(tell_merge(call, told, run, other));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cpu_sort_tell_ranked(fnzi_krn_call *call, const fnzi_cpu_told_sort *told,
+                                     fnz_dtype dtype, const void *cells, const void *values,
+                                     const void *places) {
+  int64_t integers[SORT_NUMBERS], count = told->rows * told->keep;
+  fnzi_krn_window windows[4];
+  uint32_t n = 2;
+  write_integers(told, values != NULL, integers);
+  window_over(told, FNZ_I64, told->places, &windows[0]);
+  window_over(told, dtype, cells, &windows[1]);
+  if (values)
+    fnzi_krn_window_dense(&windows[n++], dtype, 1, &count, values);
+  if (places)
+    fnzi_krn_window_dense(&windows[n++], FNZ_I64, 1, &count, places);
+  return tell(call, "ranked", count, windows, n, n - 2, integers);
+}
