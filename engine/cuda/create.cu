@@ -21,3 +21,7 @@ VALUE void formula_triangle(int64_t at, const cells *w, const int64_t *n, const 
   bool before = column < triangle_edge(n[0] != 0, n[1], n[2], n[3], row);
   move_cell_or(&w[1], at, &w[0], before == (n[0] != 0) ? at : -1, 0);
 }
+/* A line of powers. */
+VALUE void formula_power(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  fnzi_cpu_real_put(&w[0], at, power_double(d[0], d[1], d[2], n[0], at, d[3]));
+}

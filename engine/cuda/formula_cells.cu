@@ -89,3 +89,6 @@ typedef const sorted_row *SORTED;
 VALUE int64_t sorted_key(SORTED s, int64_t i) {
   return integer_at(s->keys, s->start + i);
 }
+VALUE double exp_as(bool is_double, double x) {
+  return is_double ? exp(x) : (double)expf((float)x);
+}

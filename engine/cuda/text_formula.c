@@ -18,7 +18,8 @@ typedef struct formula {
 static const formula formulas[] = {
 #define FORMULA(name, values, file)                                                                \
   {#name, false, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
-#define BY_BLOCK(name, values, file) {#name, true, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
+#define BY_BLOCK(name, values, file)                                                               \
+  {#name, true, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
 #include "engine/cuda/formulas.def"
 #undef FORMULA
 };

@@ -5,7 +5,23 @@
 
 #include <math.h>
 
+#define VALUE static
+#include "kernels/cpu/bins_values.h"
+#undef VALUE
+
+static fnz_status tell(fnzi_krn_call *call, const fnzi_krn_formula *f) {
+  return call->record->formula(call->record->user, f);
+}
+
 /* --- histc ------------------------------------------------------------------------------- */
+static fnz_status check_range(const fnzi_krn_call *call, double low, double high) {
+  if (isfinite(low) && isfinite(high) && low < high)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(
+      call, FNZ_CLASS_BOUNDS,
+      "no range goes from min %g to max %g; both must be finite, min not above max", low, high);
+}
+
 /* From the smallest element to the largest where the arguments say no range; an empty range is
  * widened by one to each side. */
 static fnz_status find_range(const fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
@@ -26,11 +42,61 @@ static fnz_status find_range(const fnzi_krn_call *call, const fnzi_cpu_reals *x,
   }
   if (*low == *high)
     *low -= 1, *high += 1;
-  if (isfinite(*low) && isfinite(*high) && *low < *high)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(
-      call, FNZ_CLASS_BOUNDS,
-      "no range goes from min %g to max %g; both must be finite, min not above max", *low, *high);
+  return check_range(call, *low, *high);
+}
+
+/* The range in memory of a recorder: a number each, or by a formula. */
+static fnz_status tell_range(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
+                             const void **out) {
+  const int64_t ends = 2;
+  double range[] = {fnzi_krn_named_float(call, "min", 0), fnzi_krn_named_float(call, "max", 0)};
+  fnzi_krn_window windows[2], to, number;
+  void *room;
+  FNZ_TRY(fnzi_krn_room_take(call, ends, sizeof(double), &room));
+  *out = room;
+  fnzi_cpu_reals_window(x, count, &windows[0]);
+  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &ends, room);
+  const fnzi_krn_formula f = {.name = "range",
+                              .count = 1,
+                              .windows = windows,
+                              .nwindows = 2,
+                              .nresults = 1,
+                              .integers = &count,
+                              .nintegers = 1,
+                              .checks = true};
+  if (range[0] == range[1] && count > 0)
+    return tell(call, &f);
+  if (range[0] == range[1])
+    range[0] -= 1, range[1] += 1;
+  FNZ_TRY(check_range(call, range[0], range[1]));
+  for (int k = 0; k < 2; k++) {
+    unsigned char bytes[16];
+    fnzi_krn_window_dense(&to, FNZ_F64, 0, NULL, (const char *)room + k * (int)sizeof(double));
+    fnzi_krn_window_number(&(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = range[k]}, FNZ_F64, bytes,
+                           &number);
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &number, false));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status tell_bins(fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
+                            const fnzi_cpu_reals_out *y, int64_t bins) {
+  const fnzi_cpu_reals result = fnzi_cpu_reals_read(y);
+  const int64_t ends = 2, integers[] = {count, bins};
+  const void *range;
+  fnzi_krn_window windows[3];
+  FNZ_TRY(tell_range(call, x, count, &range));
+  fnzi_cpu_reals_window(x, count, &windows[0]);
+  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &ends, range);
+  fnzi_cpu_reals_window(&result, bins, &windows[2]);
+  const fnzi_krn_formula f = {.name = "bin",
+                              .count = bins,
+                              .windows = windows,
+                              .nwindows = 3,
+                              .nresults = 1,
+                              .integers = integers,
+                              .nintegers = 2};
+  return tell(call, &f);
 }
 
 fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
@@ -41,20 +107,17 @@ fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &x));
-  FNZ_TRY(find_range(call, &x, count, &low, &high));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
+  if (call->record)
+    return tell_bins(call, &x, count, &y, bins);
+  FNZ_TRY(find_range(call, &x, count, &low, &high));
   for (int64_t k = 0; k < bins; k++)
     fnzi_cpu_real_put(&y, k, 0);
   fnzi_cpu_reals counts = fnzi_cpu_reals_read(&y);
   for (int64_t i = 0; i < count; i++) {
-    double v = fnzi_cpu_real_at(&x, i);
-    if (!(v >= (x.f ? (float)low : low) && v <= (x.f ? (float)high : high)))
-      continue;
-    double place =
-        x.f ? (double)(((float)v - (float)low) * (float)bins / ((float)high - (float)low))
-            : (v - low) * (double)bins / (high - low);
-    int64_t k = place < (double)bins ? (int64_t)place : bins - 1; /* also what is no number */
-    fnzi_cpu_real_put(&y, k, fnzi_cpu_real_at(&counts, k) + 1);
+    int64_t k = bin_of(fnzi_cpu_real_at(&x, i), low, high, bins, x.f != NULL);
+    if (k >= 0)
+      fnzi_cpu_real_put(&y, k, fnzi_cpu_real_at(&counts, k) + 1);
   }
   return FNZ_OK;
 }
@@ -102,11 +165,28 @@ fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
 }
 
 /* --- Places of triangles ----------------------------------------------------------------- */
+static fnz_status tell_places(fnzi_krn_call *call, const fnzi_meta_triangle *t, int64_t count,
+                              const void *out) {
+  const int64_t integers[] = {t->rows, t->columns, t->offset, t->upper, count}, all = 2 * count;
+  fnzi_krn_window window;
+  fnzi_krn_window_dense(&window, FNZ_I64, 1, &all, out);
+  const fnzi_krn_formula f = {.name = "triangle_place",
+                              .count = count,
+                              .windows = &window,
+                              .nwindows = 1,
+                              .nresults = 1,
+                              .integers = integers,
+                              .nintegers = 5};
+  return tell(call, &f);
+}
+
 fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
   fnzi_meta_triangle t = fnzi_meta_triangle_of(call);
   int64_t count = call->outputs[0]->geometry.sizes[1], at = 0, first, last;
   void *out;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
+  if (call->record)
+    return tell_places(call, &t, count, out);
   for (int64_t i = 0; i < t.rows; i++) {
     fnzi_meta_triangle_columns(&t, i, &first, &last);
     for (int64_t k = first; k < last; k++, at++) {
@@ -118,6 +198,17 @@ fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
 }
 
 /* --- frexp ------------------------------------------------------------------------------- */
+static fnz_status tell_fractions(fnzi_krn_call *call, const void *data, const void *fractions,
+                                 const void *exponents, int64_t count) {
+  fnzi_krn_window windows[3];
+  fnzi_krn_window_dense(&windows[0], FNZ_F64, 1, &count, data);
+  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &count, fractions);
+  fnzi_krn_window_dense(&windows[2], FNZ_I32, 1, &count, exponents);
+  const fnzi_krn_formula f = {
+      .name = "fraction", .count = count, .windows = windows, .nwindows = 3, .nresults = 2};
+  return tell(call, &f);
+}
+
 fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *data;
@@ -125,9 +216,11 @@ fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_F64, &data));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &fractions));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &exponents));
+  if (call->record)
+    return tell_fractions(call, data, fractions, exponents, fnzi_krn_array_numel(self));
   for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++) {
-    int exponent = 0;
-    ((double *)fractions)[i] = frexp(((const double *)data)[i], &exponent);
+    int exponent;
+    ((double *)fractions)[i] = fraction_of(((const double *)data)[i], &exponent);
     ((int32_t *)exponents)[i] = exponent;
   }
   return FNZ_OK;

@@ -1,5 +1,6 @@
 /* combine.c - combinations: all ways to take r elements of a vector, in the order of their places.
  */
+#include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 
 /* The next row of places: the last one that can still move goes on, and those behind it follow. */
@@ -10,6 +11,23 @@ static void next_places(int64_t *places, int64_t r, int64_t n, bool again) {
   places[k]++;
   for (int64_t i = k + 1; i < r; i++)
     places[i] = places[i - 1] + apart;
+}
+
+static fnz_status tell(fnzi_krn_call *call, const void *from, const void *to, int64_t n, int64_t r,
+                       bool again) {
+  const int64_t count = fnzi_krn_array_numel(call->outputs[0]), integers[] = {n, r, again};
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnzi_krn_window windows[2];
+  fnzi_krn_window_dense(&windows[0], dtype, 1, &n, from);
+  fnzi_krn_window_dense(&windows[1], dtype, 1, &count, to);
+  const fnzi_krn_formula f = {.name = "taken",
+                              .count = count,
+                              .windows = windows,
+                              .nwindows = 2,
+                              .nresults = 1,
+                              .integers = integers,
+                              .nintegers = 3};
+  return call->record->formula(call->record->user, &f);
 }
 
 fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
@@ -23,6 +41,8 @@ fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
     return FNZ_OK;
   FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &from));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
+  if (call->record)
+    return tell(call, from, to, n, r, again);
   FNZI_NEW(&call->scratch, (size_t)r, &places);
   for (int64_t k = 0; k < r; k++)
     places[k] = again ? 0 : k;

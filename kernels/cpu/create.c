@@ -47,7 +47,7 @@ fnz_status fnzi_kernel_eye(fnzi_krn_call *call) {
 /* The formula of each element, told; the result is row-major. */
 static fnz_status tell(fnzi_krn_call *call, const char *name, fnz_dtype dtype, const void *data,
                        const int64_t *integers, const double *numbers) {
-  enum { INTEGERS = 2, NUMBERS = 2 };
+  enum { INTEGERS = 2, NUMBERS = 4 };
   const int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   fnzi_krn_window window;
   fnzi_krn_window_dense(&window, dtype, 1, &count, data);
@@ -79,8 +79,8 @@ fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
                                                               : FNZ_F64;
   const int64_t integers[] = {fnzi_krn_named_int(call, "start", 0),
                               fnzi_krn_named_int(call, "step", 1)};
-  const double numbers[] = {fnzi_krn_named_float(call, "start", 0),
-                            fnzi_krn_named_float(call, "step", 1)};
+  const double numbers[4] = {fnzi_krn_named_float(call, "start", 0),
+                             fnzi_krn_named_float(call, "step", 1)};
   void *data;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &data));
   if (call->record)
@@ -117,7 +117,7 @@ fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, is_complex ? paired : real, &data));
   if (call->record) {
     const int64_t integers[] = {count, 0};
-    const double ends[] = {part_of(start, 0), part_of(end, 0)};
+    const double ends[4] = {part_of(start, 0), part_of(end, 0)};
     if (is_complex)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
     return tell(call, "spread", real, data, integers, ends);
@@ -135,28 +135,21 @@ static double rounded(fnz_dtype dtype, double v) {
   return v;
 }
 
-static void raise_to(double *powers, double base, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    powers[i] = pow(base, powers[i]);
-}
-
 fnz_status fnzi_kernel_logspace(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  double first = fnzi_krn_named_float(call, "start", 0),
-         last = fnzi_krn_named_float(call, "end", 0);
   int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  double ends[] = {fnzi_krn_named_float(call, "start", 0), fnzi_krn_named_float(call, "end", 0), 0,
+                   fnzi_krn_named_float(call, "base", 10)};
   void *data;
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &data));
-  double *out = data;
   if (count > 1) {
-    first = rounded(dtype, first);
-    last = rounded(dtype, last);
-    double step = rounded(dtype, last - first) / (double)(count - 1);
-    for (int64_t i = 0; i < count; i++)
-      out[i] = i < count / 2 ? first + step * (double)i : last - step * (double)(count - i - 1);
-  } else if (count == 1) {
-    out[0] = first;
+    ends[0] = rounded(dtype, ends[0]);
+    ends[1] = rounded(dtype, ends[1]);
+    ends[2] = rounded(dtype, ends[1] - ends[0]) / (double)(count - 1);
   }
-  raise_to(out, fnzi_krn_named_float(call, "base", 10), count);
+  if (call->record)
+    return tell(call, "power", FNZ_F64, data, (const int64_t[]){count, 0}, ends);
+  for (int64_t i = 0; i < count; i++)
+    ((double *)data)[i] = power_double(ends[0], ends[1], ends[2], count, i, ends[3]);
   return FNZ_OK;
 }

@@ -31,3 +31,11 @@ VALUE int64_t triangle_edge(bool lower, int64_t diagonal, int64_t rows, int64_t 
   int64_t edge = diagonal > columns ? columns : diagonal < -rows ? 0 : i + diagonal + lower;
   return edge < 0 ? 0 : edge > columns ? columns : edge;
 }
+
+/* The exponent goes from first to last, from both ends. */
+VALUE double power_double(double first, double last, double step, int64_t count, int64_t i,
+                          double base) {
+  double exponent = i < count / 2 || count == 1 ? first + step * (double)i
+                                                : last - step * (double)(count - i - 1);
+  return pow(base, count == 1 ? first : exponent);
+}

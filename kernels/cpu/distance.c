@@ -3,27 +3,37 @@
 
 #include <math.h>
 
+#define VALUE static
+#include "kernels/cpu/distance_values.h"
+#undef VALUE
+
 typedef struct points {
   fnzi_cpu_reals a, b;
   int64_t length; /* of a point */
   double order;
 } points;
 
-static double distance(const points *p, int64_t a, int64_t b) {
-  double sum = 0;
-  for (int64_t i = 0; i < p->length; i++) {
-    double d = fabs(fnzi_cpu_real_at(&p->a, a + i) - fnzi_cpu_real_at(&p->b, b + i));
-    if (isinf(p->order))
-      sum = d > sum || isnan(d) ? d : sum;
-    else
-      sum += p->order == 0   ? (double)(d != 0)
-             : p->order == 1 ? d
-             : p->order == 2 ? d * d
-                             : pow(d, p->order);
-  }
-  if (p->order == 0 || p->order == 1 || isinf(p->order))
-    return sum;
-  return p->order == 2 ? sqrt(sum) : pow(sum, 1 / p->order);
+/* The formula of each distance, told; the second points may be absent. */
+static fnz_status tell(fnzi_krn_call *call, const char *name, const points *p, int64_t counts[2],
+                       const fnzi_cpu_reals_out *y, const int64_t *integers) {
+  const fnzi_cpu_reals result = fnzi_cpu_reals_read(y);
+  int64_t count = fnzi_krn_array_numel(call->outputs[0]);
+  fnzi_krn_window windows[3];
+  uint32_t n = 0;
+  fnzi_cpu_reals_window(&p->a, counts[0] * p->length, &windows[n++]);
+  if (fnzi_cpu_reals_present(&p->b))
+    fnzi_cpu_reals_window(&p->b, counts[1] * p->length, &windows[n++]);
+  fnzi_cpu_reals_window(&result, count, &windows[n++]);
+  const fnzi_krn_formula f = {.name = name,
+                              .count = count,
+                              .windows = windows,
+                              .nwindows = n,
+                              .nresults = 1,
+                              .integers = integers,
+                              .nintegers = 3,
+                              .numbers = &p->order,
+                              .nnumbers = 1};
+  return call->record->formula(call->record->user, &f);
 }
 
 /* A geometry of the batch of the result by what `g` has behind its own. */
@@ -49,9 +59,13 @@ fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_expand(call, b, dtype, &all_b, &p.b));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   int64_t others = out->sizes[out->rank - 1], each = out->sizes[out->rank - 2] * others;
+  if (call->record)
+    return tell(call, "distance", &p, (int64_t[]){numel / others, numel / each * others}, &y,
+                (const int64_t[]){p.length, others, each});
   for (int64_t i = 0; i < numel; i++)
-    fnzi_cpu_real_put(
-        &y, i, distance(&p, i / others * p.length, (i / each * others + i % others) * p.length));
+    fnzi_cpu_real_put(&y, i,
+                      distance(&p.a, &p.b, i / others * p.length,
+                               (i / each * others + i % others) * p.length, p.length, p.order));
   return FNZ_OK;
 }
 
@@ -63,10 +77,13 @@ fnz_status fnzi_kernel_pdist(fnzi_krn_call *call) {
   fnzi_cpu_reals_out y;
   FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &p.a));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
-  p.b = p.a;
+  if (call->record)
+    return tell(call, "pair_distance", &p, (int64_t[]){self->place.sizes[0], 0}, &y,
+                (const int64_t[]){p.length, self->place.sizes[0], 0});
   int64_t at = 0;
   for (int64_t i = 0; i < self->place.sizes[0]; i++)
     for (int64_t k = i + 1; k < self->place.sizes[0]; k++)
-      fnzi_cpu_real_put(&y, at++, distance(&p, i * p.length, k * p.length));
+      fnzi_cpu_real_put(&y, at++,
+                        distance(&p.a, &p.a, i * p.length, k * p.length, p.length, p.order));
   return FNZ_OK;
 }

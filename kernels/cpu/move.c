@@ -1,7 +1,9 @@
 /* move.c - kernels that only move elements: copies, joining, repeating, rolling, padding. They know
  * cells, not numbers. */
-#include "kernels/cpu/cpu.h"
 #include "kernels/core/float8.h"
+#include "kernels/cpu/cpu.h"
+
+#include <math.h>
 
 /* clone, _to_copy, lift_fresh_copy: the value of argument 0. */
 fnz_status fnzi_kernel_identity(fnzi_krn_call *call) {

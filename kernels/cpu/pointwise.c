@@ -330,12 +330,22 @@ bool fnzi_cpu_point_code(const fnzi_krn_call *call, fnzi_meta_point_code *out) {
   return true;
 }
 
+/* The elements in the result's place, and then what they become. */
+static fnz_status tell_mvlgamma(fnzi_krn_call *call) {
+  fnzi_krn_window to, degree;
+  unsigned char room[16];
+  FNZ_TRY(fnzi_krn_array_assign(call, call->outputs[0], fnzi_krn_call_input(call, 0)));
+  fnzi_krn_window_of(call->outputs[0], &to);
+  fnzi_krn_window_number(fnzi_krn_named(call, "p"), to.dtype, room, &degree);
+  return fnzi_cpu_window_combine(call, "mvlgamma", &to, &degree, NULL);
+}
+
 fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
   int64_t p = fnzi_krn_named_int(call, "p", 0);
   if (p < 1)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1",
                                 (long long)p);
-  return fnzi_kernel_point(call);
+  return call->record ? tell_mvlgamma(call) : fnzi_kernel_point(call);
 }
 
 /* A column times a row, in the dtype that both promote to. */

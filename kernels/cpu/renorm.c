@@ -1,7 +1,12 @@
 /* renorm.c - slices along one dimension, each scaled down to a greatest norm. */
+#include "kernels/core/half.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>
+
+#define VALUE static
+#include "kernels/cpu/renorm_values.h"
+#undef VALUE
 
 /* Row-major elements seen as (outer, slices, inner). */
 typedef struct slices {
@@ -13,14 +18,6 @@ typedef struct slices {
   double order, limit;
 } slices;
 
-static double joined(double norm, double v, double order) {
-  if (isinf(order))
-    return v > norm || v != v ? v : norm;
-  if (order == 0)
-    return norm + (v != 0);
-  return norm + (order == 1 ? v : order == 2 ? v * v : pow(v, order));
-}
-
 static double magnitude(const slices *s, int64_t at) {
   if (s->parts == 2)
     return hypot(fnzi_cpu_real_at(&s->x, 2 * at), fnzi_cpu_real_at(&s->x, 2 * at + 1));
@@ -31,30 +28,20 @@ static double norm_of(const slices *s, int64_t slice) {
   double norm = 0, order = s->order;
   for (int64_t o = 0; o < s->outer; o++)
     for (int64_t i = 0; i < s->inner; i++)
-      norm = joined(norm, magnitude(s, (o * s->count + slice) * s->inner + i), order);
-  if (isinf(order) || order == 0 || order == 1)
-    return norm;
-  return order == 2 ? sqrt(norm) : pow(norm, 1 / order);
+      norm = norm_joined(norm, magnitude(s, (o * s->count + slice) * s->inner + i), order);
+  return norm_finished(norm, order);
 }
 
-/* Rounded as a tensor of factors in the element type would be. */
-static double factor_of(const slices *s, double norm) {
-  double eps = 1e-7, factor;
-  uint16_t half;
-  if (s->dtype == FNZ_F64)
-    return norm > s->limit ? s->limit / (norm + eps) : 1;
-  float n = (float)norm, limit = (float)s->limit;
-  factor = n > limit ? (double)(limit / (n + (float)eps)) : 1;
-  if (s->element == FNZ_F16 || s->element == FNZ_BF16) {
-    fnzi_krn_convert(s->element, &half, 0, FNZ_F64, &factor, 0, 1);
-    fnzi_krn_convert(FNZ_F64, &factor, 0, s->element, &half, 0, 1);
-  }
-  return factor;
+static int64_t kind_of(const slices *s) {
+  return s->dtype == FNZ_F64      ? RENORM_F64
+         : s->element == FNZ_F16  ? RENORM_F16
+         : s->element == FNZ_BF16 ? RENORM_BF16
+                                  : RENORM_F32;
 }
 
 static void scale_slice(const void *user, int64_t slice, int lane) {
   const slices *s = user;
-  double factor = factor_of(s, norm_of(s, slice));
+  double factor = norm_factor(kind_of(s), norm_of(s, slice), s->limit);
   (void)lane;
   for (int64_t o = 0; o < s->outer; o++)
     for (int64_t i = 0; i < s->inner * s->parts; i++) {
@@ -78,6 +65,34 @@ static fnz_status open_slices(fnzi_krn_call *call, slices *s) {
   return FNZ_OK;
 }
 
+/* The factor of each slice, and then each element. */
+static fnz_status tell(fnzi_krn_call *call, const slices *s) {
+  const int64_t integers[] = {s->outer, s->count, s->inner, kind_of(s)},
+                count = s->outer * s->count * s->inner;
+  const double numbers[] = {s->order, s->limit};
+  const fnzi_cpu_reals out = fnzi_cpu_reals_read(&s->out);
+  fnzi_krn_window windows[3];
+  void *factors;
+  if (s->parts != 1)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "complex numbers are not told");
+  FNZ_TRY(fnzi_krn_room_take(call, s->count, sizeof(double), &factors));
+  fnzi_cpu_reals_window(&s->x, count, &windows[0]);
+  fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &s->count, factors);
+  fnzi_cpu_reals_window(&out, count, &windows[2]);
+  fnzi_krn_formula f = {.name = "norm_factor",
+                        .count = s->count,
+                        .windows = windows,
+                        .nwindows = 2,
+                        .nresults = 1,
+                        .integers = integers,
+                        .nintegers = 4,
+                        .numbers = numbers,
+                        .nnumbers = 2};
+  FNZ_TRY(call->record->formula(call->record->user, &f));
+  f.name = "norm_scaled", f.count = count, f.nwindows = 3;
+  return call->record->formula(call->record->user, &f);
+}
+
 fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t dim = fnzi_krn_named_int(call, "dim", 0);
@@ -95,6 +110,8 @@ fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
   if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   FNZ_TRY(open_slices(call, &s));
+  if (call->record)
+    return tell(call, &s);
   fnzi_cpu_rows_each(call, s.count, scale_slice, &s);
   return FNZ_OK;
 }

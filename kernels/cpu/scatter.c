@@ -402,7 +402,6 @@ static void masked_row(const void *user, char *const *data, const int64_t *strid
   }
 }
 
-/* The true places take the elements of source in row-major order. */
 /* Each element of the mask counts for as many as it is broadcast to. */
 static fnz_status count_masked(fnzi_krn_call *call, const fnzi_krn_array *mask, int64_t *out) {
   int64_t count = fnzi_krn_array_numel(mask);
@@ -416,6 +415,44 @@ static fnz_status count_masked(fnzi_krn_call *call, const fnzi_krn_array *mask, 
   return FNZ_OK;
 }
 
+/* The mask as it is broadcast, how many are true in each tile of it, and the elements. */
+static fnz_status tell_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
+                              const fnzi_krn_array *source) {
+  enum { TILE = 2048 }; /* of engine/cuda/masked.cu */
+  const fnzi_krn_array *out = call->outputs[0];
+  fnz_dtype dtype = out->place.dtype;
+  int64_t count = fnzi_krn_array_numel(out), tiles = (count + TILE - 1) / TILE,
+          taken = fnzi_krn_array_numel(source);
+  const int64_t integers[] = {count, taken};
+  fnzi_krn_window windows[5], from, bits;
+  const void *taken_ones, *was;
+  void *room, *counts, *to;
+  FNZ_TRY(fnzi_krn_room_take(call, count, 1, &room));
+  FNZ_TRY(fnzi_krn_room_take(call, tiles, sizeof(int64_t), &counts));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, source, dtype, &taken_ones));
+  FNZ_TRY(fnzi_krn_dense_get(call, out, &was));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &to));
+  fnzi_krn_window_of(mask, &from);
+  fnzi_krn_window_dense(&bits, FNZ_BOOL, out->place.rank, out->place.sizes, room);
+  FNZ_TRY(fnzi_krn_window_assign(call, &bits, &from, false));
+  fnzi_krn_window_dense(&windows[0], FNZ_BOOL, 1, &count, room);
+  fnzi_krn_window_dense(&windows[1], FNZ_I64, 1, &tiles, counts);
+  fnzi_krn_window_dense(&windows[2], dtype, 1, &taken, taken_ones);
+  fnzi_krn_window_dense(&windows[3], dtype, 1, &count, was);
+  fnzi_krn_window_dense(&windows[4], dtype, 1, &count, to);
+  fnzi_krn_formula f = {.name = "masked_count",
+                        .count = tiles,
+                        .windows = windows,
+                        .nwindows = 2,
+                        .nresults = 1,
+                        .integers = integers,
+                        .nintegers = 2};
+  FNZ_TRY(call->record->formula(call->record->user, &f));
+  f.name = "masked", f.nwindows = 5, f.checks = true;
+  return call->record->formula(call->record->user, &f);
+}
+
+/* The true places take the elements of source in row-major order. */
 fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *mask = fnzi_krn_named_array(call, "mask");
   const fnzi_krn_array *source = fnzi_krn_named_array(call, "source");
@@ -423,6 +460,8 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
   const char *next;
   int64_t wanted;
   fnzi_krn_loop loop;
+  if (call->record)
+    return tell_masked(call, mask, source);
   FNZ_TRY(count_masked(call, mask, &wanted));
   if (wanted > fnzi_krn_array_numel(source))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,

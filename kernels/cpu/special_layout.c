@@ -48,6 +48,21 @@ static void gate_row(const void *user, int64_t row, int lane) {
   }
 }
 
+static fnz_status tell_gates(fnzi_krn_call *call, const gate *g, int64_t count) {
+  const fnzi_cpu_reals y = fnzi_cpu_reals_read(&g->y);
+  fnzi_krn_window windows[2];
+  fnzi_cpu_reals_window(&g->x, 2 * count, &windows[0]);
+  fnzi_cpu_reals_window(&y, count, &windows[1]);
+  const fnzi_krn_formula f = {.name = "gated",
+                              .count = count,
+                              .windows = windows,
+                              .nwindows = 2,
+                              .nresults = 1,
+                              .integers = &g->half,
+                              .nintegers = 1};
+  return call->record->formula(call->record->user, &f);
+}
+
 fnz_status fnzi_kernel_glu(fnzi_krn_call *call) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
   gate g = {.dtype = fnzi_cpu_real_dtype(out->dtype), .half = 1};
@@ -58,6 +73,8 @@ fnz_status fnzi_kernel_glu(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), g.dtype, &g.x));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, g.dtype, &g.y));
   int64_t numel = fnz_geometry_numel(out);
+  if (call->record)
+    return tell_gates(call, &g, numel);
   fnzi_cpu_rows_each(call, numel ? numel / g.half : 0, gate_row, &g);
   return FNZ_OK;
 }

@@ -171,7 +171,7 @@ static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t re
   fnzi_cpu_reals_out y, total;
   fnzi_cpu_reals out;
   fnzi_krn_window windows[5];
-  if (c->normalise || !c->labels || c->smoothing != 0)
+  if (!c->labels)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "only losses of labels are told");
   FNZ_TRY(check_order(call, c->positions, reduction));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, c->dtype, &y));
@@ -196,6 +196,54 @@ static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t re
   return call->record->formula(call->record->user, &f);
 }
 
+/* Of scores: the loss at each position and what it weighs, and their sums. */
+static fnz_status tell_scores(fnzi_krn_call *call, const classes *c, int64_t reduction) {
+  const int64_t all = fnz_geometry_numel(fnzi_krn_call_geometry(call, 0)), one = 1;
+  const int64_t integers[] = {c->count, c->inner, c->ignore, c->labels != NULL,
+                              fnzi_cpu_reals_present(&c->weight)},
+                sums[] = {c->positions, reduction == REDUCE_MEAN};
+  bool is_sum = reduction != REDUCE_NONE;
+  fnzi_cpu_reals_out y;
+  fnzi_cpu_reals out;
+  fnzi_krn_window windows[5], joined[3];
+  void *room[2];
+  FNZ_TRY(check_order(call, c->positions, reduction));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, c->dtype, &y));
+  out = fnzi_cpu_reals_read(&y);
+  fnzi_cpu_reals_window(&c->x, all, &windows[0]);
+  fnzi_cpu_reals_window(integers[4] ? &c->weight : &c->x, c->count, &windows[1]);
+  if (c->labels)
+    fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &c->positions, c->labels);
+  else
+    fnzi_cpu_reals_window(&c->probabilities, all, &windows[2]);
+  fnzi_cpu_reals_window(&out, is_sum ? one : c->positions, &windows[3]);
+  joined[2] = windows[3];
+  for (int k = 0; k < 2 && is_sum; k++) {
+    FNZ_TRY(fnzi_krn_room_take(call, c->positions, sizeof(double), &room[k]));
+    fnzi_krn_window_dense(&windows[3 + k], FNZ_F64, 1, &c->positions, room[k]);
+    joined[k] = windows[3 + k];
+  }
+  const fnzi_krn_formula losses = {.name = "entropy",
+                                   .count = c->positions,
+                                   .windows = windows,
+                                   .nwindows = is_sum ? 5 : 4,
+                                   .nresults = is_sum ? 2 : 1,
+                                   .integers = integers,
+                                   .nintegers = 5,
+                                   .numbers = &c->smoothing,
+                                   .nnumbers = 1,
+                                   .checks = true},
+                         sum = {.name = "entropy_sum",
+                                .count = 1,
+                                .windows = joined,
+                                .nwindows = 3,
+                                .nresults = 1,
+                                .integers = sums,
+                                .nintegers = 2};
+  FNZ_TRY(call->record->formula(call->record->user, &losses));
+  return is_sum ? call->record->formula(call->record->user, &sum) : FNZ_OK;
+}
+
 static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   classes c = {.normalise = normalise};
   int64_t reduction = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN);
@@ -203,7 +251,7 @@ static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   fnzi_cpu_reals_out out;
   FNZ_TRY(open_classes(call, &c));
   if (call->record)
-    return tell_classes(call, &c, reduction);
+    return normalise ? tell_scores(call, &c, reduction) : tell_classes(call, &c, reduction);
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, c.dtype, &out));
   for (int64_t i = 0; i < c.positions; i++) {
     double one = loss_at(&c, i, &weight);

@@ -66,17 +66,19 @@ void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, 
 
 fnz_status fnzi_cpu_reals_expand(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
                                  const fnz_geometry *to, fnzi_cpu_reals *out) {
-  fnzi_cpu_reals_out wide;
+  fnzi_krn_window from, wide;
+  fnzi_cpu_reals_out made;
+  void *room;
   FNZ_TRY(fnzi_cpu_reals_open(call, array, dtype, out));
   if (!array || fnzi_same_sizes(&array->geometry, to))
     return FNZ_OK;
-  FNZ_TRY(fnzi_cpu_reals_scratch(call, dtype, fnz_geometry_numel(to), &wide));
-  size_t cell = fnzi_dtype(dtype)->bytes;
-  const void *from = out->d ? (const void *)out->d : (const void *)out->f;
-  void *room = wide.d ? (void *)wide.d : (void *)wide.f;
-  fnzi_cpu_expand_cells(call, &array->geometry, from, to, room, cell);
-  *out = fnzi_cpu_reals_read(&wide);
-  return FNZ_OK;
+  FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(to), fnzi_dtype(dtype)->bytes, &room));
+  fnzi_krn_window_dense(&from, dtype, array->geometry.rank, array->geometry.sizes,
+                        out->d ? (const void *)out->d : (const void *)out->f);
+  fnzi_krn_window_dense(&wide, dtype, to->rank, to->sizes, room);
+  point(dtype, room, &made);
+  *out = fnzi_cpu_reals_read(&made);
+  return fnzi_krn_window_assign(call, &wide, &from, false);
 }
 
 void fnzi_cpu_reals_load(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_t count,

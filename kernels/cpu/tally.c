@@ -1,5 +1,6 @@
 /* tally.c - counts, sums that leave something out, and comparisons of whole tensors: count_nonzero,
  * nonzero, nansum, trace, equal. */
+#include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
 
@@ -97,6 +98,27 @@ fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
 }
 
 /* --- trace ------------------------------------------------------------------------------- */
+/* The elements, told, and their sum. */
+static fnz_status tell_trace(fnzi_krn_call *call, fnzi_krn_window *diagonal, fnz_dtype wide) {
+  const int64_t integers[] = {diagonal->sizes[0], wide == FNZ_C128 ? 2 : 1, wide == FNZ_I64},
+                one = 1;
+  fnzi_krn_window windows[2];
+  void *room, *sum;
+  FNZ_TRY(fnzi_krn_room_take(call, diagonal->sizes[0], fnzi_dtype(wide)->bytes, &room));
+  fnzi_krn_window_dense(&windows[0], wide, 1, diagonal->sizes, room);
+  FNZ_TRY(fnzi_krn_window_assign(call, &windows[0], diagonal, false));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, wide, &sum));
+  fnzi_krn_window_dense(&windows[1], wide, 1, &one, sum);
+  const fnzi_krn_formula f = {.name = "diagonal_sum",
+                              .count = integers[1],
+                              .windows = windows,
+                              .nwindows = 2,
+                              .nresults = 1,
+                              .integers = integers,
+                              .nintegers = 3};
+  return call->record->formula(call->record->user, &f);
+}
+
 /* Halves and floats add up in double. */
 fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
@@ -107,6 +129,12 @@ fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
   fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   int64_t count = from.sizes[0] < from.sizes[1] ? from.sizes[0] : from.sizes[1];
   FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
+  if (call->record && count > 0) {
+    from.rank = 1;
+    from.sizes[0] = count;
+    from.strides[0] = (int64_t)((uint64_t)from.strides[0] + (uint64_t)from.strides[1]);
+    return tell_trace(call, &from, wide);
+  }
   for (int64_t i = 0; i < count; i++) {
     fnzi_krn_window one = from;
     fnzi_krn_window_select(&one, 1, i);
@@ -129,6 +157,29 @@ static bool same_numbers(fnz_dtype dtype, const void *a, const void *b, int64_t 
   return true;
 }
 
+/* True before each element is looked at. */
+static fnz_status tell_equal(fnzi_krn_call *call, fnz_dtype common, const void *x, const void *y,
+                             int64_t count) {
+  const fnz_arg truth = {.tag = FNZ_ARG_BOOL, .u.i = 1};
+  const fnzi_krn_array *out = call->outputs[0];
+  const int64_t parts = common == FNZ_C128 ? 2 : 1, all = count * parts, one = 1,
+                is_integer = common == FNZ_I64;
+  fnz_dtype dtype = is_integer ? FNZ_I64 : FNZ_F64;
+  fnzi_krn_window windows[3];
+  fnzi_krn_window_dense(&windows[0], dtype, 1, &all, x);
+  fnzi_krn_window_dense(&windows[1], dtype, 1, &all, y);
+  fnzi_krn_window_dense(&windows[2], FNZ_BOOL, 1, &one, fnzi_krn_array_data(out));
+  const fnzi_krn_formula f = {.name = "differs",
+                              .count = all,
+                              .windows = windows,
+                              .nwindows = 3,
+                              .nresults = 1,
+                              .integers = &is_integer,
+                              .nintegers = 1};
+  FNZ_TRY(fnzi_krn_array_fill(call, out, &truth));
+  return call->record->formula(call->record->user, &f);
+}
+
 fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
   const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1);
   fnz_arg answer = {.tag = FNZ_ARG_BOOL, .u.i = 0};
@@ -137,6 +188,8 @@ fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
   if (fnzi_same_sizes(&a->place, &b->place)) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
     FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));
+    if (call->record)
+      return tell_equal(call, common, x, y, fnzi_krn_array_numel(a));
     answer.u.i = same_numbers(common, x, y, fnzi_krn_array_numel(a));
   }
   return fnzi_krn_array_fill(call, call->outputs[0], &answer);

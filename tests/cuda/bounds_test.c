@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 17
  * bounds_test.c - places out of bounds on a GPU, by the stand-in for its driver: programs that
  * write a buffer fail as they do on the CPU, with its words, and leave the buffer as it was. */
 #include "program/program.h"
@@ -36,7 +36,26 @@ static const char *const bodies[] = {
     "  %y: f32[3,4] = index_select(%m, 0, %i)\n  %u: f32[3,4] = mul.Tensor(%x, 2)\n"
     "  %c: f32[3,4] = slice.Tensor(%m, 0, 0, 3)\n  %d: f32[3,4] = mul_.Tensor(%c, 2)\n"
     "  %k: f32[3,4] = cumsum(%u, 0)\n  %f: f32[3,4] = slice.Tensor(%m, 0, 3, 6)\n"
-    "  %n: f32[3,4] = copy_(%f, %k)\n"};
+    "  %n: f32[3,4] = copy_(%f, %k)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %c: bool[3] = ge.Scalar(%i, 0)\n"
+    "  %t: bool[] = all(%c)\n  %y: f32[6,4] = mul.Tensor(%a, 2)\n  _assert_async(%t)\n"
+    "  %b: f32[6,4] = mul_.Tensor(%a, 2)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %o: i64[3] = arange(3)\n"
+    "  %y: f32[3,4], %p: i64[3], %q: i64[3], %r: i64[3] = embedding_bag(%a, %i, %o, False, 1)\n"
+    "  %b: f32[6,4] = index_copy_(%a, 0, %j, %y)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n"
+    "  %o: i64[3] = sub.Tensor(%j, %j)\n  %y: f32[3,4], %p: i64[3], %q: i64[3], %r: i64[3,4] = "
+    "embedding_bag(%a, %i, %o, False, 2)\n  %b: f32[6,4] = index_copy_(%a, 0, %j, %y)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %z: f32[3,2] = slice.Tensor(%x, 1, 0, 2)\n"
+    "  %c: f32[3,6] = cat([%x, %z], 1)\n  %y: f32[] = cross_entropy_loss(%c, %i)\n"
+    "  %b: f32[6,4] = mul_.Tensor(%a, %y)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %k: bool[3,4] = lt.Scalar(%x, 50)\n"
+    "  %v: f32[1,12] = view(%x, [1, 12])\n  %u: f32[1,6] = slice.Tensor(%v, 1, 0, 6)\n"
+    "  %y: f32[3,4] = masked_scatter(%x, %k, %u)\n  %s: f32[] = sum(%y)\n"
+    "  %b: f32[6,4] = mul_.Tensor(%a, %s)\n",
+    "  %a: f32[6,4] = add_.Tensor(%m, 1)\n  %c: bool[3] = lt.Scalar(%i, 0)\n"
+    "  %d: f32[3] = where.Scalar(%c, inf, 1.0)\n  %y: f32[5] = histc(%d, 5)\n"
+    "  %s: f32[] = sum(%y)\n  %b: f32[6,4] = mul_.Tensor(%a, %s)\n"};
 enum { BODIES = sizeof bodies / sizeof *bodies };
 
 static fnz_program *bounded_program(fnz_context *ctx, const char *body) {
