@@ -5,6 +5,7 @@
  * (kernels/cpu/matmul.c): transposed, expanded and sliced factors are used as they lie. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/library.h"
+#include "kernels/core/window.h"
 
 #include <math.h>
 
@@ -326,17 +327,19 @@ static fnz_status launch_kernel(fnzi_eng_maker *m, const product *p, fnzi_eng_wo
   return fnzi_eng_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
 }
 
-static fnz_status make(fnzi_eng_maker *m, const fnzi_krn_call *call, product *p,
-                       fnzi_eng_work *out) {
+static fnz_status make_some(fnzi_eng_maker *m, product *p, fnzi_eng_work *out) {
   bool made = false;
-  out->on_device = true;
-  if (fnzi_krn_array_numel(call->outputs[0]) == 0)
-    return FNZ_OK;
   fold(&p->p);
   p->why = "cuBLASLt has no products of these types";
   if (is_librarys(p) && calls_of(&p->p) <= MOST_CALLS)
     FNZ_TRY(call_library(m, p, out, &made));
   return made ? FNZ_OK : launch_kernel(m, p, out);
+}
+
+static fnz_status make(fnzi_eng_maker *m, const fnzi_krn_call *call, product *p,
+                       fnzi_eng_work *out) {
+  out->on_device = true;
+  return fnzi_krn_array_numel(call->outputs[0]) ? make_some(m, p, out) : FNZ_OK;
 }
 
 static fnz_status way(fnzi_eng_maker *m, fnzi_krn_call *call, size_t first, size_t added,
@@ -391,4 +394,24 @@ fnz_status fnzi_eng_way_addbmm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_
   if (p.has_c)
     read_spread(&p, self, result, true, &p.p.c);
   return make(m, call, &p, out);
+}
+
+/* A batch of one dimension. */
+fnz_status fnzi_eng_work_products(fnzi_eng_maker *m, fnzi_eng_work *work,
+                                  const fnzi_krn_products *products,
+                                  const fnzi_eng_operand operands[3], const char **why) {
+  const fnzi_krn_products *of = products;
+  product p = {.step = "products", .a = operands[0], .b = operands[1], .d = operands[2]};
+  fnzi_cuda_products *q = &p.p;
+  *why = sum_of(of->dtype, &q->sum) ? NULL : "products of these types are the CPU's";
+  if (*why || of->count == 0 || of->m == 0 || of->n == 0)
+    return FNZ_OK;
+  q->rank = 1;
+  q->sizes[0] = of->count;
+  q->m = of->m, q->n = of->n, q->k = of->k;
+  q->added = 1, q->alpha = 1;
+  q->a = (fnzi_cuda_factor){.dtype = of->dtype, .row = of->k, .col = 1, .batch = {of->m * of->k}};
+  q->b = (fnzi_cuda_factor){.dtype = of->dtype, .row = of->n, .col = 1, .batch = {of->k * of->n}};
+  q->d = (fnzi_cuda_factor){.dtype = of->dtype, .row = of->n, .col = 1, .batch = {of->m * of->n}};
+  return make_some(m, &p, work);
 }

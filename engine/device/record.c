@@ -427,10 +427,25 @@ static fnz_status pick(void *user, const fnzi_krn_picking *picking) {
   return fnzi_eng_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
 }
 
+/* --- Products -----------------------------------------------------------------------------------
+ */
+static fnz_status multiply(void *user, const fnzi_krn_products *products) {
+  recording *r = user;
+  const void *at[] = {products->a, products->b, products->c};
+  fnzi_eng_operand operands[3];
+  const char *why;
+  for (int k = 0; k < 3; k++)
+    if (!locate(at[k], &operands[k]))
+      return give_up(r, "it multiplies what is not in the plan");
+  FNZ_TRY(fnzi_eng_work_products(r->m, r->out, products, operands, &why));
+  return why ? give_up(r, why) : FNZ_OK;
+}
+
 /* --- A call -------------------------------------------------------------------------------------
  */
 static fnz_status run_recorded(recording *r, const fnzi_krn_call *call) {
-  const fnzi_krn_recorder recorder = {r, move, combine, formula, pick, room, r->m->threads};
+  const fnzi_krn_recorder recorder = {r,    move,     combine, formula,
+                                      pick, multiply, room,    r->m->threads};
   fnzi_krn_call told = *call;
   told.record = &recorder;
   told.pending = NULL;

@@ -88,4 +88,13 @@ uint8_t fnzi_eng_aligned(int64_t at);
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work,
                                                 size_t bytes, int64_t *at);
 
+/* --- product.c ---------------------------------------------------------------------------
+ */
+struct fnzi_krn_products;
+/* Dense products that a kernel tells; operands a, b and c. *why: they are the CPU's; else NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_products(fnzi_eng_maker *m, fnzi_eng_work *work,
+                                                 const struct fnzi_krn_products *products,
+                                                 const fnzi_eng_operand operands[3],
+                                                 const char **why);
+
 #endif

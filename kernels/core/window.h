@@ -64,6 +64,14 @@ typedef struct fnzi_krn_picking {
   bool averages, counts_self;   /* and is divided by how many there were */
 } fnzi_krn_picking;
 
+/* A batch of products of matrices, one behind the other and row-major: c = a @ b, of (m, k) by
+ * (k, n). */
+typedef struct fnzi_krn_products {
+  fnz_dtype dtype;
+  int64_t count, m, n, k;
+  const void *a, *b, *c;
+} fnzi_krn_products;
+
 typedef struct fnzi_krn_recorder {
   void *user;
   /* `casts`: as fnzi_krn_cast() converts. */
@@ -72,6 +80,7 @@ typedef struct fnzi_krn_recorder {
   fnz_status (*combine)(void *user, const fnzi_krn_combination *combination);
   fnz_status (*formula)(void *user, const fnzi_krn_formula *formula);
   fnz_status (*pick)(void *user, const fnzi_krn_picking *picking);
+  fnz_status (*multiply)(void *user, const fnzi_krn_products *products);
   fnz_status (*room)(void *user, size_t bytes, void **out);
   int64_t threads; /* of the generator that is drawn from; 0: it is none of Philox */
 } fnzi_krn_recorder;

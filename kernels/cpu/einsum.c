@@ -1,5 +1,6 @@
 /* einsum.c - sums of products over named dimensions: operand after operand, each step one batch of
  * matrix products of (batch, rows, summed) by (batch, summed, columns). */
+#include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/meta/einsum.h"
@@ -19,10 +20,10 @@ typedef struct state {
 
 static fnz_status room(const state *s, const int64_t *sizes, uint32_t rank, void **out) {
   FNZ_TRY(fnzi_krn_sizes_check(s->call->ctx, rank, sizes, fnzi_dtype(s->dtype)->bytes));
-  size_t count = 1;
+  int64_t count = 1;
   for (uint32_t i = 0; i < rank; i++)
-    count *= (size_t)sizes[i];
-  return fnzi_arena_alloc(&s->call->scratch, count, fnzi_dtype(s->dtype)->bytes, out);
+    count *= sizes[i];
+  return fnzi_krn_room_take(s->call, count, fnzi_dtype(s->dtype)->bytes, out);
 }
 
 /* The elements of `from` in the order of these labels; labels that it lacks repeat it, dimensions
@@ -140,6 +141,11 @@ static fnz_status multiply(const state *s, uint32_t k, named *a, const named *b)
   FNZ_TRY(room(s, a->sizes, p.out.rank, &data));
   a->data = data;
   int64_t count = volume(s, &p.left, 0, p.batch), deep = p.summed > 0 ? p.summed : 1;
+  if (s->call->record) {
+    const fnzi_krn_products told = {s->dtype, count,     p.rows,     p.columns,
+                                    p.summed, left.data, right.data, data};
+    return s->call->record->multiply(s->call->record->user, &told);
+  }
   fnzi_cpu_product one = {
       .dtype = s->dtype, .m = p.rows, .n = p.columns, .k = p.summed, .alpha = 1};
   one.a = (fnzi_cpu_matrix){.row = deep, .col = 1};
@@ -170,12 +176,15 @@ static fnz_status open_operand(const state *s, uint32_t k, named *out) {
 /* A single operand is multiplied by one, which sums what the output does not name. */
 static fnz_status open_one(const state *s, named *out) {
   const fnz_arg number = {.tag = FNZ_ARG_INT, .u.i = 1};
+  fnzi_krn_window to, one;
+  unsigned char bytes[16];
   void *data;
   out->labels.rank = 0;
-  FNZ_TRY(fnzi_arena_alloc(&s->call->scratch, 1, 16, &data));
-  fnzi_krn_number_cell(&number, s->dtype, data);
+  FNZ_TRY(room(s, NULL, 0, &data));
   out->data = data;
-  return FNZ_OK;
+  fnzi_krn_window_dense(&to, s->dtype, 0, NULL, data);
+  fnzi_krn_window_number(&number, s->dtype, bytes, &one);
+  return fnzi_krn_window_assign(s->call, &to, &one, false);
 }
 
 fnz_status fnzi_kernel_einsum(fnzi_krn_call *call) {
@@ -189,6 +198,8 @@ fnz_status fnzi_kernel_einsum(fnzi_krn_call *call) {
   if (!fnzi_cpu_product_dtype(out->place.dtype, &s.dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                                 fnzi_dtype(out->place.dtype)->name);
+  if (call->record && e->count == 2) /* sums are wide there, and rounded once */
+    s.dtype = out->place.dtype;
   FNZ_TRY(open_operand(&s, 0, &a));
   for (uint32_t k = 1; k < e->count; k++) {
     FNZ_TRY(open_operand(&s, k, &b));
@@ -200,8 +211,8 @@ fnz_status fnzi_kernel_einsum(fnzi_krn_call *call) {
   }
   FNZ_TRY(arrange(&s, &a, &e->out, &b));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, s.dtype, &data));
-  size_t count = (size_t)fnzi_krn_array_numel(out);
-  if (count)
-    memcpy(data, b.data, count * fnzi_dtype(s.dtype)->bytes);
-  return FNZ_OK;
+  fnzi_krn_window to, from;
+  fnzi_krn_window_dense(&to, s.dtype, out->place.rank, out->place.sizes, data);
+  fnzi_krn_window_dense(&from, s.dtype, out->place.rank, out->place.sizes, b.data);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }

@@ -189,8 +189,7 @@ static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, 
         if (!is_among(own.dims, own.count, i, w.rank))
           append(&from, &w, i, free);
   }
-  FNZ_TRY(
-      fnzi_arena_alloc(&call->scratch, (size_t)(*free * *summed), fnzi_dtype(dtype)->bytes, &data));
+  FNZ_TRY(fnzi_krn_room_take(call, *free * *summed, fnzi_dtype(dtype)->bytes, &data));
   int64_t row = summed_first ? *free : *summed;
   *out = (fnzi_cpu_matrix){.data = data, .row = row ? row : 1, .col = 1};
   fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
@@ -203,9 +202,15 @@ fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
   if (!fnzi_cpu_product_dtype(dtype, &p.dtype))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                                 fnzi_dtype(dtype)->name);
+  if (call->record) /* sums are wide there, and rounded once */
+    p.dtype = dtype;
   FNZ_TRY(fold(call, 0, false, p.dtype, &p.a, &p.m, &p.k));
   FNZ_TRY(fold(call, 1, true, p.dtype, &p.b, &p.n, &p.k));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &p.c));
+  if (call->record) {
+    const fnzi_krn_products told = {p.dtype, 1, p.m, p.n, p.k, p.a.data, p.b.data, p.c};
+    return call->record->multiply(call->record->user, &told);
+  }
   p.c_row = p.n ? p.n : 1;
   p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
   FNZ_TRY(fnzi_cpu_product_room(call, &p, &p.room));
