@@ -24,6 +24,18 @@ template <class Fold, class T> VALUE T join_block(T mine) {
   return mine;
 }
 
+/* Of a block whose warps have the same rows, one for each lane. */
+template <class Fold, class T> VALUE T join_across(T mine) {
+  SHARED(T, parts, 256);
+  parts[threadIdx.x] = mine;
+  __syncthreads();
+  mine = parts[threadIdx.x % 32];
+  for (int k = 1; k < 8; k++)
+    mine = Fold::take(mine, parts[threadIdx.x % 32 + 32 * k]);
+  __syncthreads();
+  return mine;
+}
+
 /* An element and its place; -1: none yet. Of equal ones the first is taken. */
 template <class T> struct picked {
   T value;
@@ -60,6 +72,22 @@ template <class Pick, class T> VALUE picked<T> join_picked_block(picked<T> mine)
   mine.at = places[0];
   for (int k = 1; k < 8; k++) {
     const picked<T> other = {values[k], places[k]};
+    mine = take<Pick, T>(mine, other);
+  }
+  __syncthreads();
+  return mine;
+}
+
+template <class Pick, class T> VALUE picked<T> join_picked_across(picked<T> mine) {
+  SHARED(T, values, 256);
+  SHARED(int64_t, places, 256);
+  values[threadIdx.x] = mine.value;
+  places[threadIdx.x] = mine.at;
+  __syncthreads();
+  mine.value = values[threadIdx.x % 32];
+  mine.at = places[threadIdx.x % 32];
+  for (int k = 1; k < 8; k++) {
+    const picked<T> other = {values[threadIdx.x % 32 + 32 * k], places[threadIdx.x % 32 + 32 * k]};
     mine = take<Pick, T>(mine, other);
   }
   __syncthreads();

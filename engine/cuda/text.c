@@ -145,6 +145,20 @@ bool fnzi_cuda_is_small(const fnzi_cuda_group *g) {
   return true;
 }
 
+bool fnzi_cuda_lies_across(const fnzi_cuda_group *g) {
+  for (uint32_t k = 0; k < g->nlanes; k++) {
+    const fnzi_cuda_lane *lane = &g->lanes[k];
+    int64_t cell = fnzi_cuda_lane_cell(g, k);
+    if (g->slots[lane->slot].of_rows)
+      continue;
+    if (lane->strides[g->rank - 1] == cell)
+      return false;
+    if (g->outer && lane->strides[g->outer - 1] == cell)
+      return true;
+  }
+  return false;
+}
+
 /* One after the other: each needs one division, and leaves what the next one is found of. */
 static fnz_status put_indices_apart(const writer *w, uint32_t first, uint32_t end, const char *of) {
   char left[32];

@@ -43,6 +43,8 @@ static inline fnz_dtype fnzi_cuda_part_of(fnz_dtype d) {
 const char *fnzi_cuda_type_name(fnz_dtype dtype);
 /* All offsets in bytes and all indices are below 2^31, and none is negative. */
 bool fnzi_cuda_is_small(const fnzi_cuda_group *group);
+/* Of groups with rows: elements of several rows lie side by side, not those of one. */
+bool fnzi_cuda_lies_across(const fnzi_cuda_group *group);
 /* Constants: the indices i<d> of dimensions from `first` up to `end`, of their element `of`. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_put_indices(const fnzi_cuda_writer *w, uint32_t first,
                                                 uint32_t end, const char *of);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { THREADS = 256, SHORT = 64, MANY_ROWS = 2048 };
+enum { THREADS = 256, SHORT = 64, LONG = 256, MANY_ROWS = 2048 };
 
 typedef struct scan {
   fnzi_cuda_writer w;
@@ -126,7 +126,8 @@ static fnz_status put_body(const scan *s, bool alone) {
 
 static fnz_status add(scan *s, uint32_t *kernel, int64_t *count) {
   FNZ_TRY(measure(s));
-  bool alone = s->length <= SHORT || s->rows >= MANY_ROWS;
+  bool alone = s->length <= SHORT ||
+               (s->rows >= MANY_ROWS && (s->length < LONG || fnzi_cuda_lies_across(s->g)));
   name_types(s);
   FNZ_TRY(put_body(s, alone));
   FNZ_TRY(fnzi_cuda_use_folds(s->w.ctx, s->text));

@@ -8,6 +8,9 @@
 #include "engine/cuda/text_team.h"
 
 enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, LEAST_ROWS = 2048 };
+/* Many rows across memory: a block takes 32 of at least so many elements, where they are so few
+ * that a thread for each would leave a GPU idle. */
+enum { LEAST_ACROSS = 64, MOST_ACROSS = 1 << 17 };
 
 typedef fnzi_cuda_team team;
 
@@ -34,21 +37,6 @@ static fnz_status find_levels(team *t) {
 
 /* --- Who takes a row ----------------------------------------------------------------------------
  */
-/* Threads beside each other read what lies side by side: of one row, or of several. */
-static bool lies_across(const fnzi_cuda_group *g) {
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    const fnzi_cuda_lane *lane = &g->lanes[k];
-    int64_t cell = (int64_t)fnzi_dtype((fnz_dtype)g->slots[lane->slot].dtype)->bytes;
-    if (g->slots[lane->slot].of_rows)
-      continue;
-    if (lane->strides[g->rank - 1] == cell)
-      return false;
-    if (g->outer && lane->strides[g->outer - 1] == cell)
-      return true;
-  }
-  return false;
-}
-
 static fnz_status find_team(team *t) {
   const fnzi_cuda_group *g = t->g;
   int64_t all = 1;
@@ -57,13 +45,18 @@ static fnz_status find_team(team *t) {
     if (!fnzi_mul_i64(d < g->outer ? t->rows : all, g->sizes[d], d < g->outer ? &t->rows : &all))
       return fnzi_no_memory(t->w.ctx);
   t->length = t->all = all;
+  bool lies_across = fnzi_cuda_lies_across(g) && t->rows >= LEAST_ROWS;
+  t->across = lies_across && all >= LEAST_ACROSS && t->rows < MOST_ACROSS;
   if (g->pieces) {
     t->length = FNZI_CUDA_PIECE;
     if (!fnzi_mul_i64(t->rows, g->pieces, &t->rows))
       return fnzi_no_memory(t->w.ctx);
   }
-  bool alone = t->length < 4 || (t->rows >= LEAST_ROWS && lies_across(g));
-  t->threads = alone ? 1 : t->length <= LONGEST_OF_WARP ? WARP : THREADS;
+  bool alone = t->length < 4 || lies_across;
+  t->threads = t->across                      ? THREADS / WARP
+               : alone                        ? 1
+               : t->length <= LONGEST_OF_WARP ? WARP
+                                              : THREADS;
   return FNZ_OK;
 }
 
@@ -127,7 +120,10 @@ static fnz_status put_joined(const team *t, const fnzi_cuda_ins *ins) {
   const char *type = in_of(t, ins);
   if (t->threads > 1)
     PUT(&t->w, "    m%u = join%s_%s<%s_%s<cell_%s>, cell_%s>(m%u);\n", out, picks ? "_picked" : "",
-        t->threads == WARP ? "warp" : "block", picks ? "pick" : "fold", ins->row, type, type, out);
+        t->across            ? "across"
+        : t->threads == WARP ? "warp"
+                             : "block",
+        picks ? "pick" : "fold", ins->row, type, type, out);
   PUT(&t->w, "    const cell_%s s%u = m%u%s;\n", type, out, out, picks ? ".value" : "");
   if (picks)
     PUT(&t->w, "    const int64_t s%u = m%u.at;\n", (unsigned)ins->place, out);
@@ -197,14 +193,16 @@ static bool stores_numbers(const team *t) {
 }
 
 static fnz_status put_stores(team *t) {
+  PUT(&t->w, t->across ? "    if (is) {\n" : "    {\n");
   if (find_stored(t)) {
     FNZ_TRY(fnzi_cuda_team_open_pass(t, true));
     FNZ_TRY(fnzi_cuda_team_close_pass(t, true));
   }
-  if (!stores_numbers(t))
-    return FNZ_OK;
-  PUT(&t->w, "    if (me == 0) {\n");
-  FNZ_TRY(put_row_lanes(t, true));
+  if (stores_numbers(t)) {
+    PUT(&t->w, "    if (me == 0) {\n");
+    FNZ_TRY(put_row_lanes(t, true));
+    PUT(&t->w, "    }\n");
+  }
   PUT(&t->w, "    }\n");
   return FNZ_OK;
 }
@@ -251,21 +249,37 @@ static fnz_status put_piece(const team *t) {
   return FNZ_OK;
 }
 
-static fnz_status put_body(team *t) {
-  const fnzi_cuda_group *g = t->g;
-  int64_t beside = THREADS / t->threads;
-  PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n", t->w.is_small ? "int32_t" : "int64_t",
-      t->threads == 1      ? "0"
-      : t->threads == WARP ? "threadIdx.x % 32"
-                           : "threadIdx.x");
-  FNZ_TRY(fnzi_cuda_team_put_types(t));
+/* Teams beyond the last row go along it, too, for they meet with the others, and store nothing. */
+static fnz_status open_rows(const team *t, int64_t beside) {
+  const fnzi_cuda_word rows = fnzi_cuda_word_of(t->text, t->rows);
   if (t->threads == 1)
-    PUT(&t->w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(t->text, t->rows));
+    PUT(&t->w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", rows.text);
+  else if (t->across)
+    PUT(&t->w,
+        "  for (int64_t base = (int64_t)blockIdx.x * %lld; base < %s;\n"
+        "       base += (int64_t)gridDim.x * %lld) {\n"
+        "    const int64_t at = base + threadIdx.x %% 32 < %s ? base + threadIdx.x %% 32 : %s - "
+        "1;\n"
+        "    const bool is = at == base + threadIdx.x %% 32;\n",
+        (long long)beside, rows.text, (long long)beside, rows.text, rows.text);
   else
     PUT(&t->w,
         "  for (int64_t at = (int64_t)blockIdx.x * %lld + threadIdx.x / %lld; at < %s;\n"
         "       at += (int64_t)gridDim.x * %lld) {\n",
-        (long long)beside, (long long)t->threads, WORD(t->text, t->rows), (long long)beside);
+        (long long)beside, (long long)t->threads, rows.text, (long long)beside);
+  return FNZ_OK;
+}
+
+static fnz_status put_body(team *t) {
+  const fnzi_cuda_group *g = t->g;
+  int64_t beside = THREADS / t->threads;
+  PUT(&t->w, "  typedef %s index;\n  const int me = %s;\n", t->w.is_small ? "int32_t" : "int64_t",
+      t->across            ? "threadIdx.x / 32"
+      : t->threads == 1    ? "0"
+      : t->threads == WARP ? "threadIdx.x % 32"
+                           : "threadIdx.x");
+  FNZ_TRY(fnzi_cuda_team_put_types(t));
+  FNZ_TRY(open_rows(t, beside));
   if (g->pieces) {
     FNZ_TRY(put_piece(t));
   } else {

@@ -14,6 +14,8 @@ typedef struct fnzi_cuda_team {
   int64_t rows, length;                /* of a row, or a piece of one */
   int64_t all;                         /* of a row, pieces together */
   int64_t threads;                     /* of a team */
+  bool across;                         /* a block is several teams, of rows beside each other: its
+                                          warps have an element of each at a time */
   uint8_t level[FNZI_CUDA_TEAM_SLOTS]; /* per slot: how often a row is gone through before it is
                                           known */
   bool needed[FNZI_CUDA_TEAM_SLOTS];   /* of elements: while a row is gone through */

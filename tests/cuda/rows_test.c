@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * rows_test.c - operators that make numbers of rows on a GPU, by the stand-in for one: each over
  * random shapes, dimensions, types and layouts, against the CPU; within the bounds that
  * docs/engine.md states. */
@@ -215,6 +215,20 @@ static const char *const large_norms[] = {
     "%x: @[3, 8192], %w: @[8192])\n{\n"
     "  %y: @[3, 8192] = rms_norm(%x, [8192], %w, 1e-05)\n  return %y\n}\n"};
 
+/* Many rows beside each other, of which the last ones do not fill a block; one by one. */
+static const char *const wide_softmaxes[] = {
+    "%x: @[3, 70, 700])\n{\n  %y: @[3, 70, 700] = softmax.int(%x, 1)\n  return %y\n}\n",
+    "%x: @[130, 2051])\n{\n  %y: @[2051] = var.correction(%x, [0], correction = 1)\n"
+    "  return %y\n}\n"};
+static const char *const wide_extremes[] = {
+    "%x: @[3, 70, 700])\n{\n  %y: @[3, 700], %i: i64[3, 700] = max.dim(%x, 1)\n"
+    "  return %y, %i\n}\n",
+    "%x: @[64, 2051])\n{\n  %i: i64[2051] = argmin(%x, 0)\n  return %i\n}\n"};
+static const char *const wide_sums[] = {
+    "%x: @[64, 2051])\n{\n  %y: @[2051] = sum.dim_IntList(%x, [0])\n  return %y\n}\n",
+    "%x: @[2100, 300])\n{\n  %y: @[2100, 300] = cumsum(%x, 1)\n  return %y\n}\n",
+    "%x: @[70, 2051])\n{\n  %y: @[70, 2051] = cumsum(%x, 0)\n  return %y\n}\n"};
+
 /* Norms over channels, with @ for the type. */
 static const char *const norms[] = {
     "%x: @[4, 6, 5, 7], %w: @[6], %b: @[6])\n{\n"
@@ -281,6 +295,13 @@ START_TEST(long_rows_have_the_cpus_results) {
 }
 END_TEST
 
+START_TEST(wide_rows_have_the_cpus_results) {
+  try_each(EACH(wide_softmaxes), OF_ITSELF, 130);
+  try_each(EACH(wide_extremes), EXACT, 70);
+  try_each(EACH(wide_sums), OF_SUM, 300);
+}
+END_TEST
+
 /* ROWS_PROGRAMS in the environment: of each type of each case, how many. */
 START_TEST(operators_have_the_cpus_results) {
   static draft d;
@@ -311,6 +332,7 @@ int main(void) {
   tcase_add_test(c, operators_have_the_cpus_results);
   tcase_add_test(c, norms_have_the_cpus_results);
   tcase_add_test(c, large_rows_have_the_cpus_results);
+  tcase_add_test(c, wide_rows_have_the_cpus_results);
   tcase_add_test(c, long_rows_have_the_cpus_results);
   return run_one_case("rows", c);
 }
