@@ -483,6 +483,8 @@ fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi
   FNZI_PUSH(ws->ctx, &b->acts, act);
   fnzi_krn_call *call = &b->acts.data[b->acts.count - 1].u.kernel.call;
   fnzi_eng_taking *taking;
-  bool takes = act.kind == FNZI_ENG_ACT_KERNEL && call->by_data;
-  return takes ? fnzi_eng_taking_add(ws, b, node, call, &taking) : FNZ_OK;
+  if (act.kind != FNZI_ENG_ACT_KERNEL || !call->by_data)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_eng_taking_add(ws, b, node, call, &taking));
+  return ws->exe->device ? fnzi_eng_taking_elements(ws, b, taking) : FNZ_OK;
 }

@@ -4,6 +4,7 @@
  * A kernel's call has them among its arguments. A group reads them from memory, in the type that it
  * computes, as the kernels that it stands for convert them. */
 #include "engine/taken.h"
+#include "kernels/core/convert.h"
 #include "kernels/meta/evaluate.h"
 #include "kernels/meta/point.h"
 
@@ -98,6 +99,53 @@ fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng
   taking->cells[k].at = b->taken.bytes;
   b->taken.bytes += CELL;
   return fnzi_krn_array_share(ws->ctx, *out, &b->taken, &one);
+}
+
+/* What kernels read as an element by fnzi_krn_window_argument(), and nothing else of it. */
+static bool is_element(const fnzi_krn_call *call, uint32_t k) {
+  static const fnzi_krn_run runs[] = {FNZI_RUN_fill, FNZI_RUN_create, FNZI_RUN_pad,
+                                      FNZI_RUN_index_fill, FNZI_RUN_scatter};
+  static const char *const names[] = {"value", "fill_value", "s"};
+  bool reads = false, named = false;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    reads = reads || call->row->run == runs[i];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    named = named || strcmp(call->op->params[k].name, names[i]) == 0;
+  return reads && named;
+}
+
+fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
+                                    fnzi_eng_taking *taking) {
+  const fnzi_krn_call *call = taking->call;
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  fnzi_krn_array *cell;
+  uint32_t count = 0;
+  if (!fnzi_krn_can_convert(dtype, FNZ_C128))
+    return FNZ_OK;
+  for (uint32_t k = 0; k < call->op->nparams; k++)
+    if (call->by_data >> k & 1 && (!is_element(call, k) || count++ == FNZI_POINT_OPERANDS))
+      return FNZ_OK;
+  count = 0;
+  for (uint32_t k = 0; k < call->op->nparams; k++)
+    if (call->by_data >> k & 1) {
+      taking->cells[count].arg = (uint8_t)k;
+      FNZ_TRY(fnzi_eng_taking_cell(ws, b, taking, count++, dtype, &cell));
+    }
+  taking->of_group = true;
+  return FNZ_OK;
+}
+
+bool fnzi_eng_taking_find(const fnzi_eng_binding *b, const fnzi_krn_call *call, uint32_t k,
+                          fnz_dtype dtype, size_t *at) {
+  size_t nodes = b->takings ? fnzi_graph_at(b->program, 0)->nodes.count : 0;
+  for (size_t n = 0; n < nodes; n++)
+    for (const fnzi_eng_taking *t = b->takings[n]; t; t = t->next)
+      for (uint32_t i = 0; i < FNZI_POINT_OPERANDS && t->call == call; i++)
+        if (t->cells[i].is && t->cells[i].arg == k && t->cells[i].dtype == dtype) {
+          *at = t->cells[i].at;
+          return true;
+        }
+  return false;
 }
 
 fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b) {

@@ -11,8 +11,8 @@ struct fnzi_eng_taking {
   const struct fnzi_eng_taking *like; /* one before it in that list, of a node of the same kind: a
                                          group reads the same; NULL: none */
   uint32_t node;
-  bool of_group; /* what its shape rule refuses is refused when numbers are known; else before the
-                    kernel runs */
+  bool of_group; /* or of a call that a GPU may compute: what its shape rule refuses is refused when
+                    numbers are known; else before the kernel runs */
   fnzi_krn_call *call;
   fnz_arg *args;                           /* of it */
   const uint64_t *values;                  /* per argument that is such a number */
@@ -39,6 +39,13 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_taking_copy(fnz_workspace *ws, fnzi_eng_bindi
 FNZ_MUST_CHECK fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b,
                                                fnzi_eng_taking *taking, uint32_t k, fnz_dtype dtype,
                                                fnzi_krn_array **out);
+/* The numbers that are elements of the result when a GPU computes the call, which reads no others:
+ * they have cells. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                   fnzi_eng_taking *taking);
+/* Where argument k of a call is in b->taken; false: it has no cell. */
+bool fnzi_eng_taking_find(const fnzi_eng_binding *b, const fnzi_krn_call *call, uint32_t k,
+                          fnz_dtype dtype, size_t *at);
 /* When all steps are made: there is memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_takings_close(fnzi_eng_binding *b);
 /* The call of a step that takes numbers, with those of the run: what its shape rule refuses. */

@@ -5,12 +5,14 @@
  * While it does, each buffer of the binding lies at an address of its own that no memory has, and
  * so does the memory of the step. Windows anywhere else are numbers of the kernel. */
 #include "engine/device/way.h"
+#include "engine/taken.h"
 #include "kernels/core/window.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
 
-/* Addresses: buffers from AT on, so many bits apart; the memory of the step before all of them. */
+/* Addresses: buffers from AT on, so many bits apart; before all of them the memory of the step, and
+ * numbers that data decide. */
 enum { APART = 40 };
 #define AT   ((uint64_t)1 << 62)
 #define ROOM ((uint64_t)1 << APART)
@@ -18,11 +20,12 @@ enum { APART = 40 };
 typedef struct recording {
   fnzi_eng_maker *m;
   fnzi_eng_work *out;
+  const fnzi_krn_call *call;
   const char *why; /* it cannot be done: static */
 } recording;
 
 static unsigned char *address_of(uint64_t i) {
-  return (unsigned char *)(uintptr_t)(AT + ((i + 1) << APART));
+  return (unsigned char *)(uintptr_t)(AT + ((i + 2) << APART));
 }
 
 /* False: it is memory of the host. */
@@ -30,9 +33,9 @@ static bool locate(const unsigned char *data, fnzi_eng_operand *out) {
   uint64_t at = (uint64_t)(uintptr_t)data - AT;
   if ((uint64_t)(uintptr_t)data < AT || at >= AT)
     return false;
-  *out = (fnzi_eng_operand){(uint32_t)(at >> APART) - 1, (int64_t)(at % ROOM)};
-  if (at < ROOM)
-    out->buffer = FNZI_ENG_AT_SCRATCH;
+  *out = (fnzi_eng_operand){(uint32_t)(at >> APART) - 2, (int64_t)(at % ROOM)};
+  if (at < 2 * ROOM)
+    out->buffer = at < ROOM ? FNZI_ENG_AT_SCRATCH : FNZI_ENG_AT_TAKEN;
   return true;
 }
 
@@ -57,6 +60,15 @@ static fnz_status room(void *user, size_t bytes, void **out) {
   if (r->out->scratch >= ROOM)
     return give_up(r, "it needs too much memory in between");
   *out = (void *)(uintptr_t)(AT + (uint64_t)at);
+  return FNZ_OK;
+}
+
+static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out) {
+  recording *r = user;
+  size_t at;
+  if (!fnzi_eng_taking_find(r->m->b, r->call, k, dtype, &at))
+    return give_up(r, "data decide a number of it");
+  fnzi_krn_window_dense(out, dtype, 0, NULL, (const void *)(uintptr_t)(AT + ROOM + at));
   return FNZ_OK;
 }
 
@@ -444,8 +456,15 @@ static fnz_status multiply(void *user, const fnzi_krn_products *products) {
 /* --- A call -------------------------------------------------------------------------------------
  */
 static fnz_status run_recorded(recording *r, const fnzi_krn_call *call) {
-  const fnzi_krn_recorder recorder = {r,    move,     combine, formula,
-                                      pick, multiply, room,    r->m->threads};
+  const fnzi_krn_recorder recorder = {.user = r,
+                                      .move = move,
+                                      .combine = combine,
+                                      .formula = formula,
+                                      .pick = pick,
+                                      .multiply = multiply,
+                                      .number = number,
+                                      .room = room,
+                                      .threads = r->m->threads};
   fnzi_krn_call told = *call;
   told.record = &recorder;
   told.pending = NULL;
@@ -459,7 +478,7 @@ static fnz_status run_recorded(recording *r, const fnzi_krn_call *call) {
 
 /* What the kernel refuses, the CPU refuses again when it runs. */
 fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
-  recording r = {.m = m, .out = out};
+  recording r = {.m = m, .out = out, .call = call};
   const fnz_error had = m->ws->ctx->error;
   size_t count = m->b->plan.buffers.count;
   unsigned char **was;

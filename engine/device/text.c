@@ -1,6 +1,7 @@
 /* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
  * their ways; and the kernels that bring windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
+#include "engine/taken.h"
 #include "engine/tile/tile.h"
 
 _Static_assert((int)FNZI_ENG_LANES < (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");
@@ -191,6 +192,17 @@ static fnz_status make_transfers(fnzi_eng_maker *m) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
+/* Those that data decide will be in memory. */
+static bool has_numbers(const fnzi_eng_maker *m, const fnzi_krn_call *call) {
+  size_t at;
+  bool has = true;
+  for (uint32_t k = 0; k < call->op->nparams; k++)
+    if (call->by_data >> k & 1)
+      has = has && call->outputs[0] &&
+            fnzi_eng_taking_find(m->b, call, k, call->outputs[0]->place.dtype, &at);
+  return has;
+}
+
 static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work *out) {
   switch (act->kind) {
   case FNZI_ENG_ACT_TILE:
@@ -198,8 +210,9 @@ static fnz_status make_work(fnzi_eng_maker *m, fnzi_eng_act *act, fnzi_eng_work 
   case FNZI_ENG_ACT_MOVE:
     return add_move(m, &act->u.move, out);
   case FNZI_ENG_ACT_KERNEL:
-    return act->u.kernel.call.by_data ? fnzi_eng_work_refuse(out, "data decide a number of it")
-                                      : fnzi_eng_work_by_way(m, &act->u.kernel.call, out);
+    return has_numbers(m, &act->u.kernel.call)
+               ? fnzi_eng_work_by_way(m, &act->u.kernel.call, out)
+               : fnzi_eng_work_refuse(out, "data decide a number of it");
   default:
     return FNZ_OK;
   }

@@ -97,6 +97,15 @@ void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned cha
   out->data = room;
 }
 
+fnz_status fnzi_krn_window_argument(fnzi_krn_call *call, const fnz_arg *number, fnz_dtype dtype,
+                                    unsigned char *room, fnzi_krn_window *out) {
+  for (uint32_t k = 0; call->record && k < call->op->nparams; k++)
+    if (number == &call->args[k] && (call->by_data >> k & 1))
+      return call->record->number(call->record->user, k, dtype, out);
+  fnzi_krn_window_number(number, dtype, room, out);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_krn_refuse_conversion(const fnzi_krn_call *call, fnz_dtype to, fnz_dtype from) {
   return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
                               fnzi_dtype(from)->name, fnzi_dtype(to)->name);
@@ -106,10 +115,8 @@ fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value, fnz_d
                                 unsigned char *room, fnzi_krn_window *out) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(value);
   fnz_arg number = {.tag = FNZ_ARG_FLOAT}, parts[2] = {number, number};
-  if (!a) {
-    fnzi_krn_window_number(value, dtype, room, out);
-    return FNZ_OK;
-  }
+  if (!a)
+    return fnzi_krn_window_argument(call, value, dtype, room, out);
   fnz_dtype from = a->place.dtype;
   if (!fnzi_krn_can_convert(dtype, from) ||
       (call->record && fnzi_is_complex(from) && !fnzi_is_complex(dtype)))
@@ -191,7 +198,7 @@ fnz_status fnzi_krn_array_fill(fnzi_krn_call *call, const fnzi_krn_array *to,
   fnzi_krn_window target, value;
   unsigned char room[16];
   fnzi_krn_window_of(to, &target);
-  fnzi_krn_window_number(number, target.dtype, room, &value);
+  FNZ_TRY(fnzi_krn_window_argument(call, number, target.dtype, room, &value));
   return fnzi_krn_window_assign(call, &target, &value, false);
 }
 

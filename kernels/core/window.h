@@ -81,6 +81,8 @@ typedef struct fnzi_krn_recorder {
   fnz_status (*formula)(void *user, const fnzi_krn_formula *formula);
   fnz_status (*pick)(void *user, const fnzi_krn_picking *picking);
   fnz_status (*multiply)(void *user, const fnzi_krn_products *products);
+  /* Argument k, a number that data decide: where it will be, as an element of the dtype. */
+  fnz_status (*number)(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out);
   fnz_status (*room)(void *user, size_t bytes, void **out);
   int64_t threads; /* of the generator that is drawn from; 0: it is none of Philox */
 } fnzi_krn_recorder;
@@ -120,6 +122,11 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi
  * stays c128, and assigning it fails. */
 void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                             fnzi_krn_window *out);
+
+/* The same of a number that may be an argument of the call, which data may decide. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_window_argument(fnzi_krn_call *call, const fnz_arg *number,
+                                                   fnz_dtype dtype, unsigned char *room,
+                                                   fnzi_krn_window *out);
 
 /* The same of a number that may be held by a tensor without dimensions: what item() gives. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value,

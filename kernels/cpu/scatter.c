@@ -203,17 +203,21 @@ static fnz_status tell_scatter(fnzi_krn_call *call, const fnzi_krn_window *self,
 }
 
 /* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
-static void number_of(const fnzi_krn_call *call, fnz_dtype dtype, unsigned char *room,
-                      fnzi_krn_window *out) {
+static fnz_status number_of(fnzi_krn_call *call, fnz_dtype dtype, unsigned char *room,
+                            fnzi_krn_window *out) {
+  fnz_dtype result = call->outputs[0]->place.dtype;
   _Alignas(8) unsigned char narrow[16];
-  fnzi_krn_window_number(fnzi_krn_named(call, "value"), call->outputs[0]->place.dtype, narrow, out);
+  FNZ_TRY(fnzi_krn_window_argument(call, fnzi_krn_named(call, "value"), result, narrow, out));
+  if (out->data != narrow) /* data decide it */
+    return dtype == result ? FNZ_OK : fnzi_krn_refuse_conversion(call, dtype, result);
   memcpy(room, narrow, sizeof narrow);
   out->data = room;
-  if (dtype == call->outputs[0]->place.dtype)
-    return;
+  if (dtype == result)
+    return FNZ_OK;
   fnzi_krn_convert(dtype, room, 0, out->dtype, narrow, 0, 1);
   out->dtype = dtype;
   out->cell = fnzi_dtype(dtype)->bytes;
+  return FNZ_OK;
 }
 
 /* src as elements of the type of self, cut to the sizes of the index; or the number `value`. */
@@ -221,10 +225,8 @@ static fnz_status find_source(fnzi_krn_call *call, const fnzi_krn_window *index,
                               unsigned char *room, fnzi_krn_window *out) {
   const fnzi_krn_array *src = fnzi_krn_named_array(call, "src");
   const void *data;
-  if (!src) {
-    number_of(call, dtype, room, out);
-    return FNZ_OK;
-  }
+  if (!src)
+    return number_of(call, dtype, room, out);
   fnzi_krn_window_lanes(src, out);
   if (src->place.dtype != dtype && !call->record) {
     FNZ_TRY(fnzi_krn_dense_get_as(call, src, dtype, &data));
