@@ -3,7 +3,8 @@
 #include "engine/cuda/text_parts.h"
 
 /* Files as lines (texts.cmake). */
-extern const char *const fnzi_cuda_text_formula_cells[];
+extern const char *const fnzi_cuda_text_formula_cells[],
+    *const fnzi_cuda_text_special_functions_values[];
 #define FORMULA(name, values, file)                                                                \
   extern const char *const fnzi_cuda_text_##values[], *const fnzi_cuda_text_##file[];
 #include "engine/cuda/formulas.def"
@@ -13,13 +14,18 @@ extern const char *const fnzi_cuda_text_formula_cells[];
 typedef struct formula {
   const char *name;
   bool by_block;
-  const char *const *files[2];
+  const char *const *files[3];
 } formula;
 static const formula formulas[] = {
 #define FORMULA(name, values, file)                                                                \
   {#name, false, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
 #define BY_BLOCK(name, values, file)                                                               \
   {#name, true, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
+#define SPECIAL(name)                                                                              \
+  {#name,                                                                                          \
+   false,                                                                                          \
+   {fnzi_cuda_text_special_functions_values, fnzi_cuda_text_special,                               \
+    fnzi_cuda_text_special_functions}},
 #include "engine/cuda/formulas.def"
 #undef FORMULA
 };
@@ -78,8 +84,8 @@ fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
   const fnzi_cuda_kernel shape = {NULL, f->nwindows + (f->draws ? 2 : 0) + f->checks, 256,
                                   of->by_block ? FNZI_CUDA_GRID_BLOCKS : FNZI_CUDA_GRID_FLAT, 0};
   FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_formula_cells));
-  FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[0]));
-  FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[1]));
+  for (int k = 0; k < 3 && of->files[k]; k++)
+    FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[k]));
   fnz_status status = put_body(&w, f, of->by_block);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);

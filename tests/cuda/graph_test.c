@@ -22,8 +22,10 @@ static fnz_program *counters(fnz_context *ctx, int count, bool sorts) {
   at += (size_t)snprintf(text + at, sizeof text - at, "%%x: f32[1])\n{\n");
   for (int i = 0; i < count; i++) {
     if (sorts && i == count / 2)
-      at +=
-          (size_t)snprintf(text + at, sizeof text - at, "  %%v: f32[1], %%i: i64[1] = sort(%%x)\n");
+      at += (size_t)snprintf(text + at, sizeof text - at,
+                             "  %%q: f32[1,1] = unsqueeze(%%x, 0)\n  %%s: f32[1,1] = "
+                             "linalg_solve_triangular(%%q, %%q, upper=True, unitriangular=True)\n"
+                             "  %%v: f32[1] = squeeze.dim(%%s, 0)\n");
     at += (size_t)snprintf(text + at, sizeof text - at,
                            "  %%y%d: f32[%d] = add_.Tensor(%%m%d, %%%s, alpha=%d)\n", i, i + 1, i,
                            sorts && i >= count / 2 ? "v" : "x", i + 1);

@@ -44,6 +44,12 @@ static inline fnz_context *open_context(void) {
   return ctx;
 }
 
+/* Nodes of which one is the CPU's: %to is %from, both f32[100]. */
+#define BY_CPU(to, from)                                                                           \
+  "  %p: f32[1,100] = unsqueeze(%" from ", 0)\n  %o: f32[1,1] = slice.Tensor(%p, 1, 0, 1)\n"       \
+  "  %q: f32[1,100] = linalg_solve_triangular(%o, %p, upper=True, unitriangular=True)\n"           \
+  "  %" to ": f32[100] = squeeze.dim(%q, 0)\n"
+
 static inline fnz_program *small_program(fnz_context *ctx) {
   return functional_of(
       ctx, program_of(ctx, "%x: f32[1000]", "  %y: f32[1000] = add.Tensor(%x, 1)\n  return %y"));

@@ -49,29 +49,29 @@ static standin_counts counts_of(fnz_context *ctx, const fnz_program *p) {
   return after;
 }
 
-/* The CPU sorts. */
-static fnz_program *with_sort(fnz_context *ctx) {
-  return functional_of(ctx, program_of(ctx, "%x: f32[100]",
-                                       "  %a: f32[100] = mul.Tensor(%x, 2)\n"
-                                       "  %v: f32[100], %i: i64[100] = sort(%a)\n"
-                                       "  %y: f32[100] = add.Tensor(%v, 1)\n  return %y, %i"));
+/* The CPU has a part in it. */
+static fnz_program *with_cpu(fnz_context *ctx) {
+  return functional_of(ctx,
+                       program_of(ctx, "%x: f32[100]",
+                                  "  %a: f32[100] = mul.Tensor(%x, 2)\n" BY_CPU(
+                                      "v", "a") "  %y: f32[100] = add.Tensor(%v, 1)\n  return %y"));
 }
 
 START_TEST(a_run_does_what_is_told) {
   fnz_context *ctx = open_context();
-  fnz_program *p = with_sort(ctx);
+  fnz_program *p = with_cpu(ctx);
   char *told = told_of(ctx, p, "cuda", false);
   standin_counts counts = counts_of(ctx, p);
   ck_assert_uint_eq(number_of(told, "on the device, by "), counts.launches);
-  ck_assert_uint_eq(number_of(told, "copied to the CPU "), 400);
+  ck_assert_uint_eq(number_of(told, "copied to the CPU "), 404);
   ck_assert_uint_eq(number_of(told, ", back "), 400);
   ck_assert_uint_eq(number_of(told, ", at the end "), 400);
   ck_assert_uint_eq(counts.bytes_in, 400 + 400);
-  ck_assert_uint_eq(counts.bytes_out, 400 + 400);
+  ck_assert_uint_eq(counts.bytes_out, 404 + 400);
   ck_assert_ptr_nonnull(strstr(told, "on the CPU (nothing of a GPU computes it): %"));
   free(told);
   told = told_of(ctx, p, "cuda", true);
-  ck_assert_ptr_nonnull(strstr(told, "\"to_cpu\": 400, \"to_device\": 400}"));
+  ck_assert_ptr_nonnull(strstr(told, "\"to_cpu\": 404, \"to_device\": 400}"));
   ck_assert_uint_eq(number_of(told, "\"to_cpu_at_end\": "), 400);
   free(told);
   fnz_program_destroy(p);
@@ -82,8 +82,7 @@ END_TEST
 START_TEST(a_plan_of_the_cpu_copies_nothing) {
   fnz_context *ctx = open_context();
   fnz_program *p =
-      functional_of(ctx, program_of(ctx, "%x: f32[100]",
-                                    "  %v: f32[100], %i: i64[100] = sort(%x)\n  return %v, %i"));
+      functional_of(ctx, program_of(ctx, "%x: f32[100]", BY_CPU("v", "x") "  return %v"));
   char *told = told_of(ctx, p, "sm_80", false);
   standin_counts counts = counts_of(ctx, p);
   ck_assert_ptr_nonnull(strstr(told, "for sm_80: no step runs on the device; nothing is copied\n"));
@@ -97,7 +96,7 @@ END_TEST
 
 START_TEST(other_devices_are_refused) {
   fnz_context *ctx = open_context();
-  fnz_program *p = with_sort(ctx);
+  fnz_program *p = with_cpu(ctx);
   fnz_buffer text = {.data = NULL};
   FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "sm_x", false, &text));
   FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "sm_1234", false, &text));

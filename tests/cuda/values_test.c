@@ -61,7 +61,7 @@ static const struct {
       "add_.Tensor t6 t7", "unbind.int t0", "mul_.Scalar t11 f2", NULL}},
     {{"permute t0 [1,0]", "clone t4", "add.Tensor t4 t4", "contiguous t4", "copy_ t4 t5",
       "resize_ t1 [8]", "maximum t0 t0", "clamp_ t0 f2 f9", NULL}},
-    /* out= beside each other in one storage, by the CPU; data decide places, other calls between */
+    /* out= beside each other in one storage; data decide places, other calls between */
     {{"empty.memory_format [6] d5", "slice.Tensor t4 i0 i0 i3", "slice.Tensor t4 i0 i3 i6",
       "sort.values t2 i0 b1 t5 @values t6 @indices", NULL}},
     {{"index_select t0 i0 t2", "cumsum t0 i1", "index_select t0 i0 t2", "mul.Tensor t0 t0",
