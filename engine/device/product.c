@@ -406,12 +406,18 @@ fnz_status fnzi_eng_work_products(fnzi_eng_maker *m, fnzi_eng_work *work,
   *why = sum_of(of->dtype, &q->sum) ? NULL : "products of these types are the CPU's";
   if (*why || of->count == 0 || of->m == 0 || of->n == 0)
     return FNZ_OK;
+  fnzi_cuda_factor *const factors[] = {&q->a, &q->b, &q->d};
+  const int64_t sizes[][2] = {{of->m, of->k}, {of->k, of->n}, {of->m, of->n}};
+  for (int k = 0; k < 3; k++) {
+    *factors[k] = (fnzi_cuda_factor){.dtype = of->dtype, .row = sizes[k][1], .col = 1};
+    if (!fnzi_mul_i64(sizes[k][0], sizes[k][1], &factors[k]->batch[0]))
+      *why = "it has too many elements";
+  }
+  if (*why)
+    return FNZ_OK;
   q->rank = 1;
   q->sizes[0] = of->count;
   q->m = of->m, q->n = of->n, q->k = of->k;
   q->added = 1, q->alpha = 1;
-  q->a = (fnzi_cuda_factor){.dtype = of->dtype, .row = of->k, .col = 1, .batch = {of->m * of->k}};
-  q->b = (fnzi_cuda_factor){.dtype = of->dtype, .row = of->n, .col = 1, .batch = {of->k * of->n}};
-  q->d = (fnzi_cuda_factor){.dtype = of->dtype, .row = of->n, .col = 1, .batch = {of->m * of->n}};
   return make_some(m, &p, work);
 }
