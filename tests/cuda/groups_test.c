@@ -1,9 +1,9 @@
-/* checks: 25
+/* checks: 27
  * groups_test.c - groups that go by rows on a GPU, by the stand-in for one, at random; and errors
  * that are planted in the text of kernels of rows. */
 #include "tests/cuda/rows_help.h"
 
-enum { PLANTS = 24 };
+enum { PLANTS = 26 };
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
@@ -85,15 +85,17 @@ START_TEST(planted_errors_are_found) {
       {"softmax.int(%x, -1)", 3, 2500, "1;i0 * 10000;10000"}, /* of another row */
       {"softmax.int(%x, -1)", 1, 2501, "2;2500 + me;2501 + me"}, /* behind the last bunch */
       {"softmax.int(%x, -1)", 1, 2501, "3;j < 2501;j < 2500"},
-      {"cumsum(%x, -1)", 3, 2500, "5;__syncthreads();;"}, /* no barrier in scan_block() */
-      {"cumsum(%x, -1)", 3, 2500, "6;__syncthreads();;"},
+      {"cumsum(%x, -1)", 3, 2500, "9;__syncthreads();;"}, /* no barrier in scan_block() */
+      {"cumsum(%x, -1)", 3, 2500, "10;__syncthreads();;"},
       {"cumsum(%x, -1)", 3, 2500, "1;length = 2500;length = 2501"},
       {"cumsum(%x, -1)", 3, 2500, "1;lane >= by;lane > by"},
       {"cumsum(%x, -1)", 3, 2500, "1;first == 0;first >= 0"},
       {"softmax.int(%x, -1)", 3, 40001, "2;begin + 16384 :;begin + 15000 :"}, /* by pieces */
       {"softmax.int(%x, -1)", 3, 40001, "2;(int64_t)piece * 16384;(int64_t)piece * 16000"},
       {"softmax.int(%x, -1)", 3, 40001, "1;+ piece * 4;+ piece * 0"},
-      {"softmax.int(%x, -1)", 3, 40001, "4;u < 3;u < 2"}};
+      {"softmax.int(%x, -1)", 3, 40001, "4;u < 3;u < 2"},
+      {"softmax.int(%x, 0)", 70, 2051, "3;__syncthreads();;"}, /* no barrier in join_across() */
+      {"softmax.int(%x, 0)", 70, 2051, "1;32 * k;32 + k"}};
   const int rows = plants[_i].rows, length = plants[_i].length;
   static draft d = {.rank = 2, .reduced = {false, true}, .scale = OF_ITSELF};
   fnz_context *ctx;
