@@ -204,11 +204,12 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(DEVICE) |           \
-          CLI_BIT(ARCH) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),                      \
+          CLI_BIT(ARCH) | CLI_BIT(INPUTS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),    \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
+      "  fnz explain model.pt2 --plan --inputs inputs.safetensors\n"                               \
       "  fnz explain model.pt2 --plan --device cuda --arch sm_90\n"                                \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \

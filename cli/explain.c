@@ -363,9 +363,12 @@ static const char *planned_device(const cli_call *call) {
 static int explain_plan(cli_call *call) {
   const fnz_program *p = call->made_of ? call->made_of : call->functional;
   fnz_buffer text = {0};
-  int result = cli_check(
-      call, fnz_plan_write_for(call->ctx, p, planned_device(call), cli_has(call, CLI_JSON), &text),
-      call->operands[0]);
+  if (cli_has(call, CLI_INPUTS))
+    CLI_TRY(cli_read_inputs(call));
+  int result = cli_check(call,
+                         fnz_plan_write_for(call->ctx, p, call->inputs, planned_device(call),
+                                            cli_has(call, CLI_JSON), &text),
+                         call->operands[0]);
   if (result == CLI_DONE)
     fwrite(text.data, 1, text.size, stdout);
   fnz_buffer_free(call->ctx, &text);
@@ -391,6 +394,8 @@ int cli_explain(cli_call *call) {
   named it = {0};
   if (is_one && cli_has(call, CLI_PLAN))
     return cli_usage(call, "--plan is about the whole program; leave %s out", call->operands[1]);
+  if (cli_has(call, CLI_INPUTS) && !cli_has(call, CLI_PLAN))
+    return cli_usage(call, "--inputs is of a plan, which is told for their sizes: add --plan");
   CLI_TRY(check_arch(call));
   CLI_TRY(functionalize(call));
   if (cli_has(call, CLI_PLAN))

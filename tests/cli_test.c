@@ -957,6 +957,12 @@ START_TEST(plans_what_is_taken_apart) {
   spill("silu.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = silu(%x) return %y }");
   has(must_work("explain silu.fnz --plan")->out, "call    silu -> %silu in output 0");
   has(must_work("explain silu.fnz --plan --decompose core")->out, "sigmoid, mul.Tensor -> ");
+  spill("grows.fnz", "fnz 1 symbol s0 = 6 program(%x: f32[{s0}]) { %y: f32[{s0}] = silu(%x) "
+                     "return %y }");
+  has(must_work("explain grows.fnz --plan")->out, "at sizes with s0 = 6\n");
+  must_fail("explain silu.fnz --inputs silu.fnz", 64,
+            "fnz: ARGUMENT: explain: --inputs is of a plan, which is told for their sizes: add "
+            "--plan");
   must_fail("explain silu.fnz --decompose cores", 64,
             "fnz: ARGUMENT: explain: --decompose: cores is neither a set nor an operator; did you "
             "mean core?");

@@ -1,8 +1,9 @@
-/* plan_write.c - fnz_plan_write(): makes the plan that is told; for a GPU the binding that would
- * run. */
+/* plan_write.c - fnz_plan_write(): makes the plan that is told; for a GPU, and for sizes that are
+ * symbols, the binding that would run. */
 #include "engine/device/device.h"
 #include "engine/plan/planner.h"
 #include "engine/tell/tell.h"
+#include "run/numbers.h"
 
 static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
                          const uint32_t *const *parts) {
@@ -11,40 +12,99 @@ static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program 
   plan->parts = parts;
 }
 
-/* --- On a GPU: a binding -----------------------------------------------------------------------
+/* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
 /* The plans of bodies are their bindings'; they are told as those of bodies. */
-static fnz_status tell_binding(fnz_context *ctx, fnzi_eng_binding *b, bool json, fnz_buffer *out) {
+static fnz_status tell_binding(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes, bool json,
+                               fnz_buffer *out) {
+  const fnzi_eng_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++) {
     fnzi_eng_body *body = &b->bodies.list.data[k];
     body->plan = b->nested[k].plan;
     name_origins(&body->plan, body->graph, b->whole, b->parts);
   }
-  fnz_status status = json ? fnzi_eng_tell_json(ctx, &b->plan, &b->bodies, b, out)
-                           : fnzi_eng_tell(ctx, &b->plan, &b->bodies, b, out);
+  fnz_status status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
     b->bodies.list.data[k].plan = (fnzi_eng_plan){0};
   return status;
 }
 
-static fnz_status tell(fnz_workspace *ws, bool json, fnz_buffer *out) {
-  const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
-  fnzi_eng_binding *b;
-  FNZ_TRY(fnzi_eng_given_weights(ws, NULL));
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (ws->exe->inputs[k].is_tensor)
-      ws->given[k].layout = g->values.data[g->inputs[k].u.value].geometry;
-  FNZ_TRY(fnzi_eng_binding_find(ws, true, &b));
-  return tell_binding(ws->ctx, b, json, out);
+static fnz_status give_number(fnz_workspace *ws, fnzi_run_state *run, uint32_t k) {
+  fnz_arg number;
+  bool known;
+  FNZ_TRY(fnzi_run_symbol_number(run, run->graph->inputs[k].u.value, &known, &number));
+  ws->given[k] = (fnzi_eng_given){.number = number.u.i, .has_number = known};
+  return FNZ_OK;
 }
 
-static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe, bool json,
-                                  fnz_buffer *out) {
+/* What a run is given at the sizes of `run`. */
+static fnz_status give(fnz_workspace *ws, fnzi_run_state *run) {
+  FNZ_TRY(fnzi_eng_given_weights(ws, NULL));
+  for (uint32_t k = 0; k < run->graph->ninputs; k++) {
+    uint64_t value = run->graph->inputs[k].u.value;
+    if (run->symbolic && ws->exe->inputs[k].is_number)
+      FNZ_TRY(give_number(ws, run, k));
+    if (!ws->exe->inputs[k].is_tensor)
+      continue;
+    ws->given[k].layout = fnzi_run_recorded(run, &run->arena, value);
+    if (!ws->given[k].layout)
+      return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, run->graph->values.data[value].name,
+                       "a size of this input is a symbol that the program has no number for: give "
+                       "inputs, of the sizes that the plan is to be told for");
+  }
+  return FNZ_OK;
+}
+
+/* At the sizes of `inputs`, or at those that are recorded. */
+static fnz_status open_sizes(fnz_workspace *ws, const fnzi_run_options *options,
+                             fnzi_run_state *run) {
+  const fnz_array **none;
+  FNZI_NEW(&ws->calling, fnzi_graph_at(ws->exe->program, 0)->ninputs, &none);
+  return options->inputs
+             ? fnzi_run_open(run, ws->ctx, ws->exe->program, ws->backend, options)
+             : fnzi_run_open_sizes(run, ws->ctx, ws->exe->program, ws->backend, options, none);
+}
+
+/* Those of inputs: the plan is for no numbers that data decide. */
+static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
+  if (!run->symbolic || fnzi_eng_inputs_are_fixed(run->program))
+    return FNZ_OK;
+  const fnzi_sizes *sizes = &run->symbolic->sizes;
+  for (size_t i = 0; i < sizes->free.count; i++)
+    if (fnzi_is_data_symbol(sizes->free.data[i]))
+      FNZ_TRY(fnzi_point_unset(&run->symbolic->point, sizes->free.data[i]));
+  return fnzi_sizes_text(sizes, &run->symbolic->point, out);
+}
+
+static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, bool json, fnz_buffer *out) {
+  fnz_buffer sizes = {.data = NULL};
+  fnzi_eng_binding *b;
+  FNZ_TRY(give(ws, run));
+  FNZ_TRY(fnzi_eng_binding_find(ws, true, &b));
+  fnz_status status = put_sizes(run, &sizes);
+  if (status == FNZ_OK)
+    status = tell_binding(ws->ctx, b, sizes.size ? (const char *)sizes.data : NULL, json, out);
+  fnz_buffer_free(ws->ctx, &sizes);
+  return status;
+}
+
+static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
+                                  const fnz_arrays *inputs, bool json, fnz_buffer *out) {
+  const fnzi_run_options options = {.inputs =
+                                        fnzi_eng_inputs_are_fixed(exe->program) ? NULL : inputs,
+                                    .borrows = true,
+                                    .emit = fnzi_run_emit_nothing};
   fnz_workspace *ws;
+  fnzi_run_state run;
   fnz_buffer text = {.data = NULL};
   FNZ_TRY(fnzi_eng_workspace_create(exe, ctx, &ws));
-  fnz_status status = fnzi_eng_told(ctx, ws, tell(ws, json, &text));
+  memset(&run, 0, sizeof run);
+  fnz_status status = open_sizes(ws, &options, &run);
+  if (status == FNZ_OK)
+    status = tell(ws, &run, json, &text);
+  fnzi_run_close(&run);
+  status = fnzi_eng_told(ctx, ws, status);
   if (status == FNZ_OK)
     status = fnzi_put(ctx, out, text.data, text.size);
   fnz_buffer_free(ws->ctx, &text);
@@ -52,14 +112,12 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe, b
   return status;
 }
 
-static fnz_status write_on_device(fnz_context *ctx, const fnz_program *program, const char *device,
-                                  bool json, fnz_buffer *out) {
+static fnz_status write_binding(fnz_context *ctx, const fnz_program *program,
+                                const fnz_arrays *inputs, const char *device, bool json,
+                                fnz_buffer *out) {
   fnz_executable *exe;
-  if (!fnzi_eng_inputs_are_fixed(program))
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the plan on a GPU is told of programs whose inputs have fixed sizes");
   FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, device, &exe));
-  fnz_status status = tell_executable(ctx, exe, json, out);
+  fnz_status status = tell_executable(ctx, exe, inputs, json, out);
   fnz_executable_destroy(exe);
   return status;
 }
@@ -92,9 +150,9 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   name_origins(&plan, 0, whole, expansion->parts);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion->parts);
+  const fnzi_eng_telling what = {&plan, &bodies, NULL, NULL};
   if (status == FNZ_OK)
-    status = json ? fnzi_eng_tell_json(ctx, &plan, &bodies, NULL, out)
-                  : fnzi_eng_tell(ctx, &plan, &bodies, NULL, out);
+    status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
   fnzi_eng_bodies_free(ctx, &bodies);
   fnzi_eng_plan_free(ctx, &plan);
   return status;
@@ -102,15 +160,17 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
 
 fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
                           fnz_buffer *out) {
-  return fnz_plan_write_for(ctx, program, NULL, json, out);
+  return fnz_plan_write_for(ctx, program, NULL, NULL, json, out);
 }
 
-fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program, const char *device,
-                              bool json, fnz_buffer *out) {
+fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,
+                              const fnz_arrays *inputs, const char *device, bool json,
+                              fnz_buffer *out) {
   fnzi_eng_expansion expansion = {.program = NULL};
   fnzi_arena arena;
-  if (device && strcmp(device, "cpu") != 0)
-    return write_on_device(ctx, program, device, json, out);
+  bool by_cpu = !device || strcmp(device, "cpu") == 0;
+  if (!by_cpu || !fnzi_eng_inputs_are_fixed(program))
+    return write_binding(ctx, program, inputs, device, json, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
   fnzi_arena_init(&arena, ctx);

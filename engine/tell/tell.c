@@ -210,7 +210,7 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_plan *plan, fnz_buf
 
 /* Why the interpreter evaluates the node of a step with its bodies; NULL: it does not. */
 static const char *left_why(const fnzi_eng_bodies *bodies, const fnzi_eng_step *s) {
-  bool is_region = bodies && s->kind == FNZI_ENG_REGION && s->region != FNZI_ENG_NONE;
+  bool is_region = s->kind == FNZI_ENG_REGION && s->region != FNZI_ENG_NONE;
   return is_region ? bodies->regions.data[s->region].why : NULL;
 }
 
@@ -253,13 +253,13 @@ static fnz_status tell_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan, const fnzi_eng_bodies *bodies,
-                         const struct fnzi_eng_binding *on_device, fnz_buffer *out) {
-  FNZ_TRY(tell_steps(ctx, plan, bodies, "", out));
-  if (bodies)
-    FNZ_TRY(tell_bodies(ctx, bodies, out));
-  FNZ_TRY(tell_sums(ctx, plan, out));
-  return on_device ? fnzi_eng_device_tell(ctx, on_device, out) : FNZ_OK;
+fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buffer *out) {
+  if (what->sizes)
+    FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
+  FNZ_TRY(tell_steps(ctx, what->plan, what->bodies, "", out));
+  FNZ_TRY(tell_bodies(ctx, what->bodies, out));
+  FNZ_TRY(tell_sums(ctx, what->plan, out));
+  return what->on_device ? fnzi_eng_device_tell(ctx, what->on_device, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -418,15 +418,15 @@ static fnz_status json_bodies(fnz_context *ctx, const fnzi_eng_bodies *bodies, f
   return fnzi_put_text(ctx, out, "],\n");
 }
 
-fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                              const fnzi_eng_bodies *bodies,
-                              const struct fnzi_eng_binding *on_device, fnz_buffer *out) {
+fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(ctx, out, "{\n  "));
-  FNZ_TRY(json_steps(ctx, plan, out));
-  if (bodies->regions.count)
-    FNZ_TRY(json_bodies(ctx, bodies, out));
-  if (on_device)
-    FNZ_TRY(fnzi_eng_device_tell_json(ctx, on_device, out));
-  FNZ_TRY(json_sums(ctx, plan, out));
+  if (what->sizes)
+    FNZ_TRY(fnzi_printf(ctx, out, "\"sizes\": \"%s\",\n  ", what->sizes));
+  FNZ_TRY(json_steps(ctx, what->plan, out));
+  if (what->bodies->regions.count)
+    FNZ_TRY(json_bodies(ctx, what->bodies, out));
+  if (what->on_device)
+    FNZ_TRY(fnzi_eng_device_tell_json(ctx, what->on_device, out));
+  FNZ_TRY(json_sums(ctx, what->plan, out));
   return fnzi_put_text(ctx, out, "}\n");
 }

@@ -23,15 +23,19 @@ typedef struct fnzi_eng_figures {
 void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
                           uint64_t *written);
 void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
+/* What is told. */
+typedef struct fnzi_eng_telling {
+  const fnzi_eng_plan *plan;
+  const fnzi_eng_bodies *bodies;
+  const struct fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
+  const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
+} fnzi_eng_telling;
+
 /* One line a step, one for each copy with the rule and the value that forced it, the steps of
- * bodies, and the arena. bodies: NULL of a program without; on_device: the binding of
- * the plan there; NULL: all is the CPU's. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_plan *plan,
-                                        const fnzi_eng_bodies *bodies,
-                                        const struct fnzi_eng_binding *on_device, fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_plan *plan,
-                                             const fnzi_eng_bodies *bodies,
-                                             const struct fnzi_eng_binding *on_device,
+ * bodies, and the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what,
+                                        fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what,
                                              fnz_buffer *out);
 
 #endif

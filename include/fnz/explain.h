@@ -4,6 +4,7 @@
 #define FNZ_EXPLAIN_H
 
 #include <fnz/functionalize.h>
+#include <fnz/arrays.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -121,17 +122,22 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint(fnz_context *ctx, const fnz_program *
  *
  * program  from fnz_functionalize(); borrowed.
  * json     as an object, else as lines.
- * Fails with UNSUPPORTED when sizes are symbols or a node writes an argument. */
+ * Fails with UNSUPPORTED when a node writes an argument, and as fnz_plan_write_for() does. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  bool json, fnz_buffer *out);
-/** The same for a device as fnz_compile() takes it, or for a kind of GPU: "sm_90". For those it
+/** The same for sizes of inputs that are symbols, and for a device.
+ *
+ * inputs   where sizes of inputs are symbols: named arrays as fnz_run() takes them, whose sizes the
+ *          plan is for; NULL: those that the program has recorded. Not looked at else.
+ * device   as fnz_compile() takes it, NULL for the CPU, or a kind of GPU: "sm_90". For those it
  * says as well which kernels compute a step, with their blocks, threads, registers and memory,
- * which steps the CPU computes and why, and what is copied for them. Nothing of CUDA is needed:
- * without a GPU "cuda" is "sm_90", and registers are told where NVRTC is found. Fails with
- * UNSUPPORTED then for inputs whose sizes are symbols, and with ARGUMENT for another device. */
+ *          which steps the CPU computes and why, and what is copied for them. Nothing of CUDA is
+ *          needed: without a GPU "cuda" is "sm_90", and registers are told where NVRTC is found.
+ * Fails with UNSUPPORTED where a size has no recorded number and none is given, with what fnz_run()
+ * refuses inputs with, and with ARGUMENT for another device. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,
-                                                     const char *device, bool json,
-                                                     fnz_buffer *out);
+                                                     const fnz_arrays *inputs, const char *device,
+                                                     bool json, fnz_buffer *out);
 
 #ifdef __cplusplus
 }

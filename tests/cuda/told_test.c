@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 6
  * told_test.c - what explain says of a plan on a GPU is what a run does there, and figures of
  * kernels are read from code with care. */
 #include "engine/cuda/cubin.h"
@@ -15,9 +15,10 @@ static uint64_t number_of(const char *told, const char *name) {
   return strtoull(at + strlen(name), NULL, 10);
 }
 
-static char *told_of(fnz_context *ctx, const fnz_program *p, const char *device, bool json) {
+static char *told_at(fnz_context *ctx, const fnz_program *p, const fnz_arrays *inputs,
+                     const char *device, bool json) {
   fnz_buffer text = {.data = NULL};
-  OK(ctx, fnz_plan_write_for(ctx, p, device, json, &text));
+  OK(ctx, fnz_plan_write_for(ctx, p, inputs, device, json, &text));
   char *copy = malloc(text.size + 1);
   ck_assert_ptr_nonnull(copy);
   memcpy(copy, text.data, text.size);
@@ -26,13 +27,17 @@ static char *told_of(fnz_context *ctx, const fnz_program *p, const char *device,
   return copy;
 }
 
+static char *told_of(fnz_context *ctx, const fnz_program *p, const char *device, bool json) {
+  return told_at(ctx, p, NULL, device, json);
+}
+
 /* Copies and launches of a second run, when weights are there. */
-static standin_counts counts_of(fnz_context *ctx, const fnz_program *p) {
+static standin_counts counts_with(fnz_context *ctx, const fnz_program *p,
+                                  const fnz_arrays *inputs) {
   fnz_executable *exe;
-  fnz_arrays *inputs, *outputs;
+  fnz_arrays *outputs;
   standin_counts before = {0}, after;
   OK(ctx, compile(ctx, p, "cuda", &exe));
-  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
   for (int run = 0; run < 2; run++) {
     before = counts_now();
     OK(ctx, fnz_arrays_create(ctx, &outputs));
@@ -43,10 +48,17 @@ static standin_counts counts_of(fnz_context *ctx, const fnz_program *p) {
   after.launches -= before.launches;
   after.bytes_in -= before.bytes_in;
   after.bytes_out -= before.bytes_out;
-  fnz_arrays_destroy(inputs);
   fnz_executable_destroy(exe);
   nothing_is_left();
   return after;
+}
+
+static standin_counts counts_of(fnz_context *ctx, const fnz_program *p) {
+  fnz_arrays *inputs;
+  OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
+  standin_counts counts = counts_with(ctx, p, inputs);
+  fnz_arrays_destroy(inputs);
+  return counts;
 }
 
 /* The CPU has a part in it. */
@@ -94,13 +106,87 @@ START_TEST(a_plan_of_the_cpu_copies_nothing) {
 }
 END_TEST
 
+/* A row of a symbol's number of elements, which the CPU solves for; `symbol`: with what is
+ * recorded. */
+static fnz_program *with_symbol(fnz_context *ctx, const char *symbol) {
+  fnz_program *traced;
+  char text[512];
+  snprintf(
+      text, sizeof text,
+      "fnz 1\n%s\nprogram(%%x: f32[{s0}])\n{\n"
+      "  %%a: f32[{s0}] = mul.Tensor(%%x, 2)\n"
+      "  %%p: f32[1,{s0}] = unsqueeze(%%a, 0)\n"
+      "  %%o: f32[1,1] = slice.Tensor(%%p, 1, 0, 1)\n"
+      "  %%q: f32[1,{s0}] = linalg_solve_triangular(%%o, %%p, upper=True, unitriangular=True)\n"
+      "  %%v: f32[{s0}] = squeeze.dim(%%q, 0)\n"
+      "  %%y: f32[{s0}] = add.Tensor(%%v, 1)\n  return %%y\n}\n",
+      symbol);
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
+  return functional_of(ctx, traced);
+}
+
+static fnz_arrays *row_of(fnz_context *ctx, int64_t size) {
+  fnz_arrays *inputs;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &inputs));
+  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 1, &size, &data));
+  memset(data, 0, (size_t)size * sizeof(float));
+  return inputs;
+}
+
+/* At the sizes of inputs, or at those that are recorded, the plan is that of a run there. */
+START_TEST(sizes_that_are_symbols_are_told) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = with_symbol(ctx, "symbol s0 = 600");
+  for (int64_t size = 300; size <= 600; size += 300) {
+    fnz_arrays *inputs = row_of(ctx, size);
+    char *told = told_at(ctx, p, size == 600 ? NULL : inputs, "cuda", false), line[32];
+    standin_counts counts = counts_with(ctx, p, inputs);
+    snprintf(line, sizeof line, "at sizes with s0 = %d\n", (int)size);
+    ck_assert_ptr_eq(strstr(told, line), told);
+    ck_assert_uint_eq(number_of(told, "on the device, by "), counts.launches);
+    ck_assert_uint_eq(number_of(told, "copied to the CPU "), 4 * (uint64_t)size + 4);
+    ck_assert_uint_eq(counts.bytes_in, 8 * (uint64_t)size);
+    ck_assert_uint_eq(counts.bytes_out, 8 * (uint64_t)size + 4);
+    free(told);
+    told = told_at(ctx, p, inputs, "sm_90", true);
+    snprintf(line, sizeof line, "\"sizes\": \"s0 = %d\",", (int)size);
+    ck_assert_ptr_nonnull(strstr(told, line));
+    free(told);
+    told = told_at(ctx, p, inputs, NULL, false);
+    ck_assert_ptr_nonnull(strstr(told, "at sizes with s0 = "));
+    ck_assert_ptr_null(strstr(told, "on the GPU"));
+    free(told);
+    fnz_arrays_destroy(inputs);
+  }
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(sizes_that_are_not_known_are_refused) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = with_symbol(ctx, "symbol s0 = 50 range s0 2..100");
+  fnz_arrays *inputs = row_of(ctx, 101);
+  fnz_buffer text = {.data = NULL};
+  for (size_t i = 0; i < p->symbols.count; i++) /* as exporters may leave it */
+    p->symbols.data[i].has_hint = false;
+  FAILS(ctx, "UNSUPPORTED", fnz_plan_write_for(ctx, p, NULL, "cuda", false, &text));
+  FAILS(ctx, "BOUNDS", fnz_plan_write_for(ctx, p, inputs, "cuda", false, &text));
+  ck_assert_uint_eq(text.size, 0);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(other_devices_are_refused) {
   fnz_context *ctx = open_context();
   fnz_program *p = with_cpu(ctx);
   fnz_buffer text = {.data = NULL};
-  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "sm_x", false, &text));
-  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "sm_1234", false, &text));
-  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, "gpu", false, &text));
+  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, NULL, "sm_x", false, &text));
+  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, NULL, "sm_1234", false, &text));
+  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, NULL, "gpu", false, &text));
   ck_assert_uint_eq(text.size, 0);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
@@ -182,4 +268,5 @@ START_TEST(code_is_read_with_care) {
 END_TEST
 
 RUN_SUITE("told", a_run_does_what_is_told, a_plan_of_the_cpu_copies_nothing,
+          sizes_that_are_symbols_are_told, sizes_that_are_not_known_are_refused,
           other_devices_are_refused, code_is_read_with_care)
