@@ -253,7 +253,7 @@ static void count_needs(fnzi_eng_binding *b) {
   }
 }
 
-static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) {
+fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) {
   fnzi_arena_init(&b->arena, ws->ctx);
   b->made = true;
   b->with_state = with_state;
@@ -267,7 +267,11 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
   FNZ_TRY(fnzi_eng_nested_bind(ws, b));
   FNZ_TRY(fnzi_eng_binding_fill(ws, b));
   FNZI_NEW(&b->arena, b->depth + 1, &b->frames);
-  FNZ_TRY(fnzi_eng_undo_plan(ws->ctx, b, ws->ctx->limits.turns));
+  return fnzi_eng_undo_plan(ws->ctx, b, ws->ctx->limits.turns);
+}
+
+static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) {
+  FNZ_TRY(fnzi_eng_binding_plan(ws, b, with_state));
   if (ws->exe->device)
     FNZ_TRY(fnzi_eng_device_bind(ws, b));
   count_needs(b);

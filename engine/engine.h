@@ -387,6 +387,7 @@ struct fnz_workspace {
                                       is known to be computed */
   size_t entered;                  /* bodies, in this run */
   uint32_t refusing;               /* the node that refuses a number, and 1; 0: that of the step */
+  struct fnzi_eng_met *met;        /* what sizes have in common there: engine/device/met.c */
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;
@@ -408,6 +409,9 @@ fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status s
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
                                                 fnzi_eng_binding **out);
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
+/* The same without the device, in zeroed memory; it does not run. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                bool with_state);
 /* The buffer whose storage it is; FNZI_ENG_NONE for what is no buffer's. */
 static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
                                           const fnzi_krn_storage *storage) {
@@ -537,6 +541,11 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *
 
 /* --- sizes.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b);
+/* As ws->given with other numbers of all symbols, near to those in one of some ways, and no memory
+ * of that size. Until the next run. *found: the program takes them. */
+enum { FNZI_ENG_NEAR = 5 };
+FNZ_MUST_CHECK fnz_status fnzi_eng_sizes_near(fnz_workspace *ws, uint32_t way, fnzi_eng_given **out,
+                                              bool *found);
 
 /* --- late.c */
 bool fnzi_eng_inputs_are_fixed(const fnz_program *program);

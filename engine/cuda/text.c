@@ -312,9 +312,14 @@ static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_b
 fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
                                  const fnzi_cuda_kernel *shape, uint32_t *kernel) {
   fnzi_cuda_kernel with = *shape;
+  fnz_buffer own = {.data = NULL};
+  fnz_status status = fnzi_cuda_met_apply(ctx, text, body, &own);
   with.numbers = text->nnumbers = text->pending;
   text->pending = 0;
-  return add_kernel(ctx, text, body, &with, kernel);
+  if (status == FNZ_OK)
+    status = add_kernel(ctx, text, &own, &with, kernel);
+  fnz_buffer_free(ctx, &own);
+  return status;
 }
 
 /* All threads of a block return, or none: the flag is set by kernels before. */

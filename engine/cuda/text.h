@@ -12,6 +12,7 @@
  *   text_product.c, text_attention.c  kernels of other kinds (text_product.h)
  *   text_wide.c  how many elements are brought at once
  *   text_parts.h, text_put.c  what those are written with, sizes above all
+ *   text_met.c   sizes that are constants all the same
  *   The .cu files, and headers of kernels/ that rows stand on, are arrays of lines (texts.cmake) */
 #ifndef FNZI_CUDA_TEXT_H
 #define FNZI_CUDA_TEXT_H
@@ -97,6 +98,21 @@ typedef struct fnzi_cuda_row fnzi_cuda_row;
 /* Of a table at most: with the operands it fits the 4 KB that a launch may have. */
 enum { FNZI_CUDA_NUMBERS = 256 };
 
+/* Tables of the kernels that plans of one program have asked for, each in its order. A number that
+ * was the same in all of them, two at least, is a constant of a kernel's text (text_met.c): the
+ * right one for this plan, whatever others have, for kernels are found by their text. */
+typedef struct fnzi_cuda_met {
+  fnzi_arena *arena;
+  struct {
+    struct fnzi_cuda_met_kernel *data;
+    size_t count, capacity;
+  } kernels;
+  size_t fresh; /* of those: only one plan has asked for them so far */
+} fnzi_cuda_met;
+void fnzi_cuda_met_end(fnz_context *ctx, fnzi_cuda_met *met);
+/* Those that are fresh are compiled as they are, and have no constants later either. */
+void fnzi_cuda_met_settle(fnzi_cuda_met *met);
+
 typedef struct fnzi_cuda_text {
   fnzi_arena *arena;
   /* Sizes and what follows from them are numbers of a table that goes with each launch, so that
@@ -106,6 +122,9 @@ typedef struct fnzi_cuda_text {
   uint32_t nnumbers;                  /* for its launch; */
   uint32_t pending;                   /* and of the one that is being written */
   const char *table;                  /* their name there; NULL: "n" */
+  fnzi_cuda_met *met;                 /* NULL: no number is a constant */
+  bool only_meets; /* of a plan that does not run: what is fresh is compared with its tables */
+  uint32_t asked;  /* kernels with a table */
   struct {
     fnzi_cuda_kernel *data;
     size_t count, capacity;
@@ -157,6 +176,9 @@ static inline void fnzi_cuda_text_numbers_set(fnzi_cuda_text *text, const int64_
   memcpy(text->numbers, numbers, count * sizeof *numbers);
   text->nnumbers = count;
 }
+/* The text of a kernel whose table is `pending`, with what `met` says of it. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_met_apply(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnz_buffer *body, fnz_buffer *out);
 /* The same kernel, which does nothing where the flag is set that one operand more points at. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text,
                                                uint32_t kernel, uint32_t *guarded);

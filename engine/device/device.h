@@ -1,6 +1,7 @@
 /* device.h - a plan on a GPU: which steps run there, which on the CPU, and what is copied between.
  *
  *   text.c                             steps of a binding -> works: launches, calls of libraries
+ *   met.c                              sizes that kernels have as constants
  *   work.c, by_way.c                   what works share; kernels go by ways (ways.def):
  *   sets.c                             steps that run at once
  *   record.c                           what moves elements, or computes each by itself
@@ -211,8 +212,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_state_ran(fnz_workspace *ws);
 /* --- library.c: what libraries keep for the steps of a binding */
 void fnzi_eng_library_end(fnzi_eng_device_binding *d);
 
-/* --- text.c */
+/* --- text.c; met.c: what it keeps in a workspace */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_met_end(fnz_workspace *ws);
 
 /* --- room.c */
 /* "cpu" and NULL open none. */

@@ -233,7 +233,7 @@ static fnz_status make_step(fnzi_eng_maker *m, size_t i, uint32_t sets) {
   return FNZ_OK;
 }
 
-static fnz_status make_works(fnzi_eng_maker *m) {
+fnz_status fnzi_eng_device_works(fnzi_eng_maker *m) {
   FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
   for (size_t i = 0, sets; i < m->b->acts.count; i += sets) {
@@ -268,9 +268,7 @@ static fnz_status find_route(fnzi_eng_maker *m) {
 }
 
 static fnz_status make(fnzi_eng_maker *m) {
-  if (m->b->acts.count != m->b->plan.steps.count)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "steps of a plan have several acts");
-  FNZ_TRY(make_works(m));
+  m->text.met = NULL; /* what only copies windows follows */
   if (!m->d->runs)
     return FNZ_OK;
   FNZ_TRY(fnzi_eng_works_guard(m));
@@ -281,21 +279,54 @@ static fnz_status make(fnzi_eng_maker *m) {
                                 &m->d->program);
 }
 
-/* Inputs have symbols; or each call is a program, as those on values are. */
-static bool meets_other_sizes(const fnz_executable *exe) {
-  return exe->is_guest || (exe->has_symbols && !fnzi_eng_inputs_are_fixed(exe->program));
+fnz_status fnzi_eng_device_maker_open(fnzi_eng_maker *m) {
+  FNZI_NEW(&m->b->arena, 1, &m->b->device);
+  m->d = m->b->device;
+  m->d->device = m->ws->exe->device;
+  m->threads = m->b->threads;
+  fnzi_cuda_text_begin(&m->ws->scratch, &m->text);
+  m->text.is_general = m->ws->exe->is_guest; /* each call is a program */
+  return FNZ_OK;
+}
+
+void fnzi_eng_device_maker_close(fnzi_eng_maker *m) {
+  fnzi_cuda_text_end(m->ws->ctx, &m->text);
+  fnzi_arena_reset(&m->ws->scratch);
+}
+
+/* Sizes are numbers of a table where inputs have symbols. */
+static fnz_status make_works(fnzi_eng_maker *m) {
+  const fnz_executable *exe = m->ws->exe;
+  if (!exe->has_symbols || fnzi_eng_inputs_are_fixed(exe->program))
+    return fnzi_eng_device_works(m);
+  m->text.is_general = true;
+  FNZ_TRY(fnzi_eng_met_open(m->ws, &m->text.met));
+  return fnzi_eng_device_works(m);
+}
+
+/* Sizes that no symbol is in are constants all the same: those that plans at other sizes have, too.
+ */
+static fnz_status make_again(fnzi_eng_maker *m) {
+  fnzi_eng_library_end(m->d);
+  fnzi_eng_device_maker_close(m);
+  FNZ_TRY(fnzi_eng_met_others(m->ws, m->b));
+  FNZ_TRY(fnzi_eng_device_maker_open(m));
+  return make_works(m);
+}
+
+static fnz_status make_all(fnzi_eng_maker *m) {
+  FNZ_TRY(make_works(m));
+  if (m->text.met && fnzi_eng_met_learns(m->ws, m->b))
+    FNZ_TRY(make_again(m));
+  if (m->text.met)
+    fnzi_cuda_met_settle(m->text.met);
+  return make(m);
 }
 
 fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_maker m = {.ws = ws, .b = b};
-  FNZI_NEW(&b->arena, 1, &b->device);
-  m.d = b->device;
-  m.d->device = ws->exe->device;
-  fnzi_cuda_text_begin(&ws->scratch, &m.text);
-  m.threads = b->threads;
-  m.text.is_general = meets_other_sizes(ws->exe);
-  fnz_status status = make(&m);
-  fnzi_cuda_text_end(ws->ctx, &m.text);
-  fnzi_arena_reset(&ws->scratch);
+  FNZ_TRY(fnzi_eng_device_maker_open(&m));
+  fnz_status status = make_all(&m);
+  fnzi_eng_device_maker_close(&m);
   return status;
 }

@@ -5,6 +5,7 @@
  * ways.def; what no way takes is the CPU's.
  *
  *   text.c  the steps of a binding -> works, and the windows that are copied
+ *   met.c   the same at other sizes, for what these have in common
  *   sets.c  steps that run at once
  *   by_way.c  the way of a call
  *   work.c  what ways share
@@ -29,6 +30,23 @@ typedef struct fnzi_eng_maker {
                                                fnzi_eng_work *out);
 #include "engine/device/ways.def"
 #undef WAY
+
+/* --- text.c ------------------------------------------------------------------------------
+ */
+/* Of m->ws and m->b, whose device is m->d from then on, without works. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_maker_open(fnzi_eng_maker *m);
+void fnzi_eng_device_maker_close(fnzi_eng_maker *m);
+/* Works of all steps. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_works(fnzi_eng_maker *m);
+
+/* --- met.c -------------------------------------------------------------------------------
+ */
+/* Of a workspace: there is none before. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
+/* Some kernels that `b` has asked for are fresh, and other sizes may say something of them. */
+bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b);
+/* Plans at other sizes are made for those. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b);
 
 /* --- sets.c ------------------------------------------------------------------------------
  */

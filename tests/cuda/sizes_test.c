@@ -1,4 +1,4 @@
-/* checks: 17
+/* checks: 18
  * sizes_test.c - programs that meet many sizes on a GPU, by the stand-in for one: kernels are
  * compiled a few times for all of them, and results are those of the CPU at each size; a launch
  * that gets another one's numbers is found. */
@@ -277,6 +277,32 @@ START_TEST(numbers_of_another_plan_are_found) {
 }
 END_TEST
 
+/* The text for rows of 24 elements of size rows has the word; else the stand-in compiles nothing. */
+static bool text_has(const char *word, int64_t size) {
+  char plant[96];
+  bool equal;
+  pair p;
+  snprintf(plant, sizeof plant, "1;%s;%s", word, word);
+  ck_assert_int_eq(setenv("STANDIN_PLANT", plant, 1), 0);
+  open_pair(&examples[2], &p);
+  fnz_status status = run_both(&p, size, &equal);
+  ck_assert_int_eq(unsetenv("STANDIN_PLANT"), 0);
+  ck_assert_msg(status == FNZ_OK ? equal : status == FNZ_INTERNAL, "%s", word);
+  close_pair(&p);
+  return status == FNZ_OK;
+}
+
+/* Where a row begins, and its elements, which no size changes. Rows are counted by the table. */
+START_TEST(sizes_without_symbols_are_constants) {
+  ck_assert(text_has("(int64_t)96ll", 37));
+  ck_assert(text_has("(int64_t)24ll", 37));
+  ck_assert(text_has("n.at[", 37));
+  ck_assert(!text_has("(int64_t)37ll", 37));
+  ck_assert(!text_has("(int64_t)74ll", 37));
+  ck_assert(!text_has("(int64_t)148ll", 37));
+}
+END_TEST
+
 /* --- Values -------------------------------------------------------------------------------------
  */
 /* The sum of two tensors of size rows; more calls come than there are programs kept. */
@@ -327,6 +353,7 @@ int main(void) {
   tcase_set_timeout(c, 0);
   tcase_add_loop_test(c, sizes_share_kernels, 0, EXAMPLES);
   tcase_add_loop_test(c, numbers_of_another_plan_are_found, 0, EXAMPLES);
+  tcase_add_test(c, sizes_without_symbols_are_constants);
   tcase_add_test(c, calls_share_kernels);
   return run_one_case("sizes", c);
 }

@@ -1,0 +1,125 @@
+/* text_met.c - numbers of a kernel's table that are the same at all sizes which a program has met,
+ * as constants of its text: compilers unroll loops by them and divide by multiplying. */
+#include "engine/cuda/text.h"
+
+#include <ctype.h>
+#include <stddef.h>
+
+typedef enum met_state {
+  FRESH,   /* no other plan has asked for it */
+  SHARED,  /* one has: what is the same in both is a constant */
+  GENERAL, /* it was compiled before one has: nothing is */
+} met_state;
+
+struct fnzi_cuda_met_kernel {
+  uint32_t place, count; /* as the how manieth of a plan it is asked for; numbers */
+  uint8_t state;
+  uint64_t hash; /* of its text with all numbers in the table */
+  int64_t *numbers;
+  bool *differ; /* from those of another plan */
+};
+
+typedef struct fnzi_cuda_met_kernel met_kernel;
+
+void fnzi_cuda_met_end(fnz_context *ctx, fnzi_cuda_met *met) {
+  FNZI_VEC_FREE(ctx, &met->kernels);
+}
+
+void fnzi_cuda_met_settle(fnzi_cuda_met *met) {
+  for (size_t i = 0; i < met->kernels.count; i++)
+    if (met->kernels.data[i].state == FRESH)
+      met->kernels.data[i].state = GENERAL;
+  met->fresh = 0;
+}
+
+/* --- Tables -------------------------------------------------------------------------------------
+ */
+static met_kernel *find(const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
+  for (size_t i = 0; i < text->met->kernels.count; i++) {
+    met_kernel *k = &text->met->kernels.data[i];
+    if (k->place == text->asked && k->hash == hash && k->count == count)
+      return k;
+  }
+  return NULL;
+}
+
+static fnz_status add(fnz_context *ctx, const fnzi_cuda_text *text, uint64_t hash, uint32_t count) {
+  fnzi_cuda_met *met = text->met;
+  met_kernel k = {.place = text->asked, .count = count, .state = FRESH, .hash = hash};
+  FNZI_NEW(met->arena, count, &k.numbers);
+  FNZI_NEW(met->arena, count, &k.differ);
+  memcpy(k.numbers, text->numbers, count * sizeof *k.numbers);
+  FNZI_PUSH(ctx, &met->kernels, k);
+  met->fresh++;
+  return FNZ_OK;
+}
+
+/* What has differed once is a number of the table for ever. */
+static void compare(met_kernel *k, const int64_t *numbers) {
+  for (uint32_t i = 0; i < k->count; i++)
+    k->differ[i] = k->differ[i] || k->numbers[i] != numbers[i];
+}
+
+/* A plan that runs adds what there is none of, another one is compared with that. */
+static fnz_status meet(fnz_context *ctx, fnzi_cuda_text *text, uint64_t hash, met_kernel **out) {
+  met_kernel *k = *out = find(text, hash, text->pending);
+  if (!k && !text->only_meets)
+    FNZ_TRY(add(ctx, text, hash, text->pending));
+  if (k && k->state == (text->only_meets ? FRESH : SHARED))
+    compare(k, text->numbers);
+  if (k && k->state == FRESH && text->only_meets) {
+    k->state = SHARED;
+    text->met->fresh--;
+  }
+  text->asked++;
+  return FNZ_OK;
+}
+
+/* --- Text ---------------------------------------------------------------------------------------
+ */
+/* "n.at[12]" or "n_.at[12]" at `at`, and no part of a longer word: the number, and its end. */
+static const char *read_number(const char *start, const char *at, const char *last, uint32_t *k) {
+  static const char dot[] = ".at[";
+  bool begins = at == start || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
+  if (!begins || *at++ != 'n')
+    return NULL;
+  at += at < last && *at == '_';
+  if (last - at < (ptrdiff_t)sizeof dot || memcmp(at, dot, sizeof dot - 1) != 0)
+    return NULL;
+  *k = 0;
+  for (at += sizeof dot - 1; at < last && isdigit((unsigned char)*at); at++)
+    *k = *k * 10 + (uint32_t)(*at - '0');
+  return at < last && *at == ']' ? at + 1 : NULL;
+}
+
+static fnz_status put_constant(fnz_context *ctx, int64_t value, fnz_buffer *out) {
+  if (value == INT64_MIN)
+    return fnzi_put_text(ctx, out, "INT64_MIN");
+  return fnzi_printf(ctx, out, "(int64_t)%lldll", (long long)value);
+}
+
+static fnz_status put_constants(fnz_context *ctx, const met_kernel *k, const fnz_buffer *body,
+                                const int64_t *numbers, fnz_buffer *out) {
+  const char *start = (const char *)body->data, *from = start, *last = start + body->size;
+  for (const char *at = start; at < last; at++) {
+    uint32_t number;
+    const char *end = read_number(start, at, last, &number);
+    if (!end || number >= k->count || k->differ[number])
+      continue;
+    FNZ_TRY(fnzi_put(ctx, out, from, (size_t)(at - from)));
+    FNZ_TRY(put_constant(ctx, numbers[number], out));
+    from = end;
+    at = end - 1;
+  }
+  return fnzi_put(ctx, out, from, (size_t)(last - from));
+}
+
+fnz_status fnzi_cuda_met_apply(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
+                               fnz_buffer *out) {
+  met_kernel *k = NULL;
+  if (text->met && text->pending)
+    FNZ_TRY(meet(ctx, text, fnzi_hash(ctx, body->data, body->size), &k));
+  return k && k->state == SHARED && !text->only_meets
+             ? put_constants(ctx, k, body, text->numbers, out)
+             : fnzi_put(ctx, out, body->data, body->size);
+}
