@@ -10,8 +10,8 @@ struct fnzi_cuda_modules {
   fnz_context *ctx;
   fnzi_cuda_module *first;
   fnzi_cuda_module_kernel *kernels[BUCKETS];
-  size_t spare; /* modules that nobody has */
-  uint64_t now; /* how often one was taken or given back */
+  size_t spare, spare_bytes; /* modules that nobody has */
+  uint64_t now;              /* how often one was taken or given back */
 };
 
 fnz_status fnzi_cuda_modules_create(fnz_context *ctx, fnzi_cuda_modules **out) {
@@ -47,15 +47,15 @@ void fnzi_cuda_modules_destroy(fnzi_cuda_modules *m) {
   fnzi_free(m->ctx, m, sizeof *m);
 }
 
+static void count_spare(fnzi_cuda_modules *m, const fnzi_cuda_module *module, bool more) {
+  m->spare += more ? 1 : (size_t)-1;
+  m->spare_bytes += more ? module->bytes : (size_t)0 - module->bytes;
+}
+
 /* --- Kernels ------------------------------------------------------------------------------------
  */
 static uint64_t hash_of(const fnzi_cuda_modules *m, const fnzi_cuda_kernel *k) {
   return fnzi_hash(m->ctx, k->body, strlen(k->body));
-}
-
-static bool is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel *b) {
-  return a->lanes == b->lanes && a->numbers == b->numbers && a->threads == b->threads &&
-         a->grid == b->grid && strcmp(a->body, b->body) == 0;
 }
 
 fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_kernel *kernel,
@@ -65,7 +65,7 @@ fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_k
   fnzi_cuda_module *found = NULL;
   pthread_mutex_lock(&m->lock);
   fnzi_cuda_module_kernel *k = m->kernels[hash % BUCKETS];
-  while (k && (k->hash != hash || !is_same(&k->text, kernel)))
+  while (k && (k->hash != hash || !fnzi_cuda_kernel_is_same(&k->text, kernel)))
     k = k->next;
   if (k) {
     found = k->module;
@@ -74,7 +74,7 @@ fnzi_cuda_module *fnzi_cuda_modules_find(fnzi_cuda_modules *m, const fnzi_cuda_k
     for (size_t i = 0; i < nhad; i++)
       has = has || had[i] == found;
     if (!has && found->users++ == 0)
-      m->spare--;
+      count_spare(m, found, false);
   }
   pthread_mutex_unlock(&m->lock);
   return found;
@@ -90,7 +90,9 @@ static fnz_status copy_kernels(const fnzi_cuda_modules *m, fnzi_cuda_module *mod
     k->text = text->kernels.data[module->count];
     k->module = module;
     k->hash = hash_of(m, &k->text);
-    FNZ_TRY(fnzi_arena_string(&module->arena, k->text.body, strlen(k->text.body), &k->text.body));
+    size_t bytes = strlen(k->text.body);
+    FNZ_TRY(fnzi_arena_string(&module->arena, k->text.body, bytes, &k->text.body));
+    module->bytes += bytes;
   }
   return FNZ_OK;
 }
@@ -149,7 +151,7 @@ static fnzi_cuda_module *remove_oldest(fnzi_cuda_modules *m) {
   fnzi_cuda_module *module = *oldest;
   *oldest = module->next;
   remove_kernels(m, module);
-  m->spare--;
+  count_spare(m, module, false);
   return module;
 }
 
@@ -158,9 +160,13 @@ void fnzi_cuda_modules_give(fnzi_cuda_modules *m, fnzi_cuda_module *module,
   *ends = NULL;
   pthread_mutex_lock(&m->lock);
   module->used = ++m->now;
-  m->spare += --module->users == 0;
-  if (m->spare > FNZI_CUDA_SPARE_MODULES)
-    *ends = remove_oldest(m);
+  if (--module->users == 0)
+    count_spare(m, module, true);
+  while (m->spare > FNZI_CUDA_SPARE_MODULES || m->spare_bytes > FNZI_CUDA_SPARE_BYTES) {
+    fnzi_cuda_module *oldest = remove_oldest(m);
+    oldest->next = *ends;
+    *ends = oldest;
+  }
   pthread_mutex_unlock(&m->lock);
 }
 

@@ -9,7 +9,8 @@
 #include "engine/cuda/cubin.h"
 #include "engine/cuda/text.h"
 
-enum { FNZI_CUDA_SPARE_MODULES = 64 }; /* that no program has, at most */
+/* Those that no program has, at most; and the bytes of their code and texts. */
+enum { FNZI_CUDA_SPARE_MODULES = 64, FNZI_CUDA_SPARE_BYTES = 64 << 20 };
 
 typedef struct fnzi_cuda_function {
   void *function;
@@ -33,6 +34,7 @@ struct fnzi_cuda_module {
   void *module; /* NULL: of a device that is not there */
   fnzi_cuda_module_kernel *kernels;
   size_t count;
+  size_t bytes; /* of code and texts */
   size_t users; /* programs */
   uint64_t used;
   fnzi_arena arena; /* of all that */
@@ -58,8 +60,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_modules_open(fnz_context *ctx, fnzi_cuda_mod
                                                  fnzi_cuda_module **out);
 /* It is found from here on, and the caller has it. */
 void fnzi_cuda_modules_add(fnzi_cuda_modules *modules, fnzi_cuda_module *module);
-/* The caller has it no longer. *ends: a module that is to be ended by fnzi_cuda_modules_drop(), for
- * it was used longest ago of those that nobody has, of which there are too many; NULL for none. */
+/* The caller has it no longer. *ends: modules, by `next`, that are to be ended by
+ * fnzi_cuda_modules_drop(): those that were used longest ago, where nobody has too many; NULL for
+ * none. */
 void fnzi_cuda_modules_give(fnzi_cuda_modules *modules, fnzi_cuda_module *module,
                             fnzi_cuda_module **ends);
 /* One that nobody finds, without what the driver has of it. */

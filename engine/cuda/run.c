@@ -307,6 +307,7 @@ static fnz_status look_up(fnz_context *ctx, const fnzi_cuda_device *d, const fnz
 /* As a module that the table does not have yet. */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                        fnzi_cuda_module *module) {
+  module->bytes += code->size;
   if (!d->is_absent)
     FNZ_TRY(TOLD(d, module_load(&module->module, code->data), "a program is loaded"));
   for (size_t k = 0; k < module->count; k++)
@@ -407,8 +408,10 @@ void fnzi_cuda_program_end(const fnzi_cuda_device *d, fnzi_cuda_program *p) {
   for (size_t m = 0; m < p->nmodules; m++) {
     fnzi_cuda_module *ends;
     fnzi_cuda_modules_give(d->modules, p->modules[m], &ends);
-    if (ends)
+    for (fnzi_cuda_module *next; ends; ends = next) {
+      next = ends->next;
       end_module(d, ends);
+    }
   }
   *p = (fnzi_cuda_program){.count = 0};
 }

@@ -287,22 +287,20 @@ fnz_status fnzi_cuda_put_use(const fnzi_cuda_writer *w) {
   return FNZ_OK;
 }
 
-static bool is_same(const fnzi_cuda_kernel *k, const fnz_buffer *body,
-                    const fnzi_cuda_kernel *shape) {
-  return k->lanes == shape->lanes && k->numbers == shape->numbers && k->threads == shape->threads &&
-         k->grid == shape->grid && strlen(k->body) == body->size &&
-         memcmp(k->body, body->data, body->size) == 0;
+bool fnzi_cuda_kernel_is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel *b) {
+  return a->lanes == b->lanes && a->numbers == b->numbers && a->threads == b->threads &&
+         a->grid == b->grid && strcmp(a->body, b->body) == 0;
 }
 
-static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, const fnz_buffer *body,
-                             const fnzi_cuda_kernel *shape, uint32_t *kernel) {
-  fnzi_cuda_kernel made = *shape;
+/* The body of `made` may be another's memory. */
+static fnz_status add_kernel(fnz_context *ctx, fnzi_cuda_text *text, fnzi_cuda_kernel made,
+                             uint32_t *kernel) {
   for (size_t k = 0; k < text->kernels.count; k++)
-    if (is_same(&text->kernels.data[k], body, shape)) {
+    if (fnzi_cuda_kernel_is_same(&text->kernels.data[k], &made)) {
       *kernel = (uint32_t)k;
       return FNZ_OK;
     }
-  FNZ_TRY(fnzi_arena_string(text->arena, (const char *)body->data, body->size, &made.body));
+  FNZ_TRY(fnzi_arena_string(text->arena, made.body, strlen(made.body), &made.body));
   *kernel = (uint32_t)text->kernels.count;
   FNZI_PUSH(ctx, &text->kernels, made);
   return FNZ_OK;
@@ -316,8 +314,9 @@ fnz_status fnzi_cuda_text_kernel(fnz_context *ctx, fnzi_cuda_text *text, const f
   fnz_status status = fnzi_cuda_met_apply(ctx, text, body, &own);
   with.numbers = text->nnumbers = text->pending;
   text->pending = 0;
+  with.body = (const char *)own.data;
   if (status == FNZ_OK)
-    status = add_kernel(ctx, text, &own, &with, kernel);
+    status = add_kernel(ctx, text, with, kernel);
   fnz_buffer_free(ctx, &own);
   return status;
 }
@@ -331,9 +330,10 @@ fnz_status fnzi_cuda_text_guard(fnz_context *ctx, fnzi_cuda_text *text, uint32_t
                                   (unsigned)shape.lanes);
   if (status == FNZ_OK)
     status = fnzi_put_text(ctx, &body, shape.body);
+  shape.body = (const char *)body.data;
   shape.lanes++;
   if (status == FNZ_OK)
-    status = add_kernel(ctx, text, &body, &shape, guarded);
+    status = add_kernel(ctx, text, shape, guarded);
   fnz_buffer_free(ctx, &body);
   return status;
 }

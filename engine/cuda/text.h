@@ -93,6 +93,9 @@ typedef struct fnzi_cuda_kernel {
   uint32_t numbers; /* of its table: n.at[k] in the body; 0: it has none */
 } fnzi_cuda_kernel;
 
+/* The same code: whatever has one has the other. */
+bool fnzi_cuda_kernel_is_same(const fnzi_cuda_kernel *a, const fnzi_cuda_kernel *b);
+
 typedef struct fnzi_cuda_row fnzi_cuda_row;
 
 /* Of a table at most: with the operands it fits the 4 KB that a launch may have. */

@@ -16,11 +16,13 @@ fnz_status fnzi_val_enter(const fnzi_val *v, fnz_context *ctx) {
   return fnzi_cuda_enter(ctx, &v->device);
 }
 
-enum { FREED = 64 }; /* blocks that wait to go back, at most */
+/* What waits to go back, at most: blocks, and their bytes together. */
+enum { FREED = 64, FREED_BYTES = 256 << 20 };
 
 /* Nothing is at work any more. */
 static void free_all(fnzi_val *v) {
   v->is_behind = false;
+  v->freed_bytes = 0;
   while (v->freed.count)
     fnzi_cuda_give(&v->device, v->freed.data[--v->freed.count]);
 }
@@ -52,14 +54,20 @@ fnz_status fnzi_val_take(void *self, fnz_context *ctx, size_t bytes, unsigned ch
   return status;
 }
 
-static fnz_status note_freed(fnzi_val *v, uint64_t at) {
+static fnz_status note_freed(fnzi_val *v, uint64_t at, size_t bytes) {
   FNZI_PUSH(v->ctx, &v->freed, at);
+  v->freed_bytes += bytes;
   return FNZ_OK;
 }
 
-void fnzi_val_give(void *self, unsigned char *data) {
+/* One more block may wait with the others. */
+static bool may_wait(const fnzi_val *v, size_t bytes) {
+  return v->is_behind && v->freed.count < FREED && bytes <= FREED_BYTES - v->freed_bytes;
+}
+
+void fnzi_val_give(void *self, unsigned char *data, size_t bytes) {
   fnzi_val *v = self;
-  if (v->is_behind && v->freed.count < FREED && note_freed(v, address(data)) == FNZ_OK)
+  if (may_wait(v, bytes) && note_freed(v, address(data), bytes) == FNZ_OK)
     return;
   fnzi_val_settle(v);
   if (!fnzi_cuda_enter_to_end(&v->device))

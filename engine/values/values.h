@@ -51,13 +51,14 @@ typedef struct fnzi_val {
   uint64_t block; /* in which programs work, one after the other */
   size_t block_bytes;
   bool is_behind;           /* the stream may be at work: calls wait only where somebody reads, */
-  fnzi_eng_addresses freed; /* or memory goes back: what does then */
+  fnzi_eng_addresses freed; /* or memory goes back: what does then, */
+  size_t freed_bytes;       /* and how much that is */
 } fnzi_val;
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 /* fnzi_krn_elsewhere */
 fnz_status fnzi_val_take(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
-void fnzi_val_give(void *self, unsigned char *data);
+void fnzi_val_give(void *self, unsigned char *data, size_t bytes);
 fnz_status fnzi_val_clear(void *self, fnz_context *ctx, unsigned char *data, size_t bytes);
 fnz_status fnzi_val_copy(void *self, fnz_context *ctx, unsigned char *to, const unsigned char *from,
                          size_t bytes);

@@ -35,7 +35,7 @@ static void free_block(fnz_context *ctx, const fnzi_krn_stock *stock, void *data
   if (!stock->elsewhere)
     fnzi_free(ctx, data, bytes);
   else if (data)
-    stock->elsewhere->give(stock->elsewhere->self, data);
+    stock->elsewhere->give(stock->elsewhere->self, data, bytes);
 }
 
 /* NULL: there is none. */

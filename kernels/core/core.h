@@ -27,7 +27,7 @@ typedef struct fnzi_krn_elsewhere {
   fnz_status (*settle)(void *self, fnz_context *ctx);
   /* At a multiple of 16 bytes; `bytes` is not 0. */
   fnz_status (*take)(void *self, fnz_context *ctx, size_t bytes, unsigned char **out);
-  void (*give)(void *self, unsigned char *data);
+  void (*give)(void *self, unsigned char *data, size_t bytes);
   fnz_status (*clear)(void *self, fnz_context *ctx, unsigned char *data, size_t bytes);
   fnz_status (*copy)(void *self, fnz_context *ctx, unsigned char *to, const unsigned char *from,
                      size_t bytes);
