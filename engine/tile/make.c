@@ -1,236 +1,13 @@
-/* make.c - the calls of pointwise nodes as one program over tiles: a slot per value, per value
- * as another type, per number; a lane per value in memory.
+/* make.c - the calls of pointwise nodes as one program over tiles.
  *
  * Between two nodes a value has the bits that it would have in memory: it is brought to the type of
  * the result, and from there to what the next loop reads. */
-#include "engine/tile/tile.h"
+#include "engine/tile/make.h"
 
 #include "engine/plan/planner.h"
-#include "engine/taken.h"
 
-/* What a slot holds: an array's elements, in the type of the array or in another one; or a number.
- */
-typedef struct held {
-  const fnzi_krn_array *array;
-  fnz_dtype dtype, by; /* `by`: through this one */
-  bool keeps;
-  bool of_rows;   /* an element for each row, */
-  uint32_t rank;  /* of an operand from outside, as one of so many dimensions */
-  bool is_result; /* of a node of the group */
-  unsigned char number[16];
-} held;
-
-typedef struct making {
-  fnz_workspace *ws;
-  fnzi_eng_binding *b;
-  fnzi_eng_tile *tile;
-  const fnz_geometry *space;
-  int64_t count;           /* elements of it */
-  bool of_rows;            /* the node computes numbers of rows, */
-  uint32_t rank;           /* of so many dimensions; else that of the space */
-  fnzi_eng_shaped *known;  /* of nodes like the one that is added; NULL */
-  uint32_t first, node;    /* of the group, and that one; */
-  fnzi_eng_taking *taking; /* NULL: it takes no number that data decide */
-  held *held;              /* per slot */
-  size_t slots, lanes;     /* there is room for */
-} making;
-
-static size_t cell_of(fnz_dtype dtype) {
-  return fnzi_dtype(dtype)->bytes;
-}
-
-static bool same_held(const held *a, const held *b) {
-  return a->array == b->array && a->dtype == b->dtype && a->by == b->by && a->keeps == b->keeps &&
-         a->of_rows == b->of_rows && a->rank == b->rank &&
-         (a->array || memcmp(a->number, b->number, sizeof a->number) == 0);
-}
-
-static bool find_slot(const making *m, const held *h, uint16_t *out) {
-  for (uint32_t k = m->tile->nslots; k-- > 0;) /* most read what was made just before */
-    if (same_held(&m->held[k], h)) {
-      *out = (uint16_t)k;
-      return true;
-    }
-  return false;
-}
-
-static fnz_status new_slot(making *m, held h, uint16_t *out) {
-  fnzi_eng_tile *t = m->tile;
-  if (t->nslots == m->slots)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many values");
-  *out = (uint16_t)t->nslots++;
-  m->held[*out] = h;
-  t->slots[*out] = (fnzi_eng_slot_info){.cell = (uint32_t)cell_of(h.dtype),
-                                        .dtype = (uint8_t)h.dtype,
-                                        .first = -1,
-                                        .last = -1,
-                                        .of_rows = h.of_rows};
-  return FNZ_OK;
-}
-
-static fnz_status new_lane(making *m, const fnzi_krn_array *array, uint16_t slot, bool stores) {
-  fnzi_eng_tile *t = m->tile;
-  if (t->nlanes == m->lanes)
-    return fnzi_fail(m->ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a group has too many operands");
-  fnzi_eng_lane *lane = &t->lanes[t->nlanes++];
-  *lane = (fnzi_eng_lane){.storage = array->storage,
-                          .at = array->place.offset * (int64_t)array->cell,
-                          .map = &array->place,
-                          .cell = (uint32_t)array->cell,
-                          .aligned = m->rank,
-                          .of_rows = m->held[slot].of_rows,
-                          .slot = slot,
-                          .stores = stores};
-  return FNZ_OK;
-}
-
-/* --- Instructions -------------------------------------------------------------------------------
- */
-static void add_ins(making *m, fnzi_eng_ins ins) {
-  fnzi_eng_tile *t = m->tile;
-  int32_t at = (int32_t)t->nins;
-  for (uint32_t k = 0; k < ins.arity; k++)
-    t->slots[ins.in[k]].last = at;
-  for (uint32_t k = 0; k < (ins.row ? ins.row->results : 1u); k++) {
-    fnzi_eng_slot_info *out = &t->slots[ins.row ? ins.row->out[k] : ins.out];
-    out->first = at;
-    out->last = out->last < at ? at : out->last;
-  }
-  ins.of_rows = !ins.row && t->slots[ins.out].of_rows;
-  t->ins[t->nins++] = ins;
-}
-
-static fnz_status convert(making *m, uint16_t from, fnz_dtype dtype, const held *to,
-                          uint16_t *out) {
-  FNZ_TRY(new_slot(m, *to, out));
-  add_ins(m, (fnzi_eng_ins){.kind = to->keeps ? FNZI_ENG_INS_KEEP : FNZI_ENG_INS_CONVERT,
-                            .to = (uint8_t)to->dtype,
-                            .from = (uint8_t)dtype,
-                            .arity = 1,
-                            .out = *out,
-                            .in = {from}});
-  return FNZ_OK;
-}
-
-/* A node of the group gives it. */
-static bool is_made(const making *m, const fnzi_krn_array *array) {
-  for (uint32_t k = 0; k < m->tile->nslots; k++)
-    if (m->held[k].array == array && m->held[k].is_result)
-      return true;
-  return false;
-}
-
-/* An operand. Numbers of rows from outside lie along those of the node that reads them, so nodes of
- * other dimensions read others. */
-static held held_as(const making *m, const fnzi_krn_array *array, fnz_dtype dtype, fnz_dtype by,
-                    bool of_rows) {
-  bool lines_up = of_rows && !is_made(m, array);
-  return (held){
-      .array = array, .dtype = dtype, .by = by, .of_rows = of_rows, .rank = lines_up ? m->rank : 0};
-}
-
-static held result_of(const making *m, const fnzi_krn_array *array) {
-  fnz_dtype dtype = array->place.dtype;
-  return (held){
-      .array = array, .dtype = dtype, .by = dtype, .of_rows = m->of_rows, .is_result = true};
-}
-
-/* The slot of an array as it lies in memory. Numbers of rows go to all elements of these. */
-static fnz_status array_slot(making *m, const fnzi_krn_array *array, uint16_t *out) {
-  fnz_dtype dtype = array->place.dtype;
-  held h = held_as(m, array, dtype, dtype, m->of_rows),
-       numbers = held_as(m, array, dtype, dtype, true);
-  uint16_t from = 0;
-  if (find_slot(m, &h, out))
-    return FNZ_OK;
-  bool spreads = m->tile->dims && !m->of_rows &&
-                 fnzi_eng_cover_of(m->space, m->tile->dims, &array->place) == FNZI_ENG_COVER_ROW;
-  if (spreads && !find_slot(m, &numbers, &from)) {
-    FNZ_TRY(new_slot(m, numbers, &from));
-    FNZ_TRY(new_lane(m, array, from, false));
-  }
-  FNZ_TRY(new_slot(m, h, out));
-  if (!spreads)
-    return new_lane(m, array, *out, false);
-  add_ins(m, (fnzi_eng_ins){.kind = FNZI_ENG_INS_SPREAD, .arity = 1, .out = *out, .in = {from}});
-  return FNZ_OK;
-}
-
-static fnz_status array_operand(making *m, const fnzi_krn_array *array,
-                                const fnzi_meta_point_code *code, bool rounds, uint16_t *out) {
-  fnz_dtype have = array->place.dtype, want = code->class_dtype;
-  held h = held_as(m, array, want, rounds ? code->compute : have, m->of_rows);
-  h.keeps = code->keeps && !rounds;
-  if (have == want && !rounds)
-    return array_slot(m, array, out);
-  if (find_slot(m, &h, out))
-    return FNZ_OK;
-  FNZ_TRY(array_slot(m, array, out));
-  if (rounds) {
-    held narrow = held_as(m, array, code->compute, want, m->of_rows);
-    FNZ_TRY(convert(m, *out, have, &narrow, out));
-    have = code->compute;
-  }
-  return convert(m, *out, have, &h, out);
-}
-
-/* Loops are fastest over whole lines of the cache. */
-static fnz_status aligned(fnzi_arena *arena, size_t bytes, unsigned char **out) {
-  FNZI_NEW(arena, bytes + FNZI_ENG_ALIGNMENT, out);
-  *out += FNZI_ENG_ALIGNMENT - (uintptr_t)*out % FNZI_ENG_ALIGNMENT;
-  return FNZ_OK;
-}
-
-/* A number fills as many elements as a tile has. Tiles share it: of the last ones it is found. */
-static fnz_status number_room(making *m, const held *h, size_t cell, unsigned char **out) {
-  enum { MOST = 32 }; /* looked at */
-  int64_t count = m->count < FNZI_POINT_CHUNK ? m->count : FNZI_POINT_CHUNK;
-  const fnzi_eng_number *n = m->b->filled;
-  fnzi_eng_number *made;
-  for (int i = 0; i < MOST && n; i++, n = n->next)
-    if (n->cell == cell && n->count >= count && memcmp(n->bits, h->number, sizeof n->bits) == 0) {
-      *out = n->room;
-      return FNZ_OK;
-    }
-  FNZI_NEW(&m->b->arena, 1, &made);
-  FNZ_TRY(aligned(&m->b->arena, (size_t)count * cell, out));
-  fnzi_krn_copy_row((char *)*out, (int64_t)cell, (const char *)h->number, 0, count, cell);
-  *made = (fnzi_eng_number){.next = m->b->filled, .cell = cell, .count = count, .room = *out};
-  memcpy(made->bits, h->number, sizeof made->bits);
-  m->b->filled = made;
-  return FNZ_OK;
-}
-
-static fnz_status number_operand(making *m, const unsigned char *number, fnz_dtype dtype,
-                                 uint16_t *out) {
-  held h = {.dtype = dtype, .by = dtype};
-  size_t cell = cell_of(dtype);
-  unsigned char *room;
-  memcpy(h.number, number, cell);
-  if (find_slot(m, &h, out))
-    return FNZ_OK;
-  FNZ_TRY(new_slot(m, h, out));
-  FNZ_TRY(number_room(m, &h, cell, &room));
-  m->tile->slots[*out].numbers = room;
-  return FNZ_OK;
-}
-
-/* A number that data decide is an element in memory. */
-static fnz_status taken_number(making *m, uint32_t k, fnz_dtype dtype, uint16_t *out) {
-  fnzi_krn_array *cell;
-  FNZ_TRY(fnzi_eng_taking_cell(m->ws, m->b, m->taking, k, dtype, &cell));
-  return array_slot(m, cell, out);
-}
-
-static fnz_status add_operand(making *m, const fnzi_krn_call *call,
-                              const fnzi_meta_point_code *code, uint32_t k, uint16_t *out) {
-  if (code->in[k].arg < 0 && m->taking)
-    return taken_number(m, k, code->class_dtype, out);
-  if (code->in[k].arg < 0)
-    return number_operand(m, code->in[k].number, code->class_dtype, out);
-  return array_operand(m, fnzi_krn_call_input(call, (size_t)code->in[k].arg), code,
-                       code->in[k].rounds, out);
-}
+typedef fnzi_eng_held held;
+typedef fnzi_eng_making making;
 
 static fnz_status has_none(const making *m, const fnzi_krn_call *call, const char *what) {
   if (m->ws->ctx->error.kind == FNZ_CLASS_NOMEM)
@@ -267,7 +44,7 @@ static fnz_status keep_code(making *m, const fnzi_meta_point_code *code) {
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
-  held h = result_of(m, result), wide = h;
+  held h = fnzi_eng_make_result_of(m, result), wide = h;
   FNZ_TRY(find_code(m, call, &code));
   if (m->taking)
     FNZ_TRY(keep_code(m, &code));
@@ -280,14 +57,14 @@ static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out)
                       .from = (uint8_t)code.compute,
                       .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
-    FNZ_TRY(add_operand(m, call, &code, k, &ins.in[k]));
+    FNZ_TRY(fnzi_eng_make_add_operand(m, call, &code, k, &ins.in[k]));
   bool fits = code.out == h.dtype;
-  FNZ_TRY(new_slot(m, fits ? h : wide, &ins.out));
-  add_ins(m, ins);
+  FNZ_TRY(fnzi_eng_make_new_slot(m, fits ? h : wide, &ins.out));
+  fnzi_eng_make_add_ins(m, ins);
   *out = ins.out;
   if (fits)
     return FNZ_OK;
-  FNZ_TRY(convert(m, ins.out, code.out, &h, out));
+  FNZ_TRY(fnzi_eng_make_convert(m, ins.out, code.out, &h, out));
   if (code.keeps)
     m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_KEEP;
   return FNZ_OK;
@@ -303,20 +80,20 @@ static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at
   _Alignas(8) unsigned char number[16] = {0};
   if (!array && m->taking) {
     m->taking->cells[k].arg = at;
-    return taken_number(m, k, dtype, out);
+    return fnzi_eng_make_taken_number(m, k, dtype, out);
   }
   if (!array) {
     fnzi_krn_number_cell(arg, dtype, number);
-    return number_operand(m, number, dtype, out);
+    return fnzi_eng_make_number_operand(m, number, dtype, out);
   }
   fnz_dtype have = array->place.dtype;
-  held h = held_as(m, array, dtype, have, m->of_rows);
+  held h = fnzi_eng_make_held_as(m, array, dtype, have, m->of_rows);
   if (have == dtype)
-    return array_slot(m, array, out);
-  if (find_slot(m, &h, out))
+    return fnzi_eng_make_array_slot(m, array, out);
+  if (fnzi_eng_make_find_slot(m, &h, out))
     return FNZ_OK;
-  FNZ_TRY(array_slot(m, array, out));
-  return convert(m, *out, have, &h, out);
+  FNZ_TRY(fnzi_eng_make_array_slot(m, array, out));
+  return fnzi_eng_make_convert(m, *out, have, &h, out);
 }
 
 /* Of mask, what is taken where it is true, and where not: the places among the arguments. */
@@ -326,18 +103,18 @@ static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t
   fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
     FNZ_TRY(taken_operand(m, call, places[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
-  FNZ_TRY(new_slot(m, result_of(m, call->outputs[0]), &ins.out));
-  add_ins(m, ins);
+  FNZ_TRY(fnzi_eng_make_new_slot(m, fnzi_eng_make_result_of(m, call->outputs[0]), &ins.out));
+  fnzi_eng_make_add_ins(m, ins);
   *out = ins.out;
   return FNZ_OK;
 }
 
 static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
   const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
-  const held h = result_of(m, call->outputs[0]);
+  const held h = fnzi_eng_make_result_of(m, call->outputs[0]);
   uint16_t slot = 0;
-  FNZ_TRY(array_slot(m, from, &slot));
-  FNZ_TRY(convert(m, slot, from->place.dtype, &h, out));
+  FNZ_TRY(fnzi_eng_make_array_slot(m, from, &slot));
+  FNZ_TRY(fnzi_eng_make_convert(m, slot, from->place.dtype, &h, out));
   m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_CAST;
   return FNZ_OK;
 }
@@ -350,14 +127,14 @@ static fnz_status add_row_result(making *m, const fnzi_krn_call *call, uint32_t 
   m->of_rows = !whole;
   m->rank = result->place.rank;
   row->results = (uint8_t)(k + 1);
-  return new_slot(m, result_of(m, result), &row->out[k]);
+  return fnzi_eng_make_new_slot(m, fnzi_eng_make_result_of(m, result), &row->out[k]);
 }
 
 static fnz_status store_row_results(making *m, const fnzi_krn_call *call, const fnzi_eng_row *row) {
   for (uint32_t k = 0; k < row->results; k++) {
     m->rank = call->outputs[k]->place.rank;
     if (call->outputs[k]->storage)
-      FNZ_TRY(new_lane(m, call->outputs[k], row->out[k], true));
+      FNZ_TRY(fnzi_eng_make_new_lane(m, call->outputs[k], row->out[k], true));
   }
   return FNZ_OK;
 }
@@ -378,13 +155,14 @@ static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_
     if (what->args[k] < 0)
       continue;
     row->place[ins.arity] = k;
-    FNZ_TRY(array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]), &ins.in[ins.arity]));
+    FNZ_TRY(fnzi_eng_make_array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]),
+                                     &ins.in[ins.arity]));
     m->tile->slots[ins.in[ins.arity++]].is_whole = true;
   }
   for (uint32_t k = 0; k < call->noutputs; k++)
     FNZ_TRY(add_row_result(m, call, k, what->whole && k == 0, row));
   ins.row = row;
-  add_ins(m, ins);
+  fnzi_eng_make_add_ins(m, ins);
   return store_row_results(m, call, row);
 }
 
@@ -422,7 +200,7 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
     FNZ_TRY(add_cast(m, call, &out));
   else
     FNZ_TRY(add_point(m, call, &out));
-  return result->storage ? new_lane(m, result, out, true) : FNZ_OK;
+  return result->storage ? fnzi_eng_make_new_lane(m, result, out, true) : FNZ_OK;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -539,5 +317,6 @@ fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
 
 /* One for all tiles of a binding, of which one runs at a time. */
 fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b) {
-  return b->registers_bytes ? aligned(&b->arena, b->registers_bytes, &b->registers) : FNZ_OK;
+  return b->registers_bytes ? fnzi_eng_make_aligned(&b->arena, b->registers_bytes, &b->registers)
+                            : FNZ_OK;
 }

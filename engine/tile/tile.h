@@ -1,7 +1,7 @@
 /* tile.h - a group as a program over tiles: what is loaded, the loops that run over each tile in
  * order, what is stored.
  *
- *   make.c   nodes of a plan -> instructions over slots
+ *   make.c   nodes of a plan -> instructions over slots; operands.c: their operands
  *   chain.c  rows that follow one another -> chains
  *   room.c   slots -> registers, and the walk over the elements
  *   tile.c   runs it
