@@ -1,5 +1,5 @@
-/* engine.h - what the files of the runner share: an executable, a workspace, and what a workspace
- * has made for the sizes of a call.
+/* engine.h - what the files of the runner share: an executable, a workspace, and, in binding.h,
+ * what a workspace has made for the sizes of a call.
  *
  *   slots.c                     what goes in and comes out, by name
  *   compile.c                   fnz_compile(), and the workspaces that an executable keeps
@@ -27,26 +27,12 @@
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
-#include "engine/plan/alike.h"
-#include "engine/plan/bodies.h"
-#include "engine/plan/plan.h"
-#include "kernels/core/machine.h"
+#include "engine/binding.h"
 #include "run/run.h"
 
-#include <fnz/engine.h>
 #include <fnz/explain.h>
 
 #include <stdatomic.h>
-
-/* --- A program taken apart
- * ------------------------------------------------------------------------
- */
-typedef struct fnzi_eng_expansion {
-  const fnz_program *program;   /* NULL: there was nothing to take apart */
-  const uint32_t *const *parts; /* per graph: of each node, that of the source which it is a part
-                                   of; NULL for one: it is as it was */
-  fnzi_arena arena;
-} fnzi_eng_expansion;
 
 /* --- The executable --------------------------------------------------------------------------- */
 /* Input k of graph 0. */
@@ -125,218 +111,6 @@ typedef struct fnzi_eng_cache {
   fnz_allocator from;
   void *freed[FNZI_ENG_CLASSES];
 } fnzi_eng_cache;
-
-/* --- What a run is given -----------------------------------------------------------------------
- */
-/* Of input k of graph 0. */
-typedef struct fnzi_eng_given {
-  unsigned char *start;       /* where its memory begins; NULL: there is none */
-  const fnz_geometry *layout; /* its window from there on; NULL: it is no tensor */
-  size_t bytes;               /* from the start */
-  int64_t number;             /* of a symbolic integer */
-  bool has_number;
-} fnzi_eng_given;
-
-/* Of memory of a device. */
-typedef struct fnzi_eng_addresses {
-  uint64_t *data;
-  size_t count, capacity;
-} fnzi_eng_addresses;
-
-/* --- A binding -----------------------------------------------------------------------------------
- */
-typedef enum fnzi_eng_act_kind {
-  FNZI_ENG_ACT_KERNEL, /* a kernel whose arguments and results are filled in */
-  FNZI_ENG_ACT_APPLY,  /* an operator, whose results are then brought to their places */
-  FNZI_ENG_ACT_MOVE,
-  FNZI_ENG_ACT_INTERPRET, /* by the interpreter */
-  FNZI_ENG_ACT_TILE,      /* pointwise nodes, tile by tile (tile.h) */
-  FNZI_ENG_ACT_REGION     /* a node with bodies that are bindings */
-} fnzi_eng_act_kind;
-
-/* A dimension of both windows of a move; strides in bytes. */
-typedef struct fnzi_eng_move_dim {
-  int64_t size, from, to;
-} fnzi_eng_move_dim;
-
-/* Elements from one window to another, the innermost dimension last. */
-typedef struct fnzi_eng_move {
-  const fnzi_krn_storage *from, *to;
-  int64_t from_at, to_at; /* bytes */
-  size_t cell;            /* bytes that lie together in both */
-  uint32_t rank;
-  const fnzi_eng_move_dim *dims;
-  int64_t bytes; /* of all elements */
-} fnzi_eng_move;
-
-/* What a kernel's call keeps from run to run, for as long as a weight lies where the file has it.
- */
-typedef struct fnzi_eng_own {
-  fnzi_krn_kept kept;
-  const fnzi_krn_storage *storage; /* of the weight */
-  const unsigned char *start;      /* where it has to be */
-  bool has_run;                    /* what runs only once keeps nothing */
-} fnzi_eng_own;
-
-typedef struct fnzi_eng_tile fnzi_eng_tile;
-typedef struct fnzi_eng_sets fnzi_eng_sets;     /* tiles that run at once (engine/tile/sets.c) */
-typedef struct fnzi_eng_nested fnzi_eng_nested; /* a region whose bodies are bindings */
-
-/* One that tiles read, as often as a tile has elements. */
-typedef struct fnzi_eng_number {
-  const struct fnzi_eng_number *next;
-  unsigned char bits[16];
-  size_t cell;
-  int64_t count;
-  unsigned char *room;
-} fnzi_eng_number;
-
-typedef struct fnzi_eng_taking fnzi_eng_taking; /* taken.h */
-
-typedef struct fnzi_eng_act {
-  uint8_t kind;
-  uint32_t node;             /* FNZI_ENG_NONE at the end */
-  uint32_t time;             /* its place among the times of the binding: those of acts that run at
-                                once have the same one */
-  const fnzi_eng_sets *sets; /* TILE: those that run at once from this one on; NULL: it is alone, or
-                                behind the first */
-  union {
-    struct {
-      fnzi_krn_call call;
-      fnzi_kernel_fn *kernel;
-      fnzi_eng_own *own; /* NULL: no argument is a weight */
-    } kernel;
-    struct {
-      fnz_request request;
-      fnz_arg *results;         /* as the node has them */
-      fnz_handle *handles;      /* room */
-      fnzi_krn_array **outputs; /* per result; NULL: nothing needs it */
-      size_t count;
-    } apply;
-    fnzi_eng_move move;
-    const fnzi_eng_tile *tile;
-    const fnzi_eng_nested *nested;
-  } u;
-} fnzi_eng_act;
-
-typedef struct fnzi_eng_binding fnzi_eng_binding;
-
-/* What holds for all nodes of a kind. */
-typedef struct fnzi_eng_shaped {
-  bool fits; /* their shape rules agree with what the program records */
-  const struct fnzi_meta_point_code *code; /* of what is pointwise; NULL: nothing has asked yet */
-} fnzi_eng_shaped;
-
-/* While a binding is filled in. */
-typedef struct fnzi_eng_shapes {
-  fnzi_arena arena;
-  fnzi_eng_kinds kinds;
-  fnzi_eng_shaped *of; /* per kind */
-} fnzi_eng_shapes;
-
-/* Where the memory of a buffer of a body is: in that of a storage of the binding around, some bytes
- * further on in each iteration. */
-typedef struct fnzi_eng_link {
-  fnzi_krn_storage *to;
-  const fnzi_krn_storage *from;
-  int64_t at, step;
-} fnzi_eng_link;
-
-/* Of xs `k` of an associative scan: the bytes of one place, the levels going down and up. */
-typedef struct fnzi_eng_tree {
-  fnzi_krn_storage *left, *right, *out; /* of the body */
-  size_t bytes;
-  fnzi_eng_link down[FNZI_ENG_LEVELS], up[FNZI_ENG_LEVELS]; /* `to` is not used */
-} fnzi_eng_tree;
-
-/* A region of a binding. */
-struct fnzi_eng_nested {
-  fnzi_hop_kind kind;
-  fnzi_eng_binding *bodies[2];
-  fnzi_eng_link *links[2]; /* per body; those that go on with each iteration first */
-  size_t nlinks[2], nsliced;
-  fnzi_eng_move *moves; /* what a loop begins with; of an associative scan to where it begins */
-  fnzi_eng_move *ends;  /* and from where it ends */
-  size_t nmoves, nends;
-  int64_t iterations;
-  const fnzi_krn_storage *predicate; /* NULL: it always holds, or never */
-  int64_t predicate_at;              /* bytes */
-  fnz_dtype predicate_dtype;
-  bool holds;
-  fnzi_eng_tree *trees; /* per xs; NULL */
-  uint32_t ntrees;
-  bool may_fail, fails_late; /* late: after one of its steps has written a result */
-};
-
-/* A binding whose steps are running; those of its bodies are above it. */
-typedef struct fnzi_eng_frame {
-  fnzi_eng_binding *b;
-  size_t at, end;                /* act; the one behind the last that is to run */
-  const fnzi_eng_nested *nested; /* that it is a body of; NULL */
-  int64_t iteration;
-  bool in_condition;
-  uint32_t level; /* ASSOCIATIVE_SCAN; see frames.c */
-  int64_t place;
-  bool up;
-} fnzi_eng_frame;
-
-struct fnzi_eng_binding {
-  bool made, with_state;
-  fnz_geometry *layouts;        /* per input, of its own numbers: the key */
-  int64_t *numbers;             /* per input that is a number */
-  int64_t threads;              /* of the generator that it was made for, */
-  bool asks_threads;            /* which matter: some step draws */
-  uint64_t used;                /* when it was last run */
-  fnz_program *owned;           /* the program for these sizes; NULL: the executable's */
-  fnzi_eng_expansion expansion; /* of that */
-  const fnz_program *whole;     /* as the user has it, of fixed sizes */
-  const fnz_program *source;    /* that, or what it is taken apart to */
-  const uint32_t *const *parts; /* from nodes of `source` to those of `whole`; NULL: the same */
-  const fnz_program *program;   /* `source` arranged (plan.h), where a plan is made */
-  fnzi_eng_plan plan;
-  fnzi_arena arena;
-  fnzi_krn_storage *storages; /* per buffer */
-  fnzi_krn_array **values;    /* per value of graph 0; NULL: it has no place */
-  struct {
-    fnzi_eng_act *data;
-    size_t count, capacity;
-  } acts;
-  struct {
-    fnzi_krn_array **data;
-    size_t count, capacity;
-  } wasted;           /* results that nothing needs */
-  bool *saved;        /* per buffer: the state is kept before a run, for when it fails */
-  size_t saved_bytes; /* 0: nothing needs to be kept */
-  uint32_t *needed;   /* inputs of graph 0 that some step reads */
-  size_t nneeded;
-  size_t arena_bytes, outs_bytes; /* `outs`: of results that lie in the workspace */
-  size_t *outs;                   /* per output of graph 0: where there */
-  fnz_geometry *rows;             /* per output of graph 0: row-major */
-  unsigned char *registers;       /* of tiles, for all threads */
-  const fnzi_eng_number *filled;  /* of tiles, the last one first */
-  size_t registers_bytes;
-  fnzi_eng_shapes *shapes; /* while it is filled in */
-  fnz_arg *likes;          /* per value: of a number that data decide one of its kind; NULL: none */
-  fnzi_eng_taking **takings; /* per node: what is filled in once the number that it gives is known;
-                                NULL: nothing */
-  fnzi_krn_storage taken;    /* where groups read such numbers, each at a multiple of 16 bytes */
-  bool interprets;
-  bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
-  bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */
-  struct fnzi_eng_device_binding *device; /* device.h; NULL: without a device */
-  fnz_needs needs;
-  fnzi_eng_bodies bodies;      /* of all regions, also those within bodies */
-  fnzi_eng_binding *nested;    /* per body */
-  fnzi_eng_binding *outermost; /* itself, or that which it is nested in */
-  uint32_t depth;              /* frames that a run needs at most */
-  fnzi_eng_frame *frames;
-  uint64_t most_bodies; /* that a run enters at most; UINT64_MAX: data decide */
-  /* Of a body: */
-  bool is_body;
-  uint32_t graph;          /* of `source` of the outermost binding */
-  const uint32_t *weights; /* per input: the input of the executable that it is; NONE */
-  size_t times_at;         /* where the times of its acts begin */
-};
 
 struct fnz_workspace {
   const fnz_executable *exe;
