@@ -277,7 +277,8 @@ START_TEST(numbers_of_another_plan_are_found) {
 }
 END_TEST
 
-/* The text for rows of 24 elements of size rows has the word; else the stand-in compiles nothing. */
+/* The text for rows of 24 elements of size rows has the word; else the stand-in compiles nothing.
+ */
 static bool text_has(const char *word, int64_t size) {
   char plant[96];
   bool equal;
