@@ -5,7 +5,7 @@
  *   compile.c                   fnz_compile(), and the workspaces that an executable keeps
  *   expand.c, expand_node.c     operators that are computed by others become those
  *   workspace.c                 memory, allocator, the bindings of the last sizes
- *   bind.c                      the binding for the sizes of a call: kept, or planned
+ *   bind.c, bind_plan.c         the binding for the sizes of a call: kept, or planned
  *   sizes.c                     symbolic sizes: the program for the sizes of a call
  *   late.c                      sizes that data decide: what is planned all the same
  *   trivial.c                   a plan in which every value has memory of its own
@@ -183,9 +183,12 @@ fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status s
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
                                                 fnzi_eng_binding **out);
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
-/* The same without the device, in zeroed memory; it does not run. */
+/* --- bind_plan.c: one without a device, in zeroed memory; and its end. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_eng_binding *b,
                                                 bool with_state);
+void fnzi_eng_binding_drop(fnz_workspace *ws, fnzi_eng_binding *b);
+/* Of what a run on a GPU draws from, that it has been given or would have. */
+int64_t fnzi_eng_threads_of(const fnz_workspace *ws);
 /* The buffer whose storage it is; FNZI_ENG_NONE for what is no buffer's. */
 static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
                                           const fnzi_krn_storage *storage) {

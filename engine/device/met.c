@@ -24,36 +24,25 @@ void fnzi_eng_met_end(fnz_workspace *ws) {
     fnzi_cuda_met_end(ws->ctx, &ws->met->tables);
 }
 
-/* The kernels of a binding, which is not on the device. */
-static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_maker m = {.ws = ws, .b = b};
-  FNZ_TRY(fnzi_eng_device_maker_open(&m));
-  m.text.is_general = m.text.only_meets = true;
-  m.text.met = &ws->met->tables;
-  fnz_status status = fnzi_eng_device_works(&m);
-  fnzi_eng_device_maker_close(&m);
-  return status;
-}
-
-static fnz_status plan_and_meet(fnz_workspace *ws, bool with_state) {
+static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_eng_meet *meet, bool with_state) {
   fnzi_eng_binding *other;
   FNZI_NEW(&ws->passing, 1, &other);
   fnz_status status = fnzi_eng_binding_plan(ws, other, with_state);
   if (status == FNZ_OK && other->owned)
-    status = meet(ws, other);
-  fnzi_eng_binding_end(ws, other);
+    status = meet(ws, other, &ws->met->tables);
+  fnzi_eng_binding_drop(ws, other);
   return status;
 }
 
 /* Where no plan can be made at such sizes, nothing is learnt of them. */
-static fnz_status meet_near(fnz_workspace *ws, uint32_t way, bool with_state) {
+static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_eng_meet *meet, bool with_state) {
   fnzi_eng_given *own = ws->given, *near;
   bool found;
   FNZ_TRY(fnzi_eng_sizes_near(ws, way, &near, &found));
   if (!found)
     return FNZ_OK;
   ws->given = near;
-  fnz_status status = plan_and_meet(ws, with_state);
+  fnz_status status = plan_and_meet(ws, meet, with_state);
   ws->given = own;
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
 }
@@ -62,9 +51,9 @@ bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   return b->owned && ws->met->tables.fresh && ws->met->times < MOST_TIMES;
 }
 
-fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_meet *meet) {
   ws->met->times++;
   for (uint32_t way = 0; way < FNZI_ENG_NEAR && ws->met->tables.fresh; way++)
-    FNZ_TRY(meet_near(ws, way, b->with_state));
+    FNZ_TRY(meet_near(ws, way, meet, b->with_state));
   return FNZ_OK;
 }

@@ -233,7 +233,7 @@ static fnz_status make_step(fnzi_eng_maker *m, size_t i, uint32_t sets) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_works(fnzi_eng_maker *m) {
+static fnz_status make_steps(fnzi_eng_maker *m) {
   FNZI_NEW(&m->b->arena, m->b->acts.count, &m->d->works);
   FNZI_NEW(&m->b->arena, m->b->plan.buffers.count, &m->d->used);
   for (size_t i = 0, sets; i < m->b->acts.count; i += sets) {
@@ -279,7 +279,7 @@ static fnz_status make(fnzi_eng_maker *m) {
                                 &m->d->program);
 }
 
-fnz_status fnzi_eng_device_maker_open(fnzi_eng_maker *m) {
+static fnz_status open_maker(fnzi_eng_maker *m) {
   FNZI_NEW(&m->b->arena, 1, &m->b->device);
   m->d = m->b->device;
   m->d->device = m->ws->exe->device;
@@ -289,7 +289,7 @@ fnz_status fnzi_eng_device_maker_open(fnzi_eng_maker *m) {
   return FNZ_OK;
 }
 
-void fnzi_eng_device_maker_close(fnzi_eng_maker *m) {
+static void close_maker(fnzi_eng_maker *m) {
   fnzi_cuda_text_end(m->ws->ctx, &m->text);
   fnzi_arena_reset(&m->ws->scratch);
 }
@@ -298,19 +298,31 @@ void fnzi_eng_device_maker_close(fnzi_eng_maker *m) {
 static fnz_status make_works(fnzi_eng_maker *m) {
   const fnz_executable *exe = m->ws->exe;
   if (!exe->has_symbols || fnzi_eng_inputs_are_fixed(exe->program))
-    return fnzi_eng_device_works(m);
+    return make_steps(m);
   m->text.is_general = true;
   FNZ_TRY(fnzi_eng_met_open(m->ws, &m->text.met));
-  return fnzi_eng_device_works(m);
+  return make_steps(m);
+}
+
+/* Of a binding that is not on the device: nothing but its tables is of use. */
+static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met) {
+  fnzi_eng_maker m = {.ws = ws, .b = other};
+  FNZ_TRY(open_maker(&m));
+  m.text.is_general = m.text.only_meets = true;
+  m.text.met = met;
+  fnz_status status = make_steps(&m);
+  fnzi_eng_library_end(m.d);
+  close_maker(&m);
+  return status;
 }
 
 /* Sizes that no symbol is in are constants all the same: those that plans at other sizes have, too.
  */
 static fnz_status make_again(fnzi_eng_maker *m) {
   fnzi_eng_library_end(m->d);
-  fnzi_eng_device_maker_close(m);
-  FNZ_TRY(fnzi_eng_met_others(m->ws, m->b));
-  FNZ_TRY(fnzi_eng_device_maker_open(m));
+  close_maker(m);
+  FNZ_TRY(fnzi_eng_met_others(m->ws, m->b, meet));
+  FNZ_TRY(open_maker(m));
   return make_works(m);
 }
 
@@ -325,8 +337,8 @@ static fnz_status make_all(fnzi_eng_maker *m) {
 
 fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_eng_maker m = {.ws = ws, .b = b};
-  FNZ_TRY(fnzi_eng_device_maker_open(&m));
+  FNZ_TRY(open_maker(&m));
   fnz_status status = make_all(&m);
-  fnzi_eng_device_maker_close(&m);
+  close_maker(&m);
   return status;
 }

@@ -31,22 +31,16 @@ typedef struct fnzi_eng_maker {
 #include "engine/device/ways.def"
 #undef WAY
 
-/* --- text.c ------------------------------------------------------------------------------
- */
-/* Of m->ws and m->b, whose device is m->d from then on, without works. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_maker_open(fnzi_eng_maker *m);
-void fnzi_eng_device_maker_close(fnzi_eng_maker *m);
-/* Works of all steps. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_works(fnzi_eng_maker *m);
-
 /* --- met.c -------------------------------------------------------------------------------
  */
 /* Of a workspace: there is none before. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out);
 /* Some kernels that `b` has asked for are fresh, and other sizes may say something of them. */
 bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b);
-/* Plans at other sizes are made for those. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b);
+/* Plans at other sizes are made for those; `meet` asks for the kernels of one. */
+typedef fnz_status fnzi_eng_meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met);
+FNZ_MUST_CHECK fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b,
+                                              fnzi_eng_meet *meet);
 
 /* --- sets.c ------------------------------------------------------------------------------
  */
