@@ -20,7 +20,8 @@ typedef struct fnzi_extras_record {
 typedef enum fnzi_extras_kind {
   FNZI_EXTRA_PROGRAM, /* member of ExportedProgram; its value as JSON */
   FNZI_EXTRA_MODULE,  /* member of GraphModule; its value as JSON */
-  FNZI_EXTRA_OBJECT   /* name of a script object's value; its class */
+  FNZI_EXTRA_OBJECT,  /* name of a script object's value; its class */
+  FNZI_EXTRA_GUARD    /* a guard of the program that guards_code, a member, says; nothing */
 } fnzi_extras_kind;
 
 typedef struct fnzi_extras_text {

@@ -4,7 +4,8 @@
     make_symbolic_fixtures.py OUT
 
 NAME.pt2 is what torch.export.save wrote. NAME.K.in.safetensors are inputs of one choice of sizes or
-indices, NAME.K.out.safetensors the outputs and the inputs afterwards. Needs PyTorch and safetensors.
+indices, NAME.K.out.safetensors the outputs and the inputs afterwards; NAME.refused.in.safetensors are inputs that the
+exported module refuses by a guard. Needs PyTorch and safetensors.
 """
 import os
 import re
@@ -12,6 +13,7 @@ import sys
 
 import torch
 from safetensors.torch import save_file
+from torch.utils._pytree import tree_leaves, tree_map
 
 ANY = torch.export.Dim.DYNAMIC
 
@@ -188,7 +190,34 @@ class LessThanHalves(torch.nn.Module):
         return x + 1
 
 
+class MoreThanTwice(torch.nn.Module):
+    """Which branch was traced, only guards of the export say; one of its tensors is in a list."""
+    def forward(self, x, others):
+        y, z = others
+        if x.shape[0] > 2 * y.shape[0]:
+            return x[: y.shape[0]] + y * z
+        return x * 2
+
+
+class TailOf(torch.nn.Module):
+    """That y is no longer than x, only a guard says."""
+    def forward(self, x, y):
+        x[-y.shape[0]:].copy_(y)
+        return x * 2
+
+
+class ChoiceInCondition(torch.nn.Module):
+    def forward(self, x, i):
+        k = i.item()
+        return x * torch.sym_ite(torch.sym_ite(k > 3, k, -k) > 2, 2, 3)
+
+
 CASES = {
+    "more_than_twice": (MoreThanTwice, ({0: torch.export.Dim.AUTO}, ({0: torch.export.Dim.AUTO}, None)), [
+        (tensor(n), (tensor(k), tensor(1))) for n, k in ((8, 3), (6, 2), (30, 14), (8, 4))]),
+    "tail_of": (TailOf, ({0: ANY, 1: ANY}, {0: ANY, 1: ANY}), [
+        (tensor(n, 2), tensor(k, 2)) for n, k in ((10, 4), (7, 7), (9, 2), (4, 5))]),
+    "choice_in_condition": (ChoiceInCondition, None, [(tensor(4), number(k)) for k in (1, 6, -4, 3)]),
     "item_two": (ItemTwo, (None, None, None), [
         (tensor(7), number(a), number(b)) for a, b in ((3, 4), (2, 2), (5, 0), (0, 6))]),
     "hinge": (Hinge, None, [(tensor(6) - 3, torch.tensor(n)) for n in (7.0, 300.0, 50.5, -2.0)]),
@@ -231,20 +260,30 @@ def strip_paths(program):
             node.meta["stack_trace"] = re.sub(r'File ".*/', 'File "', trace)
 
 
-def clone(arg):
-    return arg.clone() if torch.is_tensor(arg) else arg
+def clone(args):
+    return tree_map(lambda a: a.clone() if torch.is_tensor(a) else a, args)
+
+
+def is_refused(program, args):
+    try:
+        program.module()(*clone(args))
+    except (AssertionError, RuntimeError) as error:
+        return "Guard failed" in str(error)
+    return False
 
 
 def make(out, name, module, shapes, inputs):
-    program = torch.export.export(module(), tuple(clone(t) for t in inputs[0]),
-                                  dynamic_shapes=shapes)
+    program = torch.export.export(module(), clone(inputs[0]), dynamic_shapes=shapes)
     strip_paths(program)
     torch.export.save(program, os.path.join(out, name + ".pt2"))
     names = [s.arg.name for s in program.graph_signature.input_specs]
-    for k, args in enumerate(inputs):
-        args = [clone(t) for t in args]
-        save_file(dict(zip(names, [torch.as_tensor(t).clone() for t in args])),
-                  f"{out}/{name}.{k}.in.safetensors")
+    for k, nested in enumerate(inputs):
+        args = tree_leaves(clone(nested))
+        given = dict(zip(names, [torch.as_tensor(t).clone() for t in args]))
+        if is_refused(program, nested):
+            save_file(given, f"{out}/{name}.refused.in.safetensors")
+            continue
+        save_file(given, f"{out}/{name}.{k}.in.safetensors")
         results = torch.fx.Interpreter(program.graph_module).run(*args)
         wanted = {f"output.{i}": t.clone().contiguous() for i, t in enumerate(results)}
         wanted |= {"input." + n: t.clone() for n, t in zip(names, args) if torch.is_tensor(t)}

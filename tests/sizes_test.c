@@ -1,4 +1,4 @@
-/* checks: 16
+/* checks: 18
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/shapes/sizes.h"
@@ -40,16 +40,22 @@ static char *text_of(const fnz_program *p, fnz_buffer *out) {
 }
 
 /* --- against PyTorch -------------------------------------------------------------------------- */
-static bool read_arrays(const char *name, int k, const char *kind, fnz_arrays **out) {
+static bool read_named(const char *name, const char *which, const char *kind, fnz_arrays **out) {
   char path[512];
   fnz_buffer file = {NULL, 0, 0};
-  snprintf(path, sizeof path, FNZ_SOURCE_DIR "/fixtures/symbolic/sizes/%s.%d.%s.safetensors", name,
-           k, kind);
+  snprintf(path, sizeof path, FNZ_SOURCE_DIR "/fixtures/symbolic/sizes/%s.%s.%s.safetensors", name,
+           which, kind);
   if (fnz_file_read(ctx, path, &file) != FNZ_OK)
     return false;
   OK(ctx, fnz_arrays_read_safetensors(ctx, file.data, file.size, out));
   fnz_buffer_free(ctx, &file);
   return true;
+}
+
+static bool read_arrays(const char *name, int k, const char *kind, fnz_arrays **out) {
+  char which[16];
+  snprintf(which, sizeof which, "%d", k);
+  return read_named(name, which, kind, out);
 }
 
 /* What the run gave is what PyTorch gave; inputs that were not written are as they were. */
@@ -69,17 +75,22 @@ static void same_arrays(const char *what, const fnz_arrays *got, const fnz_array
   }
 }
 
-static size_t check_file(const char *name) {
+static fnz_program *read_file(const char *name) {
   char path[512];
   fnz_buffer file = {NULL, 0, 0};
   fnz_program *p;
-  fnz_arrays *given, *wanted, *got;
-  fnz_verify_report seen;
-  int k = 0;
   snprintf(path, sizeof path, FNZ_SOURCE_DIR "/fixtures/symbolic/sizes/%s.pt2", name);
   OK(ctx, fnz_file_read(ctx, path, &file));
   OK(ctx, fnz_program_read(ctx, file.data, file.size, FNZ_FORMAT_AUTO, &p));
-  fnz_program *made = functional_form(p);
+  fnz_buffer_free(ctx, &file);
+  return p;
+}
+
+static size_t check_file(const char *name) {
+  fnz_arrays *given, *wanted, *got;
+  fnz_verify_report seen;
+  int k = 0;
+  fnz_program *p = read_file(name), *made = functional_form(p);
   for (; read_arrays(name, k, "in", &given); k++) {
     ck_assert(read_arrays(name, k, "out", &wanted));
     OK(ctx, fnz_arrays_create(ctx, &got));
@@ -98,7 +109,6 @@ static size_t check_file(const char *name) {
   OK(ctx, fnz_verify(ctx, p, made, NULL, 1));
   fnz_program_destroy(p);
   fnz_program_destroy(made);
-  fnz_buffer_free(ctx, &file);
   return (size_t)k;
 }
 
@@ -132,7 +142,60 @@ START_TEST(floats_that_are_mostly_the_same) {
 }
 END_TEST
 
+START_TEST(conditions_within_conditions) {
+  begin();
+  ck_assert_uint_eq(check_file("choice_in_condition"), 4);
+  end();
+}
+END_TEST
+
 /* --- sizes that are not for the program ------------------------------------------------------- */
+static void is_refused_by(const fnz_program *p, const fnz_arrays *given, const char *words) {
+  fnz_arrays *got;
+  OK(ctx, fnz_arrays_create(ctx, &got));
+  ck_assert_int_eq(fnz_run(ctx, p, cpu, given, got), FNZ_BAD_INPUT);
+  ck_assert_msg(strstr(fnz_last_error(ctx)->message, words), "%s", fnz_last_error(ctx)->message);
+  fnz_arrays_destroy(got);
+}
+
+static fnz_program *read_again(const fnz_program *p, fnz_format format) {
+  fnz_buffer out = {NULL, 0, 0};
+  fnz_program *read;
+  OK(ctx, fnz_program_write(ctx, p, format, &out));
+  OK(ctx, fnz_program_read(ctx, out.data, out.size, FNZ_FORMAT_AUTO, &read));
+  fnz_buffer_free(ctx, &out);
+  return read;
+}
+
+/* What torch.export found holds of a program that is read back from any format, and no node of a
+ * .pt2 file says it again. */
+START_TEST(guards_of_an_exporter_hold) {
+  static const char *const cases[][2] = {
+      {"more_than_twice",
+       "the program is for sizes with s77 > 2*s40 (its guard); they are s77 = 8, s40 = 4"},
+      {"tail_of", "the program is for sizes with -s17 >= -s77 (its guard)"}};
+  static const fnz_format formats[] = {FNZ_FORMAT_TEXT, FNZ_FORMAT_CBOR, FNZ_FORMAT_PT2};
+  begin();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fnz_arrays *given;
+    ck_assert_uint_eq(check_file(cases[i][0]), 3);
+    fnz_program *p = read_file(cases[i][0]), *made = functional_form(p);
+    ck_assert(read_named(cases[i][0], "refused", "in", &given));
+    is_refused_by(p, given, cases[i][1]);
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+      fnz_program *again = read_again(made, formats[k]);
+      is_refused_by(again, given, cases[i][1]);
+      ck_assert_uint_eq(fnz_node_count(again, 0), fnz_node_count(made, 0));
+      fnz_program_destroy(again);
+    }
+    fnz_arrays_destroy(given);
+    fnz_program_destroy(p);
+    fnz_program_destroy(made);
+  }
+  end();
+}
+END_TEST
+
 static const char two_inputs[] = "fnz 1 symbol s0 = 3 symbol s1 = 4 range s0 2..8 range s1 3..\n"
                                  "program(%x: f32[{2*s0},2], %y: f32[{s0 + s1}]) {\n"
                                  "  %s: f32[{s0},2] = slice.Tensor(%x, 0, None, None, 2)\n"
@@ -514,9 +577,10 @@ START_TEST(running_out_of_memory_is_an_error) {
 END_TEST
 
 RUN_SUITE("sizes", one_program_runs_at_every_size, numbers_that_are_floats,
-          floats_that_are_mostly_the_same, wrong_sizes_say_which_and_why,
-          one_symbol_twice_must_agree, guards_are_found_and_checked, without_a_check_guards_do_it,
-          verify_tries_equal_indices, verify_tries_where_expressions_turn,
-          verify_compares_what_numbers_are_read_from, the_report_counts_choices_of_sizes,
-          a_false_assertion_ends_the_run, what_has_no_expression_is_refused, programs_with_symbols,
-          claimed_sizes_take_no_memory, running_out_of_memory_is_an_error)
+          floats_that_are_mostly_the_same, conditions_within_conditions, guards_of_an_exporter_hold,
+          wrong_sizes_say_which_and_why, one_symbol_twice_must_agree, guards_are_found_and_checked,
+          without_a_check_guards_do_it, verify_tries_equal_indices,
+          verify_tries_where_expressions_turn, verify_compares_what_numbers_are_read_from,
+          the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
+          what_has_no_expression_is_refused, programs_with_symbols, claimed_sizes_take_no_memory,
+          running_out_of_memory_is_an_error)

@@ -73,7 +73,8 @@ static fnz_status read_model(fnzi_pt2 *r) {
   FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "graph_module", FNZI_JSON_OBJECT, &module));
   FNZ_TRY(fnzi_extras_create(r->p->ctx, &r->p->extras));
   FNZ_TRY(fnzi_pt2_keep_members(r, module));
-  return fnzi_pt2_graphs(r, module);
+  FNZ_TRY(fnzi_pt2_graphs(r, module));
+  return fnzi_pt2_guards(r);
 }
 
 typedef fnz_status container(fnzi_pt2 *r, const char *bytes, size_t size);

@@ -2,7 +2,7 @@
  *
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
  * pt2_wrappers.c wrapped custom operators, pt2_vmap.c vmap regions, pt2_emit.c makes nodes for
- * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_args.c arguments, pt2_values.c
+ * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_guards.c what sizes must be, pt2_args.c arguments, pt2_values.c
  * tensors and symbols, pt2_weights.c payloads, pt2_records.c records of the archive. */
 #ifndef FNZI_PT2_H
 #define FNZI_PT2_H
@@ -125,6 +125,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s);
 /* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ---------------------------------------------- */
 /* All graphs: the ExportedProgram's own and those of higher-order operators. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module);
+/* Guards of the program from those that the exporter found (pt2_guards.c). */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_guards(fnzi_pt2 *r);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs,
                                           const fnzi_json *specs);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs,

@@ -25,6 +25,7 @@ typedef struct asserter {
   fnzi_sizes sizes;
   fnzi_point recorded;
   fnzi_computer computer; /* of graph 0 */
+  fnzi_map said;          /* texts of conditions that are in the file without a node -> 1 */
   struct {
     const fnzi_expr **data; /* those that are not asserted yet */
     size_t count, capacity;
@@ -57,9 +58,24 @@ static void mark_parts(asserter *a, uint8_t mark) {
   }
 }
 
+/* What guards_code says, which is written as it was read. */
+static fnz_status read_said(asserter *a) {
+  const fnzi_extras *x = a->from->extras;
+  for (size_t i = 0; x && i < x->texts.count; i++)
+    if (x->texts.data[i].kind == FNZI_EXTRA_GUARD)
+      FNZ_TRY(fnzi_map_set(&a->said, x->texts.data[i].key, strlen(x->texts.data[i].key), 1));
+  return FNZ_OK;
+}
+
+static bool is_to_assert(const asserter *a, const fnz_guard *g) {
+  uint64_t there;
+  return g->kind == FNZ_GUARD_CONDITION &&
+         !fnzi_map_get(&a->said, g->text, strlen(g->text), &there);
+}
+
 static fnz_status read_conditions(asserter *a) {
   for (size_t i = 0; i < a->from->guards.count; i++)
-    if (a->from->guards.data[i].kind == FNZ_GUARD_CONDITION)
+    if (is_to_assert(a, &a->from->guards.data[i]))
       FNZ_TRY(add_condition(a, a->from->guards.data[i].text));
   a->own = a->sizes.set.all.count;
   FNZI_NEW(&a->to->arena, a->own, &a->is);
@@ -295,9 +311,9 @@ static fnz_status copy(asserter *a) {
 }
 
 /* That written inputs share no memory is what .pt2 files always mean. */
-static bool has_conditions(const fnz_program *p) {
-  for (size_t i = 0; i < p->guards.count; i++)
-    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION)
+static bool has_conditions(const asserter *a) {
+  for (size_t i = 0; i < a->from->guards.count; i++)
+    if (is_to_assert(a, &a->from->guards.data[i]))
       return true;
   return false;
 }
@@ -305,11 +321,13 @@ static bool has_conditions(const fnz_program *p) {
 fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_program *p, fnz_program **out) {
   asserter a = {.ctx = ctx, .from = p};
   *out = NULL;
-  if (!has_conditions(p))
-    return FNZ_OK;
+  fnzi_map_init(&a.said, ctx);
   fnzi_point_init(&a.recorded, &a.sizes.set);
   fnzi_computer_start(&a.computer, ctx);
-  fnz_status status = copy(&a);
+  fnz_status status = read_said(&a);
+  if (status == FNZ_OK && has_conditions(&a))
+    status = copy(&a);
+  fnzi_map_free(&a.said);
   fnzi_computer_end(&a.computer);
   FNZI_VEC_FREE(ctx, &a.conditions);
   fnzi_point_free(&a.recorded);

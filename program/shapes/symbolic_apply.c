@@ -12,7 +12,8 @@ typedef enum shorthand {
   CEILING,
   CEIL_DIV,
   INDEXING,
-  PIECEWISE
+  PIECEWISE,
+  EITHER_CONDITION
 } shorthand;
 
 static const struct {
@@ -25,7 +26,7 @@ static const struct {
                   {"Pow", NATURAL_POWER, 2, 2},   {"PowByNatural", NATURAL_POWER, 2, 2},
                   {"ceiling", CEILING, 1, 1},     {"CeilToInt", CEILING, 1, 1},
                   {"CeilDiv", CEIL_DIV, 2, 2},    {"ModularIndexing", INDEXING, 3, 3},
-                  {"Piecewise", PIECEWISE, 2, 0}};
+                  {"Piecewise", PIECEWISE, 2, 0}, {"ITE", EITHER_CONDITION, 3, 3}};
 
 static const struct {
   const char *name;
@@ -107,6 +108,15 @@ static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, size_
   return FNZ_OK;
 }
 
+/* Where the first condition holds the second one, else the third. */
+static fnz_status either(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
+  const fnzi_expr *where[2] = {args[0], args[1]}, *other[2] = {NULL, args[2]}, *both[2];
+  FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_AND, where, 2, &both[0]));
+  FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_NOT, args, 1, &other[0]));
+  FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_AND, other, 2, &both[1]));
+  return fnzi_expr_call(set, FNZI_FUNCTION_OR, both, 2, out);
+}
+
 static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const *args,
                          size_t count, const fnzi_expr **out) {
   switch (what) {
@@ -126,6 +136,8 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
     return indexing(set, args, out);
   case PIECEWISE:
     return piecewise(set, args, count, out);
+  case EITHER_CONDITION:
+    return either(set, args, out);
   }
   return FNZ_INTERNAL;
 }

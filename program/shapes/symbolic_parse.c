@@ -12,6 +12,8 @@
 
 typedef enum binding {
   OPEN_PAREN, /* "(" or a call */
+  OR_WORD,    /* as Python has them: comparisons bind more tightly than words, less than signs */
+  AND_WORD,
   COMPARE,
   EITHER,
   BOTH,
@@ -26,10 +28,12 @@ static const struct {
   const char *sign;
   binding binds;
   char code; /* which of those that bind alike */
-} signs[] = {{"**", POWER, '^'},   {"//", TIMES, 'f'},   {"==", COMPARE, '='}, {"!=", COMPARE, '!'},
-             {"<=", COMPARE, 'l'}, {">=", COMPARE, 'g'}, {"<", COMPARE, '<'},  {">", COMPARE, '>'},
-             {"+", PLUS, '+'},     {"-", PLUS, '-'},     {"*", TIMES, '*'},    {"/", TIMES, '/'},
-             {"%", TIMES, '%'},    {"&", BOTH, '&'},     {"|", EITHER, '|'}};
+} signs[] = {{"**", POWER, '^'},     {"//", TIMES, 'f'},   {"==", COMPARE, '='},
+             {"!=", COMPARE, '!'},   {"<=", COMPARE, 'l'}, {">=", COMPARE, 'g'},
+             {"<", COMPARE, '<'},    {">", COMPARE, '>'},  {"+", PLUS, '+'},
+             {"-", PLUS, '-'},       {"*", TIMES, '*'},    {"/", TIMES, '/'},
+             {"%", TIMES, '%'},      {"&", BOTH, '&'},     {"|", EITHER, '|'},
+             {"and", AND_WORD, '&'}, {"or", OR_WORD, '|'}};
 
 typedef struct opened {
   binding binds;
@@ -316,7 +320,7 @@ static fnz_status close_call(parser *p, const opened *o) {
 
 static fnz_status read_close(parser *p) {
   p->at++;
-  FNZ_TRY(apply_tighter(p, COMPARE));
+  FNZ_TRY(apply_tighter(p, OR_WORD));
   if (!p->depth)
     return fail(p, FNZ_CLASS_SYNTAX, p->at - 1, "nothing is open here");
   p->depth--;
@@ -324,7 +328,7 @@ static fnz_status read_close(parser *p) {
 }
 
 static fnz_status read_comma(parser *p) {
-  FNZ_TRY(apply_tighter(p, COMPARE));
+  FNZ_TRY(apply_tighter(p, OR_WORD));
   if (!p->depth || p->open[p->depth - 1].callee.kind == FNZI_CALLEE_NOTHING)
     return fail(p, FNZ_CLASS_SYNTAX, p->at, "a comma outside of a function's arguments");
   p->at++;
@@ -342,6 +346,8 @@ static fnz_status read_between(parser *p, bool *wants) {
   for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
     size_t size = strlen(signs[i].sign);
     if (p->size - p->at < size || memcmp(p->text + p->at, signs[i].sign, size) != 0)
+      continue;
+    if (is_letter(c) && word_size(p) != size)
       continue;
     opened o = {.binds = signs[i].binds, .code = signs[i].code, .at = p->at};
     FNZ_TRY(apply_tighter(p, o.binds == POWER || o.binds == PLUS ? o.binds + 1 : o.binds));
@@ -361,7 +367,7 @@ static fnz_status parse(parser *p, const fnzi_expr **out) {
   }
   if (wants)
     return fail(p, FNZ_CLASS_SYNTAX, p->at, "it ends where an operand should be");
-  FNZ_TRY(apply_tighter(p, COMPARE));
+  FNZ_TRY(apply_tighter(p, OR_WORD));
   if (p->depth)
     return fail(p, FNZ_CLASS_SYNTAX, p->open[p->depth - 1].at, "this is never closed");
   *out = p->values.data[0];

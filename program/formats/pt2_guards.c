@@ -1,0 +1,223 @@
+/* pt2_guards.c - what the exporter says that sizes must be: guards_code, Python over the arguments
+ * of the module, such as L['x'].size()[0] % 8 == 0.
+ *
+ * needs   the inputs of graph 0
+ * gives   guards of the program, over its symbols. What torch.export adds to keep 0 and 1 apart
+ * from other sizes is none, as with ranges: these are tried. Nor is what a range says already
+ *
+ * The text stays among the extras, so that a program written as .pt2 again says it in its place. */
+#include "program/formats/pt2.h"
+#include "program/shapes/symbolic.h"
+
+#include <stdlib.h>
+
+typedef struct guard_text {
+  fnzi_pt2 *r;
+  const char *at;
+  fnz_buffer out; /* the same over symbols */
+} guard_text;
+
+/* --- sources ---------------------------------------------------------------------------------- */
+/* The next characters are `word`, which is skipped. */
+static bool take(guard_text *g, const char *word) {
+  size_t size = strlen(word);
+  bool yes = strncmp(g->at, word, size) == 0;
+  g->at += yes ? size : 0;
+  return yes;
+}
+
+/* One key or index in brackets, as the exporter puts it into names of inputs: x, x_0, x_key. */
+static bool take_key(guard_text *g, char *name, size_t most) {
+  const char *key = g->at + 1;
+  if (*g->at != '[')
+    return false;
+  bool is_text = *key == '\'' || *key == '"';
+  const char *end = is_text ? strchr(key + 1, *key) : strchr(key, ']');
+  key += is_text;
+  size_t used = strlen(name), size = end ? (size_t)(end - key) : 0;
+  if (!end || end[is_text] != ']' || used + size + 2 > most)
+    return false;
+  if (used)
+    name[used++] = '_';
+  memcpy(name + used, key, size);
+  name[used + size] = 0;
+  g->at = end + is_text + 1;
+  return true;
+}
+
+/* The input that L['x'] or L['x'][0]['key'] names; NULL for none. */
+static const fnzi_value *take_input(guard_text *g) {
+  char name[256] = "";
+  uint64_t value;
+  while (take_key(g, name, sizeof name))
+    continue;
+  if (!*name || !fnzi_value_find(g->r->p, 0, name, strlen(name), &value))
+    return NULL;
+  const fnzi_value *v = fnzi_value_at(g->r->p, 0, value);
+  return v->node == FNZI_NO_NODE ? v : NULL;
+}
+
+static fnz_status put_symbol(guard_text *g, uint32_t symbol) {
+  return fnzi_printf(g->r->doc.ctx, &g->out, "(%s)", g->r->p->symbols.data[symbol].text);
+}
+
+/* A number, or a size of a tensor, behind the L; *done false when it is something else. */
+static fnz_status put_source(guard_text *g, bool *done) {
+  const fnzi_value *v = take_input(g);
+  *done = v != NULL;
+  if (!v)
+    return FNZ_OK;
+  if (!v->geometry) {
+    *done = v->symbol != 0;
+    return *done ? put_symbol(g, v->symbol) : FNZ_OK;
+  }
+  char *end = NULL;
+  unsigned long dim = take(g, ".size()[") ? strtoul(g->at, &end, 10) : 0;
+  *done = end && end != g->at && *end == ']' && dim < v->geometry->rank;
+  if (!*done)
+    return FNZ_OK;
+  g->at = end + 1;
+  uint32_t symbol = v->geometry->symbols ? v->geometry->symbols[dim] : 0;
+  return symbol ? put_symbol(g, symbol)
+                : fnzi_printf(g->r->doc.ctx, &g->out, "%lld", (long long)v->geometry->sizes[dim]);
+}
+
+/* The text over symbols; *done false where it has another source. */
+static fnz_status translate(guard_text *g, bool *done) {
+  fnz_context *ctx = g->r->doc.ctx;
+  *done = true;
+  while (*done && *g->at) {
+    if (g->at[0] == 'L' && g->at[1] == '[') {
+      g->at++;
+      FNZ_TRY(put_source(g, done));
+    } else if (take(g, "torch.sym_max(")) {
+      FNZ_TRY(fnzi_printf(ctx, &g->out, "Max("));
+    } else if (take(g, "torch.sym_min(")) {
+      FNZ_TRY(fnzi_printf(ctx, &g->out, "Min("));
+    } else {
+      FNZ_TRY(fnzi_printf(ctx, &g->out, "%c", *g->at++));
+    }
+  }
+  return FNZ_OK;
+}
+
+/* --- which are guards --------------------------------------------------------------------------
+ */
+static bool has_remainder(const fnzi_exprs *set, const fnzi_expr *e) {
+  for (size_t i = 0; i < set->all.count; i++) {
+    const fnzi_expr *part = set->all.data[i];
+    bool is_one = part->kind == FNZI_EXPR_CALL && (part->function == FNZI_FUNCTION_MOD ||
+                                                   part->function == FNZI_FUNCTION_PYTHON_MOD);
+    if (is_one && part->id < e->id)
+      return true;
+  }
+  return false;
+}
+
+/* The relation of an expression to a number, with the expression at its left side. */
+typedef struct relation {
+  const fnzi_expr *of;
+  fnzi_function is;
+  int64_t number;
+} relation;
+
+static bool is_integer(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_NUMBER && e->den == 1;
+}
+
+static bool find_relation(const fnzi_expr *e, relation *out) {
+  static const fnzi_function turned[][2] = {{FNZI_FUNCTION_LT, FNZI_FUNCTION_GT},
+                                            {FNZI_FUNCTION_GT, FNZI_FUNCTION_LT},
+                                            {FNZI_FUNCTION_LE, FNZI_FUNCTION_GE},
+                                            {FNZI_FUNCTION_GE, FNZI_FUNCTION_LE}};
+  if (e->kind != FNZI_EXPR_CALL || e->function < FNZI_FUNCTION_EQ || e->count != 2)
+    return false;
+  const fnzi_expr *a = e->parts[0].expr, *b = e->parts[1].expr;
+  bool turns = is_integer(a);
+  if (!turns && !is_integer(b))
+    return false;
+  *out = (relation){turns ? b : a, e->function, turns ? a->num : b->num};
+  for (size_t i = 0; turns && i < sizeof turned / sizeof *turned; i++)
+    if (turned[i][0] == e->function)
+      out->is = turned[i][1];
+  return true;
+}
+
+/* It keeps 0 and 1 away from something that is no remainder. */
+static bool keeps_small_off(const fnzi_exprs *set, const fnzi_expr *e) {
+  relation r;
+  if (!find_relation(e, &r) || has_remainder(set, e))
+    return false;
+  return (r.is == FNZI_FUNCTION_NE && (r.number == 0 || r.number == 1)) ||
+         (r.is == FNZI_FUNCTION_GE && r.number <= 2) || (r.is == FNZI_FUNCTION_GT && r.number <= 1);
+}
+
+/* The range of the symbol says so already. */
+static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
+  relation r;
+  if (!find_relation(e, &r) || r.of->kind != FNZI_EXPR_SYMBOL)
+    return false;
+  for (size_t i = 0; i < p->ranges.count; i++) {
+    const fnzi_range *range = &p->ranges.data[i];
+    if (strcmp(range->symbol, r.of->text) != 0)
+      continue;
+    return (r.is == FNZI_FUNCTION_GE && range->min >= r.number) ||
+           (r.is == FNZI_FUNCTION_GT && range->min > r.number) ||
+           (r.is == FNZI_FUNCTION_LE && range->max <= r.number) ||
+           (r.is == FNZI_FUNCTION_LT && range->max < r.number);
+  }
+  return false;
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+static fnz_status add_guard(fnzi_pt2 *r, const fnzi_exprs *set, const fnzi_expr *e,
+                            fnzi_map *there) {
+  fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = e->text};
+  size_t size = strlen(e->text);
+  uint64_t one;
+  if (!fnzi_expr_is_condition(e) || keeps_small_off(set, e) || is_in_range(r->p, e) ||
+      fnzi_map_get(there, e->text, size, &one))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_map_set(there, e->text, size, 1));
+  FNZ_TRY(fnzi_guard_add(r->p, &guard));
+  return fnzi_extras_add_text(r->doc.ctx, r->p->extras, FNZI_EXTRA_GUARD, e->text, "", 0);
+}
+
+/* What cannot be read is not looked at: the program works at the sizes that nodes and ranges allow,
+ * as it does without guards. */
+static fnz_status read_guard(fnzi_pt2 *r, const char *text, fnzi_map *there) {
+  guard_text g = {.r = r, .at = text, .out = {NULL, 0, 0}};
+  fnzi_exprs set;
+  const fnzi_expr *e = NULL;
+  bool done;
+  fnzi_exprs_init(&set, r->doc.ctx);
+  fnz_status status = translate(&g, &done);
+  if (status == FNZ_OK && done)
+    status = fnzi_expr_parse(&set, g.out.data ? g.out.data : "", g.out.size, &e);
+  if (status == FNZ_OK && e)
+    status = add_guard(r, &set, e, there);
+  else if (status != FNZ_NO_MEMORY)
+    status = FNZ_OK;
+  fnz_buffer_free(r->doc.ctx, &g.out);
+  fnzi_exprs_free(&set);
+  return status;
+}
+
+fnz_status fnzi_pt2_guards(fnzi_pt2 *r) {
+  const fnzi_json *all = fnzi_json_find(r->doc.root, "guards_code");
+  if (!all)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(&r->doc, all, FNZI_JSON_ARRAY));
+  fnz_status status = FNZ_OK;
+  fnzi_map there; /* texts -> 1 */
+  fnzi_map_init(&there, r->doc.ctx);
+  for (const fnzi_json *guard = all->u.first; status == FNZ_OK && guard; guard = guard->next) {
+    const char *text;
+    status = fnzi_json_text(&r->doc, guard, &text);
+    if (status == FNZ_OK)
+      status = read_guard(r, text, &there);
+  }
+  fnzi_map_free(&there);
+  return status;
+}
