@@ -56,19 +56,10 @@ static bool fnzi_dcm_keeps_all(const fnz_op *op) {
   return true;
 }
 
-/* The view of which an operator is the copy; NULL for none. */
-static const fnz_op *viewed(const fnz_op *op) {
-  uint16_t place = fnzi_op_place(op);
-  for (size_t i = 0; place != FNZI_NO_OP && i < fnz_op_count(); i++)
-    if (fnzi_ops[i].view_copy == place)
-      return &fnzi_ops[i];
-  return NULL;
-}
-
 static bool fnzi_dcm_keeps_core(const fnz_op *op) {
   if (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_CORE))
     return true;
-  const fnz_op *view = op->tags & FNZI_TAG_VIEW_COPY ? viewed(op) : NULL;
+  const fnz_op *view = op->tags & FNZI_TAG_VIEW_COPY ? fnz_op_member(op, FNZ_MEMBER_VIEW) : NULL;
   return view && (view->tags & FNZI_TAG_CORE);
 }
 
