@@ -91,30 +91,34 @@ static fnzi_trial *first_wrong(const fnzi_general *g) {
   return NULL;
 }
 
-/* Compares what the pass answers where the result is wrong with what it answers elsewhere. */
-static fnz_status compare_wrong(fnzi_general *g, bool *changed) {
-  for (size_t i = 0; i < g->trials.count; i++) {
-    fnzi_trial *t = g->trials.data[i];
-    if (t->right || !t->valid)
-      continue;
-    fnz_status status = fnzi_trial_run(g, t);
-    if (status == FNZ_NO_MEMORY)
-      return status;
-    FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &t->decisions, changed));
+/* Compares what the pass answers where the result is wrong with what it answers elsewhere, from
+ * trial *next on, until one changes something: it is the first one to be asked again, and most
+ * others would say the same. */
+static fnz_status compare_wrong(fnzi_general *g, size_t *next, bool *changed) {
+  for (size_t n = 0; n < g->trials.count && !*changed; n++) {
+    fnzi_trial *t = g->trials.data[*next];
+    if (!t->right && t->valid) {
+      fnz_status status = fnzi_trial_run(g, t);
+      if (status == FNZ_NO_MEMORY)
+        return status;
+      FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &t->decisions, changed));
+    }
+    *next = *changed ? *next : (*next + 1) % g->trials.count;
   }
   return FNZ_OK;
 }
 
 /* Answers that the pass would give differently at those sizes must not be relied on. */
 static fnz_status ask_less(fnzi_general *g, bool *changed) {
+  size_t next = 0;
   bool again = false;
-  FNZ_TRY(compare_wrong(g, &again));
+  FNZ_TRY(compare_wrong(g, &next, &again));
   while (again) {
     *changed = true;
     FNZ_TRY(fnzi_trials_run(g));
     FNZ_TRY(fnzi_trials_agree(g));
     again = false;
-    FNZ_TRY(compare_wrong(g, &again));
+    FNZ_TRY(compare_wrong(g, &next, &again));
   }
   return FNZ_OK;
 }
