@@ -4,8 +4,9 @@
  *         it has terms, since among many sums one fits any few numbers
  * gives   a constant; an expression of the source program; a sum over one or two of its symbols
  *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
- *         rounded down. In this order */
+ *         rounded down; the remainder of a symbol. In this order */
 #include "functionalize/dynamic/dynamic.h"
+#include "program/shapes/symbolic_set.h"
 
 #include <stdio.h>
 
@@ -340,6 +341,64 @@ static fnz_status find_quotient(fnzi_fit *f, const int64_t *numbers, const fnzi_
   return FNZ_OK;
 }
 
+/* --- remainders ------------------------------------------------------------------------------- */
+/* The largest number by which the symbol and all numbers leave the same remainder or, `left`, by
+ * which they add up to multiples. */
+static fnz_status find_divisor(fnzi_fit *f, const fnzi_expr *symbol, const int64_t *numbers,
+                               bool left, int64_t *out) {
+  *out = 0;
+  for (size_t k = 0; k < f->ntrials; k++) {
+    int64_t number, apart;
+    bool known;
+    FNZ_TRY(value_at(f, symbol, k, &known, &number));
+    known = known && numbers[k] > INT64_MIN &&
+            fnzi_add_i64(number, left ? numbers[k] : -numbers[k], &apart);
+    *out = known && apart > INT64_MIN ? fnzi_gcd(*out, apart < 0 ? -apart : apart) : 1;
+  }
+  return FNZ_OK;
+}
+
+/* What the symbol leaves when it is divided, or what is `left` of the divisor. */
+static fnz_status try_remainder(fnzi_fit *f, const fnzi_expr *symbol, const fnzi_expr *divisor,
+                                bool left, const int64_t *numbers, const fnzi_expr **out) {
+  fnzi_exprs *set = &f->sizes->set;
+  const fnzi_expr *args[2] = {symbol, divisor}, *made;
+  bool yes;
+  FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_PYTHON_MOD, args, 2, &made));
+  if (left) {
+    FNZ_TRY(fnzi_expr_scale(set, made, -1, 1, &made));
+    FNZ_TRY(fnzi_expr_add(set, divisor, made, &made));
+  }
+  FNZ_TRY(gives(f, made, numbers, &yes));
+  if (yes)
+    FNZ_TRY(is_sure(f, args, 1, LEAST_FOR_QUOTIENT, &yes));
+  *out = yes ? made : NULL;
+  return FNZ_OK;
+}
+
+/* By a number, else by a symbol: what is rolled by a number that data decide. */
+static fnz_status find_remainder_of(fnzi_fit *f, const fnzi_expr *symbol, bool left,
+                                    const int64_t *numbers, const fnzi_expr **out) {
+  int64_t number;
+  const fnzi_expr *divisor;
+  FNZ_TRY(find_divisor(f, symbol, numbers, left, &number));
+  if (number > 1) {
+    FNZ_TRY(fnzi_expr_number(&f->sizes->set, number, 1, &divisor));
+    return try_remainder(f, symbol, divisor, left, numbers, out);
+  }
+  for (size_t i = 0; i < f->sizes->free.count && i < f->atoms.count && !*out; i++)
+    if (f->sizes->free.data[i] != symbol)
+      FNZ_TRY(try_remainder(f, symbol, f->sizes->free.data[i], left, numbers, out));
+  return FNZ_OK;
+}
+
+static fnz_status find_remainder(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  for (size_t i = 0; i < f->sizes->free.count && i < f->atoms.count && !*out; i++)
+    for (int left = 0; left < 2 && !*out && !f->sizes->free.data[i]->is_real; left++)
+      FNZ_TRY(find_remainder_of(f, f->sizes->free.data[i], left, numbers, out));
+  return FNZ_OK;
+}
+
 static fnz_status find(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
   *out = NULL;
   if (is_constant(numbers, f->ntrials))
@@ -347,7 +406,9 @@ static fnz_status find(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **ou
   FNZ_TRY(find_known(f, numbers, out));
   if (!*out)
     FNZ_TRY(find_sum(f, numbers, out));
-  return *out ? FNZ_OK : find_quotient(f, numbers, out);
+  if (!*out)
+    FNZ_TRY(find_quotient(f, numbers, out));
+  return *out ? FNZ_OK : find_remainder(f, numbers, out);
 }
 
 fnz_status fnzi_fit_numbers(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
