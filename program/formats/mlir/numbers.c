@@ -25,7 +25,7 @@ static const struct {
     {"_operator.truediv", NULL, "aten.div.float", REAL},
     {"_operator.and_", "aten.__and__.bool", NULL, TRUTH},
     {"_operator.or_", "aten.__or__.bool", NULL, TRUTH},
-    {"torch.sym_not", "aten.__not__", NULL, TRUTH},
+    {"torch.sym_not", NULL, NULL, TRUTH},
     {"torch.sym_min", "prim.min.int", NULL, SAME},
     {"torch.sym_max", "prim.max.int", NULL, SAME},
     {"torch.sym_float", NULL, "aten.Float.Scalar", REAL},
@@ -36,6 +36,23 @@ static const struct {
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Operators of MLIR's own dialects, on its own numbers, where IREE has none of torch's. */
+static const struct {
+  const char *target, *name;
+  bool on_ints;
+} builtin[] = {
+    {"_operator.pow", "math.powf", false},
+    {"torch.sym_ite", "arith.select", true},
+    {"torch.sym_not", "arith.xori", true},
+};
+
+static const char *find_builtin(const char *target, bool floats) {
+  for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
+    if (strcmp(builtin[i].target, target) == 0)
+      return floats || builtin[i].on_ints ? builtin[i].name : NULL;
+  return NULL;
+}
 
 static int find_row(const char *target) {
   for (int i = 0; i < ROWS; i++)
@@ -104,10 +121,46 @@ static fnzi_mlir_number operand_kind(const char *name, bool floats) {
   return of_truth ? FNZI_MLIR_BOOL : floats ? FNZI_MLIR_FLOAT : FNZI_MLIR_INT;
 }
 
+static const char *builtin_type(fnzi_mlir_number kind) {
+  return kind == FNZI_MLIR_FLOAT ? "f64" : kind == FNZI_MLIR_BOOL ? "i1" : "i64";
+}
+
+/* The condition of a choice is a truth value, all else of one kind. Not is the exclusive or with
+ * true. */
+static fnz_status put_builtin(fnzi_mlir *w, const fnzi_node *n, const char *name,
+                              fnzi_mlir_number kind) {
+  const char *given, *own, *result;
+  const bool chooses = n->nargs == 3;
+  fnzi_mlir_list_clear(&w->args);
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    fnzi_mlir_number is = chooses && i == 0 ? FNZI_MLIR_BOOL : kind;
+    FNZ_TRY(fnzi_mlir_convert(w, &n->args[i], is, &given));
+    FNZ_TRY(fnzi_mlir_fresh(w, &own));
+    FNZ_TRY(
+        fnzi_printf(w->ctx, &w->body, "    %s = torch_c.to_%s %s\n", own, builtin_type(is), given));
+    FNZ_TRY(fnzi_mlir_add(w, &w->args, own, builtin_type(is)));
+  }
+  if (n->nargs == 1) {
+    FNZ_TRY(fnzi_mlir_fresh(w, &own));
+    FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = arith.constant true\n", own));
+    FNZ_TRY(fnzi_mlir_add(w, &w->args, own, builtin_type(kind)));
+  }
+  FNZ_TRY(fnzi_mlir_fresh(w, &own));
+  FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), n->outputs[0].u.value, &result));
+  FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = %s %s : %s\n", own, name, w->args.names.data,
+                      builtin_type(kind)));
+  FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch_c.from_%s %s", result, builtin_type(kind),
+                      own));
+  return fnzi_mlir_put_end(w, n);
+}
+
 fnz_status fnzi_mlir_put_number(fnzi_mlir *w, const fnzi_node *n) {
   const char *target = fnzi_node_target(n), *result;
   int row = find_row(target);
   bool floats = has_float(w, n) || (row >= 0 && !rows[row].on_ints);
+  const char *own = find_builtin(target, floats);
+  if (own && n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_SYMBOL)
+    return put_builtin(w, n, own, fnzi_mlir_number_of(w, &n->outputs[0]));
   const char *name = row < 0 ? NULL : floats ? rows[row].on_floats : rows[row].on_ints;
   if (!name || n->noutputs != 1 || n->outputs[0].tag != FNZ_ARG_SYMBOL)
     return no_function(w, target, floats);
