@@ -17,7 +17,8 @@ static void give_as_result(fnzi_dec_steps *s, size_t k, const fnzi_krn_array *fa
   GIVE(fnzi_dec_cast(s, a, result_dtype(s, k, fallback)));
 }
 
-#define OVER(a, number) STEP(div__Scalar, V(a), F((double)(number)))
+/* A count is an integer: it may be made of symbols, and that is no float. */
+#define OVER(a, number) STEP(div__Scalar, V(a), I(number))
 #define KEPT            B(true)
 
 /* --- Means and variances ---------------------------------------------------------------------- */
@@ -69,12 +70,16 @@ static double correction_of(fnzi_dec_steps *s) {
 TAKE_APART(variance) {
   fnzi_krn_array *self = GIVEN("self"), *a = fnzi_dcm_widened(s, self);
   fnz_arg dims = given_dims(s);
-  double count = (double)count_of(s, a, &dims) - correction_of(s);
+  const int64_t elements = count_of(s, a, &dims);
+  double correction = correction_of(s), count = (double)elements - correction;
   if (fnzi_is_complex(DTYPE_OF(self)))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "of complex numbers it is of their parts");
   fnzi_krn_array *off = SUB(a, mean_of(s, a, dims, true));
   fnzi_krn_array *sum = STEP(sum__dim_IntList, V(MUL(off, off)), dims, B(keeps(s)));
-  GIVE(fnzi_dec_cast(s, OVER(sum, count > 0 ? count : 0), DTYPE_OF(self)));
+  fnz_arg over = F(count > 0 ? count : 0);
+  if (correction == 0 || correction == 1)
+    over = I(count > 0 ? elements - (int64_t)correction : 0);
+  GIVE(fnzi_dec_cast(s, STEP(div__Scalar, V(sum), over), DTYPE_OF(self)));
 }
 
 /* --- Norms ------------------------------------------------------------------------------------ */
