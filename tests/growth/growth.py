@@ -44,6 +44,7 @@ VERBS = {
     "json": "convert {in} --quiet -o {out}.json",
     "keep": "convert {in} --quiet --views keep -o {out}.keep.cbor",
     "strided": "convert {in} --quiet --views strided -o {out}.strided.cbor",
+    "core": "convert {in} --quiet --decompose core -o {out}.core.cbor",
     "epilogue": "convert {in} --quiet --state epilogue -o {out}.epilogue.cbor",
     "draw": "draw {in} -o {out}.dot",
     "stats": "stats {in}",
@@ -65,7 +66,7 @@ FINDS = ("lint", "diff_original")  # they may exit with 1
 QUICK = [("unbind", "pt2"), ("batch_norms", "json"), ("inputs", "diff_same"), ("written_inputs", "explain"),
          ("cat_of_slices", "explain"), ("foreach_list", "lint"), ("conds", "explain"), ("guards", "diff_same"),
          ("foreach_functional", "verify"), ("slice_writes", "verify"), ("weights", "diff_same"),
-         ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor"),
+         ("cached_layers", "core"), ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor"),
          ("pointwise", "plan"), ("slice_writes", "plan"), ("foreach_functional", "plan")]
 
 # What --quick leaves to .ci/more: shapes that take long, or are much like others.

@@ -659,6 +659,20 @@ def nodes_of_one_symbol(n):
 
 
 @shape
+def cached_layers(n):
+    """Attention over caches of a symbolic length and what is put behind them."""
+    layers = max(n // 50, 2)
+    sizes, row = "[1,2,{s0},8]", "[1,2,{s0 + s1},8]"
+    nodes, last = [], "x"
+    for i in range(layers):
+        nodes += [f"%k{i}: f32{row} = cat([%c{i}, %{last}], 2)",
+                  f"%a{i}: f32{sizes} = scaled_dot_product_attention(%{last}, %k{i}, %k{i})"]
+        last = f"a{i}"
+    return program([f"%x: f32{sizes}"] + [f"%c{i}: f32[1,2,{{s1}},8]" for i in range(layers)], nodes, [f"%{last}"],
+                   ["symbol s0 = 3", "symbol s1 = 5"])
+
+
+@shape
 def guards(n):
     return program(["%x: f32[{s0}]"], ["%y: f32[{s0}] = relu(%x)"], ["%y"],
                    ["symbol s0 = 8"] + [f'guard "s0 < {i + 100}"' for i in range(n)])
@@ -705,8 +719,8 @@ def exported_node(target, args, out):
             "is_hop_single_tensor_return": None, "name": out or target.split(".")[-1]}
 
 
-def exported(inputs, nodes, outputs, values):
-    """The model.json of a .pt2 file; each of `values` is what meta() gives."""
+def exported(inputs, nodes, outputs, values, guards=()):
+    """The model.json of a .pt2 file; each of `values` is what meta() gives, `guards` are Python."""
     graph = {"inputs": [tensor(i) for i in inputs], "outputs": [tensor(o) for o in outputs], "nodes": nodes,
              "tensor_values": values, "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": False,
              "custom_obj_values": {}, "sym_float_values": {}}
@@ -716,7 +730,16 @@ def exported(inputs, nodes, outputs, values):
               "treespec_namedtuple_fields": {}}
     return json.dumps({"graph_module": module, "opset_version": {"aten": 10}, "range_constraints": {},
                        "schema_version": {"major": 8, "minor": 20}, "verifiers": ["TRAINING"],
-                       "torch_version": "2.15.0", "guards_code": []})
+                       "torch_version": "2.15.0", "guards_code": list(guards)})
+
+
+@shape
+def exported_guards(n):
+    """What torch.export found of a size, n times."""
+    size = {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 8}}}
+    values = {name: dict(meta(8), sizes=[size]) for name in ("x", "y")}
+    nodes = [exported_node("torch.ops.aten.relu.default", [("self", tensor("x"))], "y")]
+    return exported(["x"], nodes, ["y"], values, [f"L['x'].size()[0] < {i + 100}" for i in range(n)])
 
 
 @shape
