@@ -3,19 +3,21 @@
 
 typedef struct builtin {
   const char *schema, *like;
-  bool is_collective;
+  bool is_collective, is_asked;
   uint8_t order[FNZI_TURNED]; /* all 0: that of the schema */
 } builtin;
 
 static const builtin builtins[] = {
-#define COLLECTIVE(schema)        {schema, NULL, true, {0}},
-#define LIBRARY(schema, like)     {schema, like, false, {0}},
-#define TURNED(schema, like, ...) {schema, like, false, {__VA_ARGS__}},
+#define COLLECTIVE(schema)        {schema, NULL, true, false, {0}},
+#define LIBRARY(schema, like)     {schema, like, false, false, {0}},
+#define TURNED(schema, like, ...) {schema, like, false, false, {__VA_ARGS__}},
+#define ASKED(schema)             {schema, NULL, false, true, {0}},
 #define ELSEWHERE(prefix, words)
 #include "schema/builtin.def"
 #undef COLLECTIVE
 #undef LIBRARY
 #undef TURNED
+#undef ASKED
 #undef ELSEWHERE
 };
 
@@ -25,11 +27,13 @@ static const struct {
 #define COLLECTIVE(schema)
 #define LIBRARY(schema, like)
 #define TURNED(schema, like, ...)
+#define ASKED(schema)
 #define ELSEWHERE(prefix, words) {prefix, words},
 #include "schema/builtin.def"
 #undef COLLECTIVE
 #undef LIBRARY
 #undef TURNED
+#undef ASKED
 #undef ELSEWHERE
 };
 
@@ -49,6 +53,11 @@ const char *fnzi_builtin_schema(const char *name) {
 bool fnzi_builtin_is_collective(const char *name) {
   const builtin *b = find(name);
   return b && b->is_collective;
+}
+
+bool fnzi_builtin_is_asked(const char *name) {
+  const builtin *b = find(name);
+  return b && b->is_asked;
 }
 
 const fnz_op *fnzi_builtin_like(const fnz_op *op) {

@@ -30,6 +30,8 @@ const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name);
 const char *fnzi_builtin_schema(const char *name);
 /* Its calls keep their number and order: FNZI_TAG_EFFECT. */
 bool fnzi_builtin_is_collective(const char *name);
+/* Reading leaves it out. */
+bool fnzi_builtin_is_asked(const char *name);
 /* The ATen operator that computes the same as this declared one from the same leading arguments;
  * NULL for none. */
 const fnz_op *fnzi_builtin_like(const fnz_op *op);

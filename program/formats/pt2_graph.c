@@ -214,6 +214,12 @@ static bool is_nothing(const fnz_op *op, const fnzi_json *outputs) {
          fnzi_json_find(outputs->u.first, "as_none") != NULL;
 }
 
+/* Whose result, a number that tracing has seen, is no node's. */
+static bool is_left_out(const fnz_op *op, const fnzi_json *outputs) {
+  return op && outputs->count == 1 && fnzi_json_find(outputs->u.first, "as_none") != NULL &&
+         fnzi_builtin_is_asked(op->name);
+}
+
 static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                                  const fnzi_json *outputs, const fnzi_node *node) {
   fnz_arg *args;
@@ -232,6 +238,8 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   FNZ_TRY(fnzi_json_need(&r->doc, json, "inputs", FNZI_JSON_ARRAY, &inputs));
   FNZ_TRY(fnzi_json_need(&r->doc, json, "outputs", FNZI_JSON_ARRAY, &outputs));
   FNZ_TRY(check_counts(r, inputs, outputs));
+  if (is_left_out(node.op, outputs))
+    return FNZ_OK;
   FNZ_TRY(read_metadata(r, json, &node, &other));
   fnzi_node_set(&node, &other);
   s->reading = &node;
