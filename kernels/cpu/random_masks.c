@@ -294,9 +294,6 @@ static fnz_status feature_mask(fnzi_krn_call *call, fnz_dtype dtype, double p,
   fnzi_krn_window to, from;
   const unsigned char *mask;
   void *room;
-  if (g->rank < 2)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                "input has %u dimensions; features need 2 or more", g->rank);
   for (uint32_t i = 0; i < g->rank; i++)
     sizes[i] = i < 2 ? g->sizes[i] : 1;
   fnzi_contiguous_strides(sizes, g->rank, strides);
