@@ -225,9 +225,9 @@ static double scale_of(int64_t way, double count) {
 
 /* Along `dim`; `l` has its ends, and what becomes of the elements. */
 static fnz_status along(fnzi_krn_call *call, const fnz_geometry *g, int64_t dim, lines *l) {
-  static fnzi_cpu_fourier_fn *const sets[FNZI_ISAS] = {FNZI_ISA_TABLES(fnzi_cpu_fourier)};
+  static fnzi_cpu_fourier_fn *const *const sets[FNZI_ISAS] = {FNZI_ISA_TABLES(&fnzi_cpu_fourier)};
   length_plan plan;
-  l->transform = sets[fnzi_krn_isa_best()];
+  l->transform = *sets[fnzi_krn_isa_best()];
   l->inner = 1;
   l->count = 1;
   for (uint32_t d = 0; d < g->rank; d++) {

@@ -28,6 +28,7 @@ typedef struct fnzi_cpu_factors {
 /* The transform of `x`, whose exponents are negative, in `x` again; `room` is as long. */
 typedef void fnzi_cpu_fourier_fn(const fnzi_cpu_factors *plan, fnzi_cpu_wave *x,
                                  fnzi_cpu_wave *room);
-fnzi_cpu_fourier_fn fnzi_cpu_fourier, fnzi_cpu_fourier_v3, fnzi_cpu_fourier_v4;
+extern fnzi_cpu_fourier_fn *const fnzi_cpu_fourier, *const fnzi_cpu_fourier_v3,
+                                                        *const fnzi_cpu_fourier_v4;
 
 #endif

@@ -76,14 +76,18 @@ static void by_any(const pass *p, const wave *x, wave *y) {
     }
 }
 
-void FNZI_ISA_NAME(fnzi_cpu_fourier)(const fnzi_cpu_factors *plan, fnzi_cpu_wave *x,
-                                     fnzi_cpu_wave *room) {
+static void transform(const fnzi_cpu_factors *plan, wave *x, wave *room) {
   wave *from = x, *to = room;
   pass p = {.plan = plan, .done = 1};
   for (size_t i = 0; i < plan->count; i++) {
     p.radix = plan->factors[i];
     p.rest = plan->length / p.done / p.radix;
-    (p.radix == 2 ? by_two : p.radix == 4 ? by_four : by_any)(&p, from, to);
+    if (p.radix == 2)
+      by_two(&p, from, to);
+    else if (p.radix == 4)
+      by_four(&p, from, to);
+    else
+      by_any(&p, from, to);
     p.done *= p.radix;
     wave *other = from;
     from = to;
@@ -92,3 +96,5 @@ void FNZI_ISA_NAME(fnzi_cpu_fourier)(const fnzi_cpu_factors *plan, fnzi_cpu_wave
   if (from != x)
     memcpy(x, from, plan->length * sizeof *x);
 }
+
+fnzi_cpu_fourier_fn *const FNZI_ISA_NAME(fnzi_cpu_fourier) = transform;
