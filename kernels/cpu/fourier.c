@@ -1,382 +1,402 @@
-/* fourier.c - _fft_c2c, _fft_r2c and _fft_c2r: one dimension after the other, lines in doubles,
- * whatever the element type. Lengths with large prime factors go by Bluestein's way: as a product
- * of longer transforms. */
-#include "kernels/cpu/cpu.h"
+/* fourier.c - _fft_c2c, _fft_r2c and _fft_c2r: one dimension after the other, in doubles until the
+ * last one, so results are rounded once.
+ *
+ * Lines are gathered where they lie, several at a time, and neighbours in memory together. Real
+ * ones of even length are transformed as half as many complex numbers. */
 #include "kernels/cpu/fourier.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>
 
-typedef fnzi_cpu_wave wave;
-typedef fnzi_cpu_root root;
+typedef fnzi_cpu_fft_block block;
 
-/* A length: its factors, or those of the longer transform with what goes before and after it. */
-typedef struct length_plan {
-  int64_t length;
-  fnzi_cpu_factors factors;
-  root *chirp, *spectrum; /* exp(-pi i k^2 / length), and the transform of its conjugate */
-} length_plan;
+/* Where elements lie: floats or doubles, a complex number is two. Strides are in those. */
+typedef struct ends {
+  bool is_f32, is_complex;
+  void *data;
+  int64_t strides[FNZ_MAX_RANK];
+} ends;
 
-/* Lines of one dimension: where they are read, and what becomes of them. */
+typedef enum kind { COMPLEX, OF_REAL, TO_REAL } kind;
+
+/* The lines of one dimension. */
 typedef struct lines {
-  const length_plan *plan;
-  fnzi_cpu_fourier_fn *transform;
-  const char *from;
-  char *to;
-  wave *room;                       /* of each thread: twice the length of the plan */
-  int64_t count, inner, have, give; /* elements of a line that are read, and written */
-  fnz_dtype from_dtype, to_dtype;
+  kind kind;
+  bool is_even; /* real lines go as complex ones of half the length */
+  bool is_inverse;
+  int64_t length;  /* of a line that is not halved */
+  int64_t written; /* points of a line in the result */
+  ends from, to;
+  int64_t from_step, to_step;
+  uint32_t rank; /* of the dimensions that lines are counted in, the last one fastest */
+  int64_t sizes[FNZ_MAX_RANK], count;
   double scale;
-  bool inverse;
+  const double *roots; /* of `length`, where is_even */
+  fnzi_cpu_fft_plan plan;
+  int64_t lanes, room; /* room: doubles of one block */
+  double *memory;      /* of each thread: two blocks */
 } lines;
 
-/* --- Plans ------------------------------------------------------------------------------- */
-/* Largest first, so that later passes are over many places side by side; false where a prime is too
- * large. */
-static bool factored(int64_t length, fnzi_cpu_factors *out) {
-  static const int64_t four = 4;
-  out->length = (size_t)length;
-  out->count = 0;
-  for (; length % four == 0; length /= four)
-    out->factors[out->count++] = 4;
-  for (int64_t f = 2; f <= FNZI_FOURIER_MOST; f++)
-    for (; length % f == 0; length /= f)
-      out->factors[out->count++] = (size_t)f;
-  return length == 1;
+/* --- Memory ------------------------------------------------------------------------------ */
+static ends ends_of(fnz_dtype dtype, uint32_t rank, const int64_t *strides, void *data) {
+  ends e = {.is_f32 = dtype == FNZ_F32 || dtype == FNZ_C64,
+            .is_complex = fnzi_is_complex(dtype),
+            .data = data};
+  for (uint32_t d = 0; d < rank; d++)
+    e.strides[d] = strides[d] * (e.is_complex ? 2 : 1);
+  return e;
 }
 
-/* exp(-2 pi i k / n), the angle in the first eighth of the circle: so values are as exact at all
- * places, and those of opposite places the same. */
-static root root_at(int64_t k, int64_t n) {
-  static const double turn = 6.28318530717958647692;
-  int64_t eighth = 8 * k / n, rest = 8 * k - eighth * n;
-  bool back = eighth & 1;
-  double angle = turn * (double)(back ? n - rest : rest) / (8 * (double)n);
-  double c = cos(angle), sine = sin(angle);
-  /* Places of the second eighth are those of the first with the parts exchanged, and so on. */
-  double x = back ? sine : c, y = back ? c : sine;
-  switch (eighth / 2) {
-  case 0:
-    return (root){x, -y};
-  case 1:
-    return (root){-y, -x};
-  case 2:
-    return (root){-x, y};
-  default:
-    return (root){y, x};
+static void lines_start(const lines *l, int64_t line, int64_t *from, int64_t *to) {
+  *from = *to = 0;
+  for (uint32_t d = l->rank; d-- > 0; line /= l->sizes[d]) {
+    *from += line % l->sizes[d] * l->from.strides[d];
+    *to += line % l->sizes[d] * l->to.strides[d];
   }
 }
 
-static fnz_status roots_make(fnzi_krn_call *call, fnzi_cpu_factors *f) {
-  root *roots;
-  int64_t n = (int64_t)f->length;
-  FNZI_NEW(&call->scratch, f->length, &roots);
-  for (int64_t k = 0; k < n; k++)
-    roots[k] = 2 * k <= n ? root_at(k, n) : (root){roots[n - k].re, -roots[n - k].im};
-  f->roots = roots;
-  return FNZ_OK;
-}
-
-/* All lines of a wave are the same here. */
-static fnz_status chirp_make(fnzi_krn_call *call, fnzi_cpu_fourier_fn *transform, length_plan *p) {
-  size_t n = (size_t)p->length, most = p->factors.length;
-  wave *x;
-  FNZI_NEW(&call->scratch, n, &p->chirp);
-  FNZI_NEW(&call->scratch, most, &p->spectrum);
-  FNZI_NEW(&call->scratch, 2 * most, &x);
-  memset(x, 0, most * sizeof *x);
-  for (size_t k = 0; k < n; k++) {
-    p->chirp[k] = root_at((int64_t)(k * k % (2 * n)), 2 * p->length);
-    x[k].re[0] = p->chirp[k].re;
-    x[k].im[0] = -p->chirp[k].im;
-    if (k)
-      x[most - k] = x[k];
+/* Points `first`, `first` + 1 ... of lines of a block from memory, and back to it. `part` 1 is what
+ * lies behind a number: the imaginary part, or the next real number. */
+#define MOVES(T)                                                                                   \
+  static void gather_##T(const T *data, const int64_t *starts, int64_t step, int64_t lanes,        \
+                         int64_t count, double *to) {                                              \
+    for (int64_t k = 0; k < count; k++)                                                            \
+      for (int64_t l = 0; l < lanes; l++)                                                          \
+        to[k * lanes + l] = (double)data[starts[l] + k * step];                                    \
+  }                                                                                                \
+  static void scatter_##T(const double *from, double scale, const int64_t *starts, int64_t step,   \
+                          int64_t lanes, int64_t used, int64_t count, T *data) {                   \
+    for (int64_t k = 0; k < count; k++)                                                            \
+      for (int64_t l = 0; l < used; l++)                                                           \
+        data[starts[l] + k * step] = (T)(from[k * lanes + l] * scale);                             \
   }
-  transform(&p->factors, x, x + most);
-  for (size_t k = 0; k < most; k++)
-    p->spectrum[k] = (root){x[k].re[0] / (double)most, x[k].im[0] / (double)most};
-  return FNZ_OK;
+MOVES(float)
+MOVES(double)
+
+static void gather(const ends *e, int64_t part, const int64_t *starts, int64_t step, int64_t lanes,
+                   int64_t count, double *to) {
+  if (e->is_f32)
+    gather_float((const float *)e->data + part, starts, step, lanes, count, to);
+  else
+    gather_double((const double *)e->data + part, starts, step, lanes, count, to);
 }
 
-static fnz_status plan_make(fnzi_krn_call *call, fnzi_cpu_fourier_fn *transform, int64_t length,
-                            length_plan *p) {
-  *p = (length_plan){.length = length};
-  if (factored(length, &p->factors))
-    return roots_make(call, &p->factors);
-  int64_t longer = 1;
-  while (longer < 2 * length - 1)
-    longer *= 2;
-  (void)factored(longer, &p->factors);
-  FNZ_TRY(roots_make(call, &p->factors));
-  return chirp_make(call, transform, p);
+static void scatter(const ends *e, int64_t part, const double *from, double scale,
+                    const int64_t *starts, int64_t step, int64_t lanes, int64_t used,
+                    int64_t count) {
+  if (e->is_f32)
+    scatter_float(from, scale, starts, step, lanes, used, count, (float *)e->data + part);
+  else
+    scatter_double(from, scale, starts, step, lanes, used, count, (double *)e->data + part);
 }
 
-/* --- One line, or several side by side --------------------------------------------------- */
-static wave times(wave a, root w) {
-  return (wave){a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
-}
-
-static void transform_chirped(const lines *l, wave *x) {
-  const length_plan *p = l->plan;
-  size_t n = (size_t)p->length, most = p->factors.length;
-  for (size_t k = 0; k < n; k++)
-    x[k] = times(x[k], p->chirp[k]);
-  memset(x + n, 0, (most - n) * sizeof *x);
-  l->transform(&p->factors, x, x + most);
-  for (size_t k = 0; k < most; k++) { /* conjugated, the way back is the same as the way there */
-    x[k] = times(x[k], p->spectrum[k]);
-    x[k].im = -x[k].im;
-  }
-  l->transform(&p->factors, x, x + most);
-  for (size_t k = 0; k < n; k++)
-    x[k] = times((wave){x[k].re, -x[k].im}, p->chirp[k]);
-}
-
-static void cell_read(const lines *l, int64_t at, double *re, double *im) {
-  switch (l->from_dtype) {
-  case FNZ_F32:
-    *re = ((const float *)l->from)[at];
-    *im = 0;
-    break;
-  case FNZ_F64:
-    *re = ((const double *)l->from)[at];
-    *im = 0;
-    break;
-  case FNZ_C64:
-    *re = ((const float *)l->from)[2 * at];
-    *im = ((const float *)l->from)[2 * at + 1];
-    break;
-  default:
-    *re = ((const double *)l->from)[2 * at];
-    *im = ((const double *)l->from)[2 * at + 1];
-  }
-}
-
-static void cell_write(const lines *l, int64_t at, double re, double im) {
-  switch (l->to_dtype) {
-  case FNZ_F32:
-    ((float *)l->to)[at] = (float)re;
-    break;
-  case FNZ_F64:
-    ((double *)l->to)[at] = re;
-    break;
-  case FNZ_C64:
-    ((float *)l->to)[2 * at] = (float)re;
-    ((float *)l->to)[2 * at + 1] = (float)im;
-    break;
-  default:
-    ((double *)l->to)[2 * at] = re;
-    ((double *)l->to)[2 * at + 1] = im;
-  }
-}
-
-/* Element k of line i, of lines of so many elements. */
-static int64_t place(const lines *l, int64_t i, int64_t size, int64_t k) {
-  return i / l->inner * size * l->inner + k * l->inner + i % l->inner;
-}
-
-/* Where half a line is given, the rest of it is the conjugate of that, and what is its own
- * conjugate is real. The way back is the way there of conjugates. */
-static void line_read(const lines *l, int64_t i, int lane, wave *x) {
-  int64_t n = l->plan->length;
-  bool half = l->to_dtype != l->from_dtype && fnzi_is_complex(l->from_dtype);
-  double sign = l->inverse ? -1 : 1, re, im;
-  for (int64_t k = 0; k < (half ? n / 2 + 1 : n); k++) {
-    cell_read(l, place(l, i, l->have, k), &re, &im);
-    im = half && (k == 0 || 2 * k == n) ? 0 : sign * im;
-    x[k].re[lane] = re;
-    x[k].im[lane] = im;
-    if (half && k) {
-      x[n - k].re[lane] = re;
-      x[n - k].im[lane] = -im;
+/* --- Real lines as complex ones of half the length --------------------------------------- */
+/* Even and odd places went as real and imaginary parts: their transforms come apart by symmetry,
+ * and join to half of the whole one. */
+static void halves_join(const lines *l, const block *z, block *to) {
+  int64_t half = l->length / 2, lanes = l->lanes;
+  for (int64_t k = 0; k <= half; k++) {
+    const double *root = l->roots + 2 * k;
+    int64_t a = k % half * lanes, b = (half - k) % half * lanes;
+    for (int64_t q = 0; q < lanes; q++) {
+      double even_re = (z->re[a + q] + z->re[b + q]) / 2,
+             even_im = (z->im[a + q] - z->im[b + q]) / 2;
+      double odd_re = (z->im[a + q] + z->im[b + q]) / 2, odd_im = (z->re[b + q] - z->re[a + q]) / 2;
+      to->re[k * lanes + q] = even_re + (odd_re * root[0] - odd_im * root[1]);
+      to->im[k * lanes + q] = even_im + (odd_re * root[1] + odd_im * root[0]);
     }
   }
 }
 
-static void line_write(const lines *l, int64_t i, int lane, const wave *x) {
-  double sign = l->inverse ? -l->scale : l->scale;
-  for (int64_t k = 0; k < l->give; k++)
-    cell_write(l, place(l, i, l->give, k), x[k].re[lane] * l->scale, x[k].im[lane] * sign);
+/* And the way back, where roots are the other way round. */
+static void halves_split(const lines *l, const block *x, block *to) {
+  int64_t half = l->length / 2, lanes = l->lanes;
+  for (int64_t k = 0; k < half; k++) {
+    const double *root = l->roots + 2 * k;
+    int64_t a = k * lanes, b = (half - k) * lanes;
+    for (int64_t q = 0; q < lanes; q++) {
+      double even_re = x->re[a + q] + x->re[b + q], even_im = x->im[a + q] - x->im[b + q];
+      double far_re = x->re[a + q] - x->re[b + q], far_im = x->im[a + q] + x->im[b + q];
+      double odd_re = far_re * root[0] + far_im * root[1];
+      double odd_im = far_im * root[0] - far_re * root[1];
+      to->re[a + q] = even_re - odd_im;
+      to->im[a + q] = even_im + odd_re;
+    }
+  }
 }
 
-static void bunch(const void *user, int64_t i, int thread) {
+/* --- Lines ------------------------------------------------------------------------------- */
+static void zero_point(const lines *l, double *part, int64_t k) {
+  memset(part + k * l->lanes, 0, (size_t)l->lanes * sizeof(double));
+}
+
+static void read_complex(const lines *l, const int64_t *starts, int64_t count, block *x) {
+  gather(&l->from, 0, starts, l->from_step, l->lanes, count, x->re);
+  gather(&l->from, 1, starts, l->from_step, l->lanes, count, x->im);
+}
+
+static void read_real(const lines *l, const int64_t *starts, block *x) {
+  if (l->is_even) {
+    gather(&l->from, 0, starts, 2 * l->from_step, l->lanes, l->length / 2, x->re);
+    gather(&l->from, l->from_step, starts, 2 * l->from_step, l->lanes, l->length / 2, x->im);
+    return;
+  }
+  gather(&l->from, 0, starts, l->from_step, l->lanes, l->length, x->re);
+  memset(x->im, 0, (size_t)(l->length * l->lanes) * sizeof(double));
+}
+
+/* Half of a line; what is its own conjugate is real, the rest the conjugate of what is there. */
+static void read_half(const lines *l, const int64_t *starts, block *x, block *y) {
+  int64_t half = l->length / 2, lanes = l->lanes;
+  block *first = l->is_even ? y : x;
+  read_complex(l, starts, half + 1, first);
+  zero_point(l, first->im, 0);
+  if (l->is_even) {
+    zero_point(l, first->im, half);
+    halves_split(l, y, x);
+    return;
+  }
+  for (int64_t k = half + 1; k < l->length; k++)
+    for (int64_t q = 0; q < lanes; q++) {
+      x->re[k * lanes + q] = x->re[(l->length - k) * lanes + q];
+      x->im[k * lanes + q] = -x->im[(l->length - k) * lanes + q];
+    }
+}
+
+static void write_part(const lines *l, int64_t offset, int64_t step, const int64_t *starts,
+                       int64_t used, int64_t count, double scale, const double *part) {
+  scatter(&l->to, offset, part, scale, starts, step, l->lanes, used, count);
+}
+
+static void write_complex(const lines *l, const int64_t *starts, int64_t used, int64_t count,
+                          const block *x) {
+  write_part(l, 0, l->to_step, starts, used, count, l->scale, x->re);
+  write_part(l, 1, l->to_step, starts, used, count, l->scale, x->im);
+}
+
+/* Of a real line the second half is the first one's conjugate, from the end on. */
+static void write_of_real(const lines *l, const int64_t *starts, int64_t used, block *x, block *y) {
+  int64_t half = l->length / 2, rest = l->written - half - 1, end = l->length * l->to_step;
+  const block *done = l->is_even ? y : x;
+  if (l->is_even)
+    halves_join(l, x, y);
+  write_complex(l, starts, used, half + 1, done);
+  if (rest > 0) {
+    write_part(l, end - l->to_step, -l->to_step, starts, used, rest, l->scale, done->re + l->lanes);
+    write_part(l, end - l->to_step + 1, -l->to_step, starts, used, rest, -l->scale,
+               done->im + l->lanes);
+  }
+}
+
+static void write_real(const lines *l, const int64_t *starts, int64_t used, const block *x) {
+  int64_t step = l->is_even ? 2 * l->to_step : l->to_step;
+  int64_t count = l->is_even ? l->length / 2 : l->length;
+  write_part(l, 0, step, starts, used, count, l->scale, x->re);
+  if (l->is_even)
+    write_part(l, l->to_step, step, starts, used, count, l->scale, x->im);
+}
+
+/* The way back is the way there with real and imaginary parts exchanged. */
+static void transform(const lines *l, block *x, block *y) {
+  if (l->is_inverse)
+    *x = (block){x->im, x->re}, *y = (block){y->im, y->re};
+  fnzi_cpu_fft_lines(&l->plan, l->lanes, x, y);
+  if (l->is_inverse)
+    *x = (block){x->im, x->re}, *y = (block){y->im, y->re};
+}
+
+/* Lines that a last block lacks are its first one again. */
+static void transform_block(const void *user, int64_t i, int thread) {
   const lines *l = user;
-  size_t length = l->plan->factors.length;
-  wave *x = l->room + (size_t)thread * 2 * length;
-  int64_t first = i * FNZI_FOURIER_LINES, count = l->count - first;
-  count = count > FNZI_FOURIER_LINES ? FNZI_FOURIER_LINES : count;
-  if (count < FNZI_FOURIER_LINES)
-    memset(x, 0, (size_t)l->plan->length * sizeof *x);
-  for (int k = 0; k < count; k++)
-    line_read(l, first + k, k, x);
-  if (l->plan->chirp)
-    transform_chirped(l, x);
+  int64_t from[FNZI_FFT_LANES], to[FNZI_FFT_LANES], first = i * l->lanes;
+  int64_t used = l->count - first < l->lanes ? l->count - first : l->lanes;
+  double *memory = l->memory + (int64_t)thread * 2 * l->room;
+  block x = {memory, memory + l->room / 2}, y = {memory + l->room, memory + l->room + l->room / 2};
+  for (int64_t q = 0; q < l->lanes; q++)
+    lines_start(l, first + (q < used ? q : 0), &from[q], &to[q]);
+  if (l->kind == COMPLEX)
+    read_complex(l, from, l->length, &x);
+  else if (l->kind == OF_REAL)
+    read_real(l, from, &x);
   else
-    l->transform(&l->plan->factors, x, x + length);
-  for (int k = 0; k < count; k++)
-    line_write(l, first + k, k, x);
+    read_half(l, from, &x, &y);
+  transform(l, &x, &y);
+  if (l->kind == COMPLEX)
+    write_complex(l, to, used, l->length, &x);
+  else if (l->kind == OF_REAL)
+    write_of_real(l, to, used, &x, &y);
+  else
+    write_real(l, to, used, &x);
+}
+
+/* --- One dimension ----------------------------------------------------------------------- */
+/* Lines side by side are worth it while two blocks stay near, and to fill the first passes. */
+static int64_t lanes_for(int64_t count, int64_t points) {
+  enum { WORTH_LANES = 3, NEAR_POINTS = 8192 };
+  return count >= WORTH_LANES && points <= NEAR_POINTS ? FNZI_FFT_LANES : 1;
+}
+
+/* The dimensions of lines, so that neighbours in what is read come one after the other. */
+static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t along) {
+  ends from = l->from, to = l->to;
+  uint32_t order[FNZ_MAX_RANK];
+  l->count = 1;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (d == along || sizes[d] == 1)
+      continue;
+    uint32_t k = l->rank++;
+    for (; k > 0 && from.strides[order[k - 1]] < from.strides[d]; k--)
+      order[k] = order[k - 1];
+    order[k] = d;
+    l->count *= sizes[d];
+  }
+  for (uint32_t k = 0; k < l->rank; k++) {
+    l->sizes[k] = sizes[order[k]];
+    l->from.strides[k] = from.strides[order[k]];
+    l->to.strides[k] = to.strides[order[k]];
+  }
+}
+
+/* Transforms along one dimension; `l` says of what kind, and its ends. `sizes` are those of the
+ * other dimensions. */
+static fnz_status transform_along(fnzi_krn_call *call, lines *l, uint32_t rank,
+                                  const int64_t *sizes, uint32_t along) {
+  void *memory;
+  int64_t points = l->length;
+  fnzi_cpu_fft_roots roots = {NULL, 1};
+  l->from_step = l->from.strides[along], l->to_step = l->to.strides[along];
+  lines_order(l, rank, sizes, along);
+  l->is_even = l->kind != COMPLEX && l->length % 2 == 0;
+  if (l->is_even) {
+    FNZ_TRY(fnzi_cpu_fft_roots_make(call, l->length, &l->roots));
+    roots = (fnzi_cpu_fft_roots){l->roots, 2};
+    points /= 2;
+  }
+  FNZ_TRY(fnzi_cpu_fft_plan_make(call, points, roots, &l->plan));
+  points = l->plan.points > points + 1 ? l->plan.points : points + 1;
+  l->lanes = lanes_for(l->count, points);
+  l->room = 2 * points * l->lanes;
+  FNZ_TRY(fnzi_krn_room_take(call, 2 * l->room * fnzi_cpu_lanes(call), sizeof(double), &memory));
+  l->memory = memory;
+  fnzi_cpu_rows_spread(call, (l->count + l->lanes - 1) / l->lanes, points * l->lanes,
+                       transform_block, l);
+  return FNZ_OK;
 }
 
 /* --- The operators ----------------------------------------------------------------------- */
-/* None, by the root of the number of elements, or by that. */
-static double scale_of(int64_t way, double count) {
-  return way == 1 ? 1 / sqrt(count) : way == 2 ? 1 / count : 1;
-}
-
-/* Along `dim`; `l` has its ends, and what becomes of the elements. */
-static fnz_status along(fnzi_krn_call *call, const fnz_geometry *g, int64_t dim, lines *l) {
-  static fnzi_cpu_fourier_fn *const *const sets[FNZI_ISAS] = {FNZI_ISA_TABLES(&fnzi_cpu_fourier)};
-  length_plan plan;
-  l->transform = *sets[fnzi_krn_isa_best()];
-  l->inner = 1;
-  l->count = 1;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    l->inner *= d > dim ? g->sizes[d] : 1;
-    l->count *= d == dim ? 1 : g->sizes[d];
-  }
-  FNZ_TRY(plan_make(call, l->transform, l->have > l->give ? l->have : l->give, &plan));
-  l->plan = &plan;
-  size_t threads = (size_t)fnzi_cpu_lanes(call);
-  FNZI_NEW(&call->scratch, threads * 2 * plan.factors.length, &l->room);
-  fnzi_cpu_rows_spread(call, (l->count + FNZI_FOURIER_LINES - 1) / FNZI_FOURIER_LINES,
-                       plan.length * FNZI_FOURIER_LINES, bunch, l);
-  return FNZ_OK;
-}
-
-/* What lies in `data`, along all dimensions but the last `left` ones named, in place. */
-static fnz_status along_all(fnzi_krn_call *call, const fnz_geometry *g, const int64_t *dims,
-                            size_t count, fnz_dtype dtype, const void *from, void *data,
-                            bool inverse, double scale) {
-  for (size_t i = 0; i < count; i++) {
-    int64_t dim = dims[i] < 0 ? dims[i] + g->rank : dims[i];
-    lines l = {.from = from,
-               .to = data,
-               .have = g->sizes[dim],
-               .give = g->sizes[dim],
-               .from_dtype = dtype,
-               .to_dtype = dtype,
-               .scale = i == 0 ? scale : 1,
-               .inverse = inverse};
-    FNZ_TRY(along(call, g, dim, &l));
-    from = data;
-  }
-  return FNZ_OK;
-}
-
 typedef struct asked {
-  const int64_t *dims;
+  uint32_t dims[FNZ_MAX_RANK], rank;
   size_t count;
-  int64_t last; /* of the dimensions */
   double scale;
 } asked;
 
-/* Sizes are those of the tensor that is not halved. */
+/* `whole` has the sizes where none is halved. */
 static fnz_status ask(fnzi_krn_call *call, const fnz_geometry *whole, asked *out) {
-  double elements = 1;
-  FNZ_TRY(fnzi_krn_named_ints(call, "dim", &out->dims, &out->count));
+  const int64_t *dims;
+  int64_t way = fnzi_krn_named_int(call, "normalization", 0);
+  double points = 1;
+  FNZ_TRY(fnzi_krn_named_ints(call, "dim", &dims, &out->count));
+  out->rank = whole->rank;
   for (size_t i = 0; i < out->count; i++) {
-    out->last = out->dims[i] < 0 ? out->dims[i] + whole->rank : out->dims[i];
-    elements *= (double)whole->sizes[out->last];
+    out->dims[i] = (uint32_t)(dims[i] < 0 ? dims[i] + whole->rank : dims[i]);
+    points *= (double)whole->sizes[out->dims[i]];
   }
-  out->scale = scale_of(fnzi_krn_named_int(call, "normalization", 0), elements);
+  out->scale = way == 0 ? 1 : way == 1 ? 1 / sqrt(points) : 1 / points;
+  return FNZ_OK;
+}
+
+static ends ends_of_array(const fnzi_krn_array *a) {
+  return ends_of(a->place.dtype, a->place.rank, a->place.strides, fnzi_krn_array_data(a));
+}
+
+/* Room for complex doubles of these sizes. */
+static fnz_status make_between(fnzi_krn_call *call, uint32_t rank, const int64_t *sizes,
+                               ends *out) {
+  int64_t strides[FNZ_MAX_RANK], count = 1;
+  void *data;
+  for (uint32_t d = 0; d < rank; d++)
+    count *= sizes[d];
+  fnzi_contiguous_strides(sizes, rank, strides);
+  FNZ_TRY(fnzi_krn_room_take(call, count, 2 * sizeof(double), &data));
+  *out = ends_of(FNZ_C128, rank, strides, data);
+  return FNZ_OK;
+}
+
+/* Complex numbers along the first `count` of the dimensions: to `between` but for the last of all,
+ * which goes to `to`. */
+static fnz_status transform_complex(fnzi_krn_call *call, const asked *a, size_t count,
+                                    const int64_t *sizes, bool is_inverse, ends from, ends between,
+                                    ends to, double scale) {
+  for (size_t i = 0; i < count; i++) {
+    bool is_last = i + 1 == count;
+    lines l = {.kind = COMPLEX,
+               .is_inverse = is_inverse,
+               .length = sizes[a->dims[i]],
+               .from = from,
+               .to = is_last ? to : between,
+               .scale = is_last ? scale : 1};
+    FNZ_TRY(transform_along(call, &l, a->rank, sizes, a->dims[i]));
+    from = between;
+  }
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_fourier(fnzi_krn_call *call) {
-  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *g = &call->outputs[0]->geometry;
-  const void *from;
-  void *to;
-  asked ways;
-  FNZ_TRY(ask(call, g, &ways));
-  FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  if (fnzi_krn_array_numel(a) == 0)
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
+  bool is_inverse = !fnzi_krn_named_bool(call, "forward", true);
+  ends between = {0};
+  asked a;
+  FNZ_TRY(ask(call, &self->geometry, &a));
+  if (fnzi_krn_array_numel(self) == 0)
     return FNZ_OK;
-  if (ways.count == 0)
-    memcpy(to, from, (size_t)fnzi_krn_array_numel(a) * fnzi_dtype(g->dtype)->bytes);
-  return along_all(call, g, ways.dims, ways.count, g->dtype, from, to,
-                   !fnzi_krn_named_bool(call, "forward", true), ways.scale);
+  if (a.count == 0)
+    return fnzi_krn_array_assign(call, out, self);
+  if (a.count > 1)
+    FNZ_TRY(make_between(call, a.rank, self->place.sizes, &between));
+  return transform_complex(call, &a, a.count, self->place.sizes, is_inverse, ends_of_array(self),
+                           between, ends_of_array(out), a.scale);
 }
 
-/* The second half of the last dimension: conjugates of the first one, at opposite places of all
- * dimensions that are transformed. */
-static void mirror(const fnz_geometry *g, const asked *ways, char *data) {
-  size_t cell = fnzi_dtype(g->dtype)->bytes;
-  int64_t strides[FNZ_MAX_RANK], count = 1;
-  fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  for (uint32_t d = 0; d < g->rank; d++)
-    count *= g->sizes[d];
-  for (int64_t i = 0; i < count; i++) {
-    int64_t k = i / strides[ways->last] % g->sizes[ways->last], other = i;
-    if (2 * k <= g->sizes[ways->last])
-      continue;
-    for (size_t d = 0; d < ways->count; d++) {
-      int64_t dim = ways->dims[d] < 0 ? ways->dims[d] + g->rank : ways->dims[d];
-      int64_t at = i / strides[dim] % g->sizes[dim];
-      other += at ? (g->sizes[dim] - 2 * at) * strides[dim] : 0;
-    }
-    memcpy(data + (size_t)i * cell, data + (size_t)other * cell, cell);
-    if (g->dtype == FNZ_C64)
-      ((float *)data)[2 * i + 1] *= -1;
-    else
-      ((double *)data)[2 * i + 1] *= -1;
-  }
-}
-
-/* The last dimension first; only half of it is computed. */
+/* The last dimension first, so that the others have half as many lines. */
 fnz_status fnzi_kernel_fourier_of_real(fnzi_krn_call *call) {
-  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *g = &call->outputs[0]->geometry;
-  bool half = fnzi_krn_named_bool(call, "onesided", true);
-  const void *from;
-  void *to;
-  asked ways;
-  FNZ_TRY(ask(call, &a->geometry, &ways));
-  FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  if (fnzi_krn_array_numel(a) == 0)
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
+  ends between = {0};
+  asked a;
+  FNZ_TRY(ask(call, &self->geometry, &a));
+  if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  lines l = {.from = from,
-             .to = to,
-             .have = a->geometry.sizes[ways.last],
-             .give = g->sizes[ways.last],
-             .from_dtype = a->geometry.dtype,
-             .to_dtype = g->dtype,
-             .scale = ways.scale};
-  FNZ_TRY(along(call, &a->geometry, ways.last, &l));
-  FNZ_TRY(along_all(call, g, ways.dims, ways.count - 1, g->dtype, to, to, false, 1));
-  if (!half)
-    mirror(g, &ways, to);
-  return FNZ_OK;
+  if (a.count > 1)
+    FNZ_TRY(make_between(call, a.rank, out->place.sizes, &between));
+  uint32_t last = a.dims[a.count - 1];
+  lines l = {.kind = OF_REAL,
+             .length = self->place.sizes[last],
+             .written = out->place.sizes[last],
+             .from = ends_of_array(self),
+             .to = a.count > 1 ? between : ends_of_array(out),
+             .scale = a.count > 1 ? 1 : a.scale};
+  FNZ_TRY(transform_along(call, &l, a.rank, self->place.sizes, last));
+  return transform_complex(call, &a, a.count - 1, out->place.sizes, false, between, between,
+                           ends_of_array(out), a.scale);
 }
 
 /* The last dimension last. */
 fnz_status fnzi_kernel_fourier_to_real(fnzi_krn_call *call) {
-  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
-  const fnz_geometry *g = &call->outputs[0]->geometry;
-  const void *from;
-  void *to, *room;
-  asked ways;
-  FNZ_TRY(ask(call, g, &ways));
-  FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
-  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
-  if (fnzi_krn_array_numel(a) == 0 || fnzi_krn_array_numel(call->outputs[0]) == 0)
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
+  ends between = {0};
+  asked a;
+  FNZ_TRY(ask(call, &out->geometry, &a));
+  if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  if (ways.count > 1) {
-    FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_krn_array_numel(a),
-                             fnzi_dtype(a->geometry.dtype)->bytes, &room));
-    FNZ_TRY(along_all(call, &a->geometry, ways.dims, ways.count - 1, a->geometry.dtype, from, room,
-                      true, 1));
-    from = room;
-  }
-  lines l = {.from = from,
-             .to = to,
-             .have = a->geometry.sizes[ways.last],
-             .give = g->sizes[ways.last],
-             .from_dtype = a->geometry.dtype,
-             .to_dtype = g->dtype,
-             .scale = ways.scale,
-             .inverse = true};
-  return along(call, g, ways.last, &l);
+  if (a.count > 1)
+    FNZ_TRY(make_between(call, a.rank, self->place.sizes, &between));
+  FNZ_TRY(transform_complex(call, &a, a.count - 1, self->place.sizes, true, ends_of_array(self),
+                            between, between, 1));
+  uint32_t last = a.dims[a.count - 1];
+  lines l = {.kind = TO_REAL,
+             .is_inverse = true,
+             .length = out->place.sizes[last],
+             .from = a.count > 1 ? between : ends_of_array(self),
+             .to = ends_of_array(out),
+             .scale = a.scale};
+  return transform_along(call, &l, a.rank, out->place.sizes, last);
 }
