@@ -9,6 +9,7 @@
 #include <math.h>
 
 typedef fnzi_cpu_fft_block block;
+#define INLINE static inline __attribute__((always_inline))
 
 /* Where elements lie: floats or doubles, a complex number is two. Strides are in those. */
 typedef struct ends {
@@ -33,7 +34,7 @@ typedef struct lines {
   double scale;
   const double *roots; /* of `length`, where is_even */
   fnzi_cpu_fft_plan plan;
-  int64_t lanes, room; /* room: doubles of one block */
+  int64_t lanes, room; /* room: doubles of a block's real or imaginary parts */
   double *memory;      /* of each thread: two blocks */
 } lines;
 
@@ -55,39 +56,62 @@ static void lines_start(const lines *l, int64_t line, int64_t *from, int64_t *to
   }
 }
 
-/* Points `first`, `first` + 1 ... of lines of a block from memory, and back to it. `part` 1 is what
- * lies behind a number: the imaginary part, or the next real number. */
+/* Points of the lines of a block from memory, and back to it. What goes to the imaginary parts lies
+ * `behind` the real ones: the imaginary part, or the next real number. Written out for full blocks,
+ * whose lanes the compiler then has in registers. */
+typedef struct track {
+  const int64_t *starts;
+  int64_t step, behind, count, used;
+} track;
+
 #define MOVES(T)                                                                                   \
-  static void gather_##T(const T *data, const int64_t *starts, int64_t step, int64_t lanes,        \
-                         int64_t count, double *to) {                                              \
-    for (int64_t k = 0; k < count; k++)                                                            \
-      for (int64_t l = 0; l < lanes; l++)                                                          \
-        to[k * lanes + l] = (double)data[starts[l] + k * step];                                    \
+  INLINE void gather_lanes_##T(const track *t, int64_t lanes, const T *data, block to) {           \
+    for (int64_t k = 0; k < t->count; k++)                                                         \
+      for (int64_t q = 0; q < lanes; q++) {                                                        \
+        const T *at = data + t->starts[q] + k * t->step;                                           \
+        to.re[k * lanes + q] = (double)at[0];                                                      \
+        to.im[k * lanes + q] = (double)at[t->behind];                                              \
+      }                                                                                            \
   }                                                                                                \
-  static void scatter_##T(const double *from, double scale, const int64_t *starts, int64_t step,   \
-                          int64_t lanes, int64_t used, int64_t count, T *data) {                   \
-    for (int64_t k = 0; k < count; k++)                                                            \
-      for (int64_t l = 0; l < used; l++)                                                           \
-        data[starts[l] + k * step] = (T)(from[k * lanes + l] * scale);                             \
+  INLINE void scatter_lanes_##T(const track *t, int64_t lanes, int64_t used, block from,           \
+                                double re, double im, T *data) {                                   \
+    for (int64_t k = 0; k < t->count; k++)                                                         \
+      for (int64_t q = 0; q < used; q++) {                                                         \
+        T *at = data + t->starts[q] + k * t->step;                                                 \
+        at[0] = (T)(from.re[k * lanes + q] * re);                                                  \
+        at[t->behind] = (T)(from.im[k * lanes + q] * im);                                          \
+      }                                                                                            \
+  }                                                                                                \
+  static void gather_##T(const track *t, int64_t lanes, const T *data, block to) {                 \
+    if (lanes == FNZI_FFT_LANES)                                                                   \
+      gather_lanes_##T(t, FNZI_FFT_LANES, data, to);                                               \
+    else                                                                                           \
+      gather_lanes_##T(t, 1, data, to);                                                            \
+  }                                                                                                \
+  static void scatter_##T(const track *t, int64_t lanes, block from, double re, double im,         \
+                          T *data) {                                                               \
+    if (lanes == FNZI_FFT_LANES && t->used == lanes)                                               \
+      scatter_lanes_##T(t, FNZI_FFT_LANES, FNZI_FFT_LANES, from, re, im, data);                    \
+    else                                                                                           \
+      scatter_lanes_##T(t, lanes, t->used, from, re, im, data);                                    \
   }
 MOVES(float)
 MOVES(double)
 
-static void gather(const ends *e, int64_t part, const int64_t *starts, int64_t step, int64_t lanes,
-                   int64_t count, double *to) {
+static void gather(const ends *e, track t, int64_t lanes, block to) {
   if (e->is_f32)
-    gather_float((const float *)e->data + part, starts, step, lanes, count, to);
+    gather_float(&t, lanes, e->data, to);
   else
-    gather_double((const double *)e->data + part, starts, step, lanes, count, to);
+    gather_double(&t, lanes, e->data, to);
 }
 
-static void scatter(const ends *e, int64_t part, const double *from, double scale,
-                    const int64_t *starts, int64_t step, int64_t lanes, int64_t used,
-                    int64_t count) {
+/* Times re and im. */
+static void scatter(const ends *e, int64_t offset, track t, int64_t lanes, block from, double re,
+                    double im) {
   if (e->is_f32)
-    scatter_float(from, scale, starts, step, lanes, used, count, (float *)e->data + part);
+    scatter_float(&t, lanes, from, re, im, (float *)e->data + offset);
   else
-    scatter_double(from, scale, starts, step, lanes, used, count, (double *)e->data + part);
+    scatter_double(&t, lanes, from, re, im, (double *)e->data + offset);
 }
 
 /* --- Real lines as complex ones of half the length --------------------------------------- */
@@ -131,18 +155,17 @@ static void zero_point(const lines *l, double *part, int64_t k) {
 }
 
 static void read_complex(const lines *l, const int64_t *starts, int64_t count, block *x) {
-  gather(&l->from, 0, starts, l->from_step, l->lanes, count, x->re);
-  gather(&l->from, 1, starts, l->from_step, l->lanes, count, x->im);
+  gather(&l->from, (track){starts, l->from_step, 1, count, l->lanes}, l->lanes, *x);
 }
 
+/* Of an odd line each number comes twice. */
 static void read_real(const lines *l, const int64_t *starts, block *x) {
-  if (l->is_even) {
-    gather(&l->from, 0, starts, 2 * l->from_step, l->lanes, l->length / 2, x->re);
-    gather(&l->from, l->from_step, starts, 2 * l->from_step, l->lanes, l->length / 2, x->im);
-    return;
-  }
-  gather(&l->from, 0, starts, l->from_step, l->lanes, l->length, x->re);
-  memset(x->im, 0, (size_t)(l->length * l->lanes) * sizeof(double));
+  track t = {starts, 2 * l->from_step, l->from_step, l->length / 2, l->lanes};
+  if (!l->is_even)
+    t = (track){starts, l->from_step, 0, l->length, l->lanes};
+  gather(&l->from, t, l->lanes, *x);
+  if (!l->is_even)
+    memset(x->im, 0, (size_t)(l->length * l->lanes) * sizeof(double));
 }
 
 /* Half of a line; what is its own conjugate is real, the rest the conjugate of what is there. */
@@ -163,37 +186,29 @@ static void read_half(const lines *l, const int64_t *starts, block *x, block *y)
     }
 }
 
-static void write_part(const lines *l, int64_t offset, int64_t step, const int64_t *starts,
-                       int64_t used, int64_t count, double scale, const double *part) {
-  scatter(&l->to, offset, part, scale, starts, step, l->lanes, used, count);
-}
-
 static void write_complex(const lines *l, const int64_t *starts, int64_t used, int64_t count,
                           const block *x) {
-  write_part(l, 0, l->to_step, starts, used, count, l->scale, x->re);
-  write_part(l, 1, l->to_step, starts, used, count, l->scale, x->im);
+  scatter(&l->to, 0, (track){starts, l->to_step, 1, count, used}, l->lanes, *x, l->scale, l->scale);
 }
 
 /* Of a real line the second half is the first one's conjugate, from the end on. */
 static void write_of_real(const lines *l, const int64_t *starts, int64_t used, block *x, block *y) {
-  int64_t half = l->length / 2, rest = l->written - half - 1, end = l->length * l->to_step;
-  const block *done = l->is_even ? y : x;
+  int64_t half = l->length / 2, rest = l->written - half - 1;
+  block *done = l->is_even ? y : x;
   if (l->is_even)
     halves_join(l, x, y);
   write_complex(l, starts, used, half + 1, done);
-  if (rest > 0) {
-    write_part(l, end - l->to_step, -l->to_step, starts, used, rest, l->scale, done->re + l->lanes);
-    write_part(l, end - l->to_step + 1, -l->to_step, starts, used, rest, -l->scale,
-               done->im + l->lanes);
-  }
+  if (rest > 0)
+    scatter(&l->to, (l->length - 1) * l->to_step, (track){starts, -l->to_step, 1, rest, used},
+            l->lanes, (block){done->re + l->lanes, done->im + l->lanes}, l->scale, -l->scale);
 }
 
+/* Of an odd line the imaginary parts are nothing; the real ones are written twice. */
 static void write_real(const lines *l, const int64_t *starts, int64_t used, const block *x) {
-  int64_t step = l->is_even ? 2 * l->to_step : l->to_step;
-  int64_t count = l->is_even ? l->length / 2 : l->length;
-  write_part(l, 0, step, starts, used, count, l->scale, x->re);
-  if (l->is_even)
-    write_part(l, l->to_step, step, starts, used, count, l->scale, x->im);
+  track t = {starts, 2 * l->to_step, l->to_step, l->length / 2, used};
+  if (!l->is_even)
+    t = (track){starts, l->to_step, 0, l->length, used};
+  scatter(&l->to, 0, t, l->lanes, l->is_even ? *x : (block){x->re, x->re}, l->scale, l->scale);
 }
 
 /* The way back is the way there with real and imaginary parts exchanged. */
@@ -210,8 +225,8 @@ static void transform_block(const void *user, int64_t i, int thread) {
   const lines *l = user;
   int64_t from[FNZI_FFT_LANES], to[FNZI_FFT_LANES], first = i * l->lanes;
   int64_t used = l->count - first < l->lanes ? l->count - first : l->lanes;
-  double *memory = l->memory + (int64_t)thread * 2 * l->room;
-  block x = {memory, memory + l->room / 2}, y = {memory + l->room, memory + l->room + l->room / 2};
+  double *memory = l->memory + (int64_t)thread * 4 * l->room;
+  block x = {memory, memory + l->room}, y = {memory + 2 * l->room, memory + 3 * l->room};
   for (int64_t q = 0; q < l->lanes; q++)
     lines_start(l, first + (q < used ? q : 0), &from[q], &to[q]);
   if (l->kind == COMPLEX)
@@ -261,6 +276,7 @@ static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t 
  * other dimensions. */
 static fnz_status transform_along(fnzi_krn_call *call, lines *l, uint32_t rank,
                                   const int64_t *sizes, uint32_t along) {
+  enum { APART = 200 }; /* parts of a power of two would lie at the same places of a cache */
   void *memory;
   int64_t points = l->length;
   fnzi_cpu_fft_roots roots = {NULL, 1};
@@ -275,8 +291,8 @@ static fnz_status transform_along(fnzi_krn_call *call, lines *l, uint32_t rank,
   FNZ_TRY(fnzi_cpu_fft_plan_make(call, points, roots, &l->plan));
   points = l->plan.points > points + 1 ? l->plan.points : points + 1;
   l->lanes = lanes_for(l->count, points);
-  l->room = 2 * points * l->lanes;
-  FNZ_TRY(fnzi_krn_room_take(call, 2 * l->room * fnzi_cpu_lanes(call), sizeof(double), &memory));
+  l->room = points * l->lanes + APART;
+  FNZ_TRY(fnzi_krn_room_take(call, 4 * l->room * fnzi_cpu_lanes(call), sizeof(double), &memory));
   l->memory = memory;
   fnzi_cpu_rows_spread(call, (l->count + l->lanes - 1) / l->lanes, points * l->lanes,
                        transform_block, l);
