@@ -700,10 +700,66 @@ def norms():
         yield name, y, N(s[dim] + 2, d=d), at
 
 
+def transforms():
+    """Refused ones too: lengths below 1, dimensions twice or out of range, types without a transform."""
+    s = [many(1, 7) for _ in range(many(1, 3))]
+    d, norm = some([f32, f32, i64, boolean, bf16]), some([None, None, "ortho", "forward", "backward"])
+    x, z = N(*s, d=d), N(*s, d=c64)
+    dim, n = many(-len(s), len(s) - 1), some([None, None, many(1, 9)])
+    for name in ("fft_fft", "fft_ifft", "fft_rfft", "fft_ihfft", "fft_irfft", "fft_hfft"):
+        yield name, some([x, z]), n, dim, norm
+    dims = some([None, [dim], draw.sample(range(len(s)), many(0, len(s)))])
+    some_sizes = some([None, [many(1, 6) for _ in range(len(dims) if dims is not None else many(0, len(s)))]])
+    for name in ("fft_fftn", "fft_ifftn", "fft_rfftn", "fft_ihfftn", "fft_irfftn", "fft_hfftn"):
+        yield name, some([x, z]), some_sizes, dims, norm
+    m = some([N(many(1, 6), many(1, 6), d=some([f32, c64])), N(2, many(1, 5), many(1, 5), d=some([f32, c64]))])
+    for name in ("fft_fft2", "fft_ifft2", "fft_rfft2", "fft_irfft2", "fft_hfft2", "fft_ihfft2"):
+        yield name, m, some([None, [many(1, 6), many(-1, 6)]]), some([[-2, -1], [0, 1], [1, 0]]), norm
+    yield "fft_fft", z, some([0, -1]), dim
+    yield "fft_irfft", N(3, 1, d=c64)
+    yield "fft_fftn", x, [2], [0, 0]
+    yield "fft_rfft", x, None, len(s)
+    yield "fft_fft", N(3), None, -1, "none"
+    yield some(["fft_fft", "fft_irfft"]), N(2, 0, 3, d=c64), None, some([0, 1, 2])
+    count, way = many(1, len(s)), many(0, 2)
+    yield "_fft_c2c", z, draw.sample(range(len(s)), count), way, chance()
+    yield "_fft_r2c", N(*s), draw.sample(range(len(s)), count), way, chance()
+    last = draw.sample(range(len(s)), count)
+    yield "_fft_c2r", z, last, way, max(2 * (s[last[-1]] - 1) + many(0, 1), 1)
+    wide = N(*[some([1, 1, 3, 4]) for _ in range(4)], d=c64)
+    yield "_fft_c2c", wide, draw.sample(range(4), many(0, 4)), way, True
+    yield "_fft_r2c", N(*wide.shape), draw.sample(range(4), many(1, 4)), way, chance()
+    yield some(["fft_fftfreq", "fft_rfftfreq"]), many(-1, 9), some([1.0, 0.25]), {"dtype": some([None, f64, bf16, i64])}
+    length, periodic = many(-1, 9), chance()
+    yield "kaiser_window", length, {"dtype": some([None, f64, bf16, i64])}
+    yield "kaiser_window.beta", length, periodic, some([12.0, 0.0, 3.5]), {"dtype": some([None, f64])}
+
+
+def frames():
+    width = many(3, 9)
+    length, window = width + many(-1, 30), some([None, U(width, d=some([f32, f32, c64]))])
+    x = N(*some([[length], [length], [2, length], [2, 2, length]]), d=some([f32, f32, f32, c64]))
+    hop, own = some([None, many(1, 5), many(0, 5)]), some([None, None, None, width, many(0, width + 1)])
+    half, whole = some([None, None, True, False]), some([True, True, True, None, False])
+    yield "stft", x, width, hop, own, window, chance(), half, whole
+    if own is not None and own > 0 and window is not None:
+        yield "stft", x, width, hop, own, U(own), chance(), half, True
+    yield "stft.center", x, width, hop, None, window, chance(), some(["reflect", "constant"]), chance(), half, whole
+    hop = max(width // 4, 1)
+    signal = N(*some([[width + 20], [2, width + 20]]), d=some([f32, f32, c64]))
+    half = not signal.is_complex() and chance(0.7)
+    z = torch.stft(signal, width, hop, center=True, onesided=half, return_complex=True)
+    window = some([None, torch.hann_window(width), U(width) + 0.5, U(width) * 0])
+    length = some([None, None, many(1, width + 30)])
+    yield "istft", z, width, hop, None, window, chance(0.8), chance(), some([None, half]), length, not half and chance()
+    yield "istft", z, some([width, width + 1]), some([hop, 0, width + 1]), None, window, True
+    yield "istft", some([signal, z[..., :0]]), width, hop
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
           statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
           factors: 12, unfactored: 2, sequences: 8, labels: 12, slopes: 4, picked_backward: 4,
-          moved: 6, grouped: 3, norms: 8}
+          moved: 6, grouped: 3, norms: 8, transforms: 10, frames: 14}
 
 
 # --- Writing -------------------------------------------------------------------------------------

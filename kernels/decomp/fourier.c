@@ -52,13 +52,16 @@ static void ways_get(fnzi_dec_steps *s, const fnzi_krn_array *a, ways *w) {
   bool one = fnzi_op_param(s->call->op, "n") >= 0;
   const char *length = one ? "n" : "s";
   int64_t rank = fnzi_dec_array_rank(a);
+  bool has_dims = is_given(fnzi_krn_named(s->call, "dim"));
+  bool has_sizes = is_given(fnzi_krn_named(s->call, length));
   w->count = (size_t)rank;
-  if (is_given(fnzi_krn_named(s->call, "dim")))
-    fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &dims, &w->count));
-  if (is_given(fnzi_krn_named(s->call, length)))
+  if (has_sizes)
     fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, length, &sizes, &lengths));
-  w->count = sizes && !dims ? lengths : w->count;
-  if (s->status == FNZ_OK && (w->count > (size_t)rank || (sizes && lengths != w->count)))
+  if (has_dims)
+    fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &dims, &w->count));
+  else if (has_sizes)
+    w->count = lengths;
+  if (s->status == FNZ_OK && (w->count > (size_t)rank || (has_sizes && lengths != w->count)))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "%s has %zu sizes for %zu dimensions, self has %lld",
                     length, lengths, w->count, (long long)rank);
   for (size_t i = 0; s->status == FNZ_OK && i < w->count; i++) {
@@ -67,7 +70,7 @@ static void ways_get(fnzi_dec_steps *s, const fnzi_krn_array *a, ways *w) {
       fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim has %lld; self has %lld dimensions", (long long)dim,
                       (long long)rank);
     w->dims[i] = dim < 0 ? dim + rank : dim;
-    w->sizes[i] = sizes && sizes[i] != -1 ? sizes[i] : fnzi_dec_array_size(a, dim);
+    w->sizes[i] = sizes && (one || sizes[i] != -1) ? sizes[i] : fnzi_dec_array_size(a, dim);
     if (w->sizes[i] < 1)
       fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dimension %lld would have %lld elements; it needs one",
                       (long long)dim, (long long)w->sizes[i]);
@@ -143,35 +146,72 @@ DECOMP(fft_of_real_back) {
   give_of_real(s, true, false);
 }
 
-/* --- Real results ------------------------------------------------------------------------ */
-/* Half of the last dimension is read; without a length it is the even one that has that half. */
-static void give_to_real(fnzi_dec_steps *s, bool forward) {
-  fnzi_krn_array *a = self_get(s, true);
+/* All but the last of the dimensions. */
+static fnz_arg dims_before(fnzi_dec_steps *s, const ways *w) {
+  return fnzi_dec_ints(s, w->dims, w->count - 1);
+}
+static void check_ways(fnzi_dec_steps *s, const ways *w) {
+  if (w->count == 0)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "no dimension is transformed; it needs one");
+}
+
+/* The last dimension first, the others back from its conjugate. */
+DECOMP(fft_some_of_real_back) {
+  fnzi_krn_array *a = self_get(s, false);
   ways w = {.count = 0};
-  int64_t way = divided(s, forward);
-  const char *length = fnzi_op_param(s->call->op, "n") >= 0 ? "n" : "s";
+  int64_t way = divided(s, false);
   ways_get(s, a, &w);
-  if (w.count == 0)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has no dimensions; it needs one");
+  check_ways(s, &w);
   if (s->status != FNZ_OK)
     return;
+  a = fitted(s, a, &w);
+  a = STEP(_fft_r2c, V(a), INTS(w.dims[w.count - 1]), I(way), B(true));
+  a = conjugate(s, a);
+  fnzi_dec_result_give(
+      s, w.count == 1 ? a : STEP(_fft_c2c, V(a), dims_before(s, &w), I(way), B(false)));
+}
+
+/* --- Real results ------------------------------------------------------------------------ */
+/* Half of the last dimension is read; without a length it is the even one that has that half. */
+static fnzi_krn_array *half_of_real(fnzi_dec_steps *s, ways *w, int64_t *size) {
+  fnzi_krn_array *a = self_get(s, true);
+  const char *length = fnzi_op_param(s->call->op, "n") >= 0 ? "n" : "s";
   const int64_t *sizes;
   size_t count = 0;
-  if (is_given(fnzi_krn_named(s->call, length)))
+  ways_get(s, a, w);
+  check_ways(s, w);
+  if (s->status == FNZ_OK && is_given(fnzi_krn_named(s->call, length)))
     fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, length, &sizes, &count));
-  int64_t *last = &w.sizes[w.count - 1];
-  int64_t size = count && sizes[count - 1] != -1 ? *last : 2 * (*last - 1);
-  *last = size / 2 + 1;
-  a = fitted(s, a, &w);
-  if (forward)
-    a = conjugate(s, a);
+  if (s->status != FNZ_OK)
+    return NULL;
+  int64_t *last = &w->sizes[w->count - 1];
+  *size = count && sizes[count - 1] != -1 ? *last : 2 * (*last - 1);
+  if (*size < 1)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "%s is not given, and a dimension of one element would have none; give it",
+                    length);
+  *last = *size / 2 + 1;
+  return fitted(s, a, w);
+}
+
+DECOMP(fft_to_real) {
+  ways w = {.count = 0};
+  int64_t size = 0, way = divided(s, false);
+  fnzi_krn_array *a = half_of_real(s, &w, &size);
   fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), dims_of(s, &w), I(way), I(size)));
 }
-DECOMP(fft_to_real) {
-  give_to_real(s, false);
-}
+
+/* The other dimensions first; what is left is the way back of the conjugate. */
 DECOMP(fft_to_real_there) {
-  give_to_real(s, true);
+  ways w = {.count = 0};
+  int64_t size = 0, way = divided(s, true);
+  fnzi_krn_array *a = half_of_real(s, &w, &size);
+  if (s->status != FNZ_OK)
+    return;
+  if (w.count > 1)
+    a = STEP(_fft_c2c, V(a), dims_before(s, &w), I(way), B(true));
+  a = conjugate(s, a);
+  fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), INTS(w.dims[w.count - 1]), I(way), I(size)));
 }
 
 /* --- Frequencies ------------------------------------------------------------------------- */
@@ -179,9 +219,12 @@ DECOMP(fft_to_real_there) {
 static void give_frequencies(fnzi_dec_steps *s, bool half) {
   int64_t n = fnzi_krn_named_int(s->call, "n", 0);
   double d = fnzi_krn_named_float(s->call, "d", 1);
-  fnz_arg dtype = DTYPE(fnzi_krn_named_dtype(s->call, "dtype", FNZ_F32));
-  if (n < 1)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "n is %lld; it must be positive", (long long)n);
+  fnz_dtype type = fnzi_krn_dtype_target(s->call, FNZ_F32);
+  fnz_arg dtype = DTYPE(type);
+  if (n < 0 || !fnzi_is_float(type))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
+                    "n is %lld and dtype %s; it needs a count and a floating-point type",
+                    (long long)n, fnzi_dtype(type)->name);
   if (s->status != FNZ_OK)
     return;
   fnzi_krn_array *a = STEP(arange, I(half ? n / 2 + 1 : (n + 1) / 2), dtype);
@@ -231,12 +274,32 @@ static void frames_get(fnzi_dec_steps *s, fnzi_krn_array *a, bool half, frames *
   f->window = STEP(constant_pad_nd, V(f->window), INTS(left, f->length - own - left));
 }
 
+/* Half a frame more on both sides, by pad_mode. */
+static fnzi_krn_array *centered(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t more) {
+  const char *mode = fnzi_krn_named_string(s->call, "pad_mode");
+  a = STEP(unsqueeze, V(a), I(0));
+  if (strcmp(mode, "reflect") == 0)
+    a = STEP(reflection_pad1d, V(a), INTS(more, more));
+  else if (strcmp(mode, "replicate") == 0)
+    a = STEP(replication_pad1d, V(a), INTS(more, more));
+  else if (strcmp(mode, "constant") == 0)
+    a = STEP(constant_pad_nd, V(a), INTS(more, more));
+  else
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    "pad_mode is %s; it must be reflect, replicate or constant", mode);
+  return STEP(squeeze__dim, V(a), I(0));
+}
+
 /* Frames of the signal by the window, each transformed; frequencies come before times. */
 DECOMP(short_times) {
-  fnzi_krn_array *a = fnzi_dec_given_array(s, "self");
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "self"), *window = fnzi_dec_given_array(s, "window");
   frames f;
-  bool complex = is_complex(a), one = fnzi_dec_array_rank(a) == 1;
+  bool complex = is_complex(a) || (window && is_complex(window));
+  bool one = fnzi_dec_array_rank(a) == 1;
   frames_get(s, a, !complex, &f);
+  if (!complex && !is_given(fnzi_krn_named(s->call, "return_complex")))
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    "return_complex is not given; numbers that are real need it");
   if (fnzi_krn_named_bool(s->call, "align_to_window", false))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "align_to_window is True; pad the signal instead");
   if (fnzi_dec_array_rank(a) > 2 || fnzi_dec_array_size(a, -1) < f.length)
@@ -244,9 +307,12 @@ DECOMP(short_times) {
                     "self must have one or two dimensions, the last of at least n_fft, %lld",
                     (long long)f.length);
   if (complex && f.half)
-    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "onesided is True, and self complex; it cannot be both");
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    "onesided is True, and self or window complex; it cannot be both");
   if (s->status != FNZ_OK)
     return;
+  if (fnzi_krn_named_bool(s->call, "center", false))
+    a = centered(s, a, f.length / 2);
   a = STEP(unfold, V(one ? STEP(unsqueeze, V(a), I(0)) : a), I(-1), I(f.length), I(f.hop));
   if (f.window)
     a = MUL(a, f.window);
@@ -254,7 +320,7 @@ DECOMP(short_times) {
                     : STEP(_fft_r2c, V(a), INTS(2), I(f.way), B(f.half));
   a = STEP(transpose__int, V(a), I(1), I(2));
   a = one ? STEP(squeeze__dim, V(a), I(0)) : a;
-  bool pairs = !fnzi_krn_named_bool(s->call, "return_complex", false);
+  bool pairs = !fnzi_krn_named_bool(s->call, "return_complex", complex);
   fnzi_dec_result_give(s, pairs ? STEP(view_as_real, V(a)) : a);
 }
 
@@ -301,14 +367,24 @@ DECOMP(short_times_back) {
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
                     "self is %s with %u dimensions; it must be complex, with 2 or 3",
                     fnzi_dtype(fnzi_dec_array_dtype(a))->name, fnzi_dec_array_rank(a));
+  if (fnzi_dec_array_numel(a) == 0)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has no elements");
+  if (f.hop > fnzi_krn_named_int(s->call, "win_length", f.length))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "hop_length is %lld; frames of that distance leave gaps between the windows",
+                    (long long)f.hop);
+  if (to_complex ? f.half : f.window && is_complex(f.window))
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    to_complex ? "return_complex is True, and so is onesided; it cannot be both"
+                               : "window is complex; set return_complex");
   if (s->status == FNZ_OK && fnzi_dec_array_size(a, -2) != (f.half ? f.length / 2 + 1 : f.length))
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %lld frequencies; n_fft %lld gives others",
                     (long long)fnzi_dec_array_size(a, -2), (long long)f.length);
   if (s->status != FNZ_OK)
     return;
   fnz_dtype real = fnzi_dec_array_dtype(a) == FNZ_C64 ? FNZ_F32 : FNZ_F64;
-  if (!f.window || is_complex(f.window))
-    f.window = f.window ? f.window : STEP(ones, INTS(f.length), DTYPE(real));
+  if (!f.window)
+    f.window = STEP(ones, INTS(f.length), DTYPE(real));
   a = STEP(transpose__int, V(one ? STEP(unsqueeze, V(a), I(0)) : a), I(1), I(2));
   int64_t count = fnzi_dec_array_size(a, 1), way = f.way ? BY_ROOT : BY_COUNT;
   if (to_complex)

@@ -1,5 +1,5 @@
-/* signal_windows.c - windows for spectra: sums of cosines, triangles. A periodic one is a symmetric
- * one of another place, without its last. */
+/* signal_windows.c - windows for spectra: sums of cosines, triangles, Kaiser's. A periodic one is a
+ * symmetric one of another place, without its last. */
 #include "kernels/decomp/decomp.h"
 
 static const double pi = 3.14159265358979323846;
@@ -78,4 +78,28 @@ DECOMP(bartlett_window) {
   fnzi_krn_array *up = places(s, &w, 2.0 / (double)(whole(&w) - 1));
   fnzi_krn_array *down = STEP(rsub__Scalar, V(up), F(2));
   give_window(s, &w, STEP(minimum, V(up), V(down)));
+}
+
+/* I0 of `beta` is its power series: with terms below an ulp of the sum behind. */
+static double bessel(double beta) {
+  double sum = 1, term = 1, quarter = beta * beta / 4;
+  for (int k = 1; term > sum * 1e-17 && k < 10000; k++) {
+    term *= quarter / ((double)k * (double)k);
+    sum += term;
+  }
+  return sum;
+}
+
+/* I0 over half an ellipse, by what it is in the middle. */
+DECOMP(kaiser_window) {
+  window w;
+  double beta = fnzi_krn_named_float(s->call, "beta", 12);
+  if (!opens(s, &w))
+    return;
+  double middle = (double)(whole(&w) - 1) / 2;
+  fnzi_krn_array *at = STEP(sub__Scalar, V(places(s, &w, 1)), F(middle));
+  at = STEP(square, V(STEP(div__Scalar, V(at), F(middle))));
+  at = STEP(sqrt, V(STEP(rsub__Scalar, V(at), I(1))));
+  at = STEP(i0, V(STEP(mul__Scalar, V(at), F(beta))));
+  give_window(s, &w, STEP(div__Scalar, V(at), F(bessel(beta))));
 }

@@ -29,9 +29,6 @@ static fnz_status transform_get(fnzi_krn_call *call, bool complex, transform *t)
       return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                   "dim has %lld; it must have dimensions of %u, each once",
                                   (long long)dims[i], t->self->rank);
-    if (t->self->sizes[dim] == 0)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "dimension %lld has no elements; it needs one", (long long)dim);
     t->named[dim] = true;
     t->dims[i] = dim;
   }
@@ -69,6 +66,19 @@ static void others_of(const transform *t, int64_t *order) {
   }
 }
 
+/* Appends the result. Without elements it is row-major; elements are made of none by no transform.
+ */
+static fnz_status add_result(fnzi_krn_call *call, const transform *t, fnz_dtype dtype,
+                             const int64_t *sizes, const int64_t *strides) {
+  bool is_empty = false;
+  for (uint32_t d = 0; d < t->self->rank; d++)
+    is_empty = is_empty || sizes[d] == 0;
+  if (!is_empty && fnz_geometry_numel(t->self) == 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "a dimension that is transformed has no elements; it needs one");
+  return fnzi_shape_add(call, dtype, t->self->rank, sizes, is_empty ? NULL : strides);
+}
+
 /* Strides of a result of these sizes, of a tensor with strides `have`; `dims` are those that are
  * transformed, in order. */
 static void strides_of(const transform *t, const int64_t *have, const int64_t *sizes,
@@ -92,7 +102,7 @@ fnz_status fnzi_shape_fourier(fnzi_krn_call *call) {
     return fnzi_shape_add_like(call, t.self->dtype, t.self);
   sort_by_strides(t.self->strides, t.dims, t.count);
   strides_of(&t, t.self->strides, t.self->sizes, t.dims, t.count, strides);
-  return fnzi_shape_add(call, t.self->dtype, t.self->rank, t.self->sizes, strides);
+  return add_result(call, &t, t.self->dtype, t.self->sizes, strides);
 }
 
 static fnz_status check_last(const fnzi_krn_call *call, const transform *t) {
@@ -111,8 +121,7 @@ fnz_status fnzi_shape_fourier_of_real(fnzi_krn_call *call) {
     sizes[t.dims[t.count - 1]] = sizes[t.dims[t.count - 1]] / 2 + 1;
   sort_by_strides(t.self->strides, t.dims, t.count - 1);
   strides_of(&t, t.self->strides, sizes, t.dims, t.count, strides);
-  return fnzi_shape_add(call, t.self->dtype == FNZ_F32 ? FNZ_C64 : FNZ_C128, t.self->rank, sizes,
-                        strides);
+  return add_result(call, &t, t.self->dtype == FNZ_F32 ? FNZ_C64 : FNZ_C128, sizes, strides);
 }
 
 /* All dimensions but the last are transformed before it, and leave their order. */
@@ -123,10 +132,11 @@ fnz_status fnzi_shape_fourier_to_real(fnzi_krn_call *call) {
   FNZ_TRY(transform_get(call, true, &t));
   FNZ_TRY(check_last(call, &t));
   int64_t last = t.dims[t.count - 1];
-  if (length < 1 || t.self->sizes[last] != length / 2 + 1)
+  bool fits = t.self->sizes[last] == length || t.self->sizes[last] == length / 2 + 1;
+  if (length < 1 || !(fits || t.self->sizes[last] == 0))
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                 "last_dim_size is %lld, of a dimension of %lld elements; it needs "
-                                "half of it and one more",
+                                "half of it and one more, or all",
                                 (long long)length, (long long)t.self->sizes[last]);
   memcpy(sizes, t.self->sizes, t.self->rank * sizeof *sizes);
   memcpy(have, t.self->strides, t.self->rank * sizeof *have);
@@ -140,6 +150,5 @@ fnz_status fnzi_shape_fourier_to_real(fnzi_krn_call *call) {
   }
   sizes[last] = length;
   strides_of(&t, have, sizes, &last, 1, strides);
-  return fnzi_shape_add(call, t.self->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F64, t.self->rank, sizes,
-                        strides);
+  return add_result(call, &t, t.self->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F64, sizes, strides);
 }
