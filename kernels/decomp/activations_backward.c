@@ -239,6 +239,70 @@ DECOMP(nll_loss_backward) {
   fnzi_dec_result_give(s, STEP(scatter__src, V(zeros), I(dim), V(at), V(rounded(s, values))));
 }
 
+/* --- Other derivatives --------------------------------------------------------------------------
+ */
+/* Of gelu, by functions that have derivatives of every order. */
+DECOMP(gelu_backward_smooth) {
+  const double root = 0.70710678118654752440, density = 0.39894228040143267794;
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"), *x = fnzi_dec_given_array(s, "self");
+  fnzi_krn_array *below = times(s, plus(s, STEP(erf, V(times(s, x, root))), 1), 0.5);
+  fnzi_krn_array *along = MUL(times(s, STEP(exp, V(times(s, MUL(x, x), -0.5))), density), x);
+  fnzi_dec_result_give(s, MUL(ADD(below, along), grad));
+}
+
+/* Two halves of a tensor along "dim". */
+typedef struct halves {
+  fnzi_krn_array *of[2];
+} halves;
+
+static halves halved(fnzi_dec_steps *s, const char *name) {
+  fnzi_krn_array *a = fnzi_dec_given_array(s, name);
+  int64_t dim = fnzi_dec_given_dim(s, "dim", a), size = fnzi_dec_array_size(a, dim);
+  halves h = {{NULL, NULL}};
+  if (size % 2)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "%s has %lld elements along dim; it needs an even number",
+                    name, (long long)size);
+  for (int i = 0; i < 2; i++)
+    h.of[i] = fnzi_part(s, a, dim, i * (size / 2), size / 2);
+  return h;
+}
+
+/* y = a sigmoid(b): dy = sigmoid(b) da + y (1 - sigmoid(b)) db */
+DECOMP(glu_forward_derivative) {
+  halves x = halved(s, "x"), dx = halved(s, "dx");
+  fnzi_krn_array *gate = STEP(sigmoid, V(x.of[1])), *y = fnzi_dec_given_array(s, "glu");
+  fnzi_krn_array *rest = STEP(rsub__Scalar, V(gate), I(1));
+  fnzi_dec_result_give(s, ADD(MUL(dx.of[0], gate), MUL(y, MUL(rest, dx.of[1]))));
+}
+
+/* How the gradient of glu changes: its two halves are ga = g s and gb = (1 - s) ga a. */
+DECOMP(glu_backward_derivative) {
+  fnzi_krn_array *dgrad = fnzi_dec_given_array(s, "dgrad_glu");
+  halves x = halved(s, "x"), dx = halved(s, "dx"), grad = halved(s, "grad_x");
+  fnzi_krn_array *gate = STEP(sigmoid, V(x.of[1]));
+  fnzi_krn_array *dgate = MUL(MUL(STEP(rsub__Scalar, V(gate), I(1)), gate), dx.of[1]);
+  fnzi_krn_array *of_a = ADD(MUL(dgrad, gate), MUL(fnzi_dec_given_array(s, "grad_glu"), dgate));
+  fnzi_krn_array *rest = STEP(rsub__Scalar, V(gate), I(1));
+  fnzi_krn_array *of_b = MUL(ADD(MUL(of_a, rest), STEP(neg, V(MUL(grad.of[0], dgate)))), x.of[0]);
+  of_b = ADD(of_b, MUL(MUL(grad.of[0], rest), dx.of[0]));
+  fnzi_krn_array *const both[] = {of_a, of_b};
+  fnzi_dec_result_give(s, fnzi_dec_cat(s, both, 2, fnzi_krn_named_int(s->call, "dim", 0)));
+}
+
+/* By the slopes that were drawn, or by the middle of them. */
+DECOMP(rrelu_backward) {
+  double low = number(s, "lower"), high = number(s, "upper");
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output");
+  if (fnzi_krn_named_bool(s->call, "training", false)) {
+    fnzi_dec_result_give(s, MUL(fnzi_dec_given_array(s, "noise"), grad));
+    return;
+  }
+  fnzi_krn_array *x = wide(s, "self");
+  grad = wide(s, "grad_output");
+  fnzi_krn_array *less = times(s, grad, (low + high) / 2);
+  fnzi_dec_result_give(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
+}
+
 /* --- Windows ---------------------------------------------------------------------------------- */
 static fnzi_krn_array *zeros_of(fnzi_dec_steps *s, const char *sizes) {
   return STEP(zeros, *fnzi_krn_named(s->call, sizes),

@@ -1,59 +1,199 @@
-/* attention.c - the backward of attention as eager has it on a CPU: with the logarithms of sums
- * that the way there has kept. */
+/* attention.c - attention step by step: the way of plain mathematics, what flows back through the
+ * fused way, and softmax under a mask. 16-bit floats are computed as f32 and rounded once. */
 #include "kernels/decomp/decomp.h"
 
 #include <math.h>
+
+/* --- Pieces ------------------------------------------------------------------------------ */
+static fnzi_krn_array *wide(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  fnz_dtype d = fnzi_dec_array_dtype(a);
+  return fnzi_dec_cast(s, a, d == FNZ_F16 || d == FNZ_BF16 ? FNZ_F32 : d);
+}
 
 static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(transpose__int, V(a), I(-2), I(-1));
 }
 
-static fnzi_krn_array *product(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b) {
-  return STEP(matmul, V(a), V(b));
+static fnzi_krn_array *times(fnzi_dec_steps *s, fnzi_krn_array *a, double by) {
+  return STEP(mul__Scalar, V(a), F(by));
 }
 
-/* Gradients lie with the heads of a place side by side. */
-static void give_gradient(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype) {
-  fnzi_krn_array *by_place = STEP(transpose__int, V(fnzi_dec_cast(s, a, dtype)), I(1), I(2));
-  by_place = STEP(clone, V(by_place), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
-  fnzi_dec_result_give(s, STEP(transpose__int, V(by_place), I(1), I(2)));
-}
-
-/* Weights, which softmax has given: of a causal one those of later places are 0. */
-static fnzi_krn_array *weights_of(fnzi_dec_steps *s, fnzi_krn_array *scores,
-                                  fnzi_krn_array *logarithms) {
-  fnzi_krn_array *mask = fnzi_dec_given_array(s, "attn_mask");
-  if (mask && fnzi_dec_array_dtype(mask) == FNZ_BOOL)
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "attn_mask is bool; eager has made numbers of it");
-  if (mask)
-    scores = ADD(scores, mask);
-  fnzi_krn_array *weights = STEP(exp, V(SUB(scores, STEP(unsqueeze, V(logarithms), I(-1)))));
-  return fnzi_krn_named_bool(s->call, "is_causal", false) ? STEP(tril, V(weights)) : weights;
-}
-
-DECOMP(flash_attention_backward) {
-  fnzi_krn_array *query = fnzi_dec_given_array(s, "query"), *out = fnzi_dec_given_array(s, "out");
-  fnz_dtype dtype = fnzi_dec_array_dtype(query), in = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+static double scale_of(const fnzi_dec_steps *s, const fnzi_krn_array *query) {
   int64_t width = fnzi_dec_array_size(query, -1);
-  double scale = fnzi_krn_named_float(s->call, "scale", 1 / sqrt((double)(width ? width : 1)));
-  if (fnzi_krn_named_float(s->call, "dropout_p", 0) != 0)
-    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "dropout_p is not 0; on a CPU it must be");
-  if (fnzi_dec_array_rank(query) != 4)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "query has %u dimensions; it needs 4",
-                    fnzi_dec_array_rank(query));
-  if (s->status != FNZ_OK)
-    return;
-  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), in);
-  fnzi_krn_array *q = fnzi_dec_cast(s, query, in);
-  fnzi_krn_array *k = fnzi_dec_cast(s, fnzi_dec_given_array(s, "key"), in);
-  fnzi_krn_array *v = fnzi_dec_cast(s, fnzi_dec_given_array(s, "value"), in);
-  fnzi_krn_array *scores = STEP(mul__Scalar, V(product(s, q, turned(s, k))), F(scale));
-  fnzi_krn_array *weights = weights_of(s, scores, fnzi_dec_given_array(s, "logsumexp"));
-  fnzi_krn_array *share =
-      STEP(sum__dim_IntList, V(MUL(grad, fnzi_dec_cast(s, out, in))), INTS(-1), B(true));
-  fnzi_krn_array *errors = MUL(weights, SUB(product(s, grad, turned(s, v)), share));
-  errors = STEP(mul__Scalar, V(errors), F(scale));
-  give_gradient(s, product(s, errors, k), dtype);
-  give_gradient(s, product(s, turned(s, errors), q), dtype);
-  give_gradient(s, product(s, turned(s, weights), grad), dtype);
+  return fnzi_krn_named_float(s->call, "scale", 1 / sqrt((double)width));
+}
+
+/* True where a query must not look: at keys behind its own place. */
+static fnzi_krn_array *later(fnzi_dec_steps *s, int64_t queries, int64_t keys) {
+  fnzi_krn_array *all = STEP(ones, INTS(queries, keys), DTYPE(FNZ_BOOL));
+  return STEP(triu, V(all), I(1));
+}
+
+/* Scores under the masks that were given; one of truths counts as numbers here, as in eager. */
+static fnzi_krn_array *masked(fnzi_dec_steps *s, fnzi_krn_array *scores) {
+  fnzi_krn_array *mask = fnzi_dec_given_array(s, "attn_mask");
+  bool causal = fnzi_krn_named_bool(s->call, "is_causal", false);
+  if (causal)
+    scores = STEP(masked_fill__Scalar, V(scores),
+                  V(later(s, fnzi_dec_array_size(scores, -2), fnzi_dec_array_size(scores, -1))),
+                  F(-INFINITY));
+  return mask ? fnzi_dec_cast(s, ADD(scores, mask), fnzi_dec_array_dtype(scores)) : scores;
+}
+
+/* --- Forward ----------------------------------------------------------------------------- */
+static void check_one_mask(fnzi_dec_steps *s) {
+  if (fnzi_dec_given_array(s, "attn_mask") && fnzi_krn_named_bool(s->call, "is_causal", false))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "attn_mask and is_causal cannot both be given");
+}
+
+/* As many heads as the query has, each of the given ones several times. */
+static fnzi_krn_array *grouped(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_krn_array *query) {
+  int64_t heads = fnzi_dec_array_size(a, -3), wanted = fnzi_dec_array_size(query, -3);
+  if (!fnzi_krn_named_bool(s->call, "enable_gqa", false) || heads == wanted)
+    return a;
+  if (heads < 1 || wanted % heads)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "query has %lld heads, key or value %lld; they must divide", (long long)wanted,
+                    (long long)heads);
+  return s->status == FNZ_OK ? STEP(repeat_interleave__self_int, V(a), I(wanted / heads), I(-3))
+                             : NULL;
+}
+
+/* What is dropped is drawn, or given; the weights that are a result keep their size in the latter
+ * case, and the values grow. */
+static void attend(fnzi_dec_steps *s, fnzi_krn_array *weights, fnzi_krn_array *value,
+                   fnz_dtype dtype) {
+  fnzi_krn_array *kept = fnzi_dec_given_array(s, "dropout_mask");
+  double p = fnzi_krn_named_float(s->call, "dropout_p", 0);
+  if (p > 0 && kept) {
+    weights = STEP(masked_fill__Scalar, V(weights), V(STEP(logical_not, V(kept))), F(0));
+    value = times(s, value, 1 / (1 - p));
+  } else if (p > 0) {
+    weights = STEP(dropout, V(weights), F(p), B(true));
+  }
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, STEP(matmul, V(weights), V(value)), dtype));
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, weights, dtype));
+}
+
+/* Both factors are scaled by the root, so that neither of them grows alone. */
+DECOMP(attention_math) {
+  fnzi_krn_array *query = fnzi_dec_given_array(s, "query"), *key = fnzi_dec_given_array(s, "key"),
+                 *value = fnzi_dec_given_array(s, "value");
+  fnz_dtype dtype = fnzi_dec_array_dtype(query);
+  double scale = scale_of(s, query), root = sqrt(fabs(scale));
+  check_one_mask(s);
+  key = wide(s, grouped(s, key, query));
+  value = wide(s, grouped(s, value, query));
+  query = times(s, wide(s, query), scale < 0 ? -root : root);
+  fnzi_krn_array *scores = STEP(matmul, V(query), V(turned(s, times(s, key, root))));
+  attend(s, STEP(_safe_softmax, V(masked(s, scores)), I(-1)), value, dtype);
+}
+
+/* --- Backward ---------------------------------------------------------------------------- */
+/* Batch, heads, length and width of all; lengths of key and value are the same. */
+static void check_flash(fnzi_dec_steps *s) {
+  static const char *const names[] = {"grad_out", "query", "key", "value", "out"};
+  const fnzi_krn_array *query = fnzi_dec_given_array(s, "query"),
+                       *key = fnzi_dec_given_array(s, "key");
+  for (size_t i = 0; i < sizeof names / sizeof *names && s->status == FNZ_OK; i++) {
+    const fnzi_krn_array *a = fnzi_dec_given_array(s, names[i]);
+    int64_t length = i == 2 || i == 3 ? fnzi_dec_array_size(key, 2) : fnzi_dec_array_size(query, 2);
+    if (fnzi_dec_array_rank(a) != 4 || fnzi_dec_array_size(a, 0) != fnzi_dec_array_size(query, 0) ||
+        fnzi_dec_array_size(a, 1) != fnzi_dec_array_size(query, 1) ||
+        fnzi_dec_array_size(a, 2) != length ||
+        fnzi_dec_array_size(a, 3) != fnzi_dec_array_size(query, 3))
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                      "%s must have 4 dimensions: batch, heads, length and width, and the batch, "
+                      "heads and width of query",
+                      names[i]);
+    else if (fnzi_dec_array_dtype(a) != fnzi_dec_array_dtype(query))
+      fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s, query %s; cast one of them", names[i],
+                      fnzi_dtype(fnzi_dec_array_dtype(a))->name,
+                      fnzi_dtype(fnzi_dec_array_dtype(query))->name);
+  }
+}
+
+/* Heads lie behind the length in memory. */
+static void give_by_length(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype) {
+  a = STEP(clone, V(STEP(transpose__int, V(fnzi_dec_cast(s, a, dtype)), I(1), I(2))),
+           (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
+  fnzi_dec_result_give(s, STEP(transpose__int, V(a), I(1), I(2)));
+}
+
+/* The weights come back from the logarithms of their sums. */
+DECOMP(flash_backward) {
+  fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "query"));
+  check_flash(s);
+  fnzi_krn_array *grad = wide(s, fnzi_dec_given_array(s, "grad_out")),
+                 *query = wide(s, fnzi_dec_given_array(s, "query")),
+                 *key = wide(s, fnzi_dec_given_array(s, "key")),
+                 *value = wide(s, fnzi_dec_given_array(s, "value")),
+                 *out = wide(s, fnzi_dec_given_array(s, "out"));
+  fnzi_krn_array *sums = STEP(unsqueeze, V(fnzi_dec_given_array(s, "logsumexp")), I(-1));
+  double scale = scale_of(s, query);
+  fnzi_krn_array *scores = masked(s, times(s, STEP(matmul, V(query), V(turned(s, key))), scale));
+  fnzi_krn_array *weights = STEP(exp, V(SUB(scores, sums)));
+  fnzi_krn_array *of_value = STEP(matmul, V(turned(s, weights)), V(grad));
+  fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(grad, out)), INTS(-1), B(true));
+  fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(turned(s, value))), along);
+  back = times(s, MUL(weights, back), scale);
+  give_by_length(s, STEP(matmul, V(back), V(key)), dtype);
+  give_by_length(s, STEP(matmul, V(turned(s, back)), V(query)), dtype);
+  give_by_length(s, of_value, dtype);
+}
+
+/* --- Softmax ----------------------------------------------------------------------------- */
+enum { OF_SOURCE, OF_KEYS, OF_ALL };
+
+/* The mask of scores (batch, heads, length, length) under its type: one for all batches and heads,
+ * one for each batch, or one for each score. */
+static fnzi_krn_array *score_mask(fnzi_dec_steps *s, const fnzi_krn_array *scores) {
+  fnzi_krn_array *mask = fnzi_dec_given_array(s, "mask");
+  int64_t type = fnzi_krn_named_int(s->call, "mask_type", -1);
+  uint32_t rank = fnzi_dec_array_rank(scores);
+  bool fits = mask && fnzi_same_sizes(&mask->geometry, &scores->geometry);
+  if (fnzi_dec_array_dtype(mask) != FNZ_BOOL)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "mask is %s; it must be bool",
+                    fnzi_dtype(fnzi_dec_array_dtype(mask))->name);
+  if (!fits && (type < OF_SOURCE || type > OF_ALL))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "mask_type is %lld; it must be 0, 1 or 2",
+                    (long long)type);
+  if (!fits && type != OF_ALL)
+    fits = rank == 4 && fnzi_dec_array_rank(mask) == 2 &&
+           fnzi_dec_array_size(mask, 0) == fnzi_dec_array_size(scores, type == OF_KEYS ? 0 : 2) &&
+           fnzi_dec_array_size(mask, 1) == fnzi_dec_array_size(scores, type == OF_KEYS ? 3 : 2);
+  if (!fits)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "mask must have the sizes of self, or be for (batch, heads, length, length) a "
+                    "matrix of length by length (mask_type 0) or of batch by length (1)");
+  if (type == OF_KEYS && fnzi_dec_array_rank(mask) == 2)
+    mask = RESHAPED(mask, fnzi_dec_array_size(mask, 0), 1, 1, fnzi_dec_array_size(mask, 1));
+  return mask;
+}
+
+static fnz_arg dim_of(fnzi_dec_steps *s, const fnzi_krn_array *a) {
+  const fnz_arg *dim = fnzi_krn_named(s->call, "dim");
+  return I(dim->tag == FNZ_ARG_NONE ? (int64_t)fnzi_dec_array_rank(a) - 1
+                                    : (int64_t)fnzi_dec_given_dim(s, "dim", a));
+}
+
+DECOMP(masked_softmax) {
+  fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *mask = score_mask(s, self);
+  fnzi_krn_array *scores = STEP(masked_fill__Scalar, V(wide(s, self)), V(mask), F(-INFINITY));
+  fnzi_krn_array *y = STEP(_softmax, V(scores), dim_of(s, self), B(false));
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, y, fnzi_dec_array_dtype(self)));
+}
+
+/* Nothing comes back to what the mask hides. */
+DECOMP(masked_softmax_backward) {
+  fnzi_krn_array *given = fnzi_dec_given_array(s, "grad_output"),
+                 *mask = fnzi_dec_given_array(s, "mask");
+  fnzi_krn_array *grad = STEP(masked_fill__Scalar, V(wide(s, given)), V(mask), F(0)),
+                 *y = wide(s, fnzi_dec_given_array(s, "output"));
+  y = STEP(masked_fill__Scalar, V(y), V(mask), F(0));
+  fnzi_krn_array *product = MUL(grad, y);
+  fnz_arg dim = INTS(dim_of(s, given).u.i);
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(product), dim, B(true));
+  fnzi_krn_array *back = SUB(product, MUL(y, sum));
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, back, fnzi_dec_array_dtype(given)));
 }

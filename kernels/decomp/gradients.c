@@ -143,6 +143,20 @@ static fnz_dtype wide(fnz_dtype dtype) {
   return dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
 }
 
+/* All dimensions; returns how many stand before those that normalized_shape is for. */
+static size_t outer_dims(fnzi_dec_steps *s, const fnzi_krn_array *input, int64_t *dims) {
+  const int64_t *shape = NULL;
+  size_t own = 0, rank = fnzi_dec_array_rank(input);
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "normalized_shape", &shape, &own));
+  if (own > rank)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "normalized_shape has %zu numbers, input %zu dimensions; at most as many", own,
+                    rank);
+  for (size_t d = 0; d < rank; d++)
+    dims[d] = (int64_t)d;
+  return own > rank ? 0 : rank - own;
+}
+
 DECOMP(layer_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
@@ -150,18 +164,9 @@ DECOMP(layer_norm_backward) {
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
   fnzi_krn_array *rstd = fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner);
   int64_t dims[FNZ_MAX_RANK];
-  const int64_t *shape = NULL;
-  size_t own = 0;
-  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "normalized_shape", &shape, &own));
-  if (own > fnzi_dec_array_rank(input))
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
-                    "normalized_shape has %zu numbers, input %u dimensions; at most as many", own,
-                    fnzi_dec_array_rank(input));
+  size_t outer = outer_dims(s, input, dims), own = fnzi_dec_array_rank(input) - outer;
   if (s->status != FNZ_OK)
     return;
-  size_t outer = fnzi_dec_array_rank(input) - own;
-  for (size_t d = 0; d < fnzi_dec_array_rank(input); d++)
-    dims[d] = (int64_t)d;
   fnzi_krn_array *x = MUL(
       SUB(fnzi_dec_cast(s, input, inner), fnzi_dec_cast(s, fnzi_dec_given_array(s, "mean"), inner)),
       rstd);
@@ -213,6 +218,31 @@ DECOMP(group_norm_backward) {
   give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(summed(s, grad, all, 2, false), c), kept));
 }
 
+/* rstd (g - x mean (g x)): of a norm without a mean. */
+DECOMP(rms_norm_backward) {
+  fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
+                 *weight = fnzi_dec_given_array(s, "weight");
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
+  fnzi_krn_array *rstd = fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner);
+  int64_t dims[FNZ_MAX_RANK];
+  size_t outer = outer_dims(s, input, dims), rank = fnzi_dec_array_rank(input);
+  if (s->status != FNZ_OK)
+    return;
+  fnzi_krn_array *x = MUL(fnzi_dec_cast(s, input, inner), rstd);
+  fnzi_krn_array *g = weight ? MUL(grad, fnzi_dec_cast(s, weight, inner)) : grad;
+  fnzi_krn_array *along =
+      STEP(mean__dim, V(MUL(g, x)), fnzi_dec_ints(s, dims + outer, rank - outer), B(true));
+  fnzi_krn_array *back = MUL(rstd, SUB(g, MUL(x, along)));
+  give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
+  if (weight)
+    give_wanted(s, 1,
+                fnzi_dec_cast(s, summed(s, MUL(grad, x), dims, outer, false),
+                              fnzi_dec_array_dtype(weight)));
+  else
+    fnzi_dec_result_none(s);
+}
+
 /* A number per channel as a tensor that broadcasts. */
 static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_t rank,
                                    fnz_dtype dtype) {
@@ -224,7 +254,8 @@ DECOMP(batch_norm_backward) {
                  *weight = fnzi_dec_given_array(s, "weight");
   fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
   uint32_t rank = fnzi_dec_array_rank(input);
-  bool train = fnzi_krn_named_bool(s->call, "train", false);
+  bool other = fnzi_op_param(s->call->op, "update") >= 0;
+  bool train = fnzi_krn_named_bool(s->call, other ? "update" : "train", false);
   fnzi_krn_array *mean = fnzi_dec_given_array(s, train ? "save_mean" : "running_mean"), *rstd;
   int64_t dims[FNZ_MAX_RANK];
   size_t count = all_but_channels(input, dims);
@@ -236,7 +267,7 @@ DECOMP(batch_norm_backward) {
   if (s->status != FNZ_OK)
     return;
   if (train) {
-    rstd = per_channel(s, fnzi_dec_given_array(s, "save_invstd"), rank, inner);
+    rstd = per_channel(s, fnzi_dec_given_array(s, other ? "save_var" : "save_invstd"), rank, inner);
   } else {
     fnzi_krn_array *var = per_channel(s, fnzi_dec_given_array(s, "running_var"), rank, inner);
     rstd = STEP(rsqrt, V(STEP(add__Scalar, V(var), F(fnzi_krn_named_float(s->call, "eps", 0)))));
@@ -308,8 +339,11 @@ static fnzi_krn_array *rarity(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t 
 }
 
 DECOMP(embedding_backward) {
-  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
+  fnzi_krn_array *grad = fnzi_krn_call_input(s->call, 0),
                  *index = fnzi_dec_given_array(s, "indices");
+  if (fnzi_krn_named_bool(s->call, "sparse", false))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "sparse is True; gradients are dense, export with sparse=False");
   int64_t rows = fnzi_krn_named_int(s->call, "num_weights", 0),
           width = fnzi_dec_array_size(grad, -1);
   int64_t count = fnzi_dec_array_numel(index);

@@ -50,6 +50,34 @@ DECOMP(weight_norm_interface) {
   fnzi_dec_result_give(s, norm);
 }
 
+/* All dimensions but `dim`, summed. */
+static fnzi_krn_array *summed_but(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
+  int64_t dims[FNZ_MAX_RANK];
+  size_t others = 0;
+  for (int64_t d = 0; d < fnzi_dec_array_rank(a); d++)
+    if (d != dim)
+      dims[others++] = d;
+  return others ? STEP(sum__dim_IntList, V(a), fnzi_dec_ints(s, dims, others), B(true)) : a;
+}
+
+/* w = g v / n: of v it is g / n (dw - v (dw . v) / n^2), of g it is (dw . v) / n. */
+DECOMP(weight_norm_backward) {
+  fnzi_krn_array *v = fnzi_dec_given_array(s, "saved_v"), *g = fnzi_dec_given_array(s, "saved_g");
+  int64_t dim = fnzi_krn_named_int(s->call, "dim", 0);
+  if (dim != 0 && dim != (int64_t)fnzi_dec_array_rank(v) - 1)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim is %lld; it must be the first or the last of %u",
+                    (long long)dim, fnzi_dec_array_rank(v));
+  fnz_dtype dtype = fnzi_dec_array_dtype(v), kept = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_w"), kept);
+  fnzi_krn_array *norms = fnzi_dec_cast(s, fnzi_dec_given_array(s, "saved_norms"), kept);
+  v = fnzi_dec_cast(s, v, kept);
+  fnzi_krn_array *along = DIV(summed_but(s, MUL(grad, v), dim), norms);
+  fnzi_krn_array *straight = SUB(grad, DIV(MUL(v, along), norms));
+  fnzi_krn_array *of_v = MUL(DIV(fnzi_dec_cast(s, g, kept), norms), straight);
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, of_v, dtype));
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, along, fnzi_dec_array_dtype(g)));
+}
+
 /* --- Embeddings -------------------------------------------------------------------------- */
 /* Rows that indices name and whose norm is above the most that is allowed get about that norm. The
  * norm counts in the rows' own precision, the factor in 64 bits until it meets a row. */
@@ -158,32 +186,56 @@ static fnzi_krn_array *line(fnzi_dec_steps *s, fnzi_krn_array *like, int64_t cou
   return fnzi_dec_cast(s, line, fnzi_dec_array_dtype(like));
 }
 
-DECOMP(affine_grid) {
-  fnzi_krn_array *theta = fnzi_dec_given_array(s, "theta");
-  const int64_t *size = NULL;
+/* What is asked for by "size", a batch of images or volumes. */
+typedef struct grid {
+  const int64_t *size;
+  int64_t spatial, places;
+  fnzi_krn_array *base; /* the coordinates of each place, and 1, for all of the batch */
+} grid;
+
+static grid open_grid(fnzi_dec_steps *s, fnzi_krn_array *like) {
+  grid g = {.places = 1};
   size_t rank = 0;
-  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &size, &rank));
+  fnzi_krn_array *parts[4];
+  bool aligned = fnzi_krn_named_bool(s->call, "align_corners", false);
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &g.size, &rank));
   if (rank != 4 && rank != 5)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "size has %zu numbers; it needs 4 or 5", rank);
   if (s->status != FNZ_OK)
-    return;
-  bool aligned = fnzi_krn_named_bool(s->call, "align_corners", false);
-  int64_t spatial = (int64_t)rank - 2, places = 1;
-  int64_t sizes[] = {size[0], size[2], size[3], rank == 5 ? size[4] : spatial, spatial};
-  fnzi_krn_array *parts[4];
-  for (int64_t d = 0; d < spatial; d++) { /* x is the last dimension */
-    int64_t along[] = {1, 1, 1}, axis = spatial - 1 - d;
-    along[axis] = size[2 + axis];
-    fnzi_krn_array *x = line(s, theta, size[2 + axis], aligned);
-    x = fnzi_dec_reshaped(s, x, along, (size_t)spatial);
-    x = STEP(expand, V(x), fnzi_dec_ints(s, size + 2, (size_t)spatial));
-    places *= size[2 + axis];
-    parts[d] = x;
+    return g;
+  g.spatial = (int64_t)rank - 2;
+  for (int64_t d = 0; d < g.spatial; d++) { /* x is the last dimension */
+    int64_t along[] = {1, 1, 1}, axis = g.spatial - 1 - d;
+    along[axis] = g.size[2 + axis];
+    fnzi_krn_array *x = line(s, like, g.size[2 + axis], aligned);
+    x = fnzi_dec_reshaped(s, x, along, (size_t)g.spatial);
+    parts[d] = STEP(expand, V(x), fnzi_dec_ints(s, g.size + 2, (size_t)g.spatial));
+    g.places *= g.size[2 + axis];
   }
-  parts[spatial] = STEP(ones_like, V(parts[0]));
-  fnzi_krn_array *base = STEP(stack, fnzi_dec_values(s, parts, (size_t)spatial + 1), I(-1));
-  base = RESHAPED(base, 1, places, spatial + 1);
-  base = STEP(expand, V(base), INTS(size[0], places, spatial + 1));
-  fnzi_krn_array *grid = STEP(bmm, V(base), V(STEP(transpose__int, V(theta), I(1), I(2))));
-  fnzi_dec_result_give(s, fnzi_dec_reshaped(s, grid, sizes, rank));
+  parts[g.spatial] = STEP(ones_like, V(parts[0]));
+  g.base = STEP(stack, fnzi_dec_values(s, parts, (size_t)g.spatial + 1), I(-1));
+  g.base = RESHAPED(g.base, 1, g.places, g.spatial + 1);
+  g.base = STEP(expand, V(g.base), INTS(g.size[0], g.places, g.spatial + 1));
+  return g;
+}
+
+DECOMP(affine_grid) {
+  fnzi_krn_array *theta = fnzi_dec_given_array(s, "theta");
+  grid g = open_grid(s, theta);
+  if (s->status != FNZ_OK)
+    return;
+  int64_t last = g.spatial == 3 ? g.size[4] : g.spatial;
+  int64_t sizes[] = {g.size[0], g.size[2], g.size[3], last, g.spatial};
+  fnzi_krn_array *y = STEP(bmm, V(g.base), V(STEP(transpose__int, V(theta), I(1), I(2))));
+  fnzi_dec_result_give(s, fnzi_dec_reshaped(s, y, sizes, (size_t)g.spatial + 2));
+}
+
+DECOMP(affine_grid_backward) {
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad");
+  grid g = open_grid(s, grad);
+  if (s->status != FNZ_OK)
+    return;
+  grad = RESHAPED(grad, g.size[0], g.places, g.spatial);
+  fnzi_krn_array *theta = STEP(bmm, V(STEP(transpose__int, V(g.base), I(1), I(2))), V(grad));
+  fnzi_dec_result_give(s, STEP(transpose__int, V(theta), I(1), I(2)));
 }

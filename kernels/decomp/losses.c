@@ -194,6 +194,50 @@ DECOMP(multilabel_margin_loss_forward) {
   fnzi_dec_result_give(s, is_label);
 }
 
+/* 1, or what one of so many losses counts in their mean. */
+static double share(const fnzi_dec_steps *s, int64_t count) {
+  enum { MEAN = 1 };
+  return fnzi_krn_named_int(s->call, "reduction", MEAN) == MEAN ? 1 / (double)count : 1;
+}
+
+/* A gradient of the loss, or of each row's, so that it broadcasts to rows of classes. */
+static fnzi_krn_array *by_rows(fnzi_dec_steps *s, fnzi_krn_array *grad, int64_t rows) {
+  int64_t count = fnzi_dec_array_numel(grad);
+  if (count != 1 && count != rows)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "grad_output has %lld elements for %lld rows; it needs "
+                    "as many, or one",
+                    (long long)count, (long long)rows);
+  return RESHAPED(grad, count, 1);
+}
+
+/* Each label loses what it is too near to each class that is none, which wins it. */
+DECOMP(multilabel_margin_backward) {
+  fnzi_krn_array *given = fnzi_dec_given_array(s, "self"),
+                 *target = fnzi_dec_given_array(s, "target");
+  check_multilabel(s, given, target);
+  int64_t classes = fnzi_dec_array_rank(given) ? fnzi_dec_array_size(given, -1) : 1;
+  int64_t rows = classes ? fnzi_dec_array_numel(given) / classes : 0;
+  fnzi_krn_array *x = RESHAPED(given, rows, classes), *at = RESHAPED(target, rows, classes);
+  fnzi_krn_array *is_label = RESHAPED(fnzi_dec_given_array(s, "is_target"), rows, classes);
+  fnzi_krn_array *ends = STEP(cumsum, V(STEP(lt__Scalar, V(at), I(0))), I(1));
+  fnzi_krn_array *counts = STEP(eq__Scalar, V(ends), I(0));
+  at = STEP(clamp_min, V(at), I(0));
+  fnzi_krn_array *mine = STEP(unsqueeze, V(STEP(gather, V(x), I(1), V(at))), I(2));
+  fnzi_krn_array *margin = ADD(from_number(s, 1, mine), STEP(unsqueeze, V(x), I(1)));
+  fnzi_krn_array *on = STEP(logical_and, V(STEP(unsqueeze, V(counts), I(2))),
+                            V(STEP(unsqueeze, V(STEP(logical_not, V(is_label))), I(1))));
+  on = STEP(logical_and, V(on), V(STEP(gt__Scalar, V(margin), I(0))));
+  on = fnzi_dec_cast(s, on, fnzi_dec_array_dtype(given));
+  fnzi_krn_array *back = summed(s, on, 1);
+  back = STEP(scatter_add, V(back), I(1), V(at), V(STEP(neg, V(summed(s, on, 2)))));
+  back = times(s, back, share(s, rows) / (double)(classes ? classes : 1));
+  back = MUL(back, by_rows(s, fnzi_dec_given_array(s, "grad_output"), rows));
+  if (given)
+    fnzi_dec_result_give(
+        s, fnzi_dec_reshaped(s, back, given->geometry.sizes, fnzi_dec_array_rank(given)));
+}
+
 DECOMP(poisson_nll_loss) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "input"), *target = fnzi_dec_given_array(s, "target"),
                  *loss;
@@ -214,36 +258,71 @@ DECOMP(poisson_nll_loss) {
   fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, loss));
 }
 
-/* The mean over all classes of how far each comes nearer to the target's than the margin. */
-DECOMP(multi_margin_loss) {
+/* Scores of each row for every class, and the class that it is of. */
+typedef struct scores {
+  fnzi_krn_array *x, *at, *margin, *weight; /* the last two by rows; NULL: no weight */
+  int64_t rows, classes;
+  double p;
+} scores;
+
+static scores open_scores(fnzi_dec_steps *s) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
   fnzi_krn_array *weight = fnzi_dec_given_array(s, "weight");
-  double p = fnzi_krn_named_float(s->call, "p", 1);
-  int64_t classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1;
-  int64_t rows = fnzi_dec_array_rank(x) == 2 ? fnzi_dec_array_size(x, 0) : 1;
-  bool fits = fnzi_dec_array_rank(x) <= 2 && fnzi_dec_array_rank(target) <= 1 && classes > 0 &&
-              fnzi_dec_array_numel(target) == rows && (p == 1 || p == 2);
+  scores c = {.rows = fnzi_dec_array_rank(x) == 2 ? fnzi_dec_array_size(x, 0) : 1,
+              .classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1,
+              .p = fnzi_krn_named_float(s->call, "p", 1)};
+  bool fits = fnzi_dec_array_rank(x) <= 2 && fnzi_dec_array_rank(target) <= 1 && c.classes > 0 &&
+              fnzi_dec_array_numel(target) == c.rows && (c.p == 1 || c.p == 2);
   if (!fits ||
-      (weight && (fnzi_dec_array_rank(weight) > 1 || fnzi_dec_array_numel(weight) != classes)))
+      (weight && (fnzi_dec_array_rank(weight) > 1 || fnzi_dec_array_numel(weight) != c.classes)))
     fnzi_dec_refuse(
         s, FNZ_CLASS_BOUNDS,
         "%lld rows of %lld classes do not fit the target or the weight, or p is not 1 or 2",
-        (long long)rows, (long long)classes);
-  bool single = fnzi_dec_array_rank(x) <= 1 && fnzi_dec_array_rank(target) == 0;
-  x = RESHAPED(x, rows, classes);
-  fnzi_krn_array *at = RESHAPED(target, rows, 1), *own = STEP(gather, V(x), I(1), V(at));
-  fnzi_krn_array *loss = SUB(x, own);
-  loss = STEP(add__Scalar, V(loss), F(fnzi_krn_named_float(s->call, "margin", 1)));
-  loss = at_least(s, loss, 0);
-  loss = p == 2 ? MUL(loss, loss) : loss;
+        (long long)c.rows, (long long)c.classes);
+  c.x = RESHAPED(x, c.rows, c.classes);
+  c.at = RESHAPED(target, c.rows, 1);
+  c.margin = SUB(c.x, STEP(gather, V(c.x), I(1), V(c.at)));
+  c.margin = STEP(add__Scalar, V(c.margin), F(fnzi_krn_named_float(s->call, "margin", 1)));
   if (weight)
-    loss = MUL(loss, RESHAPED(STEP(index_select, V(RESHAPED(weight, classes)), I(0),
-                                   V(RESHAPED(target, rows))),
-                              rows, 1));
-  loss = summed(s, STEP(scatter__value, V(loss), I(1), V(at), I(0)), 1);
-  loss = STEP(div__Scalar, V(loss), F((double)classes));
+    c.weight = RESHAPED(
+        STEP(index_select, V(RESHAPED(weight, c.classes)), I(0), V(RESHAPED(target, c.rows))),
+        c.rows, 1);
+  return c;
+}
+
+/* The mean over all classes of how far each comes nearer to the target's than the margin. */
+DECOMP(multi_margin_loss) {
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
+  bool single = fnzi_dec_array_rank(x) <= 1 && fnzi_dec_array_rank(target) == 0;
+  scores c = open_scores(s);
+  fnzi_krn_array *loss = at_least(s, c.margin, 0);
+  loss = c.p == 2 ? MUL(loss, loss) : loss;
+  if (c.weight)
+    loss = MUL(loss, c.weight);
+  loss = summed(s, STEP(scatter__value, V(loss), I(1), V(c.at), I(0)), 1);
+  loss = STEP(div__Scalar, V(loss), F((double)c.classes));
   loss = fnzi_dec_by_reduction(s, loss);
   fnzi_dec_result_give(s, single && fnzi_dec_array_rank(loss) ? STEP(squeeze, V(loss)) : loss);
+}
+
+/* Each class that is too near wins what the target's loses. */
+DECOMP(multi_margin_backward) {
+  fnzi_krn_array *given = fnzi_dec_given_array(s, "self");
+  scores c = open_scores(s);
+  if (s->status != FNZ_OK)
+    return;
+  fnzi_krn_array *on = STEP(gt__Scalar, V(c.margin), I(0));
+  fnzi_krn_array *back = c.p == 2 ? times(s, at_least(s, c.margin, 0), 2)
+                                  : fnzi_dec_cast(s, on, fnzi_dec_array_dtype(given));
+  if (c.weight)
+    back = MUL(back, c.weight);
+  back = STEP(scatter__value, V(back), I(1), V(c.at), I(0));
+  fnzi_krn_array *lost = STEP(unsqueeze, V(STEP(neg, V(summed(s, back, 1)))), I(1));
+  back = STEP(scatter__src, V(back), I(1), V(c.at), V(lost));
+  back = times(s, back, share(s, c.rows) / (double)c.classes);
+  back = MUL(back, by_rows(s, fnzi_dec_given_array(s, "grad_output"), c.rows));
+  fnzi_dec_result_give(
+      s, fnzi_dec_reshaped(s, back, given->geometry.sizes, fnzi_dec_array_rank(given)));
 }
 
 /* sqrt(sum a b / ((sum a a + eps) (sum b b + eps))): 1 where they point the same way. */

@@ -72,44 +72,65 @@ static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype
   return w;
 }
 
-static void resized(fnzi_dec_steps *s, filter_fn *filter, double radius) {
-  fnzi_krn_array *x = fnzi_krn_call_input(s->call, 0);
+/* Both axes, by the arguments, which are those of a gradient when `back`. */
+static void open_axes(fnzi_dec_steps *s, bool back, filter_fn *filter, double radius,
+                      fnzi_meta_pool *p, axis axes[2]) {
   double scales[FNZI_POOL_MAX_SPATIAL] = {0};
   bool aligned = fnzi_krn_named_bool(s->call, "align_corners", false);
-  fnzi_meta_pool p;
-  axis axes[2];
-  fnz_dtype dtype = fnzi_dec_array_dtype(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0));
   if (!fnzi_is_float(dtype))
     fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
                     "there is no kernel for %s; cast to a floating-point type",
                     fnzi_dtype(dtype)->name);
   if (s->status == FNZ_OK)
-    s->status = fnzi_meta_resample_read(s->call, &p, scales);
-  if (s->status != FNZ_OK)
-    return;
-  for (int i = 0; i < 2; i++) {
-    double in = (double)p.in[i], out = (double)p.out[i];
+    s->status = back ? fnzi_meta_resample_back_read(s->call, p, scales)
+                     : fnzi_meta_resample_read(s->call, p, scales);
+  for (int i = 0; s->status == FNZ_OK && i < 2; i++) {
+    double in = (double)p->in[i], out = (double)p->out[i];
     double scale = aligned         ? (out > 1 ? (in - 1) / (out - 1) : 0)
                    : scales[i] > 0 ? 1 / scales[i]
                                    : in / out;
-    axes[i] = (axis){filter, radius, p.in[i], p.out[i], scale};
+    axes[i] = (axis){filter, radius, p->in[i], p->out[i], scale};
   }
-  fnzi_krn_array *planes = RESHAPED(fnzi_dec_cast(s, x, inner), p.planes, p.in[0], p.in[1]);
-  fnzi_krn_array *across = STEP(t, V(weights(s, &axes[1], inner)));
-  fnzi_krn_array *down = weights(s, &axes[0], inner);
+}
+
+/* The weights of both axes on both sides; turned, what flows back. */
+static void resized(fnzi_dec_steps *s, bool back, filter_fn *filter, double radius) {
+  fnzi_krn_array *x = fnzi_krn_call_input(s->call, 0);
+  fnz_dtype dtype = fnzi_dec_array_dtype(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  fnzi_meta_pool p;
+  axis axes[2];
+  open_axes(s, back, filter, radius, &p, axes);
+  if (s->status != FNZ_OK)
+    return;
+  const int64_t *from = back ? p.out : p.in, *to = back ? p.in : p.out;
+  fnzi_krn_array *planes = RESHAPED(fnzi_dec_cast(s, x, inner), p.planes, from[0], from[1]);
+  fnzi_krn_array *across = weights(s, &axes[1], inner), *down = weights(s, &axes[0], inner);
+  across = back ? across : STEP(t, V(across));
+  down = back ? STEP(t, V(down)) : down;
   fnzi_krn_array *y = STEP(matmul, V(down), V(STEP(matmul, V(planes), V(across))));
-  y = RESHAPED(y, fnzi_dec_array_size(x, 0), fnzi_dec_array_size(x, 1), p.out[0], p.out[1]);
+  y = RESHAPED(y, fnzi_dec_array_size(x, 0), fnzi_dec_array_size(x, 1), to[0], to[1]);
   fnzi_dec_result_give(s, fnzi_dec_cast(s, y, dtype));
 }
 
 DECOMP(resize_linear) {
-  resized(s, triangle, 1);
+  resized(s, false, triangle, 1);
 }
 DECOMP(resize_cubic) {
-  resized(s, cubic, 2);
+  resized(s, false, cubic, 2);
 }
 DECOMP(resize_lanczos) {
-  resized(s, lanczos, 3);
+  resized(s, false, lanczos, 3);
+}
+
+DECOMP(resize_linear_backward) {
+  resized(s, true, triangle, 1);
+}
+DECOMP(resize_cubic_backward) {
+  resized(s, true, cubic, 2);
+}
+DECOMP(resize_lanczos_backward) {
+  resized(s, true, lanczos, 3);
 }
 
 /* --- By places kept ---------------------------------------------------------------------- */

@@ -196,8 +196,8 @@ static bool grid_fits(const fnz_geometry *x, const fnz_geometry *grid) {
   return fits;
 }
 
-static fnz_status sample(fnzi_krn_call *call, uint32_t least_rank, uint32_t most_rank) {
-  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *grid = fnzi_krn_call_geometry(call, 1);
+static fnz_status check_sample(const fnzi_krn_call *call, const fnz_geometry *x,
+                               const fnz_geometry *grid, uint32_t least_rank, uint32_t most_rank) {
   int64_t mode = fnzi_krn_named_int(call, "interpolation_mode", 0);
   int64_t padding = fnzi_krn_named_int(call, "padding_mode", 0);
   if (x->dtype != grid->dtype)
@@ -218,6 +218,12 @@ static fnz_status sample(fnzi_krn_call *call, uint32_t least_rank, uint32_t most
     return fnzi_krn_call_refuse(
         call, FNZ_CLASS_UNSUPPORTED,
         "interpolation_mode 2 is for images; give 0 or 1 for what has a depth");
+  return FNZ_OK;
+}
+
+static fnz_status sample(fnzi_krn_call *call, uint32_t least_rank, uint32_t most_rank) {
+  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *grid = fnzi_krn_call_geometry(call, 1);
+  FNZ_TRY(check_sample(call, x, grid, least_rank, most_rank));
   int64_t sizes[] = {x->sizes[0], x->sizes[1], grid->sizes[1], grid->sizes[2], grid->sizes[3]};
   return fnzi_shape_add(call, x->dtype, x->rank, sizes, NULL);
 }
@@ -232,6 +238,38 @@ fnz_status fnzi_shape_grid_sampler_2d(fnzi_krn_call *call) {
 
 fnz_status fnzi_shape_grid_sampler_3d(fnzi_krn_call *call) {
   return sample(call, VOLUMES, VOLUMES);
+}
+
+/* Of the input, where output_mask asks for it, and of the grid, always. */
+static fnz_status sample_backward(fnzi_krn_call *call, uint32_t rank) {
+  const fnz_geometry *grad = fnzi_krn_call_geometry(call, 0), *x = fnzi_krn_call_geometry(call, 1),
+                     *grid = fnzi_krn_call_geometry(call, 2);
+  const fnz_arg *mask = fnzi_krn_named(call, "output_mask");
+  FNZ_TRY(check_sample(call, x, grid, rank, rank));
+  bool fits = grad->dtype == x->dtype && grad->rank == rank && grad->sizes[0] == x->sizes[0] &&
+              grad->sizes[1] == x->sizes[1];
+  for (uint32_t d = 2; fits && d < rank; d++)
+    fits = grad->sizes[d] == grid->sizes[d - 1];
+  if (!fits)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "grad_output must be of input's type, with its batch and channels, "
+                                "and have the sizes of grid behind them");
+  if (mask->count != 2)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "output_mask has %u items; it needs 2",
+                                mask->count);
+  if (mask->u.list[0].u.i)
+    FNZ_TRY(fnzi_shape_add(call, x->dtype, rank, x->sizes, NULL));
+  else
+    call->outputs[call->noutputs++] = NULL;
+  return fnzi_shape_add(call, x->dtype, rank, grid->sizes, NULL);
+}
+
+fnz_status fnzi_shape_grid_sampler_2d_backward(fnzi_krn_call *call) {
+  return sample_backward(call, IMAGES);
+}
+
+fnz_status fnzi_shape_grid_sampler_3d_backward(fnzi_krn_call *call) {
+  return sample_backward(call, VOLUMES);
 }
 
 /* --- Distances --------------------------------------------------------------------------- */

@@ -198,6 +198,67 @@ fnz_status fnzi_meta_resample_read(fnzi_krn_call *call, fnzi_meta_pool *out, dou
   return FNZ_OK;
 }
 
+static fnz_status check_grad(const fnzi_krn_call *call, const fnzi_meta_pool *p,
+                             const int64_t *sizes) {
+  const fnz_geometry *grad = fnzi_krn_call_geometry(call, 0);
+  bool fits =
+      grad->rank == p->spatial + 2 && grad->sizes[0] == sizes[0] && grad->sizes[1] == sizes[1];
+  for (uint32_t i = 0; fits && i < p->spatial; i++)
+    fits = grad->sizes[2 + i] == p->out[i];
+  if (fits)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                              "grad_output must have the batch and channels of input_size, and "
+                              "output_size behind them");
+}
+
+fnz_status fnzi_meta_resample_back_read(fnzi_krn_call *call, fnzi_meta_pool *out, double *scales) {
+  static const char *const names[3][3] = {
+      {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
+  const int64_t *sizes;
+  size_t count;
+  *out = (fnzi_meta_pool){
+      .spatial = spatial_of(call), .batched = true, .in = {1, 1, 1}, .out = {1, 1, 1}};
+  FNZ_TRY(fnzi_krn_named_ints(call, "input_size", &sizes, &count));
+  FNZ_TRY(fnzi_krn_named_ints_of(call, "output_size", out->spatial, 1, out->out));
+  if (count != out->spatial + 2)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "input_size has %zu numbers; it needs %u",
+                                count, out->spatial + 2);
+  FNZ_TRY(check_grad(call, out, sizes));
+  out->planes = sizes[0] * sizes[1];
+  for (uint32_t i = 0; i < out->spatial; i++) {
+    out->in[i] = sizes[2 + i];
+    scales[i] = fnzi_krn_named_float(call, names[out->spatial - 1][i], 0);
+    if (out->in[i] < 1 || out->out[i] < 1)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "cannot resample %lld elements to %lld",
+                                  (long long)out->in[i], (long long)out->out[i]);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status resample_back(fnzi_krn_call *call, bool keeps_format) {
+  const fnz_geometry *grad = fnzi_krn_call_geometry(call, 0);
+  double scales[FNZI_POOL_MAX_SPATIAL];
+  int64_t sizes[FNZI_POOL_MAX_SPATIAL + 2];
+  fnzi_meta_pool p;
+  FNZ_TRY(fnzi_meta_resample_back_read(call, &p, scales));
+  sizes[0] = grad->sizes[0], sizes[1] = grad->sizes[1];
+  for (uint32_t i = 0; i < p.spatial; i++)
+    sizes[2 + i] = p.in[i];
+  if (keeps_format)
+    return fnzi_shape_add_image(call, grad->dtype, grad->rank, sizes, grad);
+  return fnzi_shape_add(call, grad->dtype, grad->rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_resample_backward(fnzi_krn_call *call) {
+  return resample_back(call, true);
+}
+
+/* Row-major, whatever the gradient is. */
+fnz_status fnzi_shape_resample_backward_rows(fnzi_krn_call *call) {
+  return resample_back(call, false);
+}
+
 fnz_status fnzi_shape_resample(fnzi_krn_call *call) {
   double scales[FNZI_POOL_MAX_SPATIAL];
   fnzi_meta_pool p;

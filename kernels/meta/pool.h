@@ -25,4 +25,8 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_pool_read_adaptive(fnzi_krn_call *call, fnzi
 FNZ_MUST_CHECK fnz_status fnzi_meta_resample_read(fnzi_krn_call *call, fnzi_meta_pool *out,
                                                   double *scales);
 
+/* Of upsample_*_backward: in and out are those of the forward. */
+FNZ_MUST_CHECK fnz_status fnzi_meta_resample_back_read(fnzi_krn_call *call, fnzi_meta_pool *out,
+                                                       double *scales);
+
 #endif
