@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes fixtures/backward/: what eager PyTorch gives for the operators that joint graphs of training
-hold, on random arguments. For developers; needs PyTorch. The files have the format of fixtures/made.
+hold, and for products, spectra and norms, on random arguments. For developers; needs PyTorch. The files have the format of fixtures/made.
 
     scripts/make_backward_fixtures.py fixtures/backward
 
@@ -11,7 +11,7 @@ import sys
 import torch
 
 import make_made_fixtures as made
-from make_made_fixtures import N, U, bf16, boolean, chance, f16, f32, f64, index, many, sizes, some
+from make_made_fixtures import N, U, bf16, c64, chance, f32, f64, index, many, sizes, some
 
 aten = torch.ops.aten
 
@@ -165,7 +165,83 @@ def slopes():
         yield "rrelu_with_noise_backward", grad, x, U(*s, d=d), 0.1, some([0.3, 0.1]), training, False
 
 
-GROUPS = {attention: 8, normed: 4, resampled: 4, apart: 3, bags: 10, picked: 6, margins: 6, slopes: 3}
+def aligned():
+    d, t, n, c, width = some([f32, f64]), many(2, 6), many(1, 3), many(2, 4), many(1, 3)
+    scores, blank = N(t, n, c, d=d, dense=True).log_softmax(2), many(0, c - 1)
+    targets = (torch.randint(1, c, (n, width)) + blank) % c  # never the blank
+    came, went = [many(1, t) for _ in range(n)], [many(0, width) for _ in range(n)]
+    flat = torch.cat([row[:k] for row, k in zip(targets, went)])
+    for given in (targets, flat):
+        loss, alpha = aten._ctc_loss(scores, given, came, went, blank)
+        zeroes = bool(loss.isinf().any()) or chance()
+        grad = N(n, d=d)
+        yield "_ctc_loss_backward", grad, scores, given, came, went, loss, alpha, blank, zeroes
+        yield ("_ctc_loss_backward.Tensor", grad, scores, given, torch.tensor(came), torch.tensor(went), loss, alpha,
+               blank, zeroes)
+
+
+def spectra():
+    """Of vectors nothing is recorded: their signs are LAPACK's."""
+    d, batch, m, n = some([f32, f64, c64]), some([[], [2], [2, 1]]), many(1, 4), many(1, 4)
+    a, square = N(*batch, m, n, d=d), N(*batch, n, n, d=d)
+    whole = square + 4 * torch.eye(n)
+    yield "_linalg_eigh", square, some(["L", "U"]), False
+    yield "linalg_eigvalsh", square, some(["L", "U", "l"])
+    yield "_linalg_eigh", some([a[..., :1, :] if n > 1 else N(2), square.real.half(), square.real.long()]), "L", False
+    yield "_linalg_eigh", square, "X", False
+    yield "_linalg_svd", a, chance(), False
+    yield "linalg_svdvals", a
+    yield "svd", a, chance(), False
+    yield "_linalg_svd", a, False, True, {"driver": "gesvd"}
+    yield "_linalg_svd", N(*some([[0, 3], [3, 0], [2, 0, 2]]), d=d), chance(), True
+    yield "linalg_pinv", a, some([1e-5, 0.5])
+    yield "pinverse", a
+    yield "linalg_pinv.atol_rtol_float", a, {"atol": some([None, 0.5]), "rtol": some([None, 0.1])}
+    yield "linalg_pinv.atol_rtol_float", whole + whole.mH, {"hermitian": True}
+    yield "linalg_pinv.atol_rtol_float", a[..., :0]
+    real = a.real.dtype
+    yield "linalg_pinv.atol_rtol_tensor", a, {"atol": torch.tensor(some([0.0, 0.5]), dtype=real)}
+    yield "linalg_pinv.rcond_tensor", a, torch.tensor(0.1, dtype=real)
+    yield "linalg_matrix_rank", a, some([1e-3, 1.0])
+    yield "linalg_matrix_rank.atol_rtol_float", a @ a.mH, {"rtol": some([None, 0.01])}
+    yield "linalg_matrix_rank.atol_rtol_float", whole + whole.mH, {"hermitian": True}
+    yield "linalg_cond", whole, some([None, 2, -2])
+    yield "nuclear_norm", N(m, n, d=d), chance()
+    yield "nuclear_norm.dim", N(2, m, n, d=d), some([[0, 1], [1, 2], [2, 0]]), chance()
+    yield "frobenius_norm.dim", a, some([[-1], [-2, -1]]), chance()
+    for order in (2, -2):
+        yield "linalg_matrix_norm", N(2, m, n, d=d), order, some([[-2, -1], [0, 2], [2, 1]]), chance()
+    yield "linalg_norm", N(m, n, d=d), 2, None, chance()
+    yield "linalg_matrix_norm.str_ord", N(2, m, n, d=d), "nuc", some([[-2, -1], [0, 2], [2, 1]]), chance()
+
+
+def products():
+    d, m, k, n = some([f32, f64, bf16]), many(1, 4), many(1, 4), many(1, 4)
+    bytes_of = lambda *s: torch.randint(-128, 128, s, dtype=torch.int8)
+    yield "_int_mm", bytes_of(m, k), bytes_of(k, n)
+    yield "_int_mm", bytes_of(m, k), bytes_of(k, n).int()
+    yield "_weight_int8pack_mm", N(m, 32, d=some([bf16, f32]), dense=True), bytes_of(16 * n, 32), U(16 * n, d=bf16)
+    yield "_addmm_activation", N(n, d=d), N(m, k, d=d), N(k, n, d=d), {"use_gelu": chance()}
+    chain = [N(m, k, d=d), N(k, n, d=d), N(n, 3, d=d), N(3, 2, d=d)]
+    yield "linalg_multi_dot", chain[:many(2, 4)]
+    yield "linalg_multi_dot", [N(k, d=d), N(k, n, d=d), N(n, d=d)]
+    yield "linalg_multi_dot", some([[N(2)], [N(2), N(2, 2, 2)]])
+    real = some([f32, f64])
+    yield "_trilinear", N(m, k, d=real), N(3, k, n, d=real), N(m, n, d=real), [1, 3], [0], [1, 2], [2, 3]
+    yield "conv_tbc", N(many(3, 5), m, k, d=real), N(many(1, 3), k, n, d=real), N(n, d=real), many(0, 1)
+    image, bias = N(m, k, 5, 4, d=real), some([None, N(n, d=real)])
+    yield "thnn_conv2d", image, N(n, k, 3, 2, d=real), [3, 2], bias, some([[1, 1], [2, 1]]), some([[0, 0], [1, 1]])
+    yield "_slow_conv2d_forward", image, N(n, k, 3, 2, d=real), [3, 2], bias, [1, 1], [1, 0]
+    yield "slow_conv_transpose2d", image, N(k, n, 2, 3, d=real), [2, 3], bias, [2, 2], [1, 1], [1, 0], [1, 2]
+    yield "slow_conv_dilated2d", image, N(n, k, 2, 2, d=real), [2, 2], bias, [1, 1], [1, 1], [2, 1]
+    volume = N(m, k, 3, 4, 4, d=real)
+    yield "slow_conv3d", volume, N(n, k, 2, 2, 3, d=real), [2, 2, 3], bias, [1, 2, 1], [1, 0, 1]
+    yield "slow_conv3d_forward", volume, N(n, k, 2, 2, 3, d=real), [2, 2, 3], bias, [1, 1, 1], [0, 0, 0]
+    yield "slow_conv_dilated3d", volume, N(n, k, 2, 2, 2, d=real), [2, 2, 2], bias, [1, 1, 1], [0, 1, 0], [1, 2, 1]
+    yield "slow_conv_transpose3d", volume, N(k, n, 2, 2, 2, d=real), [2, 2, 2], bias
+
+
+GROUPS = {attention: 8, normed: 4, resampled: 4, apart: 3, bags: 10, picked: 6, margins: 6, slopes: 3, aligned: 6, spectra: 8, products: 4}
 
 
 eager_overload = made.overload

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * factor_test.c - matrices factored and solved: what comes back multiplied out again, in every type
  * and for larger ones, and what is refused. fixtures/made has what PyTorch gives. */
 #include "tests/faults.h"
@@ -66,6 +66,33 @@ START_TEST(factors_multiply_to_the_matrix) {
       alike(p, CALL("mm", T(out[0]), T(turned(out[0]))));
       MANY("linalg_cholesky_ex", out, 2, &count, T(p), B(true));
       alike(p, CALL("mm", T(turned(out[0])), T(out[0])));
+    }
+  close_world();
+}
+END_TEST
+
+/* Their vectors are those of one sign or another. */
+START_TEST(spectra_multiply_to_the_matrix) {
+  fnz_handle out[3], a, p;
+  size_t count;
+  open_world(false);
+  for (size_t k = 0; k < 4; k++)
+    for (int64_t rows = 1; rows <= 60; rows = rows * 4 + 3) {
+      a = matrix(dtypes[k], rows, rows < 20 ? rows + 3 : 20);
+      MANY("_linalg_svd", out, 3, &count, T(a), B(false), B(true));
+      alike(a, CALL("mm", T(CALL("mul.Tensor", T(out[0]), T(out[1]))), T(out[2])));
+      alike(CALL("linalg_svdvals", T(a)), out[1]);
+      MANY("linalg_svd", out, 3, &count, T(a), B(true));
+      alike(unit(out[0]), CALL("mm", T(turned(out[0])), T(out[0])));
+      alike(unit(out[2]), CALL("mm", T(out[2]), T(turned(out[2]))));
+      alike(a, CALL("mm", T(CALL("mm", T(a), T(CALL("linalg_pinv", T(a), F(1e-6))))), T(a)));
+      p = CALL("mm", T(a), T(turned(a)));
+      for (int upper = 0; upper < 2; upper++) {
+        MANY("linalg_eigh", out, 2, &count, T(p),
+             (fnz_arg){.tag = FNZ_ARG_STRING, .u.s = upper ? "U" : "L"});
+        alike(p, CALL("mm", T(CALL("mul.Tensor", T(out[1]), T(out[0]))), T(turned(out[1]))));
+        alike(unit(p), CALL("mm", T(turned(out[1])), T(out[1])));
+      }
     }
   close_world();
 }
@@ -192,5 +219,6 @@ START_TEST(every_step_may_lack_memory) {
 }
 END_TEST
 
-RUN_SUITE("factor", factors_multiply_to_the_matrix, solutions_solve, bits_do_not_depend_on_strides,
-          shapes_of_nothing, refusals_say_what_to_do, every_step_may_lack_memory)
+RUN_SUITE("factor", factors_multiply_to_the_matrix, spectra_multiply_to_the_matrix, solutions_solve,
+          bits_do_not_depend_on_strides, shapes_of_nothing, refusals_say_what_to_do,
+          every_step_may_lack_memory)

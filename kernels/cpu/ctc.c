@@ -121,3 +121,106 @@ fnz_status fnzi_kernel_ctc_loss(fnzi_krn_call *call) {
     *(double *)out = sum;
   return FNZ_OK;
 }
+
+/* --- Backward ---------------------------------------------------------------------------- */
+/* What the backward reads of one sequence besides, and its gradient. */
+typedef struct flow {
+  const sequence *q; /* its alpha is the one that the loss kept */
+  double *beta, *of_labels;
+  double loss, grad;
+  double *out; /* of its first step, as q->x */
+  int64_t labels;
+} flow;
+
+static double log_add(double a, double b) {
+  return log_sum(a, b, -INFINITY);
+}
+
+/* How likely the rest of the target is from each state of the last step on, that step included. */
+static void begin_beta(const flow *f) {
+  const sequence *q = f->q;
+  const double *x = q->x + (q->steps - 1) * q->stride;
+  for (int64_t state = 0; state < q->states; state++)
+    f->beta[state] = state + 2 >= q->states ? x[label(q, state)] : -INFINITY;
+}
+
+/* From step t + 1 to t: a state leads to itself, the next, and over a blank to another label. Lower
+ * states are written first, which no others read. */
+static void step_beta(const flow *f, int64_t t) {
+  const sequence *q = f->q;
+  for (int64_t state = 0; state < q->states; state++) {
+    bool jumps = state + 2 < q->states && label(q, state) != label(q, state + 2);
+    double all = log_sum(f->beta[state], state + 1 < q->states ? f->beta[state + 1] : -INFINITY,
+                         jumps ? f->beta[state + 2] : -INFINITY);
+    f->beta[state] = all + q->x[t * q->stride + label(q, state)];
+  }
+}
+
+/* exp(x) less how likely each label is at this step, of all alignments. */
+static void put_step(const flow *f, int64_t t) {
+  const sequence *q = f->q;
+  for (int64_t k = 0; k < f->labels; k++)
+    f->of_labels[k] = -INFINITY;
+  for (int64_t state = 0; state < q->states; state++) {
+    double *of = &f->of_labels[label(q, state)];
+    *of = log_add(*of, q->alpha[t * q->width + state] + f->beta[state]);
+  }
+  for (int64_t k = 0; k < f->labels; k++) {
+    double x = q->x[t * q->stride + k];
+    f->out[t * q->stride + k] = (exp(x) - exp(f->of_labels[k] + f->loss - x)) * f->grad;
+  }
+}
+
+static void flow_back(const flow *f) {
+  for (int64_t t = f->q->steps - 1; t >= 0; t--) {
+    if (t == f->q->steps - 1)
+      begin_beta(f);
+    else
+      step_beta(f, t);
+    put_step(f, t);
+  }
+}
+
+fnz_status fnzi_kernel_ctc_backward(fnzi_krn_call *call) {
+  static const char *const names[] = {"log_probs", "log_alpha", "grad", "neg_log_likelihood"};
+  const fnzi_krn_array *alpha = fnzi_krn_named_array(call, "log_alpha");
+  bool zeroes = fnzi_krn_named_bool(call, "zero_infinity", false);
+  const void *from[4], *targets;
+  fnzi_meta_ctc a;
+  double *beta, *of_labels;
+  void *out;
+  FNZ_TRY(fnzi_meta_ctc_read(call, false, &a));
+  if (!a.input_lengths || !a.target_lengths)
+    return fnzi_krn_size_refuse(call);
+  for (size_t i = 0; i < 4; i++)
+    FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_named_array(call, names[i]), FNZ_F64, &from[i]));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_named_array(call, "targets"), FNZ_I64, &targets));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &out));
+  FNZI_NEW(&call->scratch, (size_t)(2 * a.longest + 1), &beta);
+  FNZI_NEW(&call->scratch, (size_t)a.labels, &of_labels);
+  memset(out, 0, (size_t)fnzi_krn_array_numel(call->outputs[0]) * sizeof(double));
+  int64_t width = alpha->geometry.sizes[2], at = 0;
+  for (int64_t i = 0; i < a.batch; i++) {
+    int64_t length = a.target_lengths[i];
+    sequence q = {.x = (const double *)from[0] + i * a.labels,
+                  .stride = a.batch * a.labels,
+                  .steps = a.input_lengths[i],
+                  .states = 2 * length + 1,
+                  .blank = a.blank,
+                  .target = (const int64_t *)targets + (a.target_step ? i * a.target_step : at),
+                  .alpha = (double *)(uintptr_t)from[1] + i * a.steps * width,
+                  .width = width};
+    flow f = {&q,
+              beta,
+              of_labels,
+              ((const double *)from[3])[i],
+              ((const double *)from[2])[i],
+              (double *)out + i * a.labels,
+              a.labels};
+    at += length;
+    FNZ_TRY(check_labels(call, &a, q.target, length));
+    if (!(zeroes && f.loss == INFINITY))
+      flow_back(&f);
+  }
+  return FNZ_OK;
+}

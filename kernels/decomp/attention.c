@@ -113,6 +113,22 @@ static void check_flash(fnzi_dec_steps *s) {
   }
 }
 
+/* PyTorch's own decomposition of the forward gives the weights in their place. */
+static fnzi_krn_array *sums_of(fnzi_dec_steps *s, const fnzi_krn_array *query) {
+  fnzi_krn_array *sums = fnzi_dec_given_array(s, "logsumexp");
+  bool fits = fnzi_dec_array_rank(sums) == 3;
+  for (int64_t d = 0; fits && d < 3; d++)
+    fits = fnzi_dec_array_size(sums, d) == fnzi_dec_array_size(query, d);
+  if (!fits)
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "logsumexp has %u dimensions; it must have 3, batch, heads and length of query; "
+        "a graph whose forward was decomposed has other numbers there: export it with "
+        "_scaled_dot_product_flash_attention_for_cpu kept whole",
+        fnzi_dec_array_rank(sums));
+  return STEP(unsqueeze, V(sums), I(-1));
+}
+
 /* Heads lie behind the length in memory. */
 static void give_by_length(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype) {
   a = STEP(clone, V(STEP(transpose__int, V(fnzi_dec_cast(s, a, dtype)), I(1), I(2))),
@@ -129,7 +145,7 @@ DECOMP(flash_backward) {
                  *key = wide(s, fnzi_dec_given_array(s, "key")),
                  *value = wide(s, fnzi_dec_given_array(s, "value")),
                  *out = wide(s, fnzi_dec_given_array(s, "out"));
-  fnzi_krn_array *sums = STEP(unsqueeze, V(fnzi_dec_given_array(s, "logsumexp")), I(-1));
+  fnzi_krn_array *sums = sums_of(s, query);
   double scale = scale_of(s, query);
   fnzi_krn_array *scores = masked(s, times(s, STEP(matmul, V(query), V(turned(s, key))), scale));
   fnzi_krn_array *weights = STEP(exp, V(SUB(scores, sums)));

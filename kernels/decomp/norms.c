@@ -1,5 +1,5 @@
 /* norms.c - products and norms of vectors and matrices by sums and powers: linalg_vecdot,
- * linalg_norm and linalg_matrix_norm but for those that need singular values. */
+ * linalg_norm, linalg_matrix_norm and their older forms. */
 #include "kernels/decomp/decomp.h"
 
 #include <math.h>
@@ -51,7 +51,8 @@ static norm read_norm(fnzi_dec_steps *s) {
   n.self = fnzi_dec_cast(s, n.self,
                          fnzi_krn_named_dtype(s->call, "dtype", fnzi_dec_array_dtype(n.self)));
   need_inexact(s, "dtype", n.self);
-  if (fnzi_krn_named(s->call, "dim")->tag == FNZ_ARG_LIST)
+  const fnz_arg *dim = fnzi_krn_named(s->call, "dim");
+  if (dim && dim->tag == FNZ_ARG_LIST)
     fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &dims, &count));
   if (count > 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim has %zu numbers; it takes at most 2", count);
@@ -80,15 +81,42 @@ static void check_matrix(fnzi_dec_steps *s, norm *n) {
                     n->count);
 }
 
+/* The largest, the smallest or the sum of all singular values. */
+static void give_by_singular_values(fnzi_dec_steps *s, norm *n, size_t how) {
+  int64_t order[FNZ_MAX_RANK];
+  size_t count = 0;
+  fnzi_krn_array *of[3];
+  const int64_t rank = fnzi_dec_array_rank(n->self);
+  if (s->status != FNZ_OK)
+    return;
+  for (int64_t d = 0; d < rank; d++)
+    if (d != n->dims[0] && d != n->dims[1])
+      order[count++] = d;
+  order[count++] = n->dims[0], order[count++] = n->dims[1];
+  fnzi_krn_array *a = STEP(permute, V(n->self), fnzi_dec_ints(s, order, count));
+  STEPS_INTO(of, 3, _linalg_svd, V(a), B(false), B(false));
+  const fnz_arg args[] = {V(of[1]), INTS(-1)};
+  a = fnzi_dec_step(s, how, args, 2);
+  int64_t first = n->dims[0] < n->dims[1] ? n->dims[0] : n->dims[1];
+  int64_t last = n->dims[0] + n->dims[1] - first;
+  if (n->keeps)
+    a = STEP(unsqueeze, V(STEP(unsqueeze, V(a), I(first))), I(last));
+  fnzi_dec_result_give(s, a);
+}
+
 /* The largest or smallest sum of magnitudes along columns (order 1, -1) or rows (infinite). */
 static void give_matrix_norm(fnzi_dec_steps *s, norm *n, double order) {
   bool by_columns = fabs(order) == 1;
   check_matrix(s, n);
+  if (fabs(order) == 2) {
+    give_by_singular_values(s, n, order > 0 ? FNZI_ATEN_amax : FNZI_ATEN_amin);
+    return;
+  }
   if (!by_columns && !isinf(order))
-    fnzi_dec_refuse(
-        s, FNZ_CLASS_UNSUPPORTED,
-        "the norm of a matrix of order %g is not computed; 1, -1, inf, -inf and \"fro\" are",
-        order);
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "the norm of a matrix of order %g is not computed; 1, -1, 2, -2, inf, -inf, "
+                    "\"fro\" and \"nuc\" are",
+                    order);
   fnz_arg summed = INTS(n->dims[by_columns ? 0 : 1]), left = INTS(n->dims[by_columns ? 1 : 0]);
   fnzi_krn_array *size = STEP(abs, V(n->self));
   fnzi_krn_array *sums = STEP(sum__dim_IntList, V(size), summed, B(true));
@@ -97,11 +125,17 @@ static void give_matrix_norm(fnzi_dec_steps *s, norm *n, double order) {
   fnzi_dec_result_give(s, n->keeps ? sums : STEP(squeeze__dims, V(sums), both));
 }
 
-/* By the sum of all squares. */
-static void give_frobenius(fnzi_dec_steps *s, norm *n) {
+/* By the sum of all squares, or of the singular values. */
+static void give_named(fnzi_dec_steps *s, norm *n) {
   const char *order = fnzi_krn_named_string(s->call, "ord");
+  if (order && strcmp(order, "nuc") == 0) {
+    check_matrix(s, n);
+    give_by_singular_values(s, n, FNZI_ATEN_sum__dim_IntList);
+    return;
+  }
   if (order && strcmp(order, "fro") != 0)
-    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "the norm \"%s\" is not computed; \"fro\" is", order);
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "the norm \"%s\" is not computed; \"fro\" and \"nuc\" are", order);
   check_matrix(s, n);
   give_vector_norm(s, n, I(2));
 }
@@ -113,7 +147,7 @@ DECOMP(matrix_norm) {
 
 DECOMP(matrix_norm_named) {
   norm n = read_norm(s);
-  give_frobenius(s, &n);
+  give_named(s, &n);
 }
 
 /* Without dim= a matrix is all of the tensor. */
@@ -141,5 +175,20 @@ DECOMP(linalg_norm) {
 DECOMP(linalg_norm_named) {
   norm n = read_norm(s);
   take_all(&n);
-  give_frobenius(s, &n);
+  give_named(s, &n);
+}
+
+/* Of a matrix, or of the two dimensions that are named. */
+DECOMP(nuclear_norm) {
+  norm n = read_norm(s);
+  take_all(&n);
+  check_matrix(s, &n);
+  give_by_singular_values(s, &n, FNZI_ATEN_sum__dim_IntList);
+}
+
+DECOMP(frobenius_norm) {
+  norm n = read_norm(s);
+  if (n.count > 2)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim names %zu dimensions; it may name 2", n.count);
+  give_vector_norm(s, &n, I(2));
 }

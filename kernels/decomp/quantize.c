@@ -131,14 +131,3 @@ DECOMP(quantize_if_enabled) {
   fnzi_dec_result_give(s, STEP(where__self, V(on), V(q.values), V(x)));
   fnzi_dec_result_give(s, STEP(logical_or, V(q.mask), V(STEP(logical_not, V(on)))));
 }
-
-/* Sums of products of bytes, as i32. */
-DECOMP(product_of_bytes) {
-  fnzi_krn_array *a = fnzi_dec_given_array(s, "self"), *b = fnzi_dec_given_array(s, "mat2");
-  if (fnzi_dec_array_dtype(a) != FNZ_I8 || fnzi_dec_array_dtype(b) != FNZ_I8)
-    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, mat2 %s; both must be i8",
-                    fnzi_dtype(fnzi_dec_array_dtype(a))->name,
-                    fnzi_dtype(fnzi_dec_array_dtype(b))->name);
-  fnzi_dec_result_give(s,
-                       STEP(mm, V(fnzi_dec_cast(s, a, FNZ_I32)), V(fnzi_dec_cast(s, b, FNZ_I32))));
-}

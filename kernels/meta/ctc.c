@@ -65,8 +65,8 @@ static fnz_status check_targets(fnzi_krn_call *call, const fnz_geometry *targets
 }
 
 fnz_status fnzi_meta_ctc_read(fnzi_krn_call *call, bool whole, fnzi_meta_ctc *a) {
-  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0),
-                     *targets = fnzi_krn_call_geometry(call, 1);
+  const fnz_geometry *x = &fnzi_krn_named_array(call, "log_probs")->geometry,
+                     *targets = &fnzi_krn_named_array(call, "targets")->geometry;
   *a = (fnzi_meta_ctc){.single = whole && x->rank == 2,
                        .blank = fnzi_krn_named_int(call, "blank", 0)};
   if (x->dtype != FNZ_F32 && x->dtype != FNZ_F64)
@@ -106,4 +106,29 @@ fnz_status fnzi_shape_ctc_losses(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_shape_add(call, dtype, 1, &a.batch, NULL));
   return fnzi_shape_add(call, dtype, 3, (const int64_t[]){a.batch, a.steps, 2 * a.longest + 1},
                         NULL);
+}
+
+static fnz_status check_kept(const fnzi_krn_call *call, const char *name, const fnz_geometry *x,
+                             uint32_t rank, const int64_t *least) {
+  const fnz_geometry *g = &fnzi_krn_named_array(call, name)->geometry;
+  bool fits = g->dtype == x->dtype && g->rank == rank;
+  for (uint32_t d = 0; fits && d < rank; d++)
+    fits = d == 2 ? g->sizes[d] >= least[d] : g->sizes[d] == least[d];
+  if (fits)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s must be of log_probs' type, and %s", name,
+                              rank == 1 ? "have one element for each sequence"
+                                        : "have the states of each step of each sequence");
+}
+
+/* Of the logarithms, row-major. */
+fnz_status fnzi_shape_ctc_backward(fnzi_krn_call *call) {
+  const fnz_geometry *x = &fnzi_krn_named_array(call, "log_probs")->geometry;
+  fnzi_meta_ctc a;
+  FNZ_TRY(fnzi_meta_ctc_read(call, false, &a));
+  const int64_t kept[] = {a.batch, a.steps, 2 * a.longest + 1};
+  FNZ_TRY(check_kept(call, "grad", x, 1, kept));
+  FNZ_TRY(check_kept(call, "neg_log_likelihood", x, 1, kept));
+  FNZ_TRY(check_kept(call, "log_alpha", x, 3, kept));
+  return fnzi_shape_add(call, x->dtype, 3, x->sizes, NULL);
 }

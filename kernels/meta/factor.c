@@ -179,3 +179,50 @@ fnz_status fnzi_shape_lu_unpack(fnzi_krn_call *call) {
   *columns = lu->sizes[lu->rank - 1];
   return fnzi_shape_add(call, lu->dtype, data ? lu->rank : 1, data ? sizes : &none, NULL);
 }
+
+/* --- Spectra ------------------------------------------------------------------------------ */
+static fnz_dtype magnitude_of(fnz_dtype dtype) {
+  return dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
+}
+
+static fnz_status add_none(fnzi_krn_call *call, fnz_dtype dtype) {
+  const int64_t none = 0;
+  return fnzi_shape_add(call, dtype, 1, &none, NULL);
+}
+
+/* Eigenvalues from the smallest, and vectors by columns. */
+fnz_status fnzi_shape_eigh(fnzi_krn_call *call) {
+  const fnz_geometry *a;
+  const char *part = fnzi_krn_named_string(call, "UPLO");
+  FNZ_TRY(check_square(call, 0, &a));
+  if (!part[0] || part[1] || !strchr("LUlu", part[0]))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT, "UPLO is \"%s\"; it must be L or U",
+                                part);
+  FNZ_TRY(fnzi_shape_add(call, magnitude_of(a->dtype), a->rank - 1, a->sizes, NULL));
+  if (!fnzi_krn_named_bool(call, "compute_v", true))
+    return add_none(call, a->dtype);
+  return add_columns(call, a->dtype, a->rank, a->sizes);
+}
+
+/* U, S and V^H, the first and the last by columns; of one dimension and empty what is not wanted.
+ */
+fnz_status fnzi_shape_svd(fnzi_krn_call *call) {
+  const fnz_geometry *a;
+  int64_t sizes[FNZ_MAX_RANK];
+  bool vectors = fnzi_krn_named_bool(call, "compute_uv", true),
+       full = fnzi_krn_named_bool(call, "full_matrices", false);
+  FNZ_TRY(check_matrix(call, 0, &a));
+  const fnz_arg *driver = fnzi_krn_named(call, "driver");
+  if (driver && driver->tag != FNZ_ARG_NONE && driver->tag != FNZ_ARG_DEFAULT)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "driver is given; on a CPU there is one only, leave it out");
+  memcpy(sizes, a->sizes, a->rank * sizeof *sizes);
+  int64_t *rows = &sizes[a->rank - 2], *columns = &sizes[a->rank - 1];
+  *columns = full ? *rows : least(a);
+  FNZ_TRY(vectors ? add_columns(call, a->dtype, a->rank, sizes) : add_none(call, a->dtype));
+  *rows = least(a);
+  FNZ_TRY(fnzi_shape_add(call, magnitude_of(a->dtype), a->rank - 1, sizes, NULL));
+  *columns = a->sizes[a->rank - 1];
+  *rows = full ? *columns : least(a);
+  return vectors ? add_columns(call, a->dtype, a->rank, sizes) : add_none(call, a->dtype);
+}
