@@ -178,6 +178,13 @@ START_TEST(refusals_say_what_to_do) {
   ck_assert_str_eq(said(), "linalg_lu_solve: pivot 4 is not a row of 3, counted from 1");
   REFUSED("BOUNDS", "lu_unpack", T(square), T(pivots));
   REFUSED("TYPE", "linalg_solve", T(square), T(matrix(FNZ_F64, 3, 3)));
+  const double odd[] = {NAN, INFINITY};
+  for (int i = 0; i < 2; i++) {
+    fnz_handle none = CALL("full", L(I(5), I(5)), F(odd[i]));
+    REFUSED("ARGUMENT", "linalg_svdvals", T(none));
+    REFUSED("ARGUMENT", "linalg_svd", T(none));
+    REFUSED("ARGUMENT", "linalg_eigh", T(none));
+  }
   close_world();
 }
 END_TEST
