@@ -72,6 +72,9 @@ DECOMP(masked_scatter_backward) {
                  *mask = fnzi_dec_given_array(s, "mask");
   fnzi_krn_array *zeros = zeros_of(s, "sizes");
   int64_t room = fnzi_dec_array_numel(zeros);
+  if (fnzi_dec_array_dtype(mask) != FNZ_BOOL)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "mask is %s; it must be bool",
+                    fnzi_dtype(fnzi_dec_array_dtype(mask))->name);
   fnzi_dec_broadcast_both(s, &grad, &mask);
   int64_t count = fnzi_dec_array_numel(grad);
   grad = RESHAPED(grad, count), mask = RESHAPED(mask, count);
