@@ -304,6 +304,8 @@ static bool is_looser_on_meta(const fnz_op *op) {
                                       "nuclear_norm",
                                       "masked_scatter_backward", /* how much a mask picks */
                                       "_assert_async",
+                                      "feature_dropout", /* two dimensions, where it draws */
+                                      "feature_alpha_dropout",
                                       "bernoulli", /* what these hold */
                                       "bernoulli_",
                                       "multinomial",
