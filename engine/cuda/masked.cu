@@ -25,7 +25,7 @@ VALUE void formula_masked_count(int64_t at, const cells *w, const int64_t *n, co
 }
 
 /* Mask, counts, source, elements as they are; the result. */
-VALUE void formula_masked(int64_t at, const cells *w, const int64_t *n, const double *d) {
+VALUE void formula_masked_taken(int64_t at, const cells *w, const int64_t *n, const double *d) {
   SHARED(int, counts, 256);
   SHARED(int64_t, before, 256);
   const int me = threadIdx.x;

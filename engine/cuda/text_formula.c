@@ -10,13 +10,21 @@ extern const char *const fnzi_cuda_text_formula_cells[],
 #include "engine/cuda/formulas.def"
 #undef FORMULA
 
+/* Kernels are told by name: two formulas of one name do not compile. */
+enum {
+#define FORMULA(name, values, file) FORMULA_##name,
+#include "engine/cuda/formulas.def"
+#undef FORMULA
+  FORMULAS
+};
+
 /* What the functions of a formula stand on, in order. */
 typedef struct formula {
   const char *name;
   bool by_block;
   const char *const *files[3];
 } formula;
-static const formula formulas[] = {
+static const formula formulas[FORMULAS] = {
 #define FORMULA(name, values, file)                                                                \
   {#name, false, {fnzi_cuda_text_##values, fnzi_cuda_text_##file}},
 #define BY_BLOCK(name, values, file)                                                               \
@@ -68,7 +76,7 @@ static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f
 }
 
 static const formula *find(const char *name) {
-  for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+  for (size_t i = 0; i < FORMULAS; i++)
     if (strcmp(formulas[i].name, name) == 0)
       return &formulas[i];
   return NULL;

@@ -450,7 +450,7 @@ static fnz_status tell_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
                         .integers = integers,
                         .nintegers = 2};
   FNZ_TRY(call->record->formula(call->record->user, &f));
-  f.name = "masked", f.nwindows = 5, f.checks = true;
+  f.name = "masked_taken", f.nwindows = 5, f.checks = true;
   return call->record->formula(call->record->user, &f);
 }
 
