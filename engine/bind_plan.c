@@ -193,8 +193,8 @@ static fnz_status see_input(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What nodes and outputs read: data must be there. */
-static fnz_status find_needed(fnzi_eng_binding *b) {
+/* What nodes and outputs read, and all that a state holds: data must be there. */
+static fnz_status find_needed(const fnz_workspace *ws, fnzi_eng_binding *b) {
   const fnzi_graph *g = graph_of(b);
   bool *used;
   FNZI_NEW(&b->arena, g->values.count, &used);
@@ -203,7 +203,8 @@ static fnz_status find_needed(fnzi_eng_binding *b) {
   FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see_input, used));
   FNZI_NEW(&b->arena, g->ninputs, &b->needed);
   for (uint32_t k = 0; k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE && used[g->inputs[k].u.value])
+    if (g->inputs[k].tag == FNZ_ARG_VALUE &&
+        (used[g->inputs[k].u.value] || (b->with_state && ws->exe->inputs[k].in_state)))
       b->needed[b->nneeded++] = k;
   return FNZ_OK;
 }
@@ -218,7 +219,7 @@ fnz_status fnzi_eng_binding_plan(fnz_workspace *ws, fnzi_eng_binding *b, bool wi
   b->outermost = b;
   FNZ_TRY(make_plan(ws, b));
   FNZ_TRY(place_outs(ws, b));
-  FNZ_TRY(find_needed(b));
+  FNZ_TRY(find_needed(ws, b));
   FNZ_TRY(fnzi_eng_nested_bind(ws, b));
   FNZ_TRY(fnzi_eng_binding_fill(ws, b));
   FNZI_NEW(&b->arena, b->depth + 1, &b->frames);

@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
  * token's bytes and allocates nothing; a failed call leaves the state. */
 #include "base/watched.h"
@@ -400,6 +400,38 @@ START_TEST(slots_have_the_names_of_results) {
 }
 END_TEST
 
+/* Also where nothing reads it. */
+START_TEST(a_state_without_data_is_refused) {
+  fnz_context *ctx = open_context();
+  static const char text[] = "fnz 1\nweight \"c\": f32[3]\n"
+                             "program(%c: f32[3] buffer \"c\" persistent, %x: f32[3])\n{\n"
+                             "  %y: f32[3] = neg(%x)\n"
+                             "  return %y buffer_mutation \"c\", %x\n}\n";
+  fnz_program *p;
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  fnz_executable *exe = compile(ctx, p);
+  fnz_executable_state *state;
+  fnz_arrays *inputs, *c, *out;
+  void *data;
+  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_arrays_create(ctx, &inputs));
+  OK(ctx, fnz_arrays_create(ctx, &c));
+  OK(ctx, fnz_arrays_create(ctx, &out));
+  OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 1, (const int64_t[]){3}, &data));
+  FAILS(ctx, "REF", fnz_executable_run_arrays(exe, ctx, inputs, state, NULL, out));
+  OK(ctx, fnz_arrays_add(c, "buffer.c", FNZ_F32, 1, (const int64_t[]){3}, &data));
+  OK(ctx, fnz_executable_state_read(state, ctx, c));
+  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, state, NULL, out));
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(c);
+  fnz_arrays_destroy(out);
+  fnz_executable_state_destroy(state);
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(a_hundred_sizes_run) {
   fnz_context *ctx = open_context();
   static const char text[] = "fnz 1\nsymbol s0 = 4\nrange s0 1..1000\n"
@@ -438,4 +470,4 @@ RUN_SUITE("engine", fixtures_have_the_interpreters_bits, fixtures_without_a_plan
           a_step_writes_a_tokens_bytes, a_failed_call_leaves_the_state,
           what_was_written_before_is_taken_back, a_run_allocates_nothing,
           weights_at_odd_addresses_are_read, what_is_given_is_checked_in_all_ways,
-          slots_have_the_names_of_results, a_hundred_sizes_run)
+          slots_have_the_names_of_results, a_state_without_data_is_refused, a_hundred_sizes_run)
