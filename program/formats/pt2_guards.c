@@ -2,8 +2,8 @@
  * of the module, such as L['x'].size()[0] % 8 == 0.
  *
  * needs   the inputs of graph 0
- * gives   guards of the program, over its symbols. What torch.export adds to keep 0 and 1 apart
- * from other sizes is none, as with ranges: these are tried. Nor is what a range says already
+ * gives   guards of the program, over its symbols. What a range says already is none. That the
+ * branch of a size 0 or 1 was not traced is one: that nothing was chosen by it, nobody can tell
  *
  * The text stays among the extras, so that a program written as .pt2 again says it in its place. */
 #include "program/formats/pt2.h"
@@ -18,6 +18,8 @@ typedef struct guard_text {
 } guard_text;
 
 /* --- sources ---------------------------------------------------------------------------------- */
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
 /* The next characters are `word`, which is skipped. */
 static bool take(guard_text *g, const char *word) {
   size_t size = strlen(word);
@@ -26,26 +28,43 @@ static bool take(guard_text *g, const char *word) {
   return yes;
 }
 
-/* One key or index in brackets, as the exporter puts it into names of inputs: x, x_0, x_key. */
+/* Behind what stands there already, in the letters that the exporter's names have. */
+static bool put_key(char *name, size_t most, const char *key, size_t size) {
+  size_t used = strlen(name);
+  if (used + size + 2 > most)
+    return false;
+  if (used)
+    name[used++] = '_';
+  for (size_t i = 0; i < size; i++) {
+    bool is_upper = key[i] >= 'A' && key[i] <= 'Z';
+    bool is_plain = fnzi_is_letter(key[i]) || fnzi_is_digit(key[i]);
+    name[used + i] = is_upper ? (char)(key[i] - 'A' + 'a') : is_plain ? key[i] : '_';
+  }
+  name[used + size] = 0;
+  return true;
+}
+
+/* One key or index in brackets, or one attribute, as the exporter puts it into names of inputs: x,
+ * x_0, x_key. */
 static bool take_key(guard_text *g, char *name, size_t most) {
   const char *key = g->at + 1;
+  if (*g->at == '.' && *name && strncmp(key, "size()", 6) != 0) {
+    size_t size = strspn(key, letters);
+    g->at = key + size;
+    return put_key(name, most, key, size);
+  }
   if (*g->at != '[')
     return false;
   bool is_text = *key == '\'' || *key == '"';
   const char *end = is_text ? strchr(key + 1, *key) : strchr(key, ']');
   key += is_text;
-  size_t used = strlen(name), size = end ? (size_t)(end - key) : 0;
-  if (!end || end[is_text] != ']' || used + size + 2 > most)
+  if (!end || end[is_text] != ']' || !put_key(name, most, key, (size_t)(end - key)))
     return false;
-  if (used)
-    name[used++] = '_';
-  memcpy(name + used, key, size);
-  name[used + size] = 0;
   g->at = end + is_text + 1;
   return true;
 }
 
-/* The input that L['x'] or L['x'][0]['key'] names; NULL for none. */
+/* The input that L['x'], L['x'][0]['key'] or L['x'].key names; NULL for none. */
 static const fnzi_value *take_input(guard_text *g) {
   char name[256] = "";
   uint64_t value;
@@ -82,18 +101,30 @@ static fnz_status put_source(guard_text *g, bool *done) {
                 : fnzi_printf(g->r->doc.ctx, &g->out, "%lld", (long long)v->geometry->sizes[dim]);
 }
 
+/* What Python calls a function, and what expressions do. */
+static const char *take_function(guard_text *g) {
+  static const char *const names[][2] = {
+      {"torch.sym_max(", "Max("},       {"torch.sym_min(", "Min("},
+      {"torch.sym_float(", "ToFloat("}, {"torch._sym_sqrt(", "OpaqueUnaryFn_sqrt("},
+      {"math.trunc(", "TruncToInt("},   {"math.floor(", "FloorToInt("},
+      {"math.ceil(", "CeilToInt("},     {"round(", "RoundToInt("}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (take(g, names[i][0]))
+      return names[i][1];
+  return NULL;
+}
+
 /* The text over symbols; *done false where it has another source. */
 static fnz_status translate(guard_text *g, bool *done) {
   fnz_context *ctx = g->r->doc.ctx;
   *done = true;
   while (*done && *g->at) {
-    if (g->at[0] == 'L' && g->at[1] == '[') {
+    const char *function = take_function(g);
+    if (function) {
+      FNZ_TRY(fnzi_printf(ctx, &g->out, "%s", function));
+    } else if (g->at[0] == 'L' && g->at[1] == '[') {
       g->at++;
       FNZ_TRY(put_source(g, done));
-    } else if (take(g, "torch.sym_max(")) {
-      FNZ_TRY(fnzi_printf(ctx, &g->out, "Max("));
-    } else if (take(g, "torch.sym_min(")) {
-      FNZ_TRY(fnzi_printf(ctx, &g->out, "Min("));
     } else {
       FNZ_TRY(fnzi_printf(ctx, &g->out, "%c", *g->at++));
     }
@@ -103,17 +134,6 @@ static fnz_status translate(guard_text *g, bool *done) {
 
 /* --- which are guards --------------------------------------------------------------------------
  */
-static bool has_remainder(const fnzi_exprs *set, const fnzi_expr *e) {
-  for (size_t i = 0; i < set->all.count; i++) {
-    const fnzi_expr *part = set->all.data[i];
-    bool is_one = part->kind == FNZI_EXPR_CALL && (part->function == FNZI_FUNCTION_MOD ||
-                                                   part->function == FNZI_FUNCTION_PYTHON_MOD);
-    if (is_one && part->id < e->id)
-      return true;
-  }
-  return false;
-}
-
 /* The relation of an expression to a number, with the expression at its left side. */
 typedef struct relation {
   const fnzi_expr *of;
@@ -143,15 +163,6 @@ static bool find_relation(const fnzi_expr *e, relation *out) {
   return true;
 }
 
-/* It keeps 0 and 1 away from something that is no remainder. */
-static bool keeps_small_off(const fnzi_exprs *set, const fnzi_expr *e) {
-  relation r;
-  if (!find_relation(e, &r) || has_remainder(set, e))
-    return false;
-  return (r.is == FNZI_FUNCTION_NE && (r.number == 0 || r.number == 1)) ||
-         (r.is == FNZI_FUNCTION_GE && r.number <= 2) || (r.is == FNZI_FUNCTION_GT && r.number <= 1);
-}
-
 /* The range of the symbol says so already. */
 static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
   relation r;
@@ -171,12 +182,11 @@ static bool is_in_range(const fnz_program *p, const fnzi_expr *e) {
 
 /* --- reading -----------------------------------------------------------------------------------
  */
-static fnz_status add_guard(fnzi_pt2 *r, const fnzi_exprs *set, const fnzi_expr *e,
-                            fnzi_map *there) {
+static fnz_status add_guard(fnzi_pt2 *r, const fnzi_expr *e, fnzi_map *there) {
   fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = e->text};
   size_t size = strlen(e->text);
   uint64_t one;
-  if (!fnzi_expr_is_condition(e) || keeps_small_off(set, e) || is_in_range(r->p, e) ||
+  if (!fnzi_expr_is_condition(e) || is_in_range(r->p, e) ||
       fnzi_map_get(there, e->text, size, &one))
     return FNZ_OK;
   FNZ_TRY(fnzi_map_set(there, e->text, size, 1));
@@ -196,7 +206,7 @@ static fnz_status read_guard(fnzi_pt2 *r, const char *text, fnzi_map *there) {
   if (status == FNZ_OK && done)
     status = fnzi_expr_parse(&set, g.out.data ? g.out.data : "", g.out.size, &e);
   if (status == FNZ_OK && e)
-    status = add_guard(r, &set, e, there);
+    status = add_guard(r, e, there);
   else if (status != FNZ_NO_MEMORY)
     status = FNZ_OK;
   fnz_buffer_free(r->doc.ctx, &g.out);
