@@ -44,6 +44,12 @@ static fnz_status check_bincount(const fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
+/* Nothing is known of the size: what is recorded is a symbol's number, 0 where it has none. */
+static bool is_symbol(const fnzi_krn_call *call) {
+  const fnz_geometry *g = call->has_data ? NULL : recorded(call);
+  return g && g->rank && g->symbols && g->symbols[0];
+}
+
 fnz_status fnzi_shape_bincount(fnzi_krn_call *call) {
   const fnzi_krn_array *weights = fnzi_krn_named_array(call, "weights");
   int64_t size = 0, least = fnzi_krn_named_int(call, "minlength", 0);
@@ -57,7 +63,8 @@ fnz_status fnzi_shape_bincount(fnzi_krn_call *call) {
     return fnzi_krn_size_refuse(call);
   else
     size = recorded(call)->rank ? recorded(call)->sizes[0] : 0;
-  size = size < least ? least : size;
+  if (!is_symbol(call))
+    size = size < least ? least : size;
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
 
