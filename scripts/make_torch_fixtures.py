@@ -52,6 +52,13 @@ def numbers_just_fit():
                     "torch.full_like(x2, 1e39)", "torch.full((2,), 2**63 - 1, dtype=torch.int64)", "torch.full((2,), -2**63, dtype=torch.int64)"]
 
 
+def numbers_are_cut_off():
+    """A float takes part below the next integer above all of the type; no double is the largest of i64."""
+    inputs = {"x0": torch.arange(3, dtype=torch.uint8), "x1": torch.arange(3, dtype=torch.int8), "x2": torch.arange(3)}
+    return inputs, ["torch.full_like(x0, 255.9)", "torch.addcmul(x1, x1, x1, value=127.5)", "torch.clamp_min(x2, 2**63 - 1)",
+                    "torch.nn.functional.hardtanh(x0, 0, -0.5)", "torch.scalar_tensor(70000, dtype=torch.float16)", "x1.fill_(127.5)"]
+
+
 def bounds_round_to_halves():
     inputs = {"x0": torch.tensor([-0.0, 0.0, -1.5], dtype=torch.float16), "x1": torch.tensor([0.1, -0.1, 3.0], dtype=torch.bfloat16)}
     return inputs, ["torch.clamp(x0, 1e-42)", "torch.clamp_max(x0, -1e-42)", "torch.clamp(x1, -0.1, 0.1)",
@@ -75,7 +82,7 @@ def gather_into_its_index():
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
-PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit, bounds_round_to_halves,
+PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit, numbers_are_cut_off, bounds_round_to_halves,
             lists_of_no_dimension, values_of_the_result]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
@@ -96,6 +103,7 @@ REFUSED = [
     ("index_fill_beyond_c64", [ROW.cfloat(), PLACES], [], "x0.index_fill_(0, x1, 1e39)"),
     ("pad_beyond_i8", [ROW.char()], [], "v1 = torch.constant_pad_nd(x0, (1, 1), 128)"),
     ("alpha_beyond_i8", [ROW.char()], [], "x0.add_(x0, alpha=300)"),
+    ("index_add_beyond_i8", [ROW.char(), PLACES, ROW[:PLACES.numel()].char()], [], "x0.index_add_(0, x1, x2, alpha=128)"),
     ("alpha_beyond_the_opposite", [ROW.char()], [], "x0.sub_(x0, alpha=-128)"),
     ("alpha_beyond_f16", [ROW.half()], [], "x0.add_(1, alpha=70000)"),
     ("value_beyond_f32", [ROW.half()], [], "x0.addcmul_(x0, x0, value=1e39)"),

@@ -41,13 +41,19 @@ static double smallest_integer(fnz_dtype dtype) {
   return fnzi_dtype(dtype)->category == 'i' ? -reach_of(dtype) : 0;
 }
 
+/* A float below the end of the range is cut off. An integer of 64 bits is always below that of i64,
+ * though its double is not. */
+static bool is_below_end(fnz_dtype dtype, const fnz_arg *number, double value) {
+  double reach = reach_of(dtype);
+  return value < reach || (number->tag == FNZ_ARG_INT && value == reach && reach >= 0x1p63);
+}
+
 /* An integer may be negative for unsigned elements, where it wraps, as far as its opposite fits. */
 static bool integer_holds(fnz_dtype dtype, const fnz_arg *number, double value) {
-  double reach = reach_of(dtype);
-  double top = reach >= 0x1p63 ? reach : reach - 1, low = smallest_integer(dtype);
+  double low = smallest_integer(dtype);
   if (low == 0 && number->tag == FNZ_ARG_INT)
-    low = -top;
-  return value >= low && value <= top;
+    low = 1 - reach_of(dtype);
+  return value >= low && is_below_end(dtype, number, value);
 }
 
 static bool float_holds(fnz_dtype dtype, double value) {
@@ -78,11 +84,12 @@ fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name) {
 
 /* --- numbers.def ------------------------------------------------------------------------------ */
 /* A bound of integers is one of 64 bits first. */
-static bool bounds(fnz_dtype dtype, double value, bool lower) {
+static bool bounds(fnz_dtype dtype, const fnz_arg *number, double value, bool lower) {
   if (!fnzi_is_integer(dtype))
     return float_holds(dtype, value);
-  bool is_integer = value >= -0x1p63 && value <= 0x1p63;
-  return is_integer && (lower ? value < reach_of(dtype) : value >= smallest_integer(dtype));
+  if (!integer_holds(FNZ_I64, number, value))
+    return false;
+  return lower ? is_below_end(dtype, number, value) : trunc(value) >= smallest_integer(dtype);
 }
 
 static bool is_half(fnz_dtype dtype) {
@@ -104,8 +111,8 @@ static bool is_taken(kind as, fnz_dtype dtype, const fnz_arg *number) {
   if (as == COUNT)
     return value >= 0;
   if (as == LOWER || as == UPPER)
-    return bounds(dtype, value, as == LOWER);
-  if (as == RANGE && !(value >= 0 && value <= largest(dtype)))
+    return bounds(dtype, number, value, as == LOWER);
+  if (as == RANGE && !(value >= 0 && value <= largest(dtype) && isfinite(value)))
     return false;
   return holds(dtype, number, as == OPPOSITE ? -value : value);
 }
