@@ -135,6 +135,75 @@ fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out) {
   return FNZ_OK;
 }
 
+/* --- Stand-ins -------------------------------------------------------------------------------- */
+static bool is_asked(const fnzi_mem_stand_in *by, const fnz_arg *arg) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  return a && by->asks(a);
+}
+
+static size_t count_asked(const fnzi_mem_stand_in *by, const fnz_arg *args, size_t nargs) {
+  size_t count = 0;
+  for (size_t i = 0; i < nargs; i++) {
+    count += is_asked(by, &args[i]);
+    for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++)
+      count += is_asked(by, &args[i].u.list[k]);
+  }
+  return count;
+}
+
+static fnz_status stand_in_item(const fnzi_mem_job *job, const fnzi_mem_stand_in *by, fnz_arg *item,
+                                fnzi_krn_array **made, size_t *count) {
+  if (!is_asked(by, item))
+    return FNZ_OK;
+  FNZ_TRY(by->make(job, fnzi_krn_arg_array(item), &made[*count]));
+  item->u.value = fnzi_krn_array_handle(made[(*count)++]);
+  return FNZ_OK;
+}
+
+static fnz_status stand_in_all(const fnzi_mem_job *job, const fnzi_mem_stand_in *by, fnz_arg *args,
+                               size_t nargs, fnzi_krn_array **made, size_t *count) {
+  for (size_t i = 0; i < nargs; i++) {
+    FNZ_TRY(stand_in_item(job, by, &args[i], made, count));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(job->scratch, args[i].count, &items);
+    for (uint32_t k = 0; k < args[i].count; k++) {
+      items[k] = args[i].u.list[k];
+      FNZ_TRY(stand_in_item(job, by, &items[k], made, count));
+    }
+    args[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    fnzi_krn_array_release(job->ctx, temporaries[i]);
+}
+
+fnz_status fnzi_mem_job_stand_in(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg *args,
+                                 const fnzi_mem_stand_in *by, const fnz_arg **out,
+                                 fnzi_krn_array ***temporaries, size_t *count) {
+  size_t asked = count_asked(by, args, op->nparams);
+  fnz_arg *copy;
+  *out = args;
+  *count = 0;
+  *temporaries = NULL;
+  if (!asked)
+    return FNZ_OK;
+  FNZI_NEW(job->scratch, op->nparams, &copy);
+  FNZI_NEW(job->scratch, asked, temporaries);
+  memcpy(copy, args, op->nparams * sizeof *copy);
+  *out = copy;
+  fnz_status status = stand_in_all(job, by, copy, op->nparams, *temporaries, count);
+  if (status != FNZ_OK) {
+    fnzi_mem_job_drop(job, *temporaries, *count);
+    *count = 0;
+  }
+  return status;
+}
+
 /* --- Computing -------------------------------------------------------------------------------- */
 fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args, fnzi_krn_call *call) {
   *call = (fnzi_krn_call){.ctx = job->ctx,
