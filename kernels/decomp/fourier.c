@@ -324,15 +324,19 @@ DECOMP(short_times) {
   fnzi_dec_result_give(s, pairs ? STEP(view_as_real, V(a)) : a);
 }
 
-/* Frames, a dimension of them and one of each, added where they lie in the signal. */
+/* Frames, a dimension of them and one of each, added where they lie in the signal, the first one
+ * first. Each is cut into pieces as long as a hop: row r of the signal is the sum of piece j of
+ * frame r - j, which no two frames share. Rows of zeros stand before the frames and behind. */
 static fnzi_krn_array *overlapped(fnzi_dec_steps *s, fnzi_krn_array *a, const frames *f) {
   int64_t batch = fnzi_dec_array_size(a, 0), count = fnzi_dec_array_size(a, 1);
-  fnzi_krn_array *starts = STEP(mul__Scalar, V(STEP(arange, I(count))), I(f->hop));
-  fnzi_krn_array *places = ADD(STEP(unsqueeze, V(starts), I(1)), STEP(arange, I(f->length)));
-  fnzi_krn_array *zeros =
-      STEP(zeros, INTS(batch, f->length + f->hop * (count - 1)), DTYPE(fnzi_dec_array_dtype(a)));
-  return STEP(index_add, V(zeros), I(1), V(RESHAPED(places, count * f->length)),
-              V(RESHAPED(a, batch, count * f->length)));
+  int64_t last = (f->length - 1) / f->hop, rows = count + last;
+  fnzi_krn_array *sum = NULL;
+  a = STEP(constant_pad_nd, V(a), INTS(0, (last + 1) * f->hop - f->length, last, last));
+  for (int64_t j = last; j >= 0 && s->status == FNZ_OK; j--) {
+    fnzi_krn_array *piece = fnzi_part(s, fnzi_part(s, a, 1, last - j, rows), 2, j * f->hop, f->hop);
+    sum = sum ? ADD(sum, piece) : piece;
+  }
+  return fnzi_part(s, RESHAPED(sum, batch, rows * f->hop), 1, 0, f->length + f->hop * (count - 1));
 }
 
 /* Where no window lies the signal is lost. */
