@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define VALUE static
+#define VALUE static inline
 #include "kernels/cpu/resample_values.h"
 #undef VALUE
 
@@ -98,13 +98,52 @@ typedef struct sampling {
   fnzi_cpu_reals_out y;
 } sampling;
 
-/* A plane is one channel of one image, or volume. */
-static void sample_each(const void *user, int64_t plane, int lane) {
+/* A plane is one channel of one volume. */
+static void sample_volumes(const void *user, int64_t plane, int lane) {
   const sampling *o = user;
   int64_t at = plane * o->s.count, end = at + o->s.count;
   (void)lane;
   for (; at < end; at++)
     fnzi_cpu_real_put(&o->y, at, sample_at(&o->s, &o->x, &o->grid, at));
+}
+
+enum { SPOTS = 64 }; /* found once for all channels */
+
+static int64_t blocks_of(const sampler *s) {
+  return (s->count - 1) / SPOTS + 1;
+}
+
+/* `x` and `y` are copies that nothing else points to: loops read them once. */
+#define EACH_SPOT(sum)                                                                             \
+  for (int64_t i = 0; i < count; i++)                                                              \
+  fnzi_cpu_real_put(&y, to + i, sum(&spots[i], &x, plane))
+static void sum_spots(const sampling *o, const spot *spots, int64_t count, int64_t plane,
+                      int64_t to) {
+  const fnzi_cpu_reals x = o->x;
+  const fnzi_cpu_reals_out y = o->y;
+  if (o->s.mode == BICUBIC)
+    EACH_SPOT(sum_cubic);
+  else if (o->s.mode == NEAREST)
+    EACH_SPOT(read_nearest);
+  else
+    EACH_SPOT(sum_linear);
+}
+
+/* A block is SPOTS places of one image, the last one fewer. */
+static void sample_images(const void *user, int64_t block, int lane) {
+  const sampling *o = user;
+  const sampler *s = &o->s;
+  int64_t image = block / blocks_of(s), first = block % blocks_of(s) * SPOTS;
+  int64_t count = s->count - first < SPOTS ? s->count - first : SPOTS;
+  double place[3];
+  spot spots[SPOTS];
+  (void)lane;
+  for (int64_t i = 0; i < count; i++) {
+    grid_place(s, &o->grid, image * s->count + first + i, place);
+    find_spot(s, place[0], place[1], &spots[i]);
+  }
+  for (int64_t plane = image * s->channels; plane < (image + 1) * s->channels; plane++)
+    sum_spots(o, spots, count, plane * s->in[0] * s->in[1], plane * s->count + first);
 }
 
 static fnz_status tell_sampling(fnzi_krn_call *call, const sampling *o) {
@@ -136,6 +175,9 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o.y));
   if (call->record)
     return tell_sampling(call, &o);
-  fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_each, &o);
+  if (o.s.spatial == 3)
+    fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &o);
+  else if (o.s.count)
+    fnzi_cpu_rows_each(call, out->sizes[0] * blocks_of(&o.s), sample_images, &o);
   return FNZ_OK;
 }

@@ -129,46 +129,87 @@ VALUE double inside(const sampler *s, double x, int64_t size) {
   return x > 0 ? (x < last ? x : last) : 0;
 }
 
-/* 0 beyond the image. */
-VALUE double element_at(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
-                        double x) {
-  if (!(y >= 0 && y < (double)s->in[0] && x >= 0 && x < (double)s->in[1]))
-    return 0;
-  return fnzi_cpu_real_at(in, (plane * s->in[0] + (int64_t)y) * s->in[1] + (int64_t)x);
+/* What is read for one place of an image: `side` by `side` elements, by their places in the plane
+ * of a channel; -1 beyond the image, where 0 is. */
+typedef struct spot {
+  int64_t side;
+  double by_y[MOST_TAPS], by_x[MOST_TAPS];
+  int64_t at[MOST_TAPS * MOST_TAPS];
+} spot;
+
+VALUE int64_t element_place(const sampler *s, double y, double x) {
+  bool there = y >= 0 && y < (double)s->in[0] && x >= 0 && x < (double)s->in[1];
+  return there ? (int64_t)y * s->in[1] + (int64_t)x : -1;
 }
 
-VALUE double sample_linear(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
-                           double x) {
+VALUE void find_linear(const sampler *s, double y, double x, spot *out) {
   double top = floor(y), left = floor(x), dy = y - top, dx = x - left;
-  return element_at(s, in, plane, top, left) * (1 - dy) * (1 - dx) +
-         element_at(s, in, plane, top, left + 1) * (1 - dy) * dx +
-         element_at(s, in, plane, top + 1, left) * dy * (1 - dx) +
-         element_at(s, in, plane, top + 1, left + 1) * dy * dx;
+  out->side = 2;
+  out->by_y[0] = 1 - dy, out->by_y[1] = dy;
+  out->by_x[0] = 1 - dx, out->by_x[1] = dx;
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      out->at[2 * i + k] = element_place(s, top + i, left + k);
 }
 
-VALUE double sample_cubic(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
-                          double x) {
-  double top = floor(y), left = floor(x), by_y[4], by_x[4], sum = 0;
-  cubic_weights(s->wide, y - top, by_y);
-  cubic_weights(s->wide, x - left, by_x);
+VALUE void find_cubic(const sampler *s, double y, double x, spot *out) {
+  double top = floor(y), left = floor(x);
+  out->side = 4;
+  cubic_weights(s->wide, y - top, out->by_y);
+  cubic_weights(s->wide, x - left, out->by_x);
   for (int i = 0; i < 4; i++) {
-    double row = inside(s, top - 1 + i, s->in[0]), line = 0;
+    double row = inside(s, top - 1 + i, s->in[0]);
     for (int k = 0; k < 4; k++)
-      line += by_x[k] * element_at(s, in, plane, row, inside(s, left - 1 + k, s->in[1]));
-    sum += by_y[i] * line;
+      out->at[4 * i + k] = element_place(s, row, inside(s, left - 1 + k, s->in[1]));
+  }
+}
+
+VALUE void find_spot(const sampler *s, double y, double x, spot *out) {
+  y = element_of(s, y, s->in[0]), x = element_of(s, x, s->in[1]);
+  if (s->mode == BICUBIC) {
+    find_cubic(s, y, x, out);
+    return;
+  }
+  y = inside(s, y, s->in[0]), x = inside(s, x, s->in[1]);
+  if (s->mode != NEAREST) {
+    find_linear(s, y, x, out);
+    return;
+  }
+  out->side = 1;
+  out->at[0] = element_place(s, rint(y), rint(x));
+}
+
+VALUE double element_at(const fnzi_cpu_reals *in, int64_t plane, int64_t at) {
+  return at < 0 ? 0 : fnzi_cpu_real_at(in, plane + at);
+}
+
+/* `plane`: where that of the channel begins. */
+VALUE double sum_linear(const spot *p, const fnzi_cpu_reals *in, int64_t plane) {
+  return element_at(in, plane, p->at[0]) * p->by_y[0] * p->by_x[0] +
+         element_at(in, plane, p->at[1]) * p->by_y[0] * p->by_x[1] +
+         element_at(in, plane, p->at[2]) * p->by_y[1] * p->by_x[0] +
+         element_at(in, plane, p->at[3]) * p->by_y[1] * p->by_x[1];
+}
+
+VALUE double sum_cubic(const spot *p, const fnzi_cpu_reals *in, int64_t plane) {
+  double sum = 0;
+  for (int i = 0; i < 4; i++) {
+    double line = 0;
+    for (int k = 0; k < 4; k++)
+      line += p->by_x[k] * element_at(in, plane, p->at[4 * i + k]);
+    sum += p->by_y[i] * line;
   }
   return sum;
 }
 
-VALUE double sample_plane(const sampler *s, const fnzi_cpu_reals *in, int64_t plane, double y,
-                          double x) {
-  y = element_of(s, y, s->in[0]), x = element_of(s, x, s->in[1]);
-  if (s->mode == BICUBIC)
-    return sample_cubic(s, in, plane, y, x);
-  y = inside(s, y, s->in[0]), x = inside(s, x, s->in[1]);
-  if (s->mode == NEAREST)
-    return element_at(s, in, plane, rint(y), rint(x));
-  return sample_linear(s, in, plane, y, x);
+VALUE double read_nearest(const spot *p, const fnzi_cpu_reals *in, int64_t plane) {
+  return element_at(in, plane, p->at[0]);
+}
+
+VALUE double sum_spot(const spot *p, const fnzi_cpu_reals *in, int64_t plane) {
+  if (p->side == 1)
+    return read_nearest(p, in, plane);
+  return p->side == 2 ? sum_linear(p, in, plane) : sum_cubic(p, in, plane);
 }
 
 VALUE double voxel_at(const sampler *s, const fnzi_cpu_reals *in, int64_t volume,
@@ -204,13 +245,21 @@ VALUE double sample_volume(const sampler *s, const fnzi_cpu_reals *in, int64_t v
   return sum;
 }
 
-/* Result `at` of all planes. The grid says x first, images have it last. */
+/* Place `at` of all images by the grid, which says x first; images have it last. */
+VALUE void grid_place(const sampler *s, const fnzi_cpu_reals *grid, int64_t at, double *out) {
+  for (int k = 0; k < s->spatial; k++)
+    out[k] = fnzi_cpu_real_at(grid, s->spatial * at + s->spatial - 1 - k);
+}
+
+/* Result `at` of all planes. */
 VALUE double sample_at(const sampler *s, const fnzi_cpu_reals *in, const fnzi_cpu_reals *grid,
                        int64_t at) {
-  int64_t plane = at / s->count, first = plane / s->channels * s->count + at % s->count;
+  int64_t plane = at / s->count;
   double place[3];
-  for (int k = 0; k < s->spatial; k++)
-    place[k] = fnzi_cpu_real_at(grid, s->spatial * first + s->spatial - 1 - k);
-  return s->spatial == 3 ? sample_volume(s, in, plane, place)
-                         : sample_plane(s, in, plane, place[0], place[1]);
+  spot p;
+  grid_place(s, grid, plane / s->channels * s->count + at % s->count, place);
+  if (s->spatial == 3)
+    return sample_volume(s, in, plane, place);
+  find_spot(s, place[0], place[1], &p);
+  return sum_spot(&p, in, plane * s->in[0] * s->in[1]);
 }
