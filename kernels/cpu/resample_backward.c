@@ -83,10 +83,10 @@ typedef struct gathering {
   double *of_x, *of_grid; /* of_x: NULL where nobody asks */
 } gathering;
 
-/* One place along one dimension, and how it moves with the number of the grid. */
-typedef struct spot {
+/* A place along one dimension, and how it moves with the number of the grid. */
+typedef struct moving {
   double at, slope;
-} spot;
+} moving;
 
 /* How a place under padding moves with the one that was asked for. */
 static double slope_inside(const sampler *s, double x, int64_t size) {
@@ -103,11 +103,11 @@ static double slope_inside(const sampler *s, double x, int64_t size) {
   return x <= 0 || x >= (double)(size - 1) ? 0 : slope;
 }
 
-static spot find_spot(const sampler *s, double number, int64_t size, bool pads) {
+static moving find_moving(const sampler *s, double number, int64_t size, bool pads) {
   double half = (double)(s->align ? size - 1 : size) / 2, x = element_of(s, number, size);
   if (!pads)
-    return (spot){x, half};
-  return (spot){inside(s, x, size), half * slope_inside(s, x, size)};
+    return (moving){x, half};
+  return (moving){inside(s, x, size), half * slope_inside(s, x, size)};
 }
 
 /* The element at a corner; false beyond the image. */
@@ -131,7 +131,7 @@ static void add_element(const gathering *o, int64_t plane, double g, int64_t ele
     of_spots[d] += g * o->x[at] * rise[d];
 }
 
-static void add_linear(const gathering *o, int64_t plane, double g, const spot *spots,
+static void add_linear(const gathering *o, int64_t plane, double g, const moving *spots,
                        double *of_spots) {
   int64_t spatial = o->s.spatial, element;
   for (int corner = 0; corner < 1 << spatial; corner++) {
@@ -152,7 +152,7 @@ static void add_linear(const gathering *o, int64_t plane, double g, const spot *
   }
 }
 
-static void add_nearest(const gathering *o, int64_t plane, double g, const spot *spots) {
+static void add_nearest(const gathering *o, int64_t plane, double g, const moving *spots) {
   double at[3], none[3] = {0}, unmoved[3] = {0};
   int64_t element;
   for (int64_t d = 0; d < o->s.spatial; d++)
@@ -171,7 +171,7 @@ static void cubic_slopes(double t, double *out) {
   }
 }
 
-static void add_cubic(const gathering *o, int64_t plane, double g, const spot *spots,
+static void add_cubic(const gathering *o, int64_t plane, double g, const moving *spots,
                       double *of_spots) {
   double weights[2][4], slopes[2][4];
   int64_t element;
@@ -195,9 +195,9 @@ static void gather_place(const gathering *o, int64_t image, int64_t place) {
   const sampler *s = &o->s;
   int64_t numbers = (image * s->count + place) * s->spatial;
   double of_spots[3] = {0};
-  spot spots[3];
+  moving spots[3];
   for (int64_t d = 0; d < s->spatial; d++)
-    spots[d] = find_spot(s, o->grid[numbers + s->spatial - 1 - d], s->in[d], s->mode != BICUBIC);
+    spots[d] = find_moving(s, o->grid[numbers + s->spatial - 1 - d], s->in[d], s->mode != BICUBIC);
   for (int64_t c = 0; c < s->channels; c++) {
     int64_t plane = image * s->channels + c;
     double g = o->grad[plane * s->count + place];
