@@ -56,7 +56,7 @@ def numbers_are_cut_off():
     """A float takes part below the next integer above all of the type; no double is the largest of i64."""
     inputs = {"x0": torch.arange(3, dtype=torch.uint8), "x1": torch.arange(3, dtype=torch.int8), "x2": torch.arange(3)}
     return inputs, ["torch.full_like(x0, 255.9)", "torch.addcmul(x1, x1, x1, value=127.5)", "torch.clamp_min(x2, 2**63 - 1)",
-                    "torch.nn.functional.hardtanh(x0, 0, -0.5)", "torch.scalar_tensor(70000, dtype=torch.float16)", "x1.fill_(127.5)"]
+                    "torch.nn.functional.hardtanh(x0, -0.9, -0.5)", "torch.scalar_tensor(70000, dtype=torch.float16)", "x1.fill_(127.5)"]
 
 
 def bounds_round_to_halves():
