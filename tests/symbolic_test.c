@@ -110,6 +110,7 @@ static const char *const texts[][2] = {
     {"ITE(s0 < 2, s1 > 3, s1 > 5)", "Or(And(Not(s0 < 2), s1 > 5), And(s0 < 2, s1 > 3))"},
     {"s0 >= 0 and s0 <= s1 or s1 == 7", "Or(And(s0 <= s1, s0 >= 0), Eq(s1, 7))"},
     {"s0 + 1 < s1 and (s0 > 2 or s0 == 0)", "And(Or(Eq(s0, 0), s0 > 2), s0 + 1 < s1)"},
+    {"Abs(s0 - s1) > 3", "Max(-s0 + s1, s0 - s1) > 3"},
     {"((((s0))))", "s0"},
     {"2*Max(s0/2, 1)//2", "Max(1, s0/2)//1"},
     {"(s0/2)//1", "(s0/2)//1"},

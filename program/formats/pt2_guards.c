@@ -103,11 +103,15 @@ static fnz_status put_source(guard_text *g, bool *done) {
 
 /* What Python calls a function, and what expressions do. */
 static const char *take_function(guard_text *g) {
-  static const char *const names[][2] = {
-      {"torch.sym_max(", "Max("},       {"torch.sym_min(", "Min("},
-      {"torch.sym_float(", "ToFloat("}, {"torch._sym_sqrt(", "OpaqueUnaryFn_sqrt("},
-      {"math.trunc(", "TruncToInt("},   {"math.floor(", "FloorToInt("},
-      {"math.ceil(", "CeilToInt("},     {"round(", "RoundToInt("}};
+  static const char *const names[][2] = {{"torch.sym_max(", "Max("},
+                                         {"torch.sym_min(", "Min("},
+                                         {"torch.sym_float(", "ToFloat("},
+                                         {"torch._sym_sqrt(", "OpaqueUnaryFn_sqrt("},
+                                         {"math.trunc(", "TruncToInt("},
+                                         {"math.floor(", "FloorToInt("},
+                                         {"math.ceil(", "CeilToInt("},
+                                         {"round(", "RoundToInt("},
+                                         {"abs(", "Abs("}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (take(g, names[i][0]))
       return names[i][1];

@@ -13,6 +13,7 @@ typedef enum shorthand {
   CEIL_DIV,
   INDEXING,
   PIECEWISE,
+  ABSOLUTE,
   EITHER_CONDITION
 } shorthand;
 
@@ -26,7 +27,8 @@ static const struct {
                   {"Pow", NATURAL_POWER, 2, 2},   {"PowByNatural", NATURAL_POWER, 2, 2},
                   {"ceiling", CEILING, 1, 1},     {"CeilToInt", CEILING, 1, 1},
                   {"CeilDiv", CEIL_DIV, 2, 2},    {"ModularIndexing", INDEXING, 3, 3},
-                  {"Piecewise", PIECEWISE, 2, 0}, {"ITE", EITHER_CONDITION, 3, 3}};
+                  {"Piecewise", PIECEWISE, 2, 0}, {"ITE", EITHER_CONDITION, 3, 3},
+                  {"Abs", ABSOLUTE, 1, 1}};
 
 static const struct {
   const char *name;
@@ -117,6 +119,12 @@ static fnz_status either(fnzi_exprs *set, const fnzi_expr *const *args, const fn
   return fnzi_expr_call(set, FNZI_FUNCTION_OR, both, 2, out);
 }
 
+static fnz_status absolute(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {
+  const fnzi_expr *args[2] = {a, NULL};
+  FNZ_TRY(fnzi_expr_scale(set, a, -1, 1, &args[1]));
+  return fnzi_expr_call(set, FNZI_FUNCTION_MAX, args, 2, out);
+}
+
 static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const *args,
                          size_t count, const fnzi_expr **out) {
   switch (what) {
@@ -136,6 +144,8 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
     return indexing(set, args, out);
   case PIECEWISE:
     return piecewise(set, args, count, out);
+  case ABSOLUTE:
+    return absolute(set, args[0], out);
   case EITHER_CONDITION:
     return either(set, args, out);
   }
