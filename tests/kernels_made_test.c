@@ -1,7 +1,7 @@
 /* checks: 4
  * kernels_made_test.c - operators that are computed by others, and the kernels beside them, against
- * what PyTorch gives for random arguments: fixtures/made, fixtures/backward. Numbers may be apart by
- * a few roundings of the largest one in a result. What PyTorch refuses must be refused. */
+ * what PyTorch gives for random arguments: fixtures/made, fixtures/backward. Numbers may be apart
+ * by a few roundings of the largest one in a result. What PyTorch refuses must be refused. */
 #include "tests/faults.h"
 #include "tests/variant_fixture.h"
 

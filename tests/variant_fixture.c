@@ -1,5 +1,5 @@
-/* variant_fixture.c - reading fixtures/variants, fixtures/made and fixtures/backward, and making the
- * arguments of their calls. */
+/* variant_fixture.c - reading fixtures/variants, fixtures/made and fixtures/backward, and making
+ * the arguments of their calls. */
 #include "tests/variant_fixture.h"
 
 #include "kernels/core/core.h"

@@ -36,6 +36,7 @@ static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_eng_meet *meet, bool wit
 
 /* Where no plan can be made at such sizes, nothing is learnt of them. */
 static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_eng_meet *meet, bool with_state) {
+  const fnz_error had = ws->ctx->error;
   fnzi_eng_given *own = ws->given, *near;
   bool found;
   FNZ_TRY(fnzi_eng_sizes_near(ws, way, &near, &found));
@@ -44,7 +45,10 @@ static fnz_status meet_near(fnz_workspace *ws, uint32_t way, fnzi_eng_meet *meet
   ws->given = near;
   fnz_status status = plan_and_meet(ws, meet, with_state);
   ws->given = own;
-  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
+  if (status == FNZ_NO_MEMORY || status == FNZ_INTERNAL)
+    return status;
+  ws->ctx->error = had;
+  return FNZ_OK;
 }
 
 bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b) {

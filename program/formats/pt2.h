@@ -2,8 +2,9 @@
  *
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
  * pt2_wrappers.c wrapped custom operators, pt2_vmap.c vmap regions, pt2_emit.c makes nodes for
- * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_guards.c what sizes must be, pt2_args.c arguments, pt2_values.c
- * tensors and symbols, pt2_weights.c payloads, pt2_records.c records of the archive. */
+ * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_guards.c what sizes must be,
+ * pt2_args.c arguments, pt2_values.c tensors and symbols, pt2_weights.c payloads, pt2_records.c
+ * records of the archive. */
 #ifndef FNZI_PT2_H
 #define FNZI_PT2_H
 
