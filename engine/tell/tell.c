@@ -257,7 +257,8 @@ fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buf
   if (what->sizes)
     FNZ_TRY(fnzi_printf(ctx, out, "at sizes with %s\n", what->sizes));
   FNZ_TRY(tell_steps(ctx, what->plan, what->bodies, "", out));
-  FNZ_TRY(tell_bodies(ctx, what->bodies, out));
+  if (what->bodies)
+    FNZ_TRY(tell_bodies(ctx, what->bodies, out));
   FNZ_TRY(tell_sums(ctx, what->plan, out));
   return what->on_device ? fnzi_eng_device_tell(ctx, what->on_device, out) : FNZ_OK;
 }

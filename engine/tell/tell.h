@@ -26,7 +26,7 @@ void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
 /* What is told. */
 typedef struct fnzi_eng_telling {
   const fnzi_eng_plan *plan;
-  const fnzi_eng_bodies *bodies;
+  const fnzi_eng_bodies *bodies;            /* NULL: they are not told */
   const struct fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
 } fnzi_eng_telling;
