@@ -342,6 +342,20 @@ static fnz_status find_quotient(fnzi_fit *f, const int64_t *numbers, const fnzi_
 }
 
 /* --- remainders ------------------------------------------------------------------------------- */
+/* Whether the symbol is a multiple of one number in all trials. What such a one leaves may as well
+ * be a quotient of it: multiples of 65 divided by 65 are their remainders by 64. */
+static fnz_status is_multiple(fnzi_fit *f, const fnzi_expr *symbol, bool *out) {
+  int64_t divisor = 0;
+  for (size_t k = 0; k < f->ntrials; k++) {
+    int64_t number;
+    bool known;
+    FNZ_TRY(value_at(f, symbol, k, &known, &number));
+    divisor = known && number > INT64_MIN ? fnzi_gcd(divisor, number < 0 ? -number : number) : 0;
+  }
+  *out = divisor != 1;
+  return FNZ_OK;
+}
+
 /* The largest number by which the symbol and all numbers leave the same remainder or, `left`, by
  * which they add up to multiples. */
 static fnz_status find_divisor(fnzi_fit *f, const fnzi_expr *symbol, const int64_t *numbers,
@@ -381,6 +395,10 @@ static fnz_status find_remainder_of(fnzi_fit *f, const fnzi_expr *symbol, bool l
                                     const int64_t *numbers, const fnzi_expr **out) {
   int64_t number;
   const fnzi_expr *divisor;
+  bool is_open;
+  FNZ_TRY(is_multiple(f, symbol, &is_open));
+  if (is_open)
+    return FNZ_OK;
   FNZ_TRY(find_divisor(f, symbol, numbers, left, &number));
   if (number > 1) {
     FNZ_TRY(fnzi_expr_number(&f->sizes->set, number, 1, &divisor));

@@ -68,6 +68,9 @@ DECOMP(pdist_backward) {
   if (fnzi_dec_array_rank(x) != 2)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs 2",
                     fnzi_dec_array_rank(x));
+  if (2 * (double)pairs != (double)n * (double)(n - 1))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "pdist has %lld elements, which %lld rows do not have",
+                    (long long)pairs, (long long)n);
   fnzi_krn_array *both = STEP(triu_indices, I(n), I(n), I(1)), *at[2], *rows[2];
   for (int i = 0; i < 2; i++) {
     at[i] = STEP(select__int, V(both), I(0), I(i));
