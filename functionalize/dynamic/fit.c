@@ -372,12 +372,31 @@ static fnz_status find_divisor(fnzi_fit *f, const fnzi_expr *symbol, const int64
   return FNZ_OK;
 }
 
+/* Whether the symbol reaches the divisor in some trial. An index from the end looks like a
+ * remainder as long as it does not. */
+static fnz_status reaches(fnzi_fit *f, const fnzi_expr *symbol, const fnzi_expr *divisor,
+                          bool *out) {
+  *out = false;
+  for (size_t k = 0; k < f->ntrials && !*out; k++) {
+    int64_t number, by;
+    bool known, is_by;
+    FNZ_TRY(value_at(f, symbol, k, &known, &number));
+    FNZ_TRY(value_at(f, divisor, k, &is_by, &by));
+    *out = known && is_by && number >= by;
+  }
+  return FNZ_OK;
+}
+
 /* What the symbol leaves when it is divided, or what is `left` of the divisor. */
 static fnz_status try_remainder(fnzi_fit *f, const fnzi_expr *symbol, const fnzi_expr *divisor,
                                 bool left, const int64_t *numbers, const fnzi_expr **out) {
   fnzi_exprs *set = &f->sizes->set;
   const fnzi_expr *args[2] = {symbol, divisor}, *made;
   bool yes;
+  *out = NULL;
+  FNZ_TRY(reaches(f, symbol, divisor, &yes));
+  if (!yes)
+    return FNZ_OK;
   FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_PYTHON_MOD, args, 2, &made));
   if (left) {
     FNZ_TRY(fnzi_expr_scale(set, made, -1, 1, &made));
