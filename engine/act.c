@@ -36,11 +36,45 @@ static void bring(const fnzi_krn_array *from, const fnzi_krn_array *to) {
   fnzi_eng_elements_move(&from->place, from->storage->data, &to->place, to->storage->data);
 }
 
-static fnz_status run_apply(fnz_workspace *ws, const fnzi_eng_act *act) {
+typedef struct putting {
+  fnz_workspace *ws;
+  fnzi_eng_binding *b;
+} putting;
+
+static fnz_status put_back(void *user, const fnz_arg *arg) {
+  const putting *p = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnzi_krn_array *array = p->b->values[arg->u.value];
+  const fnzi_eng_place *place = &p->b->plan.places[arg->u.value];
+  fnzi_krn_storage *storage =
+      place->buffer == FNZI_ENG_NONE ? NULL : &p->b->storages[place->buffer];
+  if (!array || !storage || array->storage == storage)
+    return FNZ_OK;
+  array->eager = false;
+  return fnzi_krn_array_share(p->ws->ctx, array, storage, place->map);
+}
+
+/* A kernel of a custom operator has what it reads brought to memory of its own; in the next run
+ * arrays are over the binding's again. */
+static fnz_status put_args_back(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act,
+                                fnz_status status) {
+  const fnzi_node *node = fnzi_node_at(b->program, 0, act->node);
+  putting p = {ws, b};
+  if (!fnzi_op_is_custom(node->op))
+    return status;
+  const fnz_error had = ws->ctx->error;
+  fnz_status put = fnzi_args_visit(node->args, node->nargs, put_back, &p);
+  ws->ctx->error = put == FNZ_OK ? had : ws->ctx->error;
+  return status == FNZ_OK ? put : status;
+}
+
+static fnz_status run_apply(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_act *act) {
   fnz_backend *by = ws->backend;
   fnz_handle *handles = act->u.apply.handles;
   size_t count = act->u.apply.count, got;
-  FNZ_TRY(by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got));
+  fnz_status status = by->apply(by->self, ws->ctx, &act->u.apply.request, handles, count, &got);
+  FNZ_TRY(put_args_back(ws, b, act, status));
   for (size_t k = 0; k < got; k++) {
     const fnzi_krn_array *to = act->u.apply.outputs[k];
     if (handles[k] && to && got == count)
@@ -62,7 +96,7 @@ fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_e
     fnzi_eng_move_run(&act->u.move);
     return FNZ_OK;
   case FNZI_ENG_ACT_APPLY:
-    return run_apply(ws, act);
+    return run_apply(ws, b, act);
   case FNZI_ENG_ACT_INTERPRET:
     return fnzi_eng_steps_run(ws, b, act->node);
   case FNZI_ENG_ACT_TILE:

@@ -34,16 +34,24 @@ typedef struct passing {
   const fnzi_eng_binding *b;
 } passing;
 
-/* The interpreter gets another reference to the binding's array. */
+/* An array over the same window: a kernel of a custom operator may give what it reads memory of its
+ * own, and the binding's array is where it was in the next run. */
 static fnz_status pass_in(void *user, const fnz_arg *arg) {
   const passing *p = user;
+  fnz_context *ctx = p->ws->ctx;
+  fnzi_krn_array *shown;
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  fnzi_krn_array *array = p->b->values[arg->u.value];
+  const fnzi_krn_array *array = p->b->values[arg->u.value];
   if (!array || fnzi_run_steps_value(p->ws->steps, arg->u.value))
     return FNZ_OK;
-  array->refs++;
-  return fnzi_run_steps_give(p->ws->steps, arg->u.value, fnzi_krn_array_handle(array));
+  FNZ_TRY(
+      fnzi_krn_array_create(ctx, &p->ws->machine->stock, &array->geometry, array->cell, &shown));
+  fnz_status status = fnzi_krn_array_share(ctx, shown, array->storage, &array->place);
+  if (status == FNZ_OK)
+    return fnzi_run_steps_give(p->ws->steps, arg->u.value, fnzi_krn_array_handle(shown));
+  fnzi_krn_array_release(ctx, shown);
+  return status;
 }
 
 /* A result that lies in memory of the binding, which another one may be brought to: its elements.

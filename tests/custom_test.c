@@ -1,4 +1,4 @@
-/* checks: 24
+/* checks: 23
  * custom_test.c - operators that are declared: what may be declared, which functional form each
  * gets, what programs with them mean after the pass, what PyTorch's wrappers become, and kernels
  * that do not keep the promise of a schema. */
@@ -954,101 +954,6 @@ START_TEST(kernels_that_lie_are_found_out) {
 }
 END_TEST
 
-/* --- Operands --------------------------------------------------------------------------------- */
-/* Counts its calls in `log`, of which the functional form makes a copy. */
-static fnz_status weighted_sum(fnz_frame *frame) {
-  fnz_memory a = fnz_frame_tensor(frame, fnz_frame_arg(frame, "x"));
-  FNZ_TRY(fnz_frame_add_result(frame, FNZ_F32, 1, (const int64_t[]){1}, NULL));
-  float sum = 0;
-  for (int64_t i = 0; i < a.geometry->sizes[0]; i++)
-    sum += ((const float *)a.data)[a.geometry->strides[0] * i] * (float)(i + 1);
-  *(float *)fnz_frame_result(frame, 0).data = sum;
-  *(float *)fnz_frame_tensor(frame, fnz_frame_arg(frame, "log")).data += 1;
-  return FNZ_OK;
-}
-
-/* A lazy negative before and after a kernel reads it, and an input. */
-#define AROUND                                                                                     \
-  "%a: f32[1], %e: f32[4] = ns::k_functional(%n, %x)\n%m: f32[4] = _neg_view_copy(%n)\n"           \
-  "%b: f32[1], %f: f32[4] = ns::k_functional(%n, %e)\n%s: f32[4] = add.Tensor(%m, %n)\n"           \
-  "%c: f32[1], %g: f32[4] = ns::k_functional(%x, %f)\n%d: f32[1] = add.Tensor(%a, %b)\n"           \
-  "%r: f32[1] = add.Tensor(%c, %d)\nreturn %r, %s, %m, %g\n}\n"
-
-static const char *const around[] = {
-    "fnz 1 program(%p: bool[], %x: f32[4]) {\n%n: f32[4] neg = _neg_view_copy(%x)\n" AROUND,
-    "fnz 1 program(%p: bool[], %x: f32[4]) {\n%n: f32[4] neg = _neg_view_copy(%x)\n"
-    "%r: f32[1], %s: f32[4], %m: f32[4], %g: f32[4] = higher_order.cond(%p, @yes, @no, [%x, %n])\n"
-    "%t: f32[4] = _neg_view_copy(%n)\n%u: f32[4] = add.Tensor(%s, %t)\n"
-    "%v: f32[4] = sub.Tensor(%u, %m)\nreturn %r, %v, %t, %g\n}\n"
-    "graph yes(%x: f32[4], %n: f32[4] neg) {\n" AROUND
-    "graph no(%x: f32[4], %n: f32[4] neg) {\n" AROUND,
-};
-
-static void check_around(const fnz_arrays *out, int64_t by) {
-  const float *r = fnz_arrays_find(out, "output.0")->data;
-  const float *s = fnz_arrays_find(out, "output.1")->data;
-  const float *m = fnz_arrays_find(out, "output.2")->data;
-  const float *g = fnz_arrays_find(out, "output.3")->data;
-  ck_assert(r[0] == -30 * (float)by);
-  ck_assert(g[0] == (float)by + 3);
-  for (int i = 0; i < 4; i++) {
-    ck_assert(s[i] == 0);
-    ck_assert(m[i] == (float)((i + 1) * by));
-  }
-}
-
-static void fill_around(const fnz_arrays *in, int64_t by) {
-  float *x = (float *)(uintptr_t)fnz_arrays_find(in, "x")->data;
-  *(bool *)(uintptr_t)fnz_arrays_find(in, "p")->data = by % 2;
-  for (int i = 0; i < 4; i++)
-    x[i] = (float)((i + 1) * by);
-}
-
-/* The engine keeps its arrays from run to run. */
-static void run_around(const char *text, fnz_backend *cpu) {
-  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-  fnz_arrays *in = four_numbers();
-  fnz_program *p;
-  fnz_executable *exe;
-  fnz_workspace *ws;
-  void *data;
-  options.kernels = cpu;
-  OK(ctx, fnz_arrays_add(in, "p", FNZ_BOOL, 0, NULL, &data));
-  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
-  OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
-  for (int64_t by = 1; by < 5; by++) {
-    fnz_arrays *out, *again;
-    fill_around(in, by);
-    OK(ctx, fnz_arrays_create(ctx, &out));
-    OK(ctx, fnz_arrays_create(ctx, &again));
-    OK(ctx, fnz_run(ctx, p, cpu, in, out));
-    check_around(out, by);
-    OK(ctx, fnz_executable_run_arrays(exe, ctx, in, NULL, ws, again));
-    check_around(again, by);
-    fnz_arrays_destroy(again);
-    fnz_arrays_destroy(out);
-  }
-  fnz_workspace_destroy(ws);
-  fnz_executable_destroy(exe);
-  fnz_program_destroy(p);
-  fnz_arrays_destroy(in);
-}
-
-START_TEST(kernels_leave_lazy_operands_as_they_are) {
-  fnz_backend *cpu;
-  begin();
-  const fnz_kernel kernel = {.op = declare("ns::k(Tensor x, Tensor(a!) log) -> Tensor"),
-                             .impl = weighted_sum};
-  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, fnz_kernel_register(cpu, ctx, &kernel));
-  for (size_t i = 0; i < sizeof around / sizeof *around; i++)
-    run_around(around[i], cpu);
-  fnz_backend_destroy(cpu);
-  end();
-}
-END_TEST
-
 /* --- Memory ----------------------------------------------------------------------------------- */
 
 static fnz_status use_everything(fnz_context *c, const void *user) {
@@ -1113,5 +1018,5 @@ RUN_SUITE("custom", wrapped_out_operators_fill_new_tensors,
           wrapped_calls_mean_what_direct_calls_mean, unknown_operators_show_how_to_declare_them,
           unknown_operators_name_declared_ones_that_are_near, wrappers_are_for_pt2_files,
           broken_wrappers_are_refused, kernels_give_the_numbers_of_eager,
-          kernels_that_lie_are_found_out, kernels_leave_lazy_operands_as_they_are,
-          out_of_memory_leaks_nothing, out_of_memory_in_wrappers_leaks_nothing)
+          kernels_that_lie_are_found_out, out_of_memory_leaks_nothing,
+          out_of_memory_in_wrappers_leaks_nothing)

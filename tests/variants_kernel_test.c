@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 9
  * Kernels that a user registers, and the variants that follow from one definition. */
 #include "program/program.h"
 #include "tests/variants.h"
@@ -227,36 +227,6 @@ START_TEST(a_custom_operator) {
 }
 END_TEST
 
-/* A value is no tensor: what a kernel needs of it in place is made beside it. */
-START_TEST(values_stay_as_they_are) {
-  open_world(false);
-  counts c = {0};
-  add_affine("exponential", &c);
-  const float numbers[] = {1, 2, 3, 4, 5, 6};
-  float kept[6];
-  const int64_t sizes[] = {2, 3}, strides[] = {1, 2};
-  const fnz_geometry g = {
-      .dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides, .offset = 5, .is_neg = true};
-  fnz_handle x, out;
-  size_t count;
-  OK(world.ctx, world.backend->upload(world.backend->self, world.ctx, &g, numbers, &x));
-  own(x);
-  for (int i = 0; i < 2; i++) {
-    const fnz_arg args[] = {T(x)};
-    fnz_request request = {fnz_op_find("exponential"), args, 1, NULL, ""};
-    OK(world.ctx, world.backend->call(world.backend->self, world.ctx, &request, &out, 1, &count,
-                                      world.warning));
-    own(out);
-    ck_assert_str_eq(show(out), "3 5 7 9 11 13");
-    ck_assert(look(x)->is_neg);
-    ck_assert_int_eq(look(x)->offset, 5);
-    OK(world.ctx, world.backend->download(world.backend->self, world.ctx, x, kept));
-    ck_assert_mem_eq(kept, numbers, sizeof numbers);
-  }
-  close_world();
-}
-END_TEST
-
 /* A kernel that fails leaves nothing behind. */
 static fnz_status add_then_fail(fnz_frame *frame) {
   const int64_t one[] = {1};
@@ -277,4 +247,4 @@ END_TEST
 RUN_SUITE("variants of registered kernels", structured_serves_the_group,
           structured_on_meta_runs_meta_alone, apply_uses_it_too, one_structured_kernel_for_a_group,
           functional_and_out_from_in_place, out_and_in_place_from_functional, the_copy_of_a_view,
-          a_custom_operator, values_stay_as_they_are, failing_kernels)
+          a_custom_operator, failing_kernels)

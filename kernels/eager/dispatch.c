@@ -14,8 +14,6 @@ static fnz_status take_args(fnzi_mem_job *job, const fnz_request *request, fnz_a
   for (size_t i = 0; i < job->op->nparams; i++)
     args[i].flags = 0;
   job->args = args;
-  if (job->plan->only_reads)
-    return FNZ_OK;
   return fnzi_args_visit(args, job->op->nparams, settle_arg, job);
 }
 
@@ -24,7 +22,7 @@ static fnz_status serve(fnzi_mem_job *job, const fnz_request *request) {
   FNZ_TRY(fnzi_mem_plan_find(job->m, job->op, &job->plan));
   FNZI_NEW(job->scratch, job->op->nparams, &args);
   FNZ_TRY(take_args(job, request, args));
-  return job->plan->only_reads ? fnzi_mem_registered_serve(job) : job->plan->way(job);
+  return job->plan->way(job);
 }
 
 fnz_status fnzi_mem_dispatch(void *self, fnz_context *ctx, const fnz_request *request,

@@ -30,7 +30,6 @@ struct fnzi_mem_plan {
   struct fnzi_mem_shortcuts *shortcuts; /* NULL for none */
   unsigned strictness;                  /* FNZI_PLAN_... */
   uint32_t alike, not_bool, floats;     /* of strict.def; bit i is about argument i of via */
-  bool only_reads;                      /* a registered kernel: values stay as they are */
   bool same_args;                       /* via's parameters are the operator's first ones */
   uint32_t generation;                  /* of the machine when the plan was made */
   bool is_pointwise;                    /* the row is, element by element at its place */
@@ -81,18 +80,6 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_part_on(const fnzi_mem_job *job, const fn
                                                fnzi_krn_array *array, fnzi_krn_array **out);
 /* via's arguments, by name. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out);
-/* What stands in for arguments: `make` gives another array for each that `asks` is true of. */
-typedef struct fnzi_mem_stand_in {
-  bool (*asks)(const fnzi_krn_array *array);
-  fnz_status (*make)(const fnzi_mem_job *job, fnzi_krn_array *array, fnzi_krn_array **out);
-} fnzi_mem_stand_in;
-/* The arguments with stand-ins, which are in *temporaries, *count of them, for the caller to drop.
- */
-FNZ_MUST_CHECK fnz_status fnzi_mem_job_stand_in(const fnzi_mem_job *job, const fnz_op *op,
-                                                const fnz_arg *args, const fnzi_mem_stand_in *by,
-                                                const fnz_arg **out, fnzi_krn_array ***temporaries,
-                                                size_t *count);
-void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, size_t count);
 /* A call of via; its scratch memory is job's until fnzi_mem_job_close(). */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args,
                                             fnzi_krn_call *call);
@@ -106,6 +93,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_ar
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op,
                                                   const fnz_arg *args, const fnz_arg **out,
                                                   fnzi_krn_array ***temporaries, size_t *count);
+void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, size_t count);
 /* The elements of `array` as its bits say, in memory of their own. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_resolve(const fnzi_mem_job *job, fnzi_krn_array *array,
                                                fnzi_krn_array **out);
@@ -184,10 +172,6 @@ bool fnzi_mem_plan_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_
 /* Nothing serves the operator itself, but it follows from a plain kernel. */
 bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan);
 
-/* Serves an operator that only reads, by its plan's way. Its arguments may be values: the kernel
- * gets tensors over their elements. */
-FNZ_MUST_CHECK fnz_status fnzi_mem_registered_serve(fnzi_mem_job *job);
-
 fnzi_way_fn fnzi_way_plain;        /* a plain kernel, by its own schema */
 fnzi_way_fn fnzi_way_write_copies; /* via writes copies, which are the results */
 fnzi_way_fn fnzi_way_copy_views;   /* via's results, copied */
@@ -197,10 +181,6 @@ fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
 /* Makes the array eager: memory of its own, laid out as its geometry. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx,
                                                 fnzi_krn_array *array);
-/* An eager array with the elements of a value, which stays as it is: for reading alone, since it is
- * over the value's storage where the elements lie as its geometry says. */
-FNZ_MUST_CHECK fnz_status fnzi_mem_array_show(fnzi_krn_machine *m, fnz_context *ctx,
-                                              const fnzi_krn_array *value, fnzi_krn_array **out);
 /* A new eager array that is a window into a storage. BOUNDS when it leaves it. */
 /* One over memory of another library: its storage has no `end` yet. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_array_over(fnzi_krn_machine *m, fnz_context *ctx,

@@ -2,8 +2,9 @@
  * memory. Kernels get its computed elements. */
 #include "kernels/eager/eager.h"
 
-static bool has_bits(const fnzi_krn_array *a) {
-  return a->geometry.is_conj || a->geometry.is_neg;
+static bool has_bits(const fnz_arg *arg) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  return a && (a->geometry.is_conj || a->geometry.is_neg);
 }
 
 /* The operator that computes the elements of a lazy bit: the copying twin of its view. */
@@ -30,11 +31,68 @@ fnz_status fnzi_mem_job_resolve(const fnzi_mem_job *job, fnzi_krn_array *array,
   return status;
 }
 
+void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    fnzi_krn_array_release(job->ctx, temporaries[i]);
+}
+
+/* Copies the item and puts a computed tensor in its place when it has bits. */
+static fnz_status plain_item(const fnzi_mem_job *job, fnz_arg *item, fnzi_krn_array **temporaries,
+                             size_t *count) {
+  if (!has_bits(item))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_mem_job_resolve(job, fnzi_krn_arg_array(item), &temporaries[*count]));
+  item->u.value = fnzi_krn_array_handle(temporaries[(*count)++]);
+  return FNZ_OK;
+}
+
+static size_t count_bits(const fnz_arg *args, size_t nargs) {
+  size_t count = 0;
+  for (size_t i = 0; i < nargs; i++) {
+    count += has_bits(&args[i]);
+    for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++)
+      count += has_bits(&args[i].u.list[k]);
+  }
+  return count;
+}
+
+static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t nargs,
+                               fnzi_krn_array **temporaries, size_t *count) {
+  for (size_t i = 0; i < nargs; i++) {
+    FNZ_TRY(plain_item(job, &args[i], temporaries, count));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(job->scratch, args[i].count, &items);
+    for (uint32_t k = 0; k < args[i].count; k++) {
+      items[k] = args[i].u.list[k];
+      FNZ_TRY(plain_item(job, &items[k], temporaries, count));
+    }
+    args[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg *args,
                                    const fnz_arg **out, fnzi_krn_array ***temporaries,
                                    size_t *count) {
-  const fnzi_mem_stand_in computed = {has_bits, fnzi_mem_job_resolve};
-  return fnzi_mem_job_stand_in(job, op, args, &computed, out, temporaries, count);
+  size_t bits = count_bits(args, op->nparams);
+  fnz_arg *copy;
+  *out = args;
+  *count = 0;
+  *temporaries = NULL;
+  if (!bits)
+    return FNZ_OK;
+  FNZI_NEW(job->scratch, op->nparams, &copy);
+  FNZI_NEW(job->scratch, bits, temporaries);
+  memcpy(copy, args, op->nparams * sizeof *copy);
+  *out = copy;
+  fnz_status status = replace_bits(job, copy, op->nparams, *temporaries, count);
+  if (status != FNZ_OK) {
+    fnzi_mem_job_drop(job, *temporaries, *count);
+    *count = 0;
+  }
+  return status;
 }
 
 fnz_status fnzi_mem_machine_resolve(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *array,

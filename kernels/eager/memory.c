@@ -16,7 +16,7 @@ static bool lies_as_geometry(const fnzi_krn_array *a) {
 
 static bool may_keep(fnz_context *ctx, const fnzi_krn_array *a) {
   fnz_context quiet = *ctx;
-  return a->storage && lies_as_geometry(a) &&
+  return a->storage && a->storage->refs == 1 && lies_as_geometry(a) &&
          fnzi_krn_storage_holds(&quiet, a->storage, &a->geometry) == FNZ_OK;
 }
 
@@ -45,34 +45,14 @@ static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array 
   return status;
 }
 
-static fnz_status settle(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a, bool keeps) {
-  if (!keeps)
+fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
+  if (a->eager)
+    return FNZ_OK;
+  if (!may_keep(ctx, a))
     FNZ_TRY(move_in(m, ctx, a));
   fnzi_krn_array_place_as_geometry(a);
   a->eager = true;
   return FNZ_OK;
-}
-
-fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
-  if (a->eager)
-    return FNZ_OK;
-  return settle(m, ctx, a, may_keep(ctx, a) && a->storage->refs == 1);
-}
-
-fnz_status fnzi_mem_array_show(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_krn_array *value,
-                               fnzi_krn_array **out) {
-  fnzi_krn_array *a;
-  *out = NULL;
-  FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, &value->geometry, value->cell, &a));
-  fnz_status status =
-      value->storage ? fnzi_krn_array_share(ctx, a, value->storage, &value->place) : FNZ_OK;
-  if (status == FNZ_OK)
-    status = settle(m, ctx, a, may_keep(ctx, a));
-  if (status == FNZ_OK)
-    *out = a;
-  else
-    fnzi_krn_array_release(ctx, a);
-  return status;
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */

@@ -5,10 +5,9 @@
 #include "schema/twins.h"
 
 /* --- Plans ------------------------------------------------------------------------------------ */
-static bool plan_row(fnzi_mem_plan *plan, const fnzi_krn_registered *r, const fnz_op *op,
-                     const fnz_op *via, fnzi_way_fn *way) {
+static bool plan_row(fnzi_mem_plan *plan, const fnzi_krn_registered *r, const fnz_op *via,
+                     fnzi_way_fn *way) {
   plan->registered = r;
-  plan->only_reads = op->kind == FNZI_KIND_FUNCTIONAL && !op->is_view;
   plan->row = &r->row;
   plan->via = via;
   plan->way = way;
@@ -20,11 +19,11 @@ bool fnzi_mem_plan_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_
   bool writes = op->kind != FNZI_KIND_FUNCTIONAL;
   const fnzi_krn_registered *r = fnzi_krn_registered_same(m, op);
   if (r && !r->kernel.meta)
-    return plan_row(plan, r, op, op, fnzi_way_plain);
+    return plan_row(plan, r, op, fnzi_way_plain);
   if ((r = fnzi_krn_registered_structured(m, op)) != NULL)
-    return plan_row(plan, r, op, fnzi_krn_op_group(op), writes ? fnzi_way_write : fnzi_way_compute);
+    return plan_row(plan, r, fnzi_krn_op_group(op), writes ? fnzi_way_write : fnzi_way_compute);
   r = writes && functional ? fnzi_krn_registered_same(m, functional) : NULL;
-  return r && plan_row(plan, r, op, functional, fnzi_way_write);
+  return r && plan_row(plan, r, functional, fnzi_way_write);
 }
 
 static bool is_donor(const fnzi_krn_registered *r, const fnz_op *op) {
@@ -45,31 +44,12 @@ bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_p
     const fnzi_krn_registered *r = m->registered.data[i];
     if (!is_donor(r, op))
       continue;
-    return plan_row(plan, r, op, r->kernel.op,
+    return plan_row(plan, r, r->kernel.op,
                     r->kernel.op->is_view                 ? fnzi_way_copy_views
                     : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_way_out_is_self
                                                           : fnzi_way_write_copies);
   }
   return false;
-}
-
-/* --- Operands --------------------------------------------------------------------------------- */
-static bool is_value(const fnzi_krn_array *a) {
-  return !a->eager;
-}
-
-static fnz_status show(const fnzi_mem_job *job, fnzi_krn_array *value, fnzi_krn_array **out) {
-  return fnzi_mem_array_show(job->m, job->ctx, value, out);
-}
-
-fnz_status fnzi_mem_registered_serve(fnzi_mem_job *job) {
-  const fnzi_mem_stand_in shown = {is_value, show};
-  fnzi_krn_array **temporaries;
-  size_t count;
-  FNZ_TRY(fnzi_mem_job_stand_in(job, job->op, job->args, &shown, &job->args, &temporaries, &count));
-  fnz_status status = job->plan->way(job);
-  fnzi_mem_job_drop(job, temporaries, count);
-  return status;
 }
 
 /* --- Plain kernels ---------------------------------------------------------------------------- */
