@@ -210,8 +210,11 @@ static grid open_grid(fnzi_dec_steps *s, fnzi_krn_array *like) {
     fnzi_krn_array *x = line(s, like, g.size[2 + axis], aligned);
     x = fnzi_dec_reshaped(s, x, along, (size_t)g.spatial);
     parts[d] = STEP(expand, V(x), fnzi_dec_ints(s, g.size + 2, (size_t)g.spatial));
-    g.places *= g.size[2 + axis];
+    if (!fnzi_mul_i64(g.places, g.size[2 + axis], &g.places))
+      fnzi_dec_refuse(s, FNZ_CLASS_OVERFLOW, "size has more places than 64 bits count");
   }
+  if (s->status != FNZ_OK)
+    return g;
   parts[g.spatial] = STEP(ones_like, V(parts[0]));
   g.base = STEP(stack, fnzi_dec_values(s, parts, (size_t)g.spatial + 1), I(-1));
   g.base = RESHAPED(g.base, 1, g.places, g.spatial + 1);
