@@ -101,19 +101,6 @@ fnz_status fnzi_eng_taking_cell(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng
   return fnzi_krn_array_share(ws->ctx, *out, &b->taken, &one);
 }
 
-/* What kernels read as an element by fnzi_krn_window_argument(), and nothing else of it. */
-static bool is_element(const fnzi_krn_call *call, uint32_t k) {
-  static const fnzi_krn_run runs[] = {FNZI_RUN_fill, FNZI_RUN_create, FNZI_RUN_pad,
-                                      FNZI_RUN_index_fill, FNZI_RUN_scatter};
-  static const char *const names[] = {"value", "fill_value", "s"};
-  bool reads = false, named = false;
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    reads = reads || call->row->run == runs[i];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    named = named || strcmp(call->op->params[k].name, names[i]) == 0;
-  return reads && named;
-}
-
 fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
                                     fnzi_eng_taking *taking) {
   const fnzi_krn_call *call = taking->call;
@@ -123,7 +110,8 @@ fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
   if (!fnzi_krn_can_convert(dtype, FNZ_C128))
     return FNZ_OK;
   for (uint32_t k = 0; k < call->op->nparams; k++)
-    if (call->by_data >> k & 1 && (!is_element(call, k) || count++ == FNZI_POINT_OPERANDS))
+    if (call->by_data >> k & 1 &&
+        (!fnzi_krn_window_takes(call, k) || count++ == FNZI_POINT_OPERANDS))
       return FNZ_OK;
   count = 0;
   for (uint32_t k = 0; k < call->op->nparams; k++)

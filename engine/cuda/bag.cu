@@ -26,8 +26,7 @@ VALUE void formula_bag_checked(int64_t at, const cells *w, const int64_t *n, con
                   last = is_last ? n[BAG_COUNT] : integer_at(&w[BAG_OFFSETS], at + 1);
     ok = ok && first >= 0 && last >= first && last <= n[BAG_COUNT] && (at > 0 || first == 0);
   }
-  if (!ok)
-    STORE(uint32_t, w[FLAG].at, 1u);
+  refuse_unless(ok, w);
 }
 
 VALUE int64_t bag_size(const cells *w, const int64_t *n, int64_t bag) {

@@ -12,8 +12,7 @@ VALUE void formula_range(int64_t at, const cells *w, const int64_t *n, const dou
     low = v < low ? v : low;
     high = v > high ? v : high;
   }
-  if (!ok)
-    STORE(uint32_t, w[FLAG].at, 1u);
+  refuse_unless(ok, w);
   lows[threadIdx.x] = low, highs[threadIdx.x] = high;
   __syncthreads();
   if (threadIdx.x == 0) {

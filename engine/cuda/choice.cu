@@ -1,13 +1,8 @@
 /* choice.cu - what kernels/cpu/random_choice.c chooses. Integers are a choice. */
-VALUE void choice_refuse_unless(bool holds, const cells *w) {
-  if (!holds)
-    STORE(uint32_t, w[FLAG].at, 1u);
-}
-
 VALUE void formula_score(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const double weight = fnzi_cpu_real_at(&w[0], at);
   (void)d;
-  choice_refuse_unless(choice_is_weight(weight), w);
+  refuse_unless(choice_is_weight(weight), w);
   fnzi_cpu_real_put(&w[2], at,
                     choice_score((const choice *)n, weight, fnzi_cpu_real_at(&w[1], at)));
 }
@@ -16,7 +11,7 @@ VALUE void formula_score(int64_t at, const cells *w, const int64_t *n, const dou
 VALUE void formula_best_score(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const choice *c = (const choice *)n;
   (void)d;
-  choice_refuse_unless(choice_has_any(c, &w[0], at), w);
+  refuse_unless(choice_has_any(c, &w[0], at), w);
   integer_put(&w[2], at, choice_best(c, &w[1], at));
 }
 
@@ -26,14 +21,14 @@ VALUE void formula_ranked_score(int64_t at, const cells *w, const int64_t *n, co
   const int64_t row = at / c->places, rank = choice_rank(c, &w[1], at);
   (void)d;
   if (at % c->places == 0)
-    choice_refuse_unless(choice_has_any(c, &w[0], row), w);
+    refuse_unless(choice_has_any(c, &w[0], row), w);
   if (rank < c->samples)
     integer_put(&w[2], row * c->samples + rank, at % c->places);
 }
 
 VALUE void formula_weight_sum(int64_t at, const cells *w, const int64_t *n, const double *d) {
   (void)d;
-  choice_refuse_unless(choice_sum((const choice *)n, &w[0], at, &w[1]), w);
+  refuse_unless(choice_sum((const choice *)n, &w[0], at, &w[1]), w);
 }
 
 VALUE void formula_fallen(int64_t at, const cells *w, const int64_t *n, const double *d) {

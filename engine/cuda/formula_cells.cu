@@ -52,6 +52,12 @@ VALUE void move_cell_or(const cells *to, int64_t i, const cells *from, int64_t k
   }
 }
 
+/* Sets the flag unless it holds: the CPU runs the call again and says what is wrong. */
+VALUE void refuse_unless(bool holds, const cells *w) {
+  if (!holds)
+    STORE(uint32_t, w[FLAG].at, 1u);
+}
+
 /* What kernels/cpu/random_values.h stands on. PyTorch has these fast functions of floats, and its
  * numbers are those that they give. */
 #define RANDOM_OUT const cells *

@@ -20,10 +20,10 @@ VALUE double class_loss_at(int64_t position, const cells *w, const int64_t *n, d
   *weight = 0;
   if (label == n[3])
     return 0;
-  if (label < 0 || label >= n[1]) {
-    STORE(uint32_t, w[FLAG].at, 1u);
+  const bool ok = label >= 0 && label < n[1];
+  refuse_unless(ok, w);
+  if (!ok)
     return 0;
-  }
   int64_t start = position / n[2] * n[1] * n[2] + position % n[2];
   *weight = n[5] ? fnzi_cpu_real_at(&w[1], label) : 1;
   return loss_of_class(*weight, fnzi_cpu_real_at(&w[0], start + label * n[2]), 0, 0);
@@ -80,8 +80,7 @@ VALUE double entropy_at(int64_t at, int64_t label, const cells *w, const int64_t
 VALUE void formula_entropy(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const int64_t label = n[3] ? integer_at(&w[2], at) : 0;
   const bool counts = !n[3] || label != n[2], ok = !counts || (label >= 0 && label < n[0]);
-  if (!ok)
-    STORE(uint32_t, w[FLAG].at, 1u);
+  refuse_unless(ok, w);
   fnzi_cpu_real_put(&w[3], at, counts && ok ? entropy_at(at, label, w, n, d[0]) : 0);
   if (w[4].at)
     fnzi_cpu_real_put(&w[4], at, !counts || !ok ? 0 : n[3] ? entropy_weight(w, n, label) : 1);

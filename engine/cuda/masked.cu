@@ -1,6 +1,6 @@
 /* masked.cu - true places that take elements in order (kernels/cpu/scatter.c): blocks count those of
  * a tile each, and then know how many come before. Integers: elements, those of the source. */
-enum { MASKED_EACH = 8, MASKED_TILE = 256 * MASKED_EACH };
+enum { MASKED_EACH = MASKED_TILE / 256 };
 
 /* Of the elements from `first` on. */
 VALUE int masked_count(const cells *mask, int64_t first, int64_t end) {
@@ -41,8 +41,7 @@ VALUE void formula_masked_taken(int64_t at, const cells *w, const int64_t *n, co
     next += (int64_t)before[k] + (k < me ? (int)counts[k] : 0);
   for (int64_t i = first; i < first + MASKED_EACH && i < n[0]; i++) {
     const bool is = LOAD(uint8_t, w[0].at + i) != 0, ok = next < n[1];
-    if (is && !ok)
-      STORE(uint32_t, w[FLAG].at, 1u);
+    refuse_unless(ok || !is, w);
     if (is && ok)
       move_cell_or(&w[4], i, &w[2], next, 0);
     else

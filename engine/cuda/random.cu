@@ -4,10 +4,6 @@ VALUE random_source source_of(const cells *w) {
   const random_source s = {(uint64_t)w[SEED].at, (uint64_t)w[OFFSET].at};
   return s;
 }
-VALUE void refuse_unless(bool holds, const cells *w) {
-  if (!holds)
-    STORE(uint32_t, w[FLAG].at, 1u);
-}
 
 /* Integers are a random_draw. */
 #define DRAWN(name)                                                                                \

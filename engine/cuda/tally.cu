@@ -1,10 +1,8 @@
 /* tally.cu - comparisons and sums of whole tensors that kernels/cpu/tally.c has, assertions, and
  * gates. */
 
-/* The program ends where it does not hold, for the CPU runs it again and says so. */
 VALUE void formula_asserted(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  if (LOAD(uint8_t, w[0].at) == 0)
-    STORE(uint32_t, w[FLAG].at, 1u);
+  refuse_unless(LOAD(uint8_t, w[0].at) != 0, w);
 }
 
 /* The truth is there; whoever finds a difference takes it away. Integers: whether they are. */

@@ -414,9 +414,9 @@ static fnz_status find_remainder_of(fnzi_fit *f, const fnzi_expr *symbol, bool l
                                     const int64_t *numbers, const fnzi_expr **out) {
   int64_t number;
   const fnzi_expr *divisor;
-  bool is_open;
-  FNZ_TRY(is_multiple(f, symbol, &is_open));
-  if (is_open)
+  bool is_one;
+  FNZ_TRY(is_multiple(f, symbol, &is_one));
+  if (is_one)
     return FNZ_OK;
   FNZ_TRY(find_divisor(f, symbol, numbers, left, &number));
   if (number > 1) {

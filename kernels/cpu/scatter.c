@@ -1,4 +1,5 @@
 /* scatter.c - gather, scatter, take, put and masked_scatter: one place per element. */
+#include "kernels/cpu/masked_values.h"
 #include "kernels/cpu/point.h"
 
 #include <math.h>
@@ -420,10 +421,9 @@ static fnz_status count_masked(fnzi_krn_call *call, const fnzi_krn_array *mask, 
 /* The mask as it is broadcast, how many are true in each tile of it, and the elements. */
 static fnz_status tell_masked(fnzi_krn_call *call, const fnzi_krn_array *mask,
                               const fnzi_krn_array *source) {
-  enum { TILE = 2048 }; /* of engine/cuda/masked.cu */
   const fnzi_krn_array *out = call->outputs[0];
   fnz_dtype dtype = out->place.dtype;
-  int64_t count = fnzi_krn_array_numel(out), tiles = (count + TILE - 1) / TILE,
+  int64_t count = fnzi_krn_array_numel(out), tiles = (count + MASKED_TILE - 1) / MASKED_TILE,
           taken = fnzi_krn_array_numel(source);
   const int64_t integers[] = {count, taken};
   fnzi_krn_window windows[5], from, bits;

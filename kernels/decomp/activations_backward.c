@@ -3,10 +3,6 @@
 #include "kernels/decomp/decomp.h"
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
-static fnzi_krn_array *times(fnzi_dec_steps *s, fnzi_krn_array *a, double by) {
-  return STEP(mul__Scalar, V(a), F(by));
-}
-
 static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, double more) {
   return STEP(add__Scalar, V(a), F(more));
 }
@@ -51,15 +47,17 @@ DECOMP(elu_backward) {
   double scale = number(s, "scale"), low = number(s, "alpha") * scale;
   double inside = number(s, "input_scale");
   bool is_result = fnzi_krn_named_bool(s->call, "is_result", false);
-  fnzi_krn_array *slope = is_result ? times(s, plus(s, x, low), inside)
-                                    : times(s, STEP(exp, V(times(s, x, inside))), inside * low);
+  fnzi_krn_array *slope =
+      is_result ? fnzi_dec_times(s, plus(s, x, low), inside)
+                : fnzi_dec_times(s, STEP(exp, V(fnzi_dec_times(s, x, inside))), inside * low);
   fnzi_krn_array *below = STEP(le__Scalar, V(x), I(0));
-  fnzi_dec_result_give(s, rounded(s, pick(s, below, MUL(grad, slope), times(s, grad, scale))));
+  fnzi_dec_result_give(
+      s, rounded(s, pick(s, below, MUL(grad, slope), fnzi_dec_times(s, grad, scale))));
 }
 
 DECOMP(leaky_relu_backward) {
   fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *less = times(s, grad, number(s, "negative_slope"));
+  fnzi_krn_array *less = fnzi_dec_times(s, grad, number(s, "negative_slope"));
   fnzi_dec_result_give(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
 }
 
@@ -74,7 +72,7 @@ DECOMP(hardswish_backward) {
 DECOMP(hardsigmoid_backward) {
   fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_krn_array *inside = STEP(logical_and, V(above(s, x, -3)), V(STEP(lt__Scalar, V(x), I(3))));
-  fnzi_krn_array *out = zeroed(s, times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
+  fnzi_krn_array *out = zeroed(s, fnzi_dec_times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
   fnzi_dec_result_give(s, rounded(s, out));
 }
 
@@ -89,7 +87,7 @@ DECOMP(shrink_backward) {
 
 DECOMP(softplus_backward) {
   fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_krn_array *scaled = times(s, x, number(s, "beta")), *z = STEP(exp, V(scaled));
+  fnzi_krn_array *scaled = fnzi_dec_times(s, x, number(s, "beta")), *z = STEP(exp, V(scaled));
   fnzi_krn_array *out = DIV(MUL(grad, z), plus(s, z, 1));
   fnzi_dec_result_give(s, rounded(s, pick(s, above(s, scaled, number(s, "threshold")), grad, out)));
 }
@@ -162,7 +160,7 @@ DECOMP(mse_loss_backward) {
     return;
   }
   fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
-  fnzi_krn_array *slope = times(s, SUB(x, target), 2 * share(s, x));
+  fnzi_krn_array *slope = fnzi_dec_times(s, SUB(x, target), 2 * share(s, x));
   fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
 }
 
@@ -171,7 +169,8 @@ static void give_bent(fnzi_dec_steps *s, double edge, double outer, double inner
   fnzi_krn_array *grad = wide(s, "grad_output"), *self = wide(s, "self");
   fnzi_krn_array *x = SUB(self, wide(s, "target"));
   double norm = share(s, self);
-  fnzi_krn_array *out = MUL(times(s, x, norm * inner), grad), *end = times(s, grad, norm * outer);
+  fnzi_krn_array *out = MUL(fnzi_dec_times(s, x, norm * inner), grad),
+                 *end = fnzi_dec_times(s, grad, norm * outer);
   out = pick(s, STEP(ge__Scalar, V(x), F(edge)), end, out);
   fnzi_dec_result_give(
       s, rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
@@ -193,13 +192,13 @@ DECOMP(binary_cross_entropy_backward) {
   fnzi_krn_array *spread = MUL(STEP(rsub__Scalar, V(x), I(1)), x);
   fnzi_krn_array *out = DIV(MUL(grad, SUB(x, target)), STEP(clamp_min, V(spread), F(1e-12)));
   out = weight ? MUL(out, weight) : out;
-  fnzi_dec_result_give(s, rounded(s, times(s, out, share(s, x))));
+  fnzi_dec_result_give(s, rounded(s, fnzi_dec_times(s, out, share(s, x))));
 }
 
 DECOMP(soft_margin_backward) {
   fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
   fnzi_krn_array *z = STEP(exp, V(MUL(STEP(neg, V(target)), x)));
-  fnzi_krn_array *slope = DIV(MUL(times(s, target, -share(s, x)), z), plus(s, z, 1));
+  fnzi_krn_array *slope = DIV(MUL(fnzi_dec_times(s, target, -share(s, x)), z), plus(s, z, 1));
   fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
 }
 
@@ -245,8 +244,10 @@ DECOMP(nll_loss_backward) {
 DECOMP(gelu_backward_smooth) {
   const double root = 0.70710678118654752440, density = 0.39894228040143267794;
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"), *x = fnzi_dec_given_array(s, "self");
-  fnzi_krn_array *below = times(s, plus(s, STEP(erf, V(times(s, x, root))), 1), 0.5);
-  fnzi_krn_array *along = MUL(times(s, STEP(exp, V(times(s, MUL(x, x), -0.5))), density), x);
+  fnzi_krn_array *below =
+      fnzi_dec_times(s, plus(s, STEP(erf, V(fnzi_dec_times(s, x, root))), 1), 0.5);
+  fnzi_krn_array *along =
+      MUL(fnzi_dec_times(s, STEP(exp, V(fnzi_dec_times(s, MUL(x, x), -0.5))), density), x);
   fnzi_dec_result_give(s, MUL(ADD(below, along), grad));
 }
 
@@ -299,7 +300,7 @@ DECOMP(rrelu_backward) {
   }
   fnzi_krn_array *x = wide(s, "self");
   grad = wide(s, "grad_output");
-  fnzi_krn_array *less = times(s, grad, (low + high) / 2);
+  fnzi_krn_array *less = fnzi_dec_times(s, grad, (low + high) / 2);
   fnzi_dec_result_give(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
 }
 

@@ -6,16 +6,11 @@
 
 /* --- Pieces ------------------------------------------------------------------------------ */
 static fnzi_krn_array *wide(fnzi_dec_steps *s, fnzi_krn_array *a) {
-  fnz_dtype d = fnzi_dec_array_dtype(a);
-  return fnzi_dec_cast(s, a, d == FNZ_F16 || d == FNZ_BF16 ? FNZ_F32 : d);
+  return fnzi_dec_cast(s, a, fnzi_dec_wide(fnzi_dec_array_dtype(a)));
 }
 
 static fnzi_krn_array *turned(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(transpose__int, V(a), I(-2), I(-1));
-}
-
-static fnzi_krn_array *times(fnzi_dec_steps *s, fnzi_krn_array *a, double by) {
-  return STEP(mul__Scalar, V(a), F(by));
 }
 
 static double scale_of(const fnzi_dec_steps *s, const fnzi_krn_array *query) {
@@ -67,7 +62,7 @@ static void attend(fnzi_dec_steps *s, fnzi_krn_array *weights, fnzi_krn_array *v
   double p = fnzi_krn_named_float(s->call, "dropout_p", 0);
   if (p > 0 && kept) {
     weights = STEP(masked_fill__Scalar, V(weights), V(STEP(logical_not, V(kept))), F(0));
-    value = times(s, value, 1 / (1 - p));
+    value = fnzi_dec_times(s, value, 1 / (1 - p));
   } else if (p > 0) {
     weights = STEP(dropout, V(weights), F(p), B(true));
   }
@@ -84,8 +79,8 @@ DECOMP(attention_math) {
   check_one_mask(s);
   key = wide(s, grouped(s, key, query));
   value = wide(s, grouped(s, value, query));
-  query = times(s, wide(s, query), scale < 0 ? -root : root);
-  fnzi_krn_array *scores = STEP(matmul, V(query), V(turned(s, times(s, key, root))));
+  query = fnzi_dec_times(s, wide(s, query), scale < 0 ? -root : root);
+  fnzi_krn_array *scores = STEP(matmul, V(query), V(turned(s, fnzi_dec_times(s, key, root))));
   attend(s, STEP(_safe_softmax, V(masked(s, scores)), I(-1)), value, dtype);
 }
 
@@ -147,12 +142,13 @@ DECOMP(flash_backward) {
                  *out = wide(s, fnzi_dec_given_array(s, "out"));
   fnzi_krn_array *sums = sums_of(s, query);
   double scale = scale_of(s, query);
-  fnzi_krn_array *scores = masked(s, times(s, STEP(matmul, V(query), V(turned(s, key))), scale));
+  fnzi_krn_array *scores =
+      masked(s, fnzi_dec_times(s, STEP(matmul, V(query), V(turned(s, key))), scale));
   fnzi_krn_array *weights = STEP(exp, V(SUB(scores, sums)));
   fnzi_krn_array *of_value = STEP(matmul, V(turned(s, weights)), V(grad));
   fnzi_krn_array *along = STEP(sum__dim_IntList, V(MUL(grad, out)), INTS(-1), B(true));
   fnzi_krn_array *back = SUB(STEP(matmul, V(grad), V(turned(s, value))), along);
-  back = times(s, MUL(weights, back), scale);
+  back = fnzi_dec_times(s, MUL(weights, back), scale);
   give_by_length(s, STEP(matmul, V(back), V(key)), dtype);
   give_by_length(s, STEP(matmul, V(turned(s, back)), V(query)), dtype);
   give_by_length(s, of_value, dtype);

@@ -83,6 +83,9 @@ void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_
 #define SUB(a, b) STEP(sub__Tensor, V(a), V(b))
 #define MUL(a, b) STEP(mul__Tensor, V(a), V(b))
 #define DIV(a, b) STEP(div__Tensor, V(a), V(b))
+static inline fnzi_krn_array *fnzi_dec_times(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
+  return STEP(mul__Scalar, V(a), F(number));
+}
 
 /* The elements in row-major order under other sizes, of as many elements. */
 fnzi_krn_array *fnzi_dec_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
@@ -133,6 +136,10 @@ static inline uint32_t fnzi_dec_array_rank(const fnzi_krn_array *a) {
 int64_t fnzi_dec_array_size(const fnzi_krn_array *a, int64_t dim);
 static inline fnz_dtype fnzi_dec_array_dtype(const fnzi_krn_array *a) {
   return a ? a->geometry.dtype : FNZ_F32;
+}
+/* In which elements of the dtype are computed: 16-bit floats in f32. */
+static inline fnz_dtype fnzi_dec_wide(fnz_dtype dtype) {
+  return dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
 }
 static inline int64_t fnzi_dec_array_numel(const fnzi_krn_array *a) {
   return a ? fnzi_krn_array_numel(a) : 0;

@@ -138,11 +138,6 @@ static fnzi_krn_array *through_norm(fnzi_dec_steps *s, fnzi_krn_array *g, fnzi_k
   return MUL(rstd, SUB(SUB(g, mean), MUL(x, along)));
 }
 
-/* Sums and products of 16-bit floats are taken in f32. */
-static fnz_dtype wide(fnz_dtype dtype) {
-  return dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
-}
-
 /* All dimensions; returns how many stand before those that normalized_shape is for. */
 static size_t outer_dims(fnzi_dec_steps *s, const fnzi_krn_array *input, int64_t *dims) {
   const int64_t *shape = NULL;
@@ -160,7 +155,7 @@ static size_t outer_dims(fnzi_dec_steps *s, const fnzi_krn_array *input, int64_t
 DECOMP(layer_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
-  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = fnzi_dec_wide(dtype);
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
   fnzi_krn_array *rstd = fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner);
   int64_t dims[FNZ_MAX_RANK];
@@ -180,7 +175,7 @@ DECOMP(layer_norm_backward) {
 DECOMP(group_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
-  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = fnzi_dec_wide(dtype);
   int64_t n = fnzi_krn_named_int(s->call, "N", 0), c = fnzi_krn_named_int(s->call, "C", 0);
   int64_t places = fnzi_krn_named_int(s->call, "HxW", 0),
           groups = fnzi_krn_named_int(s->call, "group", 1);
@@ -222,7 +217,7 @@ DECOMP(group_norm_backward) {
 DECOMP(rms_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
-  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = fnzi_dec_wide(dtype);
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
   fnzi_krn_array *rstd = fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner);
   int64_t dims[FNZ_MAX_RANK];
@@ -252,7 +247,7 @@ static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_
 DECOMP(batch_norm_backward) {
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
                  *weight = fnzi_dec_given_array(s, "weight");
-  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = fnzi_dec_wide(dtype);
   uint32_t rank = fnzi_dec_array_rank(input);
   bool other = fnzi_op_param(s->call->op, "update") >= 0;
   bool train = fnzi_krn_named_bool(s->call, other ? "update" : "train", false);
@@ -298,7 +293,7 @@ static void give_in_type(fnzi_dec_steps *s, fnzi_krn_array *back, fnz_dtype dtyp
  * in a larger type and rounded in the end. */
 DECOMP(softmax_backward) {
   fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output")),
-            inner = wide(dtype);
+            inner = fnzi_dec_wide(dtype);
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_output"), inner);
   fnzi_krn_array *y = fnzi_dec_cast(s, fnzi_dec_given_array(s, "output"), inner);
   fnzi_krn_array *product = MUL(grad, y);
@@ -310,7 +305,7 @@ DECOMP(softmax_backward) {
 
 DECOMP(log_softmax_backward) {
   fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output")),
-            inner = wide(dtype);
+            inner = fnzi_dec_wide(dtype);
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_output"), inner);
   fnzi_krn_array *y = fnzi_dec_cast(s, fnzi_dec_given_array(s, "output"), inner);
   fnz_arg dim = INTS(fnzi_dec_given_dim(s, "dim", grad));

@@ -36,13 +36,19 @@ DECOMP(weight_norm) {
   fnzi_dec_result_give(s, MUL(v, DIV(g, norm)));
 }
 
-/* The norms of bf16 are kept as f32. */
-DECOMP(weight_norm_interface) {
-  fnzi_krn_array *v = fnzi_dec_given_array(s, "v"), *g = fnzi_dec_given_array(s, "g");
+/* "dim", the first or the last one of v. */
+static int64_t outer_dim(fnzi_dec_steps *s, const fnzi_krn_array *v) {
   int64_t dim = fnzi_krn_named_int(s->call, "dim", 0);
   if (dim != 0 && dim != (int64_t)fnzi_dec_array_rank(v) - 1)
     fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim is %lld; it must be the first or the last of %u",
                     (long long)dim, fnzi_dec_array_rank(v));
+  return dim;
+}
+
+/* The norms of bf16 are kept as f32. */
+DECOMP(weight_norm_interface) {
+  fnzi_krn_array *v = fnzi_dec_given_array(s, "v"), *g = fnzi_dec_given_array(s, "g");
+  int64_t dim = outer_dim(s, v);
   fnz_dtype kept = fnzi_dec_array_dtype(g) == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   fnzi_krn_array *norm = norm_except(s, fnzi_dec_cast(s, v, kept), I(2), dim);
   fnzi_krn_array *w = MUL(fnzi_dec_cast(s, v, kept), DIV(fnzi_dec_cast(s, g, kept), norm));
@@ -63,10 +69,7 @@ static fnzi_krn_array *summed_but(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t 
 /* w = g v / n: of v it is g / n (dw - v (dw . v) / n^2), of g it is (dw . v) / n. */
 DECOMP(weight_norm_backward) {
   fnzi_krn_array *v = fnzi_dec_given_array(s, "saved_v"), *g = fnzi_dec_given_array(s, "saved_g");
-  int64_t dim = fnzi_krn_named_int(s->call, "dim", 0);
-  if (dim != 0 && dim != (int64_t)fnzi_dec_array_rank(v) - 1)
-    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "dim is %lld; it must be the first or the last of %u",
-                    (long long)dim, fnzi_dec_array_rank(v));
+  int64_t dim = outer_dim(s, v);
   fnz_dtype dtype = fnzi_dec_array_dtype(v), kept = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_w"), kept);
   fnzi_krn_array *norms = fnzi_dec_cast(s, fnzi_dec_given_array(s, "saved_norms"), kept);

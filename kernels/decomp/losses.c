@@ -10,10 +10,6 @@ static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, double number)
   return number == 0 ? a : STEP(add__Scalar, V(a), F(number));
 }
 
-static fnzi_krn_array *times(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
-  return STEP(mul__Scalar, V(a), F(number));
-}
-
 /* number - a */
 static fnzi_krn_array *from_number(fnzi_dec_steps *s, double number, fnzi_krn_array *a) {
   return STEP(rsub__Scalar, V(a), F(number));
@@ -231,7 +227,7 @@ DECOMP(multilabel_margin_backward) {
   on = fnzi_dec_cast(s, on, fnzi_dec_array_dtype(given));
   fnzi_krn_array *back = summed(s, on, 1);
   back = STEP(scatter_add, V(back), I(1), V(at), V(STEP(neg, V(summed(s, on, 2)))));
-  back = times(s, back, share(s, rows) / (double)(classes ? classes : 1));
+  back = fnzi_dec_times(s, back, share(s, rows) / (double)(classes ? classes : 1));
   back = MUL(back, by_rows(s, fnzi_dec_given_array(s, "grad_output"), rows));
   if (given)
     fnzi_dec_result_give(
@@ -251,7 +247,7 @@ DECOMP(poisson_nll_loss) {
   if (fnzi_krn_named_bool(s->call, "full", false)) {
     fnzi_krn_array *stirling = SUB(MUL(target, STEP(log, V(target))), target);
     fnzi_krn_array *rest =
-        times(s, STEP(log, V(times(s, target, 2 * 3.14159265358979323846))), 0.5);
+        fnzi_dec_times(s, STEP(log, V(fnzi_dec_times(s, target, 2 * 3.14159265358979323846))), 0.5);
     fnzi_krn_array *small = STEP(le__Scalar, V(target), I(1));
     loss = ADD(loss, STEP(masked_fill__Scalar, V(ADD(stirling, rest)), V(small), I(0)));
   }
@@ -312,14 +308,14 @@ DECOMP(multi_margin_backward) {
   if (s->status != FNZ_OK)
     return;
   fnzi_krn_array *on = STEP(gt__Scalar, V(c.margin), I(0));
-  fnzi_krn_array *back = c.p == 2 ? times(s, at_least(s, c.margin, 0), 2)
+  fnzi_krn_array *back = c.p == 2 ? fnzi_dec_times(s, at_least(s, c.margin, 0), 2)
                                   : fnzi_dec_cast(s, on, fnzi_dec_array_dtype(given));
   if (c.weight)
     back = MUL(back, c.weight);
   back = STEP(scatter__value, V(back), I(1), V(c.at), I(0));
   fnzi_krn_array *lost = STEP(unsqueeze, V(STEP(neg, V(summed(s, back, 1)))), I(1));
   back = STEP(scatter__src, V(back), I(1), V(c.at), V(lost));
-  back = times(s, back, share(s, c.rows) / (double)c.classes);
+  back = fnzi_dec_times(s, back, share(s, c.rows) / (double)c.classes);
   back = MUL(back, by_rows(s, fnzi_dec_given_array(s, "grad_output"), c.rows));
   fnzi_dec_result_give(
       s, fnzi_dec_reshaped(s, back, given->geometry.sizes, fnzi_dec_array_rank(given)));

@@ -21,7 +21,7 @@ DECOMP(vecdot) {
   if (fnzi_dec_array_dtype(y) != dtype)
     fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "x is %s, y %s; both must be the same",
                     fnzi_dtype(dtype)->name, fnzi_dtype(fnzi_dec_array_dtype(y))->name);
-  fnz_dtype wide = dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
+  fnz_dtype wide = fnzi_dec_wide(dtype);
   x = fnzi_dec_cast(s, fnzi_is_complex(dtype) ? STEP(conj_physical, V(x)) : x, wide);
   fnzi_krn_array *products = MUL(x, fnzi_dec_cast(s, y, wide));
   fnz_arg dim = INTS(fnzi_dec_given_dim(s, "dim", products));

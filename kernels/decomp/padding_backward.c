@@ -39,7 +39,7 @@ static void give_back(fnzi_dec_steps *s, const image *m, fnzi_krn_array *places)
                     (long long)many, (long long)planes);
   if (s->status != FNZ_OK)
     return;
-  fnz_dtype wide = dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
+  fnz_dtype wide = fnzi_dec_wide(dtype);
   fnzi_krn_array *zeros = STEP(zeros, INTS(planes, elements(m)), DTYPE(wide));
   places = fnzi_dec_cast(s, RESHAPED(places, many), FNZ_I64);
   grad = RESHAPED(fnzi_dec_cast(s, grad, wide), planes, many);

@@ -2,8 +2,8 @@
  * of the module, such as L['x'].size()[0] % 8 == 0.
  *
  * needs   the inputs of graph 0
- * gives   guards of the program, over its symbols. What a range says already is none. That the
- * branch of a size 0 or 1 was not traced is one: that nothing was chosen by it, nobody can tell
+ * gives   guards of the program, over its symbols, but for those that a range says already. One
+ * that only keeps a size from 0 or 1 is a guard, too: nobody can tell whether something hangs on it
  *
  * The text stays among the extras, so that a program written as .pt2 again says it in its place. */
 #include "program/formats/pt2.h"
