@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FEW_PROGRAMS = FNZI_WATCHED ? 80 : 300, VALUES = 128, ROOM = 16384 };
+enum { FEW_PROGRAMS = FNZI_WATCHED ? 30 : 300, VALUES = 128, ROOM = 16384 };
 
 /* From the one that gives way to the one that a sum of both has. */
 static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};

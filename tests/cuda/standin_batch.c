@@ -332,8 +332,7 @@ bool standin_batch_build(void) {
     return false;
   path_of(l, ".cc", source);
   path_of(l, ".so", library);
-  snprintf(command, sizeof command,
-           "%s -std=c++17 -O0 -w -fPIC -shared -nostdlib -ffp-contract=off %s -include %s %s -o %s",
+  snprintf(command, sizeof command, "%s " STANDIN_WORDS " -O0 %s -include %s %s -o %s",
            getenv("STANDIN_CXX"), standin_flags(), getenv("STANDIN_SHIM"), source, library);
   if (!write_source(source) || system(command) != 0)
     return false;

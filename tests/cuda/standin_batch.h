@@ -19,6 +19,11 @@ typedef bool standin_batch_build_fn(void);
  * malloc()'s. */
 bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes);
 
+/* How a text becomes a library. To compile takes longer than to run what comes of it. */
+#define STANDIN_WORDS                                                                              \
+  "-std=c++17 -w -fPIC -shared -nostdlib -ffp-contract=off -fno-exceptions -fno-rtti "             \
+  "-fno-asynchronous-unwind-tables"
+
 /* Of standin_nvrtc.c: STANDIN_FLAGS. */
 const char *standin_flags(void);
 

@@ -159,10 +159,8 @@ static bool build(program *p, const char *folder) {
   snprintf(source, sizeof source, "%s/text.cc", folder);
   snprintf(library, sizeof library, "%s/text.so", folder);
   snprintf(log, sizeof log, "%s/log", folder);
-  snprintf(
-      command, sizeof command,
-      "%s -std=c++17 -O1 -w -fPIC -shared -nostdlib -ffp-contract=off %s -include %s %s -o %s 2>%s",
-      getenv("STANDIN_CXX"), standin_flags(), getenv("STANDIN_SHIM"), source, library, log);
+  snprintf(command, sizeof command, "%s " STANDIN_WORDS " -Og %s -include %s %s -o %s 2>%s",
+           getenv("STANDIN_CXX"), standin_flags(), getenv("STANDIN_SHIM"), source, library, log);
   bool done = write_all(source, p->text) && system(command) == 0 && take_code(p, library);
   p->log = read_all(log, &bytes);
   if (done)
