@@ -69,6 +69,9 @@ static const row rows[] = {
     {"attention_bf16_2048", "bf16", 2048, 128, "",
      "%q: @[1,16,R,C], %k: @[1,16,R,C], %v: @[1,16,R,C]",
      "%a: @[1,16,R,C] = scaled_dot_product_attention(%q, %k, %v, None, 0.0, True)\nreturn %a\n", 0},
+    {"attention_bf16_token", "bf16", 4096, 128, "",
+     "%q: @[1,32,1,C], %k: @[1,32,R,C], %v: @[1,32,R,C]",
+     "%a: @[1,32,1,C] = scaled_dot_product_attention(%q, %k, %v)\nreturn %a\n", 0},
     {"attention_f32_2048", "f32", 2048, 64, "", "%q: @[1,16,R,C], %k: @[1,16,R,C], %v: @[1,16,R,C]",
      "%a: @[1,16,R,C] = scaled_dot_product_attention(%q, %k, %v, None, 0.0, True)\nreturn %a\n",
      0}};

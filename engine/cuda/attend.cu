@@ -3,8 +3,9 @@
  * put(head, query, w, value) and put_log(head, query, value).
  *
  * A block has 64 queries of one head, and goes over the keys by 64 with the maximum and the sum so
- * far; each sum is formed in an order that depends on sizes alone. A row whose keys are all masked
- * gives zeros, as eager does. */
+ * far. Of few queries (attend_few) a block has one, and a piece of the keys; attend_pieces joins
+ * the pieces. Each sum is formed in an order that depends on sizes alone. A row whose keys are all
+ * masked gives zeros, as eager does. */
 namespace attention {
 enum { TILE = 64, LINE = TILE + 1, EACH = 4, ACROSS = TILE / EACH, THREADS = 256, SHARES = THREADS / TILE };
 
@@ -150,6 +151,135 @@ VALUE void attend(const O &o, int64_t heads, int64_t queries, int64_t keys, int6
       o.put_log(head, first + t, high == -nothing ? high : base + logarithm(total[t]));
     }
     __syncthreads();
+  }
+}
+
+/* --- Few queries ------------------------------------------------------------------------------ */
+enum { WARPS = THREADS / 32, AT_ONCE = 4 };
+
+/* What a row's greatest score, its sum of exponentials and its sums of values become: the result, */
+template <class O> struct whole {
+  typedef typename O::sum sum;
+  const O &o;
+  __device__ void put(int64_t head, int64_t query, int64_t piece, int64_t w, sum value, sum total) const {
+    o.put(head, query, w, value / (total == 0 ? (sum)1 : total));
+  }
+  __device__ void put_sums(int64_t head, int64_t query, int64_t piece, sum high, sum total) const {
+    const sum nothing = -(sum)INFINITY, base = high == nothing ? (sum)0 : high;
+    o.put_log(head, query, high == -nothing ? high : base + logarithm(total));
+  }
+};
+
+/* or what is kept of a piece: o.keep(piece, k, v), o.kept(piece, k). */
+enum { HIGH, TOTAL, VALUES };
+template <class O> struct part {
+  typedef typename O::sum sum;
+  const O &o;
+  __device__ void put(int64_t head, int64_t query, int64_t piece, int64_t w, sum value, sum total) const {
+    o.keep(piece, VALUES + w, value);
+  }
+  __device__ void put_sums(int64_t head, int64_t query, int64_t piece, sum high, sum total) const {
+    o.keep(piece, HIGH, high);
+    o.keep(piece, TOTAL, total);
+  }
+};
+
+/* exp(from - to), where `to` is the greater one and both may be what no score is below. */
+template <class T> VALUE T shrink(T from, T to) {
+  return from == to ? (T)1 : exponential(from - to);
+}
+
+/* Of each query `pieces` pieces. A warp goes over its keys by AT_ONCE; WIDE times 32 elements are the most that a row
+ * of q, k or v has. */
+template <int WIDE, class E, class O>
+VALUE void attend_few(const O &o, int64_t heads, int64_t queries, int64_t keys, int64_t width, int64_t out_width,
+                      typename O::sum scale, bool causal, int64_t pieces) {
+  typedef typename O::sum sum;
+  SHARED(sum, highest, WARPS);
+  SHARED(sum, totals, WARPS);
+  SHARED(sum, values, WARPS * WIDE * 32);
+  const E end = {o};
+  const sum nothing = -(sum)INFINITY;
+  const int64_t share = (keys + pieces - 1) / pieces;
+  const int t = (int)threadIdx.x, lane = t % 32, warp = t / 32;
+  for (int64_t at = blockIdx.x; at < heads * queries * pieces; at += gridDim.x) {
+    const int64_t head = at / pieces / queries, query = at / pieces % queries, first = at % pieces * share;
+    const int64_t seen = causal && query < keys ? query + 1 : keys, last = first + share < seen ? first + share : seen;
+    sum q[WIDE], results[WIDE] = {}, high = nothing, total = 0;
+    for (int e = 0; e < WIDE; e++)
+      q[e] = lane + 32 * e < width ? o.q(head, query, lane + 32 * e) : (sum)0;
+    for (int64_t j0 = first + warp * AT_ONCE; j0 < last; j0 += WARPS * AT_ONCE) {
+      sum scores[AT_ONCE], above = high;
+      for (int i = 0; i < AT_ONCE; i++) {
+        scores[i] = 0;
+        for (int e = 0; e < WIDE; e++)
+          if (lane + 32 * e < width && j0 + i < last)
+            scores[i] = add_product(q[e], o.k(head, j0 + i, lane + 32 * e), scores[i]);
+      }
+      for (int by = 16; by > 0; by /= 2)
+        for (int i = 0; i < AT_ONCE; i++)
+          scores[i] = scores[i] + (sum)__shfl_xor_sync(~0u, scores[i], by);
+      for (int i = 0; i < AT_ONCE; i++) {
+        scores[i] = j0 + i < last ? o.masked(head, query, j0 + i, scores[i] * scale) : nothing;
+        above = larger(above, scores[i]);
+      }
+      const sum shrunk = shrink(high, above), base = above == nothing ? (sum)0 : above;
+      total = total * shrunk;
+      for (int e = 0; e < WIDE; e++)
+        results[e] = results[e] * shrunk;
+      for (int i = 0; i < AT_ONCE && j0 + i < last; i++) {
+        const sum x = exponential(scores[i] - base);
+        total = total + x;
+        for (int e = 0; e < WIDE; e++)
+          if (lane + 32 * e < out_width)
+            results[e] = add_product(x, o.v(head, j0 + i, lane + 32 * e), results[e]);
+      }
+      high = above;
+    }
+    if (lane == 0) {
+      highest[warp] = high;
+      totals[warp] = total;
+    }
+    for (int e = 0; e < WIDE; e++)
+      values[(warp * WIDE + e) * 32 + lane] = results[e];
+    __syncthreads();
+    sum most = nothing, all = 0;
+    for (int k = 0; k < WARPS; k++)
+      most = larger(most, highest[k]);
+    for (int k = 0; k < WARPS; k++)
+      all = all + totals[k] * shrink((sum)highest[k], most);
+    for (int w = t; w < out_width; w += THREADS) {
+      sum value = 0;
+      for (int k = 0; k < WARPS; k++)
+        value = value + values[k * WIDE * 32 + w] * shrink((sum)highest[k], most);
+      end.put(head, query, at, w, value, all);
+    }
+    if (t == 0)
+      end.put_sums(head, query, at, most, all);
+    __syncthreads();
+  }
+}
+
+/* A block has a row of the result. */
+template <class O>
+VALUE void attend_pieces(const O &o, int64_t heads, int64_t queries, int64_t out_width, int64_t pieces) {
+  typedef typename O::sum sum;
+  const whole<O> end = {o};
+  for (int64_t at = blockIdx.x; at < heads * queries; at += gridDim.x) {
+    const int64_t first = at * pieces, head = at / queries, query = at % queries;
+    sum most = -(sum)INFINITY, all = 0;
+    for (int64_t p = first; p < first + pieces; p++)
+      most = larger(most, o.kept(p, HIGH));
+    for (int64_t p = first; p < first + pieces; p++)
+      all = all + o.kept(p, TOTAL) * shrink(o.kept(p, HIGH), most);
+    for (int64_t w = threadIdx.x; w < out_width; w += THREADS) {
+      sum value = 0;
+      for (int64_t p = first; p < first + pieces; p++)
+        value = value + o.kept(p, VALUES + w) * shrink(o.kept(p, HIGH), most);
+      end.put(head, query, at, w, value, all);
+    }
+    if (threadIdx.x == 0)
+      end.put_sums(head, query, at, most, all);
   }
 }
 } /* namespace attention */

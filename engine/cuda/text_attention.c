@@ -1,11 +1,48 @@
-/* text_attention.c - attention as a kernel: where its operands lie, as the functions that
- * attend.cu asks for. */
+/* text_attention.c - attention as kernels: where operands lie, as the functions that attend.cu asks
+ * for. */
 #include "engine/cuda/text_product.h"
 #include "engine/cuda/text_put.h"
 
 #include <stdio.h>
 
-enum { TILE = 64, THREADS = 256, MOST_PARTS = 4 }; /* of attend.cu */
+enum { TILE = 64, THREADS = 256, VALUES = 2 }; /* of attend.cu */
+/* Columns of tiles, and of lanes; queries that are few; keys that a piece has at least, and blocks
+ * that a GPU has enough of. */
+enum { MOST_PARTS = 4, MOST_WIDE = 8, FEW = 8, PIECE = 128, BLOCKS = 1024 };
+
+/* --- Shares of the work -------------------------------------------------------------------------
+ */
+static int64_t batch_of(const fnzi_cuda_attention *a) {
+  int64_t heads = 1;
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (!fnzi_mul_i64(heads, a->sizes[d], &heads))
+      return -1;
+  return heads;
+}
+
+static int64_t wide_of(const fnzi_cuda_attention *a) {
+  int64_t most = a->width > a->out_width ? a->width : a->out_width, wide = 1;
+  while (wide * 32 < most && wide <= MOST_WIDE)
+    wide *= 2;
+  return wide;
+}
+
+int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
+  int64_t heads = batch_of(a);
+  if (heads <= 0 || a->queries > FEW || wide_of(a) > MOST_WIDE)
+    return 0;
+  int64_t most = (a->keys + PIECE - 1) / PIECE, wanted = 1;
+  while (wanted < most && wanted * heads * a->queries < BLOCKS)
+    wanted++;
+  return wanted;
+}
+
+size_t fnzi_cuda_attention_kept(const fnzi_cuda_attention *a) {
+  return (size_t)(batch_of(a) * a->queries * a->pieces * (VALUES + a->out_width));
+}
+
+/* --- Operands -----------------------------------------------------------------------------------
+ */
 
 static fnz_status put_at(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                          const fnzi_cuda_side *s, int operand, const char *row, const char *col) {
@@ -47,68 +84,126 @@ static fnz_status put_mask(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   return FNZ_OK;
 }
 
-static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a) {
+static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int out,
+                              int log) {
   PUT(w, "  __device__ void put(int64_t h, int64_t i, int64_t d, sum v) const {\n");
-  FNZ_TRY(put_at(w, a, &a->out, 3, "i", "d"));
+  FNZ_TRY(put_at(w, a, &a->out, out, "i", "d"));
   FNZ_TRY(fnzi_cuda_put_store(w, a->sum, a->out.dtype));
   PUT(w, "  }\n  __device__ void put_log(int64_t h, int64_t i, sum v) const {\n");
   if (a->has_log) {
-    FNZ_TRY(put_at(w, a, &a->log, 4 + a->has_mask, "i", "0"));
+    FNZ_TRY(put_at(w, a, &a->log, log, "i", "0"));
     FNZ_TRY(fnzi_cuda_put_store(w, a->sum, a->log.dtype));
   }
   return fnzi_put_text(w->ctx, w->out, "  }\n");
 }
 
-static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t wide,
-                           const int64_t counts[5]) {
+/* Of pieces, as many values as attend.cu keeps of each. */
+static fnz_status put_kept(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int operand,
+                           bool reads) {
+  PUT(w, "  __device__ %s(int64_t piece, int64_t k%s) const {\n    %schar *at = p_.at[%d]",
+      reads ? "sum kept" : "void keep", reads ? "" : ", sum v", reads ? "const " : "", operand);
+  FNZ_TRY(fnzi_cuda_put_step(w, "piece", VALUES + a->out_width, a->sum));
+  FNZ_TRY(fnzi_cuda_put_step(w, "k", 1, a->sum));
+  PUT(w, ";\n");
+  FNZ_TRY(reads ? fnzi_cuda_put_read(w, a->sum, a->sum) : fnzi_cuda_put_store(w, a->sum, a->sum));
+  return fnzi_put_text(w->ctx, w->out, "  }\n");
+}
+
+static fnz_status open_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a) {
+  int64_t heads = batch_of(a);
+  if (heads < 0)
+    return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
+  w->is_small = heads <= INT32_MAX;
+  PUT(w, "  struct operands {\n  typedef %s sum;\n  decltype(p) p_;\n", fnzi_cuda_sum_type(a->sum));
+  return fnzi_cuda_put_table(w);
+}
+
+static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a) {
+  FNZ_TRY(open_operands(w, a));
+  FNZ_TRY(put_side(w, a, &a->q, 0, "q"));
+  FNZ_TRY(put_side(w, a, &a->k, 1, "k"));
+  FNZ_TRY(put_side(w, a, &a->v, 2, "v"));
+  FNZ_TRY(put_mask(w, a));
+  if (a->pieces > 1)
+    FNZ_TRY(put_kept(w, a, 3, false));
+  else
+    FNZ_TRY(put_results(w, a, 3, 4 + a->has_mask));
+  return fnzi_cuda_put_operands(w);
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------
+ */
+static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t wide) {
+  const int64_t counts[] = {batch_of(a), a->queries, a->keys, a->width, a->out_width};
   int64_t bits;
   memcpy(&bits, &a->scale, sizeof bits);
-  PUT(w, "  attention::attend<%d, %lld>(o", a->sum == FNZ_F64 ? 8 : 16, (long long)wide);
+  if (a->pieces > 0)
+    PUT(w, "  attention::attend_few<%lld, attention::%s<operands>>(o", (long long)wide_of(a),
+        a->pieces > 1 ? "part" : "whole");
+  else
+    PUT(w, "  attention::attend<%d, %lld>(o", a->sum == FNZ_F64 ? 8 : 16, (long long)wide);
   for (int k = 0; k < 5; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
   if (w->text->is_general)
     PUT(w, ", (operands::sum)__longlong_as_double(%s)", WORD(w->text, bits));
   else
     PUT(w, ", (operands::sum)%a", a->scale);
-  PUT(w, ", %s);\n", a->causal ? "true" : "false");
-  return FNZ_OK;
+  PUT(w, ", %s", a->causal ? "true" : "false");
+  if (a->pieces > 0)
+    PUT(w, ", %s", WORD(w->text, a->pieces));
+  return fnzi_put_text(w->ctx, w->out, ");\n");
 }
 
-static fnz_status put_body(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t *blocks) {
-  int64_t heads = 1, parts = (a->out_width + TILE - 1) / TILE;
+static fnz_status put_attention(fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
+                                int64_t *blocks) {
+  int64_t parts = (a->out_width + TILE - 1) / TILE;
   int64_t wide = parts < MOST_PARTS ? parts : MOST_PARTS;
-  for (uint32_t d = 0; d < a->rank; d++)
-    if (!fnzi_mul_i64(heads, a->sizes[d], &heads))
-      return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "a batch leaves 64 bits");
-  w->is_small = heads <= INT32_MAX;
-  PUT(w, "  struct operands {\n  typedef %s sum;\n  decltype(p) p_;\n", fnzi_cuda_sum_type(a->sum));
-  FNZ_TRY(fnzi_cuda_put_table(w));
-  FNZ_TRY(put_side(w, a, &a->q, 0, "q"));
-  FNZ_TRY(put_side(w, a, &a->k, 1, "k"));
-  FNZ_TRY(put_side(w, a, &a->v, 2, "v"));
-  FNZ_TRY(put_mask(w, a));
-  FNZ_TRY(put_results(w, a));
-  FNZ_TRY(fnzi_cuda_put_operands(w));
-  const int64_t counts[] = {heads, a->queries, a->keys, a->width, a->out_width};
-  FNZ_TRY(put_call(w, a, wide, counts));
-  if (!fnzi_mul_i64(heads, (a->queries + TILE - 1) / TILE, blocks) ||
-      !fnzi_mul_i64(*blocks, (parts + wide - 1) / wide, blocks))
+  FNZ_TRY(put_operands(w, a));
+  FNZ_TRY(put_call(w, a, wide));
+  int64_t rows = a->pieces > 0 ? a->queries * a->pieces : (a->queries + TILE - 1) / TILE;
+  int64_t across = a->pieces > 0 ? 1 : (parts + wide - 1) / wide;
+  if (!fnzi_mul_i64(batch_of(a), rows, blocks) || !fnzi_mul_i64(*blocks, across, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "attention has too many blocks");
   return FNZ_OK;
 }
 
-fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
-                                    const fnzi_cuda_attention *a, uint32_t *kernel,
-                                    int64_t *blocks) {
-  const fnzi_cuda_kernel shape = {NULL, 4u + a->has_mask + a->has_log, THREADS,
-                                  FNZI_CUDA_GRID_BLOCKS, 0};
+static fnz_status put_join(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t *blocks) {
+  FNZ_TRY(open_operands(w, a));
+  FNZ_TRY(put_kept(w, a, 0, true));
+  FNZ_TRY(put_results(w, a, 1, 2));
+  FNZ_TRY(fnzi_cuda_put_operands(w));
+  const int64_t counts[] = {batch_of(a), a->queries, a->out_width, a->pieces};
+  PUT(w, "  attention::attend_pieces(o");
+  for (int k = 0; k < 4; k++)
+    PUT(w, ", %s", WORD(w->text, counts[k]));
+  *blocks = counts[0] * counts[1];
+  return fnzi_put_text(w->ctx, w->out, ");\n");
+}
+
+typedef fnz_status put_fn(fnzi_cuda_writer *, const fnzi_cuda_attention *, int64_t *);
+static fnz_status make(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_attention *a,
+                       put_fn *put, uint32_t operands, uint32_t *kernel, int64_t *blocks) {
+  const fnzi_cuda_kernel shape = {NULL, operands, THREADS, FNZI_CUDA_GRID_BLOCKS, 0};
   fnz_buffer body = {.data = NULL};
   fnzi_cuda_writer w = {.ctx = ctx, .out = &body, .text = text};
-  fnz_status status = put_body(&w, a, blocks);
+  fnz_status status = put(&w, a, blocks);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_attend);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
   fnz_buffer_free(ctx, &body);
   return status;
+}
+
+fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
+                                    const fnzi_cuda_attention *a, uint32_t *kernel,
+                                    int64_t *blocks) {
+  uint32_t operands = 4u + a->has_mask + (a->has_log && a->pieces <= 1);
+  return make(ctx, text, a, put_attention, operands, kernel, blocks);
+}
+
+fnz_status fnzi_cuda_text_attention_join(fnz_context *ctx, fnzi_cuda_text *text,
+                                         const fnzi_cuda_attention *a, uint32_t *kernel,
+                                         int64_t *blocks) {
+  return make(ctx, text, a, put_join, 2u + a->has_log, kernel, blocks);
 }

@@ -52,11 +52,23 @@ typedef struct fnzi_cuda_attention {
   int64_t queries, keys, width, out_width;
   double scale;
   bool causal, has_mask, has_log;
+  int64_t pieces; /* of a query's keys: fnzi_cuda_attention_pieces() */
   fnzi_cuda_side q, k, v, out, mask, log;
 } fnzi_cuda_attention;
+
+/* Few queries leave most of a tile empty, and few blocks at work: pieces of the keys are then read
+ * by a block each. 0: by tiles. */
+int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *attention);
 
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
                                                    const fnzi_cuda_attention *attention,
                                                    uint32_t *kernel, int64_t *blocks);
+/* With more than one piece the result's operand is memory of so many `sum`s, and there are no
+ * logarithms; */
+size_t fnzi_cuda_attention_kept(const fnzi_cuda_attention *attention);
+/* a second kernel joins the pieces. Its operands: that memory, the result, the logarithms. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_attention_join(fnz_context *ctx, fnzi_cuda_text *text,
+                                                        const fnzi_cuda_attention *attention,
+                                                        uint32_t *kernel, int64_t *blocks);
 
 #endif

@@ -1,4 +1,5 @@
-/* attention.c - the way of attention: a kernel of its own. */
+/* attention.c - the way of attention: a kernel of its own, or one for pieces of the keys and one
+ * that joins them. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/way.h"
 
@@ -78,6 +79,21 @@ static bool place(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi
   return placed;
 }
 
+static fnz_status attend_pieces(fnzi_eng_maker *m, const fnzi_cuda_attention *a,
+                                fnzi_eng_operand operands[6], fnzi_eng_work *out) {
+  fnzi_eng_operand kept = {FNZI_ENG_AT_SCRATCH, 0};
+  fnzi_eng_operand joined[] = {kept, operands[3], operands[4 + a->has_mask]};
+  size_t bytes = fnzi_cuda_attention_kept(a) * fnzi_dtype(a->sum)->bytes;
+  uint32_t kernel;
+  int64_t blocks;
+  FNZ_TRY(fnzi_eng_work_scratch(m, out, bytes, &kept.at));
+  joined[0] = operands[3] = kept;
+  FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, a, &kernel, &blocks));
+  FNZ_TRY(fnzi_eng_work_launch(m, out, kernel, blocks, operands, 4u + a->has_mask));
+  FNZ_TRY(fnzi_cuda_text_attention_join(m->ws->ctx, &m->text, a, &kernel, &blocks));
+  return fnzi_eng_work_launch(m, out, kernel, blocks, joined, 2u + a->has_log);
+}
+
 fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
   const fnzi_krn_array *mask = fnzi_krn_named_array(call, "attn_mask");
   fnzi_cuda_attention a = {.rank = 0};
@@ -95,6 +111,9 @@ fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_e
     return FNZ_OK;
   if (a.out_width == 0 || a.queries == 0)
     return fnzi_eng_work_refuse(out, "attention without elements is the CPU's");
+  a.pieces = fnzi_cuda_attention_pieces(&a);
+  if (a.pieces > 1)
+    return attend_pieces(m, &a, operands, out);
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, &a, &kernel, &blocks));
   return fnzi_eng_work_launch(m, out, kernel, blocks, operands, count);
 }

@@ -5,7 +5,7 @@ static void put_attention(text *t) {
   static const char *const masks[] = {"None", "None", "%mask", "%mask"};
   const char *type = draw_type(t, 1, 4);
   long long queries = draw(t, 0, 3) ? draw(t, 1, 9) : draw(t, 63, 70),
-            keys = draw(t, 0, 3) ? draw(t, 1, 9) : draw(t, 63, 140);
+            keys = draw(t, 0, 3) ? draw(t, 1, 9) : draw(t, 63, queries < 9 ? 300 : 140);
   long long width = draw(t, 1, 40), wide = draw(t, 0, 4) ? draw(t, 1, 20) : draw(t, 60, 140);
   const char *mask = masks[draw(t, 0, 3)];
   bool causal = mask[0] == 'N' && draw(t, 0, 1), grouped = draw(t, 0, 2) == 0;

@@ -110,7 +110,12 @@ static void add_attention(testing *t, fnzi_cuda_text *text, fnz_dtype sum, fnz_d
     uint32_t kernel;
     int64_t blocks;
     check(t, fnzi_cuda_text_attention(t->ctx, text, &a, &kernel, &blocks), "attention");
-    t->kernels++;
+    a.queries = 2, a.keys = 100 + 200 * kind, a.pieces = fnzi_cuda_attention_pieces(&a);
+    t->kernels += a.pieces > 0 ? a.pieces > 1 ? 3 : 2 : 1;
+    if (a.pieces > 0)
+      check(t, fnzi_cuda_text_attention(t->ctx, text, &a, &kernel, &blocks), "few queries");
+    if (a.pieces > 1)
+      check(t, fnzi_cuda_text_attention_join(t->ctx, text, &a, &kernel, &blocks), "pieces");
   }
 }
 
