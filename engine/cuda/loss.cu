@@ -1,48 +1,43 @@
 /* loss.cu - losses of kernels/cpu/special_loss.c, and their sums in order. */
 
-/* Integers: the kind, the reduction, how many losses there are. */
+/* Integers: the kind. */
 VALUE void formula_loss(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  if (n[1] == REDUCE_NONE) {
-    fnzi_cpu_real_put(
-        &w[2], at, loss_of(n[0], fnzi_cpu_real_at(&w[0], at), fnzi_cpu_real_at(&w[1], at), d[0]));
-    return;
-  }
+  fnzi_cpu_real_put(&w[2], at, loss_of(n[0], fnzi_cpu_real_at(&w[0], at), fnzi_cpu_real_at(&w[1], at), d[0]));
+}
+
+/* Of so many: a thread has LOSS_RUN of them. */
+VALUE void formula_loss_sum(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  const int64_t start = at * LOSS_RUN, end = start + LOSS_RUN < n[0] ? start + LOSS_RUN : n[0];
   double sum = 0;
-  for (int64_t i = 0; i < n[2]; i++)
-    sum += loss_of(n[0], fnzi_cpu_real_at(&w[0], i), fnzi_cpu_real_at(&w[1], i), d[0]);
-  fnzi_cpu_real_put(&w[2], 0, n[1] == REDUCE_MEAN ? sum / (double)n[2] : sum);
-}
-
-/* The loss at a position, and the weight it counts with. Integers: positions, classes, positions
- * side by side, the label that is ignored, the reduction, whether there are weights. */
-VALUE double class_loss_at(int64_t position, const cells *w, const int64_t *n, double *weight) {
-  int64_t label = integer_at(&w[2], position);
-  *weight = 0;
-  if (label == n[3])
-    return 0;
-  const bool ok = label >= 0 && label < n[1];
-  refuse_unless(ok, w);
-  if (!ok)
-    return 0;
-  int64_t start = position / n[2] * n[1] * n[2] + position % n[2];
-  *weight = n[5] ? fnzi_cpu_real_at(&w[1], label) : 1;
-  return loss_of_class(*weight, fnzi_cpu_real_at(&w[0], start + label * n[2]), 0, 0);
-}
-
-VALUE void formula_class_loss(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  double sum = 0, total = 0, weight;
   (void)d;
-  if (n[4] == REDUCE_NONE) {
-    fnzi_cpu_real_put(&w[3], at, class_loss_at(at, w, n, &weight));
-  } else {
-    for (int64_t i = 0; i < n[0]; i++) {
-      sum += class_loss_at(i, w, n, &weight);
-      total += weight;
-    }
-    fnzi_cpu_real_put(&w[3], 0, n[4] == REDUCE_MEAN ? sum / total : sum);
-  }
-  if (w[4].at && at == 0)
-    fnzi_cpu_real_put(&w[4], 0, total);
+  for (int64_t i = start; i < end; i++)
+    sum += fnzi_cpu_real_at(&w[0], i);
+  fnzi_cpu_real_put(&w[1], at, sum);
+}
+
+/* The sum of losses and that of their weights; the loss, and the weight where there is a place for
+ * it. Integers: how many losses, the reduction, whether there are weights. */
+VALUE void formula_loss_end(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  const double sum = fnzi_cpu_real_at(&w[0], 0), total = n[2] ? fnzi_cpu_real_at(&w[1], 0) : (double)n[0];
+  (void)d;
+  fnzi_cpu_real_put(&w[2], at, n[1] == REDUCE_MEAN ? sum / total : sum);
+  if (w[3].at)
+    fnzi_cpu_real_put(&w[3], at, total);
+}
+
+/* The loss at a position, and what it weighs where there is a place for that. Windows: logarithms,
+ * weights, labels. Integers: classes, positions side by side, the label that is ignored, whether
+ * there are weights. */
+VALUE void formula_class_loss(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  const int64_t label = integer_at(&w[2], at), start = at / n[1] * n[0] * n[1] + at % n[1];
+  const bool counts = label != n[2], ok = !counts || (label >= 0 && label < n[0]);
+  const double weight = !counts || !ok ? 0 : n[3] ? fnzi_cpu_real_at(&w[1], label) : 1;
+  (void)d;
+  refuse_unless(ok, w);
+  fnzi_cpu_real_put(&w[3], at,
+                    counts && ok ? loss_of_class(weight, fnzi_cpu_real_at(&w[0], start + label * n[1]), 0, 0) : 0);
+  if (w[4].at)
+    fnzi_cpu_real_put(&w[4], at, weight);
 }
 
 /* The loss at a position, of scores whose logarithms of probabilities are taken; and what it weighs,
@@ -84,14 +79,4 @@ VALUE void formula_entropy(int64_t at, const cells *w, const int64_t *n, const d
   fnzi_cpu_real_put(&w[3], at, counts && ok ? entropy_at(at, label, w, n, d[0]) : 0);
   if (w[4].at)
     fnzi_cpu_real_put(&w[4], at, !counts || !ok ? 0 : n[3] ? entropy_weight(w, n, label) : 1);
-}
-
-/* Losses and weights, in order. Integers: how many, whether it is the mean. */
-VALUE void formula_entropy_sum(int64_t at, const cells *w, const int64_t *n, const double *d) {
-  double sum = 0, total = 0;
-  for (int64_t i = 0; i < n[0]; i++) {
-    sum += fnzi_cpu_real_at(&w[0], i);
-    total += fnzi_cpu_real_at(&w[1], i);
-  }
-  fnzi_cpu_real_put(&w[2], 0, n[1] ? sum / total : sum);
 }

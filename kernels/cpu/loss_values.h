@@ -25,6 +25,8 @@ VALUE double loss_of(int64_t kind, double x, double target, double parameter) {
 }
 
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+/* A GPU sums so many by a thread. */
+enum { LOSS_RUN = 256 };
 
 /* Of a class: `logarithm` is that of its probability; `smooth`, what smoothing adds. */
 VALUE double loss_of_class(double weight, double logarithm, double smoothing, double smooth) {

@@ -7,29 +7,78 @@
 #include "kernels/cpu/loss_values.h"
 #undef VALUE
 
-/* A sum has an order: one thread of a GPU takes it, as long as that is not too long. */
-enum { MOST_IN_ORDER = 1 << 16 };
+/* --- Sums that are told ------------------------------------------------------------------- */
+/* Of a vector of f64, which becomes one of one element. */
+static fnz_status tell_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
+  while (x->sizes[0] != 1) {
+    fnzi_krn_window windows[2] = {*x};
+    int64_t count = x->sizes[0], runs = count > 0 ? (count - 1) / LOSS_RUN + 1 : 1;
+    void *room;
+    FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(double), &room));
+    fnzi_krn_window_dense(&windows[1], FNZ_F64, 1, &runs, room);
+    const fnzi_krn_formula f = {.name = "loss_sum",
+                                .count = runs,
+                                .windows = windows,
+                                .nwindows = 2,
+                                .nresults = 1,
+                                .integers = &count,
+                                .nintegers = 1};
+    FNZ_TRY(call->record->formula(call->record->user, &f));
+    *x = windows[1];
+  }
+  return FNZ_OK;
+}
 
-static fnz_status check_order(const fnzi_krn_call *call, int64_t count, int64_t reduction) {
-  if (reduction == REDUCE_NONE || count <= MOST_IN_ORDER)
+/* Where losses, and their weights (k = 1), are before they are summed: result 0 where they are not.
+ */
+static fnz_status open_losses(fnzi_krn_call *call, fnz_dtype dtype, int64_t count,
+                              int64_t reduction, size_t k, fnzi_krn_window *out) {
+  fnzi_cpu_reals_out y;
+  void *room;
+  if (reduction != REDUCE_NONE) {
+    FNZ_TRY(fnzi_krn_room_take(call, count, sizeof(double), &room));
+    fnzi_krn_window_dense(out, FNZ_F64, 1, &count, room);
     return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                              "a sum of more than %d losses is not told", (int)MOST_IN_ORDER);
+  }
+  FNZ_TRY(fnzi_cpu_reals_result(call, k, dtype, &y));
+  const fnzi_cpu_reals read = fnzi_cpu_reals_read(&y);
+  fnzi_cpu_reals_window(&read, count, out);
+  return FNZ_OK;
+}
+
+/* Results from losses and their weights; `weights` NULL: each weighs 1. */
+static fnz_status tell_end(fnzi_krn_call *call, fnz_dtype dtype, int64_t reduction,
+                           const fnzi_krn_window *losses, const fnzi_krn_window *weights) {
+  const int64_t integers[] = {losses->sizes[0], reduction, weights != NULL};
+  fnzi_krn_window windows[4] = {*losses, weights ? *weights : *losses};
+  FNZ_TRY(tell_sum(call, &windows[0]));
+  if (weights)
+    FNZ_TRY(tell_sum(call, &windows[1]));
+  else
+    windows[1] = windows[0];
+  for (size_t k = 0; k < call->noutputs; k++)
+    FNZ_TRY(open_losses(call, dtype, 1, REDUCE_NONE, k, &windows[2 + k]));
+  const fnzi_krn_formula f = {.name = "loss_end",
+                              .count = 1,
+                              .windows = windows,
+                              .nwindows = 2 + (uint32_t)call->noutputs,
+                              .nresults = (uint32_t)call->noutputs,
+                              .integers = integers,
+                              .nintegers = 3};
+  return call->record->formula(call->record->user, &f);
 }
 
 /* --- Element by element ------------------------------------------------------------------- */
-static fnz_status tell_pointwise(fnzi_krn_call *call, const fnzi_cpu_reals *x,
-                                 const fnzi_cpu_reals *target, const fnzi_cpu_reals_out *out,
-                                 int64_t count, const int64_t *integers, double parameter) {
-  const fnzi_cpu_reals y = fnzi_cpu_reals_read(out);
-  int64_t results = integers[1] == REDUCE_NONE ? count : 1;
+static fnz_status tell_pointwise(fnzi_krn_call *call, fnz_dtype dtype, const fnzi_cpu_reals *x,
+                                 const fnzi_cpu_reals *target, int64_t count, int64_t kind,
+                                 int64_t reduction, double parameter) {
   fnzi_krn_window windows[3];
-  FNZ_TRY(check_order(call, count, integers[1]));
   fnzi_cpu_reals_window(x, count, &windows[0]);
   fnzi_cpu_reals_window(target, count, &windows[1]);
-  fnzi_cpu_reals_window(&y, results, &windows[2]);
-  const fnzi_krn_formula f = {"loss", results, windows, 3, 1, integers, &parameter, 3, 1, false, 0};
-  return call->record->formula(call->record->user, &f);
+  FNZ_TRY(open_losses(call, dtype, count, reduction, 0, &windows[2]));
+  const fnzi_krn_formula f = {"loss", count, windows, 3, 1, &kind, &parameter, 1, 1, false, 0};
+  FNZ_TRY(call->record->formula(call->record->user, &f));
+  return reduction == REDUCE_NONE ? FNZ_OK : tell_end(call, dtype, reduction, &windows[2], NULL);
 }
 
 static fnz_status pointwise(fnzi_krn_call *call, int64_t kind, double parameter) {
@@ -43,12 +92,11 @@ static fnz_status pointwise(fnzi_krn_call *call, int64_t kind, double parameter)
   FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &shape.rank, sizes));
   FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 0), dtype, &shape, &x));
   FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, &shape, &target));
-  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &out));
   int64_t count = fnz_geometry_numel(&shape);
-  const int64_t integers[] = {kind, reduction, count};
   double sum = 0;
   if (call->record)
-    return tell_pointwise(call, &x, &target, &out, count, integers, parameter);
+    return tell_pointwise(call, dtype, &x, &target, count, kind, reduction, parameter);
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &out));
   for (int64_t i = 0; i < count; i++) {
     double one = loss_of(kind, fnzi_cpu_real_at(&x, i), fnzi_cpu_real_at(&target, i), parameter);
     if (reduction == REDUCE_NONE)
@@ -162,68 +210,26 @@ static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
   return call->record ? FNZ_OK : check_labels(call, c);
 }
 
-/* Of labels: the logarithms, the weights, the labels; losses, or their sum, and the weight. */
+/* The loss at each position and what it weighs, and their sums: of logarithms ("class_loss"), or of
+ * scores ("entropy"). */
 static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t reduction) {
-  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
-  bool weighs = fnzi_cpu_reals_present(&c->weight);
-  int64_t results = reduction == REDUCE_NONE ? c->positions : 1;
-  const int64_t integers[] = {c->positions, c->count, c->inner, c->ignore, reduction, weighs};
-  fnzi_cpu_reals_out y, total;
-  fnzi_cpu_reals out;
-  fnzi_krn_window windows[5];
-  if (!c->labels)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "only losses of labels are told");
-  FNZ_TRY(check_order(call, c->positions, reduction));
-  FNZ_TRY(fnzi_cpu_reals_result(call, 0, c->dtype, &y));
-  fnzi_cpu_reals_window(&c->x, fnz_geometry_numel(g), &windows[0]);
-  fnzi_cpu_reals_window(weighs ? &c->weight : &c->x, c->count, &windows[1]);
-  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &c->positions, c->labels);
-  out = fnzi_cpu_reals_read(&y);
-  fnzi_cpu_reals_window(&out, results, &windows[3]);
-  if (call->noutputs > 1) {
-    FNZ_TRY(fnzi_cpu_reals_result(call, 1, c->dtype, &total));
-    out = fnzi_cpu_reals_read(&total);
-    fnzi_cpu_reals_window(&out, 1, &windows[4]);
-  }
-  const fnzi_krn_formula f = {.name = "class_loss",
-                              .count = results,
-                              .windows = windows,
-                              .nwindows = call->noutputs > 1 ? 5 : 4,
-                              .nresults = call->noutputs > 1 ? 2 : 1,
-                              .integers = integers,
-                              .nintegers = 6,
-                              .checks = true};
-  return call->record->formula(call->record->user, &f);
-}
-
-/* Of scores: the loss at each position and what it weighs, and their sums. */
-static fnz_status tell_scores(fnzi_krn_call *call, const classes *c, int64_t reduction) {
-  const int64_t all = fnz_geometry_numel(fnzi_krn_call_geometry(call, 0)), one = 1;
-  const int64_t integers[] = {c->count, c->inner, c->ignore, c->labels != NULL,
-                              fnzi_cpu_reals_present(&c->weight)},
-                sums[] = {c->positions, reduction == REDUCE_MEAN};
+  const int64_t all = fnz_geometry_numel(fnzi_krn_call_geometry(call, 0));
+  const int64_t weighs = fnzi_cpu_reals_present(&c->weight);
+  const int64_t integers[] = {c->count, c->inner, c->ignore,
+                              c->normalise ? c->labels != NULL : weighs, weighs};
   bool is_sum = reduction != REDUCE_NONE;
-  fnzi_cpu_reals_out y;
-  fnzi_cpu_reals out;
-  fnzi_krn_window windows[5], joined[3];
-  void *room[2];
-  FNZ_TRY(check_order(call, c->positions, reduction));
-  FNZ_TRY(fnzi_cpu_reals_result(call, 0, c->dtype, &y));
-  out = fnzi_cpu_reals_read(&y);
+  fnzi_krn_window windows[5];
+  if (!c->normalise && !c->labels)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "only losses of labels are told");
   fnzi_cpu_reals_window(&c->x, all, &windows[0]);
-  fnzi_cpu_reals_window(integers[4] ? &c->weight : &c->x, c->count, &windows[1]);
+  fnzi_cpu_reals_window(weighs ? &c->weight : &c->x, c->count, &windows[1]);
   if (c->labels)
     fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &c->positions, c->labels);
   else
     fnzi_cpu_reals_window(&c->probabilities, all, &windows[2]);
-  fnzi_cpu_reals_window(&out, is_sum ? one : c->positions, &windows[3]);
-  joined[2] = windows[3];
-  for (int k = 0; k < 2 && is_sum; k++) {
-    FNZ_TRY(fnzi_krn_room_take(call, c->positions, sizeof(double), &room[k]));
-    fnzi_krn_window_dense(&windows[3 + k], FNZ_F64, 1, &c->positions, room[k]);
-    joined[k] = windows[3 + k];
-  }
-  const fnzi_krn_formula losses = {.name = "entropy",
+  for (size_t k = 0; k < (is_sum ? 2 : 1); k++)
+    FNZ_TRY(open_losses(call, c->dtype, c->positions, reduction, k, &windows[3 + k]));
+  const fnzi_krn_formula losses = {.name = c->normalise ? "entropy" : "class_loss",
                                    .count = c->positions,
                                    .windows = windows,
                                    .nwindows = is_sum ? 5 : 4,
@@ -232,16 +238,12 @@ static fnz_status tell_scores(fnzi_krn_call *call, const classes *c, int64_t red
                                    .nintegers = 5,
                                    .numbers = &c->smoothing,
                                    .nnumbers = 1,
-                                   .checks = true},
-                         sum = {.name = "entropy_sum",
-                                .count = 1,
-                                .windows = joined,
-                                .nwindows = 3,
-                                .nresults = 1,
-                                .integers = sums,
-                                .nintegers = 2};
+                                   .checks = true};
   FNZ_TRY(call->record->formula(call->record->user, &losses));
-  return is_sum ? call->record->formula(call->record->user, &sum) : FNZ_OK;
+  if (is_sum)
+    return tell_end(call, c->dtype, reduction, &windows[3], &windows[4]);
+  const fnz_arg none = {.tag = FNZ_ARG_INT, .u.i = 0};
+  return call->noutputs > 1 ? fnzi_krn_array_fill(call, call->outputs[1], &none) : FNZ_OK;
 }
 
 static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
@@ -251,7 +253,7 @@ static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   fnzi_cpu_reals_out out;
   FNZ_TRY(open_classes(call, &c));
   if (call->record)
-    return normalise ? tell_scores(call, &c, reduction) : tell_classes(call, &c, reduction);
+    return tell_classes(call, &c, reduction);
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, c.dtype, &out));
   for (int64_t i = 0; i < c.positions; i++) {
     double one = loss_at(&c, i, &weight);

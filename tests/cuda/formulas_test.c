@@ -1,4 +1,4 @@
-/* checks: 16
+/* checks: 17
  * formulas_test.c - operators whose elements or rows are formulas on a GPU, by the stand-in for
  * one: all of them run there, and have the interpreter's bits. */
 #include "engine/device/device.h"
@@ -58,6 +58,13 @@ static const struct {
      "  %c: f32[] = cross_entropy_loss(%x, %p, %w, 2, -100, 0.3)\n"
      "  %d: f32[] = cross_entropy_loss(%x, %q, None, 1, 3)\n"
      "  %e: f32[7, 3] = cross_entropy_loss(%x, %p, None, 0)\n  return %a, %b, %c, %d, %e"},
+    {"%x: f32[70, 60], %y: f32[70, 60], %d: f64[300, 3], %w: f64[3]",
+     "  %a: f32[] = mse_loss(%x, %y)\n  %b: f32[] = l1_loss(%x, %y, 2)\n"
+     "  %c: f32[70, 60] = huber_loss(%x, %y, 0)\n  %q: i64[300] = argmax(%d, 1)\n"
+     "  %e: f64[], %f: f64[] = nll_loss_forward(%d, %q, %w, 1, -100)\n"
+     "  %g: f64[], %h: f64[] = nll_loss_forward(%d, %q, None, 2, 1)\n"
+     "  %i: f64[300], %j: f64[] = nll_loss_forward(%d, %q, %w, 0, 2)\n"
+     "  return %a, %b, %c, %e, %f, %g, %h, %i, %j"},
     {"%x: f32[20, 6], %y: f32[9]", "  %a: f32[20, 6] = mvlgamma(%x, 1)\n  return %a"},
     {"%x: f32[300, 3]", "  %y: f32[300, 3], %i: i64[300, 3] = sort.stable(%x, stable=True, dim=0)\n"
                         "  %z: f32[300, 3] = msort(%x)\n  return %y, %i, %z"},
