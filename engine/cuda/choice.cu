@@ -7,12 +7,24 @@ VALUE void formula_score(int64_t at, const cells *w, const int64_t *n, const dou
                     choice_score((const choice *)n, weight, fnzi_cpu_real_at(&w[1], at)));
 }
 
-/* Of a row. */
+/* Of a run of a row; then of a row. */
+VALUE void formula_best_of_run(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  (void)d;
+  integer_put(&w[1], at, choice_best((const choice *)n, &w[0], at));
+}
+
 VALUE void formula_best_score(int64_t at, const cells *w, const int64_t *n, const double *d) {
   const choice *c = (const choice *)n;
+  const int64_t runs = choice_runs(c), start = at * c->places;
+  int64_t best = integer_at(&w[2], at * runs);
   (void)d;
-  refuse_unless(choice_has_any(c, &w[0], at), w);
-  integer_put(&w[2], at, choice_best(c, &w[1], at));
+  for (int64_t i = 1; i < runs; i++) {
+    const int64_t other = integer_at(&w[2], at * runs + i);
+    if (fnzi_cpu_real_at(&w[1], start + other) > fnzi_cpu_real_at(&w[1], start + best))
+      best = other;
+  }
+  refuse_unless(fnzi_cpu_real_at(&w[1], start + best) > 0 || choice_has_any(c, &w[0], at), w);
+  integer_put(&w[3], at, best);
 }
 
 /* Of an element, which the first samples of its row have a place for. */

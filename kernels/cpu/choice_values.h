@@ -25,11 +25,17 @@ VALUE bool choice_has_any(const choice *c, const fnzi_cpu_reals *weights, int64_
   return false;
 }
 
-/* The place of the largest score of a row, the first one. */
-VALUE int64_t choice_best(const choice *c, const fnzi_cpu_reals *scores, int64_t row) {
-  const int64_t start = row * c->places;
-  int64_t best = 0;
-  for (int64_t i = 1; i < c->places; i++)
+/* A row in runs, each a thread's. */
+enum { CHOICE_RUN = 256 };
+VALUE int64_t choice_runs(const choice *c) {
+  return (c->places + CHOICE_RUN - 1) / CHOICE_RUN;
+}
+
+/* The place of the largest score of a run, the first one. */
+VALUE int64_t choice_best(const choice *c, const fnzi_cpu_reals *scores, int64_t run) {
+  const int64_t start = run / choice_runs(c) * c->places, first = run % choice_runs(c) * CHOICE_RUN;
+  int64_t best = first;
+  for (int64_t i = first + 1; i < first + CHOICE_RUN && i < c->places; i++)
     if (fnzi_cpu_real_at(scores, start + i) > fnzi_cpu_real_at(scores, start + best))
       best = i;
   return best;

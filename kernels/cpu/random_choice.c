@@ -83,6 +83,25 @@ static void choose(score *s, int64_t places, int64_t samples) {
   }
 }
 
+/* Of each row the place of the largest score. */
+static fnz_status tell_best(fnzi_krn_call *call, const choosing *x, const void *scores,
+                            int64_t *out) {
+  const int64_t runs = x->c.rows * choice_runs(&x->c);
+  fnzi_cpu_telling t = {.f = {.draws = 0}}, last = {.f = {.checks = true}};
+  void *places;
+  FNZ_TRY(fnzi_krn_room_take(call, runs, sizeof(int64_t), &places));
+  fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, scores);
+  fnzi_cpu_tell_window(&t, FNZ_I64, runs, places);
+  tell_choice(&t, x);
+  FNZ_TRY(fnzi_cpu_tell(call, &t, "best_of_run", runs));
+  fnzi_cpu_tell_reals(&last, &x->weights, x->elements);
+  fnzi_cpu_tell_window(&last, dtype_of(x), x->elements, scores);
+  fnzi_cpu_tell_window(&last, FNZ_I64, runs, places);
+  fnzi_cpu_tell_window(&last, FNZ_I64, x->chosen, out);
+  tell_choice(&last, x);
+  return fnzi_cpu_tell(call, &last, "best_score", x->c.rows);
+}
+
 /* One place of each row, or the rank of each element, which looks at all others of its row. */
 static fnz_status tell_largest(fnzi_krn_call *call, const choosing *x, const void *drawn,
                                int64_t *out) {
@@ -98,12 +117,13 @@ static fnz_status tell_largest(fnzi_krn_call *call, const choosing *x, const voi
   fnzi_cpu_tell_window(&t, dtype_of(x), x->elements, scores);
   tell_choice(&t, x);
   FNZ_TRY(fnzi_cpu_tell(call, &t, "score", x->elements));
+  if (one)
+    return tell_best(call, x, scores, out);
   fnzi_cpu_tell_reals(&next, &x->weights, x->elements);
   fnzi_cpu_tell_window(&next, dtype_of(x), x->elements, scores);
   fnzi_cpu_tell_window(&next, FNZ_I64, x->chosen, out);
   tell_choice(&next, x);
-  return one ? fnzi_cpu_tell(call, &next, "best_score", x->c.rows)
-             : fnzi_cpu_tell(call, &next, "ranked_score", x->elements);
+  return fnzi_cpu_tell(call, &next, "ranked_score", x->elements);
 }
 
 static fnz_status choose_in_rows(fnzi_krn_call *call, const choosing *x,

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * draws_test.c - random numbers on a GPU, by the stand-in: a generator of CUDA gives the bits that
  * the CPU has of it, run after run, in graphs and between steps of the CPU; one of the CPU is drawn
  * from there. */
@@ -106,6 +106,20 @@ START_TEST(operators_draw_the_cpus_numbers) {
     ck_assert_uint_eq(steps_on_cpu(&b), PERMUTATIONS);
     close_both(&b);
   }
+}
+END_TEST
+
+/* Whose largest score is found in runs, the last one short. */
+START_TEST(a_long_row_has_one_choice) {
+  both b = {.p = NULL};
+  open_text(&b, "",
+            "  %p: f32[5, 700] = rand([5, 700])\n  %r: i64[5, 1] = multinomial(%p, 1)\n"
+            "  return %r");
+  b.g = philox_generator(b.ctx);
+  for (int k = 0; k < 4; k++)
+    run_both(&b);
+  ck_assert_uint_eq(steps_on_cpu(&b), 0);
+  close_both(&b);
 }
 END_TEST
 
@@ -231,6 +245,6 @@ START_TEST(what_cannot_be_drawn_is_refused) {
 }
 END_TEST
 
-RUN_SUITE("draws", operators_draw_the_cpus_numbers, executables_verify, graphs_draw_on,
-          generators_take_turns, without_a_generator_it_is_the_gpus, values_draw_the_cpus_numbers,
-          what_cannot_be_drawn_is_refused)
+RUN_SUITE("draws", operators_draw_the_cpus_numbers, a_long_row_has_one_choice, executables_verify,
+          graphs_draw_on, generators_take_turns, without_a_generator_it_is_the_gpus,
+          values_draw_the_cpus_numbers, what_cannot_be_drawn_is_refused)
