@@ -156,7 +156,7 @@ static fnz_status set_product(const making *m, int attribute, int32_t value) {
               m->step, "a product was described");
 }
 
-/* Before it is chosen an address shows how those of later runs are aligned. */
+/* Before an algorithm is chosen an address shows how those of later runs are aligned. */
 static fnz_status give_bias(fnz_context *ctx, const fnzi_cuda_cublas *cublas, const char *step,
                             const fnzi_cuda_product_plan *plan, uint64_t at) {
   return told(ctx, cublas->product_set(plan->product, BIAS_POINTER, &at, sizeof at), step,
@@ -186,7 +186,7 @@ static fnz_status describe(const making *m) {
     return FNZ_OK;
   FNZ_TRY(set_product(m, EPILOGUE, EPILOGUE_BIAS));
   FNZ_TRY(set_product(m, BIAS_TYPE, type_of(p->dtype)));
-  return give_bias(m->ctx, m->cublas, m->step, out, p->bias_align);
+  return give_bias(m->ctx, m->cublas, m->step, out, FNZI_CUDA_BIAS_ALIGN);
 }
 
 static fnz_status set_wish(const making *m, void *wish, int attribute, uint32_t value) {

@@ -50,7 +50,6 @@ typedef struct fnzi_cuda_product {
   fnzi_cuda_matrix a, b, c, d;
   double alpha, beta;
   bool has_bias;
-  uint32_t bias_align;
 } fnzi_cuda_product;
 
 typedef struct fnzi_cuda_product_plan {
@@ -68,6 +67,8 @@ typedef struct fnzi_cuda_product_places {
 } fnzi_cuda_product_places;
 
 /* Ends with fnzi_cuda_product_end(). choice.scratch: how many bytes it needs, at a multiple of 256.
+enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* bytes that the place of a bias is a multiple of */
+
  */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cublas,
                                                  const char *step, const fnzi_cuda_product *product,

@@ -230,11 +230,12 @@ static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
   return out;
 }
 
-/* What is added is a vector for all rows, as an epilogue adds it. */
+/* What is added is a vector for all rows, as an epilogue adds it: one that lies at a multiple of
+ * 16 bytes. */
 static bool is_bias(const product *p) {
   const fnzi_cuda_products *q = &p->p;
   bool is = p->has_c && q->beta == 1 && q->c.row == 0 && (q->c.col == 1 || q->n == 1) &&
-            q->d.dtype != FNZ_F64 && q->m > 1;
+            q->d.dtype != FNZ_F64 && q->m > 1 && p->c.at % FNZI_CUDA_BIAS_ALIGN == 0;
   for (uint32_t d = 0; d < q->rank; d++)
     is = is && q->c.batch[d] == 0;
   return is;
@@ -298,8 +299,7 @@ static fnz_status call_library(fnzi_eng_maker *m, product *p, fnzi_eng_work *out
                                     .d = matrix_of(p, &q->d, &p->d),
                                     .alpha = q->alpha,
                                     .beta = bias ? 0 : q->beta,
-                                    .has_bias = bias,
-                                    .bias_align = align_of(p->c.at, 0)};
+                                    .has_bias = bias};
   *made = true;
   for (int64_t i = 0; i < calls_of(q) && *made; i++) {
     fnzi_eng_operand operands[] = {[FNZI_PRODUCT_A] = moved(q, &q->a, p->a, i),

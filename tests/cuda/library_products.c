@@ -41,6 +41,19 @@ static void put_added(text *t, const char *type, const char *batch, int64_t m, i
   }
 }
 
+/* A vector for all rows, as it is or a piece of a longer one: then it lies between multiples of 16
+ * bytes. */
+static void put_bias(text *t, const char *type, int64_t n) {
+  long long from = draw(t, 0, 2), size = n;
+  if (from == 0) {
+    put_input(t, "%%c: %s[%lld]", type, size);
+    return;
+  }
+  put_input(t, "%%c_: %s[%lld]", type, size + 2);
+  put_line(t, "  %%c: %s[%lld] = slice.Tensor(%%c_, 0, %lld, %lld, 1)\n", type, size, from,
+           from + size);
+}
+
 static int64_t draw_size(text *t) {
   static const int64_t odd[] = {0, 1, 1, 64, 65, 70, 130};
   return draw(t, 0, 3) ? draw(t, 1, 20) : odd[draw(t, 0, 6)];
@@ -85,7 +98,7 @@ static void put_product(text *t) {
   case 5:
     put_factor(t, "a", type, "2,", m, k);
     put_factor(t, "b", type, "", n, k);
-    put_input(t, "%%c: %s[%lld]", type, n);
+    put_bias(t, type, n);
     put_line(t,
              draw(t, 0, 2) ? "  %%y: %s[2,%lld,%lld] = linear(%%a, %%b, %%c)"
                            : "  %%y: %s[2,%lld,%lld] = linear(%%a, %%b)",

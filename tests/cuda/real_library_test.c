@@ -43,7 +43,7 @@ static int no_conv(void *handle, void *x, void *weight, void *conv, void *y, int
   return 3000;
 }
 
-/* Each kind of layout and number; has_bias with an address that is one for its alignment alone. */
+/* Each kind of layout and number. */
 static int try_products(fnz_context *ctx, const fnzi_cuda_cublas *cublas) {
   static const fnz_dtype dtypes[] = {FNZ_F32, FNZ_F64, FNZ_F16, FNZ_BF16};
   int failures = 0;
@@ -60,8 +60,7 @@ static int try_products(fnz_context *ctx, const fnzi_cuda_cublas *cublas) {
                                  .d = {16, 1, 128, 64},
                                  .alpha = 1,
                                  .beta = biased ? 0 : 1,
-                                 .has_bias = biased,
-                                 .bias_align = 4};
+                                 .has_bias = biased};
     fnzi_cuda_product_plan plan;
     fnz_status status = fnzi_cuda_product_make(ctx, cublas, "mm", &p, &plan);
     failures += tells(ctx, status, "mm", "(not supported) when it was asked for an algorithm");

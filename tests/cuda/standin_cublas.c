@@ -202,7 +202,8 @@ static bool fits(const product *p, const layout *a, const layout *b, const layou
   bool sizes = k == depth && d->rows == m && d->cols == n && c->rows == m && c->cols == n;
   bool batches = a->count == b->count && a->count == c->count && a->count == d->count &&
                  (d->count == 1 || d->offset != 0);
-  bool bias = p->epilogue == 1 || (p->epilogue == 4 && p->bias_type == d->type && d->type != R_64F);
+  bool bias = p->epilogue == 1 || (p->epilogue == 4 && p->bias_type == d->type &&
+                                   d->type != R_64F && p->bias && p->bias % 16 == 0);
   return types && sizes && batches && bias && computes_right(p, d->type);
 }
 
