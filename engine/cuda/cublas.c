@@ -49,19 +49,21 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
 
 /* --- The library --------------------------------------------------------------------------------
  */
+static fnz_status start(fnz_context *ctx, void *table) {
+  fnzi_cuda_cublas *cublas = table;
+  return told(ctx, cublas->create(&cublas->handle), NULL, "it was started");
+}
+
 fnz_status fnzi_cuda_cublas_open(fnz_context *ctx, fnzi_cuda_cublas *out) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
-  *out = (fnzi_cuda_cublas){.library = NULL};
-  FNZ_TRY(fnzi_cuda_library_open(
-      ctx, names,
-      "neither libcublasLt.so.13 nor libcublasLt.so.12 can be opened, which come with the packages "
+  static const fnzi_cuda_wanted wanted = {
+      names,
+      "neither libcublasLt.so.13 nor libcublasLt.so.12 can be used, which come with the packages "
       "libcublas-13-0 (NVIDIA's), libcublaslt12 (Debian's) and nvidia-cublas (Python's); put the "
       "folder of one into LD_LIBRARY_PATH",
-      symbols, sizeof symbols / sizeof *symbols, out, &out->library));
-  fnz_status status = told(ctx, out->create(&out->handle), NULL, "it was started");
-  if (status != FNZ_OK)
-    fnzi_cuda_cublas_close(out);
-  return status;
+      symbols, sizeof symbols / sizeof *symbols, start};
+  *out = (fnzi_cuda_cublas){.library = NULL};
+  return fnzi_cuda_library_open(ctx, &wanted, out, &out->library);
 }
 
 void fnzi_cuda_cublas_close(fnzi_cuda_cublas *cublas) {
@@ -207,14 +209,49 @@ static fnz_status describe_wish(const making *m, void *wish) {
   return FNZ_OK;
 }
 
+/* All that the choice depends on, without gaps between. */
+typedef struct question {
+  int64_t library, dtype, m, n, k, count, numbers[4][4], beta, bias;
+} question;
+
+static question question_of(const fnzi_cuda_product *p) {
+  const fnzi_cuda_matrix *all[] = {&p->a, &p->b, p->beta != 0 ? &p->c : &p->d, &p->d};
+  question q = {'L', p->dtype, p->m, p->n, p->k, p->count, {{0}}, p->beta != 0, p->has_bias};
+  for (int i = 0; i < 4; i++) {
+    q.numbers[i][0] = all[i]->row, q.numbers[i][1] = all[i]->col;
+    q.numbers[i][2] = all[i]->batch, q.numbers[i][3] = all[i]->align;
+  }
+  return q;
+}
+
+typedef struct said {
+  fnzi_cuda_product_choice choice;
+  int status, count;
+} said;
+
+/* With the lock. */
+static void ask(const making *m, void *wish, said *out) {
+  const question q = question_of(m->p);
+  const fnzi_cuda_cublas *lib = m->cublas;
+  fnzi_cuda_product_plan *p = m->out;
+  memset(out, 0, sizeof *out);
+  if (fnzi_cuda_shared_knows(lib->shared, &q, sizeof q, out, sizeof *out))
+    return;
+  out->status = lib->choose(lib->handle, p->product, p->a, p->b, p->c, p->d, wish, 1, &out->choice,
+                            &out->count);
+  if (out->status != ALLOC_FAILED)
+    fnzi_cuda_shared_note(lib->shared, &q, sizeof q, out, sizeof *out);
+}
+
 static fnz_status choose(const making *m, void *wish) {
-  fnzi_cuda_product_plan *out = m->out;
-  int count = 0;
+  said s;
   FNZ_TRY(describe_wish(m, wish));
-  int status = m->cublas->choose(m->cublas->handle, out->product, out->a, out->b, out->c, out->d,
-                                 wish, 1, &out->choice, &count);
-  FNZ_TRY(told(m->ctx, status, m->step, "it was asked for an algorithm"));
-  return told(m->ctx, count < 1 ? NOT_SUPPORTED : out->choice.state, m->step,
+  fnzi_cuda_shared_lock(m->cublas->shared);
+  ask(m, wish, &s);
+  fnzi_cuda_shared_unlock(m->cublas->shared);
+  m->out->choice = s.choice;
+  FNZ_TRY(told(m->ctx, s.status, m->step, "it was asked for an algorithm"));
+  return told(m->ctx, s.count < 1 ? NOT_SUPPORTED : s.choice.state, m->step,
               "it was asked for an algorithm");
 }
 
@@ -269,10 +306,11 @@ fnz_status fnzi_cuda_product_run(fnz_context *ctx, const fnzi_cuda_cublas *cubla
              *beta = is_f64 ? (const void *)(doubles + 1) : floats + 1;
   if (plan->has_bias)
     FNZ_TRY(give_bias(ctx, cublas, step, plan, at->bias));
-  return told(ctx,
-              cublas->run(cublas->handle, plan->product, alpha, plan->is_turned ? at->a : at->b,
-                          plan->a, plan->is_turned ? at->b : at->a, plan->b, beta,
-                          plan->beta != 0 ? at->c : at->d, plan->c, at->d, plan->d,
-                          plan->choice.algorithm, at->scratch, plan->choice.scratch, stream),
-              step, "a product was started");
+  fnzi_cuda_shared_lock(cublas->shared);
+  int status = cublas->run(cublas->handle, plan->product, alpha, plan->is_turned ? at->a : at->b,
+                           plan->a, plan->is_turned ? at->b : at->a, plan->b, beta,
+                           plan->beta != 0 ? at->c : at->d, plan->c, at->d, plan->d,
+                           plan->choice.algorithm, at->scratch, plan->choice.scratch, stream);
+  fnzi_cuda_shared_unlock(cublas->shared);
+  return told(ctx, status, step, "a product was started");
 }

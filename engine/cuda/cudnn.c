@@ -16,9 +16,14 @@ static const fnzi_cuda_symbol symbols[] = {
 #undef CUDNN
 };
 
+static bool is_for_memory(int status) {
+  enum { NO_MEMORY = 4003, NO_DEVICE_MEMORY = 4004 };
+  return status == NO_MEMORY || status == NO_DEVICE_MEMORY;
+}
+
 /* Thousands are classes of errors. A bad parameter is what this release does not take. */
 static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
-  enum { NO_PART = 1002, NO_PART_LOADED = 1008, NO_MEMORY = 4003, NO_DEVICE_MEMORY = 4004 };
+  enum { NO_PART = 1002, NO_PART_LOADED = 1008 };
   static const char *const names[] = {"",
                                       "cuDNN cannot be used",
                                       "bad parameter",
@@ -28,7 +33,7 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
   int kind = status / 1000;
   if (status == 0)
     return FNZ_OK;
-  if (status == NO_MEMORY || status == NO_DEVICE_MEMORY)
+  if (is_for_memory(status))
     return fnzi_no_memory(ctx);
   bool lacks = kind == 2 || kind == 3 || status == NO_PART || status == NO_PART_LOADED;
   return fnzi_fail(ctx, lacks ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, step,
@@ -38,19 +43,21 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
 
 /* --- The library --------------------------------------------------------------------------------
  */
+static fnz_status begin(fnz_context *ctx, void *table) {
+  fnzi_cuda_cudnn *cudnn = table;
+  return told(ctx, cudnn->create(&cudnn->handle), NULL, "it was started");
+}
+
 fnz_status fnzi_cuda_cudnn_open(fnz_context *ctx, fnzi_cuda_cudnn *out) {
   static const char *const names[] = {"libcudnn.so.9", NULL};
-  *out = (fnzi_cuda_cudnn){.library = NULL};
-  FNZ_TRY(fnzi_cuda_library_open(
-      ctx, names,
-      "libcudnn.so.9 cannot be opened, which comes with the packages libcudnn9-cuda-13 (NVIDIA's), "
+  static const fnzi_cuda_wanted wanted = {
+      names,
+      "libcudnn.so.9 cannot be used, which comes with the packages libcudnn9-cuda-13 (NVIDIA's), "
       "nvidia-cudnn (Debian's) and nvidia-cudnn-cu13 (Python's); put its folder into "
       "LD_LIBRARY_PATH",
-      symbols, sizeof symbols / sizeof *symbols, out, &out->library));
-  fnz_status status = told(ctx, out->create(&out->handle), NULL, "it was started");
-  if (status != FNZ_OK)
-    fnzi_cuda_cudnn_close(out);
-  return status;
+      symbols, sizeof symbols / sizeof *symbols, begin};
+  *out = (fnzi_cuda_cudnn){.library = NULL};
+  return fnzi_cuda_library_open(ctx, &wanted, out, &out->library);
 }
 
 void fnzi_cuda_cudnn_close(fnzi_cuda_cudnn *cudnn) {
@@ -250,16 +257,58 @@ static int ask(const making *m, fnzi_cuda_conv_choice *choices, int *count) {
   return lib->choose(lib->handle, p->x, p->weight, p->conv, p->y, CHOICES, count, choices);
 }
 
-static fnz_status choose(const making *m) {
+/* All that the choice depends on, without gaps between. */
+typedef struct question {
+  int64_t library, dtype, spatial, transposed, adds, of_weight, groups;
+  int64_t lists[6][FNZI_CUDA_CONV_DIMS], steps[3][3];
+} question;
+
+static question question_of(const fnzi_cuda_conv *c) {
+  const int64_t *const lists[] = {c->x,         c->x_strides, c->y,
+                                  c->y_strides, c->weight,    c->weight_strides},
+                       *const steps[] = {c->padding, c->stride, c->dilation};
+  question q = {.library = 'N',
+                .dtype = c->dtype,
+                .spatial = c->spatial,
+                .transposed = c->transposed,
+                .adds = c->adds,
+                .of_weight = c->of_weight,
+                .groups = c->groups};
+  for (int i = 0; i < 6; i++)
+    memcpy(q.lists[i], lists[i], (c->spatial + 2) * sizeof **lists);
+  for (int i = 0; i < 3; i++)
+    memcpy(q.steps[i], steps[i], c->spatial * sizeof **steps);
+  return q;
+}
+
+typedef struct said {
   fnzi_cuda_conv_choice choices[CHOICES];
+  int status, count;
+} said;
+
+/* With the lock. */
+static void ask_once(const making *m, said *out) {
+  const question q = question_of(m->c);
+  memset(out, 0, sizeof *out);
+  if (fnzi_cuda_shared_knows(m->cudnn->shared, &q, sizeof q, out, sizeof *out))
+    return;
+  out->status = ask(m, out->choices, &out->count);
+  if (!is_for_memory(out->status))
+    fnzi_cuda_shared_note(m->cudnn->shared, &q, sizeof q, out, sizeof *out);
+}
+
+static fnz_status choose(const making *m) {
   fnzi_cuda_conv_plan *out = m->out;
-  int count = 0;
+  said s;
   FNZ_TRY(set_math(m, is_half(m->c) ? MATH_TENSOR : MATH_FMA));
-  FNZ_TRY(told(m->ctx, ask(m, choices, &count), m->step, "it was asked for an algorithm"));
-  for (int k = 0; k < count && k < CHOICES; k++)
-    if (serves(m, &choices[k])) {
-      out->choice = choices[k];
-      return is_half(m->c) ? set_math(m, choices[k].math) : FNZ_OK;
+  fnzi_cuda_shared_lock(m->cudnn->shared);
+  ask_once(m, &s);
+  fnzi_cuda_shared_unlock(m->cudnn->shared);
+  FNZ_TRY(told(m->ctx, s.status, m->step, "it was asked for an algorithm"));
+  for (int k = 0; k < s.count && k < CHOICES; k++)
+    if (serves(m, &s.choices[k])) {
+      out->choice = s.choices[k];
+      return is_half(m->c) ? set_math(m, s.choices[k].math) : FNZ_OK;
     }
   return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                    "cuDNN has no algorithm for it that gives the same result in each run");
@@ -313,6 +362,11 @@ fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn, co
   bool is_f64 = p->dtype == FNZ_F64;
   const void *one = is_f64 ? (const void *)(doubles + 1) : floats + 1,
              *beta = is_f64 ? (const void *)(doubles + p->adds) : floats + p->adds;
-  FNZ_TRY(told(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given"));
-  return told(ctx, start(cudnn, p, at, one, beta), step, "a convolution was started");
+  fnzi_cuda_shared_lock(cudnn->shared);
+  fnz_status status =
+      told(ctx, cudnn->stream_set(cudnn->handle, stream), step, "a stream was given");
+  if (status == FNZ_OK)
+    status = told(ctx, start(cudnn, p, at, one, beta), step, "a convolution was started");
+  fnzi_cuda_shared_unlock(cudnn->shared);
+  return status;
 }

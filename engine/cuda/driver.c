@@ -9,9 +9,11 @@ static const fnzi_cuda_symbol symbols[] = {
 #undef DRIVER
 };
 
-static fnz_status start(fnz_context *ctx, const fnzi_cuda_driver *driver) {
+static fnz_status start(fnz_context *ctx, fnzi_cuda_driver *driver) {
   int count = 0;
   FNZ_TRY(fnzi_cuda_driver_told(ctx, driver, driver->init(0), "the driver is started"));
+  FNZ_TRY(fnzi_cuda_driver_told(ctx, driver, driver->version_get(&driver->version),
+                                "its version is asked for"));
   FNZ_TRY(fnzi_cuda_driver_told(ctx, driver, driver->device_count(&count), "GPUs are counted"));
   return count > 0 ? FNZ_OK
                    : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -20,11 +22,12 @@ static fnz_status start(fnz_context *ctx, const fnzi_cuda_driver *driver) {
 
 fnz_status fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out) {
   static const char *const names[] = {"libcuda.so.1", NULL};
-  FNZ_TRY(fnzi_cuda_library_open(
-      ctx, names,
+  static const fnzi_cuda_wanted wanted = {
+      names,
       "CUDA cannot be used: libcuda.so.1 cannot be opened, which comes with NVIDIA's driver; "
       "install that",
-      symbols, sizeof symbols / sizeof *symbols, out, &out->library));
+      symbols, sizeof symbols / sizeof *symbols, NULL};
+  FNZ_TRY(fnzi_cuda_library_open(ctx, &wanted, out, &out->library));
   fnz_status status = start(ctx, out);
   if (status != FNZ_OK)
     fnzi_cuda_driver_close(out);
@@ -46,12 +49,18 @@ typedef struct meaning {
 static const meaning meanings[] = {
     {35, 35, FNZ_CLASS_UNSUPPORTED, false},   /* the driver is older than what it is asked */
     {100, 101, FNZ_CLASS_UNSUPPORTED, false}, /* no device, no such device */
-    {209, 209, FNZ_CLASS_UNSUPPORTED, false}, /* code of another kind of GPU */
+    {209, 209, FNZ_CLASS_UNSUPPORTED, false}, /* code of another kind of GPU, */
+    {222, 222, FNZ_CLASS_UNSUPPORTED, false}, /* or of a newer CUDA */
+    {802, 804, FNZ_CLASS_UNSUPPORTED, false}, /* not ready, parts of several drivers, no such GPU */
     {214, 214, FNZ_CLASS_INTERNAL, true},     /* memory that cannot be corrected, */
+    {220, 220, FNZ_CLASS_INTERNAL, true},     /* a link between GPUs that cannot, */
+    {226, 226, FNZ_CLASS_INTERNAL, true},     /* an error that was contained, */
     {700, 700, FNZ_CLASS_INTERNAL, true},     /* an illegal address, */
     {702, 702, FNZ_CLASS_INTERNAL, true},     /* a kernel that was ended, */
     {709, 710, FNZ_CLASS_INTERNAL, true},     /* a context that is gone, an assertion, */
-    {714, 719, FNZ_CLASS_INTERNAL, true}};    /* and the like */
+    {714, 719, FNZ_CLASS_INTERNAL, true},     /* and the like; */
+    {721, 721, FNZ_CLASS_INTERNAL, true},     /* memory of tensors that was not given back, */
+    {999, 999, FNZ_CLASS_INTERNAL, true}};    /* and what CUDA does not know itself */
 
 static const meaning *meaning_of(int result) {
   for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)

@@ -16,13 +16,22 @@ typedef struct fnzi_cuda_symbol {
   size_t offset; /* of the pointer to the function within the table */
 } fnzi_cuda_symbol;
 
-/* The first one of `names` that there is. UNSUPPORTED with `advice` and the loader's reasons when
- * there is none, and when it lacks a function. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names,
-                                                 const char *advice,
-                                                 const fnzi_cuda_symbol *symbols, size_t count,
+/* One of several libraries. */
+typedef struct fnzi_cuda_wanted {
+  const char *const *names; /* the best one first; NULL behind the last */
+  const char *advice;
+  const fnzi_cuda_symbol *symbols;
+  size_t nsymbols;
+  fnz_status (*start)(fnz_context *ctx, void *table); /* NULL: there is nothing to start */
+} fnzi_cuda_wanted;
+
+/* The first one of the names that is there, has all functions and starts. UNSUPPORTED with the
+ * advice, and of each name why not, when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *wanted,
                                                  void *table, void **library);
 void fnzi_cuda_library_close(void *library);
+/* Of its file; 0: not known. */
+uint64_t fnzi_cuda_library_bytes(void *library);
 
 /* --- driver.c */
 /* CUDA_KERNEL_NODE_PARAMS of CUDA's interface. */
@@ -34,6 +43,7 @@ typedef struct fnzi_cuda_kernel_node {
 
 typedef struct fnzi_cuda_driver {
   void *library;
+  int version; /* of the CUDA that it is for: 12080 is 12.8 */
 #define DRIVER(member, symbol, arguments) int(*member) arguments;
 #include "engine/cuda/driver.def"
 #undef DRIVER
@@ -51,12 +61,22 @@ bool fnzi_cuda_driver_is_fatal(int result);
 /* --- nvrtc.c */
 typedef struct fnzi_cuda_nvrtc {
   void *library;
+  uint64_t bytes; /* of its file */
+  int version[2];
+  int kind; /* of GPU that code is made for (90: sm_90) */
 #define NVRTC(member, symbol, arguments) int(*member) arguments;
 #include "engine/cuda/driver.def"
 #undef NVRTC
 } fnzi_cuda_nvrtc;
 
+/* Any one. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out);
+/* For GPUs of a kind under a driver of this version (0: none is there): of the driver's major
+ * version, or else another one. Where none makes code for the kind, the greatest one of the same
+ * major version below it is taken, whose code runs there; UNSUPPORTED where there is none either.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind,
+                                                   fnzi_cuda_nvrtc *out);
 void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc);
 /* Code of GPUs of compute capability major.minor; INTERNAL with what the compiler says. Each
  * operation rounds as IEEE 754 wants, and none is fused that the text does not fuse. */
@@ -64,8 +84,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_c
                                                   const char *text, int major, int minor,
                                                   fnz_buffer *code);
 /* What that code depends on, as one number. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_nvrtc_key(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc,
-                                              const char *text, int major, int minor,
-                                              unsigned char out[FNZI_DIGEST_BYTES]);
+void fnzi_cuda_nvrtc_key(const fnzi_cuda_nvrtc *nvrtc, const char *text, int major, int minor,
+                         unsigned char out[FNZI_DIGEST_BYTES]);
 
 #endif

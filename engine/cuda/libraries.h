@@ -1,16 +1,43 @@
 /* libraries.h - NVIDIA's libraries for products of matrices and for convolutions, which are opened
  * when the first step needs them.
  *
- *   cublas.c  libcublasLt.so.13 or .12: products
- *   cudnn.c   libcudnn.so.9: convolutions
+ *   cublas.c     libcublasLt.so.13 or .12: products
+ *   cudnn.c      libcudnn.so.9: convolutions
+ *   shared.c     what all who use a handle have in common
+ *   libraries.c  one handle of each for all of a device
  *
- * UNSUPPORTED says that a library is not there, or does not take what it was asked for: another way
- * has to be taken. Any other failure is one. `step` is told in messages. */
+ * UNSUPPORTED says that a library is not there or cannot start, or does not take what it was asked
+ * for: another way has to be taken. Any other failure is one. `step` is told in messages. */
 #ifndef FNZI_CUDA_LIBRARIES_H
 #define FNZI_CUDA_LIBRARIES_H
 
 #include "engine/cuda/driver.h"
 #include "program/program.h"
+
+#include <pthread.h>
+
+/* --- shared.c -----------------------------------------------------------------------------------
+ */
+enum { FNZI_CUDA_ANSWERS = 256 };
+typedef struct fnzi_cuda_answer fnzi_cuda_answer;
+typedef struct fnzi_cuda_shared {
+  pthread_mutex_t lock;
+  fnz_context *ctx; /* whose memory is nobody else's */
+  fnzi_cuda_answer *answers[FNZI_CUDA_ANSWERS];
+  size_t count;
+} fnzi_cuda_shared;
+
+/* `out` is zeros. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_shared_open(fnz_context *ctx, fnzi_cuda_shared *out);
+void fnzi_cuda_shared_close(fnzi_cuda_shared *shared);
+/* Who uses the handle of a library that is shared has the lock. NULL: nobody shares it. */
+void fnzi_cuda_shared_lock(fnzi_cuda_shared *shared);
+void fnzi_cuda_shared_unlock(fnzi_cuda_shared *shared);
+/* With the lock: what was said to a question, both bytes without gaps. */
+bool fnzi_cuda_shared_knows(fnzi_cuda_shared *shared, const void *question, size_t bytes, void *out,
+                            size_t size);
+void fnzi_cuda_shared_note(fnzi_cuda_shared *shared, const void *question, size_t bytes,
+                           const void *said, size_t size);
 
 /* --- cublas.c -----------------------------------------------------------------------------------
  */
@@ -25,6 +52,7 @@ typedef struct fnzi_cuda_product_choice {
 
 typedef struct fnzi_cuda_cublas {
   void *library;
+  fnzi_cuda_shared *shared; /* NULL: by nobody */
 #define CUBLAS(member, symbol, arguments) int(*member) arguments;
 #include "engine/cuda/libraries.def"
 #undef CUBLAS
@@ -40,6 +68,8 @@ typedef struct fnzi_cuda_matrix {
   int64_t row, col, batch;
   uint32_t align;
 } fnzi_cuda_matrix;
+
+enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* bytes that the place of a bias is a multiple of */
 
 /* `count` products d = alpha * a @ b + beta * c, a (m, k), b (k, n), c and d (m, n), all of one
  * dtype: F32, F64, F16 or BF16. Sums are formed in F64 for F64, else in F32, by IEEE operations of
@@ -67,8 +97,6 @@ typedef struct fnzi_cuda_product_places {
 } fnzi_cuda_product_places;
 
 /* Ends with fnzi_cuda_product_end(). choice.scratch: how many bytes it needs, at a multiple of 256.
-enum { FNZI_CUDA_BIAS_ALIGN = 16 }; /* bytes that the place of a bias is a multiple of */
-
  */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_product_make(fnz_context *ctx, const fnzi_cuda_cublas *cublas,
                                                  const char *step, const fnzi_cuda_product *product,
@@ -91,6 +119,7 @@ typedef struct fnzi_cuda_conv_choice {
 
 typedef struct fnzi_cuda_cudnn {
   void *library;
+  fnzi_cuda_shared *shared;
 #define CUDNN(member, symbol, arguments) int(*member) arguments;
 #include "engine/cuda/libraries.def"
 #undef CUDNN
@@ -136,5 +165,18 @@ void fnzi_cuda_conv_end(const fnzi_cuda_cudnn *cudnn, fnzi_cuda_conv_plan *plan)
 FNZ_MUST_CHECK fnz_status fnzi_cuda_conv_run(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn,
                                              const char *step, const fnzi_cuda_conv_plan *plan,
                                              const fnzi_cuda_conv_places *at, void *stream);
+
+/* --- libraries.c --------------------------------------------------------------------------------
+ */
+typedef struct fnzi_cuda_libraries fnzi_cuda_libraries;
+/* `ctx` outlives them. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_libraries_create(fnz_context *ctx, fnzi_cuda_libraries **out);
+/* On the device that they were opened on. */
+void fnzi_cuda_libraries_destroy(fnzi_cuda_libraries *libraries);
+/* Opened when it is asked for first, on the device. NULL: it cannot be used; *why says why not, as
+ * long as the libraries are there. */
+const fnzi_cuda_cublas *fnzi_cuda_libraries_cublas(fnzi_cuda_libraries *libraries,
+                                                   const char **why);
+const fnzi_cuda_cudnn *fnzi_cuda_libraries_cudnn(fnzi_cuda_libraries *libraries, const char **why);
 
 #endif

@@ -2,52 +2,79 @@
 #include "engine/cuda/driver.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
+#include <link.h>
+#include <sys/stat.h>
 
-static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_symbol *symbols, size_t count,
-                               const char *name, void *table, void *library) {
-  for (size_t i = 0; i < count; i++) {
-    void *found = dlsym(library, symbols[i].name);
+static fnz_status take_symbols(fnz_context *ctx, const fnzi_cuda_wanted *w, void *table,
+                               void *library) {
+  for (size_t i = 0; i < w->nsymbols; i++) {
+    void *found = dlsym(library, w->symbols[i].name);
     if (!found)
-      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, name,
-                       "it has no function %s: a newer one of it is needed", symbols[i].name);
-    memcpy((char *)table + symbols[i].offset, &found, sizeof found);
+      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "it has no function %s: a newer one of it is needed", w->symbols[i].name);
+    memcpy((char *)table + w->symbols[i].offset, &found, sizeof found);
   }
   return FNZ_OK;
 }
 
-/* Appends why a library could not be opened, as far as there is room. */
-static void note(char *why, size_t room) {
-  const char *said = dlerror();
-  size_t used = strlen(why);
-  snprintf(why + used, room - used, "%s%s", used ? "; " : "", said ? said : "no reason is known");
+/* As far as there is room. */
+static void append(char *to, size_t room, const char *text) {
+  size_t used = strlen(to), left = room - 1 - used, size = strlen(text);
+  size = size < left ? size : left;
+  memcpy(to + used, text, size);
+  to[used + size] = 0;
+}
+
+/* Why a library cannot be used; the name may be in it. */
+static void note(char *why, size_t room, const char *name, const char *said) {
+  if (why[0])
+    append(why, room, "; ");
+  append(why, room, name);
+  append(why, room, name[0] ? ": " : "");
+  append(why, room, said);
+}
+
+/* *library: NULL where it is not there, does not fit or does not start. */
+static void try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const char *name, void *table,
+                    void **library, char *why, size_t room) {
+  const fnz_error had = ctx->error;
+  *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!*library) {
+    const char *said = dlerror();
+    note(why, room, "", said ? said : "no reason is known");
+    return;
+  }
+  fnz_status status = take_symbols(ctx, w, table, *library);
+  if (status == FNZ_OK && w->start)
+    status = w->start(ctx, table);
+  if (status == FNZ_OK)
+    return;
+  note(why, room, name, ctx->error.message);
+  ctx->error = had;
+  dlclose(*library);
+  *library = NULL;
 }
 
 /* None of them likes to be unloaded: once in memory, they stay. */
-fnz_status fnzi_cuda_library_open(fnz_context *ctx, const char *const *names, const char *advice,
-                                  const fnzi_cuda_symbol *symbols, size_t count, void *table,
+fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *w, void *table,
                                   void **library) {
-  const char *name = *names;
   char why[400] = "";
   *library = NULL;
   dlerror();
-  for (; *names && !*library; names++) {
-    name = *names;
-    *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!*library)
-      note(why, sizeof why);
-  }
-  if (!*library)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", advice, why);
-  fnz_status status = take_symbols(ctx, symbols, count, name, table, *library);
-  if (status != FNZ_OK) {
-    dlclose(*library);
-    *library = NULL;
-  }
-  return status;
+  for (const char *const *name = w->names; *name && !*library; name++)
+    try_one(ctx, w, *name, table, library, why, sizeof why);
+  return *library ? FNZ_OK : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", w->advice, why);
 }
 
 void fnzi_cuda_library_close(void *library) {
   if (library)
     dlclose(library);
+}
+
+uint64_t fnzi_cuda_library_bytes(void *library) {
+  struct link_map *map;
+  struct stat s;
+  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && stat(map->l_name, &s) == 0
+             ? (uint64_t)s.st_size
+             : 0;
 }

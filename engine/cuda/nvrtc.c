@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const fnzi_cuda_symbol symbols[] = {
 #define NVRTC(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_nvrtc, member)},
@@ -10,14 +11,37 @@ static const fnzi_cuda_symbol symbols[] = {
 #undef NVRTC
 };
 
-fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out) {
-  static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
-  return fnzi_cuda_library_open(
-      ctx, names,
+static fnz_status failed(fnz_context *ctx, int result, const char *what) {
+  return result == 0 ? FNZ_OK
+                     : fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "NVRTC gave error %d when %s",
+                                 result, what);
+}
+
+/* --- The library --------------------------------------------------------------------------------
+ */
+static fnz_status start(fnz_context *ctx, void *table) {
+  fnzi_cuda_nvrtc *n = table;
+  return failed(ctx, n->version_get(&n->version[0], &n->version[1]), "its version was asked for");
+}
+
+static fnz_status open_one_of(fnz_context *ctx, const char *const *names, fnzi_cuda_nvrtc *out) {
+  const fnzi_cuda_wanted wanted = {
+      names,
       "CUDA cannot be used: neither libnvrtc.so.13 nor libnvrtc.so.12 can be opened, which come "
       "with the CUDA toolkit and the Python package nvidia-cuda-nvrtc; put the folder of one into "
       "LD_LIBRARY_PATH",
-      symbols, sizeof symbols / sizeof *symbols, out, &out->library);
+      symbols, sizeof symbols / sizeof *symbols, start};
+  *out = (fnzi_cuda_nvrtc){.library = NULL};
+  FNZ_TRY(fnzi_cuda_library_open(ctx, &wanted, out, &out->library));
+  out->bytes = fnzi_cuda_library_bytes(out->library);
+  return FNZ_OK;
+}
+
+static const char *const newest_first[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+static const char *const oldest_first[] = {"libnvrtc.so.12", "libnvrtc.so.13", NULL};
+
+fnz_status fnzi_cuda_nvrtc_open(fnz_context *ctx, fnzi_cuda_nvrtc *out) {
+  return open_one_of(ctx, newest_first, out);
 }
 
 void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
@@ -25,12 +49,73 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
   nvrtc->library = NULL;
 }
 
-static fnz_status failed(fnz_context *ctx, int result, const char *what) {
-  return result == 0 ? FNZ_OK
-                     : fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "NVRTC gave error %d when %s",
-                                 result, what);
+/* --- Kinds of GPUs ------------------------------------------------------------------------------
+ */
+/* The greatest kind that it makes code for and that runs on GPUs of kind `wanted`; 0: none. */
+static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted) {
+  enum { MOST = 256 };
+  int kinds[MOST], count = 0;
+  nvrtc->kind = 0;
+  FNZ_TRY(failed(ctx, nvrtc->count_kinds(&count), "kinds of GPUs were counted"));
+  if (count < 0 || count > MOST)
+    return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "NVRTC makes code for %d kinds of GPUs", count);
+  FNZ_TRY(failed(ctx, nvrtc->list_kinds(kinds), "kinds of GPUs were asked for"));
+  for (int k = 0; k < count; k++)
+    if (kinds[k] / 10 == wanted / 10 && kinds[k] <= wanted && kinds[k] > nvrtc->kind)
+      nvrtc->kind = kinds[k];
+  return FNZ_OK;
 }
 
+/* Another one that makes code for a kind nearer to the wanted one takes the place of `out`. One
+ * that cannot be opened is none. */
+static fnz_status try_other(fnz_context *ctx, const char *name, int kind, fnzi_cuda_nvrtc *out) {
+  const char *const names[] = {name, NULL};
+  const fnz_error had = ctx->error;
+  fnzi_cuda_nvrtc other;
+  if (open_one_of(ctx, names, &other) != FNZ_OK) {
+    ctx->error = had;
+    return FNZ_OK;
+  }
+  fnz_status status = find_kind(ctx, &other, kind);
+  if (status == FNZ_OK && other.kind > out->kind) {
+    const fnzi_cuda_nvrtc was = *out;
+    *out = other;
+    other = was;
+  }
+  fnzi_cuda_nvrtc_close(&other);
+  return status;
+}
+
+static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, int kind) {
+  return fnzi_fail(
+      ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "NVRTC %d.%d makes no code for GPUs of compute capability %d.%d; another version "
+      "of it is needed",
+      nvrtc->version[0], nvrtc->version[1], kind / 10, kind % 10);
+}
+
+static fnz_status choose(fnz_context *ctx, const char *const *names, int kind,
+                         fnzi_cuda_nvrtc *out) {
+  FNZ_TRY(find_kind(ctx, out, kind));
+  const int first = out->version[0];
+  for (; *names && out->kind != kind; names++)
+    if (strtol(strrchr(*names, '.') + 1, NULL, 10) != first)
+      FNZ_TRY(try_other(ctx, *names, kind, out));
+  return out->kind ? FNZ_OK : unknown_gpu(ctx, out, kind);
+}
+
+/* A driver loads code of its own major version and of those before it. */
+fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi_cuda_nvrtc *out) {
+  const char *const *names = driver && driver < 13000 ? oldest_first : newest_first;
+  FNZ_TRY(open_one_of(ctx, names, out));
+  fnz_status status = choose(ctx, names, kind, out);
+  if (status != FNZ_OK)
+    fnzi_cuda_nvrtc_close(out);
+  return status;
+}
+
+/* --- Text ---------------------------------------------------------------------------------------
+ */
 /* What the compiler says of the text, as far as a message has room. */
 static fnz_status refused(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program) {
   size_t bytes = 0;
@@ -67,17 +152,6 @@ static fnz_status take_code(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void
 #define FIXED_OPTIONS                                                                              \
   "--std=c++17", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-w"
 
-static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, int major,
-                              int minor) {
-  int of[2] = {0, 0};
-  FNZ_TRY(failed(ctx, nvrtc->version(&of[0], &of[1]), "its version was asked for"));
-  return fnzi_fail(
-      ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-      "NVRTC %d.%d makes no code for GPUs of compute capability %d.%d; another version "
-      "of it is needed",
-      of[0], of[1], major, minor);
-}
-
 static fnz_status compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *program, int major,
                           int minor, fnz_buffer *code) {
   char architecture[64];
@@ -86,7 +160,7 @@ static fnz_status compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *
   enum { INVALID_OPTION = 5 }; /* the first one: the others are known to all versions */
   int result = nvrtc->compile(program, sizeof options / sizeof *options, options);
   if (result == INVALID_OPTION)
-    return unknown_gpu(ctx, nvrtc, major, minor);
+    return unknown_gpu(ctx, nvrtc, 10 * major + minor);
   return result == 0 ? take_code(ctx, nvrtc, program, code) : refused(ctx, nvrtc, program);
 }
 
@@ -100,17 +174,16 @@ fnz_status fnzi_cuda_nvrtc_compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrt
   return status;
 }
 
-fnz_status fnzi_cuda_nvrtc_key(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, const char *text,
-                               int major, int minor, unsigned char out[FNZI_DIGEST_BYTES]) {
+void fnzi_cuda_nvrtc_key(const fnzi_cuda_nvrtc *nvrtc, const char *text, int major, int minor,
+                         unsigned char out[FNZI_DIGEST_BYTES]) {
   static const char *const fixed[] = {FIXED_OPTIONS};
-  int32_t numbers[4] = {major, minor, 0, 0};
+  const int64_t numbers[] = {major, minor, nvrtc->version[0], nvrtc->version[1],
+                             (int64_t)nvrtc->bytes};
   fnzi_digest d;
-  FNZ_TRY(failed(ctx, nvrtc->version(&numbers[2], &numbers[3]), "its version was asked for"));
   fnzi_digest_start(&d);
   fnzi_digest_add(&d, numbers, sizeof numbers);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     fnzi_digest_add(&d, fixed[i], strlen(fixed[i]) + 1);
   fnzi_digest_add(&d, text, strlen(text));
   fnzi_digest_end(&d, out);
-  return FNZ_OK;
 }

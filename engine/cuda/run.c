@@ -65,8 +65,8 @@ static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
 
 static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {
   FNZ_TRY(find_device(ctx, name, d));
-  FNZ_TRY(fnzi_cuda_nvrtc_open(ctx, &d->nvrtc));
   FNZ_TRY(ask_device(ctx, d));
+  FNZ_TRY(fnzi_cuda_nvrtc_open_for(ctx, d->driver.version, 10 * d->major + d->minor, &d->nvrtc));
   return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
 }
 
@@ -87,6 +87,8 @@ fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char 
   out->cache = cache;
   atomic_init(&out->broken, 0);
   fnz_status status = fnzi_cuda_modules_create(ctx, &out->modules);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_libraries_create(ctx, &out->libraries);
   if (status == FNZ_OK)
     status = open_device(ctx, name, out);
   if (status != FNZ_OK)
@@ -119,7 +121,7 @@ static fnz_status absent_device(fnz_context *ctx, const char *kind, fnzi_cuda_de
   d->minor = number % 10;
   d->processors = processors_of(number);
   d->threads = drawing_threads(d->processors, RESIDENT);
-  if (fnzi_cuda_nvrtc_open(ctx, &d->nvrtc) != FNZ_OK)
+  if (fnzi_cuda_nvrtc_open_for(ctx, 0, number, &d->nvrtc) != FNZ_OK)
     ctx->error = had;
   return FNZ_OK;
 }
@@ -151,13 +153,17 @@ static void end_module(const fnzi_cuda_device *d, fnzi_cuda_module *module) {
   fnzi_cuda_modules_drop(d->modules, module);
 }
 
-/* What still has modules has ended. Those of a device that is lost went with it. */
-static void end_modules(fnzi_cuda_device *d) {
+/* What still has modules or plans of libraries has ended. Modules of a device that is lost went
+ * with it. */
+static void end_shared(fnzi_cuda_device *d) {
   bool enters = d->context && fnzi_cuda_enter_to_end(d);
   for (fnzi_cuda_module *m; d->modules && (m = fnzi_cuda_modules_take(d->modules)) != NULL;) {
     m->module = enters ? m->module : NULL;
     end_module(d, m);
   }
+  if (d->libraries)
+    fnzi_cuda_libraries_destroy(d->libraries);
+  d->libraries = NULL;
   if (enters)
     fnzi_cuda_leave(d);
   if (d->modules)
@@ -166,7 +172,7 @@ static void end_modules(fnzi_cuda_device *d) {
 }
 
 void fnzi_cuda_device_close(fnzi_cuda_device *d) {
-  end_modules(d);
+  end_shared(d);
   if (d->context)
     d->driver.context_release(d->device);
   d->context = NULL;
@@ -216,11 +222,15 @@ void fnzi_cuda_give(const fnzi_cuda_device *d, uint64_t at) {
 
 fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
                                  unsigned char **out) {
+  enum { OUT_OF_MEMORY = 2 };
   void *at = NULL;
-  if (bytes)
-    FNZ_TRY(TOLD(d, pinned_take(&at, bytes, 0), "memory for copies is taken"));
+  int result = bytes ? d->driver.pinned_take(&at, bytes, 0) : 0;
   *out = at;
-  return FNZ_OK;
+  return result == OUT_OF_MEMORY
+             ? fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL,
+                         "the CPU has no %zu bytes of pinned memory left, by which copies go",
+                         bytes)
+             : fnzi_cuda_told(ctx, d, result, "pinned memory for copies is taken");
 }
 
 void fnzi_cuda_pinned_give(const fnzi_cuda_device *d, unsigned char *at) {
@@ -304,12 +314,26 @@ static fnz_status look_up(fnz_context *ctx, const fnzi_cuda_device *d, const fnz
                              "a kernel is looked up");
 }
 
+/* A driver may not know code of a CUDA that is newer than it. */
+static fnz_status load_code(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
+                            void **out) {
+  fnz_status status = TOLD(d, module_load(out, code->data), "a program is loaded");
+  const fnz_error had = ctx->error;
+  if (status != FNZ_INTERNAL || d->nvrtc.version[0] <= d->driver.version / 1000)
+    return status;
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s; NVRTC is %d.%d, the driver is for CUDA %d.%d: install libnvrtc.so.%d, or a "
+                   "newer driver",
+                   had.message, d->nvrtc.version[0], d->nvrtc.version[1], d->driver.version / 1000,
+                   d->driver.version % 1000 / 10, d->driver.version / 1000);
+}
+
 /* As a module that the table does not have yet. */
 static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_buffer *code,
                        fnzi_cuda_module *module) {
   module->bytes += code->size;
   if (!d->is_absent)
-    FNZ_TRY(TOLD(d, module_load(&module->module, code->data), "a program is loaded"));
+    FNZ_TRY(load_code(ctx, d, code, &module->module));
   for (size_t k = 0; k < module->count; k++)
     FNZ_TRY(look_up(ctx, d, code, k, module));
   return FNZ_OK;
@@ -318,10 +342,11 @@ static fnz_status load(fnz_context *ctx, const fnzi_cuda_device *d, const fnz_bu
 static fnz_status compile_or_find(fnz_context *ctx, const fnzi_cuda_device *d, const char *source,
                                   fnz_buffer *code) {
   unsigned char key[FNZI_DIGEST_BYTES];
-  FNZ_TRY(fnzi_cuda_nvrtc_key(ctx, &d->nvrtc, source, d->major, d->minor, key));
+  const int major = d->nvrtc.kind / 10, minor = d->nvrtc.kind % 10;
+  fnzi_cuda_nvrtc_key(&d->nvrtc, source, major, minor, key);
   if (d->cache && fnzi_cuda_cache_read(ctx, d->cache, key, code))
     return FNZ_OK;
-  FNZ_TRY(fnzi_cuda_nvrtc_compile(ctx, &d->nvrtc, source, d->major, d->minor, code));
+  FNZ_TRY(fnzi_cuda_nvrtc_compile(ctx, &d->nvrtc, source, major, minor, code));
   if (d->cache)
     fnzi_cuda_cache_write(ctx, d->cache, key, code);
   return FNZ_OK;

@@ -5,7 +5,7 @@
 #ifndef FNZI_CUDA_RUN_H
 #define FNZI_CUDA_RUN_H
 
-#include "engine/cuda/driver.h"
+#include "engine/cuda/libraries.h"
 #include "engine/cuda/modules.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,8 @@ typedef struct fnzi_cuda_device {
   void *context;
   const char *cache;          /* a folder; NULL: none */
   fnzi_cuda_modules *modules; /* what was compiled for it */
-  bool is_told;               /* figures of kernels are wanted */
+  fnzi_cuda_libraries *libraries;
+  bool is_told;        /* figures of kernels are wanted */
   bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
   _Atomic(int) broken; /* the error after which nothing works on the context any more; 0: none */
 } fnzi_cuda_device;

@@ -61,7 +61,7 @@ static fnz_status call_library(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, b
                                  [FNZI_CONV_SCRATCH] = c->y};
   fnzi_eng_work work = *out;
   c->c.adds = c->has_bias;
-  FNZ_TRY(fnzi_eng_library_has(m, true, made));
+  FNZ_TRY(fnzi_eng_library_has_cudnn(m, made));
   if (*made && c->has_bias)
     FNZ_TRY(copy_bias(m, c, &work));
   FNZ_TRY(fnzi_eng_library_conv(m, c->step, &c->c, operands, &work, made, &c->why));

@@ -141,7 +141,7 @@ typedef struct fnzi_eng_device_binding {
   const fnzi_cuda_device *device;
   fnzi_eng_route route;
   fnzi_cuda_program program;
-  fnzi_eng_device_libraries *libraries; /* NULL: no step has asked for one */
+  fnzi_eng_device_libraries *libraries; /* NULL: no step calls one */
   fnzi_eng_work *works;                 /* per step */
   fnzi_eng_transfer **transfers;        /* per value; NULL: none is needed */
   fnzi_eng_transfer *outputs;           /* per output of the route */

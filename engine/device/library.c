@@ -16,10 +16,6 @@ typedef struct conv_call {
 } conv_call;
 
 struct fnzi_eng_device_libraries {
-  bool asked_cublas, asked_cudnn;
-  const char *no_cublas, *no_cudnn; /* why not */
-  fnzi_cuda_cublas cublas;          /* without a library: it is not there */
-  fnzi_cuda_cudnn cudnn;
   product_call *products;
   conv_call *convs;
 };
@@ -31,18 +27,8 @@ static fnz_status libraries_of(fnzi_eng_maker *m, fnzi_eng_device_libraries **ou
   return FNZ_OK;
 }
 
-/* Which of its algorithms one would take only a GPU says, so where a plan is told it is not asked.
- */
-static bool is_asked(const fnzi_eng_maker *m, fnzi_eng_device_libraries *l) {
-  if (!m->ws->exe->is_told)
-    return true;
-  l->no_cublas = "cuBLASLt's, where that is found";
-  l->no_cudnn = "cuDNN's, where that is found";
-  return false;
-}
-
-/* That one is not there, or does not take something, is no failure: *why has what it says. `had`:
- * the error before. */
+/* Why not, for as long as the binding is there. That one is not there, or does not take something,
+ * is no failure. `had`: the error before. */
 static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const fnz_error *had,
                           const char **why) {
   const char *said = m->ws->ctx->error.message;
@@ -53,21 +39,26 @@ static fnz_status forgive(fnzi_eng_maker *m, fnz_status status, const fnz_error 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out) {
-  const fnz_error had = m->ws->ctx->error;
-  fnzi_eng_device_libraries *l;
-  fnz_status status = FNZ_OK;
-  FNZ_TRY(libraries_of(m, &l));
+/* --- Asking -------------------------------------------------------------------------------------
+ * Which of its algorithms one would take only a GPU says, so where a plan is told it is not asked.
+ * A plan that only meets another one asks no library either: the answers are those that the other
+ * one got, question by question. */
+static bool is_answered(fnzi_eng_maker *m, const char *would, bool *out, const char **why) {
   *out = false;
-  if (!is_asked(m, l))
+  *why = would;
+  if (m->ws->exe->is_told)
+    return true;
+  if (m->text.only_meets)
+    *out = fnzi_eng_met_said(m);
+  return m->text.only_meets;
+}
+
+fnz_status fnzi_eng_library_has_cudnn(fnzi_eng_maker *m, bool *out) {
+  const char *why;
+  if (is_answered(m, NULL, out, &why))
     return FNZ_OK;
-  if (cudnn && !l->asked_cudnn)
-    status = fnzi_cuda_cudnn_open(m->ws->ctx, &l->cudnn);
-  else if (!cudnn && !l->asked_cublas)
-    status = fnzi_cuda_cublas_open(m->ws->ctx, &l->cublas);
-  *(cudnn ? &l->asked_cudnn : &l->asked_cublas) = true;
-  *out = (cudnn ? l->cudnn.library : l->cublas.library) != NULL;
-  return forgive(m, status, &had, cudnn ? &l->no_cudnn : &l->no_cublas);
+  *out = fnzi_cuda_libraries_cudnn(m->d->device->libraries, &why) != NULL;
+  return fnzi_eng_met_note(m, *out);
 }
 
 void fnzi_eng_library_end(fnzi_eng_device_binding *d) {
@@ -75,16 +66,27 @@ void fnzi_eng_library_end(fnzi_eng_device_binding *d) {
   if (!l)
     return;
   for (product_call *c = l->products; c; c = c->next)
-    fnzi_cuda_product_end(&l->cublas, &c->plan);
+    fnzi_cuda_product_end(c->cublas, &c->plan);
   for (conv_call *c = l->convs; c; c = c->next)
-    fnzi_cuda_conv_end(&l->cudnn, &c->plan);
-  fnzi_cuda_cublas_close(&l->cublas);
-  fnzi_cuda_cudnn_close(&l->cudnn);
+    fnzi_cuda_conv_end(c->cudnn, &c->plan);
   d->libraries = NULL;
 }
 
 /* --- Products -----------------------------------------------------------------------------------
  */
+/* After an error for which nothing works any more a library tells one of its own. */
+static fnz_status told(fnz_context *ctx, const fnzi_cuda_device *device, fnz_status status,
+                       void *stream) {
+  const fnz_error had = ctx->error;
+  if (status != FNZ_INTERNAL)
+    return status;
+  fnz_status waited = fnzi_cuda_wait(ctx, device, stream);
+  if (fnzi_cuda_is_broken(device))
+    return waited;
+  ctx->error = had;
+  return status;
+}
+
 static fnz_status run_product(fnz_context *ctx, const fnzi_cuda_device *device, const void *what,
                               const uint64_t *at, void *stream) {
   const product_call *c = what;
@@ -92,12 +94,12 @@ static fnz_status run_product(fnz_context *ctx, const fnzi_cuda_device *device, 
                                      .b = at[FNZI_PRODUCT_B],
                                      .d = at[FNZI_PRODUCT_D],
                                      .scratch = at[FNZI_PRODUCT_SCRATCH]};
-  (void)device;
   if (c->plan.has_bias)
     places.bias = at[FNZI_PRODUCT_C];
   else if (c->plan.beta != 0)
     places.c = at[FNZI_PRODUCT_C];
-  return fnzi_cuda_product_run(ctx, c->cublas, c->step, &c->plan, &places, stream);
+  fnz_status status = fnzi_cuda_product_run(ctx, c->cublas, c->step, &c->plan, &places, stream);
+  return told(ctx, device, status, stream);
 }
 
 static fnz_status scratch_of(fnzi_eng_maker *m, size_t bytes, fnzi_eng_work *out,
@@ -106,26 +108,40 @@ static fnz_status scratch_of(fnzi_eng_maker *m, size_t bytes, fnzi_eng_work *out
   return fnzi_eng_work_scratch(m, out, bytes, &operand->at);
 }
 
+/* *out: NULL where the library is not there or does not take it. */
+static fnz_status make_product(fnzi_eng_maker *m, const char *step,
+                               const fnzi_cuda_product *product, product_call **out,
+                               const char **why) {
+  const fnz_error had = m->ws->ctx->error;
+  const fnzi_cuda_cublas *cublas = fnzi_cuda_libraries_cublas(m->d->device->libraries, why);
+  fnzi_eng_device_libraries *l;
+  product_call *c;
+  *out = NULL;
+  if (!cublas)
+    return FNZ_OK;
+  FNZ_TRY(libraries_of(m, &l));
+  FNZI_NEW(&m->b->arena, 1, &c);
+  fnz_status status = fnzi_cuda_product_make(m->ws->ctx, cublas, step, product, &c->plan);
+  if (status != FNZ_OK)
+    return forgive(m, status, &had, why);
+  c->cublas = cublas;
+  c->step = step;
+  c->next = l->products;
+  *out = l->products = c;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_library_product(fnzi_eng_maker *m, const char *step,
                                     const fnzi_cuda_product *product, fnzi_eng_operand *operands,
                                     fnzi_eng_work *out, bool *made, const char **why) {
-  fnzi_eng_device_libraries *l;
   product_call *c;
-  FNZ_TRY(fnzi_eng_library_has(m, false, made));
-  FNZ_TRY(libraries_of(m, &l));
-  *why = l->no_cublas;
-  if (!*made)
+  if (is_answered(m, "cuBLASLt's, where that is found", made, why))
     return FNZ_OK;
-  FNZI_NEW(&m->b->arena, 1, &c);
-  const fnz_error had = m->ws->ctx->error;
-  fnz_status status = fnzi_cuda_product_make(m->ws->ctx, &l->cublas, step, product, &c->plan);
-  *made = status == FNZ_OK;
-  if (!*made)
-    return forgive(m, status, &had, why);
-  c->cublas = &l->cublas;
-  c->step = step;
-  c->next = l->products;
-  l->products = c;
+  FNZ_TRY(make_product(m, step, product, &c, why));
+  *made = c != NULL;
+  FNZ_TRY(fnzi_eng_met_note(m, *made));
+  if (!c)
+    return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_PRODUCT_SCRATCH]));
   out->by = "cuBLASLt";
   return fnzi_eng_work_call(m, out, run_product, c, operands,
@@ -140,30 +156,42 @@ static fnz_status run_conv(fnz_context *ctx, const fnzi_cuda_device *device, con
   const conv_call *c = what;
   const fnzi_cuda_conv_places places = {at[FNZI_CONV_X], at[FNZI_CONV_WEIGHT], at[FNZI_CONV_Y],
                                         at[FNZI_CONV_SCRATCH]};
-  (void)device;
-  return fnzi_cuda_conv_run(ctx, c->cudnn, c->step, &c->plan, &places, stream);
+  fnz_status status = fnzi_cuda_conv_run(ctx, c->cudnn, c->step, &c->plan, &places, stream);
+  return told(ctx, device, status, stream);
+}
+
+static fnz_status make_conv(fnzi_eng_maker *m, const char *step, const fnzi_cuda_conv *conv,
+                            conv_call **out, const char **why) {
+  const fnz_error had = m->ws->ctx->error;
+  const fnzi_cuda_cudnn *cudnn = fnzi_cuda_libraries_cudnn(m->d->device->libraries, why);
+  fnzi_eng_device_libraries *l;
+  conv_call *c;
+  *out = NULL;
+  if (!cudnn)
+    return FNZ_OK;
+  FNZ_TRY(libraries_of(m, &l));
+  FNZI_NEW(&m->b->arena, 1, &c);
+  fnz_status status = fnzi_cuda_conv_make(m->ws->ctx, cudnn, step, conv, &c->plan);
+  if (status != FNZ_OK)
+    return forgive(m, status, &had, why);
+  c->cudnn = cudnn;
+  c->step = step;
+  c->next = l->convs;
+  *out = l->convs = c;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_library_conv(fnzi_eng_maker *m, const char *step, const fnzi_cuda_conv *conv,
                                  fnzi_eng_operand *operands, fnzi_eng_work *out, bool *made,
                                  const char **why) {
-  fnzi_eng_device_libraries *l;
   conv_call *c;
-  FNZ_TRY(fnzi_eng_library_has(m, true, made));
-  FNZ_TRY(libraries_of(m, &l));
-  *why = l->no_cudnn;
-  if (!*made)
+  if (is_answered(m, "cuDNN's, where that is found", made, why))
     return FNZ_OK;
-  FNZI_NEW(&m->b->arena, 1, &c);
-  const fnz_error had = m->ws->ctx->error;
-  fnz_status status = fnzi_cuda_conv_make(m->ws->ctx, &l->cudnn, step, conv, &c->plan);
-  *made = status == FNZ_OK;
-  if (!*made)
-    return forgive(m, status, &had, why);
-  c->cudnn = &l->cudnn;
-  c->step = step;
-  c->next = l->convs;
-  l->convs = c;
+  FNZ_TRY(make_conv(m, step, conv, &c, why));
+  *made = c != NULL;
+  FNZ_TRY(fnzi_eng_met_note(m, *made));
+  if (!c)
+    return FNZ_OK;
   FNZ_TRY(scratch_of(m, c->plan.choice.scratch, out, &operands[FNZI_CONV_SCRATCH]));
   out->by = "cuDNN";
   return fnzi_eng_work_call(m, out, run_conv, c, operands, FNZI_CONV_OPERANDS);

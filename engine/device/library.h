@@ -1,5 +1,5 @@
-/* library.h - libraries of a binding on a GPU: opened when the first step needs them, with
- * what they keep for its steps. */
+/* library.h - calls of libraries as launches of a work: what they keep for the steps of a binding.
+ */
 #ifndef FNZI_ENG_DEVICE_LIBRARY_H
 #define FNZI_ENG_DEVICE_LIBRARY_H
 
@@ -22,7 +22,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_library_conv(fnzi_eng_maker *m, const char *s
                                                 const fnzi_cuda_conv *conv,
                                                 fnzi_eng_operand *operands, fnzi_eng_work *out,
                                                 bool *made, const char **why);
-/* cuBLASLt, or cuDNN, can be used. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_library_has(fnzi_eng_maker *m, bool cudnn, bool *out);
+/* cuDNN can be used. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_library_has_cudnn(fnzi_eng_maker *m, bool *out);
 
 #endif

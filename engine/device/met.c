@@ -8,6 +8,10 @@ enum { MOST_TIMES = 8 }; /* that a workspace makes such plans */
 struct fnzi_eng_met {
   fnzi_cuda_met tables;
   uint32_t times;
+  struct {
+    bool *data;
+    size_t count, capacity;
+  } said;
 };
 
 fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out) {
@@ -20,8 +24,26 @@ fnz_status fnzi_eng_met_open(fnz_workspace *ws, fnzi_cuda_met **out) {
 }
 
 void fnzi_eng_met_end(fnz_workspace *ws) {
-  if (ws->met)
-    fnzi_cuda_met_end(ws->ctx, &ws->met->tables);
+  if (!ws->met)
+    return;
+  fnzi_cuda_met_end(ws->ctx, &ws->met->tables);
+  FNZI_VEC_FREE(ws->ctx, &ws->met->said);
+}
+
+fnz_status fnzi_eng_met_note(fnzi_eng_maker *m, bool said) {
+  struct fnzi_eng_met *met = m->ws->met;
+  if (!m->text.met)
+    return FNZ_OK;
+  if (m->nsaid++ == 0)
+    met->said.count = 0;
+  FNZI_PUSH(m->ws->ctx, &met->said, said);
+  return FNZ_OK;
+}
+
+bool fnzi_eng_met_said(fnzi_eng_maker *m) {
+  const struct fnzi_eng_met *met = m->ws->met;
+  size_t k = m->nsaid++;
+  return k < met->said.count && met->said.data[k];
 }
 
 static fnz_status plan_and_meet(fnz_workspace *ws, fnzi_eng_meet *meet, bool with_state) {

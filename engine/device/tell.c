@@ -114,7 +114,8 @@ static fnz_status tell_sums(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buf
                       (unsigned long long)s.end));
   if (d->device->nvrtc.library)
     return FNZ_OK;
-  return fnzi_put_text(ctx, out, "registers are not known, for NVRTC was not found\n");
+  return fnzi_put_text(ctx, out,
+                       "registers are not known, for no NVRTC was found that makes code for it\n");
 }
 
 fnz_status fnzi_eng_device_tell(fnz_context *ctx, const fnzi_eng_binding *b, fnz_buffer *out) {

@@ -311,7 +311,6 @@ static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met
   m.text.is_general = m.text.only_meets = true;
   m.text.met = met;
   fnz_status status = make_steps(&m);
-  fnzi_eng_library_end(m.d);
   close_maker(&m);
   return status;
 }
@@ -321,6 +320,7 @@ static fnz_status meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met
 static fnz_status make_again(fnzi_eng_maker *m) {
   fnzi_eng_library_end(m->d);
   close_maker(m);
+  m->nsaid = 0;
   FNZ_TRY(fnzi_eng_met_others(m->ws, m->b, meet));
   FNZ_TRY(open_maker(m));
   return make_works(m);

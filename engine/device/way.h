@@ -21,6 +21,7 @@ typedef struct fnzi_eng_maker {
   fnzi_eng_device_binding *d;
   fnzi_cuda_text text;
   int64_t threads; /* of the generator that runs draw from; 0: it is none of Philox */
+  size_t nsaid;    /* answers of libraries (met.c) */
 } fnzi_eng_maker;
 
 /* A way makes out's launches, or says why it does not (fnzi_eng_work_refuse). It fails for want of
@@ -41,6 +42,10 @@ bool fnzi_eng_met_learns(const fnz_workspace *ws, const fnzi_eng_binding *b);
 typedef fnz_status fnzi_eng_meet(fnz_workspace *ws, fnzi_eng_binding *other, fnzi_cuda_met *met);
 FNZ_MUST_CHECK fnz_status fnzi_eng_met_others(fnz_workspace *ws, const fnzi_eng_binding *b,
                                               fnzi_eng_meet *meet);
+/* What a library has said to a question of a plan that runs; and the same to a plan that only
+ * meets that one, whose next question it is. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_met_note(fnzi_eng_maker *m, bool said);
+bool fnzi_eng_met_said(fnzi_eng_maker *m);
 
 /* --- sets.c ------------------------------------------------------------------------------
  */

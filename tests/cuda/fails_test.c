@@ -1,6 +1,7 @@
 /* checks: 14
  * fails_test.c - what fails on a GPU, by the stand-in for its driver: it says why, leaves nothing,
  * and the state is what it was, or said to be lost; kept code is trusted with care. */
+#include "engine/cuda/driver.h"
 #include "soak/programs.h"
 #include "tests/cuda/help.h"
 
@@ -60,11 +61,59 @@ START_TEST(another_kind_of_gpu_is_named) {
   setenv("STANDIN_SM", "121", 1);
   FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
   message_has(ctx, "NVRTC 13.0 makes no code for GPUs of compute capability 12.1");
+  setenv("STANDIN_DRIVER", "12080", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  message_has(ctx, "NVRTC 12.0 makes no code for GPUs of compute capability 12.1");
+  unsetenv("STANDIN_DRIVER");
   unsetenv("STANDIN_SM");
   setenv("STANDIN_FAIL", "cuModuleLoadData:1:209", 1);
   FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
   message_has(ctx, "when a program is loaded");
   unsetenv("STANDIN_FAIL");
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* Which compiler is taken, and for which kind of GPU it makes code. */
+START_TEST(a_compiler_is_chosen_by_driver_and_gpu) {
+  static const struct {
+    int driver, gpu, version, kind;
+  } cases[] = {{13000, 90, 13, 90}, {12080, 90, 12, 90},   {12080, 100, 13, 100},
+               {13000, 92, 12, 92}, {13000, 103, 13, 100}, {13020, 94, 12, 92}};
+  fnz_context *ctx = open_context();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fnzi_cuda_nvrtc n, other;
+    unsigned char key[FNZI_DIGEST_BYTES], own[FNZI_DIGEST_BYTES];
+    OK(ctx, fnzi_cuda_nvrtc_open_for(ctx, cases[i].driver, cases[i].gpu, &n));
+    ck_assert_int_eq(n.version[0], cases[i].version);
+    ck_assert_int_eq(n.kind, cases[i].kind);
+    ck_assert_uint_gt(n.bytes, 0);
+    other = n;
+    other.bytes++; /* another build of the same version */
+    fnzi_cuda_nvrtc_key(&n, "text", 9, 0, own);
+    fnzi_cuda_nvrtc_key(&other, "text", 9, 0, key);
+    ck_assert_mem_ne(own, key, sizeof key);
+    fnzi_cuda_nvrtc_close(&n);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* Code of NVRTC 13, for the kind of GPU that NVRTC 12 does not know, under a driver of CUDA 12. */
+START_TEST(code_that_is_newer_than_the_driver_is_named) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  setenv("STANDIN_SM", "100", 1);
+  setenv("STANDIN_DRIVER", "12080", 1);
+  setenv("STANDIN_FAIL", "cuModuleLoadData:1:200", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  message_has(ctx, "NVRTC is 13.0, the driver is for CUDA 12.8");
+  unsetenv("STANDIN_FAIL");
+  unsetenv("STANDIN_DRIVER");
+  unsetenv("STANDIN_SM");
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
   nothing_is_left();
@@ -81,11 +130,39 @@ START_TEST(without_memory_nothing_is_left) {
   setenv("STANDIN_MEMORY", "4000", 1);
   ck_assert_int_eq(run_small(ctx, p, exe), FNZ_NO_MEMORY);
   unsetenv("STANDIN_MEMORY");
+  ask_for_failure("cuMemHostAlloc:1:2");
+  ck_assert_int_eq(run_small(ctx, p, exe), FNZ_NO_MEMORY);
+  message_has(ctx, "the CPU has no ");
+  ask_for_failure(NULL);
   OK(ctx, run_small(ctx, p, exe));
   fnz_executable_destroy(exe);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
   nothing_is_left();
+}
+END_TEST
+
+/* Numbers of the driver's errors, and what they are here. */
+START_TEST(errors_are_of_classes) {
+  static const struct {
+    int error;
+    const char *kind;
+    bool is_fatal;
+  } cases[] = {
+      {1, "INTERNAL", false},      {2, "NOMEM", false},         {35, "UNSUPPORTED", false},
+      {222, "UNSUPPORTED", false}, {803, "UNSUPPORTED", false}, {804, "UNSUPPORTED", false},
+      {214, "INTERNAL", true},     {220, "INTERNAL", true},     {226, "INTERNAL", true},
+      {700, "INTERNAL", true},     {719, "INTERNAL", true},     {720, "INTERNAL", false},
+      {999, "INTERNAL", true}};
+  fnz_context *ctx = open_context();
+  fnzi_cuda_driver driver;
+  OK(ctx, fnzi_cuda_driver_open(ctx, &driver));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    FAILS(ctx, cases[i].kind, fnzi_cuda_driver_told(ctx, &driver, cases[i].error, "it runs"));
+    ck_assert_int_eq(fnzi_cuda_driver_is_fatal(cases[i].error), cases[i].is_fatal);
+  }
+  fnzi_cuda_driver_close(&driver);
+  fnz_context_destroy(ctx);
 }
 END_TEST
 
@@ -432,3 +509,6 @@ int main(void) {
   ADD_OF_STANDIN(c, code_is_kept_and_trusted_with_care, 1);
   return run_one_case("fails", c);
 }
+  ADD_OF_STANDIN(c, a_compiler_is_chosen_by_driver_and_gpu, 1);
+  ADD_OF_STANDIN(c, code_that_is_newer_than_the_driver_is_named, 1);
+  tcase_add_test(c, errors_are_of_classes);

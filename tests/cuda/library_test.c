@@ -1,4 +1,4 @@
-/* checks: 16
+/* checks: 21
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
  * bounds that docs/engine.md states; a library that fails is told with the step; where one is not
@@ -14,12 +14,14 @@ typedef struct failing {
 } failing;
 
 static const failing failings[] = {
-    {"STANDIN_CUBLAS", "create", "cuBLASLt gave error 1 (not initialized) when it was started"},
+    {"STANDIN_CUBLAS", "create", NULL},
+    {"STANDIN_CUBLAS", "memory", NULL},
     {"STANDIN_CUBLAS", "choose", NULL},
     {"STANDIN_CUBLAS", "none", NULL},
     {"STANDIN_CUBLAS", "run",
      "cuBLASLt gave error 13 (execution failed) when a product was started"},
-    {"STANDIN_CUDNN", "create", "cuDNN gave error 1001 (cuDNN cannot be used) when it was started"},
+    {"STANDIN_CUDNN", "create", NULL},
+    {"STANDIN_CUDNN", "memory", NULL},
     {"STANDIN_CUDNN", "choose", NULL},
     {"STANDIN_CUDNN", "none", NULL},
     {"STANDIN_CUDNN", "run",
@@ -81,6 +83,47 @@ START_TEST(what_fails_is_told) {
 }
 END_TEST
 
+/* The library fails because the GPU is broken: that is told, and the executable is finished. */
+START_TEST(an_error_of_the_gpu_is_not_taken_for_one_of_a_library) {
+  if (is_without())
+    return;
+  fnz_context *ctx = open_context();
+  text t = failing_text(false);
+  fnz_program *p = program_of(ctx, t.inputs, t.body);
+  fnz_arrays *inputs = inputs_of(ctx, p, 3), *got;
+  fnz_executable *exe;
+  OK(ctx, fnz_arrays_create(ctx, &got));
+  OK(ctx, compile(ctx, p, "cuda", &exe));
+  setenv("STANDIN_CUBLAS", "run", 1);
+  ask_for_failure("cuStreamSynchronize:1:700");
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "CUDA gave error 700"));
+  unsetenv("STANDIN_CUBLAS");
+  ask_for_failure(NULL);
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "this executable is finished"));
+  fnz_executable_destroy(exe);
+  fnz_arrays_destroy(got);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* One that is there and cannot start is as if it were not there: the older one is taken. */
+START_TEST(an_older_library_is_taken_where_the_newer_one_cannot_start) {
+  fnz_context *ctx = open_context();
+  text t = failing_text(false);
+  setenv("STANDIN_CUBLAS", "first", 1);
+  run_text(ctx, &t);
+  unsetenv("STANDIN_CUBLAS");
+  ck_assert_uint_eq(library_now(false).runs, !is_without());
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* What is not there is named, with where it is from and the loader's own reason. */
 START_TEST(what_is_missing_is_named) {
   fnz_context *ctx = open_context();
@@ -94,7 +137,7 @@ START_TEST(what_is_missing_is_named) {
     ck_assert_msg(strstr(e->message, "libcublasLt.so.12: file too short") != NULL, "%s",
                   e->message);
     FAILS(ctx, "UNSUPPORTED", fnzi_cuda_cudnn_open(ctx, &cudnn));
-    ck_assert_ptr_nonnull(strstr(e->message, "libcudnn.so.9 cannot be opened"));
+    ck_assert_ptr_nonnull(strstr(e->message, "libcudnn.so.9 cannot be used"));
     ck_assert_ptr_nonnull(strstr(e->message, "LD_LIBRARY_PATH"));
     ck_assert_ptr_nonnull(strstr(e->message, "libcudnn.so.9: file too short"));
   }
@@ -127,6 +170,8 @@ int main(void) {
   add_convs(c);
   add_attention(c);
   ADD_OF_STANDIN(c, what_fails_is_told, sizeof failings / sizeof *failings);
+  ADD_OF_STANDIN(c, an_error_of_the_gpu_is_not_taken_for_one_of_a_library, 1);
+  ADD_OF_STANDIN(c, an_older_library_is_taken_where_the_newer_one_cannot_start, 1);
   tcase_add_test(c, what_is_missing_is_named);
   tcase_add_test(c, libraries_are_opened_when_they_are_needed);
   return run_one_case("library", c);

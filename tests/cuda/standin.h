@@ -3,6 +3,7 @@
  *
  * In the environment: STANDIN_MEMORY, bytes that the device has (no limit); STANDIN_DEVICES (1);
  * STANDIN_REVERSE, threads run the last one first; STANDIN_SM, the compute capability (90);
+ * STANDIN_DRIVER, the CUDA that the driver is for (13000);
  * STANDIN_FAIL, "FUNCTION:N:ERROR": call N of it from here on gives the error, and nothing works
  * any more from 700 on, until nobody holds the device; of the function "kernel", launch N when it
  * runs. */

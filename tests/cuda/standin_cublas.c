@@ -2,8 +2,8 @@
  * one: descriptors are looked at against each other and against the memory of the stand-in for the
  * driver (types, sizes, leading dimensions, batches, alignment, scratch memory).
  *
- * STANDIN_CUBLAS in the environment makes it fail: "create", "memory", "choose" (not supported),
- * "none" (no algorithm), "run". */
+ * STANDIN_CUBLAS in the environment makes it fail: "create", "first" (the first time alone that it
+ * is created), "memory", "choose" (not supported), "none" (no algorithm), "run". */
 #include "kernels/core/half.h"
 #include "tests/cuda/standin_library.h"
 
@@ -88,8 +88,11 @@ static int refuse(void) {
 
 int cublasLtCreate(void **out);
 int cublasLtCreate(void **out) {
-  if (fails("create") || fails("memory"))
-    return fails("create") ? NOT_INITIALIZED : ALLOC_FAILED;
+  static bool was_first;
+  if (fails("create") || fails("memory") || (fails("first") && !was_first)) {
+    was_first = fails("first");
+    return fails("memory") ? ALLOC_FAILED : NOT_INITIALIZED;
+  }
   counts.opened++;
   return make(out, "handle", 7);
 }

@@ -1,7 +1,7 @@
-/* standin_nvrtc.c - a libnvrtc.so.13 that builds text by the host's C++ compiler, as a library that
- * standin_cuda.c runs: STANDIN_CXX, the compiler; STANDIN_SHIM, the header in front of the text;
- * STANDIN_KEPT, a folder where libraries are kept by their text, for the next test; STANDIN_FLAGS,
- * further words for the compiler.
+/* standin_nvrtc.c - a libnvrtc.so.13 and, compiled again, a libnvrtc.so.12 that build text by the
+ * host's C++ compiler, as a library that standin_cuda.c runs: STANDIN_CXX, the compiler;
+ * STANDIN_SHIM, the header in front of the text; STANDIN_KEPT, a folder where libraries are kept by
+ * their text, for the next test; STANDIN_FLAGS, further words for the compiler.
  *
  * STANDIN_PLANT plants an error: "N;old;new" puts `new` in the place where `old` stands for the
  * N-th time; a text without that does not compile. */
@@ -33,9 +33,34 @@ size_t standin_compiles(void) {
 
 int nvrtcVersion(int *major, int *minor);
 int nvrtcVersion(int *major, int *minor) {
-  *major = 13;
+  *major = STANDIN_NVRTC;
   *minor = 0;
   return SUCCESS;
+}
+
+/* The older one has a kind that the newer one has left out. */
+static const int kinds[] = {80, 90, STANDIN_NVRTC == 12 ? 92 : 100};
+
+int nvrtcGetNumSupportedArchs(int *out);
+int nvrtcGetNumSupportedArchs(int *out) {
+  *out = sizeof kinds / sizeof *kinds;
+  return SUCCESS;
+}
+
+int nvrtcGetSupportedArchs(int *out);
+int nvrtcGetSupportedArchs(int *out) {
+  memcpy(out, kinds, sizeof kinds);
+  return SUCCESS;
+}
+
+static bool is_aimed(const char *option) {
+  char known[64];
+  bool is = false;
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    snprintf(known, sizeof known, "--gpu-architecture=sm_%d", kinds[k]);
+    is = is || strcmp(option, known) == 0;
+  }
+  return is;
 }
 
 static char *with_plant(const char *text) {
@@ -176,7 +201,7 @@ int nvrtcCompileProgram(void *of, int noptions, const char *const *options) {
   bool unfused = false, aimed = false;
   for (int i = 0; i < noptions; i++) {
     unfused = unfused || strcmp(options[i], "-fmad=false") == 0;
-    aimed = aimed || strcmp(options[i], "--gpu-architecture=sm_90") == 0;
+    aimed = aimed || is_aimed(options[i]);
   }
   if (!unfused || !aimed || !getenv("STANDIN_CXX") || !getenv("STANDIN_SHIM"))
     return INVALID_OPTION;
