@@ -54,17 +54,75 @@ static fnz_status copy_bias(fnzi_eng_maker *m, const conv *c, fnzi_eng_work *out
   return fnzi_eng_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
 }
 
+/* Elements go from one place to another; strides in elements. */
+static fnz_status copy_tensor(fnzi_eng_maker *m, fnz_dtype dtype, uint32_t rank,
+                              const int64_t *sizes, const fnzi_eng_operand operands[2],
+                              const int64_t *from, const int64_t *to, fnzi_eng_work *out) {
+  int64_t bytes[2][FNZI_CUDA_CONV_DIMS];
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  for (uint32_t d = 0; d < rank; d++) {
+    bytes[0][d] = fnzi_krn_stride_bytes(sizes[d] == 1 ? 0 : from[d], cell);
+    bytes[1][d] = fnzi_krn_stride_bytes(sizes[d] == 1 ? 0 : to[d], cell);
+  }
+  return fnzi_eng_work_copy(m, out, dtype, rank, sizes, bytes[0], bytes[1], operands);
+}
+
+/* --- Places -------------------------------------------------------------------------------------
+ * cuDNN takes addresses at multiples of 16 bytes. What begins between them goes by memory of the
+ * step, in rows. */
+static bool is_between(const fnzi_eng_operand *at) {
+  return at->at % FNZI_ENG_DEVICE_ALIGNED != 0;
+}
+
+static fnz_status take_rows(fnzi_eng_maker *m, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
+                            int64_t *strides, fnzi_eng_operand *at, fnzi_eng_work *out) {
+  size_t bytes = fnzi_dtype(dtype)->bytes;
+  for (uint32_t d = 0; d < rank; d++)
+    if (!fnzi_mul_size(bytes, (size_t)sizes[d], &bytes))
+      return fnzi_no_memory(m->ws->ctx);
+  fnzi_contiguous_strides(sizes, rank, strides);
+  at->buffer = FNZI_ENG_AT_SCRATCH;
+  return fnzi_eng_work_scratch(m, out, bytes, &at->at);
+}
+
+static fnz_status bring(fnzi_eng_maker *m, const conv *c, const int64_t *sizes, int64_t *strides,
+                        fnzi_eng_operand *at, fnzi_eng_work *out) {
+  const uint32_t rank = c->c.spatial + 2;
+  const fnzi_eng_operand was = *at;
+  int64_t from[FNZI_CUDA_CONV_DIMS];
+  if (!is_between(at))
+    return FNZ_OK;
+  memcpy(from, strides, rank * sizeof *from);
+  FNZ_TRY(take_rows(m, c->c.dtype, rank, sizes, strides, at, out));
+  const fnzi_eng_operand operands[] = {was, *at};
+  return copy_tensor(m, c->c.dtype, rank, sizes, operands, from, strides, out);
+}
+
+static fnz_status bring_inputs(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out) {
+  FNZ_TRY(bring(m, c, c->c.x, c->c.x_strides, &c->x, out));
+  return bring(m, c, c->c.weight, c->c.weight_strides, &c->weight, out);
+}
+
 static fnz_status call_library(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bool *made) {
-  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = c->x,
-                                 [FNZI_CONV_WEIGHT] = c->weight,
-                                 [FNZI_CONV_Y] = c->y,
-                                 [FNZI_CONV_SCRATCH] = c->y};
+  const uint32_t rank = c->c.spatial + 2;
   fnzi_eng_work work = *out;
   c->c.adds = c->has_bias;
+  conv own = *c;
   FNZ_TRY(fnzi_eng_library_has_cudnn(m, made));
+  if (*made)
+    FNZ_TRY(bring_inputs(m, &own, &work));
+  if (*made && is_between(&c->y))
+    FNZ_TRY(take_rows(m, c->c.dtype, rank, c->c.y, own.c.y_strides, &own.y, &work));
   if (*made && c->has_bias)
-    FNZ_TRY(copy_bias(m, c, &work));
-  FNZ_TRY(fnzi_eng_library_conv(m, c->step, &c->c, operands, &work, made, &c->why));
+    FNZ_TRY(copy_bias(m, &own, &work));
+  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = own.x,
+                                 [FNZI_CONV_WEIGHT] = own.weight,
+                                 [FNZI_CONV_Y] = own.y,
+                                 [FNZI_CONV_SCRATCH] = own.y};
+  const fnzi_eng_operand back[] = {own.y, c->y};
+  FNZ_TRY(fnzi_eng_library_conv(m, c->step, &own.c, operands, &work, made, &c->why));
+  if (*made && is_between(&c->y))
+    FNZ_TRY(copy_tensor(m, c->c.dtype, rank, c->c.y, back, own.c.y_strides, c->c.y_strides, &work));
   if (*made)
     *out = work;
   return FNZ_OK;
@@ -126,39 +184,34 @@ static bool lies_turned(const conv *c, const fnzi_cuda_conv *turned) {
 /* It is made in rows, and goes from there to where it belongs. */
 static fnz_status copy_turned(fnzi_eng_maker *m, const conv *c, const fnzi_cuda_conv *turned,
                               const fnzi_eng_operand *rows, fnzi_eng_work *out) {
-  const fnzi_cuda_conv *q = &c->c;
   const fnzi_eng_operand operands[] = {*rows, c->y};
-  int64_t from[FNZI_CUDA_CONV_DIMS], to[FNZI_CUDA_CONV_DIMS];
-  size_t cell = fnzi_dtype(q->dtype)->bytes;
-  uint32_t rank = q->spatial + 2;
+  const uint32_t rank = c->c.spatial + 2;
+  int64_t from[FNZI_CUDA_CONV_DIMS];
   turn(turned->weight_strides, rank, from);
-  for (uint32_t d = 0; d < rank; d++) {
-    from[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : from[d], cell);
-    to[d] = fnzi_krn_stride_bytes(q->y[d] == 1 ? 0 : q->y_strides[d], cell);
-  }
-  return fnzi_eng_work_copy(m, out, q->dtype, rank, q->y, from, to, operands);
+  return copy_tensor(m, c->c.dtype, rank, c->c.y, operands, from, c->c.y_strides, out);
 }
 
 static fnz_status call_turned(fnzi_eng_maker *m, conv *c, fnzi_eng_work *out, bool *made) {
   fnzi_eng_work work = *out;
-  fnzi_eng_operand rows = {.buffer = FNZI_ENG_AT_SCRATCH};
+  fnzi_eng_operand rows = c->y;
   fnzi_cuda_conv turned;
-  size_t bytes = fnzi_dtype(c->c.dtype)->bytes;
+  conv own = *c;
   const char *why;
-  *made = false;
-  if (!read_turned(c, &turned))
+  FNZ_TRY(fnzi_eng_library_has_cudnn(m, made));
+  if (!*made || !read_turned(c, &turned)) {
+    *made = false;
     return FNZ_OK;
-  for (uint32_t d = 0; d < c->c.spatial + 2; d++)
-    if (!fnzi_mul_size(bytes, (size_t)turned.weight[d], &bytes))
-      return FNZ_OK;
+  }
   bool is_there = lies_turned(c, &turned);
-  if (is_there)
-    rows = c->y;
-  else
-    FNZ_TRY(fnzi_eng_work_scratch(m, &work, bytes, &rows.at));
-  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = c->x,
+  FNZ_TRY(bring_inputs(m, &own, &work));
+  if (!read_turned(&own, &turned))
+    return FNZ_OK;
+  if (!is_there)
+    FNZ_TRY(take_rows(m, c->c.dtype, c->c.spatial + 2, turned.weight, turned.weight_strides, &rows,
+                      &work));
+  fnzi_eng_operand operands[] = {[FNZI_CONV_X] = own.x,
                                  [FNZI_CONV_WEIGHT] = rows,
-                                 [FNZI_CONV_Y] = c->weight,
+                                 [FNZI_CONV_Y] = own.weight,
                                  [FNZI_CONV_SCRATCH] = rows};
   FNZ_TRY(fnzi_eng_library_conv(m, c->step, &turned, operands, &work, made, &why));
   if (*made && !is_there)

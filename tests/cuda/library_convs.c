@@ -9,8 +9,16 @@ static void put_image(text *t, const char *name, const char *type, const int64_t
     snprintf(first + strlen(first), 24, "%s%lld", d ? "," : "", (long long)sizes[d]);
     snprintf(last + strlen(last), 24, "%s%lld", d ? "," : "", (long long)sizes[from]);
   }
-  if (draw(t, 0, 2)) {
+  const int64_t how = draw(t, 0, 3);
+  if (how > 1) {
     put_input(t, "%%%s: %s[%s]", name, type, first);
+    return;
+  }
+  if (how == 1) { /* behind another one: between multiples of 16 bytes, where that is so large */
+    long long n = sizes[0];
+    put_input(t, "%%%s_: %s[%lld%s]", name, type, n + 1, strchr(first, ','));
+    put_line(t, "  %%%s: %s[%s] = slice.Tensor(%%%s_, 0, 1, %lld, 1)\n", name, type, first, name,
+             n + 1);
     return;
   }
   put_input(t, "%%%s_: %s[%s]", name, type, last);
@@ -142,8 +150,25 @@ START_TEST(odd_convolutions_have_the_cpus_results) {
 }
 END_TEST
 
+/* A result that begins between multiples of 16 bytes, for it is a piece of another one; with cuDNN
+ * all the same. */
+START_TEST(a_convolution_is_a_piece_of_a_result) {
+  fnz_context *ctx = open_context();
+  text t = {.seed = 6};
+  put_input(&t, "%%p: f32[1,1,7,7], %%x: f32[1,3,7,7], %%w: f32[2,3,3,3], %%b: f32[2]");
+  put_line(&t, "  %%y: f32[1,2,7,7] = convolution(%%x, %%w, %%b, [1, 1], [1, 1], [1, 1], False, "
+               "[0, 0], 1)\n"
+               "  %%z: f32[1,3,7,7] = cat([%%p, %%y], 1)\n  return %%z");
+  run_text(ctx, &t);
+  ck_assert_uint_eq(library_now(true).runs, !is_without() && is_standin());
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 void add_convs(TCase *c) {
   tcase_add_test(c, convolutions_have_the_cpus_results);
   tcase_add_test(c, gradients_have_the_cpus_results);
   tcase_add_test(c, odd_convolutions_have_the_cpus_results);
+  tcase_add_test(c, a_convolution_is_a_piece_of_a_result);
 }

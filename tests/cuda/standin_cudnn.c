@@ -374,6 +374,7 @@ static int start(call *c, void *handle, const void *alpha, const void *beta, int
   if (!handle || !stream || algorithm != ALGORITHM || one != 1 ||
       (c->beta != 0 && (c->beta != 1 || c->of_weight)) ||
       scratch != (c->conv.groups == 1 ? SCRATCH : 0) || (scratch && c->scratch % 256 != 0) ||
+      c->at_x % 16 != 0 || c->at_weight % 16 != 0 || c->at_y % 16 != 0 ||
       !fits(c->back ? &c->y : &c->x, &c->weight, c->back ? &c->x : &c->y, &c->conv))
     return refuse();
   if (fails("run"))
