@@ -107,17 +107,27 @@ typedef struct fnzi_eng_transfer {
   const fnz_geometry *map, *rows; /* of one with gaps: as it lies, and packed */
 } fnzi_eng_transfer;
 
-/* Steps first..end - 1, with no step of the CPU between them, as one graph. */
+/* A launch of a stretch. */
+typedef struct fnzi_eng_captured {
+  const fnzi_eng_launch *launch;
+  uint64_t *addresses;   /* of its operands, as the graph has them */
+  void *node;            /* NULL: it has none that may be changed */
+  bool is_apart;         /* a library's, whose memory moves: it is in no graph */
+  size_t count;          /* a part of the stretch begins here, of so many launches; 0: none does */
+  fnzi_cuda_graph graph; /* of the part; none where it is one launch */
+} fnzi_eng_captured;
+
+/* Steps first..end - 1, with no step of the CPU between them, as one graph, or as few where a
+ * library's memory moves. */
 typedef struct fnzi_eng_stretch {
   size_t first, end;
-  uint32_t nlaunches, noperands; /* of all of them */
-  uint32_t ndraws;               /* operands that say where the generator is */
-  uint64_t *addresses;           /* of their operands, as the graph has them */
-  void **nodes;                  /* per launch; NULL: it has none that may be changed */
-  fnzi_cuda_graph graph;
+  uint32_t nlaunches;
+  uint32_t ndraws; /* operands that say where the generator is */
+  fnzi_eng_captured *launches;
   uint64_t version; /* of the binding's addresses: these are of that one */
   uint8_t kind;
-  uint8_t missed, captures; /* runs in a row that the graph was of no use for; times it was made */
+  uint8_t missed, recaptures; /* runs in a row that the graph was of no use for; times that this
+                                 made it anew */
 } fnzi_eng_stretch;
 
 /* Operands of sets of steps that run at once, where their kernels read them. */

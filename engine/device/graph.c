@@ -2,10 +2,11 @@
  * second run of a stretch captures it, later ones put it on the stream as a whole, with the
  * addresses that changed since, and with where the generator is now. Where too many did, or
  * something cannot be captured, each launch is put there; where too many did twice, for memory
- * moved, the next run captures again. */
+ * moved, the next run captures again. A library's addresses cannot be changed: where one did, its
+ * call is apart from then on, and what lies between such calls are graphs of their own. */
 #include "engine/device/device.h"
 
-enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32, MOST_MISSED = 2, MOST_CAPTURES = 4 };
+enum { LEAST_LAUNCHES = 2, MOST_CHANGED = 32, MOST_MISSED = 2, MOST_RECAPTURES = 3 };
 typedef enum stretch_kind { NEW, RAN, CAPTURED, REFUSED } stretch_kind;
 
 /* --- Finding ------------------------------------------------------------------------------------
@@ -21,14 +22,17 @@ static fnz_status open_stretch(fnzi_eng_binding *b, size_t first, size_t end) {
   fnzi_eng_device_binding *d = b->device;
   fnzi_eng_stretch stretch = {.first = first, .end = end, .kind = NEW};
   for (size_t i = first; i < end; i++)
-    for (uint32_t k = 0; k < d->works[i].nlaunches; k++, stretch.nlaunches++) {
-      stretch.noperands += d->works[i].launches[k].noperands;
-      stretch.ndraws += count_draws(&d->works[i].launches[k]);
-    }
+    stretch.nlaunches += d->works[i].nlaunches;
   if (stretch.nlaunches < LEAST_LAUNCHES)
     return FNZ_OK;
-  FNZI_NEW(&b->arena, stretch.noperands, &stretch.addresses);
-  FNZI_NEW(&b->arena, stretch.nlaunches, &stretch.nodes);
+  FNZI_NEW(&b->arena, stretch.nlaunches, &stretch.launches);
+  fnzi_eng_captured *c = stretch.launches;
+  for (size_t i = first; i < end; i++)
+    for (uint32_t k = 0; k < d->works[i].nlaunches; k++, c++) {
+      c->launch = &d->works[i].launches[k];
+      FNZI_NEW(&b->arena, c->launch->noperands, &c->addresses);
+      stretch.ndraws += count_draws(c->launch);
+    }
   FNZI_NEW(&b->arena, 1, &d->stretches[first]);
   *d->stretches[first] = stretch;
   return FNZ_OK;
@@ -48,10 +52,78 @@ fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
+static void end_graphs(const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
+  for (uint32_t k = 0; k < stretch->nlaunches; k++)
+    fnzi_cuda_graph_end(b->device->device, &stretch->launches[k].graph);
+}
+
 void fnzi_eng_device_stretches_end(fnzi_eng_binding *b) {
   for (size_t i = 0; b->device->stretches && i < b->acts.count; i++)
     if (b->device->stretches[i])
-      fnzi_cuda_graph_end(b->device->device, &b->device->stretches[i]->graph);
+      end_graphs(b, b->device->stretches[i]);
+}
+
+/* --- Capturing ----------------------------------------------------------------------------------
+ */
+/* A library puts there what it likes: its node is not known. */
+static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_captured *c) {
+  const fnzi_eng_launch *l = c->launch;
+  fnzi_eng_device_addresses(ws, b, l, c->addresses);
+  FNZ_TRY(fnzi_eng_device_launch(ws, b, l, c->addresses));
+  c->node = NULL;
+  if (l->call || l->count == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_capture_node(ws->ctx, b->device->device, ws->stream, &c->node));
+  return c->node
+             ? FNZ_OK
+             : fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a kernel is no node of a graph");
+}
+
+static fnz_status put_part(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_captured *part) {
+  for (size_t k = 0; k < part->count; k++)
+    FNZ_TRY(put_captured(ws, b, &part[k]));
+  return FNZ_OK;
+}
+
+static fnz_status capture_part(fnz_workspace *ws, const fnzi_eng_binding *b,
+                               fnzi_eng_captured *part) {
+  const fnzi_cuda_device *device = b->device->device;
+  if (part->count < LEAST_LAUNCHES)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cuda_capture_begin(ws->ctx, device, ws->stream));
+  fnz_status status = put_part(ws, b, part);
+  fnz_status ended = fnzi_cuda_capture_end(ws->ctx, device, ws->stream, &part->graph);
+  return status == FNZ_OK ? ended : status;
+}
+
+/* What is apart is a part by itself. */
+static void find_parts(fnzi_eng_stretch *stretch) {
+  fnzi_eng_captured *part = NULL;
+  for (uint32_t k = 0; k < stretch->nlaunches; k++) {
+    fnzi_eng_captured *c = &stretch->launches[k];
+    c->count = 0;
+    if (!part || part->is_apart || c->is_apart)
+      part = c;
+    part->count++;
+  }
+}
+
+/* What cannot be captured runs without. */
+static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
+  const fnz_error had = ws->ctx->error;
+  fnz_status status = FNZ_OK;
+  stretch->kind = CAPTURED;
+  stretch->missed = 0;
+  find_parts(stretch);
+  for (size_t k = 0; k < stretch->nlaunches && status == FNZ_OK; k += stretch->launches[k].count)
+    status = capture_part(ws, b, &stretch->launches[k]);
+  stretch->version = b->device->version;
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY || fnzi_cuda_is_broken(b->device->device))
+    return status;
+  stretch->kind = REFUSED;
+  end_graphs(b, stretch);
+  ws->ctx->error = had;
+  return FNZ_OK;
 }
 
 /* --- Running ------------------------------------------------------------------------------------
@@ -63,106 +135,84 @@ static fnz_status run_plain(fnz_workspace *ws, const fnzi_eng_binding *b,
   return FNZ_OK;
 }
 
-/* A library puts there what it likes: its node is not known. */
-static fnz_status put_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
-                               fnzi_eng_stretch *stretch) {
-  uint64_t *addresses = stretch->addresses;
-  void **node = stretch->nodes;
-  for (size_t i = stretch->first; i < stretch->end; i++)
-    for (uint32_t k = 0; k < b->device->works[i].nlaunches; k++, node++) {
-      const fnzi_eng_launch *l = &b->device->works[i].launches[k];
-      fnzi_eng_device_addresses(ws, b, l, addresses);
-      FNZ_TRY(fnzi_eng_device_launch(ws, b, l, addresses));
-      *node = NULL;
-      if (!l->call && l->count)
-        FNZ_TRY(fnzi_cuda_capture_node(ws->ctx, b->device->device, ws->stream, node));
-      if (!l->call && l->count && !*node)
-        return fnzi_fail(ws->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a kernel is no node of a graph");
-      addresses += l->noperands;
-    }
-  return FNZ_OK;
-}
-
-/* What cannot be captured runs without. */
-static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
-  const fnzi_cuda_device *device = b->device->device;
-  const fnz_error had = ws->ctx->error;
-  stretch->kind = REFUSED;
-  stretch->missed = 0;
-  stretch->captures++;
-  fnz_status status = fnzi_cuda_capture_begin(ws->ctx, device, ws->stream);
-  if (status == FNZ_OK) {
-    status = put_captured(ws, b, stretch);
-    fnz_status ended = fnzi_cuda_capture_end(ws->ctx, device, ws->stream, &stretch->graph);
-    status = status == FNZ_OK ? ended : status;
-  }
-  if (status != FNZ_OK && (status == FNZ_NO_MEMORY || fnzi_cuda_is_broken(device)))
-    return status;
-  stretch->version = b->device->version;
-  if (status == FNZ_OK)
-    stretch->kind = CAPTURED;
-  else
-    fnzi_cuda_graph_end(device, &stretch->graph);
-  ws->ctx->error = status == FNZ_OK ? ws->ctx->error : had;
-  return FNZ_OK;
-}
-
-/* How many addresses are not those that the graph has; more than there may be where one is a
- * library's. */
+/* How many addresses of kernels are not those that a graph has. *moved: memory of a library, which
+ * is apart from here on. */
 static size_t count_changed(const fnz_workspace *ws, const fnzi_eng_binding *b,
-                            const fnzi_eng_stretch *stretch) {
+                            fnzi_eng_captured *part, bool *moved) {
   uint64_t now[FNZI_ENG_DEVICE_OPERANDS];
-  const uint64_t *had = stretch->addresses;
   size_t changed = 0;
-  for (size_t i = stretch->first; i < stretch->end; i++)
-    for (uint32_t k = 0; k < b->device->works[i].nlaunches; k++) {
-      const fnzi_eng_launch *l = &b->device->works[i].launches[k];
-      fnzi_eng_device_addresses(ws, b, l, now);
-      for (uint32_t o = 0; o < l->noperands; o++, had++)
-        changed += now[o] == *had ? 0 : l->call ? MOST_CHANGED + (size_t)stretch->ndraws + 1 : 1;
-    }
+  for (fnzi_eng_captured *c = part; part->graph.made && c < part + part->count; c++) {
+    const fnzi_eng_launch *l = c->launch;
+    size_t differ = 0;
+    fnzi_eng_device_addresses(ws, b, l, now);
+    for (uint32_t o = 0; o < l->noperands; o++)
+      differ += now[o] != c->addresses[o];
+    c->is_apart = c->is_apart || (l->call && differ);
+    *moved = *moved || c->is_apart;
+    changed += differ;
+  }
   return changed;
 }
 
-static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
-  uint64_t now[FNZI_ENG_DEVICE_OPERANDS], *had = stretch->addresses;
-  void **node = stretch->nodes;
-  for (size_t i = stretch->first; i < stretch->end; i++)
-    for (uint32_t k = 0; k < b->device->works[i].nlaunches; k++, node++) {
-      const fnzi_eng_launch *l = &b->device->works[i].launches[k];
-      size_t bytes = l->noperands * sizeof *now;
-      fnzi_eng_device_addresses(ws, b, l, now);
-      if (*node && memcmp(now, had, bytes) != 0)
-        FNZ_TRY(fnzi_cuda_graph_set(ws->ctx, b->device->device, &stretch->graph, *node,
-                                    &b->device->program.kernels[l->kernel], l->count, now,
-                                    l->numbers));
-      memcpy(had, now, bytes);
-      had += l->noperands;
-    }
+static fnz_status update(fnz_workspace *ws, const fnzi_eng_binding *b,
+                         const fnzi_eng_captured *part) {
+  uint64_t now[FNZI_ENG_DEVICE_OPERANDS];
+  for (const fnzi_eng_captured *c = part; part->graph.made && c < part + part->count; c++) {
+    const fnzi_eng_launch *l = c->launch;
+    size_t bytes = l->noperands * sizeof *now;
+    fnzi_eng_device_addresses(ws, b, l, now);
+    if (c->node && memcmp(now, c->addresses, bytes) != 0)
+      FNZ_TRY(fnzi_cuda_graph_set(ws->ctx, b->device->device, &part->graph, c->node,
+                                  &b->device->program.kernels[l->kernel], l->count, now,
+                                  l->numbers));
+    memcpy(c->addresses, now, bytes);
+  }
   return FNZ_OK;
+}
+
+static fnz_status run_part(fnz_workspace *ws, const fnzi_eng_binding *b,
+                           const fnzi_eng_captured *part) {
+  uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
+  if (part->graph.made)
+    return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &part->graph, ws->stream);
+  fnzi_eng_device_addresses(ws, b, part->launch, addresses);
+  return fnzi_eng_device_launch(ws, b, part->launch, addresses);
+}
+
+static fnz_status capture_anew(fnz_workspace *ws, const fnzi_eng_binding *b,
+                               fnzi_eng_stretch *stretch) {
+  end_graphs(b, stretch);
+  stretch->kind = RAN;
+  return run_plain(ws, b, stretch);
 }
 
 /* Two states in turn leave the graph to one of them. */
 static fnz_status run_missed(fnz_workspace *ws, const fnzi_eng_binding *b,
                              fnzi_eng_stretch *stretch) {
-  if (stretch->captures < MOST_CAPTURES && ++stretch->missed == MOST_MISSED) {
-    fnzi_cuda_graph_end(b->device->device, &stretch->graph);
-    stretch->kind = RAN;
-  }
-  return run_plain(ws, b, stretch);
+  if (stretch->recaptures == MOST_RECAPTURES || ++stretch->missed < MOST_MISSED)
+    return run_plain(ws, b, stretch);
+  stretch->recaptures++;
+  return capture_anew(ws, b, stretch);
 }
 
 static fnz_status run_captured(fnz_workspace *ws, const fnzi_eng_binding *b,
                                fnzi_eng_stretch *stretch) {
-  bool same = stretch->version == b->device->version && stretch->ndraws == 0;
-  size_t changed = same ? 0 : count_changed(ws, b, stretch);
+  bool same = stretch->version == b->device->version && stretch->ndraws == 0, moved = false;
+  fnzi_eng_captured *all = stretch->launches;
+  size_t changed = 0;
+  for (size_t k = 0; !same && k < stretch->nlaunches; k += all[k].count)
+    changed += count_changed(ws, b, &all[k], &moved);
+  if (moved)
+    return capture_anew(ws, b, stretch);
   if (changed > MOST_CHANGED + (size_t)stretch->ndraws)
     return run_missed(ws, b, stretch);
   stretch->missed = 0;
-  if (changed)
-    FNZ_TRY(update(ws, b, stretch));
+  for (size_t k = 0; changed && k < stretch->nlaunches; k += all[k].count)
+    FNZ_TRY(update(ws, b, &all[k]));
   stretch->version = b->device->version;
-  return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &stretch->graph, ws->stream);
+  for (size_t k = 0; k < stretch->nlaunches; k += all[k].count)
+    FNZ_TRY(run_part(ws, b, &all[k]));
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_device_stretch_run(fnz_workspace *ws, const fnzi_eng_binding *b,

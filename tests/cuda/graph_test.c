@@ -1,9 +1,10 @@
-/* checks: 4
+/* checks: 5
  * graph_test.c - steps of a GPU that are one graph from the second run on: captured once, with
- * other addresses where a state lies elsewhere, cut by steps of the CPU; and what cannot be
- * captured runs all the same. */
+ * other addresses where a state lies elsewhere, cut by steps of the CPU and by libraries whose
+ * memory moves; and what cannot be captured runs all the same. */
 #include "soak/programs.h"
 #include "tests/cuda/help.h"
+#include "tests/cuda/own_device.h"
 
 enum { MOST_BUFFERS = 40 };
 
@@ -188,6 +189,114 @@ START_TEST(what_cannot_be_captured_runs) {
 }
 END_TEST
 
-RUN_SUITE("graph", a_graph_is_captured_once_and_told_of_other_addresses,
-          with_many_other_addresses_each_kernel_is_started, a_step_of_the_cpu_cuts_the_graph,
-          what_cannot_be_captured_runs)
+/* --- Libraries ----------------------------------------------------------------------------------
+ */
+/* Two products of squares, y = cumsum(relu(x @ v)) @ w, with all of it on the device. */
+enum { SIDE = 4, CELLS = SIDE * SIDE, SQUARE = CELLS * 4 };
+
+typedef struct moving {
+  fnz_context *ctx;
+  own_device own;
+  fnz_program *p;
+  fnz_executable *exe;
+  fnz_workspace *ws;
+  uint64_t x[2], v, w, y[2];
+} moving;
+
+static void open_moving(moving *m) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  float one[CELLS] = {0};
+  options.device = "cuda";
+  m->ctx = open_context();
+  own_device_open(m->ctx, &m->own);
+  m->p = functional_of(m->ctx,
+                       program_of(m->ctx, "%x: f32[4,4], %v: f32[4,4], %w: f32[4,4]",
+                                  "  %a: f32[4,4] = mm(%x, %v)\n  %b: f32[4,4] = relu(%a)\n"
+                                  "  %c: f32[4,4] = cumsum(%b, 1)\n  %y: f32[4,4] = mm(%c, %w)\n"
+                                  "  return %y"));
+  OK(m->ctx, fnz_compile(m->ctx, m->p, &options, &m->exe));
+  OK(m->ctx, fnz_workspace_create(m->exe, m->ctx, &m->ws));
+  for (int i = 0; i < SIDE; i++)
+    one[i * (SIDE + 1)] = 1;
+  for (int i = 0; i < 2; i++) {
+    m->x[i] = own_device_take(&m->own, SQUARE);
+    m->y[i] = own_device_take(&m->own, SQUARE);
+  }
+  m->v = own_device_take(&m->own, SQUARE);
+  m->w = own_device_take(&m->own, SQUARE);
+  own_device_put(&m->own, m->v, one, SQUARE);
+  own_device_put(&m->own, m->w, one, SQUARE);
+}
+
+static void close_moving(moving *m) {
+  const uint64_t all[] = {m->x[0], m->x[1], m->y[0], m->y[1], m->v, m->w};
+  fnz_workspace_destroy(m->ws);
+  fnz_executable_destroy(m->exe);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    fnzi_cuda_give(&m->own.device, all[i]);
+  own_device_close(&m->own);
+  fnz_program_destroy(m->p);
+  fnz_context_destroy(m->ctx);
+  nothing_is_left();
+}
+
+/* One run on the memory of this number, which captures and launches so many graphs. */
+static void move(moving *m, int number, uint64_t captures, uint64_t graphs) {
+  static const int64_t sizes[] = {SIDE, SIDE}, strides[] = {SIDE, 1};
+  static const fnz_geometry square = {
+      .dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides};
+  const uint64_t at[] = {m->x[number], m->v, m->w, m->y[number]};
+  fnz_memory memory[4];
+  float x[CELLS], y[CELLS];
+  for (int i = 0; i < 4; i++)
+    memory[i] = (fnz_memory){(void *)(uintptr_t)at[i], &square};
+  for (int i = 0; i < CELLS; i++)
+    x[i] = (float)(i % 3 - 1 + number);
+  own_device_put(&m->own, at[0], x, SQUARE);
+  const fnz_execution run = {.size = sizeof run,
+                             .inputs = memory,
+                             .outputs = &memory[3],
+                             .workspace = m->ws,
+                             .on_device = true};
+  standin_counts before = counts_now(), after;
+  OK(m->ctx, fnz_executable_run(m->exe, m->ctx, &run));
+  after = counts_now();
+  if (is_standin()) { /* elsewhere there may be no library */
+    ck_assert_uint_eq(after.captures - before.captures, captures);
+    ck_assert_uint_eq(after.graphs - before.graphs, graphs);
+    ck_assert_uint_eq(after.nodes_set - before.nodes_set, 0);
+  }
+  own_device_get(&m->own, at[3], y, SQUARE);
+  for (int i = 0; i < SIDE; i++)
+    for (int j = 0, sum = 0; j < SIDE; j++) {
+      const int k = i * SIDE + j;
+      sum += x[k] > 0 ? (int)x[k] : 0;
+      ck_assert_float_eq(y[k], (float)sum);
+    }
+}
+
+/* Both products are started by themselves from then on, and what lies between them is a graph. */
+START_TEST(a_library_whose_memory_moves_cuts_the_graph) {
+  moving m;
+  open_moving(&m);
+  move(&m, 0, 0, 0);
+  move(&m, 0, 1, 1);
+  move(&m, 0, 0, 1);
+  move(&m, 1, 0, 0);
+  move(&m, 0, 1, 1);
+  for (int i = 0; i < 6; i++)
+    move(&m, i % 2, 0, 1);
+  close_moving(&m);
+}
+END_TEST
+
+int main(void) {
+  TCase *c = tcase_create("graph");
+  tcase_set_timeout(c, 600);
+  tcase_add_test(c, a_graph_is_captured_once_and_told_of_other_addresses);
+  tcase_add_test(c, with_many_other_addresses_each_kernel_is_started);
+  tcase_add_test(c, a_step_of_the_cpu_cuts_the_graph);
+  tcase_add_test(c, what_cannot_be_captured_runs);
+  tcase_add_test(c, a_library_whose_memory_moves_cuts_the_graph);
+  return run_one_case("graph", c);
+}
