@@ -160,8 +160,8 @@ tests() {
   without=$work/none
   mkdir -p "$without"
   touch "$without/libcublasLt.so.13" "$without/libcublasLt.so.12" "$without/libcudnn.so.9"
-  for name in ways rows values device random draws library recorded values_random groups flat bounds blocks given graph sets \
-    told threads fails; do
+  for name in ways rows values sizes device random draws library recorded values_random groups order formulas flat bounds \
+    blocks given graph sets dlpack told threads fails; do
     program=$(binary "cuda_${name}_test") || { say "tests.$name MISSING" && failed=1 && continue; }
     job tests "$name" "$program"
     [ "$name" != library ] ||

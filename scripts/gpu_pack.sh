@@ -11,8 +11,8 @@ file=$(realpath -m "${1:?where to}") build=build standin=''
 for word in "${@:2}"; do
   case $word in --standin) standin=1 ;; *) build=$word ;; esac
 done
-tests=(ways rows values device random draws library recorded values_random groups flat bounds blocks given graph sets told
-  threads fails)
+tests=(ways rows values sizes device random draws library recorded values_random groups order formulas flat bounds blocks
+  given graph sets dlpack told threads fails)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 to=$work/fnz-gpu

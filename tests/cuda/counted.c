@@ -100,19 +100,25 @@ static uint64_t name_of(const void *pointer) {
 
 /* --- Functions ----------------------------------------------------------------------------------
  */
-/* The error that a call of `symbol` was asked for; 0: none. Counts the call. */
-static int begin_call(const char *symbol) {
+/* The error that a call of `symbol` was asked for; 0: none. */
+static int asked_of(const char *symbol) {
   pthread_mutex_lock(&guard);
   size_t length = strlen(symbol);
   char *last;
   int error = 0;
-  counts.calls++;
   if (strncmp(fault, symbol, length) == 0 && fault[length] == ':') {
     unsigned long nth = strtoul(fault + length + 1, &last, 10);
     error = ++fault_seen == nth ? (int)strtol(last + 1, NULL, 10) : 0;
   }
   pthread_mutex_unlock(&guard);
   return error;
+}
+
+static int begin_call(const char *symbol) {
+  pthread_mutex_lock(&guard);
+  counts.calls++;
+  pthread_mutex_unlock(&guard);
+  return asked_of(symbol);
 }
 
 /* Leaves the guard locked where the call was done. */
@@ -186,6 +192,8 @@ static int copy_within(uint64_t to, uint64_t from, size_t bytes, void *stream) {
 }
 static int launch(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                   unsigned bz, unsigned shared, void *stream, void **arguments, void **extra) {
+  if (asked_of("kernel"))
+    *(uint64_t *)arguments[0] = 16; /* of operand 0 */
   PASS_ON("cuLaunchKernel",
           real.launch(function, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra),
           count_job(stream, 1, 0));
@@ -289,6 +297,12 @@ static void count_all(fnzi_cuda_driver *d) {
   d->graph_end = graph_end;
 }
 
+static bool lets_go;
+
+void let_context_go(void) {
+  lets_go = true;
+}
+
 static void retain_context(void) {
   void *context;
   int device;
@@ -313,7 +327,8 @@ fnz_status __wrap_fnzi_cuda_driver_open(fnz_context *ctx, fnzi_cuda_driver *out)
   pthread_mutex_lock(&guard);
   real = *out;
   pthread_mutex_unlock(&guard);
-  hold_context();
+  if (!lets_go)
+    hold_context();
   count_all(out);
   return FNZ_OK;
 }

@@ -18,8 +18,12 @@ bool is_standin(void);
  * error after which nothing works any more. */
 standin_counts counts_now(void);
 /* "FUNCTION:N:ERROR", as STANDIN_FAIL has it; of another driver errors below 700 of streams,
- * copies, launches, memory, modules and graphs. NULL: none from here on. */
+ * copies, launches, memory, modules and graphs; of "kernel:N:700" launch N gets an address that
+ * nobody has. NULL: none from here on. */
 void ask_for_failure(const char *how);
+/* Before the driver is opened: the process does not hold the context of another driver than the
+ * stand-in to its end, as it does to save time. */
+void let_context_go(void);
 
 /* A test, `count` times, that is left to the stand-in, which alone shows it or is quicker;
  * elsewhere it says so. */

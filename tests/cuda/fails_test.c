@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 18
  * fails_test.c - what fails on a GPU, by the stand-in for its driver: it says why, leaves nothing,
  * and the state is what it was, or said to be lost; kept code is trusted with care. */
 #include "engine/cuda/driver.h"
@@ -202,6 +202,25 @@ static fnz_program *chain(fnz_context *ctx) {
                                        "  return %a, %b, %c"));
 }
 
+/* The stand-in forgets what broke it when nobody holds the context; docs/engine.md says that a GPU
+ * may. */
+static void try_anew(fnz_context *ctx, const fnz_program *p, const fnz_compile_options *options,
+                     const fnz_arrays *inputs, fnz_arrays *outputs) {
+  fnz_executable *exe;
+  fnz_status status = fnz_compile(ctx, p, options, &exe);
+  if (status == FNZ_OK) {
+    status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+    fnz_executable_destroy(exe);
+  }
+  if (is_standin())
+    OK(ctx, status);
+  printf("behind an illegal address: %s\n",
+         status == FNZ_OK ? "the GPU works again" : fnz_last_error(ctx)->message);
+  for (int i = 0; status == FNZ_OK && i < 40; i++)
+    ck_assert_float_eq(((const float *)fnz_arrays_at(outputs, 0)->data)[i],
+                       2 * ((const float *)fnz_arrays_at(inputs, 0)->data)[i]);
+}
+
 /* Launch 2 of three goes wrong: with `check` that is known, else what it is one of. */
 static void break_chain(bool checks, const char *says) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
@@ -216,32 +235,33 @@ static void break_chain(bool checks, const char *says) {
   OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
   OK(ctx, fnz_arrays_create(ctx, &outputs));
   OK(ctx, fnz_arrays_create(ctx, &again));
-  setenv("STANDIN_FAIL", "kernel:2:700", 1);
+  ask_for_failure("kernel:2:700");
   FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
   message_has(ctx, "CUDA gave error 700");
   message_has(ctx, says);
-  unsetenv("STANDIN_FAIL");
+  ask_for_failure(NULL);
   FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
   message_has(ctx, "this executable is finished");
   OK(ctx, compile(ctx, p, "cpu", &other));
   OK(ctx, fnz_executable_run_arrays(other, ctx, inputs, NULL, NULL, outputs));
   fnz_executable_destroy(other);
   fnz_executable_destroy(exe);
-  nothing_is_left();
-  OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, again));
-  fnz_executable_destroy(exe);
+  ck_assert_uint_eq(counts_now().contexts_held, 0);
+  try_anew(ctx, p, &options, inputs, again);
   fnz_arrays_destroy(inputs);
   fnz_arrays_destroy(again);
   fnz_arrays_destroy(outputs);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
-  nothing_is_left();
+  if (is_standin())
+    nothing_is_left();
 }
 
+/* Each in a process of its own, for a GPU may not work in it any more. */
 START_TEST(an_illegal_address_ends_the_executable_and_not_the_process) {
-  break_chain(true, "in step 1 (exp)");
-  break_chain(false, "in one of the steps 0 (mul.Tensor) to 2 (add.Tensor)");
+  let_context_go();
+  break_chain(_i == 0,
+              _i == 0 ? "in step 1 (exp)" : "in one of the steps 0 (mul.Tensor) to 2 (add.Tensor)");
 }
 END_TEST
 
@@ -500,15 +520,15 @@ int main(void) {
   tcase_set_timeout(c, 600);
   ADD_OF_STANDIN(c, what_is_not_there_is_named, 1);
   ADD_OF_STANDIN(c, another_kind_of_gpu_is_named, 1);
+  ADD_OF_STANDIN(c, a_compiler_is_chosen_by_driver_and_gpu, 1);
+  ADD_OF_STANDIN(c, code_that_is_newer_than_the_driver_is_named, 1);
   ADD_OF_STANDIN(c, without_memory_nothing_is_left, 1);
+  tcase_add_test(c, errors_are_of_classes);
   tcase_add_test(c, a_call_that_fails_leaves_all_as_it_was);
-  ADD_OF_STANDIN(c, an_illegal_address_ends_the_executable_and_not_the_process, 1);
+  tcase_add_loop_test(c, an_illegal_address_ends_the_executable_and_not_the_process, 0, 2);
   tcase_add_test(c, a_state_that_was_not_filled_is_filled_later);
   ADD_OF_STANDIN(c, a_state_that_was_lost_is_said_to_be, 1);
   ADD_OF_STANDIN(c, a_state_is_lost_where_it_may_be_written, 6);
   ADD_OF_STANDIN(c, code_is_kept_and_trusted_with_care, 1);
   return run_one_case("fails", c);
 }
-  ADD_OF_STANDIN(c, a_compiler_is_chosen_by_driver_and_gpu, 1);
-  ADD_OF_STANDIN(c, code_that_is_newer_than_the_driver_is_named, 1);
-  tcase_add_test(c, errors_are_of_classes);

@@ -354,7 +354,7 @@ int main(void) {
   tcase_set_timeout(c, 0);
   tcase_add_loop_test(c, sizes_share_kernels, 0, EXAMPLES);
   tcase_add_loop_test(c, numbers_of_another_plan_are_found, 0, EXAMPLES);
-  tcase_add_test(c, sizes_without_symbols_are_constants);
+  ADD_OF_STANDIN(c, sizes_without_symbols_are_constants, 1); /* by its plants */
   tcase_add_test(c, calls_share_kernels);
   return run_one_case("sizes", c);
 }
