@@ -1,4 +1,4 @@
-/* checks: 21
+/* checks: 22
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
  * bounds that docs/engine.md states; a library that fails is told with the step; where one is not
@@ -124,6 +124,53 @@ START_TEST(an_older_library_is_taken_where_the_newer_one_cannot_start) {
 }
 END_TEST
 
+/* One handle for all plans of a program whose inputs have a symbol, workspaces and threads, and one
+ * question for each shape, whatever else is planned to learn of sizes. */
+START_TEST(a_device_has_one_handle_and_asks_once) {
+  static const char source[] = "fnz 1\nsymbol s0 = 4\n"
+                               "program(%x: f32[{s0},20], %w: f32[20,3])\n{\n"
+                               "  %y: f32[{s0},3] = mm(%x, %w)\n  return %y\n}\n";
+  static const int64_t rows[] = {4, 5, 6, 5, 4, 9};
+  fnz_context *ctx = open_context();
+  fnz_program *p;
+  fnz_executable *exe;
+  OK(ctx, fnz_program_read(ctx, source, strlen(source), FNZ_FORMAT_TEXT, &p));
+  OK(ctx, compile(ctx, p, "cuda", &exe));
+  for (int w = 0; w < 2; w++) {
+    fnz_workspace *ws;
+    OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+      const int64_t sizes[][2] = {{rows[i], 20}, {20, 3}};
+      fnz_arrays *in, *out;
+      void *data;
+      OK(ctx, fnz_arrays_create(ctx, &in));
+      OK(ctx, fnz_arrays_create(ctx, &out));
+      for (int k = 0; k < 2; k++) {
+        OK(ctx, fnz_arrays_add(in, k ? "w" : "x", FNZ_F32, 2, sizes[k], &data));
+        for (int64_t e = 0; e < sizes[k][0] * sizes[k][1]; e++)
+          ((float *)data)[e] = k ? 1 : (float)(e / 20);
+      }
+      OK(ctx, fnz_executable_run_arrays(exe, ctx, in, NULL, ws, out));
+      const float *y = fnz_arrays_at(out, 0)->data;
+      for (int64_t e = 0; e < rows[i] * 3; e++)
+        ck_assert_float_eq(y[e], (float)(20 * (e / 3)));
+      fnz_arrays_destroy(in);
+      fnz_arrays_destroy(out);
+    }
+    fnz_workspace_destroy(ws);
+  }
+  if (!is_without()) {
+    ck_assert_uint_eq(library_now(false).opened, 1);
+    ck_assert_uint_eq(library_now(false).asked, 4);
+    ck_assert_uint_eq(library_now(false).runs, 12);
+  }
+  fnz_executable_destroy(exe);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* What is not there is named, with where it is from and the loader's own reason. */
 START_TEST(what_is_missing_is_named) {
   fnz_context *ctx = open_context();
@@ -172,6 +219,7 @@ int main(void) {
   ADD_OF_STANDIN(c, what_fails_is_told, sizeof failings / sizeof *failings);
   ADD_OF_STANDIN(c, an_error_of_the_gpu_is_not_taken_for_one_of_a_library, 1);
   ADD_OF_STANDIN(c, an_older_library_is_taken_where_the_newer_one_cannot_start, 1);
+  ADD_OF_STANDIN(c, a_device_has_one_handle_and_asks_once, 1);
   tcase_add_test(c, what_is_missing_is_named);
   tcase_add_test(c, libraries_are_opened_when_they_are_needed);
   return run_one_case("library", c);

@@ -217,6 +217,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *p, void *a, void *b, void
   const wish *w = wished;
   const layout *left = a;
   *count = 0;
+  counts.asked++;
   if (fails("choose"))
     return NOT_SUPPORTED;
   if (!handle || wanted < 1 || !fits(p, a, b, c, d) || w->reductions != 2)

@@ -23,6 +23,7 @@ typedef struct standin_library_counts {
       backward,          /* of those the transposed, */
       by_weight;         /* and the gradients by a weight */
   uint64_t refused;      /* calls whose descriptors do not fit each other, or the memory */
+  uint64_t asked;        /* for algorithms */
 } standin_library_counts;
 typedef void standin_library_counts_fn(standin_library_counts *out);
 
