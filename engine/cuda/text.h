@@ -113,6 +113,8 @@ typedef struct fnzi_cuda_met {
   size_t fresh; /* of those: only one plan has asked for them so far */
 } fnzi_cuda_met;
 void fnzi_cuda_met_end(fnz_context *ctx, fnzi_cuda_met *met);
+/* A number that texts have as it is, for compilers make much of it. */
+bool fnzi_cuda_is_usual(fnz_dtype dtype, const unsigned char *number);
 /* Those that are fresh are compiled as they are, and have no constants later either. */
 void fnzi_cuda_met_settle(fnzi_cuda_met *met);
 
@@ -122,6 +124,7 @@ typedef struct fnzi_cuda_text {
    * the text is the same for other sizes. False: they are constants, which compilers use. */
   bool is_general;
   int64_t numbers[FNZI_CUDA_NUMBERS]; /* of the kernel that was asked for last, */
+  bool of_slots[FNZI_CUDA_NUMBERS];   /* those that are numbers of a group, by their bits, */
   uint32_t nnumbers;                  /* for its launch; */
   uint32_t pending;                   /* and of the one that is being written */
   const char *table;                  /* their name there; NULL: "n" */

@@ -13,6 +13,7 @@ static bool has_room(const fnzi_cuda_text *text, uint32_t count) {
 /* The place of one more number in the table. */
 static unsigned take(fnzi_cuda_text *text, int64_t value) {
   text->numbers[text->pending] = value;
+  text->of_slots[text->pending] = false;
   return text->pending++;
 }
 
@@ -99,7 +100,7 @@ const char *fnzi_cuda_type_name(fnz_dtype d) {
 /* --- Numbers, by their bits ---------------------------------------------------------------------
  */
 /* What compilers make much of. A size that is such a number has a text of its own. */
-static bool is_usual(fnz_dtype d, const unsigned char *number) {
+bool fnzi_cuda_is_usual(fnz_dtype d, const unsigned char *number) {
   static const double usual[] = {0, 0.5, 1, 2, -1, INFINITY, -INFINITY};
   const unsigned char none[8] = {0};
   float narrow = NAN;
@@ -122,8 +123,11 @@ static bool is_usual(fnz_dtype d, const unsigned char *number) {
 static fnz_status put_bits(const fnzi_cuda_writer *w, fnz_dtype d, const unsigned char *number) {
   uint64_t bits = 0;
   memcpy(&bits, number, fnzi_dtype(d)->bytes);
-  if (w->text->is_general && !is_usual(d, number)) {
+  if (w->text->is_general && !fnzi_cuda_is_usual(d, number)) {
+    const uint32_t at = w->text->pending;
     const fnzi_cuda_word word = fnzi_cuda_word_of(w->text, (int64_t)bits);
+    if (w->text->pending > at)
+      w->text->of_slots[at] = true;
     if (d == FNZ_F32)
       PUT(w, "__int_as_float((int)%s)", word.text);
     else if (d == FNZ_F64)

@@ -77,9 +77,11 @@ typedef fnz_status fnzi_eng_library_call(fnz_context *ctx, const fnzi_cuda_devic
 typedef struct fnzi_eng_launch {
   uint32_t kernel, noperands;
   int64_t count; /* of what the kernel's grid goes by (text.h); 0: there is nothing to do */
-  const uint32_t *buffers;     /* per operand, or a mark; */
-  int64_t *offsets;            /* and where it lies there, in bytes */
-  const int64_t *numbers;      /* the kernel's table; NULL: it has none */
+  const uint32_t *buffers; /* per operand, or a mark; */
+  int64_t *offsets;        /* and where it lies there, in bytes */
+  const int64_t *numbers;  /* the kernel's table; NULL: it has none */
+  const uint16_t *slots;   /* of a call on values: those that are numbers of a group */
+  uint32_t nslots;
   fnzi_eng_library_call *call; /* NULL: the kernel */
   const void *what;
 } fnzi_eng_launch;
@@ -294,6 +296,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_launch(fnz_workspace *ws, const fnzi_e
                                                  uint64_t *addresses);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b,
                                                    const fnzi_eng_work *work);
+/* The one binding of a workspace, where all that it does is one launch of this row of point.def on
+ * its one node; else NULL. */
+const fnzi_eng_binding *fnzi_eng_device_row(const fnz_workspace *ws, const char *row);
 
 /* --- graph.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_stretches_find(fnzi_eng_binding *b);

@@ -2,6 +2,7 @@
  */
 #include "engine/device/device.h"
 #include "base/random.h"
+#include "engine/tile/tile.h"
 
 /* Where a buffer, or what a mark stands for, begins; or the number that it is. */
 static uint64_t start_of(const fnz_workspace *ws, const fnzi_eng_device_binding *d,
@@ -56,4 +57,40 @@ fnz_status fnzi_eng_device_work_run(fnz_workspace *ws, const fnzi_eng_binding *b
     FNZ_TRY(fnzi_eng_device_launch(ws, b, &work->launches[k], addresses));
   }
   return FNZ_OK;
+}
+
+/* --- One row ------------------------------------------------------------------------------------
+ */
+static const fnzi_eng_binding *only_binding(const fnz_workspace *ws) {
+  const fnzi_eng_binding *found = NULL;
+  size_t count = 0;
+  for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
+    if (ws->bindings[i].made) {
+      found = &ws->bindings[i];
+      count++;
+    }
+  return count == 1 ? found : NULL;
+}
+
+/* No step is the CPU's, and no run is made again there. */
+static bool is_one_launch(const fnzi_eng_binding *b) {
+  const fnzi_eng_device_binding *d = b->device;
+  return d && d->runs && !d->by_cpu && !d->has_flag && !b->interprets && b->acts.count == 1 &&
+         b->acts.data[0].kind == FNZI_ENG_ACT_TILE && d->works[0].nlaunches == 1 &&
+         fnzi_graph_at(b->program, 0)->nodes.count == 1;
+}
+
+static bool is_of_row(const fnzi_eng_tile *t, const char *row) {
+  uint32_t rows = 0, others = 0;
+  for (uint32_t k = 0; k < t->nins; k++) {
+    bool runs = t->ins[k].kind == FNZI_ENG_INS_RUN, is = runs && strcmp(t->ins[k].point, row) == 0;
+    rows += is;
+    others += runs && !is;
+  }
+  return rows == 1 && others == 0;
+}
+
+const fnzi_eng_binding *fnzi_eng_device_row(const fnz_workspace *ws, const char *row) {
+  const fnzi_eng_binding *b = only_binding(ws);
+  return b && is_one_launch(b) && is_of_row(b->acts.data[0].u.tile, row) ? b : NULL;
 }

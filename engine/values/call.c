@@ -151,7 +151,8 @@ static fnz_status put_text(const writing *w, const char *text) {
   return fnzi_put(w->call->ctx, w->out, text, size);
 }
 
-static fnz_status put_arg(const writing *w, const fnz_arg *arg) {
+static fnz_status put_arg(const writing *w, const fnz_arg *arg, bool is_listed) {
+  bool by_code = w->call->code && !is_listed;
   FNZ_TRY(put_number(w, arg->tag));
   switch ((fnz_tag)arg->tag) {
   case FNZ_ARG_VALUE:
@@ -166,12 +167,13 @@ static fnz_status put_arg(const writing *w, const fnz_arg *arg) {
   case FNZ_ARG_DEFAULT:
   case FNZ_ARG_NONE:
     return FNZ_OK;
-  case FNZ_ARG_SYMBOL:
-  case FNZ_ARG_TOKEN:
-  case FNZ_ARG_OBJECT:
   case FNZ_ARG_INT:
   case FNZ_ARG_FLOAT:
   case FNZ_ARG_BOOL:
+    return by_code ? FNZ_OK : put_number(w, arg->u.i);
+  case FNZ_ARG_SYMBOL:
+  case FNZ_ARG_TOKEN:
+  case FNZ_ARG_OBJECT:
   case FNZ_ARG_DTYPE:
   case FNZ_ARG_LAYOUT:
   case FNZ_ARG_MEMORY_FORMAT:
@@ -199,7 +201,7 @@ static fnz_status put_args(const writing *w) {
       return fnzi_fail(w->call->ctx, FNZ_CLASS_LIMIT, NULL, "%s: lists are nested too deep",
                        w->call->op->name);
     if (step == FNZI_STEP_ITEM)
-      FNZ_TRY(put_arg(w, walk.arg));
+      FNZ_TRY(put_arg(w, walk.arg, walk.depth > 0));
   }
   return FNZ_OK;
 }
@@ -208,6 +210,8 @@ fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out) {
   const writing w = {call, out};
   FNZ_TRY(put_text(&w, call->op->name));
   FNZ_TRY(put_args(&w));
+  if (call->code)
+    FNZ_TRY(fnzi_val_numbers_put(call, out));
   for (uint32_t i = 0; i < call->ninputs; i++) {
     fnz_geometry place = call->inputs[i].array->place;
     place.offset = 0;

@@ -128,6 +128,7 @@ static bool may_try_again(const running *r, fnz_status status) {
 static fnz_status run_call(fnzi_val_call *call, fnzi_krn_array *const *outputs, size_t noutputs) {
   running r = {.call = call};
   FNZ_TRY(fnzi_val_call_find(call, outputs, noutputs));
+  FNZ_TRY(fnzi_val_call_code(call));
   FNZ_TRY(fnzi_val_kept_find(call, &r.kept));
   fnz_status status = run(&r);
   bool again = may_try_again(&r, status);

@@ -16,10 +16,12 @@ void fnzi_val_kept_end_all(fnzi_val *v) {
     end(v, v->kept[--v->nkept]);
 }
 
-static fnzi_val_kept *find(const fnzi_val *v, const fnz_buffer *key) {
+static fnzi_val_kept *find(const fnzi_val_call *call, const fnz_buffer *key) {
+  const fnzi_val *v = call->v;
   for (size_t i = 0; i < v->nkept; i++)
     if (v->kept[i]->key.size == key->size &&
-        memcmp(v->kept[i]->key.data, key->data, key->size) == 0)
+        memcmp(v->kept[i]->key.data, key->data, key->size) == 0 &&
+        fnzi_val_numbers_take(call, v->kept[i]))
       return v->kept[i];
   return NULL;
 }
@@ -50,6 +52,8 @@ static fnz_status add(const fnzi_val_call *call, fnz_buffer *key, fnzi_val_kept 
   if (!k)
     return fnzi_no_memory(call->ctx);
   *k = (fnzi_val_kept){.key = *key};
+  if (call->code)
+    k->code = *call->code;
   *key = (fnz_buffer){.data = NULL};
   fnz_status status = compile(call, k);
   if (status != FNZ_OK) {
@@ -65,7 +69,7 @@ fnz_status fnzi_val_kept_find(const fnzi_val_call *call, fnzi_val_kept **out) {
   fnz_buffer key = {.data = NULL};
   fnz_status status = fnzi_val_call_key(call, &key);
   if (status == FNZ_OK)
-    *out = find(call->v, &key);
+    *out = find(call, &key);
   if (status == FNZ_OK && !*out)
     status = add(call, &key, out);
   if (status == FNZ_OK)

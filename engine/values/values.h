@@ -9,6 +9,7 @@
  *   backend.c   the backend
  *   memory.c    its memory
  *   call.c      a call: which tensors it reads, which it writes, and its key
+ *   numbers.c   its numbers, as operands of the program
  *   program.c   a call -> a program
  *   table.c     programs that are kept, compiled
  *   run.c       a call by its program
@@ -18,6 +19,7 @@
 #define FNZI_ENG_VALUES_H
 
 #include "engine/device/device.h"
+#include "kernels/meta/point.h"
 
 /* --- The backend ------------------------------------------------------------------------------ */
 enum { FNZI_VAL_KEPT = 256 }; /* programs at most */
@@ -28,6 +30,7 @@ typedef struct fnzi_val_kept {
   fnz_program *program;
   fnz_executable *exe;
   fnz_workspace *ws;
+  fnzi_meta_point_code code; /* with the numbers of the last call; arity 0: none are in the table */
   uint64_t used;
 } fnzi_val_kept;
 
@@ -100,6 +103,8 @@ typedef struct fnzi_val_call {
   fnzi_val_input *inputs;
   fnzi_val_output *outputs;
   uint32_t ninputs, noutputs, ntargets;
+  const fnzi_meta_point_code *code; /* the row that computes it, of numbers too; NULL: the program
+                                       depends on its numbers */
 } fnzi_val_call;
 
 /* `call` has v, ctx, scratch, op and args. */
@@ -111,6 +116,14 @@ uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *ar
 bool fnzi_val_targets_meet(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Everything that the program depends on. */
 FNZ_MUST_CHECK fnz_status fnzi_val_call_key(const fnzi_val_call *call, fnz_buffer *out);
+
+/* --- numbers.c -------------------------------------------------------------------------------- */
+/* Finds call->code, after fnzi_val_call_find(). */
+FNZ_MUST_CHECK fnz_status fnzi_val_call_code(fnzi_val_call *call);
+/* Of a call with code: what the key has in place of numbers. */
+FNZ_MUST_CHECK fnz_status fnzi_val_numbers_put(const fnzi_val_call *call, fnz_buffer *out);
+/* What is kept under the call's key computes with its numbers from here on; false: it cannot. */
+bool fnzi_val_numbers_take(const fnzi_val_call *call, fnzi_val_kept *kept);
 
 /* --- program.c -------------------------------------------------------------------------------- */
 /* The results of the operator can be results of a node: all are tensors, and one at most a list. */

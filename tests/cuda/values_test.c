@@ -1,7 +1,8 @@
-/* checks: 24
+/* checks: 25
  * values_test.c - the CUDA backend, operator by operator: fnz_call() and the wrapper give the bits
  * that they give on the CPU backend, on memory that tensors share too; what fails leaves nothing.
  */
+#include "engine/values/values.h"
 #include "tests/cuda/values_lines.h"
 #include "tests/faults.h"
 
@@ -308,6 +309,88 @@ START_TEST(the_oldest_programs_end) {
 }
 END_TEST
 
+/* --- Numbers ------------------------------------------------------------------------------------
+ */
+static size_t programs_of(const side *s) {
+  const fnzi_krn_machine *m = s->backend->self;
+  const fnzi_val *v = m->stock.elsewhere->self;
+  return v->nkept;
+}
+
+static void leave(side *s, size_t count) {
+  while (s->count > count)
+    fnz_eager_release(s->tensors[--s->count]);
+}
+
+/* Factors of an optimizer change at each step, and are never 0.5, which texts have as it is: t4 and
+ * t5 are what it remembers. */
+static void optimize(side *cpu, side *gpu, int i) {
+  static const char *const lines[] = {"lerp_.Scalar t4 t0 f%.17g",
+                                      "mul_.Scalar t5 f%.17g",
+                                      "addcmul_ t5 t0 t0 f%.17g @value",
+                                      "add_.Tensor t4 t1 f%.17g @alpha",
+                                      "div.Scalar t5 f%.17g",
+                                      "add_.Scalar t6 f%.17g",
+                                      "addcdiv_ t0 t4 t6 f%.17g @value",
+                                      "sub.Scalar t0 f%.17g f%.17g",
+                                      "clamp t4 f-%.17g f%.17g"};
+  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+    char line[120];
+    const double x = 0.303 + 0.01 * i, y = 0.707 - 0.01 * i;
+    snprintf(line, sizeof line, lines[k], x, y);
+    OK(cpu->ctx, step(cpu, line));
+    OK(gpu->ctx, step(gpu, line));
+  }
+  are_same(cpu, gpu, "an optimizer");
+  leave(cpu, 6);
+  leave(gpu, 6);
+}
+
+/* Two numbers that are one, and are not, in turn; a whole one, and one that texts have as it is. */
+static const char *const pairs[] = {"clamp t0 f0.3 f0.3",
+                                    "clamp t0 f0.2 f0.4",
+                                    "clamp t0 f0.4 f0.4",
+                                    "clamp t0 f0.4 f0.2",
+                                    "clamp t0 f1 f3",
+                                    "clamp t0 f2 f4",
+                                    "clamp t0 i3 i4",
+                                    "mul.Scalar t2 i3",
+                                    "mul.Scalar t2 i4",
+                                    "pow.Tensor_Scalar t0 f3",
+                                    "pow.Tensor_Scalar t0 f2.5",
+                                    "pow.Tensor_Scalar t0 f3.5"};
+
+START_TEST(numbers_are_operands) {
+  fnz_context *ctx = open_context();
+  side cpu, gpu, *const sides[] = {&cpu, &gpu};
+  size_t programs = 0, compiled = 0;
+  for (int k = 0; k < 2; k++) {
+    OK(ctx, open_side(sides[k], ctx, k == 1));
+    OK(ctx, give_all(sides[k]));
+    OK(ctx, step(sides[k], "clone t0"));
+    OK(ctx, step(sides[k], "clone t0"));
+  }
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    OK(ctx, step(&cpu, pairs[i]));
+    OK(ctx, step(&gpu, pairs[i]));
+    are_same(&cpu, &gpu, pairs[i]);
+    leave(&cpu, 6);
+    leave(&gpu, 6);
+  }
+  for (int i = 0; i < 30; i++) {
+    optimize(&cpu, &gpu, i);
+    programs = i == 0 ? programs_of(&gpu) : programs;
+    compiled = i == 0 ? compiles() : compiled;
+  }
+  ck_assert_uint_eq(programs_of(&gpu), programs);
+  ck_assert_uint_eq(compiles(), compiled);
+  close_side(&cpu);
+  close_side(&gpu);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
 /* --- Threads ------------------------------------------------------------------------------------
  */
 static void *work(void *user) {
@@ -365,6 +448,7 @@ int main(void) {
   ADD_OF_STANDIN(c, a_broken_device_is_said, 1);
   ADD_OF_STANDIN(c, no_allocation_is_taken_for_granted, 1); /* and compiles many times */
   tcase_add_test(c, the_oldest_programs_end);
+  tcase_add_test(c, numbers_are_operands);
   tcase_add_test(c, threads_have_backends_of_their_own);
   return run_one_case("values", c);
 }
