@@ -153,6 +153,7 @@ void cli_ops_json(const cli_ops_call *ops, const cli_facts *f) {
   put_text(&j, "schema", fnz_op_schema(op));
   put_text(&j, "kind", fnz_op_kind(op));
   put_text(&j, "functional", cli_ops_name(fnz_op_functional_twin(op)));
+  put_text(&j, "canonical", cli_ops_name(fnz_op_canonical(op)));
   put_bool(&j, "view", fnz_op_is_view(op));
   put_bool(&j, "writes", fnz_op_is_mutating(op));
   put_bool(&j, "cpu_kernel", f->kernels[0].way != NULL);

@@ -109,6 +109,8 @@ static void show_kind(const fnz_op *op) {
   put_line("kind", "%s%s%s", fnz_op_kind(op), fnz_op_is_view(op) ? ", view" : "",
            fnz_op_is_mutating(op) ? ", writes" : "");
   put_line("class", "%s: %s", fnz_op_composite(op), class_words(fnz_op_composite(op)));
+  if (fnz_op_canonical(op) != op)
+    put_line("alias", "another name of %s", fnz_op_name(fnz_op_canonical(op)));
   put_list("tags", fnz_op_tags(op));
   put_field("promotion", fnz_op_promotion(op));
 }

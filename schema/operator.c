@@ -125,6 +125,10 @@ const fnz_op *fnz_op_member(const fnz_op *op, fnz_member member) {
   return NULL;
 }
 
+const fnz_op *fnz_op_canonical(const fnz_op *op) {
+  return fnzi_op_canonical(op);
+}
+
 const fnz_op *fnz_op_element(const fnz_op *op) {
   return fnzi_foreach_element(op);
 }

@@ -310,7 +310,7 @@ fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) 
   op->kind = kind_of(op);
   op->is_view = fnzi_schema_is_view(op);
   op->promotion = fnzi_promotion_find(op);
-  op->functional = op->view_copy = op->view_of = op->inplace = FNZI_NO_OP;
+  op->functional = op->view_copy = op->view_of = op->inplace = op->alias_of = FNZI_NO_OP;
   *out = op;
   return FNZ_OK;
 }

@@ -162,6 +162,7 @@ struct fnz_op {
   uint16_t view_copy;  /* of a view: select.int -> select_copy.int */
   uint16_t view_of;    /* of an in-place view: transpose_ -> transpose.int */
   uint16_t inplace;    /* of a functional operator, for messages */
+  uint16_t alias_of;   /* clip -> clamp, clip_ -> clamp_ (schema/facts/aliases.def) */
   /* From native_functions.yaml; of a parsed operator nothing is known: 0, NULL, "-", "-". */
   uint32_t flags;            /* FNZI_OP_* */
   const char *delegate;      /* the out= operator that its kernels stand in; NULL for none */
@@ -191,6 +192,11 @@ const fnz_op *fnzi_op_by_index(uint16_t index);
 static inline uint16_t fnzi_op_place(const fnz_op *op) {
   bool is_inside = op >= fnzi_ops && op < fnzi_ops + fnzi_ops_count;
   return is_inside ? (uint16_t)(op - fnzi_ops) : FNZI_NO_OP;
+}
+/* The operator that this one is a further name of; itself where it is none. Tables have rows of the
+ * former alone. Parameters correspond by position. */
+static inline const fnz_op *fnzi_op_canonical(const fnz_op *op) {
+  return op->alias_of == FNZI_NO_OP ? op : &fnzi_ops[op->alias_of];
 }
 /* It has no place in the table. */
 static inline bool fnzi_op_is_custom(const fnz_op *op) {

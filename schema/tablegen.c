@@ -3,8 +3,8 @@
  *   fnz-tablegen aten.tsv out.c names.h
  *
  * It reads the columns name, composite, tags, schema, model and dispatch. Kinds, views and twins
- * follow from the schemas; the table's own columns for those are what the tests compare with. Equal
- * lists of parameters are written once. */
+ * follow from the schemas; the table's own columns for those are what the tests compare with. The
+ * rows of aliases.def are resolved here. Equal lists of parameters are written once. */
 #include "schema/table.h"
 #include "schema/twins.h"
 
@@ -79,6 +79,91 @@ static int by_name(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
+/* --- Other names ------------------------------------------------------------------------------ */
+
+static const char *const aliases[][2] = {
+#define ALIAS(name, other) {name, other},
+#include "schema/facts/aliases.def"
+#undef ALIAS
+};
+
+static fnz_op *find_op(const table *t, const char *name) {
+  const fnz_op key = {.name = name};
+  return bsearch(&key, t->ops, t->count, sizeof key, by_name);
+}
+
+/* Each takes the arguments of the other, and gives what it gives. */
+static bool are_alike(const fnzi_param *a, const fnzi_param *b, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (a[i].type != b[i].type || a[i].is_list != b[i].is_list || a[i].optional != b[i].optional ||
+        a[i].item_optional != b[i].item_optional || a[i].list_size != b[i].list_size ||
+        a[i].is_write != b[i].is_write)
+      return false;
+  return true;
+}
+
+static bool may_stand_for(const fnz_op *op, const fnz_op *other) {
+  return op->kind == other->kind && op->nparams == other->nparams &&
+         op->nreturns == other->nreturns && are_alike(op->params, other->params, op->nparams) &&
+         are_alike(op->returns, other->returns, op->nreturns);
+}
+
+static fnz_status add_alias(table *t, fnz_op *op, const char *name) {
+  const fnz_op *other = find_op(t, name);
+  if (!other || op->alias_of != FNZI_NO_OP || op->composite != FNZI_COMPOSITE_IMPLICIT ||
+      op->is_view || other->is_view || !may_stand_for(op, other))
+    return fnzi_fail(t->ctx, FNZ_CLASS_TYPE, op->name,
+                     "aliases.def: it cannot be another name of %s; both must be functional and no "
+                     "views, with the same types of parameters, and this one a composite",
+                     name);
+  op->alias_of = (uint16_t)(other - t->ops);
+  op->promotion = other->promotion;
+  return FNZ_OK;
+}
+
+static fnz_status add_row(table *t, const char *name, const char *other) {
+  bool found = false, is_one = strchr(name, '.') || strchr(other, '.');
+  for (size_t i = 0; i < t->count; i++) {
+    fnz_op *op = &t->ops[i];
+    const char *whole = other;
+    if (op->kind != FNZI_KIND_FUNCTIONAL || strcmp(is_one ? op->name : op->base, name) != 0)
+      continue;
+    if (!is_one && *op->overload)
+      FNZ_TRY(fnzi_arena_format(&t->arena, &whole, "%s.%s", other, op->overload));
+    FNZ_TRY(add_alias(t, op, whole));
+    found = true;
+  }
+  return found ? FNZ_OK
+               : fnzi_fail(t->ctx, FNZ_CLASS_REF, name, "aliases.def: there is no such operator");
+}
+
+/* The form of `functional` that is of the kind of `op`; FNZI_NO_OP where there is none. */
+static uint16_t form_like(const table *t, const fnz_op *op, uint16_t functional) {
+  for (size_t i = 0; i < t->count; i++)
+    if (t->ops[i].functional == functional && may_stand_for(op, &t->ops[i]))
+      return (uint16_t)i;
+  return FNZI_NO_OP;
+}
+
+static fnz_status find_aliases(table *t) {
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+    if (i && strcmp(aliases[i - 1][0], aliases[i][0]) >= 0)
+      return fnzi_fail(t->ctx, FNZ_CLASS_SYNTAX, aliases[i][0], "aliases.def is not sorted");
+    FNZ_TRY(add_row(t, aliases[i][0], aliases[i][1]));
+  }
+  for (size_t i = 0; i < t->count; i++) {
+    fnz_op *op = &t->ops[i];
+    const fnz_op *twin = op->functional == FNZI_NO_OP ? op : &t->ops[op->functional];
+    if (op != twin && twin->alias_of != FNZI_NO_OP)
+      op->alias_of = form_like(t, op, twin->alias_of);
+    if (op->alias_of != FNZI_NO_OP && t->ops[op->alias_of].alias_of != FNZI_NO_OP)
+      return fnzi_fail(t->ctx, FNZ_CLASS_DUPLICATE, op->name,
+                       "aliases.def: %s, which it is another name of, is one itself",
+                       t->ops[op->alias_of].name);
+  }
+  return FNZ_OK;
+}
+
 static fnz_status read_table(table *t, fnz_buffer *file) {
   FNZI_NEW(&t->arena, MOST_OPS, &t->ops);
   for (char *line = file->data; line && *line;) {
@@ -89,7 +174,8 @@ static fnz_status read_table(table *t, fnz_buffer *file) {
     line = next;
   }
   qsort(t->ops, t->count, sizeof *t->ops, by_name);
-  return fnzi_twins_find(t->ctx, t->ops, t->count);
+  FNZ_TRY(fnzi_twins_find(t->ctx, t->ops, t->count));
+  return find_aliases(t);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -197,8 +283,8 @@ static fnz_status put_op(table *t, const fnz_op *op) {
                       op->is_view, op->promotion));
   FNZ_TRY(put_params(t, op->params, op->nparams));
   FNZ_TRY(put_params(t, op->returns, op->nreturns));
-  FNZ_TRY(fnzi_printf(t->ctx, &t->rows, ", %d, %d, %d, %d, %u, ", op->functional, op->view_copy,
-                      op->view_of, op->inplace, op->flags));
+  FNZ_TRY(fnzi_printf(t->ctx, &t->rows, ", %d, %d, %d, %d, %d, %u, ", op->functional, op->view_copy,
+                      op->view_of, op->inplace, op->alias_of, op->flags));
   FNZ_TRY(put_string(t, &t->rows, op->delegate));
   FNZ_TRY(fnzi_put_text(t->ctx, &t->rows, ", "));
   FNZ_TRY(put_string(t, &t->rows, op->model_text));

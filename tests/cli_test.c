@@ -817,9 +817,9 @@ END_TEST
 
 START_TEST(describes_operators_as_json) {
   static const char *const keys[] = {
-      "name",       "schema",    "kind",    "functional", "view",       "writes",
-      "cpu_kernel", "composite", "tags",    "promotion",  "parameters", "returns",
-      "group",      "rule",      "kernels", "model",      "dispatch",   "example"};
+      "name",       "schema",    "kind",  "functional", "canonical",  "view",    "writes",
+      "cpu_kernel", "composite", "tags",  "promotion",  "parameters", "returns", "group",
+      "rule",       "kernels",   "model", "dispatch",   "example"};
   fnz_context *ctx;
   fnzi_arena arena;
   fnzi_json_doc doc;

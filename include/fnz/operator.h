@@ -129,6 +129,10 @@ FNZ_API const char *fnz_member_name(fnz_member member);
  * functional member, so that out= belongs to both. Of a declared operator, what its context has
  * declared by now. */
 FNZ_API const fnz_op *fnz_op_member(const fnz_op *op, fnz_member member);
+/** The operator that this one is a further name of, as PyTorch makes it of one call of that: clamp
+ * for clip, clamp_ for clip_; itself where it is none. Parameters correspond by position; names and
+ * defaults may differ. */
+FNZ_API const fnz_op *fnz_op_canonical(const fnz_op *op);
 /** What a _foreach_ operator does to each element of its lists; NULL when op is none. */
 FNZ_API const fnz_op *fnz_op_element(const fnz_op *op);
 
