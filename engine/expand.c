@@ -12,9 +12,8 @@
 #include "program/region_ops.h"
 
 static bool is_made(const fnzi_node *node) {
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  return place != FNZI_NO_OP && fnzi_kernel_rows[place].shape &&
-         fnzi_kernel_rows[place].run == FNZI_RUN_made;
+  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
+  return row && row->run == FNZI_RUN_made;
 }
 
 static bool has_recipe(const fnzi_graph *g) {

@@ -4,8 +4,10 @@
 
 #include "kernels/eager/eager.h"
 
-/* rows.c: the table of kernels.def, by place in the operator table. */
+/* rows.c: the table of kernels.def, by place in the operator table. Aliases have no row there. */
 extern const fnzi_kernel fnzi_kernel_rows[];
+/* The row of an operator, or of the one that it is another name of; NULL where that has none. */
+const fnzi_kernel *fnzi_kernel_row(const fnz_op *op);
 
 /* apply.c: functional operators on values. */
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,

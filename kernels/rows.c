@@ -10,6 +10,12 @@ const fnzi_kernel fnzi_kernel_rows[FNZI_ATEN_COUNT] = {
 #undef KERNEL
 };
 
+const fnzi_kernel *fnzi_kernel_row(const fnz_op *op) {
+  uint16_t place = fnzi_op_place(fnzi_op_canonical(op));
+  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  return row && row->shape ? row : NULL;
+}
+
 bool fnz_cpu_has_kernel(const fnz_op *op) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;

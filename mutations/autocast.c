@@ -15,9 +15,10 @@ static const struct {
 };
 
 bool fnzi_autocast_changes(const fnz_op *twin) {
-  size_t length = twin ? strlen(twin->base) : 0;
+  const char *base = twin ? fnzi_op_canonical(twin)->base : "";
+  size_t length = strlen(base);
   for (size_t i = 0; twin && i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].casts && strncmp(rows[i].name, twin->base, length) == 0 &&
+    if (rows[i].casts && strncmp(rows[i].name, base, length) == 0 &&
         (rows[i].name[length] == '.' || rows[i].name[length] == '\0'))
       return true;
   return false;

@@ -46,7 +46,7 @@ static bool takes_numbers_only(const fnz_op *op) {
 
 bool fnzi_is_idempotent(const fnz_op *functional) {
   for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
-    if (!strcmp(idempotent[i], functional->name))
+    if (!strcmp(idempotent[i], fnzi_op_canonical(functional)->name))
       return takes_numbers_only(functional);
   return false;
 }

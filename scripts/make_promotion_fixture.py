@@ -21,8 +21,17 @@ NOT_ASKED = ('where', 'equal', 'native_dropout_backward')
 NUMBERS = [True, 2, 0.5, 0.5 + 0.5j]
 
 
+def canonical(name, aliases):
+    """What an operator is another name of."""
+    if name in aliases and ('.' in name or '.' in aliases[name]):
+        return aliases[name]
+    base = name.split('.')[0]
+    return aliases.get(base, base) + name[len(base):]
+
+
 def names():
-    """The operators that are tagged pointwise, have a promotion row, or a pointwise kernel."""
+    """The operators that are tagged pointwise, have a promotion row, or a pointwise kernel, and their aliases."""
+    aliases = dict(re.findall(r'^ALIAS\("([^"]+)", "([^"]+)"\)', (ROOT / 'schema/facts/aliases.def').read_text(), re.M))
     bases = set(re.findall(r'^ROW\("(\w+)"', (ROOT / 'schema/promotion.def').read_text(), re.M))
     kernels = set(re.findall(r'^POINT\((\w+)\)', (ROOT / 'kernels/kernels.def').read_text(), re.M))
     for line in (ROOT / 'schema/aten.tsv').read_text().splitlines()[1:]:
@@ -30,7 +39,8 @@ def names():
         name = name.removeprefix('aten::')
         if kind != 'functional' or view != '-' or name in NOT_ASKED:
             continue
-        if 'pointwise' in tags.split(',') or name.split('.')[0] in bases or name.replace('.', '__') in kernels:
+        other = canonical(name, aliases)
+        if 'pointwise' in tags.split(',') or other.split('.')[0] in bases or other.replace('.', '__') in kernels:
             yield name
 
 

@@ -247,6 +247,11 @@ START_TEST(few_nodes) {
           "%t: f32[2,2] stride(1,2) = t(%x)\n%c: f32[2,2] = clone(%t, "
           "memory_format=contiguous_format)\n%a: f32[2,2] = neg(%c)\nreturn %a",
           "t_copy", "clone", "neg");
+  /* an alias writes what its operator does: here the same to each of the places of an element */
+  BECOMES("%x: f32[8]",
+          "%u: f32[6,3] stride(1,1) = unfold(%x, 0, 3, 1)\n%c: f32[6,3] stride(1,1) = "
+          "clip_(%u, 0, 0.5)\nreturn",
+          "unfold_copy", "clip", "as_strided_scatter");
   /* disjoint writes do not force each other */
   BECOMES("%x: f32[4]",
           "%a: f32[2] = slice.Tensor(%x, 0, 0, 2)\n%b: f32[2] offset(2) = slice.Tensor(%x, 0, 2, "

@@ -206,6 +206,10 @@ START_TEST(own_places) {
        "%r: f32[3] = relu(%x)\nreturn %r input_mutation \"x\""},
       {"%x: f32[3]",
        "%u: f32[2,2] stride(1,1) = unfold(%x, 0, 2, 1)\n%r: f32[2,2] stride(1,1) = "
+       "clip_(%u, 0, 0.5)\nreturn",
+       "%r: f32[3] = clamp(%x, 0, 0.5)\nreturn %r input_mutation \"x\""},
+      {"%x: f32[3]",
+       "%u: f32[2,2] stride(1,1) = unfold(%x, 0, 2, 1)\n%r: f32[2,2] stride(1,1) = "
        "neg_(%u)\nreturn",
        "%a: f32[3] = neg(%x)\n%m: f32[1] = slice_copy.Tensor(%a, 0, 1, 2)\n"
        "%n: f32[1] = neg(%m)\n%y: f32[3] = slice_scatter(%a, %n, 0, 1, 2)\n"

@@ -216,9 +216,8 @@ static inline void exec_move(exec *e, const fnzi_eng_step *s) {
 }
 
 static inline bool exec_is_point(const fnz_op *op) {
-  size_t at;
-  return op && fnzi_meta_op_index(op, &at) && fnzi_kernel_rows[at].shape &&
-         fnzi_kernel_rows[at].memory == FNZI_MEMORY_POINT;
+  const fnzi_kernel *row = op ? fnzi_kernel_row(op) : NULL;
+  return row && row->memory == FNZI_MEMORY_POINT;
 }
 
 /* Element of an operand that belongs to element i of the result: sizes broadcast. */

@@ -49,10 +49,9 @@ static bool fits_items(const fnzi_node *node, const fnz_op *element, uint32_t it
 /* The operator of the items, when the node is to be taken apart; NULL. */
 static const fnz_op *element_of(const fnzi_node *node) {
   const fnz_op *element = node->op ? fnzi_foreach_element(node->op) : NULL;
-  uint16_t place = element ? fnzi_op_place(element) : FNZI_NO_OP;
+  const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;
   const fnz_arg *list = &node->outputs[0];
-  if (place == FNZI_NO_OP || fnzi_kernel_rows[place].shape == NULL ||
-      fnzi_kernel_rows[place].run != FNZI_RUN_point || node->noutputs != 1 ||
+  if (row == NULL || row->run != FNZI_RUN_point || node->noutputs != 1 ||
       list->tag != FNZ_ARG_LIST || !are_values(list) || !fits_items(node, element, list->count))
     return NULL;
   return element;

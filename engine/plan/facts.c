@@ -53,17 +53,16 @@ static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *ou
 /* _foreach_add and the like are the operators of their elements, one after the other. */
 static void list_fact(const fnz_op *op, fnzi_eng_fact *out) {
   const fnz_op *element = fnzi_foreach_element(op);
-  uint16_t place = element ? fnzi_op_place(element) : FNZI_NO_OP;
-  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
-  out->elements = row && row->shape && row->memory == FNZI_MEMORY_POINT;
+  const fnzi_kernel *row = element ? fnzi_kernel_row(element) : NULL;
+  out->elements = row && row->memory == FNZI_MEMORY_POINT;
   if (out->elements)
     out->access = FNZI_ENG_ACCESS_POINT;
 }
 
 static void make_fact(const fnz_op *op, fnzi_eng_fact *out) {
-  const fnzi_kernel *row = &fnzi_kernel_rows[fnzi_op_place(op)];
+  const fnzi_kernel *row = fnzi_kernel_row(op);
   out->access = FNZI_ENG_ACCESS_CALL;
-  if (row->shape != NULL)
+  if (row != NULL)
     row_fact(op, row, out);
   else if (op->view_of == FNZI_NO_OP && fnzi_view_find(op) != NULL)
     view_fact(op, out);

@@ -281,10 +281,11 @@ typedef enum lying {
 } lying;
 
 /* Results of views and updates may lie in the memory of their base. */
-static lying look_up(const fnz_op *op, const fnzi_kernel *row) {
-  if (row->shape && row->memory == FNZI_MEMORY_BASE)
+static lying look_up(const fnz_op *op) {
+  const fnzi_kernel *row = fnzi_kernel_row(op);
+  if (row && row->memory == FNZI_MEMORY_BASE)
     return LIES_AS_UPDATE;
-  bool views = (row->shape && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
+  bool views = (row && row->memory == FNZI_MEMORY_VIEW) || fnzi_view_find(op);
   return views ? LIES_AS_VIEW : LIES_BY_ITSELF;
 }
 
@@ -293,7 +294,7 @@ static lying lies_how(const grouping *g, const fnz_op *op) {
   if (place == FNZI_NO_OP)
     return LIES_BY_ITSELF;
   if (g->lies[place] == 0)
-    g->lies[place] = (uint8_t)(1 + look_up(op, &fnzi_kernel_rows[place]));
+    g->lies[place] = (uint8_t)(1 + look_up(op));
   return (lying)(g->lies[place] - 1);
 }
 

@@ -126,13 +126,11 @@ fnz_status fnzi_eng_role_find(fnz_context *ctx, const fnzi_graph *g, const fnzi_
                               fnzi_eng_role *out) {
   fnzi_krn_array arrays[MOST_PARAMETERS], results[FNZI_ROW_RESULTS], *outputs[FNZI_ROW_RESULTS];
   fnz_arg args[MOST_PARAMETERS], none;
-  uint16_t place = node->op ? fnzi_op_place(node->op) : FNZI_NO_OP;
-  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
   uint32_t by_data = fnzi_eng_numbers_taken(g, node);
   *out = (fnzi_eng_role){.kind = FNZI_ENG_ROLE_NONE};
-  if (row == NULL || row->shape == NULL || node->op->nparams > MOST_PARAMETERS ||
-      node->noutputs == 0 || node->noutputs > FNZI_ROW_RESULTS ||
-      !lower(g, node, by_data, arrays, args))
+  if (row == NULL || node->op->nparams > MOST_PARAMETERS || node->noutputs == 0 ||
+      node->noutputs > FNZI_ROW_RESULTS || !lower(g, node, by_data, arrays, args))
     return FNZ_OK;
   for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnz_arg *arg = &node->outputs[k];

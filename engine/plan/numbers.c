@@ -92,12 +92,11 @@ static const fnz_op *element_of(const fnz_op *op) {
 /* Whose numbers say where its result lies, or which part of its base it writes. */
 static bool places_by_numbers(const fnz_op *whole) {
   const fnz_op *op = element_of(whole);
-  uint16_t place = op ? fnzi_op_place(op) : FNZI_NO_OP;
   if (!op || fnzi_op_is_item(op))
     return false;
-  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
-  return !row || !row->shape || row->memory == FNZI_MEMORY_VIEW ||
-         row->run == FNZI_RUN_scatter_view || fnzi_view_find(op);
+  const fnzi_kernel *row = fnzi_kernel_row(op);
+  return !row || row->memory == FNZI_MEMORY_VIEW || row->run == FNZI_RUN_scatter_view ||
+         fnzi_view_find(op);
 }
 
 typedef struct look {

@@ -102,9 +102,8 @@ static void count_step(const fnzi_eng_plan *plan, const fnzi_eng_step *s, fnzi_e
 
 /* A region update of a base: a scatter, or a kernel that changes argument 0. */
 static bool is_update(const fnzi_node *node) {
-  size_t at;
-  return node->op && fnzi_meta_op_index(node->op, &at) && fnzi_kernel_rows[at].shape &&
-         fnzi_kernel_rows[at].memory == FNZI_MEMORY_BASE;
+  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
+  return row && row->memory == FNZI_MEMORY_BASE;
 }
 
 static void count_updates(const fnzi_eng_plan *plan, fnzi_eng_figures *out) {

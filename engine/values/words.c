@@ -15,10 +15,9 @@ static bool is_point(const fnzi_kernel *row) {
 
 /* Operators without a row are windows, or made of others, as on the CPU. */
 const char *fnzi_val_words(const fnz_op *op, const char *on_cpu) {
-  uint16_t place = fnzi_op_place(op);
-  const fnzi_kernel *row = place == FNZI_NO_OP ? NULL : &fnzi_kernel_rows[place];
+  const fnzi_kernel *row = fnzi_kernel_row(op);
   bool is_window = strstr(on_cpu, "window") || strstr(on_cpu, "view");
-  if (!row || !row->shape)
+  if (!row)
     return is_window ? "a view" : "by parts";
   if (row->run == FNZI_RUN_made)
     return "by parts";

@@ -47,7 +47,7 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
 const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op);
 
 /* --- names.c ---------------------------------------------------------------------------------- */
-/* The operator that this one is under another name (SAME of core.def); NULL for none. */
+/* The operator that this one is an alias of, or becomes (SAME of core.def); NULL for none. */
 const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
 
 /* --- expand.c --------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* names.c - operators that are another one under a further name. */
+/* names.c - operators that become another one, with the same arguments: aliases, and what core.def
+ * says of others. */
 #include "functionalize/decompose/decompose.h"
 #include "functionalize/decompose/ways.h"
 
@@ -12,6 +13,8 @@ static const uint16_t names[][2] = {
 
 const fnz_op *fnzi_dcm_other_name(const fnz_op *op) {
   const uint16_t place = fnzi_op_place(op);
+  if (fnzi_op_canonical(op) != op)
+    return fnzi_op_canonical(op);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i][0] == place)
       return &fnzi_ops[names[i][1]];

@@ -122,7 +122,10 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
   row = row || !way.is_named ? row : find(ways_core, op);
   row = row || !way.is_named ? row : find(ways_prims, op);
   way.expands = true;
-  way.decompose = row ? row->decompose : fnzi_foreach_element(op) ? fnzi_dcm_each : NULL;
+  way.decompose = row                           ? row->decompose
+                  : fnzi_op_canonical(op) != op ? fnzi_dcm_same
+                  : fnzi_foreach_element(op)    ? fnzi_dcm_each
+                                                : NULL;
   return way;
 }
 
@@ -136,10 +139,11 @@ static const struct {
 #undef LEFT
 };
 
-const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op) {
+const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *whole) {
+  const fnz_op *op = fnzi_op_canonical(whole);
   const fnz_decompose_options *o = wish->options;
   uint16_t place = fnzi_op_place(op);
-  if (fnzi_dcm_set_keeps(wish->set, op) || is_among(op, o->keep, o->nkeep))
+  if (fnzi_dcm_set_keeps(wish->set, whole) || is_among(whole, o->keep, o->nkeep))
     return NULL;
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i].op == place)

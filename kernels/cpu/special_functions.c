@@ -22,7 +22,7 @@ static const struct function {
 
 static const struct function *function_of(const fnz_op *op) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    if (strcmp(functions[i].op, op->base) == 0)
+    if (strcmp(functions[i].op, fnzi_op_canonical(op)->base) == 0)
       return &functions[i];
   return NULL;
 }

@@ -127,14 +127,15 @@ static const struct {
 
 /* What strict.def and uncast.def say of the functional operator. */
 static void plan_strictness(fnzi_mem_plan *plan) {
+  const fnz_op *op = fnzi_op_canonical(plan->via);
   plan->alike = fnzi_op_uncast(plan->via);
   if (fnzi_op_is_exact(plan->via))
     plan->strictness |= FNZI_PLAN_EXACT;
   for (size_t i = 0; i < sizeof strictness / sizeof *strictness; i++) {
-    if (strcmp(strictness[i].op, plan->via->name) != 0)
+    if (strcmp(strictness[i].op, op->name) != 0)
       continue;
     plan->strictness |= strictness[i].flag;
-    int at = strictness[i].param ? fnzi_op_param(plan->via, strictness[i].param) : -1;
+    int at = strictness[i].param ? fnzi_op_param(op, strictness[i].param) : -1;
     if (at >= 0 && at < 32)
       *(uint32_t *)(void *)((char *)plan + strictness[i].mask) |= 1u << at;
   }

@@ -342,8 +342,6 @@ static const struct {
   fnz_status (*move)(fnzi_hash_call *h);
 } movers[] = {
     {FNZI_ATEN_cat, cat},
-    {FNZI_ATEN_concat, cat},
-    {FNZI_ATEN_concatenate, cat},
     {FNZI_ATEN_stack, stack},
     {FNZI_ATEN_clone, clone},
     {FNZI_ATEN_contiguous, clone},
@@ -381,7 +379,7 @@ static bool is_real_conj(const fnzi_hash_call *h) {
 }
 
 fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done) {
-  const uint16_t place = fnzi_op_place(h->op);
+  const uint16_t place = fnzi_op_place(fnzi_op_canonical(h->op));
   *done = true;
   if (is_idle_dropout(h) || is_real_conj(h))
     return clone(h);

@@ -1,7 +1,8 @@
 /* opaque.c - any operator as an unknown function: element i of result k is a hash of the operator's
- * name, its attributes, the fingerprints of its tensors, k and i. Of a pointwise operator, it
- * depends on the elements at its own place alone. List operators are the element's operator on each
- * item, so that writing a list at once or item after item is the same. */
+ * name, of an alias that of the operator itself, its attributes, the fingerprints of its tensors, k
+ * and i. Of a pointwise operator, it depends on the elements at its own place alone. List operators
+ * are the element's operator on each item, so that writing a list at once or item after item is the
+ * same. */
 #include "kernels/hash/hash.h"
 
 static uint64_t attribute(uint64_t h, const fnz_arg *arg) {
@@ -49,7 +50,7 @@ static fnz_status visit(void *user, const fnz_arg *arg) {
 
 static fnz_status call_print(fnzi_hash_call *h, const fnz_op *op, const fnz_arg *args,
                              uint64_t *out) {
-  hashing state = {fnzi_hash_text(h->hasher->seed, op->name)};
+  hashing state = {fnzi_hash_text(h->hasher->seed, fnzi_op_canonical(op)->name)};
   for (size_t i = 0; i < op->nparams; i++) {
     state.h = fnzi_hash_combine(state.h, args[i].tag);
     if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)

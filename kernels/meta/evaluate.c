@@ -16,7 +16,7 @@ const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_o
   static const fnzi_kernel view = {fnzi_shape_view, FNZI_ACCEPTS_ANY, FNZI_MEMORY_VIEW,
                                    FNZI_RUN_view};
   size_t i;
-  if (!fnzi_meta_op_index(op, &i))
+  if (!fnzi_meta_op_index(fnzi_op_canonical(op), &i))
     return NULL;
   if (kernels->rows[i].shape)
     return &kernels->rows[i];

@@ -197,7 +197,7 @@ static bool is_of_two(const fnz_op *op) {
 #include "kernels/special_functions.def"
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], op->base) == 0)
+    if (strcmp(names[i], fnzi_op_canonical(op)->base) == 0)
       return true;
   return false;
 }

@@ -177,7 +177,8 @@ fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
     if (!is_plain || !is_number(call->op->params[i].type) || (i < 32 && (call->by_data >> i & 1)) ||
         is_small(number))
       continue;
-    const row *r = find(call->op, call->op->params[i].name);
+    const fnz_op *op = fnzi_op_canonical(call->op);
+    const row *r = find(op, op->params[i].name);
     fnz_dtype dtype = r ? type_of(r->kind, computed, number) : computed;
     if (r && !is_taken(r->kind, dtype, number))
       return r->kind == COUNT ? refuse_count(call, r->parameter, number)

@@ -7,10 +7,6 @@
 #include <stdlib.h>
 
 /* --- Rows --------------------------------------------------------------------------------- */
-typedef struct other_name {
-  const char *name, *of;
-} other_name;
-
 typedef enum condition {
   WHEN_ALWAYS,
   WHEN_INTEGERS,
@@ -55,12 +51,6 @@ typedef struct use {
   operand operands[FNZI_POINT_OPERANDS]; /* the first from nothing: all */
 } use;
 
-#define SAME(name, of) {name, of},
-static const other_name names[] = {
-#include "kernels/meta/point_ops.def"
-};
-#undef SAME
-
 /* A condition is four columns: what, of which argument, a text, a number. */
 #define ALWAYS               WHEN_ALWAYS, NULL, NULL, 0
 #define INTEGERS             WHEN_INTEGERS, NULL, NULL, 0
@@ -95,19 +85,10 @@ static const use uses[] = {
 };
 #undef USE
 
-enum { NAMES = sizeof names / sizeof *names, USES = sizeof uses / sizeof *uses };
-
-static int by_other_name(const void *key, const void *row) {
-  return strcmp(key, ((const other_name *)row)->name);
-}
+enum { USES = sizeof uses / sizeof *uses };
 
 static int by_operator(const void *key, const void *row) {
   return strcmp(key, ((const use *)row)->op);
-}
-
-static const char *plain_name(const char *base) {
-  const other_name *row = bsearch(base, names, NAMES, sizeof *names, by_other_name);
-  return row ? row->of : base;
 }
 
 /* The first of an operator's rows, which lie together; NULL when there are none. */
@@ -280,7 +261,7 @@ static const use *find_use(const fnzi_krn_call *call, fnzi_meta_point_choice *c)
 }
 
 void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *out) {
-  out->name = plain_name(call->op->base);
+  out->name = fnzi_op_canonical(call->op)->base;
   collect_operands(call, out);
   out->compute = computed_dtype(call, out);
   for (const use *row; (row = find_use(call, out)) != NULL;) {

@@ -229,7 +229,7 @@ static fnzi_batch_rule *find_rule(fnzi_batch_node *v) {
     return NULL;
   if (op->tags & FNZI_TAG_RANDOM && draws(v))
     return fnzi_batch_random;
-  fnzi_batch_rule *rule = find_row(v, op->name);
+  fnzi_batch_rule *rule = find_row(v, fnzi_op_canonical(op)->name);
   return rule || !fnzi_op_is_elementwise(op) ? rule : fnzi_batch_pointwise;
 }
 

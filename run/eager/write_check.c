@@ -23,14 +23,14 @@ static bool is_elementwise(const fnz_op *twin) {
 static bool is_idempotent(const fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                           const fnzi_eag_tensor *target) {
   static const char *const names[] = {
-      "abs",   "ceil", "clamp", "clamp_max", "clamp_min", "fix",       "floor", "hardtanh",
+      "abs",   "ceil", "clamp", "clamp_max", "clamp_min", "floor",     "hardtanh",
       "relu6", "relu", "round", "sgn",       "sign",      "threshold", "trunc",
   };
   bool known = false, alone = args[0].tag == FNZ_ARG_VALUE;
   if (!alone || fnzi_eag_tensor_of(s->in, args[0].u.value) != target)
     return false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    known = known || strcmp(twin->name, names[i]) == 0;
+    known = known || strcmp(fnzi_op_canonical(twin)->name, names[i]) == 0;
   for (size_t i = 1; i < twin->nparams; i++)
     known = known && args[i].tag != FNZ_ARG_VALUE;
   return known;

@@ -26,7 +26,8 @@ static bool is_opaque(const fnz_op *op) {
          (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
 }
 
-fnzi_autocast fnzi_autocast_of(const fnz_op *op) {
+fnzi_autocast fnzi_autocast_of(const fnz_op *whole) {
+  const fnz_op *op = fnzi_op_canonical(whole);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (strcmp(rows[i].name, op->name) == 0)
       return rows[i].what;

@@ -40,12 +40,6 @@ bool fnzi_mlir_has(const char *name) {
 /* Operators with the values of another one, and the same parameters; the dialect does not lower the
  * first, or has no name for it. */
 static const char *const renamed[][2] = {
-    {"__and__.Scalar", "bitwise_and.Scalar"},
-    {"__and__.Tensor", "bitwise_and.Tensor"},
-    {"__or__.Scalar", "bitwise_or.Scalar"},
-    {"__or__.Tensor", "bitwise_or.Tensor"},
-    {"__xor__.Scalar", "bitwise_xor.Scalar"},
-    {"__xor__.Tensor", "bitwise_xor.Tensor"},
     {"_reshape_copy", "view"},
     {"_unsafe_index.Tensor", "index.Tensor"},
     {"_unsafe_index_put", "index_put"},
@@ -77,7 +71,8 @@ static const char *base_name(const fnz_op *op) {
   return view ? view->name : op->name;
 }
 
-const char *fnz_mlir_op_name(const fnz_op *op) {
+const char *fnz_mlir_op_name(const fnz_op *whole) {
+  const fnz_op *op = fnzi_op_canonical(whole);
   char text[128];
   const char *name = base_name(op);
   size_t size = strlen(name);

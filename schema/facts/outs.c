@@ -27,8 +27,8 @@ static const out_row *find_name(const char *name) {
 static const out_row *find(const fnz_op *op) {
   bool fits = !fnzi_op_is_custom(op) && !fnzi_op_is_elementwise(op) &&
               op->kind == FNZI_KIND_FUNCTIONAL && op->nreturns == 1 && !op->returns[0].is_list;
-  const out_row *row = fits ? find_name(op->name) : NULL;
-  return row || !fits ? row : find_name(op->base);
+  const out_row *row = fits ? find_name(fnzi_op_canonical(op)->name) : NULL;
+  return row || !fits ? row : find_name(fnzi_op_canonical(op)->base);
 }
 
 fnzi_out_way fnzi_out_way_of(const fnz_op *functional) {

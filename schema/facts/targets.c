@@ -46,7 +46,8 @@ static const struct {
 };
 
 /* The parameter that the row of the operator names; -1 where it has none. */
-static int param_of(const fnz_op *op, const written_row *rows, size_t count) {
+static int param_of(const fnz_op *whole, const written_row *rows, size_t count) {
+  const fnz_op *op = fnzi_op_canonical(whole);
   for (size_t i = 0; i < count; i++)
     if (op == &fnzi_ops[rows[i].op])
       return fnzi_op_param(op, rows[i].param);

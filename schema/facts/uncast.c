@@ -22,7 +22,8 @@ static const uint16_t exact[] = {
 #undef UNCAST
 };
 
-uint32_t fnzi_op_uncast(const fnz_op *op) {
+uint32_t fnzi_op_uncast(const fnz_op *whole) {
+  const fnz_op *op = fnzi_op_canonical(whole);
   uint32_t bits = 0;
   for (size_t i = 0; i < sizeof uncast / sizeof *uncast; i++)
     if (op == &fnzi_ops[uncast[i].op])
@@ -31,7 +32,7 @@ uint32_t fnzi_op_uncast(const fnz_op *op) {
 }
 
 bool fnzi_op_is_exact(const fnz_op *op) {
-  return fnzi_op_is_among(op, exact, sizeof exact / sizeof *exact);
+  return fnzi_op_is_among(fnzi_op_canonical(op), exact, sizeof exact / sizeof *exact);
 }
 
 /* index_put with one value at the places of one mask: eager fills them, whatever type it has. */

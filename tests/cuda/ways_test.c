@@ -346,7 +346,8 @@ static bool is_wanted(const fnz_op *op) {
   uint16_t place = fnzi_op_place(op);
   if (op->kind != FNZI_KIND_FUNCTIONAL || place == FNZI_NO_OP || (part && !strstr(op->name, part)))
     return false;
-  const char *way = fnzi_kernel_rows[place].shape ? way_of(fnzi_kernel_rows[place].run) : NULL;
+  const fnzi_kernel *row = fnzi_kernel_row(op);
+  const char *way = row ? way_of(row->run) : NULL;
   return way && strcmp(way, "recorded") == 0;
 }
 
