@@ -301,12 +301,12 @@ typedef const fnz_geometry *fnzi_geometry_reader(void *user, const fnz_arg *arg)
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                                fnzi_geometry_reader *geometry_of, void *user);
 
-/* Of a functional operator (uncast.def): bit i when the tensor given for parameter i must have the
+/* Of a functional operator (facts.def): bit i when the tensor given for parameter i must have the
  * element type of argument 0. */
 uint32_t fnzi_op_uncast(const fnz_op *op);
 /* What is written must have the element type of the result, though it is elementwise. */
 bool fnzi_op_is_exact(const fnz_op *op);
-/* Its floats decide sizes (sizing.def). */
+/* Its floats decide sizes (facts.def). */
 bool fnzi_op_is_sizing(const fnz_op *op);
 /* TYPE where tensors that must be alike are not; all args are given. `geometry_of` as above. */
 FNZ_MUST_CHECK fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,

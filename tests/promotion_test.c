@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 7
  * promotion_test.c - element types: their rows, promotion, casts, results of pointwise operators.
  */
 #include "tests/test.h"
@@ -273,20 +273,6 @@ START_TEST(other_results_have_rows) {
 }
 END_TEST
 
-START_TEST(other_rows_are_sorted_and_found) {
-  static const char *const names[] = {
-#define OUT(name, own, way) name,
-#include "schema/facts/outs.def"
-#undef OUT
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    size_t at = fnzi_op_lower_bound(names[i], strlen(names[i]));
-    ck_assert_msg(at < fnzi_ops_count && !strcmp(fnzi_ops[at].base, names[i]), "%s", names[i]);
-    ck_assert(!i || strcmp(names[i - 1], names[i]) < 0);
-  }
-}
-END_TEST
-
 START_TEST(results_are_eagers) {
   enum { LINE = 16384 };
   static char line[LINE];
@@ -305,5 +291,4 @@ START_TEST(results_are_eagers) {
 END_TEST
 
 RUN_SUITE("promotion", dtypes_have_rows, two_types_promote, operands_promote, result_kinds_decide,
-          rows_are_sorted_and_found, other_results_have_rows, other_rows_are_sorted_and_found,
-          results_are_eagers)
+          rows_are_sorted_and_found, other_results_have_rows, results_are_eagers)

@@ -332,7 +332,7 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_dispatch(fnz_world *world, fnzi_wrap_request
 /* Applies the rule for an operator that writes, which may leave parts to the dispatcher. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_write_request(fnz_world *world, fnzi_wrap_request *request,
                                                   const fnzi_wrap_route *route);
-/* TYPE where tensors that must have one element type (uncast.def) have not (write_target.c). */
+/* TYPE where tensors that must have one element type (facts.def) have not (write_target.c). */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_check_tensors_alike(fnz_world *world, const fnz_op *op,
                                                         const fnz_arg *args);
 

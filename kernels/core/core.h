@@ -276,7 +276,7 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_broadcast(fnzi_krn_call *call,
 
 /* OVERFLOW when result 0 cannot hold the number of this name; a tensor of this name is fine. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name);
-/* OVERFLOW for a number that eager cannot convert, as numbers.def has it. The results are there. */
+/* OVERFLOW for a number that eager cannot convert, as facts.def has it. The results are there. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call);
 /* TYPE unless argument 0 is of a floating-point type: for rows whose results have others. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_float_check(const fnzi_krn_call *call);

@@ -2,7 +2,7 @@
  * them. What writes into arguments is in write.c. */
 #include "kernels/eager/eager.h"
 
-/* --- What strict.def asks of arguments -------------------------------------------------------- */
+/* --- What facts.def asks of arguments --------------------------------------------------------- */
 static bool is_asked(uint32_t which, size_t i) {
   return i < 32 && (which >> i & 1);
 }

@@ -10,7 +10,7 @@ typedef struct fnzi_mem_job fnzi_mem_job;
 typedef struct fnzi_mem_shortcuts fnzi_mem_shortcuts; /* of shortcut.c */
 typedef fnz_status fnzi_way_fn(fnzi_mem_job *job);
 
-/* Rows of strict.def about the whole operator. */
+/* Facts (facts.def) about the whole operator. */
 enum {
   FNZI_PLAN_EXACT = 1,
   FNZI_PLAN_CASTS = 2,
@@ -29,7 +29,7 @@ struct fnzi_mem_plan {
   const fnzi_composite_row *composite;
   struct fnzi_mem_shortcuts *shortcuts; /* NULL for none */
   unsigned strictness;                  /* FNZI_PLAN_... */
-  uint32_t alike, not_bool, floats;     /* of strict.def; bit i is about argument i of via */
+  uint32_t alike, not_bool, floats;     /* of facts.def; bit i is about argument i of via */
   bool same_args;                       /* via's parameters are the operator's first ones */
   uint32_t generation;                  /* of the machine when the plan was made */
   bool is_pointwise;                    /* the row is, element by element at its place */
@@ -105,7 +105,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_machine_resolve(fnzi_krn_machine *m, fnz_cont
 /* Calls `body` with via's arguments, checked and without lazy bits. */
 typedef fnz_status fnzi_args_fn(fnzi_mem_job *job, const fnz_arg *args);
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *body);
-/* What strict.def asks of the types of via's arguments. */
+/* What facts.def asks of the types of via's arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args);
 
 fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */

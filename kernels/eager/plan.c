@@ -1,8 +1,7 @@
 /* plan.c - how an operator is served on memory: made once for each operator of a backend, from the
  * tables alone. */
 #include "kernels/eager/eager.h"
-
-#include <stddef.h>
+#include "schema/facts/facts.h"
 
 /* The functional operator that an in-place, out= or mutable one stands for: its twin, or, for an
  * in-place one whose arguments come in another order, the one without the underscore. */
@@ -102,42 +101,19 @@ static bool plan_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_pl
   return true;
 }
 
-/* strict.def: a parameter makes a row one about that argument. */
-static const struct {
-  const char *op, *param;
-  size_t mask; /* in fnzi_mem_plan, the bits of arguments that the row adds to */
-  unsigned flag;
-} strictness[] = {
-#define WHOLE(op, flag)     {op, NULL, 0, FNZI_PLAN_##flag},
-#define CASTS(op)           WHOLE(op, CASTS)
-#define APART(op)           WHOLE(op, APART)
-#define RIGID(op)           WHOLE(op, RIGID)
-#define QUIET(op)           WHOLE(op, QUIET)
-#define NOT_BOOL(op, param) {op, param, offsetof(fnzi_mem_plan, not_bool), 0},
-#define FLOATS(op, param)   {op, param, offsetof(fnzi_mem_plan, floats), 0},
-#include "schema/facts/strict.def"
-#undef WHOLE
-#undef CASTS
-#undef APART
-#undef RIGID
-#undef QUIET
-#undef NOT_BOOL
-#undef FLOATS
-};
-
-/* What strict.def and uncast.def say of the functional operator. */
+/* What facts.def says of the functional operator. */
 static void plan_strictness(fnzi_mem_plan *plan) {
   const fnz_op *op = fnzi_op_canonical(plan->via);
-  plan->alike = fnzi_op_uncast(plan->via);
-  if (fnzi_op_is_exact(plan->via))
-    plan->strictness |= FNZI_PLAN_EXACT;
-  for (size_t i = 0; i < sizeof strictness / sizeof *strictness; i++) {
-    if (strcmp(strictness[i].op, op->name) != 0)
-      continue;
-    plan->strictness |= strictness[i].flag;
-    int at = strictness[i].param ? fnzi_op_param(op, strictness[i].param) : -1;
-    if (at >= 0 && at < 32)
-      *(uint32_t *)(void *)((char *)plan + strictness[i].mask) |= 1u << at;
+  if (op->kind != FNZI_KIND_FUNCTIONAL)
+    return;
+  plan->alike = fnzi_op_uncast(op);
+  for (size_t k = 0; k < FNZI_FACT_ROWS; k++) {
+    const fnzi_fact *f = fnzi_fact_of(op, k);
+    plan->strictness |= (f->exact ? FNZI_PLAN_EXACT : 0u) | (f->casts ? FNZI_PLAN_CASTS : 0u) |
+                        (f->apart ? FNZI_PLAN_APART : 0u) | (f->rigid ? FNZI_PLAN_RIGID : 0u) |
+                        (f->quiet ? FNZI_PLAN_QUIET : 0u);
+    plan->not_bool |= fnzi_fact_bits(op, f->not_bool);
+    plan->floats |= fnzi_fact_bits(op, f->floats);
   }
 }
 

@@ -1,25 +1,10 @@
 /* number.c - numbers that eager refuses since an element type cannot hold them: of the operators in
- * numbers.def, and those that a shape rule asks about. */
+ * facts.def, and those that a shape rule asks about. */
 #include "kernels/meta/meta.h"
+#include "schema/facts/facts.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-
-typedef enum kind { OWN, OPPOSITE, OPMATH, NARROW, WIDE, FLOAT, COUNT, RANGE, LOWER, UPPER } kind;
-
-typedef struct row {
-  const char *name, *parameter;
-  kind kind;
-} row;
-
-static const row rows[] = {
-#define NUMBER(name, parameter, kind) {name, parameter, kind},
-#include "schema/facts/numbers.def"
-#undef NUMBER
-};
-
-enum { ROWS = sizeof rows / sizeof *rows };
 
 /* --- What an element type holds --------------------------------------------------------------- */
 /* The largest finite number, infinity where numbers become infinite at most. */
@@ -82,7 +67,7 @@ fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name) {
   return refuse(call, name, number, dtype);
 }
 
-/* --- numbers.def ------------------------------------------------------------------------------ */
+/* --- NUMBERS of facts.def --------------------------------------------------------------------- */
 /* A bound of integers is one of 64 bits first. */
 static bool bounds(fnz_dtype dtype, const fnz_arg *number, double value, bool lower) {
   if (!fnzi_is_integer(dtype))
@@ -97,46 +82,35 @@ static bool is_half(fnz_dtype dtype) {
 }
 
 /* The type of the kind, in which a number must lie. */
-static fnz_dtype type_of(kind as, fnz_dtype computed, const fnz_arg *number) {
-  bool is_half_as_f32 = as == OPMATH && is_half(computed);
-  if (is_half_as_f32 || (as == FLOAT && number->tag == FNZ_ARG_FLOAT))
+static fnz_dtype type_of(fnzi_number_kind as, fnz_dtype computed, const fnz_arg *number) {
+  bool is_half_as_f32 = as == FNZI_NUMBER_OPMATH && is_half(computed);
+  if (is_half_as_f32 || (as == FNZI_NUMBER_FLOAT && number->tag == FNZ_ARG_FLOAT))
     return FNZ_F32;
-  bool takes_any = (as == FLOAT) || (as == WIDE && is_half(computed)) ||
-                   (as == NARROW && !fnzi_is_integer(computed) && !is_half(computed));
+  bool takes_any = (as == FNZI_NUMBER_FLOAT) || (as == FNZI_NUMBER_WIDE && is_half(computed)) ||
+                   (as == FNZI_NUMBER_NARROW && !fnzi_is_integer(computed) && !is_half(computed));
   return takes_any ? FNZ_F64 : computed;
 }
 
-static bool is_taken(kind as, fnz_dtype dtype, const fnz_arg *number) {
+static bool is_taken(fnzi_number_kind as, fnz_dtype dtype, const fnz_arg *number) {
   double value = fnzi_krn_number_float(number);
-  if (as == COUNT)
+  if (as == FNZI_NUMBER_COUNT)
     return value >= 0;
-  if (as == LOWER || as == UPPER)
-    return bounds(dtype, number, value, as == LOWER);
-  if (as == RANGE && !(value >= 0 && value <= largest(dtype) && isfinite(value)))
+  if (as == FNZI_NUMBER_LOWER || as == FNZI_NUMBER_UPPER)
+    return bounds(dtype, number, value, as == FNZI_NUMBER_LOWER);
+  if (as == FNZI_NUMBER_RANGE && !(value >= 0 && value <= largest(dtype) && isfinite(value)))
     return false;
-  return holds(dtype, number, as == OPPOSITE ? -value : value);
+  return holds(dtype, number, as == FNZI_NUMBER_OPPOSITE ? -value : value);
 }
 
-static int by_name(const void *key, const void *row_) {
-  return strcmp(key, ((const row *)row_)->name);
-}
-
-/* The first row of a name, which lie together. */
-static const row *find_name(const char *name) {
-  const row *r = bsearch(name, rows, ROWS, sizeof *rows, by_name);
-  while (r && r > rows && strcmp(r[-1].name, name) == 0)
-    r--;
-  return r;
-}
-
-static const row *find(const fnz_op *op, const char *parameter) {
-  const row *first = find_name(op->name);
-  if (!first)
-    first = find_name(op->base);
-  for (const row *r = first; r && r < rows + ROWS && strcmp(r->name, first->name) == 0; r++)
-    if (strcmp(r->parameter, parameter) == 0)
-      return r;
-  return NULL;
+/* What the number of this parameter becomes; false where no row says it. */
+static bool find(const fnz_op *op, const char *parameter, fnzi_number_kind *out) {
+  for (size_t k = 0; k < FNZI_FACT_ROWS; k++)
+    for (size_t i = 0; i < FNZI_FACT_PARAMS && fnzi_fact_of(op, k)->numbers[i].param; i++)
+      if (strcmp(fnzi_fact_of(op, k)->numbers[i].param, parameter) == 0) {
+        *out = fnzi_fact_of(op, k)->numbers[i].kind;
+        return true;
+      }
+  return false;
 }
 
 /* Every type holds it. */
@@ -177,12 +151,14 @@ fnz_status fnzi_meta_numbers_check(const fnzi_krn_call *call) {
     if (!is_plain || !is_number(call->op->params[i].type) || (i < 32 && (call->by_data >> i & 1)) ||
         is_small(number))
       continue;
-    const fnz_op *op = fnzi_op_canonical(call->op);
-    const row *r = find(op, op->params[i].name);
-    fnz_dtype dtype = r ? type_of(r->kind, computed, number) : computed;
-    if (r && !is_taken(r->kind, dtype, number))
-      return r->kind == COUNT ? refuse_count(call, r->parameter, number)
-                              : refuse(call, r->parameter, number, dtype);
+    const char *name = fnzi_op_canonical(call->op)->params[i].name;
+    fnzi_number_kind as;
+    if (!find(call->op, name, &as))
+      continue;
+    fnz_dtype dtype = type_of(as, computed, number);
+    if (!is_taken(as, dtype, number))
+      return as == FNZI_NUMBER_COUNT ? refuse_count(call, name, number)
+                                     : refuse(call, name, number, dtype);
   }
   return FNZ_OK;
 }

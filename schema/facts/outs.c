@@ -1,39 +1,18 @@
-/* outs.c - the rows of outs.def, and the dtypes that they stand for. */
+/* outs.c - the dtypes of results that facts.def says. */
 #include "schema/facts/outs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct out_row {
-  const char *name;
-  fnzi_own own;
-  fnzi_out_way way;
-} out_row;
-
-static const out_row rows[] = {
-#define OUT(name, own, way) {name, FNZI_OWN_##own, FNZI_OUT_##way},
-#include "schema/facts/outs.def"
-#undef OUT
-};
-
-static int by_name(const void *key, const void *row) {
-  return strcmp(key, ((const out_row *)row)->name);
-}
-
-static const out_row *find_name(const char *name) {
-  return bsearch(name, rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
-}
-
-static const out_row *find(const fnz_op *op) {
-  bool fits = !fnzi_op_is_custom(op) && !fnzi_op_is_elementwise(op) &&
-              op->kind == FNZI_KIND_FUNCTIONAL && op->nreturns == 1 && !op->returns[0].is_list;
-  const out_row *row = fits ? find_name(fnzi_op_canonical(op)->name) : NULL;
-  return row || !fits ? row : find_name(fnzi_op_canonical(op)->base);
+/* Its own row, or that of all overloads; the empty one where neither says anything. */
+static const fnzi_fact *find(const fnz_op *op) {
+  bool fits = !fnzi_op_is_elementwise(op) && op->kind == FNZI_KIND_FUNCTIONAL &&
+              op->nreturns == 1 && !op->returns[0].is_list;
+  const fnzi_fact *row = fnzi_fact_of(op, 0);
+  if (!fits)
+    return &fnzi_facts[0];
+  return row->own != FNZI_OWN_UNKNOWN ? row : fnzi_fact_of(op, 1);
 }
 
 fnzi_out_way fnzi_out_way_of(const fnz_op *functional) {
-  const out_row *row = find(functional);
-  return row ? row->way : FNZI_OUT_EXACT;
+  return find(functional)->way;
 }
 
 int fnzi_unsaid_dtype(const fnz_op *op, const fnz_arg *args) {
@@ -136,6 +115,7 @@ static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
     *out = of_numbers(r, out) && fnzi_is_complex(*out) ? FNZ_C64 : FNZ_F32;
     return true;
   case FNZI_OWN_LONG:
+  case FNZI_OWN_UNKNOWN:
     break;
   }
   *out = FNZ_I64;
@@ -144,10 +124,10 @@ static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
 
 bool fnzi_own_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                     fnzi_geometry_reader *geometry_of, void *user, fnz_dtype *out) {
-  const out_row *row = find(op);
+  const fnzi_fact *row = find(op);
   const reading r = {op, args, nargs, geometry_of, user};
   int at = fnzi_op_param(op, "dtype");
-  if (!row)
+  if (row->own == FNZI_OWN_UNKNOWN)
     return false;
   const fnz_arg said =
       at < 0 ? (fnz_arg){.tag = FNZ_ARG_NONE} : fnzi_arg_get(op, args, nargs, (size_t)at);

@@ -1,66 +1,23 @@
-/* targets.c - the rows of targets.def. */
+/* targets.c - what facts.def says of operands that lie where an operator writes, and of numbers
+ * that it writes to chosen places. */
 #include "schema/facts/targets.h"
 
 #include "schema/aten_names.h"
+#include "schema/facts/facts.h"
 
-typedef struct written_row {
-  uint16_t op;
-  const char *param;
-} written_row;
-
-static const written_row own_inputs[] = {
-#define OWN_INPUT(op, param) {FNZI_ATEN_##op, param},
-#define LAZY(op)
-#define REPEATED(op, param, by)
-#include "schema/facts/targets.def"
-#undef OWN_INPUT
-#undef LAZY
-#undef REPEATED
-};
-
-static const uint16_t lazy[] = {
-#define OWN_INPUT(op, param)
-#define LAZY(op) FNZI_ATEN_##op,
-#define REPEATED(op, param, by)
-#include "schema/facts/targets.def"
-#undef OWN_INPUT
-#undef LAZY
-#undef REPEATED
-};
-
-/* What chooses the places that get the number. */
-typedef enum chooser { BY_MASK, BY_DIM, BY_INDICES, BY_PLACES } chooser;
-
-static const struct {
-  uint16_t op;
-  const char *param;
-  chooser by;
-} repeated[] = {
-#define OWN_INPUT(op, param)
-#define LAZY(op)
-#define REPEATED(op, param, by) {FNZI_ATEN_##op, param, BY_##by},
-#include "schema/facts/targets.def"
-#undef OWN_INPUT
-#undef LAZY
-#undef REPEATED
-};
-
-/* The parameter that the row of the operator names; -1 where it has none. */
-static int param_of(const fnz_op *whole, const written_row *rows, size_t count) {
-  const fnz_op *op = fnzi_op_canonical(whole);
-  for (size_t i = 0; i < count; i++)
-    if (op == &fnzi_ops[rows[i].op])
-      return fnzi_op_param(op, rows[i].param);
-  return -1;
+/* The names of its rows are those of the operator's, of whose forms the places are the same. */
+static int param_of(const fnz_op *op, const char *name) {
+  const fnz_op *twin = fnz_op_functional_twin(op);
+  return name && twin ? fnzi_op_param(fnzi_op_canonical(twin), name) : -1;
 }
 
 int fnzi_own_input(const fnz_op *op, const fnzi_param *written) {
-  return written->is_out ? param_of(op, own_inputs, sizeof own_inputs / sizeof *own_inputs)
+  return written->is_out ? param_of(op, fnzi_fact_of(op, 0)->own_input)
                          : (int)(written - op->params);
 }
 
 static bool takes_lazy(const fnz_op *op) {
-  return fnzi_op_is_among(op, lazy, sizeof lazy / sizeof *lazy);
+  return FNZI_FACT_HOLDS(op, lazy);
 }
 
 bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_geometry *operand) {
@@ -72,7 +29,7 @@ bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_ge
   return op != &fnzi_ops[FNZI_ATEN_copy_] && (neg || !takes_lazy(op));
 }
 
-/* A call of an operator of `repeated`. */
+/* A call of an operator that writes one number to places that `choice` chooses. */
 typedef struct repeating {
   const fnz_op *op;
   const fnz_arg *args, *choice;
@@ -127,44 +84,43 @@ static bool indices_differ(const repeating *r, uint32_t d) {
   return false;
 }
 
-static bool differs_along(const repeating *r, chooser by, uint32_t d) {
+static bool differs_along(const repeating *r, fnzi_chooser by, uint32_t d) {
   switch (by) {
-  case BY_MASK:
+  case FNZI_CHOOSER_MASK:
     return mask_differs(r, d);
-  case BY_DIM:
+  case FNZI_CHOOSER_DIM:
     return dim_differs(r, d);
-  case BY_INDICES:
+  case FNZI_CHOOSER_INDICES:
     return indices_differ(r, d);
-  case BY_PLACES:
+  case FNZI_CHOOSER_PLACES:
+  case FNZI_CHOOSER_NONE:
     break;
   }
   return true;
 }
 
-static const size_t repeated_count = sizeof repeated / sizeof *repeated;
-
-static size_t repeated_row(const fnz_op *op) {
-  size_t row = 0;
-  while (row < repeated_count && op != &fnzi_ops[repeated[row].op])
-    row++;
-  return row;
+/* What chooses the places, and where it stands; -1 where eager wants each element in one place. */
+static int chooser_of(const fnz_op *op, fnzi_chooser *by) {
+  const fnzi_fact *row = fnzi_fact_of(op, 0);
+  *by = op->kind == FNZI_KIND_INPLACE ? row->chosen.by : FNZI_CHOOSER_NONE;
+  return *by == FNZI_CHOOSER_NONE ? -1 : param_of(op, row->chosen.param);
 }
 
 int fnzi_one_number(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
                     fnzi_geometry_reader *geometry_of, void *user) {
-  const size_t row = repeated_row(op);
-  if (row == repeated_count || target->is_conj ||
-      target->is_neg) /* a copy is written, and all of */
-    return -1;        /* it goes back */
+  fnzi_chooser by;
+  const int choice = chooser_of(op, &by);
+  if (choice < 0 || target->is_conj || target->is_neg) /* a copy is written, and all of */
+    return -1;                                         /* it goes back */
   const repeating r = {op, args, NULL, target, geometry_of, user};
   /* Halves are scattered into a wider copy, all of which goes back. */
   bool is_refused = target->dtype == FNZ_F16 || target->dtype == FNZ_BF16;
   for (uint32_t d = 0; d < target->rank; d++)
     is_refused = is_refused || (target->strides[d] == 0 && target->sizes[d] > 1);
-  bool has_mask = look(&r, &args[fnzi_op_param(op, repeated[row].param)]) != NULL;
-  if ((repeated[row].by == BY_MASK && !has_mask) || /* a number, which is no mask */
-      (repeated[row].by == BY_INDICES && !writes_one_number(&r)) ||
-      (repeated[row].by == BY_PLACES && is_refused))
+  bool has_mask = look(&r, &args[choice]) != NULL;
+  if ((by == FNZI_CHOOSER_MASK && !has_mask) || /* a number, which is no mask */
+      (by == FNZI_CHOOSER_INDICES && !writes_one_number(&r)) ||
+      (by == FNZI_CHOOSER_PLACES && is_refused))
     return -1;
   int value = fnzi_op_param(op, "value");
   return value >= 0 ? value : fnzi_op_param(op, "values");
@@ -173,17 +129,17 @@ int fnzi_one_number(const fnz_op *op, const fnz_arg *args, const fnz_geometry *t
 bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
                        fnzi_geometry_reader *geometry_of, void *user, int64_t *sizes,
                        fnz_geometry *one) {
-  const size_t row = repeated_row(op);
-  if (row == repeated_count)
+  fnzi_chooser by;
+  const int choice = chooser_of(op, &by);
+  if (choice < 0)
     return false;
-  const fnz_arg *choice = &args[fnzi_op_param(op, repeated[row].param)];
-  const repeating r = {op, args, choice, target, geometry_of, user};
+  const repeating r = {op, args, &args[choice], target, geometry_of, user};
   *one = *target;
   one->sizes = sizes;
   for (uint32_t d = 0; d < target->rank; d++) {
     bool is_one_place = target->strides[d] == 0 && target->sizes[d] > 1;
     sizes[d] = is_one_place ? 1 : target->sizes[d];
-    if (is_one_place && differs_along(&r, repeated[row].by, d))
+    if (is_one_place && differs_along(&r, by, d))
       return false;
   }
   return true;

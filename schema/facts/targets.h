@@ -5,7 +5,7 @@
 #include "schema/schema.h"
 
 /* The parameter whose tensor a writing operator's target may be, as eager reads it: of an in-place
- * operator the one it writes, of an out= operator the one in targets.def. -1: none. */
+ * operator the one it writes, of an out= operator the one in facts.def. -1: none. */
 int fnzi_own_input(const fnz_op *op, const fnzi_param *written);
 
 /* Eager reads all of the operand into new memory before it writes the target: an out= operator that

@@ -1,38 +1,22 @@
 /* uncast.c - element types that eager does not cast: of operands that must be alike, and of written
  * tensors that must be what is computed. */
-#include "schema/aten_names.h"
-#include "schema/schema.h"
+#include "schema/facts/facts.h"
 
-static const struct {
-  uint16_t op;
-  const char *param;
-} uncast[] = {
-#define UNCAST(op, param) {FNZI_ATEN_##op, param},
-#define EXACT(op)
-#include "schema/facts/uncast.def"
-#undef EXACT
-#undef UNCAST
-};
-
-static const uint16_t exact[] = {
-#define UNCAST(op, param)
-#define EXACT(op) FNZI_ATEN_##op,
-#include "schema/facts/uncast.def"
-#undef EXACT
-#undef UNCAST
-};
-
-uint32_t fnzi_op_uncast(const fnz_op *whole) {
-  const fnz_op *op = fnzi_op_canonical(whole);
+uint32_t fnzi_fact_bits(const fnz_op *op, const char *const params[FNZI_FACT_PARAMS]) {
   uint32_t bits = 0;
-  for (size_t i = 0; i < sizeof uncast / sizeof *uncast; i++)
-    if (op == &fnzi_ops[uncast[i].op])
-      bits |= 1u << fnzi_op_param(op, uncast[i].param);
+  for (size_t i = 0; i < FNZI_FACT_PARAMS && params[i]; i++)
+    bits |= 1u << fnzi_op_param(op, params[i]);
   return bits;
 }
 
+uint32_t fnzi_op_uncast(const fnz_op *op) {
+  const fnz_op *canonical = fnzi_op_canonical(op);
+  return fnzi_fact_bits(canonical, fnzi_fact_of(op, 0)->uncast) |
+         fnzi_fact_bits(canonical, fnzi_fact_of(op, 1)->uncast);
+}
+
 bool fnzi_op_is_exact(const fnz_op *op) {
-  return fnzi_op_is_among(fnzi_op_canonical(op), exact, sizeof exact / sizeof *exact);
+  return FNZI_FACT_HOLDS(op, exact);
 }
 
 /* index_put with one value at the places of one mask: eager fills them, whatever type it has. */
@@ -73,7 +57,7 @@ static fnz_status check_one(fnz_context *ctx, const fnz_op *op, const fnz_arg *a
 /* Eager computes an operator on lists item by item. */
 static fnz_status check_items(fnz_context *ctx, const fnz_op *op, const fnz_op *element,
                               const fnz_arg *args, fnzi_geometry_reader *geometry_of, void *user) {
-  enum { MOST = 16 }; /* parameters of the operators of uncast.def */
+  enum { MOST = 16 }; /* parameters of operators with such tensors */
   fnz_arg own[MOST];
   for (uint32_t i = 0; element->nparams <= MOST && i < args[0].count; i++) {
     for (uint32_t k = 0; k < element->nparams; k++) {
