@@ -174,6 +174,34 @@ fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
   return FNZ_OK;
 }
 
+typedef struct lent_unversioned {
+  DLManagedTensor tensor; /* first */
+  fnz_allocator allocator;
+  DLManagedTensorVersioned *versioned;
+} lent_unversioned;
+
+static void end_unversioned(DLManagedTensor *tensor) {
+  lent_unversioned *l = tensor->manager_ctx;
+  const fnz_allocator allocator = l->allocator;
+  if (l->versioned->deleter)
+    l->versioned->deleter(l->versioned);
+  allocator.resize(allocator.user, l, sizeof *l, 0);
+}
+
+fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx, DLManagedTensorVersioned *tensor,
+                                       DLManagedTensor **out) {
+  *out = NULL;
+  if (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the tensor is read-only, which DLPack before version 1 cannot say; copy it");
+  lent_unversioned *l = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *l);
+  if (!l)
+    return fnzi_no_memory(ctx);
+  *l = (lent_unversioned){{tensor->dl_tensor, l, end_unversioned}, ctx->allocator, tensor};
+  *out = &l->tensor;
+  return FNZ_OK;
+}
+
 /* --- Values -------------------------------------------------------------------------------------
  */
 static fnz_status machine_of(fnz_context *ctx, const fnz_backend *backend, fnzi_krn_machine **out) {

@@ -156,6 +156,11 @@ const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, con
   return NULL;
 }
 
+const char *fnz_program_module_call_graph(const fnz_program *program) {
+  static const char key[] = "module_call_graph";
+  return fnzi_extras_text_of(program->extras, FNZI_EXTRA_MODULE, key, sizeof key - 1);
+}
+
 static const fnzi_extras_node *node_of(const fnzi_extras *o, uint32_t graph, uint32_t node) {
   bool is_known = o && graph < o->graphs.count && node < o->graphs.data[graph].nodes.count;
   return is_known ? &o->graphs.data[graph].nodes.data[node] : NULL;

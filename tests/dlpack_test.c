@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * dlpack_test.c - memory to and from other libraries by DLPack: what is given has the places, types
  * and strides that it has here, what is taken is shared and ended once, and what does not fit is
  * refused by name. */
@@ -178,6 +178,40 @@ START_TEST(a_value_shares_their_memory) {
 }
 END_TEST
 
+/* For libraries before DLPack 1: the same memory, ended once; not what must not be written. */
+START_TEST(older_libraries_get_it) {
+  static float cells[6];
+  const fnz_geometry g = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides};
+  const fnz_memory memory = {cells, &g};
+  fnz_context *ctx;
+  DLManagedTensorVersioned *made;
+  DLManagedTensor *older;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int read_only = 0; read_only < 2; read_only++) {
+    int ended = 0;
+    const fnz_dlpack_options options = {.size = sizeof options,
+                                        .device = {kDLCPU, 0},
+                                        .read_only = read_only,
+                                        .release = count_end,
+                                        .owner = &ended};
+    OK(ctx, fnz_dlpack_make(ctx, &memory, &options, &made));
+    if (read_only) {
+      FAILS(ctx, "UNSUPPORTED", fnz_dlpack_make_unversioned(ctx, made, &older));
+      ck_assert_int_eq(ended, 0);
+      made->deleter(made);
+    } else {
+      OK(ctx, fnz_dlpack_make_unversioned(ctx, made, &older));
+      ck_assert_ptr_eq(older->dl_tensor.data, cells);
+      ck_assert_int_eq(older->dl_tensor.strides[1], 2);
+      ck_assert_int_eq(ended, 0);
+      older->deleter(older);
+    }
+    ck_assert_int_eq(ended, 1);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* It lasts as long as one of the two, and does not move as long as it is lent. */
 START_TEST(a_value_is_lent) {
   static const float cells[] = {0, 1, 2, 3, 4, 5};
@@ -215,4 +249,4 @@ START_TEST(a_value_is_lent) {
 END_TEST
 
 RUN_SUITE("dlpack", types_go_there_and_back, what_does_not_fit_is_named,
-          a_value_shares_their_memory, a_value_is_lent)
+          a_value_shares_their_memory, older_libraries_get_it, a_value_is_lent)

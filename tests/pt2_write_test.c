@@ -613,6 +613,7 @@ START_TEST(no_field_is_newer_than_the_file) {
   json = write_as(p, FNZ_FORMAT_JSON);
   has(json.data, "\"outputs\": [{\"as_tensor\": {\"name\": \"relu\"}}], \"in_spec\": \"i\"");
   has(json.data, "{\"fqn\": \"m\", \"signature\": null}");
+  has(fnz_program_module_call_graph(p), "\"in_spec\": \"i\", \"out_spec\": \"o\"");
   has(json.data, "\"relu\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 4}], \"requires_grad\": false, "
                  "\"device\": {\"type\": \"cuda\", \"index\": 1}");
   fnz_buffer_free(ctx, &json);

@@ -61,6 +61,13 @@ typedef struct DLManagedTensorVersioned {
   uint64_t flags;
   DLTensor dl_tensor;
 } DLManagedTensorVersioned;
+
+/* Of DLPack before version 1. */
+typedef struct DLManagedTensor {
+  DLTensor dl_tensor;
+  void *manager_ctx;
+  void (*deleter)(struct DLManagedTensor *self);
+} DLManagedTensor;
 #endif
 
 /* --- Memory --------------------------------------------------------------------------------------
@@ -104,6 +111,16 @@ typedef struct fnz_dlpack_options {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
                                                   const fnz_dlpack_options *options,
                                                   DLManagedTensorVersioned **out);
+
+/** The same memory for a library that knows DLPack only as it was before version 1.
+ *
+ * tensor  moved in: it ends with `out`. After a failure it is still the caller's.
+ * out     ends with out->deleter(out), as that of fnz_dlpack_make() does.
+ *
+ * Fails with UNSUPPORTED for what is read-only, which those versions have no word for. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx,
+                                                              DLManagedTensorVersioned *tensor,
+                                                              DLManagedTensor **out);
 
 /* --- Values of a backend -------------------------------------------------------------------------
  * Of the CPU backend and of the CUDA backend. One thread, as with all of a backend: the deleters

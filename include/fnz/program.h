@@ -42,6 +42,12 @@ FNZ_API const char *fnz_program_torch_version(const fnz_program *program);
 /** Schema version of the .pt2 file, 0.0 when the program came from elsewhere. */
 FNZ_API void fnz_program_schema_version(const fnz_program *program, int *major, int *minor);
 
+/** The member module_call_graph of the .pt2 file that the program comes from, as JSON: in_spec and
+ * out_spec of its entry with fqn "" are PyTorch's texts of the tuples, lists and dicts whose leaves
+ * the user inputs and the user outputs are, in order. Also of what fnz makes of that program, for
+ * it keeps both. NULL where the file was none or did not say. */
+FNZ_API const char *fnz_program_module_call_graph(const fnz_program *program);
+
 /* --- Walking ---------------------------------------------------------------------------------- */
 
 FNZ_API size_t fnz_graph_count(const fnz_program *program);
