@@ -1,0 +1,28 @@
+"""fnz: traced PyTorch programs, rewritten so that nothing aliases and nothing is written in place; run, checked, saved.
+
+    import fnz
+
+    program = fnz.load("model.pt2")            # what torch.export.save wrote; or an ExportedProgram
+    functional = program.functionalize()
+    print(functional)                          # the text of `fnz show`
+    assert functional.verify(program)          # equal for all values of these shapes
+    functional.save("model.cbor")
+
+    executable = functional.compile(threads=2)
+    outputs = executable(x)                    # tensors of PyTorch, NumPy, JAX: whatever x is
+
+The package stands on the shared library libfnz by ctypes, and needs neither PyTorch nor NumPy. Failures are fnz.Error.
+Programs may be used by any thread; an executable runs one call at a time, and Executable.another() gives one more.
+"""
+
+from ._library import VERSION as __version__
+from .errors import Error
+from .executable import Executable, State
+from .graph import Input, Meta, Node, Output, Subgraph, Value
+from .operators import Operator, op, ops
+from .program import Program, load
+from .reports import Difference, Finding, Report, Stats
+from .tensors import Tensor
+
+__all__ = ["Difference", "Error", "Executable", "Finding", "Input", "Meta", "Node", "Operator", "Output", "Program",
+           "Report", "State", "Stats", "Subgraph", "Tensor", "Value", "load", "op", "ops", "__version__"]

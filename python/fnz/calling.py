@@ -1,0 +1,79 @@
+"""How a program is called: which inputs a call's arguments are, and what the outputs become."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator
+
+from ._library import lib
+from .errors import Error, argument_error
+from .graph import Value, read_inputs, read_outputs
+from .handles import Handle
+from .tree import LEAF, Tree, read_trees, tuple_of
+
+_RESULTS = ("user", "loss", "parameter_gradient", "input_gradient")  # what "output.K" counts
+
+
+class Calling:
+    """Of one program. Inputs and outputs have the structure that the exported module has, where the file says it."""
+
+    def __init__(self, program: Handle):
+        self.leaves = [one for one in read_inputs(program) if one.kind in ("user", "literal")]
+        self.results = [one for one in read_outputs(program) if one.kind in _RESULTS]
+        text = lib.fnz_program_module_call_graph(program.address)
+        trees = read_trees(text.decode() if text else None)
+        names = [one.name for one in self.leaves]
+        self.named, self.names = Tree("dict"), names
+        self.positional, self.outputs = tuple_of(len(names)), tuple_of(len(self.results))
+        if len(self.results) == 1:
+            self.outputs = LEAF
+        if trees and trees.inputs.leaves == len(names):
+            self.positional, self.named = trees.inputs.children
+            known = trees.names and len(trees.names) >= len(self.positional.children)
+            self.names = trees.names if known else names if self.positional.is_flat else []
+        if trees and trees.outputs.leaves == len(self.results):
+            self.outputs = trees.outputs
+        self.count = len(self.positional.children)
+        self.is_plain = (self.positional.is_flat and not self.named.children
+                         and all(one.kind == "user" for one in self.leaves))
+
+    # --- What goes in ---
+    def bind(self, args: tuple, kwargs: dict) -> Iterator[tuple[str, Any]]:
+        """The graph names of the inputs with their values. Literals must be what the program was traced with."""
+        for one, value in zip(self.leaves, self.flatten(args, kwargs)):
+            if one.kind == "user":
+                yield one.name, value
+            elif type(value) is not type(one.value) or value != one.value:
+                raise argument_error(f"the program was traced with {one.value!r} here, not {value!r}",
+                                     f"input `{one.name}`")
+
+    def flatten(self, args: tuple, kwargs: dict) -> list:
+        """The leaves of a call's arguments. What the program takes by position may be given by name, too."""
+        if len(args) < self.count and self.names:
+            wanted = self.names[len(args):self.count]
+            if all(name in kwargs for name in wanted):
+                kwargs = dict(kwargs)
+                args += tuple(kwargs.pop(name) for name in wanted)
+        if len(args) != self.count:
+            names = f" ({', '.join(self.names[:self.count])})" if self.names else ""
+            more = f" and {', '.join(kwargs)} by name" if kwargs else ""
+            raise argument_error(f"expected {self.count} by position{names}, got {len(args)}{more}", "inputs")
+        leaves: list = []
+        for i, (child, value) in enumerate(zip(self.positional.children, args)):
+            child.flatten(value, f"input `{self.names[i] if self.names else i}`", leaves)
+        self.named.flatten(kwargs, "inputs by name", leaves)
+        return leaves
+
+    # --- What comes out ---
+    def check_results(self) -> None:
+        """Refuses results that no run gives: numbers that sizes or data decide."""
+        for k, one in enumerate(self.results):
+            if isinstance(one.value, Value) and one.value.meta is None:
+                raise Error("UNSUPPORTED", "UNSUPPORTED", f"output {k}",
+                            f"`{one.value.name}` is a number that a run computes, and only tensors are given; return "
+                            "it as a tensor")
+
+    def give(self, of: Callable[[str], Any]) -> Any:
+        """The results as the program gives them; of("output.K") is a tensor."""
+        self.check_results()
+        return self.outputs.unflatten(
+            of(f"output.{k}") if isinstance(one.value, Value) else one.value for k, one in enumerate(self.results))

@@ -1,0 +1,46 @@
+"""What fails, and how: every failure of the library is one exception, with the words of the library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._library import lib
+from ._structures import Error as _CError
+
+# fnz_status in the order of <fnz/status.h>.
+STATUSES = ("OK", "NO_MEMORY", "BAD_ARGUMENT", "BAD_INPUT", "UNSUPPORTED", "IO", "DEVICE", "INTERNAL", "DIFFERENT")
+
+
+class Error(Exception):
+    """A failure.
+
+    status   "BAD_INPUT", "UNSUPPORTED", ...: enough to decide what to do next (`fnz_status`)
+    kind     the stable class: "BOUNDS", "TYPE", "OVERLAP", ... (`fnz_class`)
+    where    the node, line, record or file that it belongs to; "" when none
+    message  one line: what, and what to do
+    """
+
+    def __init__(self, status: str, kind: str, where: str, message: str):
+        super().__init__(status, kind, where, message)
+        self.status, self.kind, self.where, self.message = status, kind, where, message
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.kind, self.where, self.message) if part)
+
+
+def argument_error(message: str, where: str = "") -> Error:
+    """What was given to this package, and is not what it takes."""
+    return Error("BAD_ARGUMENT", "ARGUMENT", where, message)
+
+
+def last_error(context: Any) -> Error:
+    """The last failure on a context, as an exception."""
+    error = _CError.from_address(lib.fnz_last_error(context))
+    return Error(STATUSES[error.status], lib.fnz_class_name(error.kind).decode(),
+                 error.where.decode(errors="replace"), error.message.decode(errors="replace"))
+
+
+def check(context: Any, status: int) -> None:
+    """Raises the last failure on the context unless the status is FNZ_OK."""
+    if status:
+        raise last_error(context)

@@ -1,0 +1,250 @@
+"""A program compiled once and called many times; what it remembers from call to call is its state."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator, MutableMapping
+from ctypes import addressof, byref, c_int64, c_void_p, sizeof
+from typing import Any
+
+from . import _structures as s
+from ._library import lib
+from ._python import name_of
+from .arrays import fill, load_arrays, new_arrays
+from .calling import Calling
+from .errors import argument_error, check, last_error
+from .handles import Context, Handle
+from .results import Result, end_all, giver_for
+from .tensors import Look, Tensor, tensor_over
+
+_ON_CPU = (s.CPU, s.CUDA_HOST)
+_run = lib.fnz_executable_run
+
+
+def _slots(compiled: Handle, side: int) -> list[s.Slot]:
+    return [lib.fnz_executable_slot(compiled.address, side, k)
+            for k in range(lib.fnz_executable_count(compiled.address, side))]
+
+
+class _Input:
+    """An INPUT slot: where a call's tensor is looked at, and its place among the inputs of the run."""
+
+    def __init__(self, slot: s.Slot, memory: s.Memory, donated: frozenset):
+        self.name = slot.name.decode()
+        self.memory, self.donated = memory, self.name in donated
+        self.number = None if slot.geometry else c_int64()
+        self.look = Look()
+        if self.number is None:
+            memory.geometry = ctypes.pointer(self.look.view.geometry)
+        else:
+            memory.data = addressof(self.number)
+
+    def put(self, context: Any, value: Any) -> Any:
+        """Looks at an input. What is returned must live until the run has ended."""
+        if self.number is not None:
+            return self._set_number(value)
+        look = self.look
+        kept = look.at(context, value, self.name)
+        if look.device.device_type not in _ON_CPU:
+            raise argument_error("lies on a device; bring it to the CPU first", f"input `{self.name}`")
+        if self.donated and look.view.read_only:
+            raise argument_error("is read-only, and was donated", f"input `{self.name}`")
+        self.memory.data = look.memory.data
+        return kept
+
+    def _set_number(self, value: Any) -> None:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise argument_error(f"must be an integer; this is a {name_of(type(value))}", f"input `{self.name}`")
+        self.number.value = value.__index__()
+
+
+class Executable:
+    """What Program.compile() gives. Calling it runs the program once:
+
+        outputs = executable(*inputs, **named_inputs)
+
+    Inputs are tensors of any library that has DLPack, or buffers, on the CPU; they are read where they lie, and may be
+    ended or changed as soon as the call returns. Results have the structure that the exported module gives, and are
+    tensors of the library of the first input: of PyTorch, NumPy, JAX or CuPy, else fnz.Tensor. They have memory of
+    their own, which the executable does not touch again.
+
+    Buffers and parameters that the program changes are its `state`, kept from call to call, and begun anew by reset().
+    Final values of inputs that it changes are in `mutated` after a call: the inputs themselves stay as they are.
+
+    Threads: calls from several threads wait for each other; another() gives one for another thread.
+    """
+
+    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset):
+        self._calling, self._compiled, self._donated = calling, compiled, donated
+        self._context = Context()
+        context = self._context
+        with context.lock:
+            self._workspace = _made(lib.fnz_workspace_create, lib.fnz_workspace_destroy, compiled, context)
+        slots = _slots(compiled, s.SIDE_INPUT)
+        self._input_memories = (s.Memory * max(len(slots), 1))()
+        self._inputs = [_Input(slot, self._input_memories[k], donated) for k, slot in enumerate(slots)]
+        slots = _slots(compiled, s.SIDE_OUTPUT)
+        self._output_memories = (s.Memory * max(len(slots), 1))()
+        results = [Result(slot, self._output_memories[k]) for k, slot in enumerate(slots) if not slot.in_state]
+        self._results = results
+        self._finals = [k for k, one in enumerate(results) if not one.name.startswith("output.")]
+        self._by_name = {one.name: k for k, one in enumerate(results)}
+        calling.check_results()
+        self._is_bare = calling.outputs.kind == "leaf" and "output.0" in self._by_name
+        self._has_state = lib.fnz_executable_count(compiled.address, s.SIDE_STATE) > 0
+        self._execution = s.Execution(size=sizeof(s.Execution), inputs=addressof(self._input_memories),
+                                      outputs=addressof(self._output_memories), workspace=self._workspace.address)
+        self._execution_at = byref(self._execution)
+        self._compiled_at, self._context_at = c_void_p(compiled.address), c_void_p(context.address)
+        self._state: Handle | None = None
+        self._generator: Handle | None = None
+        self.mutated: dict[str, Any] = {}
+        self.reset()
+
+    @classmethod
+    def compiled(cls, program: Handle, options: s.CompileOptions, donated: frozenset) -> Executable:
+        compiled = Context().make(lib.fnz_compile, lib.fnz_executable_destroy, program.address, byref(options),
+                                  keeps=(program,))
+        return cls(Calling(program), compiled, donated)
+
+    def another(self) -> Executable:
+        """The same program, compiled already and with the same weights, but with a state of its own: for another
+        thread."""
+        return Executable(self._calling, self._compiled, self._donated)
+
+    # --- Calling ---
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        calling = self._calling
+        if calling.is_plain and not kwargs and len(args) == calling.count:
+            leaves: Any = args
+        else:
+            leaves = [value for _, value in calling.bind(args, kwargs)]
+        with self._context.lock:
+            given = self._run(leaves)
+        if self._finals:
+            self.mutated = {self._results[k].name: given[k] for k in self._finals}
+        if self._is_bare:
+            return given[0]
+        by_name = self._by_name
+        return calling.give(lambda name: given[by_name[name]])
+
+    def _run(self, leaves: Any) -> list:
+        context = self._context_at
+        kept = [one.put(context, value) for one, value in zip(self._inputs, leaves)]
+        give = giver_for(leaves)
+        results = self._results
+        try:
+            for one in results:
+                one.prepare()
+            if _run(self._compiled_at, context, self._execution_at):
+                raise last_error(context)
+            del kept
+            return [give(one, context) for one in results]
+        except BaseException:
+            end_all(results)
+            raise
+
+    # --- State ---
+    @property
+    def state(self) -> State:
+        """Parameters and buffers that the program changes, by name, where they lie."""
+        return State(self._context, self._compiled, self._state)
+
+    def reset(self) -> None:
+        """Begins with the program's initial values again. Tensors that `state` gave before keep what they have."""
+        if not self._has_state:
+            return
+        with self._context.lock:
+            self._state = _made(lib.fnz_executable_state_create, lib.fnz_executable_state_destroy, self._compiled,
+                                self._context)
+            self._execution.state = self._state.address
+
+    def seed(self, seed: int) -> None:
+        """Random operators draw what PyTorch draws on a CPU after torch.manual_seed(seed), and the next call goes on.
+        Without, each call draws as after seed 0."""
+        context = self._context
+        generator = context.make(lib.fnz_generator_create, lib.fnz_generator_destroy, seed)
+        with context.lock:
+            lib.fnz_context_set_generator(context.address, generator.address)
+            self._generator = generator
+
+    def verify(self, *args: Any, **kwargs: Any) -> None:
+        """Runs with these inputs, also on memory with gaps and with state, and by the interpreter: an Error with
+        status DIFFERENT where one bit is not the same. The state stays as it is."""
+        context = self._context
+        arrays = fill(context, new_arrays(context), self._calling.bind(args, kwargs))
+        with context.lock:
+            check(context.address, lib.fnz_executable_verify(self._compiled.address, context.address, arrays.address))
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(one.name for one in self._inputs)
+        return f"<fnz.Executable: inputs {inputs or 'none'}; {len(self.state)} in its state>"
+
+
+def _made(function: Any, destroy: Any, compiled: Handle, context: Context) -> Handle:
+    """What function(compiled, context, &out) makes."""
+    out = c_void_p()
+    check(context.address, function(compiled.address, context.address, byref(out)))
+    return Handle(out.value, destroy, context, compiled)
+
+
+class State(MutableMapping):
+    """What an executable remembers: "buffer.cache" (or "cache") to a tensor over that very memory, which may be read
+    and written between calls."""
+
+    def __init__(self, context: Context, compiled: Handle, state: Handle | None):
+        self._context, self._compiled, self._state = context, compiled, state
+
+    def __getitem__(self, name: str) -> Tensor:
+        if self._state is not None:
+            memory = lib.fnz_executable_state_find(self._state.address, name.encode())
+            if memory.data:
+                return tensor_over(memory, self._state)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([slot.name.decode() for slot in _slots(self._compiled, s.SIDE_STATE)] if self._state else [])
+
+    def __len__(self) -> int:
+        return lib.fnz_executable_count(self._compiled.address, s.SIDE_STATE) if self._state else 0
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.update({name: value})
+
+    def __delitem__(self, name: str) -> None:
+        raise argument_error("a state has the memories that the program has; none can be taken away")
+
+    def update(self, values: Any = (), /, **more: Any) -> None:
+        """Takes the elements of tensors by their names: all, or none after a failure."""
+        named = {**dict(values), **more}
+        full = {name if "." in name and name in self else self._full(name): value for name, value in named.items()}
+        self._read(fill(self._context, new_arrays(self._context), full.items()))
+
+    def _full(self, name: str) -> str:
+        return next((full for full in self if full.split(".", 1)[1] == name), name)
+
+    def load(self, path: Any) -> None:
+        """Takes what save() wrote, a safetensors file."""
+        self._read(load_arrays(self._context, os.fsdecode(path)))
+
+    def _read(self, arrays: Handle) -> None:
+        if self._state is None:
+            raise argument_error("the program has no state")
+        context = self._context
+        with context.lock:
+            check(context.address, lib.fnz_executable_state_read(self._state.address, context.address, arrays.address))
+
+    def save(self, path: Any) -> None:
+        """Writes a safetensors file, which appears whole or not at all."""
+        if self._state is None:
+            raise argument_error("the program has no state")
+        context = self._context
+        arrays = new_arrays(context)
+        with context.lock:
+            check(context.address,
+                  lib.fnz_executable_state_write(self._state.address, context.address, arrays.address))
+            check(context.address, lib.fnz_arrays_save(context.address, arrays.address, os.fsencode(path)))
+
+    def __repr__(self) -> str:
+        return f"<fnz.State: {', '.join(f'{name} {tensor!r}' for name, tensor in self.items())}>"

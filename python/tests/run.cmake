@@ -1,0 +1,30 @@
+# The tests of the package: by a Python that has NumPy where there is one, else by one without. Skipped by name without
+# Python, which FNZ_NEED_TOOLS forbids, as it does NumPy's absence.
+cmake_minimum_required(VERSION 3.22)
+
+foreach(candidate python3 /usr/bin/python3)
+  execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(NOT result AND NOT python)
+    set(python ${candidate})
+  endif()
+endforeach()
+if(NOT python AND NOT "$ENV{FNZ_NEED_TOOLS}" STREQUAL "")
+  message(FATAL_ERROR "no Python here has numpy; install python3-numpy")
+endif()
+if(NOT python)
+  execute_process(COMMAND python3 -c "" RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(result)
+    message(STATUS "skipped: no python3 here")
+    return()
+  endif()
+  set(python python3)
+endif()
+
+set(ENV{FNZ_LIBRARY} ${LIBRARY})
+set(ENV{PYTHONPATH} ${ROOT}/python)
+set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+execute_process(COMMAND ${python} -W error -m unittest discover -s ${ROOT}/python/tests -t ${ROOT}/python/tests
+                RESULT_VARIABLE result)
+if(result)
+  message(FATAL_ERROR "${python} -m unittest discover: ${result}")
+endif()
