@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p, cast, pointer, sizeof
 from typing import Any
 
@@ -88,7 +89,7 @@ class _Loan:
 
     def has_ended(self) -> bool:
         """Whether nobody has the memory any more. A capsule that nobody consumed or has ends here."""
-        if self.capsule is not None and sys.getrefcount(self.capsule) == 2:  # the loan's and the function's own
+        if self.capsule is not None and _references(self) == _ALONE:
             if is_unconsumed(self.capsule):
                 CFUNCTYPE(None, c_void_p)(self._deleter)(self._managed)
             self.capsule = None
@@ -97,7 +98,20 @@ class _Loan:
         return value.value > 0
 
 
+def _references(loan: _Loan) -> int:
+    return sys.getrefcount(loan.capsule)
+
+
+def _references_of_one() -> int:
+    loan = _Loan.__new__(_Loan)
+    loan.capsule = object()
+    return _references(loan)
+
+
+_ALONE = _references_of_one()  # nobody but the loan has the capsule
+
 _loans: list[_Loan] = []
+_sweeping = threading.Lock()
 _FEW = 64  # as many are looked through each time; more when they have doubled
 _look_at = _FEW
 
@@ -107,17 +121,20 @@ def lend(address: int, dtype: Dtype, shape: tuple, strides: tuple, read_only: bo
     if len(_loans) < _FEW or len(_loans) >= _look_at:
         sweep()
     loan = _Loan(address, dtype, shape, strides, read_only, versioned, owner)
-    _loans.append(loan)
     incref(loan)  # so that it outlives Python's end, where a consumer may still have the memory
+    _loans.append(loan)
     return loan.capsule
 
 
 def sweep() -> int:
     """Lets go what consumers are done with, and says how many tensors are still lent."""
     global _look_at
-    ended = [loan for loan in tuple(_loans) if loan.has_ended()]
-    for loan in ended:
-        _loans.remove(loan)
-        decref(loan)
-    _look_at = 2 * len(_loans) + _FEW
+    if _sweeping.acquire(blocking=False):
+        try:
+            for loan in [loan for loan in tuple(_loans) if loan.has_ended()]:
+                _loans.remove(loan)
+                decref(loan)
+            _look_at = 2 * len(_loans) + _FEW
+        finally:
+            _sweeping.release()
     return len(_loans)
