@@ -1,4 +1,4 @@
-/* checks: 18
+/* checks: 16
  * fails_test.c - what fails on a GPU, by the stand-in for its driver: it says why, leaves nothing,
  * and the state is what it was, or said to be lost; kept code is trusted with care. */
 #include "engine/cuda/driver.h"
@@ -70,50 +70,6 @@ START_TEST(another_kind_of_gpu_is_named) {
   FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
   message_has(ctx, "when a program is loaded");
   unsetenv("STANDIN_FAIL");
-  fnz_program_destroy(p);
-  fnz_context_destroy(ctx);
-  nothing_is_left();
-}
-END_TEST
-
-/* Which compiler is taken, and for which kind of GPU it makes code. */
-START_TEST(a_compiler_is_chosen_by_driver_and_gpu) {
-  static const struct {
-    int driver, gpu, version, kind;
-  } cases[] = {{13000, 90, 13, 90}, {12080, 90, 12, 90},   {12080, 100, 13, 100},
-               {13000, 92, 12, 92}, {13000, 103, 13, 100}, {13020, 94, 12, 92}};
-  fnz_context *ctx = open_context();
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    fnzi_cuda_nvrtc n, other;
-    unsigned char key[FNZI_DIGEST_BYTES], own[FNZI_DIGEST_BYTES];
-    OK(ctx, fnzi_cuda_nvrtc_open_for(ctx, cases[i].driver, cases[i].gpu, &n));
-    ck_assert_int_eq(n.version[0], cases[i].version);
-    ck_assert_int_eq(n.kind, cases[i].kind);
-    ck_assert_uint_gt(n.bytes, 0);
-    other = n;
-    other.bytes++; /* another build of the same version */
-    fnzi_cuda_nvrtc_key(&n, "text", 9, 0, own);
-    fnzi_cuda_nvrtc_key(&other, "text", 9, 0, key);
-    ck_assert_mem_ne(own, key, sizeof key);
-    fnzi_cuda_nvrtc_close(&n);
-  }
-  fnz_context_destroy(ctx);
-}
-END_TEST
-
-/* Code of NVRTC 13, for the kind of GPU that NVRTC 12 does not know, under a driver of CUDA 12. */
-START_TEST(code_that_is_newer_than_the_driver_is_named) {
-  fnz_context *ctx = open_context();
-  fnz_program *p = small_program(ctx);
-  fnz_executable *exe;
-  setenv("STANDIN_SM", "100", 1);
-  setenv("STANDIN_DRIVER", "12080", 1);
-  setenv("STANDIN_FAIL", "cuModuleLoadData:1:200", 1);
-  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
-  message_has(ctx, "NVRTC is 13.0, the driver is for CUDA 12.8");
-  unsetenv("STANDIN_FAIL");
-  unsetenv("STANDIN_DRIVER");
-  unsetenv("STANDIN_SM");
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
   nothing_is_left();
@@ -520,8 +476,6 @@ int main(void) {
   tcase_set_timeout(c, 600);
   ADD_OF_STANDIN(c, what_is_not_there_is_named, 1);
   ADD_OF_STANDIN(c, another_kind_of_gpu_is_named, 1);
-  ADD_OF_STANDIN(c, a_compiler_is_chosen_by_driver_and_gpu, 1);
-  ADD_OF_STANDIN(c, code_that_is_newer_than_the_driver_is_named, 1);
   ADD_OF_STANDIN(c, without_memory_nothing_is_left, 1);
   tcase_add_test(c, errors_are_of_classes);
   tcase_add_test(c, a_call_that_fails_leaves_all_as_it_was);

@@ -1,6 +1,7 @@
-/* checks: 2
+/* checks: 4
  * kept_test.c - what is kept for later is limited by bytes, not by its number alone: modules that
- * no program has, and memory of values that waits to go back. */
+ * no program has, and memory of values that waits to go back. Whose code is kept, under which key:
+ * a compiler is chosen by driver and GPU. */
 #include "engine/cuda/modules.h"
 #include "engine/values/values.h"
 #include "tests/cuda/values_help.h"
@@ -94,4 +95,52 @@ START_TEST(memory_that_waits_has_few_bytes) {
 }
 END_TEST
 
-RUN_SUITE("kept", spare_modules_have_few_bytes, memory_that_waits_has_few_bytes)
+/* --- Compilers ----------------------------------------------------------------------------------
+ */
+/* Which compiler is taken, and for which kind of GPU it makes code. */
+START_TEST(a_compiler_is_chosen_by_driver_and_gpu) {
+  static const struct {
+    int driver, gpu, version, kind;
+  } cases[] = {{13000, 90, 13, 90}, {12080, 90, 12, 90},   {12080, 100, 13, 100},
+               {13000, 92, 12, 92}, {13000, 103, 13, 100}, {13020, 94, 12, 92}};
+  fnz_context *ctx = open_context();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fnzi_cuda_nvrtc n, other;
+    unsigned char key[FNZI_DIGEST_BYTES], own[FNZI_DIGEST_BYTES];
+    OK(ctx, fnzi_cuda_nvrtc_open_for(ctx, cases[i].driver, cases[i].gpu, &n));
+    ck_assert_int_eq(n.version[0], cases[i].version);
+    ck_assert_int_eq(n.kind, cases[i].kind);
+    ck_assert_uint_gt(n.bytes, 0);
+    other = n;
+    other.bytes++; /* another build of the same version */
+    fnzi_cuda_nvrtc_key(&n, "text", 9, 0, own);
+    fnzi_cuda_nvrtc_key(&other, "text", 9, 0, key);
+    ck_assert_mem_ne(own, key, sizeof key);
+    fnzi_cuda_nvrtc_close(&n);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* Code of NVRTC 13, for the kind of GPU that NVRTC 12 does not know, under a driver of CUDA 12. */
+START_TEST(code_that_is_newer_than_the_driver_is_named) {
+  fnz_context *ctx = open_context();
+  fnz_program *p = small_program(ctx);
+  fnz_executable *exe;
+  setenv("STANDIN_SM", "100", 1);
+  setenv("STANDIN_DRIVER", "12080", 1);
+  setenv("STANDIN_FAIL", "cuModuleLoadData:1:200", 1);
+  FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
+  ck_assert_ptr_nonnull(
+      strstr(fnz_last_error(ctx)->message, "NVRTC is 13.0, the driver is for CUDA 12.8"));
+  unsetenv("STANDIN_FAIL");
+  unsetenv("STANDIN_DRIVER");
+  unsetenv("STANDIN_SM");
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+RUN_SUITE("kept", spare_modules_have_few_bytes, memory_that_waits_has_few_bytes,
+          a_compiler_is_chosen_by_driver_and_gpu, code_that_is_newer_than_the_driver_is_named)
