@@ -138,7 +138,8 @@ fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
   split_channels(&n, n.x, strides);
   uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0), mu = mean(&n, x);
   uint16_t d = two(&n, "sub", x, mu), var = mean(&n, two(&n, "mul", d, d));
-  uint16_t rstd = one(&n, "rsqrt", two(&n, "add", var, number(&n, fnzi_meta_row_parameter(call))));
+  uint16_t rstd =
+      one(&n, "rsqrt", two(&n, "add", var, number(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
   const fnzi_krn_array *w = fnzi_krn_named_array(call, "weight"),
                        *b = fnzi_krn_named_array(call, "bias");
   const int64_t w_step = w ? w->place.strides[0] : 0, b_step = b ? b->place.strides[0] : 0;

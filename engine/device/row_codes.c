@@ -36,13 +36,16 @@ static uint16_t sum(const coding *c, uint16_t a) {
 /* --- Sums and extremes --------------------------------------------------------------------------
  */
 static void code_sum(const coding *c) {
-  bool skips = c->code->kernel == FNZI_RUN_nansum && fnzi_is_float(c->class);
-  uint16_t x = skips
-                   ? fnzi_eng_rows_choose(c->r, one(c, "isnan", c->x), number(c, c->class, 0), c->x)
-                   : c->x;
-  uint16_t s = fnzi_eng_rows_fold(c->r, "sum", x);
-  bool is_mean = strcmp(c->code->op, "mean") == 0;
+  uint16_t s = fnzi_eng_rows_fold(c->r, "sum", c->x);
+  bool is_mean = c->code->parameter != 0;
   c->results[0] = is_mean ? two(c, "div", s, number(c, c->class, (double)c->length)) : s;
+}
+
+static void code_nansum(const coding *c) {
+  uint16_t x = c->x;
+  if (fnzi_is_float(c->class))
+    x = fnzi_eng_rows_choose(c->r, one(c, "isnan", x), number(c, c->class, 0), x);
+  c->results[0] = fnzi_eng_rows_fold(c->r, "sum", x);
 }
 
 /* NaN of extremes have no payload: lined up with elements one, of a whole tensor another. */
@@ -67,7 +70,7 @@ static void code_reduce(const coding *c) {
 }
 
 static const char *pick_of(const coding *c) {
-  return strstr(c->code->op, "max") ? "max" : "min";
+  return c->code->parameter != 0 ? "max" : "min";
 }
 
 static void code_arg(const coding *c) {
@@ -102,13 +105,18 @@ static void code_logsumexp(const coding *c) {
 
 /* A division for each element takes a GPU longer than its memory takes to bring one of 16 bits: one
  * for each row, in double, is rounded once. */
+static uint16_t softmax(const coding *c, uint16_t most) {
+  uint16_t e = exponentials(c, most), scale = two(c, "div", number(c, FNZ_F64, 1), sum(c, e));
+  return two(c, "mul", e, as(c, c->class, scale));
+}
+
 static void code_softmax(const coding *c) {
-  uint16_t most = fnzi_eng_rows_fold(c->r, "amax", c->x), e = exponentials(c, most);
-  uint16_t scale = two(c, "div", number(c, FNZ_F64, 1), sum(c, e));
-  uint16_t y = two(c, "mul", e, as(c, c->class, scale));
-  if (c->code->kernel == FNZI_RUN_safe_softmax)
-    y = fnzi_eng_rows_choose(c->r, one(c, "isneginf", most), number(c, c->class, 0), y);
-  c->results[0] = y;
+  c->results[0] = softmax(c, fnzi_eng_rows_fold(c->r, "amax", c->x));
+}
+
+static void code_safe_softmax(const coding *c) {
+  uint16_t most = fnzi_eng_rows_fold(c->r, "amax", c->x), y = softmax(c, most);
+  c->results[0] = fnzi_eng_rows_choose(c->r, one(c, "isneginf", most), number(c, c->class, 0), y);
 }
 
 static void code_log_softmax(const coding *c) {
@@ -130,11 +138,16 @@ static void code_variance(const coding *c) {
   uint16_t x = as(c, FNZ_F64, c->x), m = mean(c, x), d = two(c, "sub", x, m);
   uint16_t var =
       two(c, "div", sum(c, two(c, "mul", d, d)), number(c, FNZ_F64, free > 0 ? free : 0));
-  c->results[0] = c->code->kernel == FNZI_RUN_deviation ? one(c, "sqrt", var) : var;
+  c->results[0] = var;
   c->results[1] = m;
 }
 
-static void code_norm(const coding *c) {
+static void code_deviation(const coding *c) {
+  code_variance(c);
+  c->results[0] = one(c, "sqrt", c->results[0]);
+}
+
+static void code_vector_norm(const coding *c) {
   double order = c->code->parameter;
   uint16_t x = one(c, "abs", as(c, FNZ_F64, c->x));
   if (isinf(order))
@@ -150,20 +163,32 @@ static void code_norm(const coding *c) {
                         number(c, FNZ_F64, 1 / order));
 }
 
+/* 1 / sqrt(mean of squares + eps) */
+static uint16_t rstd_of(const coding *c, uint16_t d) {
+  uint16_t var = mean(c, two(c, "mul", d, d));
+  return one(c, "rsqrt", two(c, "add", var, number(c, FNZ_F64, c->code->parameter)));
+}
+
 /* Weights are taken in the type that is computed, step by step, as kernels/rows/ takes them. */
-static void code_layer(const coding *c) {
-  bool rms = c->code->kernel == FNZI_RUN_rms_norm;
-  uint16_t x = as(c, FNZ_F64, c->x), m = rms ? NONE : mean(c, x);
-  uint16_t d = rms ? x : two(c, "sub", x, m), var = mean(c, two(c, "mul", d, d));
-  uint16_t rstd = one(c, "rsqrt", two(c, "add", var, number(c, FNZ_F64, c->code->parameter)));
+static uint16_t weighted(const coding *c, uint16_t d, uint16_t rstd) {
   uint16_t y = as(c, c->class, two(c, "mul", d, rstd));
   if (c->in[1] != NONE)
     y = two(c, "mul", y, as(c, c->class, c->in[1]));
-  if (c->in[2] != NONE)
-    y = two(c, "add", y, as(c, c->class, c->in[2]));
-  c->results[0] = y;
-  c->results[1] = rms ? rstd : m;
+  return c->in[2] == NONE ? y : two(c, "add", y, as(c, c->class, c->in[2]));
+}
+
+static void code_layer_norm(const coding *c) {
+  uint16_t x = as(c, FNZ_F64, c->x), m = mean(c, x), d = two(c, "sub", x, m);
+  uint16_t rstd = rstd_of(c, d);
+  c->results[0] = weighted(c, d, rstd);
+  c->results[1] = m;
   c->results[2] = rstd;
+}
+
+static void code_rms_norm(const coding *c) {
+  uint16_t x = as(c, FNZ_F64, c->x), rstd = rstd_of(c, x);
+  c->results[0] = weighted(c, x, rstd);
+  c->results[1] = rstd;
 }
 
 /* --- Scans --------------------------------------------------------------------------------------
@@ -171,7 +196,7 @@ static void code_layer(const coding *c) {
 /* f32 accumulates in double, the 16-bit floats in f32. */
 static void code_scan(const coding *c) {
   bool wide = c->out == FNZ_F32 || c->out == FNZ_F64;
-  c->results[0] = fnzi_eng_rows_scan(c->r, strcmp(c->code->op, "cumprod") == 0 ? "prod" : "sum",
+  c->results[0] = fnzi_eng_rows_scan(c->r, c->code->parameter != 0 ? "prod" : "sum",
                                      as(c, wide ? FNZ_F64 : c->class, c->x));
 }
 
@@ -185,32 +210,6 @@ static void code_logs(const coding *c) {
 
 /* --- The whole ----------------------------------------------------------------------------------
  */
-static const struct {
-  uint16_t kernel;
-  void (*code)(const coding *c);
-} codes[] = {{FNZI_RUN_sum, code_sum},
-             {FNZI_RUN_nansum, code_sum},
-             {FNZI_RUN_prod, code_reduce},
-             {FNZI_RUN_reduce, code_reduce},
-             {FNZI_RUN_arg, code_arg},
-             {FNZI_RUN_extreme, code_extreme},
-             {FNZI_RUN_aminmax, code_both_extremes},
-             {FNZI_RUN_count_nonzero, code_count},
-             {FNZI_RUN_logsumexp, code_logsumexp},
-             {FNZI_RUN_softmax, code_softmax},
-             {FNZI_RUN_safe_softmax, code_softmax},
-             {FNZI_RUN_log_softmax, code_log_softmax},
-             {FNZI_RUN_variance, code_variance},
-             {FNZI_RUN_deviation, code_variance},
-             {FNZI_RUN_vector_norm, code_norm},
-             {FNZI_RUN_layer_norm, code_layer},
-             {FNZI_RUN_group_norm, code_layer},
-             {FNZI_RUN_rms_norm, code_layer},
-             {FNZI_RUN_scan, code_scan},
-             {FNZI_RUN_cummax, code_running},
-             {FNZI_RUN_cummin, code_running},
-             {FNZI_RUN_logcumsumexp, code_logs}};
-
 /* In which type it computes; FNZ_DTYPE_COUNT: in none that there are rows for. */
 static fnz_dtype class_of(fnz_dtype dtype) {
   if (dtype == FNZ_F16 || dtype == FNZ_BF16 || dtype == FNZ_F32)
@@ -225,11 +224,16 @@ bool fnzi_eng_rows_code(fnzi_eng_rows *r, const fnzi_meta_row_code *code, fnz_dt
                         uint16_t results[FNZI_ROW_RESULTS]) {
   coding c = {.r = r, .code = code, .out = out, .length = length, .in = in, .results = results};
   c.class = class_of(fnzi_eng_rows_dtype(r, in[0]));
-  for (size_t i = 0; i < sizeof codes / sizeof *codes && c.class != FNZ_DTYPE_COUNT; i++)
-    if (codes[i].kernel == code->kernel) {
-      c.x = fnzi_eng_rows_as(r, c.class, in[0]);
-      codes[i].code(&c);
-      return true;
-    }
-  return false;
+  if (c.class == FNZ_DTYPE_COUNT)
+    return false;
+  c.x = fnzi_eng_rows_as(r, c.class, in[0]);
+  switch (code->kernel) {
+#define EACH(run, over, parameter, code, input)                                                    \
+  case FNZI_RUN_##run:                                                                             \
+    code_##code(&c);                                                                               \
+    return true;
+#include "kernels/row_ops.def"
+  default:
+    return false;
+  }
 }

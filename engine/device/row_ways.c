@@ -146,13 +146,17 @@ static bool are_real(const fnzi_krn_call *call) {
   return real;
 }
 
-/* Kernels that compute in the type of their result. */
+/* Kernels that take elements in the type of their result. */
 static bool rounds_input(const fnzi_krn_call *call) {
-  uint16_t run = call->row->run;
-  return run == FNZI_RUN_sum || run == FNZI_RUN_nansum || run == FNZI_RUN_prod ||
-         run == FNZI_RUN_softmax || run == FNZI_RUN_safe_softmax || run == FNZI_RUN_log_softmax ||
-         run == FNZI_RUN_logsumexp || run == FNZI_RUN_variance || run == FNZI_RUN_deviation ||
-         run == FNZI_RUN_vector_norm || run == FNZI_RUN_scan;
+  enum { AS_IS, ROUNDED };
+  switch (call->row->run) {
+#define EACH(run, over, parameter, code, input)                                                    \
+  case FNZI_RUN_##run:                                                                             \
+    return input == ROUNDED;
+#include "kernels/row_ops.def"
+  default:
+    return false;
+  }
 }
 
 static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {

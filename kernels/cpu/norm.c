@@ -379,7 +379,7 @@ fnz_status fnzi_kernel_group_norm(fnzi_krn_call *call) {
   r.groups = fnzi_krn_named_int(call, "num_groups", 0);
   if (!r.groups)
     r.groups = fnzi_krn_named_int(call, "group", 1);
-  r.eps = fnzi_meta_row_parameter(call);
+  r.eps = fnzi_krn_named_float(call, "eps", 1e-5);
   int64_t numel = fnz_geometry_numel(g);
   if (!numel)
     return FNZ_OK;

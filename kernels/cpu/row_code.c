@@ -4,14 +4,17 @@
 
 #include "kernels/cpu/softmax.h"
 
-static void sum(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
-                int64_t length) {
-  fnzi_cpu_sum_row(code->dtype, code->parameter != 0, in[0], length, out[0]);
-}
-
 static void reduce(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
                    int64_t length) {
   fnzi_cpu_reduce_row(code, in[0], length, out[0]);
+}
+
+static void sum(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
+                int64_t length) {
+  if (code->dtype == FNZ_I64)
+    reduce(code, in, out, length);
+  else
+    fnzi_cpu_sum_row(code->dtype, code->parameter != 0, in[0], length, out[0]);
 }
 
 static void arg(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
@@ -42,7 +45,14 @@ static void logsumexp(const fnzi_meta_row_code *code, const void *const *in, voi
 
 static void softmax(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
                     int64_t length) {
-  fnzi_cpu_softmax_f32(fnzi_rows_best(), in[0], out[0], length, code->parameter != 0);
+  (void)code;
+  fnzi_cpu_softmax_f32(fnzi_rows_best(), in[0], out[0], length, false);
+}
+
+static void safe_softmax(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
+                         int64_t length) {
+  (void)code;
+  fnzi_cpu_softmax_f32(fnzi_rows_best(), in[0], out[0], length, true);
 }
 
 static void log_softmax(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
@@ -61,55 +71,28 @@ static void rms_norm(const fnzi_meta_row_code *code, const void *const *in, void
   fnzi_cpu_norm_row(true, code->parameter, in, out, length);
 }
 
+static fnzi_meta_row_fn *function_of(uint16_t kernel) {
+  switch (kernel) {
+#define ROW(run, over, types, parameter, row, ...)                                                 \
+  case FNZI_RUN_##run:                                                                             \
+    return row;
+#include "kernels/row_ops.def"
+  default:
+    return NULL;
+  }
+}
+
 bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
   const fnz_geometry *x = fnzi_krn_call_geometry(call, 0);
   fnzi_meta_row row;
   if (!fnzi_meta_by_rows(call, &row))
     return false;
-  *out = (fnzi_meta_row_code){.kernel = call->row->run,
+  *out = (fnzi_meta_row_code){.run = function_of(call->row->run),
+                              .kernel = call->row->run,
                               .op = call->op->base,
                               .dtype = x->dtype,
                               .parameter = fnzi_meta_row_parameter(call),
                               .all = row.count == 1};
-  switch (call->row->run) {
-  case FNZI_RUN_sum:
-    out->run = x->dtype == FNZ_I64 ? reduce : sum;
-    fnzi_cpu_reduction_of(call->op, x->dtype, out);
-    break;
-  case FNZI_RUN_reduce:
-    out->run = reduce;
-    fnzi_cpu_reduction_of(call->op, x->dtype, out);
-    break;
-  case FNZI_RUN_arg:
-    out->run = arg;
-    break;
-  case FNZI_RUN_variance:
-    out->run = variance;
-    break;
-  case FNZI_RUN_deviation:
-    out->run = deviation;
-    break;
-  case FNZI_RUN_vector_norm:
-    out->run = vector_norm;
-    break;
-  case FNZI_RUN_logsumexp:
-    out->run = logsumexp;
-    break;
-  case FNZI_RUN_softmax:
-  case FNZI_RUN_safe_softmax:
-    out->run = softmax;
-    break;
-  case FNZI_RUN_log_softmax:
-    out->run = log_softmax;
-    break;
-  case FNZI_RUN_layer_norm:
-    out->run = layer_norm;
-    break;
-  case FNZI_RUN_rms_norm:
-    out->run = rms_norm;
-    break;
-  default:
-    break;
-  }
+  fnzi_cpu_reduction_of(call->op, x->dtype, out);
   return out->run != NULL;
 }

@@ -1,5 +1,5 @@
 /* row.h - which operators compute row by row: a reduction, softmax or normalisation over the last
- * dimensions of a tensor, whose kernel takes one row after the other. */
+ * dimensions of a tensor, whose kernel takes one row after the other (kernels/row_ops.def). */
 #ifndef FNZI_META_ROW_H
 #define FNZI_META_ROW_H
 
@@ -44,8 +44,8 @@ typedef struct fnzi_meta_row_code {
 bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out);
 /* The same of a call that nobody has made yet: what is refused is no failure, NO_MEMORY is. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_find_rows(fnzi_krn_call *call, fnzi_meta_row *out, bool *found);
-/* What the kernel of the call takes a number for (fnzi_meta_row_code): correction, order, eps; 1 of
- * a mean, the greatest place, a safe softmax; else 0. */
+/* The number that rows of the call are computed with: correction, order, eps; 1 of a mean, of the
+ * greatest place, of a running product; else 0. */
 double fnzi_meta_row_parameter(const fnzi_krn_call *call);
 
 #endif
