@@ -5,25 +5,29 @@
 enum { MOST_LINKS = 4 };
 
 /* The ways of eager.h; a way of special.c is none of them. */
-static const struct {
+typedef struct description {
   fnzi_way_fn *way;
   const char *words;
-} ways[] = {
-    {fnzi_way_compute, "computed"},
-    {fnzi_way_view, "a window into its argument"},
-    {fnzi_way_view_copy, "a window into its argument, copied"},
-    {fnzi_way_review, "its argument becomes another window"},
-    {fnzi_way_composite, "a view, its argument or a copy"},
-    {fnzi_way_list, "element by element"},
-    {fnzi_way_write, "computed into its argument"},
-    {fnzi_way_write_any, "computed, then copied into its argument"},
+  bool is_window; /* nothing is computed */
+} description;
+
+static const description ways[] = {
+    {fnzi_way_compute, "computed", false},
+    {fnzi_way_view, "a window into its argument", true},
+    {fnzi_way_view_copy, "a window into its argument, copied", true},
+    {fnzi_way_review, "its argument becomes another window", true},
+    {fnzi_way_composite, "a view, its argument or a copy", true},
+    {fnzi_way_list, "element by element", false},
+    {fnzi_way_write, "computed into its argument", false},
+    {fnzi_way_write_any, "computed, then copied into its argument", false},
 };
 
-static const char *words_of(fnzi_way_fn *way) {
+static const description *describe(fnzi_way_fn *way) {
+  static const description special = {NULL, "by a rule of its own", false};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
     if (ways[i].way == way)
-      return ways[i].words;
-  return "by a rule of its own";
+      return &ways[i];
+  return &special;
 }
 
 /* These leave the work to another operator. */
@@ -71,10 +75,9 @@ fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const 
   (void)ctx;
   if (!last)
     return FNZ_OK;
-  out->way = words_of(start.way);
-  if (m->stock.elsewhere)
-    out->way =
-        m->stock.elsewhere->words(op->kind == FNZI_KIND_FUNCTIONAL ? op : last->via, out->way);
+  const description *cpu = describe(start.way);
+  const fnz_op *computed = op->kind == FNZI_KIND_FUNCTIONAL ? op : last->via;
+  out->way = m->stock.elsewhere ? m->stock.elsewhere->words(computed, cpu->is_window) : cpu->words;
   out->via = last->via;
   out->registered = last->registered != NULL;
   if (last->row) {

@@ -149,6 +149,6 @@ FNZ_MUST_CHECK fnz_status fnzi_val_results_by_cpu(fnzi_val *v, const fnzi_krn_ca
                                                   fnzi_krn_array **results, size_t *count);
 
 /* --- words.c ---------------------------------------------------------------------------------- */
-const char *fnzi_val_words(const fnz_op *op, const char *on_cpu);
+const char *fnzi_val_words(const fnz_op *op, bool is_window);
 
 #endif

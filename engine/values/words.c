@@ -14,9 +14,8 @@ static bool is_point(const fnzi_kernel *row) {
 }
 
 /* Operators without a row are windows, or made of others, as on the CPU. */
-const char *fnzi_val_words(const fnz_op *op, const char *on_cpu) {
+const char *fnzi_val_words(const fnz_op *op, bool is_window) {
   const fnzi_kernel *row = fnzi_kernel_row(op);
-  bool is_window = strstr(on_cpu, "window") || strstr(on_cpu, "view");
   if (!row)
     return is_window ? "a view" : "by parts";
   if (row->run == FNZI_RUN_made)

@@ -44,8 +44,8 @@ typedef struct fnzi_krn_elsewhere {
   /* The whole of a call whose arguments are checked: the CPU computes it with copies, results and
    * all. */
   fnz_status (*by_cpu)(void *self, struct fnzi_krn_call *call);
-  /* What the operator is there, for people who ask; `on_cpu`: what it is with the CPU. */
-  const char *(*words)(const fnz_op *op, const char *on_cpu);
+  /* What the operator is there, for people who ask; `is_window`: it is one with the CPU. */
+  const char *(*words)(const fnz_op *op, bool is_window);
 } fnzi_krn_elsewhere;
 
 /* --- Arrays ----------------------------------------------------------------------------------- */
