@@ -83,7 +83,7 @@ static fnz_status read_node(maker *m) {
  */
 /* Where it drops, its result is no window of its argument. */
 static bool is_dropout(const fnzi_kernel *row) {
-  return row->run == FNZI_RUN_dropout || row->run == FNZI_RUN_native_dropout;
+  return fnzi_kernel_facts(row)->access == FNZI_ACCESS_DROPOUT;
 }
 
 /* The row by which a kernel fills results that have memory already; NULL for none. */

@@ -107,11 +107,11 @@ fnz_status fnzi_eng_taking_elements(fnz_workspace *ws, fnzi_eng_binding *b,
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnzi_krn_array *cell;
   uint32_t count = 0;
-  if (!fnzi_krn_can_convert(dtype, FNZ_C128))
+  if (!fnzi_krn_can_convert(dtype, FNZ_C128) ||
+      fnzi_kernel_facts(call->row)->takes != FNZI_TAKES_ELEMENT)
     return FNZ_OK;
   for (uint32_t k = 0; k < call->op->nparams; k++)
-    if (call->by_data >> k & 1 &&
-        (!fnzi_krn_window_takes(call, k) || count++ == FNZI_POINT_OPERANDS))
+    if (call->by_data >> k & 1 && count++ == FNZI_POINT_OPERANDS)
       return FNZ_OK;
   count = 0;
   for (uint32_t k = 0; k < call->op->nparams; k++)

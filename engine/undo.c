@@ -6,35 +6,42 @@
 #include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
 
-/* Of each kernel: it fails only for want of memory, but for what is_refused() tells. */
-static const bool sure[] = {
-#define RUN(name)  [FNZI_RUN_##name] = false,
-#define SURE(name) [FNZI_RUN_##name] = true,
-#include "kernels/runs.def"
-#undef RUN
-};
-
-/* What kernels that are sure refuse all the same, whatever the elements are. */
-static bool is_refused(const fnzi_krn_call *call) {
+/* Factors of products: whether they fit is found out when they are converted. */
+static bool has_complex_numbers(const fnzi_krn_call *call) {
   for (size_t i = 0; i < call->op->nparams; i++)
-    if (call->args[i].tag == FNZ_ARG_COMPLEX) /* factors of products */
+    if (call->args[i].tag == FNZ_ARG_COMPLEX)
       return true;
-  switch (call->row->run) {
-  case FNZI_RUN_attention:
-    return fnzi_krn_named_float(call, "dropout_p", 0) != 0;
-  case FNZI_RUN_addbmm:
-  case FNZI_RUN_addmm:
-  case FNZI_RUN_addr:
-  case FNZI_RUN_linear:
-  case FNZI_RUN_matmul:
-    return call->outputs[0]->geometry.dtype == FNZ_BOOL;
-  case FNZI_RUN_batch_norm_functional:
-    return !fnzi_krn_named_bool(call, "training", false) &&
-           !(fnzi_krn_named_array(call, "running_mean") &&
-             fnzi_krn_named_array(call, "running_var"));
-  default:
+  return false;
+}
+
+static bool has_statistics(const fnzi_krn_call *call) {
+  return fnzi_krn_named_bool(call, "training", false) ||
+         (fnzi_krn_named_array(call, "running_mean") && fnzi_krn_named_array(call, "running_var"));
+}
+
+/* But for want of memory, whatever the elements are. */
+static bool kernel_never_fails(const fnzi_krn_call *call) {
+  switch ((fnzi_krn_fails)fnzi_kernel_facts(call->row)->fails) {
+  case FNZI_FAILS_MAYBE:
     return false;
+  case FNZI_FAILS_AS_POINT:
+    return call->noutputs && call->outputs[0] && fnzi_meta_point_is_plain(call);
+  case FNZI_FAILS_NEVER:
+    break;
+  case FNZI_FAILS_WITH_TRUTHS:
+    if (call->outputs[0]->geometry.dtype == FNZ_BOOL)
+      return false;
+    break;
+  case FNZI_FAILS_WITH_DROPOUT:
+    if (fnzi_krn_named_float(call, "dropout_p", 0) != 0)
+      return false;
+    break;
+  case FNZI_FAILS_WITHOUT_STATISTICS:
+    if (!has_statistics(call))
+      return false;
+    break;
   }
+  return !has_complex_numbers(call);
 }
 
 bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
@@ -44,13 +51,7 @@ bool fnzi_eng_never_fails(const fnzi_eng_act *act) {
     return !act->u.nested->may_fail;
   if (act->kind != FNZI_ENG_ACT_KERNEL)
     return false;
-  const fnzi_krn_call *call = &act->u.kernel.call;
-  if (call->by_data)
-    return false;
-  if (sure[call->row->run])
-    return !is_refused(call);
-  return call->row->run == FNZI_RUN_point && call->noutputs && call->outputs[0] &&
-         fnzi_meta_point_is_plain(call);
+  return !act->u.kernel.call.by_data && kernel_never_fails(&act->u.kernel.call);
 }
 
 /* What a write by an index checks before it writes: the same key, the same check. NULL for other

@@ -12,7 +12,7 @@ fnz_status fnzi_kernel_made(fnzi_krn_call *call) {
 }
 
 static fnzi_kernel_fn *const runs[FNZI_RUNS] = {
-#define RUN(name) [FNZI_RUN_##name] = fnzi_kernel_##name,
+#define RUN(name, ...) [FNZI_RUN_##name] = fnzi_kernel_##name,
 #include "kernels/runs.def"
 #undef RUN
 };

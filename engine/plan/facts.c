@@ -4,48 +4,52 @@
 #include "kernels/meta/meta.h"
 #include "schema/aten_names.h"
 
-static bool counts_elements(const fnz_op *op) {
-  return strncmp(op->base, "as_strided", strlen("as_strided")) == 0;
-}
-
 static void view_fact(const fnz_op *op, fnzi_eng_fact *out) {
   out->view = fnzi_view_find(op);
-  out->strided = counts_elements(op);
+  out->strided = out->view && fnzi_view_counts_from_storage(out->view);
   out->access = out->view ? FNZI_ENG_ACCESS_VIEW : FNZI_ENG_ACCESS_CALL;
 }
 
 static void scatter_fact(const fnz_op *op, fnzi_eng_fact *out) {
   out->through = fnzi_meta_view_written_by(op);
   out->view = out->through ? fnzi_view_find(out->through) : NULL;
-  out->strided = counts_elements(op);
+  out->strided = out->view && fnzi_view_counts_from_storage(out->view);
   out->access = out->view ? FNZI_ENG_ACCESS_SCATTER : FNZI_ENG_ACCESS_BASE;
 }
 
-static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *out) {
+static void memory_fact(const fnzi_kernel *row, fnzi_eng_fact *out) {
   out->access = row->memory == FNZI_MEMORY_POINT  ? FNZI_ENG_ACCESS_POINT
                 : row->memory == FNZI_MEMORY_BASE ? FNZI_ENG_ACCESS_BASE
                                                   : FNZI_ENG_ACCESS_CALL;
-  switch (row->run) {
-  case FNZI_RUN_scatter_view:
-    scatter_fact(op, out);
+}
+
+static void row_fact(const fnz_op *op, const fnzi_kernel *row, fnzi_eng_fact *out) {
+  const fnzi_krn_facts *facts = fnzi_kernel_facts(row);
+  out->casts = facts->tile == FNZI_TILE_CAST;
+  switch ((fnzi_krn_access)facts->access) {
+  case FNZI_ACCESS_CALL:
+    memory_fact(row, out);
     break;
-  case FNZI_RUN_view:
+  case FNZI_ACCESS_VIEW:
     view_fact(op, out);
     break;
-  case FNZI_RUN_identity:
-  case FNZI_RUN_dropout:
+  case FNZI_ACCESS_SCATTER:
+    scatter_fact(op, out);
+    break;
+  case FNZI_ACCESS_SAME:
     out->access = FNZI_ENG_ACCESS_SAME;
     break;
-  case FNZI_RUN_copy:
+  case FNZI_ACCESS_COPY:
     out->access = FNZI_ENG_ACCESS_SAME;
     out->of = 1;
     break;
-  case FNZI_RUN_cat:
-  case FNZI_RUN_stack:
-    out->access = FNZI_ENG_ACCESS_JOIN;
-    out->stacks = row->run == FNZI_RUN_stack;
+  case FNZI_ACCESS_DROPOUT: /* native_dropout gives its mask as well */
+    out->access = op->nreturns == 1 ? FNZI_ENG_ACCESS_SAME : FNZI_ENG_ACCESS_CALL;
     break;
-  default:
+  case FNZI_ACCESS_CAT:
+  case FNZI_ACCESS_STACK:
+    out->access = FNZI_ENG_ACCESS_JOIN;
+    out->stacks = facts->access == FNZI_ACCESS_STACK;
     break;
   }
 }
@@ -108,8 +112,8 @@ static bool joins_plainly(const fnzi_eng_planner *p, const fnzi_node *node,
 }
 
 /* A conversion: element i of the result is that of the argument. */
-static bool converts(const fnzi_node *node, const fnz_geometry *from, const fnz_geometry *to) {
-  return from && to && fnzi_same_sizes(from, to) && strcmp(node->op->base, "_to_copy") == 0;
+static bool converts(const fnzi_eng_fact *fact, const fnz_geometry *from, const fnz_geometry *to) {
+  return fact->casts && from && to && fnzi_same_sizes(from, to);
 }
 
 /* Dropout that drops. */
@@ -129,7 +133,7 @@ fnzi_eng_access fnzi_eng_node_access(const fnzi_eng_planner *p, const fnzi_node 
   case FNZI_ENG_ACCESS_SAME:
     if (same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node))
       return FNZI_ENG_ACCESS_SAME;
-    return converts(node, first, result) ? FNZI_ENG_ACCESS_POINT : FNZI_ENG_ACCESS_CALL;
+    return converts(fact, first, result) ? FNZI_ENG_ACCESS_POINT : FNZI_ENG_ACCESS_CALL;
   case FNZI_ENG_ACCESS_VIEW:
     return first && result ? FNZI_ENG_ACCESS_VIEW : FNZI_ENG_ACCESS_CALL;
   case FNZI_ENG_ACCESS_SCATTER:

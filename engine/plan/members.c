@@ -74,26 +74,25 @@ static bool computes(const fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   const fnz_arg *args = call->args;
   const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]);
-  switch (call->row->run) {
-  case FNZI_RUN_point:
+  switch ((fnzi_krn_tile)fnzi_kernel_facts(call->row)->tile) {
+  case FNZI_TILE_POINT:
     return fnzi_meta_point_is_plain(call);
-  case FNZI_RUN_where:
+  case FNZI_TILE_WHERE:
     return is_mask(&args[0]) && is_taken(&args[1], dtype) && is_taken(&args[2], dtype);
-  case FNZI_RUN_masked_fill:
+  case FNZI_TILE_MASKED_FILL:
     return is_taken(&args[0], dtype) && is_mask(&args[1]) && is_taken(&args[2], dtype) &&
            !fnzi_krn_arg_array(&args[2]);
-  case FNZI_RUN_identity:
+  case FNZI_TILE_CAST:
     return first && first->place.dtype != dtype && converts(dtype, first->place.dtype) &&
-           fnzi_same_sizes(&first->place, &call->outputs[0]->place) &&
-           strcmp(call->op->base, "_to_copy") == 0;
-  default:
-    return false;
+           fnzi_same_sizes(&first->place, &call->outputs[0]->place);
+  case FNZI_TILE_NONE:
+    break;
   }
+  return false;
 }
 
 static bool is_point(const fnzi_krn_call *call) {
-  return call->noutputs == 1 &&
-         (call->row->memory == FNZI_MEMORY_POINT || call->row->run == FNZI_RUN_identity) &&
+  return call->noutputs == 1 && fnzi_kernel_facts(call->row)->tile != FNZI_TILE_NONE &&
          fnz_geometry_numel(&call->outputs[0]->place) > 0 && computes(call);
 }
 

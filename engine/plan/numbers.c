@@ -95,8 +95,8 @@ static bool places_by_numbers(const fnz_op *whole) {
   if (!op || fnzi_op_is_item(op))
     return false;
   const fnzi_kernel *row = fnzi_kernel_row(op);
-  return !row || row->memory == FNZI_MEMORY_VIEW || row->run == FNZI_RUN_scatter_view ||
-         fnzi_view_find(op);
+  return !row || row->memory == FNZI_MEMORY_VIEW ||
+         fnzi_kernel_facts(row)->access == FNZI_ACCESS_SCATTER || fnzi_view_find(op);
 }
 
 typedef struct look {

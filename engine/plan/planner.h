@@ -45,6 +45,7 @@ typedef enum fnzi_eng_access {
 
 typedef struct fnzi_eng_fact {
   uint8_t access, of;
+  bool casts;            /* SAME: element by element, where dtypes do not agree */
   bool stacks;           /* JOIN: along a dimension of its own */
   bool elements;         /* POINT: of lists, item by item */
   bool strided;          /* VIEW, SCATTER: counts elements of the row-major tensor */

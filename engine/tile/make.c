@@ -192,14 +192,21 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
   m->taking = NULL;
   if (call->by_data)
     FNZ_TRY(fnzi_eng_taking_copy(m->ws, m->b, m->node, call, &m->taking));
-  if (call->row->run == FNZI_RUN_where)
+  switch ((fnzi_krn_tile)fnzi_kernel_facts(call->row)->tile) {
+  case FNZI_TILE_WHERE:
     FNZ_TRY(add_choice(m, call, where, &out));
-  else if (call->row->run == FNZI_RUN_masked_fill)
+    break;
+  case FNZI_TILE_MASKED_FILL:
     FNZ_TRY(add_choice(m, call, masked_fill, &out));
-  else if (call->row->run == FNZI_RUN_identity)
+    break;
+  case FNZI_TILE_CAST:
     FNZ_TRY(add_cast(m, call, &out));
-  else
+    break;
+  case FNZI_TILE_POINT:
+  case FNZI_TILE_NONE:
     FNZ_TRY(add_point(m, call, &out));
+    break;
+  }
   return result->storage ? fnzi_eng_make_new_lane(m, result, out, true) : FNZ_OK;
 }
 

@@ -8,11 +8,6 @@ static const bool has_way[FNZI_RUNS] = {
 #undef WAY
 };
 
-static bool is_point(const fnzi_kernel *row) {
-  return row->run == FNZI_RUN_point || row->run == FNZI_RUN_where ||
-         row->run == FNZI_RUN_masked_fill;
-}
-
 /* Operators without a row are windows, or made of others, as on the CPU. */
 const char *fnzi_val_words(const fnz_op *op, bool is_window) {
   const fnzi_kernel *row = fnzi_kernel_row(op);
@@ -22,7 +17,7 @@ const char *fnzi_val_words(const fnz_op *op, bool is_window) {
     return "by parts";
   if (has_way[row->run])
     return "by a way of its own";
-  if (row->run == FNZI_RUN_view || row->memory == FNZI_MEMORY_VIEW)
+  if (row->memory == FNZI_MEMORY_VIEW)
     return "a view";
-  return is_point(row) ? "element by element" : "by the CPU";
+  return fnzi_kernel_facts(row)->tile == FNZI_TILE_NONE ? "by the CPU" : "element by element";
 }

@@ -368,7 +368,7 @@ typedef enum fnzi_krn_accepts {
 
 /* What computes an operator, by name: kernels are functions of a backend (fnzi_krn_kernels). */
 typedef enum fnzi_krn_run {
-#define RUN(name) FNZI_RUN_##name,
+#define RUN(name, ...) FNZI_RUN_##name,
 #include "kernels/runs.def"
 #undef RUN
   FNZI_RUNS
@@ -380,6 +380,41 @@ typedef struct fnzi_kernel {
   uint8_t memory;       /* fnzi_krn_result_memory */
   uint16_t run;         /* fnzi_krn_run */
 } fnzi_kernel;
+
+/* What others have to know of a kernel: the columns of runs.def, by fnzi_krn_run. */
+typedef enum fnzi_krn_access {
+  FNZI_ACCESS_CALL,
+  FNZI_ACCESS_VIEW,
+  FNZI_ACCESS_SAME,
+  FNZI_ACCESS_COPY,
+  FNZI_ACCESS_DROPOUT,
+  FNZI_ACCESS_SCATTER,
+  FNZI_ACCESS_CAT,
+  FNZI_ACCESS_STACK
+} fnzi_krn_access;
+typedef enum fnzi_krn_fails {
+  FNZI_FAILS_MAYBE,
+  FNZI_FAILS_NEVER,
+  FNZI_FAILS_AS_POINT,
+  FNZI_FAILS_WITH_TRUTHS,
+  FNZI_FAILS_WITH_DROPOUT,
+  FNZI_FAILS_WITHOUT_STATISTICS
+} fnzi_krn_fails;
+typedef enum fnzi_krn_tile {
+  FNZI_TILE_NONE,
+  FNZI_TILE_POINT,
+  FNZI_TILE_WHERE,
+  FNZI_TILE_MASKED_FILL,
+  FNZI_TILE_CAST
+} fnzi_krn_tile;
+typedef enum fnzi_krn_takes { FNZI_TAKES_NONE, FNZI_TAKES_ELEMENT } fnzi_krn_takes;
+typedef struct fnzi_krn_facts {
+  uint8_t access, fails, tile, takes;
+} fnzi_krn_facts;
+extern const fnzi_krn_facts fnzi_krn_runs[FNZI_RUNS];
+static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {
+  return &fnzi_krn_runs[row->run];
+}
 
 /* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, FNZI_RUN_<kernel>. */
 #define KERNEL(op, accepts, memory, shape, run) fnzi_shape_fn fnzi_shape_##shape;

@@ -106,18 +106,6 @@ fnz_status fnzi_krn_window_argument(fnzi_krn_call *call, const fnz_arg *number, 
   return FNZ_OK;
 }
 
-bool fnzi_krn_window_takes(const fnzi_krn_call *call, uint32_t k) {
-  static const fnzi_krn_run runs[] = {FNZI_RUN_fill, FNZI_RUN_create, FNZI_RUN_pad,
-                                      FNZI_RUN_index_fill, FNZI_RUN_scatter};
-  static const char *const names[] = {"value", "fill_value", "s"};
-  bool reads = false, named = false;
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    reads = reads || call->row->run == runs[i];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    named = named || strcmp(call->op->params[k].name, names[i]) == 0;
-  return reads && named;
-}
-
 fnz_status fnzi_krn_refuse_conversion(const fnzi_krn_call *call, fnz_dtype to, fnz_dtype from) {
   return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
                               fnzi_dtype(from)->name, fnzi_dtype(to)->name);

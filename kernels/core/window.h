@@ -127,8 +127,6 @@ void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned cha
 FNZ_MUST_CHECK fnz_status fnzi_krn_window_argument(fnzi_krn_call *call, const fnz_arg *number,
                                                    fnz_dtype dtype, unsigned char *room,
                                                    fnzi_krn_window *out);
-/* Whether the kernel of a call reads argument k so, as one element, and nothing else of it. */
-bool fnzi_krn_window_takes(const fnzi_krn_call *call, uint32_t k);
 
 /* The same of a number that may be held by a tensor without dimensions: what item() gives. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value,

@@ -5,7 +5,7 @@
 #include "kernels/meta/meta.h"
 
 /* The kernels of the CPU backend. */
-#define RUN(name) fnzi_kernel_fn fnzi_kernel_##name;
+#define RUN(name, ...) fnzi_kernel_fn fnzi_kernel_##name;
 #include "kernels/runs.def"
 #undef RUN
 

@@ -5,8 +5,12 @@
 
 #include <math.h>
 
-/* clone, _to_copy, lift_fresh_copy: the value of argument 0. */
+/* clone, contiguous, lift_fresh_copy: the value of argument 0. */
 fnz_status fnzi_kernel_identity(fnzi_krn_call *call) {
+  return fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 0));
+}
+
+fnz_status fnzi_kernel_cast(fnzi_krn_call *call) {
   return fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 0));
 }
 

@@ -148,7 +148,8 @@ static fnz_status find_sharing(void *user, const fnz_arg *arg) {
 
 /* Of the kernels that give the results their memory, these use what is there already. */
 static bool takes_values(const fnzi_kernel *row) {
-  return row->run == FNZI_RUN_copy || row->run == FNZI_RUN_identity;
+  uint8_t access = fnzi_kernel_facts(row)->access;
+  return access == FNZI_ACCESS_COPY || access == FNZI_ACCESS_SAME;
 }
 
 /* The kernel may put result k into the target's memory. */

@@ -200,7 +200,8 @@ static bool is_window(const fnzi_krn_call *call, const fnzi_kernel *row) {
   bool same = from && call->noutputs == 1 && call->outputs[0] &&
               call->outputs[0]->place.dtype == from->place.dtype &&
               fnzi_same_sizes(&call->outputs[0]->place, &from->place);
-  return row->run == FNZI_RUN_view || (row->run == FNZI_RUN_identity && same);
+  uint8_t access = fnzi_kernel_facts(row)->access;
+  return access == FNZI_ACCESS_VIEW || (access == FNZI_ACCESS_SAME && same);
 }
 
 /* Values lie row by row, whatever eager's strides are; tensors lie at these. */
