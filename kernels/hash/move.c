@@ -102,30 +102,17 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
 /* --- Scatters ------------------------------------------------------------------------------------
  */
 
-/* Columns: operator, the view through which it writes. Arguments: base, source, those of the view.
- */
-static const struct {
-  uint16_t scatter, view;
-} scatters[] = {
-    {FNZI_ATEN_select_scatter, FNZI_ATEN_select__int},
-    {FNZI_ATEN_slice_scatter, FNZI_ATEN_slice__Tensor},
-    {FNZI_ATEN_diagonal_scatter, FNZI_ATEN_diagonal},
-    {FNZI_ATEN_as_strided_scatter, FNZI_ATEN_as_strided},
-};
-
-static fnz_status scatter_window(fnzi_hash_call *h, uint16_t place, const fnz_geometry *base,
+/* Arguments: base, source, those of the view through which it writes. */
+static fnz_status scatter_window(fnzi_hash_call *h, const fnz_op *view, const fnz_geometry *base,
                                  fnz_geometry **out) {
-  const fnz_op *op = fnzi_op_by_index(place);
-  const fnzi_view *row = fnzi_view_find(op);
   fnz_arg *args;
   size_t count;
-  if (row == NULL)
-    return fnzi_fail(h->ctx, FNZ_CLASS_INTERNAL, "", "there is no rule for %s", op->name);
-  FNZI_NEW(&h->arena, op->nparams, &args);
+  FNZI_NEW(&h->arena, view->nparams, &args);
   args[0] = h->args[0];
-  for (size_t i = 1; i < op->nparams; i++)
+  for (size_t i = 1; i < view->nparams; i++)
     args[i] = h->args[i + 1];
-  return fnzi_view_forward(&h->arena, row, op, args, op->nparams, base, out, &count);
+  return fnzi_view_forward(&h->arena, fnzi_view_find(view), view, args, view->nparams, base, out,
+                           &count);
 }
 
 /* Dimensions of both in the order in which eager's loop writes the window. */
@@ -165,7 +152,7 @@ static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t
     out[j] = fnzi_hash_combine(h, j);
 }
 
-static fnz_status scatter(fnzi_hash_call *h, uint16_t view) {
+static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   fnzi_hash_value *base, *source, *out;
   fnz_geometry g, rows, *window;
   fnzi_hash_walk w, r;
@@ -244,9 +231,12 @@ static fnz_status copy(fnzi_hash_call *h) {
   return spread(h, source, to);
 }
 
+/* The same as the dtype that is asked for, if any. */
 static fnz_status to_copy(fnzi_hash_call *h) {
   fnzi_hash_value *from, *to;
   int at = fnzi_op_param(h->op, "dtype");
+  if (at < 0)
+    return clone(h);
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
   fnz_geometry g = from->g;
   if (at >= 0 && h->args[at].tag == FNZ_ARG_DTYPE)
@@ -329,31 +319,32 @@ static fnz_status join(fnzi_hash_call *h, bool stacks) {
                    h->op->name);
 }
 
-static fnz_status cat(fnzi_hash_call *h) {
-  return join(h, false);
-}
+/* --- Which operators move ------------------------------------------------------------------------
+ */
 
-static fnz_status stack(fnzi_hash_call *h) {
-  return join(h, true);
-}
+/* What runs.def says of the kernel that kernels.def names, by operator. */
+enum { CALL, VIEW, SAME, COPY, DROPOUT, SCATTER, CAT, STACK };
+enum {
+#define RUN(name, access, ...) ACCESS_OF_##name = access,
+#include "kernels/runs.def"
+#undef RUN
+};
+static const uint8_t accesses[FNZI_ATEN_COUNT] = {
+#define KERNEL(op, accepts, memory, shape, run) [FNZI_ATEN_##op] = ACCESS_OF_##run,
+#include "kernels/kernels.def"
+#undef KERNEL
+};
 
+/* Those that have no kernel, or one that does more than to move. */
 static const struct {
   uint16_t op;
   fnz_status (*move)(fnzi_hash_call *h);
 } movers[] = {
-    {FNZI_ATEN_cat, cat},
-    {FNZI_ATEN_stack, stack},
-    {FNZI_ATEN_clone, clone},
-    {FNZI_ATEN_contiguous, clone},
-    {FNZI_ATEN_detach_copy, clone},
     {FNZI_ATEN_lift, clone},
-    {FNZI_ATEN_lift_fresh_copy, clone},
     {FNZI_ATEN_resolve_conj, clone},
     {FNZI_ATEN_resolve_neg, clone},
     {FNZI_ATEN_positive, clone},
-    {FNZI_ATEN_copy, copy},
     {FNZI_ATEN_fill__Tensor, copy},
-    {FNZI_ATEN__to_copy, to_copy},
     {FNZI_ATEN_to__dtype, to_copy},
     {FNZI_ATEN_to__dtype_layout, to_copy},
     {FNZI_ATEN_to__device, to_copy},
@@ -365,10 +356,8 @@ static const struct {
 };
 
 /* dropout(input, p, train) that is off. */
-static bool is_idle_dropout(const fnzi_hash_call *h) {
-  static const uint16_t dropouts[] = {FNZI_ATEN_dropout, FNZI_ATEN_feature_dropout,
-                                      FNZI_ATEN_alpha_dropout, FNZI_ATEN_feature_alpha_dropout};
-  return fnzi_op_is_among(h->op, dropouts, sizeof dropouts / sizeof *dropouts) &&
+static bool is_idle(const fnzi_hash_call *h) {
+  return h->op->nreturns == 1 &&
          (h->args[2].u.i == 0 || (h->args[1].tag == FNZ_ARG_FLOAT && h->args[1].u.f == 0));
 }
 
@@ -378,20 +367,40 @@ static bool is_real_conj(const fnzi_hash_call *h) {
          !fnzi_is_complex(fnzi_hash_value_of(h->args[0].u.value)->g.dtype);
 }
 
-fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done) {
-  const uint16_t place = fnzi_op_place(fnzi_op_canonical(h->op));
-  *done = true;
-  if (is_idle_dropout(h) || is_real_conj(h))
-    return clone(h);
+static fnz_status move_listed(fnzi_hash_call *h, uint16_t place, bool *done) {
   for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
     if (movers[i].op == place)
       return movers[i].move(h);
-  for (size_t i = 0; i < sizeof scatters / sizeof *scatters; i++)
-    if (scatters[i].scatter == place)
-      return scatter(h, scatters[i].view);
+  if (is_real_conj(h))
+    return clone(h);
   const fnzi_view *row = fnzi_view_find(h->op);
   if (row != NULL)
     return view(h, row);
   *done = false;
   return FNZ_OK;
+}
+
+fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done) {
+  const uint16_t place = fnzi_op_place(fnzi_op_canonical(h->op));
+  const fnz_op *through;
+  *done = true;
+  switch (place == FNZI_NO_OP ? CALL : accesses[place]) {
+  case SAME:
+    return to_copy(h);
+  case COPY:
+    return copy(h);
+  case CAT:
+    return join(h, false);
+  case STACK:
+    return join(h, true);
+  case DROPOUT:
+    *done = is_idle(h);
+    return *done ? clone(h) : FNZ_OK;
+  case SCATTER:
+    through = fnzi_view_scattered(h->op);
+    *done = through != NULL;
+    return through ? scatter(h, through) : FNZ_OK;
+  default:
+    return move_listed(h, place, done);
+  }
 }

@@ -33,17 +33,10 @@ fnz_status fnzi_shape_view(fnzi_krn_call *call) {
 
 /* --- Writes through views ----------------------------------------------------------------------
  */
-/* select_scatter writes through select.int, and so on. */
+/* What slice_inverse is copied by, slice_scatter, writes as it does. */
 const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter) {
-  static const char *const rows[][2] = {{"select_scatter", "select.int"},
-                                        {"slice_scatter", "slice.Tensor"},
-                                        {"slice_inverse", "slice.Tensor"},
-                                        {"diagonal_scatter", "diagonal"},
-                                        {"as_strided_scatter", "as_strided"}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i][0], scatter->base) == 0)
-      return fnz_op_find(rows[i][1]);
-  return NULL;
+  const fnz_op *copy = fnzi_op_by_index(scatter->view_copy);
+  return fnzi_view_scattered(copy ? copy : scatter);
 }
 
 fnz_status fnzi_meta_source_check(const fnzi_krn_call *call, const fnz_geometry *window,
