@@ -3,6 +3,7 @@
  * Every rule decides by the eager strides, never by the layout of a functional value. It resolves
  * an operator as PyTorch's own decomposition does. */
 #include "views/composite.h"
+#include "views/views.h"
 
 /* What a rule may resolve to, as bits beside those of the steps. */
 #define S(id)  (1u << FNZI_STEP_##id)
@@ -57,6 +58,16 @@ fnzi_composite_facts fnzi_composite_describe(const fnzi_composite_row *row) {
     if (steps >> i & 1)
       f.steps[f.count++] = fnzi_op_of_step((fnzi_step_op)i);
   return f;
+}
+
+bool fnzi_composite_sees_bytes(const fnzi_composite_row *row) {
+  fnzi_composite_facts f = fnzi_composite_describe(row);
+  bool sees = false;
+  for (size_t i = 0; i < f.count && !sees; i++) {
+    const fnzi_view *view = fnzi_view_find(f.steps[i]);
+    sees = view && fnzi_view_sees_bytes(view);
+  }
+  return sees;
 }
 
 static size_t tensors_needed(const fnz_op *op) {

@@ -20,6 +20,8 @@ typedef struct fnzi_composite_facts {
   bool itself, kept; /* it may be an argument as it is; the operator itself, which computes */
 } fnzi_composite_facts;
 fnzi_composite_facts fnzi_composite_describe(const fnzi_composite_row *row);
+/* One of its steps does what fnzi_view_sees_bytes() says. */
+bool fnzi_composite_sees_bytes(const fnzi_composite_row *row);
 
 /* One result (or one list of results): steps applied to a tensor argument, one after the other. No
  * step: the argument itself. A step is a view operator, or a copying one (always the last). The

@@ -37,16 +37,20 @@ typedef fnz_status fnzi_view_reverse_fn(const fnzi_reverse *r, fnzi_emitted *out
 /* What the reverse needs for the new base (views.def). */
 typedef enum fnzi_view_base { FNZI_BASE_NEW, FNZI_BASE_OLD, FNZI_BASE_STORAGE } fnzi_view_base;
 
+/* What of its base a window shows (views.def). */
+typedef enum fnzi_view_sees { FNZI_SEES_ELEMENTS, FNZI_SEES_BYTES } fnzi_view_sees;
+
 struct fnzi_view {
   const char *op;
   fnzi_view_forward_fn *forward;
   fnzi_view_reverse_fn *reverse;
   const char *forward_name, *reverse_name;
   fnzi_view_base base;
+  fnzi_view_sees sees;
   fnzi_emit_op through;
 };
 
-#define VIEW(op, forward, reverse, base, through)                                                  \
+#define VIEW(op, forward, reverse, base, sees, through)                                            \
   fnzi_view_forward_fn fnzi_##forward##_forward;                                                   \
   fnzi_view_reverse_fn fnzi_##reverse##_reverse;
 #include "views/views.def"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 static const struct fnzi_view rows[] = {
-#define VIEW(op, forward, reverse, base, through)                                                  \
+#define VIEW(op, forward, reverse, base, sees, through)                                            \
   {op,       fnzi_##forward##_forward, fnzi_##reverse##_reverse, #forward,                         \
-   #reverse, FNZI_BASE_##base,         FNZI_EMIT_##through},
+   #reverse, FNZI_BASE_##base,         FNZI_SEES_##sees,         FNZI_EMIT_##through},
 #include "views/views.def"
 #undef VIEW
 };
@@ -57,6 +57,10 @@ const fnz_op *fnzi_view_scattered(const fnz_op *op) {
 
 bool fnzi_view_counts_from_storage(const fnzi_view *view) {
   return view->base == FNZI_BASE_STORAGE;
+}
+
+bool fnzi_view_sees_bytes(const fnzi_view *view) {
+  return view->sees == FNZI_SEES_BYTES;
 }
 
 fnzi_view_facts fnzi_view_describe(const fnzi_view *view) {

@@ -22,6 +22,9 @@ const fnzi_view *fnzi_view_find(const fnz_op *op);
  */
 bool fnzi_view_counts_from_storage(const fnzi_view *view);
 
+/* Its windows have other elements than the base: of another dtype, parts of them, conjugates. */
+bool fnzi_view_sees_bytes(const fnzi_view *view);
+
 /* The view through which a scatter writes: select.int for select_scatter, whose arguments are the
  * base, the new window, and those of the view. NULL when op is no scatter. Looks through the table.
  */

@@ -6,7 +6,8 @@
 #include "run/verify/verify.h"
 #include "run/verify/results.h"
 #include "base/random.h"
-#include "schema/aten_names.h"
+#include "views/composites.h"
+#include "views/views.h"
 
 #include <stdio.h>
 
@@ -39,23 +40,9 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
 
 /* Operators that view memory as another dtype, or parts of elements. */
 static bool is_byte_op(const fnz_op *op) {
-  static const uint16_t byte_ops[] = {FNZI_ATEN_view__dtype,
-                                      FNZI_ATEN_view_copy__dtype,
-                                      FNZI_ATEN_view_as_real,
-                                      FNZI_ATEN_view_as_complex,
-                                      FNZI_ATEN_view_as_real_copy,
-                                      FNZI_ATEN_view_as_complex_copy,
-                                      FNZI_ATEN_real,
-                                      FNZI_ATEN_imag,
-                                      FNZI_ATEN__conj,
-                                      FNZI_ATEN_conj,
-                                      FNZI_ATEN__neg_view,
-                                      FNZI_ATEN_mH,
-                                      FNZI_ATEN_adjoint,
-                                      FNZI_ATEN_matrix_H,
-                                      FNZI_ATEN__conj_copy,
-                                      FNZI_ATEN__neg_view_copy};
-  return fnzi_op_is_among(op, byte_ops, sizeof byte_ops / sizeof *byte_ops);
+  const fnzi_view *view = op ? fnzi_view_find(op) : NULL;
+  const fnzi_composite_row *composite = op && !view ? fnzi_composite_find(op) : NULL;
+  return view ? fnzi_view_sees_bytes(view) : composite && fnzi_composite_sees_bytes(composite);
 }
 
 /* The first node, in bodies too, for whose operator `is` holds. The operator is NULL where it is
