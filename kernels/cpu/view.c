@@ -3,26 +3,22 @@
 #include "kernels/cpu/cpu.h"
 #include "views/views.h"
 
-static bool counts_elements(const fnz_op *op) {
-  return strncmp(op->base, "as_strided", 10) == 0;
-}
-
 /* as_strided counts elements of the row-major tensor, wherever that begins in its storage. */
-static fnz_status find_windows(fnzi_krn_call *call, const fnz_op *op, const fnz_arg *args,
-                               size_t nargs, const fnz_geometry *place, fnz_geometry **out,
+static fnz_status find_windows(fnzi_krn_call *call, const fnzi_view *view, const fnz_op *op,
+                               const fnz_arg *args, const fnz_geometry *place, fnz_geometry **out,
                                size_t *count) {
+  bool counts = fnzi_view_counts_from_storage(view);
   fnz_geometry base = *place;
   int64_t strides[FNZ_MAX_RANK];
-  if (counts_elements(op))
+  if (counts)
     base.offset = 0;
   /* Strides of dimensions of size 1, and of tensors without elements, may be anything. */
   if (fnzi_is_contiguous(place) || fnz_geometry_numel(place) == 0) {
     fnzi_contiguous_strides(place->sizes, place->rank, strides);
     base.strides = strides;
   }
-  FNZ_TRY(
-      fnzi_view_forward(&call->scratch, fnzi_view_find(op), op, args, nargs, &base, out, count));
-  for (size_t k = 0; counts_elements(op) && k < *count; k++)
+  FNZ_TRY(fnzi_view_forward(&call->scratch, view, op, args, op->nparams, &base, out, count));
+  for (size_t k = 0; counts && k < *count; k++)
     (*out)[k].offset += place->offset;
   return FNZ_OK;
 }
@@ -46,11 +42,11 @@ static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from
   return status;
 }
 
-static fnz_status share_windows(fnzi_krn_call *call, const fnzi_krn_array *base) {
+static fnz_status share_windows(fnzi_krn_call *call, const fnzi_view *view,
+                                const fnzi_krn_array *base) {
   fnz_geometry *windows;
   size_t count;
-  FNZ_TRY(
-      find_windows(call, call->op, call->args, call->op->nparams, &base->place, &windows, &count));
+  FNZ_TRY(find_windows(call, view, call->op, call->args, &base->place, &windows, &count));
   if (count != call->noutputs)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_INTERNAL, "%zu windows for %zu results", count,
                                 call->noutputs);
@@ -62,15 +58,16 @@ static fnz_status share_windows(fnzi_krn_call *call, const fnzi_krn_array *base)
 /* Not every layout can be seen as every shape; a row-major one can, and as every element type when
  * it begins where its storage does. */
 fnz_status fnzi_kernel_view(fnzi_krn_call *call) {
+  const fnzi_view *view = fnzi_view_find(call->op);
   fnzi_krn_array *base = fnzi_krn_call_input(call, 0), *copy;
   bool row_major = fnzi_is_contiguous(&base->place);
-  if (row_major || !counts_elements(call->op)) {
-    fnz_status status = share_windows(call, base);
+  if (row_major || !fnzi_view_counts_from_storage(view)) {
+    fnz_status status = share_windows(call, view, base);
     if (status == FNZ_OK || status == FNZ_NO_MEMORY || (row_major && base->place.offset == 0))
       return status;
   }
   FNZ_TRY(row_major_copy(call, base, &copy));
-  fnz_status status = share_windows(call, copy);
+  fnz_status status = share_windows(call, view, copy);
   fnzi_krn_array_release(call->ctx, copy);
   return status;
 }
@@ -85,19 +82,21 @@ static fnz_status straighten(fnzi_krn_call *call, fnzi_krn_array *out) {
 }
 
 fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
-  const fnz_op *view = fnzi_meta_view_written_by(call->op);
+  const fnz_op *through = fnzi_meta_view_written_by(call->op);
+  const fnzi_view *view = fnzi_view_find(through);
+  bool counts = fnzi_view_counts_from_storage(view);
   fnzi_krn_array *out = call->outputs[0], *src = fnzi_krn_call_input(call, 1);
   fnz_geometry *windows;
   fnz_arg *args;
   fnzi_krn_window to, from;
-  size_t count, nargs = call->op->nparams - 1u;
-  if (counts_elements(call->op) && !fnzi_is_contiguous(&out->place))
+  size_t count;
+  if (counts && !fnzi_is_contiguous(&out->place))
     FNZ_TRY(straighten(call, out));
-  FNZI_NEW(&call->scratch, nargs, &args);
+  FNZI_NEW(&call->scratch, through->nparams, &args);
   args[0] = call->args[0];
-  for (size_t i = 1; i < nargs; i++)
+  for (size_t i = 1; i < through->nparams; i++)
     args[i] = call->args[i + 1];
-  FNZ_TRY(find_windows(call, view, args, nargs, &out->place, &windows, &count));
+  FNZ_TRY(find_windows(call, view, through, args, &out->place, &windows, &count));
   FNZ_TRY(fnzi_meta_source_check(call, windows, &src->place));
   fnzi_krn_array window = *out;
   window.place = windows[0];
@@ -107,7 +106,7 @@ fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
   fnzi_krn_window_of(&window, &to);
   fnzi_krn_window_of(src, &from);
-  if (counts_elements(call->op))
+  if (counts)
     fnzi_krn_windows_in_order(windows, &src->geometry, &to, &from);
-  return fnzi_krn_window_assign(call, &to, &from, counts_elements(call->op));
+  return fnzi_krn_window_assign(call, &to, &from, counts);
 }
