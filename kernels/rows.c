@@ -3,9 +3,10 @@
 #include "schema/aten_names.h"
 
 const fnzi_kernel fnzi_kernel_rows[FNZI_ATEN_COUNT] = {
-#define KERNEL(op, accepts, memory, shape, run)                                                    \
-  [FNZI_ATEN_##                                                                                    \
-      op] = {fnzi_shape_##shape, FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory, FNZI_RUN_##run},
+#define MODE(op, accepts, memory, shape, run, mode)                                                \
+  [FNZI_ATEN_##op] = {fnzi_shape_##shape, FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory,            \
+                      FNZI_MODE_##mode, FNZI_RUN_##run},
+#define KERNEL(op, accepts, memory, shape, run) MODE(op, accepts, memory, shape, run, none)
 #include "kernels/kernels.def"
 #undef KERNEL
 };

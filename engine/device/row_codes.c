@@ -37,7 +37,7 @@ static uint16_t sum(const coding *c, uint16_t a) {
  */
 static void code_sum(const coding *c) {
   uint16_t s = fnzi_eng_rows_fold(c->r, "sum", c->x);
-  bool is_mean = c->code->parameter != 0;
+  bool is_mean = c->code->mode == FNZI_MODE_mean;
   c->results[0] = is_mean ? two(c, "div", s, number(c, c->class, (double)c->length)) : s;
 }
 
@@ -50,7 +50,7 @@ static void code_nansum(const coding *c) {
 
 /* NaN of extremes have no payload: lined up with elements one, of a whole tensor another. */
 static uint16_t without_payload(const coding *c, uint16_t a) {
-  bool overall = c->code->op[0] == 'm';
+  bool overall = c->code->mode == FNZI_MODE_max || c->code->mode == FNZI_MODE_min;
   uint64_t ones = UINT64_MAX;
   float negative = copysignf(NAN, -1);
   uint16_t nan = c->class == FNZ_F64 && overall ? fnzi_eng_rows_bits(c->r, FNZ_F64, &ones)
@@ -61,16 +61,21 @@ static uint16_t without_payload(const coding *c, uint16_t a) {
 }
 
 static void code_reduce(const coding *c) {
-  const char *op = c->code->op;
-  const char *fold = strcmp(op, "max") == 0 ? "amax" : strcmp(op, "min") == 0 ? "amin" : op;
-  bool asks = strcmp(op, "any") == 0 || strcmp(op, "all") == 0;
-  uint16_t a = fnzi_eng_rows_fold(c->r, fold, asks ? as(c, FNZ_BOOL, c->x) : c->x);
-  c->results[0] =
-      asks || !fnzi_is_float(c->class) || strcmp(op, "prod") == 0 ? a : without_payload(c, a);
+  static const char *const folds[] = {
+      [FNZI_MODE_amax] = "amax", [FNZI_MODE_amin] = "amin", [FNZI_MODE_max] = "amax",
+      [FNZI_MODE_min] = "amin",  [FNZI_MODE_any] = "any",   [FNZI_MODE_all] = "all"};
+  bool asks = c->code->mode == FNZI_MODE_any || c->code->mode == FNZI_MODE_all;
+  uint16_t x = asks ? as(c, FNZ_BOOL, c->x) : c->x;
+  uint16_t a = fnzi_eng_rows_fold(c->r, folds[c->code->mode], x);
+  c->results[0] = asks || !fnzi_is_float(c->class) ? a : without_payload(c, a);
+}
+
+static void code_prod(const coding *c) {
+  c->results[0] = fnzi_eng_rows_fold(c->r, "prod", c->x);
 }
 
 static const char *pick_of(const coding *c) {
-  return c->code->parameter != 0 ? "max" : "min";
+  return c->code->mode == FNZI_MODE_max ? "max" : "min";
 }
 
 static void code_arg(const coding *c) {
@@ -196,12 +201,16 @@ static void code_rms_norm(const coding *c) {
 /* f32 accumulates in double, the 16-bit floats in f32. */
 static void code_scan(const coding *c) {
   bool wide = c->out == FNZ_F32 || c->out == FNZ_F64;
-  c->results[0] = fnzi_eng_rows_scan(c->r, c->code->parameter != 0 ? "prod" : "sum",
+  c->results[0] = fnzi_eng_rows_scan(c->r, c->code->mode == FNZI_MODE_prod ? "prod" : "sum",
                                      as(c, wide ? FNZ_F64 : c->class, c->x));
 }
 
-static void code_running(const coding *c) {
-  c->results[0] = fnzi_eng_rows_running(c->r, pick_of(c), c->x, &c->results[1]);
+static void code_cummax(const coding *c) {
+  c->results[0] = fnzi_eng_rows_running(c->r, "max", c->x, &c->results[1]);
+}
+
+static void code_cummin(const coding *c) {
+  c->results[0] = fnzi_eng_rows_running(c->r, "min", c->x, &c->results[1]);
 }
 
 static void code_logs(const coding *c) {

@@ -161,7 +161,7 @@ static bool rounds_input(const fnzi_krn_call *call) {
 
 static fnzi_meta_row_code code_of(const fnzi_krn_call *call) {
   return (fnzi_meta_row_code){.kernel = call->row->run,
-                              .op = call->op->base,
+                              .mode = call->row->mode,
                               .dtype = fnzi_krn_call_geometry(call, 0)->dtype,
                               .parameter = fnzi_meta_row_parameter(call)};
 }

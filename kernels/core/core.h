@@ -374,10 +374,34 @@ typedef enum fnzi_krn_run {
   FNZI_RUNS
 } fnzi_krn_run;
 
+/* Which of the operators that a kernel serves. */
+typedef enum fnzi_krn_mode {
+  FNZI_MODE_none,
+  FNZI_MODE_mean, /* of `sum` */
+  FNZI_MODE_sum,  /* of `reduce` and `scan`: rows of folds.def */
+  FNZI_MODE_prod,
+  FNZI_MODE_amax,
+  FNZI_MODE_amin,
+  FNZI_MODE_any,
+  FNZI_MODE_all,
+  FNZI_MODE_max, /* of `reduce`: amax and amin of a whole tensor; of `arg` and `extreme` */
+  FNZI_MODE_min,
+  FNZI_MODE_add,           /* of `index_write` and `scatter`: to what is there */
+  FNZI_MODE_ones,          /* of `create` */
+  FNZI_MODE_range,         /* of `arange`: with its end */
+  FNZI_MODE_feature,       /* of `dropout`: whole channels, */
+  FNZI_MODE_alpha,         /* to the least activation of SELU, */
+  FNZI_MODE_feature_alpha, /* or both */
+  FNZI_MODE_lower,         /* of `triangle` and `triangle_places` */
+  FNZI_MODE_upper,
+  FNZI_MODE_reflection /* of `pad_image`; else the edge again and again */
+} fnzi_krn_mode;
+
 typedef struct fnzi_kernel {
   fnzi_shape_fn *shape; /* NULL where an operator has no row */
   uint8_t accepts;      /* fnzi_krn_accepts */
   uint8_t memory;       /* fnzi_krn_result_memory */
+  uint8_t mode;         /* fnzi_krn_mode */
   uint16_t run;         /* fnzi_krn_run */
 } fnzi_kernel;
 
@@ -416,7 +440,8 @@ static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {
   return &fnzi_krn_runs[row->run];
 }
 
-/* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, FNZI_RUN_<kernel>. */
+/* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, FNZI_RUN_<kernel>;
+ * MODE() with a FNZI_MODE_<mode> behind. */
 #define KERNEL(op, accepts, memory, shape, run) fnzi_shape_fn fnzi_shape_##shape;
 #include "kernels/kernels.def"
 #undef KERNEL

@@ -16,6 +16,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const cha
                                                   const fnzi_krn_window *from,
                                                   const fnz_arg *extra);
 
+/* The kernel `reduce` by a row of folds.def, whatever operator the call is. */
+FNZ_MUST_CHECK fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode);
+
 /* Argument 0 as `dtype`, the reduced dimensions moved behind the others: `count` rows of `length`
  * elements in scratch memory. */
 typedef struct fnzi_cpu_rows {

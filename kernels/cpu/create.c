@@ -11,7 +11,7 @@ fnz_status fnzi_kernel_create(fnzi_krn_call *call) {
   if (!value)
     value = fnzi_krn_named(call, "s");
   if (!value)
-    value = strstr(call->op->base, "ones") ? &one : &zero;
+    value = call->row->mode == FNZI_MODE_ones ? &one : &zero;
   return fnzi_krn_array_fill(call, call->outputs[0], value);
 }
 
@@ -58,7 +58,7 @@ static fnz_status tell(fnzi_krn_call *call, const char *name, fnz_dtype dtype, c
 
 /* Halves of range. */
 static bool is_single_range(const fnzi_krn_call *call, fnz_dtype dtype) {
-  return (dtype == FNZ_F16 || dtype == FNZ_BF16) && strcmp(call->op->base, "range") == 0;
+  return (dtype == FNZ_F16 || dtype == FNZ_BF16) && call->row->mode == FNZI_MODE_range;
 }
 
 static void fill_line(fnz_dtype dtype, void *data, int64_t count, const int64_t *integers,

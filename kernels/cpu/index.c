@@ -446,7 +446,7 @@ static fnz_status tell_write(fnzi_krn_call *call, const fnzi_krn_window *out,
 /* index_copy and index_add. */
 fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   const fnz_arg *alpha = fnzi_krn_named(call, "alpha");
-  joining j = {.adds = strcmp(call->op->base, "index_add") == 0};
+  joining j = {.adds = call->row->mode == FNZI_MODE_add};
   fnzi_krn_window out, source, wide;
   lane l;
   fnzi_krn_window_lanes(call->outputs[0], &out);

@@ -278,7 +278,7 @@ fnz_status fnzi_kernel_triangle(fnzi_krn_call *call) {
   static const fnz_arg zero = {.tag = FNZ_ARG_INT};
   const fnzi_krn_array *out = call->outputs[0];
   int64_t diagonal = fnzi_krn_named_int(call, "diagonal", 0);
-  bool lower = strncmp(call->op->base, "tril", 4) == 0;
+  bool lower = call->row->mode == FNZI_MODE_lower;
   fnzi_krn_window all, value;
   unsigned char room[16];
   if (fnzi_krn_array_numel(out) == 0)

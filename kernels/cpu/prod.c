@@ -106,7 +106,7 @@ fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
   while (t < count && types[t].element != dtype)
     t++;
   if (t == count)
-    return fnzi_kernel_reduce(call);
+    return fnzi_cpu_reduce_by(call, dtype == FNZ_BOOL ? FNZI_MODE_all : FNZI_MODE_prod);
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   bool all = are_all(&order, reduced);
   FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)

@@ -329,8 +329,9 @@ static fnz_status element_mask(fnzi_krn_call *call, const fnzi_cpu_masking *m, b
 }
 
 static fnz_status in_training(fnzi_krn_call *call, double p) {
-  const bool by_feature = strstr(call->op->base, "feature") != NULL,
-             is_alpha = strstr(call->op->base, "alpha") != NULL;
+  const uint8_t mode = call->row->mode;
+  const bool by_feature = mode == FNZI_MODE_feature || mode == FNZI_MODE_feature_alpha,
+             is_alpha = mode == FNZI_MODE_alpha || mode == FNZI_MODE_feature_alpha;
   fnzi_cpu_masking m;
   int64_t threads;
   FNZ_TRY(fnzi_cpu_threads_drawing(call, &threads));

@@ -100,21 +100,24 @@ static complex_double times(complex_double a, complex_double b) {
 typedef int64_t argument_fn(const void *row, int64_t count);
 
 static const struct {
-  const char *name;
+  fnzi_krn_mode fold;
   fnz_dtype class_dtype;
   fnzi_meta_reduce_fn *run;
 } reductions[] = {
 #define FOLD(name, s, step)                                                                        \
-  {#name, FNZ_I64, name##_int64_t}, {#name, FNZ_F32, name##_float}, {#name, FNZ_F64, name##_double},
-#define TRUTH(name, s, step) {#name, FNZ_BOOL, name##_uint8_t},
+  {FNZI_MODE_##name, FNZ_I64, name##_int64_t}, {FNZI_MODE_##name, FNZ_F32, name##_float},          \
+      {FNZI_MODE_##name, FNZ_F64, name##_double},
+#define TRUTH(name, s, step) {FNZI_MODE_##name, FNZ_BOOL, name##_uint8_t},
 #include "kernels/folds.def"
 };
 
 /* max and min of all elements are amax and amin. */
-static fnzi_meta_reduce_fn *find_reduction(const char *name, fnz_dtype class_dtype) {
-  name = strcmp(name, "max") == 0 ? "amax" : strcmp(name, "min") == 0 ? "amin" : name;
+static fnzi_meta_reduce_fn *find_reduction(uint8_t mode, fnz_dtype class_dtype) {
+  uint8_t fold = mode == FNZI_MODE_max   ? FNZI_MODE_amax
+                 : mode == FNZI_MODE_min ? FNZI_MODE_amin
+                                         : mode;
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (strcmp(reductions[i].name, name) == 0 && reductions[i].class_dtype == class_dtype)
+    if (reductions[i].fold == fold && reductions[i].class_dtype == class_dtype)
       return reductions[i].run;
   return NULL;
 }
@@ -128,19 +131,9 @@ static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
-/* A product of truths is true where all of them are, a sum where any is. */
-static const char *name_of(const fnzi_krn_call *call) {
-  const char *base = call->op->base;
-  if (strcmp(base, "nansum") == 0) /* of integers, which have none */
-    return "sum";
-  if (call->outputs[0]->place.dtype != FNZ_BOOL)
-    return base;
-  return strcmp(base, "prod") == 0 ? "all" : strcmp(base, "sum") == 0 ? "any" : base;
-}
-
 /* any and all ask whether elements are true; the others compute in the type of the result. */
-static fnz_dtype class_of(const fnzi_krn_call *call, const char *name) {
-  if (strcmp(name, "any") == 0 || strcmp(name, "all") == 0)
+static fnz_dtype class_of(const fnzi_krn_call *call, fnzi_krn_mode mode) {
+  if (mode == FNZI_MODE_any || mode == FNZI_MODE_all)
     return FNZ_BOOL;
   return fnzi_meta_point_class(call->outputs[0]->place.dtype);
 }
@@ -166,10 +159,10 @@ void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
 /* Extremes are elements, but for NaN, whose payload goes. */
 typedef enum nan_kind { NAN_PASSES, NAN_LINED_UP, NAN_OVERALL } nan_kind;
 
-static nan_kind nan_of(const char *name) {
-  if (strcmp(name, "max") == 0 || strcmp(name, "min") == 0)
+static nan_kind nan_of(uint8_t mode) {
+  if (mode == FNZI_MODE_max || mode == FNZI_MODE_min)
     return NAN_OVERALL;
-  return strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0 ? NAN_LINED_UP : NAN_PASSES;
+  return mode == FNZI_MODE_amax || mode == FNZI_MODE_amin ? NAN_LINED_UP : NAN_PASSES;
 }
 
 static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype, void *out) {
@@ -184,11 +177,10 @@ static void forget_payload(nan_kind kind, fnz_dtype dtype, fnz_dtype class_dtype
   fnzi_krn_convert(class_dtype, out, 0, dtype, cell, 0, 1);
 }
 
-fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
-  const char *name = name_of(call);
-  fnz_dtype class_dtype = class_of(call, name);
-  fnzi_meta_reduce_fn *run = find_reduction(name, class_dtype);
-  nan_kind kind = nan_of(call->op->base);
+fnz_status fnzi_cpu_reduce_by(fnzi_krn_call *call, fnzi_krn_mode mode) {
+  fnz_dtype class_dtype = class_of(call, mode);
+  fnzi_meta_reduce_fn *run = find_reduction((uint8_t)mode, class_dtype);
+  nan_kind kind = nan_of((uint8_t)mode);
   bool reduced[FNZ_MAX_RANK];
   void *out;
   fnzi_cpu_rows r;
@@ -208,9 +200,14 @@ fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-void fnzi_cpu_reduction_of(const fnz_op *op, fnz_dtype dtype, fnzi_meta_row_code *out) {
-  out->reduce = find_reduction(op->base, dtype);
-  out->nan = (uint8_t)nan_of(op->base);
+fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
+  return fnzi_cpu_reduce_by(call, (fnzi_krn_mode)call->row->mode);
+}
+
+void fnzi_cpu_reduction_of(const fnzi_kernel *row, fnz_dtype dtype, fnzi_meta_row_code *out) {
+  uint8_t mode = row->run == FNZI_RUN_sum ? FNZI_MODE_sum : row->mode;
+  out->reduce = find_reduction(mode, dtype);
+  out->nan = (uint8_t)nan_of(mode);
 }
 
 void fnzi_cpu_reduce_row(const fnzi_meta_row_code *code, const void *x, int64_t length, void *out) {
@@ -251,7 +248,7 @@ fnz_status fnzi_kernel_arg(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &places));
-  find_places(&r, strcmp(call->op->base, "argmax") == 0, places);
+  find_places(&r, call->row->mode == FNZI_MODE_max, places);
   return FNZ_OK;
 }
 
@@ -263,25 +260,25 @@ fnz_status fnzi_kernel_extreme(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
-  find_places(&r, strcmp(call->op->base, "max") == 0, places);
+  find_places(&r, call->row->mode == FNZI_MODE_max, places);
   return fnzi_cpu_rows_pick(call, reduced, places);
 }
 
 /* --- Running sums and products ----------------------------------------------------------- */
 #define SCAN_ROWS(ROW)                                                                             \
-  ROW(cumsum, F64, double, a + x)                                                                  \
-  ROW(cumprod, F64, double, a *x)                                                                  \
-  ROW(cumsum, F32, float, a + x)                                                                   \
-  ROW(cumprod, F32, float, a *x)                                                                   \
-  ROW(cumsum, C128, complex_double, plus(a, x))                                                    \
-  ROW(cumprod, C128, complex_double, times(a, x))                                                  \
-  ROW(cumsum, I64, int64_t, (int64_t)((uint64_t)a + (uint64_t)x))                                  \
-  ROW(cumprod, I64, int64_t, (int64_t)((uint64_t)a * (uint64_t)x))
+  ROW(sum, F64, double, a + x)                                                                     \
+  ROW(prod, F64, double, a *x)                                                                     \
+  ROW(sum, F32, float, a + x)                                                                      \
+  ROW(prod, F32, float, a *x)                                                                      \
+  ROW(sum, C128, complex_double, plus(a, x))                                                       \
+  ROW(prod, C128, complex_double, times(a, x))                                                     \
+  ROW(sum, I64, int64_t, (int64_t)((uint64_t)a + (uint64_t)x))                                     \
+  ROW(prod, I64, int64_t, (int64_t)((uint64_t)a * (uint64_t)x))
 
 typedef void scan_fn(void *data, int64_t count);
 
 #define SCAN(name, dtype, T, step)                                                                 \
-  static void name##_##dtype(void *data, int64_t count) {                                          \
+  static void cum##name##_##dtype(void *data, int64_t count) {                                     \
     T *row = data;                                                                                 \
     for (int64_t i = 1; i < count; i++) {                                                          \
       T a = row[i - 1], x = row[i];                                                                \
@@ -291,16 +288,16 @@ typedef void scan_fn(void *data, int64_t count);
 SCAN_ROWS(SCAN)
 
 static const struct {
-  const char *name;
+  fnzi_krn_mode fold;
   fnz_dtype dtype;
   scan_fn *run;
 } scans[] = {
-#define SCAN_ENTRY(name, dtype, T, step) {#name, FNZ_##dtype, name##_##dtype},
+#define SCAN_ENTRY(name, dtype, T, step) {FNZI_MODE_##name, FNZ_##dtype, cum##name##_##dtype},
     SCAN_ROWS(SCAN_ENTRY)};
 
-static scan_fn *find_scan(const char *name, fnz_dtype dtype) {
+static scan_fn *find_scan(uint8_t fold, fnz_dtype dtype) {
   for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
-    if (strcmp(scans[i].name, name) == 0 && scans[i].dtype == dtype)
+    if (scans[i].fold == fold && scans[i].dtype == dtype)
       return scans[i].run;
   return NULL;
 }
@@ -315,7 +312,7 @@ fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
   fnz_dtype dtype = scan_dtype(out->place.dtype);
   bool along[FNZ_MAX_RANK];
   fnzi_krn_window to, from;
-  scan_fn *run = find_scan(call->op->base, dtype);
+  scan_fn *run = find_scan(call->row->mode, dtype);
   fnzi_cpu_rows r, same;
   if (!run)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,

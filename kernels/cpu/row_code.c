@@ -14,12 +14,12 @@ static void sum(const fnzi_meta_row_code *code, const void *const *in, void *con
   if (code->dtype == FNZ_I64)
     reduce(code, in, out, length);
   else
-    fnzi_cpu_sum_row(code->dtype, code->parameter != 0, in[0], length, out[0]);
+    fnzi_cpu_sum_row(code->dtype, code->mode == FNZI_MODE_mean, in[0], length, out[0]);
 }
 
 static void arg(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
                 int64_t length) {
-  *(int64_t *)out[0] = fnzi_cpu_arg_row(code->parameter != 0, code->dtype, in[0], length);
+  *(int64_t *)out[0] = fnzi_cpu_arg_row(code->mode == FNZI_MODE_max, code->dtype, in[0], length);
 }
 
 static void variance(const fnzi_meta_row_code *code, const void *const *in, void *const *out,
@@ -89,10 +89,10 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out) {
     return false;
   *out = (fnzi_meta_row_code){.run = function_of(call->row->run),
                               .kernel = call->row->run,
-                              .op = call->op->base,
+                              .mode = call->row->mode,
                               .dtype = x->dtype,
                               .parameter = fnzi_meta_row_parameter(call),
                               .all = row.count == 1};
-  fnzi_cpu_reduction_of(call->op, x->dtype, out);
+  fnzi_cpu_reduction_of(call->row, x->dtype, out);
   return out->run != NULL;
 }

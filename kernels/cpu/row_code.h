@@ -12,7 +12,7 @@ bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out);
 void fnzi_cpu_sum_row(fnz_dtype dtype, bool is_mean, const void *x, int64_t length, void *out);
 /* reduce.c */
 int64_t fnzi_cpu_arg_row(bool greatest, fnz_dtype dtype, const void *x, int64_t length);
-void fnzi_cpu_reduction_of(const fnz_op *op, fnz_dtype dtype, fnzi_meta_row_code *out);
+void fnzi_cpu_reduction_of(const fnzi_kernel *row, fnz_dtype dtype, fnzi_meta_row_code *out);
 void fnzi_cpu_reduce_row(const fnzi_meta_row_code *code, const void *x, int64_t length, void *out);
 /* special_statistics.c; the second result of a variance is the mean. */
 void fnzi_cpu_variance_row(const fnzi_meta_row_code *code, bool root, const void *x, int64_t length,

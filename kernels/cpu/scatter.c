@@ -98,7 +98,7 @@ static fnz_status tell_gather(fnzi_krn_call *call, const fnzi_krn_window *out,
                               const fnzi_krn_window *index, const fnzi_krn_window *self,
                               const elements *e) {
   fnzi_krn_picking p = {.to = *out, .from = *self};
-  pick_by(&p, index, e, strcmp(call->op->base, "take") == 0);
+  pick_by(&p, index, e, call->row->run == FNZI_RUN_take);
   return call->record->pick(call->record->user, &p);
 }
 
@@ -125,16 +125,16 @@ fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
 static const struct reduction {
   const char *name, *row;
   double start;
-  bool by_reduce;
+  bool by_reduce, averages;
 } reductions[] = {
-#define REDUCTION(name, row, start, by_reduce) {name, row, start, by_reduce},
+#define REDUCTION(name, row, start, by_reduce, averages) {name, row, start, by_reduce, averages},
 #include "kernels/reductions.def"
 #undef REDUCTION
 };
 
 /* NULL for a scatter that reduces nothing. */
 static const struct reduction *find_reduction(const fnzi_krn_call *call) {
-  bool adds = strcmp(call->op->base, "scatter_add") == 0;
+  bool adds = call->row->mode == FNZI_MODE_add;
   const char *name = adds ? "add" : fnzi_krn_named_string(call, "reduce");
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     if (strcmp(reductions[i].name, name) == 0)
@@ -190,12 +190,12 @@ static fnz_status tell_scatter(fnzi_krn_call *call, const fnzi_krn_window *self,
   fnzi_krn_picking p = {.to = *self, .from = *from, .into = true, .wide = self->dtype};
   unsigned char room[16];
   fnzi_krn_window start;
-  pick_by(&p, index, e, strcmp(call->op->base, "put") == 0);
+  pick_by(&p, index, e, call->row->run == FNZI_RUN_put);
   if (r) {
     p.row = r->row;
-    p.wide = is_half && strcmp(call->op->base, "put") != 0 ? FNZ_F32 : self->dtype;
+    p.wide = is_half && call->row->run != FNZI_RUN_put ? FNZ_F32 : self->dtype;
     p.converts_first = true;
-    p.averages = strcmp(r->name, "mean") == 0;
+    p.averages = r->averages;
     p.counts_self = fnzi_krn_named_bool(call, "include_self", true);
     neutral(r, p.wide, room, &start);
     p.start = p.counts_self ? NULL : &start;
@@ -298,7 +298,7 @@ fnz_status fnzi_kernel_scatter(fnzi_krn_call *call) {
     return scatter_into(call, self, r);
   bool is_half = self.dtype == FNZ_F16 || self.dtype == FNZ_BF16;
   FNZ_TRY(r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r));
-  bool averages = r && strcmp(r->name, "mean") == 0;
+  bool averages = r && r->averages;
   return averages ? divide_by_counts(call, &self) : FNZ_OK;
 }
 

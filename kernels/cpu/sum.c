@@ -484,7 +484,7 @@ static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_m
 
 fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  bool reduced[FNZ_MAX_RANK], is_mean = strcmp(call->op->base, "mean") == 0;
+  bool reduced[FNZ_MAX_RANK], is_mean = call->row->mode == FNZI_MODE_mean;
   if (!is_mean)
     FNZ_TRY(fnzi_krn_round_input(call));
   FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
@@ -494,5 +494,5 @@ fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
     return (dtype == FNZ_C64 ? float_sum_complex : double_sum_complex)(call, reduced, is_mean);
   if (fnzi_is_float(dtype))
     return sum_floats(call, reduced, is_mean);
-  return fnzi_kernel_reduce(call);
+  return fnzi_cpu_reduce_by(call, dtype == FNZ_BOOL ? FNZI_MODE_any : FNZI_MODE_sum);
 }

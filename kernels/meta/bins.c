@@ -29,7 +29,7 @@ fnzi_meta_triangle fnzi_meta_triangle_of(const fnzi_krn_call *call) {
   return (fnzi_meta_triangle){.rows = fnzi_krn_named_int(call, "row", 0),
                               .columns = fnzi_krn_named_int(call, "col", 0),
                               .offset = fnzi_krn_named_int(call, "offset", 0),
-                              .upper = strcmp(call->op->base, "triu_indices") == 0};
+                              .upper = call->row->mode == FNZI_MODE_upper};
 }
 
 fnz_status fnzi_shape_triangle_places(fnzi_krn_call *call) {

@@ -13,8 +13,10 @@ bool fnzi_meta_op_index(const fnz_op *op, size_t *out) {
 
 /* The operators of views.def and their copying twins have one row together. */
 const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_op *op) {
-  static const fnzi_kernel view = {fnzi_shape_view, FNZI_ACCEPTS_ANY, FNZI_MEMORY_VIEW,
-                                   FNZI_RUN_view};
+  static const fnzi_kernel view = {.shape = fnzi_shape_view,
+                                   .accepts = FNZI_ACCEPTS_ANY,
+                                   .memory = FNZI_MEMORY_VIEW,
+                                   .run = FNZI_RUN_view};
   size_t i;
   if (!fnzi_meta_op_index(fnzi_op_canonical(op), &i))
     return NULL;

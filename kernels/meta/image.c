@@ -30,7 +30,7 @@ fnz_status fnzi_meta_padding_read(fnzi_krn_call *call, fnzi_meta_padding *out) {
   size_t count;
   bool batched;
   fnzi_meta_padding p = {.spatial = (uint32_t)(*strpbrk(name, "123") - '0'),
-                         .reflects = strncmp(name, "reflection", 10) == 0,
+                         .reflects = call->row->mode == FNZI_MODE_reflection,
                          .in = {1, 1, 1},
                          .out = {1, 1, 1}};
   FNZ_TRY(fnzi_krn_named_ints(call, "padding", &pads, &count));

@@ -63,7 +63,7 @@ static fnz_status check_reduction(const fnzi_krn_call *call) {
     const char *name;
     bool by_reduce;
   } reductions[] = {
-#define REDUCTION(name, row, start, by_reduce) {name, by_reduce},
+#define REDUCTION(name, row, start, by_reduce, ...) {name, by_reduce},
 #include "kernels/reductions.def"
 #undef REDUCTION
   };

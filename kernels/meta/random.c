@@ -121,7 +121,9 @@ fnz_status fnzi_shape_dropout(fnzi_krn_call *call) {
   FNZ_TRY(check_chance(call, "p"));
   double p = fnzi_krn_named_float(call, "p", 0);
   bool draws = fnzi_krn_named_bool(call, "train", true) && p > 0 && p < 1;
-  if (draws && self->rank < 2 && fnz_geometry_numel(self) && strstr(call->op->base, "feature"))
+  bool by_feature =
+      call->row->mode == FNZI_MODE_feature || call->row->mode == FNZI_MODE_feature_alpha;
+  if (draws && self->rank < 2 && fnz_geometry_numel(self) && by_feature)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
                                 "input has %u dimensions; features need 2 or more", self->rank);
   return fnzi_shape_add_like(call, self->dtype, self);

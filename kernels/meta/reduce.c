@@ -4,8 +4,9 @@
 /* An empty list of dimensions is none of them for any and all, and all of them for everyone else.
  */
 static bool keeps_all(const fnzi_krn_call *call) {
-  bool asks = strcmp(call->op->name, "any.dims") == 0 || strcmp(call->op->name, "all.dims") == 0;
-  return asks && fnzi_krn_named(call, "dim")->tag == FNZ_ARG_LIST;
+  const fnz_arg *dim = fnzi_krn_named(call, "dim");
+  bool asks = call->row->mode == FNZI_MODE_any || call->row->mode == FNZI_MODE_all;
+  return asks && dim && dim->tag == FNZ_ARG_LIST;
 }
 
 fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call, bool reduced[FNZ_MAX_RANK]) {

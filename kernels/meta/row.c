@@ -82,7 +82,7 @@ static bool has_types(const fnzi_krn_call *call, fnz_dtype result) {
 }
 
 static bool asks_truth(const fnzi_krn_call *call) {
-  return strcmp(call->op->base, "any") == 0 || strcmp(call->op->base, "all") == 0;
+  return call->row->mode == FNZI_MODE_any || call->row->mode == FNZI_MODE_all;
 }
 
 /* takes_<types>() of row_ops.def. */
@@ -149,19 +149,6 @@ fnz_status fnzi_meta_find_rows(fnzi_krn_call *call, fnzi_meta_row *out, bool *fo
 static double none_of(const fnzi_krn_call *call) {
   (void)call;
   return 0;
-}
-
-static double mean_of(const fnzi_krn_call *call) {
-  return strcmp(call->op->base, "mean") == 0;
-}
-
-static double product_of(const fnzi_krn_call *call) {
-  return strcmp(call->op->base, "cumprod") == 0;
-}
-
-/* argmax, max, cummax */
-static double greatest_of(const fnzi_krn_call *call) {
-  return strstr(call->op->base, "max") != NULL;
 }
 
 /* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */

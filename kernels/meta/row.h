@@ -32,7 +32,7 @@ typedef struct fnzi_meta_row_code {
   fnzi_meta_row_fn *run;
   fnzi_meta_reduce_fn *reduce; /* where `run` goes by it */
   uint16_t kernel;             /* of kernels/runs.def */
-  const char *op;              /* the base of its name */
+  uint8_t mode;                /* of kernels/kernels.def */
   fnz_dtype dtype;             /* of argument 0 */
   double parameter;            /* fnzi_meta_row_parameter() */
   uint8_t nan;                 /* of a reduction: reduce.c */
@@ -44,8 +44,7 @@ typedef struct fnzi_meta_row_code {
 bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out);
 /* The same of a call that nobody has made yet: what is refused is no failure, NO_MEMORY is. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_find_rows(fnzi_krn_call *call, fnzi_meta_row *out, bool *found);
-/* The number that rows of the call are computed with: correction, order, eps; 1 of a mean, of the
- * greatest place, of a running product; else 0. */
+/* The number that rows of the call are computed with: correction, order, eps; else 0. */
 double fnzi_meta_row_parameter(const fnzi_krn_call *call);
 
 #endif
