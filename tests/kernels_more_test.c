@@ -153,6 +153,9 @@ START_TEST(counts_and_sums) {
   HAS(0, SCALAR, FNZ_I64, 0, 3);
   RUN("nansum", TYPED(FNZ_BOOL, S(2), 1, 1));
   HAS(0, SCALAR, FNZ_I64, 0, 2);
+  RUN("nansum", TYPED(FNZ_I32, S(2), 1, -1), NONE, B(false),
+      (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BOOL});
+  HAS(0, SCALAR, FNZ_BOOL, 0, 1);
   RUN("nansum", TYPED(FNZ_BF16, S(2), 1, NAN));
   HAS(0, SCALAR, FNZ_BF16, 0, 1);
   RUN("nansum", TYPED(FNZ_F64, S(2), 1, NAN));
