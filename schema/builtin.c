@@ -3,19 +3,22 @@
 
 typedef struct builtin {
   const char *schema, *like;
-  bool is_collective, is_asked;
+  uint32_t tags;
+  bool is_asked;
   uint8_t order[FNZI_TURNED]; /* all 0: that of the schema */
 } builtin;
 
 static const builtin builtins[] = {
-#define COLLECTIVE(schema)        {schema, NULL, true, false, {0}},
-#define LIBRARY(schema, like)     {schema, like, false, false, {0}},
-#define TURNED(schema, like, ...) {schema, like, false, false, {__VA_ARGS__}},
-#define ASKED(schema)             {schema, NULL, false, true, {0}},
+#define COLLECTIVE(schema)        {schema, NULL, FNZI_TAG_EFFECT, false, {0}},
+#define LIBRARY(schema, like)     {schema, like, 0, false, {0}},
+#define FOUND(schema)             {schema, NULL, FNZI_TAG_DYNAMIC_SHAPE, false, {0}},
+#define TURNED(schema, like, ...) {schema, like, 0, false, {__VA_ARGS__}},
+#define ASKED(schema)             {schema, NULL, 0, true, {0}},
 #define ELSEWHERE(prefix, words)
 #include "schema/builtin.def"
 #undef COLLECTIVE
 #undef LIBRARY
+#undef FOUND
 #undef TURNED
 #undef ASKED
 #undef ELSEWHERE
@@ -26,12 +29,14 @@ static const struct {
 } elsewhere[] = {
 #define COLLECTIVE(schema)
 #define LIBRARY(schema, like)
+#define FOUND(schema)
 #define TURNED(schema, like, ...)
 #define ASKED(schema)
 #define ELSEWHERE(prefix, words) {prefix, words},
 #include "schema/builtin.def"
 #undef COLLECTIVE
 #undef LIBRARY
+#undef FOUND
 #undef TURNED
 #undef ASKED
 #undef ELSEWHERE
@@ -50,9 +55,9 @@ const char *fnzi_builtin_schema(const char *name) {
   return b ? b->schema : NULL;
 }
 
-bool fnzi_builtin_is_collective(const char *name) {
+uint32_t fnzi_builtin_tags(const char *name) {
   const builtin *b = find(name);
-  return b && b->is_collective;
+  return b ? b->tags : 0;
 }
 
 bool fnzi_builtin_is_asked(const char *name) {

@@ -344,8 +344,7 @@ static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
   if ((*out)->kind == FNZI_KIND_INPLACE && !is_inplace(*out))
     (*out)->kind = fnzi_kind_by_writes(*out);
-  if (fnzi_builtin_is_collective((*out)->name))
-    (*out)->tags |= FNZI_TAG_EFFECT;
+  (*out)->tags |= fnzi_builtin_tags((*out)->name);
   fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);
   if (status == FNZ_OK)
     status = fnzi_arena_string(&scope->arena, text.data, text.size, &(*out)->schema);

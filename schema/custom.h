@@ -28,8 +28,9 @@ const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name);
 /* --- Operators that are known without being declared (schema/builtin.c, builtin.def) --------- */
 /* NULL when there is none of that name. */
 const char *fnzi_builtin_schema(const char *name);
-/* Its calls keep their number and order: FNZI_TAG_EFFECT. */
-bool fnzi_builtin_is_collective(const char *name);
+/* FNZI_TAG_EFFECT: its calls keep their number and order; FNZI_TAG_DYNAMIC_SHAPE. 0 when there is
+ * none of that name. */
+uint32_t fnzi_builtin_tags(const char *name);
 /* Reading leaves it out. */
 bool fnzi_builtin_is_asked(const char *name);
 /* The ATen operator that computes the same as this declared one from the same leading arguments;

@@ -259,7 +259,7 @@ START_TEST(some_need_no_declaration) {
     OK(ctx, fnzi_program_create(ctx, &p));
     OK(ctx, fnzi_op_use(p, name, &op));
     ck_assert_msg(op && strcmp(op->schema, schema) == 0, "%s", schema);
-    const uint32_t effect = fnzi_builtin_is_collective(name) ? FNZI_TAG_EFFECT : 0;
+    const uint32_t effect = fnzi_builtin_tags(name) & FNZI_TAG_EFFECT;
     ck_assert_uint_eq(op->tags & FNZI_TAG_EFFECT, effect);
     const fnz_op *twin = fnz_op_functional_twin(op);
     ck_assert_msg(twin && !fnz_op_is_mutating(twin), "%s", schema);
