@@ -446,13 +446,25 @@ static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {
 #include "kernels/kernels.def"
 #undef KERNEL
 
+/* The same of libraries' operators, which have names; their rows stand behind those of the operator
+ * table. */
+#define LIBRARY_KERNEL(name, accepts, memory, shape, run) fnzi_shape_fn fnzi_shape_##shape;
+#include "kernels/library.def"
+#undef LIBRARY_KERNEL
+enum {
+#define LIBRARY_KERNEL(name, accepts, memory, shape, run) FNZI_LIBRARY_##shape,
+#include "kernels/library.def"
+#undef LIBRARY_KERNEL
+  FNZI_LIBRARY_KERNELS
+};
+
 /* What a backend computes with. */
 struct fnzi_meta_point_code;
 typedef bool fnzi_code_fn(const fnzi_krn_call *call, struct fnzi_meta_point_code *out);
 struct fnzi_meta_row_code;
 typedef bool fnzi_row_code_fn(fnzi_krn_call *call, struct fnzi_meta_row_code *out);
 typedef struct fnzi_krn_kernels {
-  const fnzi_kernel *rows;     /* by place in the operator table */
+  const fnzi_kernel *rows;     /* by place in the operator table; then those of library.def */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
   fnzi_code_fn *code;          /* takes a pointwise call apart; NULL for shapes only */
   fnzi_row_code_fn *row_code;  /* the same of a call that goes by rows */

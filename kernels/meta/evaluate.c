@@ -1,6 +1,8 @@
 /* evaluate.c - from a functional operator and its arguments to results, step by step: the table of
  * kernels.def, or a registered kernel, is the only thing that knows operators. */
 #include "kernels/meta/evaluate.h"
+#include "schema/aten_names.h"
+#include "schema/custom.h"
 #include "views/views.h"
 
 /* Custom operators are not in the table. */
@@ -11,6 +13,21 @@ bool fnzi_meta_op_index(const fnz_op *op, size_t *out) {
   return found;
 }
 
+/* NULL when it has no row, or another schema than the library's. */
+static const fnzi_kernel *find_of_library(const fnzi_krn_kernels *kernels, const fnz_op *op) {
+  static const char *const names[] = {
+#define LIBRARY_KERNEL(name, accepts, memory, shape, run) name,
+#include "kernels/library.def"
+#undef LIBRARY_KERNEL
+  };
+  for (size_t i = 0; i < FNZI_LIBRARY_KERNELS; i++)
+    if (strcmp(names[i], op->name) == 0)
+      return strcmp(fnzi_builtin_schema(names[i]), op->schema) == 0
+                 ? &kernels->rows[FNZI_ATEN_COUNT + i]
+                 : NULL;
+  return NULL;
+}
+
 /* The operators of views.def and their copying twins have one row together. */
 const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_op *op) {
   static const fnzi_kernel view = {.shape = fnzi_shape_view,
@@ -19,7 +36,7 @@ const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_o
                                    .run = FNZI_RUN_view};
   size_t i;
   if (!fnzi_meta_op_index(fnzi_op_canonical(op), &i))
-    return NULL;
+    return find_of_library(kernels, op);
   if (kernels->rows[i].shape)
     return &kernels->rows[i];
   return op->view_of == FNZI_NO_OP && fnzi_view_find(op) ? &view : NULL;
