@@ -94,7 +94,7 @@ static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) 
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->unplanned)
-    FNZ_TRY(fnzi_eng_expand(exe->ctx, exe->program, &exe->expansion));
+    FNZ_TRY(fnzi_eng_expand(exe->ctx, exe->program, options->kernels, &exe->expansion));
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
   if (!exe->is_guest)

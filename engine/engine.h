@@ -285,9 +285,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_step_names(fnz_workspace *ws, const fnzi_eng_
                                               const fnzi_eng_step *step, fnz_step_time *time);
 
 /* --- expand.c */
-/* `out` ends with fnzi_eng_expansion_end(). */
+/* `kernels`: a backend whose registered kernels compute operators that are not taken apart then;
+ * NULL for none. `out` ends with fnzi_eng_expansion_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *program,
-                                          fnzi_eng_expansion *out);
+                                          const fnz_backend *kernels, fnzi_eng_expansion *out);
 void fnzi_eng_expansion_end(fnzi_eng_expansion *expansion);
 /* The node of the program that was taken apart. */
 uint32_t fnzi_eng_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node);

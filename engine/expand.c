@@ -11,14 +11,17 @@
 #include "kernels/backends.h"
 #include "program/region_ops.h"
 
-static bool is_made(const fnzi_node *node) {
-  const fnzi_kernel *row = node->op ? fnzi_kernel_row(node->op) : NULL;
-  return row && row->run == FNZI_RUN_made;
+static bool is_made(const fnz_backend *kernels, const fnzi_node *node) {
+  static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
+  const fnzi_krn_machine *m = kernels ? kernels->self : NULL;
+  const fnzi_kernel *row = node->op ? fnzi_kernel_find(&shapes, node->op) : NULL;
+  bool is_taken = row && m && m->registered.count && fnzi_krn_registered_for(m, node->op);
+  return row && row->run == FNZI_RUN_made && !is_taken;
 }
 
-static bool has_recipe(const fnzi_graph *g) {
+static bool has_recipe(const fnz_backend *kernels, const fnzi_graph *g) {
   for (size_t n = 0; n < g->nodes.count; n++)
-    if (is_made(&g->nodes.data[n]))
+    if (is_made(kernels, &g->nodes.data[n]))
       return true;
   return false;
 }
@@ -35,7 +38,7 @@ static fnz_status keep_values(fnzi_eng_expander *e) {
 static fnz_status expand_nodes(fnzi_eng_expander *e) {
   FNZ_TRY(keep_values(e));
   for (uint32_t n = 0; n < e->graph->nodes.count; n++) {
-    bool done = is_made(&e->graph->nodes.data[n]);
+    bool done = is_made(e->kernels, &e->graph->nodes.data[n]);
     if (done)
       FNZ_TRY(fnzi_eng_expand_node(e, n, &done));
     fnzi_arena_reset(&e->scratch);
@@ -66,10 +69,10 @@ static fnz_status keep_graph(fnzi_eng_expander *e, fnzi_graph *to, const uint32_
   return FNZ_OK;
 }
 
-static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, fnzi_graph *graph,
-                               const uint32_t **parts) {
+static fnz_status expand_graph(fnz_context *ctx, fnzi_arena *arena, const fnz_backend *kernels,
+                               fnzi_graph *graph, const uint32_t **parts) {
   const fnz_decompose_options options = FNZ_DECOMPOSE_OPTIONS_INIT;
-  fnzi_eng_expander e = {.ctx = ctx, .arena = arena, .graph = graph};
+  fnzi_eng_expander e = {.ctx = ctx, .arena = arena, .kernels = kernels, .graph = graph};
   e.wish = (fnzi_dcm_wish){fnzi_dcm_set_find("runnable"), &options};
   fnzi_arena_init(&e.scratch, ctx);
   fnz_status status = expand_nodes(&e);
@@ -98,7 +101,7 @@ static bool has_autocast(const fnz_program *p) {
 }
 
 static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t ngraphs,
-                                 fnzi_eng_expansion *out) {
+                                 const fnz_backend *kernels, fnzi_eng_expansion *out) {
   fnz_program *made;
   fnzi_graph *graphs;
   const uint32_t **parts;
@@ -107,8 +110,8 @@ static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t 
   FNZI_NEW(&out->arena, p->graphs.count, &parts);
   memcpy(graphs, p->graphs.data, p->graphs.count * sizeof *graphs);
   for (size_t g = 0; g < ngraphs; g++)
-    if (has_recipe(&graphs[g]))
-      FNZ_TRY(expand_graph(ctx, &out->arena, &graphs[g], &parts[g]));
+    if (has_recipe(kernels, &graphs[g]))
+      FNZ_TRY(expand_graph(ctx, &out->arena, kernels, &graphs[g], &parts[g]));
   *made = *p;
   made->graphs.data = graphs;
   out->program = made;
@@ -116,16 +119,17 @@ static fnz_status expand_program(fnz_context *ctx, const fnz_program *p, size_t 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, fnzi_eng_expansion *out) {
+fnz_status fnzi_eng_expand(fnz_context *ctx, const fnz_program *p, const fnz_backend *kernels,
+                           fnzi_eng_expansion *out) {
   size_t ngraphs = has_autocast(p) ? 1 : p->graphs.count;
   bool any = false;
   *out = (fnzi_eng_expansion){.program = NULL};
   for (size_t g = 0; g < ngraphs && !any; g++)
-    any = has_recipe(&p->graphs.data[g]);
+    any = has_recipe(kernels, &p->graphs.data[g]);
   if (!any)
     return FNZ_OK;
   fnzi_arena_init(&out->arena, ctx);
-  fnz_status status = expand_program(ctx, p, ngraphs, out);
+  fnz_status status = expand_program(ctx, p, ngraphs, kernels, out);
   if (status != FNZ_OK)
     fnzi_eng_expansion_end(out);
   return status;

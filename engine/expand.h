@@ -9,6 +9,7 @@
 typedef struct fnzi_eng_expander {
   fnz_context *ctx;
   fnzi_arena *arena, scratch;
+  const fnz_backend *kernels;
   fnzi_dcm_wish wish;
   const fnzi_graph *graph;
   struct {

@@ -53,7 +53,7 @@ static void use(fnzi_eng_binding *b, const fnzi_eng_expansion *expansion) {
 static fnz_status use_owned(fnz_workspace *ws, fnzi_eng_binding *b) {
   b->program = b->whole = b->owned;
   if (!ws->exe->unplanned)
-    FNZ_TRY(fnzi_eng_expand(ws->ctx, b->owned, &b->expansion));
+    FNZ_TRY(fnzi_eng_expand(ws->ctx, b->owned, ws->exe->kernels, &b->expansion));
   use(b, &b->expansion);
   return FNZ_OK;
 }

@@ -172,7 +172,7 @@ fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,
   if (!by_cpu || !fnzi_eng_inputs_are_fixed(program))
     return write_binding(ctx, program, inputs, device, json, out);
   if (!fnzi_program_has_symbols(program))
-    FNZ_TRY(fnzi_eng_expand(ctx, program, &expansion));
+    FNZ_TRY(fnzi_eng_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);
   fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
   fnzi_arena_free(&arena);
