@@ -1,7 +1,9 @@
 /* checks: 4
  * kernels_made_test.c - operators that are computed by others, and the kernels beside them, against
- * what PyTorch gives for random arguments: fixtures/made, fixtures/backward. Numbers may be apart
+ * what PyTorch gives for random arguments: fixtures/made, fixtures/backward, and libraries of it:
+ * fixtures/library. Numbers may be apart
  * by a few roundings of the largest one in a result. What PyTorch refuses must be refused. */
+#include "schema/custom.h"
 #include "tests/faults.h"
 #include "tests/variant_fixture.h"
 
@@ -13,7 +15,7 @@ enum { WHAT_BYTES = 400 };
 static const struct {
   const char *folder;
   size_t operators, calls, unknown;
-} fixtures[] = {{"made", 282, 2682, 79}, {"backward", 73, 730, 0}};
+} fixtures[] = {{"made", 282, 2682, 79}, {"backward", 73, 730, 0}, {"library", 20, 339, 13}};
 
 typedef struct replay {
   variants v;
@@ -98,13 +100,24 @@ static void replay_call(replay *r, const fnz_op *op, size_t number, const fnzi_j
   printf("%s: %s #%zu: %s\n", r->s.backend->name, fnz_op_name(op), number, r->what);
 }
 
+/* Of the table, or of a library. */
+static const fnz_op *find_op(fnz_context *ctx, const char *name) {
+  const fnz_op *op = fnz_op_find(name);
+  const char *schema = op ? NULL : fnzi_builtin_schema(name);
+  if (schema)
+    OK(ctx, fnz_op_declare(ctx, schema, &op));
+  return op;
+}
+
 static void replay_all(create_fn *create, bool has_data, size_t fixture) {
   replay r = {.has_data = has_data};
   size_t operators = 0;
+  fnz_context *library; /* has its operators */
+  ck_assert_int_eq(fnz_context_create(NULL, &library), FNZ_OK);
   scene_begin(&r.s, &r.v, fixtures[fixture].folder, create);
   const fnzi_json *calls = fnzi_json_find(r.v.calls.root, "calls");
   for (const fnzi_json *one = calls->u.first; one; one = one->next, operators++) {
-    const fnz_op *op = fnz_op_find(one->key);
+    const fnz_op *op = find_op(library, one->key);
     size_t number = 0;
     ck_assert_msg(op != NULL, "no operator is called %s", one->key);
     for (const fnzi_json *call = one->u.first; call; call = call->next)
@@ -118,6 +131,7 @@ static void replay_all(create_fn *create, bool has_data, size_t fixture) {
   ck_assert_uint_eq(r.wrong, 0);
   ck_assert_uint_eq(r.unknown, has_data ? 0 : fixtures[fixture].unknown);
   scene_end(&r.s);
+  fnz_context_destroy(library);
 }
 
 START_TEST(on_the_cpu) {

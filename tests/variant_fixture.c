@@ -1,4 +1,4 @@
-/* variant_fixture.c - reading fixtures/variants, fixtures/made and fixtures/backward, and making
+/* variant_fixture.c - reading fixtures/variants and those of its format, and making
  * the arguments of their calls. */
 #include "tests/variant_fixture.h"
 
@@ -41,7 +41,7 @@ static void load(variants *v, const char *folder) {
   ck_assert_int_eq(fnz_context_create(NULL, &v->ctx), FNZ_OK);
   fnzi_arena_init(&v->arena, v->ctx);
   parse(v, folder, "calls.json", &v->calls);
-  if (strcmp(folder, "made") != 0 && strcmp(folder, "backward") != 0)
+  if (strcmp(folder, "variants") == 0 || strcmp(folder, "reference") == 0)
     parse(v, folder, "differences.json", &v->differences);
   OK(v->ctx, fnz_file_read(v->ctx, path_of(folder, "storages.safetensors"), &bytes));
   OK(v->ctx, fnz_arrays_read_safetensors(v->ctx, bytes.data, bytes.size, &v->pools));
