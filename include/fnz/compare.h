@@ -25,18 +25,18 @@ typedef struct fnz_difference {
 /** Compares what two programs compute, expression by expression. They are the same when
  *
  * - they have the same user inputs, in order, the same parameters and buffers by qualified name
- * with the same bytes, the same ranges of symbols and guards. A weight without bytes, as the text
- * form has it, is as good as any of its name,
+ *   with the same bytes, the same ranges of symbols and guards. A weight without bytes, as the text
+ *   form has it, is as good as any of its name,
  * - they have the same outputs, in order, of the same kinds, and each is the same expression: the
  *   same operators with the same arguments and geometries, down to inputs and constants,
  * - operators that write, draw random numbers or only have an effect come in the same order, as far
- *   as far as it can be observed: writes to separate memory may come in any order.
+ *   as that can be observed: writes to separate memory may come in any order.
  *
  * Names of values, source lines, defaults that are spelled out, the order of independent nodes,
  * nodes that nothing needs and equal nodes that compute a thing twice do not count. No law of
  * arithmetic is assumed: a + b and b + a differ. So programs that mean the same may be reported as
- * different; two that are reported as equal mean the same. <fnz/functionalize.h> has fnz_verify()
- * for meanings.
+ * different; two that are reported as equal mean the same. <fnz/verify.h> has fnz_verify() for
+ * meanings.
  *
  * a, b  borrowed; may be shared with other threads during the call. Must be verified.
  * out   NULL is allowed. The first difference, NULL when there is none; ends with
@@ -45,6 +45,7 @@ typedef struct fnz_difference {
  * FNZ_OK: the same. FNZ_DIFFERENT: not; the message has `where` and `what`. FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a,
                                                       const fnz_program *b, fnz_difference **out);
+/** NULL is allowed. */
 FNZ_API void fnz_difference_destroy(fnz_context *ctx, fnz_difference *difference);
 
 enum { FNZ_HASH_BYTES = 32 };

@@ -21,8 +21,11 @@
 #include <fnz/program.h>
 #include <fnz/random.h>
 #include <fnz/recorder.h>
+#include <fnz/rules.h>
+#include <fnz/run.h>
 #include <fnz/status.h>
 #include <fnz/tensor.h>
 #include <fnz/types.h>
+#include <fnz/verify.h>
 
 #endif
