@@ -18,8 +18,8 @@ typedef uint64_t fnz_handle; /* 0 is never a value */
 /** A request to apply one functional operator.
  *
  * args      one per parameter of the schema; tensors are FNZ_ARG_VALUE with a handle, also in
- * lists. FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not release
- *           it, but need not keep its contents.
+ *           lists. FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not
+ *           release it, but need not keep its contents.
  * expected  NULL when the caller does not know the results (the backend's shape rule decides). Else
  *           one entry per tensor result, lists flattened, `capacity` of apply() in number: the
  *           geometry it must have, or NULL for one that is not known or undefined. A result of
@@ -66,7 +66,7 @@ typedef struct fnz_backend {
    * PyTorch does it: a view's result shares memory with its argument, an in-place operator writes
    * into it, an out= argument gets another size when its own is wrong. A result that is an argument
    * comes back as the same handle, which then needs one more release. `expected` is not looked at.
-   * warning  room for FNZ_WARNING_BYTES: what eager would warn of, "" for nothing.
+   * `warning` has room for FNZ_WARNING_BYTES: what eager would warn of, "" for nothing.
    * NULL when the backend has only values. A value given to apply must not be written by call. */
   fnz_status (*call)(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                      size_t capacity, size_t *count, char *warning);
@@ -116,17 +116,20 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_cuda_generator_create(fnz_context *ctx, co
                                                             uint64_t seed, fnz_generator **out);
 
 /** Shapes only: values are geometries, by the same shape rules that the CPU backend uses. Upload
- * ignores the cells, download fails. */
+ * ignores the cells, download fails.
+ * out: ends with fnz_backend_destroy(). The context must outlive it and be used by one thread. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out);
 
 /** Hashes instead of numbers: data movement is exact, every computing operator is an uninterpreted
  * function of its name, attributes and inputs, element by element. No kernel is needed, so any
  * operator works. Equal results mean equal for all input values of these shapes (up to collisions).
  * `bytewise`: one hash per byte instead of one per element; needed when memory is read under
- * several dtypes. `seed`: another seed, other places where data decides places. */
+ * several dtypes. `seed`: another seed, other places where data decides places.
+ * out: ends with fnz_backend_destroy(). The context must outlive it and be used by one thread. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_hash_backend_create(fnz_context *ctx, uint64_t seed,
                                                           bool bytewise, fnz_backend **out);
 
+/** After all of its values. NULL is allowed. */
 FNZ_API void fnz_backend_destroy(fnz_backend *backend);
 
 /** The operator has a kernel on the CPU backend. */

@@ -41,13 +41,14 @@ FNZ_API fnz_arg fnz_scalar_float(double value);
 typedef struct fnz_stack fnz_stack;
 
 /** backend  makes the results of calls without a tensor among their arguments: zeros, arange.
- * Borrowed; must outlive the stack. */
+ *          Borrowed; must outlive the stack.
+ * out      ends with fnz_stack_destroy(), before ctx. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_stack_create(fnz_context *ctx, fnz_backend *backend,
                                                    fnz_stack **out);
 /** Releases the tensors that the stack still owns. NULL is allowed. */
 FNZ_API void fnz_stack_destroy(fnz_stack *stack);
 
-/* --- Arguments -----------------------------------------------------------------------------------
+/* --- Arguments ----------------------------------------------------------------------------------
  * In the order of the schema. Pushing never fails: when memory runs out, the next fnz_call() says
  * so. Lists and strings are copied; tensors are borrowed until the call. */
 FNZ_API void fnz_push_tensor(fnz_stack *stack, fnz_eager tensor);
@@ -70,7 +71,7 @@ FNZ_API void fnz_push_name(fnz_stack *stack, const char *name);
 /** Drops everything. */
 FNZ_API void fnz_stack_clear(fnz_stack *stack);
 
-/* --- The call ------------------------------------------------------------------------------------
+/* --- The call -----------------------------------------------------------------------------------
  * Takes everything on the stack as arguments and leaves the results: one entry per return of the
  * schema, which may be the first arguments of the next call. After a failure the stack is empty.
  *
@@ -88,12 +89,11 @@ FNZ_API void fnz_stack_clear(fnz_stack *stack);
  * operator has. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack);
 
-/** What eager would have warned of in the last call, "" for nothing. Borrowed until the next one.
- */
+/** What eager would have warned of in the last call, "" for nothing; borrowed until the next
+ * one. */
 FNZ_API const char *fnz_stack_warning(const fnz_stack *stack);
 
-/* --- Results -----------------------------------------------------------------------------------
- */
+/* --- Results ---------------------------------------------------------------------------------- */
 FNZ_API size_t fnz_stack_count(const fnz_stack *stack);
 /** Number of tensors at a place: 1 for a tensor, the length of a list, 0 for anything else. */
 FNZ_API size_t fnz_stack_tensors(const fnz_stack *stack, size_t place);

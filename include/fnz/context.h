@@ -44,6 +44,7 @@ typedef struct fnz_buffer {
   size_t capacity;
 } fnz_buffer;
 
+/** Frees the bytes and empties the buffer; one that is empty, all zero, is allowed. */
 FNZ_API void fnz_buffer_free(fnz_context *ctx, fnz_buffer *buffer);
 
 /** Appends those of `names` that may have been meant by `word`, which is none of them: up to three,

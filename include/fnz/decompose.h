@@ -69,7 +69,8 @@ FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);
 
 /** Why an operator is left in a program that fnz_decompose() has made with these options, though
  * the set does not have it: in words, static. NULL where the set has it or the options keep it, or
- * there is no such set. options  NULL for defaults. */
+ * there is no such set.
+ * options  NULL for defaults. */
 FNZ_API const char *fnz_decomposition_why_left(const fnz_decompose_options *options,
                                                const fnz_op *op);
 

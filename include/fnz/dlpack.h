@@ -70,8 +70,7 @@ typedef struct DLManagedTensor {
 } DLManagedTensor;
 #endif
 
-/* --- Memory --------------------------------------------------------------------------------------
- */
+/* --- Memory ----------------------------------------------------------------------------------- */
 /** A tensor of another library as memory for a run or a kernel. It points into itself: not to be
  * moved. */
 typedef struct fnz_dlpack_view {
@@ -95,8 +94,8 @@ typedef struct fnz_dlpack_options {
   size_t size;     /* sizeof(fnz_dlpack_options) */
   DLDevice device; /* where the memory lies */
   bool read_only;
-  void (*release)(
-      void *owner); /* called once, when the other library is done; NULL: nothing ends */
+  /* Called once, when the other library is done; NULL: nothing ends. */
+  void (*release)(void *owner);
   void *owner;
 } fnz_dlpack_options;
 
@@ -122,7 +121,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx,
                                                               DLManagedTensorVersioned *tensor,
                                                               DLManagedTensor **out);
 
-/* --- Values of a backend -------------------------------------------------------------------------
+/* --- Values of a backend ------------------------------------------------------------------------
  * Of the CPU backend and of the CUDA backend. One thread, as with all of a backend: the deleters
  * are called there, before the backend ends. */
 /** The memory of a value, which the two share from now on: as long as it is lent, it cannot grow.

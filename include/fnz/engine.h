@@ -60,7 +60,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_compile(fnz_context *ctx, const fnz_progra
 /** After all of its workspaces and states have ended. NULL is allowed. */
 FNZ_API void fnz_executable_destroy(fnz_executable *exe);
 
-/* --- What goes in and comes out ------------------------------------------------------------------
+/* --- What goes in and comes out -----------------------------------------------------------------
  * INPUT   the user inputs that are tensors or symbolic integers, in order of the signature, by
  *         graph name: "x".
  * OUTPUT  what fnz_run() gives, in its order and by its names: "output.0", then the final values,
@@ -78,28 +78,25 @@ FNZ_API size_t fnz_executable_count(const fnz_executable *exe, fnz_side side);
 /** Borrowed from the executable. All zero for k beyond the count. */
 FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, size_t k);
 
-/* --- Running -------------------------------------------------------------------------------------
- */
+/* --- Running ---------------------------------------------------------------------------------- */
 /** One run.
  *
- * inputs: one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
- * program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t, NULL for the
- * recorded one, and `geometry` is not looked at. Inputs that share memory by the signature must lie
- * in one memory as recorded; where one of two is written, which the program's guards tell, or is
- * donated, or the other one lies in the state, they must not overlap.
- *
- * outputs: one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
- * lies in the workspace, which must be given, until its next run. Else `data` is the caller's, of
- * the sizes and strides of `geometry`, row-major where that is NULL. Outputs must overlap neither
- * each other nor an input. Those in a given state are not looked at.
- *
- * state: NULL: the program's initial values, and final values come out as outputs. Else they are
- * read and left there.
- *
- * workspace: NULL: one that the executable keeps for this.
- *
- * arena: NULL: memory of the workspace. Else `arena_bytes` of the caller's, at least what fnz_needs
- * says, aligned to 64. */
+ * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
+ *            program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t,
+ *            NULL for the recorded one, and `geometry` is not looked at. Inputs that share memory
+ *            by the signature must lie in one memory as recorded; where one of two is written,
+ *            which the program's guards tell, or is donated, or the other one lies in the state,
+ *            they must not overlap.
+ * outputs    one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
+ *            lies in the workspace, which must be given, until its next run. Else `data` is the
+ *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL.
+ *            Outputs must overlap neither each other nor an input. Those in a given state are not
+ *            looked at.
+ * state      NULL: the program's initial values, and final values come out as outputs. Else they
+ *            are read and left there.
+ * workspace  NULL: one that the executable keeps for this.
+ * arena      NULL: memory of the workspace. Else `arena_bytes` of the caller's, at least what
+ *            fnz_needs says, aligned to 64 bytes. */
 typedef struct fnz_execution {
   size_t size; /* sizeof(fnz_execution) */
   const fnz_memory *inputs;
@@ -151,8 +148,8 @@ typedef struct fnz_needs {
   size_t moves;           /* steps that only move elements */
   uint64_t bytes_moved;   /* by those: read and written */
   uint64_t bytes_written; /* by all steps whose results have fixed sizes */
-  size_t
-      interpreted; /* steps that are evaluated as fnz_run() does: regions, sizes that data decide */
+  /* Steps that are evaluated as fnz_run() does: regions, sizes that data decide. */
+  size_t interpreted;
 } fnz_needs;
 /** `run` as for fnz_executable_run(): workspace, state and inputs are looked at. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_get_needs(const fnz_executable *exe,
@@ -160,11 +157,11 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_get_needs(const fnz_executable 
                                                            const fnz_execution *run,
                                                            fnz_needs *out);
 
-/* --- Workspaces --------------------------------------------------------------------------------
- */
-/** out: ends with fnz_workspace_destroy(), before the executable. */
+/* --- Workspaces ------------------------------------------------------------------------------- */
+/** out  ends with fnz_workspace_destroy(), before the executable. NULL on failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_workspace_create(const fnz_executable *exe, fnz_context *ctx,
                                                        fnz_workspace **out);
+/** NULL is allowed. */
 FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
 
 /** A step of the last run; of a body, all times that it was run. Texts last until the next one. Of
@@ -184,21 +181,22 @@ FNZ_API void fnz_workspace_take_times(fnz_workspace *workspace, bool on);
 /** *count steps of the last run that took times; borrowed until the next run. */
 FNZ_API const fnz_step_time *fnz_workspace_times(const fnz_workspace *workspace, size_t *count);
 
-/* --- State ---------------------------------------------------------------------------------------
- */
+/* --- State ------------------------------------------------------------------------------------ */
 /** Memory of its own with the program's initial values; what the file has no data for must be read
- * before the first run, which fails with REF otherwise. out: ends with
- * fnz_executable_state_destroy(). */
+ * before the first run, which fails with REF otherwise.
+ * out  ends with fnz_executable_state_destroy(), before the executable. NULL on failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(const fnz_executable *exe,
                                                               fnz_context *ctx,
                                                               fnz_executable_state **out);
 /** Over the caller's memory, which holds what the state begins with and outlives it: one per STATE
  * slot, with the recorded strides. On a GPU without `staging` it lies there, at multiples of 16
- * bytes from the first element of the storage on, and is ready when a run begins. */
+ * bytes from the first element of the storage on, and is ready when a run begins.
+ * out  as above. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(const fnz_executable *exe,
                                                             fnz_context *ctx,
                                                             const fnz_memory *memories,
                                                             fnz_executable_state **out);
+/** Before the executable. NULL is allowed. */
 FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
 
 /** The memory of a STATE slot, by its name or by that without the kind: "cache". NULL data for

@@ -51,6 +51,7 @@ typedef struct fnz_origin {
 /** The origins of all nodes of a result. Plain data that needs neither program. */
 typedef struct fnz_origins fnz_origins;
 
+/** NULL is allowed. */
 FNZ_API void fnz_origins_destroy(fnz_context *ctx, fnz_origins *origins);
 /** Of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
@@ -99,6 +100,7 @@ typedef struct fnz_finding {
 
 typedef struct fnz_findings fnz_findings;
 
+/** NULL is allowed. */
 FNZ_API void fnz_findings_destroy(fnz_context *ctx, fnz_findings *findings);
 FNZ_API size_t fnz_findings_count(const fnz_findings *findings);
 /** NULL beyond the last one. Refused ones come first, then the others in the order of nodes. */
@@ -130,9 +132,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_pro
  * inputs   where sizes of inputs are symbols: named arrays as fnz_run() takes them, whose sizes the
  *          plan is for; NULL: those that the program has recorded. Not looked at else.
  * device   as fnz_compile() takes it, NULL for the CPU, or a kind of GPU: "sm_90". For those it
- * says as well which kernels compute a step, with their blocks, threads, registers and memory,
- *          which steps the CPU computes and why, and what is copied for them. Nothing of CUDA is
- *          needed: without a GPU "cuda" is "sm_90", and registers are told where NVRTC is found.
+ *          says as well which kernels compute a step, with their blocks, threads, registers and
+ *          memory, which steps the CPU computes and why, and what is copied for them. Nothing of
+ *          CUDA is needed: without a GPU "cuda" is "sm_90", and registers are told where NVRTC is
+ *          found.
  * Fails with UNSUPPORTED where a size has no recorded number and none is given, with what fnz_run()
  * refuses inputs with, and with ARGUMENT for another device. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,

@@ -32,14 +32,15 @@ FNZ_API fnz_format fnz_format_find(const char *name);
 
 /** Reads a program and verifies it.
  * bytes  borrowed for the call only.
- * out    ends with fnz_program_destroy(); NULL on failure. Every class of FNZ_BAD_INPUT can occur.
- */
+ * out    ends with fnz_program_destroy(), before ctx; NULL on failure. Every class of FNZ_BAD_INPUT
+ *        can occur. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size,
                                                    fnz_format format, fnz_program **out);
 
 /** The same for bytes that are handed over, so that weights need not be copied: they stay where
- * they are, and the bytes live as long as any program that has them. bytes  from fnz_file_read(),
- * or allocated by the context's allocator; empty afterwards, also after a failure. */
+ * they are, and the bytes live as long as any program that has them.
+ * bytes  from fnz_file_read(), or allocated by the context's allocator; empty afterwards, also
+ *        after a failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes,
                                                           fnz_format format, fnz_program **out);
 
@@ -70,15 +71,15 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save(fnz_context *ctx, const fnz_p
 /** Where the weights of a program come from that its CBOR names a file of: the bytes of the file,
  * `size` of them, from fnz_file_read() or the context's allocator, into `out`, which is empty. The
  * name is a plain one: no folder, no device. Called in the thread that reads. A failure becomes the
- * reader's, so fill in fnz_last_error() by the function of fnz that failed, or else return FNZ_IO.
- */
+ * reader's: return that of the function of fnz that failed, or else FNZ_IO. */
 typedef fnz_status fnz_weights_open(fnz_context *ctx, void *user, const char *name, uint64_t size,
                                     fnz_buffer *out);
 
 /** fnz_program_read_buffer() of a program whose weights lie in a file of their own, as
  * fnz_program_save_external() writes it; the others fail with REF. The file's size and digest must
  * be those that the program has, its arrays the program's weights: REF, TRUNCATED, TYPE.
- * fnz_program_load() finds the file beside the program's. open  is called at most once. */
+ * fnz_program_load() finds the file beside the program's.
+ * open  is called at most once. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes,
                                                             fnz_format format,
                                                             fnz_weights_open *open, void *user,
@@ -86,7 +87,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_external(fnz_context *ctx, fn
 
 /** fnz_program_write() as CBOR, with the weights in a safetensors file: `weights_name` is its name,
  * plain, and ends in ".safetensors". Where no weight has data, `weights` stays empty and the CBOR
- * is as without. out, weights  must be empty; end with fnz_buffer_free(), also after a failure. */
+ * is as without.
+ * out, weights  must be empty; end with fnz_buffer_free(), also after a failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write_external(fnz_context *ctx,
                                                              const fnz_program *program,
                                                              const char *weights_name,
@@ -100,16 +102,15 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save_external(fnz_context *ctx,
                                                             const fnz_program *program,
                                                             const char *path);
 
-/** A whole regular file, or standard input for "-". Fails with FNZ_IO. */
+/** A whole regular file, or standard input for "-". Fails with FNZ_IO.
+ * out  must be empty; ends with fnz_buffer_free(), also after a failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
                                                 fnz_buffer *out);
 /** Writes a file so that it appears whole or not at all: a file without a name in the same folder
  * is written, synced and put in place; a temporary file beside it where the system has no such
- * files.
- * "-" is standard output. Fails with FNZ_IO and leaves what was there: also where that is no
+ * files. "-" is standard output. Fails with FNZ_IO and leaves what was there: also where that is no
  * regular file, such as a symbolic link. Only when the folder cannot be synced at the end, the new
- * file is there already.
- */
+ * file is there already. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_write(fnz_context *ctx, const char *path,
                                                  const void *bytes, size_t size);
 

@@ -51,8 +51,7 @@ typedef struct fnz_kernel {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx,
                                                       const fnz_kernel *kernel);
 
-/* --- What a kernel asks --------------------------------------------------------------------------
- */
+/* --- What a kernel asks ----------------------------------------------------------------------- */
 FNZ_API fnz_context *fnz_frame_context(const fnz_frame *frame);
 FNZ_API void *fnz_frame_user(const fnz_frame *frame);
 /** An argument by its name in the kernel's own schema, converted and defaulted. NULL when the

@@ -51,7 +51,7 @@ FNZ_API const fnz_op *fnz_op_declared_at(const fnz_context *ctx, size_t index);
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-/** Operators are numbered from 0, sorted by name. */
+/** Operators are numbered from 0, sorted by name. NULL beyond the last one. */
 FNZ_API size_t fnz_op_count(void);
 FNZ_API const fnz_op *fnz_op_at(size_t index);
 
@@ -92,9 +92,10 @@ typedef struct fnz_param {
 } fnz_param;
 
 FNZ_API size_t fnz_op_param_count(const fnz_op *op);
-/** Parameter `i`, below the count. */
+/** Parameter `i`, which must be below the count. */
 FNZ_API fnz_param fnz_op_param(const fnz_op *op, size_t i);
 FNZ_API size_t fnz_op_return_count(const fnz_op *op);
+/** Result `i`, which must be below the count. */
 FNZ_API fnz_param fnz_op_return(const fnz_op *op, size_t i);
 
 /** Appends the shortest call of the operator in the text form, "add_.Tensor(%self, %other)":

@@ -15,6 +15,7 @@ extern "C" {
 
 typedef struct fnz_program fnz_program;
 
+/** Before the context that it was made with. NULL is allowed. */
 FNZ_API void fnz_program_destroy(fnz_program *program);
 
 /** Checks everything that the rest of fnz relies on: definitions before uses, unique names,
@@ -48,7 +49,9 @@ FNZ_API void fnz_program_schema_version(const fnz_program *program, int *major, 
  * it keeps both. NULL where the file was none or did not say. */
 FNZ_API const char *fnz_program_module_call_graph(const fnz_program *program);
 
-/* --- Walking ---------------------------------------------------------------------------------- */
+/* --- Walking ------------------------------------------------------------------------------------
+ * Beyond the last graph, node, value, input or output there is nothing: counts of 0, NULL, "",
+ * and structures of zeros. */
 
 FNZ_API size_t fnz_graph_count(const fnz_program *program);
 FNZ_API size_t fnz_node_count(const fnz_program *program, size_t graph);
@@ -87,8 +90,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_node_write(fnz_context *ctx, const fnz_pro
                                                  fnz_buffer *out);
 
 /** Where a node's `source` points: of a stack trace the innermost frame that is not PyTorch's own,
- * else its last frame; of "file.py:7" that line. False, with an empty path, when it says nothing.
- */
+ * else its last frame; of "file.py:7" that line. False, with an empty path, when it says
+ * nothing. */
 FNZ_API bool fnz_source_place(const char *source, fnz_place *out);
 
 /** Name and geometry of a value; the geometry is NULL for what is not a tensor. */

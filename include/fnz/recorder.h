@@ -9,18 +9,24 @@
 extern "C" {
 #endif
 
-/** shapes  decides what results look like when a call does not say so: a meta backend, borrowed;
- * NULL when every call says so. out     ends with fnz_backend_destroy(). Its upload() and
- * download() fail. */
+/** shapes  decides what results look like when a call does not say so: a meta backend, borrowed; it
+ *         must outlive the recorder. NULL when every call says so.
+ * out     ends with fnz_backend_destroy(), before ctx. Its upload() and download() fail. Used by
+ *         one thread at a time. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes,
                                                       fnz_backend **out);
 
-/** A new user input of the program. The name must be new. */
+/** A new user input of the program, before the first operator (FNZ_BAD_ARGUMENT later).
+ * name      must be new (DUPLICATE); copied.
+ * geometry  copied.
+ * out       a value that the caller releases. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_input(fnz_backend *recorder, const char *name,
                                                      const fnz_geometry *geometry, fnz_handle *out);
 
 /** Ends the recording: a program with these outputs, without the nodes that nothing needs. Nothing
- * can be recorded after that: FNZ_BAD_ARGUMENT. out  ends with fnz_program_destroy(). */
+ * can be recorded after that: FNZ_BAD_ARGUMENT.
+ * outputs  values of the recorder; borrowed.
+ * out      ends with fnz_program_destroy(), and does not need the recorder any more. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_finish(fnz_backend *recorder,
                                                       const fnz_handle *outputs, size_t count,
                                                       fnz_program **out);

@@ -17,7 +17,7 @@ extern "C" {
 typedef struct fnz_world fnz_world;
 
 /** backend  borrowed; must outlive the world.
- *  out      ends with fnz_world_destroy(), which ends all its tensors and releases their values. */
+ * out      ends with fnz_world_destroy(), which ends all its tensors and releases their values. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend,
                                                    fnz_world **out);
 FNZ_API void fnz_world_destroy(fnz_world *world);
@@ -29,14 +29,17 @@ FNZ_API void fnz_world_destroy(fnz_world *world);
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_wrap(fnz_world *world, const fnz_geometry *geometry,
                                                   fnz_handle owned_value, fnz_tensor **out);
 
-/** The caller needs this tensor no more. Its memory lives on while other tensors share it. */
+/** The caller needs this tensor no more. Its memory lives on while other tensors share it. NULL is
+ * allowed. */
 FNZ_API void fnz_tensor_release(fnz_tensor *tensor);
 
 /** Calls an operator: fnz_tensor_call(world, "add_.Tensor", args, 2, outs, 1, &n).
  * args     by position of the schema; tensors are FNZ_ARG_VALUE with u.tensor. Fewer than the
- * schema has means defaults for the rest. outputs  room for `capacity` tensors; *count says how
- * many came, lists flattened. In-place operators return the very tensor they wrote, as a new
- * reference. */
+ *          schema has means defaults for the rest.
+ * outputs  room for `capacity` tensors, lists flattened; *count says how many came. Each ends with
+ *          fnz_tensor_release(). In-place operators return the very tensor they wrote, as one more
+ *          reference to it.
+ * Fails with ARGUMENT when there is too little room, and as fnz_functionalize() does. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_call(fnz_world *world, const char *op,
                                                   const fnz_arg *args, size_t nargs,
                                                   fnz_tensor **outputs, size_t capacity,
