@@ -17,11 +17,6 @@ static const cli_verb verbs[] = {
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-/* Verbs that are planned: refused by name, not as a typing mistake. */
-static const char *const planned[] = {"bench"};
-
-enum { PLANNED = sizeof planned / sizeof *planned };
-
 static int help(void) {
   printf("fnz %s - rewrites traced tensor programs so that nothing aliases and nothing is written\n"
          "\nusage: fnz VERB [options] ...\n\n",
@@ -55,9 +50,6 @@ static const cli_verb *find_verb(const char *name) {
 }
 
 static int refuse_verb(const char *name) {
-  for (int i = 0; i < PLANNED; i++)
-    if (strcmp(name, planned[i]) == 0)
-      return cli_fail(FNZ_CLASS_UNSUPPORTED, name, "this verb is not there yet; see fnz --help");
   const char *names[VERBS];
   char near[CLI_NEAR];
   for (int i = 0; i < VERBS; i++)

@@ -18,56 +18,55 @@ static const option_row rows[] = {
 #undef OPTION_ROW
 };
 
-/* Options that take one of a few words; `exists` is false for words that are planned. */
+/* Options that take one of a few words. */
 typedef struct choice_row {
   const char *word;
   cli_option option;
-  bool exists;
 } choice_row;
 
 static const choice_row choices[] = {
-#define FORMAT_CHOICE(id, name, extension, reads, writes) {name, CLI_TO, writes},
+#define FORMAT_CHOICE(id, name, extension, reads, writes)                                          \
+  {name, writes ? CLI_TO : CLI_OPTION_COUNT},
     FNZ_FORMAT_ROWS(FORMAT_CHOICE)
 #undef FORMAT_CHOICE
-        {"tsv", CLI_TABLE, true},
-    {"copy", CLI_VIEWS, true},
-    {"keep", CLI_VIEWS, true},
-    {"strided", CLI_VIEWS, true},
-    {"outputs", CLI_STATE, true},
-    {"epilogue", CLI_STATE, true},
-    {"globals", CLI_STATE, true},
-    {"interpreter", CLI_ENGINE, true},
-    {"interpreter", CLI_AGAINST_RUN, true},
-#define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS, true},
+        {"tsv", CLI_TABLE},
+    {"copy", CLI_VIEWS},
+    {"keep", CLI_VIEWS},
+    {"strided", CLI_VIEWS},
+    {"outputs", CLI_STATE},
+    {"epilogue", CLI_STATE},
+    {"globals", CLI_STATE},
+    {"interpreter", CLI_ENGINE},
+    {"interpreter", CLI_AGAINST_RUN},
+#define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS},
     FNZ_MLIR_WEIGHTS_ROWS(WEIGHTS_CHOICE)
 #undef WEIGHTS_CHOICE
-        {"mlir", CLI_FOR, true},
-    {"core", CLI_FOR, true},
-    {"prims", CLI_FOR, true},
-    {"cpu", CLI_DEVICE, true},
-    {"cuda", CLI_DEVICE, true},
-    {"cpu", CLI_GENERATOR, true},
-    {"cuda", CLI_GENERATOR, true},
-    {"keep", CLI_AGAINST, true},
-    {"strided", CLI_AGAINST, true},
-    {"engine", CLI_AGAINST, true},
-    {"cpu", CLI_AGAINST, true},
-    {"cuda", CLI_AGAINST, false},
-    {"functional", CLI_KIND, true},
-    {"inplace", CLI_KIND, true},
-    {"out", CLI_KIND, true},
-    {"mutable", CLI_KIND, true},
-    {"scratch", CLI_KIND, true},
-    {"implicit", CLI_COMPOSITE, true},
-    {"explicit", CLI_COMPOSITE, true},
-    {"explicit_non_functional", CLI_COMPOSITE, true},
-    {"kernel", CLI_COMPOSITE, true},
-    {"cpu", CLI_KERNEL, true},
-    {"meta", CLI_KERNEL, true},
-    {"cuda", CLI_KERNEL, true},
-    {"cpu", CLI_NO_KERNEL, true},
-    {"meta", CLI_NO_KERNEL, true},
-    {"cuda", CLI_NO_KERNEL, true},
+        {"mlir", CLI_FOR},
+    {"core", CLI_FOR},
+    {"prims", CLI_FOR},
+    {"cpu", CLI_DEVICE},
+    {"cuda", CLI_DEVICE},
+    {"cpu", CLI_GENERATOR},
+    {"cuda", CLI_GENERATOR},
+    {"keep", CLI_AGAINST},
+    {"strided", CLI_AGAINST},
+    {"engine", CLI_AGAINST},
+    {"cpu", CLI_AGAINST},
+    {"functional", CLI_KIND},
+    {"inplace", CLI_KIND},
+    {"out", CLI_KIND},
+    {"mutable", CLI_KIND},
+    {"scratch", CLI_KIND},
+    {"implicit", CLI_COMPOSITE},
+    {"explicit", CLI_COMPOSITE},
+    {"explicit_non_functional", CLI_COMPOSITE},
+    {"kernel", CLI_COMPOSITE},
+    {"cpu", CLI_KERNEL},
+    {"meta", CLI_KERNEL},
+    {"cuda", CLI_KERNEL},
+    {"cpu", CLI_NO_KERNEL},
+    {"meta", CLI_NO_KERNEL},
+    {"cuda", CLI_NO_KERNEL},
 };
 
 enum { CHOICES = sizeof choices / sizeof *choices };
@@ -116,14 +115,10 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
     if (choices[i].option != option)
       continue;
     if (is_word(option, value, choices[i].word))
-      return choices[i].exists
-                 ? CLI_DONE
-                 : cli_fail(FNZ_CLASS_UNSUPPORTED, rows[option].name,
-                            "%s is not there yet; see fnz %s --help", value, call->verb->name);
+      return CLI_DONE;
     size_t used = strlen(words);
-    if (choices[i].exists)
-      snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "", choices[i].word,
-               takes_number(option, choices[i].word) ? ", cuda:N" : "");
+    snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "", choices[i].word,
+             takes_number(option, choices[i].word) ? ", cuda:N" : "");
   }
   if (!*words)
     return CLI_DONE;

@@ -1,4 +1,4 @@
-/* checks: 52
+/* checks: 51
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -51,14 +51,6 @@ START_TEST(refuses_bad_usage) {
   must_fail("verify a --trials 3x", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify " PROGRAM " --engine", 64, "fnz: ARGUMENT: verify: --engine runs the program");
   must_fail("verify - -", 64, "fnz: ARGUMENT: verify: the two programs cannot both");
-}
-END_TEST
-
-START_TEST(refuses_what_is_planned_by_name) {
-  enter_folder();
-  static const char *const calls[] = {"fuzz --against cuda"};
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-    must_fail(calls[i], 2, "fnz: UNSUPPORTED: ");
 }
 END_TEST
 
@@ -970,10 +962,9 @@ START_TEST(plans_what_is_taken_apart) {
 END_TEST
 
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
-          refuses_what_is_planned_by_name, says_which_file_is_missing,
-          refuses_files_that_are_no_programs, says_what_stands_where_inputs_should,
-          goes_on_from_the_state_that_a_run_wrote, says_which_weights_differ,
-          says_what_stands_where_a_program_should,
+          says_which_file_is_missing, refuses_files_that_are_no_programs,
+          says_what_stands_where_inputs_should, goes_on_from_the_state_that_a_run_wrote,
+          says_which_weights_differ, says_what_stands_where_a_program_should,
           reads_no_more_of_a_foreign_file_than_its_beginning,
           ends_in_silence_when_its_reader_goes_away, says_what_may_have_been_meant,
           leaves_what_was_there_when_it_fails, cannot_write_where_there_is_no_folder,

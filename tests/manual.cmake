@@ -1,5 +1,6 @@
 # The manual and the command's own help agree: each verb's synopsis has the options that its help
-# has, and no other; each option is explained under OPTIONS, and nothing else is.
+# has, and no other; each option is explained under OPTIONS, and nothing else is. Of an option that
+# takes one of a few words its explanation has all of these.
 cmake_minimum_required(VERSION 3.22)
 
 set(everywhere --quiet --verbose --help --version) # of every verb, or of none: no synopsis has them
@@ -27,6 +28,32 @@ function(help_of verb out)
   set(${out} "${help}" PARENT_SCOPE)
 endfunction()
 
+# The words that the verb's options take stand in the manual's explanations. A wrong word makes the
+# command list them; numbers that may follow one do not count.
+function(check_words verb help)
+  string(REGEX MATCHALL "\n  --[a-z-]+ (KIND|FORMAT|NAME|WHAT|CLASS|BACKEND|DEVICE)" heads "${help}")
+  foreach(head IN LISTS heads)
+    string(REGEX MATCH "--[a-z-]+" name "${head}")
+    execute_process(COMMAND ${FNZ} ${verb} ${name}=no-such-word ERROR_VARIABLE said)
+    if(NOT said MATCHES "takes (one of )?([^\n]*), not no-such-word")
+      continue() # any other word is taken, too
+    endif()
+    string(REPLACE ", " ";" words "${CMAKE_MATCH_2}")
+    string(REGEX MATCH "\n\\.TP\n[^\n]*${name}[^a-z-].*" block "${explained}")
+    string(SUBSTRING "${block}" 1 -1 block)
+    string(FIND "${block}" "\n.TP\n" ends)
+    string(SUBSTRING "${block}" 0 ${ends} block)
+    foreach(word IN LISTS words)
+      string(REGEX REPLACE ":.*" "" word "${word}")
+      if(NOT block MATCHES "[^a-z_]${word}[^a-z_]")
+        message(FATAL_ERROR "fnz ${verb} ${name} takes ${word}, of which the manual says nothing:${block}")
+      endif()
+      math(EXPR words_seen "${words_seen} + 1")
+    endforeach()
+  endforeach()
+  set(words_seen ${words_seen} PARENT_SCOPE)
+endfunction()
+
 # The manual as plain text; brackets and semicolons would spoil CMake's lists.
 file(READ ${ROOT}/docs/fnz.1 manual)
 string(REGEX REPLACE "\\\\f[A-Z]" "" manual "${manual}")
@@ -39,6 +66,7 @@ help_of("" overview)
 string(REGEX MATCHALL "\n  [a-z]+ +[^\n]+" verbs "${overview}")
 set(all)
 set(checked 0)
+set(words_seen 0)
 foreach(line IN LISTS verbs)
   string(REGEX MATCH "[a-z]+" verb "${line}")
   if(verb STREQUAL "fnz")
@@ -55,9 +83,10 @@ foreach(line IN LISTS verbs)
     message(FATAL_ERROR "fnz ${verb} --help has ${wanted}, the manual's synopsis ${had}")
   endif()
   list(APPEND all ${wanted})
+  check_words(${verb} "${help}")
 endforeach()
-if(checked LESS 7)
-  message(FATAL_ERROR "only ${checked} verbs were found in fnz --help")
+if(checked LESS 7 OR words_seen LESS 30)
+  message(FATAL_ERROR "only ${checked} verbs were found in fnz --help, and ${words_seen} words that options take")
 endif()
 
 string(REGEX MATCHALL "\n\\.TP\n[^\n]*" heads "${explained}")
