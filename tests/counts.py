@@ -25,6 +25,8 @@ def main():
         ("README.md", r"of the ([\d,]+) functional operators all but", len(functional)),
         ("README.md", r"functional operators all but (\d+)", len(not_on_gpu)),
         ("README.md", r"operators; ([\d,]+) operators of the table", len(refused)),
+        ("README.md", r"every view operator of the table but (\d+)", sum(op["view"] for op in refused)),
+        ("README.md", r"every writing operator of the table but (\d+)", sum(op["writes"] for op in refused)),
     ]
     wrong = []
     for document, around, number in wanted:
