@@ -46,22 +46,42 @@ static inline int run_one_case(const char *name, TCase *c) {
   return run_all_of(suite);
 }
 
-/* A suite made of the tests in `cases`. */
-static inline int run_suite(const char *name, const TTest *const *tests, size_t count) {
-  Suite *suite = suite_create(name);
+/* Each test is a case of its own. */
+static inline void add_tests(Suite *suite, const TTest *const *tests, size_t count) {
   for (size_t i = 0; i < count; i++) {
     TCase *c = tcase_create(tests[i]->name);
     tcase_set_timeout(c, 600);
     tcase_add_test(c, tests[i]);
     suite_add_tcase(suite, c);
   }
-  return run_all_of(suite);
 }
 
 #define RUN_SUITE(name, ...)                                                                       \
   int main(void) {                                                                                 \
     const TTest *const tests[] = {__VA_ARGS__};                                                    \
-    return run_suite(name, tests, sizeof tests / sizeof *tests);                                   \
+    Suite *suite = suite_create(name);                                                             \
+    add_tests(suite, tests, sizeof tests / sizeof *tests);                                         \
+    return run_all_of(suite);                                                                      \
+  }
+
+/* A suite in several files, those of the folder NAME/ beside NAME_test.c: each file ends with its
+ * tests as a part, and that one declares the parts and runs them. */
+typedef void suite_part(Suite *suite);
+
+#define SUITE_PART(name, ...)                                                                      \
+  suite_part name;                                                                                 \
+  void name(Suite *suite) {                                                                        \
+    const TTest *const tests[] = {__VA_ARGS__};                                                    \
+    add_tests(suite, tests, sizeof tests / sizeof *tests);                                         \
+  }
+
+#define RUN_PARTS(name, ...)                                                                       \
+  int main(void) {                                                                                 \
+    suite_part *const parts[] = {__VA_ARGS__};                                                     \
+    Suite *suite = suite_create(name);                                                             \
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)                                      \
+      parts[i](suite);                                                                             \
+    return run_all_of(suite);                                                                      \
   }
 
 #endif
