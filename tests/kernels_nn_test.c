@@ -1,4 +1,4 @@
-/* checks: 23
+/* checks: 48
  * kernels_nn_test.c - products, norms, softmax, attention, sorting, embedding and losses, against
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels_nn.h"
@@ -527,10 +527,13 @@ START_TEST(left_by_decompositions) {
 }
 END_TEST
 
-RUN_SUITE("kernels_nn", left_by_decompositions, an_expanded_factor_changes_no_bit,
-          strides_of_one_row_change_no_bit, products_by_hand, zero_beta_keeps_nan_out,
-          integer_products_wrap, batches_against_loops, halves_round_once, threads_change_no_bit,
-          batch_norm_by_hand, rows_against_loops, softmax_by_hand, statistics_by_hand,
-          attention_against_loops, attention_with_grouped_heads, sorting_by_hand,
-          long_sort_is_stable, embedding_by_hand, gates_by_hand, pointwise_losses_by_hand,
-          class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)
+SUITE_PART(kernels_nn_layers, left_by_decompositions, an_expanded_factor_changes_no_bit,
+           strides_of_one_row_change_no_bit, products_by_hand, zero_beta_keeps_nan_out,
+           integer_products_wrap, batches_against_loops, halves_round_once, threads_change_no_bit,
+           batch_norm_by_hand, rows_against_loops, softmax_by_hand, statistics_by_hand,
+           attention_against_loops, attention_with_grouped_heads, sorting_by_hand,
+           long_sort_is_stable, embedding_by_hand, gates_by_hand, pointwise_losses_by_hand,
+           class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)
+
+suite_part kernels_nn_order, kernels_nn_images, kernels_nn_products;
+RUN_PARTS("kernels_nn", kernels_nn_layers, kernels_nn_order, kernels_nn_images, kernels_nn_products)
