@@ -1,0 +1,309 @@
+/* files.c - what the command reads and writes: which files, in which formats, and that no output is
+ * left behind when something failed. */
+#include "tests/cli/cli.h"
+
+START_TEST(says_which_file_is_missing) {
+  enter_folder();
+  must_fail("show none.pt2", 3, "fnz: IO: none.pt2: ");
+  must_fail("run " PROGRAM " --inputs none.safetensors", 3, "fnz: IO: none.safetensors: ");
+  must_fail("verify " PROGRAM " none.cbor", 3, "fnz: IO: none.cbor: ");
+  must_fail("show .", 3, "fnz: IO: .: ");
+}
+END_TEST
+
+START_TEST(refuses_files_that_are_no_programs) {
+  enter_folder();
+  spill("empty", "");
+  spill("garbage", "this is not a program\n");
+  outcome *o = fnz("show empty");
+  ck_assert_int_eq(o->code, 2);
+  has(o->err, "empty");
+  o = fnz("convert garbage -o out.cbor");
+  ck_assert_int_eq(o->code, 2);
+  has(o->err, "garbage");
+  ck_assert(!exists("out.cbor"));
+}
+END_TEST
+
+START_TEST(says_what_stands_where_inputs_should) {
+  static const struct {
+    const char *name, *bytes;
+    size_t size;
+    const char *says;
+  } rows[] = {
+      {"a.pt2", "PK\3\4\0\0\0\0\0\0", 10, "a zip archive, as .pt2, .pth and .npz files are"},
+      {"a.pkl", "\x80\4\x95\0\0\0\0\0\0\0", 10, "a pickle"},
+      {"a.npy", "\x93NUMPY\1\0v\0", 10, "an array of NumPy"},
+      {"a.cbor", "\xd9\xd9\xf7\xa1 fnz 1", 10, "CBOR"},
+      {"a.json", "{\"x\": [1, 2]}", 13, "JSON"},
+      {"a.fnz", "fnz 1\nprogram(%x: f32[4])", 25, "a program as text"},
+      {"a.bin", "0123456789abcdef", 16, "something else"}};
+  enter_folder();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char words[512], begins[256];
+    spill_bytes(rows[i].name, rows[i].bytes, rows[i].size);
+    snprintf(words, sizeof words, "run " PROGRAM " --inputs %s", rows[i].name);
+    snprintf(begins, sizeof begins, "fnz: SYNTAX: %s: expected a safetensors file, this is %s; ",
+             rows[i].name, rows[i].says);
+    must_fail(words, 2, begins);
+  }
+}
+END_TEST
+
+/* What PyTorch 2.15 has after the second step begins so. */
+START_TEST(goes_on_from_the_state_that_a_run_wrote) {
+  static const char *const ways[] = {"", " --original"};
+  enter_folder();
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char words[1024];
+    snprintf(words, sizeof words, "run %s --inputs %s --outputs state.safetensors%s",
+             PT2 "kv_cache.pt2", PT2 "kv_cache.step0.safetensors", ways[i]);
+    must_work(words);
+    snprintf(words, sizeof words, "run %s --inputs %s --inputs state.safetensors%s",
+             PT2 "kv_cache.pt2", PT2 "kv_cache.step1.safetensors", ways[i]);
+    has(must_work(words)->out, "output.0         f32[1, 1, 16]     -0.54685");
+  }
+  must_fail("run " PT2 "kv_cache.pt2 --inputs - --inputs -", 64,
+            "fnz: ARGUMENT: run: two files cannot both come from standard input");
+  must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --inputs state.safetensors", 2,
+            "fnz: DUPLICATE: state.safetensors: ");
+}
+END_TEST
+
+/* The first bytes of files as they are at hand. */
+static const struct {
+  const char *bytes;
+  size_t size;
+  const char *says;
+} foreign[] = {
+    {"\x93NUMPY\1\0v\0", 10, "an array of NumPy; arrays go to fnz run --inputs"},
+    {"\x80\4\x95\0\0\0\0\0\0\0", 10, "a pickle; export the program in Python"},
+    {"\x80\2\x8a\nl\xfc\x9c"
+     "F\xf9 j\xa8P\x19.",
+     15, "a pickle, as torch.save wrote it before"},
+    {"\x10\0\0\0\0\0\0\0{\"x\":1}", 15, "a safetensors file; arrays go to"},
+    {"PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x0c\0\0\0new/data.pkl", 42,
+     "a file of torch.save or torch.jit.save; export"},
+    {"PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy", 35,
+     "arrays of NumPy; arrays go to"},
+    {"\x7f"
+     "ELF\2\1\1",
+     7, "a program or library of this system"},
+    {"\x08\x08\x12\7pytorch", 11, "an ONNX model"},
+    {"\x1f\x8b\x08\0", 4, "a gzip file; unpack it first"},
+};
+
+START_TEST(says_what_stands_where_a_program_should) {
+  enter_folder();
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    char begins[256];
+    spill_bytes("given", foreign[i].bytes, foreign[i].size);
+    snprintf(begins, sizeof begins, "fnz: UNSUPPORTED: given: expected a program, this is %s",
+             foreign[i].says);
+    must_fail("show given", 2, begins);
+    outcome *o = fnz_with("show -", "given", ".out", environ);
+    ck_assert_int_eq(o->code, 2);
+    has(o->err, foreign[i].says);
+  }
+}
+END_TEST
+
+/* More than there is memory for: what is no program is refused by its beginning. */
+START_TEST(reads_no_more_of_a_foreign_file_than_its_beginning) {
+  enter_folder();
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    spill_bytes("large", foreign[i].bytes, foreign[i].size);
+    if (truncate("large", (off_t)1 << 42) != 0 && truncate("large", (off_t)1 << 40) != 0)
+      continue; /* a file system without such files */
+    must_fail("show large", 2, "fnz: UNSUPPORTED: large: expected a program, this is ");
+    if (i != 3) /* which is one of arrays */
+      must_fail("run " PROGRAM " --inputs large", 2,
+                "fnz: SYNTAX: large: expected a safetensors file, this is ");
+  }
+  spill("large", "fnz 1 program(");
+  if (truncate("large", (off_t)1 << 40) == 0)
+    must_fail("show large", 2, "fnz: LIMIT: large: 1099511627776 bytes of text; at most ");
+}
+END_TEST
+
+START_TEST(leaves_what_was_there_when_it_fails) {
+  enter_folder();
+  spill("garbage", "this is not a program\n");
+  spill("out.cbor", "precious");
+  ck_assert_int_eq(fnz("convert garbage -o out.cbor --verify")->code, 2);
+  char text[ROOM];
+  slurp("out.cbor", text);
+  ck_assert_str_eq(text, "precious");
+}
+END_TEST
+
+static void copy_file(const char *from, const char *to) {
+  char text[ROOM];
+  slurp(from, text);
+  spill(to, text);
+}
+
+START_TEST(writes_over_nothing_that_it_reads) {
+  static const char *const calls[] = {"convert p.fnz -o p.fnz",
+                                      "convert p.fnz -o ./p.fnz --verify",
+                                      "convert p.fnz -o q.fnz",
+                                      "draw p.fnz -o q.fnz",
+                                      "convert " PROGRAM " --ops p.fnz -o q.fnz",
+                                      "run " PROGRAM " --inputs p.fnz --outputs p.fnz"};
+  enter_folder();
+  char text[ROOM], want[ROOM];
+  copy_file(PROGRAM, "p.fnz");
+  ck_assert_int_eq(link("p.fnz", "q.fnz"), 0);
+  slurp("p.fnz", want);
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    outcome *o = fnz(calls[i]);
+    ck_assert_int_eq(o->code, 64);
+    has(o->err, "name another file");
+    slurp("p.fnz", text);
+    ck_assert_str_eq(text, want);
+  }
+  outcome *o = fnz_with("convert - -o p.fnz", "q.fnz", ".out", environ);
+  ck_assert_int_eq(o->code, 64);
+  must_work("convert p.fnz -o other.fnz");
+  must_work("convert p.fnz -o other.fnz");
+}
+END_TEST
+
+START_TEST(cannot_write_where_there_is_no_folder) {
+  enter_folder();
+  must_fail("convert " PROGRAM " -o nowhere/out.cbor", 3,
+            "fnz: IO: nowhere/out.cbor: there is no folder nowhere; make it first");
+  must_fail("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs nowhere/o.safetensors", 3,
+            "fnz: IO: nowhere/o.safetensors: ");
+  ck_assert(!exists("nowhere"));
+  spill("a.cbor", "precious");
+  ck_assert_int_eq(symlink("a.cbor", "link.cbor"), 0);
+  must_fail("convert " PROGRAM " -o link.cbor", 3,
+            "fnz: IO: link.cbor: it is a symbolic link; name the file that it points to");
+  must_fail("convert " PROGRAM " -o a.cbor/b.cbor", 3,
+            "fnz: IO: a.cbor/b.cbor: a.cbor is no folder");
+  must_fail("convert " PROGRAM " --to cbor -o .", 3, "fnz: IO: .: it is a folder; name a file");
+  must_fail("convert " PROGRAM " --to cbor -o /dev/null", 3,
+            "fnz: IO: /dev/null: it is no regular file; write to - and redirect that");
+}
+END_TEST
+
+START_TEST(notices_a_full_disk) {
+  enter_folder();
+  static const char *const calls[] = {"--version", "ops", "show " PROGRAM, "stats " PROGRAM};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    outcome *o = fnz_with(calls[i], "/dev/null", "/dev/full", environ);
+    ck_assert_int_eq(o->code, 3);
+    has(o->err, "fnz: IO: standard output: ");
+  }
+}
+END_TEST
+
+START_TEST(converts_to_standard_output) {
+  enter_folder();
+  outcome *o = must_work("convert " PROGRAM);
+  has(o->out, "slice_scatter");
+  ck_assert_ptr_null(strstr(o->out, "add_"));
+}
+END_TEST
+
+START_TEST(reads_standard_input) {
+  enter_folder();
+  char want[ROOM];
+  memcpy(want, must_work("show " PROGRAM)->out, ROOM);
+  outcome *o = fnz_with("show -", PROGRAM, ".out", environ);
+  ck_assert_int_eq(o->code, 0);
+  ck_assert_str_eq(o->out, want);
+  o = fnz_with("show -", "/dev/null", ".out", environ);
+  ck_assert_int_eq(o->code, 2);
+  has(o->err, "fnz: ");
+}
+END_TEST
+
+START_TEST(takes_the_format_from_the_extension) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  must_work("convert " PROGRAM " -o a.fnz");
+  must_work("convert " PROGRAM " -o a.dot");
+  must_work("convert " PROGRAM " -o a.bin --to=cbor");
+  char a[ROOM], b[ROOM];
+  slurp("a.cbor", a);
+  slurp("a.bin", b);
+  ck_assert_mem_eq(a, b, 16);
+  slurp("a.dot", a);
+  has(a, "digraph");
+  must_fail("convert " PROGRAM " -o a.xyz", 64, "fnz: ARGUMENT: convert: the extension of a.xyz");
+  must_work("convert " PROGRAM " -o a.json --to json");
+  must_fail("convert " PROGRAM " -o b.pt2 --to cbor", 64,
+            "fnz: ARGUMENT: convert: --to cbor contradicts the extension of b.pt2; leave --to out");
+}
+END_TEST
+
+START_TEST(writes_archives) {
+  enter_folder();
+  const char *source = FNZ_SOURCE_DIR "/fixtures/pt2/batchnorm_train.pt2";
+  char words[1024];
+  snprintf(words, sizeof words, "convert %s -o a.pt2", source);
+  must_work(words);
+  must_work("convert a.pt2 -o b.pt2");
+  same_files("a.pt2", "b.pt2");
+  snprintf(words, sizeof words, "verify %s a.pt2", source);
+  has(must_work(words)->out, "equal");
+  snprintf(words, sizeof words, "convert %s --to json", source);
+  has(must_work(words)->out, "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": ");
+  snprintf(words, sizeof words, "convert %s -o a.json", source);
+  must_work(words);
+  must_work("show a.json");
+  must_work("convert " PROGRAM " -o c.pt2");
+  must_work("verify " PROGRAM " c.pt2");
+}
+END_TEST
+
+/* torch.export calls a tensor constant that no module has registered, also where it is written. */
+START_TEST(written_constants_are_state) {
+  enter_folder();
+  const char *source = FNZ_SOURCE_DIR "/fixtures/pt2/written_constant.pt2";
+  char words[1024], listed[ROOM];
+  snprintf(words, sizeof words, "run %s --inputs " FIXTURES "x.safetensors", source);
+  strcpy(listed, must_work(words)->out);
+  has(listed, "buffer.c");
+  ck_assert_ptr_null(strstr(listed, "buffer.d"));
+  strcat(words, " --original");
+  ck_assert_str_eq(must_work(words)->out, listed);
+  snprintf(words, sizeof words, "convert %s -o c.pt2", source);
+  must_work(words);
+  has(must_work("show c.pt2")->out, "%c_c: f32[4] buffer \"c\",");
+  snprintf(words, sizeof words, "verify %s c.pt2", source);
+  has(must_work(words)->out, "equal");
+}
+END_TEST
+
+/* A write that changes the sizes of an input has no place in such a file. */
+START_TEST(leaves_no_archive_behind) {
+  enter_folder();
+  spill("t.fnz", "fnz 1\nprogram(\n  %x: f32[2,3])\n{\n"
+                 "  %y: f32[3,2] stride(1,3) = t_(%x)\n  return %y\n}\n");
+  must_fail("convert t.fnz -o t.pt2", 2, "fnz: UNSUPPORTED: ");
+  ck_assert(!exists("t.pt2"));
+}
+END_TEST
+
+START_TEST(cbor_and_text_say_the_same) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  must_work("convert " PROGRAM " -o a.fnz");
+  char text[ROOM];
+  slurp("a.fnz", text);
+  ck_assert_str_eq(must_work("show a.cbor")->out, text);
+  ck_assert_str_eq(must_work("show a.fnz")->out, text);
+}
+END_TEST
+
+SUITE_PART(cli_files, says_which_file_is_missing, refuses_files_that_are_no_programs,
+           says_what_stands_where_inputs_should, goes_on_from_the_state_that_a_run_wrote,
+           says_what_stands_where_a_program_should,
+           reads_no_more_of_a_foreign_file_than_its_beginning, leaves_what_was_there_when_it_fails,
+           cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
+           notices_a_full_disk, converts_to_standard_output, reads_standard_input,
+           takes_the_format_from_the_extension, writes_archives, written_constants_are_state,
+           leaves_no_archive_behind, cbor_and_text_say_the_same)
