@@ -16,6 +16,7 @@ import collections
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from check_decompose import targets  # noqa: E402
@@ -78,7 +79,8 @@ def made(options):
     others = ", ".join("`%s`" % target for target in sorted(set(fixtures) - set(counts)))
     refused = ", ".join("%d of %s" % (no, name) for name, (_, no) in zip(names, sizes) if no)
     return [*lines, "", "%d targets. What fnz refuses is not counted: %s." % (len(counts), refused or "nothing"), "",
-            "Only in fixtures, which have a case for each odd thing: %s." % (others or "none")]
+            *textwrap.wrap("Only in fixtures, which have a case for each odd thing: %s." % (others or "none"), 130,
+                           break_long_words=False, break_on_hyphens=False)]
 
 
 def main():

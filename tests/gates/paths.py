@@ -5,13 +5,14 @@
 
 In a DOCUMENT each word between backticks, or in an indented block, that is a path of two parts or more is a file or a
 folder below ROOT (fixtures/..., base/error.c); `*` stands for any name. Each `fnz..._...()` is a function that a source
-file has."""
+file has. Lines have 130 characters at most, but for those of tables."""
 import glob
 import os
 import re
 import subprocess
 import sys
 
+MOST = 130
 QUOTED = re.compile(r"`([^`\n]+)`|^ {4}(.*)$", re.M)
 PATH = re.compile(r"(?<![\w./<$-])((?:[\w.*-]+/)+[\w.*-]*)(?![\w>])")
 FUNCTION = re.compile(r"\b(fnzi?_\w+)\(")
@@ -40,7 +41,10 @@ def main():
     have = functions(root, folders - {"tests", "fixtures", "build"})
     wrong, seen = [], 0
     for document in documents:
-        for words in named(open(document, encoding="utf-8").read()):
+        text = open(document, encoding="utf-8").read()
+        wrong += [f"{document}:{number}: the line has {len(line)} characters, more than {MOST}"
+                  for number, line in enumerate(text.split("\n"), 1) if len(line) > MOST and not line.startswith("|")]
+        for words in named(text):
             for path in PATH.findall(words):
                 if path.split("/")[0] in folders:
                     seen += 1
