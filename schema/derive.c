@@ -260,18 +260,3 @@ fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
     return refuse(op, arena, "an operator without tensor results has no out variant");
   return finish(&d, op->tags & (FNZI_TAGS_KEPT | FNZI_TAG_VIEW_COPY), out);
 }
-
-/* --- Copies of views -------------------------------------------------------------------------- */
-
-fnz_status fnzi_derive_view_copy(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
-  draft d;
-  if (!op->is_view || op->kind != FNZI_KIND_FUNCTIONAL)
-    return refuse(op, arena, "only a view that writes nothing has a copying form");
-  FNZ_TRY(begin(&d, arena, op));
-  FNZ_TRY(set_name(&d, "_copy", op->overload));
-  for (size_t i = 0; i < op->nparams; i++)
-    add_param(&d, without_alias(op->params[i]));
-  for (size_t i = 0; i < op->nreturns; i++)
-    add_return(&d, without_alias(op->returns[i]));
-  return finish(&d, (op->tags & FNZI_TAGS_KEPT) | FNZI_TAG_VIEW_COPY, out);
-}

@@ -30,7 +30,4 @@ FNZ_MUST_CHECK fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op
  * dtype, layout, device and pin_memory. */
 FNZ_MUST_CHECK fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out);
 
-/* The copying form of a view: select.int -> select_copy.int. */
-FNZ_MUST_CHECK fnz_status fnzi_derive_view_copy(fnzi_arena *arena, const fnz_op *op, fnz_op **out);
-
 #endif

@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 4
  * derive_test.c - derived variants: against all that PyTorch's generator adds to its table, and on
  * operators of other namespaces. */
 #include "tests/arena.h"
@@ -43,26 +43,6 @@ START_TEST(all_generated_rows_are_derived) {
 }
 END_TEST
 
-/* slice_inverse is copied by slice_scatter, which no rule names. */
-START_TEST(copies_of_views_are_derived) {
-  size_t copies = 0;
-  begin();
-  for (size_t i = 0; i < fnz_op_count(); i++) {
-    const fnz_op *view = fnz_op_at(i), *copy = fnzi_op_by_index(view->view_copy);
-    fnz_op *made;
-    if (!copy || strcmp(view->name, "slice_inverse") == 0)
-      continue;
-    OK(ctx, fnzi_derive_view_copy(&arena, view, &made));
-    ck_assert_str_eq(made->name, copy->name);
-    ck_assert_str_eq(made->schema, copy->schema);
-    ck_assert(made->tags & FNZI_TAG_VIEW_COPY);
-    copies++;
-  }
-  ck_assert_uint_eq(copies, 42);
-  end();
-}
-END_TEST
-
 /* --- Other namespaces ------------------------------------------------------------------------- */
 
 typedef struct pair {
@@ -97,10 +77,6 @@ static const pair pairs[] = {
      "n::f(int[] s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
      "bool? pin_memory=None, int k=2) -> Tensor",
      "n::f.out(int[] s, *, int k=2, Tensor(a!) out) -> Tensor(a!)"},
-    {fnzi_derive_view_copy, "n::v.ov(Tensor(a) x, int d=0) -> Tensor(a)[]",
-     "n::v_copy.ov(Tensor x, int d=0) -> Tensor[]"},
-    {fnzi_derive_view_copy, "n::v(Tensor(a -> *) x) -> Tensor(a)[]",
-     "n::v_copy(Tensor x) -> Tensor[]"},
 };
 
 START_TEST(other_namespaces_follow_the_rules) {
@@ -146,8 +122,6 @@ START_TEST(what_has_no_variant_is_refused) {
       {fnzi_derive_out, "n::f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "TYPE"},
       {fnzi_derive_out,
        "n::f(Tensor(a) a, Tensor(b) b, Tensor(c) c, Tensor(d) d, Tensor(e) e) -> ()", "TYPE"},
-      {fnzi_derive_view_copy, "n::f(Tensor x) -> Tensor", "TYPE"},
-      {fnzi_derive_view_copy, "n::f_(Tensor(a!) x) -> Tensor(a!)", "TYPE"},
   };
   begin();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -159,6 +133,5 @@ START_TEST(what_has_no_variant_is_refused) {
 }
 END_TEST
 
-RUN_SUITE("derive", all_generated_rows_are_derived, copies_of_views_are_derived,
-          other_namespaces_follow_the_rules, an_argument_that_is_no_output_stays,
-          what_has_no_variant_is_refused)
+RUN_SUITE("derive", all_generated_rows_are_derived, other_namespaces_follow_the_rules,
+          an_argument_that_is_no_output_stays, what_has_no_variant_is_refused)

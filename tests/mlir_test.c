@@ -228,12 +228,9 @@ static const char *const rows[] = {
 #undef MLIR_VERSION
 #undef MLIR_OP
 
-START_TEST(every_row_is_found) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    ck_assert_msg(fnzi_mlir_has(rows[i]), "%s is not found", rows[i]);
-    ck_assert_msg(!i || strcmp(rows[i - 1], rows[i]) < 0, "%s is out of order", rows[i]);
-  }
-  ck_assert(!fnzi_mlir_has("aten.nothing"));
+START_TEST(rows_are_sorted) {
+  for (size_t i = 1; i < sizeof rows / sizeof *rows; i++)
+    ck_assert_msg(strcmp(rows[i - 1], rows[i]) < 0, "%s is out of order", rows[i]);
 }
 END_TEST
 
@@ -396,5 +393,5 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-RUN_SUITE("mlir", ways_compute_the_same, names_of_the_dialect, every_row_is_found,
-          weights_are_compact, both_files_or_none, forms_of_state, no_memory_anywhere)
+RUN_SUITE("mlir", ways_compute_the_same, names_of_the_dialect, rows_are_sorted, weights_are_compact,
+          both_files_or_none, forms_of_state, no_memory_anywhere)

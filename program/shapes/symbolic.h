@@ -21,7 +21,7 @@
  * symbolic_real.c   what doubles are made of, and their values
  * symbolic_parse.c  texts to expressions
  * symbolic_print.c  expressions to texts
- * symbolic_eval.c   numbers for the symbols, and intervals for them
+ * symbolic_eval.c   numbers for the symbols
  */
 #ifndef FNZI_SYMBOLIC_H
 #define FNZI_SYMBOLIC_H
@@ -213,9 +213,5 @@ FNZ_MUST_CHECK fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *e
 typedef struct fnzi_bounds {
   int64_t min, max;
 } fnzi_bounds;
-
-/* Bounds of every expression of the set from those of its symbols: bounds[id], `count` of them, of
- * which those of symbols are filled in. Never too tight. */
-void fnzi_exprs_bound(const fnzi_exprs *set, fnzi_bounds *bounds, size_t count);
 
 #endif

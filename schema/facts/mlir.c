@@ -33,10 +33,6 @@ static const char *find(const char *name) {
   return row ? *row : NULL;
 }
 
-bool fnzi_mlir_has(const char *name) {
-  return find(name) != NULL;
-}
-
 /* Operators with the values of another one, and the same parameters; the dialect does not lower the
  * first, or has no name for it. */
 static const char *const renamed[][2] = {

@@ -6,8 +6,6 @@
 
 /* The release of IREE that the table is of. */
 const char *fnzi_mlir_version(void);
-/* The dialect registers this name, without "torch.". */
-bool fnzi_mlir_has(const char *name);
 /* It computes nothing but whether something holds, which a program that was exported takes for
  * granted: left out of the text. */
 bool fnzi_mlir_is_check(const fnz_op *op);
