@@ -1,4 +1,7 @@
-/* autocast.c - functional operators that cast under autocast, where those that write do not. */
+/* autocast.c - functional operators that cast under autocast, where those that write do not.
+ *
+ * needs   autocast.def
+ * gives   whether the twin of an operator that writes is one of them */
 #include "mutations/mutations.h"
 
 enum { PLAIN, LOWER, SINGLE, WIDEST };

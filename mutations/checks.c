@@ -2,7 +2,11 @@
  *
  * ATen sees a stride of 0, and operands that partly overlap when both are dense. It does not refuse
  * other overlaps, whose result may depend on the order of its loop. Where it does, the program is
- * refused here, because no functional program means the same. */
+ * refused here, because no functional program means the same.
+ *
+ * needs   geometries of the target, of an operand and of what eager's loop reads
+ * keeps   what eager accepts and a functional program can mean
+ * gives   OVERLAP, BOUNDS or TYPE; or the order or the dimension of slices in which to write */
 #include "mutations/mutations.h"
 
 /* --- an operand that shares memory with the target -------------------------------------------- */
@@ -192,7 +196,7 @@ fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geome
     loop->in_order = true;
     return FNZ_OK;
   }
-  int dim = loops ? own_slice_dim(target, loop) : -1;
+  int dim = loops && !loop->whole ? own_slice_dim(target, loop) : -1;
   if (dim >= 0) {
     loop->slices = dim;
     return FNZ_OK;
@@ -222,7 +226,7 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
   if (loop && is_plain && !is_noticed(target, operand)) {
     if (fnzi_is_read_first(target, operand, reading))
       return FNZ_OK;
-    int dim = slice_dim(target, operand);
+    int dim = loop->whole ? -1 : slice_dim(target, operand);
     if (dim >= 0 && (loop->slices == -1 || loop->slices == dim)) {
       loop->slices = dim;
       return FNZ_OK;

@@ -1,4 +1,7 @@
-/* mutations.c - the table of mutation rules. */
+/* mutations.c - the table of mutation rules.
+ *
+ * needs   mutations.def, twins and lists of the operator table
+ * gives   the kind of each operator, its twin, and what its rule is called */
 #include "mutations/mutations.h"
 
 static const struct {
@@ -6,10 +9,12 @@ static const struct {
   fnzi_mutation_kind kind;
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
+#define WINDOWS(op, rule)  {op, FNZI_MUTATION_WINDOWS},
 #define IDEMPOTENT(op)
 #define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
+#undef WINDOWS
 #undef IDEMPOTENT
 #undef TWIN_OF
 };
@@ -18,20 +23,24 @@ static const struct {
   const char *op, *twin;
 } twins[] = {
 #define MUTATION(op, kind)
+#define WINDOWS(op, rule)
 #define IDEMPOTENT(op)
 #define TWIN_OF(op, twin) {op, twin},
 #include "mutations/mutations.def"
 #undef MUTATION
+#undef WINDOWS
 #undef IDEMPOTENT
 #undef TWIN_OF
 };
 
 static const char *const idempotent[] = {
 #define MUTATION(op, kind)
+#define WINDOWS(op, rule)
 #define IDEMPOTENT(op) op,
 #define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
+#undef WINDOWS
 #undef IDEMPOTENT
 #undef TWIN_OF
 };

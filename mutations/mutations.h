@@ -18,7 +18,7 @@
   ROW(COPY, "copy", EXPAND_COPY, "self takes the second argument, broadcast and cast")             \
   ROW(FILL, "fill", FULL, "every element of self takes the second argument")                       \
   ROW(ZERO, "zero", FULL, "every element of self becomes 0")                                       \
-  ROW(FILL_DIAGONAL, "fill_diagonal", FULL, "the places of the main diagonal take a number")       \
+  ROW(WINDOWS, "windows", FULL, "windows of self, such as the diagonal, take the second argument") \
   ROW(SET, "set", NOTHING, "self becomes another name of the second argument")                     \
   ROW(SET_EMPTY, "set_empty", FULL, "self becomes a new tensor without elements")                  \
   ROW(SET_WINDOW, "set_window", NOTHING,                                                           \
@@ -58,6 +58,57 @@ bool fnzi_is_idempotent(const fnz_op *functional);
  * write do not. Looks through a table. */
 bool fnzi_autocast_changes(const fnz_op *twin);
 
+/* --- windows.c: what an operator of kind WINDOWS fills -----------------------------------------
+ */
+/* Windows of one dimension, and their numbers. */
+typedef struct fnzi_mutation_windows {
+  fnz_geometry windows[2];
+  int64_t sizes[2], strides[2];
+  size_t count;
+} fnzi_mutation_windows;
+/* Those of self, in the order in which they are filled; args  as in a request. BOUNDS where self
+ * has none. */
+FNZ_MUST_CHECK fnz_status fnzi_mutation_windows_find(fnz_context *ctx, const fnz_op *op,
+                                                     const fnz_arg *args, const fnz_geometry *self,
+                                                     fnzi_mutation_windows *out);
+
+/* --- A call that writes: reads.c, repeats.c --------------------------------------------------- */
+/* It and its functional twin, with one argument per parameter of each. */
+typedef struct fnzi_mutation_call {
+  const fnz_op *op, *twin;
+  const fnz_arg *args, *twin_args;
+  fnzi_geometry_reader *geometry_of; /* the written tensor is known by the address of its own */
+  void *user;
+  bool elementwise; /* eager computes and writes it in one loop */
+} fnzi_mutation_call;
+
+/* An elementwise operator casts its operands to one dtype, and to which. */
+bool fnzi_mutation_casts(const fnzi_mutation_call *c, fnz_dtype *common);
+/* Eager computes all results before it stores them where their dtype is not the target's. A bool
+ * target takes the results of comparisons directly. */
+bool fnzi_mutation_holds_back(const fnzi_mutation_call *c, fnz_dtype target);
+/* Eager reads all of the operand into new memory before it writes the target: an out= operator that
+ * PyTorch derives from the functional one copies its result, and a lazy conjugate or negative is
+ * resolved, of the target with all that it may overlap. */
+bool fnzi_mutation_reads_whole(const fnz_op *op, const fnz_geometry *target,
+                               const fnz_geometry *operand);
+
+/* When eager reads an operand of an operator that writes. */
+typedef enum fnzi_reading {
+  FNZI_READING_IN_STEP, /* each element when its place is written */
+  FNZI_READING_FIRST    /* all of it before, into a copy, unless eager sees that they overlap */
+} fnzi_reading;
+fnzi_reading fnzi_mutation_reading(const fnzi_mutation_call *c, const fnz_geometry *target,
+                                   const fnz_geometry *operand);
+
+/* The argument with the number, or tensor of one element, that the operator writes to each place
+ * that it chooses, where eager lets it write a target that shows an element in several places; -1:
+ * there is none. An element is written if any of its places is chosen. */
+int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target);
+/* It writes one number, and elements share memory along dimensions of stride 0 alone, along each of
+ * which it writes all or none: what lies in one place gets the same. */
+bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry *target);
+
 /* The values that a write puts into places that share memory. */
 typedef enum fnzi_spread {
   FNZI_SPREAD_ANY,
@@ -65,6 +116,9 @@ typedef enum fnzi_spread {
   FNZI_SPREAD_CONSTANT    /* all places get the same */
 } fnzi_spread;
 
+fnzi_spread fnzi_mutation_spread(const fnzi_mutation_call *c, const fnz_geometry *target);
+
+/* --- What is refused: checks.c, reads.c ------------------------------------------------------- */
 /* How eager's loop goes over what an elementwise operator writes. */
 typedef struct fnzi_loop {
   const fnz_geometry *const *reads; /* operands as the loop sees them: cast where eager casts */
@@ -72,6 +126,7 @@ typedef struct fnzi_loop {
   bool reads_first; /* no element is read after it was written */
   int slices;       /* -1, or the dimension along which it may go slice after slice */
   bool in_order;    /* the target overlaps itself, and takes all results in the loop's order */
+  bool whole;       /* the caller does not apply the operator slice after slice */
 } fnzi_loop;
 
 /* What eager recognizes as showing an element in several places. */
@@ -85,12 +140,6 @@ bool fnzi_has_zero_stride(const fnz_geometry *g);
 FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
                                             fnzi_loop *loop);
-
-/* When eager reads an operand of an operator that writes. */
-typedef enum fnzi_reading {
-  FNZI_READING_IN_STEP, /* each element when its place is written */
-  FNZI_READING_FIRST    /* all of it before, into a copy, unless eager sees that they overlap */
-} fnzi_reading;
 
 /* May `operand`, of the same storage, be read while `target` is written? It may where they share no
  * memory. An elementwise operator may also read each element at its own place, or, where eager does
@@ -111,6 +160,16 @@ FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,
  * slice after slice because of another operand. */
 bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,
                         fnzi_reading reading);
+/* An in-place operator reads the tensor that it writes, once. One that is not elementwise and gets
+ * it as another argument too, `reads` times in all, reads places that it has written already:
+ * OVERLAP. resized  an out= argument that gets other sizes first */
+FNZ_MUST_CHECK fnz_status fnzi_check_own_reads(fnz_context *ctx, const fnzi_mutation_call *c,
+                                               const fnzi_param *written,
+                                               const fnz_geometry *target, size_t reads,
+                                               bool resized);
+/* The operator does not write the bytes between the elements, which are not the tensor's. */
+FNZ_MUST_CHECK fnz_status fnzi_check_gaps(fnz_context *ctx, const fnz_op *op,
+                                          const fnzi_param *written, const fnz_geometry *target);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
                                           fnz_dtype target);

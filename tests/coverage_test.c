@@ -71,7 +71,7 @@ START_TEST(every_writing_operator_has_a_rule) {
     const char *write;
     size_t count;
   } want[] = {{"twin", 1348},   {"list", 69},      {"copy", 1},    {"fill", 2},
-              {"zero", 1},      {"resize", 2},     {"set", 2},     {"fill_diagonal", 1},
+              {"zero", 1},      {"resize", 2},     {"set", 2},     {"windows", 1},
               {"set_empty", 1}, {"set_window", 1}, {"nothing", 3}, {"refused", 11},
               {"undeclared", 6}}; /* out= of batch norms */
   size_t all = 0, views = 0;

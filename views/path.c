@@ -3,7 +3,12 @@
  * Only geometry counts, not how long the chain of views to the window was. When the
  * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
  * unsqueeze and expand each (where needed) lead there: a *box*. Everything else is picked out of
- * the flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
+ * the flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion.
+ *
+ * needs   two windows of one storage, the second inside the first, or inside the storage
+ * keeps   sizes, strides and elements of the second, whatever views led there
+ * gives   steps of view operators in the arena, FNZI_MAX_STEPS at most, or that there are none; and
+ *         the way back of each step */
 #include "views/rule.h"
 
 /* A path that is being built, and where it has led so far. */

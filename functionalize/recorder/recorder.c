@@ -1,6 +1,11 @@
 /* recorder.c - the backend that records functional calls; build.c makes nodes of those that are
  * needed.
  *
+ * needs   calls of functional operators on handles that it gave before; geometries of the results,
+ *         from the caller or from a backend of shapes
+ * keeps   the order of calls, and the source line and reason of each
+ * gives   a tape, and a handle per result
+ *
  * A recorded call costs its arguments and a few words. Names, tables and nodes are made only when
  * it is known which calls are needed. */
 #include "functionalize/recorder/tape.h"

@@ -1,5 +1,7 @@
 /* tape.c - finds the rows that few nodes of a tape have: nodes without operator, lengths of lists.
- */
+ *
+ * needs   a node that has the row; rows in the order of nodes, as recorder.c writes them
+ * gives   the row, which stays the tape's */
 #include "functionalize/recorder/tape.h"
 
 /* The row of a node in `lists` or `others`, whose first field is the node; NULL for none. */

@@ -1,6 +1,9 @@
 /* regenerate.c - the value of an alias from that of one above it, by its view calls or along a path
  * (PyTorch: regenerate_from_base).
  *
+ * needs   a current value above, and the view calls or the geometries between
+ * keeps   the writes of a storage as they are: nothing is committed here
+ * gives   fresh values, or the steps of a path for the way back up
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length; where
  *         there is none, for at most FNZI_MOST_LINKS */

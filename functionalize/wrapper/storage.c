@@ -1,4 +1,9 @@
-/* storage.c - making and ending aliases, view calls, storages and tensors. No rule is here. */
+/* storage.c - making and ending aliases, view calls, storages and tensors. No rule is here.
+ *
+ * needs   a geometry for each alias, and the rule of its view call
+ * keeps   counts of references: an alias holds its parent and its view call, a tensor its alias
+ * gives   trees of aliases below the root of a storage, without values; what nobody can read any
+ *         more ends with its writes */
 #include "functionalize/wrapper/sync.h"
 
 /* --- aliases ---------------------------------------------------------------------------------- */

@@ -147,8 +147,6 @@ typedef struct fnzi_wrap_route {
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
   bool keeps_written; /* it writes arguments that are not among its results */
   bool same_places;   /* the twin's parameters have the places of the operator's of those names */
-  bool idempotent;    /* fnzi_is_idempotent() of its twin */
-  bool flat;          /* fnzi_op_is_flat() */
   bool uncast;        /* fnzi_op_uncast() of its twin, of itself without one */
   bool one_number;    /* it takes the one element of a tensor */
   bool by_memory;     /* it sees the memory of its argument, its functional form a value */

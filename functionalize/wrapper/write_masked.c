@@ -7,7 +7,6 @@
  *         of 0 on the first slice alone, with the masks of all slices joined */
 #include "functionalize/wrapper/write_rules.h"
 #include "schema/aten_names.h"
-#include "schema/facts/targets.h"
 
 /* A call as masked_fill_(target, mask, number). The request holds the tensors made for it. */
 typedef struct masked_write {
@@ -173,16 +172,14 @@ static fnz_status split(masked_write *c, int number) {
 fnz_status fnzi_wrap_write_masked(fnz_world *world, fnzi_wrap_request *r, bool elementwise,
                                   bool *done) {
   fnz_tensor *target = fnzi_wrap_tensor_arg(r, 0);
-  int64_t sizes[FNZ_MAX_RANK];
-  fnz_geometry one;
   *done = false;
   if (!target || !target->alias->repeats)
     return FNZ_OK;
   const fnz_geometry *g = fnzi_wrap_geometry(target);
-  int number = fnzi_one_number(r->op, r->args, g, fnzi_wrap_arg_geometry, NULL);
-  bool alike = number >= 0 &&
-               fnzi_writes_alike(r->op, r->args, g, fnzi_wrap_arg_geometry, NULL, sizes, &one) &&
-               fnzi_oracle_relate_self(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  const fnzi_mutation_call call = {
+      .op = r->op, .args = r->args, .geometry_of = fnzi_wrap_arg_geometry};
+  int number = fnzi_mutation_number(&call, g);
+  bool alike = number >= 0 && fnzi_mutation_writes_alike(&call, g);
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)
     return FNZ_OK;

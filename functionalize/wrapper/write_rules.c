@@ -37,9 +37,10 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
 static fnz_status fill_request(fnz_world *world, fnzi_wrap_request *r) {
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *source = fnzi_wrap_tensor_arg(r, 1);
   fnzi_value_ref *value;
-  /* Eager copies a number in a tensor, and checks the target as for copy_. */
-  fnzi_spread spread = source ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_wrap_geometry(self), spread, NULL));
+  const fnzi_mutation_call call = {.op = r->op, .args = r->args};
+  if (self->alias->repeats)
+    FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_wrap_geometry(self),
+                              fnzi_mutation_spread(&call, fnzi_wrap_geometry(self)), NULL));
   if (!source) {
     FNZ_TRY(fill(world, self, r->args[1]));
     return fnzi_wrap_give(world, r, self);
@@ -156,7 +157,7 @@ static fnz_status resize_request(fnz_world *world, fnzi_wrap_request *r) {
   return fnzi_wrap_give(world, r, self);
 }
 
-/* --- fill_diagonal_ --------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 static fnz_status fill_window(fnz_world *world, fnz_tensor *self, const fnz_geometry *window,
                               fnz_arg number) {
   fnzi_wrap_request holder = {0};
@@ -171,14 +172,10 @@ static fnz_status fill_window(fnz_world *world, fnz_tensor *self, const fnz_geom
   return status;
 }
 
-/* fill_diagonal_(self, value, wrap) */
-static fnz_status fill_diagonal_request(fnz_world *world, fnzi_wrap_request *r) {
+static fnz_status windows_request(fnz_world *world, fnzi_wrap_request *r) {
   fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0);
-  const fnz_geometry g = *fnzi_wrap_geometry(self);
-  bool wraps = fnzi_arg_get(r->op, r->args, r->op->nparams, 2).u.i != 0;
-  fnzi_view_diagonals at;
-  FNZ_TRY(fnzi_view_diagonals_find(world->ctx, r->op, &g, wraps, &at));
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, FNZI_SPREAD_CONSTANT, NULL));
+  fnzi_mutation_windows at;
+  FNZ_TRY(fnzi_mutation_windows_find(world->ctx, r->op, r->args, fnzi_wrap_geometry(self), &at));
   for (size_t k = 0; k < at.count; k++)
     FNZ_TRY(fill_window(world, self, &at.windows[k], r->args[1]));
   return fnzi_wrap_give(world, r, self);
@@ -246,8 +243,8 @@ fnz_status fnzi_wrap_write_request(fnz_world *world, fnzi_wrap_request *r,
     return fill_request(world, r);
   case FNZI_MUTATION_ZERO:
     return zero_request(world, r);
-  case FNZI_MUTATION_FILL_DIAGONAL:
-    return fill_diagonal_request(world, r);
+  case FNZI_MUTATION_WINDOWS:
+    return windows_request(world, r);
   case FNZI_MUTATION_SET:
     FNZ_TRY(check_source(world, r));
     return set_request(world, r);

@@ -237,6 +237,15 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_apply_twin(fnzi_eag_op *s, const fnz_op *twin
                                               const fnz_geometry *const *expected,
                                               fnz_handle *outputs, size_t count);
 
+/* --- alike.c ---------------------------------------------------------------------------------- */
+/* The argument with the number that the operator writes to places that it chooses, where an element
+ * that shares its place is written if any of them is chosen; -1: it writes otherwise. */
+int fnzi_eag_chosen_number(fnzi_eag_op *s, const fnz_geometry *target);
+/* The operator writes one number, to all elements of a place or to none; `sizes` then has one
+ * element for each place, and room for FNZ_MAX_RANK. */
+FNZ_MUST_CHECK fnz_status fnzi_eag_chosen_alike(fnzi_eag_op *s, const fnz_geometry *target,
+                                                int64_t *sizes, bool *out);
+
 /* --- write_check.c, write_number.c, write.c --------------------------------------------------- */
 /* Does eager allow the twin's result to be written to `target`? `recorded`: the target's geometry
  * after the write, NULL when the program has none. Sets s->in_loop and s->order. */

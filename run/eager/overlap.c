@@ -103,6 +103,13 @@ fnz_status fnzi_eag_places_overlap(fnz_context *ctx, const fnz_geometry *g, bool
   return compare(ctx, g, NULL, out);
 }
 
+bool fnzi_eag_is_expanded(const fnz_geometry *g) {
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->sizes[d] > 1 && g->strides[d] == 0)
+      return true;
+  return false;
+}
+
 fnz_status fnzi_eag_places_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
                                 bool *out) {
   return compare(ctx, a, b, out);

@@ -3,7 +3,6 @@
  * The functional twin is computed on dense values and its results are put into memory, element by
  * element in row-major order. */
 #include "run/eager/eager.h"
-#include "schema/facts/targets.h"
 #include "schema/twins.h"
 
 #include <stdio.h>
@@ -397,7 +396,7 @@ static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
   size_t nplain = 0; /* results that are no arguments precede those that are, in ATen */
   const fnz_geometry **recorded;
   int64_t sizes[FNZ_MAX_RANK];
-  fnz_geometry one;
+  bool alike = false;
   if (is_idle(s, twin, args, targets, count))
     return FNZ_OK;
   for (size_t i = 0; i < s->op->nreturns; i++)
@@ -407,8 +406,9 @@ static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
     FNZ_TRY(fnzi_eag_check_write(s, twin, args, targets[i], recorded[nplain + i]));
   if (s->in_loop)
     return write_in_loop(s, twin, args, targets, count);
-  if (count == 1 && !fnzi_op_is_elementwise(twin) &&
-      fnzi_writes_alike(s->op, s->args, targets[0]->g, fnzi_eag_op_geometry, s, sizes, &one))
+  if (count == 1 && !fnzi_op_is_elementwise(twin))
+    FNZ_TRY(fnzi_eag_chosen_alike(s, targets[0]->g, sizes, &alike));
+  if (alike)
     return write_first(s, twin, args, targets, recorded, sizes);
   return write_twin(s, twin, args, targets, recorded, nplain + count, nplain);
 }

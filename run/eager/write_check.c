@@ -2,6 +2,7 @@
  * not promise: memory that overlaps itself, an operand that partly overlaps what is written, sizes
  * that do not fit. */
 #include "run/eager/eager.h"
+#include "schema/aten_names.h"
 #include "schema/facts/targets.h"
 
 /* Every element gets the same number, so that order does not matter. */
@@ -36,14 +37,6 @@ static bool is_idempotent(const fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
   return known;
 }
 
-/* Eager recognizes overlap by a stride of 0. */
-static bool is_expanded(const fnz_geometry *g) {
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (g->sizes[d] > 1 && g->strides[d] == 0)
-      return true;
-  return false;
-}
-
 static fnz_status check_gaps(const fnzi_eag_op *s, const fnzi_eag_tensor *target) {
   if (!fnzi_op_is_flat(s->op) || fnzi_is_dense(target->g))
     return FNZ_OK;
@@ -53,16 +46,17 @@ static fnz_status check_gaps(const fnzi_eag_op *s, const fnzi_eag_tensor *target
                    s->op->name);
 }
 
-/* An expanded target takes one number where elements lie in one place: it is written as one
- * element. */
-static fnz_status takes_one(fnzi_eag_op *s, const fnz_geometry *target, bool *yes) {
-  int64_t sizes[FNZ_MAX_RANK];
-  fnz_geometry one;
-  bool overlaps = true;
-  if (fnzi_writes_alike(s->op, s->args, target, fnzi_eag_op_geometry, s, sizes, &one))
-    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, &one, &overlaps));
-  *yes = !overlaps;
-  return FNZ_OK;
+/* Eager reads the operand into memory of its own before it writes: it copies the whole result of
+ * operators that it generates, and resolves lazy bits of the target with all that shares its
+ * memory, but for copy_ and for conjugates in operators that take them. */
+static bool is_copied_whole(const fnzi_eag_op *s, const fnz_geometry *target,
+                            const fnz_geometry *operand) {
+  if (s->op->kind == FNZI_KIND_OUT && fnz_op_has_tag(s->op, "generated"))
+    return true;
+  if (s->op == &fnzi_ops[FNZI_ATEN_copy_])
+    return false;
+  return target->is_neg || operand->is_neg ||
+         ((target->is_conj || operand->is_conj) && !fnzi_takes_lazy(s->op));
 }
 
 /* The byte ranges of two tensors intersect. */
@@ -119,7 +113,7 @@ static bool holds_back(const checking *c, const fnz_geometry *target) {
 /* A cast operand is a copy, and so are cast results. */
 static bool is_read_first(const checking *c, const fnz_geometry *target,
                           const fnz_geometry *operand) {
-  if (fnzi_reads_whole(c->s->op, target, operand))
+  if (is_copied_whole(c->s, target, operand))
     return true;
   return holds_back(c, target) || (c->casts && operand->dtype != c->common);
 }
@@ -217,7 +211,8 @@ static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
   for (size_t i = 0; first && i < c->twin->nparams; i++)
     FNZ_TRY(arg_is_read_first(c, &args[i], &first));
   int64_t most = first ? IN_PARALLEL - 1 : FNZI_EAG_MOST_IN_LOOP;
-  if (is_expanded(g) || !is_elementwise(c->twin) || !c->fits || fnz_geometry_numel(g) > most)
+  if (fnzi_eag_is_expanded(g) || !is_elementwise(c->twin) || !c->fits ||
+      fnz_geometry_numel(g) > most)
     return refuse_self(s);
   s->in_loop = !first;
   return set_order(c, args);
@@ -225,14 +220,15 @@ static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
 
 static fnz_status check_self(const checking *c, const fnz_arg *args) {
   fnzi_eag_op *s = c->s;
-  bool once = false, expanded = is_expanded(c->target->g);
+  int64_t sizes[FNZ_MAX_RANK];
+  bool once = false, expanded = fnzi_eag_is_expanded(c->target->g);
   FNZ_TRY(check_gaps(s, c->target));
   if (is_fill(c->twin) && !(expanded && is_copied(c->twin, args)))
     return FNZ_OK;
   if (!expanded && is_idempotent(s, c->twin, args, c->target))
     return FNZ_OK;
   if (expanded)
-    FNZ_TRY(takes_one(s, c->target->g, &once));
+    FNZ_TRY(fnzi_eag_chosen_alike(s, c->target->g, sizes, &once));
   return once ? FNZ_OK : check_repeats(c, args);
 }
 
@@ -242,7 +238,7 @@ static fnz_status check_operand(const checking *c, const fnzi_eag_tensor *operan
   fnzi_eag_order order;
   if (operand->memory != target->memory ||
       (is_elementwise(c->twin) && is_same_window(target->g, operand->g)) ||
-      fnzi_reads_whole(s->op, target->g, operand->g))
+      is_copied_whole(s, target->g, operand->g))
     return FNZ_OK;
   FNZ_TRY(find_order(s, target->g, operand->g, c, &order));
   s->in_loop = s->in_loop || order == FNZI_EAG_ORDER_LOOP;
@@ -306,7 +302,7 @@ static fnz_status check_source(fnzi_eag_op *s, const fnzi_eag_tensor *target, co
   FNZ_TRY(fnzi_eag_op_tensor(s, arg, &source));
   if (source->memory != target->memory || fnz_geometry_numel(target->g) <= 1 ||
       !fnzi_is_contiguous(source->g) || !may_meet(source->g, target->g) ||
-      fnzi_reads_whole(s->op, target->g, source->g))
+      is_copied_whole(s, target->g, source->g))
     return FNZ_OK;
   FNZ_TRY(fnzi_eag_places_meet(s->ctx, target->g, source->g, &meet));
   if (!meet && source->g->dtype == target->g->dtype)
@@ -441,7 +437,7 @@ static fnz_status check_grown(void *user, const fnz_arg *arg) {
       arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, arg->u.value) : NULL;
   bool own = t == w->target && (w->written || is_elementwise(s->twin)), meet;
   if (t == NULL || own || t->memory != w->target->memory ||
-      (!w->written && fnzi_reads_whole(s->op, w->target->g, t->g)) || !may_meet(w->target->g, t->g))
+      (!w->written && is_copied_whole(s, w->target->g, t->g)) || !may_meet(w->target->g, t->g))
     return FNZ_OK;
   FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, w->target->g, t->g, &meet));
   if (!meet)

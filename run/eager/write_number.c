@@ -3,7 +3,6 @@
  *
  * Along strides of 0 all elements of a place are one. */
 #include "run/eager/eager.h"
-#include "schema/facts/targets.h"
 
 typedef struct chosen {
   fnzi_eag_op *s;
@@ -207,25 +206,15 @@ static fnz_status write_chosen(chosen *c, fnzi_eag_tensor *whole, int number) {
   return write_all(c);
 }
 
-/* Every place with several elements has a stride of 0: it is chosen or not as one element. */
-static fnz_status is_simple(fnzi_eag_op *s, const fnz_geometry *g, bool *simple) {
-  int64_t sizes[FNZ_MAX_RANK];
-  fnz_geometry one;
-  bool overlaps = true;
-  if (fnzi_writes_alike(s->op, s->args, g, fnzi_eag_op_geometry, s, sizes, &one))
-    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, &one, &overlaps));
-  *simple = !overlaps;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_eag_write_chosen(fnzi_eag_op *s, fnzi_eag_tensor *target, bool *done) {
-  int number = fnzi_one_number(s->op, s->args, target->g, fnzi_eag_op_geometry, s);
+  int number = fnzi_eag_chosen_number(s, target->g);
+  int64_t sizes[FNZ_MAX_RANK];
   bool overlaps = false, simple = false;
   *done = false;
   if (number >= 0)
     FNZ_TRY(fnzi_eag_places_overlap(s->ctx, target->g, &overlaps));
   if (overlaps)
-    FNZ_TRY(is_simple(s, target->g, &simple));
+    FNZ_TRY(fnzi_eag_chosen_alike(s, target->g, sizes, &simple));
   bool plain = number >= 0 && fnzi_op_is_elementwise(fnz_op_functional_twin(s->op));
   for (uint32_t d = 0; d < target->g->rank; d++)
     plain = plain && (target->g->strides[d] != 0 || target->g->sizes[d] <= 1);

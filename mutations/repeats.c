@@ -1,0 +1,107 @@
+/* repeats.c - one number written to some places of a target that shows an element in several
+ * places.
+ *
+ * needs   the row of the operator in targets.def; the target's strides, and those of a mask
+ * gives   the argument that is the number, and whether all elements of a place get the same
+ * else    the operator has no row, or eager writes a copy that goes back as a whole: no number */
+#include "mutations/mutations.h"
+#include "schema/facts/targets.h"
+
+static const fnz_geometry *look(const fnzi_mutation_call *c, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;
+}
+
+/* The mask chooses some of the elements along dimension d of the target, and others not. */
+static bool mask_differs(const fnzi_mutation_call *c, const fnz_arg *choice,
+                         const fnz_geometry *target, uint32_t d) {
+  const fnz_geometry *mask = look(c, choice);
+  if (!mask || (mask->rank > 0 && !mask->strides) || mask->rank > target->rank)
+    return true;
+  if (d + mask->rank < target->rank)
+    return false;
+  uint32_t k = d + mask->rank - target->rank;
+  return mask->sizes[k] > 1 && mask->strides[k] != 0;
+}
+
+static bool dim_differs(const fnz_arg *choice, const fnz_geometry *target, uint32_t d) {
+  int64_t dim = choice->u.i;
+  return choice->tag != FNZ_ARG_INT || dim + (dim < 0 ? target->rank : 0) == d;
+}
+
+/* An index stands for a dimension, a mask for all that it has. */
+static uint32_t dims_of_index(const fnzi_mutation_call *c, const fnz_arg *index) {
+  const fnz_geometry *g = look(c, index);
+  return g && (g->dtype == FNZ_BOOL || g->dtype == FNZ_U8) ? g->rank : 1;
+}
+
+static bool writes_one_number(const fnzi_mutation_call *c) {
+  const fnz_arg *adds = &c->args[fnzi_op_param(c->op, "accumulate")];
+  const fnz_geometry *values = look(c, &c->args[fnzi_op_param(c->op, "values")]);
+  bool accumulates = adds->tag != FNZ_ARG_DEFAULT && adds->u.i;
+  return values && fnz_geometry_numel(values) == 1 && !accumulates;
+}
+
+static bool indices_differ(const fnzi_mutation_call *c, const fnz_arg *choice, uint32_t d) {
+  uint32_t dim = 0;
+  if (choice->tag != FNZ_ARG_LIST || !writes_one_number(c))
+    return true;
+  for (uint32_t i = 0; i < choice->count; i++) {
+    const fnz_arg *index = &choice->u.list[i];
+    dim += dims_of_index(c, index);
+    if (dim > d)
+      return index->tag == FNZ_ARG_VALUE;
+  }
+  return false;
+}
+
+static bool differs_along(const fnzi_mutation_call *c, fnzi_chooser by, const fnz_arg *choice,
+                          const fnz_geometry *target, uint32_t d) {
+  switch (by) {
+  case FNZI_CHOOSER_MASK:
+    return mask_differs(c, choice, target, d);
+  case FNZI_CHOOSER_DIM:
+    return dim_differs(choice, target, d);
+  case FNZI_CHOOSER_INDICES:
+    return indices_differ(c, choice, d);
+  case FNZI_CHOOSER_PLACES:
+  case FNZI_CHOOSER_NONE:
+    break;
+  }
+  return true;
+}
+
+int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target) {
+  int param, value = fnzi_op_param(c->op, "value");
+  const fnzi_chooser by = fnzi_repeated_by(c->op, &param);
+  if (by == FNZI_CHOOSER_NONE || target->is_conj ||
+      target->is_neg) /* a copy is written, and all of */
+    return -1;        /* it goes back */
+  /* Halves are scattered into a wider copy, all of which goes back. */
+  bool is_refused =
+      target->dtype == FNZ_F16 || target->dtype == FNZ_BF16 || fnzi_has_zero_stride(target);
+  if ((by == FNZI_CHOOSER_MASK && !look(c, &c->args[param])) || /* a number, which is no mask */
+      (by == FNZI_CHOOSER_INDICES && !writes_one_number(c)) ||
+      (by == FNZI_CHOOSER_PLACES && is_refused))
+    return -1;
+  const fnz_geometry *number = value >= 0 ? look(c, &c->args[value]) : NULL;
+  if (number && number->rank) /* which index_put_ takes alone */
+    return -1;
+  return value >= 0 ? value : fnzi_op_param(c->op, "values");
+}
+
+bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry *target) {
+  int param;
+  const fnzi_chooser by = fnzi_repeated_by(c->op, &param);
+  int64_t sizes[FNZ_MAX_RANK];
+  fnz_geometry one = *target;
+  if (by == FNZI_CHOOSER_NONE)
+    return false;
+  one.sizes = sizes;
+  for (uint32_t d = 0; d < target->rank; d++) {
+    bool is_one_place = target->strides[d] == 0 && target->sizes[d] > 1;
+    sizes[d] = is_one_place ? 1 : target->sizes[d];
+    if (is_one_place && differs_along(c, by, &c->args[param], target, d))
+      return false;
+  }
+  return fnzi_oracle_relate_self(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+}
