@@ -90,46 +90,6 @@ fnz_status fnzi_diagonal_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_DIAGONAL_SCATTER, args, 5, out);
 }
 
-static void add_diagonal(fnzi_view_diagonals *d, const fnz_geometry *self, int64_t size,
-                         int64_t stride, int64_t offset) {
-  size_t k = d->count++;
-  d->sizes[k] = size;
-  d->strides[k] = stride;
-  d->windows[k] = (fnz_geometry){.dtype = self->dtype,
-                                 .rank = 1,
-                                 .is_conj = self->is_conj,
-                                 .is_neg = self->is_neg,
-                                 .offset = offset,
-                                 .sizes = &d->sizes[k],
-                                 .strides = &d->strides[k]};
-}
-
-/* In a tall matrix the diagonal continues after a row without: of rows * width elements every
- * (width + 1)-th is on it. */
-fnz_status fnzi_view_diagonals_find(fnz_context *ctx, const fnz_op *op, const fnz_geometry *self,
-                                    bool wraps, fnzi_view_diagonals *out) {
-  int64_t size = self->rank ? self->sizes[0] : 0, stride = 0;
-  bool equal = self->rank > 1;
-  for (uint32_t d = 0; d < self->rank; d++) {
-    equal = equal && (self->rank == 2 || self->sizes[d] == self->sizes[0]);
-    size = self->sizes[d] < size ? self->sizes[d] : size;
-    stride = fnzi_view_add(stride, self->strides[d]);
-  }
-  if (!equal)
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
-                     op->name, self->rank);
-  out->count = 0;
-  add_diagonal(out, self, size, stride, self->offset);
-  int64_t rows = self->sizes[0], width = self->sizes[1];
-  if (!wraps || self->rank != 2 || width == 0 || rows - 1 <= width)
-    return FNZ_OK;
-  int64_t rest = rows - rows / (width + 1) - width;
-  int64_t skipped = fnzi_view_mul(self->strides[0], width + 1);
-  add_diagonal(out, self, rest, stride, fnzi_view_add(self->offset, skipped));
-  return FNZ_OK;
-}
-
 /* --- unfold(self, dimension, size, step) --------------------------------------------------
  *   forward   windows of `size` places every `step`; the window's places are a new last dimension
  *   reverse   base' = as_strided_scatter(base, view, ...) on the dense base, so that what no window

@@ -65,19 +65,6 @@ FNZ_MUST_CHECK fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit,
                                                  const fnzi_view_step *step, fnzi_emitted base,
                                                  fnzi_emitted window, fnzi_emitted *out);
 
-/* --- The places of fill_diagonal_ (strided.c) ------------------------------------------------- */
-/* Windows of one dimension, and their numbers. */
-typedef struct fnzi_view_diagonals {
-  fnz_geometry windows[2];
-  int64_t sizes[2], strides[2];
-  size_t count;
-} fnzi_view_diagonals;
-/* The main diagonal of a matrix, or of a tensor of equal sizes; with `wraps` also its continuation
- * in a tall matrix, which starts after width + 1 rows. BOUNDS for other tensors. */
-FNZ_MUST_CHECK fnz_status fnzi_view_diagonals_find(fnz_context *ctx, const fnz_op *op,
-                                                   const fnz_geometry *self, bool wraps,
-                                                   fnzi_view_diagonals *out);
-
 /* --- From one window to a smaller one (path.c) ------------------------------------------------ */
 enum { FNZI_MAX_STEPS = 2 * FNZ_MAX_RANK + 4 };
 

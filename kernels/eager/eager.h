@@ -3,6 +3,7 @@
 #define FNZI_KERNELS_EAGER_EAGER_H
 
 #include "kernels/meta/evaluate.h"
+#include "mutations/mutations.h"
 #include "views/composites.h"
 #include "views/views.h"
 
@@ -151,6 +152,10 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_
 FNZ_MUST_CHECK fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                                                const fnzi_krn_array *target,
                                                const fnz_geometry *result);
+/* No two elements of what is written, nor it and one of `count` arguments, share memory. */
+FNZ_MUST_CHECK fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job,
+                                               const fnzi_krn_array *target, const fnz_arg *args,
+                                               size_t count);
 /* The operator has this flag of FNZI_PLAN_*. */
 bool fnzi_mem_job_is_strict(const fnzi_mem_job *job, unsigned flag);
 /* An out= operator that PyTorch derives from the functional one by copying its results. */
@@ -159,12 +164,11 @@ enum { FNZI_SIZES_TEXT = 96 };
 /* "[2, 3]", cut off when it is too long; returns `out`. */
 const char *fnzi_mem_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]);
 
-/* --- special.c -----------------------------------------------------------------------------------
+/* --- special.c, scatter_copy.c -------------------------------------------------------------------
  * Operators that change the geometry or storage of a tensor, or write without declaring it. */
 bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan);
-#define SPECIAL(op, function) fnzi_way_fn fnzi_way_##function;
-#include "kernels/eager/special.def"
-#undef SPECIAL
+fnzi_way_fn fnzi_way_copy;
+fnzi_way_fn fnzi_way_view_scatter;
 
 /* --- registered.c ----------------------------------------------------------------------------- */
 /* The operator has a registered kernel, or its group has. */

@@ -126,13 +126,20 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
 }
 
 /* --- Taking ----------------------------------------------------------------------------------- */
+/* Eager compares strides also where a dimension has one element. */
+static bool has_strides_of(const fnz_geometry *a, const fnz_geometry *b) {
+  return a->rank == b->rank &&
+         (a->rank == 0 || memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0);
+}
+
 /* Nothing that is read lies in what is written, unless at the very same places. */
 static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_krn_array *target) {
   for (size_t i = 0; i < s->nargs; i++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&request->args[i]);
     if (a && a->storage == target->storage &&
         (a->geometry.dtype != target->geometry.dtype ||
-         a->geometry.offset != target->geometry.offset))
+         a->geometry.offset != target->geometry.offset ||
+         !has_strides_of(&a->geometry, &target->geometry)))
       return false;
   }
   return true;

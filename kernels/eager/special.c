@@ -1,10 +1,8 @@
 /* special.c - operators on memory that do more than their schema declares: set_ and resize_ change
- * the storage or geometry of a tensor, batch norm writes its statistics, fill_diagonal_ has no
- * functional form, _reshape_alias believes the strides it is given. special.def has a row for each.
- */
+ * the storage or geometry of a tensor, batch norm writes its statistics, some fill windows. What an
+ * operator does is its kind of mutation (mutations.def); here is how memory does it. */
 #include "kernels/eager/eager.h"
-
-#include <stdlib.h>
+#include "schema/aten_names.h"
 
 /* --- Arguments --------------------------------------------------------------------------- */
 static fnz_arg named(const fnzi_mem_job *job, const char *name) {
@@ -38,11 +36,11 @@ static fnz_status sizes_named(const fnzi_mem_job *job, const char *name, int64_t
 }
 
 /* --- Storage and geometry of a tensor ---------------------------------------------------- */
-fnz_status fnzi_way_nothing(fnzi_mem_job *job) {
+static fnz_status nothing(fnzi_mem_job *job) {
   return fnzi_mem_job_give_returns(job, NULL, 0);
 }
 
-fnz_status fnzi_way_first(fnzi_mem_job *job) {
+static fnz_status first(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&job->args[0]));
 }
 
@@ -53,25 +51,17 @@ static fnz_status refuse_format(const fnzi_mem_job *job) {
   return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED, "memory_format must be contiguous");
 }
 
-fnz_status fnzi_way_resize(fnzi_mem_job *job) {
-  fnzi_krn_array *self;
+/* resize_(self, size), resize_as_(self, the_template) */
+static fnz_status resize(fnzi_mem_job *job) {
+  fnzi_krn_array *self, *other = job->op->nparams > 1 ? fnzi_krn_arg_array(&job->args[1]) : NULL;
   int64_t sizes[FNZ_MAX_RANK];
-  uint32_t rank;
+  uint32_t rank = other ? other->geometry.rank : 0;
   FNZ_TRY(tensor_named(job, "self", &self));
   FNZ_TRY(refuse_format(job));
-  FNZ_TRY(sizes_named(job, "size", sizes, &rank));
-  FNZ_TRY(fnzi_mem_array_resize(job->ctx, self, rank, sizes, NULL));
-  return fnzi_mem_job_give_again(job, self);
-}
-
-fnz_status fnzi_way_resize_as(fnzi_mem_job *job) {
-  fnzi_krn_array *self, *other;
-  FNZ_TRY(tensor_named(job, "self", &self));
-  FNZ_TRY(tensor_named(job, "the_template", &other));
-  FNZ_TRY(refuse_format(job));
-  int64_t sizes[FNZ_MAX_RANK];
-  uint32_t rank = other->geometry.rank;
-  memcpy(sizes, other->geometry.sizes, rank * sizeof *sizes);
+  if (other && rank)
+    memcpy(sizes, other->geometry.sizes, rank * sizeof *sizes);
+  if (!other)
+    FNZ_TRY(sizes_named(job, "size", sizes, &rank));
   FNZ_TRY(fnzi_mem_array_resize(job->ctx, self, rank, sizes, NULL));
   return fnzi_mem_job_give_again(job, self);
 }
@@ -95,15 +85,15 @@ static fnz_status check_dtype(const fnzi_mem_job *job, const fnzi_krn_array *sel
       fnzi_dtype(source->geometry.dtype)->name, fnzi_dtype(self->geometry.dtype)->name);
 }
 
-fnz_status fnzi_way_set_tensor(fnzi_mem_job *job) {
+static fnz_status set_tensor(fnzi_mem_job *job) {
   fnzi_krn_array *self, *source;
   FNZ_TRY(tensor_named(job, "self", &self));
-  FNZ_TRY(tensor_named(job, "source", &source));
+  FNZ_TRY(tensor_named(job, job->op->params[1].name, &source));
   FNZ_TRY(check_dtype(job, self, source));
   return look_elsewhere(job, self, source->storage, &source->geometry);
 }
 
-fnz_status fnzi_way_set_window(fnzi_mem_job *job) {
+static fnz_status set_window(fnzi_mem_job *job) {
   fnzi_krn_array *self, *source;
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank, nstrides;
@@ -129,7 +119,7 @@ fnz_status fnzi_way_set_window(fnzi_mem_job *job) {
   return look_elsewhere(job, self, source->storage, &g);
 }
 
-fnz_status fnzi_way_set_empty(fnzi_mem_job *job) {
+static fnz_status set_empty(fnzi_mem_job *job) {
   static const int64_t none[1] = {0}, one[1] = {1};
   fnzi_krn_array *self;
   fnzi_krn_storage *storage;
@@ -142,7 +132,7 @@ fnz_status fnzi_way_set_empty(fnzi_mem_job *job) {
 }
 
 /* The window of the given sizes and strides, which are not checked yet. */
-fnz_status fnzi_way_reshape_alias(fnzi_mem_job *job) {
+static fnz_status reshape_alias(fnzi_mem_job *job) {
   fnzi_krn_array *self, *window;
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank, nstrides;
@@ -159,19 +149,19 @@ fnz_status fnzi_way_reshape_alias(fnzi_mem_job *job) {
   return fnzi_mem_job_give(job, window);
 }
 
-fnz_status fnzi_way_reshape_alias_copy(fnzi_mem_job *job) {
-  FNZ_TRY(fnzi_way_reshape_alias(job));
+static fnz_status reshape_alias_copy(fnzi_mem_job *job) {
+  FNZ_TRY(reshape_alias(job));
   return fnzi_mem_job_copy_result(job, job->count - 1);
 }
 
 /* Where reshape would copy, it refuses as view does. */
-fnz_status fnzi_way_unsafe_view(fnzi_mem_job *job) {
+static fnz_status unsafe_view(fnzi_mem_job *job) {
   fnzi_krn_array *window;
   FNZ_TRY(fnzi_mem_job_part_of_one(job, fnz_op_find("view"), job->args, &window));
   return fnzi_mem_job_give(job, window);
 }
 
-/* --- The diagonal ------------------------------------------------------------------------ */
+/* --- Windows ----------------------------------------------------------------------------- */
 static fnz_status fill_window(fnzi_mem_job *job, const fnzi_krn_array *self,
                               const fnz_geometry *window) {
   fnzi_krn_array *diagonal, *same;
@@ -185,12 +175,11 @@ static fnz_status fill_window(fnzi_mem_job *job, const fnzi_krn_array *self,
   return status;
 }
 
-fnz_status fnzi_way_fill_diagonal(fnzi_mem_job *job) {
+static fnz_status fill_windows(fnzi_mem_job *job) {
   fnzi_krn_array *self;
-  fnzi_view_diagonals at;
+  fnzi_mutation_windows at;
   FNZ_TRY(tensor_named(job, "self", &self));
-  FNZ_TRY(fnzi_view_diagonals_find(job->ctx, job->op, &self->geometry, named(job, "wrap").u.i != 0,
-                                   &at));
+  FNZ_TRY(fnzi_mutation_windows_find(job->ctx, job->op, job->args, &self->geometry, &at));
   for (size_t k = 0; k < at.count; k++)
     FNZ_TRY(fill_window(job, self, &at.windows[k]));
   return fnzi_mem_job_give_again(job, self);
@@ -225,24 +214,12 @@ static fnz_status keep_statistics(fnzi_mem_job *job, fnz_handle *handles, size_t
  * it reads meanwhile: the arguments before them. */
 static fnz_status check_statistics(const fnzi_mem_job *job) {
   enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
-  for (size_t k = MEAN; k <= VAR; k++) {
-    const fnzi_krn_array *target = fnzi_krn_arg_array(&job->args[k]);
-    bool meet = fnzi_mem_array_overlaps_itself(target);
-    for (size_t i = 0; i < k && !meet; i++) {
-      const fnzi_krn_array *read = fnzi_krn_arg_array(&job->args[i]);
-      meet = read && fnzi_mem_array_meets(read, target);
-    }
-    if (meet)
-      return fnzi_mem_job_fail(
-          job, FNZ_CLASS_OVERLAP,
-          "elements of %s share memory with each other or with another argument; "
-          "clone it before",
-          job->op->params[k].name);
-  }
+  for (size_t k = MEAN; k <= VAR; k++)
+    FNZ_TRY(fnzi_mem_check_apart(job, fnzi_krn_arg_array(&job->args[k]), job->args, k));
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_batch_norm(fnzi_mem_job *job) {
+static fnz_status batch_norm(fnzi_mem_job *job) {
   enum { RESULTS = 5 };
   fnz_arg mean = named(job, "running_mean"), var = named(job, "running_var");
   fnzi_krn_array *statistics[] = {fnzi_krn_arg_array(&mean), fnzi_krn_arg_array(&var)};
@@ -263,24 +240,58 @@ fnz_status fnzi_way_batch_norm(fnzi_mem_job *job) {
   return status;
 }
 
-/* --- The table --------------------------------------------------------------------------- */
-static const struct row {
-  const char *op;
+/* --- The way of a kind, and of some that write nothing ------------------------------------ */
+/* They keep more of an argument than its elements, or believe the strides that they are given. */
+static const struct {
+  uint16_t op;
   fnzi_way_fn *way;
-} rows[] = {
-#define SPECIAL(op, function) {op, fnzi_way_##function},
-#include "kernels/eager/special.def"
-#undef SPECIAL
+} functional[] = {
+    {FNZI_ATEN__reshape_alias, reshape_alias},
+    {FNZI_ATEN__reshape_alias_copy, reshape_alias_copy},
+    {FNZI_ATEN__unsafe_view, unsafe_view},
+    {FNZI_ATEN_as_strided_scatter, fnzi_way_view_scatter},
+    {FNZI_ATEN_copy, fnzi_way_copy},
+    {FNZI_ATEN_diagonal_scatter, fnzi_way_view_scatter},
+    {FNZI_ATEN_lift_fresh, first},
+    {FNZI_ATEN_select_scatter, fnzi_way_view_scatter},
+    {FNZI_ATEN_slice_scatter, fnzi_way_view_scatter},
+    {FNZI_ATEN_view_copy, fnzi_way_compute},
 };
 
-static int compare_name(const void *name, const void *row) {
-  return strcmp(name, ((const struct row *)row)->op);
+static fnzi_way_fn *way_of(const fnz_op *op) {
+  const uint16_t place = fnzi_op_place(op);
+  for (size_t i = 0; i < sizeof functional / sizeof *functional; i++)
+    if (functional[i].op == place)
+      return functional[i].way;
+  return NULL;
+}
+
+static fnzi_way_fn *way_of_kind(fnzi_mutation_kind kind) {
+  switch (kind) {
+  case FNZI_MUTATION_WINDOWS:
+    return fill_windows;
+  case FNZI_MUTATION_SET:
+    return set_tensor;
+  case FNZI_MUTATION_SET_EMPTY:
+    return set_empty;
+  case FNZI_MUTATION_SET_WINDOW:
+    return set_window;
+  case FNZI_MUTATION_RESIZE:
+    return resize;
+  case FNZI_MUTATION_BATCH_NORM:
+    return batch_norm;
+  case FNZI_MUTATION_NOTHING:
+    return nothing;
+  default: /* the rows of kernels, or no way */
+    return NULL;
+  }
 }
 
 bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan) {
-  const struct row *row =
-      bsearch(op->name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_name);
-  if (row)
-    plan->way = row->way;
-  return row != NULL;
+  fnzi_way_fn *way = way_of_kind(fnzi_mutation_find(op));
+  if (!way)
+    way = way_of(op);
+  if (way)
+    plan->way = way;
+  return way != NULL;
 }

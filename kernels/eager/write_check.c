@@ -1,6 +1,7 @@
 /* write_check.c - what may be written: may the result of an operator be stored in an argument, as
- * eager decides it? Nothing is changed here. */
+ * eager decides it? What overlaps is judged by the rules of mutations/. Nothing is changed here. */
 #include "kernels/eager/eager.h"
+#include "schema/aten_names.h"
 
 #include <stdio.h>
 
@@ -49,54 +50,56 @@ static fnz_status check_cast(const fnzi_mem_job *job, const fnzi_krn_array *targ
       fnzi_dtype(from)->name, casts ? "cannot" : "must not", fnzi_dtype(to)->name);
 }
 
-/* Every element gets the same number, so that their order does not matter. */
-static bool is_fill(const fnzi_mem_job *job) {
-  const fnzi_kernel *row = job->plan->row;
-  if (!row || fnzi_mem_job_is_generated(job))
-    return false;
-  bool of_tensor = job->plan->via->nparams > 1 && fnzi_krn_arg_array(&job->args[1]);
-  return row->run == FNZI_RUN_create || (row->run == FNZI_RUN_fill && !of_tensor);
+/* --- Overlap: the rules of mutations/ ----------------------------------------------------- */
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  (void)user;
+  return a ? &a->geometry : NULL;
 }
 
-static fnz_status check_self(const fnzi_mem_job *job, const fnzi_krn_array *target) {
-  if (is_fill(job) || !fnzi_mem_array_overlaps_itself(target))
-    return FNZ_OK;
-  return fnzi_mem_job_fail(
-      job, FNZ_CLASS_OVERLAP,
-      "several elements of the tensor that is written lie in one place; clone it "
-      "before");
-}
-
-static fnz_status check_gaps(const fnzi_mem_job *job, const fnzi_krn_array *target) {
-  if (!fnzi_op_is_flat(job->op) || fnzi_is_dense(&target->geometry))
-    return FNZ_OK;
-  return fnzi_mem_job_fail(
-      job, FNZ_CLASS_UNSUPPORTED,
-      "a tensor that is written has gaps in memory, into which eager would write; "
-      "give it a contiguous one and copy that back");
-}
-
-typedef struct operand_check {
+typedef struct checking {
   const fnzi_mem_job *job;
   const fnzi_krn_array *target;
-} operand_check;
+  const fnzi_param *written;
+  fnzi_mutation_call call;
+  fnzi_loop loop; /* of an elementwise operator */
+  size_t reads;   /* of the target itself */
+  bool resizes;
+} checking;
+
+/* Creating operators fill what they are given with one number. */
+static bool is_created(const fnzi_mem_job *job) {
+  const fnzi_kernel *row = job->plan->row;
+  return row && row->run == FNZI_RUN_create && !fnzi_mem_job_is_generated(job);
+}
+
+/* Overlapping elements that eager's loop writes in its order, or in slices, are refused. */
+static fnz_status check_self(const checking *c) {
+  if (!fnzi_mem_array_overlaps_itself(c->target) || is_created(c->job))
+    return FNZ_OK;
+  return fnzi_check_target(c->job->ctx, c->job->op, &c->target->geometry,
+                           fnzi_mutation_spread(&c->call, &c->target->geometry), NULL);
+}
 
 /* A single number is read before anything is written. */
-static bool is_read_first(const fnzi_mem_plan *plan, const fnzi_krn_array *operand) {
+static bool is_number(const fnzi_mem_plan *plan, const fnzi_krn_array *operand) {
   return operand->geometry.rank == 0 && (!plan->is_pointwise || plan->row->run != FNZI_RUN_point);
 }
 
 static fnz_status check_operand(void *user, const fnz_arg *arg) {
-  const operand_check *c = user;
+  checking *c = user;
   const fnzi_krn_array *operand = fnzi_krn_arg_array(arg);
-  if (!operand || operand == c->target || operand->storage != c->target->storage ||
-      fnzi_mem_array_same_window(operand, c->target) || is_read_first(c->job->plan, operand) ||
-      !fnzi_mem_array_meets(operand, c->target))
+  const fnz_geometry *g = &c->target->geometry;
+  fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
+  c->reads += operand == c->target && !is_number(c->job->plan, operand);
+  if (!operand || operand == c->target || is_number(c->job->plan, operand) ||
+      !fnzi_mem_array_meets(operand, c->target) ||
+      fnzi_mutation_reads_whole(c->job->op, g, &operand->geometry))
     return FNZ_OK;
-  return fnzi_mem_job_fail(
-      c->job, FNZ_CLASS_OVERLAP,
-      "an operand shares some of its elements with the tensor that is written; "
-      "clone it before");
+  if (loop)
+    FNZ_TRY(fnzi_check_alike(c->job->ctx, c->job->op, g, &operand->geometry));
+  return fnzi_check_operand(c->job->ctx, c->job->op, g, &operand->geometry, NULL,
+                            fnzi_mutation_reading(&c->call, g, &operand->geometry), loop);
 }
 
 /* Whether what is read may lie in what is written. Eager looks when the operator is elementwise or
@@ -110,16 +113,51 @@ static bool checks_operands(const fnzi_mem_job *job) {
   return !fnzi_mem_job_is_generated(job) && (looks || fnzi_mem_job_is_strict(job, FNZI_PLAN_APART));
 }
 
+/* The parameter by which the operator gets what it writes. */
+static const fnzi_param *written_as(const fnzi_mem_job *job, const fnzi_krn_array *target) {
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnz_arg *arg = &job->args[i];
+    const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+    for (size_t k = 0; job->op->params[i].is_write && k < (arg == items ? 1 : arg->count); k++)
+      if (fnzi_krn_arg_array(&items[k]) == target)
+        return &job->op->params[i];
+  }
+  return &job->op->params[0];
+}
+
 fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                                 const fnzi_krn_array *target, const fnz_geometry *result) {
-  operand_check c = {job, target};
+  const fnz_op *via = job->plan->via;
+  checking c = {
+      .job = job,
+      .target = target,
+      .written = written_as(job, target),
+      .call = {job->op, via, job->args, args, geometry_of, NULL,
+               fnzi_op_is_elementwise(via) || via == &fnzi_ops[FNZI_ATEN_copy]},
+      .loop = {.slices = -1, .whole = true},
+  };
   FNZ_TRY(check_fit(job, target, result));
   FNZ_TRY(check_cast(job, target, result));
-  FNZ_TRY(check_gaps(job, target));
-  if (!fnzi_same_sizes(&target->geometry, result))
-    return FNZ_OK;
-  FNZ_TRY(check_self(job, target));
+  FNZ_TRY(fnzi_check_gaps(job->ctx, job->op, c.written, &target->geometry));
+  c.resizes = !fnzi_same_sizes(&target->geometry, result);
+  if (c.resizes && (!c.call.elementwise || fnzi_mem_job_is_generated(job)))
+    return FNZ_OK; /* an elementwise operator looks before it resizes */
+  FNZ_TRY(check_self(&c));
   if (!checks_operands(job))
     return FNZ_OK;
-  return fnzi_args_visit(args, job->plan->via->nparams, check_operand, &c);
+  FNZ_TRY(fnzi_args_visit(args, via->nparams, check_operand, &c));
+  return fnzi_check_own_reads(job->ctx, &c.call, c.written, &target->geometry, c.reads, false);
+}
+
+fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job, const fnzi_krn_array *target,
+                                const fnz_arg *args, size_t count) {
+  if (fnzi_mem_array_overlaps_itself(target))
+    FNZ_TRY(fnzi_check_target(job->ctx, job->op, &target->geometry, FNZI_SPREAD_ANY, NULL));
+  for (size_t i = 0; i < count; i++) {
+    const fnzi_krn_array *read = fnzi_krn_arg_array(&args[i]);
+    if (read && fnzi_mem_array_meets(read, target))
+      FNZ_TRY(fnzi_check_operand(job->ctx, job->op, &target->geometry, &read->geometry, NULL,
+                                 FNZI_READING_IN_STEP, NULL));
+  }
+  return FNZ_OK;
 }
