@@ -118,18 +118,37 @@ static bool check_inplace(trial *t, bool strided) {
 
 /* --- out= ------------------------------------------------------------------------------------- */
 
-static void call_out(trial *t, fnz_handle out, const char *what) {
-  fnz_arg args[MOST_ARGS];
-  fnz_handle same;
-  size_t count, at = 0;
+static void out_args(const trial *t, fnz_handle out, fnz_arg *args) {
+  size_t at = 0;
   for (size_t i = 0; i < t->op->nparams; i++) {
     int from = fnzi_op_param(t->twin, t->op->params[i].name);
     args[i] = t->op->params[i].is_out ? T(out) : t->args[from < 0 ? (int)at : from];
     at = i;
   }
+}
+
+static void call_out(trial *t, fnz_handle out, const char *what) {
+  fnz_arg args[MOST_ARGS];
+  fnz_handle same;
+  size_t count;
+  out_args(t, out, args);
   OK(world.ctx, try_call(t->op->name, args, t->op->nparams, &same, 1, &count));
   ck_assert_uint_eq(same, out);
   check_equal(t, out, what);
+}
+
+/* Eager refuses that of some operators that are not elementwise. */
+static void call_out_on_argument(trial *t) {
+  fnz_arg args[MOST_ARGS];
+  fnz_handle out = CALL("alias", T(t->args[0].u.value)), same;
+  size_t count;
+  out_args(t, out, args);
+  fnz_status status = try_call(t->op->name, args, t->op->nparams, &same, 1, &count);
+  if (status == FNZ_OK)
+    check_equal(t, out, "out= is an argument");
+  else
+    ck_assert(!fnzi_op_is_elementwise(t->twin) &&
+              strcmp(fnz_class_name(fnz_last_error(world.ctx)->kind), "OVERLAP") == 0);
 }
 
 static void check_out(trial *t) {
@@ -146,7 +165,7 @@ static void check_out(trial *t) {
   call_out(t, laid_out(t->result, true), "strided out=");
   if (has_elements && t->args[0].tag == FNZ_ARG_VALUE &&
       look(t->args[0].u.value)->dtype == g->dtype)
-    call_out(t, CALL("alias", T(t->args[0].u.value)), "out= is an argument");
+    call_out_on_argument(t);
 }
 
 /* --- All of the table ------------------------------------------------------------------------- */

@@ -66,6 +66,11 @@ static fnz_status resize(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, self);
 }
 
+/* set_data returns nothing. */
+static fnz_status give_self(fnzi_mem_job *job, fnzi_krn_array *self) {
+  return job->op->nreturns ? fnzi_mem_job_give_again(job, self) : FNZ_OK;
+}
+
 /* Gives self another storage. */
 static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_storage *storage,
                                  const fnz_geometry *window) {
@@ -73,7 +78,7 @@ static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_k
   storage->refs++;
   fnzi_krn_storage_release(job->ctx, self->storage);
   self->storage = storage;
-  return fnzi_mem_job_give_again(job, self);
+  return give_self(job, self);
 }
 
 static fnz_status check_dtype(const fnzi_mem_job *job, const fnzi_krn_array *self,

@@ -51,12 +51,6 @@ static fnz_status check_cast(const fnzi_mem_job *job, const fnzi_krn_array *targ
 }
 
 /* --- Overlap: the rules of mutations/ ----------------------------------------------------- */
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  (void)user;
-  return a ? &a->geometry : NULL;
-}
-
 typedef struct checking {
   const fnzi_mem_job *job;
   const fnzi_krn_array *target;
@@ -66,6 +60,15 @@ typedef struct checking {
   size_t reads;   /* of the target itself */
   bool resizes;
 } checking;
+
+/* Another tensor that shows the same elements is the target, as eager sees it. */
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  const checking *c = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  if (!a)
+    return NULL;
+  return fnzi_mem_array_same_window(a, c->target) ? &c->target->geometry : &a->geometry;
+}
 
 /* Creating operators fill what they are given with one number. */
 static bool is_created(const fnzi_mem_job *job) {
@@ -91,10 +94,11 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
   const fnzi_krn_array *operand = fnzi_krn_arg_array(arg);
   const fnz_geometry *g = &c->target->geometry;
   fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
-  c->reads += operand == c->target && !is_number(c->job->plan, operand);
-  if (!operand || operand == c->target || is_number(c->job->plan, operand) ||
-      !fnzi_mem_array_meets(operand, c->target) ||
+  if (!operand || is_number(c->job->plan, operand) || !fnzi_mem_array_meets(operand, c->target) ||
       fnzi_mutation_reads_whole(c->job->op, g, &operand->geometry))
+    return FNZ_OK;
+  c->reads += geometry_of(c, arg) == g;
+  if (operand == c->target || (!loop && geometry_of(c, arg) == g))
     return FNZ_OK;
   if (loop)
     FNZ_TRY(fnzi_check_alike(c->job->ctx, c->job->op, g, &operand->geometry));
@@ -132,8 +136,9 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
       .job = job,
       .target = target,
       .written = written_as(job, target),
-      .call = {job->op, via, job->args, args, geometry_of, NULL,
-               fnzi_op_is_elementwise(via) || via == &fnzi_ops[FNZI_ATEN_copy]},
+      .call = {job->op, via, job->args, args, geometry_of, &c,
+               job->plan->is_pointwise || fnzi_op_is_elementwise(via) ||
+                   via == &fnzi_ops[FNZI_ATEN_copy]},
       .loop = {.slices = -1, .whole = true},
   };
   FNZ_TRY(check_fit(job, target, result));
