@@ -26,8 +26,7 @@ static bool goes_alike(const fnz_geometry *operand, const fnz_geometry *target, 
          (size == 1 || stride_along(operand, target, d) == target->strides[d]);
 }
 
-/* Every element is read where it is written. */
-static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *operand) {
+bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand) {
   bool same = fnzi_dtype(operand->dtype)->bytes == fnzi_dtype(target->dtype)->bytes &&
               operand->offset == target->offset && operand->rank <= target->rank;
   for (uint32_t d = 0; same && d < target->rank; d++)
@@ -215,7 +214,7 @@ static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                               const fnz_geometry *operand, const fnz_geometry *frame,
                               fnzi_reading reading, fnzi_loop *loop) {
-  if (loop && reads_its_own_place(target, operand))
+  if (loop && fnzi_is_at_own_places(target, operand))
     return FNZ_OK;
   fnzi_relation relation = fnzi_oracle_relate(target, operand, frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
@@ -248,7 +247,7 @@ static bool has_equal_strides(const fnz_geometry *a, const fnz_geometry *b) {
 
 fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                             const fnz_geometry *operand) {
-  if (!is_noticed(target, operand) || !reads_its_own_place(target, operand) ||
+  if (!is_noticed(target, operand) || !fnzi_is_at_own_places(target, operand) ||
       has_equal_strides(target, operand) || fnz_geometry_numel(target) == 0)
     return FNZ_OK;
   return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
@@ -273,7 +272,7 @@ fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op, const fnz_geo
 bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,
                         fnzi_reading reading) {
   return reading == FNZI_READING_FIRST ||
-         (!reads_its_own_place(target, operand) && reads_before_writes(target, operand));
+         (!fnzi_is_at_own_places(target, operand) && reads_before_writes(target, operand));
 }
 
 fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result, fnz_dtype target) {

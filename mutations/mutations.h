@@ -132,6 +132,13 @@ typedef struct fnzi_loop {
 /* What eager recognizes as showing an element in several places. */
 bool fnzi_has_zero_stride(const fnz_geometry *g);
 
+/* Sets loop->reads and nreads: of these operands what the loop reads of them. Those that eager
+ * casts are copies, and results that it holds back are a tensor in rows. */
+FNZ_MUST_CHECK fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call *c,
+                                                   const fnz_geometry *target,
+                                                   const fnz_geometry *const *operands,
+                                                   size_t count, fnzi_loop *loop);
+
 /* May `target` be written? A tensor that shows an element in several places may when all places get
  * the same value; where a stride is 0 eager allows constants only. An elementwise operator may also
  * write it where all is read before anything is written (sets loop->in_order), or where eager's
@@ -152,6 +159,8 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
                                              fnzi_reading reading, fnzi_loop *loop);
+/* Each element of the operand is read where the target is written with what comes of it. */
+bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand);
 /* Eager accepts an operand with the target's elements only when all strides are equal, also those
  * of dimensions of size 1, and refuses the others (OVERLAP). */
 FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,

@@ -43,6 +43,38 @@ fnzi_reading fnzi_mutation_reading(const fnzi_mutation_call *c, const fnz_geomet
   return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
 }
 
+/* The same, dense and of another dtype. */
+static fnz_status cast(fnzi_arena *arena, const fnz_geometry *like, fnz_dtype dtype,
+                       const fnz_geometry **out) {
+  fnz_geometry *g;
+  FNZ_TRY(fnzi_dense_like(arena, like, out));
+  FNZI_NEW(arena, 1, &g);
+  *g = **out;
+  g->dtype = dtype;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call *c,
+                                    const fnz_geometry *target, const fnz_geometry *const *operands,
+                                    size_t count, fnzi_loop *loop) {
+  const fnz_geometry **seen;
+  fnz_dtype common;
+  bool casts = fnzi_mutation_casts(c, &common),
+       is_held_back = fnzi_mutation_holds_back(c, target->dtype);
+  FNZI_NEW(arena, count + 1, &seen);
+  loop->reads = seen;
+  loop->nreads = is_held_back ? 1 : count;
+  if (is_held_back)
+    return fnzi_contiguous_like(arena, target, &seen[0]);
+  for (size_t i = 0; i < count; i++) {
+    seen[i] = operands[i];
+    if (casts && seen[i]->dtype != common)
+      FNZ_TRY(cast(arena, seen[i], common, &seen[i]));
+  }
+  return FNZ_OK;
+}
+
 /* The argument is the tensor that is written. */
 static bool is_target(const fnzi_mutation_call *c, const fnz_arg *arg, const fnz_geometry *target) {
   return arg->tag == FNZ_ARG_VALUE && c->geometry_of(c->user, arg) == target;

@@ -304,8 +304,9 @@ static bool is_looser_on_meta(const fnz_op *op) {
                                       "_assert_async",
                                       "feature_dropout", /* two dimensions, where it draws */
                                       "feature_alpha_dropout",
-                                      "scaled_dot_product_attention", /* its dropout_p */
-                                      "bernoulli",                    /* what these hold */
+                                      "scaled_dot_product_attention", /* their dropout_p */
+                                      "_scaled_dot_product_flash_attention_for_cpu",
+                                      "bernoulli", /* what these hold */
                                       "bernoulli_",
                                       "multinomial",
                                       "normal",

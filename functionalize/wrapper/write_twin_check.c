@@ -47,28 +47,6 @@ typedef struct operands {
   fnzi_wrap_interval_index index; /* of all targets and reads */
 } operands;
 
-/* The geometries of the operands in eager's loop. Results that it computes first are a tensor in
- * rows. */
-static fnz_status loop_reads(fnz_world *world, const fnzi_wrap_twin_call *c,
-                             const fnzi_wrap_slot *s, fnz_tensor *const *reads, fnzi_loop *loop) {
-  const fnz_geometry **seen;
-  const fnz_geometry *target = fnzi_wrap_geometry(s->target);
-  fnz_dtype common;
-  bool casts = fnzi_mutation_casts(&c->call, &common);
-  FNZI_NEW(&world->scratch, loop->nreads + 1, &seen);
-  loop->reads = seen;
-  if (fnzi_mutation_holds_back(&c->call, target->dtype)) {
-    loop->nreads = 1;
-    return fnzi_contiguous_like(&world->scratch, target, &seen[0]);
-  }
-  for (size_t i = 0; i < loop->nreads; i++) {
-    seen[i] = fnzi_wrap_geometry(reads[i]);
-    if (casts && seen[i]->dtype != common)
-      FNZ_TRY(fnzi_wrap_result_like(world, seen[i], common, &seen[i]));
-  }
-  return FNZ_OK;
-}
-
 /* No element is read again after it was written. */
 static bool reads_first(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                         fnz_tensor *const *reads, size_t nreads) {
@@ -82,11 +60,16 @@ static bool reads_first(const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
 
 static fnz_status find_loop(fnz_world *world, const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                             const operands *all, fnzi_loop *loop) {
-  *loop = (fnzi_loop){.nreads = all->nreads, .slices = c->slices};
+  const fnz_geometry **seen;
+  *loop = (fnzi_loop){.slices = c->slices};
   if (!s->target->alias->repeats)
     return FNZ_OK;
+  FNZI_NEW(&world->scratch, all->nreads, &seen);
+  for (size_t i = 0; i < all->nreads; i++)
+    seen[i] = fnzi_wrap_geometry(all->reads[i]);
   loop->reads_first = reads_first(c, s, all->reads, all->nreads);
-  return loop_reads(world, c, s, all->reads, loop);
+  return fnzi_mutation_loop_reads(&world->scratch, &c->call, fnzi_wrap_geometry(s->target), seen,
+                                  all->nreads, loop);
 }
 
 static fnz_status keep_loop(fnz_world *world, const fnzi_loop *loop, fnzi_wrap_twin_call *c,

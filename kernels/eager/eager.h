@@ -138,9 +138,10 @@ bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_me
 /* --- write.c ---------------------------------------------------------------------------------- */
 fnzi_way_fn fnzi_way_write;     /* the row of via, into the written arguments */
 fnzi_way_fn fnzi_way_write_any; /* via however it is served, then copied into them */
-/* Stores `from` in a target that was checked: elements are cast. */
+/* Stores `from` in a target that was checked: elements are cast. `order` of the dimensions, the
+ * outermost first, where elements lie in one place and the last one stays; NULL for any. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target,
-                                             fnzi_krn_array *from);
+                                             fnzi_krn_array *from, const uint32_t *order);
 /* The arguments that are written, as results, where the schema returns them; plain results are
  * handed over. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *plain,
@@ -148,10 +149,12 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_
 
 /* --- write_check.c ---------------------------------------------------------------------------- */
 /* May `result`, of a call of via with these arguments, be stored in the target? What an out=
- * argument that must be resized will look like does not matter before. */
+ * argument that must be resized will look like does not matter before. *order as above, in the
+ * scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                                                const fnzi_krn_array *target,
-                                               const fnz_geometry *result);
+                                               const fnz_geometry *result, fnzi_arena *scratch,
+                                               const uint32_t **order);
 /* No two elements of what is written, nor it and one of `count` arguments, share memory. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job,
                                                const fnzi_krn_array *target, const fnz_arg *args,

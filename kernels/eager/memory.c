@@ -126,15 +126,8 @@ fnz_status fnzi_mem_array_resize(fnz_context *ctx, fnzi_krn_array *a, uint32_t r
 /* --- Overlap ----------------------------------------------------------------------------- */
 bool fnzi_mem_array_same_window(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   const fnz_geometry *x = &a->geometry, *y = &b->geometry;
-  const fnz_geometry *more = x->rank > y->rank ? x : y, *less = x->rank > y->rank ? y : x;
-  uint32_t lead = more->rank - less->rank;
-  bool same = a->storage == b->storage && x->dtype == y->dtype && x->offset == y->offset;
-  for (uint32_t d = 0; same && d < more->rank; d++) {
-    bool inner = d >= lead;
-    same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
-           (more->sizes[d] == 1 || more->strides[d] == less->strides[d - lead]);
-  }
-  return same;
+  return a->storage == b->storage && x->dtype == y->dtype &&
+         (x->rank > y->rank ? fnzi_is_at_own_places(x, y) : fnzi_is_at_own_places(y, x));
 }
 
 /* A box of which both windows may be parts: its dimensions have the strides of `g`, largest first,

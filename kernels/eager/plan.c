@@ -3,17 +3,6 @@
 #include "kernels/eager/eager.h"
 #include "schema/facts/facts.h"
 
-/* The functional operator that an in-place, out= or mutable one stands for: its twin, or, for an
- * in-place one whose arguments come in another order, the one without the underscore. */
-static const fnz_op *twin_of(const fnz_op *op) {
-  const fnz_op *twin = fnz_op_functional_twin(op);
-  size_t length = strlen(op->base);
-  if (twin || op->kind != FNZI_KIND_INPLACE || length < 2)
-    return twin;
-  twin = fnzi_op_find_stem(op, length - 1);
-  return twin && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
-}
-
 /* via's parameters are the first ones of op, so that no argument must be looked up by its name. */
 static bool same_params(const fnz_op *op, const fnz_op *via) {
   if (via->nparams > op->nparams)
@@ -87,7 +76,7 @@ static bool plan_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_pl
     plan_row(plan, plan->row, fnzi_way_compute);
     return true;
   }
-  const fnz_op *twin = op->kind == FNZI_KIND_FUNCTIONAL ? NULL : twin_of(op);
+  const fnz_op *twin = op->kind == FNZI_KIND_FUNCTIONAL ? NULL : fnzi_mutation_twin(op);
   if (!twin)
     return false;
   const fnzi_kernel *row = fnzi_meta_row_find(m, twin);

@@ -209,7 +209,8 @@ static fnz_status args_for(const fnzi_mem_job *job, const fnz_op *op, const fnz_
 static fnz_status keep_statistics(fnzi_mem_job *job, fnz_handle *handles, size_t count,
                                   fnzi_krn_array *const *statistics) {
   for (size_t k = 0; k < 2; k++)
-    FNZ_TRY(fnzi_mem_job_store(job, statistics[k], fnzi_krn_array_of(handles[count - 2 + k])));
+    FNZ_TRY(
+        fnzi_mem_job_store(job, statistics[k], fnzi_krn_array_of(handles[count - 2 + k]), NULL));
   for (size_t k = 0; k < job->op->nreturns; k++)
     FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_array_of(handles[k])));
   return FNZ_OK;

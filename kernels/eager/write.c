@@ -15,6 +15,7 @@ typedef struct writing {
   fnzi_mem_job *job;
   fnzi_krn_call call;       /* of via */
   fnzi_krn_array **targets; /* the written arguments, lists flattened, absent ones left out */
+  const uint32_t **orders;  /* in which they are written; NULL for any */
   size_t ntargets;
   size_t nplain;                  /* results before those that are written */
   fnzi_arena *scratch;            /* of the call in hand */
@@ -50,6 +51,7 @@ static fnz_status find_targets(writing *w) {
     if (op->params[i].is_write)
       most += w->job->args[i].tag == FNZ_ARG_LIST ? w->job->args[i].count : 1;
   FNZI_NEW(w->job->scratch, most, &w->targets);
+  FNZI_NEW(w->job->scratch, most, &w->orders);
   add_returned(w, op);
   for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
     add_targets(w, (size_t)(written - op->params));
@@ -185,7 +187,8 @@ static fnz_status place_results(writing *w) {
   fnzi_krn_call *call = &w->call;
   for (size_t k = 0; k < w->ntargets; k++) {
     fnzi_krn_array *target = w->targets[k], *out = call->outputs[w->nplain + k];
-    if (out && !overlaps_other_target(w, k) && may_write_through(w, target, out, w->nplain + k))
+    if (out && !w->orders[k] && !overlaps_other_target(w, k) &&
+        may_write_through(w, target, out, w->nplain + k))
       FNZ_TRY(fnzi_krn_array_share(call->ctx, out, target->storage, &target->geometry));
   }
   return fnzi_meta_evaluate_memory(call, w->job->plan->row);
@@ -212,17 +215,46 @@ static fnz_status encode(fnzi_mem_job *job, const fnzi_krn_array *target, fnzi_k
   return status;
 }
 
-fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target, fnzi_krn_array *from) {
+/* Elements one after the other, dimensions in this order. */
+static fnz_status copy_in_order(fnzi_mem_job *job, const fnzi_krn_array *target,
+                                const fnzi_krn_array *from, const uint32_t *order) {
+  fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .threads = job->m->threads};
+  fnzi_krn_window to, source, turned[2];
+  if (job->m->stock.elsewhere)
+    return fnzi_mem_job_fail(
+        job, FNZ_CLASS_UNSUPPORTED,
+        "elements of what is written share memory, which only the CPU writes in "
+        "order; move the tensors there");
+  fnzi_krn_window_of(target, &to);
+  fnzi_krn_window_of(from, &source);
+  turned[0] = to;
+  turned[1] = source;
+  for (uint32_t d = 0; d < to.rank; d++) {
+    turned[0].sizes[d] = turned[1].sizes[d] = to.sizes[order[d]];
+    turned[0].strides[d] = to.strides[order[d]];
+    turned[1].strides[d] = source.strides[order[d]];
+  }
+  return fnzi_krn_window_assign(&call, &turned[0], &turned[1], true);
+}
+
+static fnz_status copy(fnzi_mem_job *job, const fnzi_krn_array *target, const fnzi_krn_array *from,
+                       const uint32_t *order) {
+  return order ? copy_in_order(job, target, from, order)
+               : fnzi_mem_array_copy(job->m, job->ctx, job->op, target, from);
+}
+
+fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target, fnzi_krn_array *from,
+                              const uint32_t *order) {
   fnzi_krn_array *encoded;
   if (!job->m->has_data || is_there(target, from))
     return FNZ_OK;
   if (!from->eager && from->storage == target->storage)
     FNZ_TRY(fnzi_mem_job_own_result(job, from));
   if (!target->geometry.is_conj && !target->geometry.is_neg)
-    return fnzi_mem_array_copy(job->m, job->ctx, job->op, target, from);
+    return copy(job, target, from, order);
   FNZ_TRY(fnzi_mem_job_own_result(job, from));
   FNZ_TRY(encode(job, target, from, &encoded));
-  fnz_status status = fnzi_mem_array_copy(job->m, job->ctx, job->op, target, encoded);
+  fnz_status status = copy(job, target, encoded, order);
   fnzi_krn_array_release(job->ctx, encoded);
   return status;
 }
@@ -230,7 +262,7 @@ fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target, fnzi_kr
 static fnz_status store_all(writing *w, fnzi_krn_array *const *results) {
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[k])
-      FNZ_TRY(fnzi_mem_job_store(w->job, w->targets[k], results[k]));
+      FNZ_TRY(fnzi_mem_job_store(w->job, w->targets[k], results[k], w->orders[k]));
   return FNZ_OK;
 }
 
@@ -289,7 +321,8 @@ static fnz_status check_targets(writing *w) {
   for (size_t k = 0; k < w->ntargets; k++)
     if (call->outputs[w->nplain + k])
       FNZ_TRY(fnzi_mem_write_check(w->job, w->call.args, w->targets[k],
-                                   &call->outputs[w->nplain + k]->geometry));
+                                   &call->outputs[w->nplain + k]->geometry, w->scratch,
+                                   &w->orders[k]));
   return FNZ_OK;
 }
 
@@ -411,7 +444,7 @@ static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k] && results[w->nplain + k] != w->targets[k])
       FNZ_TRY(fnzi_mem_write_check(w->job, w->call.args, w->targets[k],
-                                   &results[w->nplain + k]->geometry));
+                                   &results[w->nplain + k]->geometry, w->scratch, &w->orders[k]));
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k])
       FNZ_TRY(fit(w, k, &results[w->nplain + k]->geometry));

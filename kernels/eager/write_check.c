@@ -76,12 +76,47 @@ static bool is_created(const fnzi_mem_job *job) {
   return row && row->run == FNZI_RUN_create && !fnzi_mem_job_is_generated(job);
 }
 
-/* Overlapping elements that eager's loop writes in its order, or in slices, are refused. */
-static fnz_status check_self(const checking *c) {
+/* What eager's loop reads, and whether it does before it writes there. copy_ does not read what it
+ * writes. */
+typedef struct reads {
+  checking *c;
+  const fnz_geometry *seen[FNZI_LOOP_READS];
+  size_t count;
+} reads;
+
+static fnz_status add_read(void *user, const fnz_arg *arg) {
+  reads *r = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg), *target = r->c->target;
+  if (!a || r->count == FNZI_LOOP_READS ||
+      (a == target && r->c->call.twin == &fnzi_ops[FNZI_ATEN_copy]))
+    return FNZ_OK;
+  r->seen[r->count++] = &a->geometry;
+  bool first =
+      !fnzi_mem_array_meets(a, target) ||
+      fnzi_mutation_reading(&r->c->call, &target->geometry, &a->geometry) == FNZI_READING_FIRST;
+  r->c->loop.reads_first = r->c->loop.reads_first && first;
+  return FNZ_OK;
+}
+
+/* Elements that lie in one place: in the order of eager's loop. Slices of the target are refused.
+ */
+static fnz_status check_self(checking *c, fnzi_arena *scratch, const uint32_t **out) {
+  const fnz_geometry *g = &c->target->geometry;
+  reads r = {.c = c};
+  uint32_t *order;
+  fnzi_loop *loop = c->call.elementwise && !c->resizes ? &c->loop : NULL;
   if (!fnzi_mem_array_overlaps_itself(c->target) || is_created(c->job))
     return FNZ_OK;
-  return fnzi_check_target(c->job->ctx, c->job->op, &c->target->geometry,
-                           fnzi_mutation_spread(&c->call, &c->target->geometry), NULL);
+  c->loop.reads_first = true;
+  FNZ_TRY(fnzi_args_visit(c->call.twin_args, c->call.twin->nparams, add_read, &r));
+  FNZ_TRY(fnzi_mutation_loop_reads(scratch, &c->call, g, r.seen, r.count, &c->loop));
+  FNZ_TRY(fnzi_check_target(c->job->ctx, c->job->op, g, fnzi_mutation_spread(&c->call, g), loop));
+  if (!c->loop.in_order)
+    return FNZ_OK;
+  FNZI_NEW(scratch, g->rank, &order);
+  fnzi_loop_order(g, c->loop.reads, c->loop.nreads, order);
+  *out = order;
+  return FNZ_OK;
 }
 
 /* A single number is read before anything is written. */
@@ -130,7 +165,8 @@ static const fnzi_param *written_as(const fnzi_mem_job *job, const fnzi_krn_arra
 }
 
 fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
-                                const fnzi_krn_array *target, const fnz_geometry *result) {
+                                const fnzi_krn_array *target, const fnz_geometry *result,
+                                fnzi_arena *scratch, const uint32_t **order) {
   const fnz_op *via = job->plan->via;
   checking c = {
       .job = job,
@@ -147,7 +183,7 @@ fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
   c.resizes = !fnzi_same_sizes(&target->geometry, result);
   if (c.resizes && (!c.call.elementwise || fnzi_mem_job_is_generated(job)))
     return FNZ_OK; /* an elementwise operator looks before it resizes */
-  FNZ_TRY(check_self(&c));
+  FNZ_TRY(check_self(&c, scratch, order));
   if (!checks_operands(job))
     return FNZ_OK;
   FNZ_TRY(fnzi_args_visit(args, via->nparams, check_operand, &c));
