@@ -167,6 +167,13 @@ START_TEST(in_place_overlap) {
   fnz_handle right = CALL("slice.Tensor", T(x), I(1), I(1), I(2), I(1));
   CALL("add_.Tensor", T(left), T(right), I(1));
   ck_assert_str_eq(show(x), "6 4 6 18 10 12 30 16 18");
+  fnz_handle y = VECTOR(-1, 2, -3, 4), from = counting(SIZES(3, 2));
+  fnz_handle windows = CALL("unfold", T(y), I(0), I(2), I(1));
+  CALL("relu_", T(windows)); /* twice is once */
+  ck_assert_str_eq(show(y), "0 2 0 4");
+  REFUSED("OVERLAP", "mul_.Scalar", T(windows), F(2));
+  CALL("copy_", T(windows), T(from), B(false)); /* the last one stays */
+  ck_assert_str_eq(show(y), "1 3 5 6");
   close_world();
 }
 END_TEST
