@@ -164,6 +164,8 @@ fnz_status fnzi_op_put_near(const fnz_program *p, const char *name, fnz_buffer *
 
 fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op) {
   const fnz_op *own = fnzi_op_is_custom(*op) ? fnzi_op_find(p, (*op)->name) : *op;
+  if (own && own != *op && strcmp(own->schema, (*op)->schema) == 0)
+    *op = own; /* declared there already */
   if (own == *op)
     return fnzi_op_is_custom(own) ? list_custom_op(p, own) : FNZ_OK;
   return fnzi_custom_op_add(p, (*op)->schema, op);
