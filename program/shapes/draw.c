@@ -9,7 +9,10 @@ enum {
   LEAST_USUAL = 3, /* where the range allows it */
   LEAST_SIZE = 2,  /* the same, when smaller numbers are drawn: 1 and 0 are special */
   TRIES = 200,
-  NARROW = 6
+  NARROW = 6,
+  COARSE = 8,    /* quotients by so much hardly differ among usual numbers */
+  QUOTIENTS = 3, /* so many different ones are wanted */
+  WIDEST = 96
 };
 
 void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
@@ -47,14 +50,51 @@ fnz_status fnzi_draw_bounds(const fnzi_sizes *s, fnzi_arena *arena, fnzi_bounds 
 typedef struct usual {
   fnzi_draw *draw;
   fnzi_bounds *bounds;
-  int64_t *numbers; /* by symbol, those that are drawn */
-  fnzi_map taken;   /* of them */
+  int64_t *numbers;  /* by symbol, those that are drawn */
+  int64_t *divisors; /* per symbol that is drawn: what it is divided by, rounded, at most */
+  fnzi_map taken;    /* of them */
 } usual;
 
+/* --- how far apart ---------------------------------------------------------------------------- */
+static bool is_divided(const fnzi_expr *e, int64_t *by) {
+  if (e->kind != FNZI_EXPR_CALL || e->function != FNZI_FUNCTION_FLOOR_DIV)
+    return false;
+  const fnzi_expr *divisor = e->parts[1].expr;
+  *by = divisor->num;
+  return divisor->kind == FNZI_EXPR_NUMBER && divisor->den == 1 && divisor->num > 1;
+}
+
+/* Of an image that strided convolutions make smaller and smaller, say, by all of their strides. */
+static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnzi_arena *arena,
+                               int64_t *out) {
+  int64_t *within, by; /* per expression: what the symbol in it is divided by; 0: it has none */
+  FNZI_NEW(arena, s->own, &within);
+  for (size_t i = symbol->id; i < s->own; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    within[i] = e == symbol;
+    for (uint32_t k = 0; k < e->count; k++)
+      if (within[e->parts[k].expr->id] > within[i])
+        within[i] = within[e->parts[k].expr->id];
+    if (within[i] && is_divided(e, &by) &&
+        (!fnzi_mul_i64(within[i], by, &within[i]) || within[i] > WIDEST))
+      within[i] = WIDEST;
+    *out = within[i] > *out ? within[i] : *out;
+  }
+  return FNZ_OK;
+}
+
+/* The more it is divided by, the farther usual numbers must be apart. */
+static int64_t span_of(const usual *u, size_t i) {
+  const int64_t span = u->draw->span, by = u->divisors[i];
+  const int64_t wanted = by >= COARSE ? by * QUOTIENTS : USUAL_SPAN;
+  return span * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
+}
+
 /* Where a symbol usually lies: near the least that it may be, and within what it bounds. */
-static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
+static fnzi_bounds usual_bounds(const usual *u, size_t place) {
+  const fnzi_expr *symbol = u->draw->sizes->free.data[place];
   fnzi_bounds b = u->bounds[symbol->id];
-  int64_t span = u->draw->span;
+  int64_t span = span_of(u, place);
   if (b.max < b.min) /* no number keeps to it */
     return (fnzi_bounds){b.min, b.min};
   if (b.min < 0 && b.max > 0)
@@ -108,7 +148,7 @@ static fnz_status find_alike(const usual *u, size_t i, size_t *out) {
 
 static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[i];
-  const fnzi_bounds b = usual_bounds(u, symbol);
+  const fnzi_bounds b = usual_bounds(u, i);
   int64_t *number = &u->numbers[i];
   size_t alike;
   distinct = distinct && !is_narrow(u, symbol);
@@ -145,6 +185,9 @@ static fnz_status draw_numbers(fnzi_draw *d, fnzi_point *point, fnzi_arena *aren
   usual u = {.draw = d};
   FNZ_TRY(fnzi_draw_bounds(d->sizes, arena, &u.bounds));
   FNZI_NEW(arena, d->sizes->free.count, &u.numbers);
+  FNZI_NEW(arena, d->sizes->free.count, &u.divisors);
+  for (size_t i = 0; i < d->sizes->free.count; i++)
+    FNZ_TRY(find_divisor(d->sizes, d->sizes->free.data[i], arena, &u.divisors[i]));
   for (size_t i = 0; i < TRIES && !*found; i++)
     FNZ_TRY(draw_once(&u, point, i < TRIES / 2, found));
   return FNZ_OK;
