@@ -15,9 +15,10 @@ enum {
 };
 
 size_t fnzi_trials_most_special(const fnzi_general *g) {
+  const fnz_program *p = g->whole ? g->whole : g->program;
   size_t nodes = 1;
-  for (size_t i = 0; i < g->program->graphs.count; i++)
-    nodes += g->program->graphs.data[i].nodes.count;
+  for (size_t i = 0; i < p->graphs.count; i++)
+    nodes += p->graphs.data[i].nodes.count;
   size_t most = SPECIAL_WORK / nodes;
   return most < LEAST_SPECIAL ? LEAST_SPECIAL : most < MOST_SPECIAL ? most : MOST_SPECIAL;
 }
@@ -167,9 +168,32 @@ static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
   return fnzi_arena_format(&g->arena, &t->lie, "%s: %s", e->where, e->message);
 }
 
+/* Of an excerpt all kinds of nodes are asked that the whole program has. *works false: some size of
+ * theirs is none. */
+static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
+  fnzi_sizes sizes = g->sizes; /* the symbols have the same numbers in both */
+  fnz_program *here;
+  sizes.program = g->kinds;
+  fnz_status status = fnzi_instantiate(&sizes, &t->point, FNZI_READINGS_KEPT, &here);
+  *works = status == FNZ_OK;
+  if (status == FNZ_OK && g->options->check_types)
+    status = g->options->check_types(g->ctx, here, NULL, NULL);
+  fnz_program_destroy(here);
+  if (*works && status == FNZ_BAD_INPUT)
+    t->lie = "a recorded type is not what its operator gives";
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
 fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t) {
+  bool works = true;
+  t->valid = t->right = false;
+  if (g->kinds)
+    FNZ_TRY(check_kinds(g, t, &works));
+  if (!works)
+    return FNZ_OK;
   FNZ_TRY(check_trial(g, t, &t->valid));
-  FNZ_TRY(check_source(g, t));
+  if (!g->kinds && !g->light) /* an excerpt has been asked about all kinds of nodes */
+    FNZ_TRY(check_source(g, t));
   t->right = t->right && !t->lie;
   return FNZ_OK;
 }

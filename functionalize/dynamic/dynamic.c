@@ -367,10 +367,18 @@ static fnz_status open_sizes(fnzi_general *g) {
               : status;
 }
 
-static fnz_status start(fnzi_general *g) {
+fnz_status fnzi_general_start(fnzi_general *g) {
+  g->asks_until = SIZE_MAX;
+  fnzi_arena_init(&g->arena, g->ctx);
+  fnzi_map_init(&g->useless, g->ctx);
+  fnzi_point_init(&g->recorded, &g->sizes.set);
   FNZ_TRY(open_sizes(g));
   fnzi_draw_start(&g->draw, &g->sizes, 1);
   return fnzi_sizes_recorded(&g->sizes, &g->recorded, &g->has_recorded);
+}
+
+bool fnzi_general_is_in_doubt(const fnzi_general *g) {
+  return g->unknown.count || g->guards.count || g->adopted || g->rare || g->alike;
 }
 
 static fnz_status converge(fnzi_general *g) {
@@ -378,9 +386,14 @@ static fnz_status converge(fnzi_general *g) {
     bool changed = false;
     FNZ_TRY(fnzi_trials_agree(g));
     FNZ_TRY(lift_all(g));
+    g->light = g->light && !fnzi_general_is_in_doubt(g);
     FNZ_TRY(fnzi_trials_check(g));
     if (!first_wrong(g))
       return FNZ_OK;
+    if (g->light) {
+      g->light = false; /* the excerpt did not stand for all of it */
+      continue;
+    }
     FNZ_TRY(ask_less(g, &changed));
     if (!changed)
       FNZ_TRY(adopt_wrong(g, &changed));
@@ -426,36 +439,41 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
   return FNZ_OK;
 }
 
+void fnzi_general_end(fnzi_general *g) {
+  for (size_t i = 0; i < g->trials.count; i++)
+    fnzi_trial_end(g, g->trials.data[i]);
+  fnzi_map_free(&g->useless);
+  FNZI_VEC_FREE(g->ctx, &g->trials);
+  FNZI_VEC_FREE(g->ctx, &g->unknown);
+  FNZI_VEC_FREE(g->ctx, &g->guards);
+  FNZI_VEC_FREE(g->ctx, &g->turning);
+  FNZI_VEC_FREE(g->ctx, &g->unsure);
+  fnz_program_destroy(g->made);
+  fnzi_point_free(&g->recorded);
+  fnzi_sizes_close(&g->sizes);
+  fnzi_arena_free(&g->arena);
+}
+
+fnz_status fnzi_general_make(fnzi_general *g) {
+  FNZ_TRY(fnzi_trials_find(g));
+  FNZ_TRY(converge(g));
+  return keep_to_seen(g);
+}
+
 fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                             const fnz_functionalize_options *options, fnzi_rec_notes *notes,
                             fnz_program **out) {
-  fnzi_general g = {.ctx = ctx, .program = program, .options = options, .asks_until = SIZE_MAX};
+  fnzi_general g = {.ctx = ctx, .program = program, .options = options};
   *out = NULL;
-  fnzi_arena_init(&g.arena, ctx);
-  fnzi_map_init(&g.useless, ctx);
-  fnzi_point_init(&g.recorded, &g.sizes.set);
-  fnz_status status = start(&g);
+  fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK)
-    status = fnzi_trials_find(&g);
+    status = fnzi_excerpt_try(&g);
   if (status == FNZ_OK)
-    status = converge(&g);
-  if (status == FNZ_OK)
-    status = keep_to_seen(&g);
+    status = fnzi_general_make(&g);
   if (status == FNZ_OK)
     status = explain(&g, notes);
   if (status == FNZ_OK)
     status = finish(&g, out);
-  for (size_t i = 0; i < g.trials.count; i++)
-    fnzi_trial_end(&g, g.trials.data[i]);
-  fnzi_map_free(&g.useless);
-  FNZI_VEC_FREE(ctx, &g.trials);
-  FNZI_VEC_FREE(ctx, &g.unknown);
-  FNZI_VEC_FREE(ctx, &g.guards);
-  FNZI_VEC_FREE(ctx, &g.turning);
-  FNZI_VEC_FREE(ctx, &g.unsure);
-  fnz_program_destroy(g.made);
-  fnzi_point_free(&g.recorded);
-  fnzi_sizes_close(&g.sizes);
-  fnzi_arena_free(&g.arena);
+  fnzi_general_end(&g);
   return status;
 }

@@ -16,6 +16,8 @@ typedef struct fnzi_seen {
 typedef struct fnzi_general {
   fnz_context *ctx;
   const fnz_program *program;
+  const fnz_program *whole, *kinds; /* of an excerpt: of what it is one, and a node of each kind
+                                     * that has (excerpt.h); else NULL */
   const fnz_functionalize_options *options;
   fnzi_sizes sizes;
   fnzi_arena arena;
@@ -42,8 +44,23 @@ typedef struct fnzi_general {
   fnz_program *made;
   uint32_t salts; /* of trials so far: each has its own */
   bool rare;      /* few of the sizes that were drawn work */
+  bool light;     /* an excerpt of the program was right everywhere: usual sizes will do */
   bool alike;     /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
+
+/* --- dynamic.c -------------------------------------------------------------------------------- */
+/* fnzi_general_end() must follow, also after a failure. ctx, program and options are set. */
+FNZ_MUST_CHECK fnz_status fnzi_general_start(fnzi_general *g);
+/* Makes g->made, and what keeps it to sizes at which it is right. */
+FNZ_MUST_CHECK fnz_status fnzi_general_make(fnzi_general *g);
+void fnzi_general_end(fnzi_general *g);
+/* Passes at different sizes did not agree by themselves, or few sizes are known. */
+bool fnzi_general_is_in_doubt(const fnzi_general *g);
+
+/* --- excerpt_try.c ---------------------------------------------------------------------------- */
+/* Sets g->light where an excerpt of the program is right at all sizes that it is checked at, and
+ * nothing was in doubt: then so is the program, if it is at usual ones. */
+FNZ_MUST_CHECK fnz_status fnzi_excerpt_try(fnzi_general *g);
 
 /* --- sample.c --------------------------------------------------------------------------------- */
 /* A trial without numbers. It ends with fnzi_trial_end(). */

@@ -1,0 +1,374 @@
+/* excerpt.c - a program of the storages that are kept.
+ *
+ * needs   a verified program with symbols
+ * keeps   nodes that view or write a storage that is kept, and its place among inputs and outputs;
+ *         inputs that say how large symbols are; symbols, ranges and guards
+ * gives   a program in which what else takes or gives a tensor of such a storage is a call of a
+ *         stand-in, an operator that computes new tensors; what it takes is read, as it is there */
+#include "functionalize/dynamic/excerpt.h"
+
+static const char stand_in[] = "fnz::stand_in(Tensor[] tensors, int place) -> Tensor[]";
+enum {
+  LEAST_NODES = 48, /* of a smaller program all of it can be looked at */
+  SHARE = 4         /* an excerpt leaves out at least a part of so many of it */
+};
+
+typedef struct writer {
+  fnzi_storages s;
+  const fnz_program *from;
+  const fnzi_graph *graph; /* of `from` */
+  fnz_program *to;
+  const fnz_op *stand_in;
+  const fnz_geometry *scalar; /* of what stand-ins give where nothing else is kept */
+  uint32_t *values;           /* per value: 1 + its number in `to`; 0: it has none */
+  bool *needed;               /* per value: a number that nodes take */
+  struct {
+    fnz_arg *data;
+    fnz_output_spec *specs;
+    size_t count;
+  } outputs;
+} writer;
+
+/* --- which ------------------------------------------------------------------------------------ */
+/* The node itself is needed. */
+static bool is_kept(const writer *w, size_t n) {
+  const uint8_t role = w->s.roles[n];
+  if (role == FNZI_NODE_ASSERTS)
+    return true;
+  return (role == FNZI_NODE_VIEWS || role == FNZI_NODE_WRITES) && w->s.node_of[n] != UINT32_MAX &&
+         w->s.kept[w->s.node_of[n]];
+}
+
+static bool takes_kept(const writer *w, const fnz_arg *args, size_t count) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, args, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
+        fnzi_storage_is_kept(&w->s, walk.arg->u.value))
+      return true;
+  return false;
+}
+
+/* A stand-in takes its place. */
+static bool is_met(const writer *w, size_t n) {
+  const fnzi_node *node = &w->graph->nodes.data[n];
+  return w->s.roles[n] != FNZI_NODE_NUMBERS && !is_kept(w, n) &&
+         (takes_kept(w, node->args, node->nargs) || takes_kept(w, node->outputs, node->noutputs));
+}
+
+static fnz_status need_number(void *user, const fnz_arg *arg) {
+  writer *w = user;
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    w->needed[arg->u.value] = true;
+  return FNZ_OK;
+}
+
+/* *few: the excerpt is small enough to be worth it. */
+static fnz_status look(writer *w, bool *few) {
+  const size_t nodes = w->graph->nodes.count;
+  size_t kept = 0;
+  FNZI_NEW(w->s.arena, w->graph->values.count, &w->values);
+  FNZI_NEW(w->s.arena, w->graph->values.count, &w->needed);
+  for (size_t n = 0; n < nodes; n++) {
+    const fnzi_node *node = &w->graph->nodes.data[n];
+    kept += is_kept(w, n) || is_met(w, n);
+    if (is_kept(w, n))
+      FNZ_TRY(fnzi_args_visit(node->args, node->nargs, need_number, w));
+  }
+  *few = kept <= nodes - nodes / SHARE;
+  return FNZ_OK;
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+static fnz_status add_value(writer *w, uint64_t value, uint32_t node) {
+  const fnzi_value *v = &w->graph->values.data[value];
+  const fnz_geometry *g = v->geometry;
+  uint32_t made;
+  if (g)
+    FNZ_TRY(fnzi_intern_geometry(w->to, g, &g));
+  FNZ_TRY(fnzi_value_add(w->to, 0, v->name, g, node, &made));
+  fnzi_value_at(w->to, 0, made)->symbol = v->symbol;
+  w->values[value] = made + 1;
+  return FNZ_OK;
+}
+
+/* It says how large a symbol is, or what a number is. */
+static bool tells_sizes(const writer *w, uint32_t k) {
+  const fnz_arg *arg = &w->graph->inputs[k];
+  if (arg->tag != FNZ_ARG_VALUE)
+    return true;
+  return w->graph->values.data[arg->u.value].geometry->symbols ||
+         fnzi_storage_is_kept(&w->s, arg->u.value);
+}
+
+static fnz_status add_weight(writer *w, const char *target) {
+  const fnzi_weight *weight = target ? fnzi_weight_find(w->from, target) : NULL;
+  if (!weight || fnzi_weight_find(w->to, target))
+    return FNZ_OK;
+  return fnzi_weight_add(w->to, weight->name, weight->blob, weight->geometry);
+}
+
+static fnz_status add_input(writer *w, const fnz_arg *arg, const fnz_input_spec *spec, size_t k) {
+  fnz_arg made = *arg;
+  if (fnzi_is_reference(arg)) {
+    FNZ_TRY(add_value(w, arg->u.value, FNZI_NO_NODE));
+    made.u.value = w->values[arg->u.value] - 1;
+  }
+  fnzi_graph_at(w->to, 0)->inputs[k] = made;
+  w->to->inputs[k] = *spec;
+  return arg->tag == FNZ_ARG_VALUE ? add_weight(w, spec->target) : FNZ_OK;
+}
+
+/* Numbers that nodes take are inputs, however they are computed. */
+static fnz_status add_numbers(writer *w, size_t k) {
+  for (uint64_t v = 0; v < w->graph->values.count; v++) {
+    const fnz_arg arg = {.tag = FNZ_ARG_SYMBOL, .u.value = v};
+    const fnz_input_spec user = {.kind = FNZ_INPUT_USER, .target = w->graph->values.data[v].name};
+    if (w->needed[v] && !w->values[v])
+      FNZ_TRY(add_input(w, &arg, &user, k++));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_inputs(writer *w) {
+  size_t count = 0, k = 0;
+  for (uint32_t i = 0; i < w->graph->ninputs; i++) {
+    count += tells_sizes(w, i);
+    if (w->graph->inputs[i].tag == FNZ_ARG_SYMBOL)
+      w->needed[w->graph->inputs[i].u.value] = false;
+  }
+  for (size_t v = 0; v < w->graph->values.count; v++)
+    count += w->needed[v];
+  FNZ_TRY(fnzi_graph_set_inputs(w->to, 0, count));
+  for (uint32_t i = 0; i < w->graph->ninputs; i++)
+    if (tells_sizes(w, i))
+      FNZ_TRY(add_input(w, &w->graph->inputs[i], &w->from->inputs[i], k++));
+  return add_numbers(w, k);
+}
+
+/* --- stand-ins -------------------------------------------------------------------------------- */
+/* Values in hand of a stand-in. */
+typedef struct values {
+  fnz_arg *data;
+  uint32_t count;
+} values;
+
+static fnz_status start_values(writer *w, const fnz_arg *args, size_t count, values *out) {
+  fnzi_walk walk;
+  size_t most = 1;
+  fnzi_walk_start(&walk, args, count);
+  while (fnzi_walk_next(&walk) != FNZI_STEP_END)
+    most++;
+  out->count = 0;
+  FNZI_NEW(&w->to->arena, most, &out->data);
+  return FNZ_OK;
+}
+
+/* Tensors of storages that are kept, among arguments. */
+static fnz_status see_taken(writer *w, const fnzi_node *node, values *out) {
+  fnzi_walk walk;
+  FNZ_TRY(start_values(w, node->args, node->nargs, out));
+  fnzi_walk_start(&walk, node->args, node->nargs);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
+        fnzi_storage_is_kept(&w->s, walk.arg->u.value))
+      out->data[out->count++] =
+          (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = w->values[walk.arg->u.value] - 1};
+  return FNZ_OK;
+}
+
+static fnz_status append_stand_in(writer *w, const fnzi_node *like, size_t place,
+                                  const values *taken, const values *given) {
+  uint32_t at;
+  fnzi_node node = {
+      .op = w->stand_in, .source = like->source, .nargs = w->stand_in->nparams, .noutputs = 1};
+  FNZI_NEW(&w->to->arena, node.nargs, &node.args);
+  FNZI_NEW(&w->to->arena, 1, &node.outputs);
+  node.args[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = taken->count, .u.list = taken->data};
+  node.args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = (int64_t)place};
+  node.outputs[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = given->count, .u.list = given->data};
+  return fnzi_node_append(w->to, 0, &node, &at);
+}
+
+static uint32_t next_node(const writer *w) {
+  return (uint32_t)fnzi_graph_at(w->to, 0)->nodes.count;
+}
+
+static fnz_status add_result(writer *w, uint64_t value, values *given) {
+  FNZ_TRY(add_value(w, value, next_node(w)));
+  given->data[given->count++] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = w->values[value] - 1};
+  return FNZ_OK;
+}
+
+/* What is taken is read: a result of its own, which the program returns. */
+static fnz_status add_read(writer *w, values *given) {
+  uint32_t value;
+  FNZ_TRY(fnzi_value_add_fresh(w->to, 0, "stand_in", w->scalar, next_node(w), &value));
+  const fnz_arg arg = {.tag = FNZ_ARG_VALUE, .u.value = value};
+  given->data[given->count++] = arg;
+  w->outputs.specs[w->outputs.count] = (fnz_output_spec){.kind = FNZ_OUTPUT_USER};
+  w->outputs.data[w->outputs.count++] = arg;
+  return FNZ_OK;
+}
+
+static fnz_status stand_in_for(writer *w, const fnzi_node *node, size_t n) {
+  values taken, given;
+  fnzi_walk walk;
+  FNZ_TRY(see_taken(w, node, &taken));
+  FNZ_TRY(start_values(w, node->outputs, node->noutputs, &given));
+  fnzi_walk_start(&walk, node->outputs, node->noutputs);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
+        fnzi_storage_is_kept(&w->s, walk.arg->u.value))
+      FNZ_TRY(add_result(w, walk.arg->u.value, &given));
+  if (taken.count)
+    FNZ_TRY(add_read(w, &given));
+  return append_stand_in(w, node, n, &taken, &given);
+}
+
+/* Tensors of other storages that a node reads. */
+static fnz_status stand_in_before(writer *w, const fnzi_node *node) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, node->args, node->nargs);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    const values none = {NULL, 0};
+    values given;
+    if (step != FNZI_STEP_ITEM || walk.arg->tag != FNZ_ARG_VALUE || w->values[walk.arg->u.value])
+      continue;
+    FNZ_TRY(start_values(w, walk.arg, 1, &given));
+    FNZ_TRY(add_result(w, walk.arg->u.value, &given));
+    FNZ_TRY(append_stand_in(w, node, w->graph->nodes.count + walk.arg->u.value, &none, &given));
+  }
+  return FNZ_OK;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+static fnz_status map_args(writer *w, const fnz_arg *args, size_t count, fnz_arg **out) {
+  fnzi_walk walk;
+  FNZ_TRY(fnzi_args_copy(w->to, args, count, out));
+  fnzi_walk_start(&walk, *out, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
+    if (step == FNZI_STEP_ITEM && fnzi_is_reference(arg))
+      arg->u.value = w->values[arg->u.value] - 1;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_results(writer *w, const fnzi_node *node) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, node->outputs, node->noutputs);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+    if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
+      FNZ_TRY(add_value(w, walk.arg->u.value, next_node(w)));
+  return FNZ_OK;
+}
+
+static fnz_status add_node(writer *w, size_t n) {
+  const fnzi_node *node = &w->graph->nodes.data[n];
+  fnzi_node made = *node;
+  uint32_t at;
+  if (is_met(w, n))
+    return stand_in_for(w, node, n);
+  if (!is_kept(w, n))
+    return FNZ_OK;
+  FNZ_TRY(stand_in_before(w, node));
+  FNZ_TRY(map_args(w, node->args, node->nargs, &made.args));
+  FNZ_TRY(add_results(w, node));
+  FNZ_TRY(map_args(w, node->outputs, node->noutputs, &made.outputs));
+  FNZ_TRY(fnzi_op_adopt(w->to, &made.op));
+  return fnzi_node_append(w->to, 0, &made, &at);
+}
+
+/* --- outputs ---------------------------------------------------------------------------------- */
+static fnz_status add_outputs(writer *w) {
+  for (uint32_t k = 0; k < w->graph->noutputs; k++) {
+    fnz_arg arg = w->graph->outputs[k];
+    if (arg.tag != FNZ_ARG_VALUE || !fnzi_storage_is_kept(&w->s, arg.u.value))
+      continue;
+    arg.u.value = w->values[arg.u.value] - 1;
+    w->outputs.specs[w->outputs.count] = w->from->outputs[k];
+    w->outputs.data[w->outputs.count++] = arg;
+  }
+  FNZ_TRY(fnzi_graph_set_outputs(w->to, 0, w->outputs.count));
+  for (size_t k = 0; k < w->outputs.count; k++) {
+    fnzi_graph_at(w->to, 0)->outputs[k] = w->outputs.data[k];
+    w->to->outputs[k] = w->outputs.specs[k];
+  }
+  return FNZ_OK;
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnz_program *program, fnz_program **out) {
+  uint32_t graph, symbol;
+  FNZ_TRY(fnzi_program_create(ctx, out));
+  (*out)->torch_version = program->torch_version;
+  (*out)->schema_major = program->schema_major;
+  (*out)->schema_minor = program->schema_minor;
+  FNZ_TRY(fnzi_graph_add(*out, program->graphs.data[0].name, &graph));
+  for (size_t i = 1; i < program->symbols.count; i++) {
+    const fnzi_symbol *s = &program->symbols.data[i];
+    FNZ_TRY(fnzi_symbol_add(*out, s->text, s->has_hint, s->hint, &symbol));
+  }
+  for (size_t i = 0; i < program->ranges.count; i++) {
+    const fnzi_range *r = &program->ranges.data[i];
+    FNZ_TRY(fnzi_range_add(*out, r->symbol, r->min, r->max));
+  }
+  for (size_t i = 0; i < program->guards.count; i++)
+    if (program->guards.data[i].kind == FNZ_GUARD_CONDITION)
+      FNZ_TRY(fnzi_guard_add(*out, &program->guards.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status fill(writer *w) {
+  const int64_t none = 0;
+  const fnz_geometry scalar = {.dtype = FNZ_F32, .sizes = &none, .strides = &none};
+  FNZ_TRY(fnzi_excerpt_start(w->s.ctx, w->from, &w->to));
+  FNZ_TRY(fnzi_custom_op_add(w->to, stand_in, &w->stand_in));
+  FNZ_TRY(fnzi_intern_geometry(w->to, &scalar, &w->scalar));
+  FNZI_NEW(w->s.arena, w->graph->nodes.count + w->graph->noutputs, &w->outputs.data);
+  FNZI_NEW(w->s.arena, w->graph->nodes.count + w->graph->noutputs, &w->outputs.specs);
+  FNZ_TRY(add_inputs(w));
+  for (size_t n = 0; n < w->graph->nodes.count; n++)
+    FNZ_TRY(add_node(w, n));
+  FNZ_TRY(add_outputs(w));
+  return fnz_program_verify(w->s.ctx, w->to);
+}
+
+/* Final values, and inputs that say that they share memory, refer to other inputs. */
+static bool is_plain(const fnz_program *p) {
+  for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++)
+    if (!fnzi_output_is_result(&p->outputs[k]))
+      return false;
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    if (p->inputs[k].shares)
+      return false;
+  return p->graphs.data[0].nodes.count >= LEAST_NODES;
+}
+
+static fnz_status make(writer *w) {
+  bool done, few;
+  FNZ_TRY(fnzi_storages_find(&w->s, w->s.ctx, w->s.arena, w->from, &done));
+  if (!done)
+    return FNZ_OK;
+  FNZ_TRY(look(w, &few));
+  return few ? fill(w) : FNZ_OK;
+}
+
+fnz_status fnzi_excerpt_make(fnz_context *ctx, const fnz_program *program, fnz_program **out) {
+  writer w = {.from = program, .graph = fnzi_graph_at(program, 0)};
+  fnzi_arena arena;
+  *out = NULL;
+  if (!is_plain(program))
+    return FNZ_OK;
+  fnzi_arena_init(&arena, ctx);
+  w.s.ctx = ctx;
+  w.s.arena = &arena;
+  fnz_status status = make(&w);
+  fnzi_arena_free(&arena);
+  if (status == FNZ_OK)
+    *out = w.to;
+  else
+    fnz_program_destroy(w.to);
+  return status;
+}

@@ -1,0 +1,40 @@
+/* excerpt_try.c - is an excerpt of a program right wherever it is checked?
+ *
+ * needs   a program whose sizes depend on inputs alone, and a check
+ * keeps   the program; what an excerpt is refused for says nothing of it
+ * gives   yes, and the program needs no check but at usual sizes; or no, and nothing is known */
+#include "functionalize/dynamic/excerpt.h"
+#include "functionalize/dynamic/sample.h"
+
+/* Numbers that are read off data may be anything; what takes operators apart looks at nodes, not at
+ * storages. */
+static bool may_be_taken(const fnzi_general *g) {
+  return g->options->check && !g->options->expander && !g->sizes.bounds.count &&
+         !fnzi_sizes_have_data(&g->sizes);
+}
+
+static fnz_status try_it(fnzi_general *g, fnzi_general *e) {
+  fnz_status status = fnzi_general_start(e);
+  if (status == FNZ_OK)
+    status = fnzi_general_make(e);
+  g->light = status == FNZ_OK && !fnzi_general_is_in_doubt(e);
+  fnzi_general_end(e);
+  return status;
+}
+
+fnz_status fnzi_excerpt_try(fnzi_general *g) {
+  fnzi_general e = {.ctx = g->ctx, .options = g->options, .whole = g->program};
+  fnz_program *excerpt, *kinds = NULL;
+  if (!may_be_taken(g))
+    return FNZ_OK;
+  fnz_status status = fnzi_excerpt_make(g->ctx, g->program, &excerpt);
+  if (status == FNZ_OK && excerpt)
+    status = fnzi_excerpt_kinds(g->ctx, g->program, &kinds);
+  e.program = excerpt;
+  e.kinds = kinds;
+  if (status == FNZ_OK && excerpt)
+    status = try_it(g, &e);
+  fnz_program_destroy(kinds);
+  fnz_program_destroy(excerpt);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
