@@ -5,6 +5,8 @@
  * same way, and every number in them becomes a constant or an expression that gives it in all
  * trials.
  *
+ *   entry.c  all of it
+ *   excerpt.h  a part that stands for the program
  *   dynamic.c  one program out of all trials, guards where it is not right
  *   sample.c, sample_choose.c   the program at usual sizes
  *   check_one.c   the check at one choice of sizes
@@ -89,7 +91,7 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
                                     const fnzi_trials *trials, const char **what, fnzi_arena *arena,
                                     fnz_program **out);
 
-/* --- dynamic.c -------------------------------------------------------------------------------- */
+/* --- entry.c ---------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                                            const fnz_functionalize_options *options,
