@@ -20,25 +20,34 @@ static int64_t batch_of(const fnzi_cuda_attention *a) {
   return heads;
 }
 
+/* Lanes of 32 that a row of q, k or v has at most; a power of two. */
 static int64_t wide_of(const fnzi_cuda_attention *a) {
   int64_t most = a->width > a->out_width ? a->width : a->out_width, wide = 1;
-  while (wide * 32 < most && wide <= MOST_WIDE)
-    wide *= 2;
+  while (wide < (most + 31) / 32 && wide <= MOST_WIDE)
+    wide += wide;
   return wide;
 }
 
 int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *a) {
-  int64_t heads = batch_of(a);
-  if (heads <= 0 || a->queries > FEW || wide_of(a) > MOST_WIDE)
+  int64_t rows, most = (a->keys + PIECE - 1) / PIECE;
+  if (a->queries > FEW || wide_of(a) > MOST_WIDE || !fnzi_mul_i64(batch_of(a), a->queries, &rows) ||
+      rows <= 0)
     return 0;
-  int64_t most = (a->keys + PIECE - 1) / PIECE, wanted = 1;
-  while (wanted < most && wanted * heads * a->queries < BLOCKS)
-    wanted++;
-  return wanted;
+  int64_t wanted = (BLOCKS - 1) / rows + 1;
+  return most <= 1 ? 1 : wanted < most ? wanted : most;
 }
 
-size_t fnzi_cuda_attention_kept(const fnzi_cuda_attention *a) {
-  return (size_t)(batch_of(a) * a->queries * a->pieces * (VALUES + a->out_width));
+/* How many pieces there are in all. */
+static bool count_pieces(const fnzi_cuda_attention *a, int64_t *count) {
+  return fnzi_mul_i64(batch_of(a), a->queries, count) && fnzi_mul_i64(*count, a->pieces, count);
+}
+
+fnz_status fnzi_cuda_attention_kept(fnz_context *ctx, const fnzi_cuda_attention *a, size_t *bytes) {
+  int64_t count;
+  if (!count_pieces(a, &count) || !fnzi_mul_i64(count, VALUES + a->out_width, &count) ||
+      !fnzi_mul_size((size_t)count, fnzi_dtype(a->sum)->bytes, bytes))
+    return fnzi_no_memory(ctx);
+  return FNZ_OK;
 }
 
 /* --- Operands -----------------------------------------------------------------------------------
@@ -160,8 +169,8 @@ static fnz_status put_attention(fnzi_cuda_writer *w, const fnzi_cuda_attention *
   int64_t wide = parts < MOST_PARTS ? parts : MOST_PARTS;
   FNZ_TRY(put_operands(w, a));
   FNZ_TRY(put_call(w, a, wide));
-  int64_t rows = a->pieces > 0 ? a->queries * a->pieces : (a->queries + TILE - 1) / TILE;
-  int64_t across = a->pieces > 0 ? 1 : (parts + wide - 1) / wide;
+  int64_t rows = a->pieces > 0 ? a->queries : (a->queries + TILE - 1) / TILE;
+  int64_t across = a->pieces > 0 ? a->pieces : (parts + wide - 1) / wide;
   if (!fnzi_mul_i64(batch_of(a), rows, blocks) || !fnzi_mul_i64(*blocks, across, blocks))
     return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "attention has too many blocks");
   return FNZ_OK;
@@ -176,7 +185,8 @@ static fnz_status put_join(fnzi_cuda_writer *w, const fnzi_cuda_attention *a, in
   PUT(w, "  attention::attend_pieces(o");
   for (int k = 0; k < 4; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
-  *blocks = counts[0] * counts[1];
+  if (!fnzi_mul_i64(counts[0], counts[1], blocks))
+    return fnzi_fail(w->ctx, FNZ_CLASS_INTERNAL, NULL, "attention has too many blocks");
   return fnzi_put_text(w->ctx, w->out, ");\n");
 }
 

@@ -63,9 +63,11 @@ int64_t fnzi_cuda_attention_pieces(const fnzi_cuda_attention *attention);
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
                                                    const fnzi_cuda_attention *attention,
                                                    uint32_t *kernel, int64_t *blocks);
-/* With more than one piece the result's operand is memory of so many `sum`s, and there are no
+/* With more than one piece the result's operand is memory of so many bytes, and there are no
  * logarithms; */
-size_t fnzi_cuda_attention_kept(const fnzi_cuda_attention *attention);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_attention_kept(fnz_context *ctx,
+                                                   const fnzi_cuda_attention *attention,
+                                                   size_t *bytes);
 /* a second kernel joins the pieces. Its operands: that memory, the result, the logarithms. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_attention_join(fnz_context *ctx, fnzi_cuda_text *text,
                                                         const fnzi_cuda_attention *attention,

@@ -83,9 +83,10 @@ static fnz_status attend_pieces(fnzi_eng_maker *m, const fnzi_cuda_attention *a,
                                 fnzi_eng_operand operands[6], fnzi_eng_work *out) {
   fnzi_eng_operand kept = {FNZI_ENG_AT_SCRATCH, 0};
   fnzi_eng_operand joined[] = {kept, operands[3], operands[4 + a->has_mask]};
-  size_t bytes = fnzi_cuda_attention_kept(a) * fnzi_dtype(a->sum)->bytes;
+  size_t bytes;
   uint32_t kernel;
   int64_t blocks;
+  FNZ_TRY(fnzi_cuda_attention_kept(m->ws->ctx, a, &bytes));
   FNZ_TRY(fnzi_eng_work_scratch(m, out, bytes, &kept.at));
   joined[0] = operands[3] = kept;
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, a, &kernel, &blocks));
