@@ -7,10 +7,14 @@
  *         stand-in, an operator that computes new tensors; what it takes is read, as it is there */
 #include "functionalize/dynamic/excerpt.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+
 static const char stand_in[] = "fnz::stand_in(Tensor[] tensors, int place) -> Tensor[]";
 enum {
-  LEAST_NODES = 48, /* of a smaller program all of it can be looked at */
-  SHARE = 4         /* an excerpt leaves out at least a part of so many of it */
+  LEAST_NODES = 48,  /* of a smaller program all of it can be looked at */
+  MOST_DIVISOR = 32, /* by more, a quotient is the same at many usual sizes */
+  SHARE = 4          /* an excerpt leaves out at least a part of so many of it */
 };
 
 typedef struct writer {
@@ -28,6 +32,30 @@ typedef struct writer {
     size_t count;
   } outputs;
 } writer;
+
+/* --- whether ---------------------------------------------------------------------------------- */
+/* Sums, products and quotients by small numbers are the same expressions at all sizes. What has a
+ * turn, such as Min(100, s0), needs the sizes on both sides of it, at which only an excerpt would
+ * be looked at. */
+static bool has_turn(const char *text) {
+  for (const char *at = text; *at; at++) {
+    bool is_name = at > text && *at == '(' && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+    bool divides = *at == '/' && at[1] == '/';
+    if (is_name || strchr("%<>=!?&|", *at) || (*at == '/' && !divides))
+      return true;
+    at += divides ? 2 + strspn(at + 2, " ") : 0;
+    if (divides && (!isdigit((unsigned char)*at) || strtol(at, NULL, 10) > MOST_DIVISOR))
+      return true;
+  }
+  return false;
+}
+
+static bool has_turns(const fnz_program *program) {
+  bool found = false;
+  for (size_t i = 1; i < program->symbols.count && !found; i++)
+    found = has_turn(program->symbols.data[i].text);
+  return found;
+}
 
 /* --- which ------------------------------------------------------------------------------------ */
 /* The node itself is needed. */
@@ -343,7 +371,7 @@ static bool is_plain(const fnz_program *p) {
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
     if (p->inputs[k].shares)
       return false;
-  return p->graphs.data[0].nodes.count >= LEAST_NODES;
+  return p->graphs.data[0].nodes.count >= LEAST_NODES && !has_turns(p);
 }
 
 static fnz_status make(writer *w) {
