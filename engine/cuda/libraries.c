@@ -36,10 +36,13 @@ void fnzi_cuda_libraries_destroy(fnzi_cuda_libraries *l) {
 const fnzi_cuda_cublas *fnzi_cuda_libraries_cublas(fnzi_cuda_libraries *l, const char **why) {
   const fnz_error *e = &l->shared.ctx->error;
   fnzi_cuda_shared_lock(&l->shared);
-  if (!l->asked_cublas && fnzi_cuda_cublas_open(l->shared.ctx, &l->cublas) != FNZ_OK)
-    memcpy(l->no_cublas, e->message, sizeof e->message);
-  l->asked_cublas = true;
-  l->cublas.shared = &l->shared;
+  if (!l->asked_cublas) {
+    fnz_status status = fnzi_cuda_cublas_open(l->shared.ctx, &l->cublas);
+    if (status != FNZ_OK)
+      memcpy(l->no_cublas, e->message, sizeof e->message);
+    l->asked_cublas = status != FNZ_NO_MEMORY; /* there may be some later */
+    l->cublas.shared = &l->shared;
+  }
   fnzi_cuda_shared_unlock(&l->shared);
   *why = l->no_cublas;
   return l->cublas.library ? &l->cublas : NULL;
@@ -48,10 +51,13 @@ const fnzi_cuda_cublas *fnzi_cuda_libraries_cublas(fnzi_cuda_libraries *l, const
 const fnzi_cuda_cudnn *fnzi_cuda_libraries_cudnn(fnzi_cuda_libraries *l, const char **why) {
   const fnz_error *e = &l->shared.ctx->error;
   fnzi_cuda_shared_lock(&l->shared);
-  if (!l->asked_cudnn && fnzi_cuda_cudnn_open(l->shared.ctx, &l->cudnn) != FNZ_OK)
-    memcpy(l->no_cudnn, e->message, sizeof e->message);
-  l->asked_cudnn = true;
-  l->cudnn.shared = &l->shared;
+  if (!l->asked_cudnn) {
+    fnz_status status = fnzi_cuda_cudnn_open(l->shared.ctx, &l->cudnn);
+    if (status != FNZ_OK)
+      memcpy(l->no_cudnn, e->message, sizeof e->message);
+    l->asked_cudnn = status != FNZ_NO_MEMORY; /* there may be some later */
+    l->cudnn.shared = &l->shared;
+  }
   fnzi_cuda_shared_unlock(&l->shared);
   *why = l->no_cudnn;
   return l->cudnn.library ? &l->cudnn : NULL;

@@ -34,25 +34,29 @@ static void note(char *why, size_t room, const char *name, const char *said) {
   append(why, room, said);
 }
 
-/* *library: NULL where it is not there, does not fit or does not start. */
-static void try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const char *name, void *table,
-                    void **library, char *why, size_t room) {
+/* *library: NULL where it is not there, does not fit or does not start. NO_MEMORY: it may start
+ * another time. */
+static fnz_status try_one(fnz_context *ctx, const fnzi_cuda_wanted *w, const char *name,
+                          void *table, void **library, char *why, size_t room) {
   const fnz_error had = ctx->error;
   *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!*library) {
     const char *said = dlerror();
     note(why, room, "", said ? said : "no reason is known");
-    return;
+    return FNZ_OK;
   }
   fnz_status status = take_symbols(ctx, w, table, *library);
   if (status == FNZ_OK && w->start)
     status = w->start(ctx, table);
   if (status == FNZ_OK)
-    return;
-  note(why, room, name, ctx->error.message);
-  ctx->error = had;
+    return FNZ_OK;
   dlclose(*library);
   *library = NULL;
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  note(why, room, name, ctx->error.message);
+  ctx->error = had;
+  return FNZ_OK;
 }
 
 /* None of them likes to be unloaded: once in memory, they stay. */
@@ -62,7 +66,7 @@ fnz_status fnzi_cuda_library_open(fnz_context *ctx, const fnzi_cuda_wanted *w, v
   *library = NULL;
   dlerror();
   for (const char *const *name = w->names; *name && !*library; name++)
-    try_one(ctx, w, *name, table, library, why, sizeof why);
+    FNZ_TRY(try_one(ctx, w, *name, table, library, why, sizeof why));
   return *library ? FNZ_OK : fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s (%s)", w->advice, why);
 }
 

@@ -51,6 +51,11 @@ void fnzi_cuda_nvrtc_close(fnzi_cuda_nvrtc *nvrtc) {
 
 /* --- Kinds of GPUs ------------------------------------------------------------------------------
  */
+/* Of boards that have a GPU and a CPU in one: their code runs on nothing else. */
+static bool is_of_board(int kind) {
+  return kind == 53 || kind == 62 || kind == 72 || kind == 87 || kind == 101;
+}
+
 /* The greatest kind that it makes code for and that runs on GPUs of kind `wanted`; 0: none. */
 static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted) {
   enum { MOST = 256 };
@@ -61,7 +66,8 @@ static fnz_status find_kind(fnz_context *ctx, fnzi_cuda_nvrtc *nvrtc, int wanted
     return fnzi_fail(ctx, FNZ_CLASS_INTERNAL, NULL, "NVRTC makes code for %d kinds of GPUs", count);
   FNZ_TRY(failed(ctx, nvrtc->list_kinds(kinds), "kinds of GPUs were asked for"));
   for (int k = 0; k < count; k++)
-    if (kinds[k] / 10 == wanted / 10 && kinds[k] <= wanted && kinds[k] > nvrtc->kind)
+    if (kinds[k] == wanted || (kinds[k] / 10 == wanted / 10 && kinds[k] < wanted &&
+                               kinds[k] > nvrtc->kind && !is_of_board(kinds[k])))
       nvrtc->kind = kinds[k];
   return FNZ_OK;
 }
@@ -94,13 +100,17 @@ static fnz_status unknown_gpu(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, in
       nvrtc->version[0], nvrtc->version[1], kind / 10, kind % 10);
 }
 
-static fnz_status choose(fnz_context *ctx, const char *const *names, int kind,
+/* Code that is newer than the driver does not load: it is made where there is no other. */
+static fnz_status choose(fnz_context *ctx, const char *const *names, int driver, int kind,
                          fnzi_cuda_nvrtc *out) {
   FNZ_TRY(find_kind(ctx, out, kind));
   const int first = out->version[0];
-  for (; *names && out->kind != kind; names++)
-    if (strtol(strrchr(*names, '.') + 1, NULL, 10) != first)
+  for (; *names && out->kind != kind; names++) {
+    const long version = strtol(strrchr(*names, '.') + 1, NULL, 10);
+    bool loads = driver == 0 || version <= driver / 1000;
+    if (version != first && (loads || out->kind == 0))
       FNZ_TRY(try_other(ctx, *names, kind, out));
+  }
   return out->kind ? FNZ_OK : unknown_gpu(ctx, out, kind);
 }
 
@@ -108,7 +118,7 @@ static fnz_status choose(fnz_context *ctx, const char *const *names, int kind,
 fnz_status fnzi_cuda_nvrtc_open_for(fnz_context *ctx, int driver, int kind, fnzi_cuda_nvrtc *out) {
   const char *const *names = driver && driver < 13000 ? oldest_first : newest_first;
   FNZ_TRY(open_one_of(ctx, names, out));
-  fnz_status status = choose(ctx, names, kind, out);
+  fnz_status status = choose(ctx, names, driver, kind, out);
   if (status != FNZ_OK)
     fnzi_cuda_nvrtc_close(out);
   return status;

@@ -112,16 +112,19 @@ static void find_parts(fnzi_eng_stretch *stretch) {
 static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
   const fnz_error had = ws->ctx->error;
   fnz_status status = FNZ_OK;
-  stretch->kind = CAPTURED;
+  stretch->kind = REFUSED;
   stretch->missed = 0;
   find_parts(stretch);
   for (size_t k = 0; k < stretch->nlaunches && status == FNZ_OK; k += stretch->launches[k].count)
     status = capture_part(ws, b, &stretch->launches[k]);
   stretch->version = b->device->version;
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY || fnzi_cuda_is_broken(b->device->device))
-    return status;
-  stretch->kind = REFUSED;
+  if (status == FNZ_OK) {
+    stretch->kind = CAPTURED;
+    return FNZ_OK;
+  }
   end_graphs(b, stretch);
+  if (status == FNZ_NO_MEMORY || fnzi_cuda_is_broken(b->device->device))
+    return status;
   ws->ctx->error = had;
   return FNZ_OK;
 }
@@ -175,8 +178,11 @@ static fnz_status run_part(fnz_workspace *ws, const fnzi_eng_binding *b,
   uint64_t addresses[FNZI_ENG_DEVICE_OPERANDS];
   if (part->graph.made)
     return fnzi_cuda_graph_launch(ws->ctx, b->device->device, &part->graph, ws->stream);
-  fnzi_eng_device_addresses(ws, b, part->launch, addresses);
-  return fnzi_eng_device_launch(ws, b, part->launch, addresses);
+  for (const fnzi_eng_captured *c = part; c < part + part->count; c++) {
+    fnzi_eng_device_addresses(ws, b, c->launch, addresses);
+    FNZ_TRY(fnzi_eng_device_launch(ws, b, c->launch, addresses));
+  }
+  return FNZ_OK;
 }
 
 static fnz_status capture_anew(fnz_workspace *ws, const fnzi_eng_binding *b,
