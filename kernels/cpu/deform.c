@@ -56,31 +56,35 @@ static const void *address(const fnzi_cpu_reals *x, int64_t at) {
   return x->d ? (const void *)(x->d + at) : (const void *)(x->f + at);
 }
 
-static fnz_status multiply(fnzi_krn_call *call, const deformed *d, const fnzi_cpu_reals *weight,
-                           const fnzi_cpu_reals_out *y) {
+/* Of a group: its channels of an image's columns. */
+static fnz_status open_product(fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p) {
+  const fnzi_meta_deform *m = &d->m;
+  int64_t places = m->out[0] * m->out[1];
+  int64_t depth = m->channels / m->groups * m->kernel[0] * m->kernel[1];
+  *p = (fnzi_cpu_product){.dtype = d->x.d ? FNZ_F64 : FNZ_F32,
+                          .m = m->out_channels / m->groups,
+                          .n = places,
+                          .k = depth,
+                          .a = {.row = depth, .col = 1},
+                          .b = {.row = places, .col = 1},
+                          .c_row = places,
+                          .alpha = 1,
+                          .beta = 1};
+  p->order = fnzi_cpu_product_order(p, &p->a, &p->b);
+  return fnzi_cpu_product_room(call, p, &p->room);
+}
+
+static void multiply(const fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p,
+                     const fnzi_cpu_reals *weight, const fnzi_cpu_reals_out *y) {
   const fnzi_meta_deform *m = &d->m;
   const fnzi_cpu_reals columns = fnzi_cpu_reals_read(&d->columns);
-  int64_t places = m->out[0] * m->out[1], rows = m->out_channels / m->groups;
-  int64_t depth = m->channels / m->groups * m->kernel[0] * m->kernel[1];
-  fnzi_cpu_product p = {.dtype = d->x.d ? FNZ_F64 : FNZ_F32,
-                        .m = rows,
-                        .n = places,
-                        .k = depth,
-                        .a = {.row = depth, .col = 1},
-                        .b = {.row = places, .col = 1},
-                        .c_row = places,
-                        .alpha = 1,
-                        .beta = 1};
-  p.order = fnzi_cpu_product_order(&p, &p.a, &p.b);
-  FNZ_TRY(fnzi_cpu_product_room(call, &p, &p.room));
   for (int64_t g = 0; g < m->groups; g++) {
-    int64_t to = (d->image * m->out_channels + g * rows) * places;
-    p.a.data = address(weight, g * rows * depth);
-    p.b.data = address(&columns, g * depth * places);
-    p.c = y->d ? (void *)(y->d + to) : (void *)(y->f + to);
-    fnzi_cpu_product_run_tiled(&p, call->threads);
+    int64_t to = (d->image * m->out_channels + g * p->m) * p->n;
+    p->a.data = address(weight, g * p->m * p->k);
+    p->b.data = address(&columns, g * p->k * p->n);
+    p->c = y->d ? (void *)(y->d + to) : (void *)(y->f + to);
+    fnzi_cpu_product_run_tiled(p, call->threads);
   }
-  return FNZ_OK;
 }
 
 static void fill_bias(const fnzi_meta_deform *m, const fnzi_cpu_reals *bias,
@@ -97,20 +101,26 @@ fnz_status fnzi_kernel_deform_conv2d(fnzi_krn_call *call) {
   fnzi_cpu_reals_out y;
   deformed d = {0};
   FNZ_TRY(fnzi_meta_deform_read(call, &d.m));
-  int64_t rows = d.m.channels * d.m.kernel[0] * d.m.kernel[1];
+  fnzi_cpu_product p;
+  int64_t rows, cells;
   if (!fnzi_krn_array_numel(call->outputs[0]))
     return FNZ_OK;
+  if (!fnzi_mul_i64(d.m.channels, d.m.kernel[0], &rows) ||
+      !fnzi_mul_i64(rows, d.m.kernel[1], &rows) || !fnzi_mul_i64(rows, d.m.out[0], &cells) ||
+      !fnzi_mul_i64(cells, d.m.out[1], &cells))
+    return fnzi_no_memory(call->ctx);
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &d.x));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), dtype, &weight));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "offset"), dtype, &d.offset));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "mask"), dtype, &d.mask));
   FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &bias));
   FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
-  FNZ_TRY(fnzi_cpu_reals_scratch(call, dtype, rows * d.m.out[0] * d.m.out[1], &d.columns));
+  FNZ_TRY(fnzi_cpu_reals_scratch(call, dtype, cells, &d.columns));
+  FNZ_TRY(open_product(call, &d, &p));
   fill_bias(&d.m, &bias, &y);
   for (; d.image < d.m.batch && rows; d.image++) {
     fnzi_cpu_rows_each(call, rows, fill_row, &d);
-    FNZ_TRY(multiply(call, &d, &weight, &y));
+    multiply(call, &d, &p, &weight, &y);
   }
   return FNZ_OK;
 }
