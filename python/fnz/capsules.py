@@ -121,9 +121,10 @@ def lend(address: int, dtype: Dtype, shape: tuple, strides: tuple, read_only: bo
     if len(_loans) < _FEW or len(_loans) >= _look_at:
         sweep()
     loan = _Loan(address, dtype, shape, strides, read_only, versioned, owner)
+    capsule = loan.capsule  # so that a sweep of another thread does not find it alone
     incref(loan)  # so that it outlives Python's end, where a consumer may still have the memory
     _loans.append(loan)
-    return loan.capsule
+    return capsule
 
 
 def sweep() -> int:

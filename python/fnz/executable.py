@@ -18,7 +18,6 @@ from .handles import Context, Handle
 from .results import Result, end_all, giver_for
 from .tensors import Look, Tensor, tensor_over
 
-_ON_CPU = (s.CPU, s.CUDA_HOST)
 _run = lib.fnz_executable_run
 
 
@@ -46,8 +45,6 @@ class _Input:
             return self._set_number(value)
         look = self.look
         kept = look.at(context, value, self.name)
-        if look.device.device_type not in _ON_CPU:
-            raise argument_error("lies on a device; bring it to the CPU first", f"input `{self.name}`")
         if self.donated and look.view.read_only:
             raise argument_error("is read-only, and was donated", f"input `{self.name}`")
         self.memory.data = look.memory.data

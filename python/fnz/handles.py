@@ -15,17 +15,39 @@ from ._library import lib
 from .errors import Error, check
 
 
+_counting = threading.RLock()
+
+
 class Handle:
-    """The address of something that `destroy` ends, after which what it `keeps` may end."""
+    """The address of something that `destroy` ends, after which what it `keeps` may end.
 
-    __slots__ = ("address", "_destroy", "_keeps")
+    Of objects that refer to each other in a circle Python calls __del__ in any order: what others were made with waits
+    for the last of them.
+    """
 
-    def __init__(self, address: int, destroy: Callable[[int], Any], *keeps: Any):
+    __slots__ = ("address", "_destroy", "_keeps", "_users", "_is_left")
+
+    def __init__(self, address: int, destroy: Callable[[int], Any], *keeps: Handle):
         self.address, self._destroy, self._keeps = address, destroy, keeps
+        self._users, self._is_left = 0, False
+        with _counting:
+            for kept in keeps:
+                kept._users += 1
 
     def __del__(self) -> None:
-        if self.address:
-            self._destroy(self.address)
+        if not self.address:
+            return
+        self._is_left = True
+        left = [self]
+        with _counting:
+            while left:
+                handle = left.pop()
+                if handle.address and handle._is_left and not handle._users:
+                    handle._destroy(handle.address)
+                    handle.address = 0
+                    for kept in handle._keeps:
+                        kept._users -= 1
+                    left += handle._keeps
 
 
 class Context(Handle):

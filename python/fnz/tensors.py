@@ -144,6 +144,9 @@ def tensor_over(memory: s.Memory, owner: Any, read_only: bool = False) -> Tensor
                   tuple(geometry.strides[:rank]), owner, read_only)
 
 
+_ON_CPU = (s.CPU, s.CUDA_HOST)
+
+
 class Look:
     """Where a tensor of any library is looked at for a call: `view` says what it is. Used again and again."""
 
@@ -163,6 +166,7 @@ class Look:
         if api is not None:
             if api.has_bits and (value.requires_grad or value.is_neg() or value.is_conj()):
                 _refuse_bits(value, name)
+            self._managed.flags = 0
             try:
                 api.look(value, self._tensor_at)
             except Exception as error:
@@ -173,6 +177,8 @@ class Look:
             self._fill(value._address, BY_NAME[value.dtype], value.shape, value.strides, value.read_only)
             return value
         else:
+            if getattr(value, "is_neg", bool)():  # what __dlpack__() of PyTorch does not look at
+                _refuse_bits(value, name)
             keeps = self._at_capsule(value) if hasattr(value, "__dlpack__") else None
             if keeps is None:
                 return self._at_buffer(value, name)
@@ -180,6 +186,8 @@ class Look:
             error = last_error(context)
             error.where = error.where or f"input `{name}`"
             raise error
+        if self.device.device_type not in _ON_CPU:
+            raise argument_error("lies on a device; bring it to the CPU first", f"input `{name}`")
         return keeps
 
     def _at_capsule(self, value: Any) -> Any:

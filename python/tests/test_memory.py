@@ -10,6 +10,7 @@ import unittest
 import fnz
 from fixtures import FIXTURES, floats, integers, read_safetensors
 from fnz import _library, capsules
+from fnz.handles import Handle
 
 try:
     import numpy
@@ -124,6 +125,18 @@ class Results(unittest.TestCase):
         del executable, program
         gc.collect()
         self.assertEqual((cache.tobytes(), weight.tobytes()), before)
+
+    def test_what_is_in_a_circle_ends_last_first(self):
+        class Circle:
+            pass
+
+        ended, circle = [], Circle()
+        circle.me, circle.context = circle, Handle(1, ended.append)
+        circle.program = Handle(2, ended.append, circle.context)
+        circle.executable = Handle(3, ended.append, circle.context, circle.program)
+        del circle
+        gc.collect()
+        self.assertEqual(ended, [3, 2, 1])
 
     def test_capsules_are_consumed_or_end(self):
         self.assertEqual(capsules.sweep(), 0)
