@@ -258,11 +258,11 @@ memory() {
   esac
 }
 
-# Every verb on two programs, one with weights; of a sample every 12th fault, and each of those that
+# Every verb on two programs, one with weights; of a sample every 24th fault, and each of those that
 # meet the output.
 calls() {
   local seed=${2:-$(($(date +%s) / 86400))} step=1 kv=$root/fixtures/pt2/kv_cache bad=0
-  [ "${1:-}" = all ] || step=12
+  [ "${1:-}" = all ] || step=24
   echo "seed $seed"
   {
     other_calls

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-enum { PROGRAMS = 24 };
+enum { PROGRAMS = 12 };
 
 static uint64_t seed = 3;
 
