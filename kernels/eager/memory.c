@@ -162,6 +162,8 @@ bool fnzi_mem_array_meets(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   fnz_geometry frame;
   if (a->storage != b->storage)
     return false;
+  if (a == b)
+    return fnz_geometry_numel(&a->geometry) > 0;
   fnzi_relation relation = fnzi_oracle_relate(&a->geometry, &b->geometry, NULL, FNZI_LITTLE_WORK);
   if (relation != FNZI_UNKNOWN)
     return relation != FNZI_DISJOINT;
