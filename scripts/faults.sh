@@ -83,10 +83,11 @@ all_memory() {
 }
 
 # All of two programs; of the others every 40th call, and there every 15th allocation; of slow builds half
-# as many calls.
+# as many calls, of sanitized ones an eighth.
 sample_memory() {
   local seed=$1 program kv=$root/fixtures/pt2/kv_cache sparse=${FNZ_SPARSE:-1} apart=40
   ((sparse < 16)) || apart=80
+  ((sparse < 1000)) || apart=320
   {
     other_calls
     calls_on "$root/fixtures/cli/slice_write.fnz" "$root/fixtures/cli/x.safetensors"
