@@ -193,8 +193,10 @@ static fnz_status add_guard(fnzi_pt2 *r, const fnzi_expr *e, fnzi_map *there) {
   if (!fnzi_expr_is_condition(e) || is_in_range(r->p, e) ||
       fnzi_map_get(there, e->text, size, &one))
     return FNZ_OK;
-  FNZ_TRY(fnzi_map_set(there, e->text, size, 1));
   FNZ_TRY(fnzi_guard_add(r->p, &guard));
+  /* The expression goes. */
+  const char *kept = r->p->guards.data[r->p->guards.count - 1].text;
+  FNZ_TRY(fnzi_map_set(there, kept, size, 1));
   return fnzi_extras_add_text(r->doc.ctx, r->p->extras, FNZI_EXTRA_GUARD, e->text, "", 0);
 }
 
