@@ -1,7 +1,7 @@
 /* repeats.c - one number written to some places of a target that shows an element in several
  * places.
  *
- * needs   the row of the operator in targets.def; the target's strides, and those of a mask
+ * needs   the row of the operator in facts.def; the target's strides, and those of a mask
  * gives   the argument that is the number, and whether all elements of a place get the same
  * else    the operator has no row, or eager writes a copy that goes back as a whole: no number */
 #include "mutations/mutations.h"

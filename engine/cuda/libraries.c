@@ -2,14 +2,26 @@
  * has one handle, which all executables, workspaces and threads share. */
 #include "engine/cuda/libraries.h"
 
+/* What came of opening a library. */
+typedef struct answer {
+  bool is_known;
+  char why[sizeof(fnz_error)]; /* it cannot be used */
+} answer;
+
 struct fnzi_cuda_libraries {
   fnz_context *ctx; /* that of the device */
   fnzi_cuda_shared shared;
   fnzi_cuda_cublas cublas;
   fnzi_cuda_cudnn cudnn;
-  bool asked_cublas, asked_cudnn;
-  char no_cublas[sizeof(fnz_error)], no_cudnn[sizeof(fnz_error)]; /* why not */
+  answer of_cublas, of_cudnn;
 };
+
+/* Where memory was wanting there may be some later. */
+static void keep_answer(answer *a, const fnz_context *ctx, fnz_status status) {
+  if (status != FNZ_OK)
+    memcpy(a->why, ctx->error.message, sizeof ctx->error.message);
+  a->is_known = status != FNZ_NO_MEMORY;
+}
 
 fnz_status fnzi_cuda_libraries_create(fnz_context *ctx, fnzi_cuda_libraries **out) {
   fnzi_cuda_libraries *l = fnzi_resize(ctx, NULL, 0, sizeof *l);
@@ -34,31 +46,23 @@ void fnzi_cuda_libraries_destroy(fnzi_cuda_libraries *l) {
 }
 
 const fnzi_cuda_cublas *fnzi_cuda_libraries_cublas(fnzi_cuda_libraries *l, const char **why) {
-  const fnz_error *e = &l->shared.ctx->error;
   fnzi_cuda_shared_lock(&l->shared);
-  if (!l->asked_cublas) {
-    fnz_status status = fnzi_cuda_cublas_open(l->shared.ctx, &l->cublas);
-    if (status != FNZ_OK)
-      memcpy(l->no_cublas, e->message, sizeof e->message);
-    l->asked_cublas = status != FNZ_NO_MEMORY; /* there may be some later */
+  if (!l->of_cublas.is_known) {
+    keep_answer(&l->of_cublas, l->shared.ctx, fnzi_cuda_cublas_open(l->shared.ctx, &l->cublas));
     l->cublas.shared = &l->shared;
   }
   fnzi_cuda_shared_unlock(&l->shared);
-  *why = l->no_cublas;
+  *why = l->of_cublas.why;
   return l->cublas.library ? &l->cublas : NULL;
 }
 
 const fnzi_cuda_cudnn *fnzi_cuda_libraries_cudnn(fnzi_cuda_libraries *l, const char **why) {
-  const fnz_error *e = &l->shared.ctx->error;
   fnzi_cuda_shared_lock(&l->shared);
-  if (!l->asked_cudnn) {
-    fnz_status status = fnzi_cuda_cudnn_open(l->shared.ctx, &l->cudnn);
-    if (status != FNZ_OK)
-      memcpy(l->no_cudnn, e->message, sizeof e->message);
-    l->asked_cudnn = status != FNZ_NO_MEMORY; /* there may be some later */
+  if (!l->of_cudnn.is_known) {
+    keep_answer(&l->of_cudnn, l->shared.ctx, fnzi_cuda_cudnn_open(l->shared.ctx, &l->cudnn));
     l->cudnn.shared = &l->shared;
   }
   fnzi_cuda_shared_unlock(&l->shared);
-  *why = l->no_cudnn;
+  *why = l->of_cudnn.why;
   return l->cudnn.library ? &l->cudnn : NULL;
 }

@@ -108,7 +108,8 @@ static void find_parts(fnzi_eng_stretch *stretch) {
   }
 }
 
-/* What cannot be captured runs without. */
+/* What cannot be captured runs without, for want of memory, too: a run that fails here has lost its
+ * state. */
 static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_stretch *stretch) {
   const fnz_error had = ws->ctx->error;
   fnz_status status = FNZ_OK;
@@ -123,7 +124,7 @@ static fnz_status capture(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng
     return FNZ_OK;
   }
   end_graphs(b, stretch);
-  if (status == FNZ_NO_MEMORY || fnzi_cuda_is_broken(b->device->device))
+  if (fnzi_cuda_is_broken(b->device->device))
     return status;
   ws->ctx->error = had;
   return FNZ_OK;

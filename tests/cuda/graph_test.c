@@ -174,7 +174,8 @@ END_TEST
 
 START_TEST(what_cannot_be_captured_runs) {
   static const char *const fails[] = {"cuStreamBeginCapture_v2:1:900", "cuStreamEndCapture:1:901",
-                                      "cuGraphInstantiateWithFlags:1:801"};
+                                      "cuGraphInstantiateWithFlags:1:801",
+                                      "cuGraphInstantiateWithFlags:1:2"};
   for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
     running r;
     open_running(&r, 5, false);
