@@ -47,6 +47,7 @@ static void print_verdicts(const sheet *s, const fnzi_soak_report *r) {
     if (r->refusals[k])
       line(s, r->refusals[k], fnz_class_name((fnz_class)k));
   print_checks(s, r, "numbers, hashes, shape of the result, fixed point");
+  line(s, r->engine, "the engine's bits");
   line(s, r->thorough, "text, memory of outputs, epilogue");
 }
 

@@ -30,6 +30,8 @@ static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
     return o->checks;
   if ((o->checks & BOTH) == BOTH)
     leaves_out |= index % 2 ? FNZI_CHECK_KEEP : FNZI_CHECK_STRIDED;
+  if (o->kind == FNZI_SOAK_PLAIN && o->checks != FNZI_CHECK_ENGINE && index % FNZI_SOAK_ENGINE != 0)
+    leaves_out |= FNZI_CHECK_ENGINE;
   return o->checks & ~leaves_out;
 }
 
@@ -37,6 +39,7 @@ static void count_checks(fnzi_soak_report *r, unsigned checks) {
   r->keep += (checks & FNZI_CHECK_KEEP) != 0;
   r->strided += (checks & FNZI_CHECK_STRIDED) != 0;
   r->thorough += (checks & FNZI_CHECK_THOROUGH) != 0;
+  r->engine += (checks & FNZI_CHECK_ENGINE) != 0;
 }
 
 /* --- What is found -------------------------------------------------------------------------------
@@ -155,6 +158,7 @@ static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
   to->keep += from->keep;
   to->strided += from->strided;
   to->thorough += from->thorough;
+  to->engine += from->engine;
 }
 
 /* The first part is the caller's own. */

@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-/* Every so many programs one is checked thoroughly, and which one is decided by its index. */
-enum { FNZI_SOAK_THOROUGH = 8 };
+/* Of so many programs one is checked thoroughly, and one by the engine; which is decided by its
+ * index. */
+enum { FNZI_SOAK_THOROUGH = 8, FNZI_SOAK_ENGINE = 4 };
 
 /* A program that is wrong. Borrowed for the call. */
 typedef struct fnzi_finding {
@@ -29,7 +30,8 @@ typedef enum fnzi_soak_kind {
 typedef struct fnzi_soak_options {
   uint64_t seed, first, count; /* programs first ... first + count - 1 */
   unsigned checks;             /* of one program in eight all; of others no FNZI_CHECK_THOROUGH
-                                * and, of two dialects, one */
+                                * and, of two dialects, one; the engine, which takes as long as all
+                                * else, of one plain program in four, unless nothing else is asked for */
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */
@@ -44,8 +46,8 @@ typedef struct fnzi_soak_options {
 typedef struct fnzi_soak_report {
   fnzi_random_counts drawn;
   uint64_t verdicts[FNZI_VERDICTS];
-  uint64_t refusals[FNZ_CLASS_COUNT]; /* of programs that are refused */
-  uint64_t keep, strided, thorough;   /* programs that got these checks */
+  uint64_t refusals[FNZ_CLASS_COUNT];       /* of programs that are refused */
+  uint64_t keep, strided, thorough, engine; /* programs that got these checks */
   fnzi_soak_kind kind;
   uint64_t draws[FNZI_VERDICTS]; /* of symbolic programs at choices of sizes */
 } fnzi_soak_report;

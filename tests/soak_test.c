@@ -122,8 +122,9 @@ START_TEST(figures_do_not_depend_on_jobs) {
   ck_assert_int_eq(fnzi_soak_run(&options, &three), FNZ_OK);
   ck_assert_mem_eq(&one, &three, sizeof one);
   ck_assert_uint_eq(one.drawn.programs, 300);
-  /* One in eight has all checks, of the others half each dialect. */
+  /* One in eight has all checks, of the others half each dialect; one in four has the engine's. */
   ck_assert_uint_eq(one.thorough, 38);
+  ck_assert_uint_eq(one.engine, 75);
   ck_assert_uint_eq(one.keep, 150);
   ck_assert_uint_eq(one.strided, 150 + 38);
 }
