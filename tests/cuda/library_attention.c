@@ -31,7 +31,7 @@ static void put_attention(text *t) {
 
 START_TEST(attention_has_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(24);
+  uint64_t count = count_of(12);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 3000 + i};
     put_attention(&t);

@@ -71,7 +71,7 @@ static void put_conv(text *t) {
 
 START_TEST(convolutions_have_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(40);
+  uint64_t count = count_of(20);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 2000 + i};
     put_conv(&t);
@@ -122,7 +122,7 @@ static void put_gradient(text *t) {
 
 START_TEST(gradients_have_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(24);
+  uint64_t count = count_of(12);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 7000 + i};
     put_gradient(&t);

@@ -129,7 +129,7 @@ static void put_product(text *t) {
 
 START_TEST(products_have_the_cpus_results) {
   fnz_context *ctx = open_context();
-  uint64_t count = count_of(40);
+  uint64_t count = count_of(20);
   for (uint64_t i = 0; i < count; i++) {
     text t = {.seed = 1000 + i};
     put_product(&t);

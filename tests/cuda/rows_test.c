@@ -317,7 +317,8 @@ START_TEST(operators_have_the_cpus_results) {
       type += n + (type[n] == ' ');
       for (int i = 0; i < count; i++, programs++) {
         put_program(&d, c, name);
-        try_draft(ctx, &d);
+        if ((size_t)programs % every() == 0)
+          try_draft(ctx, &d);
       }
     }
   printf("%d programs\n", programs);

@@ -219,7 +219,7 @@ static void forget_program(writer *w) {
 /* --- Where steps run ----------------------------------------------------------------------------
  */
 typedef struct tally {
-  size_t operators, calls, kernels, on_device, failures;
+  size_t wanted, operators, calls, kernels, on_device, failures;
 } tally;
 
 /* Steps of a binding that are calls of the operator, and those of them that the device computes. */
@@ -372,7 +372,7 @@ static void run_folder(const char *folder, tally *t) {
   items operators = variants_items(&w.v, fnzi_json_find(w.v.calls.root, "calls"));
   for (size_t i = 0; i < operators.count; i++) {
     const fnz_op *op = fnz_op_find(operators.at[i]->key);
-    if (!op || !is_wanted(op))
+    if (!op || !is_wanted(op) || t->wanted++ % every() != 0)
       continue;
     begin_program(&w);
     for (const fnzi_json *call = operators.at[i]->u.first; call; call = call->next)
@@ -393,7 +393,8 @@ START_TEST(calls_have_the_interpreters_bits) {
   ck_assert_uint_eq(t.failures, 0);
   if (getenv("WAYS"))
     return;
-  ck_assert_uint_ge(t.operators, getenv("STANDIN_REVERSE") ? 15 : 100);
+  ck_assert_uint_ge(t.wanted, getenv("STANDIN_REVERSE") ? 15 : 100);
+  ck_assert_uint_ge(t.operators * every(), t.wanted / 2);
   ck_assert_uint_ge(t.on_device * 20, t.kernels * 19);
 }
 END_TEST
