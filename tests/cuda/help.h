@@ -44,13 +44,6 @@ static inline fnz_context *open_context(void) {
   return ctx;
 }
 
-/* FNZ_SPARSE in the environment: of what would be tried every so many-th, unless FNZ_ALL is there.
- */
-static inline size_t every(void) {
-  const char *sparse = getenv("FNZ_ALL") ? NULL : getenv("FNZ_SPARSE");
-  return sparse ? strtoul(sparse, NULL, 10) : 1;
-}
-
 /* Nodes of which one is the CPU's: %to is %from, both f32[100]. */
 #define BY_CPU(to, from)                                                                           \
   "  %p: f32[1,100] = unsqueeze(%" from ", 0)\n  %o: f32[1,1] = slice.Tensor(%p, 1, 0, 1)\n"       \

@@ -4,7 +4,7 @@
  *
  *     memory_sweep [-s STEP] [-b BEGIN] OUTPUT VERB ARGS...
  *
- * Every STEP-th allocation from BEGIN on; of a sample, that is STEP above 1, some hundred at most:
+ * Every STEP-th allocation from BEGIN on; of a sample, that is STEP above 1, forty or so at most:
  * what a call costs grows with the number of its allocations. Allocations are those of the command,
  * of the library, and of the C++ libraries below it. Each time the command must end with exit 4 and
  * one line that says so; OUTPUT must be as it was, by turns missing and there; no other file may
@@ -110,7 +110,7 @@ char *__wrap_strdup(const char *s) {
 
 /* --- one call ----------------------------------------------------------------------------------
  */
-enum { OUT_OF_MEMORY = 4, ROOM = 1 << 16, MOST_ARGS = 64, MOST_OF_SAMPLE = 200 };
+enum { OUT_OF_MEMORY = 4, ROOM = 1 << 16, MOST_ARGS = 64, MOST_OF_SAMPLE = 40 };
 
 typedef struct sweep {
   const char *output;
