@@ -2,14 +2,14 @@
  * is written in place, and x shows it. */
 #include "example.h"
 
-static fnz_tensor *make_x(fnz_context *ctx, fnz_world *world, fnz_backend *cpu) {
+static fnz_tensor *make_x(fnz_context *ctx, fnz_wrapper *wrapper, fnz_backend *cpu) {
   const int64_t sizes[] = {2, 3}, strides[] = {3, 1};
   const float data[] = {0, 1, 2, 3, 4, 5};
   fnz_geometry geometry = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides};
   fnz_handle value;
   fnz_tensor *x;
   check(ctx, cpu->upload(cpu->self, ctx, &geometry, data, &value));
-  check(ctx, fnz_tensor_wrap(world, NULL, value, &x));
+  check(ctx, fnz_tensor_wrap(wrapper, NULL, value, &x));
   return x;
 }
 
@@ -25,15 +25,15 @@ static void print(fnz_context *ctx, fnz_backend *cpu, fnz_tensor *x) {
 int main(void) {
   fnz_context *ctx;
   fnz_backend *cpu;
-  fnz_world *world;
+  fnz_wrapper *wrapper;
   if (fnz_context_create(NULL, &ctx) != FNZ_OK)
     return 1;
   check(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  check(ctx, fnz_world_create(ctx, cpu, &world));
+  check(ctx, fnz_wrapper_create(ctx, cpu, &wrapper));
 
-  fnz_tensor *x = make_x(ctx, world, cpu);
-  fnz_tensor *y = call(ctx, world, "select.int", (fnz_arg[]){tensor(x), number(0), number(1)}, 3);
-  fnz_tensor *z = call(ctx, world, "add_.Scalar", (fnz_arg[]){tensor(y), number(1)}, 2);
+  fnz_tensor *x = make_x(ctx, wrapper, cpu);
+  fnz_tensor *y = call(ctx, wrapper, "select.int", (fnz_arg[]){tensor(x), number(0), number(1)}, 3);
+  fnz_tensor *z = call(ctx, wrapper, "add_.Scalar", (fnz_arg[]){tensor(y), number(1)}, 2);
   print(ctx, cpu, x);
   printf("x and y share memory: %s\n", fnz_tensor_shares(x, y) ? "yes" : "no");
   printf("it was written %llu time\n", (unsigned long long)fnz_tensor_version(x));
@@ -41,7 +41,7 @@ int main(void) {
   fnz_tensor_release(z);
   fnz_tensor_release(y);
   fnz_tensor_release(x);
-  fnz_world_destroy(world);
+  fnz_wrapper_destroy(wrapper);
   fnz_backend_destroy(cpu);
   fnz_context_destroy(ctx);
   return 0;

@@ -24,11 +24,11 @@ static inline fnz_arg number(int64_t i) {
 }
 
 /* An operator with one result. Arguments that are left out at the end have their defaults. */
-static inline fnz_tensor *call(fnz_context *ctx, fnz_world *world, const char *op,
+static inline fnz_tensor *call(fnz_context *ctx, fnz_wrapper *wrapper, const char *op,
                                const fnz_arg *args, size_t nargs) {
   fnz_tensor *out;
   size_t count;
-  check(ctx, fnz_tensor_call(world, op, args, nargs, &out, 1, &count));
+  check(ctx, fnz_tensor_call(wrapper, op, args, nargs, &out, 1, &count));
   return out;
 }
 

@@ -5,7 +5,7 @@
 typedef struct setting {
   fnz_context *ctx;
   fnz_backend *shapes, *recorder;
-  fnz_world *world;
+  fnz_wrapper *wrapper;
 } setting;
 
 static void set_up(setting *s) {
@@ -13,11 +13,11 @@ static void set_up(setting *s) {
     exit(1);
   check(s->ctx, fnz_meta_backend_create(s->ctx, &s->shapes));
   check(s->ctx, fnz_recorder_create(s->ctx, s->shapes, &s->recorder));
-  check(s->ctx, fnz_world_create(s->ctx, s->recorder, &s->world));
+  check(s->ctx, fnz_wrapper_create(s->ctx, s->recorder, &s->wrapper));
 }
 
 static void take_down(setting *s) {
-  fnz_world_destroy(s->world);
+  fnz_wrapper_destroy(s->wrapper);
   fnz_backend_destroy(s->recorder);
   fnz_backend_destroy(s->shapes);
   fnz_context_destroy(s->ctx);
@@ -29,7 +29,7 @@ static fnz_tensor *make_input(setting *s) {
   fnz_handle value;
   fnz_tensor *x;
   check(s->ctx, fnz_recorder_input(s->recorder, "x", &geometry, &value));
-  check(s->ctx, fnz_tensor_wrap(s->world, NULL, value, &x));
+  check(s->ctx, fnz_tensor_wrap(s->wrapper, NULL, value, &x));
   return x;
 }
 
@@ -51,8 +51,8 @@ int main(void) {
   set_up(&s);
   fnz_tensor *x = make_input(&s);
   fnz_tensor *y =
-      call(s.ctx, s.world, "select.int", (fnz_arg[]){tensor(x), number(0), number(1)}, 3);
-  fnz_tensor *z = call(s.ctx, s.world, "add_.Scalar", (fnz_arg[]){tensor(y), number(1)}, 2);
+      call(s.ctx, s.wrapper, "select.int", (fnz_arg[]){tensor(x), number(0), number(1)}, 3);
+  fnz_tensor *z = call(s.ctx, s.wrapper, "add_.Scalar", (fnz_arg[]){tensor(y), number(1)}, 2);
   print_program(&s, x);
   fnz_tensor_release(z);
   fnz_tensor_release(y);

@@ -29,7 +29,7 @@ typedef struct gen {
   choices *c;
   fnzi_random_counts *counts;
   fnz_backend *meta;
-  fnz_world *world;
+  fnz_wrapper *wrapper;
   fnz_program *p;
   size_t count, focus; /* focus: last written */
   uint32_t ninputs, deepest;

@@ -158,7 +158,7 @@ static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_cal
   const fnz_geometry like = fnzi_eag_window_geometry(&w);
   FNZ_TRY(g->meta->upload(g->meta->self, g->ctx, &like, NULL, &value));
   fnz_tensor_release(*result);
-  return fnz_tensor_wrap(g->world, &like, value, result);
+  return fnz_tensor_wrap(g->wrapper, &like, value, result);
 }
 
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row);
@@ -176,7 +176,7 @@ static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   const fnz_op *op = fnz_op_find(call->op);
   size_t count;
   bind(g, call, true, &bound);
-  if (fnz_tensor_call(g->world, bound.op, bound.args, bound.nargs, results, MOST_RESULTS, &count))
+  if (fnz_tensor_call(g->wrapper, bound.op, bound.args, bound.nargs, results, MOST_RESULTS, &count))
     return keep_refusal(g, op, call, row);
   if (kind_of(row) != WRITE && !is_small(results, count)) /* a write has happened */
     return FNZ_OK;
@@ -273,7 +273,7 @@ static fnz_status add_input(gen *g) {
   *d = (drawn){.value = value, .root = (uint32_t)g->count++, .aliases = 1};
   g->counts->inputs++;
   g->counts->dtypes[dtype]++;
-  return fnz_tensor_wrap(g->world, kept, handle, &d->tensor);
+  return fnz_tensor_wrap(g->wrapper, kept, handle, &d->tensor);
 }
 
 /* Inputs behind the first one lie in its memory, or in that of one before: near its beginning, so
@@ -362,7 +362,7 @@ static fnz_status fill_in(gen *g) {
 static fnz_status draw(gen *g) {
   if (!g->meta)
     FNZ_TRY(fnz_meta_backend_create(g->ctx, &g->meta));
-  FNZ_TRY(fnz_world_create(g->ctx, g->meta, &g->world));
+  FNZ_TRY(fnz_wrapper_create(g->ctx, g->meta, &g->wrapper));
   FNZ_TRY(fnzi_program_create(g->ctx, &g->p));
   return fill_in(g);
 }
@@ -379,7 +379,7 @@ fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
   g->counts = counts;
   g->meta = meta;
   fnz_status status = draw(g);
-  fnz_world_destroy(g->world);
+  fnz_wrapper_destroy(g->wrapper);
   if (!meta)
     fnz_backend_destroy(g->meta);
   if (status != FNZ_OK)

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { USUAL_CALLS = 60000, MOST_CALL_BYTES = 1 << 20, CALLS_PER_WORLD = 2000 };
+enum { USUAL_CALLS = 60000, MOST_CALL_BYTES = 1 << 20, CALLS_PER_HOUSE = 2000 };
 enum { MOST_SECONDS = 20, TEXT_BYTES = 1000, MOST_COMPARED = 4096, MOST_FINDINGS = 30 };
 
 /* A backend with the memory of one call. */
@@ -445,7 +445,7 @@ static void run_calls(house *h, unsigned long long first, unsigned long long cou
   ck_assert_uint_le(fnz_op_count(), sizeof ops / sizeof *ops);
   size_t nops = served_ops(h, ops);
   for (h->index = first; h->index < first + count; h->index++) {
-    if (h->index % CALLS_PER_WORLD == 0) {
+    if (h->index % CALLS_PER_HOUSE == 0) {
       close_house(h);
       open_house(h);
     }

@@ -33,7 +33,7 @@ static fnz_handle turned(fnz_handle a) {
 static double largest(fnz_handle a) {
   double value;
   fnz_handle most = CALL("_to_copy", T(CALL("max", T(CALL("abs", T(a))))), D(FNZ_F64));
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, most, &value));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, most, &value));
   return value;
 }
 
@@ -51,7 +51,7 @@ static fnz_handle unit(fnz_handle a) {
 START_TEST(factors_multiply_to_the_matrix) {
   fnz_handle out[4], plu[3], a, p;
   size_t count;
-  open_world(false);
+  open_backend(false);
   for (size_t k = 0; k < 4; k++)
     for (int64_t rows = 1; rows <= 150; rows = rows * 5 + 2) {
       int64_t columns = rows < 100 ? rows + 3 : 70;
@@ -67,7 +67,7 @@ START_TEST(factors_multiply_to_the_matrix) {
       MANY("linalg_cholesky_ex", out, 2, &count, T(p), B(true));
       alike(p, CALL("mm", T(turned(out[0])), T(out[0])));
     }
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -75,7 +75,7 @@ END_TEST
 START_TEST(spectra_multiply_to_the_matrix) {
   fnz_handle out[3], a, p;
   size_t count;
-  open_world(false);
+  open_backend(false);
   for (size_t k = 0; k < 4; k++)
     for (int64_t rows = 1; rows <= 60; rows = rows * 4 + 3) {
       a = matrix(dtypes[k], rows, rows < 20 ? rows + 3 : 20);
@@ -94,12 +94,12 @@ START_TEST(spectra_multiply_to_the_matrix) {
         alike(unit(p), CALL("mm", T(turned(out[1])), T(out[1])));
       }
     }
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(solutions_solve) {
-  open_world(false);
+  open_backend(false);
   for (size_t k = 0; k < 4; k++) {
     fnz_handle a = matrix(dtypes[k], 20, 20), b = matrix(dtypes[k], 20, 7), x, f[3];
     size_t count;
@@ -117,7 +117,7 @@ START_TEST(solutions_solve) {
     x = CALL("matrix_exp", T(small));
     alike(unit(a), CALL("mm", T(x), T(CALL("matrix_exp", T(CALL("neg", T(small)))))));
   }
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -126,7 +126,7 @@ START_TEST(bits_do_not_depend_on_strides) {
   static const char *const ops[] = {
       "det",       "linalg_det",         "logdet", "inverse", "linalg_cholesky_ex",
       "linalg_qr", "linalg_lu_factor_ex"};
-  open_world(false);
+  open_backend(false);
   fnz_handle wide = matrix(FNZ_F32, 12, 12);
   fnz_handle window = CALL("slice.Tensor", T(wide), I(1), I(2), I(11));
   window = CALL("slice.Tensor", T(window), I(0), I(2), I(11));
@@ -134,12 +134,12 @@ START_TEST(bits_do_not_depend_on_strides) {
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     ck_assert(largest(CALL("sub.Tensor", T(CALL(ops[i], T(window))), T(CALL(ops[i], T(copy))))) ==
               0);
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(shapes_of_nothing) {
-  open_world(true);
+  open_backend(true);
   fnz_handle none = CALL("zeros", L(I(2), I(0), I(3))), out[3];
   size_t count;
   MANY("linalg_qr", out, 2, &count, T(none), (fnz_arg){.tag = FNZ_ARG_STRING, .u.s = "complete"});
@@ -148,16 +148,16 @@ START_TEST(shapes_of_nothing) {
   MANY("linalg_lu_factor_ex", out, 3, &count, T(none));
   ck_assert_str_eq(shape(out[1]), "i32 [2 0] [1 1] 0");
   ck_assert_str_eq(shape(out[2]), "i32 [2] [1] 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 static const char *said(void) {
-  return fnz_last_error(world.ctx)->message;
+  return fnz_last_error(eager.ctx)->message;
 }
 
 START_TEST(refusals_say_what_to_do) {
-  open_world(false);
+  open_backend(false);
   fnz_handle square = matrix(FNZ_F32, 3, 3), wide = matrix(FNZ_F32, 2, 3);
   fnz_handle zero = CALL("zeros", L(I(2), I(2))), whole = CALL("_to_copy", T(square), D(FNZ_I64));
   REFUSED("BOUNDS", "linalg_cholesky_ex", T(wide));
@@ -185,7 +185,7 @@ START_TEST(refusals_say_what_to_do) {
     REFUSED("ARGUMENT", "linalg_svd", T(none));
     REFUSED("ARGUMENT", "linalg_eigh", T(none));
   }
-  close_world();
+  close_backend();
 }
 END_TEST
 

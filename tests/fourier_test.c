@@ -28,7 +28,7 @@ static fnz_handle drawn(fnz_dtype dtype, uint32_t rank, const int64_t *sizes) {
 static double largest(fnz_handle a) {
   double value;
   fnz_handle most = CALL("_to_copy", T(CALL("max", T(CALL("abs", T(a))))), D(FNZ_F64));
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, most, &value));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, most, &value));
   return value;
 }
 
@@ -76,14 +76,14 @@ static void compare_length(int64_t n) {
 START_TEST(transforms_are_the_sums_that_define_them) {
   static const int64_t more[] = {961, 1009, 1024};
   for (int64_t n = 1; n <= 130; n++) {
-    open_world(false);
+    open_backend(false);
     compare_length(n);
-    close_world();
+    close_backend();
   }
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-    open_world(false);
+    open_backend(false);
     compare_length(more[i]);
-    close_world();
+    close_backend();
   }
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(long_lines_are_sums_too) {
   static double sums[2 * LONG];
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     int64_t n = lengths[i];
-    open_world(false);
+    open_backend(false);
     fnz_handle line = drawn(FNZ_C128, 1, (int64_t[]){n});
     sum_directly(values, n, sums);
     fnz_handle one = CALL("fft_fft", T(line));
@@ -122,14 +122,14 @@ START_TEST(long_lines_are_sums_too) {
     fnz_handle same = CALL("eq.Tensor", T(many), T(one));
     ck_assert_double_eq(largest(CALL("_to_copy", T(CALL("logical_not", T(same))), D(FNZ_F64))), 0);
     alike(line, CALL("fft_ifft", T(one)));
-    close_world();
+    close_backend();
   }
 }
 END_TEST
 
 /* Neither the order of dimensions in memory nor views change a number. */
 START_TEST(strides_change_no_bit) {
-  open_world(false);
+  open_backend(false);
   fnz_handle a = drawn(FNZ_C64, 3, (int64_t[]){6, 7, 10});
   fnz_handle turned =
       CALL("permute", T(CALL("contiguous", T(CALL("permute", T(a), L(I(2), I(0), I(1)))))),
@@ -147,12 +147,12 @@ START_TEST(strides_change_no_bit) {
       ck_assert_double_eq(largest(CALL("_to_copy", T(CALL("logical_not", T(same))), D(FNZ_F64))),
                           0);
     }
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(dimensions_come_one_after_the_other) {
-  open_world(false);
+  open_backend(false);
   fnz_handle real = drawn(FNZ_F64, 3, (int64_t[]){4, 5, 6});
   fnz_handle a = CALL("fft_fft", T(CALL("fft_fft", T(real), N, I(0))), N, I(2));
   alike(a, CALL("fft_fftn", T(real), N, L(I(0), I(-1))));
@@ -167,13 +167,13 @@ START_TEST(dimensions_come_one_after_the_other) {
         CALL("fft_fft", T(real), N, I(-1), text("ortho")));
   alike(CALL("div.Scalar", T(CALL("fft_fft", T(real))), I(6)),
         CALL("fft_fft", T(real), N, I(-1), text("forward")));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* Transformed dimensions last, the others by their strides: as eager has them. */
 START_TEST(strides_are_those_of_eager) {
-  open_world(true);
+  open_backend(true);
   fnz_handle a = CALL("zeros", L(I(4), I(5), I(6)), D(FNZ_C64));
   ck_assert_str_eq(shape(CALL("fft_fft", T(a))), "c64 [4 5 6] [30 6 1] 0");
   ck_assert_str_eq(shape(CALL("fft_fft", T(a), N, I(0))), "c64 [4 5 6] [1 24 4] 0");
@@ -181,12 +181,12 @@ START_TEST(strides_are_those_of_eager) {
   ck_assert_str_eq(shape(CALL("fft_irfft", T(a), N, I(1))), "f32 [4 8 6] [48 1 8] 0");
   fnz_handle turned = CALL("permute", T(a), L(I(2), I(0), I(1)));
   ck_assert_str_eq(shape(CALL("fft_fft", T(turned))), "c64 [6 4 5] [5 30 1] 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(short_times_come_back) {
-  open_world(false);
+  open_backend(false);
   fnz_handle a = drawn(FNZ_F64, 2, (int64_t[]){2, 100}), window = CALL("hann_window", I(24));
   window = CALL("_to_copy", T(window), D(FNZ_F64));
   fnz_handle s = CALL("stft", T(a), I(24), I(6), N, T(window), B(false), N, B(true));
@@ -196,16 +196,16 @@ START_TEST(short_times_come_back) {
   alike(CALL("fft_rfft", T(first)), CALL("select.int", T(s), I(2), I(0)));
   fnz_handle back = CALL("istft", T(s), I(24), I(6), N, T(window));
   alike(CALL("slice.Tensor", T(a), I(1), I(12), I(84)), back);
-  close_world();
+  close_backend();
 }
 END_TEST
 
 static const char *said(void) {
-  return fnz_last_error(world.ctx)->message;
+  return fnz_last_error(eager.ctx)->message;
 }
 
 START_TEST(refusals_say_what_to_do) {
-  open_world(false);
+  open_backend(false);
   fnz_handle a = drawn(FNZ_F32, 2, (int64_t[]){3, 8});
   fnz_handle half = CALL("_to_copy", T(a), D(FNZ_F16)), none = CALL("zeros", L(I(0)));
   REFUSED("TYPE", "fft_fft", T(half));
@@ -222,7 +222,7 @@ START_TEST(refusals_say_what_to_do) {
   fnz_handle frames = CALL("stft", T(a), I(4), N, N, N, B(false), N, B(true));
   fnz_handle gaps = CALL("zeros", L(I(4)));
   REFUSED("ARGUMENT", "istft", T(frames), I(4), N, N, T(gaps));
-  close_world();
+  close_backend();
 }
 END_TEST
 

@@ -14,7 +14,7 @@ static fnz_handle one(float value) {
 }
 
 START_TEST(lists_are_written) {
-  open_world(false);
+  open_backend(false);
   fnz_handle p = VECTOR(1, 2, 3), q = VECTOR(8), m = VECTOR(2, 4, 6), n = VECTOR(0);
   fnz_handle g = VECTOR(4, 4, 4, 2), halves[2];
   size_t count;
@@ -28,12 +28,12 @@ START_TEST(lists_are_written) {
   ck_assert_str_eq(show(n), "1");
   CALL("_fused_sgd_", L(T(p)), L(T(halves[0])), L(T(m)), SGD(0.5), N, T(one(1)));
   ck_assert_str_eq(show(p), "-0.5 0 0.5");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(steps_are_read_and_stay) {
-  open_world(false);
+  open_backend(false);
   fnz_handle p = VECTOR(1, 1), g = VECTOR(2, -2), m = VECTOR(0, 0), v = VECTOR(0, 0);
   fnz_handle most = VECTOR(4, 4), t = one(1);
   CALL("_fused_adam_", L(T(p)), L(T(g)), L(T(m)), L(T(v)), EMPTY_LIST, L(T(t)), ADAM(false));
@@ -46,13 +46,13 @@ START_TEST(steps_are_read_and_stay) {
   CALL("_fused_adam_", L(T(p)), L(T(g)), L(T(m)), L(T(v)), L(T(most)), L(T(t)), ADAM(true));
   ck_assert_str_eq(show(p), "0.25 1.75");
   ck_assert_str_eq(show(most), "4 4");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* Transposed alike is alike; a parameter of 16 bits is rounded once. */
 START_TEST(what_lies_alike_goes_together) {
-  open_world(false);
+  open_backend(false);
   fnz_handle wide = counting(SIZES(2, 2)), p = CALL("t", T(wide));
   fnz_handle grads = counting(SIZES(2, 2)), g = CALL("t", T(grads));
   CALL("_fused_sgd_", L(T(p)), L(T(g)), EMPTY_LIST, SGD(0));
@@ -65,12 +65,12 @@ START_TEST(what_lies_alike_goes_together) {
           EMPTY_LIST, SGD(0));
   CALL("_fused_sgd_", L(T(row)), L(T(step)), EMPTY_LIST, SGD(0));
   ck_assert_str_eq(show(wide), "0 0.5 1.5 2");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(nothing_is_written_twice) {
-  open_world(false);
+  open_backend(false);
   fnz_handle p = VECTOR(1, 2), g = VECTOR(1, 1), h = VECTOR(1, 1), found = one(0);
   REFUSED("OVERLAP", "_fused_sgd_", L(T(p), T(p)), L(T(g), T(h)), EMPTY_LIST, SGD(0));
   REFUSED("OVERLAP", "_fused_sgd_", L(T(p)), L(T(p)), EMPTY_LIST, SGD(0));
@@ -81,19 +81,19 @@ START_TEST(nothing_is_written_twice) {
   CALL("_amp_foreach_non_finite_check_and_unscale_", L(T(g), T(h)), T(found), T(one(2)));
   ck_assert_str_eq(show(g), "2 2");
   ck_assert_str_eq(show(h), "2 2");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(refusals_name_the_list) {
-  open_world(false);
+  open_backend(false);
   fnz_handle p = VECTOR(1, 2), g = VECTOR(1, 1), t = one(1);
   REFUSED("BOUNDS", "_fused_sgd", L(T(p)), EMPTY_LIST, EMPTY_LIST, SGD(0));
-  ck_assert_str_eq(fnz_last_error(world.ctx)->message,
+  ck_assert_str_eq(fnz_last_error(eager.ctx)->message,
                    "_fused_sgd: grads has 0 tensors, self has 1; grads needs 1 here");
   REFUSED("BOUNDS", "_fused_sgd", L(T(p)), L(T(g)), L(T(g)), SGD(0));
   ck_assert_str_eq(
-      fnz_last_error(world.ctx)->message,
+      fnz_last_error(eager.ctx)->message,
       "_fused_sgd: momentum_buffer_list has 1 tensors, self has 1; momentum_buffer_list needs 0 "
       "here");
   REFUSED("BOUNDS", "_fused_sgd", L(T(p)), L(T(t)), EMPTY_LIST, SGD(0));
@@ -102,7 +102,7 @@ START_TEST(refusals_name_the_list) {
           SGD(0));
   REFUSED("BOUNDS", "_fused_adam", L(T(p)), L(T(g)), L(T(p)), L(T(p)), EMPTY_LIST, L(T(g)),
           ADAM(false));
-  close_world();
+  close_backend();
 }
 END_TEST
 

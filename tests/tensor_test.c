@@ -9,17 +9,17 @@
 typedef struct stage {
   fnz_context *ctx;
   fnz_backend *cpu;
-  fnz_world *world;
+  fnz_wrapper *wrapper;
 } stage;
 
 static void begin(stage *s) {
   ck_assert_int_eq(fnz_context_create(NULL, &s->ctx), FNZ_OK);
   OK(s->ctx, fnz_cpu_backend_create(s->ctx, 1, &s->cpu));
-  OK(s->ctx, fnz_world_create(s->ctx, s->cpu, &s->world));
+  OK(s->ctx, fnz_wrapper_create(s->ctx, s->cpu, &s->wrapper));
 }
 
 static void end(stage *s) {
-  fnz_world_destroy(s->world);
+  fnz_wrapper_destroy(s->wrapper);
   fnz_backend_destroy(s->cpu);
   fnz_context_destroy(s->ctx);
 }
@@ -35,7 +35,7 @@ static fnz_tensor *counting(stage *s, int64_t n) {
   for (int64_t i = 0; i < n; i++)
     numbers[i] = (float)(i + 1);
   OK(s->ctx, s->cpu->upload(s->cpu->self, s->ctx, &g, numbers, &value));
-  OK(s->ctx, fnz_tensor_wrap(s->world, NULL, value, &t));
+  OK(s->ctx, fnz_tensor_wrap(s->wrapper, NULL, value, &t));
   return t;
 }
 
@@ -57,7 +57,7 @@ static fnz_arg list(const fnz_arg *items, uint32_t count) {
 static fnz_status try_call(stage *s, const char *op, const fnz_arg *args, size_t nargs,
                            fnz_tensor **out) {
   size_t count;
-  return fnz_tensor_call(s->world, op, args, nargs, out, 1, &count);
+  return fnz_tensor_call(s->wrapper, op, args, nargs, out, 1, &count);
 }
 
 static fnz_tensor *call(stage *s, const char *op, const fnz_arg *args, size_t nargs) {
@@ -127,13 +127,13 @@ START_TEST(in_place_returns_its_argument) {
 }
 END_TEST
 
-START_TEST(tensors_of_two_worlds_do_not_mix) {
+START_TEST(tensors_of_two_wrappers_do_not_mix) {
   stage s;
-  fnz_world *other;
+  fnz_wrapper *other;
   fnz_tensor *out = NULL;
   begin(&s);
   fnz_tensor *x = counting(&s, 2);
-  OK(s.ctx, fnz_world_create(s.ctx, s.cpu, &other));
+  OK(s.ctx, fnz_wrapper_create(s.ctx, s.cpu, &other));
   stage there = {s.ctx, s.cpu, other};
   fnz_tensor *y = counting(&there, 2);
   const fnz_arg both[] = {tensor(x), tensor(y)};
@@ -143,7 +143,7 @@ START_TEST(tensors_of_two_worlds_do_not_mix) {
   FAILS(s.ctx, "ARGUMENT", try_call(&s, "relu", ARGS(tensor(NULL)), &out));
   ck_assert_ptr_null(out);
   HOLDS(x, 1, 2);
-  fnz_world_destroy(other);
+  fnz_wrapper_destroy(other);
   end(&s);
 }
 END_TEST
@@ -263,8 +263,8 @@ START_TEST(only_what_is_read_is_asked_for) {
   OK(ctx, fnz_recorder_create(ctx, meta, &recorder));
   OK(ctx, fnz_recorder_input(recorder, "x", &g, &value));
   stage s = {ctx, recorder, NULL};
-  OK(ctx, fnz_world_create(ctx, recorder, &s.world));
-  OK(ctx, fnz_tensor_wrap(s.world, &g, value, &x));
+  OK(ctx, fnz_wrapper_create(ctx, recorder, &s.wrapper));
+  OK(ctx, fnz_tensor_wrap(s.wrapper, &g, value, &x));
   fnz_tensor *v = call(&s, "slice.Tensor", ARGS(tensor(x), number(0), number(1)));
   call(&s, "slice.Tensor", ARGS(tensor(v), number(0), number(1)));
   fnz_tensor *w =
@@ -286,7 +286,7 @@ START_TEST(only_what_is_read_is_asked_for) {
   ck_assert_uint_eq(stats.views, 0);
   ck_assert_uint_eq(stats.mutations, 0);
   ck_assert_uint_le(stats.nodes, 6); /* a copy, a sum, a scatter; a copy, a product, a scatter */
-  fnz_world_destroy(s.world);
+  fnz_wrapper_destroy(s.wrapper);
   fnz_program_destroy(p);
   fnz_backend_destroy(recorder);
   fnz_backend_destroy(meta);
@@ -295,6 +295,6 @@ START_TEST(only_what_is_read_is_asked_for) {
 END_TEST
 
 RUN_SUITE("tensor", writes_are_counted, set_moves_one_tensor, in_place_returns_its_argument,
-          tensors_of_two_worlds_do_not_mix, new_views_are_current, pending_writes_keep_their_order,
-          targets_stay_as_they_are, targets_are_not_resized_over_operands, other_arguments,
-          only_what_is_read_is_asked_for)
+          tensors_of_two_wrappers_do_not_mix, new_views_are_current,
+          pending_writes_keep_their_order, targets_stay_as_they_are,
+          targets_are_not_resized_over_operands, other_arguments, only_what_is_read_is_asked_for)

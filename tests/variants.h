@@ -1,4 +1,4 @@
-/* eager.h - operators called on memory, for the tests of the backends' call. */
+/* variants.h - operators called on memory, for the tests of the backends' call. */
 #ifndef FNZ_TESTS_VARIANTS_H
 #define FNZ_TESTS_VARIANTS_H
 
@@ -10,44 +10,44 @@
 #include <stdio.h>
 
 /* One backend at a time; every value made by it is released by close_backend(). */
-typedef struct eager_world {
+typedef struct eager_backend {
   fnz_context *ctx;
   fnz_backend *backend;
   fnz_handle owned[4096];
   size_t nowned;
   char warning[FNZ_WARNING_BYTES];
-} eager_world;
+} eager_backend;
 
-static eager_world world;
+static eager_backend eager;
 
-static inline void open_world(bool meta) {
-  world.nowned = 0;
-  world.warning[0] = 0;
-  ck_assert_int_eq(fnz_context_create(NULL, &world.ctx), FNZ_OK);
+static inline void open_backend(bool meta) {
+  eager.nowned = 0;
+  eager.warning[0] = 0;
+  ck_assert_int_eq(fnz_context_create(NULL, &eager.ctx), FNZ_OK);
   if (meta)
-    OK(world.ctx, fnz_meta_backend_create(world.ctx, &world.backend));
+    OK(eager.ctx, fnz_meta_backend_create(eager.ctx, &eager.backend));
   else
-    OK(world.ctx, fnz_cpu_backend_create(world.ctx, 1, &world.backend));
+    OK(eager.ctx, fnz_cpu_backend_create(eager.ctx, 1, &eager.backend));
 }
 
 /* Nothing may be left when all values are released. */
-static inline void close_world(void) {
-  for (size_t i = 0; i < world.nowned; i++)
-    world.backend->release(world.backend->self, world.owned[i]);
-  fnz_backend_destroy(world.backend);
-  ck_assert_uint_eq(world.ctx->live_bytes, 0);
-  fnz_context_destroy(world.ctx);
+static inline void close_backend(void) {
+  for (size_t i = 0; i < eager.nowned; i++)
+    eager.backend->release(eager.backend->self, eager.owned[i]);
+  fnz_backend_destroy(eager.backend);
+  ck_assert_uint_eq(eager.ctx->live_bytes, 0);
+  fnz_context_destroy(eager.ctx);
 }
 
 static inline fnz_handle own(fnz_handle value) {
-  ck_assert_uint_lt(world.nowned, sizeof world.owned / sizeof *world.owned);
+  ck_assert_uint_lt(eager.nowned, sizeof eager.owned / sizeof *eager.owned);
   if (value)
-    world.owned[world.nowned++] = value;
+    eager.owned[eager.nowned++] = value;
   return value;
 }
 
 static inline const fnz_geometry *look(fnz_handle value) {
-  return world.backend->geometry(world.backend->self, value);
+  return eager.backend->geometry(eager.backend->self, value);
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -80,8 +80,8 @@ static inline fnz_status try_call(const char *name, const fnz_arg *args, size_t 
   if (!op)
     ck_abort_msg("there is no operator %s", name);
   fnz_request request = {op, args, nargs, NULL, ""};
-  fnz_status status = world.backend->call(world.backend->self, world.ctx, &request, out, room,
-                                          count, world.warning);
+  fnz_status status = eager.backend->call(eager.backend->self, eager.ctx, &request, out, room,
+                                          count, eager.warning);
   for (size_t i = 0; status == FNZ_OK && i < *count; i++)
     own(out[i]);
   return status;
@@ -90,7 +90,7 @@ static inline fnz_status try_call(const char *name, const fnz_arg *args, size_t 
 static inline fnz_handle call_one(const char *name, const fnz_arg *args, size_t nargs) {
   fnz_handle out[8] = {0};
   size_t count;
-  OK(world.ctx, try_call(name, args, nargs, out, 8, &count));
+  OK(eager.ctx, try_call(name, args, nargs, out, 8, &count));
   return out[0];
 }
 
@@ -103,9 +103,9 @@ static inline fnz_status call_status(const char *name, const fnz_arg *args, size
 #define ARGS(...)     (fnz_arg[]){__VA_ARGS__}, sizeof((fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg)
 #define CALL(op, ...) call_one(op, ARGS(__VA_ARGS__))
 #define MANY(op, out, room, count, ...)                                                            \
-  OK(world.ctx, try_call(op, ARGS(__VA_ARGS__), out, room, count))
+  OK(eager.ctx, try_call(op, ARGS(__VA_ARGS__), out, room, count))
 #define REFUSED(class_name, op, ...)                                                               \
-  FAILS(world.ctx, class_name, call_status(op, ARGS(__VA_ARGS__)))
+  FAILS(eager.ctx, class_name, call_status(op, ARGS(__VA_ARGS__)))
 
 /* --- Values in and out ------------------------------------------------------------------------ */
 static inline fnz_handle tensor(fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
@@ -115,7 +115,7 @@ static inline fnz_handle tensor(fnz_dtype dtype, uint32_t rank, const int64_t *s
   for (uint32_t d = rank; d-- > 0; stride *= sizes[d] ? sizes[d] : 1)
     strides[d] = stride;
   fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
-  OK(world.ctx, world.backend->upload(world.backend->self, world.ctx, &g, cells, &out));
+  OK(eager.ctx, eager.backend->upload(eager.backend->self, eager.ctx, &g, cells, &out));
   return own(out);
 }
 
@@ -148,7 +148,7 @@ static inline const char *show(fnz_handle value) {
   size_t at = 0;
   ck_assert_int_le(count, 256);
   wide = CALL("_to_copy", T(value), D(FNZ_F64));
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, wide, values));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, wide, values));
   out[0] = 0;
   for (int64_t i = 0; i < count; i++)
     at += (size_t)snprintf(out + at, sizeof *text - at, "%s%g", i ? " " : "", values[i]);

@@ -41,7 +41,7 @@ static void add_affine(const char *op, counts *c) {
                              .impl = affine_impl,
                              .contiguous = true,
                              .user = c};
-  OK(world.ctx, fnz_kernel_register(world.backend, world.ctx, &kernel));
+  OK(eager.ctx, fnz_kernel_register(eager.backend, eager.ctx, &kernel));
 }
 
 static void check_group(void) {
@@ -49,7 +49,7 @@ static void check_group(void) {
   ck_assert_str_eq(show(CALL("exponential", T(x))), "3 5 7 9");
   ck_assert_str_eq(show(CALL("exponential", T(t))), "3 7 5 9");
   CALL("exponential.out", T(x), F(1), N, T(out));
-  ck_assert_str_ne(world.warning, "");
+  ck_assert_str_ne(eager.warning, "");
   ck_assert_str_eq(show(out), "3 5 7 9");
   ck_assert_uint_eq(CALL("exponential_", T(t)), t);
   ck_assert_str_eq(show(x), "3 5 7 9");
@@ -62,58 +62,58 @@ START_TEST(structured_serves_the_group) {
   static const char *const registered_for[] = {"exponential", "exponential.out"};
   for (size_t i = 0; i < 2; i++) {
     counts c = {0, 0};
-    open_world(false);
+    open_backend(false);
     add_affine(registered_for[i], &c);
     check_group();
     ck_assert_int_eq(c.meta, c.impl + 1); /* the refused one had no impl */
-    close_world();
+    close_backend();
   }
 }
 END_TEST
 
 START_TEST(structured_on_meta_runs_meta_alone) {
   counts c = {0, 0};
-  open_world(true);
+  open_backend(true);
   add_affine("exponential", &c);
   fnz_handle out = VECTOR(0);
   CALL("exponential.out", T(counting(SIZES(3, 2))), F(1), N, T(out));
   ck_assert_str_eq(shape(out), "f32 [3 2] [2 1] 0");
   ck_assert_int_eq(c.meta, 1);
   ck_assert_int_eq(c.impl, 0);
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(apply_uses_it_too) {
   counts c = {0, 0};
-  open_world(false);
+  open_backend(false);
   add_affine("exponential.out", &c);
   fnz_handle x = VECTOR(1, 2), out;
   size_t count;
   const fnz_arg args[] = {T(x)};
   fnz_request request = {fnz_op_find("exponential"), args, 1, NULL, ""};
-  OK(world.ctx, world.backend->apply(world.backend->self, world.ctx, &request, &out, 1, &count));
+  OK(eager.ctx, eager.backend->apply(eager.backend->self, eager.ctx, &request, &out, 1, &count));
   own(out);
   ck_assert_str_eq(show(out), "3 5");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(one_structured_kernel_for_a_group) {
   counts c = {0, 0};
-  open_world(false);
+  open_backend(false);
   add_affine("exponential", &c);
   add_affine("exponential", &c); /* in place of the first */
   const fnz_kernel other = {
       .op = fnz_op_find("exponential.out"), .meta = affine_meta, .impl = affine_impl};
-  FAILS(world.ctx, "DUPLICATE", fnz_kernel_register(world.backend, world.ctx, &other));
+  FAILS(eager.ctx, "DUPLICATE", fnz_kernel_register(eager.backend, eager.ctx, &other));
   const fnz_kernel none = {.op = fnz_op_find("exponential")};
-  FAILS(world.ctx, "ARGUMENT", fnz_kernel_register(world.backend, world.ctx, &none));
+  FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(eager.backend, eager.ctx, &none));
   fnz_backend *hashes;
-  OK(world.ctx, fnz_hash_backend_create(world.ctx, 1, false, &hashes));
-  FAILS(world.ctx, "ARGUMENT", fnz_kernel_register(hashes, world.ctx, &other));
+  OK(eager.ctx, fnz_hash_backend_create(eager.ctx, 1, false, &hashes));
+  FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(hashes, eager.ctx, &other));
   fnz_backend_destroy(hashes);
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -130,11 +130,11 @@ static fnz_status increment(fnz_frame *frame) {
 
 static void add_plain(const char *op, fnz_kernel_fn *impl) {
   const fnz_kernel kernel = {.op = fnz_op_find(op), .impl = impl, .contiguous = true};
-  OK(world.ctx, fnz_kernel_register(world.backend, world.ctx, &kernel));
+  OK(eager.ctx, fnz_kernel_register(eager.backend, eager.ctx, &kernel));
 }
 
 START_TEST(functional_and_out_from_in_place) {
-  open_world(false);
+  open_backend(false);
   add_plain("_add_relu_.Scalar", increment);
   fnz_handle x = counting(SIZES(2, 2)), t = CALL("t", T(x)), out = VECTOR(0);
   ck_assert_str_eq(show(CALL("_add_relu.Scalar", T(t), F(1))), "2 4 3 5");
@@ -143,7 +143,7 @@ START_TEST(functional_and_out_from_in_place) {
   ck_assert_str_eq(show(out), "2 3 4 5");
   ck_assert_uint_eq(CALL("_add_relu_.Scalar", T(t), F(1)), t); /* the copy goes back */
   ck_assert_str_eq(show(x), "2 3 4 5");
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -158,7 +158,7 @@ static fnz_status count_elements(fnz_frame *frame) {
 }
 
 START_TEST(out_and_in_place_from_functional) {
-  open_world(false);
+  open_backend(false);
   add_plain("_add_relu.Scalar", count_elements);
   fnz_handle x = VECTOR(5, 6, 7), single = VECTOR(9), out = VECTOR(0, 0);
   ck_assert_str_eq(show(CALL("_add_relu.Scalar", T(x), F(1))), "3");
@@ -168,7 +168,7 @@ START_TEST(out_and_in_place_from_functional) {
   ck_assert_str_eq(show(single), "1");
   REFUSED("BOUNDS", "_add_relu_.Scalar", T(x), F(1));
   ck_assert_str_eq(show(x), "5 6 7");
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -182,7 +182,7 @@ static fnz_status front(fnz_frame *frame) {
 }
 
 START_TEST(the_copy_of_a_view) {
-  open_world(false);
+  open_backend(false);
   add_plain("_values", front);
   fnz_handle x = VECTOR(1, 2, 3), view = CALL("_values", T(x));
   fnz_handle copy = CALL("_values_copy", T(x));
@@ -190,7 +190,7 @@ START_TEST(the_copy_of_a_view) {
   ck_assert_str_eq(show(x), "0 0 3");
   ck_assert_str_eq(show(copy), "1 2");
   REFUSED("BOUNDS", "_values", T(VECTOR(1)));
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -199,31 +199,31 @@ END_TEST
 /* One with the given schema, declared by a program. */
 static fnz_program *declare(const char *schema, const fnz_op **out) {
   fnz_program *p;
-  OK(world.ctx, fnzi_program_create(world.ctx, &p));
-  OK(world.ctx, fnzi_custom_op_add(p, schema, out));
+  OK(eager.ctx, fnzi_program_create(eager.ctx, &p));
+  OK(eager.ctx, fnzi_custom_op_add(p, schema, out));
   return p;
 }
 
 START_TEST(a_custom_operator) {
-  open_world(false);
+  open_backend(false);
   const fnz_op *op;
   fnz_program *p = declare("mine::bump_(Tensor(a!) self) -> Tensor(a!)", &op);
   fnz_handle x = VECTOR(1, 2), out;
   size_t count;
   const fnz_arg args[] = {T(x)};
   fnz_request request = {op, args, 1, NULL, ""};
-  FAILS(world.ctx, "UNSUPPORTED",
-        world.backend->call(world.backend->self, world.ctx, &request, &out, 1, &count,
-                            world.warning));
+  FAILS(eager.ctx, "UNSUPPORTED",
+        eager.backend->call(eager.backend->self, eager.ctx, &request, &out, 1, &count,
+                            eager.warning));
   const fnz_kernel kernel = {.op = op, .impl = increment};
-  OK(world.ctx, fnz_kernel_register(world.backend, world.ctx, &kernel));
-  OK(world.ctx,
-     world.backend->call(world.backend->self, world.ctx, &request, &out, 1, &count, world.warning));
+  OK(eager.ctx, fnz_kernel_register(eager.backend, eager.ctx, &kernel));
+  OK(eager.ctx,
+     eager.backend->call(eager.backend->self, eager.ctx, &request, &out, 1, &count, eager.warning));
   own(out);
   ck_assert_uint_eq(out, x);
   ck_assert_str_eq(show(x), "2 3");
   fnz_program_destroy(p);
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -235,12 +235,12 @@ static fnz_status add_then_fail(fnz_frame *frame) {
 }
 
 START_TEST(failing_kernels) {
-  open_world(false);
+  open_backend(false);
   add_plain("exponential", add_then_fail);
   REFUSED("BOUNDS", "exponential", T(VECTOR(1)));
-  ck_assert_str_eq(fnz_last_error(world.ctx)->message, "exponential: no");
+  ck_assert_str_eq(fnz_last_error(eager.ctx)->message, "exponential: no");
   REFUSED("BOUNDS", "exponential_", T(VECTOR(1)));
-  close_world();
+  close_backend();
 }
 END_TEST
 

@@ -74,7 +74,7 @@ static size_t bytes_of(fnz_handle value, unsigned char *out) {
   size_t bytes =
       (size_t)fnz_geometry_numel(look(value)) * fnz_dtype_get_info(look(value)->dtype)->bytes;
   ck_assert_uint_le(bytes, MOST_BYTES);
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, value, out));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, value, out));
   return bytes;
 }
 
@@ -132,7 +132,7 @@ static void call_out(trial *t, fnz_handle out, const char *what) {
   fnz_handle same;
   size_t count;
   out_args(t, out, args);
-  OK(world.ctx, try_call(t->op->name, args, t->op->nparams, &same, 1, &count));
+  OK(eager.ctx, try_call(t->op->name, args, t->op->nparams, &same, 1, &count));
   ck_assert_uint_eq(same, out);
   check_equal(t, out, what);
 }
@@ -148,7 +148,7 @@ static void call_out_on_argument(trial *t) {
     check_equal(t, out, "out= is an argument");
   else
     ck_assert(!fnzi_op_is_elementwise(t->twin) &&
-              strcmp(fnz_class_name(fnz_last_error(world.ctx)->kind), "OVERLAP") == 0);
+              strcmp(fnz_class_name(fnz_last_error(eager.ctx)->kind), "OVERLAP") == 0);
 }
 
 static void check_out(trial *t) {
@@ -158,7 +158,7 @@ static void check_out(trial *t) {
   bool has_elements = fnz_geometry_numel(g) > 0;
   fnz_handle right = CALL("empty_like", T(t->result));
   call_out(t, right, "out= of the right size");
-  ck_assert_ptr_null(strstr(world.warning, "resized"));
+  ck_assert_ptr_null(strstr(eager.warning, "resized"));
   call_out(t, CALL("empty.memory_format", L(I(0)), dtype), "empty out=");
   fnz_handle wrong = CALL("empty.memory_format", L(I(other[0])), dtype);
   call_out(t, wrong, "out= of a wrong size");
@@ -181,13 +181,13 @@ static bool is_calm(const fnz_op *op) {
 }
 
 static bool try_form(trial *t, form f, fnz_dtype dtype) {
-  open_world(false);
+  open_backend(false);
   bool done = run_twin(t, f, dtype);
   if (done && t->op->kind == FNZI_KIND_OUT)
     check_out(t);
   else if (done)
     done = check_inplace(t, false) && (f != FORM_MATRIX || check_inplace(t, true));
-  close_world();
+  close_backend();
   return done;
 }
 

@@ -8,7 +8,7 @@
 
 START_TEST(a_result_shares_no_memory) {
   static const char *const ops[] = {"clone", "_to_copy", "alias_copy", "detach_copy", "relu"};
-  open_world(false);
+  open_backend(false);
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
     fnz_handle x = VECTOR(1, 2, 3), y = CALL(ops[i], T(x));
     CALL("add_.Scalar", T(y), I(1));
@@ -19,12 +19,12 @@ START_TEST(a_result_shares_no_memory) {
   CALL("zero_", T(x));
   ck_assert_str_eq(show(y), "1 4 2 5 3 6");
   ck_assert_str_eq(shape(y), "f32 [3 2] [2 1] 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(results_of_lists_are_apart) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 2)), out[2];
   size_t count;
   MANY("unbind_copy.int", out, 2, &count, T(x), I(0));
@@ -32,14 +32,14 @@ START_TEST(results_of_lists_are_apart) {
   CALL("zero_", T(out[0]));
   ck_assert_str_eq(show(out[1]), "3 4");
   ck_assert_str_eq(show(x), "1 2 3 4");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- Views ------------------------------------------------------------------------------------ */
 
 START_TEST(views_share_memory) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), row = CALL("select.int", T(x), I(0), I(1));
   ck_assert_str_eq(shape(row), "f32 [3] [1] 3");
   ck_assert_uint_eq(CALL("mul_.Scalar", T(row), F(10)), row);
@@ -53,12 +53,12 @@ START_TEST(views_share_memory) {
   fnz_handle bits = CALL("view.dtype", T(row), D(FNZ_I32));
   CALL("fill_.Scalar", T(bits), I(0x40000000));
   ck_assert_str_eq(show(x), "1 2 0 2 2 2");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(geometry_decides_who_aliases) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), t = CALL("t", T(x));
   fnz_handle flat = CALL("reshape", T(x), L(I(6)));
   fnz_handle copy = CALL("reshape", T(t), L(I(6)));
@@ -70,12 +70,12 @@ START_TEST(geometry_decides_who_aliases) {
   ck_assert_uint_eq(CALL("to.dtype", T(x), D(FNZ_F32)), x);
   ck_assert_str_eq(shape(CALL("to.dtype", T(x), D(FNZ_F64))), "f64 [2 3] [3 1] 0");
   ck_assert_uint_eq(CALL("dropout", T(x), F(0.5), B(false)), x);
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(views_in_place) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), other = CALL("alias", T(x));
   ck_assert_uint_eq(CALL("t_", T(x)), x);
   ck_assert_str_eq(shape(x), "f32 [3 2] [1 3] 0");
@@ -89,49 +89,49 @@ START_TEST(views_in_place) {
   ck_assert_str_eq(show(other), "1 0 3 0 5 6");
   REFUSED("BOUNDS", "as_strided_", T(x), L(I(7)), L(I(1)), I(0));
   ck_assert_str_eq(shape(x), "f32 [2] [2] 1");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(lazy_bits) {
-  open_world(false);
+  open_backend(false);
   static const float cells[] = {1, 2, 3, 4};
   fnz_handle x = tensor(FNZ_C64, SIZES(2), cells), c = CALL("_conj", T(x));
   float have[4];
   ck_assert(look(c)->is_conj);
   fnz_handle sum = CALL("add.Tensor", T(c), T(x), I(1));
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, sum, have));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, sum, have));
   ck_assert_float_eq(have[0], 2);
   ck_assert_float_eq(have[1], 0);
   CALL("add_.Tensor", T(c), T(c), I(1)); /* writes the conjugate into memory */
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, x, have));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, x, have));
   ck_assert_float_eq(have[2], 6);
   ck_assert_float_eq(have[3], 8);
-  OK(world.ctx, world.backend->download(world.backend->self, world.ctx, c, have));
+  OK(eager.ctx, eager.backend->download(eager.backend->self, eager.ctx, c, have));
   ck_assert_float_eq(have[3], -8);
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- In place --------------------------------------------------------------------------------- */
 
 START_TEST(in_place_shapes) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), row = VECTOR(10, 20, 30), y = counting(SIZES(2, 2, 3));
   ck_assert_uint_eq(CALL("add_.Tensor", T(x), T(row), I(2)), x);
   ck_assert_str_eq(show(x), "21 42 63 24 45 66");
   REFUSED("BOUNDS", "add_.Tensor", T(row), T(x), I(1));
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(world.ctx)->message, "[3]"));
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(world.ctx)->message, "[2, 3]"));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(eager.ctx)->message, "[3]"));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(eager.ctx)->message, "[2, 3]"));
   REFUSED("BOUNDS", "add_.Tensor", T(x), T(y), I(1));
   ck_assert_str_eq(show(row), "10 20 30");
   ck_assert_str_eq(show(x), "21 42 63 24 45 66");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(in_place_dtypes) {
-  open_world(false);
+  open_backend(false);
   static const int64_t ints[] = {1, 2, 3};
   fnz_handle i = tensor(FNZ_I64, SIZES(3), ints), f = VECTOR(0.5f, 1, 2);
   REFUSED("TYPE", "add_.Tensor", T(i), T(f), I(1));
@@ -146,12 +146,12 @@ START_TEST(in_place_dtypes) {
   CALL("cumsum_", T(small), I(0));
   ck_assert_str_eq(shape(small), "i32 [2] [1] 0");
   ck_assert_str_eq(show(small), "3 7");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(in_place_overlap) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(3, 3)), t = CALL("t", T(x));
   fnz_handle wide = CALL("expand", T(VECTOR(1)), L(I(4)));
   REFUSED("OVERLAP", "add_.Scalar", T(wide), I(1));
@@ -174,12 +174,12 @@ START_TEST(in_place_overlap) {
   REFUSED("OVERLAP", "mul_.Scalar", T(windows), F(2));
   CALL("copy_", T(windows), T(from), B(false)); /* the last one stays */
   ck_assert_str_eq(show(y), "1 3 5 6");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(halves_of_a_large_tensor_are_apart) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = CALL("ones", L(I(300), I(100))), sum;
   fnz_handle left = CALL("slice.Tensor", T(x), I(1), I(0), I(50), I(1));
   fnz_handle right = CALL("slice.Tensor", T(x), I(1), I(50), I(100), I(1));
@@ -188,12 +188,12 @@ START_TEST(halves_of_a_large_tensor_are_apart) {
   REFUSED("OVERLAP", "add_.Tensor", T(left), T(shifted), I(1));
   sum = CALL("sum", T(x), N);
   ck_assert_str_eq(show(sum), "45000");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(in_place_from_other_kernels) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), t = CALL("t", T(x));
   fnz_handle index = tensor(FNZ_I64, SIZES(2), (const int64_t[]){2, 0});
   CALL("index_fill_.int_Scalar", T(t), I(0), T(index), F(0)); /* starts from self */
@@ -210,23 +210,23 @@ START_TEST(in_place_from_other_kernels) {
   fnz_handle out_of_bounds = tensor(FNZ_I64, SIZES(2), (const int64_t[]){0, 9});
   REFUSED("BOUNDS", "index_fill_.int_Scalar", T(t), I(0), T(out_of_bounds), F(1));
   ck_assert_str_eq(show(x), "90 38 2 0 90 5");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- out= ------------------------------------------------------------------------------------- */
 
 START_TEST(out_is_resized) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), out = VECTOR(0, 0), empty = tensor(FNZ_F32, SIZES(0), "");
   ck_assert_uint_eq(CALL("add.out", T(x), T(x), I(1), T(out)), out);
-  ck_assert_str_ne(world.warning, "");
+  ck_assert_str_ne(eager.warning, "");
   ck_assert_str_eq(show(out), "2 4 6 8 10 12");
   ck_assert_str_eq(shape(out), "f32 [2 3] [3 1] 0");
   CALL("add.out", T(x), T(x), I(1), T(out));
-  ck_assert_str_eq(world.warning, "");
+  ck_assert_str_eq(eager.warning, "");
   CALL("mul.out", T(x), T(x), T(empty));
-  ck_assert_str_eq(world.warning, "");
+  ck_assert_str_eq(eager.warning, "");
   ck_assert_str_eq(show(empty), "1 4 9 16 25 36");
   fnz_handle strided = CALL("t", T(counting(SIZES(3, 2))));
   CALL("neg.out", T(x), T(strided));
@@ -235,23 +235,23 @@ START_TEST(out_is_resized) {
   fnz_handle t = CALL("t", T(x)), other = VECTOR(0);
   CALL("neg.out", T(t), T(other)); /* the result's strides */
   ck_assert_str_eq(shape(other), "f32 [3 2] [1 3] 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(resizing_moves_every_view) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = VECTOR(1, 2), view = CALL("alias", T(x)), big = counting(SIZES(200));
   CALL("neg.out", T(big), T(x));
   ck_assert_str_eq(show(view), "-1 -2"); /* the same memory, wherever it lies now */
   CALL("fill_.Scalar", T(view), I(5));
   ck_assert_str_eq(show(CALL("slice.Tensor", T(x), I(0), I(0), I(3), I(1))), "5 5 -3");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(out_dtypes) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = VECTOR(1, 2.5f), wide = tensor(FNZ_F64, SIZES(2), (const double[]){0, 0});
   fnz_handle ints = tensor(FNZ_I64, SIZES(2), (const int64_t[]){0, 0});
   CALL("add.out", T(x), T(x), I(1), T(wide));
@@ -267,12 +267,12 @@ START_TEST(out_dtypes) {
   fnz_handle flags = tensor(FNZ_BOOL, SIZES(0), "");
   CALL("gt.Tensor_out", T(x), T(x), T(flags));
   ck_assert_str_eq(show(flags), "0 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(out_overlaps) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 2)), wide = CALL("expand", T(VECTOR(1)), L(I(2), I(2)));
   REFUSED("OVERLAP", "add.out", T(x), T(x), I(1), T(wide));
   REFUSED("OVERLAP", "add.out", T(x), T(CALL("t", T(x))), I(1), T(x));
@@ -280,12 +280,12 @@ START_TEST(out_overlaps) {
   ck_assert_str_eq(show(x), "2 4 6 8");
   CALL("mm.out", T(x), T(x), T(x)); /* through new memory */
   ck_assert_str_eq(show(x), "28 40 60 88");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(several_outs) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = VECTOR(3, 1, 2), values = VECTOR(0), out[2];
   fnz_handle indices = tensor(FNZ_I64, SIZES(0), "");
   size_t count;
@@ -299,14 +299,14 @@ START_TEST(several_outs) {
   CALL("unbind_copy.int_out", T(counting(SIZES(2, 2))), I(0), L(T(a), T(b)));
   ck_assert_str_eq(show(b), "3 4");
   REFUSED("ARGUMENT", "unbind_copy.int_out", T(counting(SIZES(2, 2))), I(0), L(T(a)));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- The tensor itself ------------------------------------------------------------------------ */
 
 START_TEST(other_memory) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 2)), y = VECTOR(7, 8, 9);
   CALL("resize_", T(x), L(I(3)), N);
   ck_assert_str_eq(show(x), "1 2 3");
@@ -323,30 +323,30 @@ START_TEST(other_memory) {
   REFUSED("BOUNDS", "set_.source_Tensor_storage_offset", T(x), T(y), I(2), L(I(2)), L(I(1)));
   CALL("set_", T(x));
   ck_assert_str_eq(shape(x), "f32 [0] [1] 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(uploaded_windows_become_memory) {
-  open_world(false);
+  open_backend(false);
   static const int64_t sizes[] = {2, 2}, strides[] = {4, 1};
   fnz_geometry g = {.dtype = FNZ_F32, .rank = 2, .offset = 3, .sizes = sizes, .strides = strides};
   fnz_handle x;
-  OK(world.ctx,
-     world.backend->upload(world.backend->self, world.ctx, &g, (const float[]){1, 2, 3, 4}, &x));
+  OK(eager.ctx,
+     eager.backend->upload(eager.backend->self, eager.ctx, &g, (const float[]){1, 2, 3, 4}, &x));
   own(x);
   CALL("add_.Scalar", T(x), I(1));
   ck_assert_str_eq(shape(x), "f32 [2 2] [4 1] 3");
   ck_assert_str_eq(show(x), "2 3 4 5");
   ck_assert_str_eq(show(CALL("as_strided", T(x), L(I(6)), L(I(1)), I(3))), "2 3 0 0 4 5");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- Mutable ones, lists ---------------------------------------------------------------------- */
 
 START_TEST(batch_norm_writes_its_statistics) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(4, 1)), mean = VECTOR(0), var = VECTOR(1), out[3];
   size_t count;
   MANY("native_batch_norm", out, 3, &count, T(x), N, N, T(mean), T(var), B(true), F(0.5), F(0));
@@ -357,12 +357,12 @@ START_TEST(batch_norm_writes_its_statistics) {
   ck_assert_str_eq(show(mean), "1.875");
   CALL("batch_norm", T(x), N, N, T(mean), T(var), B(false), F(0.5), F(1), B(false));
   ck_assert_str_eq(show(mean), "1.875");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(lists_go_in_order) {
-  open_world(false);
+  open_backend(false);
   fnz_handle a = VECTOR(1, 2), b = VECTOR(3), out[2];
   size_t count;
   MANY("_foreach_mul.Scalar", out, 2, &count, L(T(a), T(b)), F(2));
@@ -373,50 +373,50 @@ START_TEST(lists_go_in_order) {
   ck_assert_str_eq(show(a), "3 4");
   ck_assert_str_eq(show(b), "4");
   REFUSED("BOUNDS", "_foreach_add_.List", L(T(a), T(b)), L(T(a)), I(1));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(other_argument_orders) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = VECTOR(1, 2);
   CALL("polygamma_", T(x), I(0)); /* its functional form takes n first */
   ck_assert_str_eq(show(x), show(CALL("digamma", T(VECTOR(1, 2)))));
   CALL("dropout_", T(x), F(0.5), B(false)); /* calls its input differently */
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- Refusals, meta, speed -------------------------------------------------------------------- */
 
 START_TEST(no_kernel_is_said) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 2));
   REFUSED("UNSUPPORTED", "linalg_eig", T(x));
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(world.ctx)->message, "linalg_eig"));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(eager.ctx)->message, "linalg_eig"));
   REFUSED("UNSUPPORTED", "_add_relu_.Scalar", T(x), F(1));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(meta_has_shapes_only) {
-  open_world(true);
+  open_backend(true);
   fnz_handle x = counting(SIZES(2, 3)), out = VECTOR(0);
   ck_assert_str_eq(shape(CALL("t", T(x))), "f32 [3 2] [1 3] 0");
   CALL("add.out", T(x), T(x), I(1), T(out));
   ck_assert_str_eq(shape(out), "f32 [2 3] [3 1] 0");
-  ck_assert_str_ne(world.warning, "");
+  ck_assert_str_ne(eager.warning, "");
   CALL("t_", T(x));
   ck_assert_str_eq(shape(x), "f32 [3 2] [1 3] 0");
   REFUSED("OVERLAP", "add_.Tensor", T(x), T(CALL("select.int", T(x), I(0), I(0))), I(1));
   REFUSED("BOUNDS", "as_strided", T(x), L(I(7)), L(I(1)), I(0));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* The second call of each pair takes the short way of shortcut.c. */
 START_TEST(the_short_way_gives_the_same) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = VECTOR(1, 2, 3), y = VECTOR(10, 20, 30), z = VECTOR(4, 5, 6);
   for (int turn = 0; turn < 3; turn++) {
     ck_assert_str_eq(show(CALL("add.Tensor", T(x), T(y), I(2))), "21 42 63");
@@ -431,7 +431,7 @@ START_TEST(the_short_way_gives_the_same) {
   fnz_handle back = CALL("slice.Tensor", T(z), I(0), I(1), I(3), I(1));
   REFUSED("OVERLAP", "sub_.Tensor", T(front), T(back), I(1));
   ck_assert_str_eq(show(CALL("add.Tensor", T(CALL("neg", T(x))), T(x), I(1))), "0 0 0");
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -444,7 +444,7 @@ START_TEST(the_short_way_converts) {
               {FNZ_I16, "200 6 1", "10000 9 0"}, {FNZ_I32, "200 6 1", "10000 9 0"},
               {FNZ_I64, "200 6 1", "10000 9 0"}, {FNZ_F16, "200 6 1", "10000 9 0"},
               {FNZ_BF16, "200 6 1", "9984 9 0"}, {FNZ_BOOL, "1 1 1", "1 1 0"}};
-  open_world(false);
+  open_backend(false);
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     fnz_handle x = CALL("_to_copy", T(VECTOR(100, 3, 0)), D(rows[k].dtype));
     fnz_handle y = CALL("_to_copy", T(VECTOR(100, 3, 1)), D(rows[k].dtype));
@@ -456,26 +456,26 @@ START_TEST(the_short_way_converts) {
       ck_assert_str_eq(show(CALL("eq.Tensor", T(x), T(y))), "1 1 0");
     }
   }
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* What is refused for its values is refused also after a call that was like it. */
 START_TEST(the_short_way_still_refuses) {
-  open_world(false);
+  open_backend(false);
   fnz_handle n = CALL("_to_copy", T(VECTOR(6, 0)), D(FNZ_I64));
   fnz_handle d = CALL("_to_copy", T(VECTOR(4, 1)), D(FNZ_I64));
   for (int turn = 0; turn < 2; turn++) {
     ck_assert_str_eq(show(CALL("remainder.Tensor", T(n), T(d))), "2 0");
     REFUSED("BOUNDS", "remainder.Tensor", T(d), T(n));
   }
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* 2048 and two ones are 2050, but one at a time they are lost in f16. */
 START_TEST(halves_are_rounded_where_eager_rounds) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = CALL("_to_copy", T(VECTOR(2048, 0)), D(FNZ_F16)), ones = CALL("ones_like", T(x));
   fnz_handle at = CALL("zeros", L(I(2)), D(FNZ_I64)), wide = CALL("unsqueeze", T(x), I(0));
   fnz_handle rows = CALL("unsqueeze", T(ones), I(0));
@@ -488,14 +488,14 @@ START_TEST(halves_are_rounded_where_eager_rounds) {
   fnz_handle out = CALL("empty_like", T(CALL("sum", T(x))));
   CALL("sum.IntList_out", T(VECTOR(2049, 0.5F)), L(I(0)), B(false), N, T(out));
   ck_assert_str_eq(show(out), "2048");
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- Strides that count ----------------------------------------------------------------------- */
 
 START_TEST(memory_is_read_by_the_given_strides) {
-  open_world(false);
+  open_backend(false);
   fnz_handle t = CALL("t", T(counting(SIZES(2, 3))));
   ck_assert_str_eq(show(CALL("as_strided_copy", T(t), L(I(2)), L(I(1)), I(4))), "5 6");
   ck_assert_str_eq(show(CALL("_reshape_alias", T(t), L(I(6)), L(I(1)))), "1 2 3 4 5 6");
@@ -503,12 +503,12 @@ START_TEST(memory_is_read_by_the_given_strides) {
   ck_assert_str_eq(show(CALL("as_strided_scatter", T(t), T(VECTOR(8, 9)), L(I(2)), L(I(1)), I(0))),
                    "8 4 9 5 3 6");
   REFUSED("BOUNDS", "_unsafe_view", T(t), L(I(6)));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 START_TEST(scatters_keep_strides_and_offset) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = counting(SIZES(2, 3)), right = CALL("slice.Tensor", T(x), I(1), I(1));
   fnz_handle y = CALL("select_scatter", T(right), T(VECTOR(8, 9)), I(1), I(0));
   ck_assert_str_eq(shape(y), "f32 [2 2] [3 1] 1");
@@ -518,14 +518,14 @@ START_TEST(scatters_keep_strides_and_offset) {
   CALL("zero_", T(z));
   ck_assert_str_eq(show(x), "1 2 3 4 5 6");
   REFUSED("BOUNDS", "select_scatter", T(right), T(VECTOR(1, 2, 3)), I(1), I(0));
-  close_world();
+  close_backend();
 }
 END_TEST
 
 /* --- Types that eager refuses ----------------------------------------------------------------- */
 
 START_TEST(types_are_checked_as_in_eager) {
-  open_world(false);
+  open_backend(false);
   fnz_handle f = VECTOR(1, 0), i = CALL("_to_copy", T(f), D(FNZ_I64));
   fnz_handle b = CALL("_to_copy", T(f), D(FNZ_BOOL)), u = CALL("_to_copy", T(f), D(FNZ_U8));
   REFUSED("TYPE", "where.self", T(i), T(f), T(f));
@@ -536,24 +536,24 @@ START_TEST(types_are_checked_as_in_eager) {
   for (int turn = 0; turn < 2; turn++) {
     ck_assert_str_eq(show(CALL("where.self", T(u), T(u), T(u))), "1 0");
     CALL("where.self", T(u), T(u), T(u));
-    ck_assert_ptr_nonnull(strstr(world.warning, "u8"));
+    ck_assert_ptr_nonnull(strstr(eager.warning, "u8"));
   }
-  close_world();
+  close_backend();
 }
 END_TEST
 
-/* A value that the immutable world shares is not written. */
+/* Writing to a result of apply() does not change the argument that it shares elements with. */
 START_TEST(values_of_apply_stay) {
-  open_world(false);
+  open_backend(false);
   fnz_handle x = VECTOR(1, 2, 3), copy;
   size_t count;
   const fnz_arg args[] = {T(x)};
   fnz_request request = {fnz_op_find("clone"), args, 1, NULL, ""};
-  OK(world.ctx, world.backend->apply(world.backend->self, world.ctx, &request, &copy, 1, &count));
+  OK(eager.ctx, eager.backend->apply(eager.backend->self, eager.ctx, &request, &copy, 1, &count));
   own(copy);
   CALL("zero_", T(copy));
   ck_assert_str_eq(show(x), "1 2 3");
-  close_world();
+  close_backend();
 }
 END_TEST
 
@@ -582,7 +582,7 @@ static fnz_status call_one_of(fnz_context *ctx, fnz_backend *b, const single_cal
     args[i] =
         i < c->tensors ? T(tensors[i]) : I(c->numbers[i - c->tensors < 3 ? i - c->tensors : 2]);
   fnz_request request = {fnz_op_find(c->op), args, c->nargs, NULL, ""};
-  fnz_status status = b->call(b->self, ctx, &request, out, 16, &count, world.warning);
+  fnz_status status = b->call(b->self, ctx, &request, out, 16, &count, eager.warning);
   for (size_t i = 0; i < count; i++)
     b->release(b->self, out[i]);
   return status;

@@ -70,7 +70,7 @@ fnz_status fnzi_pass_casts_find(const fnzi_pass *p, const fnzi_hop *hop, bool *k
       !is_on_cpu(hop) || !hop->autocast.enabled)
     return FNZ_OK;
   *known = true;
-  FNZI_NEW(&p->world->scratch, p->from->graphs.count, &x.seen);
+  FNZI_NEW(&p->wrapper->scratch, p->from->graphs.count, &x.seen);
   FNZI_PUSH(p->ctx, &x.todo, hop->bodies[0]);
   fnz_status status = look_at_all(&x, known);
   FNZI_VEC_FREE(p->ctx, &x.todo);
@@ -115,7 +115,7 @@ static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype 
 static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   const fnz_geometry *from = &t->alias->geometry, *expected;
-  fnzi_arena *scratch = &p->world->scratch;
+  fnzi_arena *scratch = &p->wrapper->scratch;
   int64_t *strides;
   fnz_geometry *g;
   fnz_arg *args;
@@ -131,7 +131,7 @@ static fnz_status cast(fnzi_pass *p, fnz_tensor *t, fnz_dtype to, fnz_tensor **o
   expected = g;
   fnzi_wrap_request r = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
   fnzi_rec_expect(p->recorder, NULL, NULL, 0);
-  fnz_status status = fnzi_wrap_dispatch(p->world, &r);
+  fnz_status status = fnzi_wrap_dispatch(p->wrapper, &r);
   if (status == FNZ_OK) {
     *out = r.out.data[0];
     (*out)->refs++;
@@ -172,16 +172,16 @@ fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r, fnzi_pass_cas
   *made = (fnzi_pass_cast_args){NULL, NULL, 0};
   if (!p->has_casts || !find_cast(p, r, &to))
     return FNZ_OK;
-  FNZI_NEW(&p->world->scratch, count_args(r), &made->data);
-  FNZI_NEW(&p->world->scratch, count_args(r), &made->of);
-  FNZI_NEW(&p->world->scratch, r->op->nparams, &args);
+  FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->data);
+  FNZI_NEW(&p->wrapper->scratch, count_args(r), &made->of);
+  FNZI_NEW(&p->wrapper->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);
   r->args = args;
   for (size_t i = 0; i < r->op->nparams; i++) {
     FNZ_TRY(cast_one(p, &args[i], to, made));
     if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
       continue;
-    FNZI_NEW(&p->world->scratch, args[i].count, &items);
+    FNZI_NEW(&p->wrapper->scratch, args[i].count, &items);
     memcpy(items, args[i].u.list, args[i].count * sizeof *items);
     args[i].u.list = items;
     for (uint32_t k = 0; k < args[i].count; k++)

@@ -60,7 +60,7 @@ static fnz_status no_alias_in(const fnzi_pass *p, const fnzi_graph *g, size_t co
     const fnz_op *op = g->nodes.data[n].op;
     if (!op)
       continue;
-    if (fnz_op_is_mutating(op) || (p->world->views != FNZ_VIEWS_KEEP && fnz_op_is_view(op)))
+    if (fnz_op_is_mutating(op) || (p->wrapper->views != FNZ_VIEWS_KEEP && fnz_op_is_view(op)))
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is left in the functional program",
                        op->name);
   }
@@ -126,7 +126,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
     p.to->notes = j->notes;
     p.to->decisions = j->decisions;
     p.to->slack = (int64_t)ctx->limits.slice_nodes;
-    status = fnzi_pass_world_make(&p);
+    status = fnzi_pass_wrapper_make(&p);
   }
   if (status == FNZ_OK)
     status = run(&all, &p);
@@ -137,7 +137,7 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
     (*out)->notes = NULL, (*out)->decisions = NULL;
   fnzi_pass_tables_free(&p);
   fnzi_pass_inputs_free(&p);
-  fnz_world_destroy(p.world);
+  fnz_wrapper_destroy(p.wrapper);
   fnzi_rec_destroy(p.recorder);
   fnzi_arena_free(&all.arena);
   fnzi_arena_free(&p.tensor_arena);

@@ -29,7 +29,7 @@ static fnz_status count_tensors(void *user, const fnz_arg *arg) {
 
 /* Arguments with numbers in place of tensors, which are noted. */
 static fnz_status number_args(cast *c, const fnzi_wrap_request *r, fnz_arg **out) {
-  fnzi_arena *scratch = &c->p->world->scratch;
+  fnzi_arena *scratch = &c->p->wrapper->scratch;
   size_t count = 0, next = 0;
   fnz_arg *args;
   FNZ_TRY(fnzi_args_visit(r->args, r->op->nparams, count_tensors, &count));
@@ -60,7 +60,7 @@ static fnz_arg on_tensor(const cast *c, fnz_arg arg) {
 }
 
 static fnz_status on_tensors(const cast *c, const fnzi_script_call *call, fnz_arg **out) {
-  fnzi_arena *scratch = &c->p->world->scratch;
+  fnzi_arena *scratch = &c->p->wrapper->scratch;
   FNZI_NEW(scratch, call->op->nparams, out);
   for (size_t i = 0; i < call->op->nparams; i++) {
     const fnz_arg *arg = &call->args[i];
@@ -97,7 +97,7 @@ static fnz_status run_call(cast *c, const fnzi_script_call *call) {
                          .expected = c->geometries + call->first,
                          .nexpected = call->count};
   fnzi_rec_expect(c->p->recorder, NULL, NULL, 0);
-  fnz_status status = fnzi_wrap_dispatch(c->p->world, &r);
+  fnz_status status = fnzi_wrap_dispatch(c->p->wrapper, &r);
   if (status == FNZ_OK)
     status = keep_results(c, call, &r);
   fnzi_wrap_request_end(&r);
@@ -127,14 +127,14 @@ static void order_of(const fnz_geometry *want, int64_t *order, int64_t *back) {
 /* The only result of a view or a copy; the argument is released. */
 static fnz_status replace(cast *c, fnz_tensor **t, const fnz_op *op, const fnz_arg *more) {
   fnz_arg *args;
-  FNZI_NEW(&c->p->world->scratch, op->nparams, &args);
+  FNZI_NEW(&c->p->wrapper->scratch, op->nparams, &args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = *t};
   args[1] = *more;
   const fnz_geometry *g = &(*t)->alias->geometry, *dense = NULL;
   if (!fnz_op_is_view(op))
-    FNZ_TRY(fnzi_contiguous_like(&c->p->world->scratch, g, &dense));
+    FNZ_TRY(fnzi_contiguous_like(&c->p->wrapper->scratch, g, &dense));
   fnzi_wrap_request r = {.op = op, .args = args, .expected = dense ? &dense : NULL, .nexpected = 1};
-  fnz_status status = fnzi_wrap_dispatch(c->p->world, &r);
+  fnz_status status = fnzi_wrap_dispatch(c->p->wrapper, &r);
   if (status == FNZ_OK) {
     fnz_tensor_release(*t);
     *t = r.out.data[0];
@@ -147,7 +147,7 @@ static fnz_status replace(cast *c, fnz_tensor **t, const fnz_op *op, const fnz_a
 /* What follows may need the strides that the operator's result has in eager. */
 static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
   int64_t order[FNZ_MAX_RANK] = {0}, back[FNZ_MAX_RANK] = {0};
-  fnzi_arena *scratch = &c->p->world->scratch;
+  fnzi_arena *scratch = &c->p->wrapper->scratch;
   const fnz_arg in_rows = {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1};
   fnz_arg there, home;
   if (!fnzi_is_dense(want) || fnz_geometry_numel(want) == 0 ||
@@ -166,8 +166,8 @@ static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
 static fnz_status make_room(cast *c, const fnzi_wrap_request *r) {
   const fnzi_script *s = c->script;
   fnz_tensor **tensors;
-  FNZI_NEW(&c->p->world->scratch, s->values.count, &c->geometries);
-  FNZI_NEW(&c->p->world->scratch, s->values.count, &tensors);
+  FNZI_NEW(&c->p->wrapper->scratch, s->values.count, &c->geometries);
+  FNZI_NEW(&c->p->wrapper->scratch, s->values.count, &tensors);
   for (size_t i = 0; i < s->values.count; i++)
     c->geometries[i] = s->values.data[i];
   for (size_t i = 0; i < s->ninputs; i++)
@@ -189,13 +189,13 @@ static fnz_status give_result(cast *c, fnzi_wrap_request *r, uint32_t value) {
   bool is_made = value >= c->script->ninputs && c->tensors[value];
   if (want && is_made && fnzi_same_sizes(&c->tensors[value]->alias->geometry, want))
     FNZ_TRY(restride(c, want, &c->tensors[value]));
-  return fnzi_wrap_give(c->p->world, r, c->tensors[value]);
+  return fnzi_wrap_give(c->p->wrapper, r, c->tensors[value]);
 }
 
 static fnz_status give_results(cast *c, fnzi_wrap_request *r) {
   for (size_t k = 0; k < c->script->results.count; k++) {
     uint32_t value = c->script->results.data[k];
-    FNZ_TRY(value == FNZI_SCRIPT_UNDEFINED ? fnzi_wrap_give(c->p->world, r, NULL)
+    FNZ_TRY(value == FNZI_SCRIPT_UNDEFINED ? fnzi_wrap_give(c->p->wrapper, r, NULL)
                                            : give_result(c, r, value));
   }
   return FNZ_OK;
@@ -225,12 +225,12 @@ fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool 
   FNZ_TRY(number_args(&c, request, &args));
   const fnzi_script_whole whole = {request->op, args, c.geometries, request->expected,
                                    request->expected ? request->nexpected : 0};
-  FNZ_TRY(expander->expand(expander, &p->world->scratch, &whole, &script, done));
+  FNZ_TRY(expander->expand(expander, &p->wrapper->scratch, &whole, &script, done));
   if (!*done)
     return FNZ_OK;
-  p->world->why.cause = FNZI_CAUSE_STEP;
+  p->wrapper->why.cause = FNZI_CAUSE_STEP;
   fnz_status status = run_calls(&c, request);
-  p->world->why.cause = FNZI_CAUSE_NODE;
+  p->wrapper->why.cause = FNZI_CAUSE_NODE;
   fnzi_script_free(&script);
   return status;
 }

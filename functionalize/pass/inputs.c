@@ -78,8 +78,8 @@ fnz_status fnzi_pass_tensor_window(fnzi_pass *p, fnzi_wrap_alias *root, const fn
                                    fnz_tensor **out) {
   fnzi_wrap_alias *node;
   *out = NULL;
-  FNZ_TRY(fnzi_wrap_alias_window(p->world, root, window, &node));
-  fnz_status status = fnzi_wrap_tensor_on(p->world, node, out);
+  FNZ_TRY(fnzi_wrap_alias_window(p->wrapper, root, window, &node));
+  fnz_status status = fnzi_wrap_tensor_on(p->wrapper, node, out);
   fnzi_wrap_alias_release(node);
   return status;
 }
@@ -87,7 +87,7 @@ fnz_status fnzi_pass_tensor_window(fnzi_pass *p, fnzi_wrap_alias *root, const fn
 static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
   fnz_handle handle;
   FNZ_TRY(fnzi_rec_value(p->recorder, value, &handle));
-  return fnz_tensor_wrap(p->world, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
+  return fnz_tensor_wrap(p->wrapper, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
 }
 
 /* The root of a merged alias set. The tensor around it ends at once. */
@@ -100,7 +100,7 @@ static fnz_status open_root(fnzi_pass *p, fnzi_pass_merged *j) {
 }
 
 /* The caller sees the memory of an input to the end, even when the program moves the input to other
- * memory. A second tensor, kept to the end of the world, makes writes there matter. */
+ * memory. A second tensor, kept as long as the wrapper, makes writes there matter. */
 static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
   fnz_tensor *callers;
   const fnz_arg *from = &p->graph->inputs[k];
@@ -118,7 +118,7 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
     FNZ_TRY(wrap_value(p, value, &p->inputs[k]));
   p->inputs[k]->refs++;
   p->roots[k] = fnzi_wrap_alias_retain(p->inputs[k]->alias);
-  FNZ_TRY(fnzi_wrap_tensor_on(p->world, p->roots[k], &callers));
+  FNZ_TRY(fnzi_wrap_tensor_on(p->wrapper, p->roots[k], &callers));
   p->tensors[from->u.value] = p->inputs[k];
   return FNZ_OK;
 }

@@ -27,7 +27,7 @@ static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
 }
 
 static fnz_status to_tensors(fnzi_pass *p, const fnz_arg *args, size_t n, fnz_arg **out) {
-  fnzi_arena *scratch = &p->world->scratch;
+  fnzi_arena *scratch = &p->wrapper->scratch;
   FNZI_NEW(scratch, n, out);
   for (size_t i = 0; i < n; i++) {
     (*out)[i] = args[i];
@@ -75,8 +75,8 @@ static fnz_status add_result(void *user, const fnz_arg *arg) {
 static fnz_status find_results(fnzi_pass *p, const fnzi_node *node, results *r) {
   *r = (results){.p = p};
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_result, r));
-  FNZI_NEW(&p->world->scratch, r->count, &r->expected);
-  FNZI_NEW(&p->world->scratch, r->count, &r->values);
+  FNZI_NEW(&p->wrapper->scratch, r->count, &r->expected);
+  FNZI_NEW(&p->wrapper->scratch, r->count, &r->values);
   r->count = 0;
   return fnzi_args_visit(node->outputs, node->noutputs, add_result, r);
 }
@@ -138,7 +138,7 @@ static fnz_status refuse_target(const fnzi_pass *p, const char *target) {
 
 /* Arithmetic on numbers that are known at run time only. */
 static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
-  fnzi_arena *scratch = &p->world->scratch;
+  fnzi_arena *scratch = &p->wrapper->scratch;
   fnzi_rec_outcome *outcomes;
   fnz_handle *handles;
   fnz_arg *args;
@@ -168,7 +168,7 @@ static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   for (uint32_t j = 0; j < node->noutputs; j++)
     p->others[node->outputs[j].u.value] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = handles[j]};
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   return FNZ_OK;
 }
 
@@ -186,12 +186,12 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   results r;
   fnz_arg *args;
   FNZ_TRY(check_autocast(p, node->op));
-  p->world->source = node->source;
-  p->world->autocast = p->autocast;
-  *p->world->slack += FNZI_NODES_FOR_ONE;
-  p->world->why = fnzi_rec_why_node(node);
-  p->world->notes = p->to->notes;
-  p->world->note_unread = fnzi_rec_notes_unread;
+  p->wrapper->source = node->source;
+  p->wrapper->autocast = p->autocast;
+  *p->wrapper->slack += FNZI_NODES_FOR_ONE;
+  p->wrapper->why = fnzi_rec_why_node(node);
+  p->wrapper->notes = p->to->notes;
+  p->wrapper->note_unread = fnzi_rec_notes_unread;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_wrap_request request = {
@@ -203,19 +203,19 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   if (status == FNZ_OK)
     status = fnzi_pass_node_expand(p, &request, &expanded);
   if (status == FNZ_OK && !expanded)
-    status = fnzi_wrap_dispatch(p->world, &request);
+    status = fnzi_wrap_dispatch(p->wrapper, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
   fnzi_pass_args_release(&casts);
   fnzi_wrap_request_end(&request);
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   return status;
 }
 
 static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
   if (node->op)
     return replay_call(p, node);
-  p->world->why = fnzi_rec_why_node(node);
+  p->wrapper->why = fnzi_rec_why_node(node);
   if (fnzi_hop_is_known(node))
     return fnzi_region_replay(p, node, waits);
   return fnzi_is_hop(node) || !p->others ? refuse_target(p, fnzi_node_target(node))

@@ -59,14 +59,14 @@ static fnz_output_kind mutation_kind(fnz_input_kind kind) {
 static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_output o,
                             fnzi_wrap_alias *node) {
   fnzi_value_ref *value;
-  p->world->source = "";
-  p->world->why = fnzi_rec_why_output(out->count);
+  p->wrapper->source = "";
+  p->wrapper->why = fnzi_rec_why_output(out->count);
   FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(fnzi_output_spec_copy(p->to, &o.spec, &o.spec));
   o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};
   o.handle = value->handle;
   out->data[out->count++] = o;
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   return FNZ_OK;
 }
 
@@ -78,7 +78,7 @@ static bool shows_all(const fnzi_pass *p, uint32_t k) {
     fnzi_relation r = fnzi_oracle_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
     all = r == FNZI_EQUAL || r == FNZI_CONTAINS;
   }
-  return fnzi_oracle_agreed(p->world->decisions, all) && all;
+  return fnzi_oracle_agreed(p->wrapper->decisions, all) && all;
 }
 
 /* The final value of memory that an input was moved away from, or shows only a part of: the caller
@@ -178,7 +178,7 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_pass_output_list *out) 
       handles[n++] = out->data[k].handle;
   p->tensors = NULL;
   fnzi_arena_free(&p->tensor_arena);
-  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, &p->world->views, values));
+  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, &p->wrapper->views, values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {
     args[k] = out->data[k].arg;

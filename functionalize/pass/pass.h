@@ -41,7 +41,7 @@ typedef struct fnzi_pass {
   const fnz_program *from;
   const fnzi_graph *graph; /* of `from`; becomes graph `into` of `to` */
   fnz_backend *recorder;
-  fnz_world *world;
+  fnz_wrapper *wrapper;
   fnzi_arena arena;
   fnzi_arena tensor_arena; /* of `tensors`, which end before the target graph is built */
   fnz_tensor **tensors;    /* per value of the source graph; NULL before and after its uses */
@@ -64,7 +64,7 @@ typedef struct fnzi_pass {
   struct fnzi_region_body *body; /* the body that it makes; NULL for graph 0, and when inlined */
   struct fnzi_region_op *region; /* the node at `at`, while its bodies are made */
   bool inlined;                  /* its nodes are recorded among those of the pass below */
-  bool owns_world;               /* and the recorder, which else are those of the pass below */
+  bool owns_wrapper;             /* and the recorder, which else are those of the pass below */
   bool autocast;                 /* the nodes run under an enabled autocast */
   bool has_casts;                /* they do in the source, and are replayed on casts to: */
   fnz_dtype casts;
@@ -91,7 +91,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_tables_make(fnzi_pass *p);
 /* Ends the tables that only the replay needs. */
 void fnzi_pass_tables_free(fnzi_pass *p);
 /* Gives p a wrapper of its own over its recorder. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_world_make(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_wrapper_make(fnzi_pass *p);
 /* Puts a pass over `graph` on top, with tables of its own, and the wrapper and the recorder of the
  * pass below it. LIMIT when passes are nested too deep. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_stack_push(fnzi_pass_stack *all, uint32_t graph,

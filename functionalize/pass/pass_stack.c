@@ -62,12 +62,12 @@ fnz_status fnzi_pass_tables_make(fnzi_pass *p) {
 }
 
 /* --- the wrapper ------------------------------------------------------------------------------ */
-fnz_status fnzi_pass_world_make(fnzi_pass *p) {
-  FNZ_TRY(fnz_world_create(p->ctx, p->recorder, &p->world));
-  fnzi_rec_explain(p->recorder, &p->world->why);
-  p->world->views = p->all->views;
-  p->world->decisions = p->to->decisions;
-  p->world->slack = &p->to->slack;
+fnz_status fnzi_pass_wrapper_make(fnzi_pass *p) {
+  FNZ_TRY(fnz_wrapper_create(p->ctx, p->recorder, &p->wrapper));
+  fnzi_rec_explain(p->recorder, &p->wrapper->why);
+  p->wrapper->views = p->all->views;
+  p->wrapper->decisions = p->to->decisions;
+  p->wrapper->slack = &p->to->slack;
   return FNZ_OK;
 }
 
@@ -85,7 +85,7 @@ fnz_status fnzi_pass_stack_push(fnzi_pass_stack *all, uint32_t graph, fnzi_pass 
                    .graph = fnzi_graph_at(all->from, graph),
                    .index = graph,
                    .recorder = all->top->recorder,
-                   .world = all->top->world,
+                   .wrapper = all->top->wrapper,
                    .to = all->to,
                    .into = all->top->into,
                    .all = all,
@@ -104,8 +104,8 @@ void fnzi_pass_stack_pop(fnzi_pass_stack *all) {
     fnz_tensor_release(p->tensors[i]);
   fnzi_pass_tables_free(p);
   fnzi_pass_inputs_free(p);
-  if (p->owns_world) {
-    fnz_world_destroy(p->world);
+  if (p->owns_wrapper) {
+    fnz_wrapper_destroy(p->wrapper);
     fnzi_rec_destroy(p->recorder);
   }
   fnzi_arena_free(&p->tensor_arena);

@@ -24,7 +24,7 @@ static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_t
   FNZ_TRY(fnzi_intern_geometry(p->to, &plain, &own));
   FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "unknown", own, FNZI_NO_NODE, &value));
   FNZ_TRY(fnzi_rec_value(p->recorder, value, &handle));
-  return fnz_tensor_wrap(p->world, own, handle, out);
+  return fnz_tensor_wrap(p->wrapper, own, handle, out);
 }
 
 /* The argument that result k of the operator is, as for one that writes; NULL for none. */
@@ -51,7 +51,7 @@ static fnz_status bind_unknown(void *user, const fnz_arg *arg) {
 fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
   FNZ_TRY(fnzi_pass_failure_note(p, node, status));
   p->region = NULL;
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   for (uint32_t k = 0; k < node->noutputs; k++) {
     fnz_tensor *t = returned(p, node, k);
     fnz_tensor **at = t ? &p->tensors[node->outputs[k].u.value] : NULL;

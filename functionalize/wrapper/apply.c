@@ -22,11 +22,11 @@ static fnz_status add_tensor(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+fnz_status fnzi_wrap_tensor_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t nargs,
                                  fnz_tensor ***out, size_t *count) {
   gather g = {NULL, 0};
   FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
-  FNZI_NEW(&world->scratch, g.count, &g.data);
+  FNZI_NEW(&wrapper->scratch, g.count, &g.data);
   g.count = 0;
   FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
   *out = g.data;
@@ -46,14 +46,15 @@ static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
 }
 
 /* Lists of tensors have one level. */
-fnz_status fnzi_wrap_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
-  FNZI_NEW(&world->scratch, nargs, out);
+fnz_status fnzi_wrap_read_args(fnz_wrapper *wrapper, const fnz_arg *args, size_t nargs,
+                               fnz_arg **out) {
+  FNZI_NEW(&wrapper->scratch, nargs, out);
   for (size_t i = 0; i < nargs; i++) {
     FNZ_TRY(read_arg(&args[i], &(*out)[i]));
     if (args[i].tag != FNZ_ARG_LIST)
       continue;
     fnz_arg *items;
-    FNZI_NEW(&world->scratch, args[i].count, &items);
+    FNZI_NEW(&wrapper->scratch, args[i].count, &items);
     for (size_t k = 0; k < args[i].count; k++)
       FNZ_TRY(read_arg(&args[i].u.list[k], &items[k]));
     (*out)[i].u.list = items;
@@ -62,10 +63,10 @@ fnz_status fnzi_wrap_read_args(fnz_world *world, const fnz_arg *args, size_t nar
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_world *world, fnzi_wrap_tensors *list) {
+static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_tensors *list) {
   size_t capacity = list->capacity * 2 + 2;
   fnz_tensor **data;
-  FNZI_NEW(&world->scratch, capacity, &data);
+  FNZI_NEW(&wrapper->scratch, capacity, &data);
   if (list->count)
     memcpy(data, list->data, list->count * sizeof *data);
   list->data = data;
@@ -74,10 +75,10 @@ static fnz_status make_room(fnz_world *world, fnzi_wrap_tensors *list) {
 }
 
 /* Takes over the reference. */
-static fnz_status push(fnz_world *world, fnzi_wrap_tensors *list, fnz_tensor *t) {
+static fnz_status push(fnz_wrapper *wrapper, fnzi_wrap_tensors *list, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
   if (list->count == list->capacity)
-    status = make_room(world, list);
+    status = make_room(wrapper, list);
   if (status != FNZ_OK)
     fnz_tensor_release(t);
   else
@@ -85,40 +86,40 @@ static fnz_status push(fnz_world *world, fnzi_wrap_tensors *list, fnz_tensor *t)
   return status;
 }
 
-fnz_status fnzi_wrap_give(fnz_world *world, fnzi_wrap_request *request, fnz_tensor *t) {
+fnz_status fnzi_wrap_give(fnz_wrapper *wrapper, fnzi_wrap_request *request, fnz_tensor *t) {
   if (t)
     t->refs++;
-  return push(world, &request->out, t);
+  return push(wrapper, &request->out, t);
 }
 
-fnz_status fnzi_wrap_give_alias(fnz_world *world, fnzi_wrap_request *request,
+fnz_status fnzi_wrap_give_alias(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                 fnzi_wrap_alias *alias) {
   fnz_tensor *t;
-  FNZ_TRY(fnzi_wrap_tensor_on(world, alias, &t));
-  return push(world, &request->out, t);
+  FNZ_TRY(fnzi_wrap_tensor_on(wrapper, alias, &t));
+  return push(wrapper, &request->out, t);
 }
 
-fnz_status fnzi_wrap_give_fresh(fnz_world *world, fnzi_wrap_request *request,
+fnz_status fnzi_wrap_give_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                 fnzi_value_ref *value) {
   fnz_tensor *t = NULL;
   size_t k = request->out.count;
   const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
   /* New memory shows each element once, though the file may say otherwise. */
   if (g && !fnzi_is_dense(g) && fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
-    FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
+    FNZ_TRY(fnzi_dense_like(&wrapper->scratch, g, &g));
   if (value)
-    FNZ_TRY(fnzi_wrap_tensor_new(world, g, value, &t));
-  return push(world, &request->out, t);
+    FNZ_TRY(fnzi_wrap_tensor_new(wrapper, g, value, &t));
+  return push(wrapper, &request->out, t);
 }
 
-fnz_status fnzi_wrap_hold_tensor(fnz_world *world, fnzi_wrap_request *request, fnz_tensor *t) {
-  return push(world, &request->held, t);
+fnz_status fnzi_wrap_hold_tensor(fnz_wrapper *wrapper, fnzi_wrap_request *request, fnz_tensor *t) {
+  return push(wrapper, &request->held, t);
 }
 
-fnz_status fnzi_wrap_hold_fresh(fnz_world *world, fnzi_wrap_request *request, fnzi_value_ref *value,
-                                fnz_tensor **out) {
-  FNZ_TRY(fnzi_wrap_tensor_new(world, NULL, value, out));
-  return push(world, &request->held, *out);
+fnz_status fnzi_wrap_hold_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request,
+                                fnzi_value_ref *value, fnz_tensor **out) {
+  FNZ_TRY(fnzi_wrap_tensor_new(wrapper, NULL, value, out));
+  return push(wrapper, &request->held, *out);
 }
 
 static void release_all(fnzi_wrap_tensors *list) {
@@ -136,7 +137,7 @@ void fnzi_wrap_request_end(fnzi_wrap_request *request) {
 /* In eager a copy of a tensor with gaps keeps its order of strides; the value of the tensor has no
  * gaps and may have another order. *out is the geometry of the copy; NULL where the operator is no
  * copy, names a memory format, or the tensor has no gaps. */
-static fnz_status expect_copy(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status expect_copy(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                               const fnz_geometry **out) {
   bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
@@ -149,8 +150,8 @@ static fnz_status expect_copy(fnz_world *world, const fnzi_wrap_request *r,
   int64_t *strides;
   if (!keeps || fnzi_is_dense(self))
     return FNZ_OK;
-  FNZI_NEW(&world->scratch, 1, &g);
-  FNZI_NEW(&world->scratch, self->rank, &strides);
+  FNZI_NEW(&wrapper->scratch, 1, &g);
+  FNZI_NEW(&wrapper->scratch, self->rank, &strides);
   fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
   *g = (fnz_geometry){
       .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
@@ -160,16 +161,16 @@ static fnz_status expect_copy(fnz_world *world, const fnzi_wrap_request *r,
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_apply_functional(fnz_world *world, fnzi_wrap_request *r) {
+fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnz_arg *args;
   size_t first, count;
   const fnz_geometry *copy = NULL;
   if (!r->expected)
-    FNZ_TRY(expect_copy(world, r, &copy));
-  FNZ_TRY(fnzi_wrap_read_args(world, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_wrap_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
+    FNZ_TRY(expect_copy(wrapper, r, &copy));
+  FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, r->op, args, r->op->nparams, copy ? &copy : r->expected,
                                  copy ? 1 : r->nexpected, &first, &count));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_wrap_give_fresh(world, r, world->fresh.data[first + i]));
+    FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + i]));
   return FNZ_OK;
 }

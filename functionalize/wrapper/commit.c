@@ -29,13 +29,13 @@ static void mark_clean(fnzi_wrap_alias *a) {
 }
 
 /* --- reverses along a way to the root --------------------------------------------------------- */
-static fnz_status reverse_step(fnz_world *world, const fnzi_view_step *step, fnzi_value_ref *base,
-                               fnzi_value_ref *value, fnzi_value_ref **out) {
+static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
+                               fnzi_value_ref *base, fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
   if (base)
     old = fnzi_wrap_emitted_of(base);
-  FNZ_TRY(fnzi_view_step_reverse(&world->emitter, step, old, fnzi_wrap_emitted_of(value), &e));
-  *out = fnzi_wrap_value_emitted(world, e, value);
+  FNZ_TRY(fnzi_view_step_reverse(&wrapper->emitter, step, old, fnzi_wrap_emitted_of(value), &e));
+  *out = fnzi_wrap_value_emitted(wrapper, e, value);
   return FNZ_OK;
 }
 
@@ -54,25 +54,25 @@ static size_t lowest_with_base(fnzi_wrap_alias *const *links, size_t n) {
 /* Link by link. An old base is the parent's value as it was before the write: what other dirty
  * aliases hold may be missing from it, as it is from the root's. The new values of the parents are
  * kept where no other dirty alias overlaps them. */
-static fnz_status reverse_links(fnz_world *world, fnzi_wrap_alias *const *links, size_t n,
+static fnz_status reverse_links(fnz_wrapper *wrapper, fnzi_wrap_alias *const *links, size_t n,
                                 fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_value_ref **bases; /* bases[i]: old value of links[i]'s parent */
   fnzi_value_ref *above = links[n - 1]->parent->value;
-  FNZI_NEW(&world->scratch, n, &bases);
+  FNZI_NEW(&wrapper->scratch, n, &bases);
   for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
     fnzi_wrap_alias *parent = links[i]->parent;
     if (!parent->parent ||
         (parent->value && fnzi_wrap_alias_untouched(parent, parent->version, links[0])))
       bases[i] = parent->value;
     else
-      FNZ_TRY(fnzi_wrap_follow_link(world, parent, above, &bases[i]));
+      FNZ_TRY(fnzi_wrap_follow_link(wrapper, parent, above, &bases[i]));
     above = bases[i];
   }
   for (size_t i = 0; i < n; i++) {
     fnzi_wrap_alias *parent = links[i]->parent;
     fnzi_view_step step;
     fnzi_wrap_link_step(links[i], &step);
-    FNZ_TRY(reverse_step(world, &step, bases[i], value, &value));
+    FNZ_TRY(reverse_step(wrapper, &step, bases[i], value, &value));
     if (parent->parent && !fnzi_wrap_alias_overlaps_dirty(parent))
       fnzi_wrap_alias_set_value(parent, value);
   }
@@ -81,15 +81,15 @@ static fnz_status reverse_links(fnz_world *world, fnzi_wrap_alias *const *links,
 }
 
 /* Step by step; no alias stands between the steps, so that no value is kept. */
-static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_value_ref *root,
+static fnz_status reverse_path(fnz_wrapper *wrapper, const fnzi_path *path, fnzi_value_ref *root,
                                fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_value_ref **bases;
-  FNZI_NEW(&world->scratch, path->count + 1, &bases);
+  FNZI_NEW(&wrapper->scratch, path->count + 1, &bases);
   bases[0] = root;
   for (size_t i = 0; i + 1 < path->count; i++)
-    FNZ_TRY(fnzi_wrap_replay_step(world, &path->steps[i], bases[i], &bases[i + 1]));
+    FNZ_TRY(fnzi_wrap_replay_step(wrapper, &path->steps[i], bases[i], &bases[i + 1]));
   for (size_t i = path->count; i-- > 0;)
-    FNZ_TRY(reverse_step(world, &path->steps[i], bases[i], value, &value));
+    FNZ_TRY(reverse_step(wrapper, &path->steps[i], bases[i], value, &value));
   *out = value;
   return FNZ_OK;
 }
@@ -111,8 +111,8 @@ static bool can_carry(fnzi_wrap_alias *const *links, size_t n) {
   return true;
 }
 
-static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_wrap_alias *a) {
-  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+static fnz_status refuse_repeating_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s is written through, and the memory it belongs to comes in as a tensor that "
                    "shows elements in several places; pass a clone() of that input",
                    a->view_call ? a->view_call->op->name : "a view");
@@ -127,37 +127,37 @@ static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_wrap_alias 
  *      of one length links are better, since the aliases between get their new values from them
  *   3  the path over the root's dimensions, or where there is none over its flat memory
  *   4  links up to FNZI_MOST_LINKS: a node for each, but nothing else leads there */
-static fnz_status find_way(fnz_world *world, fnzi_wrap_alias *a, way *w) {
+static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   fnzi_wrap_alias *root = a->storage->root;
   bool found = false;
   if (root->repeats)
-    return refuse_repeating_root(world, a);
+    return refuse_repeating_root(wrapper, a);
   size_t n = fnzi_wrap_links_up(a, root, w->few);
   w->links = w->few;
   w->nlinks = 0;
   if (!can_carry(w->few, n))
     n = 0;
-  if (world->views == FNZ_VIEWS_STRIDED)
-    FNZ_TRY(fnzi_path_strided(&world->scratch, &root->geometry, &a->geometry, &w->path, &found));
+  if (wrapper->views == FNZ_VIEWS_STRIDED)
+    FNZ_TRY(fnzi_path_strided(&wrapper->scratch, &root->geometry, &a->geometry, &w->path, &found));
   if (found)
     return FNZ_OK;
   if (n != 1)
-    FNZ_TRY(fnzi_wrap_path_between(world, root, a, &w->path, &found));
+    FNZ_TRY(fnzi_wrap_path_between(wrapper, root, a, &w->path, &found));
   if (n > 0 && (!found || w->path.count >= n)) {
     w->nlinks = n;
     return FNZ_OK;
   }
   if (!found)
-    FNZ_TRY(fnzi_wrap_path_from_root(world, a, &w->path, &found));
+    FNZ_TRY(fnzi_wrap_path_from_root(wrapper, a, &w->path, &found));
   if (found)
     return FNZ_OK;
-  FNZ_TRY(fnzi_wrap_links_to_root(world, a, &w->links, &w->nlinks));
+  FNZ_TRY(fnzi_wrap_links_to_root(wrapper, a, &w->links, &w->nlinks));
   return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_way(a);
 }
 
 /* Not *joins: it does not fit among the pending ones. */
-static fnz_status join_pending(fnz_world *world, fnzi_wrap_alias *dirty, bool *joins) {
-  FNZ_TRY(fnzi_wrap_pending_add(world, dirty, joins));
+static fnz_status join_pending(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty, bool *joins) {
+  FNZ_TRY(fnzi_wrap_pending_add(wrapper, dirty, joins));
   if (*joins)
     mark_clean(dirty);
   return FNZ_OK;
@@ -167,29 +167,29 @@ static fnz_status join_pending(fnz_world *world, fnzi_wrap_alias *dirty, bool *j
  * older writes are pending (pending.c), a dirty alias that fits among them joins them and costs
  * nothing now. One that does not fit may lie over them: then they go first, and its value is put
  * into the root's, by the cheapest way, with the line and the reason of its write. */
-fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_wrap_alias *dirty) {
+fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
   fnzi_wrap_alias *root = dirty->storage->root, *a;
   bool joins = false;
   fnzi_value_ref *value;
   way w;
   if (dirty->storage->pending)
-    FNZ_TRY(join_pending(world, dirty, &joins));
+    FNZ_TRY(join_pending(wrapper, dirty, &joins));
   if (joins)
     return FNZ_OK;
-  FNZ_TRY(fnzi_wrap_commit_pending(world, dirty->storage));
-  const char *reader = world->source;
-  const fnzi_rec_why why = world->why;
+  FNZ_TRY(fnzi_wrap_commit_pending(wrapper, dirty->storage));
+  const char *reader = wrapper->source;
+  const fnzi_rec_why why = wrapper->why;
   a = fnzi_wrap_alias_retain(dirty);
   mark_clean(a);
-  world->source = a->source;
-  world->why = (fnzi_rec_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
-                              why.output, FNZI_CAUSE_WRITE};
-  fnz_status status = find_way(world, a, &w);
+  wrapper->source = a->source;
+  wrapper->why = (fnzi_rec_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
+                                why.output, FNZI_CAUSE_WRITE};
+  fnz_status status = find_way(wrapper, a, &w);
   if (status == FNZ_OK)
-    status = w.nlinks ? reverse_links(world, w.links, w.nlinks, a->value, &value)
-                      : reverse_path(world, &w.path, root->value, a->value, &value);
-  world->source = reader;
-  world->why = why;
+    status = w.nlinks ? reverse_links(wrapper, w.links, w.nlinks, a->value, &value)
+                      : reverse_path(wrapper, &w.path, root->value, a->value, &value);
+  wrapper->source = reader;
+  wrapper->why = why;
   if (status == FNZ_OK)
     fnzi_wrap_alias_set_value(root, value);
   fnzi_wrap_alias_release(a);
@@ -197,19 +197,19 @@ fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_wrap_alias *dirty) {
 }
 
 /* What is dirty may be all that the pending writes lack to cover the root. */
-fnz_status fnzi_wrap_commit_pending(fnz_world *world, fnzi_wrap_storage *s) {
+fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   bool joins;
   if (!s->pending)
     return FNZ_OK;
   for (size_t i = 0; fnzi_wrap_pending_nearly_covers(s) && i < s->dirty.count; i += !joins)
-    FNZ_TRY(join_pending(world, s->dirty.data[i], &joins));
-  return fnzi_wrap_pending_apply(world, s);
+    FNZ_TRY(join_pending(wrapper, s->dirty.data[i], &joins));
+  return fnzi_wrap_pending_apply(wrapper, s);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 /* Other dirty aliases keep no byte of the target: those that lie in it are overwritten, those that
  * it meets in part are committed before. */
-static fnz_status make_way(fnz_world *world, fnzi_wrap_alias *target) {
+static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
   fnzi_wrap_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
     fnzi_wrap_alias *d = s->dirty.data[i];
@@ -217,11 +217,11 @@ static fnz_status make_way(fnz_world *world, fnzi_wrap_alias *target) {
     if (r == FNZI_DISJOINT) {
       i++;
     } else if (r == FNZI_EQUAL || r == FNZI_CONTAINS || !target->parent) {
-      fnzi_wrap_note_unread(world, d->unread);
+      fnzi_wrap_note_unread(wrapper, d->unread);
       d->unread = NULL;
       remove_dirty(d);
     } else {
-      FNZ_TRY(fnzi_wrap_commit(world, d));
+      FNZ_TRY(fnzi_wrap_commit(wrapper, d));
     }
   }
   return FNZ_OK;
@@ -251,7 +251,7 @@ static fnz_status log_write(fnzi_wrap_alias *a) {
   }
   const fnzi_wrap_log_entry e = {a, s->version + 1, s->version + 1};
   if (s->log.count < FNZI_LOG) {
-    FNZI_PUSH(s->world->ctx, &s->log, e);
+    FNZI_PUSH(s->wrapper->ctx, &s->log, e);
     s->newest = s->log.count - 1;
   } else {
     s->newest = (s->newest + 1) % FNZI_LOG;
@@ -264,17 +264,17 @@ static fnz_status log_write(fnzi_wrap_alias *a) {
 }
 
 /* Where FNZI_MAX_DIRTY are dirty, the oldest becomes pending or is committed. */
-static fnz_status mark_dirty(fnz_world *world, fnzi_wrap_alias *a) {
+static fnz_status mark_dirty(fnz_wrapper *wrapper, fnzi_wrap_alias *a) {
   fnzi_wrap_storage *s = a->storage;
   bool joins = false;
   if (a->dirty || !a->parent)
     return FNZ_OK;
   if (s->dirty.count == FNZI_MAX_DIRTY) {
-    FNZ_TRY(join_pending(world, s->dirty.data[0], &joins));
+    FNZ_TRY(join_pending(wrapper, s->dirty.data[0], &joins));
     if (!joins)
-      FNZ_TRY(fnzi_wrap_commit(world, s->dirty.data[0]));
+      FNZ_TRY(fnzi_wrap_commit(wrapper, s->dirty.data[0]));
   }
-  FNZI_PUSH(world->ctx, &s->dirty, a);
+  FNZI_PUSH(wrapper->ctx, &s->dirty, a);
   fnzi_wrap_alias_retain(a);
   a->dirty = true;
   return FNZ_OK;
@@ -282,7 +282,7 @@ static fnz_status mark_dirty(fnz_world *world, fnzi_wrap_alias *a) {
 
 static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
   return fnzi_fail_for(
-      s->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
       "this writes memory that a result of a %s may share or not; clone() what its "
       "body returns",
       s->maybe_aliased);
@@ -291,20 +291,20 @@ static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
 /* It has no element, at all sizes. */
 static bool is_nothing(const fnzi_wrap_alias *target) {
   const bool nothing = fnz_geometry_numel(&target->geometry) == 0;
-  return fnzi_oracle_agreed(target->storage->world->decisions, nothing) && nothing;
+  return fnzi_oracle_agreed(target->storage->wrapper->decisions, nothing) && nothing;
 }
 
 fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
-  fnz_world *world = target->storage->world;
+  fnz_wrapper *wrapper = target->storage->wrapper;
   if (target->storage->maybe_aliased)
     return refuse_maybe_aliased(target->storage);
-  target->source = world->source;
-  fnzi_wrap_note_unread(world, target->unread);
-  target->writer = target->unread = world->why.reader;
+  target->source = wrapper->source;
+  fnzi_wrap_note_unread(wrapper, target->unread);
+  target->writer = target->unread = wrapper->why.reader;
   if (is_nothing(target))
     return log_write(target); /* it counts as a write */
-  FNZ_TRY(make_way(world, target));
-  FNZ_TRY(mark_dirty(world, target));
+  FNZ_TRY(make_way(wrapper, target));
+  FNZ_TRY(mark_dirty(wrapper, target));
   FNZ_TRY(log_write(target));
   if (!target->parent)
     fnzi_wrap_pending_drop(target->storage);

@@ -8,31 +8,32 @@
 
 /* --- views ------------------------------------------------------------------------------------ */
 /* The windows that one view call opens on a tensor, each handed to keep(). */
-static fnz_status
-open_view(fnz_world *world, fnzi_wrap_alias *base, const fnzi_view *row, const fnz_op *op,
-          const fnz_arg *args, size_t nargs,
-          fnz_status (*keep)(fnz_world *world, void *user, fnzi_wrap_alias *alias), void *user) {
+static fnz_status open_view(fnz_wrapper *wrapper, fnzi_wrap_alias *base, const fnzi_view *row,
+                            const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnz_status (*keep)(fnz_wrapper *wrapper, void *user,
+                                               fnzi_wrap_alias *alias),
+                            void *user) {
   fnzi_wrap_alias **opened;
   size_t count;
   fnz_status status = FNZ_OK;
-  FNZ_TRY(fnzi_wrap_alias_open(world, base, row, op, args, nargs, &opened, &count));
+  FNZ_TRY(fnzi_wrap_alias_open(wrapper, base, row, op, args, nargs, &opened, &count));
   for (size_t k = 0; k < count; k++) {
     if (status == FNZ_OK)
-      status = keep(world, user, opened[k]);
+      status = keep(wrapper, user, opened[k]);
     fnzi_wrap_alias_release(opened[k]);
   }
   return status;
 }
 
-static fnz_status keep_result(fnz_world *world, void *user, fnzi_wrap_alias *alias) {
-  return fnzi_wrap_give_alias(world, user, alias);
+static fnz_status keep_result(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
+  return fnzi_wrap_give_alias(wrapper, user, alias);
 }
 
 /* The step's only window takes the place of *user. */
-static fnz_status keep_next(fnz_world *world, void *user, fnzi_wrap_alias *alias) {
+static fnz_status keep_next(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
   fnz_tensor **t = user;
   fnz_tensor *next;
-  FNZ_TRY(fnzi_wrap_tensor_on(world, alias, &next));
+  FNZ_TRY(fnzi_wrap_tensor_on(wrapper, alias, &next));
   fnz_tensor_release(*t);
   *t = next;
   return FNZ_OK;
@@ -42,74 +43,74 @@ static fnz_tensor *self_of(const fnzi_wrap_request *r) {
   return r->op->nparams && r->args[0].tag == FNZ_ARG_VALUE ? r->args[0].u.tensor : NULL;
 }
 
-static fnz_status check_self(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   if (self_of(r))
     return FNZ_OK;
-  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
                    r->op->name);
 }
 
-static fnz_status view_request(fnz_world *world, fnzi_wrap_request *r, const fnzi_view *row) {
-  FNZ_TRY(check_self(world, r));
-  return open_view(world, self_of(r)->alias, row, r->op, r->args, r->op->nparams, keep_result, r);
+static fnz_status view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_view *row) {
+  FNZ_TRY(check_self(wrapper, r));
+  return open_view(wrapper, self_of(r)->alias, row, r->op, r->args, r->op->nparams, keep_result, r);
 }
 
 /* --- composites ------------------------------------------------------------------------------- */
 /* A copying step ends an item; its result is a fresh tensor of the request. */
-static fnz_status copy_step(fnz_world *world, fnzi_wrap_request *r, const fnz_op *op, fnz_arg *args,
-                            size_t nargs, fnz_tensor *self) {
+static fnz_status copy_step(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnz_op *op,
+                            fnz_arg *args, size_t nargs, fnz_tensor *self) {
   fnz_arg *all;
-  FNZI_NEW(&world->scratch, op->nparams, &all);
+  FNZI_NEW(&wrapper->scratch, op->nparams, &all);
   memcpy(all, args, nargs * sizeof *all);
   all[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = self};
   size_t k = r->out.count, known = r->expected && k < r->nexpected ? 1 : 0;
   fnzi_wrap_request one = {
       .op = op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
-  fnz_status status = fnzi_wrap_apply_functional(world, &one);
+  fnz_status status = fnzi_wrap_apply_functional(wrapper, &one);
   if (status == FNZ_OK)
-    status = fnzi_wrap_give(world, r, one.out.count ? one.out.data[0] : NULL);
+    status = fnzi_wrap_give(wrapper, r, one.out.count ? one.out.data[0] : NULL);
   fnzi_wrap_request_end(&one);
   return status;
 }
 
-static fnz_status item_steps(fnz_world *world, fnzi_wrap_request *r,
+static fnz_status item_steps(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_composite_item *item, fnz_tensor **at) {
   for (size_t i = 0; i < item->nsteps; i++) {
     const fnz_op *op = item->steps[i].op;
-    const fnzi_view *row = fnzi_wrap_route_of(world, op).view;
+    const fnzi_view *row = fnzi_wrap_route_of(wrapper, op).view;
     bool is_last = i + 1 == item->nsteps;
     if (!row)
-      return copy_step(world, r, op, item->steps[i].args, item->steps[i].nargs, *at);
-    FNZ_TRY(open_view(world, (*at)->alias, row, op, item->steps[i].args, item->steps[i].nargs,
+      return copy_step(wrapper, r, op, item->steps[i].args, item->steps[i].nargs, *at);
+    FNZ_TRY(open_view(wrapper, (*at)->alias, row, op, item->steps[i].args, item->steps[i].nargs,
                       is_last ? keep_result : keep_next, is_last ? (void *)r : (void *)at));
   }
-  return item->nsteps ? FNZ_OK : fnzi_wrap_give(world, r, *at);
+  return item->nsteps ? FNZ_OK : fnzi_wrap_give(wrapper, r, *at);
 }
 
-static fnz_status resolve(fnz_world *world, const fnzi_wrap_request *r, const fnz_op *op,
+static fnz_status resolve(fnz_wrapper *wrapper, const fnzi_wrap_request *r, const fnz_op *op,
                           const fnzi_composite_row *row, fnz_tensor ***tensors,
                           fnzi_resolution *out) {
   const fnz_geometry **geometries;
   size_t count;
-  FNZ_TRY(fnzi_wrap_tensor_args(world, r->args, r->op->nparams, tensors, &count));
-  FNZI_NEW(&world->scratch, count, &geometries);
+  FNZ_TRY(fnzi_wrap_tensor_args(wrapper, r->args, r->op->nparams, tensors, &count));
+  FNZI_NEW(&wrapper->scratch, count, &geometries);
   for (size_t i = 0; i < count; i++)
     geometries[i] = &(*tensors)[i]->alias->geometry;
-  return fnzi_composite_resolve(&world->scratch, row, op, r->args, r->op->nparams, geometries,
+  return fnzi_composite_resolve(&wrapper->scratch, row, op, r->args, r->op->nparams, geometries,
                                 count, out);
 }
 
-static fnz_status composite_request(fnz_world *world, fnzi_wrap_request *r,
+static fnz_status composite_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                     const fnzi_composite_row *row) {
   fnz_tensor **tensors;
   fnzi_resolution resolution;
-  FNZ_TRY(resolve(world, r, r->op, row, &tensors, &resolution));
+  FNZ_TRY(resolve(wrapper, r, r->op, row, &tensors, &resolution));
   if (resolution.keep)
-    return fnzi_wrap_apply_functional(world, r);
+    return fnzi_wrap_apply_functional(wrapper, r);
   for (size_t i = 0; i < resolution.count; i++) {
     fnz_tensor *at = tensors[resolution.items[i].tensor];
     at->refs++;
-    fnz_status status = item_steps(world, r, &resolution.items[i], &at);
+    fnz_status status = item_steps(wrapper, r, &resolution.items[i], &at);
     fnz_tensor_release(at);
     FNZ_TRY(status);
   }
@@ -118,7 +119,7 @@ static fnz_status composite_request(fnz_world *world, fnzi_wrap_request *r,
 
 /* An in-place operator whose twin returns its argument (dropout_ without training) writes nothing.
  */
-static fnz_status find_idle(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status find_idle(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                             const fnzi_composite_row *row, bool *idle) {
   const fnz_op *twin = row ? fnz_op_functional_twin(r->op) : NULL;
   fnz_tensor **tensors;
@@ -126,7 +127,7 @@ static fnz_status find_idle(fnz_world *world, const fnzi_wrap_request *r,
   *idle = false;
   if (!twin || twin->nparams != r->op->nparams || !self_of(r))
     return FNZ_OK;
-  FNZ_TRY(resolve(world, r, twin, row, &tensors, &resolution));
+  FNZ_TRY(resolve(wrapper, r, twin, row, &tensors, &resolution));
   *idle = !resolution.keep && resolution.count == 1 && resolution.items[0].nsteps == 0 &&
           tensors[resolution.items[0].tensor] == self_of(r);
   return FNZ_OK;
@@ -134,66 +135,67 @@ static fnz_status find_idle(fnz_world *world, const fnzi_wrap_request *r,
 
 /* The calls that a rule has left. This ends because parts are smaller or are not split again in the
  * same way (tests/gates/circles.txt). */
-static fnz_status run_parts(fnz_world *world, const fnzi_wrap_request *whole) {
+static fnz_status run_parts(fnz_wrapper *wrapper, const fnzi_wrap_request *whole) {
   fnz_status status = FNZ_OK;
   for (size_t k = 0; k < whole->parts.count && status == FNZ_OK; k++) {
     fnzi_wrap_request part = {.op = whole->parts.op};
-    status = whole->parts.make(world, whole, k, &part);
+    status = whole->parts.make(wrapper, whole, k, &part);
     if (status == FNZ_OK)
-      status = fnzi_wrap_dispatch(world, &part);
+      status = fnzi_wrap_dispatch(wrapper, &part);
     fnzi_wrap_request_end(&part);
   }
   return status;
 }
 
-static fnz_status write_request(fnz_world *world, fnzi_wrap_request *r,
+static fnz_status write_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                 const fnzi_wrap_route *route) {
   bool idle;
-  FNZ_TRY(find_idle(world, r, route->composite, &idle));
+  FNZ_TRY(find_idle(wrapper, r, route->composite, &idle));
   if (idle)
-    return fnzi_wrap_give(world, r, self_of(r));
-  FNZ_TRY(fnzi_wrap_write_request(world, r, route));
-  return run_parts(world, r);
+    return fnzi_wrap_give(wrapper, r, self_of(r));
+  FNZ_TRY(fnzi_wrap_write_request(wrapper, r, route));
+  return run_parts(wrapper, r);
 }
 
 /* --- in-place views --------------------------------------------------------------------------- */
-static fnz_status keep_moved(fnz_world *world, void *user, fnzi_wrap_alias *alias) {
-  (void)world;
+static fnz_status keep_moved(fnz_wrapper *wrapper, void *user, fnzi_wrap_alias *alias) {
+  (void)wrapper;
   fnzi_wrap_tensor_move(user, alias);
   return FNZ_OK;
 }
 
-static fnz_status inplace_view_request(fnz_world *world, fnzi_wrap_request *r,
+static fnz_status inplace_view_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                        fnzi_wrap_route route) {
   const fnz_op *op = fnzi_op_by_index(r->op->view_of);
   const fnz_arg *args = r->args;
   size_t nargs = r->op->nparams;
-  FNZ_TRY(check_self(world, r));
+  FNZ_TRY(check_self(wrapper, r));
   fnz_tensor *self = self_of(r);
   if (!route.view) { /* swapaxes_: a composite of one view step */
     fnz_tensor **tensors;
     fnzi_resolution resolution;
-    FNZ_TRY(resolve(world, r, op, route.composite, &tensors, &resolution));
+    FNZ_TRY(resolve(wrapper, r, op, route.composite, &tensors, &resolution));
     op = resolution.items[0].steps[0].op;
     args = resolution.items[0].steps[0].args;
     nargs = resolution.items[0].steps[0].nargs;
-    route = fnzi_wrap_route_of(world, op);
+    route = fnzi_wrap_route_of(wrapper, op);
   }
-  FNZ_TRY(open_view(world, self->alias, route.view, op, args, nargs, keep_moved, self));
-  return fnzi_wrap_give(world, r, self);
+  FNZ_TRY(open_view(wrapper, self->alias, route.view, op, args, nargs, keep_moved, self));
+  return fnzi_wrap_give(wrapper, r, self);
 }
 
 /* --- the table of contents -------------------------------------------------------------------- */
-static fnz_status refuse(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   if (fnzi_op_is_custom(r->op))
-    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s returns a view of an argument, and a schema does not say of which "
                      "elements; return a copy, declared without (a), or use ATen's views; the "
                      "schema is %s",
                      r->op->name, r->op->schema);
   const char *why, *remedy;
   fnzi_wrap_refused_why(r->op, &why, &remedy);
-  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why,
+                   remedy);
 }
 
 /* Words for arguments in messages, by tag. */
@@ -232,12 +234,12 @@ static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
   return is_list || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT ? NULL : a;
 }
 
-static fnz_status check_args(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status check_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   for (size_t i = 0; i < r->op->nparams; i++) {
     const fnzi_param *p = &r->op->params[i];
     const fnz_arg *misfit = find_misfit(p, &r->args[i]);
     if (misfit)
-      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+      return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                        "%s: argument `%s` takes %s%s and got %s%s; the schema is %s", r->op->name,
                        p->name, fnzi_type_name(p->type), p->is_list ? "[]" : "",
                        misfit == &r->args[i] ? "" : "a list with ", word_of(misfit), r->op->schema);
@@ -246,58 +248,58 @@ static fnz_status check_args(fnz_world *world, const fnzi_wrap_request *r) {
 }
 
 /* Not at sampled sizes: there the program itself may fail, which comparing the samples shows. */
-static fnz_status check_one_number(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status check_one_number(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   const fnz_tensor *self = self_of(r);
-  if (world->decisions || !self)
+  if (wrapper->decisions || !self)
     return FNZ_OK;
   int64_t count = fnz_geometry_numel(&self->alias->geometry);
   return count == 1 ? FNZ_OK
-                    : fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                    : fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                                 "%s takes a tensor of one element, `%s` has %lld; reduce it by "
                                 "all() or any() before, or select one",
                                 r->op->name, r->op->params[0].name, (long long)count);
 }
 
 /* The value of a view has its elements in rows, not the memory around them. */
-static fnz_status check_memory(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status check_memory(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   const fnzi_wrap_alias *a = self_of(r) ? self_of(r)->alias : NULL;
   if (!a || !a->parent || (fnzi_is_contiguous(&a->geometry) && a->geometry.offset == 0))
     return FNZ_OK;
   return fnzi_fail(
-      world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s goes by places in memory, and self is a view that does not lie there in rows "
       "from place 0 on; use as_strided() and clone(), or copy_() into it",
       r->op->name);
 }
 
-static fnz_status functional_request(fnz_world *world, fnzi_wrap_request *r,
+static fnz_status functional_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                      const fnzi_wrap_route *route) {
   if (route->one_number)
-    FNZ_TRY(check_one_number(world, r));
-  if (route->uncast && !world->autocast)
-    FNZ_TRY(fnzi_wrap_check_tensors_alike(world, r->op, r->args));
+    FNZ_TRY(check_one_number(wrapper, r));
+  if (route->uncast && !wrapper->autocast)
+    FNZ_TRY(fnzi_wrap_check_tensors_alike(wrapper, r->op, r->args));
   if (route->by_memory)
-    FNZ_TRY(check_memory(world, r));
-  return fnzi_wrap_apply_functional(world, r);
+    FNZ_TRY(check_memory(wrapper, r));
+  return fnzi_wrap_apply_functional(wrapper, r);
 }
 
-fnz_status fnzi_wrap_dispatch(fnz_world *world, fnzi_wrap_request *request) {
-  fnzi_wrap_route route = fnzi_wrap_route_of(world, request->op);
-  FNZ_TRY(check_args(world, request));
+fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) {
+  fnzi_wrap_route route = fnzi_wrap_route_of(wrapper, request->op);
+  FNZ_TRY(check_args(wrapper, request));
   switch (route.action) {
   case FNZI_ACTION_VIEW:
-    return view_request(world, request, route.view);
+    return view_request(wrapper, request, route.view);
   case FNZI_ACTION_COMPOSITE:
-    return composite_request(world, request, route.composite);
+    return composite_request(wrapper, request, route.composite);
   case FNZI_ACTION_INPLACE_VIEW:
-    return inplace_view_request(world, request, route);
+    return inplace_view_request(wrapper, request, route);
   case FNZI_ACTION_WRITE:
-    return write_request(world, request, &route);
+    return write_request(wrapper, request, &route);
   case FNZI_ACTION_FUNCTIONAL:
-    return functional_request(world, request, &route);
+    return functional_request(wrapper, request, &route);
   case FNZI_ACTION_REFUSED:
   case FNZI_ACTION_UNKNOWN:
     break;
   }
-  return refuse(world, request);
+  return refuse(wrapper, request);
 }

@@ -1,37 +1,38 @@
-/* emit.c - calls of the backend, whose results become values of the world.
+/* emit.c - calls of the backend, whose results become values of the wrapper.
  *
  * needs   arguments as the backend's handles
  * keeps   the order in which the backend is called
- * gives   new values, which are the world's until the call ends */
+ * gives   new values, which are the wrapper's until the call ends */
 #include "functionalize/wrapper/wrapper.h"
 
-fnz_status fnzi_wrap_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args,
+fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *args,
                                   size_t nargs, const fnz_geometry *const *expected,
                                   size_t nexpected, size_t *first, size_t *count) {
-  const fnz_request call = {op, args, nargs, expected, world->source ? world->source : ""};
-  size_t room = expected ? nexpected : fnzi_request_room(world->backend, &call);
+  const fnz_request call = {op, args, nargs, expected, wrapper->source ? wrapper->source : ""};
+  size_t room = expected ? nexpected : fnzi_request_room(wrapper->backend, &call);
   fnz_handle *handles;
-  FNZI_NEW(&world->scratch, room, &handles);
-  FNZ_TRY(world->backend->apply(world->backend->self, world->ctx, &call, handles, room, count));
-  if (world->slack)
-    --*world->slack;
+  FNZI_NEW(&wrapper->scratch, room, &handles);
+  FNZ_TRY(
+      wrapper->backend->apply(wrapper->backend->self, wrapper->ctx, &call, handles, room, count));
+  if (wrapper->slack)
+    --*wrapper->slack;
   fnz_status status = FNZ_OK;
-  *first = world->fresh.count;
+  *first = wrapper->fresh.count;
   for (size_t i = 0; i < *count; i++) {
     if (status == FNZ_OK)
-      status = fnzi_wrap_value_take(world, handles[i]);
+      status = fnzi_wrap_value_take(wrapper, handles[i]);
     else if (handles[i])
-      world->backend->release(world->backend->self, handles[i]);
+      wrapper->backend->release(wrapper->backend->self, handles[i]);
   }
   return status;
 }
 
-fnz_status fnzi_wrap_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
-                              const fnz_geometry *result, fnzi_value_ref **out) {
+fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op, const fnz_arg *args,
+                              size_t nargs, const fnz_geometry *result, fnzi_value_ref **out) {
   size_t first, count;
-  FNZ_TRY(
-      fnzi_wrap_apply_values(world, fnzi_emitted_op(op), args, nargs, &result, 1, &first, &count));
-  *out = world->fresh.data[first];
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(op), args, nargs, &result, 1, &first,
+                                 &count));
+  *out = wrapper->fresh.data[first];
   return FNZ_OK;
 }
 
@@ -47,13 +48,14 @@ static fnz_status emit(void *self, fnzi_emit_op op, const fnz_arg *args, size_t 
   return FNZ_OK;
 }
 
-void fnzi_wrap_start_emitter(fnz_world *world) {
-  world->emitter = (fnzi_emitter){world->ctx, &world->scratch, world, emit};
+void fnzi_wrap_start_emitter(fnz_wrapper *wrapper) {
+  wrapper->emitter = (fnzi_emitter){wrapper->ctx, &wrapper->scratch, wrapper, emit};
 }
 
-fnzi_value_ref *fnzi_wrap_value_emitted(fnz_world *world, fnzi_emitted e, fnzi_value_ref *start) {
-  for (size_t i = world->fresh.count; i-- > 0;)
-    if (world->fresh.data[i] && world->fresh.data[i]->handle == e.handle)
-      return world->fresh.data[i];
+fnzi_value_ref *fnzi_wrap_value_emitted(fnz_wrapper *wrapper, fnzi_emitted e,
+                                        fnzi_value_ref *start) {
+  for (size_t i = wrapper->fresh.count; i-- > 0;)
+    if (wrapper->fresh.data[i] && wrapper->fresh.data[i]->handle == e.handle)
+      return wrapper->fresh.data[i];
   return start;
 }

@@ -25,7 +25,7 @@ static fnzi_relation find_relation(const fnzi_wrap_alias *a, const fnzi_wrap_ali
 }
 
 fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b) {
-  fnzi_oracle_log *d = a->storage->world->decisions;
+  fnzi_oracle_log *d = a->storage->wrapper->decisions;
   /* Windows of one view call are disjoint at all sizes, wherever they begin. */
   return fnzi_oracle_decide(d, find_relation(a, b), &a->geometry,
                             fnzi_wrap_alias_siblings(a, b) ? &a->geometry : &b->geometry);

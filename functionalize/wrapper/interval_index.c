@@ -114,16 +114,16 @@ static void sort_storage(fnzi_wrap_interval *m, size_t count, bool is_logged) {
     m[k].reach = k && m[k - 1].reach > m[k].high ? m[k - 1].reach : m[k].high;
 }
 
-static fnz_status sort(fnz_world *world, fnzi_wrap_interval_index *index, size_t named) {
+static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
   size_t *at;
-  FNZI_NEW(&world->scratch, named, &at);
+  FNZI_NEW(&wrapper->scratch, named, &at);
   qsort(index->intervals, index->count, sizeof *index->intervals, by_tensor);
   unite(index);
   for (size_t k = 0, end; k < index->count; k = end) {
     for (end = k + 1;
          end < index->count && same_storage(&index->intervals[k], &index->intervals[end]);)
       end++;
-    sort_storage(&index->intervals[k], end - k, world->decisions != NULL);
+    sort_storage(&index->intervals[k], end - k, wrapper->decisions != NULL);
   }
   for (size_t k = 0; k < index->count; k++)
     at[index->intervals[k].first] = k;
@@ -148,27 +148,27 @@ static void add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at, 
   m->read += !is_written;
 }
 
-static fnz_status make_room(fnz_world *world, fnzi_wrap_interval_index *index, size_t named) {
+static fnz_status make_room(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, size_t named) {
   index->count = 0;
   index->is_small = named <= FNZI_FEW_INTERVALS;
   index->intervals = index->few;
   index->interval_of = index->few_of;
   if (index->is_small)
     return FNZ_OK;
-  FNZI_NEW(&world->scratch, named, &index->intervals);
-  FNZI_NEW(&world->scratch, named, &index->interval_of);
+  FNZI_NEW(&wrapper->scratch, named, &index->intervals);
+  FNZI_NEW(&wrapper->scratch, named, &index->interval_of);
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_interval_index_build(fnz_world *world, fnz_tensor *const *written,
+fnz_status fnzi_wrap_interval_index_build(fnz_wrapper *wrapper, fnz_tensor *const *written,
                                           size_t nwritten, fnz_tensor *const *read, size_t nread,
                                           fnzi_wrap_interval_index *out) {
-  FNZ_TRY(make_room(world, out, nwritten + nread));
+  FNZ_TRY(make_room(wrapper, out, nwritten + nread));
   for (size_t i = 0; i < nwritten; i++)
     add(out, written[i], i, true);
   for (size_t i = 0; i < nread; i++)
     add(out, read[i], nwritten + i, false);
-  return out->is_small ? FNZ_OK : sort(world, out, nwritten + nread);
+  return out->is_small ? FNZ_OK : sort(wrapper, out, nwritten + nread);
 }
 
 void fnzi_wrap_interval_index_near(const fnzi_wrap_interval_index *index, size_t own, size_t *begin,

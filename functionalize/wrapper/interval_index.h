@@ -26,8 +26,8 @@ typedef struct fnzi_wrap_interval_index {
   size_t few_of[FNZI_FEW_INTERVALS];
 } fnzi_wrap_interval_index;
 
-/* In the world's scratch; few ones in `out` itself, which must not be copied. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_interval_index_build(fnz_world *world,
+/* In the wrapper's scratch; few ones in `out` itself, which must not be copied. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_interval_index_build(fnz_wrapper *wrapper,
                                                          fnz_tensor *const *written,
                                                          size_t nwritten, fnz_tensor *const *read,
                                                          size_t nread,

@@ -13,30 +13,30 @@
 
 /* Windows of the root are tiles of its value as they are. With symbolic sizes, which tiles cover
  * the root is another question at each size, which simplify_scatters.c asks. */
-static bool may_add(const fnz_world *world, const fnzi_wrap_alias *a) {
+static bool may_add(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
   const fnz_geometry *root = &a->storage->root->geometry, *g = &a->geometry;
-  return !world->decisions && world->views != FNZ_VIEWS_STRIDED && fnzi_is_frame(root) &&
+  return !wrapper->decisions && wrapper->views != FNZ_VIEWS_STRIDED && fnzi_is_frame(root) &&
          g->dtype == root->dtype && !g->is_conj && !g->is_neg;
 }
 
-static fnz_status start(fnz_world *world, fnzi_wrap_storage *s) {
+static fnz_status start(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   if (s->pending)
     return FNZ_OK;
-  s->pending = fnzi_blocks_take(&world->blocks, sizeof *s->pending);
+  s->pending = fnzi_blocks_take(&wrapper->blocks, sizeof *s->pending);
   if (!s->pending)
-    return fnzi_no_memory(world->ctx);
+    return fnzi_no_memory(wrapper->ctx);
   *s->pending = (fnzi_wrap_pending){.low = INT64_MAX, .high = INT64_MIN};
   return FNZ_OK;
 }
 
-static fnz_status add(fnz_world *world, fnzi_wrap_pending *p, const fnzi_wrap_alias *a,
+static fnz_status add(fnz_wrapper *wrapper, fnzi_wrap_pending *p, const fnzi_wrap_alias *a,
                       bool *fits) {
   const fnzi_wrap_pending_write w = {a->value, a->source, a->writer,
                                      a->view_call ? a->view_call->node : NULL};
   const uint32_t place = (uint32_t)p->writes.count;
   fnzi_tiling *t = &p->tiling;
-  FNZI_PUSH(world->ctx, &p->writes, w);
-  fnz_status status = fnzi_tiling_add(world->ctx, t, &a->storage->root->geometry, &a->geometry,
+  FNZI_PUSH(wrapper->ctx, &p->writes, w);
+  fnz_status status = fnzi_tiling_add(wrapper->ctx, t, &a->storage->root->geometry, &a->geometry,
                                       place, UINT32_MAX - place, fits);
   if (status != FNZ_OK || !*fits) {
     p->writes.count--;
@@ -50,13 +50,13 @@ static fnz_status add(fnz_world *world, fnzi_wrap_pending *p, const fnzi_wrap_al
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_wrap_alias *a, bool *done) {
+fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, bool *done) {
   fnzi_wrap_storage *s = a->storage;
   *done = false;
-  if (!may_add(world, a))
+  if (!may_add(wrapper, a))
     return FNZ_OK;
-  FNZ_TRY(start(world, s));
-  fnz_status status = add(world, s->pending, a, done);
+  FNZ_TRY(start(wrapper, s));
+  fnz_status status = add(wrapper, s->pending, a, done);
   if (!s->pending->writes.count)
     fnzi_wrap_pending_drop(s);
   return status;
@@ -75,32 +75,32 @@ bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s) {
 }
 
 /* What is emitted next has the line and the reason of the write. */
-static void explain(fnz_world *world, const fnzi_wrap_pending_write *w) {
-  world->source = w->source;
-  world->why =
-      (fnzi_rec_why){w->writer, world->why.reader, w->view, world->why.output, FNZI_CAUSE_WRITE};
+static void explain(fnz_wrapper *wrapper, const fnzi_wrap_pending_write *w) {
+  wrapper->source = w->source;
+  wrapper->why = (fnzi_rec_why){w->writer, wrapper->why.reader, w->view, wrapper->why.output,
+                                FNZI_CAUSE_WRITE};
 }
 
 /* All of the root at once. */
-static fnz_status join(fnz_world *world, const fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
+static fnz_status join(fnz_wrapper *wrapper, const fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
   const fnzi_tiling *t = &p->tiling;
   const fnz_geometry *result;
   fnz_arg *items;
   fnzi_value_ref *value;
-  FNZI_NEW(&world->scratch, t->tiles.count, &items);
+  FNZI_NEW(&wrapper->scratch, t->tiles.count, &items);
   for (size_t i = 0; i < t->tiles.count; i++)
     items[i] = fnzi_arg_value(p->writes.data[t->tiles.data[i].source].value->handle);
   const fnz_arg args[] = {{.tag = FNZ_ARG_LIST, .count = (uint32_t)t->tiles.count, .u.list = items},
                           fnzi_arg_int(t->dim)};
-  FNZ_TRY(fnzi_dense_like(&world->scratch, root->value->geometry, &result));
-  explain(world, &p->writes.data[p->writes.count - 1]);
-  FNZ_TRY(fnzi_wrap_emit_one(world, t->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2, result,
+  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, root->value->geometry, &result));
+  explain(wrapper, &p->writes.data[p->writes.count - 1]);
+  FNZ_TRY(fnzi_wrap_emit_one(wrapper, t->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2, result,
                              &value));
   fnzi_wrap_alias_set_value(root, value);
   return FNZ_OK;
 }
 
-static fnz_status scatter(fnz_world *world, const fnzi_wrap_pending *p, const fnzi_tile *tile,
+static fnz_status scatter(fnz_wrapper *wrapper, const fnzi_wrap_pending *p, const fnzi_tile *tile,
                           fnzi_wrap_alias *root) {
   const fnzi_wrap_pending_write *w = &p->writes.data[tile->source];
   const bool selects = p->tiling.selects;
@@ -109,9 +109,9 @@ static fnz_status scatter(fnz_world *world, const fnzi_wrap_pending *p, const fn
                           fnzi_arg_int(tile->start + tile->count)};
   const fnz_geometry *result;
   fnzi_value_ref *value;
-  FNZ_TRY(fnzi_dense_like(&world->scratch, root->value->geometry, &result));
-  explain(world, w);
-  FNZ_TRY(fnzi_wrap_emit_one(world, selects ? FNZI_EMIT_SELECT_SCATTER : FNZI_EMIT_SLICE_SCATTER,
+  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, root->value->geometry, &result));
+  explain(wrapper, w);
+  FNZ_TRY(fnzi_wrap_emit_one(wrapper, selects ? FNZI_EMIT_SELECT_SCATTER : FNZI_EMIT_SLICE_SCATTER,
                              args, selects ? 4 : 5, result, &value));
   fnzi_wrap_alias_set_value(root, value);
   return FNZ_OK;
@@ -123,34 +123,34 @@ static int by_age(const void *a, const void *b) {
 }
 
 /* One after the other. There may be many: values and scratch of each end with it. */
-static fnz_status scatter_all(fnz_world *world, fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
-  const size_t fresh = world->fresh.count, count = p->tiling.tiles.count;
+static fnz_status scatter_all(fnz_wrapper *wrapper, fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
+  const size_t fresh = wrapper->fresh.count, count = p->tiling.tiles.count;
   fnzi_tile *tiles = p->tiling.tiles.data;
   fnz_status status = FNZ_OK;
   qsort(tiles, count, sizeof *tiles, by_age);
   for (size_t i = 0; i < count && status == FNZ_OK; i++) {
-    status = scatter(world, p, &tiles[i], root);
-    while (world->fresh.count > fresh)
-      fnzi_wrap_value_drop(world, world->fresh.data[--world->fresh.count]);
-    fnzi_arena_reset(&world->scratch);
+    status = scatter(wrapper, p, &tiles[i], root);
+    while (wrapper->fresh.count > fresh)
+      fnzi_wrap_value_drop(wrapper, wrapper->fresh.data[--wrapper->fresh.count]);
+    fnzi_arena_reset(&wrapper->scratch);
   }
   return status;
 }
 
 /* With a scratch of its own, which may become large. */
-fnz_status fnzi_wrap_pending_apply(fnz_world *world, fnzi_wrap_storage *s) {
+fnz_status fnzi_wrap_pending_apply(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   fnzi_wrap_pending *p = s->pending;
-  const char *reader = world->source;
-  const fnzi_rec_why why = world->why;
-  const fnzi_arena outer = world->scratch;
+  const char *reader = wrapper->source;
+  const fnzi_rec_why why = wrapper->why;
+  const fnzi_arena outer = wrapper->scratch;
   s->pending = NULL;
-  fnzi_arena_init(&world->scratch, world->ctx);
+  fnzi_arena_init(&wrapper->scratch, wrapper->ctx);
   fnz_status status =
-      fnzi_tiling_covers(&p->tiling) ? join(world, p, s->root) : scatter_all(world, p, s->root);
-  fnzi_arena_free(&world->scratch);
-  world->scratch = outer;
-  world->source = reader;
-  world->why = why;
-  fnzi_wrap_pending_free(world, p);
+      fnzi_tiling_covers(&p->tiling) ? join(wrapper, p, s->root) : scatter_all(wrapper, p, s->root);
+  fnzi_arena_free(&wrapper->scratch);
+  wrapper->scratch = outer;
+  wrapper->source = reader;
+  wrapper->why = why;
+  fnzi_wrap_pending_free(wrapper, p);
   return status;
 }

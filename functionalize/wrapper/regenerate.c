@@ -24,27 +24,27 @@ static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
 }
 
 /* Dense: the strides of the window where these are dense at all sizes. */
-static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
-  if (!fnzi_oracle_agreed(world->decisions, fnzi_is_dense(*window)))
-    return fnzi_contiguous_like(&world->scratch, *window, window);
-  return fnzi_dense_like(&world->scratch, *window, window);
+static fnz_status choose_layout(fnz_wrapper *wrapper, const fnz_geometry **window) {
+  if (!fnzi_oracle_agreed(wrapper->decisions, fnzi_is_dense(*window)))
+    return fnzi_contiguous_like(&wrapper->scratch, *window, window);
+  return fnzi_dense_like(&wrapper->scratch, *window, window);
 }
 
 /* The operator, in *op, that replays a view, and the windows it gives. In the keep dialect the view
  * itself, where the value's own strides allow it; everywhere else its copying twin. Views of no
  * elements are copied too: their strides mean nothing. */
-static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
+static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_value_ref *base,
                                 const fnz_geometry **windows, size_t nwindows) {
   const fnz_op *view = view_of(*op), *copy = fnzi_op_by_index(view->view_copy);
   fnz_geometry *opened;
   size_t count;
   *op = copy ? copy : view;
-  bool keeps = world->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0 &&
+  bool keeps = wrapper->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0 &&
                counts_alike(view, base->geometry);
   if (keeps || !copy) {
-    fnz_status status = fnzi_view_forward(&world->scratch, fnzi_view_find(view), view, args, nargs,
-                                          base->geometry, &opened, &count);
+    fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), view, args,
+                                          nargs, base->geometry, &opened, &count);
     if (status == FNZ_NO_MEMORY)
       return status;
     if (status == FNZ_OK && count == nwindows) {
@@ -55,40 +55,40 @@ static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_a
     }
   }
   for (size_t k = 0; k < nwindows; k++)
-    FNZ_TRY(choose_layout(world, &windows[k]));
+    FNZ_TRY(choose_layout(wrapper, &windows[k]));
   return FNZ_OK;
 }
 
-/* All windows of a view call as seen of `base`; the values are world->fresh[*first ...]. */
-static fnz_status replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
+/* All windows of a view call as seen of `base`; the values are wrapper->fresh[*first ...]. */
+static fnz_status replay(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *args, size_t nargs,
                          fnzi_value_ref *base, const fnz_geometry *const *windows, size_t nwindows,
                          size_t *first) {
   fnz_arg *with_base;
   const fnz_geometry **expected;
   size_t count;
-  FNZI_NEW(&world->scratch, nargs, &with_base);
-  FNZI_NEW(&world->scratch, nwindows, &expected);
+  FNZI_NEW(&wrapper->scratch, nargs, &with_base);
+  FNZI_NEW(&wrapper->scratch, nwindows, &expected);
   memcpy(with_base, args, nargs * sizeof *args);
   with_base[0] = fnzi_arg_value(base->handle);
   if (nwindows)
     memcpy(expected, windows, nwindows * sizeof *expected);
-  FNZ_TRY(choose_replay(world, &op, args, nargs, base, expected, nwindows));
-  return fnzi_wrap_apply_values(world, op, with_base, nargs, expected, nwindows, first, &count);
+  FNZ_TRY(choose_replay(wrapper, &op, args, nargs, base, expected, nwindows));
+  return fnzi_wrap_apply_values(wrapper, op, with_base, nargs, expected, nwindows, first, &count);
 }
 
-fnz_status fnzi_wrap_replay_step(fnz_world *world, const fnzi_view_step *step, fnzi_value_ref *base,
-                                 fnzi_value_ref **out) {
+fnz_status fnzi_wrap_replay_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
+                                 fnzi_value_ref *base, fnzi_value_ref **out) {
   size_t first;
-  FNZ_TRY(replay(world, step->op, step->args, step->nargs, base, &step->window, 1, &first));
-  *out = world->fresh.data[first];
+  FNZ_TRY(replay(wrapper, step->op, step->args, step->nargs, base, &step->window, 1, &first));
+  *out = wrapper->fresh.data[first];
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_replay_path(fnz_world *world, const fnzi_path *path, fnzi_value_ref *from,
+fnz_status fnzi_wrap_replay_path(fnz_wrapper *wrapper, const fnzi_path *path, fnzi_value_ref *from,
                                  fnzi_value_ref **out) {
   *out = from;
   for (size_t i = 0; i < path->count; i++)
-    FNZ_TRY(fnzi_wrap_replay_step(world, &path->steps[i], *out, out));
+    FNZ_TRY(fnzi_wrap_replay_step(wrapper, &path->steps[i], *out, out));
   return FNZ_OK;
 }
 
@@ -104,72 +104,73 @@ static bool is_replayable(const fnzi_wrap_alias *a) {
   return a->view_call && !fnzi_view_counts_from_storage(a->view_call->view);
 }
 
-/* All windows of a view call; the values are world->fresh[*first ...]. */
-static fnz_status replay_call(fnz_world *world, const fnzi_wrap_alias *a, fnzi_value_ref *base,
+/* All windows of a view call; the values are wrapper->fresh[*first ...]. */
+static fnz_status replay_call(fnz_wrapper *wrapper, const fnzi_wrap_alias *a, fnzi_value_ref *base,
                               size_t *first) {
   const fnzi_wrap_view_call *o = a->view_call;
   const fnz_geometry **windows;
   fnz_geometry *all;
   size_t count;
-  FNZ_TRY(fnzi_view_forward(&world->scratch, o->view, o->op, o->args, o->nargs,
+  FNZ_TRY(fnzi_view_forward(&wrapper->scratch, o->view, o->op, o->args, o->nargs,
                             &a->parent->geometry, &all, &count));
-  FNZI_NEW(&world->scratch, count, &windows);
+  FNZI_NEW(&wrapper->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
-  return replay(world, o->op, o->args, o->nargs, base, windows, count, first);
+  return replay(wrapper, o->op, o->args, o->nargs, base, windows, count, first);
 }
 
-fnz_status fnzi_wrap_regenerate_all(fnz_world *world, fnzi_wrap_alias *a, fnzi_value_ref *base) {
+fnz_status fnzi_wrap_regenerate_all(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
+                                    fnzi_value_ref *base) {
   fnzi_wrap_view_call *o = a->view_call;
   size_t first;
-  FNZ_TRY(replay_call(world, a, base, &first));
+  FNZ_TRY(replay_call(wrapper, a, base, &first));
   o->derived = true;
   for (size_t k = 0; k < o->count; k++) {
     fnzi_wrap_alias *other = o->aliases[k];
     if (other && (other == a || (!other->value && fnzi_wrap_alias_right_for(a->parent, other))))
-      fnzi_wrap_alias_set_value(other, world->fresh.data[first + k]);
+      fnzi_wrap_alias_set_value(other, wrapper->fresh.data[first + k]);
   }
   return FNZ_OK;
 }
 
 /* Logged, so that passes at other sizes take the same steps. */
-static bool is_taken_by_all(const fnz_world *world, const fnzi_path *path, bool found) {
+static bool is_taken_by_all(const fnz_wrapper *wrapper, const fnzi_path *path, bool found) {
   uint32_t steps = found;
   for (size_t i = 0; found && i < path->count; i++)
     steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].op - fnzi_ops);
-  return fnzi_oracle_agreed(world->decisions, steps);
+  return fnzi_oracle_agreed(wrapper->decisions, steps);
 }
 
 /* One window of several is a slice or a select of its own, where that is possible. */
-fnz_status fnzi_wrap_follow_link(fnz_world *world, const fnzi_wrap_alias *a, fnzi_value_ref *base,
-                                 fnzi_value_ref **out) {
+fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
+                                 fnzi_value_ref *base, fnzi_value_ref **out) {
   fnzi_view_step step;
   fnzi_path path;
   bool found;
   size_t first;
   fnzi_wrap_link_step(a, &step);
   if (a->view_call->count == 1)
-    return fnzi_wrap_replay_step(world, &step, base, out);
-  FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, world->decisions != NULL, &path,
-                        &found));
-  if (is_taken_by_all(world, &path, found) && found)
-    return fnzi_wrap_replay_path(world, &path, base, out);
-  FNZ_TRY(replay_call(world, a, base, &first));
-  *out = world->fresh.data[first + a->index];
+    return fnzi_wrap_replay_step(wrapper, &step, base, out);
+  FNZ_TRY(fnzi_path_box(&wrapper->scratch, step.base, step.window, wrapper->decisions != NULL,
+                        &path, &found));
+  if (is_taken_by_all(wrapper, &path, found) && found)
+    return fnzi_wrap_replay_path(wrapper, &path, base, out);
+  FNZ_TRY(replay_call(wrapper, a, base, &first));
+  *out = wrapper->fresh.data[first + a->index];
   return FNZ_OK;
 }
 
 fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a) {
   return fnzi_fail_for(
-      a->storage->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      a->storage->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s reaches memory by strides that no view of its base describes, and the base "
       "does not fill its memory; clone() the base first",
       a->view_call ? a->view_call->op->name : "a resized tensor");
 }
 
 /* The program has an as_strided there; with symbolic sizes, or above. */
-static bool is_by_strides(const fnz_world *world, const fnzi_wrap_alias *a) {
-  while (world->decisions && a->parent && is_replayable(a))
+static bool is_by_strides(const fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
+  while (wrapper->decisions && a->parent && is_replayable(a))
     a = a->parent;
   return a->view_call && !is_replayable(a);
 }
@@ -177,37 +178,37 @@ static bool is_by_strides(const fnz_world *world, const fnzi_wrap_alias *a) {
 /* A path from one alias to another over the dimensions of the first. From a root over its flat
  * memory instead, where the program has an as_strided and that path is shorter; with symbolic sizes
  * also where it is as short, because the row of the tenth element depends on the length of rows. */
-static fnz_status find_between(fnz_world *world, const fnzi_wrap_alias *from,
+static fnz_status find_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
                                const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
-  FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions != NULL,
-                        path, found));
-  if (!*found || from->parent || path->count < 2 || !is_by_strides(world, to))
+  FNZ_TRY(fnzi_path_box(&wrapper->scratch, &from->geometry, &to->geometry,
+                        wrapper->decisions != NULL, path, found));
+  if (!*found || from->parent || path->count < 2 || !is_by_strides(wrapper, to))
     return FNZ_OK;
   fnzi_path *flat;
   bool flat_found;
-  FNZI_NEW(&world->scratch, 1, &flat);
-  FNZ_TRY(fnzi_path_flat(&world->scratch, &from->geometry, &to->geometry, flat, &flat_found));
-  if (flat_found && flat->count < path->count + (world->decisions != NULL))
+  FNZI_NEW(&wrapper->scratch, 1, &flat);
+  FNZ_TRY(fnzi_path_flat(&wrapper->scratch, &from->geometry, &to->geometry, flat, &flat_found));
+  if (flat_found && flat->count < path->count + (wrapper->decisions != NULL))
     *path = *flat;
   return FNZ_OK;
 }
 
 /* The same path at all sizes. */
-fnz_status fnzi_wrap_path_between(fnz_world *world, const fnzi_wrap_alias *from,
+fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
                                   const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
-  FNZ_TRY(find_between(world, from, to, path, found));
-  *found = is_taken_by_all(world, path, *found) && *found;
+  FNZ_TRY(find_between(wrapper, from, to, path, found));
+  *found = is_taken_by_all(wrapper, path, *found) && *found;
   return FNZ_OK;
 }
 
 /* Also over flat memory; where no path is there at all sizes, one of these sizes. */
-fnz_status fnzi_wrap_path_from_root(fnz_world *world, const fnzi_wrap_alias *to, fnzi_path *path,
-                                    bool *found) {
+fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *to,
+                                    fnzi_path *path, bool *found) {
   const fnzi_wrap_alias *root = to->storage->root;
-  FNZ_TRY(fnzi_wrap_path_between(world, root, to, path, found));
+  FNZ_TRY(fnzi_wrap_path_between(wrapper, root, to, path, found));
   if (!*found)
-    FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found));
-  return *found || !world->decisions ? FNZ_OK : find_between(world, root, to, path, found);
+    FNZ_TRY(fnzi_path_flat(&wrapper->scratch, &root->geometry, &to->geometry, path, found));
+  return *found || !wrapper->decisions ? FNZ_OK : find_between(wrapper, root, to, path, found);
 }
 
 /* The links from `a` up to `target`, a first. 0 when there are more than `most`, or when a link
@@ -228,9 +229,9 @@ size_t fnzi_wrap_links_up(fnzi_wrap_alias *a, fnzi_wrap_alias *const target,
   return links_between(a, target, links, FNZI_LINKS);
 }
 
-fnz_status fnzi_wrap_links_to_root(fnz_world *world, fnzi_wrap_alias *a, fnzi_wrap_alias ***links,
-                                   size_t *count) {
-  FNZI_NEW(&world->scratch, FNZI_MOST_LINKS, links);
+fnz_status fnzi_wrap_links_to_root(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
+                                   fnzi_wrap_alias ***links, size_t *count) {
+  FNZI_NEW(&wrapper->scratch, FNZI_MOST_LINKS, links);
   *count = links_between(a, a->storage->root, *links, FNZI_MOST_LINKS);
   return FNZ_OK;
 }

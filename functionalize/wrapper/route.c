@@ -51,13 +51,13 @@ fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   return r;
 }
 
-fnzi_wrap_route fnzi_wrap_route_of(fnz_world *world, const fnz_op *op) {
+fnzi_wrap_route fnzi_wrap_route_of(fnz_wrapper *wrapper, const fnz_op *op) {
   if (fnzi_op_is_custom(op))
     return fnzi_wrap_route_find(op);
   fnzi_wrap_route *r;
   size_t home = (size_t)(op - fnzi_ops), k = 0;
   do
-    r = &world->routes[(home + k++) % FNZI_ROUTES];
+    r = &wrapper->routes[(home + k++) % FNZI_ROUTES];
   while (r->op && r->op != op && k < FNZI_ROUTES_NEAR);
   if (r->op != op)
     *r = fnzi_wrap_route_find(op);

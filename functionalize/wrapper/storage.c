@@ -15,19 +15,19 @@ static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *l
                    "the sizes and strides of a view reach beyond 63 bits");
 }
 
-static fnz_status alias_new(fnz_world *world, const fnz_geometry *g, fnzi_wrap_alias **out) {
+static fnz_status alias_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_wrap_alias **out) {
   size_t bytes = sizeof(fnzi_wrap_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
   int64_t low, high;
-  FNZ_TRY(byte_range(world->ctx, g, &low, &high));
-  fnzi_wrap_alias *n = fnzi_blocks_take(&world->blocks, bytes);
+  FNZ_TRY(byte_range(wrapper->ctx, g, &low, &high));
+  fnzi_wrap_alias *n = fnzi_blocks_take(&wrapper->blocks, bytes);
   if (!n)
-    return fnzi_no_memory(world->ctx);
+    return fnzi_no_memory(wrapper->ctx);
   int64_t *dims = (int64_t *)(n + 1);
   *n = (fnzi_wrap_alias){.geometry = *g,
                          .bytes = bytes,
                          .refs = 1,
-                         .source = world->source,
-                         .writer = world->why.reader,
+                         .source = wrapper->source,
+                         .writer = wrapper->why.reader,
                          .low = low,
                          .repeats = fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
                          .high = high};
@@ -48,44 +48,44 @@ fnzi_wrap_alias *fnzi_wrap_alias_retain(fnzi_wrap_alias *alias) {
   return alias;
 }
 
-static void view_call_release(fnz_world *world, fnzi_wrap_view_call *o, uint32_t index) {
+static void view_call_release(fnz_wrapper *wrapper, fnzi_wrap_view_call *o, uint32_t index) {
   o->aliases[index] = NULL;
   if (--o->refs == 0)
-    fnzi_blocks_give(&world->blocks, o, o->bytes);
+    fnzi_blocks_give(&wrapper->blocks, o, o->bytes);
 }
 
-void fnzi_wrap_pending_free(fnz_world *world, fnzi_wrap_pending *p) {
+void fnzi_wrap_pending_free(fnz_wrapper *wrapper, fnzi_wrap_pending *p) {
   for (size_t i = p->writes.count; i-- > 0;)
-    fnzi_wrap_value_drop(world, p->writes.data[i].value);
-  FNZI_VEC_FREE(world->ctx, &p->writes);
-  FNZI_VEC_FREE(world->ctx, &p->tiling.tiles);
-  fnzi_blocks_give(&world->blocks, p, sizeof *p);
+    fnzi_wrap_value_drop(wrapper, p->writes.data[i].value);
+  FNZI_VEC_FREE(wrapper->ctx, &p->writes);
+  FNZI_VEC_FREE(wrapper->ctx, &p->tiling.tiles);
+  fnzi_blocks_give(&wrapper->blocks, p, sizeof *p);
 }
 
 void fnzi_wrap_pending_drop(fnzi_wrap_storage *s) {
   fnzi_wrap_pending *p = s->pending;
   s->pending = NULL;
   if (p)
-    fnzi_wrap_pending_free(s->world, p);
+    fnzi_wrap_pending_free(s->wrapper, p);
 }
 
 static void storage_free(fnzi_wrap_storage *s) {
   fnzi_wrap_pending_drop(s);
-  FNZI_VEC_FREE(s->world->ctx, &s->dirty);
-  FNZI_VEC_FREE(s->world->ctx, &s->log);
-  fnzi_blocks_give(&s->world->blocks, s, sizeof *s);
+  FNZI_VEC_FREE(s->wrapper->ctx, &s->dirty);
+  FNZI_VEC_FREE(s->wrapper->ctx, &s->log);
+  fnzi_blocks_give(&s->wrapper->blocks, s, sizeof *s);
 }
 
 void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
   while (alias && --alias->refs == 0) {
-    fnz_world *world = alias->storage->world;
+    fnz_wrapper *wrapper = alias->storage->wrapper;
     fnzi_wrap_alias *parent = alias->parent;
-    fnzi_wrap_value_drop(world, alias->value);
+    fnzi_wrap_value_drop(wrapper, alias->value);
     if (alias->view_call)
-      view_call_release(world, alias->view_call, alias->index);
+      view_call_release(wrapper, alias->view_call, alias->index);
     if (!parent)
       storage_free(alias->storage);
-    fnzi_blocks_give(&world->blocks, alias, alias->bytes);
+    fnzi_blocks_give(&wrapper->blocks, alias, alias->bytes);
     alias = parent;
   }
 }
@@ -113,22 +113,22 @@ static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
   }
 }
 
-static fnz_status view_call_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
+static fnz_status view_call_new(fnz_wrapper *wrapper, const fnzi_view *view, const fnz_op *op,
                                 const fnz_arg *args, size_t nargs, size_t count,
                                 fnzi_wrap_view_call **out) {
   size_t head =
       sizeof(fnzi_wrap_view_call) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_wrap_alias *);
   size_t bytes = head + args_bytes(args, nargs);
-  fnzi_wrap_view_call *o = fnzi_blocks_take(&world->blocks, bytes);
+  fnzi_wrap_view_call *o = fnzi_blocks_take(&wrapper->blocks, bytes);
   if (!o)
-    return fnzi_no_memory(world->ctx);
+    return fnzi_no_memory(wrapper->ctx);
   memset(o, 0, head);
   o->view = view;
   o->op = op;
   o->args = (fnz_arg *)((char *)o + head);
   o->nargs = (uint32_t)nargs;
-  o->source = world->source;
-  o->node = world->why.reader;
+  o->source = wrapper->source;
+  o->node = wrapper->why.reader;
   o->bytes = bytes;
   o->refs = 1; /* until its windows are open */
   o->count = (uint32_t)count;
@@ -137,9 +137,9 @@ static fnz_status view_call_new(fnz_world *world, const fnzi_view *view, const f
   return FNZ_OK;
 }
 
-static fnz_status open_one(fnz_world *world, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
+static fnz_status open_one(fnz_wrapper *wrapper, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
                            uint32_t index, const fnz_geometry *g, fnzi_wrap_alias **out) {
-  FNZ_TRY(alias_new(world, g, out));
+  FNZ_TRY(alias_new(wrapper, g, out));
   (*out)->storage = parent->storage;
   (*out)->parent = fnzi_wrap_alias_retain(parent);
   (*out)->view_call = o;
@@ -150,26 +150,26 @@ static fnz_status open_one(fnz_world *world, fnzi_wrap_alias *parent, fnzi_wrap_
   return FNZ_OK;
 }
 
-static fnz_status open_all(fnz_world *world, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
+static fnz_status open_all(fnz_wrapper *wrapper, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
                            const fnz_geometry *windows, fnzi_wrap_alias **aliases) {
   fnz_status status = FNZ_OK;
   for (uint32_t k = 0; k < o->count && status == FNZ_OK; k++)
-    status = open_one(world, parent, o, k, &windows[k], &aliases[k]);
+    status = open_one(wrapper, parent, o, k, &windows[k], &aliases[k]);
   for (uint32_t k = 0; k < o->count && status != FNZ_OK; k++)
     fnzi_wrap_alias_release(aliases[k]);
   if (--o->refs == 0)
-    fnzi_blocks_give(&world->blocks, o, o->bytes);
+    fnzi_blocks_give(&wrapper->blocks, o, o->bytes);
   return status;
 }
 
 /* An as_strided may not leave the memory that the program declares; in eager there may be more. */
-static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_wrap_alias *root,
+static fnz_status check_inside(fnz_wrapper *wrapper, const char *what, const fnzi_wrap_alias *root,
                                const fnz_geometry *window) {
   int64_t low, high;
-  FNZ_TRY(byte_range(world->ctx, window, &low, &high));
+  FNZ_TRY(byte_range(wrapper->ctx, window, &low, &high));
   if (fnz_geometry_numel(window) == 0 || (low >= root->low && high <= root->high))
     return FNZ_OK;
-  return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
+  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
                        "%s reaches bytes %lld to %lld of a storage that has %lld to %lld", what,
                        (long long)low, (long long)high, (long long)root->low,
                        (long long)root->high);
@@ -177,82 +177,84 @@ static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_wr
 
 /* At the end of the longest chain that is followed, the parent of a window is the root, if geometry
  * knows a path, and the aliases in between may end. */
-static fnz_status open_at_root(fnz_world *world, fnzi_wrap_alias *base, const fnz_geometry *window,
-                               fnzi_wrap_alias **out) {
+static fnz_status open_at_root(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
+                               const fnz_geometry *window, fnzi_wrap_alias **out) {
   fnzi_wrap_alias *root = base->storage->root;
   fnzi_path path;
   bool found = false;
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
-    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
-  return found ? fnzi_wrap_alias_window(world, root, window, out) : FNZ_OK;
+    FNZ_TRY(fnzi_path_box(&wrapper->scratch, &root->geometry, window, false, &path, &found));
+  return found ? fnzi_wrap_alias_window(wrapper, root, window, out) : FNZ_OK;
 }
 
 /* At all sizes: x[:2] is all of x at some. */
-static bool is_base_itself(fnz_world *world, const fnz_geometry *window, const fnz_geometry *base) {
+static bool is_base_itself(fnz_wrapper *wrapper, const fnz_geometry *window,
+                           const fnz_geometry *base) {
   const bool same = fnzi_geometry_equal(window, base);
-  return fnzi_oracle_agreed(world->decisions, same) && same;
+  return fnzi_oracle_agreed(wrapper->decisions, same) && same;
 }
 
-fnz_status fnzi_wrap_alias_window(fnz_world *world, fnzi_wrap_alias *root,
+fnz_status fnzi_wrap_alias_window(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
                                   const fnz_geometry *window, fnzi_wrap_alias **out) {
   *out = NULL;
-  if (is_base_itself(world, window, &root->geometry)) {
+  if (is_base_itself(wrapper, window, &root->geometry)) {
     *out = fnzi_wrap_alias_retain(root);
     return FNZ_OK;
   }
-  FNZ_TRY(check_inside(world, "an input", root, window));
-  FNZ_TRY(alias_new(world, window, out));
+  FNZ_TRY(check_inside(wrapper, "an input", root, window));
+  FNZ_TRY(alias_new(wrapper, window, out));
   (*out)->storage = root->storage;
   (*out)->parent = fnzi_wrap_alias_retain(root);
   return FNZ_OK;
 }
 
 /* Another input may lie in the gaps of an input. */
-static fnz_status note_gaps(fnz_world *world, fnzi_wrap_alias *root, const fnz_geometry *window) {
+static fnz_status note_gaps(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
+                            const fnz_geometry *window) {
   fnzi_path path;
   bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
   if (!found)
-    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
+    FNZ_TRY(fnzi_path_box(&wrapper->scratch, &root->geometry, window, false, &path, &found));
   root->storage->in_gaps |= !found;
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_alias_open(fnz_world *world, fnzi_wrap_alias *base, const fnzi_view *view,
+fnz_status fnzi_wrap_alias_open(fnz_wrapper *wrapper, fnzi_wrap_alias *base, const fnzi_view *view,
                                 const fnz_op *op, const fnz_arg *args, size_t nargs,
                                 fnzi_wrap_alias ***out, size_t *count) {
   fnzi_wrap_alias *root = base->storage->root;
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
   fnzi_wrap_view_call *o = NULL;
-  FNZ_TRY(
-      fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
-  FNZI_NEW(&world->scratch, *count, out);
+  FNZ_TRY(fnzi_view_forward(&wrapper->scratch, view, op, args, nargs, &base->geometry, &windows,
+                            count));
+  FNZI_NEW(&wrapper->scratch, *count, out);
   if (is_strided) {
-    FNZ_TRY(check_inside(world, op->name, root, windows));
-    FNZ_TRY(note_gaps(world, root, windows));
+    FNZ_TRY(check_inside(wrapper, op->name, root, windows));
+    FNZ_TRY(note_gaps(wrapper, root, windows));
   }
-  if (*count == 1 && is_base_itself(world, windows, &base->geometry)) {
+  if (*count == 1 && is_base_itself(wrapper, windows, &base->geometry)) {
     **out = fnzi_wrap_alias_retain(base);
     return FNZ_OK;
   }
   if (*count == 1 && !is_strided)
-    FNZ_TRY(open_at_root(world, base, windows, *out));
+    FNZ_TRY(open_at_root(wrapper, base, windows, *out));
   if (*count && **out)
     return FNZ_OK;
-  FNZ_TRY(view_call_new(world, view, op, args, nargs, *count, &o));
-  return open_all(world, is_strided ? root : base, o, windows, *out);
+  FNZ_TRY(view_call_new(wrapper, view, op, args, nargs, *count, &o));
+  return open_all(wrapper, is_strided ? root : base, o, windows, *out);
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
-static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_wrap_alias **root) {
-  fnzi_wrap_storage *s = fnzi_blocks_take(&world->blocks, sizeof *s);
+static fnz_status storage_new(fnz_wrapper *wrapper, const fnz_geometry *g, fnzi_wrap_alias **root) {
+  fnzi_wrap_storage *s = fnzi_blocks_take(&wrapper->blocks, sizeof *s);
   if (!s)
-    return fnzi_no_memory(world->ctx);
-  *s = (fnzi_wrap_storage){.world = world};
-  fnz_status status = alias_new(world, g, root);
+    return fnzi_no_memory(wrapper->ctx);
+  *s = (fnzi_wrap_storage){.wrapper = wrapper};
+  fnz_status status = alias_new(wrapper, g, root);
   if (status != FNZ_OK) {
-    fnzi_blocks_give(&world->blocks, s, sizeof *s);
+    fnzi_blocks_give(&wrapper->blocks, s, sizeof *s);
     return status;
   }
   (*root)->storage = s;
@@ -260,26 +262,26 @@ static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_wrap
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_tensor_on(fnz_world *world, fnzi_wrap_alias *alias, fnz_tensor **out) {
-  fnz_tensor *t = fnzi_blocks_take(&world->blocks, sizeof *t);
+fnz_status fnzi_wrap_tensor_on(fnz_wrapper *wrapper, fnzi_wrap_alias *alias, fnz_tensor **out) {
+  fnz_tensor *t = fnzi_blocks_take(&wrapper->blocks, sizeof *t);
   if (!t)
-    return fnzi_no_memory(world->ctx);
-  *t = (fnz_tensor){.world = world, .alias = fnzi_wrap_alias_retain(alias), .refs = 1};
+    return fnzi_no_memory(wrapper->ctx);
+  *t = (fnz_tensor){.wrapper = wrapper, .alias = fnzi_wrap_alias_retain(alias), .refs = 1};
   alias->storage->tensors++;
-  t->after = world->tensors;
+  t->after = wrapper->tensors;
   if (t->after)
     t->after->before = t;
-  world->tensors = t;
+  wrapper->tensors = t;
   *out = t;
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_tensor_new(fnz_world *world, const fnz_geometry *geometry,
+fnz_status fnzi_wrap_tensor_new(fnz_wrapper *wrapper, const fnz_geometry *geometry,
                                 fnzi_value_ref *value, fnz_tensor **out) {
   fnzi_wrap_alias *root = NULL;
-  FNZ_TRY(storage_new(world, geometry ? geometry : value->geometry, &root));
+  FNZ_TRY(storage_new(wrapper, geometry ? geometry : value->geometry, &root));
   fnzi_wrap_alias_set_value(root, value);
-  fnz_status status = fnzi_wrap_tensor_on(world, root, out);
+  fnz_status status = fnzi_wrap_tensor_on(wrapper, root, out);
   fnzi_wrap_alias_release(root);
   return status;
 }
@@ -288,7 +290,7 @@ fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root, const fnz_geometry 
                                   fnzi_value_ref *value) {
   fnzi_wrap_storage *s = old_root->storage;
   fnzi_wrap_alias *root = NULL;
-  FNZ_TRY(alias_new(s->world, geometry, &root));
+  FNZ_TRY(alias_new(s->wrapper, geometry, &root));
   root->storage = s;
   fnzi_wrap_alias_set_value(root, value);
   old_root->parent = root; /* has the only reference */
@@ -298,10 +300,10 @@ fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root, const fnz_geometry 
 
 /* No tensor is on the storage any more: its writes, which were not read, are forgotten. */
 static void forget_writes(fnzi_wrap_storage *s) {
-  fnzi_wrap_note_unread(s->world, s->root->unread);
+  fnzi_wrap_note_unread(s->wrapper, s->root->unread);
   for (size_t i = s->dirty.count; i-- > 0;) {
     s->dirty.count = i;
-    fnzi_wrap_note_unread(s->world, s->dirty.data[i]->unread);
+    fnzi_wrap_note_unread(s->wrapper, s->dirty.data[i]->unread);
     fnzi_wrap_alias_release(s->dirty.data[i]);
   }
   fnzi_wrap_pending_drop(s);
@@ -337,9 +339,9 @@ void fnz_tensor_release(fnz_tensor *t) {
   if (t->before)
     t->before->after = t->after;
   else
-    t->world->tensors = t->after;
+    t->wrapper->tensors = t->after;
   if (t->after)
     t->after->before = t->before;
   leave(t->alias);
-  fnzi_blocks_give(&t->world->blocks, t, sizeof *t);
+  fnzi_blocks_give(&t->wrapper->blocks, t, sizeof *t);
 }

@@ -17,30 +17,30 @@ static fnzi_wrap_alias *nearest(fnzi_wrap_alias *window) {
 }
 
 /* An alias whose value is made for the first time has the line of its own view call. */
-static fnz_status regenerate_link(fnz_world *world, fnzi_wrap_alias *a, fnzi_value_ref *from) {
+static fnz_status regenerate_link(fnz_wrapper *wrapper, fnzi_wrap_alias *a, fnzi_value_ref *from) {
   const fnzi_wrap_view_call *o = a->view_call;
   fnzi_value_ref *v;
   if (!a->value) {
-    world->source = o->source;
-    world->why.node = world->why.view = o->node;
+    wrapper->source = o->source;
+    wrapper->why.node = wrapper->why.view = o->node;
   }
   if (o->count > 1 && !o->derived && fnzi_wrap_alias_right_for(a->parent, a->parent))
-    return fnzi_wrap_regenerate_all(world, a, from);
-  FNZ_TRY(fnzi_wrap_follow_link(world, a, from, &v));
+    return fnzi_wrap_regenerate_all(wrapper, a, from);
+  FNZ_TRY(fnzi_wrap_follow_link(wrapper, a, from, &v));
   fnzi_wrap_alias_set_value(a, v);
   return FNZ_OK;
 }
 
 /* Link by link; the aliases in between keep their values. */
-static fnz_status regenerate_links(fnz_world *world, fnzi_wrap_alias *const *links, size_t n,
+static fnz_status regenerate_links(fnz_wrapper *wrapper, fnzi_wrap_alias *const *links, size_t n,
                                    fnzi_value_ref *from) {
-  const char *source = world->source;
-  const fnzi_rec_why why = world->why;
+  const char *source = wrapper->source;
+  const fnzi_rec_why why = wrapper->why;
   fnz_status status = FNZ_OK;
   for (size_t i = n; i-- > 0 && status == FNZ_OK;) {
-    status = regenerate_link(world, links[i], from);
-    world->source = source;
-    world->why = why;
+    status = regenerate_link(wrapper, links[i], from);
+    wrapper->source = source;
+    wrapper->why = why;
     from = links[i]->value;
   }
   return status;
@@ -55,110 +55,111 @@ static bool may_keep(fnzi_wrap_alias *from, fnzi_wrap_alias *const *links, size_
 }
 
 /* Link by link; values in between are not kept. */
-static fnz_status regenerate_through(fnz_world *world, fnzi_wrap_alias *const *links, size_t n,
+static fnz_status regenerate_through(fnz_wrapper *wrapper, fnzi_wrap_alias *const *links, size_t n,
                                      fnzi_value_ref *from) {
   for (size_t i = n; i-- > 0;)
-    FNZ_TRY(fnzi_wrap_follow_link(world, links[i], from, &from));
+    FNZ_TRY(fnzi_wrap_follow_link(wrapper, links[i], from, &from));
   fnzi_wrap_alias_set_value(links[0], from);
   return FNZ_OK;
 }
 
 /* Needs a root that is right for the window. Where geometry knows no path, follows all links. */
-static fnz_status regenerate_from_root(fnz_world *world, fnzi_wrap_alias *window) {
+static fnz_status regenerate_from_root(fnz_wrapper *wrapper, fnzi_wrap_alias *window) {
   fnzi_wrap_alias *root = window->storage->root, **links;
   size_t n;
   fnzi_path path;
   fnzi_value_ref *v;
   bool found;
-  FNZ_TRY(fnzi_wrap_path_from_root(world, window, &path, &found));
+  FNZ_TRY(fnzi_wrap_path_from_root(wrapper, window, &path, &found));
   if (!found) {
-    FNZ_TRY(fnzi_wrap_links_to_root(world, window, &links, &n));
-    return n ? regenerate_through(world, links, n, root->value) : fnzi_wrap_no_way(window);
+    FNZ_TRY(fnzi_wrap_links_to_root(wrapper, window, &links, &n));
+    return n ? regenerate_through(wrapper, links, n, root->value) : fnzi_wrap_no_way(window);
   }
-  FNZ_TRY(fnzi_wrap_replay_path(world, &path, root->value, &v));
+  FNZ_TRY(fnzi_wrap_replay_path(wrapper, &path, root->value, &v));
   fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
 
-static fnz_status commit_overlapping(fnz_world *world, fnzi_wrap_alias *window, bool even_if_above);
+static fnz_status commit_overlapping(fnz_wrapper *wrapper, fnzi_wrap_alias *window,
+                                     bool even_if_above);
 
 /* A window without elements needs no base. */
-static fnz_status regenerate_empty(fnz_world *world, fnzi_wrap_alias *window) {
+static fnz_status regenerate_empty(fnz_wrapper *wrapper, fnzi_wrap_alias *window) {
   const fnz_geometry *g = &window->geometry;
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_dtype(g->dtype)};
   const fnz_geometry *dense;
   fnzi_value_ref *v;
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, g->sizes, g->rank, &args[0]));
-  FNZ_TRY(fnzi_contiguous_like(&world->scratch, g, &dense));
-  FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_FULL, args, 3, dense, &v));
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, g->sizes, g->rank, &args[0]));
+  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, g, &dense));
+  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_FULL, args, 3, dense, &v));
   fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
 
 /* Every dirty alias that overlaps the window can be committed by one as_strided. */
-static fnz_status can_commit_by_strides(fnz_world *world, const fnzi_wrap_alias *window,
+static fnz_status can_commit_by_strides(fnz_wrapper *wrapper, const fnzi_wrap_alias *window,
                                         bool *can) {
   const fnzi_wrap_storage *s = window->storage;
   fnzi_path path;
   *can = true;
   for (size_t i = 0; i < s->dirty.count && *can; i++)
     if (fnzi_wrap_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
-      FNZ_TRY(fnzi_path_strided(&world->scratch, &s->root->geometry, &s->dirty.data[i]->geometry,
+      FNZ_TRY(fnzi_path_strided(&wrapper->scratch, &s->root->geometry, &s->dirty.data[i]->geometry,
                                 &path, can));
   return FNZ_OK;
 }
 
 /* In the strided dialect windows are read from the storage's root alone, if that is possible. */
-static fnz_status derive_by_strides(fnz_world *world, fnzi_wrap_alias *window, bool *found) {
+static fnz_status derive_by_strides(fnz_wrapper *wrapper, fnzi_wrap_alias *window, bool *found) {
   fnzi_wrap_alias *root = window->storage->root;
   fnzi_path path;
   fnzi_value_ref *v;
-  *found = world->views == FNZ_VIEWS_STRIDED && fnz_geometry_numel(&window->geometry) == 0;
+  *found = wrapper->views == FNZ_VIEWS_STRIDED && fnz_geometry_numel(&window->geometry) == 0;
   if (*found)
-    return regenerate_empty(world, window);
-  if (world->views != FNZ_VIEWS_STRIDED)
+    return regenerate_empty(wrapper, window);
+  if (wrapper->views != FNZ_VIEWS_STRIDED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_strided(&world->scratch, &root->geometry, &window->geometry, &path, found));
+  FNZ_TRY(fnzi_path_strided(&wrapper->scratch, &root->geometry, &window->geometry, &path, found));
   if (*found)
-    FNZ_TRY(can_commit_by_strides(world, window, found));
+    FNZ_TRY(can_commit_by_strides(wrapper, window, found));
   if (!*found)
     return FNZ_OK;
-  FNZ_TRY(commit_overlapping(world, window, true));
+  FNZ_TRY(commit_overlapping(wrapper, window, true));
   root->unread = NULL;
-  FNZ_TRY(fnzi_wrap_replay_path(world, &path, root->value, &v));
+  FNZ_TRY(fnzi_wrap_replay_path(wrapper, &path, root->value, &v));
   fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
 
-static fnz_status regenerate(fnz_world *world, fnzi_wrap_alias *window) {
+static fnz_status regenerate(fnz_wrapper *wrapper, fnzi_wrap_alias *window) {
   fnzi_wrap_alias *from = nearest(window), *links[FNZI_LINKS];
   fnzi_path path;
   fnzi_value_ref *v;
   bool found;
   size_t n = fnzi_wrap_links_up(window, from, links);
-  FNZ_TRY(derive_by_strides(world, window, &found));
+  FNZ_TRY(derive_by_strides(wrapper, window, &found));
   if (found)
     return FNZ_OK;
   from->unread = NULL;
   if (n == 1 && window->view_call->count > 1 &&
       !window->view_call->derived) { /* all see it whole */
-    FNZ_TRY(commit_overlapping(world, from, false));
-    return fnzi_wrap_regenerate_all(world, window, from->value);
+    FNZ_TRY(commit_overlapping(wrapper, from, false));
+    return fnzi_wrap_regenerate_all(wrapper, window, from->value);
   }
   if (n == 1)
-    return regenerate_links(world, links, 1, from->value);
-  FNZ_TRY(fnzi_wrap_path_between(world, from, window, &path, &found));
+    return regenerate_links(wrapper, links, 1, from->value);
+  FNZ_TRY(fnzi_wrap_path_between(wrapper, from, window, &path, &found));
   if (n > 0 && (!found || path.count >= n) && may_keep(from, links, n))
-    return regenerate_links(world, links, n, from->value);
+    return regenerate_links(wrapper, links, n, from->value);
   if (fnz_geometry_numel(&window->geometry) == 0)
-    return regenerate_empty(world, window);
+    return regenerate_empty(wrapper, window);
   if (found) {
-    FNZ_TRY(fnzi_wrap_replay_path(world, &path, from->value, &v));
+    FNZ_TRY(fnzi_wrap_replay_path(wrapper, &path, from->value, &v));
     fnzi_wrap_alias_set_value(window, v);
     return FNZ_OK;
   }
-  FNZ_TRY(commit_overlapping(world, window, true));
-  return regenerate_from_root(world, window);
+  FNZ_TRY(commit_overlapping(wrapper, window, true));
+  return regenerate_from_root(wrapper, window);
 }
 
 static bool is_above(const fnzi_wrap_alias *above, const fnzi_wrap_alias *a) {
@@ -170,7 +171,7 @@ static bool is_above(const fnzi_wrap_alias *above, const fnzi_wrap_alias *a) {
 
 /* Commits every dirty alias that overlaps the window, and pending writes. One above that contains
  * the window may stay dirty, because the value can be regenerated from it. */
-static fnz_status commit_overlapping(fnz_world *world, fnzi_wrap_alias *window,
+static fnz_status commit_overlapping(fnz_wrapper *wrapper, fnzi_wrap_alias *window,
                                      bool even_if_above) {
   fnzi_wrap_storage *s = window->storage;
   for (size_t i = 0; i < s->dirty.count;) {
@@ -180,9 +181,9 @@ static fnz_status commit_overlapping(fnz_world *world, fnzi_wrap_alias *window,
     if (stays)
       i++;
     else
-      FNZ_TRY(fnzi_wrap_commit(world, d));
+      FNZ_TRY(fnzi_wrap_commit(wrapper, d));
   }
-  return fnzi_wrap_overlaps_pending(window) ? fnzi_wrap_commit_pending(world, s) : FNZ_OK;
+  return fnzi_wrap_overlaps_pending(window) ? fnzi_wrap_commit_pending(wrapper, s) : FNZ_OK;
 }
 
 /* The line of a value: of the view when it is made for the first time, later of the write that made
@@ -210,25 +211,25 @@ static fnzi_rec_why why_read(const fnzi_wrap_alias *window, fnzi_rec_why reader)
 }
 
 static fnz_status refuse_poisoned(const fnzi_wrap_storage *s) {
-  return fnzi_fail_for(s->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+  return fnzi_fail_for(s->wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
                        "the first iteration of a %s wrote this memory, if there was one; give the "
                        "loop a clone() of it",
                        s->poisoned);
 }
 
 fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {
-  fnz_world *world = window->storage->world;
+  fnz_wrapper *wrapper = window->storage->wrapper;
   if (window->storage->poisoned)
     return refuse_poisoned(window->storage);
   if (!fnzi_wrap_alias_right_for(window, window)) {
-    const char *reader = world->source;
-    const fnzi_rec_why why = world->why;
-    FNZ_TRY(commit_overlapping(world, window, false));
-    world->source = source_of(window, reader);
-    world->why = why_read(window, why);
-    fnz_status status = window->parent ? regenerate(world, window) : FNZ_OK;
-    world->source = reader;
-    world->why = why;
+    const char *reader = wrapper->source;
+    const fnzi_rec_why why = wrapper->why;
+    FNZ_TRY(commit_overlapping(wrapper, window, false));
+    wrapper->source = source_of(window, reader);
+    wrapper->why = why_read(window, why);
+    fnz_status status = window->parent ? regenerate(wrapper, window) : FNZ_OK;
+    wrapper->source = reader;
+    wrapper->why = why;
     FNZ_TRY(status);
   }
   window->unread = NULL;
@@ -238,13 +239,13 @@ fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {
 
 fnz_status fnzi_wrap_read_flat(fnzi_wrap_alias *root, const fnz_geometry *flat,
                                fnzi_value_ref **out) {
-  fnz_world *world = root->storage->world;
+  fnz_wrapper *wrapper = root->storage->wrapper;
   fnzi_path path;
   bool found;
   FNZ_TRY(fnzi_wrap_read(root, out));
-  FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, flat, world->decisions != NULL, &path,
+  FNZ_TRY(fnzi_path_box(&wrapper->scratch, &root->geometry, flat, wrapper->decisions != NULL, &path,
                         &found));
   if (!found)
-    FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, flat, &path, &found));
-  return found ? fnzi_wrap_replay_path(world, &path, *out, out) : FNZ_OK;
+    FNZ_TRY(fnzi_path_flat(&wrapper->scratch, &root->geometry, flat, &path, &found));
+  return found ? fnzi_wrap_replay_path(wrapper, &path, *out, out) : FNZ_OK;
 }

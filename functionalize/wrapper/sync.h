@@ -13,7 +13,7 @@ fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_a
 static inline fnzi_relation fnzi_wrap_alias_relate(const fnzi_wrap_alias *a,
                                                    const fnzi_wrap_alias *b) {
   bool apart = a->high <= b->low || b->high <= a->low; /* as most are */
-  return apart && !a->storage->world->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
+  return apart && !a->storage->wrapper->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
 }
 /* No write has met `window` after version `since`. With `written`, which is about to be committed,
  * writes that an old base may lack do not count: those inside `written`, and those through aliases
@@ -25,23 +25,23 @@ bool fnzi_wrap_alias_overlaps_dirty(const fnzi_wrap_alias *window);
 bool fnzi_wrap_alias_right_for(fnzi_wrap_alias *a, const fnzi_wrap_alias *window);
 
 /* --- regenerate.c ----------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_step(fnz_world *world, const fnzi_view_step *step,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                                 fnzi_value_ref *base, fnzi_value_ref **out);
 /* Along a path; values in between are not kept. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_path(fnz_world *world, const fnzi_path *path,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_path(fnz_wrapper *wrapper, const fnzi_path *path,
                                                 fnzi_value_ref *from, fnzi_value_ref **out);
 void fnzi_wrap_link_step(const fnzi_wrap_alias *a, fnzi_view_step *out);
 /* The value of an alias from its parent's, `base`. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_follow_link(fnz_world *world, const fnzi_wrap_alias *a,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_follow_link(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
                                                 fnzi_value_ref *base, fnzi_value_ref **out);
 /* All windows of a view call at once; aliases of it that have no value yet get theirs too. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_regenerate_all(fnz_world *world, fnzi_wrap_alias *a,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_regenerate_all(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
                                                    fnzi_value_ref *base);
 /* The shortest path from one alias, or from the root, to a window of it. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_path_between(fnz_world *world, const fnzi_wrap_alias *from,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_path_between(fnz_wrapper *wrapper, const fnzi_wrap_alias *from,
                                                  const fnzi_wrap_alias *to, fnzi_path *path,
                                                  bool *found);
-FNZ_MUST_CHECK fnz_status fnzi_wrap_path_from_root(fnz_world *world, const fnzi_wrap_alias *to,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_path_from_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *to,
                                                    fnzi_path *path, bool *found);
 /* Refuses an alias that no path leads to. */
 fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a);
@@ -49,8 +49,8 @@ fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a);
  * a link cannot be replayed. */
 size_t fnzi_wrap_links_up(fnzi_wrap_alias *a, fnzi_wrap_alias *const target,
                           fnzi_wrap_alias *links[FNZI_LINKS]);
-/* The links up to the root, at most FNZI_MOST_LINKS: the last resort. In the world's scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_links_to_root(fnz_world *world, fnzi_wrap_alias *a,
+/* The links up to the root, at most FNZI_MOST_LINKS: the last resort. In the wrapper's scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_links_to_root(fnz_wrapper *wrapper, fnzi_wrap_alias *a,
                                                   fnzi_wrap_alias ***links, size_t *count);
 
 /* --- pending.c -------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ struct fnzi_wrap_pending {
 
 /* The value of a dirty alias becomes pending; `*done` is false, and nothing has happened, where it
  * is no tile of the root or does not fit the others. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_wrap_alias *a,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_add(fnz_wrapper *wrapper, const fnzi_wrap_alias *a,
                                                 bool *done);
 /* A pending write may lie in the window. Needs storage->pending. */
 bool fnzi_wrap_pending_overlaps(const fnzi_wrap_alias *window);
@@ -82,16 +82,16 @@ static inline bool fnzi_wrap_overlaps_pending(const fnzi_wrap_alias *window) {
 /* The dirty aliases may be all that the tiles lack to cover the root. Needs storage->pending. */
 bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s);
 /* Puts all of them into the root's value. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_apply(fnz_world *world, fnzi_wrap_storage *s);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_apply(fnz_wrapper *wrapper, fnzi_wrap_storage *s);
 /* Forgets those of a storage, if any; frees them (storage.c). */
 void fnzi_wrap_pending_drop(fnzi_wrap_storage *s);
-void fnzi_wrap_pending_free(fnz_world *world, fnzi_wrap_pending *p);
+void fnzi_wrap_pending_free(fnz_wrapper *wrapper, fnzi_wrap_pending *p);
 
 /* --- commit.c --------------------------------------------------------------------------------- */
 /* Puts the value of a dirty alias into the root's, or among the pending writes. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_wrap_alias *dirty);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty);
 /* Puts the pending writes of a storage into the root's value, if it has any; with them, perhaps,
  * dirty aliases. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_commit_pending(fnz_world *world, fnzi_wrap_storage *s);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s);
 
 #endif

@@ -93,7 +93,7 @@ typedef struct fnzi_wrap_log_entry {
 typedef struct fnzi_wrap_pending fnzi_wrap_pending; /* pending.c */
 
 typedef struct fnzi_wrap_storage {
-  struct fnz_world *world;
+  struct fnz_wrapper *wrapper;
   fnzi_wrap_alias *root;
   uint64_t version;          /* number of writes */
   uint32_t input, output;    /* 1 + the pass's first that ends on this storage; 0 for none */
@@ -118,12 +118,12 @@ typedef struct fnzi_wrap_storage {
 } fnzi_wrap_storage;
 
 struct fnz_tensor {
-  struct fnz_world *world;
+  struct fnz_wrapper *wrapper;
   fnzi_wrap_alias *alias;
   uint32_t refs;
   uint32_t input, output;     /* 1 + the input, the output that is this tensor; 0 for none */
   bool metadata_changed;      /* an in-place view, set_ or resize_ moved it to another alias */
-  fnz_tensor *before, *after; /* all tensors of the world */
+  fnz_tensor *before, *after; /* all tensors of the wrapper */
 };
 
 /* --- routes ----------------------------------------------------------------------------------- */
@@ -157,11 +157,11 @@ typedef struct fnzi_wrap_route {
  * or at one of the next FNZI_ROUTES_NEAR. */
 enum { FNZI_ROUTES = 512, FNZI_ROUTES_NEAR = 8 };
 
-/* --- worlds and requests ---------------------------------------------------------------------- */
+/* --- the wrapper, and requests ---------------------------------------------------------------- */
 /* Overlapping writes may make at most so many nodes for each of the program. */
 enum { FNZI_NODES_FOR_ONE = 4 };
 
-struct fnz_world {
+struct fnz_wrapper {
   fnz_context *ctx;
   fnz_backend *backend;
   fnz_views views;
@@ -179,7 +179,7 @@ struct fnz_world {
   struct {
     fnzi_value_ref **data;
     size_t count, capacity;
-  } fresh; /* values that the world holds until the call ends */
+  } fresh; /* values that the wrapper holds until the call ends */
   fnz_tensor *tensors;
 };
 
@@ -194,7 +194,7 @@ typedef struct fnzi_wrap_tensors {
  * calls of `op`; make() finds the arguments of the k-th. */
 typedef struct fnzi_wrap_parts {
   size_t count;
-  fnz_status (*make)(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+  fnz_status (*make)(fnz_wrapper *wrapper, const fnzi_wrap_request *whole, size_t k,
                      fnzi_wrap_request *part);
   const fnz_op *op;
   const fnz_arg *args;        /* what the parts' arguments are made of */
@@ -203,9 +203,9 @@ typedef struct fnzi_wrap_parts {
 } fnzi_wrap_parts;
 
 /* The value that `write` (NULL for none) wrote was not read, and will not be. */
-static inline void fnzi_wrap_note_unread(const fnz_world *world, const fnzi_node *write) {
-  if (write && world->notes)
-    world->note_unread(world->ctx, world->notes, write);
+static inline void fnzi_wrap_note_unread(const fnz_wrapper *wrapper, const fnzi_node *write) {
+  if (write && wrapper->notes)
+    wrapper->note_unread(wrapper->ctx, wrapper->notes, write);
 }
 
 /* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
@@ -216,57 +216,57 @@ struct fnzi_wrap_request {
   size_t nexpected;
   bool is_slice;          /* a slice of a call that eager has accepted as a whole */
   fnzi_wrap_parts parts;  /* run when the rule has returned */
-  fnzi_wrap_tensors out;  /* results; in the world's scratch */
+  fnzi_wrap_tensors out;  /* results; in the wrapper's scratch */
   fnzi_wrap_tensors held; /* arguments made for this call; in the scratch */
 };
 
 /* --- value.c ---------------------------------------------------------------------------------- */
-/* Moves `handle` into a counted value at the end of world->fresh, which owns it; NULL for handle 0.
- */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_value_take(fnz_world *world, fnz_handle handle);
+/* Moves `handle` into a counted value at the end of wrapper->fresh; NULL for handle 0. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_value_take(fnz_wrapper *wrapper, fnz_handle handle);
 fnzi_value_ref *fnzi_wrap_value_hold(fnzi_value_ref *value);
-void fnzi_wrap_value_drop(fnz_world *world, fnzi_value_ref *value);
-/* Drops world->fresh and empties the scratch; the public interface calls it when it returns. */
-void fnzi_wrap_settle(fnz_world *world);
+void fnzi_wrap_value_drop(fnz_wrapper *wrapper, fnzi_value_ref *value);
+/* Drops wrapper->fresh and empties the scratch; the public interface calls it when it returns. */
+void fnzi_wrap_settle(fnz_wrapper *wrapper);
 /* The value becomes the alias's, right as of the storage's version. */
 void fnzi_wrap_alias_set_value(fnzi_wrap_alias *alias, fnzi_value_ref *value);
 
 /* --- emit.c ----------------------------------------------------------------------------------- */
-void fnzi_wrap_start_emitter(fnz_world *world);
-/* Results of the functional operator as values: world->fresh[*first ...], *count of them, NULL for
- * undefined ones. `args` hold handles. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_values(fnz_world *world, const fnz_op *op,
+void fnzi_wrap_start_emitter(fnz_wrapper *wrapper);
+/* Results of the functional operator as values: wrapper->fresh[*first ...], *count of them, NULL
+ * for undefined ones. `args` hold handles. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_values(fnz_wrapper *wrapper, const fnz_op *op,
                                                  const fnz_arg *args, size_t nargs,
                                                  const fnz_geometry *const *expected,
                                                  size_t nexpected, size_t *first, size_t *count);
 /* One of the operators of views/steps.h with one result. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
-                                             size_t nargs, const fnz_geometry *result,
-                                             fnzi_value_ref **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_one(fnz_wrapper *wrapper, fnzi_emit_op op,
+                                             const fnz_arg *args, size_t nargs,
+                                             const fnz_geometry *result, fnzi_value_ref **out);
 fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v);
 /* The counted value of an emitted one: a fresh one, or `start` that it began with. */
-fnzi_value_ref *fnzi_wrap_value_emitted(fnz_world *world, fnzi_emitted e, fnzi_value_ref *start);
+fnzi_value_ref *fnzi_wrap_value_emitted(fnz_wrapper *wrapper, fnzi_emitted e,
+                                        fnzi_value_ref *start);
 
 /* --- storage.c -------------------------------------------------------------------------------- */
 /* A tensor with a storage of its own. `geometry` NULL takes the value's. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_new(fnz_world *world, const fnz_geometry *geometry,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_new(fnz_wrapper *wrapper, const fnz_geometry *geometry,
                                                fnzi_value_ref *value, fnz_tensor **out);
 /* Another tensor on an alias. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_on(fnz_world *world, fnzi_wrap_alias *alias,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_on(fnz_wrapper *wrapper, fnzi_wrap_alias *alias,
                                               fnz_tensor **out);
 /* The tensor moves to another alias. */
 void fnzi_wrap_tensor_move(fnz_tensor *tensor, fnzi_wrap_alias *alias);
 /* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
  * caller. A window of the same geometry as its base is the base itself. The parent of as_strided's
  * windows is the root, because they may show more than their base. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_open(fnz_world *world, fnzi_wrap_alias *base,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_open(fnz_wrapper *wrapper, fnzi_wrap_alias *base,
                                                const fnzi_view *view, const fnz_op *op,
                                                const fnz_arg *args, size_t nargs,
                                                fnzi_wrap_alias ***out, size_t *count);
 /* A window of the root's memory without a view call: its value is regenerated by geometry alone. It
  * shows no byte outside of the root (BOUNDS). The root itself when it is equal. One reference for
  * the caller. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_window(fnz_world *world, fnzi_wrap_alias *root,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_window(fnz_wrapper *wrapper, fnzi_wrap_alias *root,
                                                  const fnz_geometry *window, fnzi_wrap_alias **out);
 /* The storage gets a larger root; the old one becomes a window of it. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root,
@@ -293,25 +293,26 @@ static inline const fnz_geometry *fnzi_wrap_root_geometry(const fnz_tensor *t) {
 
 /* --- apply.c ---------------------------------------------------------------------------------- */
 /* The functional operator applied to the values of tensors; results are new tensors. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_functional(fnz_world *world, fnzi_wrap_request *request);
-/* The arguments with current values in place of tensors. In the world's scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
-                                              fnz_arg **out);
-/* The tensors among the arguments, in order; `args` may hold lists. In the world's scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
-                                                fnz_tensor ***out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_functional(fnz_wrapper *wrapper,
+                                                     fnzi_wrap_request *request);
+/* The arguments with current values in place of tensors. In the wrapper's scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_read_args(fnz_wrapper *wrapper, const fnz_arg *args,
+                                              size_t nargs, fnz_arg **out);
+/* The tensors among the arguments, in order; `args` may hold lists. In the wrapper's scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_args(fnz_wrapper *wrapper, const fnz_arg *args,
+                                                size_t nargs, fnz_tensor ***out, size_t *count);
 /* Appends a result: a tensor (NULL, undefined), a new one on an alias, a new one around a value. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_give(fnz_world *world, fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_give(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                          fnz_tensor *tensor);
-FNZ_MUST_CHECK fnz_status fnzi_wrap_give_alias(fnz_world *world, fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_give_alias(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                fnzi_wrap_alias *alias);
-FNZ_MUST_CHECK fnz_status fnzi_wrap_give_fresh(fnz_world *world, fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_give_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                fnzi_value_ref *value);
 /* The request holds a tensor, whose reference it takes over, until it ends. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_tensor(fnz_world *world, fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_tensor(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                 fnz_tensor *tensor);
 /* The same for a new tensor around a value. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_fresh(fnz_world *world, fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                fnzi_value_ref *value, fnz_tensor **out);
 /* Releases the results and what is held. */
 void fnzi_wrap_request_end(fnzi_wrap_request *request);
@@ -320,18 +321,18 @@ void fnzi_wrap_request_end(fnzi_wrap_request *request);
 /* From the tables alone. */
 fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op);
 /* The same, remembered in the context. */
-fnzi_wrap_route fnzi_wrap_route_of(fnz_world *world, const fnz_op *op);
+fnzi_wrap_route fnzi_wrap_route_of(fnz_wrapper *wrapper, const fnz_op *op);
 /* Why an operator is refused, and what to do instead (refused.def). */
 void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **remedy);
 
 /* --- dispatch.c, write_rules.c ---------------------------------------------------------------- */
 /* Runs a request; results are in request->out, and fnzi_wrap_request_end() releases them. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_dispatch(fnz_world *world, fnzi_wrap_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request);
 /* Applies the rule for an operator that writes, which may leave parts to the dispatcher. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_write_request(fnz_world *world, fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_write_request(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                   const fnzi_wrap_route *route);
 /* TYPE where tensors that must have one element type (facts.def) have not (write_target.c). */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_check_tensors_alike(fnz_world *world, const fnz_op *op,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_check_tensors_alike(fnz_wrapper *wrapper, const fnz_op *op,
                                                         const fnz_arg *args);
 
 #endif

@@ -4,14 +4,14 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* Arguments of the element operator for element k: items of lists, everything else as it is. */
-static fnz_status element_args(fnz_world *world, const fnzi_wrap_request *r, const fnz_op *element,
-                               size_t k, fnz_arg **out) {
-  FNZI_NEW(&world->scratch, element->nparams, out);
+static fnz_status element_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                               const fnz_op *element, size_t k, fnz_arg **out) {
+  FNZI_NEW(&wrapper->scratch, element->nparams, out);
   for (size_t i = 0; i < element->nparams && i < r->op->nparams; i++) {
     const fnz_arg *a = &r->args[i];
     bool is_list = r->op->params[i].is_list && a->tag == FNZ_ARG_LIST;
     if (is_list && k >= a->count)
-      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+      return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                        "%s: list `%s` has %u items, self has more", r->op->name,
                        r->op->params[i].name, a->count);
     (*out)[i] = is_list ? a->u.list[k] : *a;
@@ -19,23 +19,23 @@ static fnz_status element_args(fnz_world *world, const fnzi_wrap_request *r, con
   return FNZ_OK;
 }
 
-static fnz_status make_element(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+static fnz_status make_element(fnz_wrapper *wrapper, const fnzi_wrap_request *whole, size_t k,
                                fnzi_wrap_request *part) {
   fnz_arg *args;
-  FNZ_TRY(element_args(world, whole, part->op, k, &args));
+  FNZ_TRY(element_args(wrapper, whole, part->op, k, &args));
   part->args = args;
   return FNZ_OK;
 }
 
 /* One node for the whole list means the same as one per element when no written element shares
  * memory with another. */
-static fnz_status is_independent(fnz_world *world, const fnzi_wrap_request *r, bool *out) {
+static fnz_status is_independent(fnz_wrapper *wrapper, const fnzi_wrap_request *r, bool *out) {
   fnz_tensor **all;
   fnzi_wrap_interval_index index;
   size_t count, written = r->args[0].count;
-  FNZ_TRY(fnzi_wrap_tensor_args(world, r->args, r->op->nparams, &all, &count));
-  FNZ_TRY(
-      fnzi_wrap_interval_index_build(world, all, written, all + written, count - written, &index));
+  FNZ_TRY(fnzi_wrap_tensor_args(wrapper, r->args, r->op->nparams, &all, &count));
+  FNZ_TRY(fnzi_wrap_interval_index_build(wrapper, all, written, all + written, count - written,
+                                         &index));
   *out = true;
   for (size_t i = 0; i < written && *out; i++) {
     size_t k, end, own = index.interval_of[i];
@@ -50,19 +50,19 @@ static fnz_status is_independent(fnz_world *world, const fnzi_wrap_request *r, b
 }
 
 /* Each result has the dtype of its target. Else each element is cast on its own. */
-static fnz_status keeps_dtypes(fnz_world *world, const fnzi_wrap_request *r, const fnz_op *element,
-                               bool *out) {
+static fnz_status keeps_dtypes(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                               const fnz_op *element, bool *out) {
   *out = true;
   for (size_t k = 0; k < r->args[0].count && *out; k++) {
     fnz_arg *args;
-    FNZ_TRY(element_args(world, r, element, k, &args));
+    FNZ_TRY(element_args(wrapper, r, element, k, &args));
     *out = fnzi_op_result_dtype(element, args, element->nparams, fnzi_wrap_arg_geometry, NULL) ==
            fnzi_wrap_geometry(args[0].u.tensor)->dtype;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_write_foreach(fnz_world *world, fnzi_wrap_request *r,
+fnz_status fnzi_wrap_write_foreach(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                    const fnzi_wrap_route *route) {
   const fnz_op *element = fnzi_foreach_element(r->op);
   const fnz_op *functional = fnzi_op_by_index(element->functional);
@@ -73,13 +73,13 @@ fnz_status fnzi_wrap_write_foreach(fnz_world *world, fnzi_wrap_request *r,
                   fnzi_foreach_element(fnzi_op_by_index(r->op->functional)) == functional &&
                   fnzi_mutation_find(inplace ? inplace : element) == FNZI_MUTATION_TWIN;
   if (together)
-    FNZ_TRY(is_independent(world, r, &together));
+    FNZ_TRY(is_independent(wrapper, r, &together));
   if (together)
-    FNZ_TRY(keeps_dtypes(world, r, functional, &together));
+    FNZ_TRY(keeps_dtypes(wrapper, r, functional, &together));
   if (together)
-    return fnzi_wrap_write_twin(world, r, route);
+    return fnzi_wrap_write_twin(wrapper, r, route);
   if (!inplace)
-    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s: there is no in-place operator for one element", r->op->name);
   r->parts = (fnzi_wrap_parts){.count = r->args[0].count, .make = make_element, .op = inplace};
   return FNZ_OK;

@@ -20,7 +20,7 @@ static bool writes_in_order(const fnz_geometry *window, const fnz_geometry *valu
 }
 
 /* The window and its value with the outermost dimension of the loop first. */
-static fnz_status permute(fnz_world *world, const fnz_geometry *g, const uint32_t *order,
+static fnz_status permute(fnz_wrapper *wrapper, const fnz_geometry *g, const uint32_t *order,
                           fnz_geometry *permuted, fnzi_value_ref **value, bool *possible) {
   int64_t *dims, *strides, *sizes;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
@@ -29,9 +29,9 @@ static fnz_status permute(fnz_world *world, const fnz_geometry *g, const uint32_
   *possible = true;
   if (writes_in_order(g, (*value)->geometry, order))
     return FNZ_OK;
-  FNZI_NEW(&world->scratch, g->rank, &dims);
-  FNZI_NEW(&world->scratch, g->rank, &sizes);
-  FNZI_NEW(&world->scratch, g->rank, &strides);
+  FNZI_NEW(&wrapper->scratch, g->rank, &dims);
+  FNZI_NEW(&wrapper->scratch, g->rank, &sizes);
+  FNZI_NEW(&wrapper->scratch, g->rank, &strides);
   for (uint32_t d = 0; d < g->rank; d++) {
     dims[d] = order[d];
     sizes[d] = g->sizes[order[d]];
@@ -39,38 +39,38 @@ static fnz_status permute(fnz_world *world, const fnz_geometry *g, const uint32_
   }
   permuted->sizes = sizes;
   permuted->strides = strides;
-  FNZ_TRY(fnzi_contiguous_like(&world->scratch, permuted, &result));
+  FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, permuted, &result));
   *possible = writes_in_order(permuted, result, NULL);
   if (!*possible)
     return FNZ_OK;
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, dims, g->rank, &args[1]));
-  return fnzi_wrap_emit_one(world, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, dims, g->rank, &args[1]));
+  return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
 }
 
-static fnz_status refuse(fnz_world *world, const fnz_op *op) {
+static fnz_status refuse(fnz_wrapper *wrapper, const fnz_op *op) {
   return fnzi_fail_for(
-      world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+      wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
       "%s writes a tensor whose elements share memory with each other, in an order "
       "that neither a scatter has nor slices of it; clone() it first",
       op->name);
 }
 
-static fnz_status write_slice(fnz_world *world, const fnz_geometry *g, fnz_arg args[2],
+static fnz_status write_slice(fnz_wrapper *wrapper, const fnz_geometry *g, fnz_arg args[2],
                               uint32_t dim, int64_t k, fnzi_wrap_request *holder) {
   fnzi_value_ref *value;
   for (int i = 0; i < 2; i++)
-    FNZ_TRY(fnzi_wrap_slice_arg(world, g, dim, k, &args[i], holder));
+    FNZ_TRY(fnzi_wrap_slice_arg(wrapper, g, dim, k, &args[i], holder));
   FNZ_TRY(fnzi_wrap_read_tensor(args[1].u.tensor, &value));
   return fnzi_wrap_write(args[0].u.tensor->alias, value);
 }
 
-static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+static fnz_status copy_slice(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *target,
                              fnz_tensor *source, uint32_t dim, int64_t k) {
   fnzi_wrap_request holder = {.op = op};
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
                      {.tag = FNZ_ARG_VALUE, .u.tensor = source}};
-  FNZ_TRY(fnzi_wrap_check_slack(world, op));
-  fnz_status status = write_slice(world, fnzi_wrap_geometry(target), args, dim, k, &holder);
+  FNZ_TRY(fnzi_wrap_check_slack(wrapper, op));
+  fnz_status status = write_slice(wrapper, fnzi_wrap_geometry(target), args, dim, k, &holder);
   fnzi_wrap_request_end(&holder);
   return status;
 }
@@ -78,7 +78,7 @@ static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *tar
 /* No scatter has this order: the inner dimension is the longer one of two with the same strides.
  * Writes the outermost dimension's slices one after the other, if these do not overlap themselves.
  */
-static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+static fnz_status copy_slices(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *target,
                               fnzi_value_ref *value, const uint32_t *order) {
   fnzi_wrap_request holder = {.op = op};
   fnz_tensor *source;
@@ -92,27 +92,27 @@ static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *ta
   sizes[dim] = 1;
   slice.sizes = sizes;
   if (fnzi_oracle_relate_self(&slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
-    return refuse(world, op);
-  fnz_status status = fnzi_wrap_hold_fresh(world, &holder, value, &source);
+    return refuse(wrapper, op);
+  fnz_status status = fnzi_wrap_hold_fresh(wrapper, &holder, value, &source);
   for (int64_t k = 0; k < fnzi_wrap_geometry(target)->sizes[dim] && status == FNZ_OK; k++)
-    status = copy_slice(world, op, target, source, dim, k);
+    status = copy_slice(wrapper, op, target, source, dim, k);
   fnzi_wrap_request_end(&holder);
   return status;
 }
 
-fnz_status fnzi_wrap_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+fnz_status fnzi_wrap_write_in_order(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *target,
                                     fnzi_value_ref *value, const uint32_t *order) {
   fnzi_wrap_alias *window;
   fnz_geometry permuted;
   bool possible;
-  FNZ_TRY(fnzi_wrap_check_slack(world, op));
-  FNZ_TRY(permute(world, fnzi_wrap_geometry(target), order, &permuted, &value, &possible));
+  FNZ_TRY(fnzi_wrap_check_slack(wrapper, op));
+  FNZ_TRY(permute(wrapper, fnzi_wrap_geometry(target), order, &permuted, &value, &possible));
   if (!possible)
-    return copy_slices(world, op, target, value, order);
-  FNZ_TRY(fnzi_wrap_alias_window(world, target->alias->storage->root, &permuted, &window));
+    return copy_slices(wrapper, op, target, value, order);
+  FNZ_TRY(fnzi_wrap_alias_window(wrapper, target->alias->storage->root, &permuted, &window));
   fnz_status status = fnzi_wrap_write(window, value);
   if (status == FNZ_OK && window->dirty)
-    status = fnzi_wrap_commit(world, window);
+    status = fnzi_wrap_commit(wrapper, window);
   fnzi_wrap_alias_release(window);
   return status;
 }

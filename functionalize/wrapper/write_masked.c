@@ -10,7 +10,7 @@
 
 /* A call as masked_fill_(target, mask, number). The request holds the tensors made for it. */
 typedef struct masked_write {
-  fnz_world *world;
+  fnz_wrapper *wrapper;
   fnzi_wrap_request *request;
   fnz_arg mask, target, number;
 } masked_write;
@@ -19,11 +19,11 @@ typedef struct masked_write {
 static fnz_status compute(masked_write *c, const fnz_op *op, const fnz_arg *args,
                           const fnz_geometry *expected, fnz_arg *out) {
   fnzi_wrap_request call = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
-  fnz_status status = fnzi_wrap_apply_functional(c->world, &call);
+  fnz_status status = fnzi_wrap_apply_functional(c->wrapper, &call);
   if (status == FNZ_OK) {
     *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = call.out.data[0]};
     out->u.tensor->refs++;
-    status = fnzi_wrap_hold_tensor(c->world, c->request, out->u.tensor);
+    status = fnzi_wrap_hold_tensor(c->wrapper, c->request, out->u.tensor);
   }
   fnzi_wrap_request_end(&call);
   return status;
@@ -35,8 +35,8 @@ static fnz_status make_full(masked_write *c, const int64_t *sizes, uint32_t rank
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes}, *g;
   fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_contiguous_like(&c->world->scratch, &like, &g));
-  FNZ_TRY(fnzi_arg_ints(&c->world->scratch, sizes, rank, &args[0]));
+  FNZ_TRY(fnzi_contiguous_like(&c->wrapper->scratch, &like, &g));
+  FNZ_TRY(fnzi_arg_ints(&c->wrapper->scratch, sizes, rank, &args[0]));
   args[1] = *number;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(FNZ_BOOL);
   return compute(c, op, args, g, out);
@@ -49,7 +49,7 @@ static fnz_status make_mask(masked_write *c, int number) {
   const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor), *result;
   const fnz_op *twin = fnz_op_functional_twin(r->op);
   fnz_arg *args;
-  FNZI_NEW(&c->world->scratch, twin->nparams, &args);
+  FNZI_NEW(&c->wrapper->scratch, twin->nparams, &args);
   memcpy(args, r->args, twin->nparams * sizeof *args);
   FNZ_TRY(make_full(c, g->sizes, g->rank, &no, &args[0]));
   args[number] = yes;
@@ -61,20 +61,20 @@ static fnz_status make_mask(masked_write *c, int number) {
 
 /* The number in a tensor of one element, read before anything is written, in the target's dtype. */
 static fnz_status read_number(masked_write *c) {
-  fnz_world *world = c->world;
+  fnz_wrapper *wrapper = c->wrapper;
   const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor);
   const fnz_geometry like = {.dtype = g->dtype}, *result;
   fnzi_value_ref *value;
   fnz_arg args[2];
   FNZ_TRY(fnzi_wrap_read_tensor(c->number.u.tensor, &value));
-  FNZ_TRY(fnzi_wrap_cast(world, g->dtype, &value));
+  FNZ_TRY(fnzi_wrap_cast(wrapper, g->dtype, &value));
   if (value->geometry->rank) {
     args[0] = fnzi_arg_value(value->handle);
-    FNZ_TRY(fnzi_arg_ints(&world->scratch, NULL, 0, &args[1]));
-    FNZ_TRY(fnzi_contiguous_like(&world->scratch, &like, &result));
-    FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
+    FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, NULL, 0, &args[1]));
+    FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, &like, &result));
+    FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
   }
-  return fnzi_wrap_hold_fresh(world, c->request, value, &c->number.u.tensor);
+  return fnzi_wrap_hold_fresh(wrapper, c->request, value, &c->number.u.tensor);
 }
 
 /* Along dimension d all elements of the target are one: takes its first slice and any() of the
@@ -90,15 +90,15 @@ static fnz_status join(masked_write *c, uint32_t d) {
     const fnz_arg args[] = {c->mask, fnzi_arg_int(d - missing), {.tag = FNZ_ARG_BOOL, .u.i = 1}};
     fnz_geometry like = *mask;
     int64_t *sizes;
-    FNZI_NEW(&c->world->scratch, mask->rank, &sizes);
+    FNZI_NEW(&c->wrapper->scratch, mask->rank, &sizes);
     memcpy(sizes, mask->sizes, mask->rank * sizeof *sizes);
     sizes[d - missing] = 1;
     like.sizes = sizes;
-    FNZ_TRY(fnzi_contiguous_like(&c->world->scratch, &like, &result));
+    FNZ_TRY(fnzi_contiguous_like(&c->wrapper->scratch, &like, &result));
     FNZ_TRY(compute(c, any, args, result, &c->mask));
   }
-  return fnzi_wrap_open_window(c->world, c->target.u.tensor, FNZI_STEP_SLICE, first, 5, c->request,
-                               &c->target.u.tensor);
+  return fnzi_wrap_open_window(c->wrapper, c->target.u.tensor, FNZI_STEP_SLICE, first, 5,
+                               c->request, &c->target.u.tensor);
 }
 
 static fnz_status join_all(masked_write *c) {
@@ -109,9 +109,9 @@ static fnz_status join_all(masked_write *c) {
   return FNZ_OK;
 }
 
-static fnz_status make_call(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+static fnz_status make_call(fnz_wrapper *wrapper, const fnzi_wrap_request *whole, size_t k,
                             fnzi_wrap_request *part) {
-  (void)world, (void)k;
+  (void)wrapper, (void)k;
   part->args = whole->parts.args;
   return FNZ_OK;
 }
@@ -123,7 +123,7 @@ static fnz_status leave_call(masked_write *c) {
   const fnz_arg fill[] = {c->target, c->mask, c->number};
   const fnz_arg where[] = {c->mask, c->number, c->target, c->target};
   fnz_arg *args;
-  FNZI_NEW(&c->world->scratch, 4, &args);
+  FNZI_NEW(&c->wrapper->scratch, 4, &args);
   memcpy(args, of_tensor ? where : fill, of_tensor ? sizeof where : sizeof fill);
   c->request->parts = (fnzi_wrap_parts){
       .count = 1,
@@ -138,15 +138,15 @@ static fnz_status check_apart(const masked_write *c, int number) {
   fnz_tensor **reads, *target = c->target.u.tensor;
   size_t count;
   fnz_arg *args;
-  FNZI_NEW(&c->world->scratch, c->request->op->nparams, &args);
+  FNZI_NEW(&c->wrapper->scratch, c->request->op->nparams, &args);
   memcpy(args, c->request->args, c->request->op->nparams * sizeof *args);
   args[0] = fnzi_arg_default();
   if (args[number].tag == FNZ_ARG_VALUE && fnzi_wrap_geometry(args[number].u.tensor)->rank == 0)
     args[number] = fnzi_arg_default();
-  FNZ_TRY(fnzi_wrap_tensor_args(c->world, args, c->request->op->nparams, &reads, &count));
+  FNZ_TRY(fnzi_wrap_tensor_args(c->wrapper, args, c->request->op->nparams, &reads, &count));
   for (size_t i = 0; i < count; i++)
     if (fnzi_wrap_shares(reads[i], target))
-      FNZ_TRY(fnzi_check_operand(c->world->ctx, c->request->op, fnzi_wrap_geometry(target),
+      FNZ_TRY(fnzi_check_operand(c->wrapper->ctx, c->request->op, fnzi_wrap_geometry(target),
                                  fnzi_wrap_geometry(reads[i]), fnzi_wrap_root_geometry(target),
                                  FNZI_READING_IN_STEP, NULL));
   return FNZ_OK;
@@ -155,13 +155,13 @@ static fnz_status check_apart(const masked_write *c, int number) {
 static fnz_status split(masked_write *c, int number) {
   const fnzi_wrap_request *r = c->request;
   int mask = fnzi_op_param(r->op, "mask");
-  FNZ_TRY(fnzi_wrap_check_slack(c->world, r->op));
+  FNZ_TRY(fnzi_wrap_check_slack(c->wrapper, r->op));
   FNZ_TRY(check_apart(c, number));
   if (mask >= 0)
     c->mask = r->args[mask];
   else
     FNZ_TRY(make_mask(c, number));
-  FNZ_TRY(fnzi_check_broadcast(c->world->ctx, r->op, fnzi_wrap_geometry(c->target.u.tensor),
+  FNZ_TRY(fnzi_check_broadcast(c->wrapper->ctx, r->op, fnzi_wrap_geometry(c->target.u.tensor),
                                fnzi_wrap_geometry(c->mask.u.tensor)));
   if (c->number.tag == FNZ_ARG_VALUE)
     FNZ_TRY(read_number(c));
@@ -169,7 +169,7 @@ static fnz_status split(masked_write *c, int number) {
   return leave_call(c);
 }
 
-fnz_status fnzi_wrap_write_masked(fnz_world *world, fnzi_wrap_request *r, bool elementwise,
+fnz_status fnzi_wrap_write_masked(fnz_wrapper *wrapper, fnzi_wrap_request *r, bool elementwise,
                                   bool *done) {
   fnz_tensor *target = fnzi_wrap_tensor_arg(r, 0);
   *done = false;
@@ -183,8 +183,9 @@ fnz_status fnzi_wrap_write_masked(fnz_world *world, fnzi_wrap_request *r, bool e
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)
     return FNZ_OK;
-  masked_write c = {.world = world, .request = r, .target = r->args[0], .number = r->args[number]};
+  masked_write c = {
+      .wrapper = wrapper, .request = r, .target = r->args[0], .number = r->args[number]};
   FNZ_TRY(split(&c, number));
   *done = true;
-  return fnzi_wrap_give(world, r, target);
+  return fnzi_wrap_give(wrapper, r, target);
 }

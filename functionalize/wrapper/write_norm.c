@@ -8,37 +8,38 @@
 enum { MEAN = 3, VAR = 4, TRAINING = 5, MOMENTUM = 6, EPS = 7, NORM_RESULTS = 5, OWN_RESULTS = 3 };
 
 /* Eager takes either both statistics or none. */
-static fnz_status writes_statistics(fnz_world *world, const fnzi_wrap_request *r, bool *out) {
+static fnz_status writes_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r, bool *out) {
   bool mean = fnzi_wrap_tensor_arg(r, MEAN) != NULL, var = fnzi_wrap_tensor_arg(r, VAR) != NULL;
   *out = mean && r->args[TRAINING].u.i;
   if (!fnzi_wrap_tensor_arg(r, 0))
-    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
                      r->op->name, r->op->params[0].name);
   if (mean == var)
     return FNZ_OK;
-  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                    "%s: %s is given and %s is None; give both or none", r->op->name,
                    mean ? "running_mean" : "running_var", mean ? "running_var" : "running_mean");
 }
 
 /* What they share memory with would be read, or written again, in the order of eager's loop. */
-static fnz_status check_targets(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status check_targets(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
   for (size_t k = MEAN; k <= VAR; k++)
-    FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, k)),
+    FNZ_TRY(fnzi_check_target(wrapper->ctx, r->op, fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, k)),
                               FNZI_SPREAD_ANY, NULL));
-  return fnzi_wrap_overlap(mean, var) ? fnzi_wrap_refuse_overlapping_targets(world, r->op) : FNZ_OK;
+  return fnzi_wrap_overlap(mean, var) ? fnzi_wrap_refuse_overlapping_targets(wrapper, r->op)
+                                      : FNZ_OK;
 }
 
 /* --- batch norm ------------------------------------------------------------------------------- */
 /* Eager reads its operands while it writes statistics, and afterwards. */
-static fnz_status check_operands(fnz_world *world, const fnzi_wrap_request *r) {
+static fnz_status check_operands(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   for (size_t k = MEAN; k <= VAR; k++) {
     fnz_tensor *target = fnzi_wrap_tensor_arg(r, k);
     for (size_t i = 0; i < MEAN; i++) {
       fnz_tensor *operand = fnzi_wrap_tensor_arg(r, i);
       if (operand && fnzi_wrap_overlap(operand, target))
-        FNZ_TRY(fnzi_check_operand(world->ctx, r->op, fnzi_wrap_geometry(target),
+        FNZ_TRY(fnzi_check_operand(wrapper->ctx, r->op, fnzi_wrap_geometry(target),
                                    fnzi_wrap_geometry(operand), fnzi_wrap_root_geometry(target),
                                    FNZI_READING_IN_STEP, NULL));
     }
@@ -46,61 +47,61 @@ static fnz_status check_operands(fnz_world *world, const fnzi_wrap_request *r) {
   return FNZ_OK;
 }
 
-static fnz_status expect_norm(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status expect_norm(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                               const fnz_geometry **expected) {
   const fnz_geometry *stats = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, MEAN));
   const fnz_geometry *input = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 0));
   for (size_t k = 0; k < NORM_RESULTS; k++)
     expected[k] = k < OWN_RESULTS && k < r->nexpected ? r->expected[k] : NULL;
   if (!expected[0])
-    FNZ_TRY(fnzi_wrap_result_like(world, input, input->dtype, &expected[0]));
+    FNZ_TRY(fnzi_wrap_result_like(wrapper, input, input->dtype, &expected[0]));
   for (size_t k = 1; k < NORM_RESULTS; k++)
     if (!expected[k])
-      FNZ_TRY(fnzi_wrap_result_like(world, stats, stats->dtype, &expected[k]));
+      FNZ_TRY(fnzi_wrap_result_like(wrapper, stats, stats->dtype, &expected[k]));
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_write_batch_norm(fnz_world *world, fnzi_wrap_request *r) {
+fnz_status fnzi_wrap_write_batch_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   const fnz_geometry *expected[NORM_RESULTS];
   fnz_arg *args;
   size_t first, count;
   bool writes;
-  FNZ_TRY(writes_statistics(world, r, &writes));
+  FNZ_TRY(writes_statistics(wrapper, r, &writes));
   if (!writes)
-    return fnzi_wrap_apply_functional(world, r);
+    return fnzi_wrap_apply_functional(wrapper, r);
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
-  FNZ_TRY(check_targets(world, r));
-  FNZ_TRY(check_operands(world, r));
-  FNZ_TRY(expect_norm(world, r, expected));
-  FNZ_TRY(fnzi_wrap_read_args(world, r->args, EPS + 1, &args));
-  FNZ_TRY(fnzi_wrap_apply_values(world, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args, EPS + 1,
-                                 expected, NORM_RESULTS, &first, &count));
+  FNZ_TRY(check_targets(wrapper, r));
+  FNZ_TRY(check_operands(wrapper, r));
+  FNZ_TRY(expect_norm(wrapper, r, expected));
+  FNZ_TRY(fnzi_wrap_read_args(wrapper, r->args, EPS + 1, &args));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args,
+                                 EPS + 1, expected, NORM_RESULTS, &first, &count));
   for (size_t k = 0; k < r->op->nreturns && k < OWN_RESULTS; k++)
-    FNZ_TRY(fnzi_wrap_give_fresh(world, r, world->fresh.data[first + k]));
-  FNZ_TRY(fnzi_wrap_write(mean->alias, world->fresh.data[first + OWN_RESULTS]));
-  return fnzi_wrap_write(var->alias, world->fresh.data[first + OWN_RESULTS + 1]);
+    FNZ_TRY(fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + k]));
+  FNZ_TRY(fnzi_wrap_write(mean->alias, wrapper->fresh.data[first + OWN_RESULTS]));
+  return fnzi_wrap_write(var->alias, wrapper->fresh.data[first + OWN_RESULTS + 1]);
 }
 
 /* --- instance norm ---------------------------------------------------------------------------- */
 /* The value under other sizes, or repeated to them. */
-static fnz_status reshape(fnz_world *world, fnzi_emit_op op, fnzi_value_ref *value,
+static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnzi_value_ref *value,
                           const int64_t *arg, size_t narg, const int64_t *sizes, uint32_t rank,
                           fnzi_value_ref **out) {
   fnz_geometry like = {.dtype = value->geometry->dtype, .rank = rank, .sizes = sizes};
   const fnz_geometry *result;
   int64_t *strides;
   fnz_arg args[2] = {fnzi_arg_value(value->handle)};
-  FNZI_NEW(&world->scratch, rank, &strides);
+  FNZI_NEW(&wrapper->scratch, rank, &strides);
   fnzi_contiguous_strides(sizes, rank, strides);
   like.strides = strides;
-  FNZ_TRY(fnzi_wrap_result_like(world, &like, like.dtype, &result));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, arg, narg, &args[1]));
-  return fnzi_wrap_emit_one(world, op, args, 2, result, out);
+  FNZ_TRY(fnzi_wrap_result_like(wrapper, &like, like.dtype, &result));
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, arg, narg, &args[1]));
+  return fnzi_wrap_emit_one(wrapper, op, args, 2, result, out);
 }
 
 /* Statistics of each instance, then their mean. `sizes` are those of the input. */
-static fnz_status new_statistics(fnz_world *world, const fnzi_wrap_request *r, const int64_t *sizes,
-                                 uint32_t rank, fnzi_value_ref *out[2]) {
+static fnz_status new_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                                 const int64_t *sizes, uint32_t rank, fnzi_value_ref *out[2]) {
   const int64_t batch = sizes[0], channels[2] = {sizes[0], sizes[1]}, all = sizes[0] * sizes[1];
   int64_t whole[FNZ_MAX_RANK] = {1, all};
   const fnz_geometry *expected[NORM_RESULTS];
@@ -109,10 +110,10 @@ static fnz_status new_statistics(fnz_world *world, const fnzi_wrap_request *r, c
   if (rank > 2)
     memcpy(whole + 2, sizes + 2, (rank - 2) * sizeof *whole);
   FNZ_TRY(fnzi_wrap_read_tensor(fnzi_wrap_tensor_arg(r, 0), &input));
-  FNZ_TRY(reshape(world, FNZI_EMIT_VIEW_COPY, input, whole, rank, whole, rank, &input));
+  FNZ_TRY(reshape(wrapper, FNZI_EMIT_VIEW_COPY, input, whole, rank, whole, rank, &input));
   for (int i = 0; i < 2; i++) {
     FNZ_TRY(fnzi_wrap_read_tensor(fnzi_wrap_tensor_arg(r, MEAN + (size_t)i), &stats[i]));
-    FNZ_TRY(reshape(world, FNZI_EMIT_REPEAT, stats[i], &batch, 1, &all, 1, &stats[i]));
+    FNZ_TRY(reshape(wrapper, FNZI_EMIT_REPEAT, stats[i], &batch, 1, &all, 1, &stats[i]));
   }
   expected[0] = input->geometry;
   for (size_t k = 1; k < NORM_RESULTS; k++)
@@ -125,47 +126,47 @@ static fnz_status new_statistics(fnz_world *world, const fnzi_wrap_request *r, c
                           r->args[TRAINING],
                           r->args[MOMENTUM],
                           r->args[EPS]};
-  FNZ_TRY(fnzi_wrap_apply_values(world, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args, EPS + 1,
-                                 expected, NORM_RESULTS, &first, &count));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args,
+                                 EPS + 1, expected, NORM_RESULTS, &first, &count));
   const int64_t zero = 0;
   for (size_t i = 0; i < 2; i++) {
-    FNZ_TRY(reshape(world, FNZI_EMIT_VIEW_COPY, world->fresh.data[first + OWN_RESULTS + i],
+    FNZ_TRY(reshape(wrapper, FNZI_EMIT_VIEW_COPY, wrapper->fresh.data[first + OWN_RESULTS + i],
                     channels, 2, channels, 2, &out[i]));
-    FNZ_TRY(reshape(world, FNZI_EMIT_MEAN, out[i], &zero, 1, &sizes[1], 1, &out[i]));
+    FNZ_TRY(reshape(wrapper, FNZI_EMIT_MEAN, out[i], &zero, 1, &sizes[1], 1, &out[i]));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_write_instance_norm(fnz_world *world, fnzi_wrap_request *r) {
+fnz_status fnzi_wrap_write_instance_norm(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
   fnzi_value_ref *fresh[2];
   fnz_arg *args;
   bool writes;
-  FNZ_TRY(writes_statistics(world, r, &writes));
+  FNZ_TRY(writes_statistics(wrapper, r, &writes));
   if (!writes)
-    return fnzi_wrap_apply_functional(world, r);
+    return fnzi_wrap_apply_functional(wrapper, r);
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
   const fnz_geometry *input = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 0));
-  FNZ_TRY(check_targets(world, r));
+  FNZ_TRY(check_targets(wrapper, r));
   if (input->rank < 2 || input->symbols)
-    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: the input has %u dimensions; at least 2 of known sizes", r->op->name,
                      input->rank);
-  FNZ_TRY(new_statistics(world, r, input->sizes, input->rank, fresh));
-  FNZI_NEW(&world->scratch, r->op->nparams, &args);
+  FNZ_TRY(new_statistics(wrapper, r, input->sizes, input->rank, fresh));
+  FNZI_NEW(&wrapper->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);
   args[MEAN] = args[VAR] = (fnz_arg){.tag = FNZ_ARG_NONE}; /* they do not matter to the result */
   r->args = args;
-  FNZ_TRY(fnzi_wrap_apply_functional(world, r));
+  FNZ_TRY(fnzi_wrap_apply_functional(wrapper, r));
   FNZ_TRY(fnzi_wrap_write(mean->alias, fresh[0]));
   return fnzi_wrap_write(var->alias, fresh[1]);
 }
 
 /* --- the others ------------------------------------------------------------------------------- */
-fnz_status fnzi_wrap_check_statistics(fnz_world *world, const fnzi_wrap_request *r) {
+fnz_status fnzi_wrap_check_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   int mean = fnzi_op_param(r->op, "running_mean"), training = fnzi_op_param(r->op, "training");
   bool trains = training < 0 || r->args[training].u.i, is_out = r->op->kind == FNZI_KIND_OUT;
   if (trains && mean >= 0 && fnzi_wrap_tensor_arg(r, (size_t)mean))
-    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s in training writes its running statistics, which its schema does not say; "
                      "call %s",
                      r->op->name,

@@ -2,38 +2,38 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- values that fit their target ------------------------------------------------------------- */
-fnz_status fnzi_wrap_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
+fnz_status fnzi_wrap_result_like(fnz_wrapper *wrapper, const fnz_geometry *like, fnz_dtype dtype,
                                  const fnz_geometry **out) {
   const fnz_geometry *dense;
   fnz_geometry *g;
-  FNZ_TRY(fnzi_dense_like(&world->scratch, like, &dense));
-  FNZI_NEW(&world->scratch, 1, &g);
+  FNZ_TRY(fnzi_dense_like(&wrapper->scratch, like, &dense));
+  FNZI_NEW(&wrapper->scratch, 1, &g);
   *g = *dense;
   g->dtype = dtype;
   *out = g;
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_cast(fnz_world *world, fnz_dtype dtype, fnzi_value_ref **value) {
+fnz_status fnzi_wrap_cast(fnz_wrapper *wrapper, fnz_dtype dtype, fnzi_value_ref **value) {
   if ((*value)->geometry->dtype == dtype)
     return FNZ_OK;
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
-  FNZ_TRY(fnzi_wrap_result_like(world, (*value)->geometry, dtype, &result));
-  return fnzi_wrap_emit_one(world, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
+  FNZ_TRY(fnzi_wrap_result_like(wrapper, (*value)->geometry, dtype, &result));
+  return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
 }
 
-fnz_status fnzi_wrap_broadcast(fnz_world *world, const fnz_geometry *target,
+fnz_status fnzi_wrap_broadcast(fnz_wrapper *wrapper, const fnz_geometry *target,
                                fnzi_value_ref **value) {
   if (fnzi_same_sizes((*value)->geometry, target))
     return FNZ_OK;
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_wrap_result_like(world, target, (*value)->geometry->dtype, &result));
-  return fnzi_wrap_emit_one(world, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, target->sizes, target->rank, &args[1]));
+  FNZ_TRY(fnzi_wrap_result_like(wrapper, target, (*value)->geometry->dtype, &result));
+  return fnzi_wrap_emit_one(wrapper, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
@@ -42,61 +42,63 @@ const fnz_geometry *fnzi_wrap_arg_geometry(void *user, const fnz_arg *arg) {
   return fnzi_wrap_geometry(arg->u.tensor);
 }
 
-fnz_status fnzi_wrap_check_tensors_alike(fnz_world *world, const fnz_op *op, const fnz_arg *args) {
-  return fnzi_check_uncast(world->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
+fnz_status fnzi_wrap_check_tensors_alike(fnz_wrapper *wrapper, const fnz_op *op,
+                                         const fnz_arg *args) {
+  return fnzi_check_uncast(wrapper->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
 }
 
-fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_world *world, const fnz_op *op) {
-  return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
+fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_wrapper *wrapper, const fnz_op *op) {
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s writes two arguments that share memory; the result would depend on their "
                    "order, clone() one of them",
                    op->name);
 }
 
 /* --- other windows and sizes ------------------------------------------------------------------ */
-fnz_status fnzi_wrap_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step,
+fnz_status fnzi_wrap_open_window(fnz_wrapper *wrapper, fnz_tensor *t, fnzi_step_op step,
                                  const fnz_arg *args, size_t nargs, fnzi_wrap_request *holder,
                                  fnz_tensor **out) {
   const fnz_op *op = fnzi_op_of_step(step);
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_wrap_alias_open(world, t->alias, fnzi_wrap_route_of(world, op).view, op, args, nargs,
-                               &opened, &count));
-  fnz_status status = fnzi_wrap_tensor_on(world, opened[0], out);
+  FNZ_TRY(fnzi_wrap_alias_open(wrapper, t->alias, fnzi_wrap_route_of(wrapper, op).view, op, args,
+                               nargs, &opened, &count));
+  fnz_status status = fnzi_wrap_tensor_on(wrapper, opened[0], out);
   fnzi_wrap_alias_release(opened[0]);
-  return status == FNZ_OK ? fnzi_wrap_hold_tensor(world, holder, *out) : status;
+  return status == FNZ_OK ? fnzi_wrap_hold_tensor(wrapper, holder, *out) : status;
 }
 
 /* self moves to the window as_strided(of, sizes, strides, offset). */
-fnz_status fnzi_wrap_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
+fnz_status fnzi_wrap_move_to_window(fnz_wrapper *wrapper, fnz_tensor *self, fnz_tensor *of,
                                     const fnz_arg *window) {
   const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
   fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
   fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_wrap_alias_open(world, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
+  FNZ_TRY(
+      fnzi_wrap_alias_open(wrapper, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
   fnzi_wrap_tensor_move(self, opened[0]);
   fnzi_wrap_alias_release(opened[0]);
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_window_args(fnz_world *world, const fnz_geometry *g, fnz_arg out[3]) {
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, g->sizes, g->rank, &out[0]));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, g->strides, g->rank, &out[1]));
+fnz_status fnzi_wrap_window_args(fnz_wrapper *wrapper, const fnz_geometry *g, fnz_arg out[3]) {
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, g->sizes, g->rank, &out[0]));
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, g->strides, g->rank, &out[1]));
   out[2] = fnzi_arg_int(g->offset);
   return FNZ_OK;
 }
 
 /* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
  */
-static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
+static fnz_status resize_within(fnz_wrapper *wrapper, fnz_tensor *self, const fnz_geometry *to) {
   fnz_arg window[3];
-  FNZ_TRY(fnzi_wrap_window_args(world, to, window));
-  return fnzi_wrap_move_to_window(world, self, self, window);
+  FNZ_TRY(fnzi_wrap_window_args(wrapper, to, window));
+  return fnzi_wrap_move_to_window(wrapper, self, self, window);
 }
 
 /* More memory than there is: the storage grows, and everything else on it stays where it is. */
-static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+static fnz_status resize_beyond(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,
                                 const fnz_geometry *to, int64_t elements) {
   fnzi_wrap_alias *root = self->alias->storage->root;
   fnz_geometry flat = {.dtype = root->geometry.dtype, .rank = 1};
@@ -105,7 +107,7 @@ static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *
   fnz_arg args[2] = {{0}};
   if (!fnzi_is_dense(&root->geometry) || root->geometry.offset || to->dtype != flat.dtype)
     return fnzi_fail_for(
-        world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
         "%s makes a tensor larger whose base does not fill its memory; allocate the "
         "larger tensor first",
         op->name);
@@ -114,15 +116,15 @@ static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *
   FNZ_TRY(fnzi_wrap_read_flat(root, &flat, &value));
   flat.sizes = &elements;
   args[0] = fnzi_arg_value(value->handle);
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, &elements, 1, &args[1]));
-  FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_RESIZE, args, 2, &flat, &value));
+  FNZ_TRY(fnzi_arg_ints(&wrapper->scratch, &elements, 1, &args[1]));
+  FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_RESIZE, args, 2, &flat, &value));
   FNZ_TRY(fnzi_wrap_storage_grow(root, &flat, value));
-  return resize_within(world, self, to);
+  return resize_within(wrapper, self, to);
 }
 
-static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geometry *out) {
+static fnz_status lay_out(fnz_wrapper *wrapper, const fnz_geometry *like, fnz_geometry *out) {
   int64_t *dims;
-  FNZI_NEW(&world->scratch, 2 * (size_t)out->rank, &dims);
+  FNZI_NEW(&wrapper->scratch, 2 * (size_t)out->rank, &dims);
   if (out->rank)
     memcpy(dims, like->sizes, out->rank * sizeof *dims);
   fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
@@ -133,23 +135,25 @@ static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geomet
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_resized_geometry(fnz_world *world, const fnz_tensor *self,
+fnz_status fnzi_wrap_resized_geometry(fnz_wrapper *wrapper, const fnz_tensor *self,
                                       const fnz_geometry *sizes, fnz_geometry *out) {
   *out = *fnzi_wrap_geometry(self);
   out->rank = sizes->rank;
-  return lay_out(world, sizes, out);
+  return lay_out(wrapper, sizes, out);
 }
 
-fnz_status fnzi_wrap_resize(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+fnz_status fnzi_wrap_resize(fnz_wrapper *wrapper, const fnz_op *op, fnz_tensor *self,
                             const fnz_geometry *sizes) {
   fnz_geometry to;
   const fnz_geometry *root = fnzi_wrap_root_geometry(self);
   int64_t low, high, have, unused;
   if (fnzi_same_sizes(sizes, fnzi_wrap_geometry(self)))
     return FNZ_OK;
-  FNZ_TRY(fnzi_wrap_resized_geometry(world, self, sizes, &to));
+  FNZ_TRY(fnzi_wrap_resized_geometry(wrapper, self, sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
-    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits",
+                     op->name);
   have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;
-  return high <= have ? resize_within(world, self, &to) : resize_beyond(world, op, self, &to, high);
+  return high <= have ? resize_within(wrapper, self, &to)
+                      : resize_beyond(wrapper, op, self, &to, high);
 }

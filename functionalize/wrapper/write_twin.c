@@ -27,7 +27,7 @@ static void add_slots(fnzi_wrap_twin_call *c, const fnzi_wrap_request *r, size_t
 }
 
 /* The length of a fresh list among the results: the number expected less all other results. */
-static fnz_status fresh_list(fnz_world *world, const fnzi_wrap_request *r, size_t *length) {
+static fnz_status fresh_list(fnz_wrapper *wrapper, const fnzi_wrap_request *r, size_t *length) {
   size_t others = 0, lists = 0;
   *length = 0;
   for (size_t i = 0; i < r->op->nreturns; i++) {
@@ -37,7 +37,7 @@ static fnz_status fresh_list(fnz_world *world, const fnzi_wrap_request *r, size_
     others += p ? items_of(p, &r->args[p - r->op->params]) : !is_list;
   }
   if (lists && (lists > 1 || !r->expected || r->nexpected < others))
-    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s writes an argument and returns %zu new lists of unknown length; return "
                      "single tensors, or one list in a recorded program",
                      r->op->name, lists);
@@ -53,14 +53,15 @@ static void note_recorded(const fnzi_wrap_request *r, fnzi_wrap_slot *s, size_t 
 
 /* In the order in which the twin returns them: the operator's own results, then every written
  * argument that is not among them. */
-static fnz_status find_slots(fnz_world *world, const fnzi_wrap_request *r, fnzi_wrap_twin_call *c) {
+static fnz_status find_slots(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                             fnzi_wrap_twin_call *c) {
   const fnz_op *op = r->op;
   const fnzi_param *written;
   size_t length, room = op->nreturns;
-  FNZ_TRY(fresh_list(world, r, &length));
+  FNZ_TRY(fresh_list(wrapper, r, &length));
   for (int i = 0; i < op->nparams; i++)
     room += r->args[i].tag == FNZ_ARG_LIST ? r->args[i].count : 1;
-  FNZI_NEW(&world->scratch, room + length, &c->slots);
+  FNZI_NEW(&wrapper->scratch, room + length, &c->slots);
   for (int i = 0; i < op->nreturns; i++) {
     const fnzi_param *returned = fnzi_op_returned(op, &op->returns[i]);
     if (returned)
@@ -77,8 +78,9 @@ static fnz_status find_slots(fnz_world *world, const fnzi_wrap_request *r, fnzi_
   return FNZ_OK;
 }
 
-static fnz_status twin_args(fnz_world *world, const fnzi_wrap_request *r, fnzi_wrap_twin_call *c) {
-  FNZI_NEW(&world->scratch, c->call.twin->nparams, &c->args);
+static fnz_status twin_args(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                            fnzi_wrap_twin_call *c) {
+  FNZI_NEW(&wrapper->scratch, c->call.twin->nparams, &c->args);
   c->call.twin_args = c->args;
   for (int j = 0; j < c->call.twin->nparams; j++) {
     int i = c->route->same_places ? j : fnzi_op_param(r->op, c->call.twin->params[j].name);
@@ -92,9 +94,9 @@ static fnz_status twin_args(fnz_world *world, const fnzi_wrap_request *r, fnzi_w
   return FNZ_OK;
 }
 
-static fnz_status wrong_dtype(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status wrong_dtype(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                               const fnzi_wrap_twin_call *c, fnz_dtype target) {
-  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                    "%s computes %s and takes no tensor of %s for it; give it one of %s",
                    r->op->name, fnzi_dtype(c->own)->name, fnzi_dtype(target)->name,
                    fnzi_dtype(c->own)->name);
@@ -102,18 +104,19 @@ static fnz_status wrong_dtype(fnz_world *world, const fnzi_wrap_request *r,
 
 /* Passes the target's dtype as dtype=. An operator that PyTorch generated from the functional one
  * does so only where that creates a tensor. */
-static fnz_status pass_dtype(fnz_world *world, const fnzi_wrap_request *r, fnzi_wrap_twin_call *c,
-                             fnz_dtype target) {
+static fnz_status pass_dtype(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                             fnzi_wrap_twin_call *c, fnz_dtype target) {
   int at = fnzi_unsaid_dtype(c->call.twin, c->args);
   bool derived = (r->op->tags & FNZI_TAG_GENERATED) && fnzi_op_param(c->call.twin, "layout") < 0;
   if (at < 0 || derived)
-    return c->knows_own ? wrong_dtype(world, r, c, target) : FNZ_OK;
+    return c->knows_own ? wrong_dtype(wrapper, r, c, target) : FNZ_OK;
   c->args[at] = fnzi_arg_dtype(target);
   return FNZ_OK;
 }
 
 /* A target of another dtype than the twin gives by itself. */
-static fnz_status find_dtype(fnz_world *world, const fnzi_wrap_request *r, fnzi_wrap_twin_call *c) {
+static fnz_status find_dtype(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                             fnzi_wrap_twin_call *c) {
   if (c->call.elementwise || c->count != 1 || !c->slots[0].target)
     return FNZ_OK;
   fnz_dtype target = fnzi_wrap_geometry(c->slots[0].target)->dtype;
@@ -124,12 +127,12 @@ static fnz_status find_dtype(fnz_world *world, const fnzi_wrap_request *r, fnzi_
     return FNZ_OK;
   switch (c->route->way) {
   case FNZI_OUT_DTYPE:
-    return pass_dtype(world, r, c, target);
+    return pass_dtype(wrapper, r, c, target);
   case FNZI_OUT_OPERAND:
     c->casts_operand = c->knows_own;
-    return !c->knows_own || fnzi_is_float(target) ? FNZ_OK : wrong_dtype(world, r, c, target);
+    return !c->knows_own || fnzi_is_float(target) ? FNZ_OK : wrong_dtype(wrapper, r, c, target);
   case FNZI_OUT_MIXED:
-    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s into a tensor of %s computes one part in that and one in another dtype, "
                      "which no functional operator does; cast before or after",
                      r->op->name, fnzi_dtype(target)->name);
@@ -141,10 +144,10 @@ static fnz_status find_dtype(fnz_world *world, const fnzi_wrap_request *r, fnzi_
 }
 
 /* The value of the first tensor in the dtype of the target. */
-static fnz_status cast_operand(const fnzi_wrap_twin_call *c, fnz_world *world, fnz_arg *args) {
+static fnz_status cast_operand(const fnzi_wrap_twin_call *c, fnz_wrapper *wrapper, fnz_arg *args) {
   fnzi_value_ref *value;
   FNZ_TRY(fnzi_wrap_read_tensor(c->args[0].u.tensor, &value));
-  FNZ_TRY(fnzi_wrap_cast(world, fnzi_wrap_geometry(c->slots[0].target)->dtype, &value));
+  FNZ_TRY(fnzi_wrap_cast(wrapper, fnzi_wrap_geometry(c->slots[0].target)->dtype, &value));
   args[0].u.value = value->handle;
   return FNZ_OK;
 }
@@ -152,7 +155,7 @@ static fnz_status cast_operand(const fnzi_wrap_twin_call *c, fnz_world *world, f
 /* How eager lays out an out= argument that it resizes to these sizes: an elementwise operator as
  * its operands are laid out, whatever the trace records; but an operator that PyTorch generated
  * from the functional one copies the result into rows. */
-static fnz_status lay_out(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status lay_out(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                           const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
                           const fnz_geometry *sizes, fnz_geometry *out) {
   const fnz_geometry **operands;
@@ -164,9 +167,9 @@ static fnz_status lay_out(fnz_world *world, const fnzi_wrap_request *r,
   out->strides = s->recorded && fnzi_same_sizes(s->recorded, sizes) ? s->recorded->strides : NULL;
   if (!c->call.elementwise && !is_generated)
     return FNZ_OK;
-  FNZ_TRY(fnzi_wrap_tensor_args(world, c->args, c->call.twin->nparams, &reads, &count));
-  FNZI_NEW(&world->scratch, count, &operands);
-  FNZI_NEW(&world->scratch, sizes->rank, &strides);
+  FNZ_TRY(fnzi_wrap_tensor_args(wrapper, c->args, c->call.twin->nparams, &reads, &count));
+  FNZI_NEW(&wrapper->scratch, count, &operands);
+  FNZI_NEW(&wrapper->scratch, sizes->rank, &strides);
   for (size_t i = 0; i < count; i++)
     operands[i] = fnzi_wrap_geometry(reads[i]);
   fnzi_iterator_strides(operands, is_generated ? 0 : count, sizes->rank, sizes->sizes, strides);
@@ -177,7 +180,7 @@ static fnz_status lay_out(fnz_world *world, const fnzi_wrap_request *r,
 /* The geometry of each result before it is cast to its target's dtype. An out= argument
  * may have other sizes than the result; the recorded ones count. Promotion is about the first
  * result; further ones (the exponents of frexp) have dtypes of their own, which eager asks for. */
-static fnz_status expect_slot(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status expect_slot(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                               const fnzi_wrap_twin_call *c, fnzi_wrap_slot *s) {
   const fnz_geometry *target = fnzi_wrap_geometry(s->target);
   fnz_dtype dtype = target->dtype;
@@ -187,74 +190,76 @@ static fnz_status expect_slot(fnz_world *world, const fnzi_wrap_request *r,
                                  fnzi_wrap_arg_geometry, NULL);
   else if (c->knows_own && c->route->way == FNZI_OUT_CAST)
     dtype = c->own;
-  FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
+  FNZ_TRY(fnzi_check_cast(wrapper->ctx, r->op, dtype, target->dtype));
   if (dtype != target->dtype && fnzi_op_is_exact(c->call.twin))
-    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL,
                      "%s computes %s, which it does not store in a tensor of %s; convert it with "
                      "to()",
                      r->op->name, fnzi_dtype(dtype)->name, fnzi_dtype(target->dtype)->name);
   if (!s->resized && (c->call.twin->tags & FNZI_TAG_RANDOM) && dtype == target->dtype)
-    return fnzi_strided_like(&world->scratch, target, &s->expected);
+    return fnzi_strided_like(&wrapper->scratch, target, &s->expected);
   if (!s->resized)
-    return fnzi_wrap_result_like(world, target, dtype, &s->expected);
-  FNZ_TRY(lay_out(world, r, c, s, s->recorded, &resized));
-  return fnzi_wrap_result_like(world, &resized, dtype, &s->expected);
+    return fnzi_wrap_result_like(wrapper, target, dtype, &s->expected);
+  FNZ_TRY(lay_out(wrapper, r, c, s, s->recorded, &resized));
+  return fnzi_wrap_result_like(wrapper, &resized, dtype, &s->expected);
 }
 
-static fnz_status expect(fnz_world *world, const fnzi_wrap_request *r, fnzi_wrap_twin_call *c) {
+static fnz_status expect(fnz_wrapper *wrapper, const fnzi_wrap_request *r, fnzi_wrap_twin_call *c) {
   for (size_t k = 0; k < c->count; k++) {
     fnzi_wrap_slot *s = &c->slots[k];
     if (!s->param)
       s->expected = s->recorded;
     else if (s->target)
-      FNZ_TRY(expect_slot(world, r, c, s));
+      FNZ_TRY(expect_slot(wrapper, r, c, s));
   }
   return FNZ_OK;
 }
 
-static fnz_status resize(fnz_world *world, const fnzi_wrap_request *r, const fnzi_wrap_twin_call *c,
-                         const fnzi_wrap_slot *s, const fnz_geometry *sizes) {
+static fnz_status resize(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                         const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
+                         const fnz_geometry *sizes) {
   fnz_geometry like, resized;
-  FNZ_TRY(lay_out(world, r, c, s, sizes, &like));
-  FNZ_TRY(fnzi_wrap_resized_geometry(world, s->target, &like, &resized));
-  FNZ_TRY(fnzi_wrap_twin_check_resized(world, r, c, s, &resized));
-  return fnzi_wrap_resize(world, r->op, s->target, &like);
+  FNZ_TRY(lay_out(wrapper, r, c, s, sizes, &like));
+  FNZ_TRY(fnzi_wrap_resized_geometry(wrapper, s->target, &like, &resized));
+  FNZ_TRY(fnzi_wrap_twin_check_resized(wrapper, r, c, s, &resized));
+  return fnzi_wrap_resize(wrapper, r->op, s->target, &like);
 }
 
 /* An out= argument of other sizes is resized first, as eager does. */
-static fnz_status store(fnz_world *world, const fnzi_wrap_request *r, const fnzi_wrap_twin_call *c,
-                        const fnzi_wrap_slot *s, fnzi_value_ref *value) {
-  FNZ_TRY(fnzi_wrap_cast(world, fnzi_wrap_geometry(s->target)->dtype, &value));
+static fnz_status store(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
+                        const fnzi_wrap_twin_call *c, const fnzi_wrap_slot *s,
+                        fnzi_value_ref *value) {
+  FNZ_TRY(fnzi_wrap_cast(wrapper, fnzi_wrap_geometry(s->target)->dtype, &value));
   if (!fnzi_same_sizes(value->geometry, fnzi_wrap_geometry(s->target))) {
     if (!s->param->is_out)
-      return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+      return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: the result does not have the sizes of `%s`; give it those sizes",
                        r->op->name, s->param->name);
-    FNZ_TRY(resize(world, r, c, s, value->geometry));
+    FNZ_TRY(resize(wrapper, r, c, s, value->geometry));
   }
-  return s->order ? fnzi_wrap_write_in_order(world, r->op, s->target, value, s->order)
+  return s->order ? fnzi_wrap_write_in_order(wrapper, r->op, s->target, value, s->order)
                   : fnzi_wrap_write(s->target->alias, value);
 }
 
 /* In the order of the operator's arguments, which matters where two of a custom operator overlap.
  */
-static fnz_status store_all(fnz_world *world, const fnzi_wrap_request *r,
+static fnz_status store_all(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                             const fnzi_wrap_twin_call *c, size_t first) {
   for (size_t i = 0; i < r->op->nparams; i++)
     for (size_t k = 0; k < c->count; k++) {
       const fnzi_wrap_slot *s = &c->slots[k];
-      fnzi_value_ref *value = world->fresh.data[first + k];
+      fnzi_value_ref *value = wrapper->fresh.data[first + k];
       if (s->param == &r->op->params[i] && s->target && value)
-        FNZ_TRY(store(world, r, c, s, value));
+        FNZ_TRY(store(wrapper, r, c, s, value));
     }
   return FNZ_OK;
 }
 
-static fnz_status give_all(fnz_world *world, fnzi_wrap_request *r, const fnzi_wrap_twin_call *c,
+static fnz_status give_all(fnz_wrapper *wrapper, fnzi_wrap_request *r, const fnzi_wrap_twin_call *c,
                            size_t first) {
   for (size_t k = 0; k < c->nreturned; k++)
-    FNZ_TRY(c->slots[k].param ? fnzi_wrap_give(world, r, c->slots[k].target)
-                              : fnzi_wrap_give_fresh(world, r, world->fresh.data[first + k]));
+    FNZ_TRY(c->slots[k].param ? fnzi_wrap_give(wrapper, r, c->slots[k].target)
+                              : fnzi_wrap_give_fresh(wrapper, r, wrapper->fresh.data[first + k]));
   return FNZ_OK;
 }
 
@@ -282,8 +287,8 @@ static int repeated_dim(const fnzi_wrap_twin_call *c) {
 
 /* What eager reads before anything is written there is the same in all slices: a tensor of its own,
  * which the request holds. */
-static fnz_status read_first(fnz_world *world, fnzi_wrap_request *r, const fnzi_wrap_twin_call *c,
-                             fnz_arg *args) {
+static fnz_status read_first(fnz_wrapper *wrapper, fnzi_wrap_request *r,
+                             const fnzi_wrap_twin_call *c, fnz_arg *args) {
   const fnzi_wrap_slot *s = &c->slots[0];
   for (size_t i = 0; i < r->op->nparams; i++) {
     fnz_tensor *t = args[i].tag == FNZ_ARG_VALUE ? args[i].u.tensor : NULL;
@@ -294,21 +299,22 @@ static fnz_status read_first(fnz_world *world, fnzi_wrap_request *r, const fnzi_
             fnzi_mutation_reading(&c->call, fnzi_wrap_geometry(s->target), fnzi_wrap_geometry(t))))
       continue;
     FNZ_TRY(fnzi_wrap_read_tensor(t, &value));
-    FNZ_TRY(fnzi_wrap_hold_fresh(world, r, value, &args[i].u.tensor));
+    FNZ_TRY(fnzi_wrap_hold_fresh(wrapper, r, value, &args[i].u.tensor));
   }
   return FNZ_OK;
 }
 
-static fnz_status in_slices(fnz_world *world, fnzi_wrap_request *r, const fnzi_wrap_twin_call *c) {
+static fnz_status in_slices(fnz_wrapper *wrapper, fnzi_wrap_request *r,
+                            const fnzi_wrap_twin_call *c) {
   fnz_arg *args;
-  FNZI_NEW(&world->scratch, r->op->nparams, &args);
+  FNZI_NEW(&wrapper->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);
-  FNZ_TRY(read_first(world, r, c, args));
+  FNZ_TRY(read_first(wrapper, r, c, args));
   r->args = args;
-  return fnzi_wrap_write_slices(world, r, c->slots[0].target, c->slices);
+  return fnzi_wrap_write_slices(wrapper, r, c->slots[0].target, c->slices);
 }
 
-fnz_status fnzi_wrap_write_twin(fnz_world *world, fnzi_wrap_request *r,
+fnz_status fnzi_wrap_write_twin(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                                 const fnzi_wrap_route *route) {
   fnzi_wrap_twin_call c = {.route = route,
                            .slices = -1,
@@ -318,32 +324,33 @@ fnz_status fnzi_wrap_write_twin(fnz_world *world, fnzi_wrap_request *r,
   fnz_arg *args;
   size_t first, count;
   bool done;
-  FNZ_TRY(twin_args(world, r, &c));
+  FNZ_TRY(twin_args(wrapper, r, &c));
   if (route->uncast)
-    FNZ_TRY(fnzi_wrap_check_tensors_alike(world, c.call.twin, c.args));
-  FNZ_TRY(fnzi_wrap_write_masked(world, r, c.call.elementwise, &done));
+    FNZ_TRY(fnzi_wrap_check_tensors_alike(wrapper, c.call.twin, c.args));
+  FNZ_TRY(fnzi_wrap_write_masked(wrapper, r, c.call.elementwise, &done));
   if (done)
     return FNZ_OK;
-  FNZ_TRY(find_slots(world, r, &c));
-  FNZ_TRY(fnzi_wrap_twin_check(world, r, &c));
+  FNZ_TRY(find_slots(wrapper, r, &c));
+  FNZ_TRY(fnzi_wrap_twin_check(wrapper, r, &c));
   if (c.slices >= 0 && c.count == 1)
-    return in_slices(world, r, &c);
+    return in_slices(wrapper, r, &c);
   int dim = repeated_dim(&c);
   if (dim >= 0)
-    return fnzi_wrap_write_first_slice(world, r, c.slots[0].target, dim);
-  FNZ_TRY(find_dtype(world, r, &c));
-  FNZ_TRY(expect(world, r, &c));
-  FNZI_NEW(&world->scratch, c.count, &expected);
+    return fnzi_wrap_write_first_slice(wrapper, r, c.slots[0].target, dim);
+  FNZ_TRY(find_dtype(wrapper, r, &c));
+  FNZ_TRY(expect(wrapper, r, &c));
+  FNZI_NEW(&wrapper->scratch, c.count, &expected);
   for (size_t k = 0; k < c.count; k++)
     expected[k] = c.slots[k].expected;
-  FNZ_TRY(fnzi_wrap_read_args(world, c.args, c.call.twin->nparams, &args));
+  FNZ_TRY(fnzi_wrap_read_args(wrapper, c.args, c.call.twin->nparams, &args));
   if (c.casts_operand)
-    FNZ_TRY(cast_operand(&c, world, args));
-  FNZ_TRY(fnzi_wrap_apply_values(world, c.call.twin, args, c.call.twin->nparams,
+    FNZ_TRY(cast_operand(&c, wrapper, args));
+  FNZ_TRY(fnzi_wrap_apply_values(wrapper, c.call.twin, args, c.call.twin->nparams,
                                  all_known(&c, r) ? expected : NULL, c.count, &first, &count));
   if (count != c.count)
-    return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gave %zu results for %s, wanted %zu",
-                     c.call.twin->name, count, r->op->name, c.count);
-  FNZ_TRY(store_all(world, r, &c, first));
-  return give_all(world, r, &c, first);
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_INTERNAL, NULL,
+                     "%s gave %zu results for %s, wanted %zu", c.call.twin->name, count,
+                     r->op->name, c.count);
+  FNZ_TRY(store_all(wrapper, r, &c, first));
+  return give_all(wrapper, r, &c, first);
 }

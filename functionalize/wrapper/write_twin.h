@@ -27,10 +27,11 @@ typedef struct fnzi_wrap_twin_call {
 } fnzi_wrap_twin_call;
 
 /* Refuses what eager refuses; sets `slices`, and the `order` of slots. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check(fnz_world *world, const fnzi_wrap_request *request,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check(fnz_wrapper *wrapper,
+                                               const fnzi_wrap_request *request,
                                                fnzi_wrap_twin_call *call);
 /* The same of a target that is resized to this geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check_resized(fnz_world *world,
+FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check_resized(fnz_wrapper *wrapper,
                                                        const fnzi_wrap_request *request,
                                                        const fnzi_wrap_twin_call *call,
                                                        const fnzi_wrap_slot *slot,

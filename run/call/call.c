@@ -97,8 +97,8 @@ static fnz_status choose_backend(fnz_stack *stack, const fnz_op *op, fnz_backend
   }
   if (!*out || !(*out)->call)
     return fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                     "%s: backend %s has values, but no memory to call operators on; wrap it in a "
-                     "world",
+                     "%s: backend %s has values, but no memory to call operators on; wrap it with "
+                     "fnz_wrapper_create()",
                      op->name, *out ? (*out)->name : "none");
   return FNZ_OK;
 }

@@ -150,22 +150,22 @@ END_TEST
 
 /* --- The wrapper --------------------------------------------------------------------------------
  */
-static void run_world(fnz_context *ctx, side *s, unsigned char *out) {
-  fnz_world *world;
+static void run_wrapper(fnz_context *ctx, side *s, unsigned char *out) {
+  fnz_wrapper *wrapper;
   fnz_tensor *x, *v, *w;
   fnz_handle value;
   size_t count, bytes;
   OK(ctx, give(s, FNZ_F32, 2, matrix));
-  OK(ctx, fnz_world_create(ctx, s->backend, &world));
+  OK(ctx, fnz_wrapper_create(ctx, s->backend, &wrapper));
   fnz_handle owned = s->tensors[--s->count].handle;
-  OK(ctx, fnz_tensor_wrap(world, NULL, owned, &x));
+  OK(ctx, fnz_tensor_wrap(wrapper, NULL, owned, &x));
   const fnz_arg view[] = {{.tag = FNZ_ARG_VALUE, .u.tensor = x}, fnzi_arg_int(1), fnzi_arg_int(2)};
-  OK(ctx, fnz_tensor_call(world, "select.int", view, 3, &v, 1, &count));
+  OK(ctx, fnz_tensor_call(wrapper, "select.int", view, 3, &v, 1, &count));
   const fnz_arg add[] = {{.tag = FNZ_ARG_VALUE, .u.tensor = v}, {.tag = FNZ_ARG_FLOAT, .u.f = 0.5}};
-  OK(ctx, fnz_tensor_call(world, "add_.Scalar", add, 2, &w, 1, &count));
+  OK(ctx, fnz_tensor_call(wrapper, "add_.Scalar", add, 2, &w, 1, &count));
   OK(ctx, fnz_tensor_read(x, &value));
   OK(ctx, cells_of(ctx, (fnz_eager){s->backend, value}, out, &bytes));
-  fnz_world_destroy(world);
+  fnz_wrapper_destroy(wrapper);
 }
 
 START_TEST(the_wrapper_computes_there) {
@@ -174,8 +174,8 @@ START_TEST(the_wrapper_computes_there) {
   side cpu, gpu;
   OK(ctx, open_side(&cpu, ctx, false));
   OK(ctx, open_side(&gpu, ctx, true));
-  run_world(ctx, &cpu, x);
-  run_world(ctx, &gpu, y);
+  run_wrapper(ctx, &cpu, x);
+  run_wrapper(ctx, &gpu, y);
   ck_assert_mem_eq(x, y, 24 * 4);
   close_side(&cpu);
   close_side(&gpu);

@@ -85,7 +85,7 @@ static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
   fnz_handle handle;
   fnz_tensor *all;
   FNZ_TRY(add_input(p, slot, base->name, base->value, &handle));
-  FNZ_TRY(fnz_tensor_wrap(p->world, base->memory, handle, &all));
+  FNZ_TRY(fnz_tensor_wrap(p->wrapper, base->memory, handle, &all));
   p->roots[b] = fnzi_wrap_alias_retain(all->alias);
   all->alias->storage->mark = b + 1;
   return FNZ_OK;
@@ -148,10 +148,10 @@ fnz_status fnzi_region_body_start(fnzi_pass_stack *all, const fnzi_region_key *k
   p->into = p->body->into;
   p->autocast = key->autocast;
   p->recorder = NULL;
-  p->world = NULL;
-  p->owns_world = true;
+  p->wrapper = NULL;
+  p->owns_wrapper = true;
   FNZ_TRY(fnzi_rec_create_on(all->ctx, all->to, p->into, &p->recorder));
-  FNZ_TRY(fnzi_pass_world_make(p));
+  FNZ_TRY(fnzi_pass_wrapper_make(p));
   return take_inputs(p);
 }
 
@@ -245,17 +245,17 @@ static fnz_status own(fnzi_pass *p, fnzi_value_ref **value, results *out) {
   if (!taken && fnzi_rec_value_is_new(p->recorder, *key))
     return fnzi_map_set(&out->taken, key, sizeof *key, 1);
   const fnz_arg args[] = {fnzi_arg_value(*key)};
-  return fnzi_wrap_emit_one(p->world, FNZI_EMIT_CLONE, args, 1, (*value)->geometry, value);
+  return fnzi_wrap_emit_one(p->wrapper, FNZI_EMIT_CLONE, args, 1, (*value)->geometry, value);
 }
 
 static fnz_status add_value(fnzi_pass *p, fnzi_wrap_alias *node, results *out) {
   fnzi_value_ref *value;
-  p->world->source = "";
-  p->world->why = fnzi_rec_why_output(out->count);
+  p->wrapper->source = "";
+  p->wrapper->why = fnzi_rec_why_output(out->count);
   FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(own(p, &value, out));
   out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   return FNZ_OK;
 }
 

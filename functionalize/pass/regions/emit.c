@@ -26,7 +26,7 @@ static fnz_status base_value(const fnzi_region_op *r, uint32_t base, fnz_arg *ou
 static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
   const fnzi_region_key *key = &b->r->keys[b->r->hop.nbodies - 1];
   fnz_arg *items;
-  FNZI_NEW(&b->p->world->scratch, key->nslots, &items);
+  FNZI_NEW(&b->p->wrapper->scratch, key->nslots, &items);
   *out = (fnz_arg){.tag = FNZ_ARG_LIST, .u.list = items};
   for (uint32_t s = 0; s < key->nslots; s++) {
     const fnzi_region_slot *slot = &key->slots[s];
@@ -117,8 +117,8 @@ static fnz_status build_args(building *b, const char *target) {
   const fnzi_node *node = b->r->hop.node;
   size_t room = node->nargs + (size_t)b->r->noperands + 8;
   uint32_t body = 0;
-  FNZI_NEW(&b->p->world->scratch, room, &b->args);
-  FNZI_NEW(&b->p->world->scratch, room, &b->names);
+  FNZI_NEW(&b->p->wrapper->scratch, room, &b->args);
+  FNZI_NEW(&b->p->wrapper->scratch, room, &b->names);
   for (size_t i = 0; roles[i] != FNZI_HOP_END; i++)
     FNZ_TRY(put_role(b, (fnzi_hop_role)roles[i], &body));
   put_keywords(b);
@@ -138,7 +138,7 @@ fnz_status fnzi_region_result_outcome(const fnzi_pass *p, const fnz_arg *result,
   const fnzi_value *v = &p->graph->values.data[result->u.value];
   *out = (fnzi_rec_outcome){.tag = result->tag};
   if (result->tag == FNZ_ARG_VALUE)
-    return fnzi_dense_like(&p->world->scratch, v->geometry, &out->geometry);
+    return fnzi_dense_like(&p->wrapper->scratch, v->geometry, &out->geometry);
   return result->tag == FNZ_ARG_SYMBOL ? fnzi_pass_arg_symbol(p, v->symbol, &out->symbol) : FNZ_OK;
 }
 
@@ -155,7 +155,7 @@ static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, ou
     fnzi_rec_outcome *o = &out->data[out->count];
     out->base[out->count++] = b;
     o->tag = FNZ_ARG_VALUE;
-    FNZ_TRY(fnzi_dense_like(&p->world->scratch,
+    FNZ_TRY(fnzi_dense_like(&p->wrapper->scratch,
                             &fnzi_region_operand_alias(&r->operands[r->first[b]])->geometry,
                             &o->geometry));
   }
@@ -166,8 +166,8 @@ static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region_op *r, outcomes 
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   size_t room = r->hop.results.count + (size_t)body->key.nbases;
   uint32_t leading = body->key.leading;
-  FNZI_NEW(&p->world->scratch, room, &out->data);
-  FNZI_NEW(&p->world->scratch, room, &out->base);
+  FNZI_NEW(&p->wrapper->scratch, room, &out->data);
+  FNZI_NEW(&p->wrapper->scratch, room, &out->base);
   for (uint32_t j = 0; j < leading; j++)
     FNZ_TRY(add_own(p, r, j, out));
   FNZ_TRY(add_bases(p, r, false, out));
@@ -189,8 +189,8 @@ static fnz_status take_values(fnzi_pass *p, const outcomes *out, const fnz_handl
   for (uint32_t i = 0; i < out->count; i++) {
     if (out->data[i].tag != FNZ_ARG_VALUE)
       continue;
-    FNZ_TRY(fnzi_wrap_value_take(p->world, handles[i]));
-    values[i] = p->world->fresh.data[p->world->fresh.count - 1];
+    FNZ_TRY(fnzi_wrap_value_take(p->wrapper, handles[i]));
+    values[i] = p->wrapper->fresh.data[p->wrapper->fresh.count - 1];
   }
   return FNZ_OK;
 }
@@ -217,12 +217,12 @@ static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *
 }
 
 fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
-  fnzi_arena *scratch = &p->world->scratch;
+  fnzi_arena *scratch = &p->wrapper->scratch;
   outcomes out = {0};
   fnz_handle *handles, *own_handles;
   fnzi_value_ref **values, **own;
   uint32_t n = 0;
-  p->world->source = r->hop.node->source;
+  p->wrapper->source = r->hop.node->source;
   FNZ_TRY(find_outcomes(p, r, &out));
   FNZI_NEW(scratch, out.count, &handles);
   FNZI_NEW(scratch, out.count, &values);
@@ -239,6 +239,6 @@ fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
     own[n++] = values[i];
   }
   FNZ_TRY(fnzi_region_results_bind(p, r, own, own_handles));
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   return FNZ_OK;
 }

@@ -392,7 +392,7 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   return FNZ_OK;
 }
 
-/* Replays the nodes of the body in place of the node, in the same world with the same tensors. */
+/* Replays the nodes of the body in place of the node, in the same wrapper with the same tensors. */
 static fnz_status start_inlined(fnzi_pass *p, fnzi_region_op *r) {
   fnzi_pass *body;
   FNZ_TRY(fnzi_pass_stack_push(p->all, r->hop.bodies[0], &body));

@@ -18,10 +18,10 @@ static const char *source_of(const fnzi_region_op *r, uint32_t base) {
 
 fnz_status fnzi_region_base_write(fnzi_pass *p, const fnzi_region_op *r, uint32_t base,
                                   fnzi_value_ref *value) {
-  p->world->source = source_of(r, base);
+  p->wrapper->source = source_of(r, base);
   fnz_status status =
       fnzi_wrap_write(fnzi_region_operand_alias(&r->operands[r->first[base]]), value);
-  p->world->source = r->hop.node->source;
+  p->wrapper->source = r->hop.node->source;
   return status;
 }
 
@@ -83,11 +83,11 @@ static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnz
         "a result is a window of its operand under another dtype, at a place that is "
         "no multiple of its elements; clone() it before returning it");
   if (fnzi_geometry_equal(&window, fnzi_wrap_geometry(operand->tensor)))
-    return fnzi_wrap_tensor_on(p->world, operand->tensor->alias, out);
-  FNZ_TRY(fnzi_wrap_alias_window(p->world, from->storage->root, &window, &node));
+    return fnzi_wrap_tensor_on(p->wrapper, operand->tensor->alias, out);
+  FNZ_TRY(fnzi_wrap_alias_window(p->wrapper, from->storage->root, &window, &node));
   if (!node->value)
     fnzi_wrap_alias_set_value(node, value);
-  fnz_status status = fnzi_wrap_tensor_on(p->world, node, out);
+  fnz_status status = fnzi_wrap_tensor_on(p->wrapper, node, out);
   fnzi_wrap_alias_release(node);
   return status;
 }
@@ -127,13 +127,13 @@ static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_
   const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   const fnz_geometry *recorded = p->graph->values.data[r->hop.results.args[j].u.value].geometry;
   if (!p->all->writes || (fnzi_region_loops(r) && j >= r->hop.carried.count))
-    return fnzi_wrap_tensor_new(p->world, recorded, value, out);
+    return fnzi_wrap_tensor_new(p->wrapper, recorded, value, out);
   fnz_geometry g = *body->outputs[j].geometry;
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_COND && i < r->hop.nbodies; i++)
     if (!fnzi_region_same_strides(&g, r->bodies[i]->outputs[j].geometry))
       return other_strides(p, r, j);
   g.offset = 0;
-  return fnzi_wrap_tensor_new(p->world, &g, value, out);
+  return fnzi_wrap_tensor_new(p->wrapper, &g, value, out);
 }
 
 static fnz_status bind_branch(fnzi_pass *p, const fnzi_region_op *r, uint32_t j,

@@ -30,7 +30,7 @@ static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
 }
 
 static fnz_status effect_args(const fnzi_pass *p, const fnzi_node *node, fnz_arg **out) {
-  FNZI_NEW(&p->world->scratch, node->nargs, out);
+  FNZI_NEW(&p->wrapper->scratch, node->nargs, out);
   for (uint32_t i = 0; i < node->nargs; i++) {
     fnz_arg *a = &(*out)[i], *items;
     *a = node->args[i];
@@ -38,7 +38,7 @@ static fnz_status effect_args(const fnzi_pass *p, const fnzi_node *node, fnz_arg
       FNZ_TRY(effect_arg(p, a));
       continue;
     }
-    FNZI_NEW(&p->world->scratch, a->count, &items);
+    FNZI_NEW(&p->wrapper->scratch, a->count, &items);
     for (uint32_t k = 0; k < a->count; k++) {
       items[k] = a->u.list[k];
       FNZ_TRY(effect_arg(p, &items[k]));
@@ -52,9 +52,9 @@ static fnz_status bind_effect(fnzi_pass *p, const fnzi_hop *hop, const fnz_handl
   for (uint32_t j = 0; j < hop->results.count; j++) {
     const fnz_arg *a = &hop->results.args[j];
     if (a->tag == FNZ_ARG_VALUE) {
-      FNZ_TRY(fnzi_wrap_value_take(p->world, handles[j]));
-      FNZ_TRY(fnzi_wrap_tensor_new(p->world, p->graph->values.data[a->u.value].geometry,
-                                   p->world->fresh.data[p->world->fresh.count - 1],
+      FNZ_TRY(fnzi_wrap_value_take(p->wrapper, handles[j]));
+      FNZ_TRY(fnzi_wrap_tensor_new(p->wrapper, p->graph->values.data[a->u.value].geometry,
+                                   p->wrapper->fresh.data[p->wrapper->fresh.count - 1],
                                    &p->tensors[a->u.value]));
     } else if (fnzi_is_reference(a))
       p->others[a->u.value] = (fnz_arg){.tag = a->tag, .u.value = handles[j]};
@@ -69,11 +69,11 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
   fnz_arg *args;
   if (!is_plain(hop))
     return refuse_effect(p, hop);
-  p->world->source = hop->node->source;
+  p->wrapper->source = hop->node->source;
   FNZ_TRY(fnzi_op_adopt(p->to, &op));
   FNZ_TRY(effect_args(p, hop->node, &args));
-  FNZI_NEW(&p->world->scratch, hop->results.count, &outcomes);
-  FNZI_NEW(&p->world->scratch, hop->results.count, &handles);
+  FNZI_NEW(&p->wrapper->scratch, hop->results.count, &outcomes);
+  FNZI_NEW(&p->wrapper->scratch, hop->results.count, &handles);
   for (uint32_t j = 0; j < hop->results.count; j++)
     FNZ_TRY(fnzi_region_result_outcome(p, &hop->results.args[j], &outcomes[j]));
   const fnzi_rec_call call = {.target = fnzi_node_target(hop->node),
@@ -87,6 +87,6 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
                               .effects = true};
   FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   FNZ_TRY(bind_effect(p, hop, handles));
-  fnzi_wrap_settle(p->world);
+  fnzi_wrap_settle(p->wrapper);
   return FNZ_OK;
 }
