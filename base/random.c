@@ -69,8 +69,8 @@ fnz_status fnz_generator_create(fnz_context *ctx, uint64_t seed, fnz_generator *
   return create(ctx, seed, 0, out);
 }
 
-fnz_status fnz_generator_create_cuda(fnz_context *ctx, uint64_t seed, int64_t threads,
-                                     fnz_generator **out) {
+fnz_status fnz_philox_generator_create(fnz_context *ctx, uint64_t seed, int64_t threads,
+                                       fnz_generator **out) {
   *out = NULL;
   if (threads < BLOCK || threads > INT32_MAX || threads % BLOCK)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
@@ -212,7 +212,7 @@ static fnz_status restore_words(fnz_generator *generator, fnz_context *ctx,
   return FNZ_OK;
 }
 
-fnz_status fnz_generator_restore_state(fnz_generator *generator, fnz_context *ctx,
+fnz_status fnz_generator_restore_state(fnz_context *ctx, fnz_generator *generator,
                                        const void *bytes, size_t size) {
   const size_t wanted = fnz_generator_get_state_bytes(generator);
   if (size != wanted)

@@ -86,7 +86,7 @@ static int run_engine(benching *b, double *us) {
                              .state = call->state,
                              .workspace = call->workspace};
   double began = now_us();
-  fnz_status status = fnz_executable_run(call->executable, call->ctx, &run);
+  fnz_status status = fnz_executable_run(call->ctx, call->executable, &run);
   *us = now_us() - began;
   return cli_check(call, status, call->operands[0]);
 }
@@ -223,8 +223,8 @@ static int prepare(benching *b) {
   CLI_TRY(cli_check(call, fnz_compile(call->ctx, call->functional, &options, &call->executable),
                     call->operands[0]));
   CLI_TRY(
-      cli_check(call, fnz_workspace_create(call->executable, call->ctx, &call->workspace), NULL));
-  CLI_TRY(cli_check(call, fnz_executable_state_create(call->executable, call->ctx, &call->state),
+      cli_check(call, fnz_workspace_create(call->ctx, call->executable, &call->workspace), NULL));
+  CLI_TRY(cli_check(call, fnz_executable_state_create(call->ctx, call->executable, &call->state),
                     NULL));
   CLI_TRY(take_memory(b));
   return find_inputs(b);

@@ -72,7 +72,7 @@ int cli_diff(cli_call *call) {
   if (status != FNZ_OK && status != FNZ_DIFFERENT)
     return cli_check(call, status, NULL);
   tell(call, difference);
-  fnz_difference_destroy(call->ctx, difference);
+  fnz_difference_destroy(difference);
   CLI_TRY(cli_flush());
   return status == FNZ_OK ? CLI_DONE : CLI_NEGATIVE;
 }

@@ -55,7 +55,7 @@ const char *cli_ops_name(const fnz_op *op) {
 static int ask_kernel(const cli_ops_call *ops, int backend, const fnz_op *op,
                       fnz_kernel_facts *out) {
   fnz_context *ctx = ops->call->ctx;
-  return cli_check(ops->call, fnz_backend_get_kernel(ops->backends[backend], ctx, op, out), NULL);
+  return cli_check(ops->call, fnz_backend_get_kernel(ctx, ops->backends[backend], op, out), NULL);
 }
 
 int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {

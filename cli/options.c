@@ -314,8 +314,8 @@ static fnz_status make_generator(cli_call *call, uint64_t seed) {
   if (kind ? strcmp(kind, "cpu") == 0 : !on_gpu)
     return fnz_generator_create(call->ctx, seed, &call->generator);
   if (threads)
-    return fnz_generator_create_cuda(call->ctx, seed, strtoll(threads + 1, NULL, 10),
-                                     &call->generator);
+    return fnz_philox_generator_create(call->ctx, seed, strtoll(threads + 1, NULL, 10),
+                                       &call->generator);
   return fnz_cuda_generator_create(call->ctx, on_gpu ? device : NULL, seed, &call->generator);
 }
 

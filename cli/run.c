@@ -47,12 +47,12 @@ static int check_state(const cli_call *call) {
 
 static int read_state(cli_call *call) {
   const char *path = call->options[CLI_STATE_FILE];
-  CLI_TRY(cli_check(call, fnz_executable_state_create(call->executable, call->ctx, &call->state),
+  CLI_TRY(cli_check(call, fnz_executable_state_create(call->ctx, call->executable, &call->state),
                     NULL));
   if (!path)
     return CLI_DONE;
   CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
-  CLI_TRY(cli_check(call, fnz_executable_state_read(call->state, call->ctx, call->more), path));
+  CLI_TRY(cli_check(call, fnz_executable_state_read(call->ctx, call->state, call->more), path));
   fnz_arrays_destroy(call->more);
   call->more = NULL;
   return CLI_DONE;
@@ -60,7 +60,7 @@ static int read_state(cli_call *call) {
 
 static int write_state(cli_call *call) {
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
-  CLI_TRY(cli_check(call, fnz_executable_state_write(call->state, call->ctx, call->more), NULL));
+  CLI_TRY(cli_check(call, fnz_executable_state_write(call->ctx, call->state, call->more), NULL));
   return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
@@ -71,7 +71,7 @@ static fnz_status run_steps(cli_call *call, int steps) {
     call->outputs = NULL;
     fnz_status status = fnz_arrays_create(call->ctx, &call->outputs);
     if (status == FNZ_OK)
-      status = fnz_executable_run_arrays(call->executable, call->ctx, call->inputs, call->state,
+      status = fnz_executable_run_arrays(call->ctx, call->executable, call->inputs, call->state,
                                          call->workspace, call->outputs);
     if (status != FNZ_OK)
       return status;

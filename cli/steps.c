@@ -45,9 +45,9 @@ void cli_call_end(cli_call *call) {
   fnz_executable_destroy(call->executable);
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
-  fnz_findings_destroy(call->ctx, call->findings);
-  fnz_origins_destroy(call->ctx, call->origins);
-  fnz_origins_destroy(call->ctx, call->step_origins);
+  fnz_findings_destroy(call->findings);
+  fnz_origins_destroy(call->origins);
+  fnz_origins_destroy(call->step_origins);
   fnz_arrays_destroy(call->outputs);
   fnz_arrays_destroy(call->inputs);
   fnz_arrays_destroy(call->more);

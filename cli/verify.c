@@ -41,7 +41,7 @@ static int compare_engine(cli_call *call) {
   cli_phase_begin(call, CLI_PHASE_VERIFYING);
   fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
   if (status == FNZ_OK)
-    status = fnz_executable_verify(call->executable, call->ctx, call->inputs);
+    status = fnz_executable_verify(call->ctx, call->executable, call->inputs);
   cli_phase_end(call, CLI_PHASE_VERIFYING);
   return cli_check(call, status, call->operands[0]);
 }

@@ -199,7 +199,7 @@ static fnz_status run_bound(fnz_workspace *ws, fnzi_run_state *run,
   return status;
 }
 
-fnz_status fnz_executable_run_arrays(const fnz_executable *exe, fnz_context *ctx,
+fnz_status fnz_executable_run_arrays(fnz_context *ctx, const fnz_executable *exe,
                                      const fnz_arrays *inputs, fnz_executable_state *state,
                                      fnz_workspace *workspace, fnz_arrays *outputs) {
   const fnzi_run_options options = {

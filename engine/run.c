@@ -232,12 +232,12 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const
   return status;
 }
 
-fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
+fnz_status fnz_executable_run(fnz_context *ctx, const fnz_executable *exe,
                               const fnz_execution *run) {
   return fnzi_eng_run_bound(exe, ctx, run, NULL);
 }
 
-fnz_status fnz_executable_get_needs(const fnz_executable *exe, fnz_context *ctx,
+fnz_status fnz_executable_get_needs(fnz_context *ctx, const fnz_executable *exe,
                                     const fnz_execution *run, fnz_needs *out) {
   running r = {.exe = exe, .run = run, .ws = run->workspace};
   if (!r.ws)

@@ -136,7 +136,7 @@ static fnz_status done(fnz_context *ctx, fnz_executable_state *s, fnz_status sta
   return status;
 }
 
-fnz_status fnz_executable_state_create(const fnz_executable *exe, fnz_context *ctx,
+fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *exe,
                                        fnz_executable_state **out) {
   fnz_executable_state *s;
   FNZ_TRY(open(exe, ctx, out));
@@ -154,7 +154,7 @@ static fnz_status over_device(fnz_executable_state *s) {
   return FNZ_OK;
 }
 
-fnz_status fnz_executable_state_over(const fnz_executable *exe, fnz_context *ctx,
+fnz_status fnz_executable_state_over(fnz_context *ctx, const fnz_executable *exe,
                                      const fnz_memory *memories, fnz_executable_state **out) {
   fnz_executable_state *s;
   FNZ_TRY(open(exe, ctx, out));
@@ -273,7 +273,7 @@ static void fill_slots(fnz_executable_state *s, const char *name) {
       s->filled[s->exe->slots[FNZ_SIDE_STATE].data[i].of] = true;
 }
 
-fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
+fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
                                      const fnz_arrays *arrays) {
   fnz_memory to;
   int64_t strides[FNZ_MAX_RANK];
@@ -292,7 +292,7 @@ fnz_status fnz_executable_state_read(fnz_executable_state *s, fnz_context *ctx,
   return fnzi_eng_device_state_settle(ctx, s);
 }
 
-fnz_status fnz_executable_state_write(const fnz_executable_state *s, fnz_context *ctx,
+fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_state *s,
                                       fnz_arrays *out) {
   int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(fnzi_eng_device_state_down(ctx, s));

@@ -158,7 +158,7 @@ static fnz_status interpret(verifying *v, const fnz_arrays *inputs, fnz_arrays *
 static fnz_status execute(verifying *v) {
   FNZ_TRY(fresh(v, &v->have));
   fnzi_generator_repeat_begin(&v->draws);
-  return fnz_executable_run_arrays(v->exe, v->ctx, v->state ? v->rest : v->inputs, v->state, v->ws,
+  return fnz_executable_run_arrays(v->ctx, v->exe, v->state ? v->rest : v->inputs, v->state, v->ws,
                                    v->have);
 }
 
@@ -335,8 +335,8 @@ static fnz_status make_state(verifying *v) {
   for (uint32_t k = 0; k < v->bound.graph->ninputs; k++)
     if (v->exe->inputs[k].in_state && v->bound.bindings[k].given)
       FNZ_TRY(copy_as(v->bound.bindings[k].given, v->exe->inputs[k].name, v->begin));
-  FNZ_TRY(fnz_executable_state_create(v->exe, v->ctx, &v->state));
-  return fnz_executable_state_read(v->state, v->ctx, v->begin);
+  FNZ_TRY(fnz_executable_state_create(v->ctx, v->exe, &v->state));
+  return fnz_executable_state_read(v->ctx, v->state, v->begin);
 }
 
 /* The outputs, and what the state then holds, of which only some is a result. */
@@ -344,7 +344,7 @@ static fnz_status check_state_step(verifying *v, const char *way) {
   FNZ_TRY(alone(v, way, execute(v)));
   FNZ_TRY(compare_all(v, way, v->want, v->have, false));
   FNZ_TRY(fresh(v, &v->have));
-  FNZ_TRY(fnz_executable_state_write(v->state, v->ctx, v->have));
+  FNZ_TRY(fnz_executable_state_write(v->ctx, v->state, v->have));
   for (size_t i = 0; i < fnz_arrays_count(v->have); i++) {
     const fnz_array *b = fnz_arrays_at(v->have, i), *a = fnz_arrays_find(v->want, b->name);
     if (a)
@@ -405,7 +405,7 @@ static fnz_status check(verifying *v) {
   return check_bound(v);
 }
 
-fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
+fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
                                  const fnz_arrays *inputs) {
   verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
   find_readings(&v, exe->program);

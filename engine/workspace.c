@@ -70,7 +70,7 @@ static fnz_status add_kernels(fnz_workspace *ws) {
   const fnz_backend *from = ws->exe->kernels;
   const fnzi_krn_machine *m = from ? from->self : NULL;
   for (size_t i = 0; m && i < m->registered.count; i++)
-    FNZ_TRY(fnz_kernel_register(ws->backend, ws->ctx, &m->registered.data[i]->kernel));
+    FNZ_TRY(fnz_kernel_register(ws->ctx, ws->backend, &m->registered.data[i]->kernel));
   return FNZ_OK;
 }
 
@@ -149,7 +149,7 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   from.resize(from.user, ws, sizeof *ws, 0);
 }
 
-fnz_status fnz_workspace_create(const fnz_executable *exe, fnz_context *ctx, fnz_workspace **out) {
+fnz_status fnz_workspace_create(fnz_context *ctx, const fnz_executable *exe, fnz_workspace **out) {
   return fnzi_eng_workspace_create(exe, ctx, out);
 }
 

@@ -29,7 +29,7 @@ static void decode(fnz_context *ctx, const fnz_executable *exe, fnz_executable_s
                                .outputs = outputs,
                                .state = state,
                                .workspace = workspace};
-    check(ctx, fnz_executable_run(exe, ctx, &run));
+    check(ctx, fnz_executable_run(ctx, exe, &run));
     token = next;
     printf("%lld%c", (long long)token, i == TOKENS - 1 ? '\n' : ' ');
   }
@@ -44,8 +44,8 @@ int main(int argc, char **argv) {
     return 1;
   fnz_program *program = functional(ctx, argv[1]);
   check(ctx, fnz_compile(ctx, program, NULL, &exe));
-  check(ctx, fnz_executable_state_create(exe, ctx, &state));
-  check(ctx, fnz_workspace_create(exe, ctx, &workspace));
+  check(ctx, fnz_executable_state_create(ctx, exe, &state));
+  check(ctx, fnz_workspace_create(ctx, exe, &workspace));
 
   decode(ctx, exe, state, workspace);
   const fnz_memory position = fnz_executable_state_find(state, "pos");

@@ -78,7 +78,7 @@ int main(void) {
   check(ctx, fnz_stack_create(ctx, cpu, &stack));
   const fnz_kernel kernel = {
       .op = fnz_op_lookup(ctx, "mine::shifted"), .meta = meta, .impl = impl, .contiguous = true};
-  check(ctx, fnz_kernel_register(cpu, ctx, &kernel));
+  check(ctx, fnz_kernel_register(ctx, cpu, &kernel));
 
   fnz_eager x = ramp(ctx, cpu, 3, 4), y = ramp(ctx, cpu, 3, 2), column;
   fnz_eager sum = call_by_stack(ctx, stack, "mine::shifted", y, y, 0.5);

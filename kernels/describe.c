@@ -62,7 +62,7 @@ static const char *memory_name(fnzi_krn_result_memory memory) {
   return names[memory];
 }
 
-fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const fnz_op *op,
+fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const fnz_op *op,
                                   fnz_kernel_facts *out) {
   const fnzi_mem_plan *first, *last;
   *out = (fnz_kernel_facts){.way = NULL};

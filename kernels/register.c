@@ -26,7 +26,7 @@ static fnz_status check_group(const fnzi_krn_machine *m, fnz_context *ctx,
                    other->kernel.op->name);
 }
 
-fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx, const fnz_kernel *kernel) {
+fnz_status fnz_kernel_register(fnz_context *ctx, fnz_backend *backend, const fnz_kernel *kernel) {
   FNZ_TRY(check_kernel(backend, ctx, kernel));
   fnzi_krn_machine *m = backend->self;
   FNZ_TRY(check_group(m, ctx, kernel));

@@ -61,7 +61,7 @@ static verdict check_engine(judge *t, const fnz_program *p) {
     return FNZI_VERDICT_EQUAL;
   if (fnz_compile(t->ctx, p, &options, &exe))
     return fnzi_judge_failed(t, "compile");
-  fnz_status status = fnz_executable_verify(exe, t->ctx, t->inputs);
+  fnz_status status = fnz_executable_verify(t->ctx, exe, t->inputs);
   fnz_executable_destroy(exe);
   return status == FNZ_OK ? FNZI_VERDICT_EQUAL : fnzi_judge_failed(t, "engine");
 }

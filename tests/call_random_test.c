@@ -431,7 +431,7 @@ static size_t served_ops(house *h, const fnz_op **out) {
   size_t count = 0;
   fnz_kernel_facts facts;
   for (size_t i = 0; i < fnz_op_count(); i++) {
-    OK(h->ctx, fnz_backend_get_kernel(h->cpu.backend, h->ctx, fnz_op_at(i), &facts));
+    OK(h->ctx, fnz_backend_get_kernel(h->ctx, h->cpu.backend, fnz_op_at(i), &facts));
     if (facts.way)
       out[count++] = fnz_op_at(i);
   }

@@ -96,7 +96,7 @@ static void check(size_t k, bool swapped) {
   if (d && !swapped)
     ck_assert_msg(strstr(d->what, pairs[k].says) != NULL, "pair %zu: \"%s\", not \"%s\"", k,
                   d->what, pairs[k].says);
-  fnz_difference_destroy(ctx, d);
+  fnz_difference_destroy(d);
   fnz_program_destroy(a);
   fnz_program_destroy(b);
   fnz_context_destroy(ctx);

@@ -26,7 +26,7 @@ static void expect(fnz_program *a, fnz_program *b, const char *want) {
   ck_assert_int_eq(status == FNZ_DIFFERENT, d != NULL);
   if (d)
     snprintf(got, sizeof got, "%s | %s | %s | %s", d->where, d->what, d->a.text, d->b.text);
-  fnz_difference_destroy(ctx, d);
+  fnz_difference_destroy(d);
   if (!want)
     ck_assert_msg(status == FNZ_OK, "differ: %s", got);
   else
@@ -41,7 +41,7 @@ static void expect_part(fnz_program *a, fnz_program *b, const char *what) {
   fnz_status status = fnz_program_compare(ctx, a, b, &d);
   ck_assert_msg(status == (what ? FNZ_DIFFERENT : FNZ_OK) && (!what || strstr(d->what, what)),
                 "wanted %s\ngot    %s", what ? what : "no difference", d ? d->what : "none");
-  fnz_difference_destroy(ctx, d);
+  fnz_difference_destroy(d);
   fnz_program_destroy(a);
   fnz_program_destroy(b);
 }
@@ -473,7 +473,7 @@ static fnz_status compare_once(fnz_context *c, const void *user) {
   if (status == FNZ_OK)
     status = fnz_program_compare(c, a, b, &d);
   ck_assert((status == FNZ_DIFFERENT) == (d != NULL));
-  fnz_difference_destroy(c, d);
+  fnz_difference_destroy(d);
   fnz_program_destroy(a);
   fnz_program_destroy(b);
   return status == FNZ_DIFFERENT ? FNZ_OK : status;

@@ -29,7 +29,7 @@ static inline fnz_status run_decode(fnz_context *ctx, const fnz_executable *exe,
       out[k].data = &next;
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = ws};
-  fnz_status status = fnz_executable_run(exe, ctx, &run);
+  fnz_status status = fnz_executable_run(ctx, exe, &run);
   *token = next;
   return status;
 }

@@ -337,8 +337,8 @@ START_TEST(steps_lead_to_the_source) {
     expect_origin(o, rows[n].whole ? FNZ_REASON_STEP : FNZ_REASON_COMPUTED, o->node);
     ck_assert_uint_eq(fnz_origins_at(origins, 0, o->node)->node, rows[n].source);
   }
-  fnz_origins_destroy(ctx, steps);
-  fnz_origins_destroy(ctx, origins);
+  fnz_origins_destroy(steps);
+  fnz_origins_destroy(origins);
   fnz_program_destroy(made);
   fnz_program_destroy(functional);
   fnz_program_destroy(p);
@@ -356,7 +356,7 @@ static fnz_status read_and_take_apart(fnz_context *c, const void *user) {
   if (status == FNZ_OK)
     status = user ? fnz_decompose_explained(c, p, NULL, &made, &steps)
                   : fnz_decompose(c, p, NULL, &made);
-  fnz_origins_destroy(c, steps);
+  fnz_origins_destroy(steps);
   fnz_program_destroy(made);
   fnz_program_destroy(p);
   return status;

@@ -80,10 +80,10 @@ static size_t run_like_interpreter(fnz_context *ctx, const fnz_program *p,
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, fnz_arrays_create(ctx, &want));
   OK(ctx, fnz_arrays_create(ctx, &have));
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   fnz_workspace_take_times(ws, true);
   OK(ctx, fnz_run(ctx, p, cpu, inputs, want));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, ws, have));
+  OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, ws, have));
   (void)fnz_workspace_times(ws, &steps);
   ck_assert_uint_eq(fnz_arrays_count(want), 2);
   ck_assert_uint_eq(fnz_arrays_count(have), 2);
@@ -118,12 +118,12 @@ static void run_with_state(fnz_context *ctx, const fnz_executable *exe) {
                            {&i, &index}};
   fnz_memory out[] = {{t, NULL}, {NULL, NULL}};
   OK(ctx, fnz_arrays_create(ctx, &have));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, have));
+  OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, have));
   memcpy(want, fnz_arrays_find(have, "buffer.c")->data, sizeof want);
   memcpy(c, fnz_arrays_find(inputs, "buffer.c")->data, sizeof c);
-  OK(ctx, fnz_executable_state_over(exe, ctx, &memory, &state));
+  OK(ctx, fnz_executable_state_over(ctx, exe, &memory, &state));
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .state = state};
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   ck_assert_mem_eq(c, want, sizeof want);
   ck_assert_mem_eq(t, fnz_arrays_find(have, "output.0")->data, sizeof t);
   fnz_executable_state_destroy(state);
@@ -192,7 +192,7 @@ static void draw_wrong(bool order, bool plan) {
     FAILS(ctx, "INTERNAL", fnz_compile(ctx, p, &options, &exe));
   options.check = false;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  OK(ctx, fnz_executable_verify(ctx, exe, inputs));
   fnz_executable_destroy(exe);
   fnz_arrays_destroy(inputs);
   fnz_program_destroy(p);

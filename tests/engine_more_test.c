@@ -31,10 +31,10 @@ START_TEST(recipes_become_steps) {
   const fnz_memory in[] = {{x, &g}, {y, &g}};
   fnz_memory out = {NULL, NULL};
   size_t count, parts = 0;
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   fnz_workspace_take_times(ws, true);
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   const fnz_step_time *times = fnz_workspace_times(ws, &count);
   for (size_t i = 0; i < count; i++) {
     ck_assert_str_ne(times[i].target, "cosine_similarity");
@@ -60,9 +60,9 @@ START_TEST(results_stay_while_needs_are_asked) {
   fnz_workspace *ws;
   float x[4 * GAPS] = {1, 2, 3, 4};
   fnz_memory in = {x, &row}, out = {NULL, NULL};
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .workspace = ws};
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   const fnz_geometry *where = out.geometry;
   const fnzi_eng_binding *ran = ws->ran;
   for (int64_t gap = 2; gap < GAPS; gap++) {
@@ -70,7 +70,7 @@ START_TEST(results_stay_while_needs_are_asked) {
     fnz_needs needs;
     apart.strides = &gap;
     in.geometry = &apart;
-    OK(ctx, fnz_executable_get_needs(exe, ctx, &run, &needs));
+    OK(ctx, fnz_executable_get_needs(ctx, exe, &run, &needs));
   }
   ck_assert(ran->made && ran->plan.outputs[0].map == where);
   ck_assert_int_eq(where->sizes[0], 4);
@@ -99,11 +99,11 @@ START_TEST(times_name_the_nodes_of_a_group) {
   const fnz_memory in[] = {{x, &row}, {y, &row}};
   fnz_memory out = {NULL, NULL};
   size_t count;
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   fnz_workspace_take_times(ws, true);
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
   for (int i = 0; i < 2; i++)
-    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    OK(ctx, fnz_executable_run(ctx, exe, &run));
   const fnz_step_time *times = fnz_workspace_times(ws, &count);
   ck_assert_uint_eq(count, 1);
   ck_assert_str_eq(times[0].kind, "group");
@@ -151,7 +151,7 @@ START_TEST(halves_of_complex_numbers_are_proved) {
       "  return\n}\n");
   fnz_executable *exe = compile(ctx, p);
   OK(ctx, fnzi_random_inputs(ctx, p, 1, &inputs));
-  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  OK(ctx, fnz_executable_verify(ctx, exe, inputs));
   fnz_arrays_destroy(inputs);
   fnz_executable_destroy(exe);
   fnz_program_destroy(p);
@@ -173,7 +173,7 @@ static pair open_pair(const char *text) {
   ck_assert_int_eq(fnz_context_create(NULL, &r.ctx), FNZ_OK);
   r.p = read_functional(r.ctx, text);
   r.exe = compile(r.ctx, r.p);
-  OK(r.ctx, fnz_workspace_create(r.exe, r.ctx, &r.ws));
+  OK(r.ctx, fnz_workspace_create(r.ctx, r.exe, &r.ws));
   return r;
 }
 
@@ -187,7 +187,7 @@ static void close_pair(pair *r) {
 static fnz_status run_pair(const pair *r, const fnz_memory *in) {
   fnz_memory out[4] = {{NULL, NULL}};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = r->ws};
-  return fnz_executable_run(r->exe, r->ctx, &run);
+  return fnz_executable_run(r->ctx, r->exe, &run);
 }
 
 /* x is written, so that y must lie elsewhere: behind it, or between its elements. */
@@ -304,16 +304,16 @@ static size_t run_old(const char *text, uint32_t rank) {
   const fnz_memory memory = {held, NULL}, in = {&n, &number};
   fnz_executable_state *state;
   fnz_needs needs;
-  OK(r.ctx, fnz_executable_state_over(r.exe, r.ctx, &memory, &state));
+  OK(r.ctx, fnz_executable_state_over(r.ctx, r.exe, &memory, &state));
   fnz_memory out[4] = {{NULL, NULL}};
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = r.ws};
-  OK(r.ctx, fnz_executable_run(r.exe, r.ctx, &run));
+  OK(r.ctx, fnz_executable_run(r.ctx, r.exe, &run));
   const float *old = out[0].data, *w = out[1].data;
   ck_assert(held[0] == 6 && held[3] == 9);
   ck_assert(old[0] == 1 && old[3] == 4);
   ck_assert(w[0] == 36 && w[3] == 81);
-  OK(r.ctx, fnz_executable_get_needs(r.exe, r.ctx, &run, &needs));
+  OK(r.ctx, fnz_executable_get_needs(r.ctx, r.exe, &run, &needs));
   fnz_executable_state_destroy(state);
   close_pair(&r);
   return needs.interpreted;
@@ -350,16 +350,16 @@ START_TEST(nodes_between_numbers_are_grouped) {
   const fnz_memory in[] = {{x, &row}, {&n, &number}};
   fnz_memory out = {NULL, NULL};
   fnz_needs needs;
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
   for (n = 5; n < 8; n++) {
-    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    OK(ctx, fnz_executable_run(ctx, exe, &run));
     for (int i = 0; i < 4; i++) {
       float a = x[i] * x[i], c = (a + x[i]) * (float)n;
       ck_assert_float_eq(((const float *)out.data)[i], -(c + a) + (float)(n + 2));
     }
   }
-  OK(ctx, fnz_executable_get_needs(exe, ctx, &run, &needs));
+  OK(ctx, fnz_executable_get_needs(ctx, exe, &run, &needs));
   ck_assert_uint_eq(needs.interpreted, 2);
   ck_assert_uint_le(needs.steps, 2 + 3); /* up to the first number, up to the second one, its add */
   fnz_workspace_destroy(ws);
@@ -396,10 +396,10 @@ START_TEST(late_results_of_a_branch_are_kept) {
   const fnz_memory memory = {held, NULL}, in = {&n, &number};
   fnz_memory out = {NULL, NULL};
   fnz_executable_state *state;
-  OK(r.ctx, fnz_executable_state_over(r.exe, r.ctx, &memory, &state));
+  OK(r.ctx, fnz_executable_state_over(r.ctx, r.exe, &memory, &state));
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = &out, .state = state, .workspace = r.ws};
-  OK(r.ctx, fnz_executable_run(r.exe, r.ctx, &run));
+  OK(r.ctx, fnz_executable_run(r.ctx, r.exe, &run));
   const float *old = out.data;
   ck_assert(held[0] == 2 && held[3] == 5);
   ck_assert(out.geometry->sizes[0] == 2 && old[0] == 1 && old[1] == 2);
@@ -469,7 +469,7 @@ START_TEST(kept_weights_may_be_replaced) {
   fill(data, 16 * 8 * 8, 3);
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   fnz_executable *exe = compile(ctx, p);
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   for (int i = 0; i < 5; i++) {
     fnz_arrays *have;
     if (i == 4) {
@@ -478,7 +478,7 @@ START_TEST(kept_weights_may_be_replaced) {
       fill(data, WEIGHTS, 5);
     }
     OK(ctx, fnz_arrays_create(ctx, &have));
-    OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, ws, have));
+    OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, ws, have));
     compare_with_run(ctx, p, cpu, inputs, have);
     ck_assert_uint_eq(kept_count(ws), i > 0);
     fnz_arrays_destroy(have);
@@ -545,7 +545,7 @@ START_TEST(a_run_holds_weights_and_results_once) {
   OK(ctx, fnz_arrays_add(inputs, "i", FNZ_I64, 1, (const int64_t[]){1}, &data));
   m.peak = m.live;
   fnz_executable *exe = compile(ctx, p);
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, have));
+  OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, have));
   ck_assert_uint_ge(m.peak - before, C + Y);
   ck_assert_uint_le(m.peak - before, C + Y + (W + C + Y) / 10);
   const float *cache = fnz_arrays_find(have, "buffer.c")->data;

@@ -45,7 +45,7 @@ static void verify_random(fnz_context *ctx, unsigned seed, tally *t) {
   OK(ctx, fnz_functionalize(ctx, traced, NULL, &p));
   OK(ctx, fnzi_random_inputs(ctx, traced, seed, &inputs));
   fnz_executable *exe = compile(ctx, p);
-  status = fnz_executable_verify(exe, ctx, inputs);
+  status = fnz_executable_verify(ctx, exe, inputs);
   bool is_fine = status == FNZ_OK;
   t->run += is_fine;
   if (!is_fine)
@@ -94,7 +94,7 @@ static setup open_setup(const char *text) {
   ck_assert_int_eq(fnz_context_create(NULL, &s.ctx), FNZ_OK);
   s.p = read_functional(s.ctx, text);
   s.exe = compile(s.ctx, s.p);
-  OK(s.ctx, fnz_workspace_create(s.exe, s.ctx, &s.ws));
+  OK(s.ctx, fnz_workspace_create(s.ctx, s.exe, &s.ws));
   return s;
 }
 
@@ -107,7 +107,7 @@ static void close_setup(setup *s) {
 
 static fnz_needs needs_of(const setup *s, const fnz_execution *run) {
   fnz_needs needs;
-  OK(s->ctx, fnz_executable_get_needs(s->exe, s->ctx, run, &needs));
+  OK(s->ctx, fnz_executable_get_needs(s->ctx, s->exe, run, &needs));
   return needs;
 }
 
@@ -124,7 +124,7 @@ START_TEST(a_group_reads_the_number_of_its_run) {
   fnz_memory out = {NULL, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
   for (n = -3; n < 4; n++) {
-    OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+    OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
     for (int i = 0; i < 4; i++) {
       float u = (float)n, c = -x[i] * u + u * x[i], low = c < -7 ? -7 : c;
       ck_assert_float_eq(((const float *)out.data)[i], low > u ? u : low);
@@ -149,7 +149,7 @@ START_TEST(items_have_numbers_of_their_own) {
   const fnz_memory in[] = {{x, &row}, {y, &row}, {&n, &count}, {&m, &count}};
   fnz_memory out[] = {{NULL, NULL}, {NULL, NULL}};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = s.ws};
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   for (int i = 0; i < 4; i++) {
     ck_assert_float_eq(((const float *)out[0].data)[i], x[i] + 3 * (y[i] / x[i]));
     ck_assert_float_eq(((const float *)out[1].data)[i], y[i] + 5 * (x[i] / y[i]));
@@ -172,7 +172,7 @@ START_TEST(calls_ask_what_their_numbers_are) {
   fnz_memory out[3] = {{NULL, NULL}};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .workspace = s.ws};
   for (n = 3; n >= 0; n--) {
-    fnz_status status = fnz_executable_run(s.exe, s.ctx, &run);
+    fnz_status status = fnz_executable_run(s.ctx, s.exe, &run);
     if (n == 0) {
       ck_assert_int_ne(status, FNZ_OK);
       ck_assert_int_eq(fnz_last_error(s.ctx)->kind, FNZ_CLASS_BOUNDS);
@@ -188,7 +188,7 @@ START_TEST(calls_ask_what_their_numbers_are) {
     ck_assert_int_eq(((const int64_t *)out[2].data)[1], n);
   }
   n = 1;
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   ck_assert_uint_eq(needs_of(&s, &run).interpreted, 1);
   close_setup(&s);
 }
@@ -206,11 +206,11 @@ START_TEST(groups_refuse_numbers_as_calls_do) {
   const fnz_memory in[] = {{x, &bytes}, {&n, &count}};
   fnz_memory out = {NULL, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   ck_assert_uint_eq(((const uint8_t *)out.data)[1], 3);
   ck_assert_uint_eq(((const uint8_t *)out.data)[2], 0);
   n = 256;
-  FAILS(s.ctx, "OVERFLOW", fnz_executable_run(s.exe, s.ctx, &run));
+  FAILS(s.ctx, "OVERFLOW", fnz_executable_run(s.ctx, s.exe, &run));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->where, "masked_fill"));
   close_setup(&s);
 }
@@ -229,7 +229,7 @@ START_TEST(sizes_of_data_are_numbers_too) {
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = out, .workspace = s.ws};
   for (int k = 0; k < 2; k++, x[1] = 2) {
     out[1] = (fnz_memory){NULL, NULL}; /* of another size */
-    OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+    OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
     for (int i = 0; i < 4; i++)
       ck_assert_float_eq(((const float *)out[0].data)[i], -(x[i] / (k ? 4.0f : 3.0f)));
   }

@@ -178,7 +178,7 @@ static fnz_status verify(trial *t, const fnz_program *p, bool unplanned) {
   options.unplanned = unplanned;
   if (fnz_compile(t->v.ctx, p, &options, &exe) != FNZ_OK)
     return both_refuse(t, p);
-  fnz_status status = fnz_executable_verify(exe, t->v.ctx, t->inputs);
+  fnz_status status = fnz_executable_verify(t->v.ctx, exe, t->inputs);
   fnz_executable_destroy(exe);
   return status == FNZ_DIFFERENT ? FNZ_INTERNAL : status;
 }

@@ -49,7 +49,7 @@ static void verify_random(fnz_context *ctx, unsigned seed, tally *t) {
     fnz_status status = fnz_compile(ctx, p, &options, &exe);
     if (status == FNZ_OK) {
       count_regions(ctx, exe, t);
-      status = fnz_executable_verify(exe, ctx, inputs);
+      status = fnz_executable_verify(ctx, exe, inputs);
       t->run += status == FNZ_OK;
       fnz_executable_destroy(exe);
     }
@@ -130,7 +130,7 @@ START_TEST(loops_run_as_often_as_data_say) {
     fnz_memory out = {NULL, NULL};
     const fnz_execution run = {
         .size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
-    OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+    OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
     for (int k = 0; k < 4; k++)
       ck_assert(((float *)out.data)[k] == x[k] * (float)(1 << n));
   }
@@ -147,9 +147,9 @@ START_TEST(loops_that_never_end_must_end) {
   fnz_memory out = {NULL, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
   s.ws->ctx->limits.turns = 21;
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   n = 11;
-  FAILS(s.ctx, "LIMIT", fnz_executable_run(s.exe, s.ctx, &run));
+  FAILS(s.ctx, "LIMIT", fnz_executable_run(s.ctx, s.exe, &run));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->where, "while_loop"));
   close_setup(&s);
 }
@@ -199,15 +199,15 @@ START_TEST(a_run_with_bodies_allocates_nothing) {
   fnz_memory out = {y, NULL};
   fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
   fnz_needs needs;
-  OK(s.ctx, fnz_executable_get_needs(s.exe, s.ctx, &run, &needs));
+  OK(s.ctx, fnz_executable_get_needs(s.ctx, s.exe, &run, &needs));
   ck_assert_uint_eq(needs.interpreted, 0);
   run.arena = aligned_alloc(64, needs.arena_bytes);
   run.arena_bytes = needs.arena_bytes;
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   before = calls;
   for (int i = 0; i < 20; i++) {
     p = i % 2;
-    OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+    OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   }
   if (!FNZI_WATCHED) /* there nothing is kept, so that every use after an end is seen */
     ck_assert_uint_eq(calls, before);
@@ -242,10 +242,10 @@ static size_t run_cache(const char *text, bool p, int64_t last, const float *wan
   const fnz_memory memory = {held, NULL}, in[] = {{i, &at}, {&k, &token}, {&p, &truth}};
   fnz_memory out[2] = {{NULL, NULL}};
   fnz_executable_state *state;
-  OK(s.ctx, fnz_executable_state_over(s.exe, s.ctx, &memory, &state));
+  OK(s.ctx, fnz_executable_state_over(s.ctx, s.exe, &memory, &state));
   const fnz_execution run = {
       .size = sizeof run, .inputs = in, .outputs = out, .state = state, .workspace = s.ws};
-  fnz_status status = fnz_executable_run(s.exe, s.ctx, &run);
+  fnz_status status = fnz_executable_run(s.ctx, s.exe, &run);
   if (failure) {
     FAILS(s.ctx, "BOUNDS", status);
     ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->where, failure));
@@ -339,9 +339,9 @@ START_TEST(what_is_left_is_said_by_name) {
   fnz_memory out = {y, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
   fnz_needs needs;
-  OK(s.ctx, fnz_executable_get_needs(s.exe, s.ctx, &run, &needs));
+  OK(s.ctx, fnz_executable_get_needs(s.ctx, s.exe, &run, &needs));
   ck_assert_uint_eq(needs.interpreted, 1);
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
   ck_assert(y[0] == 2 && y[3] == -1);
   ck_assert(plan_says(s.ctx, s.p, false, "by the interpreter: it is given what is no tensor"));
   ck_assert(
@@ -370,15 +370,15 @@ START_TEST(bodies_that_assert_are_planned) {
   fnz_memory out[2] = {{y, NULL}, {NULL, NULL}};
   fnz_executable_state *state;
   fnz_needs needs;
-  OK(s.ctx, fnz_executable_state_over(s.exe, s.ctx, &memory, &state));
+  OK(s.ctx, fnz_executable_state_over(s.ctx, s.exe, &memory, &state));
   const fnz_execution run = {
       .size = sizeof run, .inputs = in, .outputs = out, .state = state, .workspace = s.ws};
-  OK(s.ctx, fnz_executable_run(s.exe, s.ctx, &run));
-  OK(s.ctx, fnz_executable_get_needs(s.exe, s.ctx, &run, &needs));
+  OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
+  OK(s.ctx, fnz_executable_get_needs(s.ctx, s.exe, &run, &needs));
   ck_assert_uint_eq(needs.interpreted, 0);
   ck_assert(held[0] == 1 && held[3] == 4 && y[3] == -4);
   x[0] = -20;
-  FAILS(s.ctx, "BOUNDS", fnz_executable_run(s.exe, s.ctx, &run));
+  FAILS(s.ctx, "BOUNDS", fnz_executable_run(s.ctx, s.exe, &run));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, "the sum is not above 0"));
   ck_assert(held[0] == 1 && held[3] == 4);
   fnz_executable_state_destroy(state);
@@ -408,7 +408,7 @@ static fnz_status run_late(const setup *s, fnz_executable_state *state, float *x
       .size = sizeof run, .inputs = in, .outputs = out, .state = state, .workspace = s->ws};
   for (int k = 0; k < 8; k++)
     out[k] = (fnz_memory){NULL, NULL};
-  return fnz_executable_run(s->exe, s->ctx, &run);
+  return fnz_executable_run(s->ctx, s->exe, &run);
 }
 
 static setup open_late(void) {
@@ -431,7 +431,7 @@ START_TEST(what_data_do_not_decide_is_planned) {
   fnz_executable_state *state;
   fnz_memory out[8];
   int64_t count;
-  OK(s.ctx, fnz_executable_state_over(s.exe, s.ctx, &memory, &state));
+  OK(s.ctx, fnz_executable_state_over(s.ctx, s.exe, &memory, &state));
   for (int64_t n = 4; n >= 0; n--) {
     OK(s.ctx, run_late(&s, state, x, n, 1, out));
     const float *shown = output(&s, out, "output.0", &count);
@@ -460,7 +460,7 @@ START_TEST(a_late_failure_leaves_the_state) {
   const fnz_memory memory = {held, NULL};
   fnz_executable_state *state;
   fnz_memory out[8];
-  OK(s.ctx, fnz_executable_state_over(s.exe, s.ctx, &memory, &state));
+  OK(s.ctx, fnz_executable_state_over(s.ctx, s.exe, &memory, &state));
   FAILS(s.ctx, "BOUNDS", run_late(&s, state, x, 2, 4, out));
   ck_assert(held[0] == 1 && held[1] == 2 && held[2] == 3 && held[3] == 4);
   OK(s.ctx, run_late(&s, state, x, 2, 3, out));
@@ -485,7 +485,7 @@ START_TEST(late_sizes_have_the_interpreters_bits) {
   memcpy(data, &n, sizeof n);
   OK(s.ctx, fnz_arrays_add(inputs, "i", FNZ_I64, 0, NULL, &data));
   memcpy(data, &i, sizeof i);
-  OK(s.ctx, fnz_executable_verify(s.exe, s.ctx, inputs));
+  OK(s.ctx, fnz_executable_verify(s.ctx, s.exe, inputs));
   fnz_arrays_destroy(inputs);
   close_setup(&s);
 }
@@ -519,7 +519,7 @@ START_TEST(associative_scans_of_all_lengths) {
       ((float *)x)[k] = 0.3f + 0.1f * (float)k;
       ((float *)z)[k] = 1.7f - 0.2f * (float)k;
     }
-    const fnz_status status = fnz_executable_verify(s.exe, s.ctx, inputs);
+    const fnz_status status = fnz_executable_verify(s.ctx, s.exe, inputs);
     ck_assert_msg(status == FNZ_OK, "%d slices: %s", n, fnz_last_error(s.ctx)->message);
     fnz_arrays_destroy(inputs);
     close_setup(&s);

@@ -72,7 +72,7 @@ static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally
       fnzi_random_inputs(ctx, traced, 5, &inputs) == FNZ_OK) {
     t->programs++;
     if (fnz_compile(ctx, p, &options, &exe) == FNZ_OK) {
-      fnz_status status = fnz_executable_verify(exe, ctx, inputs);
+      fnz_status status = fnz_executable_verify(ctx, exe, inputs);
       ck_assert_msg(status == FNZ_OK || status == FNZ_NO_MEMORY, "%s: %s: %s", path,
                     fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
       t->run += status == FNZ_OK;
@@ -162,8 +162,8 @@ static void open_cache(fnz_context *ctx, int n, cache *c) {
   c->exe = compile(ctx, c->p);
   c->memory = calloc((size_t)n * 8 * 64, sizeof *c->memory);
   const fnz_memory memory = {c->memory, NULL};
-  OK(ctx, fnz_executable_state_over(c->exe, ctx, &memory, &c->state));
-  OK(ctx, fnz_workspace_create(c->exe, ctx, &c->ws));
+  OK(ctx, fnz_executable_state_over(ctx, c->exe, &memory, &c->state));
+  OK(ctx, fnz_workspace_create(ctx, c->exe, &c->ws));
   for (int i = 0; i < 8 * 64; i++)
     c->token[i] = (float)i;
   c->at = 0;
@@ -186,8 +186,8 @@ static fnz_status run_cache(fnz_context *ctx, cache *c, fnz_needs *needs) {
   fnz_memory out[2] = {{c->y, NULL}, {NULL, NULL}};
   const fnz_execution run = {
       .size = sizeof run, .inputs = in, .outputs = out, .state = c->state, .workspace = c->ws};
-  return needs ? fnz_executable_get_needs(c->exe, ctx, &run, needs)
-               : fnz_executable_run(c->exe, ctx, &run);
+  return needs ? fnz_executable_get_needs(ctx, c->exe, &run, needs)
+               : fnz_executable_run(ctx, c->exe, &run);
 }
 
 START_TEST(a_step_writes_a_tokens_bytes) {
@@ -249,12 +249,12 @@ START_TEST(what_was_written_before_is_taken_back) {
   int64_t i = 1, j = 4;
   const fnz_memory memory = {held, NULL}, in[] = {{&i, &at}, {&j, &at}, {&k, &one}};
   fnz_memory out[1] = {{NULL, NULL}};
-  OK(ctx, fnz_executable_state_over(exe, ctx, &memory, &state));
+  OK(ctx, fnz_executable_state_over(ctx, exe, &memory, &state));
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out, .state = state};
-  FAILS(ctx, "BOUNDS", fnz_executable_run(exe, ctx, &run));
+  FAILS(ctx, "BOUNDS", fnz_executable_run(ctx, exe, &run));
   ck_assert(held[0] == 1 && held[1] == 2 && held[2] == 3 && held[3] == 4);
   j = 3;
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   ck_assert(held[1] == 9 && held[3] == 9);
   fnz_executable_state_destroy(state);
   fnz_executable_destroy(exe);
@@ -288,8 +288,8 @@ START_TEST(a_run_allocates_nothing) {
   fnz_executable_state *state;
   fnz_workspace *ws;
   int64_t token = 7;
-  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_executable_state_create(ctx, exe, &state));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   for (int i = 0; i < 3; i++)
     OK(ctx, run_decode(ctx, exe, state, ws, &token));
   size_t before = calls.calls;
@@ -321,7 +321,7 @@ START_TEST(weights_at_odd_addresses_are_read) {
   const fnz_memory in = {bytes + 1 - (uintptr_t)bytes % 4, &g};
   fnz_memory out = {y, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out};
-  FAILS(ctx, "ARGUMENT", fnz_executable_run(exe, ctx, &run));
+  FAILS(ctx, "ARGUMENT", fnz_executable_run(ctx, exe, &run));
   fnz_executable_destroy(exe);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
@@ -351,7 +351,7 @@ static size_t runs_of_verify(fnz_context *ctx, const char *buffer, const char *w
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
   size_t before = (size_t)ws->runs;
   fnzi_eng_workspace_give(exe, ws);
-  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  OK(ctx, fnz_executable_verify(ctx, exe, inputs));
   OK(ctx, fnzi_eng_workspace_take(exe, ctx, &ws));
   size_t runs = (size_t)ws->runs - before;
   fnz_workspace_destroy(ws);
@@ -376,7 +376,7 @@ START_TEST(slots_have_the_names_of_results) {
   fnz_program *p = load_decode(ctx);
   fnz_executable *exe = compile(ctx, p);
   fnz_executable_state *state;
-  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_executable_state_create(ctx, exe, &state));
   ck_assert_uint_eq(fnz_executable_count(exe, FNZ_SIDE_INPUT), 1);
   ck_assert_uint_eq(fnz_executable_count(exe, FNZ_SIDE_STATE), 5);
   ck_assert_uint_eq(fnz_executable_count(exe, FNZ_SIDE_OUTPUT), 6);
@@ -391,7 +391,7 @@ START_TEST(slots_have_the_names_of_results) {
   OK(ctx, fnz_arrays_create(ctx, &arrays));
   void *data;
   OK(ctx, fnz_arrays_add(arrays, "buffer.position", FNZ_I64, 0, NULL, &data));
-  FAILS(ctx, "REF", fnz_executable_state_read(state, ctx, arrays));
+  FAILS(ctx, "REF", fnz_executable_state_read(ctx, state, arrays));
   fnz_arrays_destroy(arrays);
   fnz_executable_state_destroy(state);
   fnz_executable_destroy(exe);
@@ -413,15 +413,15 @@ START_TEST(a_state_without_data_is_refused) {
   fnz_executable_state *state;
   fnz_arrays *inputs, *c, *out;
   void *data;
-  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_executable_state_create(ctx, exe, &state));
   OK(ctx, fnz_arrays_create(ctx, &inputs));
   OK(ctx, fnz_arrays_create(ctx, &c));
   OK(ctx, fnz_arrays_create(ctx, &out));
   OK(ctx, fnz_arrays_add(inputs, "x", FNZ_F32, 1, (const int64_t[]){3}, &data));
-  FAILS(ctx, "REF", fnz_executable_run_arrays(exe, ctx, inputs, state, NULL, out));
+  FAILS(ctx, "REF", fnz_executable_run_arrays(ctx, exe, inputs, state, NULL, out));
   OK(ctx, fnz_arrays_add(c, "buffer.c", FNZ_F32, 1, (const int64_t[]){3}, &data));
-  OK(ctx, fnz_executable_state_read(state, ctx, c));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, state, NULL, out));
+  OK(ctx, fnz_executable_state_read(ctx, state, c));
+  OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, state, NULL, out));
   fnz_arrays_destroy(inputs);
   fnz_arrays_destroy(c);
   fnz_arrays_destroy(out);
@@ -443,7 +443,7 @@ START_TEST(a_hundred_sizes_run) {
     ck_abort_msg("%s", fnz_last_error(ctx)->message);
   fnz_executable *exe = compile(ctx, p);
   fnz_workspace *ws;
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   float *x = calloc(300, sizeof *x);
   for (int64_t n = 1; n <= 100; n++) {
     const int64_t sizes[] = {n, 3}, strides[] = {3, 1};
@@ -452,7 +452,7 @@ START_TEST(a_hundred_sizes_run) {
     fnz_memory out = {NULL, NULL};
     const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .workspace = ws};
     x[3 * n - 1] = (float)n;
-    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    OK(ctx, fnz_executable_run(ctx, exe, &run));
     ck_assert_int_eq(out.geometry->sizes[1], n);
     const float *last =
         (const float *)out.data + 2 * out.geometry->strides[0] + (n - 1) * out.geometry->strides[1];

@@ -32,7 +32,7 @@ static void *write_tokens(void *user) {
   int64_t token = 7;
   if (fnz_context_create(NULL, &ctx) != FNZ_OK)
     return NULL;
-  fnz_status status = fnz_executable_state_create(w->exe, ctx, &state);
+  fnz_status status = fnz_executable_state_create(ctx, w->exe, &state);
   for (int i = 0; status == FNZ_OK && i < TOKENS; i++) {
     status = run_decode(ctx, w->exe, state, NULL, &token); /* one of the executable's own */
     w->tokens[i] = token;
@@ -91,7 +91,7 @@ static fnz_status run_similarity(fnz_context *ctx, const fnz_executable *exe, in
   const fnz_memory in[] = {{x, &g}, {y, &g}};
   fnz_memory out[] = {{got->c, NULL}, {got->s, NULL}};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = out};
-  return fnz_executable_run(exe, ctx, &run);
+  return fnz_executable_run(ctx, exe, &run);
 }
 
 typedef struct runner {

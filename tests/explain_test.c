@@ -70,7 +70,7 @@ static void check_lint(const char *name, const fnz_program *p,
     ck_assert_str_eq(first->where, error->where);
     ck_assert_int_eq(first->error, error->kind);
   }
-  fnz_findings_destroy(ctx, findings);
+  fnz_findings_destroy(findings);
 }
 
 /* Returns the number of nodes; 0 when it is refused. */
@@ -88,7 +88,7 @@ static size_t check_program(const char *name, const fnz_program *p, fnz_views vi
                 "%s: %s: %s", name, error.where, error.message);
   if (status == FNZ_OK)
     count = check_nodes(name, p, to, origins);
-  fnz_origins_destroy(ctx, origins);
+  fnz_origins_destroy(origins);
   fnz_program_destroy(to);
   check_lint(name, p, &options, status, &error);
   return count;
@@ -202,7 +202,7 @@ START_TEST(origins_name_the_write_the_view_and_the_reader) {
   ck_assert_int_eq(neg->reason, FNZ_REASON_COMPUTED);
   ck_assert_uint_eq(neg->node, 2);
   ck_assert_str_eq(fnz_reason_name(back->reason), "write_back");
-  fnz_origins_destroy(ctx, origins);
+  fnz_origins_destroy(origins);
   fnz_program_destroy(to);
   fnz_program_destroy(p);
   end();
@@ -236,7 +236,7 @@ START_TEST(origins_of_long_programs_are_nodes_of_their_own) {
   ck_assert_uint_eq(fnz_node_count(to, 0), NODES);
   for (size_t i = 0; i < NODES; i++)
     ck_assert_uint_eq(fnz_origins_at(origins, 0, i)->node, i);
-  fnz_origins_destroy(ctx, origins);
+  fnz_origins_destroy(origins);
   fnz_program_destroy(to);
   fnz_program_destroy(p);
   fnz_buffer_free(ctx, &text);
@@ -263,7 +263,7 @@ START_TEST(origins_of_sizes_are_their_nodes) {
     ck_assert_int_eq(o->reason, FNZ_REASON_COMPUTED);
   }
   ck_assert_uint_ge(fnz_node_count(to, 0), 3);
-  fnz_origins_destroy(ctx, origins);
+  fnz_origins_destroy(origins);
   fnz_program_destroy(to);
   fnz_program_destroy(p);
   end();
@@ -287,7 +287,7 @@ START_TEST(lint_goes_on_behind_failures) {
   ck_assert_uint_eq(third->node, 4);
   ck_assert_uint_eq(third->view, 3);
   ck_assert_uint_eq(third->reader, 5);
-  fnz_findings_destroy(ctx, f);
+  fnz_findings_destroy(f);
   fnz_program_destroy(p);
   end();
 }
@@ -307,7 +307,7 @@ static void finds(const char *body, const char *kind, size_t node) {
     ck_assert_str_eq(fnz_finding_kind_name(first->kind), kind);
     ck_assert_uint_eq(first->node, node);
   }
-  fnz_findings_destroy(ctx, f);
+  fnz_findings_destroy(f);
   fnz_program_destroy(p);
 }
 
@@ -403,8 +403,8 @@ static fnz_status explain_and_lint(fnz_context *c, const void *text) {
     status = fnz_functionalize_explained(c, p, NULL, &to, &origins);
   if (status == FNZ_OK)
     status = fnz_lint(c, p, NULL, &findings);
-  fnz_findings_destroy(c, findings);
-  fnz_origins_destroy(c, origins);
+  fnz_findings_destroy(findings);
+  fnz_origins_destroy(origins);
   fnz_program_destroy(to);
   fnz_program_destroy(p);
   return status;

@@ -175,7 +175,7 @@ START_TEST(forms_and_engine_draw_alike) {
     ck_assert_msg(report.numbers, "%s: no numbers: %s", names[i], report.no_numbers);
     options.check = true;
     OK(ctx, fnz_compile(ctx, p, &options, &exe));
-    OK(ctx, fnz_executable_verify(exe, ctx, in));
+    OK(ctx, fnz_executable_verify(ctx, exe, in));
     fnz_executable_destroy(exe);
     if (g)
       ck_assert_int_eq(g->left, 0); /* it is as it was */
@@ -208,7 +208,7 @@ START_TEST(no_probability_is_refused) {
   memset(data, 0, 8);
   OK(ctx, fnz_arrays_create(ctx, &out));
   OK(ctx, fnz_compile(ctx, p, NULL, &exe));
-  FAILS(ctx, "BOUNDS", fnz_executable_run_arrays(exe, ctx, in, NULL, NULL, out));
+  FAILS(ctx, "BOUNDS", fnz_executable_run_arrays(ctx, exe, in, NULL, NULL, out));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "dropout_p"));
   fnz_executable_destroy(exe);
   fnz_arrays_destroy(out);
@@ -253,7 +253,7 @@ START_TEST(states_are_those_of_pytorch) {
     (void)fnzi_generator_normal(g);
   unsigned char bytes[FNZ_GENERATOR_STATE_BYTES];
   const fnz_array *a = fnz_arrays_find(states, "state.normal");
-  OK(ctx, fnz_generator_restore_state(g, ctx, a->data, a->bytes));
+  OK(ctx, fnz_generator_restore_state(ctx, g, a->data, a->bytes));
   fnz_generator_save_state(g, bytes);
   ck_assert_mem_eq(bytes, a->data, a->bytes);
   end_generator(g);
@@ -269,11 +269,11 @@ START_TEST(what_is_no_state_is_refused) {
   fnz_generator *g = seeded(3);
   draw_words(g, 100);
   fnz_generator_save_state(g, good);
-  FAILS(ctx, "BOUNDS", fnz_generator_restore_state(g, ctx, good, sizeof good - 1));
+  FAILS(ctx, "BOUNDS", fnz_generator_restore_state(ctx, g, good, sizeof good - 1));
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     memcpy(bad, good, sizeof bad);
     bad[places[i] + 1] ^= 0x40;
-    FAILS(ctx, "BOUNDS", fnz_generator_restore_state(g, ctx, bad, sizeof bad));
+    FAILS(ctx, "BOUNDS", fnz_generator_restore_state(ctx, g, bad, sizeof bad));
     fnz_generator_save_state(g, after);
     ck_assert_mem_eq(after, good, sizeof good);
   }
@@ -305,7 +305,7 @@ START_TEST(runs_go_on_or_repeat) {
   run_five(cpu, p, in, first);
   fnz_generator_save_state(g, state);
   run_five(cpu, p, in, second);
-  OK(ctx, fnz_generator_restore_state(g, ctx, state, sizeof state));
+  OK(ctx, fnz_generator_restore_state(ctx, g, state, sizeof state));
   run_five(cpu, p, in, third);
   ck_assert_mem_eq(alone, again, sizeof alone);
   ck_assert_mem_eq(alone, first, sizeof alone);

@@ -217,17 +217,17 @@ START_TEST(kernels_serve_whole_groups) {
   begin();
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    OK(ctx, fnz_backend_get_kernel(cpu, ctx, op_named(rows[i].op), &facts));
+    OK(ctx, fnz_backend_get_kernel(ctx, cpu, op_named(rows[i].op), &facts));
     ck_assert_msg(facts.way != NULL, "%s has no kernel", rows[i].op);
     ck_assert_str_eq(name_of(facts.via), rows[i].via);
   }
   for (size_t i = 0; i < fnz_op_count(); i++) {
-    OK(ctx, fnz_backend_get_kernel(cpu, ctx, fnz_op_at(i), &facts));
+    OK(ctx, fnz_backend_get_kernel(ctx, cpu, fnz_op_at(i), &facts));
     if (fnz_cpu_has_kernel(fnz_op_at(i)))
       ck_assert_msg(facts.way != NULL, "%s has a row that no search finds", name_of(fnz_op_at(i)));
     ck_assert(!facts.accepts == !facts.memory && (facts.way || !facts.accepts));
   }
-  OK(ctx, fnz_backend_get_kernel(cpu, ctx, op_named("linalg_eig"), &facts));
+  OK(ctx, fnz_backend_get_kernel(ctx, cpu, op_named("linalg_eig"), &facts));
   ck_assert_ptr_null(facts.way);
   fnz_backend_destroy(cpu);
   end();
@@ -240,7 +240,7 @@ START_TEST(other_backends_are_not_known) {
   fnz_kernel_facts facts;
   begin();
   OK(ctx, fnz_hash_backend_create(ctx, 1, false, &hash));
-  OK(ctx, fnz_backend_get_kernel(hash, ctx, op_named("add.Tensor"), &facts));
+  OK(ctx, fnz_backend_get_kernel(ctx, hash, op_named("add.Tensor"), &facts));
   ck_assert_ptr_null(facts.way);
   fnz_backend_destroy(hash);
   end();

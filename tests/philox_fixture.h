@@ -54,7 +54,7 @@ static inline fnz_arrays *philox_inputs(fnz_context *ctx, const fnz_arrays *reco
 /* The context draws from it. */
 static inline fnz_generator *philox_generator(fnz_context *ctx) {
   fnz_generator *g;
-  OK(ctx, fnz_generator_create_cuda(ctx, PHILOX_SEED, PHILOX_THREADS, &g));
+  OK(ctx, fnz_philox_generator_create(ctx, PHILOX_SEED, PHILOX_THREADS, &g));
   fnz_context_set_generator(ctx, g);
   return g;
 }

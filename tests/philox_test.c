@@ -79,8 +79,8 @@ static void must_draw(int threads, bool by_engine) {
   if (by_engine) {
     fnz_executable *exe;
     OK(ctx, fnz_compile(ctx, p, NULL, &exe));
-    OK(ctx, fnz_executable_verify(exe, ctx, in));
-    OK(ctx, fnz_executable_run_arrays(exe, ctx, in, NULL, NULL, out));
+    OK(ctx, fnz_executable_verify(ctx, exe, in));
+    OK(ctx, fnz_executable_run_arrays(ctx, exe, in, NULL, NULL, out));
     fnz_executable_destroy(exe);
   } else {
     OK(ctx, fnz_run(ctx, p, cpu, in, out));
@@ -160,7 +160,7 @@ START_TEST(states_are_seed_and_offset) {
   float first[600], second[600], again[600];
   fnz_program *p = read_text("fnz 1\nprogram()\n{\n%0: f32[600] = rand([600])\nreturn %0\n}\n");
   fnz_generator *g;
-  OK(ctx, fnz_generator_create_cuda(ctx, 42, 256, &g));
+  OK(ctx, fnz_philox_generator_create(ctx, 42, 256, &g));
   ck_assert_int_eq(fnz_generator_get_threads(g), 256);
   ck_assert_uint_eq(fnz_generator_get_state_bytes(g), sizeof state);
   fnz_context_set_generator(ctx, g);
@@ -170,7 +170,7 @@ START_TEST(states_are_seed_and_offset) {
   ck_assert_mem_eq(state, want, sizeof want);
   run_program(p, second, sizeof second);
   ck_assert_mem_ne(first, second, sizeof first);
-  OK(ctx, fnz_generator_restore_state(g, ctx, want, sizeof want));
+  OK(ctx, fnz_generator_restore_state(ctx, g, want, sizeof want));
   run_program(p, again, sizeof again);
   ck_assert_mem_eq(again, second, sizeof again);
   fnz_generator_set_seed(g, 42);
@@ -187,9 +187,9 @@ START_TEST(what_is_no_state_is_refused) {
   begin();
   unsigned char state[FNZ_GENERATOR_STATE_BYTES] = {7}, after[FNZ_GENERATOR_CUDA_STATE_BYTES];
   fnz_generator *g = philox_generator(ctx);
-  FAILS(ctx, "BOUNDS", fnz_generator_restore_state(g, ctx, state, sizeof state));
+  FAILS(ctx, "BOUNDS", fnz_generator_restore_state(ctx, g, state, sizeof state));
   state[8] = 6; /* no multiple of 4 */
-  FAILS(ctx, "BOUNDS", fnz_generator_restore_state(g, ctx, state, FNZ_GENERATOR_CUDA_STATE_BYTES));
+  FAILS(ctx, "BOUNDS", fnz_generator_restore_state(ctx, g, state, FNZ_GENERATOR_CUDA_STATE_BYTES));
   fnz_generator_save_state(g, after);
   ck_assert_mem_ne(after, state, sizeof after);
   fnz_context_set_generator(ctx, NULL);
@@ -203,7 +203,7 @@ START_TEST(threads_come_in_blocks) {
   begin();
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     fnz_generator *g;
-    FAILS(ctx, "BOUNDS", fnz_generator_create_cuda(ctx, 1, wrong[i], &g));
+    FAILS(ctx, "BOUNDS", fnz_philox_generator_create(ctx, 1, wrong[i], &g));
     ck_assert_ptr_null(g);
   }
   end();

@@ -325,7 +325,7 @@ static void verify(fnz_context *ctx, const draft *d, int threads, uint64_t index
   options.threads = threads;
   options.check = true;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  fnz_status status = fnz_executable_verify(exe, ctx, inputs);
+  fnz_status status = fnz_executable_verify(ctx, exe, inputs);
   if (status != FNZ_OK)
     fprintf(stderr, "%s\n", d->text);
   ck_assert_msg(status == FNZ_OK, "program %llu: %s: %s", (unsigned long long)index,

@@ -41,7 +41,7 @@ static void add_affine(const char *op, counts *c) {
                              .impl = affine_impl,
                              .contiguous = true,
                              .user = c};
-  OK(eager.ctx, fnz_kernel_register(eager.backend, eager.ctx, &kernel));
+  OK(eager.ctx, fnz_kernel_register(eager.ctx, eager.backend, &kernel));
 }
 
 static void check_group(void) {
@@ -106,12 +106,12 @@ START_TEST(one_structured_kernel_for_a_group) {
   add_affine("exponential", &c); /* in place of the first */
   const fnz_kernel other = {
       .op = fnz_op_find("exponential.out"), .meta = affine_meta, .impl = affine_impl};
-  FAILS(eager.ctx, "DUPLICATE", fnz_kernel_register(eager.backend, eager.ctx, &other));
+  FAILS(eager.ctx, "DUPLICATE", fnz_kernel_register(eager.ctx, eager.backend, &other));
   const fnz_kernel none = {.op = fnz_op_find("exponential")};
-  FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(eager.backend, eager.ctx, &none));
+  FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(eager.ctx, eager.backend, &none));
   fnz_backend *hashes;
   OK(eager.ctx, fnz_hash_backend_create(eager.ctx, 1, false, &hashes));
-  FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(hashes, eager.ctx, &other));
+  FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(eager.ctx, hashes, &other));
   fnz_backend_destroy(hashes);
   close_backend();
 }
@@ -130,7 +130,7 @@ static fnz_status increment(fnz_frame *frame) {
 
 static void add_plain(const char *op, fnz_kernel_fn *impl) {
   const fnz_kernel kernel = {.op = fnz_op_find(op), .impl = impl, .contiguous = true};
-  OK(eager.ctx, fnz_kernel_register(eager.backend, eager.ctx, &kernel));
+  OK(eager.ctx, fnz_kernel_register(eager.ctx, eager.backend, &kernel));
 }
 
 START_TEST(functional_and_out_from_in_place) {
@@ -216,7 +216,7 @@ START_TEST(a_custom_operator) {
         eager.backend->call(eager.backend->self, eager.ctx, &request, &out, 1, &count,
                             eager.warning));
   const fnz_kernel kernel = {.op = op, .impl = increment};
-  OK(eager.ctx, fnz_kernel_register(eager.backend, eager.ctx, &kernel));
+  OK(eager.ctx, fnz_kernel_register(eager.ctx, eager.backend, &kernel));
   OK(eager.ctx,
      eager.backend->call(eager.backend->self, eager.ctx, &request, &out, 1, &count, eager.warning));
   own(out);

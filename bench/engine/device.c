@@ -131,8 +131,8 @@ static fnz_status open_program(bench *b, const fnz_program *traced) {
   options.device = "cuda";
   FNZ_TRY(fnz_functionalize(b->ctx, traced, NULL, &b->p));
   FNZ_TRY(fnz_compile(b->ctx, b->p, &options, &b->exe));
-  FNZ_TRY(fnz_executable_state_create(b->exe, b->ctx, &b->state));
-  FNZ_TRY(fnz_workspace_create(b->exe, b->ctx, &b->ws));
+  FNZ_TRY(fnz_executable_state_create(b->ctx, b->exe, &b->state));
+  FNZ_TRY(fnz_workspace_create(b->ctx, b->exe, &b->ws));
   for (size_t k = 0; k < fnz_executable_count(b->exe, FNZ_SIDE_INPUT) && k < MOST_SLOTS; k++)
     FNZ_TRY(give_slot(b, FNZ_SIDE_INPUT, k));
   for (size_t k = 0; k < fnz_executable_count(b->exe, FNZ_SIDE_OUTPUT) && k < MOST_SLOTS; k++)
@@ -170,7 +170,7 @@ static fnz_status run_once(bench *b, const void *what) {
                              .state = b->state,
                              .workspace = b->ws,
                              .on_device = true};
-  return fnz_executable_run(b->exe, b->ctx, &run);
+  return fnz_executable_run(b->ctx, b->exe, &run);
 }
 
 static int order(const void *a, const void *b) {
@@ -347,7 +347,7 @@ static fnz_status clear_state(bench *b) {
       memset(data, 0, bytes_of(g));
   }
   if (status == FNZ_OK)
-    status = fnz_executable_state_read(b->state, b->ctx, zeros);
+    status = fnz_executable_state_read(b->ctx, b->state, zeros);
   fnz_arrays_destroy(zeros);
   return status;
 }

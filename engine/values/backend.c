@@ -111,5 +111,5 @@ fnz_status fnz_cuda_generator_create(fnz_context *ctx, const char *device, uint6
   int64_t threads;
   *out = NULL;
   FNZ_TRY(fnzi_cuda_threads_drawing(ctx, device ? device : "cuda", &threads));
-  return fnz_generator_create_cuda(ctx, seed, threads, out);
+  return fnz_philox_generator_create(ctx, seed, threads, out);
 }

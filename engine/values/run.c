@@ -26,7 +26,7 @@ static fnz_status open_state(running *r) {
   FNZI_NEW(call->scratch, slots->count, &memories);
   for (size_t i = 0; i < slots->count; i++)
     memories[i].data = fnzi_krn_array_data(target_of(call, slots->data[i].of)->array);
-  return fnz_executable_state_over(r->kept->exe, call->ctx, memories, &r->state);
+  return fnz_executable_state_over(call->ctx, r->kept->exe, memories, &r->state);
 }
 
 /* The node reads it, or the memory has other elements in between. */
@@ -88,7 +88,7 @@ static fnz_status run_in_block(const running *r, const fnz_execution *run) {
   ws->filled = NULL; /* another one has worked there */
   ws->stream = v->stream;
   ws->lags = v->is_behind = true;
-  fnz_status status = fnz_executable_run(r->kept->exe, r->call->ctx, run);
+  fnz_status status = fnz_executable_run(r->call->ctx, r->kept->exe, run);
   if (status != FNZ_OK)
     fnzi_val_settle(v);
   v->block = ws->device_block;

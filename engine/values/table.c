@@ -42,7 +42,7 @@ static fnz_status compile(const fnzi_val_call *call, fnzi_val_kept *k) {
   fnzi_val *v = call->v;
   FNZ_TRY(fnzi_val_program_make(call, &k->program));
   FNZ_TRY(fnzi_eng_compile_on(call->ctx, k->program, v->threads, &v->device, &k->exe));
-  return fnz_workspace_create(k->exe, call->ctx, &k->ws);
+  return fnz_workspace_create(call->ctx, k->exe, &k->ws);
 }
 
 /* Takes the key over. */

@@ -91,7 +91,7 @@ fnz_status fnz_decompose_explained(fnz_context *ctx, const fnz_program *program,
   fnz_status status = fnzi_expl_steps_mark(ctx, program, *out, *origins);
   if (status == FNZ_OK)
     return FNZ_OK;
-  fnz_origins_destroy(ctx, *origins);
+  fnz_origins_destroy(*origins);
   fnz_program_destroy(*out);
   *out = NULL;
   *origins = NULL;

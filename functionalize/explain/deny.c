@@ -77,6 +77,6 @@ fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from, const
     return FNZ_OK;
   FNZ_TRY(fnzi_expl_origins_make(ctx, from, to, notes, &origins));
   fnz_status status = refuse(ctx, from, to, origins, graph, index);
-  fnz_origins_destroy(ctx, origins);
+  fnz_origins_destroy(origins);
   return status;
 }

@@ -35,9 +35,10 @@ struct fnz_findings {
   } all;
 };
 
-void fnz_findings_destroy(fnz_context *ctx, fnz_findings *findings) {
+void fnz_findings_destroy(fnz_findings *findings) {
   if (!findings)
     return;
+  fnz_context *ctx = findings->arena.ctx;
   FNZI_VEC_FREE(ctx, &findings->all);
   fnzi_arena_free(&findings->arena);
   fnzi_free(ctx, findings, sizeof *findings);
@@ -296,7 +297,7 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   if (status == FNZ_OK)
     *out = f;
   else
-    fnz_findings_destroy(l->ctx, f);
+    fnz_findings_destroy(f);
   return status;
 }
 

@@ -33,9 +33,10 @@ struct fnz_origins {
   fnzi_arena arena;
 };
 
-void fnz_origins_destroy(fnz_context *ctx, fnz_origins *origins) {
+void fnz_origins_destroy(fnz_origins *origins) {
   if (!origins)
     return;
+  fnz_context *ctx = origins->arena.ctx;
   fnzi_arena_free(&origins->arena);
   fnzi_free(ctx, origins, sizeof *origins);
 }
@@ -167,7 +168,7 @@ fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, con
   if (status == FNZ_OK)
     *out = o;
   else
-    fnz_origins_destroy(ctx, o);
+    fnz_origins_destroy(o);
   return status;
 }
 

@@ -146,7 +146,7 @@ typedef struct fnz_kernel_facts {
 
 /** Of any operator, on a backend made by fnz; on others nothing is known. Fails with FNZ_NO_MEMORY
  * only. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend,
                                                          const fnz_op *op, fnz_kernel_facts *out);
 
 #ifdef __cplusplus

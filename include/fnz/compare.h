@@ -46,7 +46,7 @@ typedef struct fnz_difference {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a,
                                                       const fnz_program *b, fnz_difference **out);
 /** NULL is allowed. */
-FNZ_API void fnz_difference_destroy(fnz_context *ctx, fnz_difference *difference);
+FNZ_API void fnz_difference_destroy(fnz_difference *difference);
 
 enum { FNZ_HASH_BYTES = 32 };
 

@@ -124,7 +124,7 @@ typedef struct fnz_execution {
  *
  * Fails with REF (an input is missing), TYPE, BOUNDS (sizes, an index), OVERLAP, ARGUMENT, and as
  * operators do, with the node's place. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run(const fnz_executable *exe, fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run(fnz_context *ctx, const fnz_executable *exe,
                                                      const fnz_execution *run);
 
 /** As fnz_run(): inputs, and weights to replace, by name; results are appended to `outputs`. Arrays
@@ -132,13 +132,13 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run(const fnz_executable *exe, 
  * state      NULL, or as above; arrays for what is in it are refused.
  * workspace  as above. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run_arrays(
-    const fnz_executable *exe, fnz_context *ctx, const fnz_arrays *inputs,
+    fnz_context *ctx, const fnz_executable *exe, const fnz_arrays *inputs,
     fnz_executable_state *state, fnz_workspace *workspace, fnz_arrays *outputs);
 
 /** Runs with arrays, on memory with gaps, and with a state for three calls, weights and state among
  * the inputs too, and the same by fnz_run(): DIFFERENT, with the result and the element, when a bit
  * is not the same, or when one refuses what the other runs. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(const fnz_executable *exe, fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
                                                         const fnz_arrays *inputs);
 
 /** What a run with these inputs takes and does. */
@@ -152,14 +152,14 @@ typedef struct fnz_needs {
   size_t interpreted;
 } fnz_needs;
 /** `run` as for fnz_executable_run(): workspace, state and inputs are looked at. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_get_needs(const fnz_executable *exe,
-                                                           fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_get_needs(fnz_context *ctx,
+                                                           const fnz_executable *exe,
                                                            const fnz_execution *run,
                                                            fnz_needs *out);
 
 /* --- Workspaces ------------------------------------------------------------------------------- */
 /** out  ends with fnz_workspace_destroy(), before the executable. NULL on failure. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_workspace_create(const fnz_executable *exe, fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_workspace_create(fnz_context *ctx, const fnz_executable *exe,
                                                        fnz_workspace **out);
 /** NULL is allowed. */
 FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
@@ -185,15 +185,15 @@ FNZ_API const fnz_step_time *fnz_workspace_times(const fnz_workspace *workspace,
 /** Memory of its own with the program's initial values; what the file has no data for must be read
  * before the first run, which fails with REF otherwise.
  * out  ends with fnz_executable_state_destroy(), before the executable. NULL on failure. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(const fnz_executable *exe,
-                                                              fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(fnz_context *ctx,
+                                                              const fnz_executable *exe,
                                                               fnz_executable_state **out);
 /** Over the caller's memory, which holds what the state begins with and outlives it: one per STATE
  * slot, with the recorded strides. On a GPU without `staging` it lies there, at multiples of 16
  * bytes from the first element of the storage on, and is ready when a run begins.
  * out  as above. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(const fnz_executable *exe,
-                                                            fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(fnz_context *ctx,
+                                                            const fnz_executable *exe,
                                                             const fnz_memory *memories,
                                                             fnz_executable_state **out);
 /** Before the executable. NULL is allowed. */
@@ -205,12 +205,13 @@ FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
 FNZ_API fnz_memory fnz_executable_state_find(const fnz_executable_state *state, const char *name);
 /** The state takes the elements of all arrays by their names. Nothing is changed on failure: REF
  * for a name that is not there, TYPE, BOUNDS. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_read(fnz_executable_state *state,
-                                                            fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_read(fnz_context *ctx,
+                                                            fnz_executable_state *state,
                                                             const fnz_arrays *arrays);
 /** Appends what the state holds, by the names of the STATE slots. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_write(const fnz_executable_state *state,
-                                                             fnz_context *ctx, fnz_arrays *out);
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_write(fnz_context *ctx,
+                                                             const fnz_executable_state *state,
+                                                             fnz_arrays *out);
 
 #ifdef __cplusplus
 }

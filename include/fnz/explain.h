@@ -52,7 +52,7 @@ typedef struct fnz_origin {
 typedef struct fnz_origins fnz_origins;
 
 /** NULL is allowed. */
-FNZ_API void fnz_origins_destroy(fnz_context *ctx, fnz_origins *origins);
+FNZ_API void fnz_origins_destroy(fnz_origins *origins);
 /** Of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
 
@@ -101,7 +101,7 @@ typedef struct fnz_finding {
 typedef struct fnz_findings fnz_findings;
 
 /** NULL is allowed. */
-FNZ_API void fnz_findings_destroy(fnz_context *ctx, fnz_findings *findings);
+FNZ_API void fnz_findings_destroy(fnz_findings *findings);
 FNZ_API size_t fnz_findings_count(const fnz_findings *findings);
 /** NULL beyond the last one. Refused ones come first, then the others in the order of nodes. */
 FNZ_API const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index);

@@ -48,7 +48,7 @@ typedef struct fnz_kernel {
  * the same operator. Not while a call of the backend is at work. FNZ_BAD_INPUT (DUPLICATE) when
  * another member of the group has a structured one; FNZ_BAD_ARGUMENT for a backend that takes none,
  * and for a structured kernel of a view. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx,
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_kernel_register(fnz_context *ctx, fnz_backend *backend,
                                                       const fnz_kernel *kernel);
 
 /* --- What a kernel asks ----------------------------------------------------------------------- */

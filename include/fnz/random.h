@@ -45,8 +45,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_create(fnz_context *ctx, uint64_
  *          threads that one has, as whole blocks of 256; 270336 of an H100 with 132 processors.
  *
  * Fails with BOUNDS where that is no multiple of 256 from 256 to 2^31 - 256. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_create_cuda(fnz_context *ctx, uint64_t seed,
-                                                            int64_t threads, fnz_generator **out);
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_philox_generator_create(fnz_context *ctx, uint64_t seed,
+                                                              int64_t threads, fnz_generator **out);
 /** Of the kind of CUDA, that number; 0: it is of the kind of the CPU. */
 FNZ_API int64_t fnz_generator_get_threads(const fnz_generator *generator);
 /** No context may draw from it any more. NULL is allowed. */
@@ -68,9 +68,9 @@ FNZ_API size_t fnz_generator_get_state_bytes(const fnz_generator *generator);
 FNZ_API void fnz_generator_save_state(const fnz_generator *generator, void *bytes);
 /** Also what torch.get_rng_state(), or torch.cuda.get_rng_state(), gave. FNZ_BAD_INPUT (BOUNDS),
  * and nothing changes, when it is no state of the generator's kind. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_restore_state(fnz_generator *generator,
-                                                              fnz_context *ctx, const void *bytes,
-                                                              size_t size);
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_restore_state(fnz_context *ctx,
+                                                              fnz_generator *generator,
+                                                              const void *bytes, size_t size);
 
 #ifdef __cplusplus
 }

@@ -19,10 +19,11 @@ static fnz_status holder_new(fnz_context *ctx, holder **out) {
   return FNZ_OK;
 }
 
-void fnz_difference_destroy(fnz_context *ctx, fnz_difference *difference) {
+void fnz_difference_destroy(fnz_difference *difference) {
   holder *h = (holder *)difference; /* it is the first member */
   if (!h)
     return;
+  fnz_context *ctx = h->arena.ctx;
   fnzi_arena_free(&h->arena);
   fnzi_free(ctx, h, sizeof *h);
 }
@@ -236,7 +237,7 @@ static fnz_status finish(fnz_context *ctx, holder *h, fnz_status status, fnz_dif
   if (status == FNZ_DIFFERENT && out)
     *out = &h->public;
   else
-    fnz_difference_destroy(ctx, &h->public);
+    fnz_difference_destroy(&h->public);
   return status;
 }
 

@@ -37,9 +37,9 @@ SIGNATURES = {
     # functionalize.h, explain.h, decompose.h, compare.h
     "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppi",
     "fnz_program_check_types": "i pppp", "fnz_verify_as": "i pppppp", "fnz_run_with": "i pppppp",
-    "fnz_lint": "i pppp", "fnz_findings_destroy": "v pp", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
+    "fnz_lint": "i pppp", "fnz_findings_destroy": "v p", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
     "fnz_finding_kind_name": "s i", "fnz_plan_write_for": "i pppsbp", "fnz_decompose": "i pppp",
-    "fnz_program_compare": "i pppp", "fnz_difference_destroy": "v pp", "fnz_program_hash": "i ppbp",
+    "fnz_program_compare": "i pppp", "fnz_difference_destroy": "v p", "fnz_program_hash": "i ppbp",
     # arrays.h, backend.h, random.h
     "fnz_arrays_create": "i pp", "fnz_arrays_destroy": "v p", "fnz_arrays_count": "z p", "fnz_arrays_at": "p pz",
     "fnz_arrays_add": "i psiIpp", "fnz_arrays_load": "i psp", "fnz_arrays_save": "i pps",

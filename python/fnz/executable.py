@@ -76,8 +76,8 @@ class Executable:
         self._calling, self._compiled, self._donated = calling, compiled, donated
         self._context = Context()
         context = self._context
-        with context.lock:
-            self._workspace = _made(lib.fnz_workspace_create, lib.fnz_workspace_destroy, compiled, context)
+        self._workspace = context.make(lib.fnz_workspace_create, lib.fnz_workspace_destroy, compiled.address,
+                                       keeps=(compiled,))
         slots = _slots(compiled, s.SIDE_INPUT)
         self._input_memories = (s.Memory * max(len(slots), 1))()
         self._inputs = [_Input(slot, self._input_memories[k], donated) for k, slot in enumerate(slots)]
@@ -134,7 +134,7 @@ class Executable:
         try:
             for one in results:
                 one.prepare()
-            if _run(self._compiled_at, context, self._execution_at):
+            if _run(context, self._compiled_at, self._execution_at):
                 raise last_error(context)
             del kept
             return [give(one, context) for one in results]
@@ -153,8 +153,8 @@ class Executable:
         if not self._has_state:
             return
         with self._context.lock:
-            self._state = _made(lib.fnz_executable_state_create, lib.fnz_executable_state_destroy, self._compiled,
-                                self._context)
+            self._state = self._context.make(lib.fnz_executable_state_create, lib.fnz_executable_state_destroy,
+                                             self._compiled.address, keeps=(self._compiled,))
             self._execution.state = self._state.address
 
     def seed(self, seed: int) -> None:
@@ -172,18 +172,11 @@ class Executable:
         context = self._context
         arrays = fill(context, new_arrays(context), self._calling.bind(args, kwargs))
         with context.lock:
-            check(context.address, lib.fnz_executable_verify(self._compiled.address, context.address, arrays.address))
+            check(context.address, lib.fnz_executable_verify(context.address, self._compiled.address, arrays.address))
 
     def __repr__(self) -> str:
         inputs = ", ".join(one.name for one in self._inputs)
         return f"<fnz.Executable: inputs {inputs or 'none'}; {len(self.state)} in its state>"
-
-
-def _made(function: Any, destroy: Any, compiled: Handle, context: Context) -> Handle:
-    """What function(compiled, context, &out) makes."""
-    out = c_void_p()
-    check(context.address, function(compiled.address, context.address, byref(out)))
-    return Handle(out.value, destroy, context, compiled)
 
 
 class State(MutableMapping):
@@ -230,7 +223,7 @@ class State(MutableMapping):
             raise argument_error("the program has no state")
         context = self._context
         with context.lock:
-            check(context.address, lib.fnz_executable_state_read(self._state.address, context.address, arrays.address))
+            check(context.address, lib.fnz_executable_state_read(context.address, self._state.address, arrays.address))
 
     def save(self, path: Any) -> None:
         """Writes a safetensors file, which appears whole or not at all."""
@@ -240,7 +233,7 @@ class State(MutableMapping):
         arrays = new_arrays(context)
         with context.lock:
             check(context.address,
-                  lib.fnz_executable_state_write(self._state.address, context.address, arrays.address))
+                  lib.fnz_executable_state_write(context.address, self._state.address, arrays.address))
             check(context.address, lib.fnz_arrays_save(context.address, arrays.address, os.fsencode(path)))
 
     def __repr__(self) -> str:

@@ -173,7 +173,7 @@ class Program:
                     raise last_error(context.address)
                 return Difference.of(s.Difference.from_address(out.value)) if out.value else None
             finally:
-                lib.fnz_difference_destroy(context.address, out)
+                lib.fnz_difference_destroy(out)
 
     def hash(self, *, weights: bool = True) -> str:
         """Of the content, as 64 hexadecimal digits, in whatever format it is: docs/hash.md."""
@@ -185,8 +185,7 @@ class Program:
     def lint(self) -> list[Finding]:
         """All that functionalizing refuses, and what costs copies."""
         context = self._context
-        findings = context.make(lib.fnz_lint, lambda at: lib.fnz_findings_destroy(context.address, at),
-                                self._handle.address, None)
+        findings = context.make(lib.fnz_lint, lib.fnz_findings_destroy, self._handle.address, None)
         return [Finding.of(s.Finding.from_address(lib.fnz_findings_at(findings.address, k)))
                 for k in range(lib.fnz_findings_count(findings.address))]
 

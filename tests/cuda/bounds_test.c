@@ -113,18 +113,18 @@ static void open_side(fnz_context *ctx, const fnz_program *p, const char *device
   options.staging = true;
   options.device = device;
   OK(ctx, fnz_compile(ctx, p, &options, &s->exe));
-  OK(ctx, fnz_executable_state_create(s->exe, ctx, &s->state));
+  OK(ctx, fnz_executable_state_create(ctx, s->exe, &s->state));
   OK(ctx, fnz_arrays_create(ctx, &arrays));
   OK(ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 2, sizes, &data));
   memset(data, 0, 24 * sizeof(float));
-  OK(ctx, fnz_executable_state_read(s->state, ctx, arrays));
+  OK(ctx, fnz_executable_state_read(ctx, s->state, arrays));
   fnz_arrays_destroy(arrays);
 }
 
 static void run_side(fnz_context *ctx, const fnz_arrays *inputs, side *s) {
   s->message[0] = 0;
   OK(ctx, fnz_arrays_create(ctx, &s->outputs));
-  s->status = fnz_executable_run_arrays(s->exe, ctx, inputs, s->state, NULL, s->outputs);
+  s->status = fnz_executable_run_arrays(ctx, s->exe, inputs, s->state, NULL, s->outputs);
   if (s->status != FNZ_OK)
     snprintf(s->message, sizeof s->message, "%s: %s", fnz_last_error(ctx)->where,
              fnz_last_error(ctx)->message);
@@ -141,8 +141,8 @@ static void compare_sides(fnz_context *ctx, side *a, side *b) {
   ck_assert_int_eq(a->status, b->status);
   OK(ctx, fnz_arrays_create(ctx, &held[0]));
   OK(ctx, fnz_arrays_create(ctx, &held[1]));
-  OK(ctx, fnz_executable_state_write(a->state, ctx, held[0]));
-  OK(ctx, fnz_executable_state_write(b->state, ctx, held[1]));
+  OK(ctx, fnz_executable_state_write(ctx, a->state, held[0]));
+  OK(ctx, fnz_executable_state_write(ctx, b->state, held[1]));
   ck_assert_mem_eq(fnz_arrays_at(held[0], 0)->data, fnz_arrays_at(held[1], 0)->data,
                    24 * sizeof(float));
   for (size_t k = 0; a->status == FNZ_OK && k < fnz_arrays_count(a->outputs); k++)

@@ -48,7 +48,7 @@ static void try_program(fnz_context *ctx, const fnz_program *traced, const char 
   }
   uint64_t before = counts_now().launches;
   if (compile(ctx, p, "cuda", &exe) == FNZ_OK) {
-    fnz_status status = fnz_executable_verify(exe, ctx, inputs);
+    fnz_status status = fnz_executable_verify(ctx, exe, inputs);
     ck_assert_msg(status == FNZ_OK || fnz_last_error(ctx)->kind == FNZ_CLASS_DIFFERENT,
                   "%s: %s: %s", path, fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
     if (status != FNZ_OK)
@@ -137,7 +137,7 @@ START_TEST(batch_norms_of_few_values_have_the_cpus_bits) {
     fnz_arrays *values = near_values(ctx, p);
     OK(ctx, compile(ctx, p, "cuda", &exe));
     uint64_t before = counts_now().launches;
-    OK(ctx, fnz_executable_verify(exe, ctx, values));
+    OK(ctx, fnz_executable_verify(ctx, exe, values));
     ck_assert_uint_gt(counts_now().launches, before);
     fnz_executable_destroy(exe);
     fnz_arrays_destroy(values);
@@ -164,7 +164,7 @@ static void fill_with_ones(fnz_context *ctx, fnz_executable_state *state) {
   OK(ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 2, sizes, &data));
   for (size_t i = 0; i < 4096 * 16; i++)
     ((float *)data)[i] = 1;
-  OK(ctx, fnz_executable_state_read(state, ctx, arrays));
+  OK(ctx, fnz_executable_state_read(ctx, state, arrays));
   fnz_arrays_destroy(arrays);
 }
 
@@ -180,18 +180,18 @@ START_TEST(a_step_moves_what_it_is_given) {
   OK(ctx, fnz_program_read(ctx, counting, strlen(counting), FNZ_FORMAT_TEXT, &traced));
   fnz_program *p = functional_of(ctx, traced);
   OK(ctx, compile(ctx, p, "cuda", &exe));
-  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_executable_state_create(ctx, exe, &state));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   fill_with_ones(ctx, state);
   for (int i = 0; i < 16; i++)
     x[i] = (float)i;
   fnz_memory in = {x, &row}, out[2] = {{z, NULL}, {z, NULL}};
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = ws};
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   for (int steps = 0; steps < 3; steps++) {
     standin_counts before = counts_now();
-    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    OK(ctx, fnz_executable_run(ctx, exe, &run));
     standin_counts after = counts_now();
     ck_assert_uint_eq(after.bytes_in - before.bytes_in, sizeof x);
     ck_assert_uint_eq(after.bytes_out - before.bytes_out, sizeof z);
@@ -202,7 +202,7 @@ START_TEST(a_step_moves_what_it_is_given) {
   const float *m = fnz_executable_state_find(state, "m").data;
   ck_assert_float_eq(m[7 * 16 + 3], 1 + 4 * 6);
   ck_assert_float_eq(m[6 * 16 + 3], 1);
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   ck_assert_float_eq(m[7 * 16 + 3], 1 + 5 * 6);
   fnz_workspace_destroy(ws);
   fnz_executable_state_destroy(state);
@@ -232,8 +232,8 @@ START_TEST(a_token_is_few_calls_of_the_driver) {
     options.staging = true;
     options.device = k ? "cuda" : "cpu";
     OK(ctx, fnz_compile(ctx, p, &options, &exe[k]));
-    OK(ctx, fnz_executable_state_create(exe[k], ctx, &state[k]));
-    OK(ctx, fnz_workspace_create(exe[k], ctx, &ws[k]));
+    OK(ctx, fnz_executable_state_create(ctx, exe[k], &state[k]));
+    OK(ctx, fnz_workspace_create(ctx, exe[k], &ws[k]));
   }
   for (int step = 0; step < 6; step++)
     for (int k = 0; k < 2; k++) {
@@ -241,7 +241,7 @@ START_TEST(a_token_is_few_calls_of_the_driver) {
       const fnz_execution run = {
           .size = sizeof run, .inputs = &in, .outputs = out, .state = state[k], .workspace = ws[k]};
       standin_counts before = counts_now(), after;
-      OK(ctx, fnz_executable_run(exe[k], ctx, &run));
+      OK(ctx, fnz_executable_run(ctx, exe[k], &run));
       after = counts_now();
       ck_assert_int_eq(next[k], next[0]);
       token[k] = next[k];

@@ -96,7 +96,7 @@ START_TEST(a_run_takes_and_gives) {
       ctx, program_of(ctx, "%x: f32[4,6]", "  %y: f32[4,6] = add.Tensor(%x, 1)\n  return %y"));
   options.device = "cuda";
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   OK(ctx, fnz_dlpack_look(ctx, &t.tensor, &view));
   fnz_memory out = {NULL, NULL};
   const fnz_execution run = {.size = sizeof run,
@@ -104,7 +104,7 @@ START_TEST(a_run_takes_and_gives) {
                              .outputs = &out,
                              .workspace = ws,
                              .on_device = true};
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   const fnz_dlpack_options there = {.size = sizeof there, .device = view.device};
   OK(ctx, fnz_dlpack_make(ctx, &out, &there, &made));
   own_device_get(&t.own, (uint64_t)(uintptr_t)made->dl_tensor.data, cells, BYTES_OF);

@@ -27,7 +27,7 @@ static void open_both(both *b, fnz_program *traced, fnz_arrays *inputs, bool che
   b->inputs = inputs;
   OK(b->ctx, fnz_cpu_backend_create(b->ctx, 1, &b->cpu));
   OK(b->ctx, fnz_compile(b->ctx, b->p, &options, &b->gpu));
-  OK(b->ctx, fnz_workspace_create(b->gpu, b->ctx, &b->ws));
+  OK(b->ctx, fnz_workspace_create(b->ctx, b->gpu, &b->ws));
 }
 
 static void close_both(both *b) {
@@ -64,7 +64,7 @@ static void run_both(both *b) {
   OK(b->ctx, fnz_run(b->ctx, b->p, b->cpu, b->inputs, want));
   const uint64_t offset = b->g->offset;
   *b->g = before;
-  OK(b->ctx, fnz_executable_run_arrays(b->gpu, b->ctx, b->inputs, NULL, b->ws, got));
+  OK(b->ctx, fnz_executable_run_arrays(b->ctx, b->gpu, b->inputs, NULL, b->ws, got));
   ck_assert(same_arrays(got, want));
   ck_assert_uint_eq(b->g->offset, offset);
   fnz_arrays_destroy(want);
@@ -131,9 +131,9 @@ START_TEST(executables_verify) {
     return;
   }
   open_fixture(&b, true);
-  OK(b.ctx, fnz_executable_verify(b.gpu, b.ctx, b.inputs));
+  OK(b.ctx, fnz_executable_verify(b.ctx, b.gpu, b.inputs));
   b.g = philox_generator(b.ctx);
-  OK(b.ctx, fnz_executable_verify(b.gpu, b.ctx, b.inputs));
+  OK(b.ctx, fnz_executable_verify(b.ctx, b.gpu, b.inputs));
   ck_assert_uint_eq(b.g->offset, 0);
   close_both(&b);
 }
@@ -168,7 +168,7 @@ START_TEST(generators_take_turns) {
             "  %r: f32[700] = rand([700])\n  %s: f32[700] = add.Scalar(%r, 1)\n  return %s");
   static const int64_t threads[] = {512, 0, 256, 512};
   for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-    OK(b.ctx, threads[i] ? fnz_generator_create_cuda(b.ctx, 3, threads[i], &b.g)
+    OK(b.ctx, threads[i] ? fnz_philox_generator_create(b.ctx, 3, threads[i], &b.g)
                          : fnz_generator_create(b.ctx, 3, &b.g));
     fnz_context_set_generator(b.ctx, b.g);
     run_both(&b);
@@ -187,7 +187,7 @@ START_TEST(without_a_generator_it_is_the_gpus) {
   open_text(&b, "", "  %r: f32[5000] = rand([5000])\n  return %r");
   OK(b.ctx, fnz_arrays_create(b.ctx, &alone));
   OK(b.ctx, fnz_arrays_create(b.ctx, &given));
-  OK(b.ctx, fnz_executable_run_arrays(b.gpu, b.ctx, b.inputs, NULL, b.ws, alone));
+  OK(b.ctx, fnz_executable_run_arrays(b.ctx, b.gpu, b.inputs, NULL, b.ws, alone));
   OK(b.ctx, fnz_cuda_generator_create(b.ctx, NULL, 0, &b.g));
   ck_assert_int_eq(fnz_generator_get_threads(b.g), b.gpu->device->threads);
   fnz_context_set_generator(b.ctx, b.g);
@@ -238,7 +238,7 @@ START_TEST(what_cannot_be_drawn_is_refused) {
     open_text(&b, "", texts[i]);
     b.g = philox_generator(b.ctx);
     OK(b.ctx, fnz_arrays_create(b.ctx, &out));
-    FAILS(b.ctx, "BOUNDS", fnz_executable_run_arrays(b.gpu, b.ctx, b.inputs, NULL, b.ws, out));
+    FAILS(b.ctx, "BOUNDS", fnz_executable_run_arrays(b.ctx, b.gpu, b.inputs, NULL, b.ws, out));
     fnz_arrays_destroy(out);
     close_both(&b);
   }

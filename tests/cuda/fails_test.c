@@ -14,7 +14,7 @@ static fnz_status run_small(fnz_context *ctx, const fnz_program *p, const fnz_ex
   fnz_arrays *inputs, *outputs;
   OK(ctx, fnzi_random_inputs(ctx, p, 5, &inputs));
   OK(ctx, fnz_arrays_create(ctx, &outputs));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+  fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
   if (status == FNZ_OK) {
     const float *x = fnz_arrays_at(inputs, 0)->data, *y = fnz_arrays_at(outputs, 0)->data;
     for (int i = 0; i < 1000; i++)
@@ -165,7 +165,7 @@ static void try_anew(fnz_context *ctx, const fnz_program *p, const fnz_compile_o
   fnz_executable *exe;
   fnz_status status = fnz_compile(ctx, p, options, &exe);
   if (status == FNZ_OK) {
-    status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+    status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
     fnz_executable_destroy(exe);
   }
   if (is_standin())
@@ -192,14 +192,14 @@ static void break_chain(bool checks, const char *says) {
   OK(ctx, fnz_arrays_create(ctx, &outputs));
   OK(ctx, fnz_arrays_create(ctx, &again));
   ask_for_failure("kernel:2:700");
-  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs));
   message_has(ctx, "CUDA gave error 700");
   message_has(ctx, says);
   ask_for_failure(NULL);
-  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs));
   message_has(ctx, "this executable is finished");
   OK(ctx, compile(ctx, p, "cpu", &other));
-  OK(ctx, fnz_executable_run_arrays(other, ctx, inputs, NULL, NULL, outputs));
+  OK(ctx, fnz_executable_run_arrays(ctx, other, inputs, NULL, NULL, outputs));
   fnz_executable_destroy(other);
   fnz_executable_destroy(exe);
   ck_assert_uint_eq(counts_now().contexts_held, 0);
@@ -244,10 +244,10 @@ static void open_counter(counter *c) {
   OK(c->ctx, fnz_program_read(c->ctx, counting, strlen(counting), FNZ_FORMAT_TEXT, &traced));
   c->p = functional_of(c->ctx, traced);
   OK(c->ctx, compile(c->ctx, c->p, "cuda", &c->exe));
-  OK(c->ctx, fnz_executable_state_create(c->exe, c->ctx, &c->state));
+  OK(c->ctx, fnz_executable_state_create(c->ctx, c->exe, &c->state));
   OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
   OK(c->ctx, fnz_arrays_add(c->inputs, "buffer.m", FNZ_F32, 1, sizes, &x));
-  OK(c->ctx, fnz_executable_state_read(c->state, c->ctx, c->inputs));
+  OK(c->ctx, fnz_executable_state_read(c->ctx, c->state, c->inputs));
   fnz_arrays_destroy(c->inputs);
   OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
   OK(c->ctx, fnz_arrays_add(c->inputs, "x", FNZ_F32, 1, sizes, &x));
@@ -258,7 +258,7 @@ static void open_counter(counter *c) {
 static fnz_status count_on(counter *c) {
   fnz_arrays *outputs;
   OK(c->ctx, fnz_arrays_create(c->ctx, &outputs));
-  fnz_status status = fnz_executable_run_arrays(c->exe, c->ctx, c->inputs, c->state, NULL, outputs);
+  fnz_status status = fnz_executable_run_arrays(c->ctx, c->exe, c->inputs, c->state, NULL, outputs);
   fnz_arrays_destroy(outputs);
   return status;
 }
@@ -266,7 +266,7 @@ static fnz_status count_on(counter *c) {
 static float counted(counter *c) {
   fnz_arrays *out;
   OK(c->ctx, fnz_arrays_create(c->ctx, &out));
-  OK(c->ctx, fnz_executable_state_write(c->state, c->ctx, out));
+  OK(c->ctx, fnz_executable_state_write(c->ctx, c->state, out));
   float value = ((const float *)fnz_arrays_at(out, 0)->data)[3];
   fnz_arrays_destroy(out);
   return value;
@@ -308,7 +308,7 @@ START_TEST(a_state_that_was_lost_is_said_to_be) {
   message_has(c.ctx, "the state could not be restored: it is lost");
   unsetenv("STANDIN_FAIL");
   OK(c.ctx, fnz_arrays_create(c.ctx, &out));
-  FAILS(c.ctx, "INTERNAL", fnz_executable_state_write(c.state, c.ctx, out));
+  FAILS(c.ctx, "INTERNAL", fnz_executable_state_write(c.ctx, c.state, out));
   message_has(c.ctx, "the state is lost");
   ck_assert_ptr_null(fnz_executable_state_find(c.state, "m").data);
   FAILS(c.ctx, "INTERNAL", count_on(&c));
@@ -353,10 +353,10 @@ static void open_behind(counter *c, const char *body, bool checks) {
   OK(c->ctx, fnz_program_read(c->ctx, text, strlen(text), FNZ_FORMAT_TEXT, &traced));
   c->p = functional_of(c->ctx, traced);
   OK(c->ctx, fnz_compile(c->ctx, c->p, &options, &c->exe));
-  OK(c->ctx, fnz_executable_state_create(c->exe, c->ctx, &c->state));
+  OK(c->ctx, fnz_executable_state_create(c->ctx, c->exe, &c->state));
   OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
   OK(c->ctx, fnz_arrays_add(c->inputs, "buffer.m", FNZ_F32, 2, sizes, &data));
-  OK(c->ctx, fnz_executable_state_read(c->state, c->ctx, c->inputs));
+  OK(c->ctx, fnz_executable_state_read(c->ctx, c->state, c->inputs));
   fnz_arrays_destroy(c->inputs);
   OK(c->ctx, fnz_arrays_create(c->ctx, &c->inputs));
   OK(c->ctx, fnz_arrays_add(c->inputs, "x", FNZ_F32, 2, sizes, &data));

@@ -113,7 +113,7 @@ START_TEST(formulas_have_the_interpreters_bits) {
   fnz_arrays *inputs;
   OK(ctx, compile(ctx, p, "cuda", &exe));
   OK(ctx, fnzi_random_inputs(ctx, p, 3, &inputs));
-  OK(ctx, fnz_executable_verify(exe, ctx, inputs));
+  OK(ctx, fnz_executable_verify(ctx, exe, inputs));
   all_ran_there(exe, programs[_i].items);
   fnz_arrays_destroy(inputs);
   fnz_executable_destroy(exe);

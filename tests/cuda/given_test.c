@@ -84,15 +84,15 @@ START_TEST(donated_memory_gets_its_final_value) {
   options.donated = donated;
   options.ndonated = 1;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
-  OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+  OK(ctx, fnz_executable_state_create(ctx, exe, &state));
+  OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   for (int i = 0; i < COUNT; i++)
     x[i] = (float)i;
   const fnz_memory in = {x, &dense};
   fnz_memory out[2] = {{NULL, NULL}};
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = out, .state = state, .workspace = ws};
-  OK(ctx, fnz_executable_run(exe, ctx, &run));
+  OK(ctx, fnz_executable_run(ctx, exe, &run));
   for (size_t k = 0; k < 2; k++) {
     bool is_final = strcmp(fnz_executable_slot(exe, FNZ_SIDE_OUTPUT, k).name, "input.x") == 0;
     for (int i = 0; i < COUNT; i++)
@@ -123,7 +123,7 @@ START_TEST(memory_of_the_device_is_used) {
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .on_device = true};
   for (int i = 0; i < 3; i++) {
     standin_counts before = counts_now(), after;
-    OK(d.ctx, fnz_executable_run(exe, d.ctx, &run));
+    OK(d.ctx, fnz_executable_run(d.ctx, exe, &run));
     after = counts_now();
     if (!cases[_i / 4].by_cpu && shift == 0) {
       ck_assert_uint_eq(after.bytes_in, before.bytes_in);
@@ -158,7 +158,7 @@ static fnz_arrays *results_of_cpu(device *d, const fnz_program *p, const fnz_arr
   fnz_arrays *want;
   OK(d->ctx, fnz_arrays_create(d->ctx, &want));
   OK(d->ctx, compile(d->ctx, p, "cpu", &cpu));
-  OK(d->ctx, fnz_executable_run_arrays(cpu, d->ctx, inputs, NULL, NULL, want));
+  OK(d->ctx, fnz_executable_run_arrays(d->ctx, cpu, inputs, NULL, NULL, want));
   fnz_executable_destroy(cpu);
   return want;
 }
@@ -174,7 +174,7 @@ static void run_there(device *d, const fnz_executable *exe, const fnz_arrays *in
   pointer(to, &out.data);
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .on_device = true};
   standin_counts before = counts_now(), after;
-  OK(d->ctx, fnz_executable_run(exe, d->ctx, &run));
+  OK(d->ctx, fnz_executable_run(d->ctx, exe, &run));
   after = counts_now();
   ck_assert_uint_eq(after.bytes_within, before.bytes_within);
   ck_assert_uint_eq(after.bytes_out, before.bytes_out);

@@ -53,10 +53,10 @@ static void open_running(running *r, int count, bool sorts) {
   r->ctx = open_context();
   r->p = counters(r->ctx, count, sorts);
   OK(r->ctx, fnz_compile(r->ctx, r->p, &options, &r->exe));
-  OK(r->ctx, fnz_workspace_create(r->exe, r->ctx, &r->ws));
+  OK(r->ctx, fnz_workspace_create(r->ctx, r->exe, &r->ws));
   for (int s = 0; s < 2; s++) {
     fnz_arrays *arrays;
-    OK(r->ctx, fnz_executable_state_create(r->exe, r->ctx, &r->states[s]));
+    OK(r->ctx, fnz_executable_state_create(r->ctx, r->exe, &r->states[s]));
     OK(r->ctx, fnz_arrays_create(r->ctx, &arrays));
     for (int64_t i = 0; i < count; i++) {
       char name[32];
@@ -67,7 +67,7 @@ static void open_running(running *r, int count, bool sorts) {
       for (int64_t k = 0; k <= i; k++)
         ((float *)data)[k] = 0;
     }
-    OK(r->ctx, fnz_executable_state_read(r->states[s], r->ctx, arrays));
+    OK(r->ctx, fnz_executable_state_read(r->ctx, r->states[s], arrays));
     fnz_arrays_destroy(arrays);
   }
 }
@@ -86,7 +86,7 @@ static standin_counts count_run(running *r, int state) {
                              .state = r->states[state],
                              .workspace = r->ws};
   standin_counts before = counts_now(), after;
-  OK(r->ctx, fnz_executable_run(r->exe, r->ctx, &run));
+  OK(r->ctx, fnz_executable_run(r->ctx, r->exe, &run));
   after = counts_now();
   ck_assert_msg(!after.wrong, "%s", after.wrong);
   after.launches -= before.launches;
@@ -99,7 +99,7 @@ static standin_counts count_run(running *r, int state) {
 static void state_is(running *r, int state, float value) {
   fnz_arrays *out;
   OK(r->ctx, fnz_arrays_create(r->ctx, &out));
-  OK(r->ctx, fnz_executable_state_write(r->states[state], r->ctx, out));
+  OK(r->ctx, fnz_executable_state_write(r->ctx, r->states[state], out));
   ck_assert_uint_eq(fnz_arrays_count(out), (size_t)r->count);
   for (int i = 0; i < r->count; i++) {
     const float *m = fnz_arrays_at(out, (size_t)i)->data;
@@ -216,7 +216,7 @@ static void open_moving(moving *m) {
                                   "  %c: f32[4,4] = cumsum(%b, 1)\n  %y: f32[4,4] = mm(%c, %w)\n"
                                   "  return %y"));
   OK(m->ctx, fnz_compile(m->ctx, m->p, &options, &m->exe));
-  OK(m->ctx, fnz_workspace_create(m->exe, m->ctx, &m->ws));
+  OK(m->ctx, fnz_workspace_create(m->ctx, m->exe, &m->ws));
   for (int i = 0; i < SIDE; i++)
     one[i * (SIDE + 1)] = 1;
   for (int i = 0; i < 2; i++) {
@@ -260,7 +260,7 @@ static void move(moving *m, int number, uint64_t captures, uint64_t graphs) {
                              .workspace = m->ws,
                              .on_device = true};
   standin_counts before = counts_now(), after;
-  OK(m->ctx, fnz_executable_run(m->exe, m->ctx, &run));
+  OK(m->ctx, fnz_executable_run(m->ctx, m->exe, &run));
   after = counts_now();
   if (is_standin()) { /* elsewhere there may be no library */
     ck_assert_uint_eq(after.captures - before.captures, captures);

@@ -117,7 +117,7 @@ START_TEST(planted_errors_are_found) {
   options.device = "cuda";
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
   OK(ctx, fnz_arrays_create(ctx, &got));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got);
+  fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, got);
   if (status == FNZ_OK)
     ck_assert_msg(!is_close(&d, fnz_arrays_at(got, 0), fnz_arrays_at(want, 0), 0, NULL), "%s",
                   plants[_i].plant);

@@ -59,9 +59,9 @@ static inline fnz_program *small_program(fnz_context *ctx) {
 static inline fnz_status run_anew(const fnz_executable *exe, fnz_context *ctx,
                                   const fnz_arrays *inputs, fnz_arrays *outputs) {
   fnz_generator *g;
-  OK(ctx, fnz_generator_create_cuda(ctx, 7, 1024, &g));
+  OK(ctx, fnz_philox_generator_create(ctx, 7, 1024, &g));
   fnz_context_set_generator(ctx, g);
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+  fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
   fnz_context_set_generator(ctx, NULL);
   fnz_generator_destroy(g);
   return status;

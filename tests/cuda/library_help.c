@@ -193,11 +193,11 @@ void run_text(fnz_context *ctx, text *t) {
   OK(ctx, compile(ctx, p, "cuda", &gpu));
   OK(ctx, compile(ctx, p, "cpu", &cpu));
   standin_counts before = counts_now();
-  fnz_status status = fnz_executable_run_arrays(gpu, ctx, inputs, NULL, NULL, got);
+  fnz_status status = fnz_executable_run_arrays(ctx, gpu, inputs, NULL, NULL, got);
   ck_assert_msg(status == FNZ_OK, "%s: %s: %s", whole, fnz_last_error(ctx)->where,
                 fnz_last_error(ctx)->message);
   standin_counts after = counts_now();
-  OK(ctx, fnz_executable_run_arrays(cpu, ctx, inputs, NULL, NULL, want));
+  OK(ctx, fnz_executable_run_arrays(ctx, cpu, inputs, NULL, NULL, want));
   compare(got, want, whole);
   for (size_t k = 0; k < fnz_arrays_count(want); k++)
     bytes += (fnz_arrays_at(want, k)->bytes + APART - 1) / APART * APART;

@@ -50,7 +50,7 @@ static void run_failing(fnz_context *ctx, const failing *f, bool cudnn) {
   OK(ctx, fnz_arrays_create(ctx, &got));
   fnz_status status = compile(ctx, p, "cuda", &exe);
   if (status == FNZ_OK) {
-    status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got);
+    status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, got);
     ck_assert_int_eq(status, FNZ_INTERNAL);
     ck_assert_msg(strstr(e->message, f->says) != NULL, "%s", e->message);
     ck_assert_msg(strstr(f->how, "run") == NULL ||
@@ -96,11 +96,11 @@ START_TEST(an_error_of_the_gpu_is_not_taken_for_one_of_a_library) {
   OK(ctx, compile(ctx, p, "cuda", &exe));
   setenv("STANDIN_CUBLAS", "run", 1);
   ask_for_failure("cuStreamSynchronize:1:700");
-  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got));
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, got));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "CUDA gave error 700"));
   unsetenv("STANDIN_CUBLAS");
   ask_for_failure(NULL);
-  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, got));
+  FAILS(ctx, "INTERNAL", fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, got));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "this executable is finished"));
   fnz_executable_destroy(exe);
   fnz_arrays_destroy(got);
@@ -138,7 +138,7 @@ START_TEST(a_device_has_one_handle_and_asks_once) {
   OK(ctx, compile(ctx, p, "cuda", &exe));
   for (int w = 0; w < 2; w++) {
     fnz_workspace *ws;
-    OK(ctx, fnz_workspace_create(exe, ctx, &ws));
+    OK(ctx, fnz_workspace_create(ctx, exe, &ws));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
       const int64_t sizes[][2] = {{rows[i], 20}, {20, 3}};
       fnz_arrays *in, *out;
@@ -150,7 +150,7 @@ START_TEST(a_device_has_one_handle_and_asks_once) {
         for (int64_t e = 0; e < sizes[k][0] * sizes[k][1]; e++)
           ((float *)data)[e] = k ? 1 : (float)(e / 20);
       }
-      OK(ctx, fnz_executable_run_arrays(exe, ctx, in, NULL, ws, out));
+      OK(ctx, fnz_executable_run_arrays(ctx, exe, in, NULL, ws, out));
       const float *y = fnz_arrays_at(out, 0)->data;
       for (int64_t e = 0; e < rows[i] * 3; e++)
         ck_assert_float_eq(y[e], (float)(20 * (e / 3)));

@@ -108,7 +108,7 @@ static fnz_arrays *run_on(fnz_context *ctx, const fnz_program *p, const char *de
   fnz_arrays *out;
   OK(ctx, compile(ctx, p, device, &exe));
   OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, out));
+  OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, out));
   fnz_executable_destroy(exe);
   return out;
 }

@@ -165,8 +165,8 @@ static void part_inputs(const trial *t, fnz_arrays *begin, fnz_arrays *rest) {
 static fnz_status run_with(const trial *t, const fnz_arrays *rest, fnz_workspace *ws,
                            fnz_executable_state *state, fnz_arrays **out) {
   OK(t->ctx, fnz_arrays_create(t->ctx, out));
-  fnz_status status = fnz_executable_run_arrays(t->exe, t->ctx, rest, state, ws, *out);
-  return status == FNZ_OK ? fnz_executable_state_write(state, t->ctx, *out) : status;
+  fnz_status status = fnz_executable_run_arrays(t->ctx, t->exe, rest, state, ws, *out);
+  return status == FNZ_OK ? fnz_executable_state_write(t->ctx, state, *out) : status;
 }
 
 /* The first run of the second state, which comes when steps are a graph with the addresses of the
@@ -178,11 +178,11 @@ static outcome compare_states(trial *t) {
   outcome o = EQUAL;
   OK(t->ctx, fnz_arrays_create(t->ctx, &begin));
   OK(t->ctx, fnz_arrays_create(t->ctx, &rest));
-  OK(t->ctx, fnz_workspace_create(t->exe, t->ctx, &ws));
+  OK(t->ctx, fnz_workspace_create(t->ctx, t->exe, &ws));
   part_inputs(t, begin, rest);
   for (int s = 0; s < 2; s++) {
-    OK(t->ctx, fnz_executable_state_create(t->exe, t->ctx, &states[s]));
-    OK(t->ctx, fnz_executable_state_read(states[s], t->ctx, begin));
+    OK(t->ctx, fnz_executable_state_create(t->ctx, t->exe, &states[s]));
+    OK(t->ctx, fnz_executable_state_read(t->ctx, states[s], begin));
   }
   for (int k = 0; k < 3 && o == EQUAL; k++)
     if (run_with(t, rest, ws, states[k / 2], &got[k]) != FNZ_OK)
@@ -233,7 +233,7 @@ static outcome run_there(trial *t, own_device *d, uint64_t base, const fnz_array
   }
   const fnz_execution run = {
       .size = sizeof run, .inputs = in, .outputs = out, .workspace = ws, .on_device = true};
-  if (fnz_executable_run(t->exe, t->ctx, &run) != FNZ_OK)
+  if (fnz_executable_run(t->ctx, t->exe, &run) != FNZ_OK)
     return fnz_last_error(t->ctx)->kind == FNZ_CLASS_UNSUPPORTED ? OTHER : failed(t);
   for (size_t k = 0; k < nout; k++)
     if (k % 4 != 3 &&
@@ -263,13 +263,13 @@ static outcome compare_given(trial *t) {
   if (!may_lie_there(t))
     return OTHER;
   OK(t->ctx, fnz_arrays_create(t->ctx, &want));
-  if (fnz_executable_run_arrays(t->exe, t->ctx, t->inputs, NULL, NULL, want) != FNZ_OK) {
+  if (fnz_executable_run_arrays(t->ctx, t->exe, t->inputs, NULL, NULL, want) != FNZ_OK) {
     fnz_arrays_destroy(want);
     return OTHER; /* eager refuses it, too */
   }
   own_device_open(t->ctx, &d);
   uint64_t base = own_device_take(&d, (size_t)MOST_SLOTS * EACH);
-  OK(t->ctx, fnz_workspace_create(t->exe, t->ctx, &ws));
+  OK(t->ctx, fnz_workspace_create(t->ctx, t->exe, &ws));
   for (int k = 0; k < 3 && o == EQUAL; k++)
     o = run_there(t, &d, base, want, ws);
   fnz_workspace_destroy(ws);
@@ -280,7 +280,7 @@ static outcome compare_given(trial *t) {
 }
 
 static outcome run_once(trial *t) {
-  if (fnz_executable_verify(t->exe, t->ctx, t->inputs) == FNZ_OK)
+  if (fnz_executable_verify(t->ctx, t->exe, t->inputs) == FNZ_OK)
     return EQUAL;
   bool differs = fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT &&
                  !strstr(fnz_last_error(t->ctx)->message, "only the engine") &&

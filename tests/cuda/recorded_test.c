@@ -72,7 +72,7 @@ static fnz_status run_engine(fnz_context *ctx, const fnz_program *p, const fnz_a
   options.device = "cuda";
   options.threads = 1;
   FNZ_TRY(fnz_compile(ctx, p, &options, &exe));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, in, NULL, NULL, out);
+  fnz_status status = fnz_executable_run_arrays(ctx, exe, in, NULL, NULL, out);
   fnz_executable_destroy(exe);
   return status;
 }

@@ -114,7 +114,7 @@ static inline fnz_arrays *run_on(fnz_context *ctx, const fnz_program *p, const c
   options.device = device;
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
   OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, out));
+  OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, out));
   fnz_executable_destroy(exe);
   return out;
 }

@@ -102,15 +102,15 @@ static void open_training(training *t, const char *device) {
   t->ctx = open_context();
   t->p = adam(t->ctx, TENSORS);
   OK(t->ctx, fnz_compile(t->ctx, t->p, &options, &t->exe));
-  OK(t->ctx, fnz_workspace_create(t->exe, t->ctx, &t->ws));
+  OK(t->ctx, fnz_workspace_create(t->ctx, t->exe, &t->ws));
   OK(t->ctx, fnz_arrays_create(t->ctx, &t->inputs));
   OK(t->ctx, fnz_arrays_create(t->ctx, &all));
   for (int i = 0; i < 4 * TENSORS; i++)
     add_array(t->ctx, i % 4 == 3 ? t->inputs : all, i % 4 != 3, "pmvg"[i % 4], i / 4);
   add_rate(t->ctx, t->inputs);
   for (int s = 0; s < 2; s++) {
-    OK(t->ctx, fnz_executable_state_create(t->exe, t->ctx, &t->states[s]));
-    OK(t->ctx, fnz_executable_state_read(t->states[s], t->ctx, all));
+    OK(t->ctx, fnz_executable_state_create(t->ctx, t->exe, &t->states[s]));
+    OK(t->ctx, fnz_executable_state_read(t->ctx, t->states[s], all));
   }
   fnz_arrays_destroy(all);
 }
@@ -128,7 +128,7 @@ static void close_training(training *t) {
 static void step(training *t, int state) {
   fnz_arrays *out;
   OK(t->ctx, fnz_arrays_create(t->ctx, &out));
-  OK(t->ctx, fnz_executable_run_arrays(t->exe, t->ctx, t->inputs, t->states[state], t->ws, out));
+  OK(t->ctx, fnz_executable_run_arrays(t->ctx, t->exe, t->inputs, t->states[state], t->ws, out));
   fnz_arrays_destroy(out);
 }
 
@@ -136,8 +136,8 @@ static void states_are_equal(training *a, training *b, int state) {
   fnz_arrays *x, *y;
   OK(a->ctx, fnz_arrays_create(a->ctx, &x));
   OK(b->ctx, fnz_arrays_create(b->ctx, &y));
-  OK(a->ctx, fnz_executable_state_write(a->states[state], a->ctx, x));
-  OK(b->ctx, fnz_executable_state_write(b->states[state], b->ctx, y));
+  OK(a->ctx, fnz_executable_state_write(a->ctx, a->states[state], x));
+  OK(b->ctx, fnz_executable_state_write(b->ctx, b->states[state], y));
   ck_assert_uint_eq(fnz_arrays_count(x), 3 * TENSORS);
   ck_assert_uint_eq(fnz_arrays_count(y), 3 * TENSORS);
   for (size_t k = 0; k < fnz_arrays_count(x); k++)

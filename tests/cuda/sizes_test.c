@@ -188,8 +188,8 @@ static void open_pair(const struct example *e, pair *out) {
   out->p = read_example(out->ctx, e);
   OK(out->ctx, compile(out->ctx, out->p, "cuda", &out->exe));
   OK(out->ctx, compile(out->ctx, out->p, "cpu", &out->cpu));
-  OK(out->ctx, fnz_workspace_create(out->exe, out->ctx, &out->ws));
-  OK(out->ctx, fnz_workspace_create(out->cpu, out->ctx, &out->cpu_ws));
+  OK(out->ctx, fnz_workspace_create(out->ctx, out->exe, &out->ws));
+  OK(out->ctx, fnz_workspace_create(out->ctx, out->cpu, &out->cpu_ws));
 }
 
 static void close_pair(pair *p) {
@@ -206,8 +206,8 @@ static fnz_status run_both(const pair *p, int64_t size, bool *equal) {
   fnz_arrays *inputs = inputs_of(p->ctx, p->e, size), *want, *got;
   OK(p->ctx, fnz_arrays_create(p->ctx, &want));
   OK(p->ctx, fnz_arrays_create(p->ctx, &got));
-  OK(p->ctx, fnz_executable_run_arrays(p->cpu, p->ctx, inputs, NULL, p->cpu_ws, want));
-  fnz_status status = fnz_executable_run_arrays(p->exe, p->ctx, inputs, NULL, p->ws, got);
+  OK(p->ctx, fnz_executable_run_arrays(p->ctx, p->cpu, inputs, NULL, p->cpu_ws, want));
+  fnz_status status = fnz_executable_run_arrays(p->ctx, p->exe, inputs, NULL, p->ws, got);
   *equal = status == FNZ_OK;
   for (size_t k = 0; *equal && k < fnz_arrays_count(want); k++)
     *equal = is_close(fnz_arrays_at(got, k), fnz_arrays_at(want, k), p->e->exact);

@@ -76,21 +76,21 @@ START_TEST(memory_of_the_cpu_is_refused_by_name) {
   fnz_executable *exe = unstaged(d.ctx, p);
   fnz_memory in = {x, &dense}, out = {y, NULL};
   fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out};
-  FAILS(d.ctx, "ARGUMENT", fnz_executable_run(exe, d.ctx, &run));
+  FAILS(d.ctx, "ARGUMENT", fnz_executable_run(d.ctx, exe, &run));
   says(d.ctx, "input \"x\" lies with the CPU");
   says(d.ctx, "staging");
   run.on_device = true;
-  FAILS(d.ctx, "ARGUMENT", fnz_executable_run(exe, d.ctx, &run));
+  FAILS(d.ctx, "ARGUMENT", fnz_executable_run(d.ctx, exe, &run));
   says(d.ctx, "\"x\" lies with the CPU");
   put_numbers(&d, d.from, 0);
   in.data = pointer(d.from);
-  FAILS(d.ctx, "ARGUMENT", fnz_executable_run(exe, d.ctx, &run));
+  FAILS(d.ctx, "ARGUMENT", fnz_executable_run(d.ctx, exe, &run));
   says(d.ctx, "\"output.0\" lies with the CPU");
   out.data = pointer(d.to);
-  OK(d.ctx, fnz_executable_run(exe, d.ctx, &run));
+  OK(d.ctx, fnz_executable_run(d.ctx, exe, &run));
   has_numbers(&d, d.to, 1, 1);
   OK(d.ctx, fnz_arrays_create(d.ctx, &arrays));
-  fnz_status status = fnz_executable_run_arrays(exe, d.ctx, arrays, NULL, NULL, arrays);
+  fnz_status status = fnz_executable_run_arrays(d.ctx, exe, arrays, NULL, NULL, arrays);
   ck_assert_int_ne(status, FNZ_OK);
   fnz_arrays_destroy(arrays);
   fnz_executable_destroy(exe);
@@ -106,7 +106,7 @@ START_TEST(arrays_are_the_cpus) {
   fnz_program *p = functional_of(ctx, program_of(ctx, "", "  %y: f32[4] = ones([4])\n  return %y"));
   fnz_executable *exe = unstaged(ctx, p);
   OK(ctx, fnz_arrays_create(ctx, &arrays));
-  FAILS(ctx, "ARGUMENT", fnz_executable_run_arrays(exe, ctx, arrays, NULL, NULL, arrays));
+  FAILS(ctx, "ARGUMENT", fnz_executable_run_arrays(ctx, exe, arrays, NULL, NULL, arrays));
   says(ctx, "output \"output.0\" lies with the CPU");
   fnz_arrays_destroy(arrays);
   fnz_executable_destroy(exe);
@@ -133,7 +133,7 @@ START_TEST(results_without_memory_stay_there) {
   OK(d.ctx, fnz_program_read(d.ctx, many_results, strlen(many_results), FNZ_FORMAT_TEXT, &traced));
   fnz_program *p = functional_of(d.ctx, traced);
   fnz_executable *exe = unstaged(d.ctx, p);
-  OK(d.ctx, fnz_workspace_create(exe, d.ctx, &ws));
+  OK(d.ctx, fnz_workspace_create(d.ctx, exe, &ws));
   put_numbers(&d, d.from, 0);
   const fnz_memory in = {pointer(d.from), &dense};
   for (int times = 0; times < 3; times++) {
@@ -141,7 +141,7 @@ START_TEST(results_without_memory_stay_there) {
     fnz_memory out[4] = {{NULL, NULL}};
     const fnz_execution run = {
         .size = sizeof run, .inputs = &in, .outputs = out, .workspace = ws, .on_device = true};
-    OK(d.ctx, fnz_executable_run(exe, d.ctx, &run));
+    OK(d.ctx, fnz_executable_run(d.ctx, exe, &run));
     has_numbers(&d, (uint64_t)(uintptr_t)out[0].data, 2, 0);
     has_numbers(&d, (uint64_t)(uintptr_t)out[1].data, 2, 0);
     has_numbers(&d, (uint64_t)(uintptr_t)out[3].data, 1, 0);
@@ -167,13 +167,13 @@ START_TEST(the_cpu_keeps_nothing_for_a_run_without_it) {
                         "  %a: f32[100] = cumsum(%x, 0)\n  %b: f32[100] = cumsum(%a, 0)\n"
                         "  %c: f32[100] = sub.Tensor(%b, %a)\n  return %c"));
   fnz_executable *exe = unstaged(d.ctx, p);
-  OK(d.ctx, fnz_workspace_create(exe, d.ctx, &ws));
+  OK(d.ctx, fnz_workspace_create(d.ctx, exe, &ws));
   put_numbers(&d, d.from, 0);
   const fnz_memory in = {pointer(d.from), &dense};
   fnz_memory out = {NULL, NULL};
   const fnz_execution run = {
       .size = sizeof run, .inputs = &in, .outputs = &out, .workspace = ws, .on_device = true};
-  OK(d.ctx, fnz_executable_run(exe, d.ctx, &run));
+  OK(d.ctx, fnz_executable_run(d.ctx, exe, &run));
   ck_assert_uint_eq(ws->block_bytes, 0);
   ck_assert_uint_eq(ws->shadow_bytes, 0);
   fnz_workspace_destroy(ws);
@@ -196,7 +196,7 @@ static void open_state(device *d, const char *body, stated *out) {
   out->p = functional_of(
       d->ctx, program_of(d->ctx, "%m: f32[100] buffer \"m\", %x: f32[100], %i: i64[1]", body));
   out->exe = unstaged(d->ctx, out->p);
-  OK(d->ctx, fnz_workspace_create(out->exe, d->ctx, &out->ws));
+  OK(d->ctx, fnz_workspace_create(d->ctx, out->exe, &out->ws));
 }
 
 static void close_state(stated *s) {
@@ -228,7 +228,7 @@ static fnz_status run_state(device *d, const stated *s, fnz_executable_state *st
                              .state = state,
                              .workspace = s->ws,
                              .on_device = true};
-  return fnz_executable_run(s->exe, d->ctx, &run);
+  return fnz_executable_run(d->ctx, s->exe, &run);
 }
 
 /* It is where the caller has it after each run, and what the caller writes there is seen; a place
@@ -246,9 +246,9 @@ START_TEST(a_state_lies_in_memory_there) {
   own_device_put(&d.own, index, &place, 8);
   const fnz_memory odd = {pointer(at + 4), &dense}, host = {&place, NULL},
                    memory = {pointer(at), NULL};
-  FAILS(d.ctx, "ARGUMENT", fnz_executable_state_over(s.exe, d.ctx, &odd, &state));
-  FAILS(d.ctx, "ARGUMENT", fnz_executable_state_over(s.exe, d.ctx, &host, &state));
-  OK(d.ctx, fnz_executable_state_over(s.exe, d.ctx, &memory, &state));
+  FAILS(d.ctx, "ARGUMENT", fnz_executable_state_over(d.ctx, s.exe, &odd, &state));
+  FAILS(d.ctx, "ARGUMENT", fnz_executable_state_over(d.ctx, s.exe, &host, &state));
+  OK(d.ctx, fnz_executable_state_over(d.ctx, s.exe, &memory, &state));
   for (int i = 1; i < 4; i++) {
     OK(d.ctx, run_state(&d, &s, state, index));
     has_numbers(&d, at, (float)(i + 1), 0);
@@ -288,21 +288,21 @@ START_TEST(staged_inputs_are_copied_before_the_next) {
   options.staging = true;
   options.device = "cuda";
   OK(ctx, fnz_compile(ctx, p, &options, &exe));
-  OK(ctx, fnz_executable_state_create(exe, ctx, &state));
+  OK(ctx, fnz_executable_state_create(ctx, exe, &state));
   OK(ctx, fnz_arrays_create(ctx, &arrays));
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 1, sizes, &data));
   memset(data, 0, BYTES);
-  OK(ctx, fnz_executable_state_read(state, ctx, arrays));
+  OK(ctx, fnz_executable_state_read(ctx, state, arrays));
   const fnz_memory in = {x, &dense};
   fnz_memory out = {NULL, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = &out, .state = state};
   for (int times = 1; times < 5; times++) {
     for (int i = 0; i < COUNT; i++)
       x[i] = (float)(times * i);
-    OK(ctx, fnz_executable_run(exe, ctx, &run));
+    OK(ctx, fnz_executable_run(ctx, exe, &run));
   }
-  OK(ctx, fnz_executable_state_write(state, ctx, got));
+  OK(ctx, fnz_executable_state_write(ctx, state, got));
   for (int i = 0; i < COUNT; i++)
     ck_assert_float_eq(((const float *)fnz_arrays_at(got, 0)->data)[i], (float)(10 * i));
   fnz_arrays_destroy(arrays);
@@ -328,12 +328,12 @@ START_TEST(a_state_of_its_own_is_shown_there) {
   uint64_t index = own_device_take(&d.own, 8);
   put_numbers(&d, d.from, 0);
   own_device_put(&d.own, index, &place, 8);
-  OK(d.ctx, fnz_executable_state_create(s.exe, d.ctx, &state));
+  OK(d.ctx, fnz_executable_state_create(d.ctx, s.exe, &state));
   OK(d.ctx, fnz_arrays_create(d.ctx, &arrays));
   OK(d.ctx, fnz_arrays_create(d.ctx, &got));
   OK(d.ctx, fnz_arrays_add(arrays, "buffer.m", FNZ_F32, 1, sizes, &data));
   memset(data, 0, BYTES);
-  OK(d.ctx, fnz_executable_state_read(state, d.ctx, arrays));
+  OK(d.ctx, fnz_executable_state_read(d.ctx, state, arrays));
   uint64_t at = (uint64_t)(uintptr_t)fnz_executable_state_find(state, "m").data;
   has_numbers(&d, at, 0, 0);
   OK(d.ctx, run_state(&d, &s, state, index));
@@ -341,9 +341,9 @@ START_TEST(a_state_of_its_own_is_shown_there) {
   put_numbers(&d, at, 0);
   OK(d.ctx, run_state(&d, &s, state, index));
   has_numbers(&d, at, 2, 0);
-  OK(d.ctx, fnz_executable_state_write(state, d.ctx, got));
+  OK(d.ctx, fnz_executable_state_write(d.ctx, state, got));
   ck_assert_float_eq(((const float *)fnz_arrays_at(got, 0)->data)[7], 14);
-  OK(d.ctx, fnz_executable_state_read(state, d.ctx, arrays));
+  OK(d.ctx, fnz_executable_state_read(d.ctx, state, arrays));
   has_numbers(&d, at, 0, 0);
   fnz_arrays_destroy(arrays);
   fnz_arrays_destroy(got);

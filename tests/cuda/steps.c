@@ -47,7 +47,7 @@ static fnz_status run(fnz_context *ctx, const char *program, const fnz_arrays *i
   FNZ_TRY(fnz_program_load(ctx, program, FNZ_FORMAT_AUTO, &traced));
   FNZ_TRY(fnz_functionalize(ctx, traced, NULL, &functional));
   FNZ_TRY(fnz_compile(ctx, functional, &options, &exe));
-  fnz_status status = fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs);
+  fnz_status status = fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs);
   for (size_t k = 0; status == FNZ_OK && k < FNZI_ENG_KEPT; k++) {
     const fnz_workspace *ws = atomic_load(&exe->kept[k]);
     for (size_t i = 0; ws && i < FNZI_ENG_BINDINGS; i++)

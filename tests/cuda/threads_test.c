@@ -35,7 +35,7 @@ static fnz_status fill(fnz_context *ctx, fnz_executable_state *state, float with
   for (int i = 0; i < SIZE && status == FNZ_OK; i++)
     ((float *)data)[i] = with;
   if (status == FNZ_OK)
-    status = fnz_executable_state_read(state, ctx, arrays);
+    status = fnz_executable_state_read(ctx, state, arrays);
   fnz_arrays_destroy(arrays);
   return status;
 }
@@ -50,7 +50,7 @@ static fnz_status run_all(fnz_context *ctx, runner *r, fnz_executable_state *sta
   fnz_memory in = {x, &row}, out[2] = {{z, NULL}, {z, NULL}};
   const fnz_execution run = {.size = sizeof run, .inputs = &in, .outputs = out, .state = state};
   for (int n = 1; n <= RUNS; n++) {
-    FNZ_TRY(fnz_executable_run(r->exe, ctx, &run));
+    FNZ_TRY(fnz_executable_run(ctx, r->exe, &run));
     for (int i = 0; i < SIZE; i++) {
       float want = r->first + (float)(n * 2 * i) + (i < 8 ? (float)(n * (i + 8)) : 0) - 1;
       if (z[i] != want)
@@ -67,7 +67,7 @@ static void *run_thread(void *user) {
   fnz_executable_state *state = NULL;
   if (fnz_context_create(NULL, &ctx) != FNZ_OK)
     return NULL;
-  fnz_status status = fnz_executable_state_create(r->exe, ctx, &state);
+  fnz_status status = fnz_executable_state_create(ctx, r->exe, &state);
   if (status == FNZ_OK)
     status = run_all(ctx, r, state);
   if (status != FNZ_OK)

@@ -41,7 +41,7 @@ static standin_counts counts_with(fnz_context *ctx, const fnz_program *p,
   for (int run = 0; run < 2; run++) {
     before = counts_now();
     OK(ctx, fnz_arrays_create(ctx, &outputs));
-    OK(ctx, fnz_executable_run_arrays(exe, ctx, inputs, NULL, NULL, outputs));
+    OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, NULL, outputs));
     fnz_arrays_destroy(outputs);
   }
   after = counts_now();

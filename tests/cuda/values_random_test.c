@@ -150,7 +150,7 @@ START_TEST(random_calls_give_what_the_cpu_gives) {
     choices_start(&c, 7, i);
     const fnz_op *op = fnz_op_at((size_t)((i * 7919) % fnz_op_count()));
     fnz_kernel_facts facts;
-    OK(ctx, fnz_backend_get_kernel(cpu.s.backend, ctx, op, &facts));
+    OK(ctx, fnz_backend_get_kernel(ctx, cpu.s.backend, op, &facts));
     if (!facts.way || !is_drawn(op))
       continue;
     draw_call(&c, op, &drawn);

@@ -252,7 +252,7 @@ static bool runs(writer *w) {
   OK(w->ctx, fnz_arrays_create(w->ctx, &outputs));
   bool does = fnz_compile(w->ctx, p, &options, &exe) == FNZ_OK;
   if (does) {
-    does = fnz_executable_run_arrays(exe, w->ctx, w->arrays, NULL, NULL, outputs) == FNZ_OK;
+    does = fnz_executable_run_arrays(w->ctx, exe, w->arrays, NULL, NULL, outputs) == FNZ_OK;
     fnz_executable_destroy(exe);
   }
   fnz_arrays_destroy(outputs);
@@ -297,9 +297,9 @@ static fnz_status run_compiled(writer *w, const fnz_program *p, const fnz_op *op
   options.device = "cuda";
   FNZ_TRY(fnz_compile(w->ctx, p, &options, exe));
   FNZ_TRY(fnz_arrays_create(w->ctx, &outputs));
-  fnz_status status = fnz_executable_verify(*exe, w->ctx, w->arrays);
+  fnz_status status = fnz_executable_verify(w->ctx, *exe, w->arrays);
   if (status == FNZ_OK || is_near(w, p, op, *exe))
-    status = fnz_executable_run_arrays(*exe, w->ctx, w->arrays, NULL, NULL, outputs);
+    status = fnz_executable_run_arrays(w->ctx, *exe, w->arrays, NULL, NULL, outputs);
   fnz_arrays_destroy(outputs);
   return status;
 }
@@ -415,7 +415,7 @@ static void count_operators(fnz_context *ctx, size_t counts[WORDS]) {
     int w = 0;
     if (op->kind != FNZI_KIND_FUNCTIONAL)
       continue;
-    OK(ctx, fnz_backend_get_kernel(gpu, ctx, op, &facts));
+    OK(ctx, fnz_backend_get_kernel(ctx, gpu, op, &facts));
     if (!facts.way)
       continue;
     while (w < WORDS && strcmp(facts.way, words[w]) != 0)

@@ -87,7 +87,7 @@ static void register_kernels(fnz_backend *cpu) {
               {"fixture::mix", mix}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const fnz_kernel kernel = {.op = fnz_op_lookup(ctx, rows[i].op), .impl = rows[i].impl};
-    OK(ctx, fnz_kernel_register(cpu, ctx, &kernel));
+    OK(ctx, fnz_kernel_register(ctx, cpu, &kernel));
   }
 }
 
@@ -207,7 +207,7 @@ static fnz_status run_kernel(fnz_kernel_fn *impl, bool original, bool check, flo
   OK(ctx, fnz_arrays_create(ctx, &out));
   OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, fnz_kernel_register(cpu, ctx, &kernel));
+  OK(ctx, fnz_kernel_register(ctx, cpu, &kernel));
   fnz_status status = fnz_run_with(ctx, p, cpu, in, &options, out);
   if (status == FNZ_OK)
     *last = ((const float *)fnz_arrays_find(out, "output.0")->data)[3];
