@@ -67,6 +67,18 @@ static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
 /* Gives the pending error a place if it has none yet; returns `status` unchanged. */
 fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZ_PRINTF(3, 4);
 
+/* --- Structures that begin with their size (<fnz/api.h>)
+ * ------------------------------------------ A field that is added must not lie in padding that the
+ * structure had at its end: what an older caller has there says nothing. */
+/* ARGUMENT when `given` says that it has 0 bytes, or more than `bytes`. NULL is allowed. */
+FNZ_MUST_CHECK fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, size_t bytes);
+/* Copies the options that are given over `out`, `bytes` bytes which have the defaults. NULL leaves
+ * these. */
+FNZ_MUST_CHECK fnz_status fnzi_options_take(fnz_context *ctx, const void *given, size_t bytes,
+                                            void *out);
+/* Fills the fields that the caller's report has, if there is one, which fnzi_sized_check() took. */
+void fnzi_report_give(const void *report, void *out);
+
 /* --- Single blocks ------------------------------------------------------------------------------
  * NULL means out of memory; the caller reports it with fnzi_no_memory(). Sizes must be passed again
  * when freeing. */

@@ -98,7 +98,7 @@ static int run_interpreter(benching *b, double *us) {
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
   double began = now_us();
   fnz_status status =
-      fnz_run(call->ctx, call->functional, call->backend, call->inputs, call->outputs);
+      fnz_run(call->ctx, call->functional, call->backend, call->inputs, NULL, call->outputs);
   *us = now_us() - began;
   return cli_check(call, status, call->operands[0]);
 }

@@ -22,8 +22,8 @@ static int interpret(cli_call *call) {
   bool original = cli_has(call, CLI_ORIGINAL);
   const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
   cli_phase_begin(call, CLI_PHASE_RUN);
-  fnz_status status = fnz_run_with(call->ctx, original ? call->program : call->functional,
-                                   call->backend, call->inputs, &options, call->outputs);
+  fnz_status status = fnz_run(call->ctx, original ? call->program : call->functional, call->backend,
+                              call->inputs, &options, call->outputs);
   cli_phase_end(call, CLI_PHASE_RUN);
   return cli_check(call, status, call->operands[0]);
 }

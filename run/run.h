@@ -230,7 +230,7 @@ bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding 
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
                                         const fnz_geometry *g, fnz_handle value);
 
-/* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
+/* The emit function of fnz_run(); `user` is the fnz_arrays. */
 fnzi_run_emit_fn fnzi_run_emit_array;
 /* Emits nothing. */
 fnzi_run_emit_fn fnzi_run_emit_nothing;

@@ -35,6 +35,14 @@ class Options(ctypes.Structure):
                 ("check", P)]
 
 
+class RunOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("original", ctypes.c_bool), ("check_schemas", ctypes.c_bool)]
+
+
+class VerifyOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("trials", ctypes.c_int), ("ignore_weights", ctypes.c_bool)]
+
+
 class Refused(Exception):
     """What fnz said instead of an answer."""
 
@@ -80,7 +88,7 @@ class Library:
         return program
 
     def functionalize(self, program, views=0, state=0):
-        options = Options(ctypes.sizeof(Options), views, state, None, 0, ctypes.cast(self.lib.fnz_verify, P))
+        options = Options(ctypes.sizeof(Options), views, state, None, 0, ctypes.cast(self.lib.fnz_verify_hashes, P))
         functional = P()
         self.call("functionalize", self.lib.fnz_functionalize, program, ctypes.byref(options), ctypes.byref(functional))
         return functional
@@ -113,11 +121,12 @@ class Library:
         return out
 
     def run(self, program, inputs, original=False):
-        function = self.lib.fnz_run_original if original else self.lib.fnz_run
+        options = RunOptions(ctypes.sizeof(RunOptions), original)
         arrays, outputs = self.arrays(inputs), P()
         self.call("arrays", self.lib.fnz_arrays_create, ctypes.byref(outputs))
         try:
-            self.call("run --original" if original else "run", function, program, self.backend, arrays, outputs)
+            self.call("run --original" if original else "run", self.lib.fnz_run, program, self.backend, arrays,
+                      ctypes.byref(options), outputs)
         except Refused:
             self.lib.fnz_arrays_destroy(outputs)
             raise
@@ -128,6 +137,7 @@ class Library:
     def verify(self, program, functional, inputs, trials=1):
         arrays = self.arrays(inputs)
         try:
-            self.call("verify", self.lib.fnz_verify, program, functional, arrays, ctypes.c_int(trials))
+            self.call("verify", self.lib.fnz_verify, program, functional, arrays,
+                      ctypes.byref(VerifyOptions(ctypes.sizeof(VerifyOptions), trials)), None)
         finally:
             self.lib.fnz_arrays_destroy(arrays)

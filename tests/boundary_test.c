@@ -172,17 +172,14 @@ static void check_wants(const situation *s, const fnz_arrays *got) {
   }
 }
 
-typedef fnz_status run_fn(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
 /* Runs it, and gives how many results there are. */
-static size_t check_run(const situation *s, run_fn *run, const fnz_program *p,
+static size_t check_run(const situation *s, const fnz_run_options *how, const fnz_program *p,
                         const fnz_arrays *inputs) {
   fnz_arrays *got;
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, run(ctx, p, cpu, inputs, got));
+  OK(ctx, fnz_run(ctx, p, cpu, inputs, how, got));
   check_wants(s, got);
   size_t count = fnz_arrays_count(got);
   fnz_backend_destroy(cpu);
@@ -205,12 +202,12 @@ START_TEST(situations_mean_what_eager_gives) {
     fnz_program *p = source_of(&situations[i]);
     fnz_program *f = functional_of(p, FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS);
     fnz_program *kept = functional_of(p, FNZ_VIEWS_KEEP, FNZ_STATE_OUTPUTS);
-    OK(ctx, fnz_verify(ctx, p, f, NULL, 3));
-    OK(ctx, fnz_verify(ctx, p, kept, NULL, 3));
+    OK(ctx, fnz_verify(ctx, p, f, NULL, WITH_TRIALS(3), NULL));
+    OK(ctx, fnz_verify(ctx, p, kept, NULL, WITH_TRIALS(3), NULL));
     if (situations[i].wants) {
       fnz_arrays *inputs = inputs_of(p);
-      size_t eager = check_run(&situations[i], fnz_run_original, p, inputs);
-      size_t count = check_run(&situations[i], fnz_run, f, inputs);
+      size_t eager = check_run(&situations[i], AS_ORIGINAL, p, inputs);
+      size_t count = check_run(&situations[i], NULL, f, inputs);
       ck_assert_msg(eager == count, "%s: %zu results, the original has %zu", situations[i].name,
                     count, eager);
       fnz_arrays_destroy(inputs);
@@ -316,7 +313,7 @@ START_TEST(state_is_written_at_the_end) {
       check_epilogue(f);
       ck_assert_uint_eq(fnzi_graph_at(f, 0)->noutputs, fnzi_graph_at(p, 0)->noutputs);
       check_forms(situations[i].name, f);
-      OK(ctx, fnz_verify(ctx, p, f, NULL, 3));
+      OK(ctx, fnz_verify(ctx, p, f, NULL, WITH_TRIALS(3), NULL));
     } else {
       ck_assert_msg(strstr(fnz_last_error(ctx)->message, "--state outputs") != NULL, "%s",
                     fnz_last_error(ctx)->message);
@@ -335,8 +332,8 @@ static fnz_program *epilogue_of(const char *inputs, const char *body, const char
   fnz_program *f = functional_of(p, FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE);
   fnz_program *kept = functional_of(p, FNZ_VIEWS_KEEP, FNZ_STATE_EPILOGUE);
   fnz_buffer text;
-  OK(ctx, fnz_verify(ctx, p, f, NULL, 3));
-  OK(ctx, fnz_verify(ctx, p, kept, NULL, 3));
+  OK(ctx, fnz_verify(ctx, p, f, NULL, WITH_TRIALS(3), NULL));
+  OK(ctx, fnz_verify(ctx, p, kept, NULL, WITH_TRIALS(3), NULL));
   text_of(f, &text);
   ck_assert_msg(strstr(text.data, wanted) != NULL, "%s", text.data);
   fnz_buffer_free(ctx, &text);
@@ -362,7 +359,7 @@ START_TEST(swapped_inputs_are_saved_first) {
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, fnz_run(ctx, f, cpu, inputs, got));
+  OK(ctx, fnz_run(ctx, f, cpu, inputs, NULL, got));
   ck_assert_ptr_nonnull(fnz_arrays_find(got, "input.x"));
   fnz_backend_destroy(cpu);
   fnz_arrays_destroy(got);
@@ -566,7 +563,7 @@ static bool try_damaged(const fnz_buffer *bytes) {
   ck_assert(out.size == bytes->size && memcmp(out.data, bytes->data, out.size) == 0);
   fnz_buffer_free(ctx, &out);
   if (fnz_functionalize(ctx, p, NULL, &f) == FNZ_OK) {
-    fnz_status ignored = fnz_verify(ctx, p, f, NULL, 1);
+    fnz_status ignored = fnz_verify(ctx, p, f, NULL, WITH_TRIALS(1), NULL);
     (void)ignored;
     fnz_program_destroy(f);
   }
@@ -676,7 +673,7 @@ static fnz_status declare_and_write(fnz_context *c, const void *user) {
   if (status == FNZ_OK)
     status = fnz_functionalize(c, p, &options, &f);
   if (status == FNZ_OK)
-    status = fnz_verify(c, p, f, NULL, 1);
+    status = fnz_verify(c, p, f, NULL, WITH_TRIALS(1), NULL);
   if (status == FNZ_OK)
     status = fnz_program_write(c, f, FNZ_FORMAT_CBOR, &cbor);
   fnz_program_destroy(f);

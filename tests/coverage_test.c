@@ -205,7 +205,7 @@ static void ask(const fnz_op *op, outcome *o) {
   if (fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p))
     return;
   o->asked++;
-  fnz_status status = fnz_verify(ctx, p, NULL, NULL, 2);
+  fnz_status status = fnz_verify(ctx, p, NULL, NULL, NULL, NULL);
   const fnz_error *e = fnz_last_error(ctx);
   ck_assert_msg(status == FNZ_OK || status == FNZ_BAD_INPUT || status == FNZ_UNSUPPORTED,
                 "%s: %s: %s\n%s", fnz_class_name(e->kind), e->where, e->message, text);
@@ -293,7 +293,7 @@ static fnz_status verify_once(fnz_context *context, const void *path) {
     status = fnz_program_read(context, text.data, text.size, FNZ_FORMAT_TEXT, &p);
   fnz_buffer_free(context, &text);
   if (status == FNZ_OK)
-    status = fnz_verify(context, p, NULL, NULL, 1);
+    status = fnz_verify(context, p, NULL, NULL, WITH_TRIALS(1), NULL);
   fnz_program_destroy(p);
   return status;
 }

@@ -239,7 +239,7 @@ static fnz_arrays *results_of(const fnz_program *p, const fnz_arrays *given) {
   fnz_arrays *out;
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_run(ctx, p, cpu, given, out));
+  OK(ctx, fnz_run(ctx, p, cpu, given, NULL, out));
   fnz_backend_destroy(cpu);
   return out;
 }

@@ -82,7 +82,7 @@ static size_t run_like_interpreter(fnz_context *ctx, const fnz_program *p,
   OK(ctx, fnz_arrays_create(ctx, &have));
   OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   fnz_workspace_take_times(ws, true);
-  OK(ctx, fnz_run(ctx, p, cpu, inputs, want));
+  OK(ctx, fnz_run(ctx, p, cpu, inputs, NULL, want));
   OK(ctx, fnz_executable_run_arrays(ctx, exe, inputs, NULL, ws, have));
   (void)fnz_workspace_times(ws, &steps);
   ck_assert_uint_eq(fnz_arrays_count(want), 2);

@@ -257,7 +257,7 @@ START_TEST(operands_that_eager_does_not_cast_are_refused) {
     OK(ctx, fnz_arrays_create(ctx, &out));
     OK(ctx, fnz_arrays_add(in, "x", FNZ_F32, 1, four, &data));
     OK(ctx, fnz_arrays_add(in, "d", FNZ_F64, 1, four, &data));
-    FAILS(ctx, "TYPE", fnz_run(ctx, p, cpu, in, out));
+    FAILS(ctx, "TYPE", fnz_run(ctx, p, cpu, in, NULL, out));
     FAILS(ctx, "TYPE", fnz_compile(ctx, p, NULL, &exe));
     fnz_arrays_destroy(out);
     fnz_arrays_destroy(in);
@@ -425,7 +425,7 @@ static void compare_with_run(fnz_context *ctx, const fnz_program *p, fnz_backend
                              const fnz_arrays *inputs, const fnz_arrays *have) {
   fnz_arrays *want;
   OK(ctx, fnz_arrays_create(ctx, &want));
-  OK(ctx, fnz_run(ctx, p, cpu, inputs, want));
+  OK(ctx, fnz_run(ctx, p, cpu, inputs, NULL, want));
   ck_assert_uint_eq(fnz_arrays_count(want), fnz_arrays_count(have));
   for (size_t i = 0; i < fnz_arrays_count(want); i++) {
     const fnz_array *a = fnz_arrays_at(want, i), *b = fnz_arrays_at(have, i);

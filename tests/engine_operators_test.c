@@ -162,7 +162,7 @@ static fnz_status both_refuse(trial *t, const fnz_program *p) {
   const fnz_error error = *fnz_last_error(t->v.ctx);
   fnz_arrays *none;
   FNZ_TRY(fnz_arrays_create(t->v.ctx, &none));
-  fnz_status status = fnz_run(t->v.ctx, p, t->s.backend, t->inputs, none);
+  fnz_status status = fnz_run(t->v.ctx, p, t->s.backend, t->inputs, NULL, none);
   fnz_arrays_destroy(none);
   bool same = status != FNZ_OK && fnz_last_error(t->v.ctx)->kind == error.kind;
   t->v.ctx->error = error;

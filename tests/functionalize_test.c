@@ -77,15 +77,12 @@ static void check_wants(const char *name, const char *wants, const fnz_arrays *g
   }
 }
 
-typedef fnz_status run_fn(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
-static void check_run(run_fn *how, const situation *s, const fnz_program *p) {
+static void check_run(const fnz_run_options *how, const situation *s, const fnz_program *p) {
   fnz_arrays *inputs = inputs_of(p), *got;
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  if (how(ctx, p, cpu, inputs, got))
+  if (fnz_run(ctx, p, cpu, inputs, how, got))
     ck_abort_msg("%s: %s: %s", s->name, fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
   check_wants(s->name, s->wants, got);
   fnz_backend_destroy(cpu);
@@ -104,7 +101,7 @@ static void check_situation(const situation *s, fnz_views views) {
   ck_assert_uint_eq(stats.mutations, 0);
   if (views != FNZ_VIEWS_KEEP)
     ck_assert_uint_eq(stats.views, 0);
-  check_run(fnz_run, s, f);
+  check_run(NULL, s, f);
   fnz_program_destroy(f);
   fnz_program_destroy(p);
 }
@@ -125,7 +122,7 @@ START_TEST(situations_original) {
   begin();
   for (size_t i = 0; i < sizeof situations / sizeof *situations; i++) {
     fnz_program *p = program_of(ctx, situations[i].inputs, situations[i].body);
-    check_run(fnz_run_original, &situations[i], p);
+    check_run(AS_ORIGINAL, &situations[i], p);
     fnz_program_destroy(p);
   }
   end();
@@ -386,7 +383,7 @@ START_TEST(keep_has_real_views) {
   ck_assert_uint_eq(stats.mutations, 0);
   ck_assert_uint_gt(stats.views, 0);
   ck_assert_uint_eq(count_op(f, "select_copy.int") + count_op(f, "t_copy"), 0);
-  OK(ctx, fnz_verify(ctx, p, f, NULL, 2));
+  OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
   fnz_program_destroy(f);
   fnz_program_destroy(p);
   end();
@@ -414,7 +411,7 @@ START_TEST(a_long_program_keeps_its_order) {
     ck_assert_uint_eq(node->args[0].u.value, k);
     ck_assert_int_eq(node->args[2].u.i, k);
   }
-  OK(ctx, fnz_verify(ctx, p, f, NULL, 1));
+  OK(ctx, fnz_verify(ctx, p, f, NULL, WITH_TRIALS(1), NULL));
   fnz_buffer_free(ctx, &text);
   fnz_program_destroy(f);
   fnz_program_destroy(p);

@@ -130,7 +130,7 @@ static fnz_arrays *interpreted(const fnz_program *p, const fnz_arrays *in, bool 
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &out));
   OK(ctx, fnz_cpu_backend_create(ctx, threads, &cpu));
-  OK(ctx, (original ? fnz_run_original : fnz_run)(ctx, p, cpu, in, out));
+  OK(ctx, fnz_run(ctx, p, cpu, in, original ? AS_ORIGINAL : NULL, out));
   fnz_backend_destroy(cpu);
   return out;
 }
@@ -166,12 +166,12 @@ START_TEST(forms_and_engine_draw_alike) {
   begin();
   for (int i = 0; i < NAMES; i++) {
     fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
-    fnz_verify_report report;
+    fnz_verify_report report = FNZ_VERIFY_REPORT_INIT;
     fnz_arrays *recorded = read_arrays(names[i]), *in = inputs_of(recorded);
     fnz_program *original = read_source(names[i]), *p = made_functional(read_source(names[i]));
     fnz_generator *g = i % 2 ? seeded((uint64_t)i) : NULL;
     fnz_executable *exe;
-    OK(ctx, fnz_verify_with(ctx, original, p, in, 2, &report));
+    OK(ctx, fnz_verify(ctx, original, p, in, NULL, &report));
     ck_assert_msg(report.numbers, "%s: no numbers: %s", names[i], report.no_numbers);
     options.check = true;
     OK(ctx, fnz_compile(ctx, p, &options, &exe));
@@ -285,7 +285,7 @@ END_TEST
 static void run_five(fnz_backend *cpu, const fnz_program *p, const fnz_arrays *in, float *five) {
   fnz_arrays *out;
   OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_run(ctx, p, cpu, in, out));
+  OK(ctx, fnz_run(ctx, p, cpu, in, NULL, out));
   memcpy(five, fnz_arrays_at(out, 0)->data, 5 * sizeof *five);
   fnz_arrays_destroy(out);
 }

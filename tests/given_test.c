@@ -58,9 +58,8 @@ static void add_all(fnz_arrays *to, const fnz_arrays *from) {
 static fnz_status run(const fnz_program *p, bool original, const fnz_arrays *given,
                       fnz_arrays *out) {
   fnz_backend *cpu;
-  const fnz_run_options options = {sizeof options, original, false};
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  fnz_status status = fnz_run_with(ctx, p, cpu, given, &options, out);
+  fnz_status status = fnz_run(ctx, p, cpu, given, original ? AS_ORIGINAL : NULL, out);
   fnz_backend_destroy(cpu);
   return status;
 }
@@ -234,7 +233,7 @@ START_TEST(a_name_that_no_input_has_is_refused) {
     FAILS(ctx, rows[i / 2].class_name, run(original ? p : made, original, given, out));
     ck_assert_msg(strstr(fnz_last_error(ctx)->message, rows[i / 2].says) != NULL, "%s",
                   fnz_last_error(ctx)->message);
-    FAILS(ctx, rows[i / 2].class_name, fnz_verify(ctx, p, made, given, 1));
+    FAILS(ctx, rows[i / 2].class_name, fnz_verify(ctx, p, made, given, WITH_TRIALS(1), NULL));
     fnz_arrays_destroy(given);
     fnz_arrays_destroy(out);
   }
@@ -249,16 +248,16 @@ START_TEST(names_are_checked_where_nothing_is_computed) {
   static const char text[] = "fnz 1 program(%x: f32[4]) {\n"
                              "  %y: f32[4] = poisson(%x) return %y }";
   const float x[4] = {1, 1, 1, 1};
-  fnz_verify_report seen;
+  fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
   fnz_program *p;
   begin();
   OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
   fnz_arrays *given = no_arrays();
   add_floats(given, "x", 4, x);
-  OK(ctx, fnz_verify_with(ctx, p, NULL, given, 1, &seen));
+  OK(ctx, fnz_verify(ctx, p, NULL, given, WITH_TRIALS(1), &seen));
   ck_assert(!seen.numbers);
   add_floats(given, "y", 4, x);
-  FAILS(ctx, "REF", fnz_verify_with(ctx, p, NULL, given, 1, &seen));
+  FAILS(ctx, "REF", fnz_verify(ctx, p, NULL, given, WITH_TRIALS(1), &seen));
   fnz_arrays_destroy(given);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
@@ -294,13 +293,13 @@ END_TEST
 /* Both programs run on the numbers given, not on the file's. */
 START_TEST(the_comparison_takes_state_too) {
   const float a[4] = {10, 20, 30, 40}, x[4] = {1, 1, 1, 1};
-  fnz_verify_report seen;
+  fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
   begin();
   fnz_program *p = read_program(PT2 "tied.pt2");
   fnz_arrays *given = no_arrays();
   add_floats(given, "x", 4, x);
   add_floats(given, "buffer.a", 4, a);
-  OK(ctx, fnz_verify_with(ctx, p, NULL, given, 1, &seen));
+  OK(ctx, fnz_verify(ctx, p, NULL, given, WITH_TRIALS(1), &seen));
   ck_assert(seen.numbers);
   fnz_arrays_destroy(given);
   fnz_program_destroy(p);

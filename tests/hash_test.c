@@ -20,7 +20,7 @@ static size_t output_cells(const char *inputs, const char *body, uint64_t cells[
   fnz_program *p = program_of(ctx, inputs, body);
   fnz_arrays *out;
   OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_run(ctx, p, hash, NULL, out));
+  OK(ctx, fnz_run(ctx, p, hash, NULL, NULL, out));
   const fnz_array *array = fnz_arrays_find(out, "output.0");
   ck_assert_ptr_nonnull(array);
   ck_assert_uint_le(array->bytes, 64 * sizeof *cells);

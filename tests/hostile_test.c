@@ -50,14 +50,11 @@ static fnz_arrays *zeros_for(const fnz_program *p) {
 /* What is done with each program. */
 typedef fnz_status deed(fnz_program *p, const fnz_arrays *inputs);
 
-typedef fnz_status runner(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
-static fnz_status run_on(runner *run, const fnz_program *p, const fnz_arrays *inputs,
+static fnz_status run_on(const fnz_run_options *how, const fnz_program *p, const fnz_arrays *inputs,
                          fnz_backend *owned) {
   fnz_arrays *out;
   OK(ctx, fnz_arrays_create(ctx, &out));
-  fnz_status status = run(ctx, p, owned, inputs, out);
+  fnz_status status = fnz_run(ctx, p, owned, inputs, how, out);
   fnz_arrays_destroy(out);
   fnz_backend_destroy(owned);
   return status;
@@ -95,7 +92,8 @@ static void do_all(deed *what) {
 }
 
 static fnz_status original_over_bytes(fnz_program *p, const fnz_arrays *inputs) {
-  return run_on(fnz_run_original, p, inputs, hashes(true));
+  believe(p);
+  return run_on(AS_ORIGINAL, p, inputs, hashes(true));
 }
 
 START_TEST(each_has_its_class) {
@@ -112,8 +110,9 @@ START_TEST(each_has_its_class) {
 END_TEST
 
 static fnz_status over_elements(fnz_program *p, const fnz_arrays *inputs) {
-  (void)run_on(fnz_run_original, p, inputs, hashes(false));
-  return run_on(fnz_run, p, inputs, hashes(false));
+  believe(p);
+  (void)run_on(AS_ORIGINAL, p, inputs, hashes(false));
+  return run_on(NULL, p, inputs, hashes(false));
 }
 
 START_TEST(hashes_of_elements) {
@@ -122,7 +121,8 @@ START_TEST(hashes_of_elements) {
 END_TEST
 
 static fnz_status original_over_numbers(fnz_program *p, const fnz_arrays *inputs) {
-  return run_on(fnz_run_original, p, inputs, numbers());
+  believe(p);
+  return run_on(AS_ORIGINAL, p, inputs, numbers());
 }
 
 START_TEST(numbers_on_aliasing_memory) {
@@ -131,7 +131,8 @@ START_TEST(numbers_on_aliasing_memory) {
 END_TEST
 
 static fnz_status functional_over_numbers(fnz_program *p, const fnz_arrays *inputs) {
-  return run_on(fnz_run, p, inputs, numbers());
+  believe(p);
+  return run_on(NULL, p, inputs, numbers());
 }
 
 START_TEST(numbers_as_functional_program) {
@@ -158,9 +159,9 @@ END_TEST
 
 /* Against what the pass makes of it, and against itself: never different. */
 static fnz_status compare(fnz_program *p, const fnz_arrays *inputs) {
-  fnz_status status = fnz_verify(ctx, p, NULL, inputs, 1);
+  fnz_status status = fnz_verify(ctx, p, NULL, inputs, WITH_TRIALS(1), NULL);
   ck_assert_msg(status != FNZ_DIFFERENT, "%s", fnz_last_error(ctx)->message);
-  status = fnz_verify(ctx, p, p, inputs, 1);
+  status = fnz_verify(ctx, p, p, inputs, WITH_TRIALS(1), NULL);
   ck_assert_msg(status != FNZ_DIFFERENT, "%s", fnz_last_error(ctx)->message);
   return status;
 }

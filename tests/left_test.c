@@ -80,15 +80,12 @@ static void must_be(const left *row, const fnz_arrays *got, const char *name, co
                 row->body);
 }
 
-typedef fnz_status run_fn(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
-static void must_leave(const left *row, run_fn *how, const fnz_program *p) {
+static void must_leave(const left *row, const fnz_run_options *how, const fnz_program *p) {
   fnz_arrays *in = make_inputs(), *got;
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, how(ctx, p, cpu, in, got));
+  OK(ctx, fnz_run(ctx, p, cpu, in, how, got));
   must_be(row, got, "input.a", row->a);
   must_be(row, got, "input.b", row->b);
   must_be(row, got, "memory.a", row->memory_a);
@@ -103,15 +100,15 @@ static void check_row(const left *row, bool has_epilogue) {
   fnz_functionalize_options at_end = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_program *p = program_of(ctx, INPUTS, row->body), *f = NULL;
   at_end.state = FNZ_STATE_EPILOGUE;
-  must_leave(row, fnz_run_original, p);
+  must_leave(row, AS_ORIGINAL, p);
   OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  must_leave(row, fnz_run, f);
-  OK(ctx, fnz_verify(ctx, p, f, NULL, 2));
+  must_leave(row, NULL, f);
+  OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
   fnz_program_destroy(f);
   if (has_epilogue) {
     OK(ctx, fnz_functionalize(ctx, p, &at_end, &f));
-    must_leave(row, fnz_run_original, f);
-    OK(ctx, fnz_verify(ctx, p, f, NULL, 2));
+    must_leave(row, AS_ORIGINAL, f);
+    OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
     fnz_program_destroy(f);
   } else
     FAILS(ctx, "UNSUPPORTED", fnz_functionalize(ctx, p, &at_end, &f));
@@ -147,7 +144,7 @@ START_TEST(a_source_of_a_window_has_no_gaps) {
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  FAILS(ctx, "TYPE", fnz_run_original(ctx, p, cpu, in, got));
+  FAILS(ctx, "TYPE", fnz_run(ctx, p, cpu, in, AS_ORIGINAL, got));
   fnz_backend_destroy(cpu);
   fnz_arrays_destroy(got);
   fnz_arrays_destroy(in);
@@ -166,8 +163,8 @@ START_TEST(it_is_kept_in_every_format) {
     OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
     OK(ctx, fnz_program_write(ctx, f, formats[i], &out));
     OK(ctx, fnz_program_read(ctx, out.data, out.size, FNZ_FORMAT_AUTO, &q));
-    must_leave(&shrunk[1], fnz_run, q);
-    OK(ctx, fnz_verify(ctx, p, q, NULL, 2));
+    must_leave(&shrunk[1], NULL, q);
+    OK(ctx, fnz_verify(ctx, p, q, NULL, NULL, NULL));
     fnz_buffer_free(ctx, &out);
     fnz_program_destroy(q);
     fnz_program_destroy(f);

@@ -119,7 +119,7 @@ static fnz_arrays *run(const fnz_program *p, const fnz_arrays *inputs) {
   fnz_backend *cpu;
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_run(ctx, p, cpu, inputs, out));
+  OK(ctx, fnz_run(ctx, p, cpu, inputs, NULL, out));
   fnz_backend_destroy(cpu);
   return out;
 }

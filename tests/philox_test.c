@@ -83,7 +83,7 @@ static void must_draw(int threads, bool by_engine) {
     OK(ctx, fnz_executable_run_arrays(ctx, exe, in, NULL, NULL, out));
     fnz_executable_destroy(exe);
   } else {
-    OK(ctx, fnz_run(ctx, p, cpu, in, out));
+    OK(ctx, fnz_run(ctx, p, cpu, in, NULL, out));
   }
   must_be_recorded(out, recorded);
   fnz_context_set_generator(ctx, NULL);
@@ -145,7 +145,7 @@ static void run_program(const fnz_program *p, float *out, size_t bytes) {
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, fnz_arrays_create(ctx, &in));
   OK(ctx, fnz_arrays_create(ctx, &got));
-  OK(ctx, fnz_run(ctx, p, cpu, in, got));
+  OK(ctx, fnz_run(ctx, p, cpu, in, NULL, got));
   memcpy(out, fnz_arrays_at(got, 0)->data, bytes);
   fnz_arrays_destroy(got);
   fnz_arrays_destroy(in);

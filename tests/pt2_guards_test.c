@@ -90,7 +90,7 @@ static fnz_status run_at(const fnz_program *p, int64_t rows, int64_t columns) {
   OK(ctx, fnz_arrays_create(ctx, &given));
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_arrays_add(given, "x", FNZ_F32, 2, (const int64_t[2]){rows, columns}, &data));
-  fnz_status status = fnz_run(ctx, p, cpu, given, got);
+  fnz_status status = fnz_run(ctx, p, cpu, given, NULL, got);
   fnz_arrays_destroy(given);
   fnz_arrays_destroy(got);
   fnz_backend_destroy(cpu);
@@ -117,7 +117,7 @@ START_TEST(what_is_read_back_keeps_to_them) {
     OK(ctx, run_at(all[i], 3, 0));
     is_refused_at(all[i], 1, 5, i ? " (its assertion)" : " (its guard)");
     is_refused_at(all[i], 5, 1, i ? " (its assertion)" : " (its guard)");
-    OK(ctx, fnz_verify(ctx, p, all[i], NULL, 1));
+    OK(ctx, fnz_verify(ctx, p, all[i], NULL, WITH_TRIALS(1), NULL));
   }
   fnz_program_destroy(p);
   fnz_program_destroy(made);

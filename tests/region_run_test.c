@@ -56,8 +56,7 @@ static fnz_status run_either(const fnz_program *p, bool original, bool first_boo
   fnz_arrays *inputs = inputs_of(p, first_bool);
   OK(ctx, fnz_arrays_create(ctx, out));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  fnz_status status =
-      original ? fnz_run_original(ctx, p, cpu, inputs, *out) : fnz_run(ctx, p, cpu, inputs, *out);
+  fnz_status status = fnz_run(ctx, p, cpu, inputs, original ? AS_ORIGINAL : NULL, *out);
   fnz_backend_destroy(cpu);
   fnz_arrays_destroy(inputs);
   return status;
@@ -315,18 +314,18 @@ static const char nested[] =
 
 /* Another operator in the rarest body: one trial was asked for, and it is found. */
 START_TEST(verification_comes_to_every_body) {
-  fnz_verify_report report;
+  fnz_verify_report report = FNZ_VERIFY_REPORT_INIT;
   char other[sizeof nested];
   open_context();
   memcpy(other, nested, sizeof nested);
   memcpy(strstr(other, "sin("), "cos(", 4);
   fnz_program *a = parse(nested), *b = parse(other);
-  OK(ctx, fnz_verify_with(ctx, a, a, NULL, 1, &report));
+  OK(ctx, fnz_verify(ctx, a, a, NULL, WITH_TRIALS(1), &report));
   ck_assert_uint_eq(report.bodies, 12);
   ck_assert_uint_eq(report.bodies_run, 12);
   ck_assert_int_gt(report.trials, 1);
   ck_assert_str_eq(report.missed, "");
-  FAILS(ctx, "DIFFERENT", fnz_verify(ctx, a, b, NULL, 1));
+  FAILS(ctx, "DIFFERENT", fnz_verify(ctx, a, b, NULL, WITH_TRIALS(1), NULL));
   fnz_program_destroy(a);
   fnz_program_destroy(b);
   fnz_context_destroy(ctx);
@@ -334,10 +333,10 @@ START_TEST(verification_comes_to_every_body) {
 END_TEST
 
 START_TEST(bodies_never_run_are_told) {
-  fnz_verify_report report;
+  fnz_verify_report report = FNZ_VERIFY_REPORT_INIT;
   open_context();
   fnz_program *p = parse(COND("True"));
-  OK(ctx, fnz_verify_with(ctx, p, p, NULL, 2, &report));
+  OK(ctx, fnz_verify(ctx, p, p, NULL, NULL, &report));
   ck_assert_uint_eq(report.bodies, 4);
   ck_assert_uint_eq(report.bodies_run, 2);
   ck_assert_str_eq(report.missed, "no");
@@ -348,12 +347,12 @@ END_TEST
 
 /* Hashes and numbers agree between the interpreters, for every kind. */
 START_TEST(both_interpreters_agree) {
-  fnz_verify_report report;
+  fnz_verify_report report = FNZ_VERIFY_REPORT_INIT;
   open_context();
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     fnz_program *p = parse(values[i].text);
     fnz_arrays *inputs = inputs_of(p, true);
-    OK(ctx, fnz_verify_with(ctx, p, p, inputs, 8, &report));
+    OK(ctx, fnz_verify(ctx, p, p, inputs, WITH_TRIALS(8), &report));
     ck_assert(report.numbers);
     fnz_arrays_destroy(inputs);
     fnz_program_destroy(p);
@@ -514,7 +513,7 @@ static fnz_status verify_text(fnz_context *c, const void *text) {
   fnz_program *p = NULL;
   fnz_status status = read_text(c, text, &p);
   if (status == FNZ_OK)
-    status = fnz_verify(c, p, p, NULL, 1);
+    status = fnz_verify(c, p, p, NULL, WITH_TRIALS(1), NULL);
   fnz_program_destroy(p);
   return status;
 }

@@ -57,7 +57,7 @@ static void means_the_same(const char *name, fnz_views views, fnz_state state) {
   options.views = views;
   options.state = state;
   OK(ctx, fnz_functionalize(ctx, p, &options, &f));
-  OK(ctx, fnz_verify(ctx, p, f, NULL, 4));
+  OK(ctx, fnz_verify(ctx, p, f, NULL, WITH_TRIALS(4), NULL));
   fnz_program_destroy(f);
   fnz_program_destroy(p);
 }
@@ -236,7 +236,7 @@ static bool random_program_is_right(unsigned seed) {
   options.state = seed % 4 == 3 ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
   status = fnz_functionalize(ctx, p, &options, &f);
   if (status == FNZ_OK)
-    status = fnz_verify(ctx, p, f, NULL, 3);
+    status = fnz_verify(ctx, p, f, NULL, WITH_TRIALS(3), NULL);
   if (status == FNZ_OK && seed % 4 == 0)
     stays(f, seed);
   bool is_fine = status == FNZ_OK || status == FNZ_UNSUPPORTED ||

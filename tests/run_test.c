@@ -28,9 +28,10 @@ static fnz_status run_numbers(const char *inputs, const char *body, fnz_arrays *
                               bool original, fnz_arrays *out) {
   fnz_program *p = program_of(ctx, inputs, body);
   fnz_backend *cpu;
+  if (original)
+    believe(p);
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  fnz_status status =
-      original ? fnz_run_original(ctx, p, cpu, given, out) : fnz_run(ctx, p, cpu, given, out);
+  fnz_status status = fnz_run(ctx, p, cpu, given, original ? AS_ORIGINAL : NULL, out);
   fnz_backend_destroy(cpu);
   fnz_program_destroy(p);
   fnz_arrays_destroy(given);
@@ -80,7 +81,7 @@ static double item_added(const char *dtype, const char *number, const void *cell
     kind++;
   OK(ctx, fnz_arrays_add(given, "x", kind, 1, sizes, &data));
   memcpy(data, cells, fnz_arrays_at(given, 0)->bytes);
-  OK(ctx, original ? fnz_run_original(ctx, p, cpu, given, out) : fnz_run(ctx, p, cpu, given, out));
+  OK(ctx, fnz_run(ctx, p, cpu, given, original ? AS_ORIGINAL : NULL, out));
   double got = ((const double *)fnz_arrays_at(out, 0)->data)[1];
   fnz_arrays_destroy(given);
   fnz_arrays_destroy(out);
@@ -192,7 +193,7 @@ START_TEST(results_are_named) {
   OK(ctx, fnz_hash_backend_create(ctx, 7, false, &hash));
   for (int original = 0; original < 2; original++) {
     OK(ctx, fnz_arrays_create(ctx, &out));
-    OK(ctx, (original ? fnz_run_original : fnz_run)(ctx, p, hash, NULL, out));
+    OK(ctx, fnz_run(ctx, p, hash, NULL, original ? AS_ORIGINAL : NULL, out));
     ck_assert_uint_eq(fnz_arrays_count(out), 6);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
       ck_assert_str_eq(fnz_arrays_at(out, i)->name, names[i]);
@@ -218,7 +219,7 @@ START_TEST(what_cannot_be_run) {
     fnz_arrays *out;
     OK(ctx, fnz_hash_backend_create(ctx, 7, false, &hash));
     OK(ctx, fnz_arrays_create(ctx, &out));
-    FAILS(ctx, rows[i].class_name, fnz_run(ctx, p, hash, NULL, out));
+    FAILS(ctx, rows[i].class_name, fnz_run(ctx, p, hash, NULL, NULL, out));
     ck_assert_str_ne(fnz_last_error(ctx)->where, "");
     fnz_arrays_destroy(out);
     fnz_backend_destroy(hash);
@@ -317,7 +318,7 @@ static fnz_status read_and_compare(fnz_context *c, const void *user) {
   for (int i = 0; i < 2 && status == FNZ_OK; i++)
     status = fnz_program_read(c, texts[i], strlen(texts[i]), FNZ_FORMAT_TEXT, &programs[i]);
   if (status == FNZ_OK)
-    status = fnz_verify(c, programs[0], programs[1], NULL, 1);
+    status = fnz_verify(c, programs[0], programs[1], NULL, WITH_TRIALS(1), NULL);
   fnz_program_destroy(programs[0]);
   fnz_program_destroy(programs[1]);
   return status;

@@ -88,25 +88,25 @@ static fnz_program *read_file(const char *name) {
 
 static size_t check_file(const char *name) {
   fnz_arrays *given, *wanted, *got;
-  fnz_verify_report seen;
+  fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
   int k = 0;
   fnz_program *p = read_file(name), *made = functional_form(p);
   for (; read_arrays(name, k, "in", &given); k++) {
     ck_assert(read_arrays(name, k, "out", &wanted));
     OK(ctx, fnz_arrays_create(ctx, &got));
-    OK(ctx, fnz_run(ctx, made, cpu, given, got));
+    OK(ctx, fnz_run(ctx, made, cpu, given, NULL, got));
     same_arrays(name, got, given, wanted);
     fnz_arrays_destroy(got);
     OK(ctx, fnz_arrays_create(ctx, &got));
-    OK(ctx, fnz_run_original(ctx, p, cpu, given, got));
+    OK(ctx, fnz_run(ctx, p, cpu, given, AS_ORIGINAL, got));
     same_arrays(name, got, given, wanted);
-    OK(ctx, fnz_verify_with(ctx, p, made, given, 1, &seen));
+    OK(ctx, fnz_verify(ctx, p, made, given, WITH_TRIALS(1), &seen));
     ck_assert_msg(seen.numbers, "%s: %s", name, seen.no_numbers);
     fnz_arrays_destroy(got);
     fnz_arrays_destroy(wanted);
     fnz_arrays_destroy(given);
   }
-  OK(ctx, fnz_verify(ctx, p, made, NULL, 1));
+  OK(ctx, fnz_verify(ctx, p, made, NULL, WITH_TRIALS(1), NULL));
   fnz_program_destroy(p);
   fnz_program_destroy(made);
   return (size_t)k;
@@ -154,7 +154,7 @@ END_TEST
 static void is_refused_by(const fnz_program *p, const fnz_arrays *given, const char *words) {
   fnz_arrays *got;
   OK(ctx, fnz_arrays_create(ctx, &got));
-  ck_assert_int_eq(fnz_run(ctx, p, cpu, given, got), FNZ_BAD_INPUT);
+  ck_assert_int_eq(fnz_run(ctx, p, cpu, given, NULL, got), FNZ_BAD_INPUT);
   ck_assert_msg(strstr(fnz_last_error(ctx)->message, words), "%s", fnz_last_error(ctx)->message);
   fnz_arrays_destroy(got);
 }
@@ -216,7 +216,7 @@ static fnz_status run_sizes(const fnz_program *p, int64_t x0, int64_t x1, int64_
   OK(ctx, fnz_arrays_add(given, "x", FNZ_F32, 2, (const int64_t[2]){x0, x1}, &data));
   if (inputs > 1)
     OK(ctx, fnz_arrays_add(given, "y", FNZ_F32, 1, &y, &data));
-  fnz_status status = fnz_run(ctx, p, cpu, given, got);
+  fnz_status status = fnz_run(ctx, p, cpu, given, NULL, got);
   fnz_arrays_destroy(given);
   fnz_arrays_destroy(got);
   return status;
@@ -301,7 +301,7 @@ START_TEST(without_a_check_guards_do_it) {
   options.check = NULL;
   fnz_program *p = parse(two_inputs);
   OK(ctx, fnz_functionalize(ctx, p, &options, &made));
-  OK(ctx, fnz_verify(ctx, p, made, NULL, 1));
+  OK(ctx, fnz_verify(ctx, p, made, NULL, WITH_TRIALS(1), NULL));
   OK(ctx, run_sizes(made, 6, 2, 7));
   fnz_program_destroy(p);
   fnz_program_destroy(made);
@@ -319,9 +319,9 @@ END_TEST
 static void check_wrong(const char *text, const char *wrong_text, const char *says) {
   begin();
   fnz_program *p = parse(text), *wrong = parse(wrong_text);
-  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
+  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, WITH_TRIALS(1), NULL), FNZ_DIFFERENT);
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, says));
-  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, WITH_TRIALS(1), NULL));
   fnz_program_destroy(p);
   fnz_program_destroy(wrong);
   end();
@@ -372,10 +372,10 @@ START_TEST(verify_compares_what_numbers_are_read_from) {
 END_TEST
 
 START_TEST(the_report_counts_choices_of_sizes) {
-  fnz_verify_report seen;
+  fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
   begin();
   fnz_program *p = parse(two_inputs);
-  OK(ctx, fnz_verify_with(ctx, p, NULL, NULL, 2, &seen));
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, NULL, &seen));
   ck_assert_uint_ge(seen.sizes, 8);
   fnz_program_destroy(p);
   end();
@@ -399,7 +399,7 @@ START_TEST(a_false_assertion_ends_the_run) {
   for (int64_t n = 0; n < 7; n++) {
     memcpy(data, &n, sizeof n);
     OK(ctx, fnz_arrays_create(ctx, &got));
-    ck_assert_int_eq(fnz_run(ctx, made, cpu, given, got) == FNZ_OK, n < 5);
+    ck_assert_int_eq(fnz_run(ctx, made, cpu, given, NULL, got) == FNZ_OK, n < 5);
     ck_assert(n >= 5 || fnz_arrays_find(got, "output.0")->sizes[0] == n);
     fnz_arrays_destroy(got);
   }
@@ -526,7 +526,7 @@ START_TEST(programs_with_symbols) {
   begin();
   for (size_t i = 0; i < sizeof with_symbols / sizeof *with_symbols; i++) {
     fnz_program *p = parse(with_symbols[i].text);
-    fnz_status status = fnz_verify(ctx, p, NULL, NULL, 1);
+    fnz_status status = fnz_verify(ctx, p, NULL, NULL, WITH_TRIALS(1), NULL);
     const fnz_error *e = fnz_last_error(ctx);
     if (with_symbols[i].class_name)
       ck_assert_msg(status != FNZ_OK && strstr(e->message, with_symbols[i].says) &&

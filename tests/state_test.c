@@ -62,11 +62,8 @@ static void keep_state(const fnz_program *p, const fnz_arrays *got) {
   }
 }
 
-typedef fnz_status run_fn(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
-static void must_step(const char *name, run_fn *how, fnz_program *p, const fnz_arrays *steps,
-                      int step) {
+static void must_step(const char *name, const fnz_run_options *how, fnz_program *p,
+                      const fnz_arrays *steps, int step) {
   fnz_arrays *in, *got;
   fnz_backend *cpu;
   void *data;
@@ -82,7 +79,7 @@ static void must_step(const char *name, run_fn *how, fnz_program *p, const fnz_a
     OK(ctx, fnz_arrays_add(in, a->name + size, a->dtype, a->rank, a->sizes, &data));
     memcpy(data, a->data, a->bytes);
   }
-  OK(ctx, how(ctx, p, cpu, in, got));
+  OK(ctx, fnz_run(ctx, p, cpu, in, how, got));
   for (size_t i = 0; i < fnz_arrays_count(steps); i++) {
     const fnz_array *a = fnz_arrays_at(steps, i);
     if (a->name[0] == prefix[0] && strncmp(a->name, prefix, (size_t)size) != 0)
@@ -94,7 +91,7 @@ static void must_step(const char *name, run_fn *how, fnz_program *p, const fnz_a
   fnz_arrays_destroy(in);
 }
 
-static void must_run(const char *name, run_fn *how, fnz_program *p) {
+static void must_run(const char *name, const fnz_run_options *how, fnz_program *p) {
   fnz_buffer file = read_file(name, ".steps.safetensors");
   fnz_arrays *steps;
   OK(ctx, fnz_arrays_read_safetensors(ctx, file.data, file.size, &steps));
@@ -109,11 +106,11 @@ START_TEST(four_calls_are_those_of_eager) {
   begin();
   for (int i = 0; i < NAMES; i++) {
     fnz_program *p = made_functional(read_source(names[i]));
-    must_run(names[i], fnz_run, read_again(p, FNZ_FORMAT_PT2));
-    must_run(names[i], fnz_run_original, read_again(p, FNZ_FORMAT_PT2));
-    must_run(names[i], fnz_run, read_again(p, FNZ_FORMAT_CBOR));
-    must_run(names[i], fnz_run, p);
-    must_run(names[i], fnz_run_original, read_source(names[i]));
+    must_run(names[i], NULL, read_again(p, FNZ_FORMAT_PT2));
+    must_run(names[i], AS_ORIGINAL, read_again(p, FNZ_FORMAT_PT2));
+    must_run(names[i], NULL, read_again(p, FNZ_FORMAT_CBOR));
+    must_run(names[i], NULL, p);
+    must_run(names[i], AS_ORIGINAL, read_source(names[i]));
   }
   end();
 }
@@ -124,9 +121,9 @@ START_TEST(equal_for_all_values) {
   for (int i = 0; i < NAMES; i++) {
     fnz_program *p = read_source(names[i]), *f = made_functional(read_source(names[i]));
     fnz_program *q = read_again(f, FNZ_FORMAT_PT2);
-    OK(ctx, fnz_verify(ctx, p, q, NULL, 2));
-    OK(ctx, fnz_verify(ctx, q, NULL, NULL, 2));
-    OK(ctx, fnz_verify(ctx, f, q, NULL, 2));
+    OK(ctx, fnz_verify(ctx, p, q, NULL, NULL, NULL));
+    OK(ctx, fnz_verify(ctx, q, NULL, NULL, NULL, NULL));
+    OK(ctx, fnz_verify(ctx, f, q, NULL, NULL, NULL));
     fnz_program_destroy(q);
     fnz_program_destroy(f);
     fnz_program_destroy(p);

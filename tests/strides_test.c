@@ -67,7 +67,7 @@ START_TEST(the_same_bits_wherever_elements_lie) {
                "%%row: f32[20] stride(%s) = select.int(%%v, 0, 0)\n%%r: %s\nreturn %%r",
                strides, strides, second, results[k]);
       fnz_program *p = program_of(ctx, "%x: f32[40,66]", body);
-      fnz_status status = fnz_verify(ctx, p, NULL, inputs, 1);
+      fnz_status status = fnz_verify(ctx, p, NULL, inputs, WITH_TRIALS(1), NULL);
       ck_assert_msg(status == FNZ_OK, "%s of strides %s: %s", results[k], strides,
                     fnz_last_error(ctx)->message);
       fnz_program_destroy(p);

@@ -30,6 +30,10 @@
     ck_assert_str_eq(fnz_class_name(fnz_last_error(ctx)->kind), class_name);                       \
   } while (0)
 
+/* Options of fnz_run() and fnz_verify() (<fnz/run.h>, <fnz/verify.h>). */
+#define AS_ORIGINAL    (&(fnz_run_options){.size = sizeof(fnz_run_options), .original = true})
+#define WITH_TRIALS(n) (&(fnz_verify_options){.size = sizeof(fnz_verify_options), .trials = (n)})
+
 /* Runs a suite; the main function returns it. */
 static inline int run_all_of(Suite *suite) {
   SRunner *runner = srunner_create(suite);

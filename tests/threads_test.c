@@ -58,7 +58,7 @@ static fnz_status make_functional(fnz_context *ctx, const work *w, results *out)
     if (status == FNZ_OK)
       status = keep_text(ctx, w->programs[k], FNZ_FORMAT_TEXT, out);
     if (status == FNZ_OK)
-      status = fnz_verify(ctx, w->programs[k], functional, NULL, 1);
+      status = fnz_verify(ctx, w->programs[k], functional, NULL, WITH_TRIALS(1), NULL);
     fnz_program_destroy(functional);
     FNZ_TRY(status);
   }
@@ -72,8 +72,8 @@ static fnz_status run_both(fnz_context *ctx, const work *w, const fnz_program *f
   FNZ_TRY(fnz_arrays_create(ctx, &of_original));
   FNZ_TRY(fnz_arrays_create(ctx, &of_functional));
   FNZ_TRY(fnz_cpu_backend_create(ctx, 1, &cpu));
-  FNZ_TRY(fnz_run_original(ctx, w->programs[0], cpu, w->inputs, of_original));
-  FNZ_TRY(fnz_run(ctx, functional, cpu, w->inputs, of_functional));
+  FNZ_TRY(fnz_run(ctx, w->programs[0], cpu, w->inputs, AS_ORIGINAL, of_original));
+  FNZ_TRY(fnz_run(ctx, functional, cpu, w->inputs, NULL, of_functional));
   FNZ_TRY(fnz_arrays_write_safetensors(ctx, of_original, &out->texts[out->count++]));
   FNZ_TRY(fnz_arrays_write_safetensors(ctx, of_functional, &out->texts[out->count++]));
   fnz_backend_destroy(cpu);

@@ -215,7 +215,7 @@ static void try_rows(const row *rows, size_t count, fnz_views views) {
     fnz_program *p = program_of(ctx, rows[i].inputs, rows[i].body), *f;
     OK(ctx, fnz_functionalize(ctx, p, &options, &f));
     has_ops(f, &rows[i]);
-    OK(ctx, fnz_verify(ctx, p, f, NULL, 2));
+    OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
     is_final(f, &options);
     fnz_program_destroy(f);
     fnz_program_destroy(p);
@@ -254,7 +254,7 @@ START_TEST(all_rows_in_all_dialects) {
       fnz_program *p = program_of(ctx, r->inputs, r->body), *f;
       options.views = (fnz_views)(i % 3);
       OK(ctx, fnz_functionalize(ctx, p, &options, &f));
-      OK(ctx, fnz_verify(ctx, p, f, NULL, 2));
+      OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
       fnz_program_destroy(f);
       fnz_program_destroy(p);
     }

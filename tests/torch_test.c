@@ -54,17 +54,14 @@ static void must_equal_all(const char *name, const char *way, const fnz_arrays *
   }
 }
 
-typedef fnz_status run_fn(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
-static void must_do_as_eager(const char *name, const char *way, run_fn *run,
+static void must_do_as_eager(const char *name, const char *way, const fnz_run_options *how,
                              const fnz_program *program) {
   fnz_arrays *in = read_arrays(name, "inputs.safetensors"),
              *want = read_arrays(name, "expected.safetensors"), *got;
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  fnz_status status = run(ctx, program, cpu, in, got);
+  fnz_status status = fnz_run(ctx, program, cpu, in, how, got);
   if (want) {
     OK(ctx, status);
     must_equal_all(name, way, in, got, want);
@@ -81,7 +78,7 @@ static void must_do_as_eager(const char *name, const char *way, run_fn *run,
 /* --- What is done with each ------------------------------------------------------------------- */
 static void run_original(const char *name) {
   fnz_program *p = read_program(name);
-  must_do_as_eager(name, "run --original", fnz_run_original, p);
+  must_do_as_eager(name, "run --original", AS_ORIGINAL, p);
   fnz_program_destroy(p);
 }
 
@@ -96,7 +93,7 @@ static void run_functional(const char *name) {
   fnz_status status = fnz_functionalize(ctx, p, NULL, &f);
   ck_assert_msg(status == FNZ_OK || is_refused(name), "%s: %s", name, fnz_last_error(ctx)->message);
   if (status == FNZ_OK)
-    must_do_as_eager(name, "run", fnz_run, f);
+    must_do_as_eager(name, "run", NULL, f);
   fnz_program_destroy(f);
   fnz_program_destroy(p);
 }
@@ -106,7 +103,7 @@ static void verify(const char *name) {
     return;
   fnz_arrays *in = read_arrays(name, "inputs.safetensors");
   fnz_program *p = read_program(name);
-  fnz_status status = fnz_verify(ctx, p, NULL, in, 3);
+  fnz_status status = fnz_verify(ctx, p, NULL, in, WITH_TRIALS(3), NULL);
   ck_assert_msg(status == FNZ_OK, "%s: %s", name, fnz_last_error(ctx)->message);
   fnz_program_destroy(p);
   fnz_arrays_destroy(in);

@@ -61,16 +61,13 @@ static void must_be_near(const char *name, const fnz_array *got, const fnz_array
                   want->name, i, number(got, i), number(want, i));
 }
 
-typedef fnz_status run_fn(fnz_context *, const fnz_program *, fnz_backend *, const fnz_arrays *,
-                          fnz_arrays *);
-
-static void must_run(const char *name, run_fn *how, const fnz_program *p) {
+static void must_run(const char *name, const fnz_run_options *how, const fnz_program *p) {
   fnz_arrays *in = read_arrays(name, ".inputs.safetensors"), *got;
   fnz_arrays *want = read_arrays(name, ".expected.safetensors");
   fnz_backend *cpu;
   OK(ctx, fnz_arrays_create(ctx, &got));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, how(ctx, p, cpu, in, got));
+  OK(ctx, fnz_run(ctx, p, cpu, in, how, got));
   for (size_t i = 0; i < fnz_arrays_count(want); i++) {
     const fnz_array *a = fnz_arrays_at(want, i), *b = fnz_arrays_find(got, a->name);
     bool is_output = strncmp(a->name, "output.", strlen("output.")) == 0;
@@ -86,9 +83,9 @@ START_TEST(numbers_of_eager) {
   begin();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     fnz_program *p = read_program(names[i]), *f;
-    must_run(names[i], fnz_run_original, p);
+    must_run(names[i], AS_ORIGINAL, p);
     OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-    must_run(names[i], fnz_run, f);
+    must_run(names[i], NULL, f);
     fnz_program_destroy(f);
     fnz_program_destroy(p);
   }
@@ -100,7 +97,7 @@ START_TEST(equal_for_all_values) {
   begin();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     fnz_program *p = read_program(names[i]);
-    OK(ctx, fnz_verify(ctx, p, NULL, NULL, 3));
+    OK(ctx, fnz_verify(ctx, p, NULL, NULL, WITH_TRIALS(3), NULL));
     fnz_program_destroy(p);
   }
   end();

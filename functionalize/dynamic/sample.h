@@ -95,6 +95,9 @@ FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wro
                                           const fnzi_expr **out);
 
 /* --- check_one.c ------------------------------------------------------------------------------ */
+/* Do both mean the same at their sizes, as the caller's check says? */
+FNZ_MUST_CHECK fnz_status fnzi_general_compare(const fnzi_general *g, const fnz_program *a,
+                                               const fnz_program *b);
 /* How many special sizes there is time for. */
 size_t fnzi_trials_most_special(const fnzi_general *g);
 /* The check at a trial of the caller's, which it takes, if no trial has its numbers; `found` says

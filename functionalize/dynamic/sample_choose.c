@@ -24,7 +24,7 @@ static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
     return FNZ_OK;
   fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, &source);
   if (status == FNZ_OK)
-    status = g->options->check(g->ctx, source, source, NULL, 1);
+    status = fnzi_general_compare(g, source, source);
   fnz_program_destroy(source);
   return status == FNZ_BAD_INPUT || status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }

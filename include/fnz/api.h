@@ -1,4 +1,14 @@
-/* api.h - how public symbols are marked, and the version of the interface. */
+/* api.h - how public symbols are marked, the version of the interface, and what holds in all of it.
+ *
+ * The context comes first in every call that has one, what is made or filled comes last. What ends
+ * with a function ends with ..._destroy(); ..._release() gives back one reference or value, of
+ * which there may be more.
+ *
+ * A structure that the caller makes (options, a report to be filled, a run, a backend) begins with
+ * `size`, its sizeof, which its ..._INIT sets; later releases add fields at its end. So a program
+ * that was compiled with an older header goes on: of options the fields that it lacks have their
+ * defaults, of a report they are not filled. A `size` of 0, as nobody has set it, or beyond that of
+ * the library fails with FNZ_BAD_ARGUMENT. Options that may be NULL are then all defaults. */
 #ifndef FNZ_API_H
 #define FNZ_API_H
 

@@ -38,11 +38,11 @@ typedef struct fnz_functionalize_options {
   const char *const *deny;
   size_t ndeny;
   /** Of programs with symbolic sizes: compares what was made with the original at sizes where other
-   * decisions may be right, as fnz_verify_hashes() does; the original with itself, to see whether
-   * it runs there. Where it says no, a guard keeps such sizes out. NULL: guards keep out all sizes
-   * at which the pass would make other nodes. */
+   * decisions may be right, as fnz_verify_hashes() does, without a report; the original with
+   * itself, to see whether it runs there. Where it says no, a guard keeps such sizes out. NULL:
+   * guards keep out all sizes at which the pass would make other nodes. */
   fnz_status (*check)(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
-                      const fnz_arrays *inputs, int trials);
+                      const fnz_verify_options *options, fnz_verify_report *report);
   /** Of a program that was read and not checked yet; of one with symbolic sizes at each choice that
    * is tried, too: where what it records there is not what its operators give, a guard keeps such
    * sizes out, or it is refused. NULL: it is taken at its word. */

@@ -9,13 +9,13 @@
  *
  *   status = fnz_generator_create(ctx, 42, &generator);
  *   fnz_context_set_generator(ctx, generator);
- *   status = fnz_run(ctx, program, backend, inputs, outputs);
+ *   status = fnz_run(ctx, program, backend, inputs, NULL, outputs);
  *
  * Either kind may be drawn from on either device. What a GPU computes of one kind of CUDA the CPU
  * computes too, with the same numbers; what draws from the kind of the CPU, the CPU computes.
  *
  * What is called through a context draws from the generator of that context, in the order of the
- * program, and the next call goes on. A run (fnz_run() and its kind, an executable's) without a
+ * program, and the next call goes on. A run (fnz_run(), an executable's) without a
  * generator draws as from a new one with seed 0, so that it repeats: one of the CPU, but one of
  * CUDA with the threads of the GPU where an executable is for a GPU. A single call, fnz_call(), of
  * a random operator needs one.

@@ -10,7 +10,20 @@
 extern "C" {
 #endif
 
-/** Runs a functional program.
+typedef struct fnz_run_options {
+  size_t size;   /* sizeof(fnz_run_options) */
+  bool original; /* any program, on real aliasing memory: the definition of its meaning. Views and
+                    writes happen in this process's memory, computing operators are evaluated by the
+                    backend. Else the program must be functional, but for an epilogue */
+  bool check_schemas; /* FNZ_DIFFERENT when an operator changes an argument that its schema only
+                         reads, or a declared operator's result lies in an argument's memory; the
+                         message names node, operator and argument. Costs a copy of every argument
+                         of every node */
+} fnz_run_options;
+#define FNZ_RUN_OPTIONS_INIT                                                                       \
+  { sizeof(fnz_run_options), false, false }
+
+/** Runs a program.
  *
  * program  borrowed; may be shared with other threads during the call.
  * backend  who computes: fnz_cpu_backend_create(), say. Borrowed.
@@ -20,6 +33,7 @@ extern "C" {
  *          the same bytes, and where the file has none. "output.K" of this program is passed over,
  *          so that the outputs of one run may be among the inputs of the next. fnz_verify() takes
  *          inputs alike.
+ * options  NULL for defaults.
  * outputs  an empty set of the same context. It gets "output.K" for the K-th user output, loss or
  *          gradient (tensors only), and "input.NAME", "buffer.FQN", "parameter.FQN" for everything
  *          that the signature names as mutated.
@@ -30,28 +44,7 @@ extern "C" {
  * with the node's place. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_run(fnz_context *ctx, const fnz_program *program,
                                           fnz_backend *backend, const fnz_arrays *inputs,
-                                          fnz_arrays *outputs);
-
-/** The same for any program, on real aliasing memory: the definition of its meaning. Views and
- * writes happen in this process's memory, computing operators are evaluated by `backend`. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_original(fnz_context *ctx, const fnz_program *program,
-                                                   fnz_backend *backend, const fnz_arrays *inputs,
-                                                   fnz_arrays *outputs);
-
-typedef struct fnz_run_options {
-  size_t size;        /* sizeof(fnz_run_options) */
-  bool original;      /* as fnz_run_original(), else as fnz_run() */
-  bool check_schemas; /* FNZ_DIFFERENT when an operator changes an argument that its schema only
-                         reads, or a declared operator's result lies in an argument's memory */
-} fnz_run_options;
-#define FNZ_RUN_OPTIONS_INIT                                                                       \
-  { sizeof(fnz_run_options), false, false }
-
-/** Either of the two runs above, with options; NULL for defaults. Checking costs a copy of every
- * argument of every node; the message names node, operator and argument. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_program *program,
-                                               fnz_backend *backend, const fnz_arrays *inputs,
-                                               const fnz_run_options *options, fnz_arrays *outputs);
+                                          const fnz_run_options *options, fnz_arrays *outputs);
 
 #ifdef __cplusplus
 }

@@ -9,33 +9,19 @@
 extern "C" {
 #endif
 
-/** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
- * compares every user output, loss and gradient and every mutated input, parameter and buffer,
- * `trials` times with other seeds. Parameters, buffers and constants of one name are compared as
- * data, where both programs have data. `functional` may be any program; NULL functionalizes
- * `original` first, and `original` itself is only run as it is, where its sizes are fixed.
- *
- * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
- *         these shapes. Else the programs are also compared on these numbers, by name as fnz_run()
- *         takes them, where kernels exist.
- * trials  less than 1 is taken as 1.
- *
- * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element, or the
- * weights, in how many elements they differ and by how much). */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
-                                             const fnz_program *functional,
-                                             const fnz_arrays *inputs, int trials);
+typedef struct fnz_verify_options {
+  size_t size;         /* sizeof(fnz_verify_options) */
+  int trials;          /* over hashes, each with other seeds; less than 1 is taken as 1 */
+  bool ignore_weights; /* programs with other numbers in their weights may be equal */
+} fnz_verify_options;
+#define FNZ_VERIFY_OPTIONS_INIT                                                                    \
+  { sizeof(fnz_verify_options), 2, false }
 
-/** The same over hashes alone: FNZ_BAD_ARGUMENT when `functional` is NULL or `inputs` is not. A
- * static program that calls this and not fnz_verify() is linked without kernels over numbers. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
-                                                    const fnz_program *functional,
-                                                    const fnz_arrays *inputs, int trials);
-
-/** What a comparison has seen. Bodies are the graphs of higher-order operators, of both programs:
- * what was found equal holds for those that were run. */
+/** What a comparison has seen; also of use when the programs differ. Bodies are the graphs of
+ * higher-order operators, of both programs: what was found equal holds for those that were run. */
 typedef struct fnz_verify_report {
-  int trials; /* over hashes: more than requested while a body has not been run */
+  size_t size; /* sizeof(fnz_verify_report) */
+  int trials;  /* over hashes: more than requested while a body has not been run */
   size_t bodies, bodies_run;
   char missed[128];     /* the name of a body that was never run, or "" */
   bool numbers;         /* also compared on the numbers given */
@@ -46,28 +32,35 @@ typedef struct fnz_verify_report {
    * one program has no data for them. All 0 while the programs themselves differ. */
   size_t weights, weights_differing, weights_without;
 } fnz_verify_report;
+#define FNZ_VERIFY_REPORT_INIT                                                                     \
+  { sizeof(fnz_verify_report), 0, 0, 0, "", false, 0, "", 0, 0, 0 }
 
-/** As fnz_verify(), and says what was seen; also of use when the programs differ. Fills all of
- * `out`. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
-                                                  const fnz_program *functional,
-                                                  const fnz_arrays *inputs, int trials,
-                                                  fnz_verify_report *out);
+/** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
+ * compares every user output, loss and gradient and every mutated input, parameter and buffer.
+ * Parameters, buffers and constants of one name are compared as data, where both programs have
+ * data. `functional` may be any program; NULL functionalizes `original` first, and `original`
+ * itself is only run as it is, where its sizes are fixed.
+ *
+ * inputs   NULL: every input element is a fresh unknown, so equal means equal for all values of
+ *          these shapes. Else the programs are also compared on these numbers, by name as fnz_run()
+ *          takes them, where kernels exist.
+ * options  NULL for defaults.
+ * report   NULL: not wanted. Filled whether they are equal, differ or a comparison fails.
+ *
+ * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element, or the
+ * weights, in how many elements they differ and by how much). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
+                                             const fnz_program *functional,
+                                             const fnz_arrays *inputs,
+                                             const fnz_verify_options *options,
+                                             fnz_verify_report *report);
 
-typedef struct fnz_verify_options {
-  size_t size; /* sizeof(fnz_verify_options) */
-  int trials;
-  bool ignore_weights; /* programs with other numbers in their weights may be equal */
-} fnz_verify_options;
-#define FNZ_VERIFY_OPTIONS_INIT                                                                    \
-  { sizeof(fnz_verify_options), 2, false }
-
-/** The same with options; NULL for defaults. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
-                                                const fnz_program *functional,
-                                                const fnz_arrays *inputs,
-                                                const fnz_verify_options *options,
-                                                fnz_verify_report *out);
+/** The same of two programs over hashes alone: FNZ_BAD_ARGUMENT when `functional` is NULL. A static
+ * program that calls this and not fnz_verify() is linked without kernels over numbers. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
+                                                    const fnz_program *functional,
+                                                    const fnz_verify_options *options,
+                                                    fnz_verify_report *report);
 
 #ifdef __cplusplus
 }

@@ -35,8 +35,8 @@ SIGNATURES = {
     "fnz_program_write": "i ppip", "fnz_program_save": "i ppis", "fnz_program_save_external": "i pps",
     "fnz_mlir_save": "i ppps",
     # functionalize.h, explain.h, decompose.h, compare.h
-    "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppi",
-    "fnz_program_check_types": "i pppp", "fnz_verify_as": "i pppppp", "fnz_run_with": "i pppppp",
+    "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppp",
+    "fnz_program_check_types": "i pppp", "fnz_verify": "i pppppp", "fnz_run": "i pppppp",
     "fnz_lint": "i pppp", "fnz_findings_destroy": "v p", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
     "fnz_finding_kind_name": "s i", "fnz_plan_write_for": "i pppsbp", "fnz_decompose": "i pppp",
     "fnz_program_compare": "i pppp", "fnz_difference_destroy": "v p", "fnz_program_hash": "i ppbp",

@@ -58,7 +58,7 @@ DecomposeOptions = _structure(
     ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int))
 VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool))
 VerifyReport = _structure(
-    "fnz_verify_report", ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t), ("missed", c_char * 128),
+    "fnz_verify_report", ("size", c_size_t), ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t), ("missed", c_char * 128),
     ("numbers", c_bool), ("sizes", c_size_t), ("no_numbers", c_char * 160), ("weights", c_size_t),
     ("weights_differing", c_size_t), ("weights_without", c_size_t))
 RunOptions = _structure("fnz_run_options", ("size", c_size_t), ("original", c_bool), ("check_schemas", c_bool))

@@ -142,8 +142,8 @@ class Program:
         options = s.RunOptions(sizeof(s.RunOptions), bool(stats.mutations or stats.views), False)
         backend = context.make(lib.fnz_cpu_backend_create, lib.fnz_backend_destroy, 0)
         with context.lock:
-            check(context.address, lib.fnz_run_with(context.address, self._handle.address, backend.address,
-                                                    given.address, byref(options), results.address))
+            check(context.address, lib.fnz_run(context.address, self._handle.address, backend.address, given.address,
+                                               byref(options), results.address))
         return tensors_of(results)
 
     # --- Checking and comparing ---
@@ -151,15 +151,15 @@ class Program:
                ignore_weights: bool = False) -> Report:
         """Whether this program means what the original means: for all values of these shapes, over hashes; and on
         `inputs`, by graph name, where some are given. The report is true when it does."""
-        report = s.VerifyReport()
+        report = s.VerifyReport(size=sizeof(s.VerifyReport))
         options = s.VerifyOptions(sizeof(s.VerifyOptions), trials, ignore_weights)
         context = self._context
         given = None
         if inputs is not None:
             given = fill(context, new_arrays(context), inputs.items())
         with context.lock:
-            status = lib.fnz_verify_as(context.address, original._handle.address, self._handle.address,
-                                       given.address if given else None, byref(options), byref(report))
+            status = lib.fnz_verify(context.address, original._handle.address, self._handle.address,
+                                    given.address if given else None, byref(options), byref(report))
             return Report.of(context.address, status, report)
 
     def diff(self, other: Program) -> Difference | None:

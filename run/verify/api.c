@@ -7,37 +7,30 @@
 #include "run/run.h"
 #include "run/verify/verify.h"
 
-fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
-                         const fnz_program *functional, const fnz_arrays *inputs,
-                         const fnz_verify_options *options, fnz_verify_report *out) {
-  static const fnz_verify_options usual = FNZ_VERIFY_OPTIONS_INIT;
+static fnz_status compare(fnz_context *ctx, const fnz_program *original,
+                          const fnz_program *functional, const fnz_arrays *inputs,
+                          const fnz_verify_options *options, fnz_verify_report *report) {
   fnz_program *made = NULL;
-  *out = (fnz_verify_report){.trials = 0};
-  FNZ_TRY(fnzi_run_types(ctx, original));
-  if (functional != NULL)
-    FNZ_TRY(fnzi_run_types(ctx, functional));
   if (functional == NULL) {
     const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
     FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
     functional = made;
   }
-  fnz_status status =
-      fnzi_verify_hashes(ctx, original, functional, options == NULL ? &usual : options, out);
+  fnz_status status = fnzi_verify_hashes(ctx, original, functional, options, report);
   if (status == FNZ_OK)
-    status = fnzi_ver_numbers(ctx, original, functional, inputs, fnz_cpu_backend_create, out);
+    status = fnzi_ver_numbers(ctx, original, functional, inputs, fnz_cpu_backend_create, report);
   fnz_program_destroy(made);
   return status;
 }
 
-fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
-                           const fnz_program *functional, const fnz_arrays *inputs, int trials,
-                           fnz_verify_report *out) {
-  const fnz_verify_options options = {sizeof options, trials, false};
-  return fnz_verify_as(ctx, original, functional, inputs, &options, out);
-}
-
 fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
-                      const fnz_arrays *inputs, int trials) {
-  fnz_verify_report report;
-  return fnz_verify_with(ctx, original, functional, inputs, trials, &report);
+                      const fnz_arrays *inputs, const fnz_verify_options *options,
+                      fnz_verify_report *report) {
+  fnz_verify_options o = FNZ_VERIFY_OPTIONS_INIT;
+  fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
+  FNZ_TRY(fnzi_sized_check(ctx, report, sizeof seen));
+  fnz_status status = compare(ctx, original, functional, inputs, &o, &seen);
+  fnzi_report_give(&seen, report);
+  return status;
 }

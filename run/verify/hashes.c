@@ -8,6 +8,8 @@
 fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
                               const fnz_program *functional, const fnz_verify_options *options,
                               fnz_verify_report *out) {
+  FNZ_TRY(fnzi_run_types(ctx, original));
+  FNZ_TRY(fnzi_run_types(ctx, functional));
   if (fnzi_program_has_symbols(original))
     FNZ_TRY(
         fnzi_ver_sizes(ctx, original, functional, options->trials, fnz_program_check_types, out));
@@ -17,13 +19,17 @@ fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
 }
 
 fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
-                             const fnz_program *functional, const fnz_arrays *inputs, int trials) {
-  const fnz_verify_options options = {sizeof options, trials, false};
-  fnz_verify_report report = {.trials = 0};
-  if (functional == NULL || inputs != NULL)
+                             const fnz_program *functional, const fnz_verify_options *options,
+                             fnz_verify_report *report) {
+  fnz_verify_options o = FNZ_VERIFY_OPTIONS_INIT;
+  fnz_verify_report seen = FNZ_VERIFY_REPORT_INIT;
+  if (functional == NULL)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "over hashes, two programs are compared and no inputs; call fnz_verify()");
-  FNZ_TRY(fnzi_run_types(ctx, original));
-  FNZ_TRY(fnzi_run_types(ctx, functional));
-  return fnzi_verify_hashes(ctx, original, functional, &options, &report);
+                     "over hashes alone, two programs are compared; call fnz_verify() for one and "
+                     "its functional form");
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
+  FNZ_TRY(fnzi_sized_check(ctx, report, sizeof seen));
+  fnz_status status = fnzi_verify_hashes(ctx, original, functional, &o, &seen);
+  fnzi_report_give(&seen, report);
+  return status;
 }

@@ -61,7 +61,7 @@ static void run_both(both *b) {
   OK(b->ctx, fnz_arrays_create(b->ctx, &want));
   OK(b->ctx, fnz_arrays_create(b->ctx, &got));
   const fnz_generator before = *b->g;
-  OK(b->ctx, fnz_run(b->ctx, b->p, b->cpu, b->inputs, want));
+  OK(b->ctx, fnz_run(b->ctx, b->p, b->cpu, b->inputs, NULL, want));
   const uint64_t offset = b->g->offset;
   *b->g = before;
   OK(b->ctx, fnz_executable_run_arrays(b->ctx, b->gpu, b->inputs, NULL, b->ws, got));
@@ -191,7 +191,7 @@ START_TEST(without_a_generator_it_is_the_gpus) {
   OK(b.ctx, fnz_cuda_generator_create(b.ctx, NULL, 0, &b.g));
   ck_assert_int_eq(fnz_generator_get_threads(b.g), b.gpu->device->threads);
   fnz_context_set_generator(b.ctx, b.g);
-  OK(b.ctx, fnz_run(b.ctx, b.p, b.cpu, b.inputs, given));
+  OK(b.ctx, fnz_run(b.ctx, b.p, b.cpu, b.inputs, NULL, given));
   ck_assert(same_arrays(alone, given));
   fnz_arrays_destroy(alone);
   fnz_arrays_destroy(given);
@@ -209,10 +209,10 @@ START_TEST(values_draw_the_cpus_numbers) {
   OK(b.ctx, fnz_arrays_create(b.ctx, &want));
   OK(b.ctx, fnz_arrays_create(b.ctx, &got));
   OK(b.ctx, fnz_cuda_backend_create(b.ctx, NULL, 1, NULL, &values));
-  OK(b.ctx, fnz_run(b.ctx, b.p, b.cpu, b.inputs, want));
+  OK(b.ctx, fnz_run(b.ctx, b.p, b.cpu, b.inputs, NULL, want));
   const uint64_t offset = b.g->offset;
   fnz_generator_set_seed(b.g, PHILOX_SEED);
-  OK(b.ctx, fnz_run(b.ctx, b.p, values, b.inputs, got));
+  OK(b.ctx, fnz_run(b.ctx, b.p, values, b.inputs, NULL, got));
   ck_assert(same_arrays(got, want));
   ck_assert_uint_eq(b.g->offset, offset);
   fnz_backend_destroy(values);

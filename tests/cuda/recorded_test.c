@@ -83,7 +83,7 @@ static fnz_status run_case(const tally *t, const char *path, const fnz_arrays *i
   FNZ_TRY(fnz_program_load(t->ctx, path, FNZ_FORMAT_AUTO, &traced));
   fnz_status status = fnz_functionalize(t->ctx, traced, NULL, &p);
   if (status == FNZ_OK)
-    status = t->gpu ? fnz_run(t->ctx, p, t->gpu, in, out) : run_engine(t->ctx, p, in, out);
+    status = t->gpu ? fnz_run(t->ctx, p, t->gpu, in, NULL, out) : run_engine(t->ctx, p, in, out);
   fnz_program_destroy(traced);
   fnz_program_destroy(p);
   return status;

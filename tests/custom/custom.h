@@ -67,7 +67,7 @@ static inline fnz_status read_fixture(const char *name, fnz_program **out) {
 static inline fnz_program *functional_fixture(const char *name) {
   fnz_program *p, *functional;
   OK(ctx, read_fixture(name, &p));
-  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 2));
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, NULL, NULL));
   OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
   fnz_program_destroy(p);
   return functional;

@@ -141,7 +141,7 @@ START_TEST(kernels_give_the_numbers_of_eager) {
       OK(ctx, fnz_arrays_create(ctx, &out));
       OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
       register_kernels(cpu);
-      OK(ctx, fnz_run_with(ctx, p, cpu, in, &options, out));
+      OK(ctx, fnz_run(ctx, p, cpu, in, &options, out));
       must_equal(out, want, rows[i].outputs);
       fnz_arrays_destroy(want);
       fnz_backend_destroy(cpu);
@@ -208,7 +208,7 @@ static fnz_status run_kernel(fnz_kernel_fn *impl, bool original, bool check, flo
   OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, fnz_kernel_register(ctx, cpu, &kernel));
-  fnz_status status = fnz_run_with(ctx, p, cpu, in, &options, out);
+  fnz_status status = fnz_run(ctx, p, cpu, in, &options, out);
   if (status == FNZ_OK)
     *last = ((const float *)fnz_arrays_find(out, "output.0")->data)[3];
   fnz_backend_destroy(cpu);

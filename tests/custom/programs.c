@@ -59,7 +59,7 @@ START_TEST(programs_mean_the_same_afterwards) {
     OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
     fnz_program_get_stats(functional, &stats);
     ck_assert_uint_eq(stats.mutations + stats.views, 0);
-    OK(ctx, fnz_verify(ctx, p, functional, NULL, 2));
+    OK(ctx, fnz_verify(ctx, p, functional, NULL, NULL, NULL));
     fnz_program_destroy(functional);
     fnz_program_destroy(p);
   }
@@ -83,7 +83,7 @@ START_TEST(different_programs_are_told_apart) {
     OK(ctx, read_body(ctx, inputs, others[i][0], &a));
     OK(ctx, read_body(ctx, inputs, others[i][1], &b));
     OK(ctx, fnz_functionalize(ctx, b, NULL, &functional));
-    FAILS(ctx, "DIFFERENT", fnz_verify(ctx, a, functional, NULL, 2));
+    FAILS(ctx, "DIFFERENT", fnz_verify(ctx, a, functional, NULL, NULL, NULL));
     fnz_program_destroy(functional);
     fnz_program_destroy(b);
     fnz_program_destroy(a);
@@ -109,7 +109,7 @@ START_TEST(overlap_is_refused) {
     ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, rows[i][2]));
     OK(ctx, fnz_hash_backend_create(ctx, 1, false, &hashes));
     OK(ctx, fnz_arrays_create(ctx, &out));
-    FAILS(ctx, rows[i][1], fnz_run_original(ctx, p, hashes, NULL, out));
+    FAILS(ctx, rows[i][1], fnz_run(ctx, p, hashes, NULL, AS_ORIGINAL, out));
     fnz_arrays_destroy(out);
     fnz_backend_destroy(hashes);
     fnz_program_destroy(p);
@@ -134,7 +134,7 @@ START_TEST(written_programs_stand_alone) {
     fnz_program_destroy(functional);
     fnz_program_destroy(p);
     OK(other, fnz_program_read(other, out.data, out.size, formats[i], &again));
-    OK(other, fnz_verify(other, again, copy, NULL, 2));
+    OK(other, fnz_verify(other, again, copy, NULL, NULL, NULL));
     fnz_program_destroy(copy);
     fnz_program_destroy(again);
     fnz_context_destroy(other);
@@ -173,7 +173,7 @@ static fnz_status use_everything(fnz_context *c, const void *user) {
   if (status == FNZ_OK)
     status = fnz_functionalize(c, p, NULL, &functional);
   if (status == FNZ_OK)
-    status = fnz_verify(c, p, functional, NULL, 1);
+    status = fnz_verify(c, p, functional, NULL, WITH_TRIALS(1), NULL);
   fnz_program_destroy(functional);
   fnz_program_destroy(p);
   return status;

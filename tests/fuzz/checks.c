@@ -52,7 +52,8 @@ static void check_pass(fnz_context *ctx, const fnz_program *p, fnz_views views, 
   PROMISE(status != FNZ_INTERNAL, "functionalize: %s", fnz_last_error(ctx)->message);
   if (status != FNZ_OK)
     return;
-  status = fnz_verify(ctx, p, functional, NULL, 1);
+  const fnz_verify_options once = {.size = sizeof once, .trials = 1};
+  status = fnz_verify(ctx, p, functional, NULL, &once, NULL);
   PROMISE(status != FNZ_INTERNAL && status != FNZ_DIFFERENT, "verify: %s: %s",
           fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
   check_round_trip(ctx, functional, FNZ_FORMAT_CBOR);

@@ -1,0 +1,31 @@
+/* sized.c - structures of the caller that begin with their size: those of an older header are
+ * shorter. */
+#include "base/base.h"
+
+static size_t size_of(const void *given) {
+  size_t size;
+  memcpy(&size, given, sizeof size);
+  return size;
+}
+
+fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, size_t bytes) {
+  if (!given || (size_of(given) >= sizeof(size_t) && size_of(given) <= bytes))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                   "a structure of options, of a report or of a run has size %zu, where fnz %s has "
+                   "%zu; set its size to its sizeof, by the header of this release or an older one",
+                   size_of(given), fnz_version(), bytes);
+}
+
+fnz_status fnzi_options_take(fnz_context *ctx, const void *given, size_t bytes, void *out) {
+  FNZ_TRY(fnzi_sized_check(ctx, given, bytes));
+  if (given)
+    memcpy(out, given, size_of(given));
+  return FNZ_OK;
+}
+
+void fnzi_report_give(const void *report, void *out) {
+  const size_t before = sizeof(size_t);
+  if (out)
+    memcpy((char *)out + before, (const char *)report + before, size_of(out) - before);
+}
