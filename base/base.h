@@ -76,6 +76,8 @@ FNZ_MUST_CHECK fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, 
  * these. */
 FNZ_MUST_CHECK fnz_status fnzi_options_take(fnz_context *ctx, const void *given, size_t bytes,
                                             void *out);
+/* The same without a context: false for what fails there. */
+bool fnzi_options_copy(const void *given, size_t bytes, void *out);
 /* Fills the fields that the caller's report has, if there is one, which fnzi_sized_check() took. */
 void fnzi_report_give(const void *report, void *out);
 

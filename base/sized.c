@@ -8,8 +8,12 @@ static size_t size_of(const void *given) {
   return size;
 }
 
+static bool fits(const void *given, size_t bytes) {
+  return !given || (size_of(given) >= sizeof(size_t) && size_of(given) <= bytes);
+}
+
 fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, size_t bytes) {
-  if (!given || (size_of(given) >= sizeof(size_t) && size_of(given) <= bytes))
+  if (fits(given, bytes))
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                    "a structure of options, of a report or of a run has size %zu, where fnz %s has "
@@ -17,10 +21,15 @@ fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, size_t bytes) {
                    size_of(given), fnz_version(), bytes);
 }
 
+bool fnzi_options_copy(const void *given, size_t bytes, void *out) {
+  if (given && fits(given, bytes))
+    memcpy(out, given, size_of(given));
+  return fits(given, bytes);
+}
+
 fnz_status fnzi_options_take(fnz_context *ctx, const void *given, size_t bytes, void *out) {
   FNZ_TRY(fnzi_sized_check(ctx, given, bytes));
-  if (given)
-    memcpy(out, given, size_of(given));
+  (void)fnzi_options_copy(given, bytes, out);
   return FNZ_OK;
 }
 

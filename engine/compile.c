@@ -112,8 +112,6 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
                           struct fnzi_cuda_device *host, fnz_executable **out) {
   fnz_context *own;
   *out = NULL;
-  if (options->size != sizeof *options)
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "options of another version of fnz");
   if (fnz_context_create(&ctx->allocator, &own) != FNZ_OK)
     return fnzi_no_memory(ctx);
   fnz_executable *exe = fnzi_resize(own, NULL, 0, sizeof *exe);
@@ -149,8 +147,10 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
 
 fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
                        const fnz_compile_options *options, fnz_executable **out) {
-  static const fnz_compile_options defaults = FNZ_COMPILE_OPTIONS_INIT;
-  return compile(ctx, program, options ? options : &defaults, false, NULL, out);
+  fnz_compile_options all = FNZ_COMPILE_OPTIONS_INIT;
+  *out = NULL;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof all, &all));
+  return compile(ctx, program, &all, false, NULL, out);
 }
 
 fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,

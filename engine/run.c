@@ -210,15 +210,23 @@ static fnz_status run_in(running *r) {
   return give_results(r);
 }
 
-fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *run,
-                              const fnzi_run_state *bound) {
-  running r = {.exe = exe, .run = run, .bound = bound, .ws = run->workspace};
-  if (run->size != sizeof *run || (run->workspace && run->workspace->exe != exe) ||
-      (run->state && run->state->exe != exe))
+/* The caller's run, whose workspace and state must be of this executable. */
+static fnz_status take_run(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *given,
+                           fnz_execution *run) {
+  *run = (fnz_execution){.size = sizeof *run};
+  FNZ_TRY(fnzi_options_take(ctx, given, sizeof *run, run));
+  if ((run->workspace && run->workspace->exe != exe) || (run->state && run->state->exe != exe))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "the run is of another version of fnz, or its workspace or state of another "
-                     "executable");
-  if (run->on_device && !exe->device)
+                     "the workspace or the state of the run is of another executable");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
+                              const fnz_execution *given, const fnzi_run_state *bound) {
+  fnz_execution run;
+  FNZ_TRY(take_run(exe, ctx, given, &run));
+  running r = {.exe = exe, .run = &run, .bound = bound, .ws = run.workspace};
+  if (run.on_device && !exe->device)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "memory of a GPU was given to an executable for the CPU");
   if (!r.ws)
@@ -227,7 +235,7 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx, const
   fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
   r.ws->ctx->generator = NULL;
-  if (!run->workspace)
+  if (!run.workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;
 }
@@ -238,19 +246,22 @@ fnz_status fnz_executable_run(fnz_context *ctx, const fnz_executable *exe,
 }
 
 fnz_status fnz_executable_get_needs(fnz_context *ctx, const fnz_executable *exe,
-                                    const fnz_execution *run, fnz_needs *out) {
-  running r = {.exe = exe, .run = run, .ws = run->workspace};
+                                    const fnz_execution *given, fnz_needs *out) {
+  fnz_execution run;
+  FNZ_TRY(take_run(exe, ctx, given, &run));
+  FNZ_TRY(fnzi_sized_check(ctx, out, sizeof *out));
+  running r = {.exe = exe, .run = &run, .ws = run.workspace};
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
-  fnz_status status = fnzi_eng_given_weights(r.ws, run->state);
+  fnz_status status = fnzi_eng_given_weights(r.ws, run.state);
   if (status == FNZ_OK)
-    status = fnzi_eng_given_inputs(r.ws, run->inputs);
+    status = fnzi_eng_given_inputs(r.ws, run.inputs);
   if (status == FNZ_OK)
-    status = fnzi_eng_binding_find(r.ws, run->state != NULL, &r.b);
+    status = fnzi_eng_binding_find(r.ws, run.state != NULL, &r.b);
   if (status == FNZ_OK)
-    *out = r.b->needs;
+    fnzi_report_give(&r.b->needs, out);
   fnzi_eng_told(ctx, r.ws, status);
-  if (!run->workspace)
+  if (!run.workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;
 }

@@ -2,7 +2,7 @@
  *
  *   defaults.c  the public functions: they complete the options
  *   api.c       what functionalizing does, in order
- *   options.c   completing and checking options
+ *   options.c   checking options
  *   dynamic/, explain/, pass/, recorder/, wrapper/   the parts, each may use those after it */
 #ifndef FNZI_API_H
 #define FNZI_API_H
@@ -12,10 +12,6 @@
 #include <fnz/functionalize.h>
 
 /* --- options.c -------------------------------------------------------------------------------- */
-/* The options that are given, with defaults for the fields that the caller's older form of the
- * options lacks; all defaults for NULL. */
-fnz_functionalize_options fnzi_options_complete(const fnz_functionalize_options *given,
-                                                const fnz_functionalize_options *defaults);
 /* ARGUMENT where an enumeration has no such value. */
 FNZ_MUST_CHECK fnz_status fnzi_options_check(fnz_context *ctx,
                                              const fnz_functionalize_options *options);

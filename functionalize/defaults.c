@@ -4,23 +4,28 @@
  * below this one does. */
 #include "functionalize/api.h"
 
-static const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-
 fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                              const fnz_functionalize_options *options, fnz_program **out) {
-  const fnz_functionalize_options complete = fnzi_options_complete(options, &defaults);
+  fnz_functionalize_options complete = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  *out = NULL;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof complete, &complete));
   return fnzi_functionalize(ctx, program, &complete, out);
 }
 
 fnz_status fnz_functionalize_explained(fnz_context *ctx, const fnz_program *program,
                                        const fnz_functionalize_options *options, fnz_program **out,
                                        fnz_origins **origins) {
-  const fnz_functionalize_options complete = fnzi_options_complete(options, &defaults);
+  fnz_functionalize_options complete = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  *out = NULL;
+  *origins = NULL;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof complete, &complete));
   return fnzi_functionalize_explained(ctx, program, &complete, out, origins);
 }
 
 fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
                     const fnz_functionalize_options *options, fnz_findings **out) {
-  const fnz_functionalize_options complete = fnzi_options_complete(options, &defaults);
+  fnz_functionalize_options complete = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  *out = NULL;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof complete, &complete));
   return fnzi_functionalize_lint(ctx, program, &complete, out);
 }

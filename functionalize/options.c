@@ -1,13 +1,5 @@
-/* options.c - completes and checks the options of functionalizing. */
+/* options.c - checks the options of functionalizing. */
 #include "functionalize/api.h"
-
-fnz_functionalize_options fnzi_options_complete(const fnz_functionalize_options *given,
-                                                const fnz_functionalize_options *defaults) {
-  fnz_functionalize_options complete = *defaults;
-  if (given)
-    memcpy(&complete, given, given->size < sizeof complete ? given->size : sizeof complete);
-  return complete;
-}
 
 fnz_status fnzi_options_check(fnz_context *ctx, const fnz_functionalize_options *options) {
   if ((unsigned)options->views <= FNZ_VIEWS_STRIDED &&

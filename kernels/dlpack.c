@@ -141,9 +141,9 @@ static void end_lent(DLManagedTensorVersioned *tensor) {
 fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
                            const fnz_dlpack_options *options, DLManagedTensorVersioned **out) {
   const fnz_geometry *g = memory->geometry;
+  fnz_dlpack_options o = FNZ_DLPACK_OPTIONS_INIT;
   *out = NULL;
-  if (options->size != sizeof *options)
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "options of another version of fnz");
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   if (g->is_conj || g->is_neg)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "DLPack has no conjugate and no negative bit; resolve it before");
@@ -151,25 +151,21 @@ fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_memory *memory,
   lent *l = ctx->allocator.resize(ctx->allocator.user, NULL, 0, bytes);
   if (!l)
     return fnzi_no_memory(ctx);
-  *l = (lent){.allocator = ctx->allocator,
-              .bytes = bytes,
-              .release = options->release,
-              .owner = options->owner};
+  *l = (lent){.allocator = ctx->allocator, .bytes = bytes, .release = o.release, .owner = o.owner};
   for (uint32_t d = 0; d < g->rank; d++) {
     l->numbers[d] = g->sizes[d];
     l->numbers[g->rank + d] = g->strides[d];
   }
-  l->tensor =
-      (DLManagedTensorVersioned){.version = {MAJOR, MINOR},
-                                 .manager_ctx = l,
-                                 .deleter = end_lent,
-                                 .flags = options->read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
-                                 .dl_tensor = {.data = memory->data,
-                                               .device = options->device,
-                                               .ndim = (int32_t)g->rank,
-                                               .dtype = type_of(g->dtype),
-                                               .shape = l->numbers,
-                                               .strides = l->numbers + g->rank}};
+  l->tensor = (DLManagedTensorVersioned){.version = {MAJOR, MINOR},
+                                         .manager_ctx = l,
+                                         .deleter = end_lent,
+                                         .flags = o.read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
+                                         .dl_tensor = {.data = memory->data,
+                                                       .device = o.device,
+                                                       .ndim = (int32_t)g->rank,
+                                                       .dtype = type_of(g->dtype),
+                                                       .shape = l->numbers,
+                                                       .strides = l->numbers + g->rank}};
   *out = &l->tensor;
   return FNZ_OK;
 }

@@ -87,7 +87,7 @@ static fnz_status check_result(const witnesses *all, const fnz_op *op, size_t k,
 static fnz_status look_after(const witnesses *all, const fnz_op *op, const fnz_handle *outputs,
                              size_t count) {
   const fnz_backend *backend = all->run->backend;
-  bool can_tell = backend->size >= sizeof *backend && backend->shares;
+  bool can_tell = FNZI_BACKEND_HAS(backend, shares);
   bool may_share = !fnzi_op_is_custom(op) || op->is_view || !can_tell;
   for (size_t i = 0; i < all->list.count; i++)
     FNZ_TRY(compare(all->run, op, &all->list.data[i]));

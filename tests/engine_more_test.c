@@ -67,7 +67,7 @@ START_TEST(results_stay_while_needs_are_asked) {
   const fnzi_eng_binding *ran = ws->ran;
   for (int64_t gap = 2; gap < GAPS; gap++) {
     fnz_geometry apart = row;
-    fnz_needs needs;
+    fnz_needs needs = FNZ_NEEDS_INIT;
     apart.strides = &gap;
     in.geometry = &apart;
     OK(ctx, fnz_executable_get_needs(ctx, exe, &run, &needs));
@@ -303,7 +303,7 @@ static size_t run_old(const char *text, uint32_t rank) {
   const fnz_geometry number = {.dtype = FNZ_I64, .rank = rank, .sizes = one, .strides = one};
   const fnz_memory memory = {held, NULL}, in = {&n, &number};
   fnz_executable_state *state;
-  fnz_needs needs;
+  fnz_needs needs = FNZ_NEEDS_INIT;
   OK(r.ctx, fnz_executable_state_over(r.ctx, r.exe, &memory, &state));
   fnz_memory out[4] = {{NULL, NULL}};
   const fnz_execution run = {
@@ -349,7 +349,7 @@ START_TEST(nodes_between_numbers_are_grouped) {
   const fnz_geometry number = {.dtype = FNZ_I64, .rank = 0, .sizes = four, .strides = one_stride};
   const fnz_memory in[] = {{x, &row}, {&n, &number}};
   fnz_memory out = {NULL, NULL};
-  fnz_needs needs;
+  fnz_needs needs = FNZ_NEEDS_INIT;
   OK(ctx, fnz_workspace_create(ctx, exe, &ws));
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = ws};
   for (n = 5; n < 8; n++) {

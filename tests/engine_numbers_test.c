@@ -106,7 +106,7 @@ static void close_setup(setup *s) {
 }
 
 static fnz_needs needs_of(const setup *s, const fnz_execution *run) {
-  fnz_needs needs;
+  fnz_needs needs = FNZ_NEEDS_INIT;
   OK(s->ctx, fnz_executable_get_needs(s->ctx, s->exe, run, &needs));
   return needs;
 }

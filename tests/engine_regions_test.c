@@ -198,7 +198,7 @@ START_TEST(a_run_with_bodies_allocates_nothing) {
   const fnz_memory in[] = {{x, &square}, {h, &row}, {&p, &truth}};
   fnz_memory out = {y, NULL};
   fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
-  fnz_needs needs;
+  fnz_needs needs = FNZ_NEEDS_INIT;
   OK(s.ctx, fnz_executable_get_needs(s.ctx, s.exe, &run, &needs));
   ck_assert_uint_eq(needs.interpreted, 0);
   run.arena = aligned_alloc(64, needs.arena_bytes);
@@ -338,7 +338,7 @@ START_TEST(what_is_left_is_said_by_name) {
   const fnz_memory in[] = {{x, &row}, {&p, &truth}};
   fnz_memory out = {y, NULL};
   const fnz_execution run = {.size = sizeof run, .inputs = in, .outputs = &out, .workspace = s.ws};
-  fnz_needs needs;
+  fnz_needs needs = FNZ_NEEDS_INIT;
   OK(s.ctx, fnz_executable_get_needs(s.ctx, s.exe, &run, &needs));
   ck_assert_uint_eq(needs.interpreted, 1);
   OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
@@ -369,7 +369,7 @@ START_TEST(bodies_that_assert_are_planned) {
   const fnz_memory memory = {held, NULL}, in[] = {{x, &row}, {&p, &truth}};
   fnz_memory out[2] = {{y, NULL}, {NULL, NULL}};
   fnz_executable_state *state;
-  fnz_needs needs;
+  fnz_needs needs = FNZ_NEEDS_INIT;
   OK(s.ctx, fnz_executable_state_over(s.ctx, s.exe, &memory, &state));
   const fnz_execution run = {
       .size = sizeof run, .inputs = in, .outputs = out, .state = state, .workspace = s.ws};

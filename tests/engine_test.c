@@ -194,7 +194,7 @@ START_TEST(a_step_writes_a_tokens_bytes) {
   fnz_context *ctx = open_context();
   for (int n = 16; n <= 16384; n *= 4) {
     cache c;
-    fnz_needs needs;
+    fnz_needs needs = FNZ_NEEDS_INIT;
     open_cache(ctx, n, &c);
     ck_assert_uint_eq(fnz_executable_count(c.exe, FNZ_SIDE_STATE), 1);
     OK(ctx, run_cache(ctx, &c, NULL));

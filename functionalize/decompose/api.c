@@ -21,16 +21,11 @@ static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena,
   return fnzi_dcm_expand(arena, &e->wish, whole, out, done);
 }
 
-static fnz_decompose_options complete(const fnz_decompose_options *given) {
-  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
-  if (given)
-    memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
-  o.set = o.set ? o.set : "core";
-  return o;
-}
-
-static fnz_status check(fnz_context *ctx, const fnz_program *program,
-                        const fnz_decompose_options *o) {
+static fnz_status complete(fnz_context *ctx, const fnz_program *program,
+                           const fnz_decompose_options *given, fnz_decompose_options *o) {
+  *o = (fnz_decompose_options)FNZ_DECOMPOSE_OPTIONS_INIT;
+  FNZ_TRY(fnzi_options_take(ctx, given, sizeof *o, o));
+  o->set = o->set ? o->set : "core";
   if (!fnzi_dcm_set_find(o->set))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "there is no set of operators \"%s\"; there are inference, core, prims, "
@@ -71,9 +66,9 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
 
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *options, fnz_program **out) {
-  const fnz_decompose_options o = complete(options);
+  fnz_decompose_options o;
   *out = NULL;
-  FNZ_TRY(check(ctx, program, &o));
+  FNZ_TRY(complete(ctx, program, options, &o));
   FNZ_TRY(replay(ctx, program, &o, out, NULL));
   rename_readers(*out, &o);
   return FNZ_OK;
@@ -82,10 +77,10 @@ fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
 fnz_status fnz_decompose_explained(fnz_context *ctx, const fnz_program *program,
                                    const fnz_decompose_options *options, fnz_program **out,
                                    fnz_origins **origins) {
-  const fnz_decompose_options o = complete(options);
+  fnz_decompose_options o;
   *out = NULL;
   *origins = NULL;
-  FNZ_TRY(check(ctx, program, &o));
+  FNZ_TRY(complete(ctx, program, options, &o));
   FNZ_TRY(replay(ctx, program, &o, out, origins));
   rename_readers(*out, &o);
   fnz_status status = fnzi_expl_steps_mark(ctx, program, *out, *origins);
@@ -104,7 +99,9 @@ bool fnz_decomposition_keeps(const char *set, const fnz_op *op) {
 }
 
 const char *fnz_decomposition_why_left(const fnz_decompose_options *options, const fnz_op *op) {
-  const fnz_decompose_options o = complete(options);
-  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o.set), &o};
+  fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
+  if (!fnzi_options_copy(options, sizeof o, &o))
+    return NULL;
+  const fnzi_dcm_wish wish = {fnzi_dcm_set_find(o.set ? o.set : "core"), &o};
   return wish.set && op ? fnzi_dcm_why_left(&wish, op) : NULL;
 }

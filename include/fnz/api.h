@@ -4,11 +4,11 @@
  * with a function ends with ..._destroy(); ..._release() gives back one reference or value, of
  * which there may be more.
  *
- * A structure that the caller makes (options, a report to be filled, a run, a backend) begins with
- * `size`, its sizeof, which its ..._INIT sets; later releases add fields at its end. So a program
- * that was compiled with an older header goes on: of options the fields that it lacks have their
- * defaults, of a report they are not filled. A `size` of 0, as nobody has set it, or beyond that of
- * the library fails with FNZ_BAD_ARGUMENT. Options that may be NULL are then all defaults. */
+ * A structure that begins with `size` may get more fields, at its end. Callers set `size` to its
+ * sizeof, as its ..._INIT does, so that programs that were compiled with an older header go on: of
+ * options the fields that they lack have their defaults, of reports these are not filled. A `size`
+ * of 0, which nobody has set, or beyond that of the library fails with FNZ_BAD_ARGUMENT. Options
+ * that may be NULL are then all defaults, and a report that may be NULL is not wanted. */
 #ifndef FNZ_API_H
 #define FNZ_API_H
 

@@ -34,7 +34,7 @@ typedef struct fnz_request {
 } fnz_request;
 
 typedef struct fnz_backend {
-  size_t size; /* sizeof(fnz_backend), for growth at the end */
+  size_t size; /* sizeof(fnz_backend); what lies beyond counts as NULL */
   const char *name;
   void *self;
 

@@ -98,10 +98,13 @@ typedef struct fnz_dlpack_options {
   void (*release)(void *owner);
   void *owner;
 } fnz_dlpack_options;
+#define FNZ_DLPACK_OPTIONS_INIT                                                                    \
+  { sizeof(fnz_dlpack_options), {kDLCPU, 0}, false, NULL, NULL }
 
 /** Memory for another library: what a run has made, say.
  *
  * memory   its geometry is copied, `data` must last until `release` is called.
+ * options  NULL for defaults.
  * out      ends with out->deleter(out), which the other library calls, in any thread that the
  *          allocator of ctx and `release` can take; ctx may have ended. After a failure `release`
  *          is not called.

@@ -143,6 +143,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(fnz_context *ctx, const 
 
 /** What a run with these inputs takes and does. */
 typedef struct fnz_needs {
+  size_t size;            /* sizeof(fnz_needs) */
   size_t arena_bytes;     /* of what lies between inputs and outputs */
   size_t steps;           /* kernels, moves and others */
   size_t moves;           /* steps that only move elements */
@@ -151,6 +152,8 @@ typedef struct fnz_needs {
   /* Steps that are evaluated as fnz_run() does: regions, sizes that data decide. */
   size_t interpreted;
 } fnz_needs;
+#define FNZ_NEEDS_INIT                                                                             \
+  { sizeof(fnz_needs), 0, 0, 0, 0, 0, 0 }
 /** `run` as for fnz_executable_run(): workspace, state and inputs are looked at. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_get_needs(fnz_context *ctx,
                                                            const fnz_executable *exe,

@@ -95,7 +95,7 @@ static fnz_status choose_backend(fnz_stack *stack, const fnz_op *op, fnz_backend
     for (size_t i = 0; i < stack->count; i++)
       FNZ_TRY(align(stack, op, i, *out));
   }
-  if (!*out || !(*out)->call)
+  if (!*out || !FNZI_BACKEND_HAS(*out, call))
     return fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s: backend %s has values, but no memory to call operators on; wrap it with "
                      "fnz_wrapper_create()",
@@ -225,7 +225,7 @@ enum { FEW_RESULTS = 8 };
 static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
                                fnz_handle *handles, size_t room, size_t *count) {
   const fnz_request request = {op, stack->args, stack->count, NULL, ""};
-  bool guarded = backend->guard && !(op->flags & FNZI_OP_NO_DEVICE_GUARD);
+  bool guarded = FNZI_BACKEND_HAS(backend, guard) && !(op->flags & FNZI_OP_NO_DEVICE_GUARD);
   if (guarded)
     backend->guard(backend->self, true);
   fnz_status status =

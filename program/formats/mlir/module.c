@@ -182,13 +182,13 @@ static fnz_status put_module(fnzi_mlir *w, fnz_buffer *out) {
   return FNZ_OK;
 }
 
-static void begin(fnzi_mlir *w, fnz_context *ctx, const fnz_program *p,
-                  const fnz_mlir_options *options) {
+static fnz_status begin(fnzi_mlir *w, fnz_context *ctx, const fnz_program *p,
+                        const fnz_mlir_options *options) {
   *w = (fnzi_mlir){.ctx = ctx, .p = p, .options = FNZ_MLIR_OPTIONS_INIT};
-  if (options)
-    w->options = *options;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof w->options, &w->options));
   fnzi_arena_init(&w->arena, ctx);
   fnzi_map_init(&w->known, ctx);
+  return FNZ_OK;
 }
 
 static void end(fnzi_mlir *w) {
@@ -203,7 +203,7 @@ static void end(fnzi_mlir *w) {
 fnz_status fnz_mlir_write(fnz_context *ctx, const fnz_program *program,
                           const fnz_mlir_options *options, fnz_buffer *text, fnz_buffer *weights) {
   fnzi_mlir w;
-  begin(&w, ctx, program, options);
+  FNZ_TRY(begin(&w, ctx, program, options));
   fnz_status status = put_module(&w, text);
   if (status == FNZ_OK && weights)
     status = fnzi_mlir_put_weights(&w, weights, NULL);
@@ -221,7 +221,7 @@ fnz_status fnz_mlir_check(fnz_context *ctx, const fnz_program *program,
                           const fnz_mlir_options *options, fnz_mlir_refused_fn *refused,
                           void *user) {
   fnzi_mlir w;
-  begin(&w, ctx, program, options);
+  FNZ_TRY(begin(&w, ctx, program, options));
   w.refused = refused;
   w.user = user;
   fnz_status status = put_nodes(&w);
@@ -269,7 +269,7 @@ fnz_status fnz_mlir_save(fnz_context *ctx, const fnz_program *program,
                          const fnz_mlir_options *options, const char *path) {
   fnzi_mlir w;
   output o = {.text = {0}};
-  begin(&w, ctx, program, options);
+  FNZ_TRY(begin(&w, ctx, program, options));
   fnz_status status = save(&w, path, &o);
   FNZI_VEC_FREE(ctx, &o.pieces);
   fnz_buffer_free(ctx, &o.text);
