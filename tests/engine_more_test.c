@@ -122,12 +122,13 @@ START_TEST(plans_name_the_users_operator) {
   fnz_program *p = read_functional(
       ctx, "fnz 1\nprogram(%x: f32[2, 3], %h: f32[2, 3], %w: f32[9, 3])\n{\n"
            "  %s: f32[2, 3] = gru_cell(%x, %h, %w, %w, None, None) # m.py:3\n  return %s\n}\n");
+  const fnz_plan_options json = {.size = sizeof json, .json = true};
   fnz_buffer text = {0};
-  OK(ctx, fnz_plan_write(ctx, p, false, &text));
+  OK(ctx, fnz_plan_write(ctx, p, NULL, &text));
   OK(ctx, fnzi_put(ctx, &text, "", 1));
   ck_assert_ptr_nonnull(strstr((const char *)text.data, "linear of gru_cell -> "));
   fnz_buffer_free(ctx, &text);
-  OK(ctx, fnz_plan_write(ctx, p, true, &text));
+  OK(ctx, fnz_plan_write(ctx, p, &json, &text));
   OK(ctx, fnzi_put(ctx, &text, "", 1));
   ck_assert_ptr_nonnull(strstr((const char *)text.data, "\"of\": \"gru_cell\""));
   fnz_buffer_free(ctx, &text);

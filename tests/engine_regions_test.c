@@ -321,7 +321,8 @@ static const char carries_a_number[] =
 
 static bool plan_says(fnz_context *ctx, const fnz_program *p, bool json, const char *what) {
   fnz_buffer text = {0};
-  OK(ctx, fnz_plan_write(ctx, p, json, &text));
+  const fnz_plan_options options = {.size = sizeof options, .json = json};
+  OK(ctx, fnz_plan_write(ctx, p, &options, &text));
   OK(ctx, fnzi_put(ctx, &text, "", 1));
   bool found = strstr((const char *)text.data, what) != NULL;
   if (!found)

@@ -158,23 +158,19 @@ static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_prog
   return status;
 }
 
-fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program, bool json,
-                          fnz_buffer *out) {
-  return fnz_plan_write_for(ctx, program, NULL, NULL, json, out);
-}
-
-fnz_status fnz_plan_write_for(fnz_context *ctx, const fnz_program *program,
-                              const fnz_arrays *inputs, const char *device, bool json,
-                              fnz_buffer *out) {
+fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
+                          const fnz_plan_options *options, fnz_buffer *out) {
+  fnz_plan_options o = FNZ_PLAN_OPTIONS_INIT;
   fnzi_eng_expansion expansion = {.program = NULL};
   fnzi_arena arena;
-  bool by_cpu = !device || strcmp(device, "cpu") == 0;
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
+  bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
   if (!by_cpu || !fnzi_eng_inputs_are_fixed(program))
-    return write_binding(ctx, program, inputs, device, json, out);
+    return write_binding(ctx, program, o.inputs, o.device, o.json, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = write_plan(ctx, &arena, program, &expansion, json, out);
+  fnz_status status = write_plan(ctx, &arena, program, &expansion, o.json, out);
   fnzi_arena_free(&arena);
   fnzi_eng_expansion_end(&expansion);
   return status;

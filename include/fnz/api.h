@@ -1,8 +1,8 @@
 /* api.h - how public symbols are marked, the version of the interface, and what holds in all of it.
  *
- * The context comes first in every call that has one, what is made or filled comes last. What ends
- * with a function ends with ..._destroy(); ..._release() gives back one reference or value, of
- * which there may be more.
+ * The context comes first in every call that has one, what is made or filled comes last. What
+ * ..._create() and the like make ends with ..._destroy(); ..._release() gives back one reference to
+ * something that may have more.
  *
  * A structure that begins with `size` may get more fields, at its end. Callers set `size` to its
  * sizeof, as its ..._INIT does, so that programs that were compiled with an older header go on: of

@@ -38,7 +38,7 @@ SIGNATURES = {
     "fnz_functionalize": "i pppp", "fnz_program_alias": "i pps", "fnz_verify_hashes": "i ppppp",
     "fnz_program_check_types": "i pppp", "fnz_verify": "i pppppp", "fnz_run": "i pppppp",
     "fnz_lint": "i pppp", "fnz_findings_destroy": "v p", "fnz_findings_count": "z p", "fnz_findings_at": "p pz",
-    "fnz_finding_kind_name": "s i", "fnz_plan_write_for": "i pppsbp", "fnz_decompose": "i pppp",
+    "fnz_finding_kind_name": "s i", "fnz_plan_write": "i pppp", "fnz_decompose": "i pppp",
     "fnz_program_compare": "i pppp", "fnz_difference_destroy": "v p", "fnz_program_hash": "i ppbp",
     # arrays.h, backend.h, random.h
     "fnz_arrays_create": "i pp", "fnz_arrays_destroy": "v p", "fnz_arrays_count": "z p", "fnz_arrays_at": "p pz",

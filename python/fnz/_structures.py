@@ -62,6 +62,8 @@ VerifyReport = _structure(
     ("numbers", c_bool), ("sizes", c_size_t), ("no_numbers", c_char * 160), ("weights", c_size_t),
     ("weights_differing", c_size_t), ("weights_without", c_size_t))
 RunOptions = _structure("fnz_run_options", ("size", c_size_t), ("original", c_bool), ("check_schemas", c_bool))
+PlanOptions = _structure("fnz_plan_options", ("size", c_size_t), ("json", c_bool), ("device", c_char_p),
+                         ("inputs", c_void_p))
 DifferenceSide = _structure("fnz_difference_side", ("text", c_char_p), ("source", c_char_p), ("graph", c_size_t),
                             ("node", c_size_t))
 Difference = _structure("fnz_difference", ("where", c_char_p), ("what", c_char_p), ("a", DifferenceSide),

@@ -218,8 +218,8 @@ class Program:
 
     def plan(self, device: str | None = None, *, json: bool = False) -> str:
         """What the engine does with a functional program, step by step, and why what is copied is."""
-        return self._context.bytes_of(lib.fnz_plan_write_for, self._handle.address, None,
-                                      device.encode() if device else None, json).decode()
+        options = s.PlanOptions(sizeof(s.PlanOptions), json, device.encode() if device else None)
+        return self._context.bytes_of(lib.fnz_plan_write, self._handle.address, byref(options)).decode()
 
     # --- Reading ---
     @property

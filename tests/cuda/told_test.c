@@ -15,10 +15,17 @@ static uint64_t number_of(const char *told, const char *name) {
   return strtoull(at + strlen(name), NULL, 10);
 }
 
+static fnz_status tell(fnz_context *ctx, const fnz_program *p, const fnz_arrays *inputs,
+                       const char *device, bool json, fnz_buffer *out) {
+  const fnz_plan_options options = {
+      .size = sizeof options, .json = json, .device = device, .inputs = inputs};
+  return fnz_plan_write(ctx, p, &options, out);
+}
+
 static char *told_at(fnz_context *ctx, const fnz_program *p, const fnz_arrays *inputs,
                      const char *device, bool json) {
   fnz_buffer text = {.data = NULL};
-  OK(ctx, fnz_plan_write_for(ctx, p, inputs, device, json, &text));
+  OK(ctx, tell(ctx, p, inputs, device, json, &text));
   char *copy = malloc(text.size + 1);
   ck_assert_ptr_nonnull(copy);
   memcpy(copy, text.data, text.size);
@@ -171,8 +178,8 @@ START_TEST(sizes_that_are_not_known_are_refused) {
   fnz_buffer text = {.data = NULL};
   for (size_t i = 0; i < p->symbols.count; i++) /* as exporters may leave it */
     p->symbols.data[i].has_hint = false;
-  FAILS(ctx, "UNSUPPORTED", fnz_plan_write_for(ctx, p, NULL, "cuda", false, &text));
-  FAILS(ctx, "BOUNDS", fnz_plan_write_for(ctx, p, inputs, "cuda", false, &text));
+  FAILS(ctx, "UNSUPPORTED", tell(ctx, p, NULL, "cuda", false, &text));
+  FAILS(ctx, "BOUNDS", tell(ctx, p, inputs, "cuda", false, &text));
   ck_assert_uint_eq(text.size, 0);
   fnz_arrays_destroy(inputs);
   fnz_program_destroy(p);
@@ -184,9 +191,9 @@ START_TEST(other_devices_are_refused) {
   fnz_context *ctx = open_context();
   fnz_program *p = with_cpu(ctx);
   fnz_buffer text = {.data = NULL};
-  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, NULL, "sm_x", false, &text));
-  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, NULL, "sm_1234", false, &text));
-  FAILS(ctx, "ARGUMENT", fnz_plan_write_for(ctx, p, NULL, "gpu", false, &text));
+  FAILS(ctx, "ARGUMENT", tell(ctx, p, NULL, "sm_x", false, &text));
+  FAILS(ctx, "ARGUMENT", tell(ctx, p, NULL, "sm_1234", false, &text));
+  FAILS(ctx, "ARGUMENT", tell(ctx, p, NULL, "gpu", false, &text));
   ck_assert_uint_eq(text.size, 0);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
