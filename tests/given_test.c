@@ -1,7 +1,8 @@
-/* checks: 9
+/* checks: 11
  * given_test.c - arrays that are given for the state of a program stand for the data of its file,
  * in both interpreters and in the comparison; a name that no input has is refused. Expected numbers
- * are PyTorch 2.15's: fixtures/pt2/kv_cache.want*.safetensors and tied.pt2. */
+ * are PyTorch 2.15's: fixtures/pt2/kv_cache.want*.safetensors and tied.pt2. And options and reports
+ * of callers that were compiled with an older header, or say another size than they have. */
 #include "tests/context.h"
 
 #include <fnz/fnz.h>
@@ -307,8 +308,104 @@ START_TEST(the_comparison_takes_state_too) {
 }
 END_TEST
 
+/* --- Sizes of structures ------------------------------------------------------------------------
+ */
+typedef fnz_status taking_fn(const fnz_program *p, size_t size);
+
+#define TAKES(name, type, made, end, call)                                                         \
+  static fnz_status name(const fnz_program *p, size_t size) {                                      \
+    type o = {.size = size};                                                                       \
+    made = {0};                                                                                    \
+    fnz_status status = call;                                                                      \
+    end;                                                                                           \
+    return status;                                                                                 \
+  }
+TAKES(functionalizing, fnz_functionalize_options, fnz_program *out[1], fnz_program_destroy(*out),
+      fnz_functionalize(ctx, p, &o, out))
+TAKES(decomposing, fnz_decompose_options, fnz_program *out[1], fnz_program_destroy(*out),
+      fnz_decompose(ctx, p, &o, out))
+TAKES(linting, fnz_functionalize_options, fnz_findings *out[1], fnz_findings_destroy(*out),
+      fnz_lint(ctx, p, &o, out))
+TAKES(compiling, fnz_compile_options, fnz_executable *out[1], fnz_executable_destroy(*out),
+      fnz_compile(ctx, p, &o, out))
+TAKES(telling, fnz_plan_options, fnz_buffer out, fnz_buffer_free(ctx, &out),
+      fnz_plan_write(ctx, p, &o, &out))
+TAKES(writing, fnz_mlir_options, fnz_buffer out, fnz_buffer_free(ctx, &out),
+      fnz_mlir_write(ctx, p, &o, &out, NULL))
+
+static fnz_status verifying(const fnz_program *p, size_t size) {
+  const fnz_verify_options o = {.size = size};
+  return fnz_verify(ctx, p, p, NULL, &o, NULL);
+}
+
+static fnz_status reporting(const fnz_program *p, size_t size) {
+  fnz_verify_report report = {.size = size};
+  return fnz_verify_hashes(ctx, p, p, NULL, &report);
+}
+
+static fnz_status running(const fnz_program *p, size_t size) {
+  const fnz_run_options o = {.size = size};
+  fnz_arrays *given = no_arrays(), *out = no_arrays();
+  fnz_backend *cpu;
+  add_floats(given, "x", 1, (const float[]){1});
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  fnz_status status = fnz_run(ctx, p, cpu, given, &o, out);
+  fnz_backend_destroy(cpu);
+  fnz_arrays_destroy(out);
+  fnz_arrays_destroy(given);
+  return status;
+}
+
+static const char negated[] = "fnz 1 program(%x: f32[1]) { %y: f32[1] = neg(%x) return %y }";
+
+START_TEST(structures_say_how_large_they_are) {
+  static const struct {
+    taking_fn *take;
+    size_t whole;
+  } rows[] = {
+      {functionalizing, sizeof(fnz_functionalize_options)},
+      {decomposing, sizeof(fnz_decompose_options)},
+      {verifying, sizeof(fnz_verify_options)},
+      {reporting, sizeof(fnz_verify_report)},
+      {linting, sizeof(fnz_functionalize_options)},
+      {compiling, sizeof(fnz_compile_options)},
+      {telling, sizeof(fnz_plan_options)},
+      {writing, sizeof(fnz_mlir_options)},
+      {running, sizeof(fnz_run_options)},
+  };
+  fnz_program *p;
+  begin();
+  OK(ctx, fnz_program_read(ctx, negated, sizeof negated - 1, FNZ_FORMAT_TEXT, &p));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    OK(ctx, rows[i].take(p, rows[i].whole));
+    OK(ctx, rows[i].take(p, sizeof(size_t)));
+    FAILS(ctx, "ARGUMENT", rows[i].take(p, 0));
+    FAILS(ctx, "ARGUMENT", rows[i].take(p, rows[i].whole + 1));
+  }
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* What an older header does not have is neither read nor written. */
+START_TEST(an_older_header_has_fewer_fields) {
+  fnz_verify_options options = {offsetof(fnz_verify_options, trials), 9, true};
+  fnz_verify_report report = {.size = offsetof(fnz_verify_report, bodies), .bodies = 77};
+  fnz_program *p;
+  begin();
+  OK(ctx, fnz_program_read(ctx, negated, sizeof negated - 1, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_verify(ctx, p, p, NULL, &options, &report));
+  ck_assert_int_eq(report.trials, 2);
+  ck_assert_uint_eq(report.bodies, 77);
+  ck_assert_uint_eq(report.size, offsetof(fnz_verify_report, bodies));
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 RUN_SUITE("given", a_run_goes_on_from_the_state_of_another,
           weights_are_given_where_the_file_has_none, what_is_given_for_one_is_seen_through_another,
           what_shares_memory_must_agree, memory_without_data_must_be_filled,
           a_name_that_no_input_has_is_refused, names_are_checked_where_nothing_is_computed,
-          sizes_and_dtypes_of_state_are_checked, the_comparison_takes_state_too)
+          sizes_and_dtypes_of_state_are_checked, the_comparison_takes_state_too,
+          structures_say_how_large_they_are, an_older_header_has_fewer_fields)
