@@ -7,7 +7,7 @@
 #ifndef FNZI_API_H
 #define FNZI_API_H
 
-#include "functionalize/recorder/provenance.h"
+#include "program/provenance.h"
 
 #include <fnz/functionalize.h>
 

@@ -19,7 +19,7 @@
 #define FNZI_DYNAMIC_H
 
 #include "views/oracle_log.h"
-#include "functionalize/recorder/provenance.h"
+#include "program/provenance.h"
 #include "program/shapes/computer.h"
 
 #include <fnz/functionalize.h>

@@ -7,7 +7,7 @@
 #ifndef FNZI_EXPLAIN_H
 #define FNZI_EXPLAIN_H
 
-#include "functionalize/recorder/provenance.h"
+#include "program/provenance.h"
 
 #include <fnz/explain.h>
 #include <fnz/functionalize.h>

@@ -2,7 +2,7 @@
 #ifndef FNZI_RECORDER_H
 #define FNZI_RECORDER_H
 
-#include "functionalize/recorder/provenance.h"
+#include "program/provenance.h"
 
 #include <fnz/functionalize.h>
 #include <fnz/recorder.h>

@@ -23,7 +23,7 @@
 #ifndef FNZI_WRAPPER_H
 #define FNZI_WRAPPER_H
 
-#include "functionalize/recorder/provenance.h"
+#include "program/provenance.h"
 #include "views/oracle_log.h"
 #include "mutations/mutations.h"
 #include "schema/facts/outs.h"

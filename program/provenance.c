@@ -2,7 +2,7 @@
  *
  * needs   the pass's notes, whose nodes are addresses in the source
  * gives   indices of these nodes; what a .pt2 file says of the source, kept for the result */
-#include "functionalize/recorder/provenance.h"
+#include "program/provenance.h"
 #include "program/pt2_metadata.h"
 
 #include <stdlib.h>
