@@ -18,18 +18,18 @@ static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
  * and the results become one program. */
 static fnz_status pass(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_rec_notes *notes,
+                       const fnz_functionalize_options *options, fnzi_notes *notes,
                        fnz_program **out) {
   if (fnzi_program_has_symbols(program)) {
     FNZ_TRY(fnzi_dyn_program(ctx, program, options, notes, out));
-    return fnzi_rec_metadata_keep(program, NULL, *out);
+    return fnzi_metadata_keep(program, NULL, *out);
   }
   FNZ_TRY(fnzi_pass_program(ctx, program, options, notes, NULL, out));
-  return fnzi_rec_metadata_keep(program, notes, *out);
+  return fnzi_metadata_keep(program, notes, *out);
 }
 
 static fnz_status make(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_rec_notes *notes,
+                       const fnz_functionalize_options *options, fnzi_notes *notes,
                        fnz_program **out) {
   *out = NULL;
   FNZ_TRY(fnzi_options_check(ctx, options));
@@ -50,32 +50,32 @@ static fnz_status drop_failed(fnz_status status, fnz_program **out) {
 /* --- with nothing else, with origins, with findings ------------------------------------------- */
 fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
                               const fnz_functionalize_options *options, fnz_program **out) {
-  fnzi_rec_notes notes = {.lints = false};
+  fnzi_notes notes = {.lints = false};
   bool needs_notes = program->extras || options->ndeny;
   fnz_status status = make(ctx, program, options, needs_notes ? &notes : NULL, out);
-  fnzi_rec_notes_free(ctx, &notes);
+  fnzi_notes_free(ctx, &notes);
   return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
                                         const fnz_functionalize_options *options, fnz_program **out,
                                         fnz_origins **origins) {
-  fnzi_rec_notes notes = {.lints = false};
+  fnzi_notes notes = {.lints = false};
   *origins = NULL;
   fnz_status status = make(ctx, program, options, &notes, out);
   if (status == FNZ_OK)
     status = fnzi_expl_origins_make(ctx, program, *out, &notes, origins);
-  fnzi_rec_notes_free(ctx, &notes);
+  fnzi_notes_free(ctx, &notes);
   return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
                                    const fnz_functionalize_options *options, fnz_findings **out) {
-  fnzi_rec_notes notes = {.lints = true};
+  fnzi_notes notes = {.lints = true};
   fnz_program *to;
   fnz_status status = drop_failed(make(ctx, program, options, &notes, &to), &to);
   status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
   fnz_program_destroy(to);
-  fnzi_rec_notes_free(ctx, &notes);
+  fnzi_notes_free(ctx, &notes);
   return status;
 }

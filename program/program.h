@@ -200,11 +200,11 @@ struct fnz_program {
   const char *torch_version;
   int schema_major, schema_minor; /* up to FNZI_MOST_SCHEMA, which the text form has room for */
   struct fnzi_oracle_log
-      *decisions;               /* while functionalize/ makes it, for symbolic sizes; borrowed */
-  int64_t slack;                /* of the pass: nodes that it may still make beyond 4 for each */
-  struct fnzi_rec_notes *notes; /* while functionalize/ makes it and keeps track of why; borrowed */
-  fnzi_extras *extras;          /* NULL: it is not from a .pt2 file */
-  fnzi_blob *file;              /* what it is being read from, when that is its own; else NULL */
+      *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
+  int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */
+  struct fnzi_notes *notes; /* while functionalize/ makes it and keeps track of why; borrowed */
+  fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
+  fnzi_blob *file;          /* what it is being read from, when that is its own; else NULL */
   const struct fnzi_weights_source *source; /* while it is read, of weights outside; else NULL */
   bool instantiated;       /* at some sizes, for which nothing says where views lie */
   _Atomic bool *unchecked; /* of a program that was read: its types were not held against rules;

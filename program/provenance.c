@@ -8,15 +8,15 @@
 #include <stdlib.h>
 
 /* --- notes ------------------------------------------------------------------------------------ */
-void fnzi_rec_notes_clear(fnzi_rec_notes *notes) {
+void fnzi_notes_clear(fnzi_notes *notes) {
   notes->nodes.count = notes->failures.count = notes->unread.count = notes->first.count = 0;
 }
 
 /* The notes after those of the graph move up, and so do the places of first notes. */
-static void forget_graph(fnzi_rec_notes *notes, uint32_t graph) {
+static void forget_graph(fnzi_notes *notes, uint32_t graph) {
   size_t kept = notes->first.data[graph];
   for (size_t i = kept; i < notes->nodes.count; i++) {
-    const fnzi_rec_note note = notes->nodes.data[i];
+    const fnzi_note note = notes->nodes.data[i];
     if (note.graph == graph)
       continue;
     if (notes->first.data[note.graph] == i)
@@ -26,7 +26,7 @@ static void forget_graph(fnzi_rec_notes *notes, uint32_t graph) {
   notes->nodes.count = kept;
 }
 
-fnz_status fnzi_rec_notes_restart(fnz_context *ctx, fnzi_rec_notes *notes, uint32_t graph) {
+fnz_status fnzi_notes_restart(fnz_context *ctx, fnzi_notes *notes, uint32_t graph) {
   const size_t none = SIZE_MAX;
   while (notes->first.count <= graph)
     FNZI_PUSH(ctx, &notes->first, none);
@@ -36,8 +36,8 @@ fnz_status fnzi_rec_notes_restart(fnz_context *ctx, fnzi_rec_notes *notes, uint3
   return FNZ_OK;
 }
 
-fnz_status fnzi_rec_notes_arrange(fnz_context *ctx, fnzi_rec_notes *notes, const uint32_t *order,
-                                  uint32_t count) {
+fnz_status fnzi_notes_arrange(fnz_context *ctx, fnzi_notes *notes, const uint32_t *order,
+                              uint32_t count) {
   size_t kept = 0, bytes = notes->first.count * sizeof(uint32_t);
   uint32_t *place = fnzi_resize(ctx, NULL, 0, bytes);
   if (!place && bytes)
@@ -48,7 +48,7 @@ fnz_status fnzi_rec_notes_arrange(fnz_context *ctx, fnzi_rec_notes *notes, const
     if (order[k] < notes->first.count)
       place[order[k]] = k;
   for (size_t i = 0; i < notes->nodes.count; i++) {
-    fnzi_rec_note note = notes->nodes.data[i];
+    fnzi_note note = notes->nodes.data[i];
     note.graph = place[note.graph];
     if (note.graph < count)
       notes->nodes.data[kept++] = note;
@@ -59,19 +59,19 @@ fnz_status fnzi_rec_notes_arrange(fnz_context *ctx, fnzi_rec_notes *notes, const
   return FNZ_OK;
 }
 
-void fnzi_rec_notes_free(fnz_context *ctx, fnzi_rec_notes *notes) {
+void fnzi_notes_free(fnz_context *ctx, fnzi_notes *notes) {
   FNZI_VEC_FREE(ctx, &notes->nodes);
   FNZI_VEC_FREE(ctx, &notes->first);
   FNZI_VEC_FREE(ctx, &notes->failures);
   FNZI_VEC_FREE(ctx, &notes->unread);
 }
 
-static fnz_status push_unread(fnz_context *ctx, fnzi_rec_notes *notes, const fnzi_node *write) {
+static fnz_status push_unread(fnz_context *ctx, fnzi_notes *notes, const fnzi_node *write) {
   FNZI_PUSH(ctx, &notes->unread, write);
   return FNZ_OK;
 }
 
-void fnzi_rec_notes_unread(fnz_context *ctx, fnzi_rec_notes *notes, const fnzi_node *write) {
+void fnzi_notes_unread(fnz_context *ctx, fnzi_notes *notes, const fnzi_node *write) {
   if (write && notes && notes->lints && push_unread(ctx, notes, write) != FNZ_OK)
     notes->lost = true;
 }
@@ -88,9 +88,9 @@ static int by_address(const void *a, const void *b) {
   return x->at < y->at ? -1 : x->at > y->at;
 }
 
-fnz_status fnzi_rec_finder_make(fnzi_arena *arena, const fnz_program *p, fnzi_rec_finder *out) {
+fnz_status fnzi_node_finder_make(fnzi_arena *arena, const fnz_program *p, fnzi_node_finder *out) {
   first_node *rows;
-  *out = (fnzi_rec_finder){.p = p};
+  *out = (fnzi_node_finder){.p = p};
   FNZI_NEW(arena, p->graphs.count, &rows);
   FNZI_NEW(arena, p->graphs.count, &out->order);
   for (size_t g = 0; g < p->graphs.count; g++)
@@ -102,8 +102,8 @@ fnz_status fnzi_rec_finder_make(fnzi_arena *arena, const fnz_program *p, fnzi_re
   return FNZ_OK;
 }
 
-bool fnzi_rec_finder_find(const fnzi_rec_finder *finder, const fnzi_node *node, size_t *graph,
-                          size_t *index) {
+bool fnzi_node_finder_find(const fnzi_node_finder *finder, const fnzi_node *node, size_t *graph,
+                           size_t *index) {
   size_t low = 0, high = finder->count;
   *index = SIZE_MAX;
   while (node && low + 1 < high) {
@@ -135,11 +135,11 @@ static fnz_status make_room(fnz_program *to) {
 }
 
 /* Where the source is a rewritten program itself, its nodes come from nodes of another one. */
-static fnzi_source_node source_of(const fnzi_rec_finder *finder, const fnzi_node *node) {
+static fnzi_source_node source_of(const fnzi_node_finder *finder, const fnzi_node *node) {
   static const fnzi_source_node unknown = {0, FNZI_NO_NODE};
   const fnz_program *from = finder->p;
   size_t graph, index;
-  if (!fnzi_rec_finder_find(finder, node, &graph, &index))
+  if (!fnzi_node_finder_find(finder, node, &graph, &index))
     return unknown;
   const fnzi_source_node *earlier = fnzi_graph_at(from, (uint32_t)graph)->source_nodes;
   if (!from->is_rewritten)
@@ -147,19 +147,18 @@ static fnzi_source_node source_of(const fnzi_rec_finder *finder, const fnzi_node
   return earlier ? earlier[index] : unknown;
 }
 
-fnz_status fnzi_rec_metadata_keep(const fnz_program *from, const fnzi_rec_notes *notes,
-                                  fnz_program *to) {
+fnz_status fnzi_metadata_keep(const fnz_program *from, const fnzi_notes *notes, fnz_program *to) {
   if (!to || !from->extras || to->extras)
     return FNZ_OK;
   to->extras = fnzi_extras_retain(from->extras);
   to->is_rewritten = true;
   if (!notes)
     return FNZ_OK;
-  fnzi_rec_finder finder;
+  fnzi_node_finder finder;
   FNZ_TRY(make_room(to));
-  FNZ_TRY(fnzi_rec_finder_make(&to->arena, from, &finder));
+  FNZ_TRY(fnzi_node_finder_make(&to->arena, from, &finder));
   for (size_t i = 0; i < notes->nodes.count; i++) {
-    const fnzi_rec_note *note = &notes->nodes.data[i];
+    const fnzi_note *note = &notes->nodes.data[i];
     const fnzi_graph *g = fnzi_graph_at(to, note->graph);
     const fnzi_node *why = note->why.node ? note->why.node : note->why.reader;
     if (note->node < g->nodes.count)

@@ -95,6 +95,6 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                                            const fnz_functionalize_options *options,
-                                           fnzi_rec_notes *notes, fnz_program **out);
+                                           fnzi_notes *notes, fnz_program **out);
 
 #endif

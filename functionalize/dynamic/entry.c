@@ -8,7 +8,7 @@
 
 /* The nodes are those of the first trial, which is run once more. Where guards keep to sizes that
  * were only checked, it has no program any more. */
-static fnz_status explain(fnzi_general *g, fnzi_rec_notes *notes) {
+static fnz_status explain(fnzi_general *g, fnzi_notes *notes) {
   fnzi_trial *t = g->trials.count ? g->trials.data[0] : NULL;
   fnz_program *again;
   if (!notes || !t)
@@ -42,7 +42,7 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
 }
 
 fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
-                            const fnz_functionalize_options *options, fnzi_rec_notes *notes,
+                            const fnz_functionalize_options *options, fnzi_notes *notes,
                             fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .options = options};
   *out = NULL;

@@ -52,23 +52,23 @@ static bool find_silent_counterpart(const fnz_program *from, uint32_t graph, siz
   return op && after == 0;
 }
 
-static void move_node(const fnzi_rec_finder *finder, const fnz_program *from,
+static void move_node(const fnzi_node_finder *finder, const fnz_program *from,
                       const fnzi_node **node) {
   const fnz_program *source = finder->p;
   size_t graph, index;
   uint32_t at;
   bool found =
-      fnzi_rec_finder_find(finder, *node, &graph, &index) &&
+      fnzi_node_finder_find(finder, *node, &graph, &index) &&
       (first_result(*node) ? fnzi_expl_counterpart(source, (uint32_t)graph, *node, from, &at)
                            : find_silent_counterpart(source, (uint32_t)graph, index, from, &at));
   *node = found ? fnzi_node_at(from, (uint32_t)graph, at) : NULL;
 }
 
-static void move(fnzi_rec_notes *notes, const fnzi_rec_finder *finder, const fnz_program *made,
+static void move(fnzi_notes *notes, const fnzi_node_finder *finder, const fnz_program *made,
                  const fnz_program *from, const fnz_program *to) {
   size_t kept = 0;
   for (size_t i = 0; i < notes->nodes.count; i++) {
-    fnzi_rec_note m = notes->nodes.data[i];
+    fnzi_note m = notes->nodes.data[i];
     if (!fnzi_expl_counterpart(made, m.graph, fnzi_node_at(made, m.graph, m.node), to, &m.node))
       continue;
     move_node(finder, from, &m.why.node);
@@ -86,13 +86,13 @@ static void move(fnzi_rec_notes *notes, const fnzi_rec_finder *finder, const fnz
   notes->unread.count = kept;
 }
 
-fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_rec_notes *notes, const fnz_program *source,
+fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_notes *notes, const fnz_program *source,
                                 const fnz_program *made, const fnz_program *from,
                                 const fnz_program *to) {
-  fnzi_rec_finder finder;
+  fnzi_node_finder finder;
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = fnzi_rec_finder_make(&arena, source, &finder);
+  fnz_status status = fnzi_node_finder_make(&arena, source, &finder);
   if (status == FNZ_OK)
     move(notes, &finder, made, from, to);
   fnzi_arena_free(&arena);

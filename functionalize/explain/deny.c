@@ -69,8 +69,7 @@ static bool find_denied(const fnz_functionalize_options *o, const fnz_program *t
 }
 
 fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                                const fnz_functionalize_options *options,
-                                const fnzi_rec_notes *notes) {
+                                const fnz_functionalize_options *options, const fnzi_notes *notes) {
   uint32_t graph, index;
   fnz_origins *origins;
   if (!options->ndeny || !find_denied(options, to, &graph, &index))

@@ -15,7 +15,7 @@
 /* --- origins.c -------------------------------------------------------------------------------- */
 /* Where each node of `to`, which was made from `from`, comes from. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from,
-                                                 const fnz_program *to, const fnzi_rec_notes *notes,
+                                                 const fnz_program *to, const fnzi_notes *notes,
                                                  fnz_origins **out);
 
 /* In `to`, made of `from` by taking operators apart, a node of another operator than the one that
@@ -30,7 +30,7 @@ bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_n
                            const fnz_program *to, uint32_t *index);
 /* Notes about `made`, from `source`, become notes about `to`, from `from`, in place; those of nodes
  * without counterpart are dropped. */
-FNZ_MUST_CHECK fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_rec_notes *notes,
+FNZ_MUST_CHECK fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_notes *notes,
                                                const fnz_program *source, const fnz_program *made,
                                                const fnz_program *from, const fnz_program *to);
 
@@ -49,13 +49,13 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz
 FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from,
                                                const fnz_program *to,
                                                const fnz_functionalize_options *options,
-                                               const fnzi_rec_notes *notes);
+                                               const fnzi_notes *notes);
 
 /* --- lint.c ----------------------------------------------------------------------------------- */
 /* What the notes about `to`, which was made from `from` with this status, find. `to` is NULL where
  * nothing was made; a status that refuses the program is one more finding. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from,
-                                             const fnz_program *to, fnzi_rec_notes *notes,
+                                             const fnz_program *to, fnzi_notes *notes,
                                              fnz_status status, fnz_findings **out);
 
 #endif

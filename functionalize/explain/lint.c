@@ -56,8 +56,8 @@ const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index) {
 typedef struct linting {
   fnz_context *ctx;
   const fnz_program *from, *to;
-  fnzi_rec_finder finder; /* of `from` */
-  const fnzi_rec_notes *notes;
+  fnzi_node_finder finder; /* of `from` */
+  const fnzi_notes *notes;
   fnz_findings *out;
   fnzi_map seen; /* nodes of the source that have a finding already */
 } linting;
@@ -71,7 +71,7 @@ static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const ch
                       const char *what, const char *remedy) {
   char place[192] = "";
   f.graph = 0;
-  if (fnzi_rec_finder_find(&l->finder, node, &f.graph, &f.node))
+  if (fnzi_node_finder_find(&l->finder, node, &f.graph, &f.node))
     fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, place);
   FNZ_TRY(keep(l, *where ? where : place, &f.where));
   FNZ_TRY(keep(l, what, &f.what));
@@ -91,7 +91,7 @@ static fnz_finding finding(fnz_finding_kind kind) {
 
 static fnz_status add_failures(linting *l) {
   for (size_t i = 0; i < l->notes->failures.count; i++) {
-    const fnzi_rec_failure *failure = &l->notes->failures.data[i];
+    const fnzi_failure *failure = &l->notes->failures.data[i];
     fnz_finding f = finding(FNZ_FINDING_REFUSED);
     f.error = failure->error.kind;
     FNZ_TRY(add(l, f, failure->node, failure->error.where, failure->error.message, ""));
@@ -108,8 +108,8 @@ static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
 
 /* A change of the program could avoid the read of the base. The final value of an input is needed
  * in any case. */
-static bool is_avoidable(const linting *l, const fnzi_rec_note *note) {
-  const fnzi_rec_why *why = &note->why;
+static bool is_avoidable(const linting *l, const fnzi_note *note) {
+  const fnzi_why *why = &note->why;
   if (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs)
     return true;
   return fnzi_output_is_result(&l->to->outputs[why->output]);
@@ -120,23 +120,23 @@ static bool keeps_base(const fnz_op *op) {
   return op && fnzi_op_is_copy(op) && op->nparams > 1 && op->params[1].type == FNZI_TYPE_TENSOR;
 }
 
-static const char *scatter_remedy(const fnzi_rec_why *why) {
+static const char *scatter_remedy(const fnzi_why *why) {
   if (!why->reader)
     return "return the written part instead of all of it, if that is what callers need";
   return "read before the write, or read the window that was written, or build the tensor in one "
          "piece (cat, stack, where)";
 }
 
-static fnz_status add_scatter(linting *l, const fnzi_rec_note *note) {
-  const fnzi_rec_why *why = &note->why;
+static fnz_status add_scatter(linting *l, const fnzi_note *note) {
+  const fnzi_why *why = &note->why;
   fnz_finding f = finding(FNZ_FINDING_SCATTER);
   const char *what;
   const fnz_geometry *g = NULL;
   const fnzi_node *node = fnzi_node_at(l->to, note->graph, note->node);
   if (node->outputs[0].tag == FNZ_ARG_VALUE)
     g = fnzi_value_at(l->to, note->graph, node->outputs[0].u.value)->geometry;
-  fnzi_rec_finder_find(&l->finder, why->view, &f.view_graph, &f.view);
-  fnzi_rec_finder_find(&l->finder, why->reader, &f.reader_graph, &f.reader);
+  fnzi_node_finder_find(&l->finder, why->view, &f.view_graph, &f.view);
+  fnzi_node_finder_find(&l->finder, why->reader, &f.reader_graph, &f.reader);
   if (!why->reader)
     f.output = why->output;
   FNZ_TRY(fnzi_arena_format(
@@ -148,13 +148,13 @@ static fnz_status add_scatter(linting *l, const fnzi_rec_note *note) {
 static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) {
   size_t graph, index;
   if (!node->nargs || node->args[0].tag != FNZ_ARG_VALUE ||
-      !fnzi_rec_finder_find(&l->finder, node, &graph, &index))
+      !fnzi_node_finder_find(&l->finder, node, &graph, &index))
     return NULL;
   return fnzi_value_at(l->from, (uint32_t)graph, node->args[0].u.value)->geometry;
 }
 
 /* A view operator of the source that became a copy of the same dtype. */
-static bool copies_as_is(const linting *l, const fnzi_rec_note *note) {
+static bool copies_as_is(const linting *l, const fnzi_note *note) {
   const fnzi_node *from = note->why.node, *to = fnzi_node_at(l->to, note->graph, note->node);
   bool is_own = note->why.cause == FNZI_CAUSE_NODE && from && from->op && to->op;
   if (!is_own || !fnz_op_is_view(from->op) || to->noutputs != 1 ||
@@ -168,7 +168,7 @@ static bool copies_as_is(const linting *l, const fnzi_rec_note *note) {
 static fnz_status add_copies(linting *l) {
   bool new;
   for (size_t i = 0; i < l->notes->nodes.count; i++) {
-    const fnzi_rec_note *note = &l->notes->nodes.data[i];
+    const fnzi_note *note = &l->notes->nodes.data[i];
     if (note->node >= fnz_node_count(l->to, note->graph))
       continue; /* of a body that was dropped */
     const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
@@ -191,7 +191,7 @@ static fnz_status add_copies(linting *l) {
 static fnz_status add_unread(linting *l) {
   bool new;
   for (size_t i = 0; i < l->notes->nodes.count; i++) {
-    const fnzi_rec_why *why = &l->notes->nodes.data[i].why;
+    const fnzi_why *why = &l->notes->nodes.data[i].why;
     if (why->node && why->cause != FNZI_CAUSE_READ)
       FNZ_TRY(fnzi_map_set(&l->seen, &why->node, sizeof why->node, 1));
   }
@@ -290,7 +290,7 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   fnzi_arena_init(&f->arena, l->ctx);
   fnzi_map_init(&l->seen, l->ctx);
   l->out = f;
-  fnz_status status = fnzi_rec_finder_make(&f->arena, l->from, &l->finder);
+  fnz_status status = fnzi_node_finder_make(&f->arena, l->from, &l->finder);
   if (status == FNZ_OK)
     status = collect(l);
   fnzi_map_free(&l->seen);
@@ -302,10 +302,10 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
 }
 
 fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                              fnzi_rec_notes *notes, fnz_status status, fnz_findings **out) {
+                              fnzi_notes *notes, fnz_status status, fnz_findings **out) {
   *out = NULL;
   if (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT) {
-    const fnzi_rec_failure failure = {NULL, *fnz_last_error(ctx)};
+    const fnzi_failure failure = {NULL, *fnz_last_error(ctx)};
     FNZI_PUSH(ctx, &notes->failures, failure);
   } else if (status != FNZ_OK)
     return status;

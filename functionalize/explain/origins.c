@@ -46,7 +46,7 @@ const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_
   return is_there ? &origins->graphs[graph][node] : NULL;
 }
 
-static fnz_reason reason_of(const fnzi_rec_why *why, const fnz_op *op) {
+static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
   static const struct {
     fnzi_emit_op op;
     fnz_reason reason;
@@ -73,15 +73,15 @@ static fnz_reason reason_of(const fnzi_rec_why *why, const fnz_op *op) {
   return fnzi_op_is_copy(op) ? FNZ_REASON_COPY : FNZ_REASON_PART;
 }
 
-static void fill(const fnzi_rec_finder *from, const fnz_program *to, const fnzi_rec_note *note,
+static void fill(const fnzi_node_finder *from, const fnz_program *to, const fnzi_note *note,
                  fnz_origin *out) {
-  const fnzi_rec_why *why = &note->why;
+  const fnzi_why *why = &note->why;
   const fnzi_node *node = fnzi_node_at(to, note->graph, note->node);
   *out = (fnz_origin){.reason = reason_of(why, node->op), .output = SIZE_MAX};
-  fnzi_rec_finder_find(from, why->reader, &out->reader_graph, &out->reader);
-  fnzi_rec_finder_find(from, why->view, &out->view_graph, &out->view);
+  fnzi_node_finder_find(from, why->reader, &out->reader_graph, &out->reader);
+  fnzi_node_finder_find(from, why->view, &out->view_graph, &out->view);
   const fnzi_node *whose = why->node ? why->node : why->view ? why->view : why->reader;
-  fnzi_rec_finder_find(from, whose, &out->graph, &out->node);
+  fnzi_node_finder_find(from, whose, &out->graph, &out->node);
   if (!why->reader)
     out->output = why->output;
 }
@@ -140,15 +140,15 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
 }
 
 static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
-                           const fnzi_rec_notes *notes) {
-  fnzi_rec_finder finder;
+                           const fnzi_notes *notes) {
+  fnzi_node_finder finder;
   FNZ_TRY(make_room(o, to));
-  FNZ_TRY(fnzi_rec_finder_make(&o->arena, from, &finder));
+  FNZ_TRY(fnzi_node_finder_make(&o->arena, from, &finder));
   for (size_t g = 0; g < o->ngraphs; g++)
     for (size_t n = 0; n < o->counts[g]; n++)
       o->graphs[g][n] = nowhere;
   for (size_t i = 0; i < notes->nodes.count; i++) {
-    const fnzi_rec_note *note = &notes->nodes.data[i];
+    const fnzi_note *note = &notes->nodes.data[i];
     if (note->graph < o->ngraphs && note->node < o->counts[note->graph])
       fill(&finder, to, note, &o->graphs[note->graph][note->node]);
   }
@@ -157,7 +157,7 @@ static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_pr
 }
 
 fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                                  const fnzi_rec_notes *notes, fnz_origins **out) {
+                                  const fnzi_notes *notes, fnz_origins **out) {
   fnz_origins *o = fnzi_resize(ctx, NULL, 0, sizeof *o);
   *out = NULL;
   if (!o)

@@ -98,7 +98,7 @@ typedef struct job {
   fnz_context *ctx;
   const fnz_program *program;
   const fnz_functionalize_options *options;
-  fnzi_rec_notes *notes;      /* NULL for none */
+  fnzi_notes *notes;          /* NULL for none */
   fnzi_oracle_log *decisions; /* NULL for none */
   fnzi_pass_alias_sets alias_sets;
 } job;
@@ -153,7 +153,7 @@ static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
 }
 
 fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
-                             const fnz_functionalize_options *options, fnzi_rec_notes *notes,
+                             const fnz_functionalize_options *options, fnzi_notes *notes,
                              fnzi_oracle_log *decisions, fnz_program **out) {
   job j = {
       .ctx = ctx, .program = program, .options = options, .notes = notes, .decisions = decisions};
@@ -164,7 +164,7 @@ fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
   fnz_status status = fnzi_pass_alias_sets_find(&arena, program, &j.alias_sets);
   while (restart && status == FNZ_OK) {
     if (notes)
-      fnzi_rec_notes_clear(notes);
+      fnzi_notes_clear(notes);
     if (decisions)
       decisions->taken.count = 0;
     status = attempt(&j, &restart, out);

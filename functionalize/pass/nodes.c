@@ -189,9 +189,9 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   p->wrapper->source = node->source;
   p->wrapper->autocast = p->autocast;
   *p->wrapper->slack += FNZI_NODES_FOR_ONE;
-  p->wrapper->why = fnzi_rec_why_node(node);
+  p->wrapper->why = fnzi_why_node(node);
   p->wrapper->notes = p->to->notes;
-  p->wrapper->note_unread = fnzi_rec_notes_unread;
+  p->wrapper->note_unread = fnzi_notes_unread;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_wrap_request request = {
@@ -215,7 +215,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
 static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
   if (node->op)
     return replay_call(p, node);
-  p->wrapper->why = fnzi_rec_why_node(node);
+  p->wrapper->why = fnzi_why_node(node);
   if (fnzi_hop_is_known(node))
     return fnzi_region_replay(p, node, waits);
   return fnzi_is_hop(node) || !p->others ? refuse_target(p, fnzi_node_target(node))

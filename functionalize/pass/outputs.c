@@ -60,7 +60,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_
                             fnzi_wrap_alias *node) {
   fnzi_value_ref *value;
   p->wrapper->source = "";
-  p->wrapper->why = fnzi_rec_why_output(out->count);
+  p->wrapper->why = fnzi_why_output(out->count);
   FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(fnzi_output_spec_copy(p->to, &o.spec, &o.spec));
   o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};

@@ -168,7 +168,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_outputs_make(fnzi_pass *p);
  * the answers about aliasing that the result relies on, may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
                                             const fnz_functionalize_options *options,
-                                            fnzi_rec_notes *notes, fnzi_oracle_log *decisions,
+                                            fnzi_notes *notes, fnzi_oracle_log *decisions,
                                             fnz_program **out);
 
 #endif

@@ -5,11 +5,11 @@
 #include "functionalize/pass/pass.h"
 
 fnz_status fnzi_pass_failure_note(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
-  fnzi_rec_notes *notes = p->to->notes;
+  fnzi_notes *notes = p->to->notes;
   bool is_refusal = status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT;
   if (!notes || !notes->lints || !is_refusal)
     return status;
-  const fnzi_rec_failure failure = {node, *fnz_last_error(p->ctx)};
+  const fnzi_failure failure = {node, *fnz_last_error(p->ctx)};
   FNZI_PUSH(p->ctx, &notes->failures, failure);
   return FNZ_OK;
 }

@@ -249,13 +249,13 @@ static fnz_status emit_other(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
 }
 
 static fnz_status note_node(fnzi_rec_tape *r, size_t tape_node) {
-  fnzi_rec_notes *notes = r->program->notes;
+  fnzi_notes *notes = r->program->notes;
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
   if (!notes)
     return FNZ_OK;
   if (node == 0)
-    FNZ_TRY(fnzi_rec_notes_restart(r->ctx, notes, r->graph));
-  const fnzi_rec_note note = {r->graph, node, r->whys.data[tape_node]};
+    FNZ_TRY(fnzi_notes_restart(r->ctx, notes, r->graph));
+  const fnzi_note note = {r->graph, node, r->whys.data[tape_node]};
   FNZI_PUSH(r->ctx, &notes->nodes, note);
   return FNZ_OK;
 }

@@ -31,7 +31,7 @@ static bool has_several_lists(const fnz_op *op) {
 }
 
 static fnz_status note_why(fnzi_rec_tape *r) {
-  const fnzi_rec_why unknown = {0};
+  const fnzi_why unknown = {0};
   if (r->program->notes)
     FNZI_PUSH(r->ctx, &r->whys, r->why ? *r->why : unknown);
   return FNZ_OK;
@@ -264,7 +264,7 @@ void fnzi_rec_expect(fnz_backend *backend, const fnz_op *op, const fnz_arg *outp
   r->now = (fnzi_rec_tape_lists){0, outputs, count};
 }
 
-void fnzi_rec_explain(fnz_backend *backend, const fnzi_rec_why *why) {
+void fnzi_rec_explain(fnz_backend *backend, const fnzi_why *why) {
   if (backend->apply == apply)
     ((fnzi_rec_tape *)backend->self)->why = why;
 }

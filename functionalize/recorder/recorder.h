@@ -56,7 +56,7 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_build(fnz_backend *recorder, const fnz_handle
                                          size_t count, const fnz_views *views, uint32_t *values);
 /* While the program has notes, each node that is recorded gets a copy of `*why`, which is borrowed.
  */
-void fnzi_rec_explain(fnz_backend *recorder, const fnzi_rec_why *why);
+void fnzi_rec_explain(fnz_backend *recorder, const fnzi_why *why);
 /* Moves the program out. */
 fnz_program *fnzi_rec_take(fnz_backend *recorder);
 /* Ends a recorder, which may be NULL. */

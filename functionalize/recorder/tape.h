@@ -64,10 +64,10 @@ typedef struct fnzi_rec_tape {
   fnzi_arena arena;
   const fnz_op *expected; /* by fnzi_rec_expect() */
   fnzi_rec_tape_lists now;
-  const char *source;      /* of the last node; NULL before the first */
-  const fnzi_rec_why *why; /* of what is recorded; NULL: not known */
+  const char *source;  /* of the last node; NULL before the first */
+  const fnzi_why *why; /* of what is recorded; NULL: not known */
   struct {
-    fnzi_rec_why *data;
+    fnzi_why *data;
     size_t count, capacity;
   } whys; /* per node of the tape, if the program has notes */
   struct {

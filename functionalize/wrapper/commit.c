@@ -178,12 +178,12 @@ fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
     return FNZ_OK;
   FNZ_TRY(fnzi_wrap_commit_pending(wrapper, dirty->storage));
   const char *reader = wrapper->source;
-  const fnzi_rec_why why = wrapper->why;
+  const fnzi_why why = wrapper->why;
   a = fnzi_wrap_alias_retain(dirty);
   mark_clean(a);
   wrapper->source = a->source;
-  wrapper->why = (fnzi_rec_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
-                                why.output, FNZI_CAUSE_WRITE};
+  wrapper->why = (fnzi_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
+                            why.output, FNZI_CAUSE_WRITE};
   fnz_status status = find_way(wrapper, a, &w);
   if (status == FNZ_OK)
     status = w.nlinks ? reverse_links(wrapper, w.links, w.nlinks, a->value, &value)

@@ -77,8 +77,8 @@ bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s) {
 /* What is emitted next has the line and the reason of the write. */
 static void explain(fnz_wrapper *wrapper, const fnzi_wrap_pending_write *w) {
   wrapper->source = w->source;
-  wrapper->why = (fnzi_rec_why){w->writer, wrapper->why.reader, w->view, wrapper->why.output,
-                                FNZI_CAUSE_WRITE};
+  wrapper->why =
+      (fnzi_why){w->writer, wrapper->why.reader, w->view, wrapper->why.output, FNZI_CAUSE_WRITE};
 }
 
 /* All of the root at once. */
@@ -141,7 +141,7 @@ static fnz_status scatter_all(fnz_wrapper *wrapper, fnzi_wrap_pending *p, fnzi_w
 fnz_status fnzi_wrap_pending_apply(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   fnzi_wrap_pending *p = s->pending;
   const char *reader = wrapper->source;
-  const fnzi_rec_why why = wrapper->why;
+  const fnzi_why why = wrapper->why;
   const fnzi_arena outer = wrapper->scratch;
   s->pending = NULL;
   fnzi_arena_init(&wrapper->scratch, wrapper->ctx);

@@ -35,7 +35,7 @@ static fnz_status regenerate_link(fnz_wrapper *wrapper, fnzi_wrap_alias *a, fnzi
 static fnz_status regenerate_links(fnz_wrapper *wrapper, fnzi_wrap_alias *const *links, size_t n,
                                    fnzi_value_ref *from) {
   const char *source = wrapper->source;
-  const fnzi_rec_why why = wrapper->why;
+  const fnzi_why why = wrapper->why;
   fnz_status status = FNZ_OK;
   for (size_t i = n; i-- > 0 && status == FNZ_OK;) {
     status = regenerate_link(wrapper, links[i], from);
@@ -199,11 +199,10 @@ static const char *source_of(const fnzi_wrap_alias *window, const char *reader) 
 }
 
 /* The same for the node and the cause. */
-static fnzi_rec_why why_read(const fnzi_wrap_alias *window, fnzi_rec_why reader) {
+static fnzi_why why_read(const fnzi_wrap_alias *window, fnzi_why reader) {
   const fnzi_wrap_storage *s = window->storage;
   const fnzi_wrap_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
-  fnzi_rec_why why = {w ? w->writer : reader.node, reader.reader, NULL, reader.output,
-                      FNZI_CAUSE_READ};
+  fnzi_why why = {w ? w->writer : reader.node, reader.reader, NULL, reader.output, FNZI_CAUSE_READ};
   why.view = window->view_call ? window->view_call->node : NULL;
   if (!window->value)
     why.node = why.view ? why.view : window->writer ? window->writer : why.node;
@@ -223,7 +222,7 @@ fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {
     return refuse_poisoned(window->storage);
   if (!fnzi_wrap_alias_right_for(window, window)) {
     const char *reader = wrapper->source;
-    const fnzi_rec_why why = wrapper->why;
+    const fnzi_why why = wrapper->why;
     FNZ_TRY(commit_overlapping(wrapper, window, false));
     wrapper->source = source_of(window, reader);
     wrapper->why = why_read(window, why);

@@ -170,12 +170,12 @@ struct fnz_wrapper {
   fnzi_blocks blocks;         /* of values, aliases, storages, tensors */
   fnzi_wrap_route *routes;    /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
-  const char *source;    /* of the operator that is being called */
-  int64_t *slack;        /* nodes that overlapping writes may still make; NULL: no bound */
-  bool autocast;         /* the backend casts the arguments of functional operators */
-  fnzi_rec_why why;      /* why the next node is recorded */
-  fnzi_rec_notes *notes; /* notes about the program that is made; NULL for none */
-  void (*note_unread)(fnz_context *ctx, fnzi_rec_notes *notes, const fnzi_node *write);
+  const char *source; /* of the operator that is being called */
+  int64_t *slack;     /* nodes that overlapping writes may still make; NULL: no bound */
+  bool autocast;      /* the backend casts the arguments of functional operators */
+  fnzi_why why;       /* why the next node is recorded */
+  fnzi_notes *notes;  /* notes about the program that is made; NULL for none */
+  void (*note_unread)(fnz_context *ctx, fnzi_notes *notes, const fnzi_node *write);
   struct {
     fnzi_value_ref **data;
     size_t count, capacity;

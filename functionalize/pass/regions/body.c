@@ -251,7 +251,7 @@ static fnz_status own(fnzi_pass *p, fnzi_value_ref **value, results *out) {
 static fnz_status add_value(fnzi_pass *p, fnzi_wrap_alias *node, results *out) {
   fnzi_value_ref *value;
   p->wrapper->source = "";
-  p->wrapper->why = fnzi_rec_why_output(out->count);
+  p->wrapper->why = fnzi_why_output(out->count);
   FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(own(p, &value, out));
   out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
@@ -375,6 +375,6 @@ fnz_status fnzi_region_bodies_arrange(fnzi_pass_stack *all) {
     }
   }
   if (all->to->notes)
-    FNZ_TRY(fnzi_rec_notes_arrange(all->to->ctx, all->to->notes, m.order, m.count));
+    FNZ_TRY(fnzi_notes_arrange(all->to->ctx, all->to->notes, m.order, m.count));
   return fnzi_graphs_arrange(all->to, m.order, m.count);
 }
