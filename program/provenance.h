@@ -79,7 +79,7 @@ FNZ_MUST_CHECK fnz_status fnzi_notes_restart(fnz_context *ctx, fnzi_notes *notes
 FNZ_MUST_CHECK fnz_status fnzi_notes_arrange(fnz_context *ctx, fnzi_notes *notes,
                                              const uint32_t *order, uint32_t count);
 void fnzi_notes_free(fnz_context *ctx, fnzi_notes *notes);
-/* Lists a write whose value can no longer be read. Both may be NULL. */
+/* Lists a write whose value was not read, and will not be. `notes` and `write` may be NULL. */
 void fnzi_notes_unread(fnz_context *ctx, fnzi_notes *notes, const fnzi_node *write);
 
 /* Finds nodes of a program by their addresses. */

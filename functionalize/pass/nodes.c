@@ -191,7 +191,6 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   *p->wrapper->slack += FNZI_NODES_FOR_ONE;
   p->wrapper->why = fnzi_why_node(node);
   p->wrapper->notes = p->to->notes;
-  p->wrapper->note_unread = fnzi_notes_unread;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_wrap_request request = {

@@ -217,7 +217,7 @@ static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
     if (r == FNZI_DISJOINT) {
       i++;
     } else if (r == FNZI_EQUAL || r == FNZI_CONTAINS || !target->parent) {
-      fnzi_wrap_note_unread(wrapper, d->unread);
+      fnzi_notes_unread(wrapper->ctx, wrapper->notes, d->unread);
       d->unread = NULL;
       remove_dirty(d);
     } else {
@@ -299,7 +299,7 @@ fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   if (target->storage->maybe_aliased)
     return refuse_maybe_aliased(target->storage);
   target->source = wrapper->source;
-  fnzi_wrap_note_unread(wrapper, target->unread);
+  fnzi_notes_unread(wrapper->ctx, wrapper->notes, target->unread);
   target->writer = target->unread = wrapper->why.reader;
   if (is_nothing(target))
     return log_write(target); /* it counts as a write */

@@ -300,10 +300,10 @@ fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root, const fnz_geometry 
 
 /* No tensor is on the storage any more: its writes, which were not read, are forgotten. */
 static void forget_writes(fnzi_wrap_storage *s) {
-  fnzi_wrap_note_unread(s->wrapper, s->root->unread);
+  fnzi_notes_unread(s->wrapper->ctx, s->wrapper->notes, s->root->unread);
   for (size_t i = s->dirty.count; i-- > 0;) {
     s->dirty.count = i;
-    fnzi_wrap_note_unread(s->wrapper, s->dirty.data[i]->unread);
+    fnzi_notes_unread(s->wrapper->ctx, s->wrapper->notes, s->dirty.data[i]->unread);
     fnzi_wrap_alias_release(s->dirty.data[i]);
   }
   fnzi_wrap_pending_drop(s);

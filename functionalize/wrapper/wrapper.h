@@ -175,7 +175,6 @@ struct fnz_wrapper {
   bool autocast;      /* the backend casts the arguments of functional operators */
   fnzi_why why;       /* why the next node is recorded */
   fnzi_notes *notes;  /* notes about the program that is made; NULL for none */
-  void (*note_unread)(fnz_context *ctx, fnzi_notes *notes, const fnzi_node *write);
   struct {
     fnzi_value_ref **data;
     size_t count, capacity;
@@ -201,12 +200,6 @@ typedef struct fnzi_wrap_parts {
   const fnz_geometry *target; /* of slices along `dim` */
   uint32_t dim;
 } fnzi_wrap_parts;
-
-/* The value that `write` (NULL for none) wrote was not read, and will not be. */
-static inline void fnzi_wrap_note_unread(const fnz_wrapper *wrapper, const fnzi_node *write) {
-  if (write && wrapper->notes)
-    wrapper->note_unread(wrapper->ctx, wrapper->notes, write);
-}
 
 /* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
 struct fnzi_wrap_request {
