@@ -11,8 +11,7 @@ struct fnzi_out_pieces; /* out.h; NULL: all goes into `out` */
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
                                struct fnzi_out_pieces *pieces);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
-fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot,
-    fnzi_write_mlir;
+fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
 /* Pieces of the text form, for messages: one node without its notes, an argument, a value with its
  * type, the type of a tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph,

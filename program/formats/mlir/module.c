@@ -1,6 +1,5 @@
 /* module.c - a program as a module of MLIR: comments that say what arguments and results are,
  * weights, and one function. */
-#include "program/formats/formats.h"
 #include "program/formats/external.h"
 #include "program/formats/mlir/mlir.h"
 #include "schema/facts/mlir.h"
@@ -209,12 +208,6 @@ fnz_status fnz_mlir_write(fnz_context *ctx, const fnz_program *program,
     status = fnzi_mlir_put_weights(&w, weights, NULL);
   end(&w);
   return status;
-}
-
-fnz_status fnzi_write_mlir(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                           struct fnzi_out_pieces *pieces) {
-  (void)pieces;
-  return fnz_mlir_write(ctx, p, NULL, out, NULL);
 }
 
 fnz_status fnz_mlir_check(fnz_context *ctx, const fnz_program *program,
