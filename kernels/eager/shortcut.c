@@ -2,8 +2,8 @@
  * with the same dtypes and numbers on contiguous tensors of one shape uses it.
  *
  * Results are bit for bit those of the whole way: it is the same loop over the same chunks. */
-#include "kernels/cpu/point.h"
 #include "kernels/eager/eager.h"
+#include "kernels/meta/point.h"
 
 enum {
   MOST_ARGS = 6,
