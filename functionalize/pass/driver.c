@@ -32,6 +32,28 @@ static fnz_status find_counting(fnzi_pass_stack *all) {
 }
 
 /* --- all nodes -------------------------------------------------------------------------------- */
+static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+  if (node->op || !fnzi_hop_is_known(node))
+    return fnzi_pass_node_replay(p, node);
+  p->wrapper->why = fnzi_why_node(node);
+  return fnzi_region_replay(p, node, waits);
+}
+
+/* The node at p->at: it is done, or waits for a pass that it has put on top. */
+static fnz_status replay_next(fnzi_pass *p) {
+  const fnzi_node *node = &p->graph->nodes.data[p->at];
+  char place[160];
+  bool waits = false;
+  fnz_status status = replay_node(p, node, &waits);
+  if (status == FNZ_OK)
+    return waits ? FNZ_OK : fnzi_pass_node_end(p);
+  while (p->all->top != p) /* a pass over a body failed before its first node */
+    fnzi_pass_stack_pop(p->all);
+  fnzi_node_place(p->from, p->index, p->at, place);
+  FNZ_TRY(fnzi_pass_failure_recover(p, node, fnzi_at(p->ctx, status, "%s", place)));
+  return fnzi_pass_node_end(p);
+}
+
 /* Replays the nodes of the pass on top. One that has bodies puts a pass over a body on top, and
  * waits until that is finished. */
 static fnz_status replay_all(fnzi_pass_stack *all) {
@@ -39,7 +61,7 @@ static fnz_status replay_all(fnzi_pass_stack *all) {
   while (status == FNZ_OK) {
     fnzi_pass *p = all->top;
     if (p->at < p->graph->nodes.count) {
-      status = fnzi_pass_node_replay(p);
+      status = replay_next(p);
       continue;
     }
     if (!p->below)

@@ -1,9 +1,10 @@
-/* nodes.c - replays the nodes of one graph through the wrapper.
+/* nodes.c - replays nodes of operators, and of arithmetic on numbers, through the wrapper.
  *
  * needs   a pass whose graph has its inputs (inputs.c)
  * keeps   the order of nodes, their source lines
  * gives   a tensor per result, which ends after the last node that uses it */
-#include "functionalize/pass/regions/regions.h"
+#include "functionalize/pass/pass.h"
+#include "program/region_ops.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
 /* Replaces a value by its tensor, or by its number. */
@@ -119,9 +120,9 @@ static fnz_status end_value(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status end_values(fnzi_pass *p, uint32_t n) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
-  ending e = {p, n};
+fnz_status fnzi_pass_node_end(fnzi_pass *p) {
+  const fnzi_node *node = &p->graph->nodes.data[p->at];
+  ending e = {p, p->at++};
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, end_value, &e));
   return fnzi_args_visit(node->outputs, node->noutputs, end_value, &e);
 }
@@ -211,26 +212,10 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   return status;
 }
 
-static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+fnz_status fnzi_pass_node_replay(fnzi_pass *p, const fnzi_node *node) {
   if (node->op)
     return replay_call(p, node);
   p->wrapper->why = fnzi_why_node(node);
-  if (fnzi_hop_is_known(node))
-    return fnzi_region_replay(p, node, waits);
   return fnzi_is_hop(node) || !p->others ? refuse_target(p, fnzi_node_target(node))
                                          : replay_number(p, node);
-}
-
-fnz_status fnzi_pass_node_replay(fnzi_pass *p) {
-  bool waits = false;
-  fnz_status status = replay_node(p, &p->graph->nodes.data[p->at], &waits);
-  if (status == FNZ_OK)
-    return waits ? FNZ_OK : end_values(p, p->at++);
-  while (p->all->top != p) /* it failed before its first node */
-    fnzi_pass_stack_pop(p->all);
-  char place[160];
-  fnzi_node_place(p->from, p->index, p->at, place);
-  FNZ_TRY(fnzi_pass_failure_recover(p, &p->graph->nodes.data[p->at],
-                                    fnzi_at(p->ctx, status, "%s", place)));
-  return end_values(p, p->at++);
 }

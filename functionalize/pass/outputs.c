@@ -5,7 +5,6 @@
  * gives   the final value of every mutated input, in the order of inputs, then the outputs; the
  *         signature names the former. A merged alias set has one final value, that of its base */
 #include "functionalize/pass/outputs.h"
-#include "functionalize/pass/regions/regions.h"
 
 /* --- inputs that must be merged in another way ------------------------------------------------ */
 static bool is_moved(const fnzi_pass *p, uint32_t k) {

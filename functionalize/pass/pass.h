@@ -1,9 +1,10 @@
 /* pass.h - one graph of a program, replayed through the wrapper over a recorder.
  *
  *   driver.c          the program: inputs, nodes, outputs; once more when inputs must be merged
+ *   regions/          nodes of higher-order operators
+ *   nodes.c           all others
  *   aliased_inputs.c  which inputs share memory, and how they come in
  *   inputs.c          the inputs of the graph become tensors
- *   nodes.c           the nodes are replayed; those of higher-order operators by regions/
  *   pass_stack.c      a pass over a body, on top of the pass that waits for it
  *   expand.c          a node that is replayed as calls of other operators
  *   args.c            arguments that are no tensors
@@ -132,8 +133,10 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_args_cast(fnzi_pass *p, fnzi_wrap_request *r
 void fnzi_pass_args_release(fnzi_pass_cast_args *made);
 
 /* --- nodes.c ---------------------------------------------------------------------------------- */
-/* Replays the node at p->at, or puts a pass on top that this node has to wait for. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_node_replay(fnzi_pass *p);
+/* Replays the node at p->at, which is not of a higher-order operator that is known. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_node_replay(fnzi_pass *p, const fnzi_node *node);
+/* Releases the tensors that the node at p->at was the last to use; the next node follows. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_node_end(fnzi_pass *p);
 
 /* --- recover.c -------------------------------------------------------------------------------- */
 /* Notes a failure and returns FNZ_OK, where all failures of the program are to be found; else
