@@ -16,7 +16,8 @@
  * Nothing here is recursive, and all numbers are checked: what leaves 64 bits
  * is an OVERFLOW, what grows too large a LIMIT. Truth values are the numbers 0 and 1.
  *
- * symbolic.c        sets, sums and products in canonical form
+ * symbolic_set.c    sets, numbers, symbols
+ * symbolic.c        sums and products in canonical form
  * symbolic_calls.c  what functions make of their arguments
  * symbolic_real.c   what doubles are made of, and their values
  * symbolic_parse.c  texts to expressions
