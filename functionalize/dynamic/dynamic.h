@@ -11,7 +11,7 @@
  *   sample.c, sample_choose.c   the program at usual sizes
  *   check_one.c   the check at one choice of sizes
  *   check.c, check_breakpoints.c   the check there, and where other decisions may be taken
- *   fit.c         numbers of the trials to an expression
+ *   fit.c, fit_system.c   numbers of the trials to an expression
  *   same_graph.c       are two results the same program, perhaps but for numbers?
  *   lift.c, lift_geometry.c, lift_floats.c   results of all trials to one program
  *   guards.c       a condition that keeps out the sizes where the program would be wrong */
@@ -41,6 +41,20 @@ typedef struct fnzi_trials {
   fnzi_trial **data; /* the first decides what the general program looks like */
   size_t count, capacity;
 } fnzi_trials;
+
+/* --- fit_system.c ----------------------------------------------------------------------------- */
+enum { FNZI_FIT_TERMS = 12 }; /* of a sum, with its constant */
+typedef struct fnzi_fit_system {
+  double rows[FNZI_FIT_TERMS][FNZI_FIT_TERMS + 1];
+  size_t unknowns, found; /* rows that are independent so far */
+} fnzi_fit_system;
+
+/* Adds an equation in echelon form. */
+void fnzi_fit_add_row(fnzi_fit_system *s, const double *row);
+/* When there is a row for each unknown. */
+void fnzi_fit_solve(const fnzi_fit_system *s, double *out);
+/* A small fraction near x; false: there is none. */
+bool fnzi_fit_fraction(double x, int64_t *num, int64_t *den);
 
 /* --- fit.c ------------------------------------------------------------------------------------ */
 typedef struct fnzi_fit {

@@ -8,12 +8,11 @@
 #include "functionalize/dynamic/dynamic.h"
 #include "program/shapes/symbolic_set.h"
 
-#include <stdio.h>
+#include <math.h>
 
 enum {
   MOST_ATOMS = 40,
   MOST_IN_THREES = 14, /* atoms */
-  MOST_TERMS = 12,     /* of a sum, with its constant */
   MOST_DIVISOR = 8,
   LEAST_FOR_QUOTIENT = 5 /* different numbers that are divided */
 };
@@ -139,80 +138,19 @@ static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_exp
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
-/* Fraction-free elimination would overflow late; doubles find the candidate and exact arithmetic
- * decides. */
-typedef struct system {
-  double rows[MOST_TERMS][MOST_TERMS + 1];
-  size_t unknowns, found; /* rows that are independent so far */
-} system;
-
-static double size_of(double x) {
-  return x < 0 ? -x : x;
-}
-
-/* Adds an equation in echelon form. */
-static void add_row(system *s, const double *row) {
-  double r[MOST_TERMS + 1];
-  memcpy(r, row, sizeof r);
-  for (size_t i = 0; i < s->found; i++) {
-    size_t lead = 0;
-    while (size_of(s->rows[i][lead]) < 1e-9)
-      lead++;
-    double by = r[lead] / s->rows[i][lead];
-    for (size_t c = 0; c <= s->unknowns; c++)
-      r[c] -= by * s->rows[i][c];
-    r[lead] = 0;
-  }
-  size_t lead = 0;
-  while (lead < s->unknowns && size_of(r[lead]) < 1e-9)
-    lead++;
-  if (lead < s->unknowns && s->found < s->unknowns)
-    memcpy(s->rows[s->found++], r, sizeof r);
-}
-
-/* The unknown of each row once the others are known: rows have different leads, later rows none of
- * the earlier leads. */
-static void back_substitute(const system *s, double *out) {
-  bool done[MOST_TERMS] = {false};
-  for (size_t i = s->found; i-- > 0;) {
-    size_t lead = 0;
-    while (size_of(s->rows[i][lead]) < 1e-9)
-      lead++;
-    double value = s->rows[i][s->unknowns];
-    for (size_t c = 0; c < s->unknowns; c++)
-      if (c != lead && done[c])
-        value -= s->rows[i][c] * out[c];
-    out[lead] = value / s->rows[i][lead];
-    done[lead] = true;
-  }
-}
-
-/* A small fraction near x. */
-static bool fraction(double x, int64_t *num, int64_t *den) {
-  for (*den = 1; *den <= 64; ++*den) {
-    double n = x * (double)*den;
-    if (size_of(n) > 1e15)
-      return false;
-    *num = (int64_t)(n < 0 ? n - 0.5 : n + 0.5);
-    if (size_of(n - (double)*num) < 1e-6)
-      return true;
-  }
-  return false;
-}
-
 static fnz_status make_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
                            const double *factors, const fnzi_expr **out) {
   int64_t num, den;
   fnzi_exprs *set = &f->sizes->set;
   *out = NULL;
   for (size_t i = 0; i <= count; i++)
-    if (!fraction(factors[i], &num, &den) || (f->whole && den != 1))
+    if (!fnzi_fit_fraction(factors[i], &num, &den) || (f->whole && den != 1))
       return FNZ_OK;
-  fraction(factors[count], &num, &den);
+  fnzi_fit_fraction(factors[count], &num, &den);
   const fnzi_expr *sum, *term;
   FNZ_TRY(fnzi_expr_number(set, num, den, &sum));
   for (size_t i = 0; i < count; i++) {
-    fraction(factors[i], &num, &den);
+    fnzi_fit_fraction(factors[i], &num, &den);
     FNZ_TRY(fnzi_expr_scale(set, terms[i], num, den, &term));
     FNZ_TRY(fnzi_expr_add(set, sum, term, &sum));
   }
@@ -252,19 +190,19 @@ static fnz_status is_sure(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
 static size_t least_different(const fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
                               const double *factors) {
   bool plain = count == 1 && terms[0]->kind == FNZI_EXPR_SYMBOL && f->ntrials > 2 &&
-               size_of(factors[0] - 1) < 1e-9;
+               fabs(factors[0] - 1) < 1e-9;
   return plain ? 2 : count + 1 + count;
 }
 
 /* factor * term + ... + constant, which is checked on all trials. */
 static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
                           const int64_t *numbers, const fnzi_expr **out) {
-  system s = {.unknowns = count + 1};
-  double factors[MOST_TERMS] = {0};
+  fnzi_fit_system s = {.unknowns = count + 1};
+  double factors[FNZI_FIT_TERMS] = {0};
   bool yes = false;
   *out = NULL;
   for (size_t k = 0; k < f->ntrials && s.found < s.unknowns; k++) {
-    double row[MOST_TERMS + 1] = {0};
+    double row[FNZI_FIT_TERMS + 1] = {0};
     for (size_t i = 0; i < count; i++) {
       int64_t x;
       FNZ_TRY(value_at(f, terms[i], k, &yes, &x));
@@ -272,11 +210,11 @@ static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
     }
     row[count] = 1;
     row[count + 1] = (double)numbers[k];
-    add_row(&s, row);
+    fnzi_fit_add_row(&s, row);
   }
   if (s.found < s.unknowns)
     return FNZ_OK;
-  back_substitute(&s, factors);
+  fnzi_fit_solve(&s, factors);
   FNZ_TRY(make_sum(f, terms, count, factors, out));
   if (*out)
     FNZ_TRY(gives(f, *out, numbers, &yes));
@@ -290,7 +228,7 @@ static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
 static fnz_status find_long_sum(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
   size_t symbols = f->sizes->free.count;
   size_t count = f->atoms.count < MOST_IN_THREES ? f->atoms.count : MOST_IN_THREES;
-  if (symbols > 2 && symbols < MOST_TERMS && symbols <= f->atoms.count)
+  if (symbols > 2 && symbols < FNZI_FIT_TERMS && symbols <= f->atoms.count)
     FNZ_TRY(try_sum(f, f->atoms.data, symbols, numbers, out));
   for (size_t i = 0; i < count && !*out; i++)
     for (size_t j = i + 1; j < count && !*out; j++)
