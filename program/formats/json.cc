@@ -5,13 +5,9 @@
  * what simdjson cannot allocate is FNZ_NO_MEMORY.
  *
  * Keeps: integers as integers, strings with their exact bytes.
- * simdjson says what is wrong but neither where nor whether more text would have helped; `diagnose`
- * scans the text again, after a failure only, to tell these apart. */
+ * simdjson says what is wrong but neither where nor whether more text would have helped:
+ * json_refuse.c scans the text again, after a failure only, to tell these apart. */
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -26,235 +22,6 @@ namespace {
 namespace dom = simdjson::dom;
 
 /* --- what is wrong with a text that simdjson refused ---------------------------------------- */
-struct Scan {
-  const char *s;
-  size_t size, at;
-  int64_t depth;
-};
-
-bool is_number_char(char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
-}
-
-const char *skip_digits(const char *p) {
-  while (*p >= '0' && *p <= '9')
-    p++;
-  return p;
-}
-
-/* Does the token follow the grammar of numbers? Then its value must have been too large. */
-bool is_number(const char *p, bool *is_integer) {
-  p += *p == '-';
-  const char *digits = p;
-  p = skip_digits(p);
-  if (p == digits || (*digits == '0' && p - digits > 1))
-    return false;
-  *is_integer = *p == 0;
-  if (*p == '.') {
-    const char *fraction = p + 1;
-    p = skip_digits(fraction);
-    if (p == fraction)
-      return false;
-  }
-  if (*p == 'e' || *p == 'E') {
-    const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
-    p = skip_digits(exponent);
-    if (p == exponent)
-      return false;
-  }
-  return *p == 0;
-}
-
-/* Integers too long for the buffer are cut; all that counts then is that they are too long. */
-bool leaves_its_type(const char *token, bool is_integer) {
-  char *end;
-  errno = 0;
-  if (is_integer)
-    (void)std::strtoll(token, &end, 10);
-  else
-    return std::isinf(std::strtod(token, &end));
-  return errno == ERANGE;
-}
-
-/* Moves behind a string; false when it does not end. */
-bool skip_string(Scan *scan) {
-  for (scan->at++; scan->at < scan->size; scan->at++) {
-    if (scan->s[scan->at] == '\\')
-      scan->at++;
-    else if (scan->s[scan->at] == '"')
-      return scan->at++, true;
-  }
-  return false;
-}
-
-/* Moves behind a number; the class of what is wrong with it, NONE when it is fine. */
-fnz_class check_number(Scan *scan, char token[64]) {
-  size_t start = scan->at;
-  while (scan->at < scan->size && is_number_char(scan->s[scan->at]))
-    scan->at++;
-  size_t length = std::min<size_t>(scan->at - start, 63);
-  std::memcpy(token, scan->s + start, length);
-  token[length] = 0;
-  bool is_integer = false;
-  if (!is_number(token, &is_integer))
-    return FNZ_CLASS_SYNTAX;
-  if (!leaves_its_type(token, is_integer))
-    return FNZ_CLASS_NONE;
-  return is_integer ? FNZ_CLASS_OVERFLOW : FNZ_CLASS_TYPE;
-}
-
-fnz_status bad_number(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
-  Scan scan = {bytes, size, 0, 0};
-  char token[64];
-  while (scan.at < scan.size) {
-    size_t start = scan.at;
-    char c = scan.s[scan.at];
-    if (c == '"' && !skip_string(&scan))
-      break;
-    if (c == '"')
-      continue;
-    if (!is_number_char(c) || c == 'e' || c == 'E') {
-      scan.at++;
-      continue;
-    }
-    fnz_class kind = check_number(&scan, token);
-    if (kind == FNZ_CLASS_OVERFLOW)
-      return fnzi_fail(ctx, kind, record, "byte %zu: integer %s does not fit 64 bits", start,
-                       token);
-    if (kind != FNZ_CLASS_NONE)
-      return fnzi_fail(ctx, kind, record, "byte %zu: %s is not a number that fits a double", start,
-                       token);
-  }
-  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "a number is not well-formed");
-}
-
-fnz_status too_deep(fnz_context *ctx, const char *record) {
-  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record, "nested deeper than %d levels",
-                   static_cast<int>(FNZI_JSON_MAX_DEPTH));
-}
-
-/* --- the first place that is not as the grammar has it ---------------------------------------- */
-struct Grammar {
-  Scan scan;
-  const char *wanted; /* NULL behind the value */
-  bool is_object[FNZI_JSON_MAX_DEPTH + 1];
-  bool may_close; /* the bracket that is open */
-};
-
-constexpr char VALUE[] = "a value", NAME[] = "a name in double quotes", COLON[] = "a colon",
-               MORE[] = "a comma or a closing bracket";
-
-bool skip_word(Scan *scan, const char *word) {
-  size_t length = std::strlen(word);
-  if (scan->size - scan->at < length || std::memcmp(scan->s + scan->at, word, length) != 0)
-    return false;
-  scan->at += length;
-  return true;
-}
-
-bool skip_scalar(Scan *scan) {
-  char token[64];
-  char c = scan->s[scan->at];
-  if (c == '"')
-    return skip_string(scan);
-  if (c == '-' || (c >= '0' && c <= '9'))
-    return check_number(scan, token) == FNZ_CLASS_NONE;
-  return skip_word(scan, "true") || skip_word(scan, "false") || skip_word(scan, "null");
-}
-
-void want(Grammar *g, const char *wanted, bool may_close) {
-  g->wanted = wanted;
-  g->may_close = may_close;
-}
-
-void want_behind_value(Grammar *g) {
-  want(g, g->scan.depth ? MORE : nullptr, g->scan.depth > 0);
-}
-
-bool open_bracket(Grammar *g, bool is_object) {
-  if (g->scan.depth == FNZI_JSON_MAX_DEPTH)
-    return false;
-  g->is_object[++g->scan.depth] = is_object;
-  g->scan.at++;
-  want(g, is_object ? NAME : VALUE, true);
-  return true;
-}
-
-/* One token; false when it is not what may stand here. */
-bool step(Grammar *g) {
-  Scan *scan = &g->scan;
-  char c = scan->s[scan->at];
-  if (g->may_close && c == (g->is_object[scan->depth] ? '}' : ']')) {
-    scan->at++;
-    scan->depth--;
-    want_behind_value(g);
-    return true;
-  }
-  if (g->wanted == VALUE && (c == '{' || c == '['))
-    return open_bracket(g, c == '{');
-  if (g->wanted == VALUE && skip_scalar(scan))
-    return want_behind_value(g), true;
-  if (g->wanted == NAME && c == '"' && skip_string(scan))
-    return want(g, COLON, false), true;
-  if ((g->wanted != COLON || c != ':') && (g->wanted != MORE || c != ','))
-    return false;
-  want(g, g->wanted == MORE && g->is_object[scan->depth] ? NAME : VALUE, false);
-  scan->at++;
-  return true;
-}
-
-/* A few letters, or the number of a byte that is none. */
-void name_found(const char *s, size_t size, char out[16]) {
-  size_t length = 0;
-  while (length < size && length < 8 && s[length] > ' ' && s[length] < 0x7f)
-    length++;
-  std::memcpy(out, s, length);
-  out[length] = 0;
-  if (!length)
-    std::snprintf(out, 16, "byte 0x%02x", size ? static_cast<unsigned char>(*s) : 0u);
-}
-
-fnz_status bad_grammar(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
-  Grammar g = {{bytes, size, 0, 0}, VALUE, {}, false};
-  size_t start = 0;
-  bool fine = true;
-  while (fine && g.scan.at < size) {
-    start = g.scan.at;
-    if (std::strchr(" \t\r\n", bytes[start]) && bytes[start])
-      g.scan.at++;
-    else
-      fine = step(&g);
-  }
-  if (fine)
-    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "is not well-formed JSON");
-  char found[16];
-  name_found(bytes + start, size - start, found);
-  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record,
-                   "is not well-formed JSON: byte %zu: expected %s, found %s", start,
-                   g.wanted ? g.wanted : "nothing more", found);
-}
-
-/* A text whose brackets or last string are still open at its end was cut off. */
-fnz_status bad_structure(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
-  Scan scan = {bytes, size, 0, 0};
-  while (scan.at < scan.size && scan.depth >= 0) {
-    char c = scan.s[scan.at];
-    if (c == '"') {
-      if (!skip_string(&scan))
-        return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "ends inside a string");
-      continue;
-    }
-    scan.depth += (c == '{' || c == '[') - (c == '}' || c == ']');
-    if (scan.depth > FNZI_JSON_MAX_DEPTH)
-      return too_deep(ctx, record);
-    scan.at++;
-  }
-  if (scan.depth > 0)
-    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "ends with %lld brackets open",
-                     static_cast<long long>(scan.depth));
-  return bad_grammar(ctx, record, bytes, size);
-}
-
 fnz_status diagnose(fnz_context *ctx, const char *record, const char *bytes, size_t size,
                     simdjson::error_code error) {
   switch (static_cast<int>(error)) {
@@ -264,7 +31,7 @@ fnz_status diagnose(fnz_context *ctx, const char *record, const char *bytes, siz
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record, "%zu bytes of JSON; at most 4 GiB are read",
                      size);
   case simdjson::DEPTH_ERROR:
-    return too_deep(ctx, record);
+    return fnzi_json_refuse_depth(ctx, record);
   case simdjson::UTF8_ERROR:
     return fnzi_fail(ctx, FNZ_CLASS_ENCODING, record, "is not valid UTF-8");
   case simdjson::STRING_ERROR:
@@ -275,9 +42,9 @@ fnz_status diagnose(fnz_context *ctx, const char *record, const char *bytes, siz
   case simdjson::UNESCAPED_CHARS:
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "a string contains a control character");
   case simdjson::NUMBER_ERROR:
-    return bad_number(ctx, record, bytes, size);
+    return fnzi_json_refuse_number(ctx, record, bytes, size);
   default:
-    return bad_structure(ctx, record, bytes, size);
+    return fnzi_json_refuse_text(ctx, record, bytes, size);
   }
 }
 

@@ -56,6 +56,13 @@ FNZ_MUST_CHECK fnz_status fnzi_json_parse_in(fnzi_arena *arena, const char *reco
                                              const char *bytes, size_t size, size_t behind,
                                              fnzi_json_doc *out);
 
+/* Of a text that is refused (json_refuse.c): says what is wrong, and where. */
+fnz_status fnzi_json_refuse_number(fnz_context *ctx, const char *record, const char *bytes,
+                                   size_t size);
+fnz_status fnzi_json_refuse_depth(fnz_context *ctx, const char *record);
+fnz_status fnzi_json_refuse_text(fnz_context *ctx, const char *record, const char *bytes,
+                                 size_t size);
+
 /* Fails with a `where` of record and path, "models/model.json: graph_module.graph.nodes[3].target".
  * `at` NULL names the record alone. */
 fnz_status fnzi_json_fail(const fnzi_json_doc *doc, fnz_class kind, const fnzi_json *at,
