@@ -176,7 +176,7 @@ static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
 /* Of an excerpt all kinds of nodes are asked that the whole program has. *works false: some size of
  * theirs is none. */
 static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
-  fnzi_sizes sizes = g->sizes; /* the symbols have the same numbers in both */
+  fnzi_sizes sizes = g->sizes; /* borrowed: the symbols have the same numbers in both */
   fnz_program *here;
   sizes.program = g->kinds;
   fnz_status status = fnzi_instantiate(&sizes, &t->point, FNZI_READINGS_KEPT, &here);

@@ -20,7 +20,7 @@ enum { HIDDEN, SHOWN, NEVER };
 
 typedef struct maker {
   fnz_context *ctx;
-  fnzi_sizes *sizes;
+  const fnzi_sizes *sizes;
   fnzi_point *point;
   fnzi_readings readings;
   const fnz_program *from;
@@ -38,11 +38,20 @@ typedef struct maker {
 } maker;
 
 /* --- numbers ---------------------------------------------------------------------------------- */
+/* Why a text is no expression. What of it is one joins no set that others use. */
+static fnz_status parse_alone(maker *m, const char *text) {
+  const fnzi_expr *e;
+  fnzi_exprs set;
+  fnzi_exprs_init(&set, m->ctx);
+  fnz_status status = fnzi_expr_parse(&set, text, strlen(text), &e);
+  fnzi_exprs_free(&set);
+  return status;
+}
+
 static fnz_status no_number(maker *m, const fnzi_value *v) {
   const char *text = v->symbol ? m->from->symbols.data[v->symbol].text : "";
-  const fnzi_expr *e;
   if (v->symbol && !m->sizes->symbols[v->symbol])
-    return fnzi_at(m->ctx, fnzi_expr_parse(&m->sizes->set, text, strlen(text), &e), "%s", v->name);
+    FNZ_TRY(fnzi_at(m->ctx, parse_alone(m, text), "%s", v->name));
   return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
                    "the number %s (%s) is not known from the sizes of inputs", v->name, text);
 }
@@ -429,7 +438,7 @@ static fnz_status make(maker *m) {
   return fnz_program_verify(m->ctx, m->to);
 }
 
-fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point, fnzi_readings readings,
+fnz_status fnzi_instantiate(const fnzi_sizes *sizes, fnzi_point *point, fnzi_readings readings,
                             fnz_program **out) {
   maker m = {.ctx = sizes->set.ctx,
              .sizes = sizes,

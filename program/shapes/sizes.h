@@ -125,7 +125,7 @@ typedef enum fnzi_readings {
 /* A new program without symbols: every symbolic number becomes what it is at `point`, and nodes
  * that only compute such numbers disappear. Symbolic inputs become literals. It borrows strings and
  * arguments of the program, which must outlive it. */
-FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
+FNZ_MUST_CHECK fnz_status fnzi_instantiate(const fnzi_sizes *sizes, fnzi_point *point,
                                            fnzi_readings readings, fnz_program **out);
 
 /* Its floats are the numbers themselves in trials: sizes of its results are computed of them, or it
