@@ -20,11 +20,4 @@ FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name
                                               const fnzi_krn_elsewhere *elsewhere,
                                               fnz_backend **out);
 
-/* check_fresh.c: a number per symbol, as a program may have it; -1 where that stays open. In the
- * arena. */
-FNZ_MUST_CHECK fnz_status fnzi_krn_samples_choose(fnz_context *ctx, const fnz_program *p,
-                                                  fnzi_arena *arena, int64_t **out);
-/* Elements of a tensor share memory at these numbers. */
-bool fnzi_krn_overlaps_itself(const int64_t *samples, const fnz_geometry *g);
-
 #endif

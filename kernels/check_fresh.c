@@ -4,7 +4,7 @@
  * needs   a verified program
  * gives   true only where the elements share memory at such sizes: what no hint, range or number
  *         says stays open */
-#include "kernels/backends.h"
+#include "kernels/check_types.h"
 
 #include <ctype.h>
 

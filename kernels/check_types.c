@@ -7,94 +7,18 @@
  * in the recorded memory of its base; elements of a new result do not share memory. Symbolic sizes
  * by their examples; of a node where one has none, dtype, rank and that elements of a new result
  * do not share memory (check_fresh.c). Inside an enabled autocast sizes only */
-#include "kernels/backends.h"
+#include "kernels/check_types.h"
 #include "program/region_ops.h"
-#include "views/views.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-typedef struct checker {
-  fnz_context *ctx;
-  const fnz_program *p;
-  fnz_program *mends; /* the same program, when views are to be put where they lie; else NULL */
-  fnzi_krn_machine *m;
-  fnzi_arena scratch; /* of the node in hand */
-  fnzi_arena lasting; /* of the graph in hand */
-  fnzi_arena whole;   /* of the program */
-  uint8_t *casts;     /* per graph: autocast is on */
-  int64_t *samples;   /* per symbol (check_fresh.c) */
-  const fnzi_graph *graph;
-  const fnz_geometry **now; /* per tensor, by its first value: what an operator has made of it; NULL
-                               for what is recorded; NULL itself while that is so for all */
-  uint32_t *first;          /* per value: the first one that is the same tensor */
-  bool cast;                /* of the graph in hand */
-  bool open;                /* some size of the node in hand has no example */
-  bool vague;               /* and that is one of an argument */
-  bool real;                /* some number of the node in hand may be real */
-  bool by_row;              /* its row was asked, not a call on memory */
-  fnz_unruled_fn *unruled;
-  void *user;
-} checker;
-
-/* --- Tensors that change -------------------------------------------------------------------------
- * t_, set_, resize_ and out= arguments: all values that are the tensor see it.
- */
-static void note_first(checker *c, const fnzi_node *n) {
-  for (uint32_t k = 0; n->op && k < n->noutputs && k < n->op->nreturns; k++)
-    for (uint32_t i = 0; n->op->returns[k].is_write && i < n->nargs; i++)
-      if (n->outputs[k].tag == FNZ_ARG_VALUE && n->args[i].tag == FNZ_ARG_VALUE &&
-          n->op->params[i].alias == n->op->returns[k].alias)
-        c->first[n->outputs[k].u.value] = c->first[n->args[i].u.value];
-}
-
-static fnz_status note_change(checker *c, uint64_t value, const fnz_geometry *g) {
-  const fnzi_graph *graph = c->graph;
-  fnz_geometry *kept;
-  int64_t *dims;
-  if (!c->now) {
-    FNZI_NEW(&c->lasting, graph->values.count, &c->now);
-    FNZI_NEW(&c->lasting, graph->values.count, &c->first);
-    for (uint32_t i = 0; i < graph->values.count; i++)
-      c->first[i] = i;
-    for (size_t i = 0; i < graph->nodes.count; i++)
-      note_first(c, &graph->nodes.data[i]);
-  }
-  FNZI_NEW(&c->lasting, 1, &kept);
-  FNZI_NEW(&c->lasting, 2 * (size_t)g->rank, &dims);
-  *kept = *g;
-  kept->symbols = NULL;
-  kept->sizes = dims;
-  kept->strides = dims + g->rank;
-  if (g->rank) {
-    memcpy(dims, g->sizes, g->rank * sizeof *dims);
-    memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
-  }
-  c->now[c->first[value]] = kept;
-  return FNZ_OK;
-}
-
-static const fnz_geometry *look_of(const checker *c, uint64_t value) {
-  const fnz_geometry *now = c->now ? c->now[c->first[value]] : NULL;
-  return now ? now : c->graph->values.data[value].geometry;
-}
-
-/* What a node records of its results, lists flattened; NULL for one that is not defined. */
-typedef struct record {
-  const fnz_geometry **wanted;
-  uint64_t *values;
-  size_t count, tensors;
-} record;
 
 /* --- What is recorded ------------------------------------------------------------------------- */
 static fnz_status count_one(void *user, const fnz_arg *arg) {
-  record *r = user;
+  fnzi_krn_recorded *r = user;
   r->count++;
   r->tensors += arg->tag == FNZ_ARG_VALUE;
   return FNZ_OK;
 }
 
-static bool has_open(const checker *c, const fnz_geometry *g) {
+static bool has_open(const fnzi_krn_checker *c, const fnz_geometry *g) {
   for (uint32_t d = 0; g->symbols && d < g->rank; d++)
     if (g->symbols[d] && !c->p->symbols.data[g->symbols[d]].has_hint)
       return true;
@@ -102,8 +26,8 @@ static bool has_open(const checker *c, const fnz_geometry *g) {
 }
 
 typedef struct filling {
-  checker *c;
-  record *r;
+  fnzi_krn_checker *c;
+  fnzi_krn_recorded *r;
 } filling;
 
 static fnz_status fill_one(void *user, const fnz_arg *arg) {
@@ -117,9 +41,9 @@ static fnz_status fill_one(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status read_record(checker *c, const fnzi_node *n, record *r) {
+static fnz_status read_record(fnzi_krn_checker *c, const fnzi_node *n, fnzi_krn_recorded *r) {
   filling f = {c, r};
-  *r = (record){.count = 0};
+  *r = (fnzi_krn_recorded){.count = 0};
   FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, count_one, r));
   if (r->tensors == 0)
     return FNZ_OK;
@@ -136,7 +60,7 @@ typedef struct lent {
 } lent;
 
 /* An array that stands for its geometry. */
-static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_krn_array **out) {
+static fnz_status borrow(fnzi_krn_checker *c, const fnz_geometry *g, fnzi_krn_array **out) {
   lent *made;
   FNZI_NEW(&c->scratch, 1, &made);
   *out = &made->array;
@@ -149,13 +73,13 @@ static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_krn_array **out
 }
 
 /* Of a symbol only the number is known, not whether it is an integer. */
-static fnz_status lower_one(checker *c, const fnzi_param *param, fnz_arg *arg) {
+static fnz_status lower_one(fnzi_krn_checker *c, const fnzi_param *param, fnz_arg *arg) {
   const fnzi_value *v = fnzi_is_reference(arg) ? &c->graph->values.data[arg->u.value] : NULL;
   fnzi_krn_array *array;
   if (arg->tag == FNZ_ARG_VALUE) {
     c->vague = c->vague || has_open(c, v->geometry);
     c->open = c->open || c->vague;
-    FNZ_TRY(borrow(c, look_of(c, arg->u.value), &array));
+    FNZ_TRY(borrow(c, fnzi_krn_look_of(c, arg->u.value), &array));
     arg->flags = 0;
     arg->u.value = fnzi_krn_array_handle(array);
   } else if (arg->tag == FNZ_ARG_SYMBOL) {
@@ -168,7 +92,7 @@ static fnz_status lower_one(checker *c, const fnzi_param *param, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status lower_args(checker *c, const fnzi_node *n, fnz_arg **out) {
+static fnz_status lower_args(fnzi_krn_checker *c, const fnzi_node *n, fnz_arg **out) {
   FNZI_NEW(&c->scratch, n->op->nparams, out);
   for (uint32_t i = 0; i < n->op->nparams; i++) {
     fnz_arg *arg = &(*out)[i], *items;
@@ -191,7 +115,7 @@ static fnz_status lower_args(checker *c, const fnzi_node *n, fnz_arg **out) {
 /* Room of one's own for each tensor that a call is made on, without an end: what lies behind a
  * window is no matter of its type. */
 static fnz_status settle(void *user, const fnz_arg *arg) {
-  checker *c = user;
+  fnzi_krn_checker *c = user;
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a)
     return FNZ_OK;
@@ -206,7 +130,7 @@ static fnz_status settle(void *user, const fnz_arg *arg) {
 
 /* An operator may have given a tensor more dimensions, or other memory. */
 static fnz_status unsettle(void *user, const fnz_arg *arg) {
-  checker *c = user;
+  fnzi_krn_checker *c = user;
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a || !a->storage)
     return FNZ_OK;
@@ -217,19 +141,14 @@ static fnz_status unsettle(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-typedef struct result {
-  fnz_handle *handles;
-  size_t count, room;
-} result;
-
-static void drop(checker *c, result *r) {
+static void drop(fnzi_krn_checker *c, fnzi_krn_made *r) {
   for (size_t k = 0; k < r->count; k++)
     fnzi_krn_array_release(c->ctx, fnzi_krn_array_of(r->handles[k]));
   r->count = 0;
 }
 
 /* On memory: what is a view of what, and which window, comes out as in eager. */
-static fnz_status by_call(checker *c, const fnz_request *request, result *out) {
+static fnz_status by_call(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
   char warning[FNZ_WARNING_BYTES];
   FNZ_TRY(fnzi_args_visit(request->args, request->nargs, settle, c));
   fnz_status status =
@@ -240,8 +159,8 @@ static fnz_status by_call(checker *c, const fnz_request *request, result *out) {
 }
 
 /* By the row alone, which is faster. */
-static fnz_status by_row(checker *c, const fnzi_kernel *row, const fnz_request *request,
-                         result *out) {
+static fnz_status by_row(fnzi_krn_checker *c, const fnzi_kernel *row, const fnz_request *request,
+                         fnzi_krn_made *out) {
   fnzi_krn_call call = {
       .ctx = c->ctx, .stock = &c->m->stock, .op = request->op, .kernels = c->m->kernels};
   call.expected = request->expected;
@@ -259,7 +178,7 @@ static fnz_status by_row(checker *c, const fnzi_kernel *row, const fnz_request *
   return status;
 }
 
-static fnz_status ask(checker *c, const fnz_request *request, result *out) {
+static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
   const fnzi_mem_plan *plan;
   c->by_row = false;
   if (fnzi_op_is_custom(request->op))
@@ -269,206 +188,20 @@ static fnz_status ask(checker *c, const fnz_request *request, result *out) {
   return c->by_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
 }
 
-/* --- Comparing -------------------------------------------------------------------------------- */
-static bool is_same_type(const checker *c, const fnz_geometry *have, const fnz_geometry *want) {
-  return (c->cast || c->real || have->dtype == want->dtype) && have->rank == want->rank &&
-         (c->open || fnzi_same_sizes(have, want));
-}
-
-/* "f32[2, 3]" */
-static const char *type_text(const fnz_geometry *g, char out[160]) {
-  char sizes[FNZI_SIZES_TEXT];
-  (void)snprintf(out, 160, "%s%s", fnzi_dtype(g->dtype)->name, fnzi_mem_sizes_text(g, sizes));
-  return out;
-}
-
-static fnz_status refuse_type(const checker *c, const fnz_op *op, const char *name,
-                              const fnz_geometry *have, const fnz_geometry *want) {
-  char ruled[160], recorded[160];
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "the result %s is recorded as %s, but %s gives %s; correct the file, or export "
-                   "it again",
-                   name, type_text(want, recorded), op->name, type_text(have, ruled));
-}
-
-/* "strides [2, 1] offset 4" */
-static const char *window_text(const fnz_geometry *g, char out[160]) {
-  char strides[FNZI_SIZES_TEXT];
-  const fnz_geometry steps = {.rank = g->rank, .sizes = g->strides};
-  (void)snprintf(out, 160, "strides %s offset %lld", fnzi_mem_sizes_text(&steps, strides),
-                 (long long)g->offset);
-  return out;
-}
-
-/* Where a view lies decides what a write through it changes. */
-static fnz_status check_window(const checker *c, const fnz_op *op, const char *name,
-                               const fnz_geometry *have, const fnz_geometry *want) {
-  char ruled[160], recorded[160];
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "the result %s is recorded with %s, but %s gives %s of the memory of its "
-                   "argument; correct the file, or export it again",
-                   name, window_text(want, recorded), op->name, window_text(have, ruled));
-}
-
-/* Whether elements of what a scatter scatters into share memory. */
-static bool base_shares_elements(const checker *c, const fnz_request *request) {
-  const bool scatters = request->nargs && fnzi_view_scattered(request->op);
-  const fnzi_krn_array *base = scatters ? fnzi_krn_arg_array(&request->args[0]) : NULL;
-  return base && !base->geometry.symbols && !fnzi_is_dense(&base->geometry) &&
-         fnzi_krn_overlaps_itself(c->samples, &base->geometry);
-}
-
-/* Releases of PyTorch differ in strides of new tensors, and of those that they resize. But none
- * makes their elements one, unless strides are its arguments; but a scatter keeps the strides of
- * its base. */
-static fnz_status check_new(const checker *c, const fnz_request *request, const char *name,
-                            const fnz_geometry *have, const fnz_geometry *want) {
-  const fnz_op *op = request->op;
-  char recorded[160];
-  if (fnzi_same_strides(want, have) || (!want->symbols && fnzi_is_dense(want)) ||
-      !fnzi_krn_overlaps_itself(c->samples, want))
-    return FNZ_OK;
-  if (base_shares_elements(c, request))
-    return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the result %s of %s is recorded with %s: its elements share memory, as those "
-                     "of the argument do, and no functional result has such; clone() the argument "
-                     "first",
-                     name, op->name, window_text(want, recorded));
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "the result %s of %s is recorded with %s, by which its elements share memory, "
-                   "but the operator gives each its own; correct the file, or export it again",
-                   name, op->name, window_text(want, recorded));
-}
-
-/* What memory the arguments of a call lie in, by address: lists may have as many results as it has
- * arguments. */
-typedef struct memories {
-  const fnzi_krn_storage **data;
-  size_t count;
-  bool known;
-} memories;
-
-static fnz_status count_memory(void *user, const fnz_arg *arg) {
-  memories *given = user;
-  given->count += fnzi_krn_arg_array(arg) != NULL;
-  return FNZ_OK;
-}
-
-static fnz_status add_memory(void *user, const fnz_arg *arg) {
-  memories *given = user;
-  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (a)
-    given->data[given->count++] = a->storage;
-  return FNZ_OK;
-}
-
-static int by_address(const void *left, const void *right) {
-  const uintptr_t a = (uintptr_t) * (const fnzi_krn_storage *const *)left;
-  const uintptr_t b = (uintptr_t) * (const fnzi_krn_storage *const *)right;
-  return (a > b) - (a < b);
-}
-
-static fnz_status know_memories(checker *c, const fnz_request *request, memories *given) {
-  if (given->known)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, count_memory, given));
-  FNZI_NEW(&c->scratch, given->count, &given->data);
-  given->count = 0;
-  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, add_memory, given));
-  if (given->count)
-    qsort(given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
-  given->known = true;
-  return FNZ_OK;
-}
-
-static fnz_status lies_in_argument(checker *c, const fnz_request *request, memories *given,
-                                   const fnzi_krn_array *a, bool *out) {
-  const fnzi_krn_storage *sought = a->storage;
-  *out = false;
-  if (!a->eager || !sought)
-    return FNZ_OK;
-  FNZ_TRY(know_memories(c, request, given));
-  *out = given->count &&
-         bsearch(&sought, given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
-  return FNZ_OK;
-}
-
-static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
-  return fnz_geometry_numel(want) == 0 ||
-         (fnzi_same_strides(want, have) && have->offset == want->offset);
-}
-
-/* Of what the file leaves open: from here on it lies where the operator says. */
-static fnz_status place(checker *c, uint32_t value, const fnz_geometry *have,
-                        const fnz_geometry *want) {
-  fnz_geometry g = *want;
-  g.strides = have->strides;
-  g.offset = have->offset;
-  if (!c->mends || g.symbols)
-    return note_change(c, value, have);
-  uint32_t graph = (uint32_t)(c->graph - c->p->graphs.data);
-  return fnzi_intern_geometry(c->mends, &g, &fnzi_value_at(c->p, graph, value)->geometry);
-}
-
-/* Where views lie decides what a write through them changes. A tensor that is written lies where it
- * did, whatever is said of it again. */
-static fnz_status compare_window(checker *c, const fnz_request *request, uint64_t value,
-                                 const fnz_geometry *have, const fnz_geometry *want) {
-  const fnz_op *op = request->op;
-  const char *name = c->graph->values.data[value].name;
-  if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
-    return check_new(c, request, name, have, want); /* traces say others of what was resized */
-  if (c->p->instantiated || lies_there(have, want))
-    return FNZ_OK;
-  if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value))
-    return place(c, (uint32_t)value, have, want);
-  return check_window(c, op, name, have, want);
-}
-
-static fnz_status compare_one(checker *c, const fnz_request *request, memories *given,
-                              uint64_t value, const fnzi_krn_array *have,
-                              const fnz_geometry *want) {
-  const char *name = c->graph->values.data[value].name;
-  bool is_window;
-  if (!is_same_type(c, &have->geometry, want))
-    return refuse_type(c, request->op, name, &have->geometry, want);
-  FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
-  if (!is_window)
-    return check_new(c, request, name, &have->geometry, want);
-  return c->open ? FNZ_OK : compare_window(c, request, value, &have->geometry, want);
-}
-
-static fnz_status compare(checker *c, const fnz_request *request, const record *r,
-                          const result *made) {
-  memories given = {0};
-  for (size_t k = 0; k < r->count; k++) {
-    const fnzi_krn_array *have = k < made->count ? fnzi_krn_array_of(made->handles[k]) : NULL;
-    if (!r->wanted[k])
-      continue;
-    if (!have)
-      return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                       "%s has no result %zu here, but %s is recorded; correct the file, or "
-                       "export it again",
-                       request->op->name, k, c->graph->values.data[r->values[k]].name);
-    FNZ_TRY(compare_one(c, request, &given, r->values[k], have, r->wanted[k]));
-  }
-  return FNZ_OK;
-}
-
 /* --- Nodes ------------------------------------------------------------------------------------ */
 static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
 }
 
 /* No rule, or none for such arguments. */
-static fnz_status leave_open(const checker *c, const fnz_op *op) {
+static fnz_status leave_open(const fnzi_krn_checker *c, const fnz_op *op) {
   if (c->unruled)
     c->unruled(c->user, op->name);
   return FNZ_OK;
 }
 
 /* A new tensor has no two elements in one place, whatever data decide. */
-static bool overlaps_itself(const checker *c, const record *r) {
+static bool overlaps_itself(const fnzi_krn_checker *c, const fnzi_krn_recorded *r) {
   for (size_t k = 0; k < r->count; k++)
     if (r->wanted[k] && fnzi_krn_overlaps_itself(c->samples, r->wanted[k]))
       return true;
@@ -476,9 +209,10 @@ static bool overlaps_itself(const checker *c, const record *r) {
 }
 
 /* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
-static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r, bool *agrees) {
+static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
+                              bool *agrees) {
   const fnzi_mem_plan *plan;
-  result made = {.room = r->count};
+  fnzi_krn_made made = {.room = r->count};
   *agrees = false;
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
@@ -495,16 +229,17 @@ static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r,
 
 /* The row does not take these arguments, and all that counts of them is known. At sizes that were
  * chosen for a trial it need not. Views and writes the pass and both interpreters refuse. */
-static bool is_refusal(const checker *c, fnz_class kind) {
+static bool is_refusal(const fnzi_krn_checker *c, fnz_class kind) {
   bool known = !c->vague && !c->cast && !c->real && !c->p->instantiated;
   return c->by_row && known && kind != FNZ_CLASS_UNSUPPORTED;
 }
 
-static fnz_status compare_ruled(checker *c, fnz_request *request, const record *r, result *made) {
+static fnz_status compare_ruled(fnzi_krn_checker *c, fnz_request *request,
+                                const fnzi_krn_recorded *r, fnzi_krn_made *made) {
   bool agrees;
   fnz_status asked = ask(c, request, made), status = asked;
   if (status == FNZ_OK)
-    status = compare(c, request, r, made);
+    status = fnzi_krn_compare_recorded(c, request, r, made);
   if (status == FNZ_OK || is_limit(status))
     return status;
   const fnz_error first = c->ctx->error;
@@ -519,21 +254,22 @@ static fnz_status compare_ruled(checker *c, fnz_request *request, const record *
 }
 
 /* Of tensors that the operator writes. */
-static fnz_status note_changes(checker *c, const fnzi_node *n, const fnz_arg *args) {
+static fnz_status note_changes(fnzi_krn_checker *c, const fnzi_node *n, const fnz_arg *args) {
   for (uint32_t i = 0; i < n->op->nparams && i < n->nargs; i++) {
     const fnzi_krn_array *a = n->op->params[i].is_write ? fnzi_krn_arg_array(&args[i]) : NULL;
     if (!a)
       continue;
-    const fnz_geometry *was = look_of(c, n->args[i].u.value), *is = &a->geometry;
+    const fnz_geometry *was = fnzi_krn_look_of(c, n->args[i].u.value), *is = &a->geometry;
     if (!fnzi_same_sizes(was, is) || !fnzi_same_strides(was, is) || was->offset != is->offset)
-      FNZ_TRY(note_change(c, n->args[i].u.value, is));
+      FNZ_TRY(fnzi_krn_note_change(c, n->args[i].u.value, is));
   }
   return FNZ_OK;
 }
 
-static fnz_status check_record(checker *c, const fnzi_node *n, const record *r) {
+static fnz_status check_record(fnzi_krn_checker *c, const fnzi_node *n,
+                               const fnzi_krn_recorded *r) {
   fnz_arg *args;
-  result made = {.room = r->count + n->op->nreturns};
+  fnzi_krn_made made = {.room = r->count + n->op->nreturns};
   FNZ_TRY(lower_args(c, n, &args));
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   fnz_request request = {.op = n->op, .args = args, .nargs = n->op->nparams, .source = n->source};
@@ -546,8 +282,9 @@ static fnz_status check_record(checker *c, const fnzi_node *n, const record *r) 
 }
 
 /* A number is read off a tensor of one element: all of its sizes that are known are 1. */
-static fnz_status check_item(const checker *c, const fnzi_node *n) {
-  const fnz_geometry *g = n->args[0].tag == FNZ_ARG_VALUE ? look_of(c, n->args[0].u.value) : NULL;
+static fnz_status check_item(const fnzi_krn_checker *c, const fnzi_node *n) {
+  const fnz_geometry *g =
+      n->args[0].tag == FNZ_ARG_VALUE ? fnzi_krn_look_of(c, n->args[0].u.value) : NULL;
   for (uint32_t d = 0; fnzi_op_is_item(n->op) && g && d < g->rank; d++) {
     uint32_t symbol = g->symbols ? g->symbols[d] : 0;
     if (g->sizes[d] != 1 && (!symbol || c->p->symbols.data[symbol].has_hint))
@@ -559,8 +296,8 @@ static fnz_status check_item(const checker *c, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-static fnz_status check_node(checker *c, const fnzi_node *n) {
-  record r;
+static fnz_status check_node(fnzi_krn_checker *c, const fnzi_node *n) {
+  fnzi_krn_recorded r;
   c->open = c->vague = c->real = false;
   if (!n->op)
     return FNZ_OK;
@@ -572,7 +309,7 @@ static fnz_status check_node(checker *c, const fnzi_node *n) {
 
 /* --- Graphs ----------------------------------------------------------------------------------- */
 /* Bodies stand behind the graphs that call them. */
-static fnz_status note_casts(checker *c, uint32_t graph) {
+static fnz_status note_casts(fnzi_krn_checker *c, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(c->p, graph);
   for (size_t i = 0; i < g->nodes.count; i++) {
     fnzi_hop hop;
@@ -585,7 +322,7 @@ static fnz_status note_casts(checker *c, uint32_t graph) {
   return FNZ_OK;
 }
 
-static fnz_status check_graph(checker *c, uint32_t graph) {
+static fnz_status check_graph(fnzi_krn_checker *c, uint32_t graph) {
   char place[160];
   c->graph = fnzi_graph_at(c->p, graph);
   c->cast = c->casts[graph];
@@ -603,7 +340,7 @@ static fnz_status check_graph(checker *c, uint32_t graph) {
   return FNZ_OK;
 }
 
-static fnz_status check_graphs(checker *c) {
+static fnz_status check_graphs(fnzi_krn_checker *c) {
   FNZI_NEW(&c->whole, c->p->graphs.count, &c->casts);
   FNZ_TRY(fnzi_krn_samples_choose(c->ctx, c->p, &c->whole, &c->samples));
   for (uint32_t i = 0; i < c->p->graphs.count; i++)
@@ -611,7 +348,7 @@ static fnz_status check_graphs(checker *c) {
   return FNZ_OK;
 }
 
-static fnz_status check(checker *c) {
+static fnz_status check(fnzi_krn_checker *c) {
   fnz_backend *backend;
   FNZ_TRY(fnz_meta_backend_create(c->ctx, &backend));
   c->m = backend->self;
@@ -628,7 +365,7 @@ static fnz_status check(checker *c) {
 
 fnz_status fnz_program_check_types(fnz_context *ctx, const fnz_program *program,
                                    fnz_unruled_fn *unruled, void *user) {
-  checker c = {.ctx = ctx, .p = program, .unruled = unruled, .user = user};
+  fnzi_krn_checker c = {.ctx = ctx, .p = program, .unruled = unruled, .user = user};
   FNZ_TRY(check(&c));
   if (program->unchecked)
     *program->unchecked = false;
@@ -643,7 +380,7 @@ static bool has_unsaid(const fnz_program *p) {
 }
 
 fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program) {
-  checker c = {.ctx = ctx, .p = program, .mends = program};
+  fnzi_krn_checker c = {.ctx = ctx, .p = program, .mends = program};
   if (!has_unsaid(program))
     return FNZ_OK;
   FNZ_TRY(check(&c));

@@ -1,0 +1,239 @@
+/* check_recorded.c - is what a program records of a result what its operator gives?
+ *
+ * needs   results that the rule made, of arguments as they are at that node
+ * gives   dtype, rank and sizes are the rule's; a view lies where its window does, in the recorded
+ *         memory of its base; elements of a new result do not share memory */
+#include "kernels/check_types.h"
+#include "views/views.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- Tensors that change -------------------------------------------------------------------------
+ * t_, set_, resize_ and out= arguments: all values that are the tensor see it.
+ */
+static void note_first(fnzi_krn_checker *c, const fnzi_node *n) {
+  for (uint32_t k = 0; n->op && k < n->noutputs && k < n->op->nreturns; k++)
+    for (uint32_t i = 0; n->op->returns[k].is_write && i < n->nargs; i++)
+      if (n->outputs[k].tag == FNZ_ARG_VALUE && n->args[i].tag == FNZ_ARG_VALUE &&
+          n->op->params[i].alias == n->op->returns[k].alias)
+        c->first[n->outputs[k].u.value] = c->first[n->args[i].u.value];
+}
+
+fnz_status fnzi_krn_note_change(fnzi_krn_checker *c, uint64_t value, const fnz_geometry *g) {
+  const fnzi_graph *graph = c->graph;
+  fnz_geometry *kept;
+  int64_t *dims;
+  if (!c->now) {
+    FNZI_NEW(&c->lasting, graph->values.count, &c->now);
+    FNZI_NEW(&c->lasting, graph->values.count, &c->first);
+    for (uint32_t i = 0; i < graph->values.count; i++)
+      c->first[i] = i;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+      note_first(c, &graph->nodes.data[i]);
+  }
+  FNZI_NEW(&c->lasting, 1, &kept);
+  FNZI_NEW(&c->lasting, 2 * (size_t)g->rank, &dims);
+  *kept = *g;
+  kept->symbols = NULL;
+  kept->sizes = dims;
+  kept->strides = dims + g->rank;
+  if (g->rank) {
+    memcpy(dims, g->sizes, g->rank * sizeof *dims);
+    memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
+  }
+  c->now[c->first[value]] = kept;
+  return FNZ_OK;
+}
+
+const fnz_geometry *fnzi_krn_look_of(const fnzi_krn_checker *c, uint64_t value) {
+  const fnz_geometry *now = c->now ? c->now[c->first[value]] : NULL;
+  return now ? now : c->graph->values.data[value].geometry;
+}
+
+/* --- Comparing -------------------------------------------------------------------------------- */
+static bool is_same_type(const fnzi_krn_checker *c, const fnz_geometry *have,
+                         const fnz_geometry *want) {
+  return (c->cast || c->real || have->dtype == want->dtype) && have->rank == want->rank &&
+         (c->open || fnzi_same_sizes(have, want));
+}
+
+/* "f32[2, 3]" */
+static const char *type_text(const fnz_geometry *g, char out[160]) {
+  char sizes[FNZI_SIZES_TEXT];
+  (void)snprintf(out, 160, "%s%s", fnzi_dtype(g->dtype)->name, fnzi_mem_sizes_text(g, sizes));
+  return out;
+}
+
+static fnz_status refuse_type(const fnzi_krn_checker *c, const fnz_op *op, const char *name,
+                              const fnz_geometry *have, const fnz_geometry *want) {
+  char ruled[160], recorded[160];
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s is recorded as %s, but %s gives %s; correct the file, or export "
+                   "it again",
+                   name, type_text(want, recorded), op->name, type_text(have, ruled));
+}
+
+/* "strides [2, 1] offset 4" */
+static const char *window_text(const fnz_geometry *g, char out[160]) {
+  char strides[FNZI_SIZES_TEXT];
+  const fnz_geometry steps = {.rank = g->rank, .sizes = g->strides};
+  (void)snprintf(out, 160, "strides %s offset %lld", fnzi_mem_sizes_text(&steps, strides),
+                 (long long)g->offset);
+  return out;
+}
+
+/* Where a view lies decides what a write through it changes. */
+static fnz_status check_window(const fnzi_krn_checker *c, const fnz_op *op, const char *name,
+                               const fnz_geometry *have, const fnz_geometry *want) {
+  char ruled[160], recorded[160];
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s is recorded with %s, but %s gives %s of the memory of its "
+                   "argument; correct the file, or export it again",
+                   name, window_text(want, recorded), op->name, window_text(have, ruled));
+}
+
+/* Whether elements of what a scatter scatters into share memory. */
+static bool base_shares_elements(const fnzi_krn_checker *c, const fnz_request *request) {
+  const bool scatters = request->nargs && fnzi_view_scattered(request->op);
+  const fnzi_krn_array *base = scatters ? fnzi_krn_arg_array(&request->args[0]) : NULL;
+  return base && !base->geometry.symbols && !fnzi_is_dense(&base->geometry) &&
+         fnzi_krn_overlaps_itself(c->samples, &base->geometry);
+}
+
+/* Releases of PyTorch differ in strides of new tensors, and of those that they resize. But none
+ * makes their elements one, unless strides are its arguments; but a scatter keeps the strides of
+ * its base. */
+static fnz_status check_new(const fnzi_krn_checker *c, const fnz_request *request, const char *name,
+                            const fnz_geometry *have, const fnz_geometry *want) {
+  const fnz_op *op = request->op;
+  char recorded[160];
+  if (fnzi_same_strides(want, have) || (!want->symbols && fnzi_is_dense(want)) ||
+      !fnzi_krn_overlaps_itself(c->samples, want))
+    return FNZ_OK;
+  if (base_shares_elements(c, request))
+    return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the result %s of %s is recorded with %s: its elements share memory, as those "
+                     "of the argument do, and no functional result has such; clone() the argument "
+                     "first",
+                     name, op->name, window_text(want, recorded));
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s of %s is recorded with %s, by which its elements share memory, "
+                   "but the operator gives each its own; correct the file, or export it again",
+                   name, op->name, window_text(want, recorded));
+}
+
+/* What memory the arguments of a call lie in, by address: lists may have as many results as it has
+ * arguments. */
+typedef struct memories {
+  const fnzi_krn_storage **data;
+  size_t count;
+  bool known;
+} memories;
+
+static fnz_status count_memory(void *user, const fnz_arg *arg) {
+  memories *given = user;
+  given->count += fnzi_krn_arg_array(arg) != NULL;
+  return FNZ_OK;
+}
+
+static fnz_status add_memory(void *user, const fnz_arg *arg) {
+  memories *given = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  if (a)
+    given->data[given->count++] = a->storage;
+  return FNZ_OK;
+}
+
+static int by_address(const void *left, const void *right) {
+  const uintptr_t a = (uintptr_t) * (const fnzi_krn_storage *const *)left;
+  const uintptr_t b = (uintptr_t) * (const fnzi_krn_storage *const *)right;
+  return (a > b) - (a < b);
+}
+
+static fnz_status know_memories(fnzi_krn_checker *c, const fnz_request *request, memories *given) {
+  if (given->known)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, count_memory, given));
+  FNZI_NEW(&c->scratch, given->count, &given->data);
+  given->count = 0;
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, add_memory, given));
+  if (given->count)
+    qsort(given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
+  given->known = true;
+  return FNZ_OK;
+}
+
+static fnz_status lies_in_argument(fnzi_krn_checker *c, const fnz_request *request, memories *given,
+                                   const fnzi_krn_array *a, bool *out) {
+  const fnzi_krn_storage *sought = a->storage;
+  *out = false;
+  if (!a->eager || !sought)
+    return FNZ_OK;
+  FNZ_TRY(know_memories(c, request, given));
+  *out = given->count &&
+         bsearch(&sought, given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
+  return FNZ_OK;
+}
+
+static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
+  return fnz_geometry_numel(want) == 0 ||
+         (fnzi_same_strides(want, have) && have->offset == want->offset);
+}
+
+/* Of what the file leaves open: from here on it lies where the operator says. */
+static fnz_status place(fnzi_krn_checker *c, uint32_t value, const fnz_geometry *have,
+                        const fnz_geometry *want) {
+  fnz_geometry g = *want;
+  g.strides = have->strides;
+  g.offset = have->offset;
+  if (!c->mends || g.symbols)
+    return fnzi_krn_note_change(c, value, have);
+  uint32_t graph = (uint32_t)(c->graph - c->p->graphs.data);
+  return fnzi_intern_geometry(c->mends, &g, &fnzi_value_at(c->p, graph, value)->geometry);
+}
+
+/* Where views lie decides what a write through them changes. A tensor that is written lies where it
+ * did, whatever is said of it again. */
+static fnz_status compare_window(fnzi_krn_checker *c, const fnz_request *request, uint64_t value,
+                                 const fnz_geometry *have, const fnz_geometry *want) {
+  const fnz_op *op = request->op;
+  const char *name = c->graph->values.data[value].name;
+  if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
+    return check_new(c, request, name, have, want); /* traces say others of what was resized */
+  if (c->p->instantiated || lies_there(have, want))
+    return FNZ_OK;
+  if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value))
+    return place(c, (uint32_t)value, have, want);
+  return check_window(c, op, name, have, want);
+}
+
+static fnz_status compare_one(fnzi_krn_checker *c, const fnz_request *request, memories *given,
+                              uint64_t value, const fnzi_krn_array *have,
+                              const fnz_geometry *want) {
+  const char *name = c->graph->values.data[value].name;
+  bool is_window;
+  if (!is_same_type(c, &have->geometry, want))
+    return refuse_type(c, request->op, name, &have->geometry, want);
+  FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
+  if (!is_window)
+    return check_new(c, request, name, &have->geometry, want);
+  return c->open ? FNZ_OK : compare_window(c, request, value, &have->geometry, want);
+}
+
+fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *request,
+                                     const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
+  memories given = {0};
+  for (size_t k = 0; k < r->count; k++) {
+    const fnzi_krn_array *have = k < made->count ? fnzi_krn_array_of(made->handles[k]) : NULL;
+    if (!r->wanted[k])
+      continue;
+    if (!have)
+      return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s has no result %zu here, but %s is recorded; correct the file, or "
+                       "export it again",
+                       request->op->name, k, c->graph->values.data[r->values[k]].name);
+    FNZ_TRY(compare_one(c, request, &given, r->values[k], have, r->wanted[k]));
+  }
+  return FNZ_OK;
+}

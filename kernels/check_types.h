@@ -1,0 +1,67 @@
+/* check_types.h - what the files share that hold the types which a program records against what its
+ * operators give.
+ *
+ *   check_types.c     what the rule of a node's operator says; node by node, graph by graph
+ *   check_recorded.c  is that what is recorded, and where it is recorded to lie?
+ *   check_fresh.c     do elements of one tensor share memory? */
+#ifndef FNZI_CHECK_TYPES_H
+#define FNZI_CHECK_TYPES_H
+
+#include "kernels/backends.h"
+
+typedef struct fnzi_krn_checker {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_program *mends; /* the same program, when views are to be put where they lie; else NULL */
+  fnzi_krn_machine *m;
+  fnzi_arena scratch; /* of the node in hand */
+  fnzi_arena lasting; /* of the graph in hand */
+  fnzi_arena whole;   /* of the program */
+  uint8_t *casts;     /* per graph: autocast is on */
+  int64_t *samples;   /* per symbol (check_fresh.c) */
+  const fnzi_graph *graph;
+  const fnz_geometry **now; /* per tensor, by its first value: what an operator has made of it; NULL
+                               for what is recorded; NULL itself while that is so for all */
+  uint32_t *first;          /* per value: the first one that is the same tensor */
+  bool cast;                /* of the graph in hand */
+  bool open;                /* some size of the node in hand has no example */
+  bool vague;               /* and that is one of an argument */
+  bool real;                /* some number of the node in hand may be real */
+  bool by_row;              /* its row was asked, not a call on memory */
+  fnz_unruled_fn *unruled;
+  void *user;
+} fnzi_krn_checker;
+
+/* What a node records of its results, lists flattened; NULL for one that is not defined. */
+typedef struct fnzi_krn_recorded {
+  const fnz_geometry **wanted;
+  uint64_t *values;
+  size_t count, tensors;
+} fnzi_krn_recorded;
+
+/* What the operator gives. */
+typedef struct fnzi_krn_made {
+  fnz_handle *handles;
+  size_t count, room;
+} fnzi_krn_made;
+
+/* --- check_recorded.c ------------------------------------------------------------------------- */
+/* An operator has made this of a tensor: all values that are the tensor see it. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_note_change(fnzi_krn_checker *c, uint64_t value,
+                                               const fnz_geometry *g);
+/* What the tensor is now: what is recorded, unless an operator has changed it. */
+const fnz_geometry *fnzi_krn_look_of(const fnzi_krn_checker *c, uint64_t value);
+/* TYPE where results are recorded otherwise than the operator gives them. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *request,
+                                                    const fnzi_krn_recorded *r,
+                                                    const fnzi_krn_made *made);
+
+/* --- check_fresh.c ---------------------------------------------------------------------------- */
+/* A number per symbol, as a program may have it; -1 where that stays open. In the
+ * arena. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_samples_choose(fnz_context *ctx, const fnz_program *p,
+                                                  fnzi_arena *arena, int64_t **out);
+/* Elements of a tensor share memory at these numbers. */
+bool fnzi_krn_overlaps_itself(const int64_t *samples, const fnz_geometry *g);
+
+#endif
