@@ -8,9 +8,7 @@
 
 enum {
   WAYS = 4, /* above, next to it; below, next to it */
-  ROOM = 8,
-  MOST_ELEMENTS = 1 << 18, /* of all values together */
-  MOST_BEARABLE = 1 << 22  /* of those that have symbolic sizes */
+  ROOM = 8
 };
 static const int64_t FARTHEST = 1ll << 40;
 
@@ -145,39 +143,4 @@ fnz_status fnzi_draw_turn(const fnzi_sizes *s, const fnzi_expr *e, const fnzi_ex
     status = set_turn(&t, k, &arena, more, found);
   fnzi_arena_free(&arena);
   return status;
-}
-
-/* --- how much it would be --------------------------------------------------------------------- */
-static fnz_status count_elements(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
-                                 fnzi_arena *arena, bool *out) {
-  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
-  int64_t elements = 0;
-  for (size_t i = 0; i < graph->values.count && *out; i++) {
-    const fnz_geometry *g = NULL, *from = graph->values.data[i].geometry;
-    if (!fixed && from && !from->symbols)
-      continue;
-    fnz_status status = fnzi_sizes_geometry(s, point, from, arena, &g);
-    if (status == FNZ_NO_MEMORY) /* else the numbers are none that the program takes */
-      return status;
-    *out = fnzi_add_i64(elements, g ? fnz_geometry_numel(g) : 0, &elements) && elements <= most;
-  }
-  return FNZ_OK;
-}
-
-static fnz_status are_few(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
-                          bool *out) {
-  fnzi_arena arena;
-  *out = true;
-  fnzi_arena_init(&arena, s->set.ctx);
-  fnz_status status = count_elements(s, point, fixed, most, &arena, out);
-  fnzi_arena_free(&arena);
-  return status;
-}
-
-fnz_status fnzi_sizes_are_small(const fnzi_sizes *s, fnzi_point *point, bool *out) {
-  return are_few(s, point, true, MOST_ELEMENTS, out);
-}
-
-fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *s, fnzi_point *point, bool *out) {
-  return are_few(s, point, false, MOST_BEARABLE, out);
 }
