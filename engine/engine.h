@@ -30,7 +30,7 @@
 #include "engine/binding.h"
 #include "run/run.h"
 
-#include <fnz/explain.h>
+#include <fnz/numbers.h>
 
 #include <stdatomic.h>
 

@@ -1,11 +1,9 @@
-/* no_numbers.c - in place of numbers.c where the library is built without it (FNZ_NUMBERS=OFF). */
-#include "program/program.h"
+/* no_numbers.c - in libfnz_core, in place of numbers.c. */
+#include "kernels/backends.h"
 
-#include <fnz/backend.h>
-
-fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
+fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads, fnz_backend **out) {
   (void)threads;
   *out = NULL;
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "this fnz was built without numbers; build it with FNZ_NUMBERS=ON");
+                   "libfnz_core computes no numbers; link libfnz in its place");
 }

@@ -4,6 +4,7 @@
 #include "kernels/cpu/point.h"
 #include "kernels/cpu/row_code.h"
 
+#include <fnz/numbers.h>
 #include <unistd.h>
 
 fnz_status fnzi_kernel_made(fnzi_krn_call *call) {
@@ -23,8 +24,12 @@ static int all_cores(void) {
   return cores > 0 && cores < 1024 ? (int)cores : 1;
 }
 
-fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
+fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads, fnz_backend **out) {
   static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code,
                                            fnzi_cpu_row_code};
   return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, NULL, out);
+}
+
+fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
+  return fnzi_machine_create_numbers(ctx, threads, out);
 }

@@ -5,7 +5,7 @@
  */
 #include "tests/test.h"
 
-#include <fnz/backend.h>
+#include <fnz/numbers.h>
 
 enum { ROWS = 5, COLUMNS = 13, COUNT = ROWS * COLUMNS };
 

@@ -216,6 +216,34 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_write(fnz_context *ctx,
                                                              const fnz_executable_state *state,
                                                              fnz_arrays *out);
 
+/* --- What a plan is ------------------------------------------------------------------------------
+ */
+typedef struct fnz_plan_options {
+  size_t size;        /* sizeof(fnz_plan_options) */
+  bool json;          /* as an object, else as lines */
+  const char *device; /* as fnz_compile() takes it, NULL for the CPU; or a kind of GPU: "sm_90" */
+  const fnz_arrays *inputs; /* where sizes of inputs are symbols: named arrays as fnz_run() takes
+                               them, whose sizes the plan is for; NULL: those that the program has
+                               recorded. Not looked at else */
+} fnz_plan_options;
+#define FNZ_PLAN_OPTIONS_INIT                                                                      \
+  { sizeof(fnz_plan_options), false, NULL, NULL }
+
+/** Appends what the engine does with a functional program: each step with the bytes that it reads
+ * and writes, each copy with the rule and the value that forced it, and the sums. docs/engine.md
+ * says how to read it. Final values end in the memory of what they are the final values of. For a
+ * GPU it says as well which kernels compute a step, with their blocks, threads, registers and
+ * memory, which steps the CPU computes and why, and what is copied for them. Nothing of CUDA is
+ * needed: without a GPU "cuda" is "sm_90", and registers are told where NVRTC is found.
+ *
+ * program  from fnz_functionalize(); borrowed.
+ * options  NULL for defaults.
+ * Fails with UNSUPPORTED when a node writes an argument, and where a size has no recorded number
+ * and none is given, with what fnz_run() refuses inputs with, and with ARGUMENT for another device.
+ */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
+                                                 const fnz_plan_options *options, fnz_buffer *out);
+
 #ifdef __cplusplus
 }
 #endif

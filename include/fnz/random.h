@@ -40,7 +40,7 @@ typedef struct fnz_generator fnz_generator;
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_create(fnz_context *ctx, uint64_t seed,
                                                        fnz_generator **out);
 /** The same of the kind of CUDA: Philox with this seed, at offset 0. See
- * fnz_cuda_generator_create() of <fnz/backend.h> for the one of a GPU that is there.
+ * fnz_cuda_generator_create() of <fnz/numbers.h> for the one of a GPU that is there.
  * threads  how many PyTorch starts at most on the GPU whose numbers are wanted: processors times
  *          threads that one has, as whole blocks of 256; 270336 of an H100 with 132 processors.
  *

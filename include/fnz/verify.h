@@ -43,7 +43,7 @@ typedef struct fnz_verify_report {
  *
  * inputs   NULL: every input element is a fresh unknown, so equal means equal for all values of
  *          these shapes. Else the programs are also compared on these numbers, by name as fnz_run()
- *          takes them, where kernels exist.
+ *          takes them, where kernels exist. libfnz_core has none: UNSUPPORTED.
  * options  NULL for defaults.
  * report   NULL: not wanted. Filled whether they are equal, differ or a comparison fails.
  *

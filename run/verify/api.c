@@ -4,6 +4,7 @@
  * needs   a program, and another one; without it, the first one is functionalized
  * gives   FNZ_OK and counts of what was compared, or FNZ_DIFFERENT */
 #include "functionalize/api.h"
+#include "kernels/backends.h"
 #include "run/run.h"
 #include "run/verify/verify.h"
 
@@ -18,7 +19,8 @@ static fnz_status compare(fnz_context *ctx, const fnz_program *original,
   }
   fnz_status status = fnzi_verify_hashes(ctx, original, functional, options, report);
   if (status == FNZ_OK)
-    status = fnzi_ver_numbers(ctx, original, functional, inputs, fnz_cpu_backend_create, report);
+    status =
+        fnzi_ver_numbers(ctx, original, functional, inputs, fnzi_machine_create_numbers, report);
   fnz_program_destroy(made);
   return status;
 }

@@ -12,7 +12,7 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *or
                                          const fnz_program *functional, int trials,
                                          fnz_verify_report *report);
 /* Only on the numbers given, if there are any and kernels for them. `create` is
- * fnz_cpu_backend_create(): what compares hashes alone is linked without it. */
+ * fnzi_machine_create_numbers(): what compares hashes alone is linked without it. */
 typedef fnz_status fnzi_ver_create_numbers(fnz_context *ctx, int threads, fnz_backend **out);
 FNZ_MUST_CHECK fnz_status fnzi_ver_numbers(fnz_context *ctx, const fnz_program *original,
                                            const fnz_program *functional, const fnz_arrays *inputs,

@@ -6,7 +6,7 @@
 #include "tests/cuda/help.h"
 
 #include <elf.h>
-#include <fnz/explain.h>
+#include <fnz/engine.h>
 
 /* The number behind `name` in what is told; the test fails where there is none. */
 static uint64_t number_of(const char *told, const char *name) {
