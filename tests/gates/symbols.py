@@ -1,33 +1,46 @@
 #!/usr/bin/env python3
-"""What the shared library gives and takes: exactly the functions of the interface, and nothing that a library has no
-business with.
+"""What a shared library gives and takes: exactly the functions that its public headers declare, and nothing that a
+library has no business with.
 
-    symbols.py WANT FORBIDDEN LIBRARY
+    symbols.py FORBIDDEN LIBRARY HEADER ...
 
-WANT has one name per line: what the library exports, without the typed functions that are generated from the table
-of operators (fnz_aten_...). A new or a lost name is a change of the interface: FNZ_BLESS=1 in the environment accepts
-it, and the diff is reviewed. FORBIDDEN has patterns of names that it must not use, under the reason."""
+A HEADER is a path, such as include/fnz/core.h, and stands for what it declares; one that declares nothing, as that one,
+for what it includes. FORBIDDEN has patterns of names that the library must not use, under the reason."""
 import os
 import re
 import subprocess
 import sys
 
+INCLUDE = re.compile(r"^#include <(fnz/\w+[.]h)>", re.M)
+DECLARED = re.compile(r"\bFNZ_API\b[^;{}()]*?\b(\w+)\(")
+
 
 def names(library, which):
     text = subprocess.run(["nm", "-D", which, library], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return sorted({line.split()[-1].split("@")[0] for line in text.splitlines() if line})
+    rows = [line.split() for line in text.splitlines() if line]
+    return {row[-1].split("@")[0] for row in rows if row[-2] != "A"}  # of the version itself
 
 
-def exported(library, want_path):
-    given = [n for n in names(library, "--defined-only") if not n.startswith("fnz_aten_")]
-    if os.environ.get("FNZ_BLESS"):
-        open(want_path, "w").write("".join(n + "\n" for n in given))
-    want = open(want_path).read().split()
-    for name in sorted(set(given) - set(want)):
-        yield f"{name} is exported and not in {want_path}"
-    for name in sorted(set(want) - set(given)):
-        yield f"{name} is in {want_path} and not exported"
-    for name in given:
+def declared(headers):
+    """{function: header}."""
+    found, left = {}, list(headers)
+    while left:
+        header = left.pop()
+        text = re.sub(r"/\*.*?\*/", "", open(header).read(), flags=re.S)
+        here = DECLARED.findall(text)
+        if not here:
+            left += [os.path.join(os.path.dirname(header), "..", name) for name in INCLUDE.findall(text)]
+        found.update(dict.fromkeys(here, os.path.basename(header)))
+    return found
+
+
+def given(library, headers):
+    want, have = declared(headers), names(library, "--defined-only")
+    for name in sorted(have - set(want)):
+        yield f"{name} is exported and in none of its headers"
+    for name in sorted(set(want) - have):
+        yield f"{name} is in <fnz/{want[name]}> and not exported"
+    for name in sorted(have):
         if not name.startswith("fnz_"):
             yield f"{name} is exported and is no name of ours"
 
@@ -38,14 +51,14 @@ def taken(library, forbidden_path):
     used = names(library, "--undefined-only")
     if "memcpy" not in used:
         yield "not even memcpy is used: nothing was checked"
-    for name in used:
+    for name in sorted(used):
         if forbidden.fullmatch(name):
             yield f"{name} is used, which {forbidden_path} forbids"
 
 
 def main():
-    want_path, forbidden_path, library = sys.argv[1:]
-    wrong = list(exported(library, want_path)) + list(taken(library, forbidden_path))
+    forbidden_path, library, *headers = sys.argv[1:]
+    wrong = list(given(library, headers)) + list(taken(library, forbidden_path))
     for w in wrong:
         print(f"{library}: {w}", file=sys.stderr)
     return 1 if wrong else 0
