@@ -109,16 +109,6 @@ static void report_foreign_end(void) {
   _exit(CLI_MEMORY);
 }
 
-static bool has_numbers(void) {
-  fnz_context *ctx = NULL;
-  fnz_backend *backend = NULL;
-  bool has = fnz_context_create(NULL, &ctx) != FNZ_OK ||
-             fnz_cpu_backend_create(ctx, 1, &backend) != FNZ_UNSUPPORTED;
-  fnz_backend_destroy(backend);
-  fnz_context_destroy(ctx);
-  return has;
-}
-
 static int answer(int argc, char **argv) {
   if (argc < 2)
     return cli_usage(NULL, "a verb is missing");
@@ -129,7 +119,7 @@ static int answer(int argc, char **argv) {
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
     return help();
   if (strcmp(argv[1], "--version") == 0) {
-    printf("fnz %s%s\n", fnz_version(), has_numbers() ? "" : ", built without numbers");
+    printf("fnz %s\n", fnz_version());
     return cli_flush();
   }
   const cli_verb *verb = find_verb(argv[1]);

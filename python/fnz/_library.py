@@ -112,10 +112,10 @@ def _bind(library: ctypes.CDLL) -> ctypes.CDLL:
 
 
 def _missing(path: str, version: str, name: str) -> Callable:
-    """In place of a function that the library has not: it was built without numbers, or is older."""
+    """In place of a function that the library has not: it is libfnz_core, or older."""
     def fail(*_: object) -> None:
-        raise NotImplementedError(f"fnz: {path} (libfnz {version}) has no {name}: it was built without numbers, or is "
-                                  f"older than this package; install libfnz {VERSION}")
+        raise NotImplementedError(f"fnz: {path} (libfnz {version}) has no {name}: it is libfnz_core, or older than "
+                                  f"this package; install libfnz {VERSION}")
     return fail
 
 
