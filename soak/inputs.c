@@ -17,7 +17,8 @@ static uint16_t half_of(fnz_dtype dtype, float f) {
 static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
   int64_t i = (int64_t)(random % 9) - 4;
   double d = random >> 32 & 1 ? (double)i * 0.5 : (double)i;
-  float f[2] = {(float)d, (float)(random >> 40 & 3)};
+  const double c[2] = {d, (double)(random >> 40 & 3)};
+  const float f[2] = {(float)c[0], (float)c[1]};
   const uint16_t half = half_of(dtype, f[0]);
   if (dtype == FNZ_BOOL)
     *at = random & 1;
@@ -25,8 +26,8 @@ static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
     memcpy(at, &half, sizeof half);
   else if (dtype == FNZ_F32 || dtype == FNZ_C64)
     memcpy(at, f, fnzi_dtype(dtype)->bytes);
-  else if (dtype == FNZ_F64)
-    memcpy(at, &d, sizeof d);
+  else if (dtype == FNZ_F64 || dtype == FNZ_C128)
+    memcpy(at, c, fnzi_dtype(dtype)->bytes);
   else
     memcpy(at, &i, fnzi_dtype(dtype)->bytes); /* the low bytes */
 }

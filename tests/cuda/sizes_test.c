@@ -274,6 +274,7 @@ START_TEST(numbers_of_another_plan_are_found) {
   ck_assert_uint_gt(changed, 0);
   (void)run_both(&p, sizes[1], &equal);
   ck_assert_msg(!equal, "%s", p.e->name);
+  close_pair(&p);
 }
 END_TEST
 
