@@ -91,13 +91,15 @@ static fnz_status compare_meaning(const fnzi_general *g, const fnz_program *sour
   return status;
 }
 
-/* *valid: the source itself works there, and is not too large to be run. */
+/* *valid: the source itself works there. Where that is too large to be run, it is what the pass
+ * says, and the general program counts as wrong: it is not what the pass makes there. */
 static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
                                bool *valid) {
   fnz_program *source = NULL, *result = NULL;
   bool bearable;
   FNZ_TRY(fnzi_sizes_are_bearable(&g->sizes, &t->point, &bearable));
-  *valid = t->right = false;
+  *valid = !bearable && t->result;
+  t->right = false;
   if (!bearable)
     return FNZ_OK;
   fnz_status status = make_both(g, made, there, t, &source, &result, valid);
