@@ -1,4 +1,4 @@
-/* checks: 18
+/* checks: 19
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/shapes/sizes.h"
@@ -540,6 +540,39 @@ START_TEST(programs_with_symbols) {
 }
 END_TEST
 
+/* Divided by 32, sizes are drawn far apart; beside them few rows, of which many could not be run.
+ */
+START_TEST(far_sizes_are_of_few_rows) {
+  begin();
+  fnz_program *p = parse("fnz 1 symbol s0 = 2 symbol s1 = 64 range s1 32.. "
+                         "program(%x: f32[{s0},4096,{s1}]) {\n"
+                         "  %p: f32[{s0},4096,{s1//32: 2}] = avg_pool1d(%x, [32])  return %p }");
+  fnzi_sizes sizes;
+  fnzi_point point;
+  fnzi_draw draw;
+  int64_t least = INT64_MAX, most = 0;
+  ck_assert_int_eq(fnzi_sizes_open(&sizes, ctx, p), FNZ_OK);
+  fnzi_point_init(&point, &sizes.set);
+  fnzi_draw_start(&draw, &sizes, 1);
+  for (int i = 0; i < 20; i++) {
+    bool found, bearable, known;
+    int64_t number;
+    ck_assert_int_eq(fnzi_draw_numbers(&draw, &point, &found), FNZ_OK);
+    ck_assert_int_eq(fnzi_sizes_are_bearable(&sizes, &point, &bearable), FNZ_OK);
+    ck_assert_int_eq(fnzi_point_int(&point, fnzi_expr_find(&sizes.set, "s1"), &known, &number),
+                     FNZ_OK);
+    ck_assert(found && bearable && known);
+    least = number < least ? number : least;
+    most = number > most ? number : most;
+  }
+  ck_assert_int_ge(most - least, 64);
+  fnzi_point_free(&point);
+  fnzi_sizes_close(&sizes);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* Two rows of a hundred million numbers, which no caller has: only data decide how many there are.
  */
 START_TEST(claimed_sizes_take_no_memory) {
@@ -585,5 +618,5 @@ RUN_SUITE("sizes", one_program_runs_at_every_size, numbers_that_are_floats,
           without_a_check_guards_do_it, verify_tries_equal_indices,
           verify_tries_where_expressions_turn, verify_compares_what_numbers_are_read_from,
           the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
-          what_has_no_expression_is_refused, programs_with_symbols, claimed_sizes_take_no_memory,
-          running_out_of_memory_is_an_error)
+          what_has_no_expression_is_refused, programs_with_symbols, far_sizes_are_of_few_rows,
+          claimed_sizes_take_no_memory, running_out_of_memory_is_an_error)

@@ -9,10 +9,11 @@ enum {
   LEAST_USUAL = 3, /* where the range allows it */
   LEAST_SIZE = 2,  /* the same, when smaller numbers are drawn: 1 and 0 are special */
   TRIES = 200,
+  FEW_TRIES = 16, /* within smaller spans */
   NARROW = 6,
   COARSE = 8,    /* quotients by so much hardly differ among usual numbers */
   QUOTIENTS = 3, /* so many different ones are wanted */
-  WIDEST = 96
+  WIDEST = 96    /* where the program can be run at so many */
 };
 
 void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
@@ -52,7 +53,9 @@ typedef struct usual {
   fnzi_bounds *bounds;
   int64_t *numbers;  /* by symbol, those that are drawn */
   int64_t *divisors; /* per symbol that is drawn: what it is divided by, rounded, at most */
-  fnzi_map taken;    /* of them */
+  int64_t span, far; /* of most symbols; of those that are divided by much, of USUAL_SPAN parts */
+  bool is_far;       /* there are such */
+  fnzi_map taken;    /* of the numbers */
 } usual;
 
 /* --- how far apart ---------------------------------------------------------------------------- */
@@ -85,9 +88,10 @@ static fnz_status find_divisor(const fnzi_sizes *s, const fnzi_expr *symbol, fnz
 
 /* The more it is divided by, the farther usual numbers must be apart. */
 static int64_t span_of(const usual *u, size_t i) {
-  const int64_t span = u->draw->span, by = u->divisors[i];
-  const int64_t wanted = by >= COARSE ? by * QUOTIENTS : USUAL_SPAN;
-  return span * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
+  const int64_t by = u->divisors[i], wanted = by * QUOTIENTS;
+  if (by < COARSE)
+    return u->span;
+  return u->far * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
 }
 
 /* Where a symbol usually lies: near the least that it may be, and within what it bounds. */
@@ -181,16 +185,50 @@ static fnz_status draw_once(usual *u, fnzi_point *point, bool distinct, bool *fo
   return FNZ_OK;
 }
 
+static fnz_status draw_within(usual *u, fnzi_point *point, size_t tries, bool *found) {
+  *found = false;
+  for (size_t i = 0; i < tries && !*found; i++)
+    FNZ_TRY(draw_once(u, point, i < tries / 2, found));
+  return FNZ_OK;
+}
+
+/* --- where the program can be run ------------------------------------------------------------- */
+/* What must be far apart stays so the longest: an image of few is as good as one of many. */
+static bool shrink(usual *u) {
+  int64_t *span = u->span > 1 ? &u->span : &u->far;
+  *span /= 2;
+  return *span > 0;
+}
+
+/* Numbers that are far apart may make the program larger than it is ever run: smaller ones, where
+ * there are any, else those that were drawn first. */
+static fnz_status draw_bearable(usual *u, fnzi_point *point, fnzi_arena *arena) {
+  const fnzi_sizes *s = u->draw->sizes;
+  bool found = true, bearable = false;
+  int64_t *first;
+  FNZ_TRY(fnzi_free_numbers(s, point, arena, &first));
+  FNZ_TRY(fnzi_sizes_are_bearable(s, point, &bearable));
+  while (!bearable && shrink(u)) {
+    FNZ_TRY(draw_within(u, point, FEW_TRIES, &found));
+    if (found)
+      FNZ_TRY(fnzi_sizes_are_bearable(s, point, &bearable));
+  }
+  for (size_t i = 0; !bearable && i < s->free.count; i++)
+    FNZ_TRY(fnzi_point_set(point, s->free.data[i], first[i]));
+  return FNZ_OK;
+}
+
 static fnz_status draw_numbers(fnzi_draw *d, fnzi_point *point, fnzi_arena *arena, bool *found) {
-  usual u = {.draw = d};
+  usual u = {.draw = d, .span = d->span, .far = d->span};
   FNZ_TRY(fnzi_draw_bounds(d->sizes, arena, &u.bounds));
   FNZI_NEW(arena, d->sizes->free.count, &u.numbers);
   FNZI_NEW(arena, d->sizes->free.count, &u.divisors);
-  for (size_t i = 0; i < d->sizes->free.count; i++)
+  for (size_t i = 0; i < d->sizes->free.count; i++) {
     FNZ_TRY(find_divisor(d->sizes, d->sizes->free.data[i], arena, &u.divisors[i]));
-  for (size_t i = 0; i < TRIES && !*found; i++)
-    FNZ_TRY(draw_once(&u, point, i < TRIES / 2, found));
-  return FNZ_OK;
+    u.is_far = u.is_far || u.divisors[i] >= COARSE;
+  }
+  FNZ_TRY(draw_within(&u, point, TRIES, found));
+  return *found && u.is_far ? draw_bearable(&u, point, arena) : FNZ_OK;
 }
 
 fnz_status fnzi_draw_numbers(fnzi_draw *d, fnzi_point *point, bool *found) {
