@@ -201,6 +201,8 @@ static fnz_status compare_window(fnzi_krn_checker *c, const fnz_request *request
   const char *name = c->graph->values.data[value].name;
   if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
     return check_new(c, request, name, have, want); /* traces say others of what was resized */
+  if (have->is_conj != want->is_conj || have->is_neg != want->is_neg)
+    FNZ_TRY(fnzi_krn_note_change(c, value, have)); /* a .pt2 file does not say so */
   if (c->p->instantiated || lies_there(have, want))
     return FNZ_OK;
   if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value))

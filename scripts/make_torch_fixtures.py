@@ -79,11 +79,17 @@ def gather_into_its_index():
     return {"x0": torch.tensor([5, 6, 7]), "x1": torch.tensor([2, 0, 1, 1])}, ["torch.gather(x0, 0, x1, out=x1)"]
 
 
+def copies_of_lazy_bits():
+    """Of parts of memory, so that a copy lies otherwise than what it is a copy of."""
+    inputs = {"x0": torch.tensor([[1 + 2j, 3 - 1j, 0.5j], [2, -1j, 4 + 4j]]), "x1": torch.tensor([1 - 1j, 2 + 3j])}
+    return inputs, ["x0[:, ::2].conj()", "torch.resolve_conj(v1)", "x1.conj().imag", "torch.resolve_neg(v3)", "x1.mul_(2)", "torch.resolve_neg(v3)"]
+
+
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
 PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit, numbers_are_cut_off, bounds_round_to_halves,
-            lists_of_no_dimension, values_of_the_result]
+            lists_of_no_dimension, values_of_the_result, copies_of_lazy_bits]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
