@@ -109,8 +109,14 @@ static bool is_skipped(const fnz_op *op) {
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 
+/* Where a tensor lies, which only memory knows. */
+static bool asks_place(const fnz_op *op) {
+  static const uint16_t asks[] = {FNZI_ATEN_sym_storage_offset, FNZI_ATEN_sym_stride__int};
+  return fnzi_op_is_among(op, asks, sizeof asks / sizeof *asks);
+}
+
 bool fnzi_run_is_number_op(const fnz_op *op) {
-  return is_skipped(op) || fnzi_asks_size(op) || op == &fnzi_ops[FNZI_ATEN_sym_storage_offset];
+  return is_skipped(op) || fnzi_asks_size(op) || asks_place(op);
 }
 
 /* _assert_scalar: a number that must not be 0, and a message. Over hashes numbers are those of the

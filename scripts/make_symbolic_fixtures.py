@@ -118,6 +118,13 @@ class CheckedFloat(torch.nn.Module):
         return x + (1 - a)
 
 
+class FirstOfRows(torch.nn.Module):
+    """A stride that is no size: the graph asks the tensor for it."""
+    def forward(self, x):
+        x.as_strided((x.shape[0],), (x.stride(0),), 1).mul_(2)
+        return x.sum((1, 2)) * x.stride(0)
+
+
 class PartOfSize(torch.nn.Module):
     def forward(self, x):
         n = x.shape[0]
@@ -265,6 +272,7 @@ CASES = {
         (tensor(4), torch.tensor(a), number(k)) for a, k in ((0.7, 2), (-1.3, 5), (0.2, 3))]),
     "checked_float": (CheckedFloat, None, [(tensor(4), torch.tensor(a)) for a in (0.7, 0.2)]),
     "part_of_size": (PartOfSize, ({0: ANY},), [(tensor(n),) for n in (10, 11, 12)]),
+    "first_of_rows": (FirstOfRows, ({0: ANY, 1: ANY},), [(tensor(*s),) for s in ((3, 4, 2), (5, 2, 2))]),
     "powers_of_item": (PowersOfItem, None, [(tensor(4), number(k)) for k in (3, 0, 9)]),
     "turned": (Turned, ({0: ANY, 1: ANY},), [(tensor(*s),) for s in ((5, 6), (2, 2), (3, 9))]),
 }

@@ -267,6 +267,9 @@ START_TEST(sizes_that_are_asked_for) {
   node.op = fnz_op_find("sym_numel");
   OK(ctx, fnzi_size_asked(ctx, &node, &g, number, user, &out));
   ck_assert_int_eq(out, 30);
+  node.op = fnz_op_find("sym_stride.int");
+  OK(ctx, fnzi_size_asked(ctx, &node, &g, number, user, &out));
+  ck_assert_int_eq(out, 5);
   end();
 }
 END_TEST

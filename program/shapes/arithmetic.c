@@ -246,7 +246,8 @@ fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_shapes_
   return by_target(ctx, fnzi_node_target(node), args, node->nargs, out, done);
 }
 
-/* --- sizes of tensors ------------------------------------------------------------------------- */
+/* --- sizes and strides of tensors ---------------------------------------------------------------
+ */
 bool fnzi_asks_size(const fnz_op *op) {
   static const uint16_t asks[] = {FNZI_ATEN_sym_size__int, FNZI_ATEN_sym_numel};
   return fnzi_op_is_among(op, asks, sizeof asks / sizeof *asks);
@@ -268,7 +269,7 @@ fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node, const fnz_ge
                      "%s: the tensor has no dimensions, dim is %lld; export the program again",
                      fnzi_node_target(node), (long long)dim.u.i);
   FNZ_TRY(fnzi_wrap_dim(ctx, "dim", dim.u.i, g->rank, &d));
-  *out = g->sizes[d];
+  *out = node->op == &fnzi_ops[FNZI_ATEN_sym_stride__int] ? g->strides[d] : g->sizes[d];
   return FNZ_OK;
 }
 

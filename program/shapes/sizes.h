@@ -149,7 +149,8 @@ FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *nod
                                           fnzi_shapes_number_of *number, void *user, fnz_arg *out,
                                           bool *done);
 
-/* sym_size.int and sym_numel, and what they give of a tensor that looks like `g`. */
+/* sym_size.int and sym_numel, and what they, or sym_stride.int, give of a tensor that looks like
+ * `g`. */
 bool fnzi_asks_size(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node,
                                           const fnz_geometry *g, fnzi_shapes_number_of *number,
