@@ -61,6 +61,7 @@ typedef struct fnzi_fit {
   fnzi_sizes *sizes;
   fnzi_trial *const *trials; /* those whose numbers are fitted */
   size_t ntrials, known;     /* expressions of the set that are tried as they are */
+  const fnzi_expr **forms;   /* of those */
   fnzi_arena *arena;
   struct {
     const fnzi_expr **data; /* what sums are made of */
@@ -73,6 +74,10 @@ typedef struct fnzi_fit {
 FNZ_MUST_CHECK fnz_status fnzi_fit_start(fnzi_fit *fit, fnzi_sizes *sizes, fnzi_arena *arena,
                                          fnzi_trial *const *trials, size_t ntrials);
 void fnzi_fit_end(fnzi_fit *fit);
+/* What an expression of the source is where sizes that are one number in all trials are that
+ * number; NULL for one that has no value then. (functionalize/dynamic/pinned.c) */
+FNZ_MUST_CHECK fnz_status fnzi_fit_find_forms(fnzi_fit *fit);
+const fnzi_expr *fnzi_fit_form(const fnzi_fit *fit, const fnzi_expr *e);
 /* The expression that is numbers[k] in trial k; NULL when none was found. */
 FNZ_MUST_CHECK fnz_status fnzi_fit_numbers(fnzi_fit *fit, const int64_t *numbers,
                                            const fnzi_expr **out);

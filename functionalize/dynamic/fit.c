@@ -45,8 +45,11 @@ static fnz_status add_atom(fnzi_fit *f, const fnzi_expr *e) {
   return FNZ_OK;
 }
 
+/* A number times the other one is no term of its own. */
 static fnz_status add_product(fnzi_fit *f, const fnzi_expr *a, const fnzi_expr *b) {
   const fnzi_expr *e;
+  if (fnzi_fit_form(f, a) != a || fnzi_fit_form(f, b) != b)
+    return FNZ_OK;
   FNZ_TRY(fnzi_expr_mul(&f->sizes->set, a, b, &e));
   return add_atom(f, e);
 }
@@ -69,8 +72,8 @@ static fnz_status add_atoms(fnzi_fit *f) {
   for (size_t i = 0; i < s->free.count; i++)
     FNZ_TRY(add_atom(f, s->free.data[i]));
   for (size_t i = 0; i < f->known; i++) {
-    const fnzi_expr *e = s->set.all.data[i];
-    if (e->kind >= FNZI_EXPR_PRODUCT && !e->is_real && !fnzi_expr_is_condition(e))
+    const fnzi_expr *e = f->forms[i];
+    if (e && e->kind >= FNZI_EXPR_PRODUCT && !e->is_real && !fnzi_expr_is_condition(e))
       FNZ_TRY(add_atom(f, e));
   }
   return add_products(f, f->atoms.count);
@@ -81,6 +84,7 @@ fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,
   *f = (fnzi_fit){.sizes = sizes, .trials = trials, .ntrials = ntrials, .arena = arena};
   f->known = sizes->own; /* what was made up for another result may fit by chance */
   fnzi_map_init(&f->seen, sizes->set.ctx);
+  FNZ_TRY(fnzi_fit_find_forms(f));
   return add_atoms(f);
 }
 
@@ -112,9 +116,10 @@ static bool is_constant(const int64_t *numbers, size_t count) {
 /* What a slice gives is at usual sizes what its bound is, and only there. */
 static fnz_status find_meaning(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
   for (size_t i = 0; i < f->sizes->meanings.count && !*out; i++) {
-    const fnzi_expr *e = f->sizes->meanings.data[i];
-    bool yes;
-    FNZ_TRY(gives(f, e, numbers, &yes));
+    const fnzi_expr *e = fnzi_fit_form(f, f->sizes->meanings.data[i]);
+    bool yes = e != NULL;
+    if (yes)
+      FNZ_TRY(gives(f, e, numbers, &yes));
     *out = yes ? e : NULL;
   }
   return FNZ_OK;
@@ -126,9 +131,9 @@ static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_exp
   if (*out)
     return FNZ_OK;
   for (size_t i = 0; i < f->known; i++) {
-    const fnzi_expr *e = f->sizes->set.all.data[i];
+    const fnzi_expr *e = f->forms[i];
     bool yes;
-    if (e->is_real || fnzi_expr_is_condition(e) ||
+    if (!e || e->is_real || fnzi_expr_is_condition(e) ||
         (*out && strlen(e->text) >= strlen((*out)->text)))
       continue;
     FNZ_TRY(gives(f, e, numbers, &yes));
@@ -362,7 +367,8 @@ static fnz_status find_remainder_of(fnzi_fit *f, const fnzi_expr *symbol, bool l
     return try_remainder(f, symbol, divisor, left, numbers, out);
   }
   for (size_t i = 0; i < f->sizes->free.count && i < f->atoms.count && !*out; i++)
-    if (f->sizes->free.data[i] != symbol)
+    if (f->sizes->free.data[i] != symbol &&
+        fnzi_fit_form(f, f->sizes->free.data[i]) == f->sizes->free.data[i])
       FNZ_TRY(try_remainder(f, symbol, f->sizes->free.data[i], left, numbers, out));
   return FNZ_OK;
 }

@@ -1,0 +1,95 @@
+/* pinned.c - expressions of the source program where some sizes turn out to be one number.
+ *
+ * A guard such as Eq((s0 + 1)//2, 3), or writes that go slice after slice, leave a size one number.
+ * The result has that number in place of the symbol, and no node can read the symbol off a size
+ * any more: 2*s0*s1 is 10*s1 there.
+ *
+ * needs   the trials of the fit
+ * gives   the form of each of the first `known` expressions; of most of them, itself */
+#include "functionalize/dynamic/dynamic.h"
+
+/* What data decide, and happen to decide alike, is read off them all the same. */
+static fnz_status is_pinned(const fnzi_fit *f, const fnzi_expr *symbol, bool *yes,
+                            int64_t *number) {
+  int64_t next;
+  *yes = f->ntrials > 1 && !symbol->is_real && !fnzi_is_data_symbol(symbol);
+  for (size_t k = 0; k < f->ntrials && *yes; k++) {
+    FNZ_TRY(fnzi_point_int(&f->trials[k]->point, symbol, yes, &next));
+    *number = k == 0 ? next : *number;
+    *yes = *yes && next == *number;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status pin_symbols(fnzi_fit *f) {
+  fnzi_sizes *s = f->sizes;
+  for (size_t i = 0; i < s->free.count; i++) {
+    const fnzi_expr *symbol = s->free.data[i];
+    int64_t number = 0;
+    bool yes;
+    FNZ_TRY(is_pinned(f, symbol, &yes, &number));
+    if (yes && symbol->id < f->known)
+      FNZ_TRY(fnzi_expr_number(&s->set, number, 1, &f->forms[symbol->id]));
+  }
+  return FNZ_OK;
+}
+
+/* The next term of a sum, or factor of a product, at what is made so far. */
+static fnz_status join(fnzi_exprs *set, bool adds, const fnzi_expr *part, const fnzi_shapes_part *p,
+                       const fnzi_expr **made) {
+  if (adds) {
+    FNZ_TRY(fnzi_expr_scale(set, part, p->num, p->den, &part));
+    return fnzi_expr_add(set, *made, part, made);
+  }
+  FNZ_TRY(fnzi_expr_pow(set, part, p->num, &part));
+  return fnzi_expr_mul(set, *made, part, made);
+}
+
+static fnz_status rebuild(fnzi_fit *f, const fnzi_expr *e, const fnzi_expr **out) {
+  fnzi_exprs *set = &f->sizes->set;
+  bool adds = e->kind == FNZI_EXPR_SUM;
+  const fnzi_expr **args;
+  FNZI_NEW(f->arena, e->count, &args);
+  for (uint32_t i = 0; i < e->count; i++)
+    args[i] = f->forms[e->parts[i].expr->id];
+  if (e->kind == FNZI_EXPR_CALL)
+    return fnzi_expr_call(set, e->function, args, e->count, out);
+  FNZ_TRY(fnzi_expr_number(set, adds ? e->num : 1, adds ? e->den : 1, out));
+  for (uint32_t i = 0; i < e->count; i++)
+    FNZ_TRY(join(set, adds, args[i], &e->parts[i], out));
+  return FNZ_OK;
+}
+
+/* What cannot be made of numbers, as it divides by 0 or overflows, has no form. */
+static fnz_status find_form(fnzi_fit *f, const fnzi_expr *e, const fnzi_expr **out) {
+  fnz_context *ctx = f->sizes->set.ctx;
+  const fnz_error had = ctx->error;
+  bool changed = *out != NULL, known = true;
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_expr *part = f->forms[e->parts[i].expr->id];
+    known = known && part;
+    changed = changed || part != e->parts[i].expr;
+  }
+  if (!changed)
+    *out = e;
+  if (!changed || *out || !known || e->is_real)
+    return FNZ_OK;
+  fnz_status status = rebuild(f, e, out);
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+    return status;
+  ctx->error = had;
+  *out = NULL;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fit_find_forms(fnzi_fit *f) {
+  FNZI_NEW(f->arena, f->known + 1, &f->forms);
+  FNZ_TRY(pin_symbols(f));
+  for (size_t i = 0; i < f->known; i++)
+    FNZ_TRY(find_form(f, f->sizes->set.all.data[i], &f->forms[i]));
+  return FNZ_OK;
+}
+
+const fnzi_expr *fnzi_fit_form(const fnzi_fit *f, const fnzi_expr *e) {
+  return e->id < f->known ? f->forms[e->id] : e;
+}
