@@ -101,10 +101,15 @@ fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
 /* Nodes that only a trace needs. Their checks hold for the traced sizes, which this run has; the
- * dtype that promote_types computes is no value of the program: the nodes that use it name it. */
+ * dtype that promote_types computes is no value of the program: the nodes that use it name it. So
+ * is what is_same_size and _has_same_storage_numel answer, which decided what was traced. */
 static bool is_skipped(const fnz_op *op) {
-  static const uint16_t skipped[] = {FNZI_ATEN__assert_tensor_metadata, FNZI_ATEN__assert_scalar,
-                                     FNZI_ATEN_promote_types, FNZI_ATEN_sym_constrain_range,
+  static const uint16_t skipped[] = {FNZI_ATEN__assert_tensor_metadata,
+                                     FNZI_ATEN__assert_scalar,
+                                     FNZI_ATEN_promote_types,
+                                     FNZI_ATEN_is_same_size,
+                                     FNZI_ATEN__has_same_storage_numel,
+                                     FNZI_ATEN_sym_constrain_range,
                                      FNZI_ATEN_sym_constrain_range_for_size};
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }

@@ -392,6 +392,8 @@ START_TEST(a_false_assertion_ends_the_run) {
                          "  %n: sym{u0} = item(%i)  %ok: sym{u0 < 5} = _operator.lt(%n, 5)\n"
                          "  _assert_scalar(%ok, \"below five\")\n"
                          "  %z: f32[{u0}] = zeros([%n])  %w: f32[{u0}] = add_.Scalar(%z, 1)\n"
+                         "  None = is_same_size(%z, %w)\n"
+                         "  None = _has_same_storage_numel(%z, %w)\n"
                          "  return %w }");
   fnz_program *made = functional_form(p);
   OK(ctx, fnz_arrays_create(ctx, &given));
