@@ -85,11 +85,17 @@ def copies_of_lazy_bits():
     return inputs, ["x0[:, ::2].conj()", "torch.resolve_conj(v1)", "x1.conj().imag", "torch.resolve_neg(v3)", "x1.mul_(2)", "torch.resolve_neg(v3)"]
 
 
+def rms_norm_of_small_halves():
+    """What is added to the mean of squares, where nothing is said, is that of f32."""
+    inputs = {"x0": torch.full((2, 4), 2.0 ** -10, dtype=torch.float16), "x1": torch.full((2, 4), 2.0 ** -12, dtype=torch.bfloat16)}
+    return inputs, ["torch.rms_norm(x0, (4,))", "torch.rms_norm(x1, (4,))"]
+
+
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
 PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit, numbers_are_cut_off, bounds_round_to_halves,
-            lists_of_no_dimension, values_of_the_result, copies_of_lazy_bits]
+            lists_of_no_dimension, values_of_the_result, copies_of_lazy_bits, rms_norm_of_small_halves]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),

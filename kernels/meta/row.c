@@ -167,14 +167,9 @@ static double eps_of(const fnzi_krn_call *call) {
   return fnzi_krn_named_float(call, "eps", 1e-5);
 }
 
-/* The default of an RMS norm is that of the input's own type. */
+/* The default of an RMS norm is that of the type it computes in. */
 static double eps_of_type_of(const fnzi_krn_call *call) {
-  fnz_dtype dtype = dtype_of(call);
-  double own = dtype == FNZ_F64    ? DBL_EPSILON
-               : dtype == FNZ_F16  ? 0x1p-10
-               : dtype == FNZ_BF16 ? 0x1p-7
-                                   : FLT_EPSILON;
-  return fnzi_krn_named_float(call, "eps", own);
+  return fnzi_krn_named_float(call, "eps", dtype_of(call) == FNZ_F64 ? DBL_EPSILON : FLT_EPSILON);
 }
 
 double fnzi_meta_row_parameter(const fnzi_krn_call *call) {
