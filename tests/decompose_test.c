@@ -140,6 +140,8 @@ static const char *const programs[][2] = {
      "  return %y"},
     {"%q: f32[2,4,5], %k: f32[2,6,5], %v: f32[2,6,5]",
      "  %y: f32[2,4,5] = scaled_dot_product_attention(%q, %k, %v, None, 0.0, True)\n  return %y"},
+    {"%q: f32[2,4,3,5], %k: f32[2,1,6,5], %v: f32[2,1,6,5]",
+     "  %y: f32[2,4,3,5] = scaled_dot_product_attention(%q, %k, %v, enable_gqa=True)\n  return %y"},
     {"%a: f32[2,3,4], %b: f32[4,2,5]",
      "  %y: f32[3,5,2] = einsum(\"abc,cad->bda\", [%a, %b])\n  return %y"},
     {"%a: f32[3,3], %b: f32[3], %c: f32[4]",

@@ -38,7 +38,8 @@ TAKE_APART(tile) {
   GIVE(STEP(repeat, V(a), fnzi_dec_ints(s, times, more + count)));
 }
 
-/* Every element so often, one beside the other. */
+/* Every element so often, one beside the other, in memory of its own also where a view would do:
+ * along a dimension of size 1. */
 TAKE_APART(repeat_interleave) {
   fnzi_krn_array *a = GIVEN("self");
   int64_t sizes[FNZ_MAX_RANK + 1] = {0}, times = GIVEN_INT("repeats");
@@ -55,7 +56,7 @@ TAKE_APART(repeat_interleave) {
   sizes[dim] = SIZE_TIMES(sizes[dim], times);
   for (int64_t d = dim + 1; d < rank; d++)
     sizes[d] = sizes[d + 1];
-  GIVE(fnzi_dcm_reshaped(s, a, sizes, (size_t)rank));
+  GIVE(fnzi_dcm_in_rows(s, fnzi_dcm_reshaped(s, a, sizes, (size_t)rank)));
 }
 
 /* --- Moved ------------------------------------------------------------------------------------ */
