@@ -1,7 +1,7 @@
 /* order.c - what stands at one place of a sorted row: medians, the k-th value, the mode.
  *
  * Where equal elements qualify, the place given is that of the first one; of the last for mode. */
-#include "kernels/core/window.h"
+#include "kernels/core/sort_told.h"
 #include "kernels/cpu/sort.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduc
   bool is_real = fnzi_is_float(dtype), forgets = is_real && call->noutputs < 2;
   const fnz_arg nan = {.tag = FNZ_ARG_FLOAT, .u.f = NAN};
   int64_t all = rows->count * rows->length, nothing = 0;
-  fnzi_cpu_told_sort told = {.dtype = rows->dtype,
+  fnzi_krn_told_sort told = {.dtype = rows->dtype,
                              .elements = rows->data,
                              .rows = rows->count,
                              .length = rows->length,
@@ -51,7 +51,7 @@ static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduc
   fnzi_krn_window windows[5];
   fnzi_cpu_rows cells;
   void *values, *places;
-  FNZ_TRY(fnzi_cpu_sort_tell(call, &told));
+  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &cells));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
   if (is_real)

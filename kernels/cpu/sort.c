@@ -2,6 +2,7 @@
  *
  * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
  * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs. */
+#include "kernels/core/sort_told.h"
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -22,7 +23,7 @@ typedef struct sorting {
 } sorting;
 
 #define VALUE static inline
-#include "kernels/cpu/sort_values.h"
+#include "kernels/core/sort_values.h"
 #undef VALUE
 
 int64_t fnzi_cpu_real_key(double x) {
@@ -119,15 +120,15 @@ static fnz_status open_places(fnzi_krn_call *call, size_t k, sorting *s) {
 static fnz_status tell(fnzi_krn_call *call, const sorting *s, int64_t numel) {
   const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = x->geometry.dtype;
-  fnzi_cpu_told_sort told = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype) : FNZ_I64,
+  fnzi_krn_told_sort told = {.dtype = fnzi_is_float(dtype) ? fnzi_cpu_real_dtype(dtype) : FNZ_I64,
                              .rows = numel / s->count,
                              .length = s->count,
                              .inner = s->inner,
                              .keep = s->keep,
                              .descending = s->descending};
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, told.dtype, &told.elements));
-  FNZ_TRY(fnzi_cpu_sort_tell(call, &told));
-  return fnzi_cpu_sort_tell_ranked(call, &told, dtype, s->cells, s->values, s->places);
+  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
+  return fnzi_krn_sort_tell_ranked(call, &told, dtype, s->cells, s->values, s->places);
 }
 
 static fnz_status run(fnzi_krn_call *call, sorting *s) {

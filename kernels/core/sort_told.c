@@ -1,12 +1,11 @@
 /* sort_told.c - sorting as formulas (engine/cuda/sort.cu): tiles, and runs merged two by two. */
-#include "kernels/core/window.h"
-#include "kernels/cpu/sort.h"
+#include "kernels/core/sort_told.h"
 
 #define VALUE static inline
-#include "kernels/cpu/sort_values.h"
+#include "kernels/core/sort_values.h"
 #undef VALUE
 
-static void write_integers(const fnzi_cpu_told_sort *told, int64_t width, int64_t *out) {
+static void write_integers(const fnzi_krn_told_sort *told, int64_t width, int64_t *out) {
   out[SORT_LENGTH] = told->length;
   out[SORT_INNER] = told->inner;
   out[SORT_ROWS] = told->rows;
@@ -17,7 +16,7 @@ static void write_integers(const fnzi_cpu_told_sort *told, int64_t width, int64_
 }
 
 /* Over all elements, or memory that has room for as many. */
-static void window_over(const fnzi_cpu_told_sort *told, fnz_dtype dtype, const void *data,
+static void window_over(const fnzi_krn_told_sort *told, fnz_dtype dtype, const void *data,
                         fnzi_krn_window *out) {
   const int64_t count = told->rows * told->length;
   fnzi_krn_window_dense(out, dtype, 1, &count, data);
@@ -37,7 +36,7 @@ static fnz_status tell(fnzi_krn_call *call, const char *name, int64_t count,
 }
 
 /* A tile has whole rows, or a row whole tiles. */
-static fnz_status tell_tiles(fnzi_krn_call *call, const fnzi_cpu_told_sort *told, int64_t width) {
+static fnz_status tell_tiles(fnzi_krn_call *call, const fnzi_krn_told_sort *told, int64_t width) {
   int64_t integers[SORT_NUMBERS], tiles = (told->length + width - 1) / width, rows, all;
   fnzi_krn_window windows[3];
   if (!fnzi_mul_i64(told->rows, tiles, &all))
@@ -51,7 +50,7 @@ static fnz_status tell_tiles(fnzi_krn_call *call, const fnzi_cpu_told_sort *told
 }
 
 /* From told's keys and places to other ones, which become told's. */
-static fnz_status tell_merge(fnzi_krn_call *call, fnzi_cpu_told_sort *told, int64_t run,
+static fnz_status tell_merge(fnzi_krn_call *call, fnzi_krn_told_sort *told, int64_t run,
                              const void *to[2]) {
   int64_t integers[SORT_NUMBERS], runs = (told->length + run - 1) / run;
   const void *from[] = {told->keys, told->places};
@@ -67,7 +66,7 @@ static fnz_status tell_merge(fnzi_krn_call *call, fnzi_cpu_told_sort *told, int6
               2, integers);
 }
 
-static fnz_status take_room(fnzi_krn_call *call, const fnzi_cpu_told_sort *told, const void **keys,
+static fnz_status take_room(fnzi_krn_call *call, const fnzi_krn_told_sort *told, const void **keys,
                             const void **places) {
   void *data[2];
   for (int k = 0; k < 2; k++)
@@ -76,7 +75,7 @@ static fnz_status take_room(fnzi_krn_call *call, const fnzi_cpu_told_sort *told,
   return FNZ_OK;
 }
 
-fnz_status fnzi_cpu_sort_tell(fnzi_krn_call *call, fnzi_cpu_told_sort *told) {
+fnz_status fnzi_krn_sort_tell(fnzi_krn_call *call, fnzi_krn_told_sort *told) {
   const void *other[2] = {NULL, NULL};
   int64_t width = 1;
   while (width < told->length && width < SORT_TILE)
@@ -90,7 +89,7 @@ fnz_status fnzi_cpu_sort_tell(fnzi_krn_call *call, fnzi_cpu_told_sort *told) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_cpu_sort_tell_ranked(fnzi_krn_call *call, const fnzi_cpu_told_sort *told,
+fnz_status fnzi_krn_sort_tell_ranked(fnzi_krn_call *call, const fnzi_krn_told_sort *told,
                                      fnz_dtype dtype, const void *cells, const void *values,
                                      const void *places) {
   int64_t integers[SORT_NUMBERS], count = told->rows * told->keep;
