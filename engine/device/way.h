@@ -9,7 +9,7 @@
  *   sets.c  steps that run at once
  *   by_way.c  the way of a call
  *   work.c  what ways share
- *   record.c  ways of kernels that tell what they do */
+ *   record.c  ways of kernels that tell what they do (record.h) */
 #ifndef FNZI_ENG_DEVICE_WAY_H
 #define FNZI_ENG_DEVICE_WAY_H
 

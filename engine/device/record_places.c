@@ -1,0 +1,192 @@
+/* record_places.c - elements that go to places, or come from places, which data say: of a kernel
+ * that tells them (record.c). */
+#include "engine/device/record.h"
+#include "kernels/meta/point.h"
+
+_Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
+
+/* A piece is a group without lanes or loop; slot k stands for an operand of the dtype. */
+static void open_piece(fnzi_eng_recorded *g, fnz_dtype first, fnz_dtype second) {
+  g->nins = 0;
+  g->nslots = 2;
+  g->slots[0] = (fnzi_cuda_slot){.dtype = (uint8_t)first};
+  g->slots[1] = (fnzi_cuda_slot){.dtype = (uint8_t)second};
+}
+
+static fnzi_cuda_piece close_piece(fnzi_eng_recorded *g, uint16_t made) {
+  return (fnzi_cuda_piece){{.ins = g->ins, .slots = g->slots, .nins = g->nins, .nslots = g->nslots},
+                           made};
+}
+
+static fnz_status make_move(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+                            const unsigned char *number, fnzi_cuda_piece *out) {
+  uint16_t value = 0;
+  open_piece(g, p->from.dtype, FNZ_I64);
+  g->nslots = 1;
+  g->slots[0].number = number;
+  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
+  *out = close_piece(g, value);
+  return FNZ_OK;
+}
+
+static fnz_status make_open(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+                            fnzi_cuda_piece *out) {
+  uint16_t value = 0;
+  open_piece(g, p->start ? p->start->dtype : p->to.dtype, FNZ_I64);
+  g->nslots = 1;
+  g->slots[0].number = p->start ? p->start->data : NULL;
+  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
+  *out = close_piece(g, value);
+  return FNZ_OK;
+}
+
+static fnz_status make_join(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+                            const unsigned char *number, unsigned char *alpha_room,
+                            fnzi_cuda_piece *out) {
+  fnz_dtype computes = fnzi_meta_point_class(p->wide);
+  fnzi_cuda_ins row = {.kind = FNZI_CUDA_ROW,
+                       .arity = 2,
+                       .compute = (uint8_t)(p->converts_first ? computes : p->wide),
+                       .row = p->row,
+                       .in = {0, 1}};
+  open_piece(g, p->wide, p->from.dtype);
+  g->slots[1].number = number;
+  if (p->converts_first)
+    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &row.in[1]));
+  if (p->alpha) {
+    fnzi_krn_window alpha;
+    fnzi_krn_window_number(p->alpha, p->wide, alpha_room, &alpha);
+    row.in[row.arity++] = (uint16_t)g->nslots;
+    g->slots[g->nslots++] = (fnzi_cuda_slot){.dtype = (uint8_t)alpha.dtype, .number = alpha.data};
+  }
+  for (uint8_t k = 0; k < row.arity; k++)
+    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[k]));
+  uint16_t value = fnzi_eng_record_put(g, row, computes);
+  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->wide, &value));
+  *out = close_piece(g, value);
+  return FNZ_OK;
+}
+
+static fnz_status make_close(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_picking *p,
+                             fnzi_cuda_piece *out) {
+  fnz_dtype computes = fnzi_meta_point_class(p->to.dtype);
+  bool is_real = fnzi_is_float(p->to.dtype) || fnzi_is_complex(p->to.dtype);
+  fnzi_cuda_ins row = {.kind = FNZI_CUDA_ROW,
+                       .arity = 2,
+                       .compute = (uint8_t)p->to.dtype,
+                       .row = is_real ? "div" : "div_floor",
+                       .in = {0, 1}};
+  uint16_t value = 0;
+  open_piece(g, p->wide, FNZ_I64);
+  FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
+  row.in[0] = value;
+  if (p->averages) {
+    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[0]));
+    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, computes, &row.in[1]));
+    value = fnzi_eng_record_put(g, row, computes);
+    FNZ_TRY(fnzi_eng_record_convert(r, g, FNZI_CUDA_CONVERT, p->to.dtype, &value));
+  }
+  *out = close_piece(g, value);
+  return FNZ_OK;
+}
+
+/* Strides in bytes of a window that broadcasts to the space of `to`. */
+static void strides_over(const fnzi_krn_window *to, const fnzi_krn_window *w, int64_t *out) {
+  fnzi_krn_loop loop;
+  fnzi_krn_loop_start(&loop, to->rank, to->sizes);
+  fnzi_krn_loop_add_window(&loop, w);
+  memcpy(out, loop.strides[0], to->rank * sizeof *out);
+}
+
+typedef struct picked {
+  fnzi_cuda_picking text;
+  fnzi_eng_operand operands[FNZI_CUDA_PICKS + 4];
+  uint32_t noperands;
+  fnzi_eng_recorded groups[4];
+  unsigned char alpha[16];
+} picked;
+
+static fnz_status describe(fnzi_eng_recording *r, const fnzi_krn_picking *p, picked *out) {
+  fnzi_cuda_picking *text = &out->text;
+  const unsigned char *number = NULL;
+  *text = (fnzi_cuda_picking){.rank = p->to.rank,
+                              .sizes = p->to.sizes,
+                              .stored = p->to.dtype,
+                              .read = p->from.dtype,
+                              .npicks = p->npicks,
+                              .into = p->into,
+                              .first = p->first,
+                              .order = p->into ? p->rank : 0,
+                              .joins = p->row != NULL,
+                              .starts_anew = p->start != NULL,
+                              .counts_self = p->counts_self};
+  out->noperands = 2;
+  strides_over(&p->to, &p->to, text->to);
+  strides_over(&p->to, &p->from, text->from);
+  if (!fnzi_eng_record_locate(p->to.data, &out->operands[0]))
+    return fnzi_eng_record_refuse(r, "a result lies nowhere");
+  out->operands[1] = out->operands[0];
+  if (!fnzi_eng_record_locate(p->from.data, &out->operands[1])) {
+    if (!fnzi_eng_record_is_number(&p->from) || !p->into)
+      return fnzi_eng_record_refuse(r, "it reads what is not in the plan");
+    text->reads_number = true;
+    number = p->from.data;
+  }
+  for (uint32_t k = 0; k < p->npicks; k++) {
+    const fnzi_krn_pick *pick = &p->picks[k];
+    size_t cell = p->into ? p->to.cell : p->from.cell;
+    text->picks[k] = (fnzi_cuda_pick){.dtype = (uint8_t)pick->index.dtype,
+                                      .size = pick->size,
+                                      .stride = fnzi_krn_stride_bytes(pick->stride, cell),
+                                      .wraps = pick->wraps};
+    strides_over(&p->to, &pick->index, text->picks[k].strides);
+    if (!fnzi_eng_record_locate(pick->index.data, &out->operands[out->noperands++]))
+      return fnzi_eng_record_refuse(r, "it reads what is not in the plan");
+  }
+  out->operands[out->noperands++] = (fnzi_eng_operand){FNZI_ENG_AT_FLAG, 0};
+  if (!p->row)
+    return make_move(r, &out->groups[0], p, number, &text->move);
+  FNZ_TRY(make_open(r, &out->groups[1], p, &text->open));
+  FNZ_TRY(make_join(r, &out->groups[2], p, number, out->alpha, &text->join));
+  return make_close(r, &out->groups[3], p, &text->close);
+}
+
+/* Before an element is brought anywhere, all places were seen; one is seen by each thread. Each
+ * place of a chain looks at all others of it. */
+static fnz_status add_chain(fnzi_eng_recording *r, picked *p) {
+  enum { MOST = 1 << 16 };
+  const int64_t work = (int64_t)1 << 33;
+  int64_t places, lanes, all, at;
+  uint32_t kernel;
+  fnzi_cuda_picking_count(&p->text, &places, &lanes);
+  if (!p->text.into || (places <= 1 && lanes <= 1))
+    return FNZ_OK;
+  if (places > MOST || lanes > work / places / places)
+    return fnzi_eng_record_refuse(r, "too many places, in whose order elements are written");
+  if (!fnzi_mul_i64(places, lanes, &all))
+    return fnzi_eng_record_refuse(r, "it has too many elements");
+  if (places > 1) {
+    FNZ_TRY(
+        fnzi_eng_work_scratch(r->m, r->out, (size_t)fnzi_krn_stride_bytes(all, sizeof all), &at));
+    p->operands[p->noperands++] = (fnzi_eng_operand){FNZI_ENG_AT_SCRATCH, at};
+  }
+  FNZ_TRY(fnzi_cuda_text_chain(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+  return fnzi_eng_work_launch(r->m, r->out, kernel, all, p->operands, p->noperands);
+}
+
+/* Without elements the CPU says what there is to say of the index. */
+fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking) {
+  fnzi_eng_recording *r = user;
+  int64_t count;
+  uint32_t kernel;
+  picked *p;
+  if (!fnzi_eng_record_count(picking->to.rank, picking->to.sizes, &count))
+    return fnzi_eng_record_refuse(r, "it has too many elements");
+  if (count == 0)
+    return fnzi_eng_record_refuse(r, "it has no elements");
+  FNZI_NEW(&r->m->ws->scratch, 1, &p);
+  FNZ_TRY(describe(r, picking, p));
+  FNZ_TRY(add_chain(r, p));
+  FNZ_TRY(fnzi_cuda_text_pick(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+  return fnzi_eng_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
+}
