@@ -95,3 +95,11 @@ VALUE void formula_ranked(int64_t at, const cells *w, const int64_t *n, const do
     integer_put(&w[places], to, place);
 }
 
+/* Of sorted keys where the run of equal ones ends that begins there, from the start of the row; 0:
+ * none begins. */
+VALUE void formula_run_end(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  const int64_t i = at % n[SORT_LENGTH], key = integer_at(&w[0], at);
+  const bool begins = i == 0 || integer_at(&w[0], at - 1) != key;
+  integer_put(&w[1], at,
+              begins ? i + sort_before(&w[0], at, n[SORT_LENGTH] - i, key, true) : (int64_t)0);
+}

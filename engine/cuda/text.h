@@ -199,7 +199,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_text_statements(fnz_context *ctx, fnzi_cuda_
 
 /* --- Places that data say (text_index.c) --------------------------------------------------------
  * Elements over one space that come from places, or go to places. Operands: `to`, `from`, one of
- * each index, the flag, and the chains. A place out of range sets the flag and is left alone. */
+ * each index, the flag; and of places in order which number of the index stands there, and where
+ * those of the same place end, or 0 behind the first of these. A place out of range sets the flag
+ * and is left alone. */
 enum { FNZI_CUDA_PICKS = 8 };
 
 typedef struct fnzi_cuda_pick {
@@ -235,12 +237,16 @@ typedef struct fnzi_cuda_picking {
 } fnzi_cuda_picking;
 FNZ_MUST_CHECK fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
-/* The kernel before it, which looks at all places: whether all are within bounds, and of each
- * whether it is the first one of those that are the same, and which one is the next. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_text_chain(fnz_context *ctx, fnzi_cuda_text *text,
-                                               const fnzi_cuda_picking *picking, uint32_t *kernel);
+/* The kernel before it, which looks at all places: whether all are within bounds, and their order.
+ * Each one is compared with all beside it. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_in_order(fnz_context *ctx, fnzi_cuda_text *text,
+                                                  const fnzi_cuda_picking *picking,
+                                                  uint32_t *kernel);
+/* The same, with a key of each place, by which it is sorted, in place of the order. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_text_keys(fnz_context *ctx, fnzi_cuda_text *text,
+                                              const fnzi_cuda_picking *picking, uint32_t *kernel);
 /* How many places come one after the other, and how often that is side by side. Of one place no
- * chain is needed. */
+ * order is needed. */
 void fnzi_cuda_picking_count(const fnzi_cuda_picking *picking, int64_t *places, int64_t *lanes);
 
 /* Elements that each are computed by a function formula_<name>(at, windows, integers, numbers) of

@@ -1,7 +1,8 @@
 /* text_index.c - kernels that take elements from places, or bring them to places, which data say.
  *
  * Elements that come to one place are joined one after the other by one thread, in the order of the
- * index, whatever the grid is: of each place of an index the chain says which one comes next. */
+ * index, whatever the grid is: numbers of the index stand in the order of the places that they say,
+ * and the first one of those that say the same knows where they end. */
 #include "engine/cuda/text_parts.h"
 
 typedef struct writer {
@@ -15,6 +16,15 @@ enum { TO, FROM, INDICES };
 
 static unsigned flag_of(const fnzi_cuda_picking *p) {
   return INDICES + p->npicks;
+}
+
+/* Behind it, of places in order: which number of the index stands there; and ends of runs. */
+static unsigned order_of(const fnzi_cuda_picking *p) {
+  return flag_of(p) + 1;
+}
+
+static unsigned ends_of(const fnzi_cuda_picking *p) {
+  return order_of(p) + 1;
 }
 
 /* --- Places in order ----------------------------------------------------------------------------
@@ -41,10 +51,14 @@ void fnzi_cuda_picking_count(const fnzi_cuda_picking *p, int64_t *places, int64_
   }
 }
 
-static bool has_chain(const fnzi_cuda_picking *p) {
+static int64_t places_of(const fnzi_cuda_picking *p) {
   int64_t places, lanes;
   fnzi_cuda_picking_count(p, &places, &lanes);
-  return places > 1;
+  return places;
+}
+
+static bool has_order(const fnzi_cuda_picking *p) {
+  return places_of(p) > 1;
 }
 
 static int64_t count_of(const fnzi_cuda_picking *p) {
@@ -98,11 +112,38 @@ static fnz_status put_number_of(const writer *w, const char *name,
 
 /* --- Elements -----------------------------------------------------------------------------------
  */
+static fnz_status put_index(const writer *w, uint32_t d, const char *of, int64_t inner) {
+  PUT(w, "    const int64_t i%u = %s;\n", (unsigned)d, digit_of(w, of, inner, w->p->sizes[d]).text);
+  return FNZ_OK;
+}
+
+/* But for those that the order says. */
 static fnz_status put_indices(const writer *w) {
   int64_t inner = 1;
   for (uint32_t d = w->p->rank; d-- > 0; inner *= w->p->sizes[d])
-    PUT(w, "    const int64_t i%u = %s;\n", (unsigned)d,
-        digit_of(w, "at", inner, w->p->sizes[d]).text);
+    if (!has_order(w->p) || !is_ordered(w->p, d))
+      FNZ_TRY(put_index(w, d, "at", inner));
+  return FNZ_OK;
+}
+
+/* Which ones in order the element is of: from `begin` to before `end`, if that is the first one of
+ * those of its place, which stands for all of them; `m`, the number of the index that counts. */
+static fnz_status put_run(const writer *w) {
+  const fnzi_cuda_picking *p = w->p;
+  int64_t places = places_of(p), inner = 1;
+  for (uint32_t d = p->first + p->order; d < p->rank; d++)
+    inner *= p->sizes[d];
+  PUT(w, "    const int64_t begin = %s;\n", digit_of(w, "at", inner, places).text);
+  FNZ_TRY(put_number_of(w, "l", is_lane));
+  PUT(w,
+      "    const int64_t lane = l * %s, end = LOAD(int64_t, p.at[%u] + (lane + begin) * 8);\n"
+      "    if (end == 0)\n      continue;\n"
+      "    const char *const order = p.at[%u] + lane * 8;\n"
+      "    const int64_t m = LOAD(int64_t, order + %s * 8);\n",
+      WORD(w->text, places), ends_of(p), order_of(p), p->joins ? "begin" : "(end - 1)");
+  inner = 1;
+  for (uint32_t d = p->first + p->order; d-- > p->first; inner *= p->sizes[d])
+    FNZ_TRY(put_index(w, d, "m", inner));
   return FNZ_OK;
 }
 
@@ -170,7 +211,7 @@ static fnz_status put_taken(const writer *w) {
 }
 
 static fnz_status put_brought(const writer *w) {
-  PUT(w, "    if (!ok%s)\n      continue;\n", has_chain(w->p) ? " || next != last" : "");
+  PUT(w, "    if (!ok)\n      continue;\n");
   if (!w->p->reads_number)
     PUT(w, "    const cell_%s s0 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
   FNZ_TRY(put_piece(w, &w->p->move));
@@ -178,76 +219,70 @@ static fnz_status put_brought(const writer *w) {
   return FNZ_OK;
 }
 
-/* The first element that comes to a place stands for all of them. */
+/* One element more, of those that the order says. */
+static fnz_status put_next(const writer *w) {
+  const fnzi_cuda_picking *p = w->p;
+  if (p->reads_number)
+    return FNZ_OK;
+  if (!has_order(p)) {
+    PUT(w, "    const cell_%s s1 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
+    return FNZ_OK;
+  }
+  PUT(w,
+      "    const int64_t next = LOAD(int64_t, order + j * 8);\n"
+      "    const cell_%s s1 = LOAD(cell_%s, row",
+      read_cell(w), read_cell(w));
+  FNZ_TRY(put_offset(w, "next", is_ordered, p->from));
+  PUT(w, ");\n");
+  return FNZ_OK;
+}
+
 static fnz_status put_joined(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   const char *kept = fnzi_cuda_type_name((fnz_dtype)p->open.group.slots[p->open.made].dtype);
-  PUT(w, "    if (!ok%s)\n      continue;\n    cell_%s kept;\n    {\n",
-      has_chain(p) ? " || !is_first" : "", kept);
+  PUT(w, "    if (!ok)\n      continue;\n    cell_%s kept;\n    {\n", kept);
   if (!p->starts_anew)
     PUT(w, "    const cell_%s s0 = LOAD(cell_%s, to);\n", stored_cell(w), stored_cell(w));
   FNZ_TRY(put_piece(w, &p->open));
   PUT(w, "    kept = s%u;\n    }\n    int64_t there = %d;\n", (unsigned)p->open.made,
       p->counts_self);
-  PUT(w, "    for (bool more = true; more; there++) {\n    const cell_%s s0 = kept;\n", kept);
-  if (!p->reads_number)
-    PUT(w, "    const cell_%s s1 = LOAD(cell_%s, from);\n", read_cell(w), read_cell(w));
-  FNZ_TRY(put_piece(w, &p->join));
-  PUT(w, "    kept = s%u;\n    more = false;\n", (unsigned)p->join.made);
-  if (has_chain(p)) {
-    PUT(w, "    if (next != last) {\n      more = true;\n");
-    if (!p->reads_number) {
-      PUT(w, "      from = row");
-      FNZ_TRY(put_offset(w, "next", is_ordered, p->from));
-      PUT(w, ";\n");
-    }
-    PUT(w, "      next = LOAD(int64_t, chain + next * 8);\n"
-           "      next = (next < 0 ? -next : next) - 1;\n    }\n");
-  }
-  PUT(w, "    }\n    const cell_%s s0 = kept;\n    const int64_t s1 = there;\n    (void)s1;\n",
-      kept);
-  FNZ_TRY(put_piece(w, &p->close));
-  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)p->close.made);
-  return FNZ_OK;
-}
-
-/* The place in its chain: which one comes next, `last` for none. */
-static fnz_status put_link(const writer *w) {
-  int64_t places, lanes;
-  fnzi_cuda_picking_count(w->p, &places, &lanes);
-  FNZ_TRY(put_number_of(w, "m", is_ordered));
-  FNZ_TRY(put_number_of(w, "l", is_lane));
-  PUT(w,
-      "    const int64_t last = %s;\n    const char *chain = p.at[%u] + l * last * 8;\n"
-      "    int64_t next = LOAD(int64_t, chain + m * 8);\n    const bool is_first = next > 0;\n"
-      "    (void)is_first;\n    next = (next < 0 ? -next : next) - 1;\n",
-      WORD(w->text, places), flag_of(w->p) + 1);
-  if (w->p->joins && !w->p->reads_number) {
+  if (has_order(p) && !p->reads_number) {
     PUT(w, "    char *const row = from - (0");
-    FNZ_TRY(put_offset(w, "m", is_ordered, w->p->from));
+    FNZ_TRY(put_offset(w, "m", is_ordered, p->from));
     PUT(w, ");\n");
   }
+  if (has_order(p))
+    PUT(w, "#pragma unroll 4\n    for (int64_t j = begin; j < end; j++) {\n");
+  else
+    PUT(w, "    {\n");
+  PUT(w, "    const cell_%s s0 = kept;\n", kept);
+  FNZ_TRY(put_next(w));
+  FNZ_TRY(put_piece(w, &p->join));
+  PUT(w,
+      "    kept = s%u;\n    there++;\n    }\n"
+      "    const cell_%s s0 = kept;\n    const int64_t s1 = there;\n    (void)s1;\n",
+      (unsigned)p->join.made, kept);
+  FNZ_TRY(put_piece(w, &p->close));
+  PUT(w, "    STORE(cell_%s, to, s%u);\n", stored_cell(w), (unsigned)p->close.made);
   return FNZ_OK;
 }
 
 static fnz_status put_body(const writer *w) {
   PUT(w, "  for (int64_t at = FIRST; at < %s; at += STEP) {\n", WORD(w->text, count_of(w->p)));
   FNZ_TRY(put_indices(w));
+  if (has_order(w->p))
+    FNZ_TRY(put_run(w));
   FNZ_TRY(put_addresses(w));
-  if (!w->p->into)
-    FNZ_TRY(put_taken(w));
-  else {
-    if (has_chain(w->p))
-      FNZ_TRY(put_link(w));
-    FNZ_TRY(w->p->joins ? put_joined(w) : put_brought(w));
-  }
+  FNZ_TRY(!w->p->into ? put_taken(w) : w->p->joins ? put_joined(w) : put_brought(w));
   PUT(w, "  }\n");
   return FNZ_OK;
 }
 
-/* --- Chains -------------------------------------------------------------------------------------
+/* --- Before anything is brought -----------------------------------------------------------------
  */
-static fnz_status put_chain(const writer *w) {
+/* Over all places: `own` is that of number m of the index, -1 out of bounds, place(j) that of
+ * number j beside it. */
+static fnz_status open_places(const writer *w) {
   const fnzi_cuda_picking *p = w->p;
   int64_t places, lanes;
   fnzi_cuda_picking_count(p, &places, &lanes);
@@ -267,32 +302,43 @@ static fnz_status put_chain(const writer *w) {
   }
   PUT(w,
       "      return ok ? (int64_t)all : (int64_t)-1;\n    };\n"
-      "    const int64_t own = place(m), last = %s;\n"
-      "    if (own < 0)\n      STORE(uint32_t, p.at[%u], 1u);\n",
-      WORD(w->text, places), flag_of(p));
-  if (!has_chain(p)) {
-    PUT(w, "    (void)last;\n  }\n");
-    return FNZ_OK;
-  }
-  PUT(w,
-      "    bool is_first = true;\n"
-      "    int64_t next = last;\n"
-      "    for (int64_t j = 0; j < m && is_first; j++)\n      is_first = place(j) != own;\n"
-      "    for (int64_t j = m + 1; j < last && next == last; j++)\n"
-      "      next = place(j) == own ? j : last;\n"
-      "    STORE(int64_t, p.at[%u] + at * 8, is_first ? next + 1 : -next - 1);\n  }\n",
-      flag_of(p) + 1);
+      "    const int64_t own = place(m);\n    if (own < 0)\n      STORE(uint32_t, p.at[%u], 1u);\n",
+      flag_of(p));
+  return FNZ_OK;
+}
+
+static fnz_status put_keys(const writer *w) {
+  FNZ_TRY(open_places(w));
+  PUT(w, "    STORE(int64_t, p.at[%u] + at * 8, own);\n  }\n", order_of(w->p));
+  return FNZ_OK;
+}
+
+/* Each one counts how many come before it. */
+static fnz_status put_order(const writer *w) {
+  FNZ_TRY(open_places(w));
+  if (has_order(w->p))
+    PUT(w,
+        "    int64_t before = 0, same = 0, earlier = 0;\n"
+        "    for (int64_t j = 0; j < %s; j++) {\n"
+        "      const int64_t other = place(j);\n"
+        "      before += other < own;\n      same += other == own;\n"
+        "      earlier += other == own && j < m;\n    }\n"
+        "    const int64_t to = at - m + before + earlier;\n"
+        "    STORE(int64_t, p.at[%u] + to * 8, m);\n"
+        "    STORE(int64_t, p.at[%u] + to * 8, earlier ? (int64_t)0 : before + same);\n",
+        WORD(w->text, places_of(w->p)), order_of(w->p), ends_of(w->p));
+  PUT(w, "  }\n");
   return FNZ_OK;
 }
 
 /* --- Kernels ------------------------------------------------------------------------------------
  */
+/* `more`: operands behind the flag. */
 static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_picking *picking,
-                      fnz_status (*put)(const writer *w), uint32_t *kernel) {
+                      fnz_status (*put)(const writer *w), uint32_t more, uint32_t *kernel) {
   fnz_buffer body = {.data = NULL};
   const writer w = {ctx, &body, text, picking};
-  const fnzi_cuda_kernel shape = {NULL, INDICES + picking->npicks + 1 + has_chain(picking), 256,
-                                  FNZI_CUDA_GRID_FLAT, 0};
+  const fnzi_cuda_kernel shape = {NULL, flag_of(picking) + 1 + more, 256, FNZI_CUDA_GRID_FLAT, 0};
   fnz_status status = put(&w);
   if (status == FNZ_OK)
     status = fnzi_cuda_text_kernel(ctx, text, &body, &shape, kernel);
@@ -302,10 +348,15 @@ static fnz_status add(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_pi
 
 fnz_status fnzi_cuda_text_pick(fnz_context *ctx, fnzi_cuda_text *text,
                                const fnzi_cuda_picking *picking, uint32_t *kernel) {
-  return add(ctx, text, picking, put_body, kernel);
+  return add(ctx, text, picking, put_body, has_order(picking) ? 2 : 0, kernel);
 }
 
-fnz_status fnzi_cuda_text_chain(fnz_context *ctx, fnzi_cuda_text *text,
-                                const fnzi_cuda_picking *picking, uint32_t *kernel) {
-  return add(ctx, text, picking, put_chain, kernel);
+fnz_status fnzi_cuda_text_in_order(fnz_context *ctx, fnzi_cuda_text *text,
+                                   const fnzi_cuda_picking *picking, uint32_t *kernel) {
+  return add(ctx, text, picking, put_order, has_order(picking) ? 2 : 0, kernel);
+}
+
+fnz_status fnzi_cuda_text_keys(fnz_context *ctx, fnzi_cuda_text *text,
+                               const fnzi_cuda_picking *picking, uint32_t *kernel) {
+  return add(ctx, text, picking, put_keys, 1, kernel);
 }

@@ -275,6 +275,7 @@ fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_en
   fnzi_eng_recording r = {.m = m, .out = out, .call = call};
   const fnz_error had = m->ws->ctx->error;
   size_t count = m->b->plan.buffers.count;
+  r->told = &told;
   unsigned char **was;
   FNZI_NEW(&m->ws->scratch, count, &was);
   for (size_t i = 0; i < count; i++) {

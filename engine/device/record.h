@@ -12,7 +12,8 @@ typedef struct fnzi_eng_recording {
   fnzi_eng_maker *m;
   fnzi_eng_work *out;
   const fnzi_krn_call *call;
-  const char *why; /* it cannot be done: static */
+  fnzi_krn_call *told; /* the same with the recorder: kernels may be told more */
+  const char *why;     /* it cannot be done: static */
 } fnzi_eng_recording;
 
 /* A group over the windows of a loop: operands that have one address, numbers, and instructions. */

@@ -1,6 +1,7 @@
 /* record_places.c - elements that go to places, or come from places, which data say: of a kernel
  * that tells them (record.c). */
 #include "engine/device/record.h"
+#include "kernels/core/sort_told.h"
 #include "kernels/meta/point.h"
 
 _Static_assert((int)FNZI_KRN_PICKS <= (int)FNZI_CUDA_PICKS, "indices of a kernel");
@@ -100,7 +101,7 @@ static void strides_over(const fnzi_krn_window *to, const fnzi_krn_window *w, in
 
 typedef struct picked {
   fnzi_cuda_picking text;
-  fnzi_eng_operand operands[FNZI_CUDA_PICKS + 4];
+  fnzi_eng_operand operands[FNZI_CUDA_PICKS + 5];
   uint32_t noperands;
   fnzi_eng_recorded groups[4];
   unsigned char alpha[16];
@@ -151,34 +152,62 @@ static fnz_status describe(fnzi_eng_recording *r, const fnzi_krn_picking *p, pic
   return make_close(r, &out->groups[3], p, &text->close);
 }
 
-/* Before an element is brought anywhere, all places were seen; one is seen by each thread. Each
- * place of a chain looks at all others of it. */
-static fnz_status add_chain(fnzi_eng_recording *r, picked *p) {
-  enum { MOST = 1 << 16 };
-  const int64_t work = (int64_t)1 << 33;
-  int64_t places, lanes, all, at;
+/* --- Places in order ---------------------------------------------------------------------------
+ */
+/* Memory of the step with a number of each place, as one operand more. */
+static fnz_status add_room(fnzi_eng_recording *r, picked *p, int64_t count, void **out) {
+  FNZ_TRY(fnzi_krn_room_take(r->told, count, sizeof(int64_t), out));
+  (void)fnzi_eng_record_locate(*out, &p->operands[p->noperands++]);
+  return FNZ_OK;
+}
+
+static fnz_status launch_over(fnzi_eng_recording *r, const picked *p, int64_t count,
+                              fnz_status (*text)(fnz_context *, fnzi_cuda_text *,
+                                                 const fnzi_cuda_picking *, uint32_t *)) {
   uint32_t kernel;
+  FNZ_TRY(text(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+  return fnzi_eng_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
+}
+
+/* Memory of the keys becomes that of the ends. */
+static fnz_status sort_places(fnzi_eng_recording *r, picked *p, int64_t places, int64_t lanes) {
+  fnzi_krn_told_sort told = {
+      .dtype = FNZ_I64, .rows = lanes, .length = places, .inner = 1, .keep = places};
+  void *keys;
+  FNZ_TRY(add_room(r, p, places * lanes, &keys));
+  FNZ_TRY(launch_over(r, p, places * lanes, fnzi_cuda_text_keys));
+  told.elements = keys;
+  FNZ_TRY(fnzi_krn_sort_tell(r->told, &told));
+  FNZ_TRY(fnzi_krn_sort_tell_runs(r->told, &told, keys));
+  (void)fnzi_eng_record_locate(told.places, &p->operands[p->noperands - 1]);
+  (void)fnzi_eng_record_locate(keys, &p->operands[p->noperands++]);
+  return FNZ_OK;
+}
+
+/* Before an element is brought anywhere, all places were seen; one is seen by each thread. Where
+ * they are few, each is compared with all others. */
+static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
+  enum { FEW = 128 };
+  int64_t places, lanes, all;
+  void *order, *ends;
   fnzi_cuda_picking_count(&p->text, &places, &lanes);
   if (!p->text.into || (places <= 1 && lanes <= 1))
     return FNZ_OK;
-  if (places > MOST || lanes > work / places / places)
-    return fnzi_eng_record_refuse(r, "too many places, in whose order elements are written");
   if (!fnzi_mul_i64(places, lanes, &all))
     return fnzi_eng_record_refuse(r, "it has too many elements");
+  if (places > FEW)
+    return sort_places(r, p, places, lanes);
   if (places > 1) {
-    FNZ_TRY(
-        fnzi_eng_work_scratch(r->m, r->out, (size_t)fnzi_krn_stride_bytes(all, sizeof all), &at));
-    p->operands[p->noperands++] = (fnzi_eng_operand){FNZI_ENG_AT_SCRATCH, at};
+    FNZ_TRY(add_room(r, p, all, &order));
+    FNZ_TRY(add_room(r, p, all, &ends));
   }
-  FNZ_TRY(fnzi_cuda_text_chain(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, all, p->operands, p->noperands);
+  return launch_over(r, p, all, fnzi_cuda_text_in_order);
 }
 
 /* Without elements the CPU says what there is to say of the index. */
 fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking) {
   fnzi_eng_recording *r = user;
   int64_t count;
-  uint32_t kernel;
   picked *p;
   if (!fnzi_eng_record_count(picking->to.rank, picking->to.sizes, &count))
     return fnzi_eng_record_refuse(r, "it has too many elements");
@@ -186,7 +215,6 @@ fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking) {
     return fnzi_eng_record_refuse(r, "it has no elements");
   FNZI_NEW(&r->m->ws->scratch, 1, &p);
   FNZ_TRY(describe(r, picking, p));
-  FNZ_TRY(add_chain(r, p));
-  FNZ_TRY(fnzi_cuda_text_pick(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
-  return fnzi_eng_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
+  FNZ_TRY(add_order(r, p));
+  return launch_over(r, p, count, fnzi_cuda_text_pick);
 }

@@ -104,3 +104,13 @@ fnz_status fnzi_krn_sort_tell_ranked(fnzi_krn_call *call, const fnzi_krn_told_so
     fnzi_krn_window_dense(&windows[n++], FNZ_I64, 1, &count, places);
   return tell(call, "ranked", count, windows, n, n - 2, integers);
 }
+
+fnz_status fnzi_krn_sort_tell_runs(fnzi_krn_call *call, const fnzi_krn_told_sort *told,
+                                   const void *ends) {
+  int64_t integers[SORT_NUMBERS];
+  fnzi_krn_window windows[2];
+  write_integers(told, 0, integers);
+  window_over(told, FNZ_I64, told->keys, &windows[0]);
+  window_over(told, FNZ_I64, ends, &windows[1]);
+  return tell(call, "run_end", told->rows * told->length, windows, 2, 1, integers);
+}

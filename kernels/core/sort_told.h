@@ -22,4 +22,9 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_sort_tell_ranked(fnzi_krn_call *call,
                                                     const void *cells, const void *values,
                                                     const void *places);
 
+/* Where the run of equal keys ends that begins at a place of the order, counted in its row; 0 where
+ * none begins: i64. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_sort_tell_runs(fnzi_krn_call *call,
+                                                  const fnzi_krn_told_sort *told, const void *ends);
+
 #endif

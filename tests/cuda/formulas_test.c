@@ -1,4 +1,4 @@
-/* checks: 17
+/* checks: 18
  * formulas_test.c - operators whose elements or rows are formulas on a GPU, by the stand-in for
  * one: all of them run there, and have the interpreter's bits. */
 #include "engine/device/device.h"
@@ -68,6 +68,18 @@ static const struct {
     {"%x: f32[20, 6], %y: f32[9]", "  %a: f32[20, 6] = mvlgamma(%x, 1)\n  return %a"},
     {"%x: f32[300, 3]", "  %y: f32[300, 3], %i: i64[300, 3] = sort.stable(%x, stable=True, dim=0)\n"
                         "  %z: f32[300, 3] = msort(%x)\n  return %y, %i, %z"},
+    /* many places in order, some of which come again and again */
+    {"%x: f32[64, 3], %i: i64[1100], %v: f32[1100, 3], %y: f32[64, 4], %j: i64[200, 4], "
+     "%u: f32[200, 4], %h: f16[32, 64]",
+     "  %k: i64[1100] = bitwise_and.Scalar(%i, 63)\n  %l: i64[200, 4] = bitwise_and.Scalar(%j, "
+     "63)\n"
+     "  %a: f32[64, 3] = index_put(%x, [%k], %v, True)\n  %b: f32[64, 3] = index_put(%x, [%k], "
+     "%v)\n"
+     "  %c: f32[64, 4] = scatter_add(%y, 0, %l, %u)\n"
+     "  %d: f32[64, 4] = scatter_reduce.two(%y, 0, %l, %u, \"mean\", include_self=False)\n"
+     "  %e: f32[64, 4] = scatter.value(%y, 0, %l, 2.5)\n"
+     "  %m: i64[200, 4] = bitwise_and.Scalar(%j, 31)\n  %w: f16[200, 4] = _to_copy(%u, dtype=f16)\n"
+     "  %f: f16[32, 64] = index_put(%h, [%m, %l], %w, True)\n  return %a, %b, %c, %d, %e, %f"},
     {"%x: f32[4, 5], %s: f32[], %k: i64[]",
      "  %n: sym{zuf0} = item(%s)\n  %m: sym{u1} = item(%k)\n  %i: i64[2] = arange(2)\n"
      "  %a: f32[4, 5] = full_like(%x, %n)\n  %b: f32[3] = full([3], %n)\n"

@@ -104,7 +104,7 @@ static const struct example {
      "  %c: f32[{s0 + s0},6] = cat([%a, %y])\n"
      "  return %p, %c\n"
      "}\n",
-     2,
+     4, /* one, few, many, and more than a tile has go otherwise */
      true,
      {{"x", FNZ_F32, 2, {4, 6}}, {"i", FNZ_I64, 1, {0}}, {"y", FNZ_F32, 2, {0, 6}}}},
     {"conv",

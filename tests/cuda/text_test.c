@@ -169,8 +169,9 @@ static void add_picking(testing *t, fnzi_cuda_text *text, fnz_dtype d, bool into
   p.picks[0].strides[1] = 40, p.picks[0].strides[2] = by_lane ? 8 : 0;
   p.into = into, p.first = 1, p.order = into, p.joins = joins;
   p.move = p.open = p.join = p.close = same;
-  if (into && fnzi_cuda_text_chain(t->ctx, text, &p, &kernel) != FNZ_OK)
-    fail(t, "chain");
+  if (into && (fnzi_cuda_text_in_order(t->ctx, text, &p, &kernel) != FNZ_OK ||
+               fnzi_cuda_text_keys(t->ctx, text, &p, &kernel) != FNZ_OK))
+    fail(t, "order");
   if (fnzi_cuda_text_pick(t->ctx, text, &p, &kernel) != FNZ_OK ||
       fnzi_cuda_text_guard(t->ctx, text, kernel, &kernel) != FNZ_OK)
     fail(t, "places");
