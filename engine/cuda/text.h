@@ -73,10 +73,12 @@ typedef struct fnzi_cuda_group {
   uint32_t nlanes, nins, nslots;
   uint32_t outer; /* where there are rows: the dimensions before those of a row */
   int64_t
-      pieces; /* 0: rows are whole; else each comes in so many, which give numbers of their own */
+      pieces; /* 0: rows are whole; else each comes in so many, which give numbers of their own; */
+  int64_t piece; /* of so many elements, but for the last one */
 } fnzi_cuda_group;
 
-enum { FNZI_CUDA_PIECE = 16384 }; /* elements of a piece; the last one may have fewer */
+/* Rows lie beside each other so that a block takes several, one for each lane of its warps. */
+bool fnzi_cuda_goes_across(const fnzi_cuda_group *group);
 
 /* --- A program ----------------------------------------------------------------------------------
  */

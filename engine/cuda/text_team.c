@@ -8,9 +8,10 @@
 #include "engine/cuda/text_team.h"
 
 enum { THREADS = 256, WARP = 32, LONGEST_OF_WARP = 1024, LEAST_ROWS = 2048 };
-/* Many rows across memory: a block takes 32 of at least so many elements, where they are so few
- * that a thread for each would leave a GPU idle. */
-enum { LEAST_ACROSS = 64, MOST_ACROSS = 1 << 17 };
+/* Rows across memory: a block takes 32 of at least so many elements, where they are so few that a
+ * thread for each would leave a GPU idle; of fewer than 8 beside each other a warp that goes along
+ * one brings little in vain. */
+enum { LEAST_ACROSS = 64, FEWEST_ACROSS = 8, MOST_ACROSS = 1 << 17 };
 
 typedef fnzi_cuda_team team;
 
@@ -37,22 +38,34 @@ static fnz_status find_levels(team *t) {
 
 /* --- Who takes a row ----------------------------------------------------------------------------
  */
+static bool count_rows(const fnzi_cuda_group *g, int64_t *rows, int64_t *length) {
+  bool fits = true;
+  *rows = *length = 1;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    int64_t *of = d < g->outer ? rows : length;
+    fits = fits && fnzi_mul_i64(*of, g->sizes[d], of);
+  }
+  return fits;
+}
+
+bool fnzi_cuda_goes_across(const fnzi_cuda_group *g) {
+  int64_t rows, length;
+  return count_rows(g, &rows, &length) && fnzi_cuda_lies_across(g) && length >= LEAST_ACROSS &&
+         rows >= FEWEST_ACROSS && rows < MOST_ACROSS;
+}
+
 static fnz_status find_team(team *t) {
   const fnzi_cuda_group *g = t->g;
-  int64_t all = 1;
-  t->rows = 1;
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (!fnzi_mul_i64(d < g->outer ? t->rows : all, g->sizes[d], d < g->outer ? &t->rows : &all))
-      return fnzi_no_memory(t->w.ctx);
-  t->length = t->all = all;
-  bool lies_across = fnzi_cuda_lies_across(g) && t->rows >= LEAST_ROWS;
-  t->across = lies_across && all >= LEAST_ACROSS && t->rows < MOST_ACROSS;
+  if (!count_rows(g, &t->rows, &t->all))
+    return fnzi_no_memory(t->w.ctx);
+  t->length = t->all;
+  t->across = fnzi_cuda_goes_across(g);
+  bool alone = t->length < 4 || (fnzi_cuda_lies_across(g) && t->rows >= LEAST_ROWS);
   if (g->pieces) {
-    t->length = FNZI_CUDA_PIECE;
+    t->length = g->piece;
     if (!fnzi_mul_i64(t->rows, g->pieces, &t->rows))
       return fnzi_no_memory(t->w.ctx);
   }
-  bool alone = t->length < 4 || lies_across;
   t->threads = t->across                      ? THREADS / WARP
                : alone                        ? 1
                : t->length <= LONGEST_OF_WARP ? WARP
@@ -234,18 +247,20 @@ static fnz_status put_row(team *t) {
   return put_stores(t);
 }
 
-/* Which row, and which part of it. */
+/* Which row, and which part of it. Rows that a block takes together are beside each other. */
 static fnz_status put_piece(const team *t) {
-  const fnzi_cuda_word over = fnzi_cuda_word_over(t->text, "at", t->g->pieces, t->w.is_small),
-                       pieces = fnzi_cuda_word_of(t->text, t->g->pieces),
+  int64_t side = t->across ? t->rows / t->g->pieces : t->g->pieces;
+  const fnzi_cuda_word over = fnzi_cuda_word_over(t->text, "at", side, t->w.is_small),
+                       beside = fnzi_cuda_word_of(t->text, side),
                        all = fnzi_cuda_word_of(t->text, t->all);
+  const char *first = t->across ? "piece" : "i", *then = t->across ? "i" : "piece";
   PUT(&t->w,
-      "    const index i = (index)(%s), piece = (index)(at - (int64_t)i * %s);\n"
+      "    const index %s = (index)(%s), %s = (index)(at - (int64_t)%s * %s);\n"
       "    const int64_t begin = (int64_t)piece * %lld, end = begin + %lld < %s ? begin + %lld : "
       "%s;\n"
       "    const index from = (index)(begin / %d), till = (index)(end / %d);\n",
-      over.text, pieces.text, (long long)t->length, (long long)t->length, all.text,
-      (long long)t->length, all.text, t->width, t->width);
+      first, over.text, then, first, beside.text, (long long)t->length, (long long)t->length,
+      all.text, (long long)t->length, all.text, t->width, t->width);
   return FNZ_OK;
 }
 

@@ -1,16 +1,21 @@
 /* row_pieces.c - few long rows, such as all elements of a tensor, by several kernels: pieces of the
  * rows become numbers, by as many blocks, and these then one for each row. Where other numbers need
  * those, as the sum of exponentials needs the maximum, that is done again; in the end elements are
- * computed that need them, and are nobody's row any more. How a row is cut depends on its length
- * alone. Between the kernels values of rows stand in memory of the step. */
+ * computed that need them, and are nobody's row any more. How rows are cut depends on how many
+ * there are, how long, and how they lie. Between the kernels values of rows stand in memory of the
+ * step. */
 #include "engine/device/rows.h"
 
-enum { MOST_ROWS = 128 }; /* that do not keep a GPU at work */
+enum { PIECE = 16384, MOST_ROWS = 128 }; /* elements; rows that do not keep a GPU at work */
+/* The same of rows beside each other, of which a block takes 32. What several kernels after another
+ * do is worth it where there are many elements. */
+enum { PIECE_ACROSS = 256, MOST_ACROSS = 8192, MOST_PIECES = 1024, MANY = 1 << 17 };
 
 typedef struct cut {
   fnzi_eng_rows *r;
   fnzi_eng_work *work;
-  int64_t rows, length, pieces;
+  int64_t rows, length, pieces, piece;
+  bool across;                        /* rows lie beside each other */
   uint8_t level[FNZI_ENG_ROWS_SLOTS]; /* per slot: how often a row is gone through before it is
                                          known, */
   uint8_t levels;                     /* at most */
@@ -43,6 +48,13 @@ static void find_levels(cut *c) {
   }
 }
 
+static bool stores_elements(const fnzi_cuda_group *g) {
+  bool any = false;
+  for (uint32_t k = 0; k < g->nlanes; k++)
+    any = any || (g->lanes[k].stores && !g->slots[g->lanes[k].slot].of_rows);
+  return any;
+}
+
 /* Results of rows are stored by the last kernel: until then what lies there may be read. */
 static void find_later(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
@@ -53,10 +65,7 @@ static void find_later(cut *c) {
       if (is_made(c, ins->in[k]) && !(same && c->level[ins->out] == c->level[ins->in[k]]))
         c->later[ins->in[k]] = true;
   }
-  for (uint32_t k = 0; k < g->nlanes; k++) {
-    bool of_rows = g->slots[g->lanes[k].slot].of_rows;
-    c->stores_elements = c->stores_elements || (g->lanes[k].stores && !of_rows);
-  }
+  c->stores_elements = stores_elements(g);
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (g->lanes[k].stores && is_made(c, g->lanes[k].slot) &&
         (c->stores_elements || c->level[g->lanes[k].slot] < c->levels))
@@ -71,14 +80,25 @@ static void measure(cut *c) {
       c->rows = fnzi_krn_stride_bytes(c->rows, (size_t)g->sizes[d]);
     else
       c->length = fnzi_krn_stride_bytes(c->length, (size_t)g->sizes[d]);
-  c->pieces = (c->length + FNZI_CUDA_PIECE - 1) / FNZI_CUDA_PIECE;
+  c->across = fnzi_cuda_goes_across(g);
+  c->piece = c->across ? PIECE_ACROSS : PIECE;
+  while (c->across && c->length / c->piece >= MOST_PIECES)
+    c->piece *= 2;
+  c->pieces = (c->length + c->piece - 1) / c->piece;
+}
+
+static bool is_worth_it(const cut *c) {
+  if (!c->across)
+    return c->pieces > 1 && c->rows <= MOST_ROWS;
+  bool at_once = c->levels == 1 && !stores_elements(&c->r->g);
+  return c->length >= 2 * c->piece && c->rows <= MOST_ACROSS &&
+         (at_once || c->length >= MANY / c->rows);
 }
 
 /* What is stored of rows is made of them. */
 static bool comes_in_pieces(const cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
-  bool fits =
-      !c->r->is_full && !c->r->scans && c->pieces > 1 && c->rows <= MOST_ROWS && c->levels > 0;
+  bool fits = !c->r->is_full && !c->r->scans && c->levels > 0 && is_worth_it(c);
   for (uint32_t k = 0; k < g->nlanes; k++)
     fits = fits && (!g->lanes[k].stores || !g->slots[g->lanes[k].slot].of_rows ||
                     c->level[g->lanes[k].slot] > 0);
@@ -184,6 +204,7 @@ static fnz_status add_pieces(cut *c, uint8_t level, fnzi_eng_rows *rows) {
   fnzi_eng_rows pieces;
   FNZ_TRY(open_kernel(c, 0, &pieces));
   pieces.g.pieces = c->pieces;
+  pieces.g.piece = c->piece;
   for (uint32_t i = 0; i < g->nins; i++)
     for (uint32_t o = 0; o < g->ins[i].arity && is_number_of(c, &g->ins[i], level); o++)
       c->needed[g->ins[i].in[o]] = true;

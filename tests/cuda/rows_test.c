@@ -215,17 +215,18 @@ static const char *const large_norms[] = {
     "%x: @[3, 8192], %w: @[8192])\n{\n"
     "  %y: @[3, 8192] = rms_norm(%x, [8192], %w, 1e-05)\n  return %y\n}\n"};
 
-/* Many rows beside each other, of which the last ones do not fill a block; one by one. */
+/* Rows beside each other, of which the last ones do not fill a block: whole, and in pieces; one by
+ * one. */
 static const char *const wide_softmaxes[] = {
     "%x: @[3, 70, 700])\n{\n  %y: @[3, 70, 700] = softmax.int(%x, 1)\n  return %y\n}\n",
-    "%x: @[130, 2051])\n{\n  %y: @[2051] = var.correction(%x, [0], correction = 1)\n"
+    "%x: @[2100, 63])\n{\n  %y: @[63] = var.correction(%x, [0], correction = 1)\n"
     "  return %y\n}\n"};
 static const char *const wide_extremes[] = {
     "%x: @[3, 70, 700])\n{\n  %y: @[3, 700], %i: i64[3, 700] = max.dim(%x, 1)\n"
     "  return %y, %i\n}\n",
-    "%x: @[64, 2051])\n{\n  %i: i64[2051] = argmin(%x, 0)\n  return %i\n}\n"};
+    "%x: @[700, 43])\n{\n  %i: i64[43] = argmin(%x, 0)\n  return %i\n}\n"};
 static const char *const wide_sums[] = {
-    "%x: @[64, 2051])\n{\n  %y: @[2051] = sum.dim_IntList(%x, [0])\n  return %y\n}\n",
+    "%x: @[1100, 40])\n{\n  %y: @[40] = sum.dim_IntList(%x, [0])\n  return %y\n}\n",
     "%x: @[2100, 300])\n{\n  %y: @[2100, 300] = cumsum(%x, 1)\n  return %y\n}\n",
     "%x: @[70, 2051])\n{\n  %y: @[70, 2051] = cumsum(%x, 0)\n  return %y\n}\n"};
 
