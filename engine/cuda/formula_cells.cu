@@ -70,6 +70,9 @@ VALUE void random_put(const cells *x, int64_t i, double v) {
 VALUE void random_put_integer(const cells *x, int64_t i, int64_t v) {
   integer_put(x, i, v);
 }
+VALUE int64_t random_integer_at(const cells *x, int64_t i) {
+  return integer_at(x, i);
+}
 VALUE float random_log(float v) {
   return __logf(v);
 }

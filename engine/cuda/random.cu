@@ -54,3 +54,21 @@ VALUE void formula_moved(int64_t at, const cells *w, const int64_t *n, const dou
   fnzi_cpu_real_put(&w[2], at,
                     random_moved(w[2].bytes == 8, n[0], n[1] != 0, normal, deviation, mean));
 }
+
+/* Integers: the bits that are kept, and the one that is a sign. */
+VALUE void formula_random_key(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  integer_put(&w[1], at, random_key(integer_at(&w[0], at), n[0], n[1]));
+}
+
+/* Sorted keys, and numbers in their order; where a run of equal keys begins, all of its numbers.
+ * Integers: how many there are. */
+VALUE void formula_shuffled(int64_t at, const cells *w, const int64_t *n, const double *d) {
+  const random_source s = source_of(w);
+  const int64_t key = integer_at(&w[0], at);
+  int64_t end = at;
+  if (at > 0 && integer_at(&w[0], at - 1) == key)
+    return;
+  for (; end < n[0] && integer_at(&w[0], end) == key; end++)
+    integer_put(&w[2], end, integer_at(&w[1], end));
+  random_shuffle(&s, &w[2], at, end);
+}

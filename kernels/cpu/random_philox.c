@@ -2,6 +2,7 @@
  * generator, and the elements, which are computed by random_values.h, or told to be. */
 #include "kernels/cpu/random.h"
 #include "kernels/core/half.h"
+#include "kernels/core/sort_told.h"
 #include "kernels/cpu/telling.h"
 
 #include <math.h>
@@ -22,6 +23,9 @@ static void random_put(const random_out *to, int64_t i, double v) {
 }
 static void random_put_integer(const random_out *to, int64_t i, int64_t v) {
   to->integers[i] = v;
+}
+static int64_t random_integer_at(const random_out *to, int64_t i) {
+  return to->integers[i];
 }
 static float random_log(float v) {
   return logf(v);
@@ -269,8 +273,7 @@ fnz_status fnzi_cpu_move_normals(fnzi_krn_call *call, const fnzi_cpu_moving *m) 
 
 /* --- Permutations ----------------------------------------------------------------------------- */
 typedef struct keyed {
-  uint64_t key;
-  int64_t number;
+  int64_t key, number;
 } keyed;
 
 static int by_key(const void *a, const void *b) {
@@ -286,47 +289,68 @@ static int bits_of(int64_t count) {
   return bits < 64 ? (int)bits : 64;
 }
 
-/* Word k of a thread from an offset on. */
-static uint32_t word_of(const random_source *s, int64_t lane, int64_t k) {
-  uint32_t words[RANDOM_WORDS];
-  random_words(s, lane, k / RANDOM_WORDS, words);
-  return words[k % RANDOM_WORDS];
+/* Numbers in the order of random keys, of which these bits count. */
+typedef struct permutation {
+  int64_t count, mask, sign;
+  int64_t *keys; /* drawn ones, where the numbers go */
+} permutation;
+
+static uint64_t words_of_shuffle(const permutation *p) {
+  return ((uint64_t)p->count + 3) / 4 * 4;
 }
 
-/* Numbers of one key, which stand from `first` to before `end`, are shuffled among each other. */
-static void shuffle(const random_source *s, keyed *x, int64_t first, int64_t end) {
-  for (int64_t i = end - first - 1, k = 0; i > 0; i--, k++) {
-    const int64_t with = first + word_of(s, first, k) % (i + 1), had = x[first + i].number;
-    x[first + i].number = x[with].number;
-    x[with].number = had;
+static fnz_status tell_permutation(fnzi_krn_call *call, const permutation *p) {
+  const int64_t bits[] = {p->mask, p->sign};
+  fnzi_cpu_telling keys = {.f.draws = 0}, numbers = {.f.draws = words_of_shuffle(p)};
+  fnzi_krn_told_sort told = {
+      .dtype = FNZ_I64, .rows = 1, .length = p->count, .inner = 1, .keep = p->count};
+  void *room;
+  FNZ_TRY(fnzi_krn_room_take(call, p->count, sizeof *p->keys, &room));
+  fnzi_cpu_tell_window(&keys, FNZ_I64, p->count, p->keys);
+  fnzi_cpu_tell_window(&keys, FNZ_I64, p->count, room);
+  fnzi_cpu_tell_integers(&keys, bits, sizeof bits);
+  FNZ_TRY(fnzi_cpu_tell(call, &keys, "random_key", p->count));
+  told.elements = room;
+  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
+  fnzi_cpu_tell_window(&numbers, FNZ_I64, p->count, told.keys);
+  fnzi_cpu_tell_window(&numbers, FNZ_I64, p->count, told.places);
+  fnzi_cpu_tell_window(&numbers, FNZ_I64, p->count, p->keys);
+  fnzi_cpu_tell_integer(&numbers, p->count);
+  return fnzi_cpu_tell(call, &numbers, "shuffled", p->count);
+}
+
+static fnz_status permute(fnzi_krn_call *call, const permutation *p) {
+  const random_out to = {.integers = p->keys};
+  keyed *x;
+  FNZI_NEW(&call->scratch, (size_t)p->count, &x);
+  for (int64_t i = 0; i < p->count; i++)
+    x[i] = (keyed){random_key(p->keys[i], p->mask, p->sign), i};
+  qsort(x, (size_t)p->count, sizeof *x, by_key);
+  for (int64_t i = 0; i < p->count; i++)
+    p->keys[i] = x[i].number;
+  const random_source source = pass(call, words_of_shuffle(p));
+  for (int64_t first = 0, end; first < p->count; first = end) {
+    for (end = first + 1; end < p->count && x[end].key == x[first].key;)
+      end++;
+    random_shuffle(&source, &to, first, end);
   }
+  return FNZ_OK;
 }
 
-/* Random keys are sorted, and those that are the same are shuffled. */
+/* Random keys are sorted, and numbers whose keys are the same are shuffled. */
 fnz_status fnzi_cpu_permute_philox(fnzi_krn_call *call, int64_t count, int64_t *out) {
   const int bits = count ? bits_of(count) : 0;
   const bool narrow = bits <= 32;
-  const uint64_t sign = bits == 32 || bits == 64 ? UINT64_C(1) << (bits - 1) : 0,
-                 mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+  const permutation p = {.count = count,
+                         .mask = bits < 64 ? ((int64_t)1 << bits) - 1 : -1,
+                         .sign = bits == 32 ? (int64_t)1 << 31 : 0,
+                         .keys = out};
   const fnzi_cpu_law law = {.name = "integers",
                             .range = narrow ? (int64_t)UINT32_MAX : -1,
                             .base = narrow ? INT32_MIN : INT64_MIN,
                             .is_wide = true};
-  keyed *x;
   if (count == 0)
     return FNZ_OK;
-  FNZI_NEW(&call->scratch, (size_t)count, &x);
   FNZ_TRY(fnzi_cpu_draw_philox(call, FNZ_I64, count, out, &law));
-  for (int64_t i = 0; i < count; i++)
-    x[i] = (keyed){((uint64_t)out[i] & mask) ^ sign, i};
-  qsort(x, (size_t)count, sizeof *x, by_key);
-  const random_source source = pass(call, ((uint64_t)count + 3) / 4 * 4);
-  for (int64_t first = 0, end; first < count; first = end) {
-    for (end = first + 1; end < count && x[end].key == x[first].key;)
-      end++;
-    shuffle(&source, x, first, end);
-  }
-  for (int64_t i = 0; i < count; i++)
-    out[i] = x[i].number;
-  return FNZ_OK;
+  return call->record ? tell_permutation(call, &p) : permute(call, &p);
 }

@@ -6,8 +6,8 @@
  * are elements of a law, four or, of 64 bits, two of a block.
  *
  * The includer defines VALUE, the conversions of 16-bit floats (kernels/core/half.h), where
- * elements go, RANDOM_OUT with random_put(), fnzi_cpu_reals, and what a GPU has fast functions of
- * floats for, which PyTorch uses there: random_log(), random_exp(), random_tan() and
+ * elements go, RANDOM_OUT with random_put() and the like, fnzi_cpu_reals, and what a GPU has fast
+ * functions of floats for, which PyTorch uses there: random_log(), random_exp(), random_tan() and
  * random_sincos(); random_sincospi() is of doubles. */
 
 /* Integers alone, which a GPU gets one by one. */
@@ -294,4 +294,28 @@ VALUE void random_draw_row(const random_source *s, const random_rows *r, int64_t
   uint32_t words[RANDOM_WORDS];
   random_words(s, row % r->at_once * r->row_lanes + at % r->samples, row / r->at_once, words);
   random_put(to, at, (double)random_single(words[0]));
+}
+
+/* --- Permutations -------------------------------------------------------------------------- */
+/* Of random keys, in whose order numbers are brought: low bits, of which the top one may be a
+ * sign. */
+VALUE int64_t random_key(int64_t drawn, int64_t mask, int64_t sign) {
+  return (drawn & mask) ^ sign;
+}
+
+/* Word k of a thread from an offset on. */
+VALUE uint32_t random_word(const random_source *s, int64_t lane, int64_t k) {
+  uint32_t words[RANDOM_WORDS];
+  random_words(s, lane, k / RANDOM_WORDS, words);
+  return words[k % RANDOM_WORDS];
+}
+
+/* Numbers of one key, which stand from `first` to before `end`, are shuffled among each other. */
+VALUE void random_shuffle(const random_source *s, RANDOM_OUT to, int64_t first, int64_t end) {
+  for (int64_t i = end - first - 1, k = 0; i > 0; i--, k++) {
+    const int64_t with = first + random_word(s, first, k) % (i + 1),
+                  had = random_integer_at(to, first + i);
+    random_put_integer(to, first + i, random_integer_at(to, with));
+    random_put_integer(to, with, had);
+  }
 }
