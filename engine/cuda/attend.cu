@@ -1,6 +1,7 @@
 /* attend.cu - softmax(q k^T * scale + mask) v, by blocks of 256 threads. What is read is O's: its
  * sums' type, q(head, query, w), k(head, key, w), v(head, key, w), masked(head, query, key, score),
- * put(head, query, w, value) and put_log(head, query, value).
+ * put(head, query, w, value) and put_log(head, query, value); drops, and where that is true
+ * dropped(head, query, key, exponential), what is left of it.
  *
  * A block has 64 queries of one head, and goes over the keys by 64 with the maximum and the sum so
  * far. Of few queries (attend_few) a block has one, and a piece of the keys; attend_pieces joins
@@ -105,6 +106,11 @@ VALUE void attend(const O &o, int64_t heads, int64_t queries, int64_t keys, int6
         scores[own * LINE + j] = e;
         part = part + e;
       }
+      if (O::drops)
+#pragma unroll 1
+        for (int j = from; j < from + TILE / SHARES; j++)
+          if (first + own < queries && j0 + j < keys)
+            scores[own * LINE + j] = o.dropped(head, first + own, j0 + j, scores[own * LINE + j]);
       parts[t] = part;
       for (int i = 0; i < EACH; i++)
         for (int j = 0; j < EACH * PARTS; j++)
@@ -229,10 +235,11 @@ VALUE void attend_few(const O &o, int64_t heads, int64_t queries, int64_t keys, 
         results[e] = results[e] * shrunk;
       for (int i = 0; i < AT_ONCE && j0 + i < last; i++) {
         const sum x = exponential(scores[i] - base);
+        const sum left = O::drops ? o.dropped(head, query, j0 + i, x) : x;
         total = total + x;
         for (int e = 0; e < WIDE; e++)
           if (lane + 32 * e < out_width)
-            results[e] = add_product(x, o.v(head, j0 + i, lane + 32 * e), results[e]);
+            results[e] = add_product(left, o.v(head, j0 + i, lane + 32 * e), results[e]);
       }
       high = above;
     }

@@ -93,6 +93,33 @@ static fnz_status put_mask(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   return FNZ_OK;
 }
 
+/* As a number of its own type. */
+static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
+  int64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  if (w->text->is_general)
+    PUT(w, "__longlong_as_double(%s)", WORD(w->text, bits));
+  else
+    PUT(w, "%a", v);
+  return FNZ_OK;
+}
+
+/* What dropout makes of an exponential. */
+static fnz_status put_dropped(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
+                              int operand) {
+  PUT(w,
+      "  enum { drops = %d };\n"
+      "  __device__ sum dropped(int64_t h, int64_t i, int64_t j, sum v) const {\n",
+      a->drops);
+  if (!a->drops)
+    return fnzi_put_text(w->ctx, w->out, "    return v;\n  }\n");
+  PUT(w, "    const char *at = p_.at[%d] + ((h * %s + i) * %s + j);\n", operand,
+      WORD(w->text, a->queries), WORD(w->text, a->keys));
+  PUT(w, "    return v * (LOAD(uint8_t, at) ? (sum)");
+  FNZ_TRY(put_double(w, a->factor));
+  return fnzi_put_text(w->ctx, w->out, " : (sum)0);\n  }\n");
+}
+
 static fnz_status put_results(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int out,
                               int log) {
   PUT(w, "  __device__ void put(int64_t h, int64_t i, int64_t d, sum v) const {\n");
@@ -133,6 +160,7 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
   FNZ_TRY(put_side(w, a, &a->k, 1, "k"));
   FNZ_TRY(put_side(w, a, &a->v, 2, "v"));
   FNZ_TRY(put_mask(w, a));
+  FNZ_TRY(put_dropped(w, a, 4 + a->has_mask + (a->has_log && a->pieces <= 1)));
   if (a->pieces > 1)
     FNZ_TRY(put_kept(w, a, 3, false));
   else
@@ -144,8 +172,6 @@ static fnz_status put_operands(fnzi_cuda_writer *w, const fnzi_cuda_attention *a
  */
 static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a, int64_t wide) {
   const int64_t counts[] = {batch_of(a), a->queries, a->keys, a->width, a->out_width};
-  int64_t bits;
-  memcpy(&bits, &a->scale, sizeof bits);
   if (a->pieces > 0)
     PUT(w, "  attention::attend_few<%lld, attention::%s<operands>>(o", (long long)wide_of(a),
         a->pieces > 1 ? "part" : "whole");
@@ -153,10 +179,8 @@ static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
     PUT(w, "  attention::attend<%d, %lld>(o", a->sum == FNZ_F64 ? 8 : 16, (long long)wide);
   for (int k = 0; k < 5; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
-  if (w->text->is_general)
-    PUT(w, ", (operands::sum)__longlong_as_double(%s)", WORD(w->text, bits));
-  else
-    PUT(w, ", (operands::sum)%a", a->scale);
+  PUT(w, ", (operands::sum)");
+  FNZ_TRY(put_double(w, a->scale));
   PUT(w, ", %s", a->causal ? "true" : "false");
   if (a->pieces > 0)
     PUT(w, ", %s", WORD(w->text, a->pieces));
@@ -208,7 +232,7 @@ static fnz_status make(fnz_context *ctx, fnzi_cuda_text *text, const fnzi_cuda_a
 fnz_status fnzi_cuda_text_attention(fnz_context *ctx, fnzi_cuda_text *text,
                                     const fnzi_cuda_attention *a, uint32_t *kernel,
                                     int64_t *blocks) {
-  uint32_t operands = 4u + a->has_mask + (a->has_log && a->pieces <= 1);
+  uint32_t operands = 4u + a->has_mask + (a->has_log && a->pieces <= 1) + a->drops;
   return make(ctx, text, a, put_attention, operands, kernel, blocks);
 }
 

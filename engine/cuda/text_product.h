@@ -43,15 +43,17 @@ typedef struct fnzi_cuda_side {
   int64_t row, col, batch[FNZ_MAX_RANK], share[FNZ_MAX_RANK];
 } fnzi_cuda_side;
 
-/* Operands are q, k, v, the result, then the mask and the logarithms of the rows' sums where there
- * are such. A mask of BOOL says what is seen, another one is added. */
+/* Operands are q, k, v, the result, then the mask, the logarithms of the rows' sums, and a byte for
+ * each score that says whether dropout keeps it, which makes `factor` times as much of it, where
+ * there are such. A mask of BOOL says what is seen, another one is added. */
 typedef struct fnzi_cuda_attention {
   fnz_dtype sum; /* F32 or F64 */
   uint32_t rank; /* of the batch */
   int64_t sizes[FNZ_MAX_RANK];
   int64_t queries, keys, width, out_width;
   double scale;
-  bool causal, has_mask, has_log;
+  bool causal, has_mask, has_log, drops;
+  double factor;
   int64_t pieces; /* of a query's keys: fnzi_cuda_attention_pieces() */
   fnzi_cuda_side q, k, v, out, mask, log;
 } fnzi_cuda_attention;

@@ -1,5 +1,5 @@
 /* attention.c - the way of attention: a kernel of its own, or one for pieces of the keys and one
- * that joins them. */
+ * that joins them. With dropout the CPU's kernel tells what is drawn (record.h). */
 #include "engine/cuda/text_product.h"
 #include "engine/device/way.h"
 
@@ -51,15 +51,13 @@ static const char *refusal(const fnzi_krn_call *call, const fnzi_krn_array *mask
   if (!is_real(fnzi_krn_call_geometry(call, 0)->dtype) ||
       (mask && mask->place.dtype != FNZ_BOOL && !is_real(mask->place.dtype)))
     return "attention over these types is the CPU's";
-  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
-    return "dropout_p above 0 draws random numbers";
   if (!isfinite(fnzi_krn_named_float(call, "scale", width > 0 ? 1 : INFINITY)))
     return "the scale is no finite number";
   return NULL;
 }
 
-/* Operands in the kernel's order; false: one has no place. The second result may be one that
- * nothing needs. */
+/* Operands in the kernel's order, but for what dropout keeps; false: one has no place. The second
+ * result may be one that nothing needs. */
 static bool place(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi_krn_array *mask,
                   fnzi_cuda_attention *a, fnzi_eng_operand *operands, uint32_t *count) {
   const fnzi_krn_array *log = call->noutputs > 1 ? call->outputs[1] : NULL;
@@ -80,7 +78,7 @@ static bool place(const fnzi_eng_maker *m, const fnzi_krn_call *call, const fnzi
 }
 
 static fnz_status attend_pieces(fnzi_eng_maker *m, const fnzi_cuda_attention *a,
-                                fnzi_eng_operand operands[6], fnzi_eng_work *out) {
+                                fnzi_eng_operand operands[7], fnzi_eng_work *out) {
   fnzi_eng_operand kept = {FNZI_ENG_AT_SCRATCH, 0};
   fnzi_eng_operand joined[] = {kept, operands[3], operands[4 + a->has_mask]};
   size_t bytes;
@@ -90,31 +88,50 @@ static fnz_status attend_pieces(fnzi_eng_maker *m, const fnzi_cuda_attention *a,
   FNZ_TRY(fnzi_eng_work_scratch(m, out, bytes, &kept.at));
   joined[0] = operands[3] = kept;
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, a, &kernel, &blocks));
-  FNZ_TRY(fnzi_eng_work_launch(m, out, kernel, blocks, operands, 4u + a->has_mask));
+  FNZ_TRY(fnzi_eng_work_launch(m, out, kernel, blocks, operands, 4u + a->has_mask + a->drops));
   FNZ_TRY(fnzi_cuda_text_attention_join(m->ws->ctx, &m->text, a, &kernel, &blocks));
   return fnzi_eng_work_launch(m, out, kernel, blocks, joined, 2u + a->has_log);
 }
 
-fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+fnz_status fnzi_eng_work_attention(fnzi_eng_maker *m, const fnzi_krn_call *call,
+                                   const fnzi_eng_operand *kept, double factor, fnzi_eng_work *out,
+                                   const char **why) {
   const fnzi_krn_array *mask = fnzi_krn_named_array(call, "attn_mask");
   fnzi_cuda_attention a = {.rank = 0};
-  fnzi_eng_operand operands[6];
+  fnzi_eng_operand operands[7];
   uint32_t count, kernel;
   int64_t blocks;
-  const char *why = refusal(call, mask);
-  if (why)
-    return fnzi_eng_work_refuse(out, why);
+  *why = refusal(call, mask);
+  if (*why)
+    return FNZ_OK;
   read(call, &a);
-  if (!place(m, call, mask, &a, operands, &count))
-    return fnzi_eng_work_refuse(out, "an operand has no place in a buffer");
+  if (!place(m, call, mask, &a, operands, &count)) {
+    *why = "an operand has no place in a buffer";
+    return FNZ_OK;
+  }
+  if (kept) {
+    a.drops = true;
+    a.factor = factor;
+    operands[count++] = *kept;
+  }
   out->on_device = true;
   if (fnzi_krn_array_numel(call->outputs[0]) == 0 && !a.has_log)
     return FNZ_OK;
-  if (a.out_width == 0 || a.queries == 0)
-    return fnzi_eng_work_refuse(out, "attention without elements is the CPU's");
+  if (a.out_width == 0 || a.queries == 0) {
+    *why = "attention without elements is the CPU's";
+    return FNZ_OK;
+  }
   a.pieces = fnzi_cuda_attention_pieces(&a);
   if (a.pieces > 1)
     return attend_pieces(m, &a, operands, out);
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, &a, &kernel, &blocks));
   return fnzi_eng_work_launch(m, out, kernel, blocks, operands, count);
+}
+
+fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  const char *why;
+  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
+    return fnzi_eng_way_drawn(m, call, out);
+  FNZ_TRY(fnzi_eng_work_attention(m, call, NULL, 1, out, &why));
+  return why ? fnzi_eng_work_refuse(out, why) : FNZ_OK;
 }

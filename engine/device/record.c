@@ -247,6 +247,18 @@ static fnz_status multiply(void *user, const fnzi_krn_products *products) {
   return why ? fnzi_eng_record_refuse(r, why) : FNZ_OK;
 }
 
+/* --- Attention ----------------------------------------------------------------------------------
+ */
+static fnz_status attend(void *user, const fnzi_krn_window *kept, double factor) {
+  fnzi_eng_recording *r = user;
+  fnzi_eng_operand at;
+  const char *why;
+  if (!fnzi_eng_record_locate(kept->data, &at))
+    return fnzi_eng_record_refuse(r, "what dropout keeps lies nowhere");
+  FNZ_TRY(fnzi_eng_work_attention(r->m, r->call, &at, factor, r->out, &why));
+  return why ? fnzi_eng_record_refuse(r, why) : FNZ_OK;
+}
+
 /* --- A call -------------------------------------------------------------------------------------
  */
 static fnz_status run_recorded(fnzi_eng_recording *r, const fnzi_krn_call *call) {
@@ -256,12 +268,14 @@ static fnz_status run_recorded(fnzi_eng_recording *r, const fnzi_krn_call *call)
                                       .formula = formula,
                                       .pick = fnzi_eng_record_pick,
                                       .multiply = multiply,
+                                      .attend = attend,
                                       .number = number,
                                       .room = room,
                                       .threads = r->m->threads};
   fnzi_krn_call told = *call;
   told.record = &recorder;
   told.pending = NULL;
+  r->told = &told;
   fnzi_arena_init(&told.scratch, r->m->ws->ctx);
   fnz_status status = told.kernels->runs[told.row->run](&told);
   if (status == FNZ_OK)
@@ -275,7 +289,6 @@ fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_en
   fnzi_eng_recording r = {.m = m, .out = out, .call = call};
   const fnz_error had = m->ws->ctx->error;
   size_t count = m->b->plan.buffers.count;
-  r->told = &told;
   unsigned char **was;
   FNZI_NEW(&m->ws->scratch, count, &was);
   for (size_t i = 0; i < count; i++) {

@@ -105,6 +105,14 @@ uint8_t fnzi_eng_aligned(int64_t at);
 FNZ_MUST_CHECK fnz_status fnzi_eng_work_scratch(fnzi_eng_maker *m, fnzi_eng_work *work,
                                                 size_t bytes, int64_t *at);
 
+/* --- attention.c -------------------------------------------------------------------------
+ */
+/* Attention of a call. `kept` has a byte for each score, which is multiplied by the factor, or by 0
+ * where that is 0; NULL: nothing is dropped. *why: it is the CPU's; else NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_work_attention(fnzi_eng_maker *m, const fnzi_krn_call *call,
+                                                  const fnzi_eng_operand *kept, double factor,
+                                                  fnzi_eng_work *out, const char **why);
+
 /* --- product.c ---------------------------------------------------------------------------
  */
 struct fnzi_krn_products;

@@ -81,6 +81,9 @@ typedef struct fnzi_krn_recorder {
   fnz_status (*formula)(void *user, const fnzi_krn_formula *formula);
   fnz_status (*pick)(void *user, const fnzi_krn_picking *picking);
   fnz_status (*multiply)(void *user, const fnzi_krn_products *products);
+  /* Attention as the call says; scores that `kept` has as true are multiplied by the factor, all
+   * others by 0. */
+  fnz_status (*attend)(void *user, const fnzi_krn_window *kept, double factor);
   /* Argument k, a number that data decide: where it will be, as an element of the dtype. */
   fnz_status (*number)(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_window *out);
   fnz_status (*room)(void *user, size_t bytes, void **out);

@@ -275,6 +275,8 @@ static fnz_status open_dropout(fnzi_krn_call *call, attention *a) {
   void *kept;
   FNZ_TRY(fnzi_krn_room_take(call, fnz_geometry_numel(&all), 1, &kept));
   a->kept = kept;
+  if (p == 1 && call->record)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "dropout_p is 1: nothing is drawn");
   if (p < 1)
     return fnzi_cpu_draw_kept(call, &all, fnzi_krn_call_geometry(call, 0)->dtype, 1 - p, kept);
   memset(kept, 0, (size_t)fnz_geometry_numel(&all));
@@ -305,7 +307,7 @@ static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
   return FNZ_OK;
 }
 
-static fnz_status open(fnzi_krn_call *call, attention *a) {
+static void open_sizes(const fnzi_krn_call *call, attention *a) {
   const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1);
   const fnz_geometry *out = &call->outputs[0]->geometry;
   a->dtype = fnzi_cpu_real_dtype(q->dtype);
@@ -313,6 +315,20 @@ static fnz_status open(fnzi_krn_call *call, attention *a) {
   a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
   a->keys = k->sizes[k->rank - 2], a->out_width = out->sizes[out->rank - 1];
   a->tiles = (a->queries + TILE - 1) / TILE;
+}
+
+/* What dropout keeps is told; who records attention knows all the rest. */
+static fnz_status tell_dropout(fnzi_krn_call *call, attention *a) {
+  int64_t count = a->queries * a->keys;
+  fnzi_krn_window kept;
+  for (uint32_t d = 0; d < a->rank; d++)
+    count *= a->sizes[d];
+  FNZ_TRY(open_dropout(call, a));
+  fnzi_krn_window_dense(&kept, FNZ_BOOL, 1, &count, a->kept);
+  return call->record->attend(call->record->user, &kept, a->kept_factor);
+}
+
+static fnz_status open(fnzi_krn_call *call, attention *a) {
   a->causal = fnzi_krn_named_bool(call, "is_causal", false);
   a->scale = fnzi_krn_named_float(call, "scale", 1 / sqrt((double)a->width));
   FNZ_TRY(open_side(call, a, 0, &a->q));
@@ -330,6 +346,9 @@ fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
   attention *a;
   int64_t heads = 1;
   FNZI_NEW(&call->scratch, 1, &a);
+  open_sizes(call, a);
+  if (call->record)
+    return tell_dropout(call, a);
   FNZ_TRY(open(call, a));
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];

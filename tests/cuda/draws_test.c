@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * draws_test.c - random numbers on a GPU, by the stand-in: a generator of CUDA gives the bits that
  * the CPU has of it, run after run, in graphs and between steps of the CPU; one of the CPU is drawn
  * from there. */
@@ -119,6 +119,26 @@ START_TEST(the_cpu_draws_in_between) {
   for (int k = 0; k < 4; k++)
     run_both(&b);
   ck_assert_uint_eq(steps_on_cpu(&b), 1);
+  close_both(&b);
+}
+END_TEST
+
+/* In tiles and by few queries; sums differ in last places. */
+START_TEST(attention_drops_what_the_cpu_drops) {
+  both b = {.p = NULL};
+  open_text(&b, "",
+            "  %r: f32[3, 2, 70, 8] = rand([3, 2, 70, 8])\n"
+            "  %a: f32[3, 2, 70, 8] = scaled_dot_product_attention(%r, %r, %r, None, 0.5, True)\n"
+            "  %q: f32[3, 2, 2, 8] = slice.Tensor(%r, 2, 0, 2)\n"
+            "  %k: f32[3, 2, 300, 8] = rand([3, 2, 300, 8])\n"
+            "  %w: f32[2, 300] = rand([2, 300])\n"
+            "  %b: f32[3, 2, 2, 8] = scaled_dot_product_attention(%q, %k, %k, %w, 0.9)\n"
+            "  %m: bool[3, 2, 70, 8] = gt.Scalar(%a, 0.51)\n"
+            "  %n: bool[3, 2, 2, 8] = gt.Scalar(%b, 0.51)\n  return %m, %n");
+  b.g = philox_generator(b.ctx);
+  for (int k = 0; k < 4; k++)
+    run_both(&b);
+  ck_assert_uint_eq(steps_on_cpu(&b), 0);
   close_both(&b);
 }
 END_TEST
@@ -260,6 +280,6 @@ START_TEST(what_cannot_be_drawn_is_refused) {
 END_TEST
 
 RUN_SUITE("draws", operators_draw_the_cpus_numbers, the_cpu_draws_in_between,
-          a_long_row_has_one_choice, executables_verify, graphs_draw_on, generators_take_turns,
-          without_a_generator_it_is_the_gpus, values_draw_the_cpus_numbers,
-          what_cannot_be_drawn_is_refused)
+          attention_drops_what_the_cpu_drops, a_long_row_has_one_choice, executables_verify,
+          graphs_draw_on, generators_take_turns, without_a_generator_it_is_the_gpus,
+          values_draw_the_cpus_numbers, what_cannot_be_drawn_is_refused)

@@ -101,6 +101,8 @@ static void add_attention(testing *t, fnzi_cuda_text *text, fnz_dtype sum, fnz_d
                              .causal = kind == 1,
                              .has_mask = kind != 1,
                              .has_log = kind > 2,
+                             .drops = kind < 2,
+                             .factor = 1.25,
                              .q = side(dtype, 32),
                              .k = side(dtype, 32),
                              .v = side(dtype, 64 * kind + 1),
