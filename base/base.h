@@ -42,6 +42,8 @@ struct fnz_context {
   uint64_t hash_key[2];         /* of this context alone */
   struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
   void (*end_operators)(fnz_context *ctx);
+  struct fnzi_held *held; /* GPUs that stay in use (engine/cuda/held.c); NULL for none */
+  void (*end_held)(fnz_context *ctx);
   struct fnz_generator *generator; /* of random operators (base/random.h); NULL for none */
   struct {
     void *data;

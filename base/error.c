@@ -93,6 +93,8 @@ void fnz_context_destroy(fnz_context *ctx) {
     return;
   if (ctx->operators)
     ctx->end_operators(ctx);
+  if (ctx->held)
+    ctx->end_held(ctx);
   fnz_allocator a = ctx->allocator;
   for (size_t i = 0; i < FNZI_SHELVES; i++)
     if (ctx->shelves[i].data)

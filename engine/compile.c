@@ -90,7 +90,7 @@ static fnz_status warm_up(fnz_executable *exe) {
   return status;
 }
 
-static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) {
+static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_options *options) {
   FNZ_TRY(check_program(exe->ctx, exe->program));
   FNZ_TRY(find_symbols(exe));
   if (!exe->has_symbols && !exe->unplanned)
@@ -98,7 +98,7 @@ static fnz_status make(fnz_executable *exe, const fnz_compile_options *options) 
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
   if (!exe->is_guest)
-    FNZ_TRY(fnzi_eng_device_open(exe, options->device, options->cache));
+    FNZ_TRY(fnzi_eng_device_open(exe, ctx, options->device, options->cache));
   FNZ_TRY(fnzi_eng_apart_find(exe));
   if (exe->is_told)
     donate_written(exe);
@@ -134,7 +134,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);
   fnzi_arena_init(&exe->arena, own);
-  fnz_status status = make(exe, options);
+  fnz_status status = make(ctx, exe, options);
   if (status == FNZ_OK) {
     *out = exe;
     return FNZ_OK;

@@ -432,7 +432,7 @@ int main(int argc, char **argv) {
   }
   if (fnz_context_create(NULL, &b.ctx) != FNZ_OK)
     return EXIT_FAILURE;
-  if (fnzi_cuda_device_open(b.ctx, device, NULL, &b.device) != FNZ_OK ||
+  if (fnzi_cuda_device_open(b.ctx, NULL, device, NULL, &b.device) != FNZ_OK ||
       fnzi_cuda_enter(b.ctx, &b.device) != FNZ_OK ||
       fnzi_cuda_stream_make(b.ctx, &b.device, &b.stream) != FNZ_OK)
     return fprintf(stderr, "bench_device: %s\n", fnz_last_error(b.ctx)->message), EXIT_FAILURE;

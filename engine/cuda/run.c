@@ -10,8 +10,11 @@ fnz_status fnzi_cuda_told(fnz_context *ctx, const fnzi_cuda_device *d, int resul
                           const char *what) {
   fnzi_cuda_device *shared = (fnzi_cuda_device *)(uintptr_t)d;
   int none = 0;
-  if (fnzi_cuda_driver_is_fatal(result))
+  if (fnzi_cuda_driver_is_fatal(result)) {
     atomic_compare_exchange_strong(&shared->broken, &none, result);
+    if (shared->held)
+      atomic_store(&shared->held->is_broken, true);
+  }
   return fnzi_cuda_driver_told(ctx, &d->driver, result, what);
 }
 
@@ -63,10 +66,19 @@ static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
   return FNZ_OK;
 }
 
-static fnz_status open_device(fnz_context *ctx, const char *name, fnzi_cuda_device *d) {
+static fnz_status hold(fnz_context *ctx, fnz_context *holder, fnzi_cuda_device *d) {
+  fnz_status status = holder ? fnzi_cuda_hold(holder, d->device, &d->held) : FNZ_OK;
+  if (status != FNZ_OK)
+    ctx->error = holder->error;
+  return status;
+}
+
+static fnz_status open_device(fnz_context *ctx, fnz_context *holder, const char *name,
+                              fnzi_cuda_device *d) {
   FNZ_TRY(find_device(ctx, name, d));
   FNZ_TRY(ask_device(ctx, d));
   FNZ_TRY(fnzi_cuda_nvrtc_open_for(ctx, d->driver.version, 10 * d->major + d->minor, &d->nvrtc));
+  FNZ_TRY(hold(ctx, holder, d));
   return TOLD(d, context_retain(&d->context, d->device), "the GPU is taken");
 }
 
@@ -81,8 +93,8 @@ fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name, int64_t
   return status;
 }
 
-fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char *cache,
-                                 fnzi_cuda_device *out) {
+fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *holder, const char *name,
+                                 const char *cache, fnzi_cuda_device *out) {
   memset(out, 0, sizeof *out);
   out->cache = cache;
   atomic_init(&out->broken, 0);
@@ -90,7 +102,7 @@ fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name, const char 
   if (status == FNZ_OK)
     status = fnzi_cuda_libraries_create(ctx, &out->libraries);
   if (status == FNZ_OK)
-    status = open_device(ctx, name, out);
+    status = open_device(ctx, holder, name, out);
   if (status != FNZ_OK)
     fnzi_cuda_device_close(out);
   return status;
@@ -130,7 +142,7 @@ fnz_status fnzi_cuda_device_open_to_tell(fnz_context *ctx, const char *name,
                                          fnzi_cuda_device *out) {
   const fnz_error had = ctx->error;
   if (strncmp(name, "sm_", 3) != 0) {
-    fnz_status status = fnzi_cuda_device_open(ctx, name, NULL, out);
+    fnz_status status = fnzi_cuda_device_open(ctx, NULL, name, NULL, out);
     out->is_told = true;
     if (status != FNZ_UNSUPPORTED)
       return status;

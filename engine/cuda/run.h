@@ -10,6 +10,15 @@
 
 #include <stdatomic.h>
 
+/* A GPU that stays in use. */
+struct fnzi_held {
+  struct fnzi_held *next;
+  fnzi_cuda_driver driver;
+  int device;
+  void *context; /* of CUDA; NULL: it was given back */
+  atomic_bool is_broken;
+};
+
 typedef struct fnzi_cuda_device {
   fnzi_cuda_driver driver;
   fnzi_cuda_nvrtc nvrtc;
@@ -17,6 +26,7 @@ typedef struct fnzi_cuda_device {
   int64_t
       threads; /* that PyTorch draws random numbers by at most: blocks of 256 on all processors */
   void *context;
+  struct fnzi_held *held;     /* by whom it stays in use; NULL: by nobody */
   const char *cache;          /* a folder; NULL: none */
   fnzi_cuda_modules *modules; /* what was compiled for it */
   fnzi_cuda_libraries *libraries;
@@ -34,9 +44,12 @@ typedef struct fnzi_cuda_program {
 
 /* `name` is "cuda" or "cuda:1"; ARGUMENT for another one. `cache`: a folder for code that was
  * compiled, NULL for none. That and the context, which gives memory to what is kept, outlive the
- * device. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, const char *name,
-                                                const char *cache, fnzi_cuda_device *out);
+ * device. The GPU stays in use until `holder` ends, too, unless that is NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *holder,
+                                                const char *name, const char *cache,
+                                                fnzi_cuda_device *out);
+/* That alone (held.c); on which nothing works any more is given back, and taken anew. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_hold(fnz_context *holder, int device, struct fnzi_held **out);
 /* Of the device, without opening it: how many threads PyTorch draws by there at most. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
                                                     int64_t *out);

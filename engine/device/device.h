@@ -229,9 +229,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_device_texts(fnz_workspace *ws, fnzi_eng_bind
 void fnzi_eng_met_end(fnz_workspace *ws);
 
 /* --- room.c */
-/* "cpu" and NULL open none. */
-FNZ_MUST_CHECK fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name,
-                                               const char *cache);
+/* "cpu" and NULL open none. `holder`: run.h has it. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder,
+                                               const char *name, const char *cache);
 void fnzi_eng_device_end(fnz_executable *exe);
 FNZ_MUST_CHECK fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b);
 void fnzi_eng_device_room_end(fnz_workspace *ws);

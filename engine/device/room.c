@@ -233,7 +233,8 @@ void fnzi_eng_device_end(fnz_executable *exe) {
   fnzi_cuda_device_close(exe->device);
 }
 
-fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const char *cache) {
+fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder, const char *name,
+                                const char *cache) {
   fnzi_cuda_device *made;
   uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
   if (!name || strcmp(name, "cpu") == 0)
@@ -245,7 +246,7 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, const char *name, const cha
   if (cache)
     FNZ_TRY(fnzi_arena_string(&exe->arena, cache, strlen(cache), &cache));
   FNZ_TRY(exe->is_told ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
-                       : fnzi_cuda_device_open(exe->ctx, name, cache, made));
+                       : fnzi_cuda_device_open(exe->ctx, holder, name, cache, made));
   exe->device = made;
   return FNZ_OK;
 }

@@ -51,7 +51,7 @@ static fnz_status open_device(fnzi_val *v, const char *name, const char *cache) 
   if (cache)
     FNZ_TRY(fnzi_arena_string(&v->arena, cache, strlen(cache), &v->cache));
   FNZ_TRY(tells ? fnzi_cuda_device_open_to_tell(v->ctx, name, &v->device)
-                : fnzi_cuda_device_open(v->ctx, name, v->cache, &v->device));
+                : fnzi_cuda_device_open(v->ctx, v->ctx, name, v->cache, &v->device));
   snprintf(v->name, sizeof v->name, "%s%s", tells ? "" : "cuda:", rest);
   if (tells)
     return FNZ_OK;

@@ -41,7 +41,7 @@ static void add_lines(fnz_context *ctx, fnz_buffer *out, const char *const *line
 static void open_bench(bench *b, const char *text) {
   fnz_buffer source = {.data = NULL}, code = {.data = NULL};
   ck_assert_int_eq(fnz_context_create(NULL, &b->ctx), FNZ_OK);
-  OK(b->ctx, fnzi_cuda_device_open(b->ctx, "cuda:0", NULL, &b->device));
+  OK(b->ctx, fnzi_cuda_device_open(b->ctx, NULL, "cuda:0", NULL, &b->device));
   OK(b->ctx, fnzi_cuda_enter(b->ctx, &b->device));
   add_lines(b->ctx, &source, fnzi_cuda_text_prelude);
   OK(b->ctx, fnzi_put(b->ctx, &source, text, strlen(text) + 1));

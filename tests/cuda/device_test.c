@@ -287,7 +287,7 @@ static void open_bench(bench *b, int64_t count, int64_t stride) {
   int64_t pieces;
   b->ctx = open_context();
   fnzi_arena_init(&b->arena, b->ctx);
-  OK(b->ctx, fnzi_cuda_device_open(b->ctx, "cuda:0", NULL, &b->device));
+  OK(b->ctx, fnzi_cuda_device_open(b->ctx, NULL, "cuda:0", NULL, &b->device));
   OK(b->ctx, fnzi_cuda_enter(b->ctx, &b->device));
   fnzi_cuda_text_begin(&b->arena, &text);
   OK(b->ctx, fnzi_cuda_text_add(b->ctx, &text, &group, &kernel, &pieces));

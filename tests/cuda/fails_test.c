@@ -140,10 +140,11 @@ START_TEST(a_call_that_fails_leaves_all_as_it_was) {
     ask_for_failure(NULL);
     OK(ctx, run_small(ctx, p, exe));
     fnz_executable_destroy(exe);
-    nothing_is_left();
+    nothing_is_left_but(1);
   }
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
+  nothing_is_left();
 }
 END_TEST
 
@@ -158,8 +159,8 @@ static fnz_program *chain(fnz_context *ctx) {
                                        "  return %a, %b, %c"));
 }
 
-/* The stand-in forgets what broke it when nobody holds the context; docs/engine.md says that a GPU
- * may. */
+/* The stand-in forgets what broke it when nobody holds the context, which `ctx` holds until then;
+ * docs/engine.md says that a GPU may. */
 static void try_anew(fnz_context *ctx, const fnz_program *p, const fnz_compile_options *options,
                      const fnz_arrays *inputs, fnz_arrays *outputs) {
   fnz_executable *exe;
@@ -202,7 +203,6 @@ static void break_chain(bool checks, const char *says) {
   OK(ctx, fnz_executable_run_arrays(ctx, other, inputs, NULL, NULL, outputs));
   fnz_executable_destroy(other);
   fnz_executable_destroy(exe);
-  ck_assert_uint_eq(counts_now().contexts_held, 0);
   try_anew(ctx, p, &options, inputs, again);
   fnz_arrays_destroy(inputs);
   fnz_arrays_destroy(again);

@@ -17,7 +17,7 @@ typedef struct own_device {
 
 static inline void own_device_open(fnz_context *ctx, own_device *d) {
   d->ctx = ctx;
-  OK(ctx, fnzi_cuda_device_open(ctx, "cuda", NULL, &d->device));
+  OK(ctx, fnzi_cuda_device_open(ctx, NULL, "cuda", NULL, &d->device));
   OK(ctx, fnzi_cuda_enter(ctx, &d->device));
   OK(ctx, fnzi_cuda_stream_make(ctx, &d->device, &d->stream));
 }

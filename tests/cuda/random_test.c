@@ -299,7 +299,7 @@ static outcome run(trial *t) {
 
 static outcome run_as_guest(trial *t) {
   fnzi_cuda_device device;
-  OK(t->ctx, fnzi_cuda_device_open(t->ctx, "cuda", NULL, &device));
+  OK(t->ctx, fnzi_cuda_device_open(t->ctx, NULL, "cuda", NULL, &device));
   outcome o = WRONG;
   if (fnzi_eng_compile_on(t->ctx, t->p, 1, &device, &t->exe) == FNZ_OK) {
     t->exe->staging = true;

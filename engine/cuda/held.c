@@ -1,0 +1,58 @@
+/* held.c - GPUs that stay in use as long as a context of fnz that something was opened with: to
+ * start one takes a tenth of a second or more, and what uses it may end and be made again. */
+#include "engine/cuda/run.h"
+
+/* What holds nothing any more is known to devices all the same. */
+static void give_back(struct fnzi_held *h) {
+  if (h->context)
+    h->driver.context_release(h->device);
+  h->context = NULL;
+}
+
+static void end(fnz_context *ctx, struct fnzi_held *h) {
+  give_back(h);
+  fnzi_cuda_driver_close(&h->driver);
+  ctx->allocator.resize(ctx->allocator.user, h, sizeof *h, 0);
+}
+
+static void end_all(fnz_context *ctx) {
+  for (struct fnzi_held *h; (h = ctx->held) != NULL;) {
+    ctx->held = h->next;
+    end(ctx, h);
+  }
+}
+
+/* Its memory is the context's own, as that of the context. */
+static fnz_status add(fnz_context *ctx, int device, struct fnzi_held **out) {
+  struct fnzi_held *h = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *h);
+  if (!h)
+    return fnzi_no_memory(ctx);
+  memset(h, 0, sizeof *h);
+  h->device = device;
+  atomic_init(&h->is_broken, false);
+  fnz_status status = fnzi_cuda_driver_open(ctx, &h->driver);
+  if (status == FNZ_OK)
+    status = fnzi_cuda_driver_told(ctx, &h->driver, h->driver.context_retain(&h->context, device),
+                                   "the GPU is taken");
+  if (status != FNZ_OK) {
+    end(ctx, h);
+    return status;
+  }
+  h->next = ctx->held;
+  ctx->held = h;
+  ctx->end_held = end_all;
+  *out = h;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cuda_hold(fnz_context *ctx, int device, struct fnzi_held **out) {
+  for (struct fnzi_held *h = ctx->held; h; h = h->next) {
+    if (atomic_load(&h->is_broken)) {
+      give_back(h);
+    } else if (h->device == device) {
+      *out = h;
+      return FNZ_OK;
+    }
+  }
+  return add(ctx, device, out);
+}
