@@ -168,31 +168,40 @@ static void code_vector_norm(const coding *c) {
                         number(c, FNZ_F64, 1 / order));
 }
 
-/* 1 / sqrt(mean of squares + eps) */
-static uint16_t rstd_of(const coding *c, uint16_t d) {
-  uint16_t var = mean(c, two(c, "mul", d, d));
+/* Elements less the mean, which is known in double, as what is computed: the mean in two parts, so
+ * that nothing is lost where they are near. Of f32 a GPU computes many times as many elements. */
+static uint16_t less_mean(const coding *c, uint16_t m) {
+  if (c->class == FNZ_F64)
+    return two(c, "sub", c->x, m);
+  uint16_t high = as(c, c->class, m);
+  uint16_t low = as(c, c->class, two(c, "sub", m, as(c, FNZ_F64, high)));
+  return two(c, "sub", two(c, "sub", c->x, high), low);
+}
+
+/* 1 / sqrt(mean of squares + eps); squares in double, which has all that f32 has. */
+static uint16_t rstd_of(const coding *c, uint16_t elements) {
+  uint16_t d = as(c, FNZ_F64, elements), var = mean(c, two(c, "mul", d, d));
   return one(c, "rsqrt", two(c, "add", var, number(c, FNZ_F64, c->code->parameter)));
 }
 
 /* Weights are taken in the type that is computed, step by step, as kernels/rows/ takes them. */
 static uint16_t weighted(const coding *c, uint16_t d, uint16_t rstd) {
-  uint16_t y = as(c, c->class, two(c, "mul", d, rstd));
+  uint16_t y = two(c, "mul", d, as(c, c->class, rstd));
   if (c->in[1] != NONE)
     y = two(c, "mul", y, as(c, c->class, c->in[1]));
   return c->in[2] == NONE ? y : two(c, "add", y, as(c, c->class, c->in[2]));
 }
 
 static void code_layer_norm(const coding *c) {
-  uint16_t x = as(c, FNZ_F64, c->x), m = mean(c, x), d = two(c, "sub", x, m);
-  uint16_t rstd = rstd_of(c, d);
+  uint16_t m = mean(c, c->x), d = less_mean(c, m), rstd = rstd_of(c, d);
   c->results[0] = weighted(c, d, rstd);
   c->results[1] = m;
   c->results[2] = rstd;
 }
 
 static void code_rms_norm(const coding *c) {
-  uint16_t x = as(c, FNZ_F64, c->x), rstd = rstd_of(c, x);
-  c->results[0] = weighted(c, x, rstd);
+  uint16_t rstd = rstd_of(c, c->x);
+  c->results[0] = weighted(c, c->x, rstd);
   c->results[1] = rstd;
 }
 
