@@ -1,5 +1,5 @@
-/* attention.c - the way of attention: a kernel of its own, or one for pieces of the keys and one
- * that joins them. With dropout the CPU's kernel tells what is drawn (record.h). */
+/* attention.c - what attention becomes: a kernel of its own, or one for pieces of the keys and one
+ * that joins them. */
 #include "engine/cuda/text_product.h"
 #include "engine/device/way.h"
 
@@ -126,12 +126,4 @@ fnz_status fnzi_eng_work_attention(fnzi_eng_maker *m, const fnzi_krn_call *call,
     return attend_pieces(m, &a, operands, out);
   FNZ_TRY(fnzi_cuda_text_attention(m->ws->ctx, &m->text, &a, &kernel, &blocks));
   return fnzi_eng_work_launch(m, out, kernel, blocks, operands, count);
-}
-
-fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
-  const char *why;
-  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
-    return fnzi_eng_way_drawn(m, call, out);
-  FNZ_TRY(fnzi_eng_work_attention(m, call, NULL, 1, out, &why));
-  return why ? fnzi_eng_work_refuse(out, why) : FNZ_OK;
 }

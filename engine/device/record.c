@@ -7,46 +7,13 @@
 #include "engine/device/record.h"
 #include "engine/taken.h"
 
-/* Addresses: buffers from AT on, so many bits apart; before all of them the memory of the step, and
- * numbers that data decide. */
-enum { APART = 40 };
-#define AT   ((uint64_t)1 << 62)
-#define ROOM ((uint64_t)1 << APART)
-
-static unsigned char *address_of(uint64_t i) {
-  return (unsigned char *)(uintptr_t)(AT + ((i + 2) << APART));
-}
-
-bool fnzi_eng_record_locate(const unsigned char *data, fnzi_eng_operand *out) {
-  uint64_t at = (uint64_t)(uintptr_t)data - AT;
-  if ((uint64_t)(uintptr_t)data < AT || at >= AT)
-    return false;
-  *out = (fnzi_eng_operand){(uint32_t)(at >> APART) - 2, (int64_t)(at % ROOM)};
-  if (at < 2 * ROOM)
-    out->buffer = at < ROOM ? FNZI_ENG_AT_SCRATCH : FNZI_ENG_AT_TAKEN;
-  return true;
-}
-
-fnz_status fnzi_eng_record_refuse(fnzi_eng_recording *r, const char *why) {
-  r->why = why;
-  return FNZ_UNSUPPORTED;
-}
-
-bool fnzi_eng_record_count(uint32_t rank, const int64_t *sizes, int64_t *count) {
-  bool fits = true;
-  *count = 1;
-  for (uint32_t d = 0; d < rank; d++)
-    fits = fits && fnzi_mul_i64(*count, sizes[d], count);
-  return fits;
-}
-
 static fnz_status room(void *user, size_t bytes, void **out) {
   fnzi_eng_recording *r = user;
   int64_t at;
   FNZ_TRY(fnzi_eng_work_scratch(r->m, r->out, bytes, &at));
-  if (r->out->scratch >= ROOM)
+  if (r->out->scratch >= FNZI_ENG_RECORD_ROOM)
     return fnzi_eng_record_refuse(r, "it needs too much memory in between");
-  *out = (void *)(uintptr_t)(AT + (uint64_t)at);
+  *out = fnzi_eng_record_address(FNZI_ENG_RECORD_SCRATCH) + at;
   return FNZ_OK;
 }
 
@@ -55,19 +22,12 @@ static fnz_status number(void *user, uint32_t k, fnz_dtype dtype, fnzi_krn_windo
   size_t at;
   if (!fnzi_eng_taking_find(r->m->b, r->call, k, dtype, &at))
     return fnzi_eng_record_refuse(r, "data decide a number of it");
-  fnzi_krn_window_dense(out, dtype, 0, NULL, (const void *)(uintptr_t)(AT + ROOM + at));
+  fnzi_krn_window_dense(out, dtype, 0, NULL, fnzi_eng_record_address(FNZI_ENG_RECORD_TAKEN) + at);
   return FNZ_OK;
 }
 
 /* --- Loops --------------------------------------------------------------------------------------
  */
-bool fnzi_eng_record_is_number(const fnzi_krn_window *w) {
-  bool one = true;
-  for (uint32_t d = 0; d < w->rank; d++)
-    one = one && w->sizes[d] == 1;
-  return one;
-}
-
 /* The value of a window: read at each element, or a number. */
 static fnz_status read_window(fnzi_eng_recording *r, fnzi_eng_recorded *g, const fnzi_krn_window *w,
                               uint16_t *slot) {
@@ -97,24 +57,6 @@ static fnz_status write_window(fnzi_eng_recording *r, fnzi_eng_recorded *g,
   g->operands[g->nlanes] = at;
   g->lanes[g->nlanes++] =
       (fnzi_cuda_lane){.slot = slot, .stores = true, .aligned = fnzi_eng_aligned(at.at)};
-  return FNZ_OK;
-}
-
-uint16_t fnzi_eng_record_put(fnzi_eng_recorded *g, fnzi_cuda_ins ins, fnz_dtype dtype) {
-  ins.out = (uint16_t)g->nslots++;
-  g->slots[ins.out] = (fnzi_cuda_slot){.dtype = (uint8_t)dtype};
-  g->ins[g->nins++] = ins;
-  return ins.out;
-}
-
-fnz_status fnzi_eng_record_convert(fnzi_eng_recording *r, fnzi_eng_recorded *g, uint8_t kind,
-                                   fnz_dtype to, uint16_t *slot) {
-  fnz_dtype from = (fnz_dtype)g->slots[*slot].dtype;
-  if (to == from)
-    return FNZ_OK;
-  if (!fnzi_cuda_text_converts(to) || !fnzi_cuda_text_converts(from))
-    return fnzi_eng_record_refuse(r, "no text converts between the types");
-  *slot = fnzi_eng_record_put(g, (fnzi_cuda_ins){.kind = kind, .arity = 1, .in = {*slot}}, to);
   return FNZ_OK;
 }
 
@@ -293,7 +235,7 @@ fnz_status fnzi_eng_way_recorded(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_en
   FNZI_NEW(&m->ws->scratch, count, &was);
   for (size_t i = 0; i < count; i++) {
     was[i] = m->b->storages[i].data;
-    m->b->storages[i].data = address_of(i);
+    m->b->storages[i].data = fnzi_eng_record_address(FNZI_ENG_RECORD_BUFFERS + i);
   }
   fnz_status status = run_recorded(&r, call);
   for (size_t i = 0; i < count; i++)
@@ -314,4 +256,13 @@ fnz_status fnzi_eng_way_drawn(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_w
   if (!m->threads)
     return fnzi_eng_work_refuse(out, "its generator is that of the CPU");
   return fnzi_eng_way_recorded(m, call, out);
+}
+
+/* With dropout its kernel tells what it draws, and that attention has it. */
+fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
+  const char *why;
+  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
+    return fnzi_eng_way_drawn(m, call, out);
+  FNZ_TRY(fnzi_eng_work_attention(m, call, NULL, 1, out, &why));
+  return why ? fnzi_eng_work_refuse(out, why) : FNZ_OK;
 }

@@ -1,6 +1,7 @@
 /* record.h - what a kernel tells, while it becomes launches of a work.
  *
  *   record.c         the whole: moves, rows of point.def, formulas, products
+ *   record_parts.c   what these share
  *   record_places.c  elements that go to places, or come from places, which data say */
 #ifndef FNZI_ENG_DEVICE_RECORD_H
 #define FNZI_ENG_DEVICE_RECORD_H
@@ -27,6 +28,11 @@ typedef struct fnzi_eng_recorded {
   uint32_t nlanes, nslots, nins;
 } fnzi_eng_recorded;
 
+/* Addresses that a kernel gets, and no memory has: areas of so many bytes for the memory of the
+ * step, for numbers that data decide, and for each buffer. */
+enum { FNZI_ENG_RECORD_SCRATCH, FNZI_ENG_RECORD_TAKEN, FNZI_ENG_RECORD_BUFFERS };
+#define FNZI_ENG_RECORD_ROOM ((uint64_t)1 << 40)
+unsigned char *fnzi_eng_record_address(uint64_t area);
 /* Where memory that a kernel was given lies; false: it is memory of the host. */
 bool fnzi_eng_record_locate(const unsigned char *data, fnzi_eng_operand *out);
 /* The call is the CPU's: `why` is static. */

@@ -161,11 +161,8 @@ static fnz_status add_room(fnzi_eng_recording *r, picked *p, int64_t count, void
   return FNZ_OK;
 }
 
-static fnz_status launch_over(fnzi_eng_recording *r, const picked *p, int64_t count,
-                              fnz_status (*text)(fnz_context *, fnzi_cuda_text *,
-                                                 const fnzi_cuda_picking *, uint32_t *)) {
-  uint32_t kernel;
-  FNZ_TRY(text(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+static fnz_status launch_over(fnzi_eng_recording *r, const picked *p, uint32_t kernel,
+                              int64_t count) {
   return fnzi_eng_work_launch(r->m, r->out, kernel, count, p->operands, p->noperands);
 }
 
@@ -173,9 +170,11 @@ static fnz_status launch_over(fnzi_eng_recording *r, const picked *p, int64_t co
 static fnz_status sort_places(fnzi_eng_recording *r, picked *p, int64_t places, int64_t lanes) {
   fnzi_krn_told_sort told = {
       .dtype = FNZ_I64, .rows = lanes, .length = places, .inner = 1, .keep = places};
+  uint32_t kernel;
   void *keys;
   FNZ_TRY(add_room(r, p, places * lanes, &keys));
-  FNZ_TRY(launch_over(r, p, places * lanes, fnzi_cuda_text_keys));
+  FNZ_TRY(fnzi_cuda_text_keys(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+  FNZ_TRY(launch_over(r, p, kernel, places * lanes));
   told.elements = keys;
   FNZ_TRY(fnzi_krn_sort_tell(r->told, &told));
   FNZ_TRY(fnzi_krn_sort_tell_runs(r->told, &told, keys));
@@ -189,6 +188,7 @@ static fnz_status sort_places(fnzi_eng_recording *r, picked *p, int64_t places, 
 static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
   enum { FEW = 128 };
   int64_t places, lanes, all;
+  uint32_t kernel;
   void *order, *ends;
   fnzi_cuda_picking_count(&p->text, &places, &lanes);
   if (!p->text.into || (places <= 1 && lanes <= 1))
@@ -201,12 +201,14 @@ static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
     FNZ_TRY(add_room(r, p, all, &order));
     FNZ_TRY(add_room(r, p, all, &ends));
   }
-  return launch_over(r, p, all, fnzi_cuda_text_in_order);
+  FNZ_TRY(fnzi_cuda_text_in_order(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+  return launch_over(r, p, kernel, all);
 }
 
 /* Without elements the CPU says what there is to say of the index. */
 fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking) {
   fnzi_eng_recording *r = user;
+  uint32_t kernel;
   int64_t count;
   picked *p;
   if (!fnzi_eng_record_count(picking->to.rank, picking->to.sizes, &count))
@@ -216,5 +218,6 @@ fnz_status fnzi_eng_record_pick(void *user, const fnzi_krn_picking *picking) {
   FNZI_NEW(&r->m->ws->scratch, 1, &p);
   FNZ_TRY(describe(r, picking, p));
   FNZ_TRY(add_order(r, p));
-  return launch_over(r, p, count, fnzi_cuda_text_pick);
+  FNZ_TRY(fnzi_cuda_text_pick(r->m->ws->ctx, &r->m->text, &p->text, &kernel));
+  return launch_over(r, p, kernel, count);
 }
