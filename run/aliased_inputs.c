@@ -227,13 +227,15 @@ static fnz_status emit_window(fnzi_run_state *run, const char *name, const fnz_g
 }
 
 fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *name, const fnz_geometry *g,
-                                const fnzi_run_memory *memory) {
+                                fnzi_run_memory *memory) {
+  FNZ_TRY(fnzi_run_memory_need(run, memory));
   return emit_window(run, name, g, memory->cells);
 }
 
 fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k, fnzi_run_handle_fn *handle,
                                 void *user) {
   const fnzi_run_binding *b = &run->bindings[k];
+  FNZ_TRY(fnzi_run_memory_need(run, b->memory));
   unsigned char *cells = fnzi_resize(run->ctx, NULL, 0, b->memory->bytes + 1);
   if (cells == NULL)
     return fnzi_no_memory(run->ctx);

@@ -2,27 +2,22 @@
  *
  * User inputs come from named arrays, weights from the program's blobs unless an array is given for
  * them (given.c); weights that share a blob share memory. A backend of hashes gets unknowns
- * instead: cell i of an input is a mixture of the seed, the input's name and i, so that both
- * interpreters see the same ones. */
+ * instead: a memory is a series that the seed and the input's name begin, so that both interpreters
+ * see the same ones. */
 #include "run/numbers.h"
 #include "run/frames.h"
 
 /* --- Unknowns --------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
+static fnzi_cell unknown_start(const fnzi_run_state *run, const char *name) {
+  uint64_t h = fnzi_mix(run->options->seed + 0x9e3779b97f4a7c15u);
+  for (const char *c = name; *c != '\0'; c++)
+    h = fnzi_mix((h ^ (unsigned char)*c) + 0x9e3779b97f4a7c15u);
+  return (fnzi_cell){h, 0};
 }
 
-static void fill_unknown(const fnzi_run_state *run, fnzi_run_memory *memory, const char *name) {
-  uint64_t h = mix(run->options->seed + 0x9e3779b97f4a7c15u);
-  for (const char *c = name; *c != '\0'; c++)
-    h = mix((h ^ (unsigned char)*c) + 0x9e3779b97f4a7c15u);
-  for (size_t i = 0; i < memory->bytes / sizeof h; i++) {
-    uint64_t cell = mix(h + mix(i + 1));
-    memcpy(memory->cells + i * sizeof cell, &cell, sizeof cell);
-  }
+static void fill_unknown(fnzi_run_state *run, fnzi_run_memory *memory, const char *name) {
+  fnzi_run_memory_become(run, memory, unknown_start(run, name));
 }
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
@@ -59,15 +54,13 @@ static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
   size_t filled = 0; /* fill_given() leaves no gap where there is none */
-  if (!run->hashes) {
-    FNZ_TRY(check_array(run, name, b->geometry, b->given));
-    if (fnzi_is_contiguous(b->geometry) && b->geometry->offset == 0)
-      filled = b->given->bytes;
-  }
-  FNZ_TRY(fnzi_run_memory_unfilled(run, b->geometry->dtype, elements, filled, &b->memory));
   if (run->hashes)
-    fill_unknown(run, b->memory, name);
-  return FNZ_OK;
+    return fnzi_run_memory_series(run, b->geometry->dtype, elements, unknown_start(run, name),
+                                  &b->memory);
+  FNZ_TRY(check_array(run, name, b->geometry, b->given));
+  if (fnzi_is_contiguous(b->geometry) && b->geometry->offset == 0)
+    filled = b->given->bytes;
+  return fnzi_run_memory_unfilled(run, b->geometry->dtype, elements, filled, &b->memory);
 }
 
 /* An input that shares memory: unknowns are filled in with the first one, numbers with each. The
@@ -118,11 +111,11 @@ static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
   int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
   if (run->options->borrows && !run->hashes && !is_replaced(run, weight->blob))
     return fnzi_run_memory_borrow(run, fnzi_blob_data(weight->blob), bytes, out);
-  FNZ_TRY(fnzi_run_memory_unfilled(run, weight->geometry->dtype, elements, run->hashes ? 0 : bytes,
-                                   out));
   if (run->hashes)
-    fill_unknown(run, *out, blob_name(run->program, weight));
-  else if (bytes > 0)
+    return fnzi_run_memory_series(run, weight->geometry->dtype, elements,
+                                  unknown_start(run, blob_name(run->program, weight)), out);
+  FNZ_TRY(fnzi_run_memory_unfilled(run, weight->geometry->dtype, elements, bytes, out));
+  if (bytes > 0)
     memcpy((*out)->cells, fnzi_blob_data(weight->blob), bytes);
   return FNZ_OK;
 }
@@ -142,10 +135,11 @@ static fnz_status check_blob(fnzi_run_state *run, const fnzi_run_binding *b, con
 static fnz_status no_blob(fnzi_run_state *run, fnzi_run_binding *b, const char *target) {
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
-  FNZ_TRY(fnzi_run_memory_create(run, b->geometry->dtype, elements, &b->memory));
   if (run->hashes)
-    fill_unknown(run, b->memory, target);
-  else if (b->given == NULL)
+    return fnzi_run_memory_series(run, b->geometry->dtype, elements, unknown_start(run, target),
+                                  &b->memory);
+  FNZ_TRY(fnzi_run_memory_create(run, b->geometry->dtype, elements, &b->memory));
+  if (b->given == NULL)
     fnzi_run_memory_drop(run, b->memory);
   return FNZ_OK;
 }

@@ -80,8 +80,8 @@ enum { HASH_ITERATIONS = 6 }; /* the most of a loop over hashes */
 
 /* Over hashes the hash chooses the branch, so that two programs take the same one exactly when
  * their predicates have the same hash; a loop continues three times out of four. */
-static bool hash_says(const fnzi_run_state *run, uint64_t hash, const fnzi_run_frame_op *r) {
-  uint64_t h = mix(hash + mix(run->options->seed) + (uint64_t)r->iteration);
+static bool hash_says(const fnzi_run_state *run, fnzi_cell hash, const fnzi_run_frame_op *r) {
+  uint64_t h = mix(hash.of + mix(hash.at) + mix(run->options->seed) + (uint64_t)r->iteration);
   if (r->hop.kind != FNZI_HOP_WHILE_LOOP)
     return (h & 1) != 0;
   return r->iteration < HASH_ITERATIONS && (h & 3) != 0;
@@ -99,8 +99,8 @@ static fnz_status item_says(fnzi_run_state *run, const fnzi_run_interpreter *by,
                             const fnzi_run_frame_op *r, fnzi_run_item *item, bool *out) {
   fnz_handle value;
   fnz_arg number;
-  unsigned char cells[16 * sizeof(uint64_t)] = {0};
-  uint64_t hash;
+  unsigned char cells[16 * sizeof(fnzi_cell)] = {0}; /* of the widest dtype, by bytes */
+  fnzi_cell hash;
   fnz_dtype dtype = by->geometry(by->self, item)->dtype;
   if (fnz_geometry_numel(by->geometry(by->self, item)) != 1)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "",

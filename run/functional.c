@@ -73,30 +73,14 @@ static void end_item(void *self, fnzi_run_item *item) {
 
 /* --- Inputs ----------------------------------------------------------------------------------- */
 
-static fnz_status upload(state *s, const fnzi_run_binding *b, fnz_handle *out) {
-  fnzi_run_state *run = &s->run;
-  size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
-  FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
-  if (bytes > 0 && fnzi_is_contiguous(b->geometry))
-    return run->backend->upload(run->backend->self, run->ctx, b->geometry,
-                                b->memory->cells + (size_t)b->geometry->offset * cell, out);
-  unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
-  if (dense == NULL)
-    return fnzi_no_memory(run->ctx);
-  fnzi_run_gather(b->geometry, b->memory->cells, cell, dense);
-  fnz_status status = run->backend->upload(run->backend->self, run->ctx, b->geometry, dense, out);
-  fnzi_free(run->ctx, dense, bytes + 1);
-  return status;
-}
-
 /* Weights without data have no handle; their first use fails. */
 static fnz_status upload_inputs(state *s) {
   for (size_t k = 0; k < s->run.graph->ninputs; k++) {
     const fnzi_run_binding *b = &s->run.bindings[k];
-    if (b->memory == NULL || b->memory->cells == NULL)
+    if (b->memory == NULL || !fnzi_run_memory_has_data(b->memory))
       continue;
     fnz_handle handle = 0;
-    FNZ_TRY(upload(s, b, &handle));
+    FNZ_TRY(fnzi_run_memory_read(&s->run, b->memory, b->geometry, &handle));
     FNZ_TRY(keep(s, s->run.graph->inputs[k].u.value, handle));
   }
   return FNZ_OK;
@@ -283,7 +267,7 @@ static fnz_status output_handle(void *user, uint64_t v, fnz_handle *out) {
 static fnz_status emit_rest(void *user, size_t k) {
   state *s = user;
   const fnzi_run_binding *b = &s->run.bindings[k];
-  if (s->run.program->inputs[k].written && b->memory->cells != NULL)
+  if (s->run.program->inputs[k].written && fnzi_run_memory_has_data(b->memory))
     return fnzi_run_emit_member(&s->run, (uint32_t)k, output_handle, s);
   if (!fnzi_run_shows_unwritten(&s->run, b))
     return FNZ_OK;

@@ -75,12 +75,17 @@ fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit, fnzi
 }
 
 bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b) {
-  return run->options->everything && b->kind != FNZ_INPUT_CONSTANT && b->memory->cells != NULL;
+  return run->options->everything && b->kind != FNZ_INPUT_CONSTANT &&
+         fnzi_run_memory_has_data(b->memory);
 }
 
 fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                          fnz_handle value) {
+  const fnzi_run_series *series = run->options->series;
+  fnzi_cell start;
   size_t bytes;
+  if (series && series->find(value, &start))
+    return series->emit(run->options->user, name, g, start);
   FNZ_TRY(fnzi_run_dense_bytes(run, g, &bytes));
   void *cells = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
   if (cells == NULL)

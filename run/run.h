@@ -10,6 +10,7 @@
 #ifndef FNZI_RUN_H
 #define FNZI_RUN_H
 
+#include "base/series.h"
 #include "program/program.h"
 
 #include <fnz/backend.h>
@@ -38,6 +39,16 @@ typedef struct fnzi_run_shown {
 } fnzi_run_shown;
 typedef fnz_status fnzi_run_see_fn(void *user, const fnzi_run_shown *shown);
 
+/* For a backend of hashes: values and memory that are a series (base/series.h) are not stored until
+ * somebody looks at single cells. */
+typedef struct fnzi_run_series {
+  fnz_status (*make)(fnz_backend *backend, fnz_context *ctx, const fnz_geometry *g, fnzi_cell start,
+                     fnz_handle *out);
+  bool (*find)(fnz_handle value, fnzi_cell *start);
+  /* Receives a result that is one, in place of fnzi_run_emit_fn. */
+  fnz_status (*emit)(void *user, const char *name, const fnz_geometry *g, fnzi_cell start);
+} fnzi_run_series;
+
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not used by a backend of hashes */
   uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
@@ -46,6 +57,7 @@ typedef struct fnzi_run_options {
   bool everything; /* also emit inputs, parameters and buffers that nothing has written */
   unsigned char *entered; /* NULL, or per graph of the program: set to 1 when it is run */
   fnzi_run_emit_fn *emit;
+  const fnzi_run_series *series; /* NULL: all cells are stored */
   fnzi_run_see_fn *see; /* NULL, or called for every input and output; `user` as for `emit` */
   void *user;
 } fnzi_run_options;
@@ -56,8 +68,10 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
 
 /* --- Elements of memory (run/cells.c) --------------------------------------------------------- */
 typedef struct fnzi_run_memory {
-  unsigned char *cells;          /* NULL when the file has no data for it */
-  size_t bytes;                  /* of the cells */
+  unsigned char *cells; /* NULL for a series, and when the file has no data for it */
+  size_t bytes;         /* of the cells */
+  bool is_series;       /* which begins with `start`; see fnzi_run_memory_need() */
+  fnzi_cell start;
   uint32_t users;                /* tensors over it */
   uint64_t version;              /* how often it was written */
   bool shared;                   /* by several inputs */
@@ -175,6 +189,21 @@ FNZ_MUST_CHECK fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype 
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_unfilled(fnzi_run_state *run, fnz_dtype dtype,
                                                    int64_t elements, size_t filled,
                                                    fnzi_run_memory **out);
+/* The same of a series of hashes. */
+FNZ_MUST_CHECK fnz_status fnzi_run_memory_series(fnzi_run_state *run, fnz_dtype dtype,
+                                                 int64_t elements, fnzi_cell start,
+                                                 fnzi_run_memory **out);
+/* All of the memory becomes a series. */
+void fnzi_run_memory_become(fnzi_run_state *run, fnzi_run_memory *memory, fnzi_cell start);
+/* Before cells are looked at or written: a series is stored. */
+FNZ_MUST_CHECK fnz_status fnzi_run_memory_need(fnzi_run_state *run, fnzi_run_memory *memory);
+/* The file has data for it. */
+static inline bool fnzi_run_memory_has_data(const fnzi_run_memory *memory) {
+  return memory->cells || memory->is_series;
+}
+/* What a window shows, as a value of the backend. */
+FNZ_MUST_CHECK fnz_status fnzi_run_memory_read(fnzi_run_state *run, fnzi_run_memory *memory,
+                                               const fnz_geometry *g, fnz_handle *out);
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
 /* Memory of the caller, which is only read. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_borrow(fnzi_run_state *run, void *cells, size_t bytes,
@@ -209,8 +238,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k,
                                                fnzi_run_handle_fn *handle, void *user);
 /* Emits a window of memory. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *name,
-                                               const fnz_geometry *g,
-                                               const fnzi_run_memory *memory);
+                                               const fnz_geometry *g, fnzi_run_memory *memory);
 
 /* --- Results (run/outputs.c; the names of inputs: run/bind.c)
  * ----------------------------------- */

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * The backend of hashes: what must be the same hash, and what must not. */
 #include "tests/run_help.h"
 
@@ -15,15 +15,15 @@ static void close_hash(void) {
   fnz_context_destroy(ctx);
 }
 
-/* Cells of the output of a body, at most 64; returns how many bytes there were. */
-static size_t output_cells(const char *inputs, const char *body, uint64_t cells[64]) {
+/* Cells of the output of a body, at most 256 words; returns how many bytes there were. */
+static size_t output_cells(const char *inputs, const char *body, uint64_t cells[256]) {
   fnz_program *p = program_of(ctx, inputs, body);
   fnz_arrays *out;
   OK(ctx, fnz_arrays_create(ctx, &out));
   OK(ctx, fnz_run(ctx, p, hash, NULL, NULL, out));
   const fnz_array *array = fnz_arrays_find(out, "output.0");
   ck_assert_ptr_nonnull(array);
-  ck_assert_uint_le(array->bytes, 64 * sizeof *cells);
+  ck_assert_uint_le(array->bytes, 256 * sizeof *cells);
   memcpy(cells, array->data, array->bytes);
   size_t bytes = array->bytes;
   fnz_arrays_destroy(out);
@@ -32,7 +32,7 @@ static size_t output_cells(const char *inputs, const char *body, uint64_t cells[
 }
 
 static bool same(const char *inputs, const char *a, const char *b) {
-  uint64_t cells[2][64];
+  uint64_t cells[2][256];
   size_t bytes = output_cells(inputs, a, cells[0]);
   ck_assert_uint_gt(bytes, 0);
   ck_assert_uint_eq(output_cells(inputs, b, cells[1]), bytes);
@@ -162,12 +162,42 @@ START_TEST(opaque_operators) {
 }
 END_TEST
 
+/* The result of an unknown function need not be stored; its parts, put together again, are. */
+START_TEST(stored_or_not) {
+  static const char inputs[] = "%x: f32[4]";
+  static const char base[] = "%s: f32[4] = cumsum(%x, 0)\n%a: f32[4] = cumsum(%s, 0)\nreturn %a";
+  static const struct {
+    const char *whole;
+    bool same;
+  } rows[] = {
+      {"[%l: f32[2], %r: f32[2]] = split_copy.Tensor(%s, 2)\n%w: f32[4] = cat([%l, %r])", true},
+      {"[%l: f32[2], %r: f32[2]] = split_copy.Tensor(%s, 2)\n%w: f32[4] = cat([%r, %l])", false},
+      {"%l: f32[2] = slice_copy.Tensor(%s, 0, 0, 2)\n"
+       "%w: f32[4] = slice_scatter(%s, %l, 0, 0, 2)",
+       true},
+      {"%l: f32[2] = slice_copy.Tensor(%s, 0, 2, 4)\n"
+       "%w: f32[4] = slice_scatter(%s, %l, 0, 0, 2)",
+       false},
+      {"%f: f32[4] = flip(%s, [0])\n%w: f32[4] = flip(%f, [0])", false},
+  };
+  for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
+    char body[512];
+    snprintf(body, sizeof body,
+             "%%s: f32[4] = cumsum(%%x, 0)\n%s\n%%a: f32[4] = cumsum(%%w, 0)\nreturn %%a",
+             rows[i / 2].whole);
+    open_hash(i % 2 != 0);
+    ck_assert_msg(same(inputs, base, body) == rows[i / 2].same, "%s", body);
+    close_hash();
+  }
+}
+END_TEST
+
 START_TEST(sizes_must_be_known) {
   open_hash(false);
   const fnz_op *relu = fnz_op_find("relu");
   int64_t size = 3, stride = 1;
   fnz_geometry g = {.dtype = FNZ_F32, .rank = 1, .sizes = &size, .strides = &stride};
-  uint64_t cells[3] = {1, 2, 3}, back[3];
+  uint64_t cells[6] = {1, 2, 3, 4, 5, 6}, back[6];
   fnz_arg arg = {.tag = FNZ_ARG_VALUE};
   fnz_handle out;
   size_t count;
@@ -182,4 +212,4 @@ START_TEST(sizes_must_be_known) {
 END_TEST
 
 RUN_SUITE("hash", constants, involutions, parts_of_a_conjugate, scatters, composites, casts,
-          opaque_operators, sizes_must_be_known)
+          opaque_operators, stored_or_not, sizes_must_be_known)

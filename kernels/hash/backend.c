@@ -88,13 +88,29 @@ static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, co
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
   (void)self, (void)ctx;
   const fnzi_hash_value *v = fnzi_hash_value_of(value);
-  if (v->ncells > 0)
+  if (v->cells == NULL)
+    fnzi_series_fill(v->start, v->ncells, cells);
+  else if (v->ncells > 0)
     memcpy(cells, v->cells, v->ncells * sizeof *v->cells);
   return FNZ_OK;
 }
 
+fnz_status fnzi_hash_series_make(fnz_backend *backend, fnz_context *ctx, const fnz_geometry *g,
+                                 fnzi_cell start, fnz_handle *out) {
+  fnzi_hash_value *v;
+  FNZ_TRY(fnzi_hash_value_series(backend->self, ctx, g, start, &v));
+  *out = (fnz_handle)(uintptr_t)v;
+  return FNZ_OK;
+}
+
+bool fnzi_hash_series_find(fnz_handle value, fnzi_cell *start) {
+  const fnzi_hash_value *v = fnzi_hash_value_of(value);
+  *start = v->start;
+  return v->is_series;
+}
+
 static size_t cell_bytes(void *self, fnz_dtype dtype) {
-  return fnzi_hash_unit(self, dtype) * sizeof(uint64_t);
+  return fnzi_hash_unit(self, dtype) * sizeof(fnzi_cell);
 }
 
 static void destroy(void *self) {

@@ -29,7 +29,7 @@ static uint64_t number_bits(const fnz_arg *n, fnz_dtype dtype) {
 }
 
 void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fnz_dtype dtype,
-                      uint64_t *out) {
+                      fnzi_cell *out) {
   const fnz_arg zero = {.tag = FNZ_ARG_FLOAT};
   bool complex = number->tag == FNZ_ARG_COMPLEX;
   const fnz_arg *real = complex ? &number->u.list[0] : number;
@@ -40,7 +40,7 @@ void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fn
   if (complex || fnzi_is_complex(dtype))
     h = fnzi_hash_combine(h, number_bits(imag, dtype));
   for (size_t j = 0; j < count; j++)
-    out[j] = fnzi_hash_combine(h, j);
+    out[j] = (fnzi_cell){h, j};
 }
 
 /* --- Operators -----------------------------------------------------------------------------------
@@ -76,13 +76,13 @@ static const struct {
 
 static fnz_status fill(fnzi_hash_call *h, const fnz_arg *number, bool like) {
   fnzi_hash_value *self = NULL, *out;
-  uint64_t cells[16];
+  fnzi_cell cells[16];
   if (like)
     FNZ_TRY(fnzi_hash_input(h, 0, &self));
   FNZ_TRY(fnzi_hash_result(h, self == NULL ? NULL : &self->g, &out));
   fnzi_hash_number(h->hasher, number, out->g.dtype, cells);
-  for (size_t i = 0; i < out->ncells; i++)
-    out->cells[i] = cells[i % out->unit];
+  for (size_t i = 0; i < out->ncells; i += out->unit)
+    memcpy(out->cells + i, cells, out->unit * sizeof *cells);
   return FNZ_OK;
 }
 

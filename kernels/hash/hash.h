@@ -1,13 +1,18 @@
 /* hash.h - values made of hashes: what the files of this folder share.
  *
- * A value has 64-bit *cells*: one per element, or with `bytewise` one per byte of an element, so
- * that memory can be seen under several dtypes. Data movement moves cells; a constant has the hash
- * of its number; any other operator is an unknown function of its name, its attributes and all the
- * cells of its arguments, so that two programs agree on it exactly when they agree on all of these.
- */
+ * A value has *cells* (base/series.h): one per element, or with `bytewise` one per byte of an
+ * element, so that memory can be seen under several dtypes. Data movement moves cells; a constant
+ * has the hash of its number; any other operator is an unknown function of its name, its attributes
+ * and all the cells of its arguments, so that two programs agree on it exactly when they agree on
+ * all of these.
+ *
+ * The results of such operators, and unknown inputs, are series (base/series.h): their cells are
+ * stored when somebody looks at single ones, and the fingerprint of cells that are a series is that
+ * of the series, whether they are stored or not. */
 #ifndef FNZI_HASH_H
 #define FNZI_HASH_H
 
+#include "base/series.h"
 #include "program/program.h"
 
 #include <fnz/backend.h>
@@ -17,8 +22,11 @@ typedef struct fnzi_hash_value {
   uint64_t print; /* fingerprint of dtype, sizes and cells; 0 while unknown */
   size_t unit;    /* cells per element */
   size_t ncells;
-  uint64_t *cells;
-  int64_t numbers[]; /* sizes, strides, then the cells */
+  bool is_series; /* which begins with `start` */
+  bool is_apart;  /* the cells are a block of their own */
+  fnzi_cell start;
+  fnzi_cell *cells;  /* NULL: those of the series, see fnzi_hash_look() */
+  int64_t numbers[]; /* sizes, strides, then the cells unless they are apart */
 } fnzi_hash_value;
 
 typedef struct fnzi_hash_backend {
@@ -40,14 +48,12 @@ typedef struct fnzi_hash_call {
   size_t capacity, count;
 } fnzi_hash_call;
 
-static inline uint64_t fnzi_hash_mix(uint64_t x) {
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-  return x ^ (x >> 32);
-}
 /* Order matters: combining a then b is not combining b then a. */
 static inline uint64_t fnzi_hash_combine(uint64_t h, uint64_t x) {
-  return fnzi_hash_mix(h * 0x9e3779b97f4a7c15u + x + 0x165667b19e3779f9u);
+  return fnzi_mix(h * 0x9e3779b97f4a7c15u + x + 0x165667b19e3779f9u);
+}
+static inline uint64_t fnzi_hash_cell(uint64_t h, fnzi_cell cell) {
+  return fnzi_hash_combine(fnzi_hash_combine(h, cell.of), cell.at);
 }
 uint64_t fnzi_hash_text(uint64_t h, const char *text);
 
@@ -58,29 +64,42 @@ static inline size_t fnzi_hash_unit(const fnzi_hash_backend *hasher, fnz_dtype d
   return hasher->bytewise ? fnz_dtype_get_info(dtype)->bytes : 1;
 }
 
-/* A value with cells of content 0; strides that are not dense become row-major. */
+/* A value whose cells the caller fills in; strides that are not dense become row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_value_create(fnzi_hash_backend *hasher, fnz_context *ctx,
                                                  const fnz_geometry *g, fnzi_hash_value **out);
+/* A series. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_value_series(fnzi_hash_backend *hasher, fnz_context *ctx,
+                                                 const fnz_geometry *g, fnzi_cell start,
+                                                 fnzi_hash_value **out);
 void fnzi_hash_value_free(fnzi_hash_backend *hasher, fnzi_hash_value *v);
 uint64_t fnzi_hash_value_print(fnzi_hash_value *v);
 
 /* The tensor at an argument; TYPE when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_input(fnzi_hash_call *h, size_t i, fnzi_hash_value **out);
+/* Before cells of an argument are looked at: stores them. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_look(fnzi_hash_call *h, fnzi_hash_value *v);
 /* The next result: of the expected geometry, else of `fallback`, else it is refused. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_result(fnzi_hash_call *h, const fnz_geometry *fallback,
                                            fnzi_hash_value **out);
 /* As above; the sizes must be those of `wanted`. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_result_like(fnzi_hash_call *h, const fnz_geometry *wanted,
                                                 fnzi_hash_value **out);
+/* Both for a series. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_result_series(fnzi_hash_call *h, const fnz_geometry *fallback,
+                                                  fnzi_cell start);
+FNZ_MUST_CHECK fnz_status fnzi_hash_result_series_like(fnzi_hash_call *h,
+                                                       const fnz_geometry *wanted, fnzi_cell start);
 /* The cells of a number in a dtype. */
 void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fnz_dtype dtype,
-                      uint64_t *out);
+                      fnzi_cell *out);
 
-/* Over the places of a geometry, in row-major order. */
+/* Over the places of a geometry in row-major order, row by row: `length` elements from `place` on,
+ * `step` apart. */
 typedef struct fnzi_hash_walk {
   const fnz_geometry *g;
   int64_t index[FNZ_MAX_RANK];
-  int64_t place, left;
+  int64_t place, left; /* of the row; how many rows */
+  int64_t length, step;
 } fnzi_hash_walk;
 void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g);
 void fnzi_hash_walk_next(fnzi_hash_walk *w);
@@ -93,7 +112,7 @@ FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash
 FNZ_MUST_CHECK fnz_status fnzi_hash_dense(fnzi_hash_call *h, const fnzi_hash_value *v,
                                           fnz_geometry *out);
 /* The next result is what the window shows of the value. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hash_call *h, const fnzi_hash_value *base,
+FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hash_call *h, fnzi_hash_value *base,
                                          const fnz_geometry *window);
 
 /* Operators that move elements (move.c), that are views one after the other (composite.c) or fill
@@ -101,6 +120,11 @@ FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hash_call *h, const fnzi_hash_valu
 FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done);
 FNZ_MUST_CHECK fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done);
 FNZ_MUST_CHECK fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done);
+/* What run/ asks of series (fnzi_run_series). */
+FNZ_MUST_CHECK fnz_status fnzi_hash_series_make(fnz_backend *backend, fnz_context *ctx,
+                                                const fnz_geometry *g, fnzi_cell start,
+                                                fnz_handle *out);
+bool fnzi_hash_series_find(fnz_handle value, fnzi_cell *start);
 /* Any other operator (opaque.c). */
 FNZ_MUST_CHECK fnz_status fnzi_hash_opaque(fnzi_hash_call *h);
 

@@ -10,11 +10,13 @@ void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g) {
   memset(w->index, 0, g->rank * sizeof *w->index);
   w->g = g;
   w->place = g->offset;
-  w->left = fnz_geometry_numel(g);
+  w->length = g->rank ? g->sizes[g->rank - 1] : 1;
+  w->step = g->rank ? g->strides[g->rank - 1] : 1;
+  w->left = w->length ? fnz_geometry_numel(g) / w->length : 0;
 }
 
 void fnzi_hash_walk_next(fnzi_hash_walk *w) {
-  uint32_t d = w->g->rank;
+  uint32_t d = w->g->rank ? w->g->rank - 1 : 0;
   for (w->left--; d-- > 0;) {
     if (++w->index[d] < w->g->sizes[d]) {
       w->place += w->g->strides[d];
@@ -55,16 +57,16 @@ fnz_status fnzi_hash_dense(fnzi_hash_call *h, const fnzi_hash_value *v, fnz_geom
  * Conjugation is that on the second part. So the imaginary part of a conjugate is the negative one.
  */
 static void flip(const fnzi_hash_backend *hasher, const fnz_geometry *g, bool conj, bool neg,
-                 uint64_t *cells) {
+                 fnzi_cell *cells) {
   size_t bytes = fnz_dtype_get_info(g->dtype)->bytes;
   bool complex = fnzi_is_complex(g->dtype);
   size_t part = complex ? bytes / 2 : bytes;
   for (size_t j = 0; j < (hasher->bytewise ? bytes : 1); j++) {
     bool second = complex && j >= part;
     if (neg)
-      cells[j] ^= fnzi_hash_combine(hasher->seed ^ 0x6e6567, j % part);
+      cells[j].of ^= fnzi_hash_combine(hasher->seed ^ 0x6e6567, j % part);
     if (conj && (second || !hasher->bytewise))
-      cells[j] ^=
+      cells[j].of ^=
           fnzi_hash_combine(hasher->seed ^ (hasher->bytewise ? 0x6e6567 : 0x636f6e6a), j % part);
   }
 }
@@ -72,19 +74,37 @@ static void flip(const fnzi_hash_backend *hasher, const fnz_geometry *g, bool co
 /* --- Views ---------------------------------------------------------------------------------------
  */
 
-fnz_status fnzi_hash_pull(fnzi_hash_call *h, const fnzi_hash_value *base,
-                          const fnz_geometry *window) {
+/* The cells of a row, one after the other. */
+static void pull_row(const fnzi_hash_walk *w, const fnzi_cell *cells, size_t unit, fnzi_cell *to) {
+  const fnzi_cell *from = cells + (size_t)w->place * unit;
+  if (w->step == 1)
+    memcpy(to, from, (size_t)w->length * unit * sizeof *to);
+  else
+    for (int64_t k = 0; k < w->length; k++, from += w->step * (int64_t)unit, to += unit)
+      memcpy(to, from, unit * sizeof *to);
+}
+
+static fnz_status pull_cells(fnzi_hash_call *h, fnzi_hash_value *base, const fnz_geometry *window) {
   fnzi_hash_value *out;
   fnzi_hash_walk w;
-  FNZ_TRY(check(h, window, base));
+  FNZ_TRY(fnzi_hash_look(h, base));
   FNZ_TRY(fnzi_hash_result_like(h, window, &out));
-  uint64_t *to = out->cells;
-  for (fnzi_hash_walk_start(&w, window); w.left > 0; fnzi_hash_walk_next(&w), to += out->unit) {
-    memcpy(to, base->cells + (size_t)w.place * out->unit, out->unit * sizeof *to);
-    if (window->is_conj || window->is_neg)
-      flip(h->hasher, window, window->is_conj, window->is_neg, to);
+  fnzi_cell *to = out->cells;
+  for (fnzi_hash_walk_start(&w, window); w.left > 0; fnzi_hash_walk_next(&w)) {
+    pull_row(&w, base->cells, out->unit, to);
+    to += (size_t)w.length * out->unit;
   }
+  for (size_t i = 0; (window->is_conj || window->is_neg) && i < out->ncells; i += out->unit)
+    flip(h->hasher, window, window->is_conj, window->is_neg, out->cells + i);
   return FNZ_OK;
+}
+
+fnz_status fnzi_hash_pull(fnzi_hash_call *h, fnzi_hash_value *base, const fnz_geometry *window) {
+  FNZ_TRY(check(h, window, base));
+  if (!base->is_series || window->is_conj || window->is_neg || !fnzi_is_contiguous(window))
+    return pull_cells(h, base, window);
+  uint64_t skipped = (uint64_t)window->offset * fnzi_hash_unit(h->hasher, window->dtype);
+  return fnzi_hash_result_series_like(h, window, fnzi_cell_behind(base->start, skipped));
 }
 
 static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
@@ -137,19 +157,49 @@ static void turn(const fnz_geometry *window, const fnz_geometry *source, const i
   out->source.offset = 0;
 }
 
+static uint64_t cast_print(const fnzi_hash_backend *hasher, fnz_dtype from, fnz_dtype to) {
+  return fnzi_hash_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
+}
+
+/* An element of one cell keeps its place when it becomes one of another dtype. */
+static fnzi_cell cast_cell(const fnzi_hash_backend *hasher, fnz_dtype from, fnzi_cell in,
+                           fnz_dtype to) {
+  return (fnzi_cell){fnzi_hash_combine(cast_print(hasher, from, to), in.of), in.at};
+}
+
 /* Cells of one element in another dtype. */
-static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t *in, fnz_dtype to,
-                 uint64_t *out) {
+static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const fnzi_cell *in, fnz_dtype to,
+                 fnzi_cell *out) {
   size_t units = fnzi_hash_unit(hasher, from), count = fnzi_hash_unit(hasher, to);
   if (from == to) {
     memcpy(out, in, count * sizeof *out);
     return;
   }
-  uint64_t h = fnzi_hash_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
+  if (units == 1 && count == 1) {
+    *out = cast_cell(hasher, from, *in, to);
+    return;
+  }
+  uint64_t h = cast_print(hasher, from, to);
   for (size_t j = 0; j < units; j++)
-    h = fnzi_hash_combine(h, in[j]);
+    h = fnzi_hash_cell(h, in[j]);
   for (size_t j = 0; j < count; j++)
-    out[j] = fnzi_hash_combine(h, j);
+    out[j] = (fnzi_cell){h, j};
+}
+
+/* The elements of one row to the places of another. */
+static void cast_row(const fnzi_hash_backend *hasher, const fnzi_hash_value *from,
+                     const fnzi_hash_walk *r, fnzi_hash_value *to, const fnzi_hash_walk *w) {
+  const fnzi_cell *in = from->cells + (size_t)r->place * from->unit;
+  fnzi_cell *out = to->cells + (size_t)w->place * to->unit;
+  if (from->g.dtype == to->g.dtype && r->step == 1 && w->step == 1) {
+    memcpy(out, in, (size_t)w->length * to->unit * sizeof *out);
+    return;
+  }
+  for (int64_t k = 0; k < w->length; k++) {
+    cast(hasher, from->g.dtype, in, to->g.dtype, out);
+    in += r->step * (int64_t)from->unit;
+    out += w->step * (int64_t)to->unit;
+  }
 }
 
 static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
@@ -165,6 +215,8 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   if (!fnzi_same_sizes(window, &source->g))
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "",
                      "%s: the source has other sizes than the place it goes to", h->op->name);
+  FNZ_TRY(fnzi_hash_look(h, base));
+  FNZ_TRY(fnzi_hash_look(h, source));
   FNZ_TRY(fnzi_hash_result_like(h, &base->g, &out));
   memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
   FNZ_TRY(fnzi_hash_dense(h, source, &rows));
@@ -172,8 +224,7 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   fnzi_hash_walk_start(&r, &t.source);
   for (fnzi_hash_walk_start(&w, &t.window); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
-    cast(h->hasher, source->g.dtype, source->cells + (size_t)r.place * source->unit, g.dtype,
-         out->cells + (size_t)w.place * out->unit);
+    cast_row(h->hasher, source, &r, out, &w);
   return FNZ_OK;
 }
 
@@ -198,18 +249,30 @@ fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,
   return FNZ_OK;
 }
 
-/* Sizes of `to`, elements of `from`, broadcast and cast. */
-static fnz_status spread(fnzi_hash_call *h, const fnzi_hash_value *from, fnzi_hash_value *to) {
-  fnz_geometry window;
+/* The next result: sizes and dtype of `like`, elements of `from`, broadcast and cast. */
+static fnz_status spread(fnzi_hash_call *h, fnzi_hash_value *from, const fnz_geometry *like) {
+  fnz_geometry window, rows;
+  fnzi_hash_value *to;
+  fnzi_hash_walk r, w;
   bool fits;
+  if (from->is_series && fnzi_same_sizes(&from->g, like)) {
+    if (from->g.dtype == like->dtype)
+      return fnzi_hash_result_series_like(h, like, from->start);
+    if (from->unit == 1 && fnzi_hash_unit(h->hasher, like->dtype) == 1)
+      return fnzi_hash_result_series_like(
+          h, like, cast_cell(h->hasher, from->g.dtype, from->start, like->dtype));
+  }
+  FNZ_TRY(fnzi_hash_look(h, from));
+  FNZ_TRY(fnzi_hash_result_like(h, like, &to));
   FNZ_TRY(fnzi_hash_broadcast(h, from, &to->g, &window, &fits));
   if (!fits)
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the source does not broadcast",
                      h->op->name);
-  fnzi_hash_walk w;
-  uint64_t *cells = to->cells;
-  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), cells += to->unit)
-    cast(h->hasher, from->g.dtype, from->cells + (size_t)w.place * from->unit, to->g.dtype, cells);
+  FNZ_TRY(fnzi_hash_dense(h, to, &rows));
+  fnzi_hash_walk_start(&w, &rows);
+  for (fnzi_hash_walk_start(&r, &window); r.left > 0;
+       fnzi_hash_walk_next(&r), fnzi_hash_walk_next(&w))
+    cast_row(h->hasher, from, &r, to, &w);
   return FNZ_OK;
 }
 
@@ -217,6 +280,8 @@ static fnz_status spread(fnzi_hash_call *h, const fnzi_hash_value *from, fnzi_ha
 static fnz_status clone(fnzi_hash_call *h) {
   fnzi_hash_value *from, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
+  if (from->is_series)
+    return fnzi_hash_result_series_like(h, &from->g, from->start);
   FNZ_TRY(fnzi_hash_result_like(h, &from->g, &to));
   memcpy(to->cells, from->cells, from->ncells * sizeof *from->cells);
   return FNZ_OK;
@@ -224,16 +289,15 @@ static fnz_status clone(fnzi_hash_call *h) {
 
 /* copy(self, src) and fill.Tensor(self, value): the second with sizes and dtype of the first. */
 static fnz_status copy(fnzi_hash_call *h) {
-  fnzi_hash_value *self, *source, *to;
+  fnzi_hash_value *self, *source;
   FNZ_TRY(fnzi_hash_input(h, 0, &self));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
-  FNZ_TRY(fnzi_hash_result_like(h, &self->g, &to));
-  return spread(h, source, to);
+  return spread(h, source, &self->g);
 }
 
 /* The same as the dtype that is asked for, if any. */
 static fnz_status to_copy(fnzi_hash_call *h) {
-  fnzi_hash_value *from, *to;
+  fnzi_hash_value *from;
   int at = fnzi_op_param(h->op, "dtype");
   if (at < 0)
     return clone(h);
@@ -241,19 +305,23 @@ static fnz_status to_copy(fnzi_hash_call *h) {
   fnz_geometry g = from->g;
   if (at >= 0 && h->args[at].tag == FNZ_ARG_DTYPE)
     g.dtype = (fnz_dtype)h->args[at].u.i;
-  FNZ_TRY(fnzi_hash_result_like(h, &g, &to));
-  return spread(h, from, to);
+  return spread(h, from, &g);
 }
 
 /* Other sizes for the same elements; all of them must stay. */
 static fnz_status reshape(fnzi_hash_call *h) {
   fnzi_hash_value *from, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
-  FNZ_TRY(fnzi_hash_result(h, NULL, &to));
+  if (from->is_series)
+    FNZ_TRY(fnzi_hash_result_series(h, NULL, from->start));
+  else
+    FNZ_TRY(fnzi_hash_result(h, NULL, &to));
+  to = fnzi_hash_value_of(h->outputs[h->count - 1]);
   if (from->ncells != to->ncells || from->g.dtype != to->g.dtype)
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the sizes do not hold the elements",
                      h->op->name);
-  memcpy(to->cells, from->cells, from->ncells * sizeof *from->cells);
+  if (!from->is_series)
+    memcpy(to->cells, from->cells, from->ncells * sizeof *from->cells);
   return FNZ_OK;
 }
 
@@ -265,6 +333,7 @@ static fnz_status resize(fnzi_hash_call *h) {
   if (from->g.dtype != to->g.dtype)
     return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "%s of %s cannot give %s", h->op->name,
                      fnzi_dtype(from->g.dtype)->name, fnzi_dtype(to->g.dtype)->name);
+  FNZ_TRY(fnzi_hash_look(h, from));
   size_t kept = from->ncells < to->ncells ? from->ncells : to->ncells;
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   memcpy(to->cells, from->cells, kept * sizeof *to->cells);
@@ -275,11 +344,12 @@ static fnz_status resize(fnzi_hash_call *h) {
 
 /* One part of a cat or stack: its elements go to `at` and the `length` of them behind it along
  * dimension `dim` of the result. */
-static fnz_status put_part(fnzi_hash_call *h, const fnzi_hash_value *part, int64_t *at,
-                           int64_t length, uint32_t dim, fnzi_hash_value *to) {
-  fnz_geometry window;
-  int64_t *sizes;
-  fnzi_hash_walk w;
+static fnz_status put_part(fnzi_hash_call *h, fnzi_hash_value *part, int64_t *at, int64_t length,
+                           uint32_t dim, fnzi_hash_value *to) {
+  fnz_geometry window, source;
+  int64_t *sizes, *strides;
+  fnzi_hash_walk r, w;
+  FNZ_TRY(fnzi_hash_look(h, part));
   FNZ_TRY(fnzi_hash_dense(h, to, &window));
   FNZI_NEW(&h->arena, to->g.rank, &sizes);
   memcpy(sizes, window.sizes, to->g.rank * sizeof *sizes);
@@ -290,9 +360,13 @@ static fnz_status put_part(fnzi_hash_call *h, const fnzi_hash_value *part, int64
   if (*at > to->g.sizes[dim] || part->ncells != (size_t)fnz_geometry_numel(&window) * part->unit)
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the parts do not have the result's sizes",
                      h->op->name);
-  const uint64_t *from = part->cells;
-  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), from += part->unit)
-    cast(h->hasher, part->g.dtype, from, to->g.dtype, to->cells + (size_t)w.place * to->unit);
+  FNZI_NEW(&h->arena, window.rank, &strides);
+  fnzi_contiguous_strides(sizes, window.rank, strides);
+  source = (fnz_geometry){.rank = window.rank, .sizes = sizes, .strides = strides};
+  fnzi_hash_walk_start(&r, &source);
+  for (fnzi_hash_walk_start(&w, &window); w.left > 0;
+       fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
+    cast_row(h->hasher, part, &r, to, &w);
   return FNZ_OK;
 }
 
@@ -309,7 +383,7 @@ static fnz_status join(fnzi_hash_call *h, bool stacks) {
   for (uint32_t k = 0; k < list->count; k++) {
     if (list->u.list[k].tag != FNZ_ARG_VALUE)
       return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "item %u of %s is no tensor", k, h->op->name);
-    const fnzi_hash_value *part = fnzi_hash_value_of(list->u.list[k].u.value);
+    fnzi_hash_value *part = fnzi_hash_value_of(list->u.list[k].u.value);
     if (stacks || part->g.rank == to->g.rank)
       FNZ_TRY(put_part(h, part, &at, stacks ? 1 : part->g.sizes[dim], dim, to));
   }

@@ -62,12 +62,7 @@ static fnz_status call_print(fnzi_hash_call *h, const fnz_op *op, const fnz_arg 
 }
 
 static fnz_status fill(fnzi_hash_call *h, uint64_t print, uint64_t number) {
-  fnzi_hash_value *out;
-  uint64_t seed = fnzi_hash_combine(print, number);
-  FNZ_TRY(fnzi_hash_result(h, NULL, &out));
-  for (size_t i = 0; i < out->ncells; i++)
-    out->cells[i] = fnzi_hash_combine(seed, i);
-  return FNZ_OK;
+  return fnzi_hash_result_series(h, NULL, (fnzi_cell){fnzi_hash_combine(print, number), 0});
 }
 
 /* --- Pointwise operators -------------------------------------------------------------------------
@@ -100,50 +95,138 @@ static fnz_status common_print(fnzi_hash_call *h, fnz_dtype dtype, uint64_t *out
   return FNZ_OK;
 }
 
-/* Mixes the cells of one operand, broadcast, into the hashes of the elements. */
-static fnz_status mix_in(fnzi_hash_call *h, const fnzi_hash_value *operand, const fnz_geometry *to,
-                         uint64_t *hashes, bool *fits) {
+/* Elements of one cell each: the result keeps the place of the first operand's; what it is of
+ * depends on what the operands are of, and how far the places of the others are from that. So
+ * operators on series of the same sizes give a series. */
+static uint64_t mix_cell(uint64_t h, fnzi_cell cell, uint64_t at) {
+  return fnzi_hash_combine(fnzi_hash_combine(h, cell.of), cell.at - at);
+}
+
+typedef struct mixing {
+  fnzi_hash_value *to;
+  uint64_t print; /* what all elements begin with */
+  bool begun;     /* the first operand is there */
+  bool single;    /* one cell each, also in all operands */
+} mixing;
+
+/* A row of an operand's elements, into as many elements from `out` on. Neighbours mostly differ in
+ * their place only. */
+static void mix_row(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_value *operand,
+                    fnzi_cell *out) {
+  const fnzi_cell *cell = operand->cells + w->place;
+  uint64_t from = 0, of = 0, away = 0, made = 0;
+  for (int64_t k = 0; k < w->length; k++, out++, cell += w->step) {
+    if (!m->begun)
+      *out = (fnzi_cell){m->print, cell->at};
+    if (k == 0 || out->of != from || cell->of != of || cell->at - out->at != away) {
+      from = out->of, of = cell->of, away = cell->at - out->at;
+      made = mix_cell(from, *cell, out->at);
+    }
+    out->of = made;
+  }
+}
+
+/* The same for elements of several cells: the hash of each stands in its first one until all are
+ * made of it. */
+static void mix_cells(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_value *operand,
+                      fnzi_cell *out) {
+  const fnzi_cell *cells = operand->cells + (size_t)w->place * operand->unit;
+  for (int64_t k = 0; k < w->length; k++, out += m->to->unit) {
+    uint64_t h = m->begun ? out->of : m->print;
+    for (size_t j = 0; j < operand->unit; j++)
+      h = fnzi_hash_cell(h, cells[j]);
+    *out = (fnzi_cell){h, 0};
+    cells += w->step * (int64_t)operand->unit;
+  }
+}
+
+/* One operand, broadcast. */
+static fnz_status mix_in(fnzi_hash_call *h, fnzi_hash_value *operand, mixing *m) {
   fnz_geometry window;
   fnzi_hash_walk w;
-  FNZ_TRY(fnzi_hash_broadcast(h, operand, to, &window, fits));
-  if (!*fits)
-    return FNZ_OK;
-  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), hashes++)
-    for (size_t j = 0; j < operand->unit; j++)
-      *hashes = fnzi_hash_combine(*hashes, operand->cells[(size_t)w.place * operand->unit + j]);
+  bool fits;
+  fnzi_cell *out = m->to->cells;
+  FNZ_TRY(fnzi_hash_look(h, operand));
+  FNZ_TRY(fnzi_hash_broadcast(h, operand, &m->to->g, &window, &fits));
+  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w)) {
+    if (m->single)
+      mix_row(m, &w, operand, out);
+    else
+      mix_cells(m, &w, operand, out);
+    out += (size_t)w.length * m->to->unit;
+  }
+  m->begun = true;
   return FNZ_OK;
 }
 
-/* The hashes of all elements; *done is false when some operand does not broadcast after all. */
-static fnz_status element_hashes(fnzi_hash_call *h, const fnz_geometry *to, uint64_t **out,
-                                 bool *done) {
-  size_t numel = (size_t)fnz_geometry_numel(to);
-  uint64_t print;
-  FNZ_TRY(common_print(h, to->dtype, &print));
-  FNZI_NEW(&h->arena, numel, out);
-  for (size_t i = 0; i < numel; i++)
-    (*out)[i] = print;
-  *done = true;
-  for (size_t i = 0; *done && i < h->op->nparams; i++)
+/* Some operand may not broadcast after all. */
+static fnz_status all_broadcast(fnzi_hash_call *h, const fnz_geometry *to, bool *fit) {
+  fnz_geometry unused;
+  *fit = true;
+  for (size_t i = 0; *fit && i < h->op->nparams; i++)
     if (h->args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(mix_in(h, fnzi_hash_value_of(h->args[i].u.value), to, *out, done));
+      FNZ_TRY(fnzi_hash_broadcast(h, fnzi_hash_value_of(h->args[i].u.value), to, &unused, fit));
+  return FNZ_OK;
+}
+
+/* All operands and the result have one cell per element. */
+static bool are_single(const fnzi_hash_call *h, const fnz_geometry *to) {
+  bool single = fnzi_hash_unit(h->hasher, to->dtype) == 1;
+  for (size_t i = 0; single && i < h->op->nparams; i++)
+    if (h->args[i].tag == FNZ_ARG_VALUE)
+      single = fnzi_hash_value_of(h->args[i].u.value)->unit == 1;
+  return single;
+}
+
+/* All operands are series of the result's sizes. */
+static bool are_series(const fnzi_hash_call *h, const fnz_geometry *to) {
+  for (size_t i = 0; i < h->op->nparams; i++) {
+    const fnzi_hash_value *v =
+        h->args[i].tag == FNZ_ARG_VALUE ? fnzi_hash_value_of(h->args[i].u.value) : NULL;
+    if (v && (!v->is_series || !fnzi_same_sizes(&v->g, to)))
+      return false;
+  }
+  return true;
+}
+
+/* As mix_row() does it for the first element. */
+static fnz_status give_series(fnzi_hash_call *h, uint64_t print) {
+  fnzi_cell start = {print, 0};
+  bool begun = false;
+  for (size_t i = 0; i < h->op->nparams; i++) {
+    if (h->args[i].tag != FNZ_ARG_VALUE)
+      continue;
+    const fnzi_cell first = fnzi_hash_value_of(h->args[i].u.value)->start;
+    start.at = begun ? start.at : first.at;
+    start.of = mix_cell(start.of, first, start.at);
+    begun = true;
+  }
+  return fnzi_hash_result_series(h, NULL, start);
+}
+
+static fnz_status fill_pointwise(fnzi_hash_call *h, mixing *m) {
+  FNZ_TRY(fnzi_hash_result(h, NULL, &m->to));
+  for (size_t i = 0; i < h->op->nparams; i++)
+    if (h->args[i].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(mix_in(h, fnzi_hash_value_of(h->args[i].u.value), m));
+  for (size_t i = 0; !m->single && i < m->to->ncells; i += m->to->unit)
+    for (size_t j = m->to->unit; j-- > 0;)
+      m->to->cells[i + j] = (fnzi_cell){m->to->cells[i].of, j};
   return FNZ_OK;
 }
 
 static fnz_status pointwise(fnzi_hash_call *h, bool *done) {
-  fnzi_hash_value *out;
-  uint64_t *hashes;
   const fnz_geometry *to = h->call->expected == NULL ? NULL : h->call->expected[h->count];
+  mixing m = {.begun = false};
   *done = false;
   if (to == NULL || !is_pointwise(h))
     return FNZ_OK;
-  FNZ_TRY(element_hashes(h, to, &hashes, done));
+  FNZ_TRY(all_broadcast(h, to, done));
   if (!*done)
     return FNZ_OK;
-  FNZ_TRY(fnzi_hash_result(h, NULL, &out));
-  for (size_t i = 0; i < out->ncells; i++)
-    out->cells[i] = fnzi_hash_combine(hashes[i / out->unit], i % out->unit);
-  return FNZ_OK;
+  FNZ_TRY(common_print(h, to->dtype, &m.print));
+  m.single = are_single(h, to);
+  return m.single && are_series(h, to) ? give_series(h, m.print) : fill_pointwise(h, &m);
 }
 
 /* --- Any operator --------------------------------------------------------------------------------

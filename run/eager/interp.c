@@ -179,7 +179,8 @@ static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
  * it only in a branch that is not taken here has a final value of it. */
 static fnz_status emit_constant(fnzi_eag_interp *in, const fnzi_run_binding *b, uint64_t v) {
   const char *name;
-  if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT || b->memory->cells == NULL)
+  if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT ||
+      !fnzi_run_memory_has_data(b->memory))
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_dotted(&in->run.arena, FNZI_RUN_LEFT_CONSTANT, b->target, &name));
   return emit_tensor(in, name, v);
@@ -194,7 +195,7 @@ static fnz_status emit_input(void *user, size_t k) {
   bool wanted = fnzi_run_shows_unwritten(&in->run, b);
   bool changed = is_changed(in, k, fnzi_eag_tensor_of(in, v));
   FNZ_TRY(emit_left(in, k, fnzi_eag_tensor_of(in, v)));
-  if (!changed && in->run.program->inputs[k].written && b->memory->cells != NULL)
+  if (!changed && in->run.program->inputs[k].written && fnzi_run_memory_has_data(b->memory))
     return fnzi_run_emit_member(&in->run, (uint32_t)k, final_handle, in);
   return wanted || changed ? emit_tensor(in, b->name, v) : emit_constant(in, b, v);
 }

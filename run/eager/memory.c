@@ -137,21 +137,13 @@ static fnz_status resolve_bits(fnzi_eag_interp *in, const fnz_geometry *g, fnz_h
 
 static fnz_status upload(fnzi_eag_interp *in, const fnzi_eag_tensor *t, fnz_handle *out) {
   fnz_geometry plain = *t->g;
-  size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, plain.dtype);
   plain.is_conj = plain.is_neg = false;
   plain.symbols = NULL;
-  FNZ_TRY(fnzi_run_dense_bytes(&in->run, &plain, &bytes));
-  unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
-  if (dense == NULL)
-    return fnzi_no_memory(in->run.ctx);
-  fnzi_run_gather(&plain, t->memory->cells, cell, dense);
-  fnz_status status = backend_of(in)->upload(backend_of(in)->self, in->run.ctx, &plain, dense, out);
-  fnzi_free(in->run.ctx, dense, bytes + 1);
-  return status;
+  return fnzi_run_memory_read(&in->run, t->memory, &plain, out);
 }
 
 fnz_status fnzi_eag_tensor_value(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_handle *out) {
-  if (t->memory->cells == NULL)
+  if (!fnzi_run_memory_has_data(t->memory))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
                      "the file has no data for a weight used here" FNZI_RUN_GET_DATA);
   if (t->cached == 0 || t->cached_version != t->memory->version) {
@@ -166,19 +158,38 @@ fnz_status fnzi_eag_tensor_value(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_ha
   return FNZ_OK;
 }
 
+/* From the first element of the memory on, one after the other. */
+static bool is_in_a_row(const fnz_geometry *g) {
+  return fnzi_is_contiguous(g) && g->offset == 0;
+}
+
+static bool find_series(fnzi_eag_interp *in, fnz_handle value, fnzi_cell *start) {
+  const fnzi_run_series *series = in->run.options->series;
+  return series && series->find(value, start);
+}
+
 fnz_status fnzi_eag_deposit(fnzi_eag_interp *in, const fnz_geometry *g, const uint32_t *order,
                             fnz_handle value, fnzi_run_memory *memory) {
   size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, g->dtype);
   const fnz_geometry *has = backend_of(in)->geometry(backend_of(in)->self, value);
+  fnzi_cell start;
   if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "",
                      "%lld elements of %s go to a tensor of %lld of %s",
                      (long long)fnz_geometry_numel(has), fnzi_dtype(has->dtype)->name,
                      (long long)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->name);
-  if (memory->cells == NULL)
+  if (!fnzi_run_memory_has_data(memory))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
                      "the file has no data for a weight written here" FNZI_RUN_GET_DATA);
   FNZ_TRY(fnzi_run_dense_bytes(&in->run, g, &bytes));
+  if (is_in_a_row(g) && bytes == memory->bytes && find_series(in, value, &start)) {
+    fnzi_run_memory_become(&in->run, memory, start);
+    return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_run_memory_need(&in->run, memory));
+  if (bytes > 0 && fnzi_is_contiguous(g))
+    return backend_of(in)->download(backend_of(in)->self, in->run.ctx, value,
+                                    memory->cells + (size_t)g->offset * cell);
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(in->run.ctx);
@@ -191,6 +202,19 @@ fnz_status fnzi_eag_deposit(fnzi_eag_interp *in, const fnz_geometry *g, const ui
   return status;
 }
 
+/* Memory that the value is then put into. */
+static fnz_status open_memory(fnzi_eag_interp *in, const fnz_geometry *g, int64_t elements,
+                              fnz_handle value, fnzi_run_memory **out) {
+  size_t bytes;
+  fnzi_cell start;
+  FNZ_TRY(fnzi_run_dense_bytes(&in->run, g, &bytes));
+  if (!is_in_a_row(g))
+    return fnzi_run_memory_create(&in->run, g->dtype, elements, out);
+  if (find_series(in, value, &start))
+    return fnzi_run_memory_series(&in->run, g->dtype, elements, start, out);
+  return fnzi_run_memory_unfilled(&in->run, g->dtype, elements, bytes, out);
+}
+
 fnz_status fnzi_eag_tensor_store(fnzi_eag_interp *in, const fnzi_eag_window *w, fnz_handle value,
                                  fnzi_eag_tensor **out) {
   fnz_geometry g = fnzi_eag_window_geometry(w);
@@ -198,7 +222,7 @@ fnz_status fnzi_eag_tensor_store(fnzi_eag_interp *in, const fnzi_eag_window *w, 
   fnzi_run_memory *memory;
   if (!fnzi_extent(&g, &low, &high) || low < 0)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "", "a result does not fit its memory");
-  FNZ_TRY(fnzi_run_memory_create(&in->run, w->dtype, high, &memory));
+  FNZ_TRY(open_memory(in, &g, high, value, &memory));
   FNZ_TRY(fnzi_eag_deposit(in, &g, NULL, value, memory));
   return fnzi_eag_tensor_create(in, memory, w, out);
 }

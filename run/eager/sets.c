@@ -107,9 +107,10 @@ static fnz_status grow(fnzi_eag_op *s, fnzi_run_memory *memory, fnz_dtype dtype,
   fnzi_run_memory *larger;
   if (more <= 0)
     return FNZ_OK;
-  if (memory->cells == NULL)
+  if (!fnzi_run_memory_has_data(memory))
     return fnzi_fail(s->ctx, FNZ_CLASS_REF, "",
                      "the file has no data for the weight resized here" FNZI_RUN_GET_DATA);
+  FNZ_TRY(fnzi_run_memory_need(&s->in->run, memory));
   FNZ_TRY(fnzi_run_memory_create(&s->in->run, dtype, elements, &larger));
   memcpy(larger->cells, memory->cells, old);
   FNZ_TRY(zero_cells(s, dtype, more, larger->cells + (size_t)(elements - more) * cell));

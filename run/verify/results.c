@@ -3,6 +3,7 @@
  * Most programs have their results in the same order, so the next one is tried first; all names are
  * searched only when it has another name. */
 #include "run/verify/results.h"
+#include "kernels/hash/hash.h"
 #include "run/eager/interp.h"
 #include "run/reals.h"
 
@@ -10,23 +11,34 @@
 
 /* --- Results kept ----------------------------------------------------------------------------- */
 
-static fnz_status keep(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                       size_t bytes) {
-  fnzi_ver_results *r = user;
-  fnzi_ver_result kept = {.g = *g, .bytes = bytes};
+static fnz_status keep_one(fnzi_ver_results *r, const char *name, const fnz_geometry *g,
+                           fnzi_ver_result kept) {
   int64_t *sizes;
   FNZ_TRY(fnzi_arena_string(&r->arena, name, strlen(name), &kept.name));
   FNZI_NEW(&r->arena, g->rank, &sizes);
   if (g->rank > 0)
     memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+  kept.g = *g;
   kept.g.sizes = sizes;
   kept.g.strides = NULL;
   kept.g.symbols = NULL;
+  FNZI_PUSH(r->ctx, &r->list, kept);
+  return FNZ_OK;
+}
+
+static fnz_status keep(void *user, const char *name, const fnz_geometry *g, const void *cells,
+                       size_t bytes) {
+  fnzi_ver_results *r = user;
+  fnzi_ver_result kept = {.bytes = bytes};
   FNZI_NEW(&r->arena, bytes, &kept.cells);
   if (bytes > 0)
     memcpy(kept.cells, cells, bytes);
-  FNZI_PUSH(r->ctx, &r->list, kept);
-  return FNZ_OK;
+  return keep_one(user, name, g, kept);
+}
+
+static fnz_status keep_series(void *user, const char *name, const fnz_geometry *g,
+                              fnzi_cell start) {
+  return keep_one(user, name, g, (fnzi_ver_result){.start = start});
 }
 
 /* --- Comparing -------------------------------------------------------------------------------- */
@@ -62,9 +74,15 @@ static fnz_status compare_shape(fnzi_ver_results *r, const fnzi_ver_result *a,
                    one, other);
 }
 
+static fnz_status differs_at(fnzi_ver_results *r, const fnzi_ver_result *a, int64_t element) {
+  char from[192];
+  origin(r->original, a->name, from);
+  return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s differs at element %lld%s%s", a->name,
+                   (long long)element, from, r->numbers ? ", in numbers" : "");
+}
+
 static fnz_status compare_cells(fnzi_ver_results *r, const fnzi_ver_result *a,
                                 const unsigned char *cells) {
-  char from[192];
   int64_t numel = fnz_geometry_numel(&a->g);
   size_t cell = numel == 0 ? 0 : a->bytes / (size_t)numel;
   if (a->bytes == 0 || memcmp(a->cells, cells, a->bytes) == 0)
@@ -75,10 +93,17 @@ static fnz_status compare_cells(fnzi_ver_results *r, const fnzi_ver_result *a,
       continue;
     if (r->numbers && fnzi_run_same_reals(a->g.dtype, one, other, cell))
       continue;
-    origin(r->original, a->name, from);
-    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s differs at element %lld%s%s", a->name,
-                     (long long)i, from, r->numbers ? ", in numbers" : "");
+    return differs_at(r, a, i);
   }
+  return FNZ_OK;
+}
+
+static fnz_status store_series(fnzi_ver_results *r, fnzi_cell start, size_t bytes,
+                               unsigned char **out) {
+  fnzi_cell *room;
+  FNZI_NEW(&r->arena, bytes / sizeof *room, &room);
+  fnzi_series_fill(start, bytes / sizeof *room, room);
+  *out = (unsigned char *)room;
   return FNZ_OK;
 }
 
@@ -125,20 +150,52 @@ static bool is_left_constant(const char *name) {
   return strncmp(name, FNZI_RUN_LEFT_CONSTANT ".", sizeof FNZI_RUN_LEFT_CONSTANT) == 0;
 }
 
+/* The result of the original that is compared with one of this name; NULL for none. */
+static fnz_status meet_one(fnzi_ver_results *r, const char *name, const fnz_geometry *g,
+                           fnzi_ver_result **out) {
+  FNZ_TRY(find_final(r, name, out));
+  if (*out == NULL && is_left_constant(name))
+    return FNZ_OK;
+  if (*out == NULL)
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "the original has no %s", name);
+  (*out)->met = true;
+  return compare_shape(r, *out, g);
+}
+
 static fnz_status meet(void *user, const char *name, const fnz_geometry *g, const void *cells,
                        size_t bytes) {
   fnzi_ver_results *r = user;
   fnzi_ver_result *a;
-  (void)bytes;
-  FNZ_TRY(find_final(r, name, &a));
-  if (a == NULL && is_left_constant(name))
-    return FNZ_OK;
+  FNZ_TRY(meet_one(r, name, g, &a));
   if (a == NULL)
-    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "the original has no %s", name);
-  a->met = true;
-  FNZ_TRY(compare_shape(r, a, g));
+    return FNZ_OK;
+  if (a->cells == NULL) {
+    FNZ_TRY(store_series(r, a->start, bytes, &a->cells));
+    a->bytes = bytes;
+  }
   return compare_cells(r, a, cells);
 }
+
+/* Two series differ in every element, or in none. */
+static fnz_status meet_series(void *user, const char *name, const fnz_geometry *g,
+                              fnzi_cell start) {
+  fnzi_ver_results *r = user;
+  fnzi_ver_result *a;
+  unsigned char *cells;
+  FNZ_TRY(meet_one(r, name, g, &a));
+  if (a == NULL ||
+      (a->cells == NULL && (fnzi_cell_equal(a->start, start) || fnz_geometry_numel(g) == 0)))
+    return FNZ_OK;
+  if (a->cells == NULL)
+    return differs_at(r, a, 0);
+  FNZ_TRY(store_series(r, start, a->bytes, &cells));
+  return compare_cells(r, a, cells);
+}
+
+static const fnzi_run_series kept_series = {fnzi_hash_series_make, fnzi_hash_series_find,
+                                            keep_series};
+static const fnzi_run_series met_series = {fnzi_hash_series_make, fnzi_hash_series_find,
+                                           meet_series};
 
 static fnz_status all_met(fnzi_ver_results *r) {
   for (size_t i = 0; i < r->list.count; i++)
@@ -176,6 +233,7 @@ fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
   fnzi_run_options all = *options;
   all.everything = true;
   all.emit = keep;
+  all.series = r->numbers ? NULL : &kept_series;
   all.user = r;
   return fnzi_eag_run(r->ctx, r->original, backend, &all);
 }
@@ -185,6 +243,7 @@ fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
   fnzi_run_options all = *options;
   all.everything = true;
   all.emit = meet;
+  all.series = r->numbers ? NULL : &met_series;
   all.user = r;
   r->next = 0;
   for (size_t i = 0; i < r->list.count; i++)

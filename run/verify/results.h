@@ -10,8 +10,9 @@
 typedef struct fnzi_ver_result {
   const char *name;
   fnz_geometry g;
-  unsigned char *cells;
+  unsigned char *cells; /* NULL: a series of hashes, which begins with `start` */
   size_t bytes;
+  fnzi_cell start;
   bool met; /* the other program has it too */
 } fnzi_ver_result;
 
