@@ -94,14 +94,18 @@ void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fn
                       fnzi_cell *out);
 
 /* Over the places of a geometry in row-major order, row by row: `length` elements from `place` on,
- * `step` apart. */
+ * `step` apart. Dimensions that lie one behind the other make one row. */
 typedef struct fnzi_hash_walk {
   const fnz_geometry *g;
+  uint32_t outer; /* dimensions that are not in a row */
   int64_t index[FNZ_MAX_RANK];
   int64_t place, left; /* of the row; how many rows */
   int64_t length, step;
 } fnzi_hash_walk;
 void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g);
+/* Over two of the same sizes, which have the same rows. */
+void fnzi_hash_walk_both(fnzi_hash_walk *w, const fnz_geometry *g, fnzi_hash_walk *other,
+                         const fnz_geometry *like);
 void fnzi_hash_walk_next(fnzi_hash_walk *w);
 /* A dense value seen with the sizes of `to`; *fits is false when it does not broadcast. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,

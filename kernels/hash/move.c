@@ -6,17 +6,41 @@
 /* --- Windows into dense values -------------------------------------------------------------------
  */
 
-void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g) {
+/* How many dimensions are not in a row of both. */
+static uint32_t outer_dims(const fnz_geometry *a, const fnz_geometry *b) {
+  uint32_t d = a->rank ? a->rank - 1 : 0;
+  while (d > 0 && a->strides[d - 1] == a->sizes[d] * a->strides[d] &&
+         b->strides[d - 1] == b->sizes[d] * b->strides[d])
+    d--;
+  return d;
+}
+
+static void start_rows(fnzi_hash_walk *w, const fnz_geometry *g, uint32_t outer) {
   memset(w->index, 0, g->rank * sizeof *w->index);
   w->g = g;
+  w->outer = outer;
   w->place = g->offset;
-  w->length = g->rank ? g->sizes[g->rank - 1] : 1;
+  w->length = w->left = 1;
   w->step = g->rank ? g->strides[g->rank - 1] : 1;
-  w->left = w->length ? fnz_geometry_numel(g) / w->length : 0;
+  for (uint32_t d = 0; d < g->rank; d++)
+    *(d < outer ? &w->left : &w->length) *= g->sizes[d];
+  if (w->length == 0)
+    w->left = 0;
+}
+
+void fnzi_hash_walk_both(fnzi_hash_walk *w, const fnz_geometry *g, fnzi_hash_walk *other,
+                         const fnz_geometry *like) {
+  const uint32_t outer = outer_dims(g, like);
+  start_rows(w, g, outer);
+  start_rows(other, like, outer);
+}
+
+void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g) {
+  start_rows(w, g, outer_dims(g, g));
 }
 
 void fnzi_hash_walk_next(fnzi_hash_walk *w) {
-  uint32_t d = w->g->rank ? w->g->rank - 1 : 0;
+  uint32_t d = w->outer;
   for (w->left--; d-- > 0;) {
     if (++w->index[d] < w->g->sizes[d]) {
       w->place += w->g->strides[d];
@@ -186,13 +210,19 @@ static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const fnzi_cel
     out[j] = (fnzi_cell){h, j};
 }
 
-/* The elements of one row to the places of another. */
+/* The elements of one row to the places of another. What is not stored goes to places side by side.
+ */
 static void cast_row(const fnzi_hash_backend *hasher, const fnzi_hash_value *from,
                      const fnzi_hash_walk *r, fnzi_hash_value *to, const fnzi_hash_walk *w) {
-  const fnzi_cell *in = from->cells + (size_t)r->place * from->unit;
   fnzi_cell *out = to->cells + (size_t)w->place * to->unit;
+  const size_t first = (size_t)r->place * from->unit, count = (size_t)w->length * to->unit;
+  if (from->cells == NULL) {
+    fnzi_series_fill(fnzi_cell_behind(from->start, first), count, out);
+    return;
+  }
+  const fnzi_cell *in = from->cells + first;
   if (from->g.dtype == to->g.dtype && r->step == 1 && w->step == 1) {
-    memcpy(out, in, (size_t)w->length * to->unit * sizeof *out);
+    memcpy(out, in, count * sizeof *out);
     return;
   }
   for (int64_t k = 0; k < w->length; k++) {
@@ -221,8 +251,7 @@ static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {
   memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
   FNZ_TRY(fnzi_hash_dense(h, source, &rows));
   turn(window, &source->g, rows.strides, &t);
-  fnzi_hash_walk_start(&r, &t.source);
-  for (fnzi_hash_walk_start(&w, &t.window); w.left > 0;
+  for (fnzi_hash_walk_both(&w, &t.window, &r, &t.source); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
     cast_row(h->hasher, source, &r, out, &w);
   return FNZ_OK;
@@ -269,8 +298,7 @@ static fnz_status spread(fnzi_hash_call *h, fnzi_hash_value *from, const fnz_geo
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the source does not broadcast",
                      h->op->name);
   FNZ_TRY(fnzi_hash_dense(h, to, &rows));
-  fnzi_hash_walk_start(&w, &rows);
-  for (fnzi_hash_walk_start(&r, &window); r.left > 0;
+  for (fnzi_hash_walk_both(&r, &window, &w, &rows); r.left > 0;
        fnzi_hash_walk_next(&r), fnzi_hash_walk_next(&w))
     cast_row(h->hasher, from, &r, to, &w);
   return FNZ_OK;
@@ -349,7 +377,8 @@ static fnz_status put_part(fnzi_hash_call *h, fnzi_hash_value *part, int64_t *at
   fnz_geometry window, source;
   int64_t *sizes, *strides;
   fnzi_hash_walk r, w;
-  FNZ_TRY(fnzi_hash_look(h, part));
+  if (part->g.dtype != to->g.dtype)
+    FNZ_TRY(fnzi_hash_look(h, part));
   FNZ_TRY(fnzi_hash_dense(h, to, &window));
   FNZI_NEW(&h->arena, to->g.rank, &sizes);
   memcpy(sizes, window.sizes, to->g.rank * sizeof *sizes);
@@ -363,8 +392,7 @@ static fnz_status put_part(fnzi_hash_call *h, fnzi_hash_value *part, int64_t *at
   FNZI_NEW(&h->arena, window.rank, &strides);
   fnzi_contiguous_strides(sizes, window.rank, strides);
   source = (fnz_geometry){.rank = window.rank, .sizes = sizes, .strides = strides};
-  fnzi_hash_walk_start(&r, &source);
-  for (fnzi_hash_walk_start(&w, &window); w.left > 0;
+  for (fnzi_hash_walk_both(&w, &window, &r, &source); w.left > 0;
        fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
     cast_row(h->hasher, part, &r, to, &w);
   return FNZ_OK;

@@ -105,6 +105,19 @@ static fnz_status see_result(fnzi_eag_op *s, const fnz_arg *named, fnz_handle va
   return FNZ_OK;
 }
 
+/* The value that the last result was stored from is what reading that would give: it is kept
+ * there. False when it lies otherwise. */
+static bool keep_value(fnzi_eag_op *s, fnz_handle owned) {
+  fnzi_eag_tensor *t = s->results.data[s->results.count - 1];
+  const fnz_geometry *g = backend_of(s->in)->geometry(backend_of(s->in)->self, owned);
+  if (!fnzi_same_sizes(g, t->g) ||
+      (g->rank > 0 && memcmp(g->strides, t->g->strides, g->rank * sizeof *g->strides) != 0))
+    return false;
+  t->cached = owned;
+  t->cached_version = t->memory->version;
+  return true;
+}
+
 fnz_status fnzi_eag_op_compute(fnzi_eag_op *s, const fnz_arg *named, const fnz_geometry **expected,
                                size_t count) {
   fnzi_run_state *run = &s->in->run;
@@ -117,7 +130,7 @@ fnz_status fnzi_eag_op_compute(fnzi_eag_op *s, const fnz_arg *named, const fnz_g
       status = see_result(s, &named[i], handles[i], &expected[i]);
     if (status == FNZ_OK)
       status = fnzi_eag_op_push_value(s, expected[i], handles[i]);
-    if (handles[i] != 0)
+    if (handles[i] != 0 && (status != FNZ_OK || !keep_value(s, handles[i])))
       run->backend->release(run->backend->self, handles[i]);
   }
   return status;
