@@ -276,7 +276,7 @@ fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, size_t behin
     return diagnose(out->ctx, out->record, bytes, size, error);
   void *text;
   /* A string takes two quotes in the file and one zero byte here. */
-  FNZ_TRY(fnzi_arena_alloc(arena, size + 1, 1, &text));
+  FNZ_TRY(fnzi_arena_take(arena, size + 1, 1, &text));
   Copy c = {};
   c.doc = out;
   c.arena = arena;
