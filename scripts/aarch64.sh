@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 root=${FNZ_AARCH64_ROOT:-$PWD/build-aarch64/root}
-libraries=(libc6-dev libstdc++-12-dev libzip-dev libsimdjson-dev libcbor-dev uthash-dev check
+libraries=(libc6-dev libstdc++-12-dev zlib1g-dev libzip-dev libsimdjson-dev libcbor-dev uthash-dev check
            libopenblas-dev libdnnl-dev libsleef-dev libyaml-dev)
 rows='arithmetic|convert_rows|kernels(_[a-z]+)?|point_[a-z]+|reference|rows|variants'
 engine='engine(_operators)?|plan(_random)?|state'

@@ -1,5 +1,5 @@
 /* core.h - the interface of libfnz_core: it reads programs, functionalizes, takes apart, verifies
- * over hashes and writes, and needs libzip, simdjson and libcbor alone.
+ * over hashes and writes, and needs zlib, simdjson and libcbor alone.
  *
  * libfnz has all of this too, and what <fnz/fnz.h> adds. A program links one or the other. What is
  * not declared here is not in libfnz_core, so that who calls it is not linked; only numbers that

@@ -1,13 +1,14 @@
-/* zip.c - archives, in two layers.
+/* zip.c - the directory of an archive, and the bytes of its entries.
  *
  * `scan` walks the central directory itself and refuses everything that two programs could read
  * differently: a second end record, overlapping or unordered entries, odd names, local headers that
- * say something else. Entries that are only stored, as those of PyTorch are, are then copied from
- * where they lie. libzip opens archives that have packed ones, and inflates these. It alone is not
- * enough: it accepts overlapping entries and turns zero bytes in names into spaces. */
+ * say something else. libzip would not be enough: it accepts overlapping entries and turns zero
+ * bytes in names into spaces. Entries that are only stored, as those of PyTorch are, are taken from
+ * where they lie; zlib inflates the others. */
 #include "program/formats/zip.h"
 
-#include <zip.h>
+#define ZLIB_CONST
+#include <zlib.h>
 
 enum {
   END_BYTES = 22,
@@ -306,44 +307,6 @@ static fnz_status scan_directory(fnzi_zip *zip, const char *bytes, size_t size) 
   return s.at == s.dir.length ? FNZ_OK : broken(zip->ctx, "its directory has bytes left over");
 }
 
-/* --- libzip ------------------------------------------------------------------------------------
- */
-static fnz_status zip_failed(fnz_context *ctx, const char *name, zip_error_t *error) {
-  switch (zip_error_code_zip(error)) {
-  case ZIP_ER_MEMORY:
-    return fnzi_no_memory(ctx);
-  case ZIP_ER_MULTIDISK:
-  case ZIP_ER_COMPNOTSUPP:
-  case ZIP_ER_ENCRNOTSUPP:
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, name, "the zip archive: %s",
-                     zip_error_strerror(error));
-  default:
-    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, name, "the zip archive is damaged: %s",
-                     zip_error_strerror(error));
-  }
-}
-
-static fnz_status open_handle(fnzi_zip *zip, const char *bytes, size_t size, zip_error_t *error) {
-  zip_source_t *source = zip_source_buffer_create(bytes, size, 0, error);
-  if (!source)
-    return zip_failed(zip->ctx, NULL, error);
-  zip->handle = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, error);
-  if (!zip->handle) {
-    zip_source_free(source);
-    return zip_failed(zip->ctx, NULL, error);
-  }
-  if (zip_get_num_entries(zip->handle, 0) != (zip_int64_t)zip->count)
-    return broken(zip->ctx, "its directory can be read in two ways");
-  return FNZ_OK;
-}
-
-static bool has_packed(const fnzi_zip *zip) {
-  for (size_t i = 0; i < zip->count; i++)
-    if (zip->entries[i].is_packed)
-      return true;
-  return false;
-}
-
 fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_zip *out) {
   *out = (fnzi_zip){.ctx = ctx};
   fnzi_arena_init(&out->arena, ctx);
@@ -353,19 +316,10 @@ fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_
   FNZ_TRY(scan_directory(out, bytes, size));
   out->bytes = bytes;
   out->size = size;
-  if (!has_packed(out))
-    return FNZ_OK;
-  zip_error_t error;
-  zip_error_init(&error);
-  fnz_status status = open_handle(out, bytes, size, &error);
-  zip_error_fini(&error);
-  return status;
+  return FNZ_OK;
 }
 
 void fnzi_zip_close(fnzi_zip *zip) {
-  if (zip->handle)
-    zip_discard(zip->handle);
-  zip->handle = NULL;
   fnzi_map_free(&zip->names);
   fnzi_arena_free(&zip->arena);
 }
@@ -375,54 +329,88 @@ const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name) {
   return fnzi_map_get(&zip->names, name, strlen(name), &index) ? &zip->entries[index] : NULL;
 }
 
-/* libzip compares the CRC when it meets the end of the data, so one read more than there are bytes
- * must come back empty. */
-static fnz_status read_all(const fnzi_zip *zip, const fnzi_zip_entry *e, zip_file_t *file,
-                           char *out) {
-  uint64_t done = 0;
-  char more;
-  while (done < e->size) {
-    zip_int64_t n = zip_fread(file, out + done, e->size - done);
-    if (n < 0)
-      return zip_failed(zip->ctx, e->name, zip_file_get_error(file));
-    if (n == 0)
-      return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name, "has %llu bytes instead of %llu",
-                       (unsigned long long)done, (unsigned long long)e->size);
-    done += (uint64_t)n;
-  }
-  zip_int64_t n = zip_fread(file, &more, 1);
-  if (n < 0)
-    return zip_failed(zip->ctx, e->name, zip_file_get_error(file));
-  return n == 0 ? FNZ_OK
-                : fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name, "has more than %llu bytes",
-                            (unsigned long long)e->size);
+/* --- bytes -------------------------------------------------------------------------------------
+ */
+static fnz_status check_sum(fnzi_zip *zip, const fnzi_zip_entry *e, const void *bytes) {
+  uint32_t crc = fnzi_crc32(&zip->tables, 0, bytes, e->size);
+  if (crc == e->crc)
+    return FNZ_OK;
+  return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                   "the zip archive is damaged: the entry's checksum is %08x instead of %08x", crc,
+                   e->crc);
 }
 
 fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *e, const char **out) {
   *out = NULL;
   if (e->is_packed)
     return FNZ_OK;
-  uint32_t crc = fnzi_crc32(&zip->tables, 0, zip->bytes + e->data, e->size);
-  if (crc != e->crc)
-    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
-                     "the zip archive is damaged: the entry's checksum is %08x instead of %08x",
-                     crc, e->crc);
+  FNZ_TRY(check_sum(zip, e, zip->bytes + e->data));
   *out = zip->bytes + e->data;
   return FNZ_OK;
 }
 
+/* zlib gives memory back without its size, and ends what it has taken when a stream ends: it takes
+ * all of it from an arena. */
+static void *take(void *arena, unsigned count, unsigned size) {
+  void *p;
+  return fnzi_arena_take(arena, count, size, &p) == FNZ_OK ? p : NULL;
+}
+
+static void give(void *arena, void *p) {
+  (void)arena, (void)p;
+}
+
+/* As many of the bytes that are left as fit zlib's counter. */
+static void refill(unsigned *available, uint64_t *left) {
+  enum { MOST = 1 << 30 };
+  if (*available)
+    return;
+  *available = *left < MOST ? (unsigned)*left : MOST;
+  *left -= *available;
+}
+
+/* Both must come out even: neither bytes may be left over nor room. */
+static fnz_status unpack(fnz_context *ctx, const fnzi_zip_entry *e, z_stream *z) {
+  uint64_t packed = e->packed, size = e->size;
+  int result;
+  do {
+    refill(&z->avail_in, &packed);
+    refill(&z->avail_out, &size);
+    result = inflate(z, Z_NO_FLUSH);
+  } while (result == Z_OK);
+  if (result == Z_MEM_ERROR)
+    return fnzi_no_memory(ctx);
+  if (result == Z_STREAM_END && !z->avail_in && !packed && !z->avail_out && !size)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name,
+                   "the zip archive is damaged: %llu bytes do not unpack to %llu",
+                   (unsigned long long)e->packed, (unsigned long long)e->size);
+}
+
+static fnz_status read_packed(fnzi_zip *zip, const fnzi_zip_entry *e, fnzi_arena *arena,
+                              void *out) {
+  char none;
+  z_stream z = {.zalloc = take, .zfree = give, .opaque = arena};
+  z.next_in = (const Bytef *)zip->bytes + e->data;
+  z.next_out = e->size ? out : (void *)&none;
+  if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+    return fnzi_no_memory(zip->ctx);
+  fnz_status status = unpack(zip->ctx, e, &z);
+  inflateEnd(&z);
+  return status == FNZ_OK ? check_sum(zip, e, out) : status;
+}
+
 fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out) {
   const char *stored;
+  fnzi_arena arena;
   FNZ_TRY(fnzi_zip_look(zip, entry, &stored));
   if (stored) {
     if (entry->size)
       memcpy(out, stored, entry->size);
     return FNZ_OK;
   }
-  zip_file_t *file = zip_fopen_index(zip->handle, entry->index, 0);
-  if (!file)
-    return zip_failed(zip->ctx, entry->name, zip_get_error(zip->handle));
-  fnz_status status = read_all(zip, entry, file, out);
-  zip_fclose(file);
+  fnzi_arena_init(&arena, zip->ctx);
+  fnz_status status = read_packed(zip, entry, &arena, out);
+  fnzi_arena_free(&arena);
   return status;
 }

@@ -18,7 +18,6 @@ typedef struct fnzi_zip {
   fnz_context *ctx;
   const char *bytes;
   size_t size;
-  struct zip *handle; /* libzip's; NULL where nothing is packed */
   fnzi_crc tables;
   fnzi_arena arena;
   fnzi_map names;

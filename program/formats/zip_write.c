@@ -1,5 +1,5 @@
-/* zip_write.c - zip archives out of memory. libzip reads them (zip.c); it cannot place data, and
- * takes two copies more, so writing is done here: records that are only stored are little work.
+/* zip_write.c - zip archives out of memory. Records are only stored, and each begins where PyTorch
+ * wants it: libzip cannot place data, and takes two copies more.
  *
  * gives   local headers with sizes and CRC, no descriptors; zip64 where 32 bits are too few; the
  * same bytes for the same records. */
