@@ -5,7 +5,7 @@
 #
 # build-aarch64/root gets Debian's arm64 libraries (FNZ_AARCH64_ROOT: another folder that has them); nothing of them is
 # installed, for this machine's own may be of versions that have no arm64 beside them. Where build/ is a build for
-# x86-64, what rows compute is held against it: bits are the same but in rows that tests/aarch64.txt names.
+# x86-64, what rows compute is held against it: bits are the same but in rows that tests/kernels/aarch64.txt names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,7 +42,7 @@ hold_rows() {
   cmake --build build --target point_digest
   build/tests/point_digest > build-aarch64/rows.want
   "${emulate[@]}" build-aarch64/tests/point_digest > build-aarch64/rows
-  python3 tests/aarch64.py build-aarch64/rows.want build-aarch64/rows tests/aarch64.txt
+  python3 tests/kernels/aarch64.py build-aarch64/rows.want build-aarch64/rows tests/kernels/aarch64.txt
 }
 
 scripts/setup.sh gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user
@@ -52,7 +52,7 @@ libs=$root/usr/lib/aarch64-linux-gnu
 emulate=(qemu-aarch64 -L "$root" -E "LD_LIBRARY_PATH=$libs:$libs/openblas-pthread")
 
 cmake --preset release -B build-aarch64 -DCMAKE_TOOLCHAIN_FILE=scripts/aarch64.cmake
-mapfile -t targets < <(cd tests && ls ./*_test.c | sed 's|^[.]/||; s|[.]c$||' | grep -E "$chosen")
+mapfile -t targets < <(cd tests && ls ./*/*_test.c | sed 's|.*/||; s|[.]c$||' | grep -E "$chosen")
 cmake --build build-aarch64 --target "${targets[@]}" point_digest
 (($#)) || set -- -R "$chosen"
 ctest --test-dir build-aarch64 --output-on-failure -j "$(nproc)" --no-tests=error "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Asks an installed PyTorch for values of pointwise operators and writes them to
-fixtures/point/values.txt, which tests/point_values_test.c reads. For developers only.
+fixtures/point/values.txt, which tests/kernels/point_values_test.c reads. For developers only.
 
 A line is: operator, dtype of the tensors, units in the last place that a result may be off, the
 arguments, '=', the result. A tensor is '[ ... ]' of hexadecimal numbers, complex ones as pairs of

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Asks an installed PyTorch for the result dtypes of every pointwise operator and writes them to
-fixtures/promotion/results.txt, which tests/promotion_test.c reads. For developers only.
+fixtures/promotion/results.txt, which tests/schema/promotion_test.c reads. For developers only.
 
 An operator is asked with all combinations of its first two operands (positional tensors and
 numbers), the others like the second one: tensors of every dtype, of one dimension and of none, and

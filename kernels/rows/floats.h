@@ -2,9 +2,9 @@
  *
  * Every step is one operation of IEEE 754, and those that fuse round once in each instruction set,
  * by instructions or without: so bits depend on neither the set nor the neighbours. Over all floats
- * erf is at most 1.02 units of the last place off, exp 0.91 (tests/floats_test.c). The polynomials
- * are the best of their degrees with coefficients of f32 (scripts/fit_floats.py). For files that
- * are compiled for each instruction set: all is static. */
+ * erf is at most 1.02 units of the last place off, exp 0.91 (tests/kernels/floats_test.c). The
+ * polynomials are the best of their degrees with coefficients of f32 (scripts/fit_floats.py). For
+ * files that are compiled for each instruction set: all is static. */
 #ifndef FNZI_ROWS_FLOATS_H
 #define FNZI_ROWS_FLOATS_H
 

@@ -2,7 +2,7 @@
 #ifndef FNZ_TESTS_CLI_CLI_H
 #define FNZ_TESTS_CLI_CLI_H
 
-#include "tests/command.h"
+#include "tests/cli/command.h"
 
 #include <fnz/formats.h>
 

@@ -3,7 +3,7 @@
  * right ones compute, in both orders of threads, and each planted error is found. */
 #include "engine/cuda/run.h"
 #include "tests/cuda/counted.h"
-#include "tests/run_help.h"
+#include "tests/help/run_help.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * bounds_test.c - places out of bounds on a GPU, by the stand-in for its driver: programs that
  * write a buffer fail as they do on the CPU, with its words, and leave the buffer as it was. */
 #include "program/program.h"
-#include "tests/run_help.h"
+#include "tests/help/run_help.h"
 
 /* Over a buffer of [6, 4], %x of [3, 4] and indices %i and %j of [3]; some steps write the buffer
  * before a place is looked at, some behind. */

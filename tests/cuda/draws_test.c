@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "engine/device/device.h"
 #include "tests/cuda/help.h"
-#include "tests/philox_fixture.h"
+#include "tests/help/philox_fixture.h"
 
 typedef struct both {
   fnz_context *ctx;

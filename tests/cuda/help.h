@@ -4,7 +4,7 @@
 
 #include "program/program.h"
 #include "tests/cuda/counted.h"
-#include "tests/run_help.h"
+#include "tests/help/run_help.h"
 
 #include <dlfcn.h>
 #include <fnz/random.h>

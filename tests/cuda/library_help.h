@@ -8,7 +8,7 @@
 #include "soak/choices.h"
 #include "tests/cuda/counted.h"
 #include "tests/cuda/standin_library.h"
-#include "tests/run_help.h"
+#include "tests/help/run_help.h"
 
 /* By STANDIN_WITHOUT in the environment: neither library is there. */
 bool is_without(void);

@@ -5,7 +5,7 @@
 
 #include "engine/cuda/run.h"
 
-#include "tests/test.h"
+#include "tests/help/test.h"
 
 #include <fnz/fnz.h>
 

@@ -8,7 +8,7 @@
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/cuda/counted.h"
-#include "tests/run_help.h"
+#include "tests/help/run_help.h"
 
 #include <math.h>
 #include <stdarg.h>

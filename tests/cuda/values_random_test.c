@@ -3,7 +3,7 @@
  * both accept them or both refuse them, and the results and all memory are the same, or close by
  * where numbers are joined in another order. FNZ_CALLS=FIRST:COUNT draws other calls. */
 #include "kernels/core/core.h"
-#include "tests/call_draws.h"
+#include "tests/run/call_draws.h"
 #include "tests/cuda/values_help.h"
 
 #include <math.h>

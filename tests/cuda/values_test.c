@@ -4,7 +4,7 @@
  */
 #include "engine/values/values.h"
 #include "tests/cuda/values_lines.h"
-#include "tests/faults.h"
+#include "tests/help/faults.h"
 
 #include <pthread.h>
 

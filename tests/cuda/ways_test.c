@@ -6,7 +6,7 @@
 #include "kernels/backends.h"
 #include "tests/cuda/help.h"
 #include "tests/cuda/near.h"
-#include "tests/variant_fixture.h"
+#include "tests/help/variant_fixture.h"
 
 /* --- A program of calls -------------------------------------------------------------------------
  */

@@ -1,0 +1,60 @@
+# No program has more operators than PyTorch's run_decompositions({}) leaves of it, but for those
+# that fixtures/nodes/more.txt lists with the reason.
+#
+#   cmake -DFNZ=build/fnz -DROOT=. [-DCASES=FOLDER] -P tests/functionalize/nodes.cmake
+#
+# looks at every .pt2 below CASES (fixtures/pt2) of which fixtures/nodes/pytorch.json knows the
+# counts: [operators before, after]. A case is named by its file, or by the folder of program.pt2.
+cmake_minimum_required(VERSION 3.22)
+
+if(NOT CASES)
+  set(CASES ${ROOT}/fixtures/pt2)
+endif()
+file(READ ${ROOT}/fixtures/nodes/pytorch.json counts)
+file(STRINGS ${ROOT}/fixtures/nodes/more.txt lines REGEX "^[^#]")
+foreach(line IN LISTS lines)
+  if(line MATCHES "^([a-z0-9_]+) ([0-9]+) .+")
+    set(most_${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+  else()
+    message(FATAL_ERROR "more.txt: `${line}` is not: case, number, reason")
+  endif()
+endforeach()
+
+set(looked 0)
+set(larger)
+set(refused 0)
+file(GLOB_RECURSE files ${CASES}/*.pt2)
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(folder ${file} DIRECTORY)
+  if(name STREQUAL "program")
+    get_filename_component(name ${folder} NAME)
+  endif()
+  string(JSON most ERROR_VARIABLE unknown GET ${counts} ${name} 1)
+  if(unknown)
+    continue()
+  endif()
+  if(DEFINED most_${name})
+    set(most ${most_${name}})
+  endif()
+  execute_process(COMMAND ${FNZ} stats --json ${file} OUTPUT_VARIABLE stats ERROR_QUIET
+                  RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    math(EXPR refused "${refused} + 1")
+    continue()
+  endif()
+  string(JSON nodes GET ${stats} nodes_out)
+  math(EXPR looked "${looked} + 1")
+  if(nodes GREATER most)
+    list(APPEND larger "${name}: ${nodes}, at most ${most}")
+  endif()
+endforeach()
+
+if(larger)
+  list(JOIN larger "\n  " text)
+  message(FATAL_ERROR "more operators than PyTorch leaves:\n  ${text}")
+endif()
+if(looked LESS 4)
+  message(FATAL_ERROR "only ${looked} programs were found below ${CASES}: nothing was checked")
+endif()
+message(STATUS "none of ${looked} programs has more operators than it may; ${refused} are refused")
