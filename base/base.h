@@ -42,7 +42,7 @@ struct fnz_context {
   uint64_t hash_key[2];         /* of this context alone */
   struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
   void (*end_operators)(fnz_context *ctx);
-  struct fnzi_held *held; /* GPUs that stay in use (engine/cuda/held.c); NULL for none */
+  struct fnzi_cuda_held *held; /* GPUs that stay in use (engine/cuda/held.c); NULL for none */
   void (*end_held)(fnz_context *ctx);
   struct fnz_generator *generator; /* of random operators (base/random.h); NULL for none */
   struct {
@@ -69,9 +69,10 @@ static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
 /* Gives the pending error a place if it has none yet; returns `status` unchanged. */
 fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZ_PRINTF(3, 4);
 
-/* --- Structures that begin with their size (<fnz/api.h>)
- * ------------------------------------------ A field that is added must not lie in padding that the
- * structure had at its end: what an older caller has there says nothing. */
+/* --- Structures that begin with their size -------------------------------------------------------
+ */
+/* <fnz/api.h>. A field that is added must not lie in padding that the structure had at its end:
+ * what an older caller has there says nothing. */
 /* ARGUMENT when `given` says that it has 0 bytes, or more than `bytes`. NULL is allowed. */
 FNZ_MUST_CHECK fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, size_t bytes);
 /* Copies the options that are given over `out`, `bytes` bytes which have the defaults. NULL leaves

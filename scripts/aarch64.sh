@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 root=${FNZ_AARCH64_ROOT:-$PWD/build-aarch64/root}
 libraries=(libc6-dev libstdc++-12-dev zlib1g-dev libzip-dev libsimdjson-dev libcbor-dev uthash-dev check
            libopenblas-dev libdnnl-dev libsleef-dev libyaml-dev)
-rows='arithmetic|convert_rows|kernels(_[a-z]+)?|point_[a-z]+|reference|rows|variants'
+rows='arithmetic|convert_rows|elements|kernels(_[a-z]+)?|point_[a-z]+|reference|rows|variants'
 engine='engine(_operators)?|plan(_random)?|state'
 formats='cbor|content|json|mlir|pt2(_[a-z]+)?|safetensors|save|text|zip'
 chosen="^($rows|$engine|$formats)_test$"

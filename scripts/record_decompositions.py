@@ -6,7 +6,7 @@
 Each folder is searched for program.pt2 and *.pt2 files; a line has the file's name below its folder (without
 /program.pt2), the nodes after `run_decompositions()` with the default table, and how many there are of each operator.
 Nodes are calls in all graphs, without getitem. A program that PyTorch does not take apart has "-" and the reason.
-Needs PyTorch. tests/decompose_count.py compares with this.
+Needs PyTorch. tests/functionalize/decompose.py compares with this.
 """
 
 import collections

@@ -2,29 +2,29 @@
  * start one takes a tenth of a second or more, and what uses it may end and be made again. */
 #include "engine/cuda/run.h"
 
-/* What holds nothing any more is known to devices all the same. */
-static void give_back(struct fnzi_held *h) {
+/* Devices keep pointers to it, so it stays in the list until the context ends. */
+static void give_back(struct fnzi_cuda_held *h) {
   if (h->context)
     h->driver.context_release(h->device);
   h->context = NULL;
 }
 
-static void end(fnz_context *ctx, struct fnzi_held *h) {
+static void end(fnz_context *ctx, struct fnzi_cuda_held *h) {
   give_back(h);
   fnzi_cuda_driver_close(&h->driver);
   ctx->allocator.resize(ctx->allocator.user, h, sizeof *h, 0);
 }
 
 static void end_all(fnz_context *ctx) {
-  for (struct fnzi_held *h; (h = ctx->held) != NULL;) {
+  for (struct fnzi_cuda_held *h; (h = ctx->held) != NULL;) {
     ctx->held = h->next;
     end(ctx, h);
   }
 }
 
 /* Its memory is the context's own, as that of the context. */
-static fnz_status add(fnz_context *ctx, int device, struct fnzi_held **out) {
-  struct fnzi_held *h = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *h);
+static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_held **out) {
+  struct fnzi_cuda_held *h = ctx->allocator.resize(ctx->allocator.user, NULL, 0, sizeof *h);
   if (!h)
     return fnzi_no_memory(ctx);
   memset(h, 0, sizeof *h);
@@ -45,8 +45,8 @@ static fnz_status add(fnz_context *ctx, int device, struct fnzi_held **out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_cuda_hold(fnz_context *ctx, int device, struct fnzi_held **out) {
-  for (struct fnzi_held *h = ctx->held; h; h = h->next) {
+fnz_status fnzi_cuda_hold(fnz_context *ctx, int device, struct fnzi_cuda_held **out) {
+  for (struct fnzi_cuda_held *h = ctx->held; h; h = h->next) {
     if (atomic_load(&h->is_broken)) {
       give_back(h);
     } else if (h->device == device) {

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 /* A GPU that stays in use. */
-struct fnzi_held {
-  struct fnzi_held *next;
+struct fnzi_cuda_held {
+  struct fnzi_cuda_held *next;
   fnzi_cuda_driver driver;
   int device;
   void *context; /* of CUDA; NULL: it was given back */
@@ -26,9 +26,9 @@ typedef struct fnzi_cuda_device {
   int64_t
       threads; /* that PyTorch draws random numbers by at most: blocks of 256 on all processors */
   void *context;
-  struct fnzi_held *held;     /* by whom it stays in use; NULL: by nobody */
-  const char *cache;          /* a folder; NULL: none */
-  fnzi_cuda_modules *modules; /* what was compiled for it */
+  struct fnzi_cuda_held *held; /* by whom it stays in use; NULL: by nobody */
+  const char *cache;           /* a folder; NULL: none */
+  fnzi_cuda_modules *modules;  /* what was compiled for it */
   fnzi_cuda_libraries *libraries;
   bool is_told;        /* figures of kernels are wanted */
   bool is_absent;      /* no driver: kernels are compiled where NVRTC is found, and nothing runs */
@@ -49,7 +49,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *h
                                                 const char *name, const char *cache,
                                                 fnzi_cuda_device *out);
 /* That alone (held.c); on which nothing works any more is given back, and taken anew. */
-FNZ_MUST_CHECK fnz_status fnzi_cuda_hold(fnz_context *holder, int device, struct fnzi_held **out);
+FNZ_MUST_CHECK fnz_status fnzi_cuda_hold(fnz_context *holder, int device,
+                                         struct fnzi_cuda_held **out);
 /* Of the device, without opening it: how many threads PyTorch draws by there at most. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
                                                     int64_t *out);

@@ -1,14 +1,16 @@
 /* api.h - how public symbols are marked, the version of the interface, and what holds in all of it.
  *
- * The context comes first in every call that has one, what is made or filled comes last. What
- * ..._create() and the like make ends with ..._destroy(); ..._release() gives back one reference to
- * something that may have more.
+ * The context comes first in every function that has one (in those of a backend behind its `self`),
+ * what is made or filled comes last. What ..._create() and the like make ends with ..._destroy(), a
+ * buffer with fnz_buffer_free(); ..._release() gives back one reference to something that may have
+ * more.
  *
- * A structure that begins with `size` may get more fields, at its end. Callers set `size` to its
- * sizeof, as its ..._INIT does, so that programs that were compiled with an older header go on: of
- * options the fields that they lack have their defaults, of reports these are not filled. A `size`
- * of 0, which nobody has set, or beyond that of the library fails with FNZ_BAD_ARGUMENT. Options
- * that may be NULL are then all defaults, and a report that may be NULL is not wanted. */
+ * A structure that begins with `size` may get more fields, at its end and behind its padding.
+ * Callers set `size` to its sizeof, as its ..._INIT does, so that programs that were compiled with
+ * an older header go on: of options the fields that they lack have their defaults, of reports these
+ * are not filled, functions that a backend lacks count as NULL. Of options and reports a `size` of
+ * 0, which nobody has set, or beyond that of the library fails with FNZ_BAD_ARGUMENT. Options that
+ * may be NULL are then all defaults, and a report that may be NULL is not wanted. */
 #ifndef FNZ_API_H
 #define FNZ_API_H
 

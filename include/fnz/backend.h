@@ -99,7 +99,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_hash_backend_create(fnz_context *ctx, uint
 /** After all of its values. NULL is allowed. */
 FNZ_API void fnz_backend_destroy(fnz_backend *backend);
 
-/** The operator has a kernel on the CPU backend. */
+/** The operator has a kernel on the CPU backend of libfnz. libfnz_core says the same and has none.
+ */
 FNZ_API bool fnz_cpu_has_kernel(const fnz_op *op);
 
 /** How a backend serves an operator. Texts are static. */

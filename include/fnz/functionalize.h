@@ -48,7 +48,7 @@ typedef struct fnz_functionalize_options {
    * sizes out, or it is refused. NULL: it is taken at its word. */
   fnz_status (*check_types)(fnz_context *ctx, const fnz_program *program, fnz_unruled_fn *unruled,
                             void *user);
-  /** What fnz_decompose() gives (<fnz/decompose.h>). NULL: each operator stays what it is. */
+  /** For fnz_decompose() (<fnz/decompose.h>), which sets it; callers leave it NULL. */
   const struct fnz_expander *expander;
 } fnz_functionalize_options;
 #define FNZ_FUNCTIONALIZE_OPTIONS_INIT                                                             \

@@ -58,8 +58,8 @@ DecomposeOptions = _structure(
     ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int))
 VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool))
 VerifyReport = _structure(
-    "fnz_verify_report", ("size", c_size_t), ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t), ("missed", c_char * 128),
-    ("numbers", c_bool), ("sizes", c_size_t), ("no_numbers", c_char * 160), ("weights", c_size_t),
+    "fnz_verify_report", ("size", c_size_t), ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t),
+    ("missed", c_char * 128), ("numbers", c_bool), ("sizes", c_size_t), ("no_numbers", c_char * 160), ("weights", c_size_t),
     ("weights_differing", c_size_t), ("weights_without", c_size_t))
 RunOptions = _structure("fnz_run_options", ("size", c_size_t), ("original", c_bool), ("check_schemas", c_bool))
 PlanOptions = _structure("fnz_plan_options", ("size", c_size_t), ("json", c_bool), ("device", c_char_p),
@@ -117,5 +117,5 @@ DlpackView = _structure(
 DlpackOptions = _structure("fnz_dlpack_options", ("size", c_size_t), ("device", DLDevice), ("read_only", c_bool),
                            ("release", c_void_p), ("owner", c_void_p))
 
-# DLPack 0's own, which no public header has: consumers before DLPack 1 take it.
+# Of DLPack before version 1, which some consumers still take.
 DLManagedTensor = _structure("DLManagedTensor", ("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", c_void_p))

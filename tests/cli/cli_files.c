@@ -1,5 +1,5 @@
-/* files.c - what the command reads and writes: which files, in which formats, and that no output is
- * left behind when something failed. */
+/* cli_files.c - what the command reads and writes: which files, in which formats, and that no
+ * output is left behind when something failed. */
 #include "tests/cli/cli.h"
 
 START_TEST(says_which_file_is_missing) {

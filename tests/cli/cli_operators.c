@@ -1,4 +1,4 @@
-/* operators.c - fnz ops, and operators that --ops declares. */
+/* cli_operators.c - fnz ops, and operators that --ops declares. */
 #include "program/formats/json.h"
 #include "tests/cli/cli.h"
 

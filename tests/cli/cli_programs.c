@@ -1,4 +1,4 @@
-/* programs.c - what the command says of programs: figures, differences, findings, explanations,
+/* cli_programs.c - what the command says of programs: figures, differences, findings, explanations,
  * plans. */
 #include "program/formats/json.h"
 #include "tests/cli/cli.h"

@@ -1,5 +1,6 @@
 /* checks: 51
- * cli_test.c - the command from outside: exit codes, what it says and where. By subject in cli/. */
+ * cli_test.c - the command from outside: exit codes, what it says and where. By subject in cli_*.c.
+ */
 #include "tests/cli/cli.h"
 
 START_TEST(tells_its_version) {

@@ -1,7 +1,7 @@
 /* command.h - the command from outside: every call is a process of its own, without a shell, in a
  * folder of its own. */
-#ifndef FNZ_TESTS_COMMAND_H
-#define FNZ_TESTS_COMMAND_H
+#ifndef FNZ_TESTS_CLI_COMMAND_H
+#define FNZ_TESTS_CLI_COMMAND_H
 
 #include "tests/help/test.h"
 

@@ -1,6 +1,6 @@
 /* decode.h - a small language model that writes one token after the other, for tests. */
-#ifndef FNZ_TESTS_DECODE_H
-#define FNZ_TESTS_DECODE_H
+#ifndef FNZ_TESTS_ENGINE_DECODE_H
+#define FNZ_TESTS_ENGINE_DECODE_H
 
 #include "tests/help/test.h"
 

@@ -1,6 +1,6 @@
 /* engine_help.h - programs and executables for the tests of the engine. */
-#ifndef FNZ_TESTS_ENGINE_HELP_H
-#define FNZ_TESTS_ENGINE_HELP_H
+#ifndef FNZ_TESTS_ENGINE_ENGINE_HELP_H
+#define FNZ_TESTS_ENGINE_ENGINE_HELP_H
 
 #include "tests/help/test.h"
 

@@ -7,8 +7,8 @@
  *
  * With a route there are two memories, of the CPU and of a device: each step runs in one of them,
  * and what the route copies between is all that gets to the other. */
-#ifndef FNZ_TESTS_PLAN_EXEC_H
-#define FNZ_TESTS_PLAN_EXEC_H
+#ifndef FNZ_TESTS_ENGINE_PLAN_EXEC_H
+#define FNZ_TESTS_ENGINE_PLAN_EXEC_H
 
 #include "engine/device/device.h"
 #include "kernels/backends.h"

@@ -1,6 +1,6 @@
 /* custom.h - a context with declared operators, and the fixtures that have some. */
-#ifndef FNZ_TESTS_CUSTOM_CUSTOM_H
-#define FNZ_TESTS_CUSTOM_CUSTOM_H
+#ifndef FNZ_TESTS_FUNCTIONALIZE_CUSTOM_H
+#define FNZ_TESTS_FUNCTIONALIZE_CUSTOM_H
 
 #include "program/program.h"
 #include "tests/help/archive.h"

@@ -1,5 +1,5 @@
-/* kernels.c - kernels of declared operators: eager's numbers, and promises of schemas that are not
- * kept. */
+/* custom_kernels.c - kernels of declared operators: eager's numbers, and promises of schemas that
+ * are not kept. */
 #include "tests/functionalize/custom.h"
 
 /* --- Numbers ---------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* programs.c - what programs with declared operators mean after the pass. */
+/* custom_programs.c - what programs with declared operators mean after the pass. */
 #include "tests/functionalize/custom.h"
 
 static const struct {

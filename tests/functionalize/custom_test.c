@@ -1,6 +1,6 @@
 /* checks: 23
  * custom_test.c - operators that are declared: what may be declared, and which functional form each
- * gets. Programs, PyTorch's wrappers and kernels of such operators are in custom/. */
+ * gets. Programs, PyTorch's wrappers and kernels of such operators are in custom_*.c. */
 #include "tests/functionalize/custom.h"
 
 START_TEST(declared_operators_are_found_in_their_context) {

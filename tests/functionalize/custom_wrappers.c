@@ -1,4 +1,4 @@
-/* wrappers.c - what PyTorch's wrappers around declared operators become, and broken ones. */
+/* custom_wrappers.c - what PyTorch's wrappers around declared operators become, and broken ones. */
 #include "tests/functionalize/custom.h"
 
 START_TEST(wrapped_calls_mean_what_direct_calls_mean) {

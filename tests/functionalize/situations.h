@@ -4,8 +4,8 @@
  *
  * `wants` names results, "x" for the final value of input x, "0" for output 0, and their numbers;
  * a complex number counts as two. */
-#ifndef FNZ_TESTS_SITUATIONS_H
-#define FNZ_TESTS_SITUATIONS_H
+#ifndef FNZ_TESTS_FUNCTIONALIZE_SITUATIONS_H
+#define FNZ_TESTS_FUNCTIONALIZE_SITUATIONS_H
 
 typedef struct situation {
   const char *name, *inputs, *body, *wants;

@@ -7,8 +7,8 @@
  * A promise of which there are several forms, as the dialects of the pass are, is tried by a fuzzer
  * in one of them, which the bytes decide: so it comes to several times as many bytes. A replay
  * tries all. */
-#ifndef FNZ_TESTS_FUZZ_H
-#define FNZ_TESTS_FUZZ_H
+#ifndef FNZ_TESTS_FUZZ_FUZZ_H
+#define FNZ_TESTS_FUZZ_FUZZ_H
 
 #include "base/base.h"
 

@@ -1,7 +1,7 @@
 /* archive.h - zip archives taken apart, changed and put together again, for the tests of readers.
  */
-#ifndef FNZ_TESTS_ARCHIVE_H
-#define FNZ_TESTS_ARCHIVE_H
+#ifndef FNZ_TESTS_HELP_ARCHIVE_H
+#define FNZ_TESTS_HELP_ARCHIVE_H
 
 #include "tests/help/test.h"
 

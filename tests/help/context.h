@@ -1,7 +1,7 @@
 /* context.h - the context of a test file: each test begins with one and ends it, and nothing of it
  * is left. */
-#ifndef FNZ_TESTS_CONTEXT_H
-#define FNZ_TESTS_CONTEXT_H
+#ifndef FNZ_TESTS_HELP_CONTEXT_H
+#define FNZ_TESTS_HELP_CONTEXT_H
 
 #include "base/base.h"
 #include "tests/help/test.h"

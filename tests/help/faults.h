@@ -1,7 +1,7 @@
 /* faults.h - an allocator that fails at the n-th request, or beyond a limit, and counts what is not
  * given back. */
-#ifndef FNZ_TESTS_FAULTS_H
-#define FNZ_TESTS_FAULTS_H
+#ifndef FNZ_TESTS_HELP_FAULTS_H
+#define FNZ_TESTS_HELP_FAULTS_H
 
 #include "base/watched.h"
 #include "tests/help/test.h"

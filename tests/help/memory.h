@@ -1,7 +1,7 @@
 /* memory.h - the simplest possible storage, for tests: bytes, and windows gathered from them and
  * scattered into them element after element. Shares no code with the library. */
-#ifndef FNZ_TESTS_MEMORY_H
-#define FNZ_TESTS_MEMORY_H
+#ifndef FNZ_TESTS_HELP_MEMORY_H
+#define FNZ_TESTS_HELP_MEMORY_H
 
 #include <fnz/types.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* philox_fixture.h - fixtures/random/philox: a program of random operators, and what a generator of
  * CUDA gives for it (scripts/make_philox_fixture.py). */
-#ifndef FNZ_TESTS_PHILOX_FIXTURE_H
-#define FNZ_TESTS_PHILOX_FIXTURE_H
+#ifndef FNZ_TESTS_HELP_PHILOX_FIXTURE_H
+#define FNZ_TESTS_HELP_PHILOX_FIXTURE_H
 
 #include "program/program.h"
 #include "tests/help/test.h"

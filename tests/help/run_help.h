@@ -1,6 +1,6 @@
 /* run_help.h - programs in text form for the tests of both interpreters. */
-#ifndef FNZ_TESTS_RUN_HELP_H
-#define FNZ_TESTS_RUN_HELP_H
+#ifndef FNZ_TESTS_HELP_RUN_HELP_H
+#define FNZ_TESTS_HELP_RUN_HELP_H
 
 #include "program/program.h"
 #include "tests/help/test.h"

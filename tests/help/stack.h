@@ -1,6 +1,6 @@
 /* stack.h - work on a stack of a known size. */
-#ifndef FNZ_TESTS_STACK_H
-#define FNZ_TESTS_STACK_H
+#ifndef FNZ_TESTS_HELP_STACK_H
+#define FNZ_TESTS_HELP_STACK_H
 
 #include "tests/help/test.h"
 

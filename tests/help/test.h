@@ -1,6 +1,6 @@
 /* test.h - what every Check program shares: a suite's main, and statuses that must be OK. */
-#ifndef FNZ_TESTS_TEST_H
-#define FNZ_TESTS_TEST_H
+#ifndef FNZ_TESTS_HELP_TEST_H
+#define FNZ_TESTS_HELP_TEST_H
 
 #include "base/base.h"
 

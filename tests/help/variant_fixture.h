@@ -1,7 +1,7 @@
 /* variant_fixture.h - the calls of fixtures/variants and fixtures/made: their arguments on memory
  * of a backend. What the files hold stands in the README beside the former. */
-#ifndef FNZ_TESTS_VARIANT_FIXTURE_H
-#define FNZ_TESTS_VARIANT_FIXTURE_H
+#ifndef FNZ_TESTS_HELP_VARIANT_FIXTURE_H
+#define FNZ_TESTS_HELP_VARIANT_FIXTURE_H
 
 #include "program/formats/json.h"
 #include "tests/help/test.h"

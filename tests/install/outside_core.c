@@ -21,14 +21,16 @@ static const char text[] = "fnz 1\n"
 static bool compares(fnz_context *ctx, fnz_status wanted) {
   fnz_program *program = NULL, *functional = NULL;
   fnz_arrays *inputs = NULL;
+  fnz_verify_options once = FNZ_VERIFY_OPTIONS_INIT;
   int64_t size = 4;
   void *x;
+  once.trials = 1;
   bool does = fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_AUTO, &program) == FNZ_OK &&
               fnz_functionalize(ctx, program, NULL, &functional) == FNZ_OK &&
-              fnz_verify(ctx, program, functional, NULL, WITH_TRIALS(1), NULL) == FNZ_OK &&
+              fnz_verify(ctx, program, functional, NULL, &once, NULL) == FNZ_OK &&
               fnz_arrays_create(ctx, &inputs) == FNZ_OK &&
               fnz_arrays_add(inputs, "x", FNZ_F32, 1, &size, &x) == FNZ_OK &&
-              fnz_verify(ctx, program, functional, inputs, WITH_TRIALS(1), NULL) == wanted;
+              fnz_verify(ctx, program, functional, inputs, &once, NULL) == wanted;
   fnz_arrays_destroy(inputs);
   fnz_program_destroy(functional);
   fnz_program_destroy(program);

@@ -1,7 +1,7 @@
-/* desk.h - a context, a CPU backend, and short ways to make tensors, call operators and look at
+/* elements.h - a context, a CPU backend, and short ways to make tensors, call operators and look at
  * results. */
-#ifndef FNZ_TESTS_KERNELS_DESK_H
-#define FNZ_TESTS_KERNELS_DESK_H
+#ifndef FNZ_TESTS_KERNELS_ELEMENTS_H
+#define FNZ_TESTS_KERNELS_ELEMENTS_H
 
 #include "kernels/core/core.h"
 #include "tests/help/test.h"

@@ -1,5 +1,5 @@
-/* memory.c - whose memory results lie in: views, bases that are written again, lists, and what runs
- * out. */
+/* elements_memory.c - whose memory results lie in: views, bases that are written again, lists, and
+ * what runs out. */
 #include "tests/kernels/elements.h"
 
 /* Only signs change: 0x7fa1 is no number in half types, and keeps its payload. */

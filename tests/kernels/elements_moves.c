@@ -1,4 +1,4 @@
-/* moves.c - choosing, joining, indexing, scattering, reducing. */
+/* elements_moves.c - choosing, joining, indexing, scattering, reducing. */
 #include "tests/kernels/elements.h"
 
 START_TEST(choices) {

@@ -1,7 +1,7 @@
 /* kernels_nn.h - calling one operator on the CPU backend with literal tensors, and looking at what
  * comes out as doubles. */
-#ifndef FNZ_TESTS_KERNELS_NN_H
-#define FNZ_TESTS_KERNELS_NN_H
+#ifndef FNZ_TESTS_KERNELS_KERNELS_NN_H
+#define FNZ_TESTS_KERNELS_KERNELS_NN_H
 
 #include "kernels/core/core.h"
 #include "tests/help/test.h"

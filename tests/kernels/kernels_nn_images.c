@@ -1,5 +1,6 @@
-/* images.c - images padded, resampled and taken in windows against what PyTorch 2.15 gives on a
- * CPU. A tolerance is relative to the largest number of a result; 0 asks for the same bits. */
+/* kernels_nn_images.c - images padded, resampled and taken in windows against what PyTorch 2.15
+ * gives on a CPU. A tolerance is relative to the largest number of a result; 0 asks for the same
+ * bits. */
 #include "tests/kernels/kernels_nn_values.h"
 
 START_TEST(images_padded) {

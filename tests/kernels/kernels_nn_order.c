@@ -1,6 +1,6 @@
-/* order.c - order statistics, running extremes, counts, searches, places against what PyTorch 2.15
- * gives on a CPU. A tolerance is relative to the largest number of a result; 0 asks for the same
- * bits. */
+/* kernels_nn_order.c - order statistics, running extremes, counts, searches, places against what
+ * PyTorch 2.15 gives on a CPU. A tolerance is relative to the largest number of a result; 0 asks
+ * for the same bits. */
 #include "tests/kernels/kernels_nn_values.h"
 
 START_TEST(elements_of_a_sorted_row) {

@@ -1,5 +1,6 @@
-/* products.c - products, distances, norms and complex numbers against what PyTorch 2.15 gives on a
- * CPU. A tolerance is relative to the largest number of a result; 0 asks for the same bits. */
+/* kernels_nn_products.c - products, distances, norms and complex numbers against what PyTorch 2.15
+ * gives on a CPU. A tolerance is relative to the largest number of a result; 0 asks for the same
+ * bits. */
 #include "tests/kernels/kernels_nn_values.h"
 
 START_TEST(products_with_something_added) {

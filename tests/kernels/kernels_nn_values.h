@@ -1,6 +1,6 @@
-/* values.h - results as literal numbers, with their sizes and dtype. */
-#ifndef FNZ_TESTS_KERNELS_NN_VALUES_H
-#define FNZ_TESTS_KERNELS_NN_VALUES_H
+/* kernels_nn_values.h - results as literal numbers, with their sizes and dtype. */
+#ifndef FNZ_TESTS_KERNELS_KERNELS_NN_VALUES_H
+#define FNZ_TESTS_KERNELS_KERNELS_NN_VALUES_H
 
 #include "tests/kernels/kernels_nn.h"
 

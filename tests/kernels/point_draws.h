@@ -1,6 +1,6 @@
 /* point_draws.h - elements for rows of point.def, drawn from a seed, and a call of a row. */
-#ifndef FNZ_TESTS_POINT_DRAWS_H
-#define FNZ_TESTS_POINT_DRAWS_H
+#ifndef FNZ_TESTS_KERNELS_POINT_DRAWS_H
+#define FNZ_TESTS_KERNELS_POINT_DRAWS_H
 
 #include "kernels/cpu/point.h"
 

@@ -4,8 +4,8 @@
  * Arguments are mostly of the type that the schema says, and of one shape and dtype, so that many
  * calls are accepted; the others are of wrong types, of odd shapes and layouts, out of range, too
  * few or too many. */
-#ifndef FNZ_TESTS_CALL_DRAWS_H
-#define FNZ_TESTS_CALL_DRAWS_H
+#ifndef FNZ_TESTS_RUN_CALL_DRAWS_H
+#define FNZ_TESTS_RUN_CALL_DRAWS_H
 
 #include "schema/schema.h"
 #include "soak/choices.h"

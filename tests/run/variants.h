@@ -1,6 +1,6 @@
 /* variants.h - operators called on memory, for the tests of the backends' call. */
-#ifndef FNZ_TESTS_VARIANTS_H
-#define FNZ_TESTS_VARIANTS_H
+#ifndef FNZ_TESTS_RUN_VARIANTS_H
+#define FNZ_TESTS_RUN_VARIANTS_H
 
 #include "tests/help/test.h"
 

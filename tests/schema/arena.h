@@ -1,7 +1,7 @@
 /* arena.h - a context with an arena, for tests that parse schemas; all must be given back at the
  * end. */
-#ifndef FNZ_TESTS_ARENA_H
-#define FNZ_TESTS_ARENA_H
+#ifndef FNZ_TESTS_SCHEMA_ARENA_H
+#define FNZ_TESTS_SCHEMA_ARENA_H
 
 #include "tests/help/test.h"
 
