@@ -214,6 +214,8 @@ static fnz_status run_in(running *r) {
 static fnz_status take_run(const fnz_executable *exe, fnz_context *ctx, const fnz_execution *given,
                            fnz_execution *run) {
   *run = (fnz_execution){.size = sizeof *run};
+  if (!given)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "no run is given");
   FNZ_TRY(fnzi_options_take(ctx, given, sizeof *run, run));
   if ((run->workspace && run->workspace->exe != exe) || (run->state && run->state->exe != exe))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,

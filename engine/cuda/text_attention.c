@@ -100,7 +100,7 @@ static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
   if (w->text->is_general)
     PUT(w, "__longlong_as_double(%s)", WORD(w->text, bits));
   else
-    PUT(w, "%a", v);
+    PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
   return FNZ_OK;
 }
 

@@ -75,7 +75,7 @@ static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double nu
   else if (w->text->is_general)
     PUT(w, "(%s)__longlong_as_double(%s)", type, WORD(w->text, bits));
   else
-    PUT(w, "(%s)%a", type, number);
+    PUT(w, "(%s)__longlong_as_double((long long)0x%llxull)", type, (unsigned long long)bits);
   return FNZ_OK;
 }
 

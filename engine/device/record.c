@@ -258,10 +258,11 @@ fnz_status fnzi_eng_way_drawn(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_w
   return fnzi_eng_way_recorded(m, call, out);
 }
 
-/* With dropout its kernel tells what it draws, and that attention has it. */
+/* With dropout its kernel tells what it draws, and that attention has it, or refuses what is no
+ * probability. */
 fnz_status fnzi_eng_way_attention(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_eng_work *out) {
   const char *why;
-  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
+  if (fnzi_krn_named_float(call, "dropout_p", 0) != 0)
     return fnzi_eng_way_drawn(m, call, out);
   FNZ_TRY(fnzi_eng_work_attention(m, call, NULL, 1, out, &why));
   return why ? fnzi_eng_work_refuse(out, why) : FNZ_OK;

@@ -6,11 +6,17 @@
 /* --- Windows into dense values -------------------------------------------------------------------
  */
 
+/* Its elements and those of the dimension before it are one row. Strides of what is empty may be
+ * any. */
+static bool goes_on(const fnz_geometry *g, uint32_t d) {
+  int64_t span;
+  return fnzi_mul_i64(g->sizes[d], g->strides[d], &span) && g->strides[d - 1] == span;
+}
+
 /* How many dimensions are not in a row of both. */
 static uint32_t outer_dims(const fnz_geometry *a, const fnz_geometry *b) {
   uint32_t d = a->rank ? a->rank - 1 : 0;
-  while (d > 0 && a->strides[d - 1] == a->sizes[d] * a->strides[d] &&
-         b->strides[d - 1] == b->sizes[d] * b->strides[d])
+  while (d > 0 && goes_on(a, d) && goes_on(b, d))
     d--;
   return d;
 }

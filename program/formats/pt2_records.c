@@ -9,7 +9,7 @@ fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zi
                      (unsigned long long)entry->size, ctx->limits.program_bytes);
   enum { PACKED_MB = 64 };
   const char *there;
-  if (entry->is_packed && entry->size >> 20 >= PACKED_MB)
+  if (entry->method != 0 && entry->size >> 20 >= PACKED_MB)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name,
                      "%llu bytes of JSON in a packed record; beyond %d MB it must be stored",
                      (unsigned long long)entry->size, PACKED_MB);

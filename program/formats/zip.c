@@ -221,7 +221,7 @@ static fnz_status check_local(const fnzi_zip *zip, const char *p, const fnzi_zip
   if (get16(p + 26) != e->name_size || memcmp(p + LOCAL_BYTES, e->name, e->name_size) != 0)
     return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
                      "the entry has another name than the directory says");
-  if ((get16(p + 8) != 0) != e->is_packed || (get16(p + 6) & FLAG_ENCRYPTED) ||
+  if (get16(p + 8) != e->method || (get16(p + 6) & FLAG_ENCRYPTED) ||
       !says(p + 14, e->crc, behind) || !says(p + 18, e->packed, behind) ||
       !says(p + 22, e->size, behind))
     return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
@@ -290,7 +290,7 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   FNZ_TRY(keep_name(zip, p + ENTRY_BYTES, e));
   FNZ_TRY(read_sizes(zip->ctx, p, e, &offset));
   FNZ_TRY(check_packing(zip->ctx, p, e));
-  e->is_packed = get16(p + 10) != 0;
+  e->method = get16(p + 10);
   s->at += whole;
   return check_place(s, e, offset);
 }
@@ -342,7 +342,7 @@ static fnz_status check_sum(fnzi_zip *zip, const fnzi_zip_entry *e, const void *
 
 fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *e, const char **out) {
   *out = NULL;
-  if (e->is_packed)
+  if (e->method != 0)
     return FNZ_OK;
   FNZ_TRY(check_sum(zip, e, zip->bytes + e->data));
   *out = zip->bytes + e->data;

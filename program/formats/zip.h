@@ -10,7 +10,7 @@ typedef struct fnzi_zip_entry {
   uint64_t size, packed; /* bytes, plain and as stored */
   uint64_t data;         /* where its bytes are */
   uint32_t crc;
-  bool is_packed;
+  uint16_t method; /* 0: its bytes lie there as they are */
 } fnzi_zip_entry;
 
 /* Ends with fnzi_zip_close(). */
