@@ -2,15 +2,15 @@
  * start one takes a tenth of a second or more, and what uses it may end and be made again. */
 #include "engine/cuda/run.h"
 
-/* Devices keep pointers to it, so it stays in the list until the context ends. */
-static void give_back(struct fnzi_cuda_held *h) {
-  if (h->context)
+/* Devices keep pointers to it, so it stays in the list until the context ends. Threads may come
+ * here at once. */
+void fnzi_cuda_give_back(struct fnzi_cuda_held *h) {
+  if (atomic_exchange(&h->context, NULL))
     h->driver.context_release(h->device);
-  h->context = NULL;
 }
 
 static void end(fnz_context *ctx, struct fnzi_cuda_held *h) {
-  give_back(h);
+  fnzi_cuda_give_back(h);
   fnzi_cuda_driver_close(&h->driver);
   ctx->allocator.resize(ctx->allocator.user, h, sizeof *h, 0);
 }
@@ -30,10 +30,13 @@ static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_held **out)
   memset(h, 0, sizeof *h);
   h->device = device;
   atomic_init(&h->is_broken, false);
+  atomic_init(&h->context, NULL);
+  void *context = NULL;
   fnz_status status = fnzi_cuda_driver_open(ctx, &h->driver);
   if (status == FNZ_OK)
-    status = fnzi_cuda_driver_told(ctx, &h->driver, h->driver.context_retain(&h->context, device),
+    status = fnzi_cuda_driver_told(ctx, &h->driver, h->driver.context_retain(&context, device),
                                    "the GPU is taken");
+  atomic_store(&h->context, status == FNZ_OK ? context : NULL);
   if (status != FNZ_OK) {
     end(ctx, h);
     return status;
@@ -48,7 +51,7 @@ static fnz_status add(fnz_context *ctx, int device, struct fnzi_cuda_held **out)
 fnz_status fnzi_cuda_hold(fnz_context *ctx, int device, struct fnzi_cuda_held **out) {
   for (struct fnzi_cuda_held *h = ctx->held; h; h = h->next) {
     if (atomic_load(&h->is_broken)) {
-      give_back(h);
+      fnzi_cuda_give_back(h);
     } else if (h->device == device) {
       *out = h;
       return FNZ_OK;

@@ -188,6 +188,8 @@ void fnzi_cuda_device_close(fnzi_cuda_device *d) {
   if (d->context)
     d->driver.context_release(d->device);
   d->context = NULL;
+  if (d->held && fnzi_cuda_is_broken(d))
+    fnzi_cuda_give_back(d->held);
   fnzi_cuda_nvrtc_close(&d->nvrtc);
   fnzi_cuda_driver_close(&d->driver);
 }

@@ -15,7 +15,7 @@ struct fnzi_cuda_held {
   struct fnzi_cuda_held *next;
   fnzi_cuda_driver driver;
   int device;
-  void *context; /* of CUDA; NULL: it was given back */
+  _Atomic(void *) context; /* of CUDA; NULL: it was given back */
   atomic_bool is_broken;
 };
 
@@ -51,6 +51,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cuda_device_open(fnz_context *ctx, fnz_context *h
 /* That alone (held.c); on which nothing works any more is given back, and taken anew. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_hold(fnz_context *holder, int device,
                                          struct fnzi_cuda_held **out);
+/* Before that ends: nothing works on it any more, and nobody is to find it in use. */
+void fnzi_cuda_give_back(struct fnzi_cuda_held *held);
 /* Of the device, without opening it: how many threads PyTorch draws by there at most. */
 FNZ_MUST_CHECK fnz_status fnzi_cuda_threads_drawing(fnz_context *ctx, const char *name,
                                                     int64_t *out);
