@@ -184,9 +184,10 @@ static fnz_status sort_places(fnzi_eng_recording *r, picked *p, int64_t places, 
 }
 
 /* Before an element is brought anywhere, all places were seen; one is seen by each thread. Where
- * they are few, each is compared with all others. */
+ * they are few, each is compared with all others. To sort takes 24 to 40 bytes of each: of MOST, 5
+ * GB. */
 static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
-  enum { FEW = 128 };
+  enum { FEW = 128, MOST = 1 << 27 };
   int64_t places, lanes, all;
   uint32_t kernel;
   void *order, *ends;
@@ -195,6 +196,8 @@ static fnz_status add_order(fnzi_eng_recording *r, picked *p) {
     return FNZ_OK;
   if (!fnzi_mul_i64(places, lanes, &all))
     return fnzi_eng_record_refuse(r, "it has too many elements");
+  if (places > FEW && all > MOST)
+    return fnzi_eng_record_refuse(r, "to sort so many places takes too much memory");
   if (places > FEW)
     return sort_places(r, p, places, lanes);
   if (places > 1) {
