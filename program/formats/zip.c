@@ -290,7 +290,7 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   FNZ_TRY(keep_name(zip, p + ENTRY_BYTES, e));
   FNZ_TRY(read_sizes(zip->ctx, p, e, &offset));
   FNZ_TRY(check_packing(zip->ctx, p, e));
-  e->method = get16(p + 10);
+  e->method = (uint16_t)get16(p + 10);
   s->at += whole;
   return check_place(s, e, offset);
 }
