@@ -6,6 +6,7 @@
 #include "kernels/core/core.h"
 #include "tests/help/test.h"
 
+#include <fnz/numbers.h>
 #include <math.h>
 
 typedef struct desk {

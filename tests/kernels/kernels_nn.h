@@ -6,6 +6,7 @@
 #include "kernels/core/core.h"
 #include "tests/help/test.h"
 
+#include <fnz/numbers.h>
 #include <math.h>
 
 enum { MOST_VALUES = 16384, MOST_HANDLES = 64, MOST_OUTPUTS = 8 };

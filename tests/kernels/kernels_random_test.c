@@ -7,6 +7,7 @@
 #include "soak/choices.h"
 #include "tests/help/test.h"
 
+#include <fnz/numbers.h>
 #include <fnz/random.h>
 
 enum { TRIALS = 60, MOST_TENSORS = 24, MOST_ARGS = 24, MOST_ITEMS = 4, MOST_RESULTS = 64 };

@@ -19,6 +19,9 @@ VALUE void random_put(void *to, int64_t i, double v) {
 VALUE void random_put_integer(void *to, int64_t i, int64_t v) {
   ((int64_t *)to)[i] = v;
 }
+VALUE int64_t random_integer_at(void *to, int64_t i) {
+  return ((int64_t *)to)[i];
+}
 VALUE float random_log(float v) {
   return logf(v);
 }
