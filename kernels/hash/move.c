@@ -110,8 +110,8 @@ static void pull_row(const fnzi_hash_walk *w, const fnzi_cell *cells, size_t uni
   if (w->step == 1)
     memcpy(to, from, (size_t)w->length * unit * sizeof *to);
   else
-    for (int64_t k = 0; k < w->length; k++, from += w->step * (int64_t)unit, to += unit)
-      memcpy(to, from, unit * sizeof *to);
+    for (int64_t k = 0; k < w->length; k++, to += unit)
+      memcpy(to, from + k * w->step * (int64_t)unit, unit * sizeof *to);
 }
 
 static fnz_status pull_cells(fnzi_hash_call *h, fnzi_hash_value *base, const fnz_geometry *window) {
@@ -231,11 +231,9 @@ static void cast_row(const fnzi_hash_backend *hasher, const fnzi_hash_value *fro
     memcpy(out, in, count * sizeof *out);
     return;
   }
-  for (int64_t k = 0; k < w->length; k++) {
-    cast(hasher, from->g.dtype, in, to->g.dtype, out);
-    in += r->step * (int64_t)from->unit;
-    out += w->step * (int64_t)to->unit;
-  }
+  for (int64_t k = 0; k < w->length; k++)
+    cast(hasher, from->g.dtype, in + k * r->step * (int64_t)from->unit, to->g.dtype,
+         out + k * w->step * (int64_t)to->unit);
 }
 
 static fnz_status scatter(fnzi_hash_call *h, const fnz_op *view) {

@@ -113,9 +113,10 @@ typedef struct mixing {
  * their place only. */
 static void mix_row(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_value *operand,
                     fnzi_cell *out) {
-  const fnzi_cell *cell = operand->cells + w->place;
+  const fnzi_cell *cells = operand->cells + w->place;
   uint64_t from = 0, of = 0, away = 0, made = 0;
-  for (int64_t k = 0; k < w->length; k++, out++, cell += w->step) {
+  for (int64_t k = 0; k < w->length; k++, out++) {
+    const fnzi_cell *cell = cells + k * w->step;
     if (!m->begun)
       *out = (fnzi_cell){m->print, cell->at};
     if (k == 0 || out->of != from || cell->of != of || cell->at - out->at != away) {
@@ -130,13 +131,13 @@ static void mix_row(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_va
  * made of it. */
 static void mix_cells(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_value *operand,
                       fnzi_cell *out) {
-  const fnzi_cell *cells = operand->cells + (size_t)w->place * operand->unit;
+  const fnzi_cell *first = operand->cells + (size_t)w->place * operand->unit;
   for (int64_t k = 0; k < w->length; k++, out += m->to->unit) {
+    const fnzi_cell *cells = first + k * w->step * (int64_t)operand->unit;
     uint64_t h = m->begun ? out->of : m->print;
     for (size_t j = 0; j < operand->unit; j++)
       h = fnzi_hash_cell(h, cells[j]);
     *out = (fnzi_cell){h, 0};
-    cells += w->step * (int64_t)operand->unit;
   }
 }
 
