@@ -81,6 +81,9 @@ FNZ_MUST_CHECK fnz_status fnzi_options_take(fnz_context *ctx, const void *given,
                                             void *out);
 /* The same without a context: false for what fails there. */
 bool fnzi_options_copy(const void *given, size_t bytes, void *out);
+/* A function that a backend may leave out, as one made for an older header does. */
+#define FNZI_BACKEND_HAS(backend, function)                                                        \
+  ((backend)->size > offsetof(fnz_backend, function) && (backend)->function != NULL)
 /* Fills the fields that the caller's report has, if there is one, which fnzi_sized_check() took. */
 void fnzi_report_give(const void *report, void *out);
 

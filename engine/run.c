@@ -215,7 +215,8 @@ static fnz_status take_run(const fnz_executable *exe, fnz_context *ctx, const fn
                            fnz_execution *run) {
   *run = (fnz_execution){.size = sizeof *run};
   if (!given)
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "no run is given");
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the run is NULL; give a fnz_execution with the memory of inputs and outputs");
   FNZ_TRY(fnzi_options_take(ctx, given, sizeof *run, run));
   if ((run->workspace && run->workspace->exe != exe) || (run->state && run->state->exe != exe))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,

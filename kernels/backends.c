@@ -169,6 +169,11 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
   return FNZ_OK;
 }
 
+fnzi_krn_machine *fnzi_machine_of(const fnz_backend *backend) {
+  bool is_one = backend && FNZI_BACKEND_HAS(backend, call) && backend->call == fnzi_mem_dispatch;
+  return is_one ? backend->self : NULL;
+}
+
 fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out) {
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   return fnzi_machine_create(ctx, "meta", 1, &shapes, NULL, out);

@@ -20,6 +20,9 @@ FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name
                                               const fnzi_krn_elsewhere *elsewhere,
                                               fnz_backend **out);
 
+/* That of a backend which was made in this way; NULL for another one. */
+fnzi_krn_machine *fnzi_machine_of(const fnz_backend *backend);
+
 /* What fnz_cpu_backend_create() makes: numbers.c, of libfnz. In its place libfnz_core has
  * no_numbers.c, which refuses. */
 FNZ_MUST_CHECK fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads,

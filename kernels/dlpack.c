@@ -201,7 +201,7 @@ fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx, DLManagedTensorVersione
 /* --- Values -------------------------------------------------------------------------------------
  */
 static fnz_status machine_of(fnz_context *ctx, const fnz_backend *backend, fnzi_krn_machine **out) {
-  *out = backend && backend->call == fnzi_mem_dispatch ? backend->self : NULL;
+  *out = fnzi_machine_of(backend);
   if (*out && (*out)->has_data)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,

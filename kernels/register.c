@@ -3,7 +3,7 @@
 
 static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
                                const fnz_kernel *kernel) {
-  const fnzi_krn_machine *m = backend->call == fnzi_mem_dispatch ? backend->self : NULL;
+  const fnzi_krn_machine *m = fnzi_machine_of(backend);
   if (!m || m->stock.elsewhere)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "backend %s takes no kernels; the CPU and the meta backend do", backend->name);

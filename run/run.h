@@ -21,10 +21,6 @@
   "; give it among the inputs, or take the archive that has it, saved by torch 2.9 or later, as "  \
   "earlier ones pickle it"
 
-/* A function that a backend may leave out, as one made for an older header does. */
-#define FNZI_BACKEND_HAS(backend, function)                                                        \
-  ((backend)->size > offsetof(fnz_backend, function) && (backend)->function != NULL)
-
 /* Receives one result: dense row-major cells, borrowed for the call. */
 typedef fnz_status fnzi_run_emit_fn(void *user, const char *name, const fnz_geometry *geometry,
                                     const void *cells, size_t bytes);

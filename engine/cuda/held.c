@@ -1,5 +1,5 @@
 /* held.c - GPUs that stay in use as long as a context of fnz that something was opened with: to
- * start one takes a tenth of a second or more, and what uses it may end and be made again. */
+ * start one takes time, and what uses it may end and be made again. */
 #include "engine/cuda/run.h"
 
 /* Devices keep pointers to it, so it stays in the list until the context ends. Threads may come

@@ -93,17 +93,6 @@ static fnz_status put_mask(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   return FNZ_OK;
 }
 
-/* As a number of its own type. */
-static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
-  int64_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  if (w->text->is_general)
-    PUT(w, "__longlong_as_double(%s)", WORD(w->text, bits));
-  else
-    PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
-  return FNZ_OK;
-}
-
 /* What dropout makes of an exponential. */
 static fnz_status put_dropped(const fnzi_cuda_writer *w, const fnzi_cuda_attention *a,
                               int operand) {
@@ -116,7 +105,7 @@ static fnz_status put_dropped(const fnzi_cuda_writer *w, const fnzi_cuda_attenti
   PUT(w, "    const char *at = p_.at[%d] + ((h * %s + i) * %s + j);\n", operand,
       WORD(w->text, a->queries), WORD(w->text, a->keys));
   PUT(w, "    return v * (LOAD(uint8_t, at) ? (sum)");
-  FNZ_TRY(put_double(w, a->factor));
+  FNZ_TRY(fnzi_cuda_put_double(w, a->factor));
   return fnzi_put_text(w->ctx, w->out, " : (sum)0);\n  }\n");
 }
 
@@ -180,7 +169,7 @@ static fnz_status put_call(const fnzi_cuda_writer *w, const fnzi_cuda_attention 
   for (int k = 0; k < 5; k++)
     PUT(w, ", %s", WORD(w->text, counts[k]));
   PUT(w, ", (operands::sum)");
-  FNZ_TRY(put_double(w, a->scale));
+  FNZ_TRY(fnzi_cuda_put_double(w, a->scale));
   PUT(w, ", %s", a->causal ? "true" : "false");
   if (a->pieces > 0)
     PUT(w, ", %s", WORD(w->text, a->pieces));

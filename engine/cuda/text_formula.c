@@ -38,16 +38,6 @@ static const formula formulas[FORMULAS] = {
 #undef FORMULA
 };
 
-static fnz_status put_double(const fnzi_cuda_writer *w, double v) {
-  uint64_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  if (w->text->is_general)
-    PUT(w, "__longlong_as_double((long long)%s)", WORD(w->text, (int64_t)bits));
-  else
-    PUT(w, "__longlong_as_double((long long)0x%llxull)", (unsigned long long)bits);
-  return FNZ_OK;
-}
-
 static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f, bool by_block) {
   PUT(w, "  const cells w[WINDOWS] = {");
   for (uint32_t k = 0; k < FNZI_CUDA_FORMULA_WINDOWS; k++)
@@ -65,7 +55,7 @@ static fnz_status put_body(const fnzi_cuda_writer *w, const fnzi_cuda_formula *f
   PUT(w, "};\n  const double doubles[] = {0");
   for (uint32_t k = 0; k < f->nnumbers; k++) {
     PUT(w, ", ");
-    FNZ_TRY(put_double(w, f->numbers[k]));
+    FNZ_TRY(fnzi_cuda_put_double(w, f->numbers[k]));
   }
   PUT(w,
       "};\n  for (int64_t at = %s; at < %s; at += %s)\n"

@@ -34,6 +34,8 @@ fnzi_cuda_word fnzi_cuda_word_digit(fnzi_cuda_text *text, const char *i, int64_t
                                     int64_t size, bool is_small);
 #define WORD(text_, value)  fnzi_cuda_word_of(text_, value).text
 #define INDEX(text_, value) fnzi_cuda_word_index(text_, value).text
+/* A double by its bits, which no locale and no rounding changes. */
+FNZ_MUST_CHECK fnz_status fnzi_cuda_put_double(const fnzi_cuda_writer *w, double v);
 
 /* Of a complex dtype the type of its parts; the dtype itself otherwise. */
 static inline fnz_dtype fnzi_cuda_part_of(fnz_dtype d) {

@@ -65,18 +65,13 @@ static fnz_status put_factor(const fnzi_cuda_writer *w, const fnzi_cuda_products
   return FNZ_OK;
 }
 
-/* A factor by its bits. */
 static fnz_status put_number(const fnzi_cuda_writer *w, fnz_dtype sum, double number) {
-  const char *type = sum == FNZ_F32 || sum == FNZ_C64 ? "float" : "double";
-  int64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  if (sum == FNZ_I64)
+  if (sum == FNZ_I64) {
     PUT(w, "(uint64_t)%s", WORD(w->text, (int64_t)number));
-  else if (w->text->is_general)
-    PUT(w, "(%s)__longlong_as_double(%s)", type, WORD(w->text, bits));
-  else
-    PUT(w, "(%s)__longlong_as_double((long long)0x%llxull)", type, (unsigned long long)bits);
-  return FNZ_OK;
+    return FNZ_OK;
+  }
+  PUT(w, "(%s)", sum == FNZ_F32 || sum == FNZ_C64 ? "float" : "double");
+  return fnzi_cuda_put_double(w, number);
 }
 
 static fnz_status put_added(const fnzi_cuda_writer *w, const fnzi_cuda_products *p) {

@@ -40,6 +40,13 @@ fnzi_cuda_word fnzi_cuda_word_index(fnzi_cuda_text *text, int64_t value) {
   return word_of(text, "(index)", value);
 }
 
+fnz_status fnzi_cuda_put_double(const fnzi_cuda_writer *w, double v) {
+  int64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  PUT(w, "__longlong_as_double(%s)", WORD(w->text, bits));
+  return FNZ_OK;
+}
+
 /* Of `by` below 2^31: with s the bits of by - 1, i / by is (i * m / 2^32 + i) / 2^s for each i
  * below 2^31, where m = 2^32 * (2^s - by) / by + 1. What is larger divides to 0. */
 static int64_t factor_and_shift(int64_t by) {

@@ -65,7 +65,6 @@ static void find_later(cut *c) {
       if (is_made(c, ins->in[k]) && !(same && c->level[ins->out] == c->level[ins->in[k]]))
         c->later[ins->in[k]] = true;
   }
-  c->stores_elements = stores_elements(g);
   for (uint32_t k = 0; k < g->nlanes; k++)
     if (g->lanes[k].stores && is_made(c, g->lanes[k].slot) &&
         (c->stores_elements || c->level[g->lanes[k].slot] < c->levels))
@@ -74,6 +73,7 @@ static void find_later(cut *c) {
 
 static void measure(cut *c) {
   const fnzi_cuda_group *g = &c->r->g;
+  c->stores_elements = stores_elements(g);
   c->rows = c->length = 1;
   for (uint32_t d = 0; d < g->rank; d++)
     if (d < g->outer)
@@ -90,7 +90,7 @@ static void measure(cut *c) {
 static bool is_worth_it(const cut *c) {
   if (!c->across)
     return c->pieces > 1 && c->rows <= MOST_ROWS;
-  bool at_once = c->levels == 1 && !stores_elements(&c->r->g);
+  bool at_once = c->levels == 1 && !c->stores_elements;
   return c->length >= 2 * c->piece && c->rows <= MOST_ACROSS &&
          (at_once || c->length >= MANY / c->rows);
 }

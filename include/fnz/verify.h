@@ -38,8 +38,8 @@ typedef struct fnz_verify_report {
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
  * compares every user output, loss and gradient and every mutated input, parameter and buffer.
  * Parameters, buffers and constants of one name are compared as data, where both programs have
- * data. `functional` may be any program; NULL functionalizes `original` first, and `original`
- * itself is only run as it is, where its sizes are fixed.
+ * data. `functional` may be any program. NULL: the functional form of `original`. `original`
+ * itself, of fixed sizes: it is only run.
  *
  * inputs   NULL: every input element is a fresh unknown, so equal means equal for all values of
  *          these shapes. Else the programs are also compared on these numbers, by name as fnz_run()

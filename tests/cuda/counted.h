@@ -12,7 +12,6 @@
 #include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 bool is_standin(void);
 /* Of another driver than the stand-in: launches of a graph when it is launched; `wrong`: the first
@@ -35,12 +34,5 @@ void let_context_go(void);
     else                                                                                           \
       printf("left to the stand-in: %s\n", #test);                                                 \
   } while (0)
-
-/* FNZ_SPARSE in the environment: of what would be tried every so many-th, unless FNZ_ALL is there.
- */
-static inline size_t every(void) {
-  const char *sparse = getenv("FNZ_ALL") ? NULL : getenv("FNZ_SPARSE");
-  return sparse ? strtoul(sparse, NULL, 10) : 1;
-}
 
 #endif

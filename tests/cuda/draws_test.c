@@ -108,52 +108,45 @@ START_TEST(operators_draw_the_cpus_numbers) {
 }
 END_TEST
 
-/* What the CPU draws stands between what is drawn there. */
-START_TEST(the_cpu_draws_in_between) {
+/* Four runs one after the other; of their steps so many are the CPU's. */
+static void draws_alike(const char *body, size_t by_cpu) {
   both b = {.p = NULL};
-  open_text(&b, "",
-            "  %h: i64[] = full([], 50, dtype=i64)\n  %s: i64[700] = randperm(700)\n"
-            "  %r: i64[700] = randint_like.Tensor(%s, %h)\n  %t: f32[70] = rand([70])\n"
-            "  return %s, %r, %t");
+  open_text(&b, "", body);
   b.g = philox_generator(b.ctx);
   for (int k = 0; k < 4; k++)
     run_both(&b);
-  ck_assert_uint_eq(steps_on_cpu(&b), 1);
+  ck_assert_uint_eq(steps_on_cpu(&b), by_cpu);
   close_both(&b);
+}
+
+/* What the CPU draws stands between what is drawn there. */
+START_TEST(the_cpu_draws_in_between) {
+  draws_alike("  %h: i64[] = full([], 50, dtype=i64)\n  %s: i64[700] = randperm(700)\n"
+              "  %r: i64[700] = randint_like.Tensor(%s, %h)\n  %t: f32[70] = rand([70])\n"
+              "  return %s, %r, %t",
+              1);
 }
 END_TEST
 
 /* In tiles and by few queries; sums differ in last places. */
 START_TEST(attention_drops_what_the_cpu_drops) {
-  both b = {.p = NULL};
-  open_text(&b, "",
-            "  %r: f32[3, 2, 70, 8] = rand([3, 2, 70, 8])\n"
-            "  %a: f32[3, 2, 70, 8] = scaled_dot_product_attention(%r, %r, %r, None, 0.5, True)\n"
-            "  %q: f32[3, 2, 2, 8] = slice.Tensor(%r, 2, 0, 2)\n"
-            "  %k: f32[3, 2, 300, 8] = rand([3, 2, 300, 8])\n"
-            "  %w: f32[2, 300] = rand([2, 300])\n"
-            "  %b: f32[3, 2, 2, 8] = scaled_dot_product_attention(%q, %k, %k, %w, 0.9)\n"
-            "  %m: bool[3, 2, 70, 8] = gt.Scalar(%a, 0.51)\n"
-            "  %n: bool[3, 2, 2, 8] = gt.Scalar(%b, 0.51)\n  return %m, %n");
-  b.g = philox_generator(b.ctx);
-  for (int k = 0; k < 4; k++)
-    run_both(&b);
-  ck_assert_uint_eq(steps_on_cpu(&b), 0);
-  close_both(&b);
+  draws_alike("  %r: f32[3, 2, 70, 8] = rand([3, 2, 70, 8])\n"
+              "  %a: f32[3, 2, 70, 8] = scaled_dot_product_attention(%r, %r, %r, None, 0.5, True)\n"
+              "  %q: f32[3, 2, 2, 8] = slice.Tensor(%r, 2, 0, 2)\n"
+              "  %k: f32[3, 2, 300, 8] = rand([3, 2, 300, 8])\n"
+              "  %w: f32[2, 300] = rand([2, 300])\n"
+              "  %b: f32[3, 2, 2, 8] = scaled_dot_product_attention(%q, %k, %k, %w, 0.9)\n"
+              "  %m: bool[3, 2, 70, 8] = gt.Scalar(%a, 0.51)\n"
+              "  %n: bool[3, 2, 2, 8] = gt.Scalar(%b, 0.51)\n  return %m, %n",
+              0);
 }
 END_TEST
 
 /* Whose largest score is found in runs, the last one short. */
 START_TEST(a_long_row_has_one_choice) {
-  both b = {.p = NULL};
-  open_text(&b, "",
-            "  %p: f32[5, 700] = rand([5, 700])\n  %r: i64[5, 1] = multinomial(%p, 1)\n"
-            "  return %r");
-  b.g = philox_generator(b.ctx);
-  for (int k = 0; k < 4; k++)
-    run_both(&b);
-  ck_assert_uint_eq(steps_on_cpu(&b), 0);
-  close_both(&b);
+  draws_alike("  %p: f32[5, 700] = rand([5, 700])\n  %r: i64[5, 1] = multinomial(%p, 1)\n"
+              "  return %r",
+              0);
 }
 END_TEST
 

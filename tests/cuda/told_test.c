@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * told_test.c - what explain says of a plan on a GPU is what a run does there, and figures of
  * kernels are read from code with care. */
 #include "engine/cuda/cubin.h"
@@ -110,6 +110,24 @@ START_TEST(a_plan_of_the_cpu_copies_nothing) {
   free(told);
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* To sort places takes 40 bytes of each: 2^27 at most. */
+START_TEST(places_beyond_measure_are_the_cpus) {
+  for (int more = 0; more < 2; more++) {
+    fnz_context *ctx = open_context();
+    const char *inputs = more ? "%x: f32[10], %i: i64[134217729], %v: f32[134217729]"
+                              : "%x: f32[10], %i: i64[134217728], %v: f32[134217728]";
+    fnz_program *p = functional_of(
+        ctx, program_of(ctx, inputs, "  %y: f32[10] = scatter_add(%x, 0, %i, %v)\n  return %y"));
+    char *told = told_of(ctx, p, "sm_90", false);
+    bool says = strstr(told, "on the CPU (to sort so many places takes too much memory)") != NULL;
+    ck_assert_msg(says == more, "%s", told);
+    free(told);
+    fnz_program_destroy(p);
+    fnz_context_destroy(ctx);
+  }
 }
 END_TEST
 
@@ -275,5 +293,5 @@ START_TEST(code_is_read_with_care) {
 END_TEST
 
 RUN_SUITE("told", a_run_does_what_is_told, a_plan_of_the_cpu_copies_nothing,
-          sizes_that_are_symbols_are_told, sizes_that_are_not_known_are_refused,
-          other_devices_are_refused, code_is_read_with_care)
+          places_beyond_measure_are_the_cpus, sizes_that_are_symbols_are_told,
+          sizes_that_are_not_known_are_refused, other_devices_are_refused, code_is_read_with_care)

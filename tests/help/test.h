@@ -88,4 +88,11 @@ typedef void suite_part(Suite *suite);
     return run_all_of(suite);                                                                      \
   }
 
+/* FNZ_SPARSE in the environment: of what would be tried every so many-th, unless FNZ_ALL is there.
+ */
+static inline size_t every(void) {
+  const char *sparse = getenv("FNZ_ALL") ? NULL : getenv("FNZ_SPARSE");
+  return sparse ? strtoul(sparse, NULL, 10) : 1;
+}
+
 #endif
