@@ -176,6 +176,8 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
     return fnzi_expr_too_many(set);
   FNZI_NEW(&set->arena, n, &flat);
   flatten(function, args, count, flat);
+  for (size_t i = 0; i < n && fnzi_exprs_are_real(args, count); i++)
+    FNZ_TRY(fnzi_expr_as_double(set, flat[i], &flat[i]));
   n = choose(function, flat, n);
   if (logic && n > 1 && flat[0]->kind == FNZI_EXPR_NUMBER) {
     bool decides = (flat[0]->num == 0) == (function == FNZI_FUNCTION_AND);

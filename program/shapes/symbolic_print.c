@@ -194,7 +194,7 @@ static fnz_status put_float(fnz_context *ctx, double number, fnz_buffer *out) {
   return fnzi_printf(ctx, out, "Float('%.17g', precision=53)", number);
 }
 
-/* An integer where a double is wanted. */
+/* An integer where a double is wanted, of which PyTorch has ToFloat. */
 static bool is_converted(const level *l) {
   return l->in_real && !fnzi_expr_is_condition(l->e) && !l->e->is_real &&
          l->e->kind != FNZI_EXPR_NUMBER;
@@ -248,11 +248,6 @@ static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out)
                      : fnzi_put_text(ctx, out, ")");
 }
 
-/* Of one of its arguments that is no double PyTorch has ToFloat. */
-static bool wants_doubles(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_CALL && (e->is_real || fnzi_expr_takes_real(e));
-}
-
 /* Argument i of it is a condition as such. */
 static bool wants_truth(const fnzi_expr *e, uint32_t i) {
   return e->kind == FNZI_EXPR_CALL &&
@@ -279,7 +274,7 @@ static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
                   p->num,
                   p->den,
                   l->e->kind == FNZI_EXPR_PRODUCT,
-                  wants_doubles(l->e),
+                  fnzi_expr_wants_doubles(l->e),
                   wants_truth(l->e, l->step)};
     l->step++;
     FNZI_PUSH(ctx, stack, next);

@@ -22,6 +22,12 @@ fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out)
   return fnzi_expr_intern(set, &made, out);
 }
 
+fnz_status fnzi_expr_as_double(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr **out) {
+  *out = e;
+  return e->kind == FNZI_EXPR_NUMBER ? fnzi_expr_real(set, (double)e->num / (double)e->den, out)
+                                     : FNZ_OK;
+}
+
 /* --- values ----------------------------------------------------------------------------------- */
 /* Numbers of all kinds that no literal is: large and small, and below 0, for neighbouring n. */
 static double some_double(int64_t n) {

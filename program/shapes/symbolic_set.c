@@ -141,6 +141,9 @@ fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
                     .den = 1,
                     .parts = parts,
                     .count = (uint32_t)count};
+  made.is_real = is_double(&made);
+  for (size_t i = 0; i < count && fnzi_expr_wants_doubles(&made); i++)
+    FNZ_TRY(fnzi_expr_as_double(set, args[i], &parts[i].expr));
   return fnzi_expr_intern(set, &made, out);
 }
 

@@ -35,7 +35,8 @@ void fnzi_as_sum(const fnzi_expr *e, fnzi_shapes_sum *out);
 /* The one expression of the set like `made`, whose parts may be anywhere. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made,
                                            const fnzi_expr **out);
-/* A call whose arguments stay as they are. */
+/* A call whose arguments stay as they are, but for numbers among doubles, which are the doubles
+ * that they are computed as: 1/3 is 0.3333333333333333 there. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function function,
                                                const fnzi_expr *const *args, size_t count,
                                                const fnzi_expr **out);
@@ -49,6 +50,13 @@ static inline bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t coun
     if (args[i]->is_real)
       return true;
   return false;
+}
+/* Of a number the literal of the double nearest to it; else itself. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_as_double(fnzi_exprs *set, const fnzi_expr *e,
+                                              const fnzi_expr **out);
+/* A call that computes with its arguments as doubles. */
+static inline bool fnzi_expr_wants_doubles(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_CALL && (e->is_real || fnzi_expr_takes_real(e));
 }
 /* The value of a call of a function on doubles, or of one that rounds, compares or chooses among
  * arguments that are. */
