@@ -16,10 +16,10 @@
  * Nothing here is recursive, and all numbers are checked: what leaves 64 bits
  * is an OVERFLOW, what grows too large a LIMIT. Truth values are the numbers 0 and 1.
  *
- * symbolic_set.c    sets, numbers, symbols
+ * symbolic_set.c    sets, numbers, doubles, symbols
  * symbolic.c        sums and products in canonical form
  * symbolic_calls.c  what functions make of their arguments
- * symbolic_real.c   what doubles are made of, and their values
+ * symbolic_real.c   the values of doubles
  * symbolic_parse.c  texts to expressions
  * symbolic_print.c  expressions to texts
  * symbolic_eval.c   numbers for the symbols

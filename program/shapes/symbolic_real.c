@@ -1,4 +1,4 @@
-/* symbolic_real.c - doubles in symbolic expressions: literals, which functions give them, values.
+/* symbolic_real.c - doubles in symbolic expressions: what they are at a point.
  *
  * needs   arguments with values
  * gives   what Python computes of them: IEEE doubles, from left to right */
@@ -8,25 +8,7 @@
 
 #include <math.h>
 
-enum { SHORT = 1 << 20 };
 static const double LEAST_LABELLED = 1e-290; /* 0 and what is near it: their labels are subnormal */
-
-/* --- making ----------------------------------------------------------------------------------- */
-fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out) {
-  double times = number * SHORT;
-  if (!isfinite(number))
-    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a number that is not finite");
-  if (times == floor(times) && fabs(times) < 0x1p52)
-    return fnzi_expr_number(set, (int64_t)times, SHORT, out);
-  fnzi_expr made = {.kind = FNZI_EXPR_REAL, .den = 1, .real = number};
-  return fnzi_expr_intern(set, &made, out);
-}
-
-fnz_status fnzi_expr_as_double(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr **out) {
-  *out = e;
-  return e->kind == FNZI_EXPR_NUMBER ? fnzi_expr_real(set, (double)e->num / (double)e->den, out)
-                                     : FNZ_OK;
-}
 
 /* --- values ----------------------------------------------------------------------------------- */
 /* Numbers of all kinds that no literal is: large and small, and below 0, for neighbouring n. */

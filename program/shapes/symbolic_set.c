@@ -4,6 +4,10 @@
  *         away when its text is there already */
 #include "program/shapes/symbolic_set.h"
 
+#include <math.h>
+
+enum { SHORT = 1 << 20 }; /* a double that is a multiple of 1 / SHORT is kept as a number */
+
 /* --- rational numbers ------------------------------------------------------------------------- */
 int64_t fnzi_gcd(int64_t a, int64_t b) {
   while (b) {
@@ -166,6 +170,22 @@ fnz_status fnzi_expr_number(fnzi_exprs *set, int64_t num, int64_t den, const fnz
     return fnzi_expr_overflow(set);
   fnzi_expr made = {.kind = FNZI_EXPR_NUMBER, .num = r.num, .den = r.den};
   return fnzi_expr_intern(set, &made, out);
+}
+
+fnz_status fnzi_expr_real(fnzi_exprs *set, double number, const fnzi_expr **out) {
+  double times = number * SHORT;
+  if (!isfinite(number))
+    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "a number that is not finite");
+  if (times == floor(times) && fabs(times) < 0x1p52)
+    return fnzi_expr_number(set, (int64_t)times, SHORT, out);
+  fnzi_expr made = {.kind = FNZI_EXPR_REAL, .den = 1, .real = number};
+  return fnzi_expr_intern(set, &made, out);
+}
+
+fnz_status fnzi_expr_as_double(fnzi_exprs *set, const fnzi_expr *e, const fnzi_expr **out) {
+  *out = e;
+  return e->kind == FNZI_EXPR_NUMBER ? fnzi_expr_real(set, (double)e->num / (double)e->den, out)
+                                     : FNZ_OK;
 }
 
 fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size, const fnzi_expr **out) {

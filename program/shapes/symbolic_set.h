@@ -43,7 +43,7 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_plain_call(fnzi_exprs *set, fnzi_function fu
 fnz_status fnzi_expr_overflow(fnzi_exprs *set);
 fnz_status fnzi_expr_too_many(fnzi_exprs *set);
 
-/* --- Doubles (program/shapes/symbolic_real.c) ------------------------------------------------- */
+/* --- Doubles ---------------------------------------------------------------------------------- */
 /* One of them is real. */
 static inline bool fnzi_exprs_are_real(const fnzi_expr *const *args, size_t count) {
   for (size_t i = 0; i < count; i++)
