@@ -14,7 +14,7 @@ from ._python import name_of
 from .arrays import fill, load_arrays, new_arrays
 from .calling import Calling
 from .errors import argument_error, check, last_error
-from .handles import Context, Handle
+from .handles import Context, Handle, gpu_context
 from .results import Result, end_all, giver_for
 from .tensors import Look, Tensor, tensor_over
 
@@ -52,7 +52,7 @@ class _Input:
 
     def _set_number(self, value: Any) -> None:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise argument_error(f"must be an integer; this is a {name_of(type(value))}", f"input `{self.name}`")
+            raise argument_error(f"must be an integer; this is of type {name_of(type(value))}", f"input `{self.name}`")
         self.number.value = value.__index__()
 
 
@@ -101,8 +101,9 @@ class Executable:
 
     @classmethod
     def compiled(cls, program: Handle, options: s.CompileOptions, donated: frozenset) -> Executable:
-        compiled = Context().make(lib.fnz_compile, lib.fnz_executable_destroy, program.address, byref(options),
-                                  keeps=(program,))
+        context = gpu_context() if options.staging else Context()
+        compiled = context.make(lib.fnz_compile, lib.fnz_executable_destroy, program.address, byref(options),
+                                keeps=(program,))
         return cls(Calling(program), compiled, donated)
 
     def another(self) -> Executable:
@@ -191,7 +192,7 @@ class State(MutableMapping):
             memory = lib.fnz_executable_state_find(self._state.address, name.encode())
             if memory.data:
                 return tensor_over(memory, self._state)
-        raise KeyError(name)
+        raise KeyError(f"{name}; the state has {', '.join(self) or 'nothing'}")
 
     def __iter__(self) -> Iterator[str]:
         return iter([slot.name.decode() for slot in _slots(self._compiled, s.SIDE_STATE)] if self._state else [])

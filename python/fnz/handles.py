@@ -1,13 +1,16 @@
 """What the library makes, and when it ends: a handle keeps what it was made with alive.
 
 A context belongs to one thread at a time. Each program has one, with a lock that every call on it takes; what is made
-of a program shares it. An executable has one of its own, so that running waits for no program.
+of a program shares it. An executable has one of its own, so that running waits for no program. What is compiled for a
+GPU is so with the one that all such executables share.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
 from ctypes import byref, c_void_p, string_at
+from functools import lru_cache
 from typing import Any, Callable
 
 from . import _structures as s
@@ -80,3 +83,12 @@ class Context(Handle):
                 return string_at(buffer.data, buffer.size) if buffer.data else b""
             finally:
                 lib.fnz_buffer_free(self.address, byref(buffer))
+
+
+@lru_cache(maxsize=None)
+def gpu_context() -> Context:
+    """For compiling for a GPU: a context keeps what it started there, so that the next executable need not."""
+    return Context()
+
+
+atexit.register(gpu_context.cache_clear)  # while ending it still finds what it needs

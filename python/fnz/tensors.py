@@ -212,7 +212,7 @@ class Look:
         try:
             view = BufferView(value)
         except (TypeError, BufferError) as error:
-            raise argument_error(f"must be a tensor with __dlpack__, or a buffer; this is a {name_of(type(value))} "
+            raise argument_error(f"must be a tensor with __dlpack__, or a buffer; this is of type {name_of(type(value))} "
                                  f"({error})", f"input `{name}`") from error
         dtype = from_buffer_format(view.format, view.itemsize)
         if dtype is None:

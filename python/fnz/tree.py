@@ -66,7 +66,7 @@ def _differences(keys: tuple, value: Any, where: str) -> tuple[list, list]:
     try:
         given = list(value.keys())
     except AttributeError:
-        raise argument_error(f"expected a dict, this is a {name_of(type(value))}", where) from None
+        raise argument_error(f"expected a dict, this is of type {name_of(type(value))}", where) from None
     return [key for key in keys if key not in given], [key for key in given if key not in keys]
 
 
