@@ -2,7 +2,8 @@
  *
  * The ATen table that operator.h looks into was made from such a library. This header is for those
  * who keep operators of their own in the same format, or who want the table of another PyTorch.
- * Its functions are those of libfnz_native (pkg-config fnz_native), which stands beside libfnz. */
+ * Its functions are those of libfnz_native, which stands beside libfnz or libfnz_core:
+ * pkg-config fnz_native fnz, or fnz_native fnz_core. */
 #ifndef FNZ_LIBRARY_H
 #define FNZ_LIBRARY_H
 
