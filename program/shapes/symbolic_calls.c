@@ -192,14 +192,22 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */
-static bool holds(fnzi_function function, int64_t difference) {
-  bool truth[FNZI_FUNCTION_COUNT] = {
-      [FNZI_FUNCTION_EQ] = difference == 0,
-      [FNZI_FUNCTION_NE] = difference != 0,
-      [FNZI_FUNCTION_LT] =
-          difference<0, [FNZI_FUNCTION_LE] = difference <= 0, [FNZI_FUNCTION_GT] = difference> 0,
-      [FNZI_FUNCTION_GE] = difference >= 0};
-  return truth[function];
+/* A relation between two whole numbers of which this is the difference. */
+static bool holds(fnzi_function relation, int64_t difference) {
+  switch (relation) {
+  case FNZI_FUNCTION_EQ:
+    return difference == 0;
+  case FNZI_FUNCTION_NE:
+    return difference != 0;
+  case FNZI_FUNCTION_LT:
+    return difference < 0;
+  case FNZI_FUNCTION_LE:
+    return difference <= 0;
+  case FNZI_FUNCTION_GT:
+    return difference > 0;
+  default:
+    return difference >= 0;
+  }
 }
 
 /* Of a truth value with a number: always, never, the truth value itself, or its opposite. */
