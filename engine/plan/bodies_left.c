@@ -35,11 +35,20 @@ static fnz_status see_number(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+static bool is_symbolic(const fnzi_value *value) {
+  return value->symbol || (value->geometry && value->geometry->symbols);
+}
+
+/* It reads, takes or gives a number that is no constant. */
+static bool has_number(const fnzi_node *node) {
+  bool found = node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node);
+  return fnzi_args_visit(node->args, node->nargs, see_number, &found) != FNZ_OK || found;
+}
+
 static const char *body_refuses(const fnzi_graph *g) {
   static const char numbers[] = "its body has numbers that are no constants";
   for (size_t v = 0; v < g->values.count; v++)
-    if (g->values.data[v].symbol ||
-        (g->values.data[v].geometry && g->values.data[v].geometry->symbols))
+    if (is_symbolic(&g->values.data[v]))
       return numbers;
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (!fixed_tensor_of(g, &g->inputs[k]))
@@ -49,8 +58,7 @@ static const char *body_refuses(const fnzi_graph *g) {
       return "its body gives what is no tensor";
   for (size_t n = 0; n < g->nodes.count; n++) {
     const fnzi_node *node = &g->nodes.data[n];
-    bool found = node->op ? fnzi_op_is_item(node->op) : !fnzi_hop_is_known(node);
-    if (fnzi_args_visit(node->args, node->nargs, see_number, &found) != FNZ_OK || found)
+    if (has_number(node))
       return numbers;
     if (node->op && fnz_op_is_mutating(node->op))
       return "its body writes an argument";

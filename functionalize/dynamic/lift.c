@@ -306,26 +306,30 @@ static fnz_status lift_inputs(fnzi_lifter *l) {
   return FNZ_OK;
 }
 
-/* The calls that an output is a view by stay where they have no symbolic numbers. */
-static bool has_same_views(const fnzi_lifter *l, uint32_t k) {
-  const fnz_output_spec *a = &l->results[0]->outputs[k];
-  for (size_t t = 1; t < l->count; t++) {
-    const fnz_output_spec *b = &l->results[t]->outputs[k];
-    if (a->nviews != b->nviews)
+static bool is_same_call(const fnz_view_call *a, const fnz_view_call *b) {
+  fnzi_walk x, y;
+  fnzi_step step;
+  if (a->op != b->op || a->nargs != b->nargs || a->index != b->index)
+    return false;
+  fnzi_walk_start(&x, a->args, a->nargs);
+  fnzi_walk_start(&y, b->args, b->nargs);
+  while ((step = fnzi_walk_next(&x)) != FNZI_STEP_END)
+    if (step != fnzi_walk_next(&y) || x.arg->tag != y.arg->tag ||
+        (fnzi_arg_is_real(x.arg) && x.arg->u.i != y.arg->u.i))
       return false;
-    for (uint32_t i = 0; i < a->nviews; i++) {
-      fnzi_walk x, y;
-      fnzi_step step;
-      if (a->views[i].op != b->views[i].op || a->views[i].nargs != b->views[i].nargs ||
-          a->views[i].index != b->views[i].index)
+  return true;
+}
+
+/* The calls that an output is a view by stay where they have no symbolic numbers. */
+static bool has_same_views(const fnzi_lifter *l, uint32_t output) {
+  const fnz_output_spec *first = &l->results[0]->outputs[output];
+  for (size_t t = 1; t < l->count; t++) {
+    const fnz_output_spec *other = &l->results[t]->outputs[output];
+    if (first->nviews != other->nviews)
+      return false;
+    for (uint32_t i = 0; i < first->nviews; i++)
+      if (!is_same_call(&first->views[i], &other->views[i]))
         return false;
-      fnzi_walk_start(&x, a->views[i].args, a->views[i].nargs);
-      fnzi_walk_start(&y, b->views[i].args, b->views[i].nargs);
-      while ((step = fnzi_walk_next(&x)) != FNZI_STEP_END)
-        if (step != fnzi_walk_next(&y) || x.arg->tag != y.arg->tag ||
-            (fnzi_arg_is_real(x.arg) && x.arg->u.i != y.arg->u.i))
-          return false;
-    }
   }
   return true;
 }

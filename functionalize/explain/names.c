@@ -35,6 +35,28 @@ bool fnzi_expl_name_matches(const char *name, const char *target) {
   return matches(&d, target);
 }
 
+/* One that the program has, or its functional form. */
+static bool is_custom(const fnz_program *p, const given *d) {
+  for (size_t i = 0; i < p->custom_ops.count; i++) {
+    const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
+    if (matches(d, fnz_op_name(op)) || (twin && matches(d, fnz_op_name(twin))))
+      return true;
+  }
+  return false;
+}
+
+/* One that needs no declaration. */
+static bool is_builtin(const given *d) {
+  for (size_t i = 0; i < fnzi_builtin_count(); i++) {
+    const char *schema = fnzi_builtin_at(i);
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
+    if (matches(d, name))
+      return true;
+  }
+  return false;
+}
+
 /* An operator of the table, the context or the program, or the target of another node. */
 static bool is_known(const fnz_context *ctx, const fnz_program *p, const given *d) {
   static const char *const others[] = {"higher_order.", "_operator.", "math.", "torch."};
@@ -47,19 +69,7 @@ static bool is_known(const fnz_context *ctx, const fnz_program *p, const given *
   for (size_t i = 0; i < fnz_op_declared_count(ctx); i++)
     if (matches(d, fnz_op_name(fnz_op_declared_at(ctx, i))))
       return true;
-  for (size_t i = 0; i < p->custom_ops.count; i++) {
-    const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
-    if (matches(d, fnz_op_name(op)) || (twin && matches(d, fnz_op_name(twin))))
-      return true;
-  }
-  for (size_t i = 0; i < fnzi_builtin_count(); i++) {
-    const char *schema = fnzi_builtin_at(i);
-    char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
-    if (matches(d, name))
-      return true;
-  }
-  return false;
+  return is_custom(p, d) || is_builtin(d);
 }
 
 static fnz_status refuse_unknown(fnz_context *ctx, const char *what, const char *name) {

@@ -91,26 +91,28 @@ static fnz_status add_left_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint
 }
 
 static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
-  const fnz_input_spec *in = &p->from->inputs[k];
-  const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
-  const fnzi_pass_merged *j = merged_of(p, k);
+  const fnz_input_spec *from = &p->from->inputs[k];
+  fnz_input_spec *to = &p->to->inputs[k];
+  const fnzi_pass_merged *merged = merged_of(p, k);
   fnzi_pass_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
-  o.spec.target = in->kind == FNZ_INPUT_USER ? name : in->target;
+  o.spec.target = from->kind == FNZ_INPUT_USER
+                      ? p->graph->values.data[p->graph->inputs[k].u.value].name
+                      : from->target;
   o.spec.set = is_moved(p, k);
   o.spec.metadata = is_reshaped(p, k) || o.spec.set;
-  bool is_user = in->kind == FNZ_INPUT_USER;
   if (!o.written && !o.spec.metadata)
     return FNZ_OK;
-  if (in->kind == FNZ_INPUT_CONSTANT) /* that is written: state, as a buffer that is not saved */
-    p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
-  o.spec.kind = mutation_kind(p->to->inputs[k].kind);
-  p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
+  if (from->kind == FNZ_INPUT_CONSTANT) /* that is written: state, as a buffer that is not saved */
+    to->kind = FNZ_INPUT_BUFFER;
+  o.spec.kind = mutation_kind(to->kind);
+  /* Another input, or one that is added, has the final value of all of the memory. */
+  to->written = o.written && merged && (merged->name || merged->base != k);
   bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
   if (left)
-    FNZ_TRY(add_left_memory(p, out, k, is_user ? name : in->target));
-  if (p->to->inputs[k].written && !o.spec.metadata)
+    FNZ_TRY(add_left_memory(p, out, k, o.spec.target));
+  if (to->written && !o.spec.metadata)
     return FNZ_OK;
-  o.written = o.written && !left && !p->to->inputs[k].written;
+  o.written = o.written && !left && !to->written;
   return add_value(p, out, o, p->inputs[k]->alias);
 }
 

@@ -70,33 +70,44 @@ static int next_dim(const fnz_geometry *g, int64_t from, const bool *done) {
   return best;
 }
 
-/* Where the levels lie in memory that the tensor fills together with them: innermost level where
- * the strides of its own dimensions leave room first. False when there is no such place. */
+/* Levels that have no place yet, the innermost one first, and the elements that lie in a row of
+ * memory by what has one. */
+typedef struct filling {
+  const int64_t *sizes; /* of the levels */
+  int64_t *strides;     /* to be found */
+  uint32_t left;
+  int64_t filled;
+} filling;
+
+/* Puts levels behind what is filled, until that reaches `stride` or all have a place. False where
+ * 64 bits are exceeded. */
+static bool put_levels(filling *f, int64_t stride) {
+  while (f->left > 0 && f->filled != stride) {
+    f->strides[--f->left] = f->filled;
+    if (!fnzi_mul_i64(f->filled, f->sizes[f->left], &f->filled))
+      return false;
+  }
+  return true;
+}
+
+/* Where the `n` levels lie in memory that the tensor fills together with them: innermost level
+ * where the strides of its own dimensions leave room first. False when there is no such place. */
 static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, int64_t *strides) {
   bool done[FNZ_MAX_RANK] = {false};
-  int64_t filled = 1;
+  filling f = {sizes, strides, n, 1};
   for (uint32_t left = 0; left < g->rank; left++) {
-    int d = next_dim(g, filled, done);
+    int d = next_dim(g, f.filled, done);
     if (d < 0)
       break;
-    while (g->strides[d] != filled && n > 0) {
-      strides[--n] = filled;
-      if (!fnzi_mul_i64(filled, sizes[n], &filled))
-        return false;
-    }
-    if (g->strides[d] != filled || !fnzi_mul_i64(filled, g->sizes[d], &filled))
+    if (!put_levels(&f, g->strides[d]) || g->strides[d] != f.filled ||
+        !fnzi_mul_i64(f.filled, g->sizes[d], &f.filled))
       return false;
     done[d] = true;
   }
   for (uint32_t d = 0; d < g->rank; d++)
     if (!done[d] && g->sizes[d] != 1)
       return false;
-  while (n > 0) {
-    strides[--n] = filled;
-    if (!fnzi_mul_i64(filled, sizes[n], &filled))
-      return false;
-  }
-  return true;
+  return put_levels(&f, -1);
 }
 
 /* The recorded strides are those within one element of the batch. With the batch dimensions they

@@ -317,31 +317,38 @@ static void look_into(fnzi_cmp_side *s, uint32_t graph) {
   }
 }
 
-/* A region is what it gives back and what it leaves behind. */
-static fnz_status number_region(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
-  const fnzi_graph *g = fnzi_graph_at(s->p, graph);
-  const fnzi_cmp_memory *m = &s->memory;
-  call c = {.n = n, .s = s, .g = g, .spot = {graph, FNZI_NO_NODE, false, true}};
-  fnz_status status = fnzi_args_visit(g->outputs, g->noutputs, find_operand, &c);
-  for (uint32_t k = 0; status == FNZ_OK && m->is_tracked && k < g->ninputs; k++)
+/* What a region gives back, and where memory is told apart what it takes, too: it may be written.
+ */
+static fnz_status find_region_operands(call *c) {
+  const fnzi_graph *g = c->g;
+  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, find_operand, c));
+  for (uint32_t k = 0; c->s->memory.is_tracked && k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE)
-      status = find_operand(&c, &g->inputs[k]);
-  if (status == FNZ_OK)
-    status = fnzi_cmp_key_start(n, FNZI_CLASS_GRAPH);
-  if (status == FNZ_OK)
-    status = fnzi_cmp_key_number(n, g->ninputs * 2 + g->returns_single);
-  if (status == FNZ_OK)
-    status = fnzi_args_visit(g->inputs, g->ninputs, key_result, &c);
-  for (uint32_t k = 0; status == FNZ_OK && k < g->noutputs; k++)
-    status = fnzi_cmp_key_tree(n, &g->outputs[k]);
-  for (size_t i = 0; status == FNZ_OK && i < c.operands.count; i++)
-    status = fnzi_cmp_key_operand(n, c.operands.data[i]);
-  if (status == FNZ_OK)
-    status = fnzi_cmp_key_operand(n, s->random_now);
-  if (status == FNZ_OK)
-    status = fnzi_cmp_key_operand(n, s->effects_now);
-  if (status == FNZ_OK)
-    status = fnzi_cmp_key_end(n, FNZI_CLASS_GRAPH, s->which, c.spot, &s->graphs[graph]);
+      FNZ_TRY(find_operand(c, &g->inputs[k]));
+  return FNZ_OK;
+}
+
+/* A region is what it gives back and what it leaves behind. */
+static fnz_status key_region(call *c, uint32_t *class) {
+  fnzi_cmp_numbering *n = c->n;
+  const fnzi_graph *g = c->g;
+  FNZ_TRY(find_region_operands(c));
+  FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_GRAPH));
+  FNZ_TRY(fnzi_cmp_key_number(n, g->ninputs * 2 + g->returns_single));
+  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, key_result, c));
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    FNZ_TRY(fnzi_cmp_key_tree(n, &g->outputs[k]));
+  for (size_t i = 0; i < c->operands.count; i++)
+    FNZ_TRY(fnzi_cmp_key_operand(n, c->operands.data[i]));
+  FNZ_TRY(fnzi_cmp_key_operand(n, c->s->random_now));
+  FNZ_TRY(fnzi_cmp_key_operand(n, c->s->effects_now));
+  return fnzi_cmp_key_end(n, FNZI_CLASS_GRAPH, c->s->which, c->spot, class);
+}
+
+static fnz_status number_region(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
+  call c = {.n = n, .s = s, .g = fnzi_graph_at(s->p, graph)};
+  c.spot = (fnzi_cmp_place){graph, FNZI_NO_NODE, false, true};
+  fnz_status status = key_region(&c, &s->graphs[graph]);
   FNZI_VEC_FREE(n->ctx, &c.operands);
   return status;
 }

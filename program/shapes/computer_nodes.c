@@ -54,27 +54,41 @@ bool fnzi_makes_double(const char *target) {
          strncmp(target, "torch.sym_sqrt", 14) == 0 || strncmp(target, "torch._sym_", 11) == 0;
 }
 
+/* The expression of a number; NULL where it has none. */
+static const fnzi_expr *number_of(const fnzi_computer *c, const fnzi_graph *graph, size_t value) {
+  uint32_t symbol = graph->values.data[value].symbol;
+  return symbol ? c->sizes->symbols[symbol] : NULL;
+}
+
+/* A node on numbers gives a double: by itself, or because an operand is one and it does not round.
+ * `e`: its result. */
+static bool gives_double(const fnzi_node *node, const fnzi_expr *e, const uint8_t *doubles) {
+  const char *target = fnzi_node_target(node);
+  if (fnzi_makes_double(target))
+    return true;
+  if (strncmp(target, "math.", 5) == 0 || strcmp(target, "torch.sym_int") == 0 ||
+      (e && fnzi_expr_is_condition(e)))
+    return false;
+  for (uint32_t i = 0; i < node->nargs; i++)
+    if (node->args[i].tag == FNZ_ARG_FLOAT ||
+        (node->args[i].tag == FNZ_ARG_SYMBOL && doubles[node->args[i].u.value]))
+      return true;
+  return false;
+}
+
 /* Per value of the graph: it is a double, as far as nodes on numbers say so. */
 static fnz_status find_doubles(fnzi_computer *c, const fnzi_graph *graph, uint8_t **out) {
   FNZI_NEW(&c->sizes->set.arena, graph->values.count, out);
   for (size_t i = 0; i < graph->values.count; i++) {
-    uint32_t symbol = graph->values.data[i].symbol;
-    (*out)[i] = symbol && c->sizes->symbols[symbol] && c->sizes->symbols[symbol]->is_real;
+    const fnzi_expr *e = number_of(c, graph, i);
+    (*out)[i] = e && e->is_real;
   }
   for (size_t n = 0; n < graph->nodes.count; n++) {
     const fnzi_node *node = &graph->nodes.data[n];
     if (node->op || node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
       continue;
-    uint32_t symbol = graph->values.data[node->outputs[0].u.value].symbol;
-    const fnzi_expr *e = symbol ? c->sizes->symbols[symbol] : NULL;
-    bool rounds = strncmp(fnzi_node_target(node), "math.", 5) == 0 ||
-                  strcmp(fnzi_node_target(node), "torch.sym_int") == 0 ||
-                  (e && fnzi_expr_is_condition(e));
-    bool is = fnzi_makes_double(fnzi_node_target(node));
-    for (uint32_t i = 0; i < node->nargs && !rounds; i++)
-      is = is || node->args[i].tag == FNZ_ARG_FLOAT ||
-           (node->args[i].tag == FNZ_ARG_SYMBOL && (*out)[node->args[i].u.value]);
-    (*out)[node->outputs[0].u.value] |= is;
+    uint64_t result = node->outputs[0].u.value;
+    (*out)[result] |= gives_double(node, number_of(c, graph, result), *out);
   }
   return FNZ_OK;
 }

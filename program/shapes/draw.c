@@ -94,6 +94,23 @@ static int64_t span_of(const usual *u, size_t i) {
   return u->far * (wanted < WIDEST ? wanted : WIDEST) / USUAL_SPAN;
 }
 
+/* A bound of slices is neither nothing nor all of what is sliced, where there is room. */
+static void keep_within_slices(const usual *u, const fnzi_expr *symbol, fnzi_bounds *b) {
+  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
+    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
+    if (of->symbol != symbol || of->most - 3 < b->min || of->most > b->max)
+      continue;
+    b->min += b->min == 0;
+    b->max = of->most - 1;
+  }
+}
+
+/* The least number is `wanted`, unless little would be left of the span. */
+static void begin_at(fnzi_bounds *b, int64_t wanted, int64_t span) {
+  if (b->min < wanted && b->max > wanted + span / 2)
+    b->min = wanted;
+}
+
 /* Where a symbol usually lies: near the least that it may be, and within what it bounds. */
 static fnzi_bounds usual_bounds(const usual *u, size_t place) {
   const fnzi_expr *symbol = u->draw->sizes->free.data[place];
@@ -105,17 +122,11 @@ static fnzi_bounds usual_bounds(const usual *u, size_t place) {
     b.min = 0;
   if (b.min == INT64_MIN)
     b.min = b.max < INT64_MIN + span ? b.min : b.max - span;
-  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
-    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
-    if (of->symbol != symbol || of->most - 3 < b.min || of->most > b.max)
-      continue;
-    b.min += b.min == 0; /* neither nothing nor all of it */
-    b.max = of->most - 1;
-  }
-  if (b.min < LEAST_USUAL && span >= LEAST_USUAL && b.max > LEAST_USUAL + span / 2)
-    b.min = LEAST_USUAL;
-  if (b.min < LEAST_SIZE && b.max > LEAST_SIZE + span / 2 && !fnzi_is_data_symbol(symbol))
-    b.min = LEAST_SIZE;
+  keep_within_slices(u, symbol, &b);
+  if (span >= LEAST_USUAL)
+    begin_at(&b, LEAST_USUAL, span);
+  if (!fnzi_is_data_symbol(symbol))
+    begin_at(&b, LEAST_SIZE, span);
   if ((uint64_t)b.max - (uint64_t)b.min > (uint64_t)span)
     b.max = b.min + span;
   return b;

@@ -132,22 +132,37 @@ static fnz_status solve_by(special *p, const fnzi_expr *symbol, const fnzi_expr 
   return p->found ? FNZ_OK : fnzi_point_set(p->point, symbol, old);
 }
 
-/* Sums of symbols; single ones are pairs above. */
+/* The first symbol by which the one becomes equal to the other. */
+static fnz_status solve_by_any(special *p, const fnzi_expr *one, const fnzi_expr *other) {
+  for (size_t f = 0; f < p->s->free.count && !p->found; f++)
+    FNZ_TRY(solve_by(p, p->s->free.data[f], one, other));
+  return FNZ_OK;
+}
+
+/* The p->k-th pair of a sum of symbols and another size; single symbols are pairs above. */
+static bool find_sum(special *p, const taken *t, const fnzi_expr **sum, const fnzi_expr **other) {
+  for (size_t i = 0; i < t->count; i++)
+    for (size_t k = 0; k < t->count; k++) {
+      if (i == k || t->data[i]->kind != FNZI_EXPR_SUM)
+        continue;
+      *sum = t->data[i];
+      *other = t->data[k];
+      if (p->k == 0)
+        return true;
+      p->k--;
+    }
+  return false;
+}
+
 static fnz_status set_equal(special *p) {
   taken t = {.count = 0};
+  const fnzi_expr *sum, *other;
   find_taken(p->s, &t);
-  for (size_t i = 0; i < t.count && !p->more; i++)
-    for (size_t k = 0; k < t.count && !p->more; k++) {
-      if (i == k || t.data[i]->kind != FNZI_EXPR_SUM)
-        continue;
-      p->more = p->k == 0;
-      for (size_t f = 0; f < p->s->free.count && p->more && !p->found; f++)
-        FNZ_TRY(solve_by(p, p->s->free.data[f], t.data[i], t.data[k]));
-      for (size_t f = 0; f < p->s->free.count && p->more && !p->found; f++)
-        FNZ_TRY(solve_by(p, p->s->free.data[f], t.data[k], t.data[i]));
-      p->k -= !p->more;
-    }
-  return FNZ_OK;
+  p->more = find_sum(p, &t, &sum, &other);
+  if (!p->more)
+    return FNZ_OK;
+  FNZ_TRY(solve_by_any(p, sum, other));
+  return solve_by_any(p, other, sum);
 }
 
 /* --- counted from the end --------------------------------------------------------------------- */

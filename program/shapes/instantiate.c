@@ -388,25 +388,34 @@ static fnz_status add_graph(maker *m, uint32_t graph) {
   return add_outputs(m);
 }
 
+/* What a node of graph `g` says of the bodies that it calls. */
+static fnz_status see_call(maker *m, uint32_t g, const fnzi_node *node) {
+  fnzi_hop hop;
+  if (!fnzi_is_hop(node) || !fnzi_hop_is_known(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(m->ctx, m->from, node, &hop));
+  bool is_call = hop.kind == FNZI_HOP_CALL;
+  bool shows = m->shows[g] == SHOWN && fnzi_hop_is_inlined(&hop, false);
+  for (uint32_t i = 0; i < hop.nbodies; i++) {
+    uint8_t *body = &m->shows[hop.bodies[i]];
+    if (!is_call)
+      *body = NEVER;
+    else if (shows && *body == HIDDEN)
+      *body = SHOWN;
+  }
+  return FNZ_OK;
+}
+
 /* Graphs come before the bodies that they call. A body that is called otherwise too takes no
  * further outputs. */
 static fnz_status find_shown(maker *m) {
   FNZI_NEW(&m->to->arena, m->from->graphs.count, &m->shows);
   m->shows[0] = SHOWN;
-  for (uint32_t g = 0; g < m->from->graphs.count; g++)
-    for (size_t n = 0; n < m->from->graphs.data[g].nodes.count; n++) {
-      const fnzi_node *node = &m->from->graphs.data[g].nodes.data[n];
-      fnzi_hop hop;
-      if (!fnzi_is_hop(node) || !fnzi_hop_is_known(node))
-        continue;
-      FNZ_TRY(fnzi_hop_read(m->ctx, m->from, node, &hop));
-      for (uint32_t i = 0; i < hop.nbodies; i++)
-        if (hop.kind != FNZI_HOP_CALL)
-          m->shows[hop.bodies[i]] = NEVER;
-        else if (m->shows[g] == SHOWN && fnzi_hop_is_inlined(&hop, false) &&
-                 !m->shows[hop.bodies[i]])
-          m->shows[hop.bodies[i]] = SHOWN;
-    }
+  for (uint32_t g = 0; g < m->from->graphs.count; g++) {
+    const fnzi_graph *graph = &m->from->graphs.data[g];
+    for (size_t n = 0; n < graph->nodes.count; n++)
+      FNZ_TRY(see_call(m, g, &graph->nodes.data[n]));
+  }
   return FNZ_OK;
 }
 

@@ -443,24 +443,13 @@ static fnz_status need_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_region_replay(fnzi_pass *p, const fnzi_node *node, bool *waits) {
-  bool found = true;
-  if (!p->region)
-    FNZ_TRY(begin(p, node));
-  fnzi_region_op *r = p->region;
-  bool is_done = r->inlined || r->hop.kind == FNZI_HOP_EFFECT;
-  bool casts = false;
-  if (!is_done)
-    FNZ_TRY(fnzi_pass_casts_find(p, &r->hop, &casts));
-  if (!is_done && (casts || fnzi_hop_is_inlined(&r->hop, p->autocast))) {
-    *waits = true;
-    return start_inlined(p, r);
-  }
-  while (found && !is_done) {
+/* Makes the bodies until no round finds an operand written or merged. *waits: for one of them. */
+static fnz_status settle(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
+  for (bool found = true; found;) {
     FNZ_TRY(need_bodies(p, r, waits));
     if (*waits)
       return FNZ_OK;
-    if (r->rounds++ > 2 * r->noperands + 2) /* each round finds an operand written or merged */
+    if (r->rounds++ > 2 * r->noperands + 2)
       return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "what the bodies write does not settle");
     FNZ_TRY(note_writes(p, r));
     found = lacks_results(r);
@@ -468,12 +457,35 @@ fnz_status fnzi_region_replay(fnzi_pass *p, const fnzi_node *node, bool *waits) 
     if (found)
       FNZ_TRY(make_keys(p, r));
   }
-  if (!is_done && fnzi_region_loops(r))
+  return FNZ_OK;
+}
+
+/* A node that stays one, or whose body is to be replayed among the nodes of the pass. */
+static fnz_status replay_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
+  bool casts = false;
+  FNZ_TRY(fnzi_pass_casts_find(p, &r->hop, &casts));
+  if (casts || fnzi_hop_is_inlined(&r->hop, p->autocast)) {
+    *waits = true;
+    return start_inlined(p, r);
+  }
+  FNZ_TRY(settle(p, r, waits));
+  if (*waits)
+    return FNZ_OK;
+  if (fnzi_region_loops(r))
     FNZ_TRY(check_loop(p, r));
+  return fnzi_region_emit(p, r);
+}
+
+fnz_status fnzi_region_replay(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+  *waits = false;
+  if (!p->region)
+    FNZ_TRY(begin(p, node));
+  fnzi_region_op *r = p->region;
   if (r->hop.kind == FNZI_HOP_EFFECT)
     FNZ_TRY(fnzi_region_token_replay(p, &r->hop));
-  else if (!r->inlined)
-    FNZ_TRY(fnzi_region_emit(p, r));
-  p->region = NULL;
+  else if (!r->inlined) /* else its nodes have been replayed by now */
+    FNZ_TRY(replay_bodies(p, r, waits));
+  if (!*waits)
+    p->region = NULL;
   return FNZ_OK;
 }
