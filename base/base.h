@@ -12,6 +12,12 @@
 #include <stdarg.h>
 #include <string.h>
 
+#if defined(__GNUC__)
+#define FNZI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define FNZI_PRINTF(text, first)
+#endif
+
 #define FNZ_TRY(expr)                                                                              \
   do {                                                                                             \
     fnz_status try_status_ = (expr);                                                               \
@@ -32,6 +38,8 @@ typedef enum fnzi_reason {
   FNZI_REASON_DIALECT, /* another dialect of the result can say it */
   FNZI_REASON_SIZES,   /* the program is for other sizes: a range, guard or traced size says so */
 } fnzi_reason;
+
+struct fnz_backend;
 
 struct fnz_context {
   fnz_allocator allocator;
@@ -56,10 +64,10 @@ struct fnz_context {
  * lower case and without a period. Bytes that are not printable come out as '?'. Returns the
  * status of the class, so that `return fnzi_fail(...)` reads well. */
 fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...)
-    FNZ_PRINTF(4, 5);
+    FNZI_PRINTF(4, 5);
 /* The same, with a reason. */
 fnz_status fnzi_fail_for(fnz_context *ctx, fnzi_reason reason, fnz_class kind, const char *where,
-                         const char *format, ...) FNZ_PRINTF(5, 6);
+                         const char *format, ...) FNZI_PRINTF(5, 6);
 void fnzi_report_no_memory(fnz_context *ctx);
 /* Here, so that the compiler sees that it is a failure. */
 static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
@@ -67,7 +75,7 @@ static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
   return FNZ_NO_MEMORY;
 }
 /* Gives the pending error a place if it has none yet; returns `status` unchanged. */
-fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZ_PRINTF(3, 4);
+fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZI_PRINTF(3, 4);
 
 /* --- Structures that begin with their size -------------------------------------------------------
  */
@@ -81,6 +89,8 @@ FNZ_MUST_CHECK fnz_status fnzi_options_take(fnz_context *ctx, const void *given,
                                             void *out);
 /* The same without a context: false for what fails there. */
 bool fnzi_options_copy(const void *given, size_t bytes, void *out);
+/* ARGUMENT for a caller's backend that ends before the functions which every header has had. */
+FNZ_MUST_CHECK fnz_status fnzi_backend_check(fnz_context *ctx, const struct fnz_backend *backend);
 /* A function that a backend may leave out, as one made for an older header does. */
 #define FNZI_BACKEND_HAS(backend, function)                                                        \
   ((backend)->size > offsetof(fnz_backend, function) && (backend)->function != NULL)
@@ -204,7 +214,7 @@ FNZ_MUST_CHECK fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, si
 FNZ_MUST_CHECK fnz_status fnzi_arena_dotted(fnzi_arena *arena, const char *a, const char *b,
                                             const char **out);
 FNZ_MUST_CHECK fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *format,
-                                            ...) FNZ_PRINTF(3, 4);
+                                            ...) FNZI_PRINTF(3, 4);
 
 /* --- Blocks: small ones that come and go ---------------------------------------------------------
  * A freed block is kept for the next one of its size; the memory ends with all of them. Large
@@ -245,7 +255,7 @@ FNZ_MUST_CHECK fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *
 FNZ_MUST_CHECK fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text);
 FNZ_MUST_CHECK fnz_status fnzi_put_int(fnz_context *ctx, fnz_buffer *b, int64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
-    FNZ_PRINTF(3, 4);
+    FNZI_PRINTF(3, 4);
 
 /* --- Text -------------------------------------------------------------------------------------
  * Of ASCII, whatever the locale. */

@@ -123,7 +123,7 @@ static void set_where(fnz_error *e, const char *where) {
 }
 
 static fnz_status fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format,
-                       va_list args) FNZ_PRINTF(4, 0);
+                       va_list args) FNZI_PRINTF(4, 0);
 static fnz_status fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format,
                        va_list args) {
   fnz_error *e = &ctx->error;

@@ -79,7 +79,7 @@ fnz_status fnz_philox_generator_create(fnz_context *ctx, uint64_t seed, int64_t 
   return create(ctx, seed, threads, out);
 }
 
-int64_t fnz_generator_get_threads(const fnz_generator *generator) {
+int64_t fnz_generator_threads(const fnz_generator *generator) {
   return generator->threads;
 }
 
@@ -143,7 +143,7 @@ static uint64_t get(const unsigned char *from, int bytes) {
   return v;
 }
 
-size_t fnz_generator_get_state_bytes(const fnz_generator *generator) {
+size_t fnz_generator_state_bytes(const fnz_generator *generator) {
   return generator->threads ? FNZ_GENERATOR_CUDA_STATE_BYTES : FNZ_GENERATOR_STATE_BYTES;
 }
 
@@ -214,7 +214,7 @@ static fnz_status restore_words(fnz_generator *generator, fnz_context *ctx,
 
 fnz_status fnz_generator_restore_state(fnz_context *ctx, fnz_generator *generator,
                                        const void *bytes, size_t size) {
-  const size_t wanted = fnz_generator_get_state_bytes(generator);
+  const size_t wanted = fnz_generator_state_bytes(generator);
   if (size != wanted)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
                      "the state of this generator has %zu bytes, not %zu; save one, or take "

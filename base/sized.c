@@ -2,6 +2,8 @@
  * shorter. */
 #include "base/base.h"
 
+#include <fnz/backend.h>
+
 static size_t size_of(const void *given) {
   size_t size;
   memcpy(&size, given, sizeof size);
@@ -31,6 +33,15 @@ fnz_status fnzi_options_take(fnz_context *ctx, const void *given, size_t bytes, 
   FNZ_TRY(fnzi_sized_check(ctx, given, bytes));
   (void)fnzi_options_copy(given, bytes, out);
   return FNZ_OK;
+}
+
+fnz_status fnzi_backend_check(fnz_context *ctx, const fnz_backend *backend) {
+  if (FNZI_BACKEND_HAS(backend, cell_bytes))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                   "a backend has size %zu and no cell_bytes() in it; set its size to "
+                   "sizeof(fnz_backend), and all functions up to that one",
+                   backend->size);
 }
 
 void fnzi_report_give(const void *report, void *out) {

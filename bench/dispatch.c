@@ -77,7 +77,7 @@ static const struct {
 
 /* Nanoseconds per call, the best of several tries; below 0 after a failure. */
 static double measure(bench *b, size_t row, long calls, bool typed) {
-  const fnz_op *op = fnz_op_find(rows[row].name);
+  const fnz_op *op = fnz_op_find(NULL, rows[row].name);
   double best = -1;
   for (int t = 0; t < TRIES; t++) {
     fnz_status status = FNZ_OK;

@@ -46,7 +46,7 @@ static const fnz_geometry *geometry_of(const builder *b, uint32_t value) {
 /* Adds op(args...) with a single result of the geometry. Missing arguments are defaults. */
 static fnz_status add_node(builder *b, const char *name, const fnz_arg *args, size_t nargs,
                            const fnz_geometry *result, uint32_t *out) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnz_op_find(NULL, name);
   fnz_arg all[8] = {{0}};
   memcpy(all, args, nargs * sizeof *args);
   uint32_t node = (uint32_t)fnzi_graph_at(b->program, 0)->nodes.count;
@@ -128,7 +128,7 @@ static fnz_status unbind_round(builder *b, uint32_t x) {
   FNZI_NEW(&b->program->arena, rows, &pieces);
   FNZ_TRY(unbind_pieces(b, x, node, pieces));
   fnz_arg list = {.tag = FNZ_ARG_LIST, .count = rows, .u.list = pieces};
-  fnzi_node unbound = {.op = fnz_op_find("unbind.int"),
+  fnzi_node unbound = {.op = fnz_op_find(NULL, "unbind.int"),
                        .args = args,
                        .outputs = &list,
                        .source = "",
@@ -239,9 +239,9 @@ static fnz_status measure(const shape *s, size_t n, fnz_context *ctx, fnz_contex
   FNZ_TRY(fnz_functionalize(pass, *input, NULL, output));
   out->seconds = now_seconds() - start;
   out->bytes = (double)fnz_context_peak_bytes(pass);
-  fnz_program_get_stats(*input, &stats);
+  stats = fnz_program_stats(*input);
   out->nodes_in = stats.nodes;
-  fnz_program_get_stats(*output, &stats);
+  stats = fnz_program_stats(*output);
   out->nodes_out = stats.nodes;
   return FNZ_OK;
 }

@@ -52,7 +52,7 @@ static const char *const calls[] = {
 
 /* One library and the call's arguments in it. */
 typedef struct side {
-  const fnz_op *(*find)(const char *name);
+  const fnz_op *(*find)(const fnz_context *ctx, const char *name);
   fnz_status (*open)(fnz_context *ctx, int threads, fnz_backend **out);
   fnz_status (*context)(const fnz_allocator *allocator, fnz_context **out);
   fnz_context *ctx;
@@ -134,7 +134,7 @@ static fnz_status prepare(side *s, const char *call) {
   fnz_status status = FNZ_OK;
   (void)snprintf(text, sizeof text, "%s", call);
   s->nargs = 0, s->best = 1e9;
-  s->op = s->find(strtok_r(text, " ", &rest));
+  s->op = s->find(NULL, strtok_r(text, " ", &rest));
   for (const char *word; status == FNZ_OK && (word = strtok_r(NULL, " ", &rest)) != NULL;)
     status = read_arg(s, word);
   return s->op ? status : FNZ_BAD_ARGUMENT;

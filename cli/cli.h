@@ -14,6 +14,12 @@
 enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
 enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
 
+#if defined(__GNUC__)
+#define CLI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define CLI_PRINTF(text, first)
+#endif
+
 #define CLI_TRY(expr)                                                                              \
   do {                                                                                             \
     int try_exit_ = (expr);                                                                        \
@@ -320,9 +326,9 @@ int cli_number(const cli_call *call, cli_option option, int fallback, int least,
 
 /* --- Failing and telling (report.c) ------------------------------------------------------ */
 /* Prints `fnz: CLASS: where: message`, returns the exit code of the class. */
-int cli_fail(fnz_class kind, const char *where, const char *format, ...) FNZ_PRINTF(3, 4);
+int cli_fail(fnz_class kind, const char *where, const char *format, ...) CLI_PRINTF(3, 4);
 /* Bad usage: names the verb, points to its help, exit 64. */
-int cli_usage(const cli_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
+int cli_usage(const cli_call *call, const char *format, ...) CLI_PRINTF(2, 3);
 /* "; did you mean show?" for a word that is none of the names; "" when none is near. */
 enum { CLI_NEAR = 192 };
 void cli_near(const char *word, const char *const *names, size_t count, char out[CLI_NEAR]);

@@ -67,8 +67,7 @@ static int tell_left(const cli_call *call, const fnz_decompose_options *o, const
   left_ops all = {0};
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
-      fnz_node_info info;
-      fnz_node_get(call->functional, g, n, &info);
+      const fnz_node_info info = fnz_program_node(call->functional, g, n);
       const char *why = info.op ? fnz_decomposition_why_left(o, info.op) : NULL;
       if (why)
         note_left(&all, info.op, why);
@@ -85,7 +84,7 @@ static void refuse_left(cli_call *call, size_t graph, size_t node, const char *s
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   fnz_node_info info;
   o.set = set;
-  fnz_node_get(call->functional, graph, node, &info);
+  info = fnz_program_node(call->functional, graph, node);
   const char *why = info.op ? fnz_decomposition_why_left(&o, info.op) : NULL;
   if (!why)
     return;
@@ -140,9 +139,9 @@ int cli_decompose(cli_call *call, const char *path) {
 int cli_decompose_explained(cli_call *call, const char *path) {
   if (!call->apart.count)
     return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
-  const fnz_decompose_options o = wanted(call);
-  fnz_status status =
-      fnz_decompose_explained(call->ctx, call->functional, &o, &call->made_of, &call->step_origins);
+  fnz_decompose_options o = wanted(call);
+  o.origins = &call->step_origins;
+  fnz_status status = fnz_decompose(call->ctx, call->functional, &o, &call->made_of);
   if (status == FNZ_BAD_INPUT)
     CLI_TRY(check_set(call));
   return cli_check(call, status, path);

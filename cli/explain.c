@@ -9,9 +9,8 @@ static int functionalize(cli_call *call) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   CLI_TRY(cli_functionalize_options(call, &options));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  CLI_TRY(cli_check(call,
-                    fnz_functionalize_explained(call->ctx, call->program, &options,
-                                                &call->functional, &call->origins),
+  options.origins = &call->origins;
+  CLI_TRY(cli_check(call, fnz_functionalize(call->ctx, call->program, &options, &call->functional),
                     call->operands[0]));
   return cli_decompose_explained(call, call->operands[0]);
 }
@@ -24,15 +23,10 @@ static int from_source(cli_call *call, const char *label, size_t graph, size_t n
 }
 
 static void print_output(const cli_call *call, size_t output) {
-  static const char *const names[] = {
-#define NAME(id, name) name,
-      FNZ_OUTPUT_KIND_ROWS(NAME)
-#undef NAME
-  };
-  fnz_output_spec spec = fnz_program_output(call->functional, output);
+  const fnz_output_spec spec = fnz_program_output(call->functional, output);
   printf("  %-*soutput %zu", CLI_LABEL, "needed by", output);
   if (spec.target)
-    printf(", %s of %s", names[spec.kind], spec.target);
+    printf(", %s of %s", fnz_output_kind_name(spec.kind), spec.target);
   putchar('\n');
 }
 
@@ -109,7 +103,7 @@ static void print_counts(const cli_call *call) {
   count(call, counts);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     all += counts[rows[i].reason];
-  fnz_program_get_stats(call->functional, &stats);
+  stats = fnz_program_stats(call->functional);
   printf("%zu of %zu operators only move elements%s\n", all, stats.nodes, all ? ":" : "");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (counts[rows[i].reason])
@@ -168,8 +162,7 @@ static size_t find_makers(const fnz_program *p, const fnz_arg *outputs, size_t n
       rows[count++] = (made_output){outputs[k].u.value, k, SIZE_MAX};
   qsort(rows, count, sizeof *rows, by_value);
   for (size_t n = 0; n < fnz_node_count(p, 0); n++) {
-    fnz_node_info info;
-    fnz_node_get(p, 0, n, &info);
+    const fnz_node_info info = fnz_program_node(p, 0, n);
     note_results(rows, count, &info, n);
   }
   qsort(rows, count, sizeof *rows, by_output);
@@ -276,12 +269,11 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
 }
 
 static int tell_source(cli_call *call, size_t graph, size_t node) {
-  fnz_node_info info;
+  const fnz_node_info info = fnz_program_node(call->program, graph, node);
   fnz_rule rule = {.words = "a higher-order or scalar operator"};
   size_t found = 0;
-  fnz_node_get(call->program, graph, node, &info);
   if (info.op)
-    fnz_op_get_rule(info.op, &rule);
+    rule = fnz_op_rule(info.op);
   printf("in the program as read:\n");
   CLI_TRY(cli_print_statement(call, call->program, graph, node));
   printf("  %s\n", rule.words);

@@ -16,8 +16,7 @@ static const char *first_result(const fnz_program *program, size_t graph, const 
 
 /* The members that say which node it is, without the braces. */
 static void print_node(const fnz_program *program, size_t graph, size_t node) {
-  fnz_node_info info;
-  fnz_node_get(program, graph, node, &info);
+  const fnz_node_info info = fnz_program_node(program, graph, node);
   printf("\"graph\": %zu, \"node\": %zu, \"result\": ", graph, node);
   cli_json_string(stdout, first_result(program, graph, &info));
   printf(", \"operator\": ");

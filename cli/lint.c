@@ -24,8 +24,7 @@ static const fnz_program *program_of(const cli_call *call, const fnz_finding *f)
 }
 
 static const char *source_of(const cli_call *call, const fnz_finding *f) {
-  fnz_node_info info;
-  fnz_node_get(program_of(call, f), f->graph, f->node, &info);
+  const fnz_node_info info = fnz_program_node(program_of(call, f), f->graph, f->node);
   return info.source;
 }
 
@@ -59,9 +58,9 @@ static void print_wrapped(const char *text, size_t at, size_t indent) {
 /* "model.py:7: refused, OVERLAP:", or the node where the line is not known. */
 static size_t print_head(const cli_call *call, const fnz_finding *f) {
   char head[256];
-  fnz_place place;
+  const fnz_place place = fnz_source_place(source_of(call, f));
   const char *class = class_of(f);
-  if (fnz_source_place(source_of(call, f), &place))
+  if (place.path_size)
     snprintf(head, sizeof head, "%.*s:%ld", (int)(place.path_size < 160 ? place.path_size : 160),
              place.path, place.line);
   else
@@ -169,8 +168,8 @@ static void sarif_uri(const char *path, size_t size) {
 }
 
 static void sarif_location(const cli_call *call, const fnz_finding *f) {
-  fnz_place place;
-  bool known = fnz_source_place(source_of(call, f), &place);
+  const fnz_place place = fnz_source_place(source_of(call, f));
+  bool known = place.path_size > 0;
   printf("{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ");
   if (known)
     sarif_uri(place.path, place.path_size);

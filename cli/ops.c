@@ -60,7 +60,7 @@ static int ask_kernel(const cli_ops_call *ops, int backend, const fnz_op *op,
 
 int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
   *out = (cli_facts){.op = op};
-  fnz_op_get_rule(op, &out->rule);
+  out->rule = fnz_op_rule(op);
   for (int i = 0; i < CLI_BACKENDS; i++)
     if (ops->backends[i])
       CLI_TRY(ask_kernel(ops, i, op, &out->kernels[i]));
@@ -100,12 +100,6 @@ static bool has_name(const fnz_op *op, const char *operand) {
          (!name[length] || length == cli_ops_base_length(name));
 }
 
-static fnz_rule rule_of(const fnz_op *op) {
-  fnz_rule rule;
-  fnz_op_get_rule(op, &rule);
-  return rule;
-}
-
 static bool is_wanted(const cli_call *call, const fnz_op *op) {
   const char *kind = call->options[CLI_KIND], *tag = call->options[CLI_TAG];
   const char *composite = call->options[CLI_COMPOSITE];
@@ -114,7 +108,7 @@ static bool is_wanted(const cli_call *call, const fnz_op *op) {
          (!composite || strcmp(composite, fnz_op_composite(op)) == 0) &&
          !(cli_has(call, CLI_VIEW) && !fnz_op_is_view(op)) &&
          !(cli_has(call, CLI_NO_VIEW) && fnz_op_is_view(op)) &&
-         !(cli_has(call, CLI_NO_RULE) && rule_of(op).action != FNZ_ACTION_REFUSED);
+         !(cli_has(call, CLI_NO_RULE) && fnz_op_rule(op).action != FNZ_ACTION_REFUSED);
 }
 
 /* Filters that nothing can pass are mistakes. */
@@ -163,7 +157,7 @@ static int print_entry(cli_ops_call *ops, const fnz_op *op, bool first) {
   if (!cli_has(ops->call, CLI_JSON)) {
     printf("%-10s %s", fnz_op_kind(op), fnz_op_name(op));
     if (cli_has(ops->call, CLI_NO_RULE))
-      printf(": %s; %s", rule_of(op).words, rule_of(op).remedy);
+      printf(": %s; %s", fnz_op_rule(op).words, fnz_op_rule(op).remedy);
     putchar('\n');
     return CLI_DONE;
   }
@@ -233,7 +227,7 @@ static int answer(cli_ops_call *ops) {
   cli_call *call = ops->call;
   const char *operand = call->noperands ? call->operands[0] : "*";
   bool is_list = is_pattern(operand) || cli_ops_filtered(call);
-  const fnz_op *op = is_list ? NULL : fnz_op_lookup(call->ctx, operand);
+  const fnz_op *op = is_list ? NULL : fnz_op_find(call->ctx, operand);
   if (op)
     return print_one(ops, op);
   return is_pattern(operand) || is_known(call) ? print_list(ops) : refuse(call);

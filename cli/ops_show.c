@@ -62,7 +62,7 @@ static void put_field(const char *label, const char *text) {
   putchar('\n');
 }
 
-static void put_line(const char *label, const char *format, ...) FNZ_PRINTF(2, 3);
+static void put_line(const char *label, const char *format, ...) CLI_PRINTF(2, 3);
 static void put_line(const char *label, const char *format, ...) {
   char text[512];
   va_list args;

@@ -9,9 +9,7 @@ void cli_put_clean(FILE *to, const char *text, size_t size) {
 }
 
 void cli_print_place(FILE *to, const char *source) {
-  fnz_place place;
-  if (!fnz_source_place(source, &place))
-    return;
+  const fnz_place place = fnz_source_place(source);
   cli_put_clean(to, place.path, place.path_size);
   if (place.line)
     fprintf(to, ":%ld", place.line);
@@ -30,8 +28,7 @@ void cli_json_text(FILE *to, const char *text, size_t size) {
 }
 
 void cli_json_place(FILE *to, const char *source) {
-  fnz_place place;
-  fnz_source_place(source, &place);
+  const fnz_place place = fnz_source_place(source);
   fprintf(to, "\"source_file\": ");
   cli_json_text(to, place.path, place.path_size);
   fprintf(to, ", \"source_line\": %ld", place.line);
@@ -46,10 +43,8 @@ static int write_node(cli_call *call, const fnz_program *program, size_t graph, 
 
 /* The end of a path says more than its beginning. */
 static void put_place(const char *source) {
-  fnz_place place;
+  const fnz_place place = fnz_source_place(source);
   char number[24] = "";
-  if (!fnz_source_place(source, &place))
-    return;
   if (place.line)
     snprintf(number, sizeof number, ":%ld", place.line);
   size_t room = CLI_PLACE - strlen(number);
@@ -96,9 +91,8 @@ static int cut_node(cli_call *call, const fnz_program *program, size_t graph, si
 
 int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                    size_t node) {
-  fnz_node_info info;
+  const fnz_node_info info = fnz_program_node(program, graph, node);
   const char *text;
-  fnz_node_get(program, graph, node, &info);
   CLI_TRY(cut_node(call, program, graph, node, &text));
   printf("  %-*s", CLI_LABEL, label);
   cli_put_clean(stdout, text, strlen(text));
@@ -129,8 +123,7 @@ static bool is_called(const fnz_program *program, size_t graph, const fnz_arg *a
 
 /* Results are values, or lists of values. */
 static bool has_result(const fnz_program *program, size_t graph, size_t node, const char *name) {
-  fnz_node_info info;
-  fnz_node_get(program, graph, node, &info);
+  const fnz_node_info info = fnz_program_node(program, graph, node);
   for (size_t i = 0; i < info.noutputs; i++) {
     const fnz_arg *output = &info.outputs[i];
     bool is_list = output->tag == FNZ_ARG_LIST;

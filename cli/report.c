@@ -127,9 +127,8 @@ static void print_unruled(const cli_call *call) {
 }
 
 void cli_print_json(const cli_call *call) {
-  fnz_stats in, out;
-  fnz_program_get_stats(call->program, &in);
-  fnz_program_get_stats(call->functional, &out);
+  const fnz_stats in = fnz_program_stats(call->program);
+  const fnz_stats out = fnz_program_stats(call->functional);
   printf("{\n");
 #define STATS_JSON(field)                                                                          \
   printf("  \"" #field "_in\": %zu,\n  \"" #field "_out\": %zu,\n", in.field, out.field);
@@ -151,20 +150,18 @@ void cli_print_json(const cli_call *call) {
 }
 
 static void print_origin(const cli_call *call, FILE *to) {
-  int major, minor;
   const char *torch = fnz_program_torch_version(call->program);
-  fnz_program_schema_version(call->program, &major, &minor);
+  const fnz_schema_version schema = fnz_program_schema_version(call->program);
   if (*torch)
     fprintf(to, "        torch %s", torch);
-  if (major || minor)
-    fprintf(to, "%sschema %d.%d", *torch ? ", " : "        ", major, minor);
+  if (schema.major || schema.minor)
+    fprintf(to, "%sschema %d.%d", *torch ? ", " : "        ", schema.major, schema.minor);
   fputc('\n', to);
 }
 
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
-  fnz_stats in, out;
-  fnz_program_get_stats(call->program, &in);
-  fnz_program_get_stats(call->functional, &out);
+  const fnz_stats in = fnz_program_stats(call->program);
+  const fnz_stats out = fnz_program_stats(call->functional);
   const char *in_name = call->operands[0];
   int width = (int)(strlen(in_name) > strlen(out_name) ? strlen(in_name) : strlen(out_name));
   fprintf(to, "%-*s  %zu operators, %zu views, %zu writes", width, in_name, in.nodes, in.views,

@@ -23,7 +23,7 @@ static int choose_other(cli_call *call, const fnz_program **out) {
   *out = call->other;
   fnz_stats figures = {0};
   if (call->other)
-    fnz_program_get_stats(call->other, &figures);
+    figures = fnz_program_stats(call->other);
   if (!figures.mutations)
     return CLI_DONE;
   CLI_TRY(cli_functionalize(call, call->other, call->operands[1]));

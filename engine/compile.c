@@ -1,5 +1,6 @@
 /* compile.c - an executable: what is known of a program before it runs. */
 #include "engine/device/device.h"
+#include "kernels/backends.h"
 #include "program/shapes/sizes.h"
 
 /* --- Options ------------------------------------------------------------------------------------
@@ -150,6 +151,9 @@ fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
   fnz_compile_options all = FNZ_COMPILE_OPTIONS_INIT;
   *out = NULL;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof all, &all));
+  if (all.kernels && !fnzi_machine_of(all.kernels))
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the kernels of an executable are those of a CPU backend made by fnz");
   return compile(ctx, program, &all, false, NULL, out);
 }
 

@@ -63,7 +63,7 @@ static fnz_eager call_by_stack(fnz_context *ctx, fnz_stack *stack, const char *n
   fnz_push_tensor(stack, b);
   fnz_push_float(stack, by);
   fnz_push_name(stack, "by");
-  check(ctx, fnz_call(ctx, fnz_op_lookup(ctx, name), stack));
+  check(ctx, fnz_call(ctx, fnz_op_find(ctx, name), stack));
   return fnz_pop_tensor(stack);
 }
 
@@ -77,7 +77,7 @@ int main(void) {
   check(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   check(ctx, fnz_stack_create(ctx, cpu, &stack));
   const fnz_kernel kernel = {
-      .op = fnz_op_lookup(ctx, "mine::shifted"), .meta = meta, .impl = impl, .contiguous = true};
+      .op = fnz_op_find(ctx, "mine::shifted"), .meta = meta, .impl = impl, .contiguous = true};
   check(ctx, fnz_kernel_register(ctx, cpu, &kernel));
 
   fnz_eager x = ramp(ctx, cpu, 3, 4), y = ramp(ctx, cpu, 3, 2), column;

@@ -32,8 +32,7 @@ static void print_arg(const fnz_program *p, size_t graph, const fnz_arg *a, bool
 }
 
 static void print_node(const fnz_program *p, size_t graph, size_t number) {
-  fnz_node_info node;
-  fnz_node_get(p, graph, number, &node);
+  const fnz_node_info node = fnz_program_node(p, graph, number);
   printf("%s\n", node.target);
   for (size_t i = 0; i < node.nargs; i++) {
     printf("  %s =", node.op ? fnz_op_param(node.op, i).name : "operand");
@@ -53,15 +52,14 @@ static void print_signature(const fnz_program *p) {
   const fnz_arg *output = fnz_graph_outputs(p, 0, &outputs);
   for (size_t k = 0; k < inputs; k++) {
     const fnz_input_spec spec = fnz_program_input(p, k);
-    fnz_weight weight; /* its bytes, of a parameter, buffer or constant */
-    printf("input of kind %d, %s:", spec.kind, spec.target);
+    printf("input, %s %s:", fnz_input_kind_name(spec.kind), spec.target);
     print_arg(p, 0, &input[k], true);
-    fnz_program_weight(p, spec.target, &weight) ? printf(", %zu bytes\n", weight.bytes)
-                                                : putchar('\n');
+    const fnz_weight weight = fnz_program_weight(p, spec.target); /* none of a user input */
+    weight.name ? printf(", %zu bytes\n", weight.bytes) : putchar('\n');
   }
   for (size_t k = 0; k < outputs; k++) {
     const fnz_output_spec spec = fnz_program_output(p, k);
-    printf("output of kind %d, %s:", spec.kind, spec.target ? spec.target : "the user's");
+    printf("output, %s %s:", fnz_output_kind_name(spec.kind), spec.target ? spec.target : "value");
     print_arg(p, 0, &output[k], false);
     spec.sharing == FNZ_SHARING_INPUT_VIEW ? printf(", a view of input %u\n", spec.of)
                                            : putchar('\n');

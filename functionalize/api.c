@@ -1,12 +1,11 @@
 /* api.c - functionalizes a program: options, types, the pass, metadata, denied operators.
  *
- * needs   a verified program; complete options (defaults.c)
+ * needs   a verified program; a complete wish (defaults.c)
  * gives   a functional program, and on request why it has its nodes or what was refused */
 #include "functionalize/api.h"
 
 #include "functionalize/dynamic/dynamic.h"
 #include "functionalize/explain/explain.h"
-#include "functionalize/pass/pass.h"
 
 /* The types of a program that was read are checked once. */
 static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
@@ -17,26 +16,24 @@ static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
 
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
  * and the results become one program. */
-static fnz_status pass(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_notes *notes,
-                       fnz_program **out) {
+static fnz_status pass(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
+                       fnzi_notes *notes, fnz_program **out) {
   if (fnzi_program_has_symbols(program)) {
-    FNZ_TRY(fnzi_dyn_program(ctx, program, options, notes, out));
+    FNZ_TRY(fnzi_dyn_program(ctx, program, wish, notes, out));
     return fnzi_metadata_keep(program, NULL, *out);
   }
-  FNZ_TRY(fnzi_pass_program(ctx, program, options, notes, NULL, out));
+  FNZ_TRY(fnzi_pass_program(ctx, program, wish, notes, NULL, out));
   return fnzi_metadata_keep(program, notes, *out);
 }
 
-static fnz_status make(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_notes *notes,
-                       fnz_program **out) {
+static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
+                       fnzi_notes *notes, fnz_program **out) {
   *out = NULL;
-  FNZ_TRY(fnzi_options_check(ctx, options));
-  FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, options));
-  FNZ_TRY(check_types(ctx, program, options));
-  FNZ_TRY(pass(ctx, program, options, notes, out));
-  return fnzi_expl_deny_check(ctx, program, *out, options, notes);
+  FNZ_TRY(fnzi_options_check(ctx, &wish->asked));
+  FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &wish->asked));
+  FNZ_TRY(check_types(ctx, program, &wish->asked));
+  FNZ_TRY(pass(ctx, program, wish, notes, out));
+  return fnzi_expl_deny_check(ctx, program, *out, &wish->asked, notes);
 }
 
 static fnz_status drop_failed(fnz_status status, fnz_program **out) {
@@ -47,33 +44,24 @@ static fnz_status drop_failed(fnz_status status, fnz_program **out) {
   return status;
 }
 
-/* --- with nothing else, with origins, with findings ------------------------------------------- */
+/* --- with nothing else or origins, with findings ---------------------------------------------- */
 fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
-                              const fnz_functionalize_options *options, fnz_program **out) {
+                              const fnzi_pass_wish *wish, fnz_program **out) {
+  fnz_origins **origins = wish->asked.origins;
   fnzi_notes notes = {.lints = false};
-  bool needs_notes = program->extras || options->ndeny;
-  fnz_status status = make(ctx, program, options, needs_notes ? &notes : NULL, out);
-  fnzi_notes_free(ctx, &notes);
-  return drop_failed(status, out);
-}
-
-fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
-                                        const fnz_functionalize_options *options, fnz_program **out,
-                                        fnz_origins **origins) {
-  fnzi_notes notes = {.lints = false};
-  *origins = NULL;
-  fnz_status status = make(ctx, program, options, &notes, out);
-  if (status == FNZ_OK)
+  bool needs_notes = program->extras || wish->asked.ndeny || origins;
+  fnz_status status = make(ctx, program, wish, needs_notes ? &notes : NULL, out);
+  if (status == FNZ_OK && origins)
     status = fnzi_expl_origins_make(ctx, program, *out, &notes, origins);
   fnzi_notes_free(ctx, &notes);
   return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
-                                   const fnz_functionalize_options *options, fnz_findings **out) {
+                                   const fnzi_pass_wish *wish, fnz_findings **out) {
   fnzi_notes notes = {.lints = true};
   fnz_program *to;
-  fnz_status status = drop_failed(make(ctx, program, options, &notes, &to), &to);
+  fnz_status status = drop_failed(make(ctx, program, wish, &notes, &to), &to);
   status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
   fnz_program_destroy(to);
   fnzi_notes_free(ctx, &notes);

@@ -1,4 +1,4 @@
-/* api.h - functionalizing with options that are complete: no default is filled in here.
+/* api.h - functionalizing with a wish that is complete: no default is filled in here.
  *
  *   defaults.c  the public functions: they complete the options
  *   api.c       what functionalizing does, in order
@@ -7,9 +7,9 @@
 #ifndef FNZI_API_H
 #define FNZI_API_H
 
-#include "program/provenance.h"
+#include "functionalize/pass/pass.h"
 
-#include <fnz/functionalize.h>
+#include <fnz/explain.h>
 
 /* --- options.c -------------------------------------------------------------------------------- */
 /* ARGUMENT where an enumeration has no such value. */
@@ -17,15 +17,10 @@ FNZ_MUST_CHECK fnz_status fnzi_options_check(fnz_context *ctx,
                                              const fnz_functionalize_options *options);
 
 /* --- api.c ------------------------------------------------------------------------------------ */
-/* As fnz_functionalize(), fnz_functionalize_explained() and fnz_lint(). */
+/* As fnz_functionalize() and fnz_lint(). */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
-                                             const fnz_functionalize_options *options,
-                                             fnz_program **out);
-FNZ_MUST_CHECK fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
-                                                       const fnz_functionalize_options *options,
-                                                       fnz_program **out, fnz_origins **origins);
+                                             const fnzi_pass_wish *wish, fnz_program **out);
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
-                                                  const fnz_functionalize_options *options,
-                                                  fnz_findings **out);
+                                                  const fnzi_pass_wish *wish, fnz_findings **out);
 
 #endif

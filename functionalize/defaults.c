@@ -6,26 +6,18 @@
 
 fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                              const fnz_functionalize_options *options, fnz_program **out) {
-  fnz_functionalize_options complete = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, NULL};
   *out = NULL;
-  FNZ_TRY(fnzi_options_take(ctx, options, sizeof complete, &complete));
-  return fnzi_functionalize(ctx, program, &complete, out);
-}
-
-fnz_status fnz_functionalize_explained(fnz_context *ctx, const fnz_program *program,
-                                       const fnz_functionalize_options *options, fnz_program **out,
-                                       fnz_origins **origins) {
-  fnz_functionalize_options complete = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  *out = NULL;
-  *origins = NULL;
-  FNZ_TRY(fnzi_options_take(ctx, options, sizeof complete, &complete));
-  return fnzi_functionalize_explained(ctx, program, &complete, out, origins);
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof wish.asked, &wish.asked));
+  if (wish.asked.origins)
+    *wish.asked.origins = NULL;
+  return fnzi_functionalize(ctx, program, &wish, out);
 }
 
 fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
                     const fnz_functionalize_options *options, fnz_findings **out) {
-  fnz_functionalize_options complete = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, NULL};
   *out = NULL;
-  FNZ_TRY(fnzi_options_take(ctx, options, sizeof complete, &complete));
-  return fnzi_functionalize_lint(ctx, program, &complete, out);
+  FNZ_TRY(fnzi_options_take(ctx, options, sizeof wish.asked, &wish.asked));
+  return fnzi_functionalize_lint(ctx, program, &wish, out);
 }

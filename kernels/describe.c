@@ -66,7 +66,7 @@ fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend, const 
                                   fnz_kernel_facts *out) {
   const fnzi_mem_plan *first, *last;
   *out = (fnz_kernel_facts){.way = NULL};
-  if (backend->apply != fnzi_machine_apply)
+  if (!FNZI_BACKEND_HAS(backend, apply) || backend->apply != fnzi_machine_apply)
     return FNZ_OK;
   fnzi_krn_machine *m = backend->self;
   FNZ_TRY(fnzi_mem_plan_find(m, op, &first));

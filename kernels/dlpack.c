@@ -204,6 +204,8 @@ static fnz_status machine_of(fnz_context *ctx, const fnz_backend *backend, fnzi_
   *out = fnzi_machine_of(backend);
   if (*out && (*out)->has_data)
     return FNZ_OK;
+  if (backend)
+    FNZ_TRY(fnzi_backend_check(ctx, backend));
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                    "backend %s has no memory to share; the CPU and the CUDA backend do",
                    backend ? backend->name : "(none)");

@@ -3,6 +3,7 @@
 
 static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
                                const fnz_kernel *kernel) {
+  FNZ_TRY(fnzi_backend_check(ctx, backend));
   const fnzi_krn_machine *m = fnzi_machine_of(backend);
   if (!m || m->stock.elsewhere)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,

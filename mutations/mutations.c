@@ -64,7 +64,7 @@ const fnz_op *fnzi_mutation_twin(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
   for (size_t i = 0; !twin && i < sizeof twins / sizeof *twins; i++)
     if (!strcmp(twins[i].op, op->name))
-      twin = fnz_op_find(twins[i].twin);
+      twin = fnzi_ops_find(twins[i].twin);
   return twin;
 }
 

@@ -13,6 +13,14 @@ const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT] = {
 #undef OUTPUT_NAME
 };
 
+const char *fnz_input_kind_name(fnz_input_kind kind) {
+  return (unsigned)kind < FNZ_INPUT_KIND_COUNT ? fnzi_input_kind_names[kind] : "";
+}
+
+const char *fnz_output_kind_name(fnz_output_kind kind) {
+  return (unsigned)kind < FNZ_OUTPUT_KIND_COUNT ? fnzi_output_kind_names[kind] : "";
+}
+
 enum { NONE = FNZI_NO_INPUT_KIND };
 
 /* Columns: kind; who takes it; the kind of input that it belongs to; how it is called with that

@@ -65,9 +65,8 @@ const char *fnz_program_torch_version(const fnz_program *p) {
   return p->torch_version;
 }
 
-void fnz_program_schema_version(const fnz_program *p, int *major, int *minor) {
-  *major = p->schema_major;
-  *minor = p->schema_minor;
+fnz_schema_version fnz_program_schema_version(const fnz_program *p) {
+  return (fnz_schema_version){p->schema_major, p->schema_minor};
 }
 
 size_t fnz_graph_count(const fnz_program *p) {
@@ -78,12 +77,11 @@ size_t fnz_node_count(const fnz_program *p, size_t graph) {
   return graph < p->graphs.count ? p->graphs.data[graph].nodes.count : 0;
 }
 
-void fnz_node_get(const fnz_program *p, size_t graph, size_t node, fnz_node_info *out) {
-  *out = (fnz_node_info){.target = "", .source = ""};
+fnz_node_info fnz_program_node(const fnz_program *p, size_t graph, size_t node) {
   if (node >= fnz_node_count(p, graph))
-    return;
+    return (fnz_node_info){.target = "", .source = ""};
   const fnzi_node *n = fnzi_node_at(p, (uint32_t)graph, (uint32_t)node);
-  *out = (fnz_node_info){fnzi_node_target(n), n->op,       n->args,  n->nargs,
+  return (fnz_node_info){fnzi_node_target(n), n->op,       n->args,  n->nargs,
                          n->outputs,          n->noutputs, n->source};
 }
 
@@ -143,17 +141,13 @@ const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name) {
   return fnzi_map_get(&p->weight_index, name, strlen(name), &at) ? &p->weights.data[at] : NULL;
 }
 
-bool fnz_program_weight(const fnz_program *p, const char *name, fnz_weight *out) {
+fnz_weight fnz_program_weight(const fnz_program *p, const char *name) {
   const fnzi_weight *w = name ? fnzi_weight_find(p, name) : NULL;
-  *out = (fnz_weight){NULL, NULL, NULL, 0};
   if (!w)
-    return false;
-  *out = (fnz_weight){w->name, w->geometry, NULL, 0};
-  if (w->blob) {
-    out->data = fnzi_blob_data(w->blob);
-    out->bytes = fnzi_blob_bytes(w->blob);
-  }
-  return true;
+    return (fnz_weight){NULL, NULL, NULL, 0};
+  if (!w->blob)
+    return (fnz_weight){w->name, w->geometry, NULL, 0};
+  return (fnz_weight){w->name, w->geometry, fnzi_blob_data(w->blob), fnzi_blob_bytes(w->blob)};
 }
 
 const fnz_op *fnzi_op_find(const fnz_program *p, const char *name) {

@@ -59,16 +59,16 @@ static bool find_frame(const char *source, fnz_place *out) {
   return found;
 }
 
-bool fnz_source_place(const char *source, fnz_place *out) {
-  *out = (fnz_place){.path = ""};
-  if (!source || !*source || find_frame(source, out))
-    return source && *source;
+fnz_place fnz_source_place(const char *source) {
+  fnz_place out = {.path = ""};
+  if (!source || !*source || find_frame(source, &out))
+    return out;
   size_t size = strcspn(source, "\n"), at = size;
   while (at && source[at - 1] >= '0' && source[at - 1] <= '9')
     at--;
   bool numbered = at > 1 && at < size && source[at - 1] == ':';
-  out->path = source;
-  out->path_size = numbered ? at - 1 : size;
-  out->line = numbered ? strtol(source + at, NULL, 10) : 0;
-  return true;
+  out.path = source;
+  out.path_size = numbered ? at - 1 : size;
+  out.line = numbered ? strtol(source + at, NULL, 10) : 0;
+  return out;
 }

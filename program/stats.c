@@ -16,20 +16,26 @@ static void count_node(const fnzi_node *n, fnz_stats *out) {
   out->copies += fnzi_op_is_copy(n->op);
 }
 
-void fnz_program_get_stats(const fnz_program *p, fnz_stats *out) {
-  *out = (fnz_stats){.graphs = p->graphs.count, .weights = p->weights.count};
-  for (size_t i = 0; i < p->graphs.count; i++)
-    for (size_t k = 0; k < p->graphs.data[i].nodes.count; k++)
-      count_node(&p->graphs.data[i].nodes.data[k], out);
+static void count_weights(const fnz_program *p, fnz_stats *out) {
+  out->weights = p->weights.count;
   for (size_t i = 0; i < p->weights.count; i++) {
     const fnz_geometry *g = p->weights.data[i].geometry;
     out->no_data += !p->weights.data[i].blob && fnz_geometry_numel(g) > 0;
     out->weight_bytes += (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
   }
+}
+
+fnz_stats fnz_program_stats(const fnz_program *p) {
+  fnz_stats out = {.graphs = p->graphs.count};
+  for (size_t i = 0; i < p->graphs.count; i++)
+    for (size_t k = 0; k < p->graphs.data[i].nodes.count; k++)
+      count_node(&p->graphs.data[i].nodes.data[k], &out);
+  count_weights(p, &out);
   if (!p->graphs.count)
-    return;
-  out->inputs = p->graphs.data[0].ninputs;
-  out->outputs = p->graphs.data[0].noutputs;
-  for (size_t k = 0; k < out->outputs; k++)
-    out->mutated += fnzi_output_is_mutation(&p->outputs[k]);
+    return out;
+  out.inputs = p->graphs.data[0].ninputs;
+  out.outputs = p->graphs.data[0].noutputs;
+  for (size_t k = 0; k < out.outputs; k++)
+    out.mutated += fnzi_output_is_mutation(&p->outputs[k]);
+  return out;
 }

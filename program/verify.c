@@ -17,7 +17,7 @@ typedef struct checker {
   uint8_t *seen;        /* per value: the tag it was defined with, 0 before that */
 } checker;
 
-static fnz_status fail(checker *c, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
+static fnz_status fail(checker *c, fnz_class kind, const char *format, ...) FNZI_PRINTF(3, 4);
 
 static fnz_status fail(checker *c, fnz_class kind, const char *format, ...) {
   char place[160], message[400];

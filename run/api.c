@@ -1,12 +1,13 @@
 /* api.c - runs a program: on aliasing memory where something is written, else without. */
 #include "run/eager/interp.h"
 
-#include <fnz/functionalize.h>
+#include <fnz/run.h>
 
 fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
                    const fnz_arrays *inputs, const fnz_run_options *options, fnz_arrays *outputs) {
   fnz_run_options o = FNZ_RUN_OPTIONS_INIT;
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
+  FNZ_TRY(fnzi_backend_check(ctx, backend));
   FNZ_TRY(fnzi_run_types(ctx, program));
   const fnzi_run_options all = {.inputs = inputs,
                                 .check_schemas = o.check_schemas,

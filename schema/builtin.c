@@ -67,7 +67,7 @@ bool fnzi_builtin_is_asked(const char *name) {
 
 const fnz_op *fnzi_builtin_like(const fnz_op *op) {
   const builtin *b = find(op->name);
-  return b && b->like && strcmp(b->schema, op->schema) == 0 ? fnz_op_find(b->like) : NULL;
+  return b && b->like && strcmp(b->schema, op->schema) == 0 ? fnzi_ops_find(b->like) : NULL;
 }
 
 const uint8_t *fnzi_builtin_order(const fnz_op *op) {

@@ -105,12 +105,12 @@ static size_t name_size(const char *name) {
 
 const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name) {
   const declared *d = find(scope, name, name_size(name));
-  return d ? &d->op : fnz_op_find(name);
+  return d ? &d->op : fnzi_ops_find(name);
 }
 
-const fnz_op *fnz_op_lookup(const fnz_context *ctx, const char *name) {
-  const declared *d = find_in(ctx->operators, name, name_size(name));
-  return d ? &d->op : fnz_op_find(name);
+const fnz_op *fnz_op_find(const fnz_context *ctx, const char *name) {
+  const declared *d = ctx ? find_in(ctx->operators, name, name_size(name)) : NULL;
+  return d ? &d->op : fnzi_ops_find(name);
 }
 
 size_t fnz_op_declared_count(const fnz_context *ctx) {

@@ -52,7 +52,7 @@ static const fnz_op *without_copy(const fnz_op *copy) {
     return NULL;
   memcpy(name, copy->name, size - tail);
   memcpy(name + size - tail, copy->name + size, all - size + 1);
-  return fnz_op_find(name);
+  return fnzi_ops_find(name);
 }
 
 /* The view that `copy` copies. */

@@ -25,7 +25,7 @@ size_t fnzi_op_lower_bound(const char *name, size_t size) {
   return low;
 }
 
-const fnz_op *fnz_op_find(const char *name) {
+const fnz_op *fnzi_ops_find(const char *name) {
   static const char space[] = "aten::", empty[] = ".default";
   if (strncmp(name, space, sizeof space - 1) == 0)
     name += sizeof space - 1;
@@ -47,7 +47,7 @@ const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length) {
   memcpy(name + length + 1, op->overload, rest + 1);
   if (!rest)
     name[length] = '\0';
-  return fnz_op_find(name);
+  return fnzi_ops_find(name);
 }
 
 size_t fnz_op_count(void) {

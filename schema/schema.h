@@ -214,6 +214,8 @@ bool fnzi_op_is_item(const fnz_op *op);
 /* The first operator whose name is not below the first `size` bytes of `name`. */
 size_t fnzi_op_lower_bound(const char *name, size_t size);
 
+/* In the table, by the name that fnz_op_find() takes; NULL when it is not there. */
+const fnz_op *fnzi_ops_find(const char *name);
 /* The operator whose base is the first `length` characters of op's, with the same overload:
  * add_.Tensor and 3 -> add.Tensor. NULL when there is none. */
 const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length);

@@ -152,7 +152,7 @@ class Library(libfnz.Library):
         self.call("create", lib.fnz_stack_create, self.backend, ctypes.byref(self.side))
 
     def op(self, name, stack):
-        self.call("call", self.lib.fnz_call, P(self.lib.fnz_op_find(name.encode())), stack)
+        self.call("call", self.lib.fnz_call, P(self.lib.fnz_op_find(None, name.encode())), stack)
 
     def imported(self, flat):
         """A tensor over the memory of PyTorch's."""

@@ -108,7 +108,7 @@ verdict fnzi_judge_functional(judge *t, const fnz_program *p, bool may_view) {
   fnz_stats stats;
   if (fnz_program_verify(t->ctx, p))
     return fnzi_judge_failed(t, "verify");
-  fnz_program_get_stats(p, &stats);
+  stats = fnz_program_stats(p);
   if (stats.mutations || (!may_view && stats.views))
     return fnzi_judge_wrong(t, "left over", "%zu views, %zu writes left", stats.views,
                             stats.mutations);

@@ -173,7 +173,7 @@ bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *ou
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   fnzi_drawn_call bound;
   fnz_tensor *results[MOST_RESULTS];
-  const fnz_op *op = fnz_op_find(call->op);
+  const fnz_op *op = fnz_op_find(NULL, call->op);
   size_t count;
   bind(g, call, true, &bound);
   if (fnz_tensor_call(g->wrapper, bound.op, bound.args, bound.nargs, results, MOST_RESULTS, &count))

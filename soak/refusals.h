@@ -20,7 +20,7 @@ fnzi_verdict fnzi_compare_refusals(fnzi_judge *judge, const fnzi_refusal *refuse
 extern const fnzi_run_options fnzi_judge_unknowns;
 /* WRONG, and why. */
 fnzi_verdict fnzi_judge_wrong(fnzi_judge *judge, const char *kind, const char *format, ...)
-    FNZ_PRINTF(3, 4);
+    FNZI_PRINTF(3, 4);
 /* WRONG, for what the context says. */
 fnzi_verdict fnzi_judge_failed(fnzi_judge *judge, const char *kind);
 /* A well-formed program without writes, and without views unless these may stay. */

@@ -8,7 +8,7 @@ typedef region_gen gen;
 
 /* --- Text ----------------------------------------------------------------------------------------
  */
-FNZ_PRINTF(3, 0)
+FNZI_PRINTF(3, 0)
 static void put_arguments(gen *g, fnz_buffer *to, const char *format, va_list arguments) {
   char text[400];
   int n = vsnprintf(text, sizeof text, format, arguments);

@@ -54,7 +54,7 @@ typedef struct region_gen {
   size_t ngraphs;
 } region_gen;
 
-void fnzi_region_put(region_gen *g, fnz_buffer *to, const char *format, ...) FNZ_PRINTF(3, 4);
+void fnzi_region_put(region_gen *g, fnz_buffer *to, const char *format, ...) FNZI_PRINTF(3, 4);
 void fnzi_region_put_var(region_gen *g, fnz_buffer *to, const var *v);
 /* A step was drawn, or did not fit. */
 void fnzi_region_count(region_gen *g, region_step step, bool fits);
@@ -74,7 +74,7 @@ void fnzi_region_drop_dim(var *v, uint32_t dim);
 void fnzi_region_define(region_gen *g, scope *s, const var *v);
 void fnzi_region_end_node(region_gen *g, scope *s);
 /* A node with this result, kept, of a call as printf() has it. */
-var fnzi_region_node(region_gen *g, scope *s, var v, const char *format, ...) FNZ_PRINTF(4, 5);
+var fnzi_region_node(region_gen *g, scope *s, var v, const char *format, ...) FNZI_PRINTF(4, 5);
 var fnzi_region_clone(region_gen *g, scope *s, const var *of);
 var fnzi_region_scaled(region_gen *g, scope *s, const var *of);
 var fnzi_region_sum(region_gen *g, scope *s);

@@ -91,7 +91,7 @@ bool fnzi_symbolic_is_same_shape(const tensor *a, const tensor *b);
 const tensor *fnzi_symbolic_pick(symbolic_gen *g);
 void fnzi_symbolic_keep(symbolic_gen *g, const tensor *t);
 void fnzi_symbolic_name(symbolic_gen *g, char out[8]);
-void fnzi_symbolic_put(symbolic_gen *g, const char *format, ...) FNZ_PRINTF(2, 3);
+void fnzi_symbolic_put(symbolic_gen *g, const char *format, ...) FNZI_PRINTF(2, 3);
 /* `%name: type` */
 void fnzi_symbolic_put_typed(symbolic_gen *g, const tensor *t);
 

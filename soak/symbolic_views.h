@@ -45,7 +45,7 @@ typedef bool symbolic_view_fn(symbolic_gen *g, const tensor *t, view *out);
 SYMBOLIC_VIEW_ROWS(SYMBOLIC_VIEW_FN)
 #undef SYMBOLIC_VIEW_FN
 
-void fnzi_view_say(view *v, const char *format, ...) FNZ_PRINTF(2, 3);
+void fnzi_view_say(view *v, const char *format, ...) FNZI_PRINTF(2, 3);
 void fnzi_tensor_drop_dim(tensor *t, uint32_t dim);
 /* Pieces of a dimension, each of `size` and the last one what is left; false for too many. */
 bool fnzi_view_cut(view *v, const tensor *t, uint32_t dim, const number *size);

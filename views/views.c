@@ -48,7 +48,7 @@ const fnz_op *fnzi_view_scattered(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].base == FNZI_BASE_NEW || fnzi_emitted_op(rows[i].through) != op)
       continue;
-    const fnz_op *view = fnz_op_find(rows[i].op);
+    const fnz_op *view = fnzi_ops_find(rows[i].op);
     if (takes_args_of(op, view))
       return view;
   }

@@ -8,11 +8,11 @@
 #include "functionalize/explain/explain.h"
 
 typedef struct expander {
-  struct fnz_expander base;
+  fnzi_pass_expander base;
   fnzi_dcm_wish wish;
 } expander;
 
-static fnz_status expand(const struct fnz_expander *self, fnzi_arena *arena,
+static fnz_status expand(const fnzi_pass_expander *self, fnzi_arena *arena,
                          const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   const expander *e = (const expander *)(const void *)self;
   *done = false;
@@ -25,6 +25,8 @@ static fnz_status complete(fnz_context *ctx, const fnz_program *program,
                            const fnz_decompose_options *given, fnz_decompose_options *o) {
   *o = (fnz_decompose_options)FNZ_DECOMPOSE_OPTIONS_INIT;
   FNZ_TRY(fnzi_options_take(ctx, given, sizeof *o, o));
+  if (o->origins)
+    *o->origins = NULL;
   o->set = o->set ? o->set : "core";
   if (!fnzi_dcm_set_find(o->set))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
@@ -39,16 +41,15 @@ static fnz_status complete(fnz_context *ctx, const fnz_program *program,
 }
 
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
-                         const fnz_decompose_options *o, fnz_program **out, fnz_origins **origins) {
+                         const fnz_decompose_options *o, fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
   const expander e = {{fnzi_dcm_set_casts(set), expand}, {set, o}};
-  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, &e.base};
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
-  options.views = o->views;
-  options.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
-  options.expander = &e.base;
-  return origins ? fnzi_functionalize_explained(ctx, program, &options, out, origins)
-                 : fnzi_functionalize(ctx, program, &options, out);
+  wish.asked.views = o->views;
+  wish.asked.state = ends_in_writes ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
+  wish.asked.origins = o->origins;
+  return fnzi_functionalize(ctx, program, &wish, out);
 }
 
 /* An operator whose result is a number is not replayed: it gets its other name here. */
@@ -64,32 +65,27 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
     }
 }
 
+static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
+                            const fnz_decompose_options *o, fnz_program **out) {
+  FNZ_TRY(replay(ctx, program, o, out));
+  rename_readers(*out, o);
+  return o->origins ? fnzi_expl_steps_mark(ctx, program, *out, *o->origins) : FNZ_OK;
+}
+
 fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *options, fnz_program **out) {
   fnz_decompose_options o;
   *out = NULL;
   FNZ_TRY(complete(ctx, program, options, &o));
-  FNZ_TRY(replay(ctx, program, &o, out, NULL));
-  rename_readers(*out, &o);
-  return FNZ_OK;
-}
-
-fnz_status fnz_decompose_explained(fnz_context *ctx, const fnz_program *program,
-                                   const fnz_decompose_options *options, fnz_program **out,
-                                   fnz_origins **origins) {
-  fnz_decompose_options o;
-  *out = NULL;
-  *origins = NULL;
-  FNZ_TRY(complete(ctx, program, options, &o));
-  FNZ_TRY(replay(ctx, program, &o, out, origins));
-  rename_readers(*out, &o);
-  fnz_status status = fnzi_expl_steps_mark(ctx, program, *out, *origins);
+  fnz_status status = decompose(ctx, program, &o, out);
   if (status == FNZ_OK)
     return FNZ_OK;
-  fnz_origins_destroy(*origins);
+  if (o.origins) {
+    fnz_origins_destroy(*o.origins);
+    *o.origins = NULL;
+  }
   fnz_program_destroy(*out);
   *out = NULL;
-  *origins = NULL;
   return status;
 }
 

@@ -74,7 +74,7 @@ static fnz_status make_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there
 
 fnz_status fnzi_general_compare(const fnzi_general *g, const fnz_program *a, const fnz_program *b) {
   const fnz_verify_options once = {.size = sizeof once, .trials = 1};
-  return g->options->check(g->ctx, a, b, &once, NULL);
+  return g->wish->asked.check(g->ctx, a, b, &once, NULL);
 }
 
 /* Operators that are taken apart are others over hashes: then the general program must compute what
@@ -83,8 +83,8 @@ static fnz_status compare_meaning(const fnzi_general *g, const fnz_program *sour
                                   const fnz_program *result) {
   fnz_program *made = NULL;
   fnz_status status = FNZ_OK;
-  if (g->options->expander)
-    status = fnzi_pass_program(g->ctx, source, g->options, NULL, NULL, &made);
+  if (g->wish->expander)
+    status = fnzi_pass_program(g->ctx, source, g->wish, NULL, NULL, &made);
   if (status == FNZ_OK)
     status = fnzi_general_compare(g, made ? made : source, result);
   fnz_program_destroy(made);
@@ -150,7 +150,7 @@ static fnz_status check_made(fnzi_general *g, fnzi_sizes *made, fnzi_point *ther
 static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
   fnzi_sizes made;
   fnzi_point there;
-  if (!g->options->check)
+  if (!g->wish->asked.check)
     return compare_passes(g, t, valid);
   fnz_status status = fnzi_sizes_open(&made, g->ctx, g->made);
   fnzi_point_init(&there, &made.set);
@@ -165,10 +165,10 @@ static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
  * give: no result is right. Numbers that depend on data may be any, and a run checks what
  * they make. */
 static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
-  if (!g->options->check_types || !t->source || !t->valid || t->lie ||
+  if (!g->wish->asked.check_types || !t->source || !t->valid || t->lie ||
       fnzi_sizes_have_data(&g->sizes))
     return FNZ_OK;
-  fnz_status status = g->options->check_types(g->ctx, t->source, NULL, NULL);
+  fnz_status status = g->wish->asked.check_types(g->ctx, t->source, NULL, NULL);
   if (status != FNZ_BAD_INPUT)
     return status;
   const fnz_error *e = fnz_last_error(g->ctx);
@@ -183,8 +183,8 @@ static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
   sizes.program = g->kinds;
   fnz_status status = fnzi_instantiate(&sizes, &t->point, FNZI_READINGS_KEPT, &here);
   *works = status == FNZ_OK;
-  if (status == FNZ_OK && g->options->check_types)
-    status = g->options->check_types(g->ctx, here, NULL, NULL);
+  if (status == FNZ_OK && g->wish->asked.check_types)
+    status = g->wish->asked.check_types(g->ctx, here, NULL, NULL);
   fnz_program_destroy(here);
   if (*works && status == FNZ_BAD_INPUT)
     t->lie = "a recorded type is not what its operator gives";

@@ -9,6 +9,8 @@
 #include "functionalize/dynamic/sample.h"
 #include "program/region_ops.h"
 
+#include <fnz/rules.h>
+
 #include <stdio.h>
 
 enum {
@@ -334,7 +336,7 @@ static bool is_refused(const fnzi_node *node, fnz_rule *rule) {
     return fnzi_is_hop(node) && !fnzi_hop_is_known(node);
   if (fnzi_op_is_custom(node->op))
     return false;
-  fnz_op_get_rule(node->op, rule);
+  *rule = fnz_op_rule(node->op);
   return rule->action == FNZ_ACTION_REFUSED;
 }
 

@@ -18,9 +18,10 @@
 #ifndef FNZI_DYNAMIC_H
 #define FNZI_DYNAMIC_H
 
-#include "views/oracle_log.h"
+#include "functionalize/pass/pass.h"
 #include "program/provenance.h"
 #include "program/shapes/computer.h"
+#include "views/oracle_log.h"
 
 #include <fnz/functionalize.h>
 
@@ -113,7 +114,7 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
 /* --- entry.c ---------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
-                                           const fnz_functionalize_options *options,
-                                           fnzi_notes *notes, fnz_program **out);
+                                           const fnzi_pass_wish *wish, fnzi_notes *notes,
+                                           fnz_program **out);
 
 #endif

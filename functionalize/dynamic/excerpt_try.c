@@ -9,7 +9,7 @@
 /* Numbers that are read off data may be anything; what takes operators apart looks at nodes, not at
  * storages. */
 static bool may_be_taken(const fnzi_general *g) {
-  return g->options->check && !g->options->expander && !g->sizes.bounds.count &&
+  return g->wish->asked.check && !g->wish->expander && !g->sizes.bounds.count &&
          !fnzi_sizes_have_data(&g->sizes);
 }
 
@@ -23,7 +23,7 @@ static fnz_status try_it(fnzi_general *g, fnzi_general *e) {
 }
 
 fnz_status fnzi_excerpt_try(fnzi_general *g) {
-  fnzi_general e = {.ctx = g->ctx, .options = g->options, .whole = g->program};
+  fnzi_general e = {.ctx = g->ctx, .wish = g->wish, .whole = g->program};
   fnz_program *excerpt, *kinds = NULL;
   if (!may_be_taken(g))
     return FNZ_OK;

@@ -18,7 +18,7 @@ typedef struct fnzi_general {
   const fnz_program *program;
   const fnz_program *whole, *kinds; /* of an excerpt: of what it is one, and a node of each kind
                                      * that has (excerpt.h); else NULL */
-  const fnz_functionalize_options *options;
+  const fnzi_pass_wish *wish;
   fnzi_sizes sizes;
   fnzi_arena arena;
   fnzi_draw draw;

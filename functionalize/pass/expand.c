@@ -215,7 +215,7 @@ static fnz_status run_calls(cast *c, fnzi_wrap_request *r) {
 }
 
 fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool *done) {
-  const struct fnz_expander *expander = p->all->expander;
+  const fnzi_pass_expander *expander = p->all->expander;
   fnzi_script script;
   cast c = {p, &script, NULL, NULL};
   fnz_arg *args;

@@ -27,15 +27,23 @@ typedef struct fnzi_pass_merged {
   const char *name; /* of an added MEMORY input; NULL where an input of the source is the base */
 } fnzi_pass_merged;
 
-/* Who says which nodes are replayed as calls of other operators (fnz_functionalize_options).
+/* Who says which nodes are replayed as calls of other operators.
  * whole     the node
  * *done     false: the node stays. Else `out` is what it is made of, and ends with
  *           fnzi_script_free(); everything in it is in the arena. */
-struct fnz_expander {
+typedef struct fnzi_pass_expander fnzi_pass_expander;
+struct fnzi_pass_expander {
   bool casts; /* regions under autocast become nodes, too: casts.c */
-  fnz_status (*expand)(const struct fnz_expander *self, fnzi_arena *arena,
+  fnz_status (*expand)(const fnzi_pass_expander *self, fnzi_arena *arena,
                        const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
+
+/* What is wanted of the pass: what the caller of fnz_functionalize() asks for, complete, and what
+ * fnz_decompose() adds. */
+typedef struct fnzi_pass_wish {
+  fnz_functionalize_options asked;
+  const fnzi_pass_expander *expander; /* NULL for none */
+} fnzi_pass_wish;
 
 typedef struct fnzi_pass {
   fnz_context *ctx;
@@ -77,7 +85,7 @@ typedef struct fnzi_pass_stack {
   const fnz_program *from;
   fnz_program *to;
   fnz_views views;
-  const struct fnz_expander *expander; /* NULL for none */
+  const fnzi_pass_expander *expander; /* NULL for none */
   fnzi_arena arena;
   struct fnzi_region_body **bodies; /* per source graph, the newest first */
   bool *counts_from_storage;        /* per source graph: some view in it, or in its bodies, does */
@@ -167,11 +175,10 @@ void fnzi_pass_inputs_free(fnzi_pass *p);
 FNZ_MUST_CHECK fnz_status fnzi_pass_outputs_make(fnzi_pass *p);
 
 /* --- driver.c --------------------------------------------------------------------------------- */
-/* Functionalizes a program without symbolic sizes. `options` are complete. `notes` and `decisions`,
- * the answers about aliasing that the result relies on, may be NULL. */
+/* Functionalizes a program without symbolic sizes. `notes` and `decisions`, the answers about
+ * aliasing that the result relies on, may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
-                                            const fnz_functionalize_options *options,
-                                            fnzi_notes *notes, fnzi_oracle_log *decisions,
-                                            fnz_program **out);
+                                            const fnzi_pass_wish *wish, fnzi_notes *notes,
+                                            fnzi_oracle_log *decisions, fnz_program **out);
 
 #endif

@@ -224,8 +224,10 @@ static fnz_status create(fnz_context *ctx, const fnzi_rec_tape *start, fnz_backe
 
 fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backend **out) {
   fnzi_rec_tape start = {.shapes = shapes};
-  fnz_status status = fnzi_program_create(ctx, &start.program);
   *out = NULL;
+  if (shapes)
+    FNZ_TRY(fnzi_backend_check(ctx, shapes));
+  fnz_status status = fnzi_program_create(ctx, &start.program);
   if (status == FNZ_OK && !start.program->graphs.count)
     status = fnzi_graph_add(start.program, "", &start.graph);
   if (status == FNZ_OK)

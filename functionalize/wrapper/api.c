@@ -7,8 +7,9 @@ static void start(fnz_wrapper *wrapper) {
 }
 
 fnz_status fnz_wrapper_create(fnz_context *ctx, fnz_backend *backend, fnz_wrapper **out) {
-  fnz_wrapper *wrapper = fnzi_resize(ctx, NULL, 0, sizeof *wrapper);
   *out = NULL;
+  FNZ_TRY(fnzi_backend_check(ctx, backend));
+  fnz_wrapper *wrapper = fnzi_resize(ctx, NULL, 0, sizeof *wrapper);
   if (!wrapper)
     return fnzi_no_memory(ctx);
   *wrapper = (fnz_wrapper){.ctx = ctx, .backend = backend, .source = ""};
@@ -101,7 +102,7 @@ static fnz_status full_args(fnz_wrapper *wrapper, const fnz_op *op, const fnz_ar
 
 fnz_status fnz_tensor_call(fnz_wrapper *wrapper, const char *op, const fnz_arg *args, size_t nargs,
                            fnz_tensor **outputs, size_t capacity, size_t *count) {
-  fnzi_wrap_request r = {.op = fnz_op_lookup(wrapper->ctx, op)};
+  fnzi_wrap_request r = {.op = fnz_op_find(wrapper->ctx, op)};
   fnz_arg *all = NULL;
   *count = 0;
   start(wrapper);

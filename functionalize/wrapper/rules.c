@@ -1,5 +1,7 @@
-/* rules.c - fnz_op_get_rule(): the rule of an operator, in words. */
+/* rules.c - fnz_op_rule(): the rule of an operator, in words. */
 #include "functionalize/wrapper/wrapper.h"
+
+#include <fnz/rules.h>
 
 _Static_assert((int)FNZ_RULE_STEPS == (int)FNZI_ITEM_STEPS, "a rule has room for all steps");
 
@@ -108,18 +110,19 @@ void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **reme
     }
 }
 
-void fnz_op_get_rule(const fnz_op *op, fnz_rule *out) {
+fnz_rule fnz_op_rule(const fnz_op *op) {
   fnzi_wrap_route route = fnzi_wrap_route_find(op);
-  *out = (fnz_rule){.action = action_of(&route)};
-  name_action(out);
-  if (opens_windows(out))
-    say_view(&route, out);
+  fnz_rule out = {.action = action_of(&route)};
+  name_action(&out);
+  if (opens_windows(&out))
+    say_view(&route, &out);
   else if (route.mutation != FNZI_MUTATION_NONE)
-    say_write(op, route.mutation, out);
-  if (out->reverse)
-    out->becomes = fnz_op_member(op, FNZ_MEMBER_VIEW_COPY);
-  else if (out->action == FNZ_ACTION_FUNCTIONAL)
-    out->becomes = op;
-  else if (out->action == FNZ_ACTION_REFUSED)
-    fnzi_wrap_refused_why(op, &out->words, &out->remedy);
+    say_write(op, route.mutation, &out);
+  if (out.reverse)
+    out.becomes = fnz_op_member(op, FNZ_MEMBER_VIEW_COPY);
+  else if (out.action == FNZ_ACTION_FUNCTIONAL)
+    out.becomes = op;
+  else if (out.action == FNZ_ACTION_REFUSED)
+    fnzi_wrap_refused_why(op, &out.words, &out.remedy);
+  return out;
 }

@@ -10,7 +10,13 @@
  * an older header go on: of options the fields that they lack have their defaults, of reports these
  * are not filled, functions that a backend lacks count as NULL. Of options and reports a `size` of
  * 0, which nobody has set, or beyond that of the library fails with FNZ_BAD_ARGUMENT. Options that
- * may be NULL are then all defaults, and a report that may be NULL is not wanted. */
+ * may be NULL are then all defaults, and a report that may be NULL is not wanted.
+ *
+ * A structure without `size` is complete: it gets no field before the library's SONAME changes.
+ *
+ * What can be read off something and cannot fail is returned, a number, a structure or a pointer
+ * that is borrowed from it; beyond the last one of a kind that is 0, a structure of zeros, NULL.
+ * What can fail returns a status, and fills `out`. */
 #ifndef FNZ_API_H
 #define FNZ_API_H
 
@@ -23,13 +29,11 @@
 #define FNZ_VERSION_PATCH 0
 
 #if defined(__GNUC__)
-#define FNZ_API                 __attribute__((visibility("default")))
-#define FNZ_MUST_CHECK          __attribute__((warn_unused_result))
-#define FNZ_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#define FNZ_API        __attribute__((visibility("default")))
+#define FNZ_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define FNZ_API
 #define FNZ_MUST_CHECK
-#define FNZ_PRINTF(text, first)
 #endif
 
 #endif

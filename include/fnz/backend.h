@@ -34,7 +34,8 @@ typedef struct fnz_request {
 } fnz_request;
 
 typedef struct fnz_backend {
-  size_t size; /* sizeof(fnz_backend); what lies beyond counts as NULL */
+  size_t size; /* sizeof(fnz_backend); what lies beyond counts as NULL. Who takes a backend fails
+                  with FNZ_BAD_ARGUMENT where it ends before `destroy`, as 0 does */
   const char *name;
   void *self;
 

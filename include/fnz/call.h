@@ -7,7 +7,7 @@
  *   fnz_push_tensor(stack, y);
  *   fnz_push_float(stack, 0.5);
  *   fnz_push_name(stack, "alpha");
- *   status = fnz_call(ctx, fnz_op_find("add.Tensor"), stack);
+ *   status = fnz_call(ctx, fnz_op_find(ctx, "add.Tensor"), stack);
  *   if (status == FNZ_OK)
  *     sum = fnz_pop_tensor(stack);
  *

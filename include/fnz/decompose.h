@@ -30,9 +30,15 @@ typedef struct fnz_decompose_options {
   /* What becomes of views that steps need: `*_copy` operators, or plain ones. Views that the
    * program has already stay what they are. */
   fnz_views views;
+  /** Receives where each node of the result comes from (<fnz/explain.h>), of nodes of `program`:
+   * the operator that was taken apart, with FNZ_REASON_STEP, or the node itself. What `program` was
+   * made of say the origins that functionalizing gave: fnz_origins_at() of these, asked for the
+   * node found here, leads on to the source. New; ends with fnz_origins_destroy() before the
+   * context does; NULL on failure. NULL: not wanted. */
+  fnz_origins **origins;
 } fnz_decompose_options;
 #define FNZ_DECOMPOSE_OPTIONS_INIT                                                                 \
-  { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY }
+  { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY, NULL }
 
 /** Replaces operators by steps of others until only those remain that the set names, and those that
  * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
@@ -53,16 +59,6 @@ typedef struct fnz_decompose_options {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose(fnz_context *ctx, const fnz_program *program,
                                                 const fnz_decompose_options *options,
                                                 fnz_program **out);
-
-/** fnz_decompose(), and where each node of the result comes from.
- * origins  of nodes of `program`: the operator that was taken apart, with FNZ_REASON_STEP, or the
- *          node itself. What `program` was made of say the origins that functionalizing gave:
- *          fnz_origins_at() of these, asked for the node found here, leads on to the source. New;
- *          ends with fnz_origins_destroy() before the context does. NULL on failure. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_decompose_explained(fnz_context *ctx,
-                                                          const fnz_program *program,
-                                                          const fnz_decompose_options *options,
-                                                          fnz_program **out, fnz_origins **origins);
 
 /** Does this operator stay in that set? Custom operators do. False for a set that there is not. */
 FNZ_API bool fnz_decomposition_keeps(const char *set, const fnz_op *op);

@@ -111,6 +111,8 @@ typedef struct fnz_execution {
                      ready; what the CPU computes with is copied to it. An output must be row-major;
                      one without data lies there, too. UNSUPPORTED where inputs share memory */
 } fnz_execution;
+#define FNZ_EXECUTION_INIT                                                                         \
+  { sizeof(fnz_execution), NULL, NULL, NULL, NULL, NULL, 0, false }
 
 /** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions
  * keep their weights in the order that they are read in; after that a run with a workspace
@@ -185,8 +187,8 @@ FNZ_API void fnz_workspace_take_times(fnz_workspace *workspace, bool on);
 FNZ_API const fnz_step_time *fnz_workspace_times(const fnz_workspace *workspace, size_t *count);
 
 /* --- State ------------------------------------------------------------------------------------ */
-/** Memory of its own with the program's initial values; what the file has no data for must be read
- * before the first run, which fails with REF otherwise.
+/** Memory of its own with the program's initial values; what the file has no data for must come
+ * from fnz_executable_state_read() before the first run, which fails with REF otherwise.
  * out  ends with fnz_executable_state_destroy(), before the executable. NULL on failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(fnz_context *ctx,
                                                               const fnz_executable *exe,

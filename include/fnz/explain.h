@@ -47,19 +47,18 @@ typedef struct fnz_origin {
   size_t reader_graph, view_graph;
 } fnz_origin;
 
-/** The origins of all nodes of a result. Plain data that needs neither program. */
-typedef struct fnz_origins fnz_origins;
-
-/** NULL is allowed. */
+/** The origins of all nodes of a result, fnz_origins: what fnz_functionalize() and fnz_decompose()
+ * give where their options ask for it. Plain data that needs neither program.
+ *
+ *   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+ *   fnz_origins *origins;
+ *   options.origins = &origins;
+ *   status = fnz_functionalize(ctx, program, &options, &functional);
+ *
+ * NULL is allowed. */
 FNZ_API void fnz_origins_destroy(fnz_origins *origins);
 /** Of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
-
-/** fnz_functionalize(), and where each node of the result comes from.
- * origins  new; ends with fnz_origins_destroy() before the context does. NULL on failure. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize_explained(
-    fnz_context *ctx, const fnz_program *program, const fnz_functionalize_options *options,
-    fnz_program **out, fnz_origins **origins);
 
 /* What may be found in a program. Columns: name, whether functionalizing refuses it, in words.
  * ALIAS is also said of inputs of which one is written: the result is right as long as they share

@@ -6,8 +6,6 @@
 #define FNZ_FUNCTIONALIZE_H
 
 #include <fnz/program.h>
-#include <fnz/rules.h>
-#include <fnz/run.h>
 #include <fnz/verify.h>
 
 #ifdef __cplusplus
@@ -27,6 +25,8 @@ typedef enum fnz_state {
   FNZ_STATE_EPILOGUE = 1 /* the last nodes write them: `as_strided_` for other sizes and strides,
                             `copy_` for elements; these write inputs, nothing else writes */
 } fnz_state;
+
+typedef struct fnz_origins fnz_origins; /* <fnz/explain.h> */
 
 typedef struct fnz_functionalize_options {
   size_t size; /* sizeof(fnz_functionalize_options) */
@@ -48,8 +48,10 @@ typedef struct fnz_functionalize_options {
    * sizes out, or it is refused. NULL: it is taken at its word. */
   fnz_status (*check_types)(fnz_context *ctx, const fnz_program *program, fnz_unruled_fn *unruled,
                             void *user);
-  /** For fnz_decompose() (<fnz/decompose.h>), which sets it; callers leave it NULL. */
-  const struct fnz_expander *expander;
+  /** Receives where each node of the result comes from (<fnz/explain.h>): new, ends with
+   * fnz_origins_destroy() before the context does; NULL on failure. NULL: not wanted. fnz_lint()
+   * does not look at it. */
+  fnz_origins **origins;
 } fnz_functionalize_options;
 #define FNZ_FUNCTIONALIZE_OPTIONS_INIT                                                             \
   {                                                                                                \

@@ -13,8 +13,9 @@ extern "C" {
 typedef struct fnz_op fnz_op;
 
 /** By the name as schemas write it: "add_.Tensor", "aten::add_.Tensor", "view". The namespace aten
- * may be left out. NULL when there is none. */
-FNZ_API const fnz_op *fnz_op_find(const char *name);
+ * may be left out. NULL when there is none.
+ * ctx  what it has declared or derived is found too; NULL: the ATen table alone. */
+FNZ_API const fnz_op *fnz_op_find(const fnz_context *ctx, const char *name);
 
 /* --- Custom operators ------------------------------------------------------------------------- */
 
@@ -43,8 +44,6 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_declare(fnz_context *ctx, const char *s
  * Failures are at "name:line". Lines before the failure stay declared. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_ops_declare(fnz_context *ctx, const char *name,
                                                   const char *text, size_t size);
-/** As fnz_op_find(), and what the context has declared or derived. */
-FNZ_API const fnz_op *fnz_op_lookup(const fnz_context *ctx, const char *name);
 /** What the context has declared or derived, from 0 in that order; NULL beyond the last one. */
 FNZ_API size_t fnz_op_declared_count(const fnz_context *ctx);
 FNZ_API const fnz_op *fnz_op_declared_at(const fnz_context *ctx, size_t index);

@@ -36,12 +36,16 @@ typedef struct fnz_stats {
   uint64_t weight_bytes; /* of all of them */
 } fnz_stats;
 
-FNZ_API void fnz_program_get_stats(const fnz_program *program, fnz_stats *out);
+FNZ_API fnz_stats fnz_program_stats(const fnz_program *program);
 
 /** "2.14.1", or "" when the file did not say. */
 FNZ_API const char *fnz_program_torch_version(const fnz_program *program);
 /** Schema version of the .pt2 file, 0.0 when the program came from elsewhere. */
-FNZ_API void fnz_program_schema_version(const fnz_program *program, int *major, int *minor);
+typedef struct fnz_schema_version {
+  int major, minor;
+} fnz_schema_version;
+
+FNZ_API fnz_schema_version fnz_program_schema_version(const fnz_program *program);
 
 /** The member module_call_graph of the .pt2 file that the program comes from, as JSON: in_spec and
  * out_spec of its entry with fqn "" are PyTorch's texts of the tuples, lists and dicts whose leaves
@@ -68,8 +72,7 @@ typedef struct fnz_node_info {
   const char *source; /* "file.py:7" or a stack trace; "" when unknown */
 } fnz_node_info;
 
-FNZ_API void fnz_node_get(const fnz_program *program, size_t graph, size_t node,
-                          fnz_node_info *out);
+FNZ_API fnz_node_info fnz_program_node(const fnz_program *program, size_t graph, size_t node);
 
 FNZ_API const fnz_arg *fnz_graph_inputs(const fnz_program *program, size_t graph, size_t *count);
 FNZ_API const fnz_arg *fnz_graph_outputs(const fnz_program *program, size_t graph, size_t *count);
@@ -90,9 +93,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_node_write(fnz_context *ctx, const fnz_pro
                                                  fnz_buffer *out);
 
 /** Where a node's `source` points: of a stack trace the innermost frame that is not PyTorch's own,
- * else its last frame; of "file.py:7" that line. False, with an empty path, when it says
- * nothing. */
-FNZ_API bool fnz_source_place(const char *source, fnz_place *out);
+ * else its last frame; of "file.py:7" that line. The path is empty when it says nothing. */
+FNZ_API fnz_place fnz_source_place(const char *source);
 
 /** Name and geometry of a value; the geometry is NULL for what is not a tensor. */
 FNZ_API const char *fnz_value_name(const fnz_program *program, size_t graph, uint64_t value);
@@ -143,6 +145,10 @@ typedef enum fnz_output_kind {
 } fnz_output_kind;
 #undef FNZ_KIND_ENUM_IN
 #undef FNZ_KIND_ENUM_OUT
+
+/** "user", "parameter", ... and "user", "loss", "buffer_mutation", ... Static. */
+FNZ_API const char *fnz_input_kind_name(fnz_input_kind kind);
+FNZ_API const char *fnz_output_kind_name(fnz_output_kind kind);
 
 /** Input k of graph 0. `target`: the fully qualified name of a parameter, buffer or constant, the
  * graph name of a user input. `persistent`: of a buffer.
@@ -272,8 +278,8 @@ typedef struct fnz_weight {
   size_t bytes;
 } fnz_weight;
 
-/** False, and all of it NULL, when the program has no weight of that name. */
-FNZ_API bool fnz_program_weight(const fnz_program *program, const char *name, fnz_weight *out);
+/** `name` is NULL, as all of it, when the program has no weight of that name. */
+FNZ_API fnz_weight fnz_program_weight(const fnz_program *program, const char *name);
 
 FNZ_API fnz_input_spec fnz_program_input(const fnz_program *program, size_t k);
 FNZ_API fnz_output_spec fnz_program_output(const fnz_program *program, size_t k);

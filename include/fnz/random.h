@@ -48,7 +48,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_create(fnz_context *ctx, uint64_
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_philox_generator_create(fnz_context *ctx, uint64_t seed,
                                                               int64_t threads, fnz_generator **out);
 /** Of the kind of CUDA, that number; 0: it is of the kind of the CPU. */
-FNZ_API int64_t fnz_generator_get_threads(const fnz_generator *generator);
+FNZ_API int64_t fnz_generator_threads(const fnz_generator *generator);
 /** No context may draw from it any more. NULL is allowed. */
 FNZ_API void fnz_generator_destroy(fnz_generator *generator);
 /** As if it were new, of its kind. */
@@ -63,7 +63,7 @@ FNZ_API void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generato
 #define FNZ_GENERATOR_CUDA_STATE_BYTES 16
 
 /** Whichever of these its kind has. */
-FNZ_API size_t fnz_generator_get_state_bytes(const fnz_generator *generator);
+FNZ_API size_t fnz_generator_state_bytes(const fnz_generator *generator);
 /** `bytes` has room for as many; threads are no part of the state. */
 FNZ_API void fnz_generator_save_state(const fnz_generator *generator, void *bytes);
 /** Also what torch.get_rng_state(), or torch.cuda.get_rng_state(), gave. FNZ_BAD_INPUT (BOUNDS),

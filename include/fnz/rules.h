@@ -44,8 +44,8 @@ typedef struct fnz_rule {
   const char *remedy; /* of a refused operator: what to do instead */
 } fnz_rule;
 
-/** The rule for any operator, declared ones included. Fills all of `out`. */
-FNZ_API void fnz_op_get_rule(const fnz_op *op, fnz_rule *out);
+/** The rule for any operator, declared ones included. */
+FNZ_API fnz_rule fnz_op_rule(const fnz_op *op);
 
 #ifdef __cplusplus
 }

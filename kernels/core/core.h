@@ -252,10 +252,10 @@ static inline const fnz_geometry *fnzi_krn_call_geometry(const fnzi_krn_call *ca
 
 /* fnzi_fail with "operator: " in front of the message. */
 fnz_status fnzi_krn_call_refuse(const fnzi_krn_call *call, fnz_class kind, const char *format, ...)
-    FNZ_PRINTF(3, 4);
+    FNZI_PRINTF(3, 4);
 
 /* What eager warns of, with "operator: " in front; a later warning replaces an earlier one. */
-void fnzi_krn_call_warn(const fnzi_krn_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
+void fnzi_krn_call_warn(const fnzi_krn_call *call, const char *format, ...) FNZI_PRINTF(2, 3);
 
 /* --- For shape rules -------------------------------------------------------------------------- */
 /* Appends a result.

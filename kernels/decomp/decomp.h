@@ -149,7 +149,7 @@ static inline int64_t fnzi_dec_array_numel(const fnzi_krn_array *a) {
  * decomposition ends with a refusal. Every look at elements stands behind this question. */
 bool fnzi_dec_can_look(fnzi_dec_steps *s);
 /* The decomposition ends with this refusal, unless it has failed before. */
-void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
+void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) FNZI_PRINTF(3, 4);
 /* The same for a status. */
 static inline void fnzi_dec_status_note(fnzi_dec_steps *s, fnz_status status) {
   s->status = s->status == FNZ_OK ? status : s->status;

@@ -63,7 +63,7 @@ static inline fnzi_mem_plan *fnzi_mem_plan_known(const fnzi_krn_machine *m, cons
 /* --- job.c ------------------------------------------------------------------------------------ */
 /* Fails with "operator: " in front. */
 fnz_status fnzi_mem_job_fail(const fnzi_mem_job *job, fnz_class kind, const char *format, ...)
-    FNZ_PRINTF(3, 4);
+    FNZI_PRINTF(3, 4);
 /* Appends a result; takes over the reference, also when it fails. NULL for an undefined one. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_give(fnzi_mem_job *job, fnzi_krn_array *array);
 /* Appends an argument as a result: another reference. */

@@ -9,7 +9,7 @@ static bool has_bits(const fnz_arg *arg) {
 
 /* The operator that computes the elements of a lazy bit: the copying twin of its view. */
 static const fnz_op *bit_op(const char *view) {
-  const fnz_op *op = fnz_op_find(view);
+  const fnz_op *op = fnzi_ops_find(view);
   return op ? fnzi_op_by_index(op->view_copy) : NULL;
 }
 

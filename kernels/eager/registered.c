@@ -112,7 +112,7 @@ static fnz_status copy_arg(copying *c, fnz_arg *arg) {
   fnzi_krn_array *given = fnzi_krn_arg_array(arg);
   if (!given)
     return FNZ_OK;
-  FNZ_TRY(fnzi_mem_job_part_on(c->job, fnz_op_find("clone"), given, place));
+  FNZ_TRY(fnzi_mem_job_part_on(c->job, fnzi_ops_find("clone"), given, place));
   arg->u.value = fnzi_krn_array_handle(*place);
   return FNZ_OK;
 }

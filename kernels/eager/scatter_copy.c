@@ -11,7 +11,7 @@ static fnz_status clone_strided(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_kr
   fnz_geometry all = {.dtype = self->geometry.dtype, .rank = 1, .sizes = &elements, .strides = one};
   fnzi_krn_array *from, *copy;
   if (fnzi_mem_array_overlaps_itself(self))
-    return fnzi_mem_job_part_on(job, fnz_op_find("clone"), self, out);
+    return fnzi_mem_job_part_on(job, fnzi_ops_find("clone"), self, out);
   FNZ_TRY(fnzi_mem_array_create(job->m, job->ctx, &all, &copy));
   fnz_status status = fnzi_mem_array_window(job->m, job->ctx, self->storage, &all, &from);
   if (status == FNZ_OK) {
@@ -37,7 +37,7 @@ static fnz_status copy_args(fnzi_mem_job *job, const fnz_arg *args) {
   FNZ_TRY(two_tensors(job, args));
   FNZ_TRY(clone_strided(job, fnzi_krn_arg_array(&args[0]), &clone));
   written[0].u.value = fnzi_krn_array_handle(clone);
-  fnz_status status = fnzi_mem_job_part_of_one(job, fnz_op_find("copy_"), written, &same);
+  fnz_status status = fnzi_mem_job_part_of_one(job, fnzi_ops_find("copy_"), written, &same);
   fnzi_krn_array_release(job->ctx, clone);
   return status == FNZ_OK ? fnzi_mem_job_give(job, same) : status;
 }

@@ -162,7 +162,7 @@ static fnz_status reshape_alias_copy(fnzi_mem_job *job) {
 /* Where reshape would copy, it refuses as view does. */
 static fnz_status unsafe_view(fnzi_mem_job *job) {
   fnzi_krn_array *window;
-  FNZ_TRY(fnzi_mem_job_part_of_one(job, fnz_op_find("view"), job->args, &window));
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, fnzi_ops_find("view"), job->args, &window));
   return fnzi_mem_job_give(job, window);
 }
 
@@ -173,7 +173,7 @@ static fnz_status fill_window(fnzi_mem_job *job, const fnzi_krn_array *self,
   FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, self->storage, window, &diagonal));
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(diagonal)},
                           job->args[1]};
-  fnz_status status = fnzi_mem_job_part_of_one(job, fnz_op_find("fill_.Scalar"), args, &same);
+  fnz_status status = fnzi_mem_job_part_of_one(job, fnzi_ops_find("fill_.Scalar"), args, &same);
   if (status == FNZ_OK)
     fnzi_krn_array_release(job->ctx, same);
   fnzi_krn_array_release(job->ctx, diagonal);
@@ -231,7 +231,7 @@ static fnz_status batch_norm(fnzi_mem_job *job) {
   fnzi_krn_array *statistics[] = {fnzi_krn_arg_array(&mean), fnzi_krn_arg_array(&var)};
   if (!named(job, "training").u.i || !statistics[0] || !statistics[1])
     return compute_plainly(job);
-  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
+  const fnz_op *op = fnzi_ops_find("_native_batch_norm_legit_functional");
   const fnz_arg *args;
   fnz_handle handles[RESULTS];
   size_t count;

@@ -16,7 +16,7 @@ fnz_status fnzi_mem_job_copy_result(fnzi_mem_job *job, size_t k) {
   fnzi_krn_array *from = fnzi_krn_array_of(job->outputs[k]), *copy;
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = job->outputs[k]},
                           {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = CONTIGUOUS}};
-  FNZ_TRY(fnzi_mem_job_part_of_one(job, fnz_op_find("clone"), args, &copy));
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, fnzi_ops_find("clone"), args, &copy));
   job->outputs[k] = fnzi_krn_array_handle(copy);
   fnzi_krn_array_release(job->ctx, from);
   return FNZ_OK;

@@ -187,7 +187,7 @@ fnz_status fnzi_batch_sized(fnzi_batch_node *v) {
 
 /* The sizes are those of args[1], which may have levels of its own: they do not count. */
 fnz_status fnzi_batch_sized_like(fnzi_batch_node *v) {
-  const fnz_op *op = fnz_op_find(v->other);
+  const fnz_op *op = fnzi_ops_find(v->other);
   fnz_arg args[4] = {v->args[0]}; /* no fewer than op->nparams */
   if (v->args[1].tag != FNZ_ARG_VALUE)
     return fnzi_batch_refuse(v, "needs a second tensor");
@@ -295,7 +295,7 @@ static void copy_others(const fnzi_batch_node *v, const fnz_op *op, fnz_arg *arg
 }
 
 fnz_status fnzi_batch_whole(fnzi_batch_node *v) {
-  const fnz_op *op = fnz_op_find(v->other);
+  const fnz_op *op = fnzi_ops_find(v->other);
   const int64_t last = -1;
   int keeps, at = fnzi_op_param(op, "dim");
   fnz_arg *args;

@@ -179,7 +179,7 @@ fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const f
 
 fnz_status fnzi_batch_finish_named(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
                                    size_t nargs) {
-  return fnzi_batch_finish(v, fnz_op_find(op), args, nargs);
+  return fnzi_batch_finish(v, fnzi_ops_find(op), args, nargs);
 }
 
 fnz_status fnzi_batch_give(const fnzi_batch_node *v, fnz_arg tensor) {

@@ -141,6 +141,6 @@ fnz_status fnzi_cmp_report_classes(fnzi_cmp_numbering *n, const fnzi_cmp_side *s
                                    const char *where, uint32_t a, uint32_t b, fnz_difference **out);
 /* The same for something that is no expression. */
 fnz_status fnzi_cmp_report_plain(fnz_context *ctx, fnz_difference **out, const char *where,
-                                 const char *format, ...) FNZ_PRINTF(4, 5);
+                                 const char *format, ...) FNZI_PRINTF(4, 5);
 
 #endif

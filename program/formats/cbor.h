@@ -108,7 +108,7 @@ FNZ_MUST_CHECK fnz_status fnzi_decode_fixed(fnzi_decoder *d, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_item_int(fnzi_decoder *d, int64_t *out);
 /* Fails at the last item: "byte 123". */
 fnz_status fnzi_decode_fail(fnzi_decoder *d, fnz_class kind, const char *format, ...)
-    FNZ_PRINTF(3, 4);
+    FNZI_PRINTF(3, 4);
 fnz_status fnzi_decode_at(fnzi_decoder *d, fnz_status status);
 
 #endif

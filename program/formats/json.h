@@ -66,7 +66,7 @@ fnz_status fnzi_json_refuse_text(fnz_context *ctx, const char *record, const cha
 /* Fails with a `where` of record and path, "models/model.json: graph_module.graph.nodes[3].target".
  * `at` NULL names the record alone. */
 fnz_status fnzi_json_fail(const fnzi_json_doc *doc, fnz_class kind, const fnzi_json *at,
-                          const char *format, ...) FNZ_PRINTF(4, 5);
+                          const char *format, ...) FNZI_PRINTF(4, 5);
 /* The same `where` for a failure that came from a function which does not know the place. */
 fnz_status fnzi_json_at(const fnzi_json_doc *doc, fnz_status status, const fnzi_json *at);
 

@@ -60,7 +60,7 @@ fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op, const fnz_arg 
   if (made.tag != FNZ_ARG_VALUE)
     return fnzi_json_fail(&m->s->r->doc, FNZ_CLASS_TYPE, m->json,
                           "%s: the result `%s` is no tensor", m->stem, suffix);
-  FNZ_TRY(fnzi_pt2_put_node(m, fnz_op_find(op), args, nargs, &made, 1));
+  FNZ_TRY(fnzi_pt2_put_node(m, fnzi_ops_find(op), args, nargs, &made, 1));
   *out = made;
   return FNZ_OK;
 }

@@ -183,7 +183,7 @@ static fnz_status slice_view(const wrapper *w, const char *tensor, fnz_arg base,
 
 /* An operator that overwrites all of its out arguments gets their types, and no base. */
 static fnz_status fresh_out(const wrapper *w, const char *tensor, fnz_arg *out) {
-  const fnz_op *op = fnz_op_find("empty_strided");
+  const fnz_op *op = fnzi_ops_find("empty_strided");
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   const fnz_arg *size = detail(w, tensor, "size"), *stride = detail(w, tensor, "stride");
   const fnz_arg *dtype = detail(w, tensor, "dtype"), *device = detail(w, tensor, "device");

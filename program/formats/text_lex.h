@@ -46,7 +46,7 @@ char fnzi_lexer_peek(const fnzi_lexer *lexer);
 
 /* Fails at the current token: "line 12, column 5". */
 fnz_status fnzi_lexer_fail(fnzi_lexer *lexer, fnz_class kind, const char *format, ...)
-    FNZ_PRINTF(3, 4);
+    FNZI_PRINTF(3, 4);
 /* Gives the pending error the place of the current token. */
 fnz_status fnzi_lexer_at(fnzi_lexer *lexer, fnz_status status);
 

@@ -233,7 +233,7 @@ static fnz_status check_number(maker *m, const fnzi_node *node) {
 
 /* The tensor that a number is read off, as an output of its own. */
 static fnz_status watch(maker *m, const fnzi_node *node) {
-  const fnz_op *clone = fnz_op_find("clone");
+  const fnz_op *clone = fnzi_ops_find("clone");
   const fnzi_value *read = &m->graph->values.data[node->args[0].u.value];
   const char *name;
   uint32_t value, at;

@@ -14,22 +14,22 @@ _SHORT = ".".join(VERSION.split(".")[:2])  # libraries of one of these have one 
 _NAME = f"libfnz.so.{_SHORT}"
 
 # Result and parameters of each function: v void, i int or an enum, b bool, I uint32_t, l int64_t, L uint64_t,
-# z size_t, s const char *, p any other pointer, and by value the structures M, S, N, O and Y of _TYPES.
+# z size_t, s const char *, p any other pointer, and by value the structures of _TYPES.
 SIGNATURES = {
     # status.h, context.h
     "fnz_class_name": "s i", "fnz_context_create": "i pp", "fnz_context_destroy": "v p", "fnz_last_error": "p p",
     "fnz_context_peak_bytes": "z p", "fnz_version": "s", "fnz_buffer_free": "v pp",
     # types.h, operator.h
-    "fnz_dtype_get_info": "p i", "fnz_op_declare": "i psp", "fnz_op_lookup": "p ps", "fnz_op_count": "z",
-    "fnz_op_at": "p z", "fnz_op_find": "p s", "fnz_op_name": "s p", "fnz_op_schema": "s p", "fnz_op_kind": "s p",
+    "fnz_dtype_get_info": "p i", "fnz_op_declare": "i psp", "fnz_op_count": "z",
+    "fnz_op_at": "p z", "fnz_op_find": "p ps", "fnz_op_name": "s p", "fnz_op_schema": "s p", "fnz_op_kind": "s p",
     "fnz_op_functional_twin": "p p", "fnz_op_is_view": "b p", "fnz_op_is_mutating": "b p", "fnz_op_tags": "s p",
     "fnz_op_param_count": "z p", "fnz_op_param": "P pz", "fnz_cpu_has_kernel": "b p", "fnz_op_suggest": "i psp",
     # program.h
-    "fnz_program_destroy": "v p", "fnz_program_get_stats": "v pp", "fnz_program_torch_version": "s p",
+    "fnz_program_destroy": "v p", "fnz_program_stats": "F p", "fnz_program_torch_version": "s p",
     "fnz_program_module_call_graph": "s p", "fnz_graph_count": "z p", "fnz_node_count": "z pz",
-    "fnz_node_get": "v pzzp", "fnz_graph_inputs": "p pzp", "fnz_graph_outputs": "p pzp", "fnz_node_write": "i ppzzbp",
+    "fnz_program_node": "D pzz", "fnz_graph_inputs": "p pzp", "fnz_graph_outputs": "p pzp", "fnz_node_write": "i ppzzbp",
     "fnz_value_name": "s pzL", "fnz_value_geometry": "p pzL", "fnz_program_symbol": "Y pI",
-    "fnz_program_weight": "b psp", "fnz_program_input": "N pz", "fnz_program_output": "O pz",
+    "fnz_program_weight": "W ps", "fnz_program_input": "N pz", "fnz_program_output": "O pz",
     # formats.h, mlir.h
     "fnz_format_find": "i s", "fnz_program_read": "i ppzip", "fnz_program_load": "i psip",
     "fnz_program_write": "i ppip", "fnz_program_save": "i ppis", "fnz_program_save_external": "i pps",
@@ -58,7 +58,7 @@ SIGNATURES = {
 _TYPES = {
     "v": None, "i": ctypes.c_int, "b": ctypes.c_bool, "I": ctypes.c_uint32, "l": ctypes.c_int64, "L": ctypes.c_uint64,
     "z": ctypes.c_size_t, "s": ctypes.c_char_p, "p": ctypes.c_void_p, "M": s.Memory, "S": s.Slot, "N": s.InputSpec,
-    "O": s.OutputSpec, "Y": s.Symbol, "P": s.Param,
+    "O": s.OutputSpec, "Y": s.Symbol, "P": s.Param, "F": s.Stats, "D": s.NodeInfo, "W": s.Weight,
 }
 
 

@@ -52,10 +52,10 @@ Arg = _structure("fnz_arg", ("tag", c_uint8), ("flags", c_uint8), ("count", c_ui
 
 FunctionalizeOptions = _structure(
     "fnz_functionalize_options", ("size", c_size_t), ("views", c_int), ("state", c_int), ("deny", c_void_p),
-    ("ndeny", c_size_t), ("check", c_void_p), ("check_types", c_void_p), ("expander", c_void_p))
+    ("ndeny", c_size_t), ("check", c_void_p), ("check_types", c_void_p), ("origins", c_void_p))
 DecomposeOptions = _structure(
     "fnz_decompose_options", ("size", c_size_t), ("set", c_char_p), ("decompose", c_void_p), ("ndecompose", c_size_t),
-    ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int))
+    ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int), ("origins", c_void_p))
 VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool))
 VerifyReport = _structure(
     "fnz_verify_report", ("size", c_size_t), ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t),

@@ -132,8 +132,7 @@ class Node:
     __slots__ = ("_graph", "index", "target", "args", "outputs", "source")
 
     def __init__(self, graph: Graph, program: Handle, index: int):
-        info = s.NodeInfo()
-        lib.fnz_node_get(program.address, graph.index, index, byref(info))
+        info = lib.fnz_program_node(program.address, graph.index, index)
         self._graph, self.index, self.target = graph, index, info.target.decode()
         self.args = tuple(DEFAULT if arg.tag == 0 else graph.arg(arg) for arg in info.args[:info.nargs])
         self.outputs = tuple(graph.arg(arg) for arg in info.outputs[:info.noutputs])

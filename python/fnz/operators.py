@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ._library import lib
 from .errors import Error
+from .handles import Context
 
 
 class Operator(NamedTuple):
@@ -38,7 +39,9 @@ def ops() -> tuple[Operator, ...]:
 
 def op(name: str) -> Operator:
     """By the name as schemas write it: "add.Tensor", "aten::view"."""
-    found = lib.fnz_op_find(name.encode())
+    found = lib.fnz_op_find(None, name.encode())
     if not found:
-        raise Error("BAD_INPUT", "REF", name, "the table has no operator of that name")
+        near = Context().bytes_of(lib.fnz_op_suggest, name.encode()).decode()
+        raise Error("BAD_INPUT", "REF", name, "the table has no operator of that name"
+                    + (f"; did you mean {near}?" if near else ""))
     return _read(found)

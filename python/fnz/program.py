@@ -225,8 +225,7 @@ class Program:
     @property
     def stats(self) -> Stats:
         """Figures over all graphs."""
-        out = s.Stats()
-        lib.fnz_program_get_stats(self._handle.address, byref(out))
+        out = lib.fnz_program_stats(self._handle.address)
         return Stats(*(getattr(out, name) for name in Stats._fields))
 
     @property
@@ -266,11 +265,12 @@ class Program:
         return self._weights("constant")
 
     def _weights(self, kind: str) -> dict[str, Tensor]:
-        found, weight = {}, s.Weight()
+        found = {}
         for one in self.inputs:
             if one.kind != kind or not one.target:
                 continue
-            if lib.fnz_program_weight(self._handle.address, one.target.encode(), byref(weight)) and weight.data:
+            weight = lib.fnz_program_weight(self._handle.address, one.target.encode())
+            if weight.data:
                 geometry = weight.geometry[0]
                 row, rank = DTYPES[geometry.dtype], geometry.rank
                 found[one.target] = Tensor(weight.data + geometry.offset * row.bytes, row,

@@ -9,7 +9,7 @@ from fnz import _library, _structures, errors
 
 HEADERS = Path(__file__).resolve().parents[2] / "include" / "fnz"
 BY_VALUE = {"fnz_memory": "M", "fnz_slot": "S", "fnz_input_spec": "N", "fnz_output_spec": "O", "fnz_symbol": "Y",
-            "fnz_param": "P"}
+            "fnz_param": "P", "fnz_stats": "F", "fnz_node_info": "D", "fnz_weight": "W"}
 LETTERS = {"void": "v", "int": "i", "bool": "b", "uint32_t": "I", "int64_t": "l", "uint64_t": "L", "size_t": "z",
            **BY_VALUE}
 NUMBERS = {"int": ctypes.c_int, "bool": ctypes.c_bool, "size_t": ctypes.c_size_t, "int32_t": ctypes.c_int32,

@@ -29,6 +29,8 @@ void fnzi_call_stack_end(fnz_stack *stack) {
 }
 
 fnz_status fnz_stack_create(fnz_context *ctx, fnz_backend *backend, fnz_stack **out) {
+  *out = NULL;
+  FNZ_TRY(fnzi_backend_check(ctx, backend));
   *out = fnzi_resize(ctx, NULL, 0, sizeof **out);
   if (!*out)
     return fnzi_no_memory(ctx);

@@ -103,7 +103,7 @@ fnz_status fnzi_eag_tensor_reshape(fnzi_eag_interp *in, fnzi_eag_tensor *t,
 
 fnz_status fnzi_eag_unary(fnzi_eag_interp *in, const char *name, fnz_handle value, fnz_dtype dtype,
                           fnz_handle *out) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnzi_ops_find(name);
   if (op == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_INTERNAL, "", "there is no operator %s", name);
   fnz_arg args[8] = {{.tag = FNZ_ARG_VALUE, .u.value = value}}, *filled;

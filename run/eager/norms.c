@@ -74,7 +74,7 @@ static fnz_status check_statistics(fnzi_eag_op *s, size_t first_read) {
 }
 
 static fnz_status batch_norm(fnzi_eag_op *s) {
-  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
+  const fnz_op *op = fnzi_ops_find("_native_batch_norm_legit_functional");
   const fnz_geometry *expected[5], *channel;
   fnz_handle values[5];
   fnz_arg *results;
@@ -97,7 +97,7 @@ static fnz_status batch_norm(fnzi_eag_op *s) {
 /* Applies an operator to handles; the result has these sizes, row-major. */
 static fnz_status step(fnzi_eag_op *s, const char *name, fnz_handle self, const int64_t *list,
                        uint32_t length, const int64_t *sizes, uint32_t rank, fnz_handle *out) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnzi_ops_find(name);
   fnz_backend *b = s->in->run.backend;
   int64_t strides[FNZ_MAX_RANK];
   fnz_arg items[FNZ_MAX_RANK], *filled;
@@ -125,7 +125,7 @@ static fnz_status value_at(fnzi_eag_op *s, size_t i, fnz_handle *out) {
 /* Each instance as channels of one batch; held[0] is the input, held[1] and held[2] are the running
  * statistics, and held[3] to held[7] the results of batch norm. */
 static fnz_status norm_instances(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle held[8]) {
-  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
+  const fnz_op *op = fnzi_ops_find("_native_batch_norm_legit_functional");
   fnz_backend *b = s->in->run.backend;
   int64_t whole[FNZ_MAX_RANK] = {1};
   const int64_t all = whole[1] = g->sizes[0] * g->sizes[1];

@@ -83,7 +83,7 @@ fnz_status fnzi_eag_nothing(fnzi_eag_op *s) {
 /* The backend's cells of zeros: new elements are zero. */
 static fnz_status zero_cells(fnzi_eag_op *s, fnz_dtype dtype, int64_t count, unsigned char *cells) {
   fnz_backend *b = s->in->run.backend;
-  const fnz_op *op = fnz_op_find("zeros");
+  const fnz_op *op = fnzi_ops_find("zeros");
   if (op == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator zeros");
   int64_t one = 1;

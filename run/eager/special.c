@@ -72,7 +72,7 @@ static fnz_status foreach (fnzi_eag_op *s, const fnz_op *element) {
 
 /* Sets every element of the window to the number in args[1]. */
 static fnz_status fill_window(fnzi_eag_op *s, fnzi_eag_tensor *self, const fnzi_eag_window *w) {
-  const fnz_op *op = fnz_op_find("fill.Scalar");
+  const fnz_op *op = fnzi_ops_find("fill.Scalar");
   fnzi_eag_tensor *window;
   fnz_handle value;
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE}, s->args[1]};

@@ -296,7 +296,7 @@ static const fnz_op *twin_of(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
   for (size_t i = 0; twin == NULL && i < sizeof other_twins / sizeof *other_twins; i++)
     if (strcmp(other_twins[i].op, op->name) == 0)
-      twin = fnz_op_find(other_twins[i].twin);
+      twin = fnzi_ops_find(other_twins[i].twin);
   if (twin != NULL || op->kind != FNZI_KIND_INPLACE)
     return twin;
   twin = fnzi_op_find_stem(op, strlen(op->base) - 1);

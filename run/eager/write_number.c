@@ -20,7 +20,7 @@ static fnz_backend *backend_of(const chosen *c) {
 /* `args` hold handles. */
 static fnz_status apply(chosen *c, const char *name, const fnz_arg *args, size_t nargs,
                         const fnz_geometry *result, fnz_handle *out) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnzi_ops_find(name);
   fnzi_run_state *run = &c->s->in->run;
   fnz_arg *filled;
   FNZ_TRY(fnzi_run_lower_args(run, op, args, nargs, NULL, NULL, &filled));

@@ -13,7 +13,7 @@ static fnz_status compare(fnz_context *ctx, const fnz_program *original,
                           const fnz_verify_options *options, fnz_verify_report *report) {
   fnz_program *made = NULL;
   if (functional == NULL) {
-    const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+    const fnzi_pass_wish defaults = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, NULL};
     FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
     functional = made;
   }

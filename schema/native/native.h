@@ -258,7 +258,7 @@ typedef enum fnzi_native_rule {
 /* Fails with the rule's class at "file:line": "rule ID: text; have ...". */
 FNZ_MUST_CHECK fnz_status fnzi_native_rule_broken(const fnz_library *library, uint32_t line,
                                                   fnzi_native_rule rule, const char *have, ...)
-    FNZ_PRINTF(4, 5);
+    FNZI_PRINTF(4, 5);
 
 /* Is this operator one that PyTorch lets off the rule (exempt.def)? */
 bool fnzi_native_rule_exempts(fnzi_native_rule rule, const fnz_op *op);

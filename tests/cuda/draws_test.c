@@ -216,7 +216,7 @@ START_TEST(without_a_generator_it_is_the_gpus) {
   OK(b.ctx, fnz_arrays_create(b.ctx, &given));
   OK(b.ctx, fnz_executable_run_arrays(b.ctx, b.gpu, b.inputs, NULL, b.ws, alone));
   OK(b.ctx, fnz_cuda_generator_create(b.ctx, NULL, 0, &b.g));
-  ck_assert_int_eq(fnz_generator_get_threads(b.g), b.gpu->device->threads);
+  ck_assert_int_eq(fnz_generator_threads(b.g), b.gpu->device->threads);
   fnz_context_set_generator(b.ctx, b.g);
   OK(b.ctx, fnz_run(b.ctx, b.p, b.cpu, b.inputs, NULL, given));
   ck_assert(same_arrays(alone, given));

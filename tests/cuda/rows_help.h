@@ -36,7 +36,7 @@ typedef struct draft {
   scale scale;
 } draft;
 
-static inline void put(draft *d, const char *format, ...) FNZ_PRINTF(2, 3);
+static inline void put(draft *d, const char *format, ...) FNZI_PRINTF(2, 3);
 static inline void put(draft *d, const char *format, ...) {
   va_list args;
   va_start(args, format);

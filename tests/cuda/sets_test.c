@@ -14,7 +14,7 @@ typedef struct text {
   size_t size;
 } text;
 
-static void put(text *t, const char *format, ...) FNZ_PRINTF(2, 3);
+static void put(text *t, const char *format, ...) FNZI_PRINTF(2, 3);
 static void put(text *t, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -78,7 +78,7 @@ static inline void push(side *s, const char *word) {
 static inline fnz_status step(side *s, const char *line) {
   char words[200], *rest;
   snprintf(words, sizeof words, "%s", line);
-  const fnz_op *op = fnz_op_find(strtok_r(words, " ", &rest));
+  const fnz_op *op = fnz_op_find(NULL, strtok_r(words, " ", &rest));
   ck_assert_msg(op != NULL, "%s", line);
   for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;)
     push(s, word);

@@ -32,7 +32,7 @@ static void make_memory(drawn_side *d, const drawn_call *c) {
     fnz_push_ints(d->s.stack, t->sizes, t->rank);
     fnz_push_ints(d->s.stack, t->strides, t->rank);
     fnz_push_int(d->s.stack, t->offset);
-    OK(d->s.ctx, fnz_call(d->s.ctx, fnz_op_find("as_strided"), d->s.stack));
+    OK(d->s.ctx, fnz_call(d->s.ctx, fnz_op_find(NULL, "as_strided"), d->s.stack));
     d->s.tensors[d->s.count++] = fnz_pop_tensor(d->s.stack);
   }
 }

@@ -104,12 +104,12 @@ START_TEST(devices_do_not_mix) {
   ck_assert_str_eq(gpu.backend->name, "cuda:0");
   fnz_push_tensor(gpu.stack, gpu.tensors[0]);
   fnz_push_tensor(gpu.stack, cpu.tensors[0]);
-  FAILS(ctx, "TYPE", fnz_call(ctx, fnz_op_find("add.Tensor"), gpu.stack));
+  FAILS(ctx, "TYPE", fnz_call(ctx, fnz_op_find(NULL, "add.Tensor"), gpu.stack));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message,
                                "argument other is on cpu, but other tensors are on cuda:0"));
   fnz_push_tensor(gpu.stack, gpu.tensors[0]); /* its row switches the check off */
   fnz_push_tensor(gpu.stack, cpu.tensors[1]);
-  OK(ctx, fnz_call(ctx, fnz_op_find("copy_"), gpu.stack));
+  OK(ctx, fnz_call(ctx, fnz_op_find(NULL, "copy_"), gpu.stack));
   fnz_stack_clear(gpu.stack);
   OK(ctx, step(&cpu, "copy_ t0 t1"));
   OK(ctx, step(&gpu, "alias t0"));
@@ -117,7 +117,7 @@ START_TEST(devices_do_not_mix) {
   OK(ctx, step(&gpu, "select.int t1 i0 i3"));
   fnz_push_tensor(gpu.stack, gpu.tensors[0]); /* a number of the CPU goes anywhere */
   fnz_push_tensor(gpu.stack, cpu.tensors[5]);
-  OK(ctx, fnz_call(ctx, fnz_op_find("mul_.Tensor"), gpu.stack));
+  OK(ctx, fnz_call(ctx, fnz_op_find(NULL, "mul_.Tensor"), gpu.stack));
   fnz_stack_clear(gpu.stack);
   OK(ctx, step(&cpu, "mul_.Tensor t0 t5"));
   OK(ctx, step(&gpu, "alias t0"));

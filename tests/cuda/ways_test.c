@@ -371,7 +371,7 @@ static void run_folder(const char *folder, tally *t) {
   w.ctx = w.v.ctx;
   items operators = variants_items(&w.v, fnzi_json_find(w.v.calls.root, "calls"));
   for (size_t i = 0; i < operators.count; i++) {
-    const fnz_op *op = fnz_op_find(operators.at[i]->key);
+    const fnz_op *op = fnz_op_find(NULL, operators.at[i]->key);
     if (!op || !is_wanted(op) || t->wanted++ % every() != 0)
       continue;
     begin_program(&w);

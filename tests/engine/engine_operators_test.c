@@ -248,7 +248,7 @@ START_TEST(operators_have_the_interpreters_bits) {
   scene_begin(&t.s, &t.v, "reference", create_cpu);
   const fnzi_json *calls = fnzi_json_find(t.v.calls.root, "calls");
   for (const fnzi_json *one = calls->u.first; one; one = one->next, operators++) {
-    const fnz_op *op = fnz_op_find(one->key);
+    const fnz_op *op = fnz_op_find(NULL, one->key);
     size_t number = 0;
     t.operator_run = 0;
     for (const fnzi_json *call = one->u.first; call; call = call->next)

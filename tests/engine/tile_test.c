@@ -38,7 +38,7 @@ static int draw(draft *d, int below) {
   return (int)((d->state >> 33) % (unsigned)below);
 }
 
-static void put(draft *d, const char *format, ...) FNZ_PRINTF(2, 3);
+static void put(draft *d, const char *format, ...) FNZI_PRINTF(2, 3);
 static void put(draft *d, const char *format, ...) {
   va_list args;
   va_start(args, format);

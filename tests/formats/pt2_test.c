@@ -66,7 +66,7 @@ START_TEST(in_place_add) {
   ck_assert_uint_eq(g->nodes.count, 1);
   const fnzi_node *n = &g->nodes.data[0];
   ck_assert_str_eq(fnzi_node_target(n), "add_.Tensor");
-  ck_assert_ptr_eq(n->op, fnz_op_find("add_.Tensor"));
+  ck_assert_ptr_eq(n->op, fnz_op_find(NULL, "add_.Tensor"));
   ck_assert_uint_eq(n->nargs, 3);
   ck_assert_int_eq(n->args[0].tag, FNZ_ARG_VALUE);
   ck_assert_int_eq(n->args[1].tag, FNZ_ARG_INT);
@@ -182,7 +182,7 @@ static void expect_no_data(bytes file, size_t weights) {
   fixture f;
   fnz_stats stats;
   must_read(&f, file);
-  fnz_program_get_stats(f.program, &stats);
+  stats = fnz_program_stats(f.program);
   ck_assert_uint_eq(stats.weights, weights);
   ck_assert_uint_eq(stats.no_data, weights);
   ck_assert_uint_eq(f.program->weights.count, weights);

@@ -74,8 +74,7 @@ START_TEST(regions_are_found_by_name_and_number) {
   fnz_buffer text = {0};
   OK(ctx, fnzi_printf(ctx, &text, "%s%s", named, regions));
   fnz_program *p = read_text(text.data);
-  fnz_node_info n;
-  fnz_node_get(p, 0, 0, &n);
+  const fnz_node_info n = fnz_program_node(p, 0, 0);
   for (int k = 1; k <= 4; k++)
     ck_assert_int_eq(n.args[k].u.i, k);
   ck_assert(!p->graphs.data[3].returns_single);

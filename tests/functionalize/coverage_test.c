@@ -9,12 +9,6 @@
 #include <fnz/fnz.h>
 #include <stdio.h>
 
-static fnz_rule rule_of(const fnz_op *op) {
-  fnz_rule rule;
-  fnz_op_get_rule(op, &rule);
-  return rule;
-}
-
 /* --- The list of what is refused -------------------------------------------------------------- */
 static const char *const listed[] = {
 #define CLASS(id, words)
@@ -35,7 +29,7 @@ START_TEST(what_is_refused_is_listed) {
   size_t refused = 0;
   for (size_t i = 0; i < fnz_op_count(); i++) {
     const fnz_op *op = fnz_op_at(i);
-    fnz_rule rule = rule_of(op);
+    fnz_rule rule = fnz_op_rule(op);
     bool is_refused = rule.action == FNZ_ACTION_REFUSED;
     refused += is_refused;
     ck_assert_msg(is_refused == is_listed(op->name), "%s is %s, and %s", op->name, rule.name,
@@ -53,7 +47,7 @@ START_TEST(every_view_has_a_rule) {
     const fnz_op *op = fnz_op_at(i);
     if (!fnz_op_is_view(op))
       continue;
-    fnz_rule rule = rule_of(op);
+    fnz_rule rule = fnz_op_rule(op);
     count[rule.action]++;
     ck_assert_msg(rule.action != FNZ_ACTION_FUNCTIONAL, "%s has no rule", op->name);
   }
@@ -78,7 +72,7 @@ START_TEST(every_writing_operator_has_a_rule) {
   for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
     size_t count = 0;
     for (size_t i = 0; i < fnz_op_count(); i++) {
-      fnz_rule rule = rule_of(fnz_op_at(i));
+      fnz_rule rule = fnz_op_rule(fnz_op_at(i));
       count +=
           fnz_op_is_mutating(fnz_op_at(i)) && rule.write && strcmp(rule.write, want[k].write) == 0;
     }
@@ -87,7 +81,7 @@ START_TEST(every_writing_operator_has_a_rule) {
     all += count;
   }
   for (size_t i = 0; i < fnz_op_count(); i++) {
-    views += rule_of(fnz_op_at(i)).action == FNZ_ACTION_INPLACE_VIEW;
+    views += fnz_op_rule(fnz_op_at(i)).action == FNZ_ACTION_INPLACE_VIEW;
     all -= fnz_op_is_mutating(fnz_op_at(i));
   }
   ck_assert_int_eq((long)all, -(long)views);
@@ -220,7 +214,7 @@ static outcome ask_all(fnz_action action, bool lists) {
   outcome o = {0};
   begin();
   for (size_t i = 0; i < fnz_op_count(); i++) {
-    fnz_rule rule = rule_of(fnz_op_at(i));
+    fnz_rule rule = fnz_op_rule(fnz_op_at(i));
     bool is_list = rule.write && strcmp(rule.write, "list") == 0;
     if (rule.action == action && is_list == lists)
       ask(fnz_op_at(i), &o);

@@ -86,7 +86,7 @@ static void register_kernels(fnz_backend *cpu) {
               {"fixture::add_to", add_to},
               {"fixture::mix", mix}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const fnz_kernel kernel = {.op = fnz_op_lookup(ctx, rows[i].op), .impl = rows[i].impl};
+    const fnz_kernel kernel = {.op = fnz_op_find(ctx, rows[i].op), .impl = rows[i].impl};
     OK(ctx, fnz_kernel_register(ctx, cpu, &kernel));
   }
 }
@@ -201,7 +201,7 @@ static fnz_status run_kernel(fnz_kernel_fn *impl, bool original, bool check, flo
   fnz_arrays *in = four_numbers(), *out;
   fnz_program *p;
   fnz_backend *cpu;
-  const fnz_kernel kernel = {.op = fnz_op_lookup(ctx, "ns::k"), .impl = impl};
+  const fnz_kernel kernel = {.op = fnz_op_find(ctx, "ns::k"), .impl = impl};
   options.original = original;
   options.check_schemas = check;
   OK(ctx, fnz_arrays_create(ctx, &out));

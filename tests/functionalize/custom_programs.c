@@ -57,7 +57,7 @@ START_TEST(programs_mean_the_same_afterwards) {
     fnz_stats stats;
     OK(ctx, read_body(ctx, bodies[i].inputs, bodies[i].body, &p));
     OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
-    fnz_program_get_stats(functional, &stats);
+    stats = fnz_program_stats(functional);
     ck_assert_uint_eq(stats.mutations + stats.views, 0);
     OK(ctx, fnz_verify(ctx, p, functional, NULL, NULL, NULL));
     fnz_program_destroy(functional);
@@ -151,7 +151,7 @@ START_TEST(programs_use_the_operators_of_their_context) {
   begin();
   const fnz_op *op = declare("ns::f(Tensor(a!) x, Tensor y) -> ()");
   OK(ctx, read_body(ctx, "%x: f32[2], %y: f32[2]", "ns::f(%x, %y)\nreturn %x", &p));
-  fnz_node_get(p, 0, 0, &node);
+  node = fnz_program_node(p, 0, 0);
   ck_assert_ptr_eq(node.op, op);
   fnz_program_destroy(p);
   end();

@@ -9,17 +9,17 @@ START_TEST(declared_operators_are_found_in_their_context) {
   const fnz_op *op = declare("ns::f(Tensor(a!) x,  int k = 3) -> ()");
   ck_assert_str_eq(fnz_op_schema(op), "ns::f(Tensor(a!) x, int k=3) -> ()");
   ck_assert_str_eq(fnz_op_kind(op), "mutable");
-  ck_assert_ptr_eq(fnz_op_lookup(ctx, "ns::f"), op);
-  ck_assert_ptr_eq(fnz_op_lookup(ctx, "ns::f.default"), op);
+  ck_assert_ptr_eq(fnz_op_find(ctx, "ns::f"), op);
+  ck_assert_ptr_eq(fnz_op_find(ctx, "ns::f.default"), op);
   ck_assert_ptr_eq(declare("ns::f(Tensor(a!) x, int k=3) -> ()"), op);
-  ck_assert_ptr_eq(fnz_op_lookup(ctx, "aten::add.Tensor"), fnz_op_find("add.Tensor"));
-  ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::g"));
-  ck_assert_ptr_null(fnz_op_find("ns::f"));
+  ck_assert_ptr_eq(fnz_op_find(ctx, "aten::add.Tensor"), fnz_op_find(NULL, "add.Tensor"));
+  ck_assert_ptr_null(fnz_op_find(ctx, "ns::g"));
+  ck_assert_ptr_null(fnz_op_find(NULL, "ns::f"));
   ck_assert_int_eq(fnz_context_create(NULL, &other), FNZ_OK);
-  ck_assert_ptr_null(fnz_op_lookup(other, "ns::f"));
+  ck_assert_ptr_null(fnz_op_find(other, "ns::f"));
   fnz_context_destroy(other);
   FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::f(Tensor(a!) x) -> ()", NULL));
-  ck_assert_ptr_eq(fnz_op_lookup(ctx, "ns::f"), op);
+  ck_assert_ptr_eq(fnz_op_find(ctx, "ns::f"), op);
   end();
 }
 END_TEST
@@ -52,7 +52,7 @@ START_TEST(broken_rules_are_named) {
                   rows[i][0], fnz_last_error(ctx)->message);
     ck_assert_msg(strstr(fnz_last_error(ctx)->message, rows[i][2]) != NULL, "%s: %s", rows[i][0],
                   fnz_last_error(ctx)->message);
-    ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::f"));
+    ck_assert_ptr_null(fnz_op_find(ctx, "ns::f"));
   }
   end();
 }
@@ -65,9 +65,9 @@ START_TEST(lists_of_declarations_name_the_line) {
   static const char quoted[] = "ns::q(str a=\"#\", str b='\"\\'#') -> ()# \"";
   begin();
   OK(ctx, fnz_ops_declare(ctx, "good.txt", good, strlen(good)));
-  ck_assert(fnz_op_lookup(ctx, "ns::f") && fnz_op_lookup(ctx, "ns::g"));
+  ck_assert(fnz_op_find(ctx, "ns::f") && fnz_op_find(ctx, "ns::g"));
   OK(ctx, fnz_ops_declare(ctx, "quoted.txt", quoted, strlen(quoted)));
-  ck_assert_str_eq(fnz_op_schema(fnz_op_lookup(ctx, "ns::q")),
+  ck_assert_str_eq(fnz_op_schema(fnz_op_find(ctx, "ns::q")),
                    "ns::q(str a=\"#\", str b='\"\\'#') -> ()");
   FAILS(ctx, "SYNTAX", fnz_ops_declare(ctx, "bad.txt", bad, strlen(bad)));
   ck_assert_str_eq(fnz_last_error(ctx)->where, "bad.txt:3");
@@ -127,11 +127,11 @@ START_TEST(functional_forms_are_found_or_derived) {
     begin();
     for (size_t k = 0; k < 2 && twins[i].declared[k]; k++)
       declare(twins[i].declared[k]);
-    const fnz_op *twin = fnz_op_functional_twin(fnz_op_lookup(ctx, twins[i].op));
+    const fnz_op *twin = fnz_op_functional_twin(fnz_op_find(ctx, twins[i].op));
     ck_assert_msg((twin != NULL) == (twins[i].twin != NULL), "row %zu", i);
     if (twin) {
       ck_assert_str_eq(fnz_op_schema(twin), twins[i].twin);
-      ck_assert_ptr_eq(fnz_op_lookup(ctx, fnz_op_name(twin)), twin);
+      ck_assert_ptr_eq(fnz_op_find(ctx, fnz_op_name(twin)), twin);
     }
     end();
   }
@@ -142,7 +142,7 @@ START_TEST(functional_forms_of_another_signature_clash) {
   begin();
   declare("ns::g(Tensor x, int k) -> Tensor");
   FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::g_(Tensor(a!) x) -> Tensor(a!)", NULL));
-  ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::g_"));
+  ck_assert_ptr_null(fnz_op_find(ctx, "ns::g_"));
   declare("ns::f(Tensor(a!) x) -> ()");
   FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::f_functional(int x) -> Tensor", NULL));
   end();
@@ -174,12 +174,12 @@ START_TEST(what_pytorch_declares_is_taken) {
                   fnz_op_kind(op));
     ck_assert_str_eq(fnz_op_name(fnz_op_functional_twin(op)), rows[i][2]);
   }
-  const fnz_op *m = fnz_op_lookup(ctx, "ns::m"), *n = fnz_op_lookup(ctx, "ns::n");
+  const fnz_op *m = fnz_op_find(ctx, "ns::m"), *n = fnz_op_find(ctx, "ns::n");
   ck_assert_str_eq(m->params[1].default_value.u.s, "cuda:0");
   ck_assert_int_eq(m->params[2].default_value.u.i, FNZ_F32);
   ck_assert_int_eq(n->params[1].default_value.u.i, 7);
   ck_assert_int_eq(n->params[2].default_value.u.i, 1);
-  ck_assert(fnz_op_lookup(ctx, "ns::l")->params[0].is_write);
+  ck_assert(fnz_op_find(ctx, "ns::l")->params[0].is_write);
   FAILS(ctx, "SYNTAX", fnz_op_declare(ctx, "ns::o(Tensor x, ScalarType t=99) -> Tensor", NULL));
   end();
 }
@@ -215,7 +215,7 @@ static void lists(const char *const *names, size_t count) {
   ck_assert_uint_eq(fnz_op_declared_count(ctx), count);
   for (size_t i = 0; i < count; i++) {
     ck_assert_str_eq(fnz_op_name(fnz_op_declared_at(ctx, i)), names[i]);
-    ck_assert_ptr_eq(fnz_op_lookup(ctx, names[i]), fnz_op_declared_at(ctx, i));
+    ck_assert_ptr_eq(fnz_op_find(ctx, names[i]), fnz_op_declared_at(ctx, i));
   }
   ck_assert_ptr_null(fnz_op_declared_at(ctx, count));
 }
@@ -238,7 +238,7 @@ START_TEST(failed_declarations_can_be_repeated) {
       if (fnz_op_declare(ctx, again[i], NULL) != FNZ_OK)
         OK(ctx, fnz_op_declare(ctx, again[i], NULL));
     lists(names, sizeof names / sizeof *names);
-    ck_assert_str_eq(fnz_op_schema(fnz_op_functional_twin(fnz_op_lookup(ctx, "ns::f"))),
+    ck_assert_str_eq(fnz_op_schema(fnz_op_functional_twin(fnz_op_find(ctx, "ns::f"))),
                      "ns::f_functional(Tensor x) -> Tensor x_out");
     end();
     ck_assert_uint_eq(f.live_bytes, 0);

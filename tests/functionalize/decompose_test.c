@@ -63,20 +63,21 @@ START_TEST(core_operators_and_their_copies_stay) {
   static const char *const stay[] = {"addmm", "view_copy", "permute_copy", "slice_scatter"};
   static const char *const go[] = {"linear", "t_copy", "silu", "as_strided_scatter"};
   for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
-    ck_assert_msg(fnz_decomposition_keeps("core", fnz_op_find(stay[i])), "%s", stay[i]);
+    ck_assert_msg(fnz_decomposition_keeps("core", fnz_op_find(NULL, stay[i])), "%s", stay[i]);
   for (size_t i = 0; i < sizeof go / sizeof *go; i++)
-    ck_assert_msg(!fnz_decomposition_keeps("core", fnz_op_find(go[i])), "%s", go[i]);
-  ck_assert(!fnz_decomposition_keeps("prims", fnz_op_find("addmm")));
-  ck_assert(fnz_decomposition_keeps("runnable", fnz_op_find("linear")));
-  ck_assert(!fnz_decomposition_keeps("runnable", fnz_op_find("prelu")));
-  ck_assert(!fnz_decomposition_keeps("none", fnz_op_find("addmm")));
+    ck_assert_msg(!fnz_decomposition_keeps("core", fnz_op_find(NULL, go[i])), "%s", go[i]);
+  ck_assert(!fnz_decomposition_keeps("prims", fnz_op_find(NULL, "addmm")));
+  ck_assert(fnz_decomposition_keeps("runnable", fnz_op_find(NULL, "linear")));
+  ck_assert(!fnz_decomposition_keeps("runnable", fnz_op_find(NULL, "prelu")));
+  ck_assert(!fnz_decomposition_keeps("none", fnz_op_find(NULL, "addmm")));
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   static const char *const kept[] = {"silu"};
-  ck_assert_ptr_nonnull(strstr(fnz_decomposition_why_left(&o, fnz_op_find("uniform")), "random"));
-  ck_assert_ptr_nonnull(fnz_decomposition_why_left(NULL, fnz_op_find("silu")));
+  ck_assert_ptr_nonnull(
+      strstr(fnz_decomposition_why_left(&o, fnz_op_find(NULL, "uniform")), "random"));
+  ck_assert_ptr_nonnull(fnz_decomposition_why_left(NULL, fnz_op_find(NULL, "silu")));
   o.keep = kept;
   o.nkeep = 1;
-  ck_assert_ptr_null(fnz_decomposition_why_left(&o, fnz_op_find("silu")));
+  ck_assert_ptr_null(fnz_decomposition_why_left(&o, fnz_op_find(NULL, "silu")));
 }
 END_TEST
 
@@ -326,10 +327,14 @@ START_TEST(steps_lead_to_the_source) {
               {"addmm", "linear", 2},         {"view_copy", "linear", 2}};
   fnz_program *p, *functional, *made;
   fnz_origins *origins, *steps;
+  fnz_functionalize_options asked = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_decompose_options wanted = FNZ_DECOMPOSE_OPTIONS_INIT;
+  asked.origins = &origins;
+  wanted.origins = &steps;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   p = program_of(ctx, inputs, written);
-  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &functional, &origins));
-  OK(ctx, fnz_decompose_explained(ctx, functional, NULL, &made, &steps));
+  OK(ctx, fnz_functionalize(ctx, p, &asked, &functional));
+  OK(ctx, fnz_decompose(ctx, functional, &wanted, &made));
   ck_assert_uint_eq(fnz_node_count(made, 0), sizeof rows / sizeof *rows);
   for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
     const fnz_origin *o = fnz_origins_at(steps, 0, n);
@@ -353,11 +358,12 @@ static fnz_status read_and_take_apart(fnz_context *c, const void *user) {
   char text[512];
   fnz_program *p = NULL, *made = NULL;
   fnz_origins *steps = NULL;
+  fnz_decompose_options wanted = FNZ_DECOMPOSE_OPTIONS_INIT;
+  wanted.origins = user ? &steps : NULL;
   int n = snprintf(text, sizeof text, "fnz 1\nprogram(%s)\n{\n%s\n}\n", inputs, body);
   fnz_status status = fnz_program_read(c, text, (size_t)n, FNZ_FORMAT_TEXT, &p);
   if (status == FNZ_OK)
-    status = user ? fnz_decompose_explained(c, p, NULL, &made, &steps)
-                  : fnz_decompose(c, p, NULL, &made);
+    status = fnz_decompose(c, p, &wanted, &made);
   fnz_origins_destroy(steps);
   fnz_program_destroy(made);
   fnz_program_destroy(p);

@@ -18,8 +18,7 @@ static size_t number_of(const char *name, size_t fallback) {
 }
 
 static const char *source_of(const fnz_program *p, size_t graph, size_t node) {
-  fnz_node_info info;
-  fnz_node_get(p, graph, node, &info);
+  const fnz_node_info info = fnz_program_node(p, graph, node);
   return info.source;
 }
 
@@ -28,8 +27,7 @@ static const char *source_of(const fnz_program *p, size_t graph, size_t node) {
 static void check_node(const char *name, const fnz_program *from, const fnz_program *to,
                        const fnz_origins *origins, size_t g, size_t n) {
   const fnz_origin *o = fnz_origins_at(origins, g, n);
-  fnz_node_info info;
-  fnz_node_get(to, g, n, &info);
+  const fnz_node_info info = fnz_program_node(to, g, n);
   ck_assert_msg(o && (unsigned)o->reason < FNZ_REASON_COUNT, "%s: node %zu has no origin", name, n);
   ck_assert_msg(o->node != SIZE_MAX || o->output != SIZE_MAX, "%s: node %zu.%zu, %s, has no origin",
                 name, g, n, info.target);
@@ -53,6 +51,13 @@ static size_t check_nodes(const char *name, const fnz_program *from, const fnz_p
   ck_assert_ptr_null(fnz_origins_at(origins, 0, fnz_node_count(to, 0)));
   ck_assert_ptr_null(fnz_origins_at(origins, fnz_graph_count(to), 0));
   return count;
+}
+
+static fnz_status explained(fnz_context *c, const fnz_program *p, fnz_program **out,
+                            fnz_origins **origins) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  options.origins = origins;
+  return fnz_functionalize(c, p, &options, out);
 }
 
 /* What lint says of a program is what the pass does with it. */
@@ -82,7 +87,8 @@ static size_t check_program(const char *name, const fnz_program *p, fnz_views vi
   size_t count = 0;
   options.views = views;
   options.state = state;
-  fnz_status status = fnz_functionalize_explained(ctx, p, &options, &to, &origins);
+  options.origins = &origins;
+  fnz_status status = fnz_functionalize(ctx, p, &options, &to);
   const fnz_error error = *fnz_last_error(ctx);
   ck_assert_msg(status == FNZ_OK || status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT,
                 "%s: %s: %s", name, error.where, error.message);
@@ -185,7 +191,7 @@ START_TEST(origins_name_the_write_the_view_and_the_reader) {
   fnz_origins *origins;
   begin();
   p = read_text(two_writes);
-  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &to, &origins));
+  OK(ctx, explained(ctx, p, &to, &origins));
   ck_assert_uint_eq(fnz_node_count(to, 0), 4); /* slice_copy, add, slice_scatter, neg */
   const fnz_origin *read = fnz_origins_at(origins, 0, 0), *add = fnz_origins_at(origins, 0, 1);
   const fnz_origin *back = fnz_origins_at(origins, 0, 2), *neg = fnz_origins_at(origins, 0, 3);
@@ -232,7 +238,7 @@ START_TEST(origins_of_long_programs_are_nodes_of_their_own) {
     OK(ctx, fnzi_printf(ctx, &text, "%%v%d: f32[4] = neg(%%v%d)\n", i + 1, i));
   OK(ctx, fnzi_printf(ctx, &text, "return %%v%d }", NODES));
   fnz_program *p = read_text(text.data);
-  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &to, &origins));
+  OK(ctx, explained(ctx, p, &to, &origins));
   ck_assert_uint_eq(fnz_node_count(to, 0), NODES);
   for (size_t i = 0; i < NODES; i++)
     ck_assert_uint_eq(fnz_origins_at(origins, 0, i)->node, i);
@@ -255,7 +261,7 @@ START_TEST(origins_of_sizes_are_their_nodes) {
                              "%t: sym{2*s0} = _operator.mul(%d, 2)\n"
                              "%f: f32[{2*s0}] = full([%t], 1.0)\n"
                              "return %f, %n }");
-  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &to, &origins));
+  OK(ctx, explained(ctx, p, &to, &origins));
   for (size_t i = 0; i < fnz_node_count(to, 0); i++) {
     const fnz_origin *o = fnz_origins_at(origins, 0, i);
     ck_assert_str_eq(fnzi_node_target(fnzi_node_at(to, 0, (uint32_t)i)),
@@ -378,9 +384,8 @@ START_TEST(source_lines_are_the_users) {
       {"a7", "a7", NULL, 0},
       {"a:", "a:", NULL, 0},
   };
-  fnz_place place;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    ck_assert(fnz_source_place(rows[i].source, &place));
+    const fnz_place place = fnz_source_place(rows[i].source);
     ck_assert_uint_eq(place.path_size, strlen(rows[i].path));
     ck_assert_int_eq(strncmp(place.path, rows[i].path, place.path_size), 0);
     ck_assert_int_eq(place.line, rows[i].line);
@@ -388,9 +393,8 @@ START_TEST(source_lines_are_the_users) {
     if (rows[i].code)
       ck_assert_int_eq(strncmp(place.code, rows[i].code, place.code_size), 0);
   }
-  ck_assert(!fnz_source_place(NULL, &place));
-  ck_assert(!fnz_source_place("", &place));
-  ck_assert_uint_eq(place.path_size, 0);
+  ck_assert_uint_eq(fnz_source_place(NULL).path_size, 0);
+  ck_assert_uint_eq(fnz_source_place("").path_size, 0);
 }
 END_TEST
 
@@ -400,7 +404,7 @@ static fnz_status explain_and_lint(fnz_context *c, const void *text) {
   fnz_findings *findings = NULL;
   fnz_status status = fnz_program_read(c, text, strlen(text), FNZ_FORMAT_TEXT, &p);
   if (status == FNZ_OK && text == two_writes)
-    status = fnz_functionalize_explained(c, p, NULL, &to, &origins);
+    status = explained(c, p, &to, &origins);
   if (status == FNZ_OK)
     status = fnz_lint(c, p, NULL, &findings);
   fnz_findings_destroy(findings);

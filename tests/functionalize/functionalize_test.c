@@ -97,7 +97,7 @@ static void check_situation(const situation *s, fnz_views views) {
   options.views = views;
   if (fnz_functionalize(ctx, p, &options, &f))
     ck_abort_msg("%s: %s: %s", s->name, fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
-  fnz_program_get_stats(f, &stats);
+  stats = fnz_program_stats(f);
   ck_assert_uint_eq(stats.mutations, 0);
   if (views != FNZ_VIEWS_KEEP)
     ck_assert_uint_eq(stats.views, 0);
@@ -155,7 +155,7 @@ typedef struct text {
   size_t count, capacity;
 } text;
 
-static void add(text *t, const char *format, ...) FNZ_PRINTF(2, 3);
+static void add(text *t, const char *format, ...) FNZI_PRINTF(2, 3);
 static void add(text *t, const char *format, ...) {
   va_list ap;
   if (t->capacity - t->count < 512) {
@@ -379,7 +379,7 @@ START_TEST(keep_has_real_views) {
                  "%t: f32[3,2] stride(1,3) = t(%x)\n%s: f32[2] stride(3) = select.int(%t, 0, 0)\n"
                  "%a: f32[2] stride(3) = add_.Tensor(%s, 1)\n%r: f32[3,2] = relu(%t)\nreturn %r");
   OK(ctx, fnz_functionalize(ctx, p, &keep, &f));
-  fnz_program_get_stats(f, &stats);
+  stats = fnz_program_stats(f);
   ck_assert_uint_eq(stats.mutations, 0);
   ck_assert_uint_gt(stats.views, 0);
   ck_assert_uint_eq(count_op(f, "select_copy.int") + count_op(f, "t_copy"), 0);

@@ -57,7 +57,7 @@ typedef struct text {
   int count;
 } text;
 
-static void add(text *t, const char *format, ...) FNZ_PRINTF(2, 3);
+static void add(text *t, const char *format, ...) FNZI_PRINTF(2, 3);
 static void add(text *t, const char *format, ...) {
   va_list ap;
   va_start(ap, format);

@@ -109,13 +109,13 @@ END_TEST
 /* --- Without memory ----------------------------------------------------------------------- */
 static fnz_status step(fnz_context *ctx, fnz_backend *cpu, const fnz_arg *t) {
   const fnz_arg args[] = {L(t[0]), L(t[1]), L(t[2]), L(t[3]), EMPTY_LIST, L(t[4]), ADAM(false)};
-  const fnz_request request = {fnz_op_find("_fused_adam"), args, 13, NULL, ""};
+  const fnz_request request = {fnz_op_find(NULL, "_fused_adam"), args, 13, NULL, ""};
   fnz_handle out[8];
   size_t count = 0;
   fnz_status status = cpu->apply(cpu->self, ctx, &request, out, 8, &count);
   for (size_t i = 0; i < count; i++)
     cpu->release(cpu->self, out[i]);
-  const fnz_request written = {fnz_op_find("_fused_adam_"), args, 13, NULL, ""};
+  const fnz_request written = {fnz_op_find(NULL, "_fused_adam_"), args, 13, NULL, ""};
   char warning[FNZ_WARNING_BYTES];
   if (status == FNZ_OK)
     status = cpu->call(cpu->self, ctx, &written, out, 8, &count, warning);

@@ -109,8 +109,8 @@ START_TEST(figures_count_all_graphs) {
   fnz_program *p = fixture("write_in_nested_region"), *f;
   fnz_stats before, after;
   OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  fnz_program_get_stats(p, &before);
-  fnz_program_get_stats(f, &after);
+  before = fnz_program_stats(p);
+  after = fnz_program_stats(f);
   ck_assert_uint_eq(before.graphs, 5);
   ck_assert_uint_eq(before.views, 1);
   ck_assert_uint_eq(before.mutations, 1);

@@ -278,11 +278,10 @@ START_TEST(only_what_is_read_is_asked_for) {
   ck_assert_int_eq(fnz_recorder_input(recorder, "y", &g, &value), FNZ_BAD_ARGUMENT);
   fnz_arg argument = {.tag = FNZ_ARG_VALUE, .u.value = 1};
   size_t count;
-  const fnz_request request = {fnz_op_find("abs"), &argument, 1, NULL, ""};
+  const fnz_request request = {fnz_op_find(NULL, "abs"), &argument, 1, NULL, ""};
   ck_assert_int_eq(recorder->apply(recorder->self, ctx, &request, &value, 1, &count),
                    FNZ_BAD_ARGUMENT);
-  fnz_stats stats;
-  fnz_program_get_stats(p, &stats);
+  const fnz_stats stats = fnz_program_stats(p);
   ck_assert_uint_eq(stats.views, 0);
   ck_assert_uint_eq(stats.mutations, 0);
   ck_assert_uint_le(stats.nodes, 6); /* a copy, a sum, a scatter; a copy, a product, a scatter */

@@ -51,7 +51,7 @@ static const fnz_op *find(tree_text name, bool is_exported) {
   size_t size = strlen(text), tail = sizeof ending - 1;
   if (is_exported && size > tail && strcmp(text + size - tail, ending) == 0)
     text[size - tail] = 0;
-  return fnz_op_find(text);
+  return fnz_op_find(NULL, text);
 }
 
 bool mutate_operator(mutator *m, tree_text name, bool alike, char *out, size_t room) {

@@ -176,7 +176,7 @@ fnz_eager scene_window(scene *s, fnz_eager base, const fnz_geometry *g) {
   fnz_push_ints(s->side, g->sizes, g->rank);
   fnz_push_ints(s->side, g->strides, g->rank);
   fnz_push_int(s->side, g->offset);
-  OK(s->v->ctx, fnz_call(s->v->ctx, fnz_op_find("as_strided"), s->side));
+  OK(s->v->ctx, fnz_call(s->v->ctx, fnz_op_find(NULL, "as_strided"), s->side));
   return fnz_pop_tensor(s->side);
 }
 

@@ -133,7 +133,7 @@ static void open_theirs(theirs *t) {
 static fnz_status call(fnz_context *ctx, fnz_stack *stack, const char *op, fnz_eager tensor) {
   fnz_push_tensor(stack, tensor);
   fnz_push_float(stack, 2);
-  fnz_status status = fnz_call(ctx, fnz_op_find(op), stack);
+  fnz_status status = fnz_call(ctx, fnz_op_find(NULL, op), stack);
   fnz_stack_clear(stack);
   return status;
 }
@@ -161,13 +161,13 @@ START_TEST(a_value_shares_their_memory) {
   OK(ctx, call(ctx, stack, "mul_.Scalar", value));
   ck_assert_float_eq(t.cells[5], 10);
   fnz_push_tensor(stack, value);
-  OK(ctx, fnz_call(ctx, fnz_op_find("t"), stack));
+  OK(ctx, fnz_call(ctx, fnz_op_find(NULL, "t"), stack));
   fnz_eager turned = fnz_pop_tensor(stack);
   fnz_eager_release(value);
   ck_assert_int_eq(t.ended, 0);
   fnz_push_tensor(stack, turned);
   fnz_push_ints(stack, (const int64_t[]){100}, 1);
-  FAILS(ctx, "UNSUPPORTED", fnz_call(ctx, fnz_op_find("resize_"), stack));
+  FAILS(ctx, "UNSUPPORTED", fnz_call(ctx, fnz_op_find(NULL, "resize_"), stack));
   says(ctx, "cannot grow");
   fnz_stack_clear(stack);
   fnz_eager_release(turned);
@@ -233,7 +233,7 @@ START_TEST(a_value_is_lent) {
   ck_assert_int_eq(lent->dl_tensor.strides[0], 3);
   fnz_push_tensor(stack, value);
   fnz_push_ints(stack, (const int64_t[]){1000}, 1);
-  FAILS(ctx, "UNSUPPORTED", fnz_call(ctx, fnz_op_find("resize_"), stack));
+  FAILS(ctx, "UNSUPPORTED", fnz_call(ctx, fnz_op_find(NULL, "resize_"), stack));
   fnz_stack_clear(stack);
   fnz_eager_release(value);
   ck_assert_float_eq(((const float *)lent->dl_tensor.data)[0], 2);

@@ -97,7 +97,7 @@ static const fnz_arg NONE = {.tag = FNZ_ARG_NONE}, DEFAULT = {.tag = FNZ_ARG_DEF
 
 static inline fnz_status try_call(desk *d, const char *name, const fnz_arg *args, size_t nargs,
                                   fnz_handle *outputs, size_t *count) {
-  fnz_request call = {.op = fnz_op_find(name), .args = args, .nargs = nargs, .source = ""};
+  fnz_request call = {.op = fnz_op_find(NULL, name), .args = args, .nargs = nargs, .source = ""};
   ck_assert_msg(call.op != NULL, "no operator %s", name);
   return d->cpu->apply(d->cpu->self, d->ctx, &call, outputs, 16, count);
 }

@@ -186,7 +186,7 @@ START_TEST(what_is_recorded_must_hold) {
   fnz_geometry turned = {.dtype = FNZ_F32, .rank = 2, .sizes = SIZES(2, 2), .strides = SIZES(1, 2)};
   fnz_geometry other = {.dtype = FNZ_F64, .rank = 2, .sizes = SIZES(2, 2), .strides = SIZES(2, 1)};
   const fnz_geometry *expected[] = {&turned};
-  fnz_request c = {fnz_op_find("neg"), args, 1, expected, ""};
+  fnz_request c = {fnz_op_find(NULL, "neg"), args, 1, expected, ""};
   OK(d.ctx, d.cpu->apply(d.cpu->self, d.ctx, &c, &out, 1, &count));
   expect(&d, keep(&d, out), FNZ_F32, SIZES(2, 2), NUMBERS(-1, -2, -3, -4));
   ck_assert_int_eq(d.cpu->geometry(d.cpu->self, out)->strides[0], 1);
@@ -273,7 +273,7 @@ static fnz_status one_of_each(fnz_context *ctx, fnz_backend *cpu) {
                {"roll", {T(x), LIST(I(1))}, 2}};
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < sizeof calls / sizeof *calls && status == FNZ_OK; i++) {
-    fnz_request c = {fnz_op_find(calls[i].op), calls[i].args, calls[i].nargs, NULL, ""};
+    fnz_request c = {fnz_op_find(NULL, calls[i].op), calls[i].args, calls[i].nargs, NULL, ""};
     status = cpu->apply(cpu->self, ctx, &c, out, 16, &count);
     for (size_t k = 0; k < count; k++)
       cpu->release(cpu->self, out[k]);

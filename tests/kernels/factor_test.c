@@ -196,7 +196,7 @@ static fnz_status each_op(fnz_context *ctx, fnz_backend *cpu, fnz_arg a) {
   fnz_handle out[4];
   size_t count;
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-    const fnz_request request = {fnz_op_find(ops[i]), &a, 1, NULL, ""};
+    const fnz_request request = {fnz_op_find(NULL, ops[i]), &a, 1, NULL, ""};
     FNZ_TRY(cpu->apply(cpu->self, ctx, &request, out, 4, &count));
     for (size_t k = 0; k < count; k++)
       cpu->release(cpu->self, out[k]);

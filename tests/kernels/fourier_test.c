@@ -239,7 +239,7 @@ static fnz_status without_memory(fnz_context *ctx, const void *user) {
   FNZ_TRY(fnz_cpu_backend_create(ctx, 1, &cpu));
   fnz_status status = cpu->upload(cpu->self, ctx, &g, numbers, &a.u.value);
   if (status == FNZ_OK) {
-    const fnz_request request = {fnz_op_find("fft_ifft"), &a, 1, NULL, ""};
+    const fnz_request request = {fnz_op_find(NULL, "fft_ifft"), &a, 1, NULL, ""};
     status = cpu->apply(cpu->self, ctx, &request, &out, 1, &count);
     if (status == FNZ_OK)
       cpu->release(cpu->self, out);

@@ -194,7 +194,7 @@ END_TEST
 
 START_TEST(sizes_must_be_known) {
   open_hash(false);
-  const fnz_op *relu = fnz_op_find("relu");
+  const fnz_op *relu = fnz_op_find(NULL, "relu");
   int64_t size = 3, stride = 1;
   fnz_geometry g = {.dtype = FNZ_F32, .rank = 1, .sizes = &size, .strides = &stride};
   uint64_t cells[6] = {1, 2, 3, 4, 5, 6}, back[6];

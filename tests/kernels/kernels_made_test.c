@@ -102,7 +102,7 @@ static void replay_call(replay *r, const fnz_op *op, size_t number, const fnzi_j
 
 /* Of the table, or of a library. */
 static const fnz_op *find_op(fnz_context *ctx, const char *name) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnz_op_find(NULL, name);
   const char *schema = op ? NULL : fnzi_builtin_schema(name);
   if (schema)
     OK(ctx, fnz_op_declare(ctx, schema, &op));
@@ -163,13 +163,13 @@ static fnz_status run_lstm(fnz_context *ctx, fnz_backend *cpu, const fnz_arg *t)
                           {.tag = FNZ_ARG_BOOL, .u.i = 0},
                           {.tag = FNZ_ARG_BOOL, .u.i = 0},
                           {.tag = FNZ_ARG_BOOL, .u.i = 0}};
-  const fnz_request lstm = {fnz_op_find("lstm.input"), args, 9, NULL, ""};
+  const fnz_request lstm = {fnz_op_find(NULL, "lstm.input"), args, 9, NULL, ""};
   fnz_handle out[3];
   size_t count = 0;
   fnz_status status = cpu->apply(cpu->self, ctx, &lstm, out, 3, &count);
   for (size_t i = 0; i < count; i++)
     cpu->release(cpu->self, out[i]);
-  const fnz_request unique = {fnz_op_find("_unique2"), t, 1, NULL, ""};
+  const fnz_request unique = {fnz_op_find(NULL, "_unique2"), t, 1, NULL, ""};
   if (status == FNZ_OK)
     status = cpu->apply(cpu->self, ctx, &unique, out, 3, &count);
   for (size_t i = 0; status == FNZ_OK && i < count; i++)
@@ -215,7 +215,7 @@ static void refused(const char *op, const fnz_arg *args, size_t nargs, const cha
   size_t count;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  const fnz_request call = {fnz_op_find(op), args, nargs, NULL, ""};
+  const fnz_request call = {fnz_op_find(NULL, op), args, nargs, NULL, ""};
   FAILS(ctx, class_name, cpu->apply(cpu->self, ctx, &call, out, 4, &count));
   ck_assert_msg(strstr(fnz_last_error(ctx)->message, says) != NULL, "%s",
                 fnz_last_error(ctx)->message);

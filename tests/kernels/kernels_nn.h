@@ -109,7 +109,7 @@ static inline fnz_arg F(double f) {
       .tag = FNZ_ARG_LIST, .count = 3, .u.list = (const fnz_arg[]){ITEM(a), ITEM(b), ITEM(c)}})
 
 static inline fnz_status apply(const char *op, const fnz_arg *args, size_t nargs) {
-  fnz_request call = {.op = fnz_op_find(op), .args = args, .nargs = nargs, .source = ""};
+  fnz_request call = {.op = fnz_op_find(NULL, op), .args = args, .nargs = nargs, .source = ""};
   ck_assert_msg(call.op != NULL, "there is no operator %s", op);
   drop_outputs();
   return cpu->apply(cpu->self, ctx, &call, outs, MOST_OUTPUTS, &nouts);

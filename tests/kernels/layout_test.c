@@ -19,7 +19,7 @@ static void apply(fnz_context *ctx, fnz_backend *b, const char *name, const int6
   size_t count;
   OK(ctx, b->upload(b->self, ctx, &g, x, &in));
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = in}};
-  const fnz_request call = {.op = fnz_op_find(name), .args = args, .nargs = 1, .source = ""};
+  const fnz_request call = {.op = fnz_op_find(NULL, name), .args = args, .nargs = 1, .source = ""};
   OK(ctx, b->apply(b->self, ctx, &call, &result, 1, &count));
   OK(ctx, b->download(b->self, ctx, result, out));
   b->release(b->self, result);

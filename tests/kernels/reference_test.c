@@ -186,7 +186,7 @@ static const fnzi_json *find_known(const replay *r, const char *op, size_t numbe
 }
 
 static void replay_operator(replay *r, const fnzi_json *calls) {
-  const fnz_op *op = fnz_op_find(calls->key);
+  const fnz_op *op = fnz_op_find(NULL, calls->key);
   size_t number = 0;
   ck_assert_msg(op != NULL, "no operator is called %s", calls->key);
   r->exact = has_text(fnzi_json_find(r->v.calls.root, "exact"), calls->key);

@@ -90,8 +90,8 @@ static fnz_status decide(fnz_context *ctx, const window *t, const window *o, int
   fnzi_loop loop = {.slices = *slices};
   static const int64_t whole[] = {1 << 24}, dense[] = {1};
   const fnz_geometry frame = {.dtype = FNZ_I32, .rank = 1, .sizes = whole, .strides = dense};
-  fnz_status status = fnzi_check_operand(ctx, fnz_op_find("add_.Tensor"), &t->g, &o->g, &frame,
-                                         FNZI_READING_IN_STEP, &loop);
+  fnz_status status = fnzi_check_operand(ctx, fnz_op_find(NULL, "add_.Tensor"), &t->g, &o->g,
+                                         &frame, FNZI_READING_IN_STEP, &loop);
   *slices = loop.slices;
   return status;
 }
@@ -181,7 +181,7 @@ END_TEST
 static fnz_status decide_own(fnz_context *ctx, const window *t, int *slices) {
   fnzi_loop loop = {.slices = -1};
   fnz_status status =
-      fnzi_check_target(ctx, fnz_op_find("add_.Tensor"), &t->g, FNZI_SPREAD_ANY, &loop);
+      fnzi_check_target(ctx, fnz_op_find(NULL, "add_.Tensor"), &t->g, FNZI_SPREAD_ANY, &loop);
   *slices = loop.slices;
   return status;
 }

@@ -247,7 +247,7 @@ START_TEST(sizes_that_are_asked_for) {
   int64_t sizes[] = {2, 3, 5}, strides[] = {15, 5, 1}, out;
   fnz_geometry g = {.dtype = FNZ_F32, .rank = 3, .sizes = sizes, .strides = strides};
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE}, I(1)};
-  fnzi_node node = {.op = fnz_op_find("sym_size.int"), .nargs = 2, .args = args};
+  fnzi_node node = {.op = fnz_op_find(NULL, "sym_size.int"), .nargs = 2, .args = args};
   void *user = (void *)(uintptr_t)numbers;
   OK(ctx, fnzi_size_asked(ctx, &node, &g, number, user, &out));
   ck_assert_int_eq(out, 3);
@@ -264,10 +264,10 @@ START_TEST(sizes_that_are_asked_for) {
   g.rank = 0;
   FAILS(ctx, "BOUNDS", fnzi_size_asked(ctx, &node, &g, number, user, &out));
   g.rank = 3;
-  node.op = fnz_op_find("sym_numel");
+  node.op = fnz_op_find(NULL, "sym_numel");
   OK(ctx, fnzi_size_asked(ctx, &node, &g, number, user, &out));
   ck_assert_int_eq(out, 30);
-  node.op = fnz_op_find("sym_stride.int");
+  node.op = fnz_op_find(NULL, "sym_stride.int");
   OK(ctx, fnzi_size_asked(ctx, &node, &g, number, user, &out));
   ck_assert_int_eq(out, 5);
   end();

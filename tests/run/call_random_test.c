@@ -94,7 +94,7 @@ static void make_tensor(house *h, side *s, const drawn_tensor *t) {
   fnz_push_ints(s->stack, t->sizes, t->rank);
   fnz_push_ints(s->stack, t->strides, t->rank);
   fnz_push_int(s->stack, t->offset);
-  OK(h->ctx, fnz_call(h->ctx, fnz_op_find("as_strided"), s->stack));
+  OK(h->ctx, fnz_call(h->ctx, fnz_op_find(NULL, "as_strided"), s->stack));
   s->tensors[s->ntensors++] = fnz_pop_tensor(s->stack);
 }
 
@@ -613,7 +613,7 @@ static void parse_call(drawn_call *d, const char *op, const char *args) {
   char word[TEXT_BYTES];
   bool in_list = false;
   int size;
-  d->op = fnz_op_find(op);
+  d->op = fnz_op_find(NULL, op);
   d->nbases = d->ntensors = d->nargs = 0;
   ck_assert_msg(d->op != NULL, "there is no operator %s", op);
   for (; sscanf(args, " %999s%n", word, &size) == 1; args += size)

@@ -29,7 +29,7 @@ typedef struct replay {
   char what[WHAT_BYTES]; /* the first thing in which this call differs, "" for nothing */
 } replay;
 
-static void differ(replay *r, const char *format, ...) FNZ_PRINTF(2, 3);
+static void differ(replay *r, const char *format, ...) FNZI_PRINTF(2, 3);
 static void differ(replay *r, const char *format, ...) {
   va_list args;
   if (r->what[0])
@@ -227,7 +227,7 @@ static void compare_memory(replay *r, const fnzi_json *after) {
 static void fill(replay *r, fnz_eager tensor, int64_t value) {
   fnz_push_tensor(r->s.side, tensor);
   fnz_push_int(r->s.side, value);
-  if (fnz_call(r->v.ctx, fnz_op_find("fill_.Scalar"), r->s.side) != FNZ_OK)
+  if (fnz_call(r->v.ctx, fnz_op_find(NULL, "fill_.Scalar"), r->s.side) != FNZ_OK)
     differ(r, "cannot be filled: %s", fnz_last_error(r->v.ctx)->message);
   fnz_stack_clear(r->s.side);
 }
@@ -486,7 +486,7 @@ static void judge(replay *r, size_t number) {
 }
 
 static void replay_operator(replay *r, const fnzi_json *calls) {
-  const fnz_op *op = fnz_op_find(calls->key);
+  const fnz_op *op = fnz_op_find(NULL, calls->key);
   size_t number = 0, lacking = 0;
   ck_assert_msg(op != NULL, "no operator is called %s", calls->key);
   r->op = calls->key;

@@ -327,10 +327,10 @@ START_TEST(a_call_needs_a_generator) {
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
   OK(ctx, fnz_stack_create(ctx, cpu, &stack));
   fnz_push_ints(stack, sizes, 1);
-  FAILS(ctx, "ARGUMENT", fnz_call(ctx, fnz_op_find("rand"), stack));
+  FAILS(ctx, "ARGUMENT", fnz_call(ctx, fnz_op_find(NULL, "rand"), stack));
   fnz_generator *g = seeded(0);
   fnz_push_ints(stack, sizes, 1);
-  OK(ctx, fnz_call(ctx, fnz_op_find("rand"), stack));
+  OK(ctx, fnz_call(ctx, fnz_op_find(NULL, "rand"), stack));
   fnz_eager_release(fnz_pop_tensor(stack));
   end_generator(g);
   fnz_stack_destroy(stack);
@@ -344,7 +344,7 @@ static fnz_eager call_on(fnz_stack *stack, const char *name, fnz_eager self, con
   fnz_push_tensor(stack, self);
   if (p)
     fnz_push_float(stack, *p);
-  OK(ctx, fnz_call(ctx, fnz_op_find(name), stack));
+  OK(ctx, fnz_call(ctx, fnz_op_find(NULL, name), stack));
   return fnz_pop_tensor(stack);
 }
 
@@ -361,7 +361,7 @@ START_TEST(calls_draw_in_place) {
   fnz_generator *g = seeded(SEED);
   fnz_generator same = *g;
   fnz_push_ints(stack, sizes, 2);
-  OK(ctx, fnz_call(ctx, fnz_op_find("zeros"), stack));
+  OK(ctx, fnz_call(ctx, fnz_op_find(NULL, "zeros"), stack));
   fnz_eager x = fnz_pop_tensor(stack), y = call_on(stack, "t", x, NULL);
   fnz_eager_release(call_on(stack, "bernoulli_.float", y, &half));
   OK(ctx, cpu->download(cpu->self, ctx, x.handle, cells));

@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * given_test.c - arrays that are given for the state of a program stand for the data of its file,
  * in both interpreters and in the comparison; a name that no input has is refused. Expected numbers
  * are PyTorch 2.15's: fixtures/pt2/kv_cache.want*.safetensors and tied.pt2. And options and reports
@@ -403,9 +403,38 @@ START_TEST(an_older_header_has_fewer_fields) {
 }
 END_TEST
 
+/* A backend says how large it is, too. */
+START_TEST(backends_say_how_large_they_are) {
+  fnz_program *p;
+  fnz_backend *cpu, *recorder;
+  fnz_wrapper *wrapper;
+  fnz_stack *stack;
+  fnz_executable *exe;
+  begin();
+  OK(ctx, fnz_program_read(ctx, negated, sizeof negated - 1, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  const size_t sizes[] = {0, offsetof(fnz_backend, cell_bytes)};
+  for (size_t i = 0; i < 2; i++) {
+    fnz_backend b = *cpu;
+    fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+    b.size = sizes[i];
+    options.kernels = &b;
+    ck_assert_int_eq(fnz_run(ctx, p, &b, NULL, NULL, NULL), FNZ_BAD_ARGUMENT);
+    ck_assert_int_eq(fnz_wrapper_create(ctx, &b, &wrapper), FNZ_BAD_ARGUMENT);
+    ck_assert_int_eq(fnz_stack_create(ctx, &b, &stack), FNZ_BAD_ARGUMENT);
+    ck_assert_int_eq(fnz_recorder_create(ctx, &b, &recorder), FNZ_BAD_ARGUMENT);
+    ck_assert_int_eq(fnz_compile(ctx, p, &options, &exe), FNZ_BAD_ARGUMENT);
+  }
+  fnz_backend_destroy(cpu);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 RUN_SUITE("given", a_run_goes_on_from_the_state_of_another,
           weights_are_given_where_the_file_has_none, what_is_given_for_one_is_seen_through_another,
           what_shares_memory_must_agree, memory_without_data_must_be_filled,
           a_name_that_no_input_has_is_refused, names_are_checked_where_nothing_is_computed,
           sizes_and_dtypes_of_state_are_checked, the_comparison_takes_state_too,
-          structures_say_how_large_they_are, an_older_header_has_fewer_fields)
+          structures_say_how_large_they_are, backends_say_how_large_they_are,
+          an_older_header_has_fewer_fields)

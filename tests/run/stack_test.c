@@ -151,7 +151,7 @@ static void push_other(fnz_handle handle) {
 }
 
 static fnz_status invoke(const char *name) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnz_op_find(NULL, name);
   ck_assert_ptr_nonnull(op);
   return fnz_call(ctx, op, stack);
 }
@@ -276,7 +276,7 @@ END_TEST
 START_TEST(calls_of_nothing) {
   open_stack();
   push(1);
-  ck_assert_int_eq(fnz_call(ctx, fnz_op_find("no_such_operator"), stack), FNZ_BAD_ARGUMENT);
+  ck_assert_int_eq(fnz_call(ctx, fnz_op_find(NULL, "no_such_operator"), stack), FNZ_BAD_ARGUMENT);
   ck_assert_uint_eq(fnz_stack_count(stack), 0);
   close_stack();
 }
@@ -415,12 +415,13 @@ static fnz_status lists_and_names(fnz_context *faulty, const void *user) {
   FNZ_TRY(fnz_stack_create(faulty, backend, &s));
   for (int i = 0; i < 20; i++)
     fnz_push_int(s, i);
-  fnz_status status = fnz_call(faulty, fnz_op_find("neg"), s); /* too many, once there is room */
+  fnz_status status =
+      fnz_call(faulty, fnz_op_find(NULL, "neg"), s); /* too many, once there is room */
   fnz_push_tensors(s, pair, 2);
   fnz_push_int(s, 2);
   fnz_push_name(s, "scalar");
   if (status == FNZ_BAD_INPUT)
-    status = fnz_call(faulty, fnz_op_find("_foreach_mul.Scalar"), s);
+    status = fnz_call(faulty, fnz_op_find(NULL, "_foreach_mul.Scalar"), s);
   if (status == FNZ_OK)
     ck_assert_str_eq(r.request, "[ %1 %2 ] 2 ");
   fnz_stack_destroy(s);

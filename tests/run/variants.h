@@ -76,7 +76,7 @@ static inline fnz_arg D(fnz_dtype value) {
 /* --- Calls ------------------------------------------------------------------------------------ */
 static inline fnz_status try_call(const char *name, const fnz_arg *args, size_t nargs,
                                   fnz_handle *out, size_t room, size_t *count) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnz_op_find(NULL, name);
   if (!op)
     ck_abort_msg("there is no operator %s", name);
   fnz_request request = {op, args, nargs, NULL, ""};

@@ -36,7 +36,7 @@ static fnz_status affine_impl(fnz_frame *frame) {
 }
 
 static void add_affine(const char *op, counts *c) {
-  const fnz_kernel kernel = {.op = fnz_op_find(op),
+  const fnz_kernel kernel = {.op = fnz_op_find(NULL, op),
                              .meta = affine_meta,
                              .impl = affine_impl,
                              .contiguous = true,
@@ -91,7 +91,7 @@ START_TEST(apply_uses_it_too) {
   fnz_handle x = VECTOR(1, 2), out;
   size_t count;
   const fnz_arg args[] = {T(x)};
-  fnz_request request = {fnz_op_find("exponential"), args, 1, NULL, ""};
+  fnz_request request = {fnz_op_find(NULL, "exponential"), args, 1, NULL, ""};
   OK(eager.ctx, eager.backend->apply(eager.backend->self, eager.ctx, &request, &out, 1, &count));
   own(out);
   ck_assert_str_eq(show(out), "3 5");
@@ -105,9 +105,9 @@ START_TEST(one_structured_kernel_for_a_group) {
   add_affine("exponential", &c);
   add_affine("exponential", &c); /* in place of the first */
   const fnz_kernel other = {
-      .op = fnz_op_find("exponential.out"), .meta = affine_meta, .impl = affine_impl};
+      .op = fnz_op_find(NULL, "exponential.out"), .meta = affine_meta, .impl = affine_impl};
   FAILS(eager.ctx, "DUPLICATE", fnz_kernel_register(eager.ctx, eager.backend, &other));
-  const fnz_kernel none = {.op = fnz_op_find("exponential")};
+  const fnz_kernel none = {.op = fnz_op_find(NULL, "exponential")};
   FAILS(eager.ctx, "ARGUMENT", fnz_kernel_register(eager.ctx, eager.backend, &none));
   fnz_backend *hashes;
   OK(eager.ctx, fnz_hash_backend_create(eager.ctx, 1, false, &hashes));
@@ -129,7 +129,7 @@ static fnz_status increment(fnz_frame *frame) {
 }
 
 static void add_plain(const char *op, fnz_kernel_fn *impl) {
-  const fnz_kernel kernel = {.op = fnz_op_find(op), .impl = impl, .contiguous = true};
+  const fnz_kernel kernel = {.op = fnz_op_find(NULL, op), .impl = impl, .contiguous = true};
   OK(eager.ctx, fnz_kernel_register(eager.ctx, eager.backend, &kernel));
 }
 

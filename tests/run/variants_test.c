@@ -548,7 +548,7 @@ START_TEST(values_of_apply_stay) {
   fnz_handle x = VECTOR(1, 2, 3), copy;
   size_t count;
   const fnz_arg args[] = {T(x)};
-  fnz_request request = {fnz_op_find("clone"), args, 1, NULL, ""};
+  fnz_request request = {fnz_op_find(NULL, "clone"), args, 1, NULL, ""};
   OK(eager.ctx, eager.backend->apply(eager.backend->self, eager.ctx, &request, &copy, 1, &count));
   own(copy);
   CALL("zero_", T(copy));
@@ -581,7 +581,7 @@ static fnz_status call_one_of(fnz_context *ctx, fnz_backend *b, const single_cal
   for (int i = 0; i < 5; i++)
     args[i] =
         i < c->tensors ? T(tensors[i]) : I(c->numbers[i - c->tensors < 3 ? i - c->tensors : 2]);
-  fnz_request request = {fnz_op_find(c->op), args, c->nargs, NULL, ""};
+  fnz_request request = {fnz_op_find(NULL, c->op), args, c->nargs, NULL, ""};
   fnz_status status = b->call(b->self, ctx, &request, out, 16, &count, eager.warning);
   for (size_t i = 0; i < count; i++)
     b->release(b->self, out[i]);

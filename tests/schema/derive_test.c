@@ -18,7 +18,7 @@ static size_t count_equal(derivation *derive, fnzi_kind kind, bool *seen) {
     const fnz_op *op = fnz_op_at(i), *row;
     if (derive(&arena, op, &made) != FNZ_OK || made->kind != kind)
       continue;
-    row = fnz_op_find(made->name);
+    row = fnz_op_find(NULL, made->name);
     if (!row || !(row->tags & FNZI_TAG_GENERATED) || seen[row - fnz_op_at(0)] ||
         strcmp(made->schema, row->schema) != 0)
       continue;

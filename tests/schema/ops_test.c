@@ -20,7 +20,7 @@ static void end(void) {
 }
 
 static const fnz_op *op_named(const char *name) {
-  const fnz_op *op = fnz_op_find(name);
+  const fnz_op *op = fnz_op_find(NULL, name);
   ck_assert_msg(op != NULL, "there is no operator %s", name);
   return op;
 }
@@ -176,8 +176,7 @@ START_TEST(rules_say_what_becomes_of_an_operator) {
       {"_cummax_helper", "write", "twin", "", "cummax", ""},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    fnz_rule rule;
-    fnz_op_get_rule(op_named(rows[i].op), &rule);
+    const fnz_rule rule = fnz_op_rule(op_named(rows[i].op));
     ck_assert_str_eq(rule.name, rows[i].action);
     ck_assert_str_eq(rule.write ? rule.write : "", rows[i].write);
     ck_assert_str_eq(rule.view ? rule.view : "", rows[i].view);
@@ -191,8 +190,7 @@ END_TEST
 START_TEST(rules_end_in_functional_operators) {
   for (size_t i = 0; i < fnz_op_count(); i++) {
     const fnz_op *op = fnz_op_at(i);
-    fnz_rule rule;
-    fnz_op_get_rule(op, &rule);
+    const fnz_rule rule = fnz_op_rule(op);
     ck_assert_msg(rule.words && *rule.words, "%s has no words", fnz_op_name(op));
     if (rule.becomes)
       ck_assert_msg(!fnz_op_is_mutating(rule.becomes) && !fnz_op_is_view(rule.becomes),
@@ -300,7 +298,7 @@ START_TEST(every_example_parses) {
     fnz_status status = fnz_program_read(ctx, source, (size_t)size, FNZ_FORMAT_TEXT, &program);
     ck_assert_msg(status == FNZ_OK, "%s\n%s", source, fnz_last_error(ctx)->message);
     ck_assert_uint_eq(fnz_node_count(program, 0), 1);
-    fnz_node_get(program, 0, 0, &node);
+    node = fnz_program_node(program, 0, 0);
     ck_assert_ptr_eq(node.op, op);
     fnz_program_destroy(program);
   }

@@ -51,7 +51,7 @@ static const fnz_geometry *operand_geometry(void *user, const fnz_arg *arg) {
 }
 
 static fnz_dtype result_of(const char *name, const fnz_arg *args, size_t nargs, operand *operands) {
-  return fnzi_op_result_dtype(fnz_op_find(name), args, nargs, operand_geometry, operands);
+  return fnzi_op_result_dtype(fnz_op_find(NULL, name), args, nargs, operand_geometry, operands);
 }
 
 static const fnz_arg first = {.tag = FNZ_ARG_VALUE, .u.value = 0};
@@ -110,8 +110,8 @@ START_TEST(result_kinds_decide) {
   ck_assert_int_eq(result_of("abs", &first, 1, (operand[]){c64}), FNZ_F32);
   ck_assert_int_eq(result_of("angle", &first, 1, (operand[]){c64}), FNZ_F32);
   ck_assert_int_eq(result_of("angle", &first, 1, (operand[]){i8}), FNZ_F32);
-  ck_assert_int_eq(fnz_op_find("special_i1")->promotion, FNZI_PROMOTE_INT_TO_FLOAT);
-  ck_assert_int_eq(fnz_op_find("mm")->promotion, FNZI_PROMOTE_SELF);
+  ck_assert_int_eq(fnz_op_find(NULL, "special_i1")->promotion, FNZI_PROMOTE_INT_TO_FLOAT);
+  ck_assert_int_eq(fnz_op_find(NULL, "mm")->promotion, FNZI_PROMOTE_SELF);
   operand operands[] = {{FNZ_U8, 1, {0}}, {FNZ_I32, 1, {0}}, {FNZ_I16, 1, {0}}};
   const fnz_arg where[] = {first, third, third}, add[] = {second, third, half};
   const fnz_arg clamp[] = {second, {.tag = FNZ_ARG_NONE}, half}, rsub[] = {second, whole, half};
@@ -221,7 +221,7 @@ static fnz_dtype ask(question *q, size_t first_candidate, size_t second_candidat
 
 /* The number of answers that are not eager's; says the first of them. */
 static size_t differences(const char *name, const char *answers) {
-  question q = {.op = fnz_op_find(name)};
+  question q = {.op = fnz_op_find(NULL, name)};
   size_t wrong = 0, at = 0;
   ck_assert_msg(q.op != NULL, "%s: no such operator", name);
   for (size_t i = 0; i < q.op->nparams; i++)
@@ -245,7 +245,7 @@ static size_t differences(const char *name, const char *answers) {
 /* What an operator that is not pointwise gives, or FNZ_DTYPE_COUNT. */
 static fnz_dtype own_of(const char *name, const fnz_arg *args, size_t nargs, operand *operands) {
   fnz_dtype d;
-  bool known = fnzi_own_dtype(fnz_op_find(name), args, nargs, operand_geometry, operands, &d);
+  bool known = fnzi_own_dtype(fnz_op_find(NULL, name), args, nargs, operand_geometry, operands, &d);
   return known ? d : FNZ_DTYPE_COUNT;
 }
 
@@ -268,8 +268,8 @@ START_TEST(other_results_have_rows) {
   ck_assert_int_eq(own_of("zeros", full, 1, two), FNZ_F32);
   ck_assert_int_eq(own_of("randperm", &whole, 1, two), FNZ_I64);
   ck_assert_int_eq(own_of("max.dim", &first, 1, two), FNZ_DTYPE_COUNT);
-  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find("max")), FNZI_OUT_CAST);
-  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find("mm")), FNZI_OUT_EXACT);
+  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find(NULL, "max")), FNZI_OUT_CAST);
+  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find(NULL, "mm")), FNZI_OUT_EXACT);
 }
 END_TEST
 

@@ -84,9 +84,9 @@ static void check_twins(const fnz_op *op, const columns *c) {
 
 static void check_row(const columns *c) {
   static const char *const composites[] = {"kernel", "implicit", "explicit", "explicit"};
-  const fnz_op *op = fnz_op_find(c->name);
+  const fnz_op *op = fnz_op_find(NULL, c->name);
   ck_assert_msg(op != NULL, "%s is missing", c->name);
-  ck_assert_ptr_eq(fnz_op_find(c->name + strlen("aten::")), op);
+  ck_assert_ptr_eq(fnz_op_find(NULL, c->name + strlen("aten::")), op);
   ck_assert_str_eq(fnz_op_name(op), c->name + strlen("aten::"));
   ck_assert_str_eq(fnz_op_schema(op), c->schema + strlen("aten::"));
   ck_assert_str_eq(fnz_op_kind(op), is_called_functional(op->name) ? "mutable" : c->kind);
@@ -132,14 +132,14 @@ START_TEST(table_has_flags_and_delegates) {
       {"linalg_norm", 0, NULL},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const fnz_op *op = fnz_op_find(rows[i].name);
+    const fnz_op *op = fnz_op_find(NULL, rows[i].name);
     ck_assert_ptr_nonnull(op);
     ck_assert_msg(op->flags == rows[i].flags, "%s: %s", op->name, op->model_text);
     ck_assert_str_eq(op->delegate ? op->delegate : "-", rows[i].delegate ? rows[i].delegate : "-");
   }
   for (size_t i = 0; i < fnz_op_count(); i++) {
     const fnz_op *op = fnz_op_at(i);
-    const fnz_op *delegate = op->delegate ? fnz_op_find(op->delegate) : NULL;
+    const fnz_op *delegate = op->delegate ? fnz_op_find(NULL, op->delegate) : NULL;
     ck_assert(!op->delegate || (delegate && delegate->flags & FNZI_OP_STRUCTURED));
   }
 }
@@ -183,15 +183,15 @@ END_TEST
 START_TEST(table_is_sorted_and_found) {
   for (size_t i = 1; i < fnz_op_count(); i++)
     ck_assert_int_lt(strcmp(fnz_op_at(i - 1)->name, fnz_op_at(i)->name), 0);
-  const fnz_op *add = fnz_op_find("add_.Tensor");
+  const fnz_op *add = fnz_op_find(NULL, "add_.Tensor");
   ck_assert_ptr_nonnull(add);
-  ck_assert_ptr_eq(fnz_op_find("aten::view.default"), fnz_op_find("view"));
-  ck_assert_str_eq(fnzi_op_by_index(fnz_op_find("add.Tensor")->inplace)->name, "add_.Tensor");
-  ck_assert(fnz_op_is_mutating(add) && !fnz_op_is_mutating(fnz_op_find("add.Tensor")));
+  ck_assert_ptr_eq(fnz_op_find(NULL, "aten::view.default"), fnz_op_find(NULL, "view"));
+  ck_assert_str_eq(fnzi_op_by_index(fnz_op_find(NULL, "add.Tensor")->inplace)->name, "add_.Tensor");
+  ck_assert(fnz_op_is_mutating(add) && !fnz_op_is_mutating(fnz_op_find(NULL, "add.Tensor")));
   const char *const unknown[] = {"",    "add",     "add.",      "add_.Tensors", "aten::",
                                  "zzz", "default", "aten::add", "prims::mul",   ".default"};
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-    ck_assert_msg(!fnz_op_find(unknown[i]), "found '%s'", unknown[i]);
+    ck_assert_msg(!fnz_op_find(NULL, unknown[i]), "found '%s'", unknown[i]);
   ck_assert_ptr_null(fnz_op_at(fnz_op_count()));
   ck_assert_ptr_null(fnzi_op_by_index(FNZI_NO_OP));
 }
@@ -209,16 +209,16 @@ START_TEST(twins_of_hard_cases) {
       {"arange.start_out", "arange.start_step"},
       {"_native_batch_norm_legit.out", "_native_batch_norm_legit_functional"}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    ck_assert_str_eq(name_of(fnz_op_functional_twin(fnz_op_find(pairs[i][0]))), pairs[i][1]);
-  ck_assert_ptr_null(fnz_op_functional_twin(fnz_op_find("transpose_")));
-  ck_assert_ptr_null(fnz_op_functional_twin(fnz_op_find("polygamma_")));
+    ck_assert_str_eq(name_of(fnz_op_functional_twin(fnz_op_find(NULL, pairs[i][0]))), pairs[i][1]);
+  ck_assert_ptr_null(fnz_op_functional_twin(fnz_op_find(NULL, "transpose_")));
+  ck_assert_ptr_null(fnz_op_functional_twin(fnz_op_find(NULL, "polygamma_")));
 }
 END_TEST
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
 static fnz_arg default_of(const char *op_name, const char *param) {
-  const fnz_op *op = fnz_op_find(op_name);
+  const fnz_op *op = fnz_op_find(NULL, op_name);
   ck_assert_ptr_nonnull(op);
   int i = fnzi_op_param(op, param);
   ck_assert_int_ge(i, 0);
@@ -261,7 +261,7 @@ START_TEST(defaults_have_the_types_of_their_parameters) {
 END_TEST
 
 START_TEST(given_arguments_come_before_defaults) {
-  const fnz_op *op = fnz_op_find("slice.Tensor");
+  const fnz_op *op = fnz_op_find(NULL, "slice.Tensor");
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = 7},
                           {.tag = FNZ_ARG_DEFAULT},
                           {.tag = FNZ_ARG_INT, .u.i = 5}};
@@ -477,7 +477,7 @@ START_TEST(foreach_operators_have_elements) {
       {"add.Tensor", "-"},
   };
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    ck_assert_str_eq(name_of(fnzi_foreach_element(fnz_op_find(pairs[i][0]))), pairs[i][1]);
+    ck_assert_str_eq(name_of(fnzi_foreach_element(fnz_op_find(NULL, pairs[i][0]))), pairs[i][1]);
 }
 END_TEST
 

@@ -38,7 +38,7 @@ static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
   fnzi_drawn_call call;
   fnz_geometry *out;
   size_t count;
-  const fnz_op *op = fnz_op_find(row->op);
+  const fnz_op *op = fnz_op_find(NULL, row->op);
   bool is_real = fnzi_is_float(at->dtype) || fnzi_is_complex(at->dtype);
   if (!row->plain || (!is_real && strcmp(row->op, "_neg_view") == 0))
     return NULL;
@@ -207,7 +207,7 @@ START_TEST(long_chains_are_short_paths) {
       fnzi_call_start(&call, ops[which]);
       fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
       fnzi_view_draws[k].draw(&c, at, &call);
-      const fnz_op *op = fnz_op_find(ops[which]);
+      const fnz_op *op = fnz_op_find(NULL, ops[which]);
       OK(ctx, fnzi_view_forward(&arena, fnzi_view_find(op), op, call.args, call.nargs, at, &out,
                                 &count));
       if (fnz_geometry_numel(out) > 0)

@@ -79,7 +79,7 @@ static const fnz_op *with_number(const fnzi_node *n, const fnz_op *op) {
   if (!is_pair)
     return op;
   snprintf(name, sizeof name, "%s.Scalar%s", op->base, op->overload + sizeof tensor - 1);
-  const fnz_op *scalar = fnz_op_find(name);
+  const fnz_op *scalar = fnzi_ops_find(name);
   bool fits = scalar && fnz_mlir_op_name(scalar) && scalar->nparams == op->nparams;
   return fits ? scalar : op;
 }

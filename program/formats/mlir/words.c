@@ -187,8 +187,8 @@ fnz_status fnzi_mlir_fresh(fnzi_mlir *w, const char **out) {
 
 /* --- ends of lines ---------------------------------------------------------------------------- */
 fnz_status fnzi_mlir_put_end(fnzi_mlir *w, const fnzi_node *n) {
-  fnz_place place;
-  if (!n || !fnz_source_place(n->source, &place) || !place.path_size)
+  const fnz_place place = fnz_source_place(n ? n->source : NULL);
+  if (!place.path_size)
     return fnzi_put(w->ctx, &w->body, "\n", 1);
   FNZ_TRY(fnzi_put_text(w->ctx, &w->body, " loc("));
   FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, &w->body, place.path, place.path_size));
