@@ -33,13 +33,15 @@ static fnz_tensor *make_input(setting *s) {
   return x;
 }
 
-/* The program whose result is `x` as it is now. */
-static void print_program(setting *s, fnz_tensor *x) {
-  fnz_handle value;
+/* The program that leaves `x` as it is now, and whose result is `y`. */
+static void print_program(setting *s, fnz_tensor *x, fnz_tensor *y) {
+  fnz_handle final, result;
   fnz_program *program;
   fnz_buffer text = {NULL, 0, 0};
-  check(s->ctx, fnz_tensor_read(x, &value));
-  check(s->ctx, fnz_recorder_finish(s->recorder, &value, 1, &program));
+  check(s->ctx, fnz_tensor_read(x, &final));
+  check(s->ctx, fnz_tensor_read(y, &result));
+  check(s->ctx, fnz_recorder_final(s->recorder, "x", final));
+  check(s->ctx, fnz_recorder_finish(s->recorder, &result, 1, &program));
   check(s->ctx, fnz_program_write(s->ctx, program, FNZ_FORMAT_TEXT, &text));
   printf("%s", text.data);
   fnz_buffer_free(s->ctx, &text);
@@ -53,7 +55,7 @@ int main(void) {
   fnz_tensor *y =
       call(s.ctx, s.wrapper, "select.int", (fnz_arg[]){tensor(x), number(0), number(1)}, 3);
   fnz_tensor *z = call(s.ctx, s.wrapper, "add_.Scalar", (fnz_arg[]){tensor(y), number(1)}, 2);
-  print_program(&s, x);
+  print_program(&s, x, y);
   fnz_tensor_release(z);
   fnz_tensor_release(y);
   fnz_tensor_release(x);

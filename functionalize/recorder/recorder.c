@@ -190,6 +190,7 @@ static void destroy(void *self) {
   FNZI_VEC_FREE(r->ctx, &r->lists);
   FNZI_VEC_FREE(r->ctx, &r->whys);
   FNZI_VEC_FREE(r->ctx, &r->others);
+  FNZI_VEC_FREE(r->ctx, &r->finals);
   FNZI_VEC_FREE(r->ctx, &r->values);
   FNZI_VEC_FREE(r->ctx, &r->nodes);
   FNZI_VEC_FREE(r->ctx, &r->results);
@@ -357,8 +358,40 @@ fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_
   return fnzi_rec_value(backend, value, out);
 }
 
-static fnz_status sign(fnz_program *p, size_t ninputs, const uint32_t *outputs, size_t count) {
+static size_t count_inputs(const fnzi_rec_tape *r) {
+  size_t n = 0;
+  while (n < r->values.count && r->values.data[n].node == FNZI_NO_NODE)
+    n++;
+  return n;
+}
+
+static fnz_status find_input(const fnzi_rec_tape *r, const char *name, uint32_t *out) {
+  const fnzi_graph *g = fnzi_graph_at(r->program, 0);
+  const size_t count = count_inputs(r);
+  for (*out = 0; *out < count; ++*out)
+    if (strcmp(g->values.data[*out].name, name) == 0)
+      return FNZ_OK;
+  return fnzi_fail(r->ctx, FNZ_CLASS_REF, name,
+                   "no input has this name; fnz_recorder_input() declares them");
+}
+
+fnz_status fnz_recorder_final(fnz_backend *backend, const char *input, fnz_handle value) {
+  fnzi_rec_tape *r = backend->self;
+  fnzi_rec_tape_final final = {.value = value};
+  FNZ_TRY(refuse_finished(r));
+  FNZ_TRY(find_input(r, input, &final.input));
+  for (size_t i = 0; i < r->finals.count; i++)
+    if (r->finals.data[i].input == final.input)
+      return fnzi_fail(r->ctx, FNZ_CLASS_DUPLICATE, input, "the input has a final value already");
+  FNZI_PUSH(r->ctx, &r->finals, final);
+  return FNZ_OK;
+}
+
+/* Inputs are the user's; the first outputs are final values of some, the others the user's. */
+static fnz_status sign(const fnzi_rec_tape *r, const uint32_t *outputs, size_t count) {
+  fnz_program *p = r->program;
   fnzi_graph *g = fnzi_graph_at(p, 0);
+  const size_t ninputs = count_inputs(r);
   FNZI_NEW(&p->arena, ninputs, &g->inputs);
   FNZI_NEW(&p->arena, ninputs, &p->inputs);
   FNZI_NEW(&p->arena, count, &g->outputs);
@@ -371,21 +404,26 @@ static fnz_status sign(fnz_program *p, size_t ninputs, const uint32_t *outputs, 
   }
   for (size_t i = 0; i < count; i++)
     g->outputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = outputs[i]};
+  for (size_t i = 0; i < r->finals.count; i++)
+    p->outputs[i] = (fnz_output_spec){.kind = FNZ_OUTPUT_INPUT_MUTATION,
+                                      .target = p->inputs[r->finals.data[i].input].target};
   return FNZ_OK;
 }
 
 fnz_status fnz_recorder_finish(fnz_backend *backend, const fnz_handle *outputs, size_t count,
                                fnz_program **out) {
   fnzi_rec_tape *r = backend->self;
-  size_t ninputs = 0;
+  const size_t nfinals = r->finals.count, all = nfinals + count;
+  fnz_handle *wanted;
   uint32_t *values;
   *out = NULL;
   FNZ_TRY(refuse_finished(r));
-  while (ninputs < r->values.count && r->values.data[ninputs].node == FNZI_NO_NODE)
-    ninputs++;
-  FNZI_NEW(&r->arena, count, &values);
-  FNZ_TRY(fnzi_rec_build(backend, outputs, count, NULL, values));
-  FNZ_TRY(sign(r->program, ninputs, values, count));
+  FNZI_NEW(&r->arena, all, &wanted);
+  FNZI_NEW(&r->arena, all, &values);
+  for (size_t i = 0; i < all; i++)
+    wanted[i] = i < nfinals ? r->finals.data[i].value : outputs[i - nfinals];
+  FNZ_TRY(fnzi_rec_build(backend, wanted, all, NULL, values));
+  FNZ_TRY(sign(r, values, all));
   FNZ_TRY(fnz_program_verify(r->ctx, r->program));
   *out = fnzi_rec_take(backend);
   return FNZ_OK;

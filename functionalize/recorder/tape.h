@@ -38,6 +38,12 @@ typedef struct fnzi_rec_tape_other {
   fnzi_rec_call call; /* its arrays in the program's arena; arguments are the tape node's */
 } fnzi_rec_tape_other;
 
+/* The last value of an input. */
+typedef struct fnzi_rec_tape_final {
+  uint32_t input;
+  fnz_handle value;
+} fnzi_rec_tape_final;
+
 typedef struct fnzi_rec_tape_nodes {
   fnzi_rec_tape_node *data;
   size_t count, capacity;
@@ -78,6 +84,10 @@ typedef struct fnzi_rec_tape {
     fnzi_rec_tape_other *data;
     size_t count, capacity;
   } others;
+  struct {
+    fnzi_rec_tape_final *data;
+    size_t count, capacity;
+  } finals;                    /* by fnz_recorder_final() */
   fnzi_rec_tape_values values; /* handle - 1 is the index */
   fnzi_rec_tape_nodes nodes;
   fnzi_rec_tape_results results;

@@ -49,8 +49,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_call(fnz_wrapper *wrapper, const ch
 
 /** Geometry as eager has it; borrowed until the tensor's metadata change. */
 FNZ_API const fnz_geometry *fnz_tensor_geometry(const fnz_tensor *tensor);
-/** The backend's value of the tensor, brought up to date; borrowed until the next call on its
- * wrapper. */
+/** The backend's value of the tensor, brought up to date; borrowed as long as the tensor lives and
+ * nothing is written to its memory. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_read(fnz_tensor *tensor, fnz_handle *out);
 /** The two tensors share a storage. */
 FNZ_API bool fnz_tensor_shares(const fnz_tensor *a, const fnz_tensor *b);

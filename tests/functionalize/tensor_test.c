@@ -271,8 +271,17 @@ START_TEST(only_what_is_read_is_asked_for) {
       call(&s, "as_strided", ARGS(tensor(v), list(&size, 1), list(&stride, 1), number(0)));
   call(&s, "add_.Tensor", ARGS(tensor(w), number(1)));
   call(&s, "mul_.Tensor", ARGS(tensor(v), number(2)));
+  fnz_handle output;
+  OK(ctx, fnz_tensor_read(w, &output));
   OK(ctx, fnz_tensor_read(x, &value));
-  OK(ctx, fnz_recorder_finish(recorder, &value, 1, &p));
+  ck_assert_int_eq(fnz_recorder_final(recorder, "y", value), FNZ_BAD_INPUT);
+  OK(ctx, fnz_recorder_final(recorder, "x", value));
+  ck_assert_int_eq(fnz_recorder_final(recorder, "x", value), FNZ_BAD_INPUT);
+  OK(ctx, fnz_recorder_finish(recorder, &output, 1, &p));
+  ck_assert_int_eq(fnz_program_output(p, 0).kind, FNZ_OUTPUT_INPUT_MUTATION);
+  ck_assert_str_eq(fnz_program_output(p, 0).target, "x");
+  ck_assert_int_eq(fnz_program_output(p, 1).kind, FNZ_OUTPUT_USER);
+  ck_assert_int_eq(fnz_recorder_final(recorder, "x", value), FNZ_BAD_ARGUMENT);
   fnz_program *again;
   ck_assert_int_eq(fnz_recorder_finish(recorder, &value, 1, &again), FNZ_BAD_ARGUMENT);
   ck_assert_int_eq(fnz_recorder_input(recorder, "y", &g, &value), FNZ_BAD_ARGUMENT);
@@ -284,7 +293,8 @@ START_TEST(only_what_is_read_is_asked_for) {
   const fnz_stats stats = fnz_program_stats(p);
   ck_assert_uint_eq(stats.views, 0);
   ck_assert_uint_eq(stats.mutations, 0);
-  ck_assert_uint_le(stats.nodes, 6); /* a copy, a sum, a scatter; a copy, a product, a scatter */
+  ck_assert_uint_eq(stats.mutated, 1);
+  ck_assert_uint_le(stats.nodes, 8); /* each: a copy, a computation, a scatter; two to read w */
   fnz_wrapper_destroy(s.wrapper);
   fnz_program_destroy(p);
   fnz_backend_destroy(recorder);
