@@ -4,8 +4,6 @@
 #include <string.h>
 
 static int read_both(cli_call *call) {
-  if (strcmp(call->operands[0], "-") == 0 && strcmp(call->operands[1], "-") == 0)
-    return cli_usage(call, "the two programs cannot both come from standard input");
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   return cli_read_program(call, call->operands[1], &call->other);
 }

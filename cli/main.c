@@ -24,7 +24,8 @@ static int help(void) {
   for (int i = 0; i < VERBS; i++)
     printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].operands, verbs[i].summary);
   printf("\nIN is a .pt2 file, the model.json of one, fnz CBOR or fnz text, known by its content;\n"
-         "- is standard input. fnz VERB --help says more, with examples.\n\n"
+         "- is standard input. fnz VERB --help says more, with examples; fnz --version which it "
+         "is.\n\n"
          "examples:\n"
          "  fnz convert model.pt2 -o model.cbor --verify\n"
          "  fnz show model.pt2 --functional\n"

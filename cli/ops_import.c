@@ -61,8 +61,6 @@ static int check_usage(const cli_call *call, bool table, const char *path) {
     return cli_usage(call, "--import takes all that is in FILE; leave out filters and --ops");
   if (table && cli_has(call, CLI_JSON) && strcmp(path, "-") == 0)
     return cli_usage(call, "--json and the table cannot both go to standard output; add -o FILE");
-  if (strcmp(call->options[CLI_IMPORT], "-") == 0 && strcmp(call->options[CLI_TAGS], "-") == 0)
-    return cli_usage(call, "only one of the two files can come from standard input");
   return CLI_DONE;
 }
 

@@ -162,6 +162,27 @@ static int set_value(cli_call *call, int option, const char *value) {
   return check_choice(call, (cli_option)option, value);
 }
 
+/* The verbs that have an option of this name, with commas between them; false for none. */
+static bool put_owners(const char *word, char out[CLI_NEAR]) {
+  static const struct {
+    const char *name;
+    uint64_t options;
+  } verbs[] = {
+#define VERB_ROW(name, operands, least, most, options, summary, examples) {#name, options},
+      CLI_VERB_ROWS(VERB_ROW)
+#undef VERB_ROW
+  };
+  int option = 0;
+  size_t used = 0;
+  while (option < CLI_OPTION_COUNT && strcmp(rows[option].name, word) != 0)
+    option++;
+  for (size_t i = 0; option < CLI_OPTION_COUNT && i < sizeof verbs / sizeof *verbs; i++)
+    if (verbs[i].options & UINT64_C(1) << option && used < CLI_NEAR)
+      used +=
+          (size_t)snprintf(out + used, CLI_NEAR - used, "%s%s", used ? ", " : "", verbs[i].name);
+  return used > 0;
+}
+
 static int refuse_option(const cli_call *call, const char *argument) {
   const char *names[CLI_OPTION_COUNT];
   char near[CLI_NEAR], word[64];
@@ -170,6 +191,8 @@ static int refuse_option(const cli_call *call, const char *argument) {
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
     if (taken_by(call) & UINT64_C(1) << i)
       names[count++] = rows[i].name;
+  if (put_owners(word, near))
+    return cli_usage(call, "there is no option %s, which is one of fnz %s", word, near);
   cli_near(word, names, count, near);
   return cli_usage(call, "there is no option %s%s", argument, near);
 }
@@ -232,6 +255,19 @@ static int add_operand(cli_call *call, const char *operand) {
   return CLI_DONE;
 }
 
+/* Before anything is read: standard input can be read once. */
+static int check_streams(const cli_call *call) {
+  static const cli_option files[] = {CLI_STATE, CLI_OPS, CLI_IMPORT, CLI_TAGS};
+  int streams = 0;
+  for (int i = 0; i < call->noperands; i++)
+    streams += strcmp(call->operands[i], "-") == 0;
+  for (int i = 0; i < call->ninput_files; i++)
+    streams += strcmp(call->input_files[i], "-") == 0;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    streams += cli_has(call, files[i]) && strcmp(call->options[files[i]], "-") == 0;
+  return streams < 2 ? CLI_DONE : cli_usage(call, "two files cannot both come from standard input");
+}
+
 int cli_parse(cli_call *call, int argc, char **argv) {
   bool options_over = false;
   for (int i = 0; i < argc; i++) {
@@ -246,7 +282,7 @@ int cli_parse(cli_call *call, int argc, char **argv) {
     return CLI_DONE;
   if (call->noperands < call->verb->least)
     return cli_usage(call, "it needs %s", call->verb->operands);
-  return CLI_DONE;
+  return check_streams(call);
 }
 
 /* Is it the same file, by whatever names? */

@@ -64,8 +64,6 @@ int cli_declare_ops(cli_call *call) {
   const char *path = call->options[CLI_OPS];
   if (!path)
     return CLI_DONE;
-  if (strcmp(path, "-") == 0 && call->noperands && strcmp(call->operands[0], "-") == 0)
-    return cli_usage(call, "the program and its operators cannot both come from standard input");
   CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
   CLI_TRY(cli_check(call, fnz_ops_declare(call->ctx, path, call->in.data, call->in.size), NULL));
   fnz_buffer_free(call->ctx, &call->in);
@@ -136,18 +134,9 @@ static int join_arrays(cli_call *call, const char *path) {
   return cli_check(call, status, path);
 }
 
-static int check_streams(const cli_call *call) {
-  int streams = strcmp(call->operands[0], "-") == 0;
-  for (int i = 0; i < call->ninput_files; i++)
-    if (strcmp(call->input_files[i], "-") == 0 && streams++)
-      return cli_usage(call, "two files cannot both come from standard input");
-  return CLI_DONE;
-}
-
 int cli_read_inputs(cli_call *call) {
   if (!call->ninput_files)
     return cli_check(call, fnz_arrays_create(call->ctx, &call->inputs), NULL);
-  CLI_TRY(check_streams(call));
   const char *first = call->input_files[0];
   CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, first, &call->inputs), first));
   for (int i = 1; i < call->ninput_files; i++)

@@ -1,16 +1,7 @@
 /* verify.c - is the functional form, or another program, equal to the original? */
 #include "cli/cli.h"
 
-#include <string.h>
-
-static bool both_from_stdin(const cli_call *call) {
-  return call->noperands == 2 && strcmp(call->operands[0], "-") == 0 &&
-         strcmp(call->operands[1], "-") == 0;
-}
-
 static int read_all(cli_call *call) {
-  if (both_from_stdin(call))
-    return cli_usage(call, "the two programs cannot both come from standard input");
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   if (call->noperands == 2)
     CLI_TRY(cli_read_program(call, call->operands[1], &call->other));

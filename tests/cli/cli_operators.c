@@ -117,7 +117,7 @@ START_TEST(imports_operators) {
   must_fail("ops --import a --tags b --to cbor", 64, "fnz: ARGUMENT: ops: --to takes tsv, not");
   must_fail("ops --import a --tags b --kind out", 64, "fnz: ARGUMENT: ops: --import takes all");
   must_fail("ops add --import a --tags b", 64, "fnz: ARGUMENT: ops: --import takes no operator");
-  must_fail("ops --import - --tags -", 64, "fnz: ARGUMENT: ops: only one of the two files");
+  must_fail("ops --import - --tags -", 64, "fnz: ARGUMENT: ops: two files cannot both come");
   must_fail("convert a --to tsv", 64, "fnz: ARGUMENT: convert: --to takes one of pt2, json, cbor");
   must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml", 3, "fnz: IO: a.yaml: ");
   spill("a.yaml", "- func: f(Tensor self) -> Tensor\n  varaints: method\n");

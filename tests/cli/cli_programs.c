@@ -143,7 +143,7 @@ START_TEST(says_where_programs_part) {
   has(o->out, "different: output 0\n");
   has(o->out, "at model.py:3");
   ck_assert_str_eq(o->err, "");
-  must_fail("diff - -", 64, "fnz: ARGUMENT: diff: the two programs cannot both");
+  must_fail("diff - -", 64, "fnz: ARGUMENT: diff: two files cannot both come");
   must_fail("diff a.cbor", 64, "fnz: ARGUMENT: diff: it needs A B");
   must_fail("diff a.cbor nowhere", 3, "fnz: IO: nowhere: ");
 }

@@ -28,7 +28,9 @@ START_TEST(refuses_bad_usage) {
   must_fail("convert", 64, "fnz: ARGUMENT: convert: it needs IN");
   must_fail("convert a b", 64, "fnz: ARGUMENT: convert: b is one operand too many");
   must_fail("convert a --frob", 64, "fnz: ARGUMENT: convert: there is no option --frob");
-  must_fail("convert a --trials 3", 64, "fnz: ARGUMENT: convert: there is no option --trials");
+  must_fail("convert a --trials 3", 64,
+            "fnz: ARGUMENT: convert: there is no option --trials, "
+            "which is one of fnz verify; see fnz convert --help");
   must_fail("convert a -o", 64, "fnz: ARGUMENT: convert: -o needs a value");
   must_fail("convert a --verify=yes", 64, "fnz: ARGUMENT: convert: --verify takes no value");
   must_fail("convert a -o x.cbor -o y.cbor", 64, "fnz: ARGUMENT: convert: -o is given twice");
@@ -40,7 +42,7 @@ START_TEST(refuses_bad_usage) {
   must_fail("verify a --trials 0", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify a --trials 3x", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify " PROGRAM " --engine", 64, "fnz: ARGUMENT: verify: --engine runs the program");
-  must_fail("verify - -", 64, "fnz: ARGUMENT: verify: the two programs cannot both");
+  must_fail("verify - -", 64, "fnz: ARGUMENT: verify: two files cannot both come");
 }
 END_TEST
 
