@@ -14,8 +14,12 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
     uint32_t k = b->needed[i];
     if (ws->given[k].start || !ws->given[k].layout || fnz_geometry_numel(ws->given[k].layout) == 0)
       continue;
-    return fnzi_fail(ws->ctx, FNZ_CLASS_REF,
-                     graph_of(b)->values.data[graph_of(b)->inputs[k].u.value].name,
+    const char *name = graph_of(b)->values.data[graph_of(b)->inputs[k].u.value].name;
+    if (ws->state && ws->exe->inputs[k].in_state)
+      return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name,
+                       "the file has no data for this part of the state; read it before the first "
+                       "run: --state, fnz_executable_state_read(), state.update() in Python");
+    return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name,
                      "the file has no data for this weight" FNZI_RUN_GET_DATA);
   }
   return FNZ_OK;
