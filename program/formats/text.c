@@ -1,4 +1,4 @@
-/* text.c - names that the text form and its neighbours share. */
+/* text.c - the words of the text form, for reader and writer, and what a plain name is. */
 #include "program/formats/text.h"
 
 const fnzi_text_word fnzi_text_words[] = {

@@ -1,4 +1,4 @@
-/* text_parts.c - the pieces of a statement of the text form: names, types, arguments. */
+/* text_parts.c - reads the pieces of a statement of the text form: names, types, arguments. */
 #include "program/formats/text_read.h"
 #include "program/shapes/symbolic.h"
 

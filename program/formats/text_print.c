@@ -1,4 +1,4 @@
-/* text_print.c - the pieces of a statement of the text form: names, types, arguments. */
+/* text_print.c - writes the pieces of a statement of the text form: names, types, arguments. */
 #include "program/formats/text_print.h"
 #include "program/shapes/symbolic.h"
 

@@ -1,4 +1,4 @@
-/* bound.c - symbols that nothing gives a number.
+/* bound.c - finds the symbols of a program that no input and no node gives a number.
  *
  * needs   a verified program, its expressions read
  * gives   a failure when a size or a number has a symbol that no input and no node determines

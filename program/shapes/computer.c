@@ -1,4 +1,4 @@
-/* computer.c - nodes that compute symbolic numbers, in a graph under construction.
+/* computer.c - makes the nodes that compute a symbolic number, where a graph has none yet.
  *
  * needs   expressions of one set; sizes of values in the order in which these are defined
  * keeps   names that the source has for a number

@@ -1,4 +1,4 @@
-/* equations.c - see equations.h.
+/* equations.c - draws numbers again until the equations between symbols hold.
  *
  * needs   numbers that keep to the bounds of their symbols
  * gives   numbers that keep to equations too; different ones where they are drawn */
