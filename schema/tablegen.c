@@ -4,8 +4,8 @@
  *
  * It reads the columns name, composite, tags, schema, model and dispatch. Kinds, views and twins
  * follow from the schemas; the table's own columns for those are what the tests compare with. The
- * rows of aliases.def and facts.def are resolved here. Equal lists of parameters are written once.
- */
+ * rows of aliases.def and facts.def are resolved here. Lists of parameters that are equal, or that
+ * others begin with, are written once: each has addresses that are made anew in every process. */
 #include "schema/facts/facts.h"
 #include "schema/table.h"
 #include "schema/twins.h"
@@ -16,14 +16,23 @@
 
 enum { MOST_OPS = 8192 };
 
+typedef struct list_text {
+  const char *data;
+  size_t size;
+} list_text;
+
 typedef struct table {
   fnz_context *ctx;
   fnzi_arena arena;
   fnz_op *ops;
   size_t count;
-  fnzi_map known;   /* text of a list -> its number */
+  fnzi_map known;   /* text of a list, or of what one begins with -> its number */
   fnz_buffer lists; /* definitions of lists */
-  fnz_buffer text;  /* of the list in hand */
+  struct {
+    list_text *data;
+    size_t count, capacity;
+  } params;        /* lists of parameters, one for each place that has one */
+  fnz_buffer text; /* of the list in hand */
   fnz_buffer rows;
   fnz_buffer facts; /* of each operator */
 } table;
@@ -263,15 +272,62 @@ static fnz_status put_param(table *t, fnz_buffer *out, const fnzi_param *p) {
   return fnzi_put_text(t->ctx, out, "},\n");
 }
 
-/* ", L12, 3" into the rows, and the list itself when it is new. */
-static fnz_status put_params(table *t, const fnzi_param *params, size_t count) {
-  uint64_t list;
-  if (!count)
-    return fnzi_put_text(t->ctx, &t->rows, ", 0, 0");
+/* Each on a line of its own, as t->text. */
+static fnz_status put_list(table *t, const fnzi_param *params, size_t count) {
   t->text.size = 0;
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(put_param(t, &t->text, &params[i]));
-  FNZ_TRY(intern_list(t, "fnzi_param", &t->text, &list));
+  return FNZ_OK;
+}
+
+static fnz_status note_list(table *t, const fnzi_param *params, size_t count) {
+  list_text list = {NULL, 0};
+  if (!count)
+    return FNZ_OK;
+  FNZ_TRY(put_list(t, params, count));
+  FNZ_TRY(fnzi_arena_string(&t->arena, t->text.data, t->text.size, &list.data));
+  list.size = t->text.size;
+  FNZI_PUSH(t->ctx, &t->params, list);
+  return FNZ_OK;
+}
+
+static int longest_first(const void *a, const void *b) {
+  const list_text *x = a, *y = b;
+  return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : strcmp(x->data, y->data);
+}
+
+/* The list, and what it begins with, which no list before began with. */
+static fnz_status define_list(table *t, const list_text *list) {
+  uint64_t number;
+  if (fnzi_map_get(&t->known, list->data, list->size, &number))
+    return FNZ_OK;
+  FNZ_TRY(intern_list(t, "fnzi_param", &(fnz_buffer){(char *)(uintptr_t)list->data, list->size, 0},
+                      &number));
+  const char *end = list->data;
+  while ((end = strchr(end, '\n')) != NULL)
+    FNZ_TRY(fnzi_map_set(&t->known, list->data, (size_t)(++end - list->data), number));
+  return FNZ_OK;
+}
+
+static fnz_status define_lists(table *t) {
+  for (size_t i = 0; i < t->count; i++) {
+    FNZ_TRY(note_list(t, t->ops[i].params, t->ops[i].nparams));
+    FNZ_TRY(note_list(t, t->ops[i].returns, t->ops[i].nreturns));
+  }
+  qsort(t->params.data, t->params.count, sizeof *t->params.data, longest_first);
+  for (size_t i = 0; i < t->params.count; i++)
+    FNZ_TRY(define_list(t, &t->params.data[i]));
+  return FNZ_OK;
+}
+
+/* ", L12, 3" into the rows. */
+static fnz_status put_params(table *t, const fnzi_param *params, size_t count) {
+  uint64_t list = 0;
+  if (!count)
+    return fnzi_put_text(t->ctx, &t->rows, ", 0, 0");
+  FNZ_TRY(put_list(t, params, count));
+  if (!fnzi_map_get(&t->known, t->text.data, t->text.size, &list))
+    return fnzi_fail(t->ctx, FNZ_CLASS_INTERNAL, params->name, "a list that is not defined");
   return fnzi_printf(t->ctx, &t->rows, ", L%llu, %zu", (unsigned long long)list, count);
 }
 
@@ -372,6 +428,7 @@ static fnz_status write_names(table *t, const char *path) {
 static fnz_status generate(table *t, fnz_buffer *file, const char *const paths[3]) {
   FNZ_TRY(read_file(t->ctx, paths[0], file));
   FNZ_TRY(read_table(t, file));
+  FNZ_TRY(define_lists(t));
   for (size_t i = 0; i < t->count; i++)
     FNZ_TRY(put_op(t, &t->ops[i]));
   FNZ_TRY(put_all_facts(t));
@@ -389,6 +446,7 @@ static int run(fnz_context *ctx, const char *const paths[3]) {
     fprintf(stderr, "fnz-tablegen: %s: %s\n", ctx->error.where, ctx->error.message);
   fnz_buffer_free(ctx, &file);
   fnz_buffer_free(ctx, &t.lists);
+  FNZI_VEC_FREE(ctx, &t.params);
   fnz_buffer_free(ctx, &t.text);
   fnz_buffer_free(ctx, &t.rows);
   fnz_buffer_free(ctx, &t.facts);
