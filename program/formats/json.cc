@@ -187,18 +187,24 @@ fnz_status check_keys(Copy *c, const fnzi_json *object) {
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
-fnz_status new_node(Copy *c, fnzi_json *parent, fnzi_json **out) {
+/* So many at a time, which are counted at once. */
+fnz_status more_nodes(Copy *c, fnzi_json *parent) {
   void *p;
-  *out = nullptr;
-  if (!c->allowed--)
+  c->nnodes = std::min<size_t>(c->allowed, BLOCK);
+  c->allowed -= c->nnodes;
+  if (!c->nnodes)
     return fnzi_json_fail(c->doc, FNZ_CLASS_LIMIT, parent,
                           "more values than one for each %d bytes of JSON",
                           static_cast<int>(BYTES_PER_VALUE));
-  if (!c->nnodes) {
-    FNZ_TRY(fnzi_arena_alloc(c->arena, BLOCK, sizeof **out, &p));
-    c->nodes = static_cast<fnzi_json *>(p);
-    c->nnodes = BLOCK;
-  }
+  FNZ_TRY(fnzi_arena_alloc(c->arena, BLOCK, sizeof *c->nodes, &p));
+  c->nodes = static_cast<fnzi_json *>(p);
+  return FNZ_OK;
+}
+
+fnz_status new_node(Copy *c, fnzi_json *parent, fnzi_json **out) {
+  *out = nullptr;
+  if (!c->nnodes)
+    FNZ_TRY(more_nodes(c, parent));
   *out = c->nodes++;
   c->nnodes--;
   (*out)->parent = parent;
@@ -231,33 +237,42 @@ bool next_child(Frame *f, std::string_view *key, dom::element *out) {
   return true;
 }
 
-fnz_status add_child(Copy *c, Frame *f, std::string_view key, dom::element e) {
-  fnzi_json *child;
-  FNZ_TRY(new_node(c, f->node, &child));
-  if (f->is_object) {
-    child->key = keep_text(c, key.data(), key.size());
-    child->key_size = static_cast<uint32_t>(key.size());
+/* `key` is of no matter where the value stands in a list, or is the root. */
+fnz_status add_value(Copy *c, std::string_view key, dom::element e) {
+  Frame *f = c->depth ? &c->stack[c->depth - 1] : nullptr;
+  fnzi_json *node;
+  FNZ_TRY(new_node(c, f ? f->node : nullptr, &node));
+  if (f && f->is_object) {
+    node->key = keep_text(c, key.data(), key.size());
+    node->key_size = static_cast<uint32_t>(key.size());
   }
-  append(f, child);
-  return set_value(c, child, e);
+  if (f)
+    append(f, node);
+  else
+    c->doc->root = node;
+  return set_value(c, node, e);
 }
 
-fnz_status copy_tree(Copy *c, dom::element root) {
-  fnzi_json *node;
-  FNZ_TRY(new_node(c, nullptr, &node));
-  c->doc->root = node;
-  FNZ_TRY(set_value(c, node, root));
-  while (c->depth) {
+/* What comes behind the last value, after containers that it ends. */
+fnz_status next_value(Copy *c, std::string_view *key, dom::element *out, bool *more) {
+  for (*more = true; c->depth; c->depth--) {
     Frame *f = &c->stack[c->depth - 1];
-    std::string_view key;
-    dom::element e;
-    if (next_child(f, &key, &e)) {
-      FNZ_TRY(add_child(c, f, key, e));
-      continue;
-    }
+    if (next_child(f, key, out))
+      return FNZ_OK;
     if (f->is_object)
       FNZ_TRY(check_keys(c, f->node));
-    c->depth--;
+  }
+  *more = false;
+  return FNZ_OK;
+}
+
+/* Each of these functions is called in one place, where it becomes part of the loop. */
+fnz_status copy_tree(Copy *c, dom::element root) {
+  std::string_view key;
+  dom::element e = root;
+  for (bool more = true; more;) {
+    FNZ_TRY(add_value(c, key, e));
+    FNZ_TRY(next_value(c, &key, &e, &more));
   }
   return FNZ_OK;
 }
@@ -274,6 +289,7 @@ fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, size_t behin
     error = parser.parse(bytes, size, behind < simdjson::SIMDJSON_PADDING).get(root);
   if (error != simdjson::SUCCESS)
     return diagnose(out->ctx, out->record, bytes, size, error);
+  parser.implementation.reset(); /* several bytes for each of the text, in which nodes have room */
   void *text;
   /* A string takes two quotes in the file and one zero byte here. */
   FNZ_TRY(fnzi_arena_take(arena, size + 1, 1, &text));
