@@ -8,6 +8,8 @@
 #include "program/formats/external.h"
 #include "program/formats/out.h"
 
+enum { FNZI_CBOR_RECENT = 64 };
+
 typedef struct fnzi_cbor_writer {
   fnz_context *ctx;
   const fnz_program *p;
@@ -19,6 +21,10 @@ typedef struct fnzi_cbor_writer {
     const char **data;
     size_t count, capacity;
   } strings; /* without the empty one, which is 0 */
+  struct {
+    const char *s;
+    uint64_t index;
+  } recent[FNZI_CBOR_RECENT]; /* by address: most strings are written from one place many times */
   struct {
     const fnz_geometry **data;
     size_t count, capacity;

@@ -14,6 +14,8 @@
 #include "program/pt2_metadata.h"
 #include "program/formats/zip.h"
 
+enum { FNZI_PT2_TRACES = 32 };
+
 /* One run of the reader over one model. */
 typedef struct fnzi_pt2 {
   fnz_program *p;
@@ -24,6 +26,10 @@ typedef struct fnzi_pt2 {
     const fnzi_json **data;
     size_t count, capacity;
   } bodies; /* JSON of graph k of the program; those at the end are not read yet */
+  struct {
+    const char *text; /* interned; NULL: none */
+    size_t size;
+  } traces[FNZI_PT2_TRACES];   /* by size: a line of the source makes several nodes */
   const fnzi_zip_entry *model; /* NULL for a model.json alone */
 } fnzi_pt2;
 

@@ -17,6 +17,18 @@ static fnz_status put_pair(fnzi_pt2 *r, const fnzi_json *m) {
   return fnzi_json_put_string(ctx, &r->text, m->u.s, m->count);
 }
 
+static fnz_status keep_trace(fnzi_pt2 *r, const char *trace, const char **out) {
+  size_t size = strlen(trace), place = size % FNZI_PT2_TRACES;
+  const char *kept = r->traces[place].text;
+  if (!kept || r->traces[place].size != size || memcmp(kept, trace, size) != 0) {
+    FNZ_TRY(fnzi_intern(r->p, trace, size, &kept));
+    r->traces[place].text = kept;
+    r->traces[place].size = size;
+  }
+  *out = kept;
+  return FNZ_OK;
+}
+
 /* The stack trace becomes the source, all other entries one JSON text. */
 static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
                                 fnzi_node_other *other) {
@@ -32,7 +44,7 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
     else
       FNZ_TRY(put_pair(r, m));
   }
-  fnz_status status = fnzi_intern(r->p, trace, strlen(trace), &out->source);
+  fnz_status status = keep_trace(r, trace, &out->source);
   FNZ_TRY(fnzi_json_at(&r->doc, status, metadata));
   if (!r->text.size)
     return FNZ_OK;
