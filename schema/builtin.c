@@ -55,6 +55,11 @@ const char *fnzi_builtin_schema(const char *name) {
   return b ? b->schema : NULL;
 }
 
+size_t fnzi_builtin_plain_size(const char *name) {
+  const builtin *b = fnzi_ends_with(name, "_out") ? find(name) : NULL;
+  return b && b->tags & FNZI_TAG_EFFECT ? strlen(name) - strlen("_out") : 0;
+}
+
 uint32_t fnzi_builtin_tags(const char *name) {
   const builtin *b = find(name);
   return b ? b->tags : 0;

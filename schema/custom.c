@@ -259,10 +259,16 @@ static fnz_status add_derived(fnzi_scope *scope, const declared *of, const fnz_o
   return publish(scope, d);
 }
 
-/* Namespace and base are the same, whatever the overloads. */
+static size_t base_size(const fnz_op *op) {
+  return strlen(op->name) - (*op->overload ? strlen(op->overload) + 1 : 0);
+}
+
+/* Namespace and base are the same, whatever the overloads. PyTorch's collectives into `out` have
+ * that in the base. */
 static bool same_base(const fnz_op *a, const fnz_op *b) {
-  size_t size = strlen(a->name) - (*a->overload ? strlen(a->overload) + 1 : 0);
-  return strncmp(a->name, b->name, size) == 0 && strcmp(a->base, b->base) == 0;
+  size_t size = fnzi_builtin_plain_size(a->name);
+  size = size ? size : base_size(a);
+  return size == base_size(b) && strncmp(a->name, b->name, size) == 0;
 }
 
 static const declared *find_signature(const fnzi_scope *scope, const fnz_op *functional) {

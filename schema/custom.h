@@ -31,6 +31,9 @@ const char *fnzi_builtin_schema(const char *name);
 /* FNZI_TAG_EFFECT: its calls keep their number and order; FNZI_TAG_DYNAMIC_SHAPE. 0 when there is
  * none of that name. */
 uint32_t fnzi_builtin_tags(const char *name);
+/* Of a collective into `out`, which has `_out` at its end: how much of its name is that of the one
+ * that gives a new tensor; 0 for others. */
+size_t fnzi_builtin_plain_size(const char *name);
 /* Reading leaves it out. */
 bool fnzi_builtin_is_asked(const char *name);
 /* The ATen operator that computes the same as this declared one from the same leading arguments;
