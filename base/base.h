@@ -53,6 +53,7 @@ struct fnz_context {
   struct fnzi_cuda_held *held; /* GPUs that stay in use (engine/cuda/held.c); NULL for none */
   void (*end_held)(fnz_context *ctx);
   struct fnz_generator *generator; /* of random operators (base/random.h); NULL for none */
+  const struct fnz_collectives *collectives; /* <fnz/collectives.h>; NULL for none */
   struct {
     void *data;
     size_t bytes;

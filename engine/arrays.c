@@ -210,12 +210,14 @@ fnz_status fnz_executable_run_arrays(fnz_context *ctx, const fnz_executable *exe
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
   fnz_generator own;
   fnzi_generator_lend(ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
+  ws->ctx->collectives = ctx->collectives;
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)
     status = run_bound(ws, &run, state, outputs);
   fnzi_eng_steps_close(ws);
   fnzi_run_close(&run);
   ws->ctx->generator = NULL;
+  ws->ctx->collectives = NULL;
   fnzi_eng_told(ctx, ws, status);
   if (!workspace)
     fnzi_eng_workspace_give(exe, ws);

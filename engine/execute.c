@@ -92,6 +92,17 @@ static fnz_status find_room(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   return FNZ_OK;
 }
 
+/* Other processes count the calls of its collectives. */
+static bool has_effects(const fnz_program *p) {
+  for (uint32_t g = 0; g < p->graphs.count; g++) {
+    const fnzi_graph *graph = fnzi_graph_at(p, g);
+    for (size_t n = 0; n < graph->nodes.count; n++)
+      if (graph->nodes.data[n].op && graph->nodes.data[n].op->tags & FNZI_TAG_EFFECT)
+        return true;
+  }
+  return false;
+}
+
 /* The device has found a place out of bounds: the CPU, which says which one, runs from the same
  * inputs. */
 static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
@@ -138,6 +149,10 @@ static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
     fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
+    if (has_effects(b->program))
+      return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "the GPU found a place out of bounds; run on the CPU to see which one: "
+                       "collectives are not called again to find it");
     *ws->ctx->generator = before; /* what is run again draws the same numbers */
     *host_newer = false;
     FNZ_TRY(open_again(ws, b, arena, outs));

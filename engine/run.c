@@ -236,8 +236,10 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_generator own;
   fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
+  r.ws->ctx->collectives = ctx->collectives;
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
   r.ws->ctx->generator = NULL;
+  r.ws->ctx->collectives = NULL;
   if (!run.workspace)
     fnzi_eng_workspace_give(exe, r.ws);
   return status;

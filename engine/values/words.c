@@ -10,14 +10,16 @@ static const bool has_way[FNZI_RUNS] = {
 
 /* Operators without a row are windows, or made of others, as on the CPU. */
 const char *fnzi_val_words(const fnz_op *op, bool is_window) {
-  const fnzi_kernel *row = fnzi_kernel_row(op);
+  static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
+  const bool is_custom = fnzi_op_is_custom(op); /* then it may be a library's, or a collective */
+  const fnzi_kernel *row = is_custom ? fnzi_kernel_find(&shapes, op) : fnzi_kernel_row(op);
   if (!row)
     return is_window ? "a view" : "by parts";
   if (row->run == FNZI_RUN_made)
     return "by parts";
   if (has_way[row->run])
     return "by a way of its own";
-  if (row->memory == FNZI_MEMORY_VIEW)
+  if (row->memory == FNZI_MEMORY_VIEW && !is_custom)
     return "a view";
   return fnzi_kernel_facts(row)->tile == FNZI_TILE_NONE ? "by the CPU" : "element by element";
 }

@@ -10,6 +10,7 @@
 #include <fnz/arrays.h>
 #include <fnz/backend.h>
 #include <fnz/call.h>
+#include <fnz/collectives.h>
 #include <fnz/compare.h>
 #include <fnz/context.h>
 #include <fnz/decompose.h>
