@@ -1,0 +1,459 @@
+/* mpi.c - collectives over MPI.
+ *
+ * needs   what all processes call in the same order
+ * keeps   a communicator for each group that has been named, or asked for by its ranks
+ * gives   failures as a status and words: errors of MPI come back (MPI_ERRORS_RETURN), none aborts
+ */
+#include <fnz/mpi.h>
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct party {
+  char *name;     /* NULL for ranks */
+  int64_t *ranks; /* NULL for a name */
+  size_t nranks;
+  MPI_Comm comm; /* MPI_COMM_NULL: this process is in none of that name */
+  int rank, count;
+} party;
+
+typedef struct world {
+  fnz_collectives base;
+  party all;
+  party *parties;
+  size_t nparties;
+  MPI_Op ops[2][2]; /* MIN and MAX of F32 and F64: NaN wins */
+  bool started, has_ops;
+} world;
+
+/* --- Failing ---------------------------------------------------------------------------------- */
+static fnz_status fail(fnz_status status, const char *what, const char *why, char *message) {
+  snprintf(message, FNZ_COLLECTIVES_MESSAGE_BYTES, "%s: %s", what, why);
+  return status;
+}
+
+/* Of a function of MPI. */
+static fnz_status check(int error, const char *function, char *message) {
+  char why[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  if (error == MPI_SUCCESS)
+    return FNZ_OK;
+  MPI_Error_string(error, why, &length);
+  return fail(FNZ_IO, function, why, message);
+}
+
+#define TRY(expr)                                                                                  \
+  do {                                                                                             \
+    fnz_status try_status_ = (expr);                                                               \
+    if (try_status_ != FNZ_OK)                                                                     \
+      return try_status_;                                                                          \
+  } while (0)
+
+static fnz_status refuse_group(const fnz_group *group, const char *why, char *message) {
+  char what[64];
+  snprintf(what, sizeof what, "group \"%.40s\"", group->name);
+  return fail(FNZ_BAD_INPUT, what, why, message);
+}
+
+/* --- Groups ----------------------------------------------------------------------------------- */
+static bool is_asked(const party *p, const fnz_group *group) {
+  if (!group->ranks)
+    return p->name && strcmp(p->name, group->name) == 0;
+  return p->ranks && p->nranks == group->nranks &&
+         memcmp(p->ranks, group->ranks, p->nranks * sizeof *p->ranks) == 0;
+}
+
+static fnz_status add_party(world *w, party **out, char *message) {
+  party *more = realloc(w->parties, (w->nparties + 1) * sizeof *more);
+  if (!more)
+    return fail(FNZ_NO_MEMORY, "a group", "out of memory", message);
+  w->parties = more;
+  *out = &more[w->nparties++];
+  **out = (party){.comm = MPI_COMM_NULL};
+  return FNZ_OK;
+}
+
+/* Its place in the communicator. Errors come back from now on. */
+static fnz_status look(party *p, char *message) {
+  TRY(check(MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
+            message));
+  TRY(check(MPI_Comm_rank(p->comm, &p->rank), "MPI_Comm_rank", message));
+  return check(MPI_Comm_size(p->comm, &p->count), "MPI_Comm_size", message);
+}
+
+static fnz_status check_ranks(const world *w, const fnz_group *group, char *message) {
+  if (group->nranks == 0 || group->nranks > (size_t)w->all.count)
+    return refuse_group(group, "it has no ranks, or more than there are", message);
+  for (size_t i = 0; i < group->nranks; i++) {
+    if (group->ranks[i] < 0 || group->ranks[i] >= w->all.count)
+      return refuse_group(group, "it has a rank that there is not", message);
+    for (size_t k = 0; k < i; k++)
+      if (group->ranks[k] == group->ranks[i])
+        return refuse_group(group, "it has a rank twice", message);
+  }
+  return FNZ_OK;
+}
+
+/* Where this process is in a list; -1. */
+static int place_in(const world *w, const int64_t *ranks, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (ranks[i] == w->all.rank)
+      return (int)i;
+  return -1;
+}
+
+/* Made by its members alone, which all come here with the same call of the program. */
+static fnz_status make_comm(const world *w, const fnz_group *group, MPI_Comm *out, char *message) {
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  int *ranks = malloc(group->nranks * sizeof *ranks);
+  if (!ranks)
+    return fail(FNZ_NO_MEMORY, "a group", "out of memory", message);
+  for (size_t i = 0; i < group->nranks; i++)
+    ranks[i] = (int)group->ranks[i];
+  int error = MPI_Comm_group(w->all.comm, &all);
+  if (error == MPI_SUCCESS)
+    error = MPI_Group_incl(all, (int)group->nranks, ranks, &some);
+  if (error == MPI_SUCCESS)
+    error = MPI_Comm_create_group(w->all.comm, some, 0, out);
+  if (some != MPI_GROUP_NULL)
+    MPI_Group_free(&some);
+  if (all != MPI_GROUP_NULL)
+    MPI_Group_free(&all);
+  free(ranks);
+  return check(error, "MPI_Comm_create_group", message);
+}
+
+static fnz_status open_ranks(world *w, const fnz_group *group, party **out, char *message) {
+  party *p;
+  TRY(check_ranks(w, group, message));
+  if (place_in(w, group->ranks, group->nranks) < 0)
+    return refuse_group(group, "this process is not among its ranks", message);
+  int64_t *ranks = malloc(group->nranks * sizeof *ranks);
+  if (!ranks)
+    return fail(FNZ_NO_MEMORY, "a group", "out of memory", message);
+  memcpy(ranks, group->ranks, group->nranks * sizeof *ranks);
+  fnz_status status = add_party(w, &p, message);
+  if (status != FNZ_OK) {
+    free(ranks);
+    return status;
+  }
+  p->ranks = ranks;
+  p->nranks = group->nranks;
+  status = make_comm(w, group, &p->comm, message);
+  if (status == FNZ_OK)
+    status = look(p, message);
+  if (status != FNZ_OK) { /* asked for again, it is made again */
+    free(ranks);
+    w->nparties--;
+  }
+  *out = p;
+  return status;
+}
+
+static fnz_status find(world *w, const fnz_group *group, party **out, char *message) {
+  *out = &w->all;
+  if (!group)
+    return FNZ_OK;
+  for (size_t i = 0; i < w->nparties; i++) {
+    *out = &w->parties[i];
+    if (is_asked(*out, group))
+      return (*out)->comm != MPI_COMM_NULL
+                 ? FNZ_OK
+                 : refuse_group(group, "this process is in none of that name", message);
+  }
+  *out = &w->all;
+  if (group->ranks)
+    return open_ranks(w, group, out, message);
+  if (strcmp(group->name, "0") == 0)
+    return FNZ_OK;
+  return refuse_group(group, "say which processes it has: --group NAME=RANKS", message);
+}
+
+static fnz_status place(void *self, const fnz_group *group, int64_t *rank, int64_t *count,
+                        char *message) {
+  party *p;
+  TRY(find(self, group, &p, message));
+  *rank = p->rank;
+  *count = p->count;
+  return FNZ_OK;
+}
+
+/* --- Counts ----------------------------------------------------------------------------------- */
+/* MPI counts in int: what is longer goes in pieces of this many elements or bytes. */
+enum { PIECE = 1 << 28 };
+
+static int piece(size_t left) {
+  return left < PIECE ? (int)left : PIECE;
+}
+
+/* --- Reductions ------------------------------------------------------------------------------- */
+#define NAN_WINS(name, type, better)                                                               \
+  static void name(void *from, void *into, int *count, MPI_Datatype *as) {                         \
+    const type *a = from;                                                                          \
+    type *b = into;                                                                                \
+    (void)as;                                                                                      \
+    for (int i = 0; i < *count; i++)                                                               \
+      if (a[i] != a[i] || a[i] better b[i])                                                        \
+        b[i] = a[i];                                                                               \
+  }
+NAN_WINS(least_f32, float, <)
+NAN_WINS(most_f32, float, >)
+NAN_WINS(least_f64, double, <)
+NAN_WINS(most_f64, double, >)
+#undef NAN_WINS
+
+static fnz_status make_ops(world *w, char *message) {
+  MPI_User_function *const functions[2][2] = {{least_f32, most_f32}, {least_f64, most_f64}};
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      TRY(check(MPI_Op_create(functions[i][k], 1, &w->ops[i][k]), "MPI_Op_create", message));
+  w->has_ops = true;
+  return FNZ_OK;
+}
+
+static bool type_of(fnz_dtype dtype, MPI_Datatype *out) {
+  const struct {
+    fnz_dtype dtype;
+    MPI_Datatype type;
+  } types[] = {
+      {FNZ_U8, MPI_UINT8_T},   {FNZ_I8, MPI_INT8_T},    {FNZ_I16, MPI_INT16_T},
+      {FNZ_I32, MPI_INT32_T},  {FNZ_I64, MPI_INT64_T},  {FNZ_U16, MPI_UINT16_T},
+      {FNZ_U32, MPI_UINT32_T}, {FNZ_U64, MPI_UINT64_T}, {FNZ_F32, MPI_FLOAT},
+      {FNZ_F64, MPI_DOUBLE},
+  };
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (types[i].dtype == dtype) {
+      *out = types[i].type;
+      return true;
+    }
+  return false;
+}
+
+static bool is_real(fnz_dtype dtype) {
+  return dtype == FNZ_F32 || dtype == FNZ_F64;
+}
+
+static MPI_Op op_of(const world *w, fnz_reduction reduction, fnz_dtype dtype) {
+  switch (reduction) {
+  case FNZ_REDUCTION_SUM:
+    return MPI_SUM;
+  case FNZ_REDUCTION_PRODUCT:
+    return MPI_PROD;
+  case FNZ_REDUCTION_MIN:
+    return is_real(dtype) ? w->ops[dtype == FNZ_F64][0] : MPI_MIN;
+  case FNZ_REDUCTION_MAX:
+    return is_real(dtype) ? w->ops[dtype == FNZ_F64][1] : MPI_MAX;
+  case FNZ_REDUCTION_BAND:
+    return MPI_BAND;
+  case FNZ_REDUCTION_BOR:
+    return MPI_BOR;
+  case FNZ_REDUCTION_BXOR:
+    return MPI_BXOR;
+  }
+  return MPI_OP_NULL;
+}
+
+/* Integers come out the same however they are reduced. Of floats the last bits, and which NaN it
+ * is, depend on the order: one process reduces for all. */
+static int reduce_piece(const party *p, void *data, int count, MPI_Datatype type, MPI_Op op,
+                        bool by_one) {
+  if (!by_one)
+    return MPI_Allreduce(MPI_IN_PLACE, data, count, type, op, p->comm);
+  const bool is_root = p->rank == 0;
+  int error = MPI_Reduce(is_root ? MPI_IN_PLACE : data, data, count, type, op, 0, p->comm);
+  return error == MPI_SUCCESS ? MPI_Bcast(data, count, type, 0, p->comm) : error;
+}
+
+static fnz_status all_reduce(void *self, const fnz_group *group, fnz_reduction reduction,
+                             fnz_dtype dtype, void *data, size_t count, char *message) {
+  const world *w = self;
+  MPI_Datatype type;
+  party *p;
+  int bytes = 0;
+  TRY(find(self, group, &p, message));
+  MPI_Op op = op_of(w, reduction, dtype);
+  if (!type_of(dtype, &type) || op == MPI_OP_NULL)
+    return fail(FNZ_UNSUPPORTED, "all_reduce", "elements of another type", message);
+  TRY(check(MPI_Type_size(type, &bytes), "MPI_Type_size", message));
+  for (size_t done = 0; done < count; done += PIECE)
+    TRY(check(reduce_piece(p, (char *)data + done * (size_t)bytes, piece(count - done), type, op,
+                           is_real(dtype)),
+              "all_reduce", message));
+  return FNZ_OK;
+}
+
+/* --- Moves ------------------------------------------------------------------------------------ */
+static fnz_status broadcast(void *self, const fnz_group *group, int64_t source, void *data,
+                            size_t bytes, char *message) {
+  party *p;
+  TRY(find(self, group, &p, message));
+  for (size_t done = 0; done < bytes; done += PIECE)
+    TRY(check(MPI_Bcast((char *)data + done, piece(bytes - done), MPI_BYTE, (int)source, p->comm),
+              "broadcast", message));
+  return FNZ_OK;
+}
+
+/* A type of `bytes` bytes, so that one of each process is counted. */
+static fnz_status make_cell(size_t bytes, MPI_Datatype *out, char *message) {
+  MPI_Datatype type;
+  if (bytes > INT_MAX)
+    return fail(FNZ_UNSUPPORTED, "all_gather", "more than 2 GiB of one process", message);
+  TRY(check(MPI_Type_contiguous((int)bytes, MPI_BYTE, &type), "MPI_Type_contiguous", message));
+  *out = type;
+  return check(MPI_Type_commit(&type), "MPI_Type_commit", message);
+}
+
+static fnz_status all_gather(void *self, const fnz_group *group, const void *from, size_t bytes,
+                             void *to, char *message) {
+  MPI_Datatype cell;
+  party *p;
+  TRY(find(self, group, &p, message));
+  TRY(make_cell(bytes, &cell, message));
+  int error = MPI_Allgather(from, 1, cell, to, 1, cell, p->comm);
+  MPI_Type_free(&cell);
+  return check(error, "all_gather", message);
+}
+
+/* Where each process's bytes begin; false where MPI cannot count them. */
+static bool list_places(const size_t *bytes, int count, int *sizes, int *places) {
+  size_t at = 0;
+  for (int k = 0; k < count; k++) {
+    if (bytes[k] > (size_t)INT_MAX - at)
+      return false;
+    sizes[k] = (int)bytes[k];
+    places[k] = (int)at;
+    at += bytes[k];
+  }
+  return true;
+}
+
+static fnz_status all_to_all(void *self, const fnz_group *group, const void *from,
+                             const size_t *from_bytes, void *to, const size_t *to_bytes,
+                             char *message) {
+  party *p;
+  TRY(find(self, group, &p, message));
+  const size_t count = (size_t)p->count;
+  int *numbers = malloc(4 * count * sizeof *numbers);
+  if (!numbers)
+    return fail(FNZ_NO_MEMORY, "all_to_all", "out of memory", message);
+  int *sent = numbers, *sent_at = sent + count, *got = sent_at + count, *got_at = got + count;
+  fnz_status status = FNZ_OK;
+  if (!list_places(from_bytes, p->count, sent, sent_at) ||
+      !list_places(to_bytes, p->count, got, got_at))
+    status = fail(FNZ_UNSUPPORTED, "all_to_all", "more than 2 GiB of one process", message);
+  else
+    status = check(MPI_Alltoallv(from, sent, sent_at, MPI_BYTE, to, got, got_at, MPI_BYTE, p->comm),
+                   "all_to_all", message);
+  free(numbers);
+  return status;
+}
+
+/* --- Beginning and ending --------------------------------------------------------------------- */
+static void end_party(party *p) {
+  if (p->comm != MPI_COMM_NULL)
+    MPI_Comm_free(&p->comm);
+  free(p->name);
+  free(p->ranks);
+}
+
+static void destroy(void *self) {
+  world *w = self;
+  int ended = 0;
+  MPI_Finalized(&ended);
+  for (int i = 0; i < 2 && w->has_ops && !ended; i++)
+    for (int k = 0; k < 2; k++)
+      MPI_Op_free(&w->ops[i][k]);
+  for (size_t i = 0; i < w->nparties && !ended; i++)
+    end_party(&w->parties[i]);
+  if (!ended)
+    end_party(&w->all);
+  if (w->started && !ended)
+    MPI_Finalize();
+  free(w->parties);
+  free(w);
+}
+
+static void end_all(void *self, int code) {
+  const world *w = self;
+  MPI_Abort(w->all.comm, code);
+}
+
+static fnz_status start(world *w, const void *communicator, char *message) {
+  int is_there = 0, given = 0;
+  TRY(check(MPI_Initialized(&is_there), "MPI_Initialized", message));
+  if (!is_there)
+    TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given), "MPI_Init_thread",
+              message));
+  w->started = !is_there;
+  MPI_Comm from = communicator ? *(const MPI_Comm *)communicator : MPI_COMM_WORLD;
+  TRY(check(MPI_Comm_dup(from, &w->all.comm), "MPI_Comm_dup", message));
+  TRY(look(&w->all, message));
+  return make_ops(w, message);
+}
+
+/* Of groups with the same name the process is in one, or in none. All processes split alike: by
+ * the group they are in, in its order. */
+static fnz_status name_group(world *w, const fnz_mpi_options *o, size_t k, char *message) {
+  const char *name = o->groups[k].name;
+  party *p;
+  int color = MPI_UNDEFINED, key = 0;
+  for (size_t i = 0; i < o->ngroups; i++) {
+    const fnz_mpi_group *g = &o->groups[i];
+    const fnz_group ranks = {g->name, "", g->ranks, g->nranks};
+    if (strcmp(g->name, name) != 0)
+      continue;
+    TRY(check_ranks(w, &ranks, message));
+    int at = place_in(w, g->ranks, g->nranks);
+    if (at >= 0 && color != MPI_UNDEFINED)
+      return refuse_group(&ranks, "two groups of that name share a process", message);
+    color = at >= 0 ? (int)i : color;
+    key = at >= 0 ? at : key;
+  }
+  TRY(add_party(w, &p, message));
+  p->name = malloc(strlen(name) + 1);
+  if (!p->name)
+    return fail(FNZ_NO_MEMORY, "a group", "out of memory", message);
+  strcpy(p->name, name);
+  TRY(check(MPI_Comm_split(w->all.comm, color, key, &p->comm), "MPI_Comm_split", message));
+  return p->comm == MPI_COMM_NULL ? FNZ_OK : look(p, message);
+}
+
+static bool is_first(const fnz_mpi_options *o, size_t k) {
+  for (size_t i = 0; i < k; i++)
+    if (strcmp(o->groups[i].name, o->groups[k].name) == 0)
+      return false;
+  return true;
+}
+
+fnz_status fnz_mpi_collectives_create(const fnz_mpi_options *options, fnz_collectives **out,
+                                      char *message) {
+  const fnz_mpi_options none = FNZ_MPI_OPTIONS_INIT, *o = options ? options : &none;
+  *out = NULL;
+  *message = 0;
+  world *w = malloc(sizeof *w);
+  if (!w)
+    return FNZ_NO_MEMORY;
+  *w = (world){.base = {.size = sizeof w->base,
+                        .name = "mpi",
+                        .self = w,
+                        .place = place,
+                        .all_reduce = all_reduce,
+                        .all_gather = all_gather,
+                        .all_to_all = all_to_all,
+                        .broadcast = broadcast,
+                        .abort = end_all,
+                        .destroy = destroy},
+               .all = {.comm = MPI_COMM_NULL}};
+  fnz_status status = o->size != sizeof *o ? FNZ_BAD_ARGUMENT : start(w, o->communicator, message);
+  for (size_t k = 0; k < o->ngroups && status == FNZ_OK; k++)
+    if (is_first(o, k))
+      status = name_group(w, o, k, message);
+  if (status != FNZ_OK)
+    destroy(w);
+  else
+    *out = &w->base;
+  return status;
+}

@@ -1,0 +1,46 @@
+/* mpi.h - <fnz/collectives.h> over MPI: libfnz_mpi, a library of its own, which stands on nothing
+ * of libfnz. So who does not use it needs no MPI. */
+#ifndef FNZ_MPI_H
+#define FNZ_MPI_H
+
+#include <fnz/collectives.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Some of all processes, under the name that a program has for them. All processes must name the
+ * same groups in the same order. Groups of one name share no process, and a program's call is of
+ * the one that its process is in. */
+typedef struct fnz_mpi_group {
+  const char *name;
+  const int64_t *ranks; /* in the order of the group */
+  size_t nranks;
+} fnz_mpi_group;
+
+typedef struct fnz_mpi_options {
+  size_t size;              /* sizeof(fnz_mpi_options) */
+  const void *communicator; /* an MPI_Comm, of which a copy is made; NULL: MPI_COMM_WORLD */
+  const fnz_mpi_group *groups;
+  size_t ngroups;
+} fnz_mpi_options;
+#define FNZ_MPI_OPTIONS_INIT                                                                       \
+  { sizeof(fnz_mpi_options), NULL, NULL, 0 }
+
+/** Starts MPI unless the process has done that, and then ends it in `destroy` as well. All
+ * processes of the communicator call it. The group "0" is all of them, unless one is given under
+ * that name; those of tags and ranks need not be given.
+ *
+ * What is reduced goes to one process, which sends the result to the others: it depends on nothing
+ * but the order in which MPI reduces, and has the same bits in all.
+ *
+ * options  NULL for defaults; needed only during the call.
+ * out      ends by its `destroy`, in all processes. Its `abort` is MPI_Abort(). NULL on failure.
+ * message  FNZ_COLLECTIVES_MESSAGE_BYTES of room: what failed, "" for nothing. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_mpi_collectives_create(const fnz_mpi_options *options,
+                                                             fnz_collectives **out, char *message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
