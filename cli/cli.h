@@ -13,6 +13,7 @@
 
 enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
 enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
+enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8 };
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
@@ -63,6 +64,10 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(ARCH, "--arch", "KIND",                                                                      \
       "a kind of GPU, such as sm_90, which need not be there; of --device cuda")                   \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
+  ROW(COLLECTIVES, "--collectives", "NAME",                                                        \
+      "mpi: one of the processes of mpirun; in names of files %r is its rank")                     \
+  ROW(GROUP, "--group", "NAME=RANKS",                                                              \
+      "processes that a program calls NAME: tp=0,1/2,3; may be given again")                       \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
   ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
       "programs with other numbers in weights may be equal")                                       \
@@ -164,7 +169,7 @@ typedef struct cli_verb {
       CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
           CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS) |              \
           CLI_BIT(ENGINE) | CLI_BIT(STATE_FILE) | CLI_BIT(SAVE_STATE) | CLI_BIT(STEPS) |           \
-          CLI_BIT(DRAWS) | CLI_BIT(GENERATOR),                                                     \
+          CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),             \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
@@ -172,10 +177,13 @@ typedef struct cli_verb {
       "  fnz run decode.pt2 --inputs token.safetensors --steps 16 --save-state "                   \
       "cache.safetensors\n"                                                                        \
       "  fnz run decode.pt2 --inputs token.safetensors --state cache.safetensors\n"                \
-      "  fnz run train.pt2 --inputs in.safetensors --seed 42    # dropout and the like\n")         \
+      "  fnz run train.pt2 --inputs in.safetensors --seed 42    # dropout and the like\n"          \
+      "  mpirun -n 4 fnz run model.pt2 --collectives mpi --inputs in.%r.safetensors "              \
+      "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
-          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR),      \
+          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) |     \
+          CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),                                                   \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
@@ -184,7 +192,8 @@ typedef struct cli_verb {
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
   ROW(bench, "IN", 1, 1,                                                                           \
       CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
-          CLI_BIT(DEVICE) | CLI_BIT(JSON) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR),                   \
+          CLI_BIT(DEVICE) | CLI_BIT(JSON) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) |                  \
+          CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),                                                   \
       "time a program by the engine, and the steps of it",                                         \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
@@ -277,9 +286,9 @@ struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
   const char *operands[2];
-  /* Of --alias and --inputs. */
-  const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS];
-  int naliases, ninput_files;
+  /* Of --alias, --inputs and --group. */
+  const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS], *groups[CLI_MOST_WORDS];
+  int naliases, ninput_files, ngroups;
   cli_names denied, apart, kept; /* of --deny, --decompose, --keep */
   int noperands;
   bool talks; /* summary and progress go to standard error */
@@ -295,6 +304,10 @@ struct cli_call {
   fnz_executable_state *state;
   fnz_workspace *workspace;
   fnz_generator *generator;
+  fnz_collectives *collectives;
+  int64_t rank, nranks;          /* among all processes; 0 of 0 without --collectives */
+  char *ranked[CLI_MOST_RANKED]; /* names of files that have the rank in them */
+  int nranked;
   fnz_buffer in, out;
   /* Long nodes that were shown last, each at its number modulo these; and a short one. */
   cli_line lines[CLI_LINES + 1];
@@ -376,6 +389,14 @@ void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, 
 int cli_refusals_settle(cli_call *call, const char *path);
 /* Into two files. */
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
+
+/* --- Several processes (collectives.c) ----------------------------------------------------- */
+/* What --collectives and --group say; puts the rank into names of files. */
+int cli_collectives_open(cli_call *call);
+/* Bad usage where the program has collectives, and mpirun others that this process does not know.
+ */
+int cli_collectives_check(const cli_call *call);
+void cli_collectives_end(cli_call *call);
 
 /* --- Before main (main.c) ------------------------------------------------------------------ */
 void cli_start_no_threads(void);

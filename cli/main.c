@@ -60,6 +60,32 @@ static int refuse_verb(const char *name) {
   return cli_usage(NULL, "there is no verb %s%s", *name ? name : "of an empty name", near);
 }
 
+/* Set when the command itself is at its end. */
+static bool ended;
+
+static int make_call(cli_call *call) {
+  CLI_TRY(cli_check_target(call));
+  if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  fnz_context_set_collectives(call->ctx, call->collectives);
+  int result = cli_split_names(call);
+  if (result == CLI_DONE)
+    result = cli_declare_ops(call);
+  if (result == CLI_DONE)
+    result = call->verb->run(call);
+  return result;
+}
+
+/* The other processes would wait for one that has failed, for ever. */
+static void end_others(const cli_call *call, int result) {
+  const fnz_collectives *c = call->collectives;
+  if (result == CLI_DONE || call->nranks < 2 || !c->abort)
+    return;
+  ended = true;
+  fflush(stdout);
+  c->abort(c->self, result);
+}
+
 static int run_verb(const cli_verb *verb, int argc, char **argv) {
   cli_call call = {.verb = verb};
   for (int i = 0; i < CLI_PHASE_COUNT; i++)
@@ -67,16 +93,14 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   CLI_TRY(cli_parse(&call, argc, argv));
   if (cli_has(&call, CLI_HELP))
     return verb_help(verb);
-  CLI_TRY(cli_check_target(&call));
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
-  if (fnz_context_create(NULL, &call.ctx) != FNZ_OK)
-    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
-  int result = cli_split_names(&call);
+  int result = cli_collectives_open(&call);
   if (result == CLI_DONE)
-    result = cli_declare_ops(&call);
-  if (result == CLI_DONE)
-    result = verb->run(&call);
-  cli_call_end(&call);
+    result = make_call(&call);
+  end_others(&call, result);
+  if (call.ctx)
+    cli_call_end(&call);
+  cli_collectives_end(&call);
   return result;
 }
 
@@ -110,9 +134,6 @@ static void keep_memory(void) {
   mallopt(M_TOP_PAD, 4 * MB);
 #endif
 }
-
-/* Set when the command itself is at its end. */
-static bool ended;
 
 /* A library below may end the process, as OpenMP's does where the system has no more threads. Its
  * exit code must not pass for an answer of ours. */

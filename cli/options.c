@@ -46,6 +46,7 @@ static const choice_row choices[] = {
     {"prims", CLI_FOR},
     {"cpu", CLI_DEVICE},
     {"cuda", CLI_DEVICE},
+    {"mpi", CLI_COLLECTIVES},
     {"cpu", CLI_GENERATOR},
     {"cuda", CLI_GENERATOR},
     {"keep", CLI_AGAINST},
@@ -146,6 +147,8 @@ static const char **words_of(cli_call *call, int option, int **count) {
     return *count = &call->naliases, call->aliases;
   if (option == CLI_INPUTS)
     return *count = &call->ninput_files, call->input_files;
+  if (option == CLI_GROUP)
+    return *count = &call->ngroups, call->groups;
   return NULL;
 }
 

@@ -93,7 +93,12 @@ int cli_check(const cli_call *call, fnz_status status, const char *file) {
     shown = "";
   if (status == FNZ_IO)
     end_without_reader(error->where);
-  line(error->kind, shown, error->where, error->message);
+  char message[sizeof error->message + 64];
+  snprintf(message, sizeof message, "%s", error->message);
+  if (call->nranks > 1)
+    snprintf(message, sizeof message, "rank %lld of %lld: %s", (long long)call->rank,
+             (long long)call->nranks, error->message);
+  line(error->kind, shown, error->where, message);
   return exits[status];
 }
 
