@@ -44,6 +44,15 @@ static fnz_status first(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&job->args[0]));
 }
 
+/* What is waited for is there: the tensors themselves. */
+static fnz_status wait_for(fnzi_mem_job *job) {
+  const fnz_arg *arg = &job->args[0], *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+  const uint32_t count = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
+  for (uint32_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&items[i])));
+  return FNZ_OK;
+}
+
 static fnz_status refuse_format(const fnzi_mem_job *job) {
   fnz_arg format = named(job, "memory_format");
   if (format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 1 || format.u.i == 4)
@@ -288,6 +297,8 @@ static fnzi_way_fn *way_of_kind(fnzi_mutation_kind kind) {
     return batch_norm;
   case FNZI_MUTATION_NOTHING:
     return nothing;
+  case FNZI_MUTATION_WAIT:
+    return wait_for;
   default: /* the rows of kernels, or no way */
     return NULL;
   }

@@ -439,33 +439,42 @@ START_TEST(rows_are_sent_in_uneven_parts) {
 END_TEST
 
 /* --- Single calls ----------------------------------------------------------------------------- */
-START_TEST(a_call_writes_in_place) {
+static fnz_handle call(fnz_backend *backend, const char *schema, const fnz_arg *args,
+                       size_t nargs) {
+  char warning[FNZ_WARNING_BYTES];
+  const fnz_op *op;
+  fnz_handle out = 0;
+  size_t count;
+  OK(ctx, fnz_op_declare(ctx, schema, &op));
+  const fnz_request request = {.op = op, .args = args, .nargs = nargs, .source = ""};
+  OK(ctx, backend->call(backend->self, ctx, &request, &out, 1, &count, warning));
+  ck_assert_uint_eq(count, 1);
+  return out;
+}
+
+START_TEST(calls_write_in_place_and_wait_for_the_same) {
   static const int64_t sizes[] = {2}, strides[] = {1};
   const fnz_geometry g = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = strides};
   const float x[] = {3, 4};
   float y[2] = {0};
-  const fnz_op *op;
   fnz_backend *backend;
-  fnz_handle in, out;
-  size_t count;
-  OK(ctx, fnz_op_declare(ctx,
-                         "_c10d_functional::all_reduce_(Tensor(a!) input, str reduce_op, str "
-                         "group_name) -> Tensor(a!)",
-                         &op));
+  fnz_handle in;
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &backend));
   OK(ctx, backend->upload(backend->self, ctx, &g, x, &in));
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = in},
                           {.tag = FNZ_ARG_STRING, .u.s = "sum"},
                           {.tag = FNZ_ARG_STRING, .u.s = "0"}};
-  char warning[FNZ_WARNING_BYTES];
-  const fnz_request request = {.op = op, .args = args, .nargs = 3, .source = ""};
-  OK(ctx, backend->call(backend->self, ctx, &request, &out, 1, &count, warning));
-  ck_assert_uint_eq(count, 1);
+  fnz_handle out = call(backend,
+                        "_c10d_functional::all_reduce_(Tensor(a!) input, str reduce_op, str "
+                        "group_name) -> Tensor(a!)",
+                        args, 3);
   ck_assert_uint_eq(out, in);
+  ck_assert_uint_eq(
+      call(backend, "_c10d_functional::wait_tensor(Tensor tensor) -> Tensor", args, 1), in);
   OK(ctx, backend->download(backend->self, ctx, out, y));
   ck_assert_mem_eq(y, x, sizeof x);
-  backend->release(backend->self, in);
-  backend->release(backend->self, out);
+  for (int i = 0; i < 3; i++)
+    backend->release(backend->self, in);
   fnz_backend_destroy(backend);
 }
 END_TEST
@@ -484,7 +493,7 @@ int main(void) {
   tcase_add_test(c, what_does_not_fit_is_refused);
   tcase_add_test(c, sizes_that_groups_do_not_divide_are_refused);
   tcase_add_test(c, rows_are_sent_in_uneven_parts);
-  tcase_add_test(c, a_call_writes_in_place);
+  tcase_add_test(c, calls_write_in_place_and_wait_for_the_same);
   suite_add_tcase(suite, c);
   return run_all_of(suite);
 }
