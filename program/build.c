@@ -150,26 +150,11 @@ fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema, const fnz_op *
   return list_custom_op(p, *out);
 }
 
-/* So that an operator into `out` finds what it stands for. */
-static fnz_status declare_plain(fnz_program *p, const char *name) {
-  char plain[64];
-  const fnz_op *op;
-  size_t size = fnzi_builtin_plain_size(name);
-  if (size == 0 || size >= sizeof plain)
-    return FNZ_OK;
-  memcpy(plain, name, size);
-  plain[size] = 0;
-  const char *schema = fnzi_builtin_schema(plain);
-  return schema ? fnzi_scope_declare(&p->scope, schema, &op) : FNZ_OK;
-}
-
 fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out) {
   *out = fnzi_op_find(p, name);
   const char *builtin = *out ? NULL : fnzi_builtin_schema(name);
-  if (builtin) {
-    FNZ_TRY(declare_plain(p, name));
+  if (builtin)
     return fnzi_custom_op_add(p, builtin, out);
-  }
   return *out && fnzi_op_is_custom(*out) ? list_custom_op(p, *out) : FNZ_OK;
 }
 

@@ -368,7 +368,7 @@ static fnz_status add_declared(fnzi_scope *scope, const fnz_op *op, const fnz_op
   return op->kind == FNZI_KIND_FUNCTIONAL ? adopt(scope, &d->op) : FNZ_OK;
 }
 
-fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema, const fnz_op **out) {
+static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **out) {
   fnz_op *op;
   *out = NULL;
   FNZ_TRY(parse(scope, schema, &op));
@@ -390,6 +390,25 @@ fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema, const fnz_o
                      scope->ctx->limits.operators);
   FNZ_TRY(check(scope, op));
   return add_declared(scope, op, out);
+}
+
+/* Of the operators that need no declaration a name says enough, and one into `out` finds the one
+ * that it stands for. */
+fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema, const fnz_op **out) {
+  char name[128];
+  const size_t size = strcspn(schema, "(");
+  if (size >= sizeof name)
+    return declare(scope, schema, out);
+  memcpy(name, schema, size);
+  name[size] = 0;
+  const char *known = fnzi_builtin_schema(name);
+  if (!known || (schema[size] && strcmp(schema, known) != 0))
+    return declare(scope, schema, out);
+  name[fnzi_builtin_plain_size(name)] = 0;
+  const char *plain = *name ? fnzi_builtin_schema(name) : NULL;
+  if (plain)
+    FNZ_TRY(declare(scope, plain, out));
+  return declare(scope, known, out);
 }
 
 fnz_status fnz_op_declare(fnz_context *ctx, const char *schema, const fnz_op **out) {

@@ -33,7 +33,8 @@ FNZ_API const fnz_op *fnz_op_find(const fnz_context *ctx, const char *name);
  * Declare before programs that use the operator are read, and before those are shared with other
  * threads.
  *
- * schema  "ns::" must not be aten. Declaring the same one again gives the same operator.
+ * schema  "ns::" must not be aten. Declaring the same one again gives the same operator. Of one
+ *         that needs no declaration, such as _c10d_functional::all_reduce, the name alone.
  * out     NULL is allowed.
  * Fails with FNZ_BAD_INPUT: SYNTAX with the column, ENCODING when it is not UTF-8, LIMIT beyond
  * 64 KiB, 4,096 parameters, 32 letters or 8,192 operators (derived ones among them), TYPE for a
