@@ -11,6 +11,9 @@ START_TEST(knows_operators) {
   has(o->out, "example     add_.Tensor(%self, %other)\n");
   has(must_work("ops --json aten::select.int")->out, "\"view\": true");
   has(must_work("ops")->out, "functional add.Tensor\n");
+  o = must_work("ops _c10d_functional::all_reduce_"); /* which no list has */
+  has(o->out, "cpu, meta: computed into its argument");
+  has(o->out, "cuda: by the CPU");
   must_fail("ops no_such_operator", 2,
             "fnz: REF: no_such_operator: there is no operator of that name; fnz ops lists all\n");
 }
