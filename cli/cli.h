@@ -65,7 +65,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8 };
       "a kind of GPU, such as sm_90, which need not be there; of --device cuda")                   \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(COLLECTIVES, "--collectives", "NAME",                                                        \
-      "mpi: one of the processes of mpirun; in names of files %r is its rank")                     \
+      "mpi: one of the processes of mpirun, in names of files %r is its rank; one: there are no "  \
+      "others")                                                                                    \
   ROW(GROUP, "--group", "NAME=RANKS",                                                              \
       "processes that a program calls NAME: tp=0,1/2,3; may be given again")                       \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
@@ -304,7 +305,7 @@ struct cli_call {
   fnz_executable_state *state;
   fnz_workspace *workspace;
   fnz_generator *generator;
-  fnz_collectives *collectives;
+  const fnz_collectives *collectives;
   int64_t rank, nranks;          /* among all processes; 0 of 0 without --collectives */
   char *ranked[CLI_MOST_RANKED]; /* names of files that have the rank in them */
   int nranked;
@@ -393,9 +394,6 @@ int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *p
 /* --- Several processes (collectives.c) ----------------------------------------------------- */
 /* What --collectives and --group say; puts the rank into names of files. */
 int cli_collectives_open(cli_call *call);
-/* Bad usage where the program has collectives, and mpirun others that this process does not know.
- */
-int cli_collectives_check(const cli_call *call);
 void cli_collectives_end(cli_call *call);
 
 /* --- Before main (main.c) ------------------------------------------------------------------ */

@@ -121,11 +121,22 @@ static int open_mpi(cli_call *call, const groups *g) {
   options.groups = g->data;
   options.ngroups = g->count;
   CLI_TRY(find_create(&create));
-  if (create(&options, &call->collectives, message) != FNZ_OK)
+  fnz_collectives *c = NULL;
+  if (create(&options, &c, message) != FNZ_OK)
     return cli_fail(FNZ_CLASS_IO, "--collectives mpi", "%s", *message ? message : "out of memory");
-  fnz_collectives *c = call->collectives;
+  call->collectives = c;
   if (c->place(c->self, NULL, &call->rank, &call->nranks, message) != FNZ_OK)
     return cli_fail(FNZ_CLASS_IO, "--collectives mpi", "%s", message);
+  return CLI_DONE;
+}
+
+static int open_named(cli_call *call, const groups *g) {
+  if (strcmp(call->options[CLI_COLLECTIVES], "mpi") == 0)
+    return open_mpi(call, g);
+  if (g->count)
+    return cli_usage(call, "--group is of --collectives mpi");
+  call->collectives = fnz_collectives_one();
+  call->nranks = 1;
   return CLI_DONE;
 }
 
@@ -178,40 +189,9 @@ int cli_collectives_open(cli_call *call) {
   for (int k = 0; k < call->ngroups && result == CLI_DONE; k++)
     result = add_groups(call, &g, call->groups[k]);
   if (result == CLI_DONE)
-    result = open_mpi(call, &g);
+    result = open_named(call, &g);
   free_groups(&g);
   return result == CLI_DONE ? put_ranks(call) : result;
-}
-
-/* --- Processes that do not know of each other ------------------------------------------------- */
-static bool is_collective(const char *target) {
-  return strncmp(target, "_c10d_functional", 16) == 0 ||
-         strncmp(target, "c10d_functional", 15) == 0;
-}
-
-static bool has_collectives(const fnz_program *p) {
-  for (size_t g = 0; g < fnz_graph_count(p); g++)
-    for (size_t n = 0; n < fnz_node_count(p, g); n++) {
-      fnz_node_info node;
-      fnz_node_get(p, g, n, &node);
-      if (is_collective(node.target))
-        return true;
-    }
-  return false;
-}
-
-/* Each would take itself for the only one, where the program does not say how many it is for. */
-int cli_collectives_check(const cli_call *call) {
-  static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-  for (size_t k = 0; k < sizeof sizes / sizeof *sizes && !call->collectives; k++) {
-    const char *size = getenv(sizes[k]);
-    if (size && strtol(size, NULL, 10) > 1 && has_collectives(call->program))
-      return cli_usage(call,
-                       "this is one of %s processes, and %s has collectives; say "
-                       "--collectives mpi",
-                       size, call->operands[0]);
-  }
-  return CLI_DONE;
 }
 
 void cli_collectives_end(cli_call *call) {

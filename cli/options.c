@@ -47,6 +47,7 @@ static const choice_row choices[] = {
     {"cpu", CLI_DEVICE},
     {"cuda", CLI_DEVICE},
     {"mpi", CLI_COLLECTIVES},
+    {"one", CLI_COLLECTIVES},
     {"cpu", CLI_GENERATOR},
     {"cuda", CLI_GENERATOR},
     {"keep", CLI_AGAINST},

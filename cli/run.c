@@ -148,7 +148,6 @@ int cli_run(cli_call *call) {
   CLI_TRY(cli_number(call, CLI_THREADS, 0, 1, 4096, &threads));
   CLI_TRY(cli_seed(call));
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
-  CLI_TRY(cli_collectives_check(call));
   CLI_TRY(cli_read_inputs(call));
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->outputs), NULL));
   CLI_TRY(evaluate(call, threads));

@@ -2,8 +2,8 @@
  * functions that the caller gives.
  *
  * Operators of _c10d_functional, _c10d_functional_autograd and c10d_functional are computed with
- * what these functions say and do. What a group of one process needs fnz does itself: nothing has
- * to be given for it. libfnz_mpi has them over MPI (<fnz/mpi.h>).
+ * what these functions say and do. libfnz_mpi has them over MPI (<fnz/mpi.h>),
+ * fnz_collectives_one() those of a process that is alone.
  *
  *   fnz_context_set_collectives(ctx, collectives);
  *   status = fnz_run(ctx, program, backend, inputs, NULL, outputs);
@@ -15,8 +15,8 @@
  * are its caller's to end.
  *
  * Programs say a group by its name, and most operators how many processes it has, which must be as
- * many as there are. all_reduce and broadcast do not say it: where no functions are given, they are
- * taken to be of a group of one.
+ * many as there are. Where no functions are given, operators of one process run, and others are
+ * refused, all_reduce and broadcast among them, which do not say how many they are for.
  *
  * Threads: functions are called in the thread that runs, one at a time for a context. */
 #ifndef FNZ_COLLECTIVES_H
@@ -94,6 +94,9 @@ typedef struct fnz_collectives {
   /** fnz never calls it. NULL: there is nothing to end. */
   void (*destroy)(void *self);
 } fnz_collectives;
+
+/** Those of one process that is all of every group: its tensors stay what they are. Constant. */
+FNZ_API const fnz_collectives *fnz_collectives_one(void);
 
 /** From now on what is called through ctx goes by `collectives`, which are borrowed; NULL: by none.
  */

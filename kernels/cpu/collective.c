@@ -56,13 +56,16 @@ static fnz_status read_group(party *p, int64_t *says) {
                               p->group.nranks, (long long)*says);
 }
 
-static fnz_status refuse_alone(const party *p, const char *what, int64_t number) {
+static fnz_status refuse_alone(const party *p, int64_t says) {
+  char processes[48] = "processes, in a number that it does not say,";
+  if (says)
+    snprintf(processes, sizeof processes, "%lld processes", (long long)says);
   return fnzi_krn_call_refuse(
       p->call, FNZ_CLASS_UNSUPPORTED,
-      "%s %lld of group \"%s\", and this process knows no others; give it "
-      "functions by fnz_context_set_collectives(), or say --collectives mpi "
-      "under mpirun",
-      what, (long long)number, p->group.name);
+      "it is for %s of group \"%s\", and this one knows no others; give it functions by "
+      "fnz_context_set_collectives(), or say --collectives mpi under mpirun, or --collectives one "
+      "where the program is for one process",
+      processes, p->group.name);
 }
 
 static fnz_status ask_place(party *p) {
@@ -80,7 +83,7 @@ static fnz_status open_group(fnzi_krn_call *call, party *p) {
   *p = (party){.call = call, .c = call->ctx->collectives, .count = 1};
   FNZ_TRY(read_group(p, &says));
   if (!p->c)
-    return says > 1 ? refuse_alone(p, "it is for the processes, in number", says) : FNZ_OK;
+    return says == 1 ? FNZ_OK : refuse_alone(p, says);
   FNZ_TRY(ask_place(p));
   if (says == 0 || says == p->count)
     return FNZ_OK;
@@ -300,8 +303,6 @@ static fnz_status broadcast(party *p, size_t k) {
   void *to;
   FNZ_TRY(open_rows(p, k, &from, &to));
   FNZ_TRY(copy(p, k, from, to));
-  if (!p->c && source != 0)
-    return refuse_alone(p, "it gets what is there at rank", source);
   if (source < 0 || source >= p->count)
     return fnzi_krn_call_refuse(p->call, FNZ_CLASS_BOUNDS,
                                 "src %lld is no rank of group \"%s\", which has %lld",

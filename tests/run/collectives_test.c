@@ -323,8 +323,9 @@ static const char alone[] =
     "%f: f32[4,3] = c10d_functional::all_reduce(%e, \"max\", \"\", [0], 1)\n"
     "return %f\n";
 
-START_TEST(one_process_needs_no_functions) {
+START_TEST(one_process_is_all_of_its_groups) {
   single s = open_single(ctx, alone);
+  fnz_context_set_collectives(ctx, fnz_collectives_one());
   fnz_executable *exe;
   OK(ctx, fnz_run(ctx, s.program, s.backend, s.inputs, NULL, s.outputs));
   const fnz_array *got = fnz_arrays_find(s.outputs, "output.0"),
@@ -339,6 +340,7 @@ END_TEST
 
 START_TEST(waiting_moves_nothing) {
   single s = open_single(ctx, alone);
+  fnz_context_set_collectives(ctx, fnz_collectives_one());
   fnz_executable *exe;
   fnz_needs needs = FNZ_NEEDS_INIT;
   const int64_t sizes[] = {4, 3}, strides[] = {3, 1};
@@ -357,9 +359,11 @@ END_TEST
 
 START_TEST(several_processes_need_functions) {
   expect_refusal("%g: f32[8,3] = _c10d_functional::all_gather_into_tensor(%x, 2, \"0\")\nreturn %g",
-                 "UNSUPPORTED", "--collectives mpi");
+                 "UNSUPPORTED", "it is for 2 processes of group \"0\"");
+  expect_refusal("%r: f32[4,3] = _c10d_functional::all_reduce(%x, \"sum\", \"0\")\nreturn %r",
+                 "UNSUPPORTED", "in a number that it does not say, of group \"0\"");
   expect_refusal("%g: f32[4,3] = _c10d_functional::broadcast(%x, 1, \"0\")\nreturn %g",
-                 "UNSUPPORTED", "rank 1 of group \"0\"");
+                 "UNSUPPORTED", "in a number that it does not say");
   expect_refusal("%g: f32[4,3] = c10d_functional::all_reduce(%x, \"sum\", \"\", [0, 1], 2)\n"
                  "return %g",
                  "UNSUPPORTED", "fnz_context_set_collectives");
@@ -482,7 +486,7 @@ int main(void) {
   tcase_add_test(c, two_processes_give_what_gloo_gives);
   tcase_add_test(c, four_processes_give_what_gloo_gives);
   tcase_add_test(c, the_engine_keeps_number_and_order);
-  tcase_add_test(c, one_process_needs_no_functions);
+  tcase_add_test(c, one_process_is_all_of_its_groups);
   tcase_add_test(c, waiting_moves_nothing);
   tcase_add_test(c, several_processes_need_functions);
   tcase_add_test(c, what_does_not_fit_is_refused);
