@@ -123,69 +123,142 @@ static fnz_status compare_passes(fnzi_general *g, fnzi_trial *t, bool *valid) {
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-/* What the pass makes there is the general program there, node by node: nothing has to be run. */
-static fnz_status compare_with_pass(fnzi_general *g, fnzi_sizes *made, fnzi_point *there,
-                                    fnzi_trial *t, bool *same) {
-  fnz_program *here = NULL;
-  *same = false;
-  fnz_status status = t->result ? FNZ_OK : fnzi_trial_run(g, t);
-  if (status == FNZ_OK)
-    status = fnzi_instantiate(made, there, FNZI_READINGS_KEPT, &here);
-  *same = status == FNZ_OK && fnzi_same(t->result, here);
-  fnz_program_destroy(here);
+/* --- without running ---------------------------------------------------------------------------
+ */
+void fnzi_general_forget_made(fnzi_general *g) {
+  fnzi_instance_free(&g->moved.made);
+  if (g->of_made.open) {
+    fnzi_point_free(&g->of_made.point);
+    fnzi_sizes_close(&g->of_made.sizes);
+  }
+  g->of_made.open = false;
+  fnz_program_destroy(g->made);
+  g->made = NULL;
+}
+
+void fnzi_general_end_check(fnzi_general *g) {
+  fnzi_general_forget_made(g);
+  fnzi_instance_free(&g->moved.source);
+  fnzi_instance_free(&g->moved.kinds);
+  FNZI_VEC_FREE(g->ctx, &g->moved.log.taken);
+}
+
+/* The sizes of the general program get the numbers of the trial. */
+static fnz_status follow_trial(fnzi_general *g, fnzi_trial *t) {
+  fnzi_sizes *made = &g->of_made.sizes;
+  if (!g->of_made.open) {
+    fnz_status status = fnzi_sizes_open(made, g->ctx, g->made);
+    fnzi_point_init(&g->of_made.point, &made->set);
+    g->of_made.open = true;
+    FNZ_TRY(status);
+  }
+  for (size_t i = 0; i < made->free.count; i++)
+    FNZ_TRY(fnzi_point_unset(&g->of_made.point, made->free.data[i]));
+  return fnzi_sizes_adopt(made, &g->of_made.point, &g->sizes, &t->point);
+}
+
+/* The general program there is `result`, node by node: nothing has to be run. */
+static fnz_status is_made(fnzi_general *g, const fnz_program *result, bool *same) {
+  fnz_status status = fnzi_instance_move(&g->moved.made, &g->of_made.sizes, &g->of_made.point);
+  *same = status == FNZ_OK && fnzi_same(result, g->moved.made.program);
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-static fnz_status check_made(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
-                             bool *valid) {
-  bool same;
-  FNZ_TRY(fnzi_sizes_adopt(made, there, &g->sizes, &t->point));
-  FNZ_TRY(compare_with_pass(g, made, there, t, &same));
+/* What the pass makes at the sizes of the trial, of the moved program: *result NULL where it makes
+ * nothing. */
+static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **result) {
+  fnzi_oracle_log *log = &g->moved.log;
+  *log = (fnzi_oracle_log){.ctx = g->ctx,
+                           .taken = log->taken,
+                           .unknown = g->unknown.data,
+                           .nunknown = g->unknown.count,
+                           .until = g->asks_until};
+  log->taken.count = 0;
+  *result = NULL;
+  fnz_status status = fnzi_instance_move(&g->moved.source, &g->sizes, &t->point);
+  if (status == FNZ_OK)
+    status = fnzi_pass_program(g->ctx, g->moved.source.program, g->wish, NULL, log, result);
+  if (log->failed)
+    return fnzi_no_memory(g->ctx);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* Some type that the source records there is not what its operator gives. An excerpt has been asked
+ * about all kinds of nodes. */
+static fnz_status find_lie(fnzi_general *g, const fnz_program *source, bool *found) {
+  *found = false;
+  if (!g->wish->asked.check_types || g->kinds || g->light || fnzi_sizes_have_data(&g->sizes))
+    return FNZ_OK;
+  fnz_status status = g->wish->asked.check_types(g->ctx, source, NULL, NULL);
+  *found = status == FNZ_BAD_INPUT;
+  return *found ? FNZ_OK : status;
+}
+
+/* What the pass makes there is the general program there, and the source says what is so. Nothing
+ * is kept of what was made for that. *made: the pass makes something. */
+static fnz_status check_moved(fnzi_general *g, fnzi_trial *t, bool *right, bool *made) {
+  fnz_program *result;
+  bool lies = false;
+  *right = false;
+  FNZ_TRY(pass_moved(g, t, &result));
+  *made = result != NULL;
+  fnz_status status = result ? is_made(g, result, right) : FNZ_OK;
+  fnz_program_destroy(result);
+  if (status == FNZ_OK && *right)
+    status = find_lie(g, g->moved.source.program, &lies);
+  *right = *right && !lies;
+  return status;
+}
+
+/* And where it is not so, or not made yet, all of it is kept. */
+static fnz_status compare_with_pass(fnzi_general *g, fnzi_trial *t, bool makes, bool *same) {
+  fnz_status status = FNZ_OK;
+  *same = false;
+  if (!t->result)
+    status = makes ? fnzi_trial_run(g, t) : fnzi_trial_source(g, t);
+  if (status == FNZ_OK && t->result)
+    return is_made(g, t->result, same);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+static fnz_status check_made(fnzi_general *g, fnzi_trial *t, bool *valid) {
+  bool same = false, makes = true;
+  FNZ_TRY(follow_trial(g, t));
+  if (!t->result)
+    FNZ_TRY(check_moved(g, t, &same, &makes));
   if (!same)
-    return compare_both(g, made, there, t, valid);
+    FNZ_TRY(compare_with_pass(g, t, makes, &same));
+  if (!same)
+    return compare_both(g, &g->of_made.sizes, &g->of_made.point, t, valid);
   *valid = t->right = true;
   return FNZ_OK;
 }
 
 static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
-  fnzi_sizes made;
-  fnzi_point there;
-  if (!g->wish->asked.check)
-    return compare_passes(g, t, valid);
-  fnz_status status = fnzi_sizes_open(&made, g->ctx, g->made);
-  fnzi_point_init(&there, &made.set);
-  if (status == FNZ_OK)
-    status = check_made(g, &made, &there, t, valid);
-  fnzi_point_free(&there);
-  fnzi_sizes_close(&made);
-  return status;
+  return g->wish->asked.check ? check_made(g, t, valid) : compare_passes(g, t, valid);
 }
 
 /* The source works at these sizes, but not all types that it records are there what its operators
  * give: no result is right. Numbers that depend on data may be any, and a run checks what
  * they make. */
 static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
-  if (!g->wish->asked.check_types || !t->source || !t->valid || t->lie ||
-      fnzi_sizes_have_data(&g->sizes))
+  bool found;
+  if (!t->source || !t->valid || t->lie)
     return FNZ_OK;
-  fnz_status status = g->wish->asked.check_types(g->ctx, t->source, NULL, NULL);
-  if (status != FNZ_BAD_INPUT)
-    return status;
+  FNZ_TRY(find_lie(g, t->source, &found));
   const fnz_error *e = fnz_last_error(g->ctx);
-  return fnzi_arena_format(&g->arena, &t->lie, "%s: %s", e->where, e->message);
+  return found ? fnzi_arena_format(&g->arena, &t->lie, "%s: %s", e->where, e->message) : FNZ_OK;
 }
 
 /* Of an excerpt all kinds of nodes are asked that the whole program has. *works false: some size of
  * theirs is none. */
 static fnz_status check_kinds(fnzi_general *g, fnzi_trial *t, bool *works) {
   fnzi_sizes sizes = g->sizes; /* borrowed: the symbols have the same numbers in both */
-  fnz_program *here;
   sizes.program = g->kinds;
-  fnz_status status = fnzi_instantiate(&sizes, &t->point, FNZI_READINGS_KEPT, &here);
+  fnz_status status = fnzi_instance_move(&g->moved.kinds, &sizes, &t->point);
   *works = status == FNZ_OK;
   if (status == FNZ_OK && g->wish->asked.check_types)
-    status = g->wish->asked.check_types(g->ctx, here, NULL, NULL);
-  fnz_program_destroy(here);
+    status = g->wish->asked.check_types(g->ctx, g->moved.kinds.program, NULL, NULL);
   if (*works && status == FNZ_BAD_INPUT)
     t->lie = "a recorded type is not what its operator gives";
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
@@ -199,8 +272,7 @@ fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t) {
   if (!works)
     return FNZ_OK;
   FNZ_TRY(check_trial(g, t, &t->valid));
-  if (!g->kinds && !g->light) /* an excerpt has been asked about all kinds of nodes */
-    FNZ_TRY(check_source(g, t));
+  FNZ_TRY(check_source(g, t));
   t->right = t->right && !t->lie;
   return FNZ_OK;
 }

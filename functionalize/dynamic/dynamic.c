@@ -73,8 +73,7 @@ static void choose_leader(fnzi_general *g) {
 
 static fnz_status lift(fnzi_general *g) {
   const char *what;
-  fnz_program_destroy(g->made);
-  g->made = NULL;
+  fnzi_general_forget_made(g);
   choose_leader(g);
   FNZ_TRY(fnzi_lift(g->ctx, &g->sizes, &g->recorded, &g->trials, &what, &g->arena, &g->made));
   if (g->made)
@@ -414,7 +413,7 @@ void fnzi_general_end(fnzi_general *g) {
   FNZI_VEC_FREE(g->ctx, &g->guards);
   FNZI_VEC_FREE(g->ctx, &g->turning);
   FNZI_VEC_FREE(g->ctx, &g->unsure);
-  fnz_program_destroy(g->made);
+  fnzi_general_end_check(g);
   fnzi_point_free(&g->recorded);
   fnzi_sizes_close(&g->sizes);
   fnzi_arena_free(&g->arena);

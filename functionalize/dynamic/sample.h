@@ -42,6 +42,15 @@ typedef struct fnzi_general {
                               * the program is too large to be tried */
   fnzi_map useless;          /* numbers at which the source does not work */
   fnz_program *made;
+  struct {
+    fnzi_sizes sizes; /* of the general program */
+    fnzi_point point;
+    bool open;
+  } of_made;
+  struct {
+    fnzi_instance source, made, kinds;
+    fnzi_oracle_log log;
+  } moved;        /* programs at the sizes of the check, one after the other */
   uint32_t salts; /* of trials so far: each has its own */
   bool rare;      /* few of the sizes that were drawn work */
   bool light;     /* an excerpt of the program was right everywhere: usual sizes will do */
@@ -49,7 +58,7 @@ typedef struct fnzi_general {
 } fnzi_general;
 
 /* --- dynamic.c -------------------------------------------------------------------------------- */
-/* fnzi_general_end() must follow, also after a failure. ctx, program and options are set. */
+/* fnzi_general_end() must follow, also after a failure. ctx, program and wish are set. */
 FNZ_MUST_CHECK fnz_status fnzi_general_start(fnzi_general *g);
 /* Makes g->made, and what keeps it to sizes at which it is right. */
 FNZ_MUST_CHECK fnz_status fnzi_general_make(fnzi_general *g);
@@ -104,6 +113,10 @@ size_t fnzi_trials_most_special(const fnzi_general *g);
  * that they are any. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status,
                                                 bool found);
+/* Ends what is kept of a general program. */
+void fnzi_general_forget_made(fnzi_general *g);
+/* And what the check has made. */
+void fnzi_general_end_check(fnzi_general *g);
 /* The check at the sizes of one trial. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t);
 

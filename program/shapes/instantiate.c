@@ -6,7 +6,7 @@
  *         off tensors have no result, or are watched: in bodies that the pass inlines too, whose
  *         regions get further results for that */
 #include "program/region_ops.h"
-#include "program/shapes/sizes.h"
+#include "program/shapes/instantiate.h"
 
 #include "schema/aten_names.h"
 
@@ -18,28 +18,9 @@
  * that what they read numbers off is watched. */
 enum { HIDDEN, SHOWN, NEVER };
 
-typedef struct maker {
-  fnz_context *ctx;
-  const fnzi_sizes *sizes;
-  fnzi_point *point;
-  fnzi_readings readings;
-  const fnz_program *from;
-  fnz_program *to;
-  const fnzi_graph *graph; /* of `from` */
-  uint32_t into;
-  uint64_t *values; /* per value of the graph: its number in `to` */
-  bool labels;      /* floats get labels */
-  uint8_t *reals;   /* per value: it is a floating point number, whole or not */
-  struct {
-    fnz_arg *data;
-    size_t count, capacity;
-  } watched;      /* further outputs */
-  uint8_t *shows; /* per graph: HIDDEN, SHOWN, or NEVER */
-} maker;
-
 /* --- numbers ---------------------------------------------------------------------------------- */
 /* Why a text is no expression. What of it is one joins no set that others use. */
-static fnz_status parse_alone(maker *m, const char *text) {
+static fnz_status parse_alone(fnzi_maker *m, const char *text) {
   const fnzi_expr *e;
   fnzi_exprs set;
   fnzi_exprs_init(&set, m->ctx);
@@ -48,7 +29,7 @@ static fnz_status parse_alone(maker *m, const char *text) {
   return status;
 }
 
-static fnz_status no_number(maker *m, const fnzi_value *v) {
+static fnz_status no_number(fnzi_maker *m, const fnzi_value *v) {
   const char *text = v->symbol ? m->from->symbols.data[v->symbol].text : "";
   if (v->symbol && !m->sizes->symbols[v->symbol])
     FNZ_TRY(fnzi_at(m->ctx, parse_alone(m, text), "%s", v->name));
@@ -68,7 +49,7 @@ static bool constant(const char *text, fnz_arg *out) {
 
 /* NONE when it is not known. */
 static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
-  maker *m = user;
+  fnzi_maker *m = user;
   const fnzi_value *v = &m->graph->values.data[value];
   const fnzi_expr *e = v->symbol ? m->sizes->symbols[v->symbol] : NULL;
   fnzi_number n;
@@ -91,7 +72,7 @@ static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
   return FNZ_OK;
 }
 
-static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
+static fnz_status number_of(fnzi_maker *m, uint64_t value, fnz_arg *out) {
   FNZ_TRY(find_number(m, value, out));
   return out->tag == FNZ_ARG_NONE ? no_number(m, &m->graph->values.data[value]) : FNZ_OK;
 }
@@ -102,28 +83,38 @@ bool fnzi_is_unlabelled(const fnz_op *op) {
 }
 
 /* No result of a trial depends on the value of a float: which one it is has to be seen. */
-static void label(const maker *m, uint64_t value, fnz_arg *arg) {
+static void label(const fnzi_maker *m, uint64_t value, fnz_arg *arg) {
   uint32_t symbol = m->graph->values.data[value].symbol;
   const fnzi_expr *e = symbol ? m->sizes->symbols[symbol] : NULL;
   bool literal = e && (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_REAL);
-  if (m->labels && arg->tag == FNZ_ARG_FLOAT && e && !literal)
+  if (arg->tag == FNZ_ARG_FLOAT && e && !literal)
     arg->u.f = fnzi_point_label(m->point, e, arg->u.f);
 }
 
-static fnz_status map_one(maker *m, fnz_arg *arg) {
-  const uint64_t value = arg->u.value;
-  if (arg->tag == FNZ_ARG_SYMBOL) {
-    FNZ_TRY(number_of(m, value, arg));
-    label(m, value, arg);
-    return FNZ_OK;
-  }
+fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool labels, fnz_arg *out) {
+  FNZ_TRY(number_of(m, value, out));
+  if (labels)
+    label(m, value, out);
+  return FNZ_OK;
+}
+
+static fnz_status map_number(fnzi_maker *m, fnz_arg *arg) {
+  const fnzi_moving moving = {
+      .kind = FNZI_MOVING_ARG, .labels = m->labels, .value = arg->u.value, .arg = arg};
+  FNZ_TRY(fnzi_instance_note(m, moving, NULL));
+  return fnzi_maker_number(m, moving.value, m->labels, arg);
+}
+
+static fnz_status map_one(fnzi_maker *m, fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    return map_number(m, arg);
   if (fnzi_is_reference(arg))
     arg->u.value = m->values[arg->u.value];
   return FNZ_OK;
 }
 
 /* Lists in lists by fnzi_args_copy(), whose copies are ours to change. */
-static fnz_status map_args(maker *m, const fnz_arg *args, size_t count, fnz_arg **out) {
+static fnz_status map_args(fnzi_maker *m, const fnz_arg *args, size_t count, fnz_arg **out) {
   fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(m->to, args, count, out));
   fnzi_walk_start(&walk, *out, count);
@@ -134,7 +125,7 @@ static fnz_status map_args(maker *m, const fnz_arg *args, size_t count, fnz_arg 
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
-static fnz_status add_value(maker *m, uint64_t value, uint32_t node) {
+static fnz_status add_value(fnzi_maker *m, uint64_t value, uint32_t node) {
   const fnzi_value *v = &m->graph->values.data[value];
   const fnz_geometry *g;
   uint32_t made;
@@ -146,11 +137,11 @@ static fnz_status add_value(maker *m, uint64_t value, uint32_t node) {
     FNZ_TRY(fnzi_intern_geometry(m->to, g, &g));
   FNZ_TRY(fnzi_value_add(m->to, m->into, v->name, g, node, &made));
   m->values[value] = made;
-  return FNZ_OK;
+  return fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_VALUE, .at = made}, v->geometry);
 }
 
 /* Results of a node: symbols are nothing any more. */
-static fnz_status define(maker *m, const fnz_arg *outputs, uint32_t count, uint32_t node,
+static fnz_status define(fnzi_maker *m, const fnz_arg *outputs, uint32_t count, uint32_t node,
                          fnz_arg **out) {
   fnzi_walk walk;
   FNZ_TRY(fnzi_args_copy(m->to, outputs, count, out));
@@ -186,7 +177,7 @@ bool fnzi_determines_used(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_n
 }
 
 /* A size of a tensor, or how many elements it has; *done false for other nodes. */
-static fnz_status compute_size(maker *m, const fnzi_node *node, fnz_arg *out, bool *done) {
+static fnz_status compute_size(fnzi_maker *m, const fnzi_node *node, fnz_arg *out, bool *done) {
   *done = fnzi_asks_size(node->op) && node->args[0].tag == FNZ_ARG_VALUE;
   if (!*done)
     return FNZ_OK;
@@ -197,7 +188,7 @@ static fnz_status compute_size(maker *m, const fnzi_node *node, fnz_arg *out, bo
                  m->graph->values.data[node->outputs[0].u.value].name);
 }
 
-static bool takes_real(const maker *m, const fnzi_node *node) {
+static bool takes_real(const fnzi_maker *m, const fnzi_node *node) {
   for (uint32_t i = 0; i < node->nargs; i++) {
     const fnz_arg *arg = &node->args[i];
     if (arg->tag == FNZ_ARG_FLOAT || (arg->tag == FNZ_ARG_SYMBOL && m->reals[arg->u.value]))
@@ -208,7 +199,7 @@ static bool takes_real(const maker *m, const fnzi_node *node) {
 
 /* A number that is recorded otherwise than its operator gives it: the file contradicts itself.
  * Expressions are exact, so what is computed in floating point numbers may differ a little. */
-static fnz_status check_number(maker *m, const fnzi_node *node) {
+fnz_status fnzi_maker_check_number(fnzi_maker *m, const fnzi_node *node) {
   fnz_arg made, recorded;
   bool done;
   FNZ_TRY(compute_size(m, node, &made, &done));
@@ -232,7 +223,7 @@ static fnz_status check_number(maker *m, const fnzi_node *node) {
 }
 
 /* The tensor that a number is read off, as an output of its own. */
-static fnz_status watch(maker *m, const fnzi_node *node) {
+static fnz_status watch(fnzi_maker *m, const fnzi_node *node) {
   const fnz_op *clone = fnzi_ops_find("clone");
   const fnzi_value *read = &m->graph->values.data[node->args[0].u.value];
   const char *name;
@@ -260,7 +251,7 @@ static fnz_status watch(maker *m, const fnzi_node *node) {
 }
 
 /* One more result of a region, for one more output of its body. */
-static fnz_status add_result(maker *m, const fnzi_value *of, uint32_t node, fnz_arg *out) {
+static fnz_status add_result(fnzi_maker *m, const fnzi_value *of, uint32_t node, fnz_arg *out) {
   uint32_t value;
   FNZ_TRY(fnzi_value_add_fresh(m->to, m->into, of->name, of->geometry, node, &value));
   *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
@@ -270,7 +261,7 @@ static fnz_status add_result(maker *m, const fnzi_value *of, uint32_t node, fnz_
 }
 
 /* What the body of `node` watches are further results of the region `made`. */
-static fnz_status add_results(maker *m, const fnzi_node *node, uint32_t at, fnzi_node *made) {
+static fnz_status add_results(fnzi_maker *m, const fnzi_node *node, uint32_t at, fnzi_node *made) {
   fnzi_hop hop;
   if (m->readings != FNZI_READINGS_WATCHED || !fnzi_is_hop(node) || !fnzi_hop_is_known(node))
     return FNZ_OK;
@@ -301,13 +292,15 @@ static bool is_held_assertion(const fnzi_node *node, const fnz_arg *numbers) {
          node->args[0].tag == FNZ_ARG_SYMBOL && fnzi_arg_is_real(&numbers[0]) && numbers[0].u.i;
 }
 
-static fnz_status add_node(maker *m, const fnzi_node *node) {
+static fnz_status add_node(fnzi_maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
   bool kept =
       m->readings != FNZI_READINGS_WATCHED && fnzi_determines_used(m->sizes, m->graph, node);
-  if (fnzi_is_size_node(node) && !kept)
-    return check_number(m, node);
+  if (fnzi_is_size_node(node) && !kept) {
+    FNZ_TRY(fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_NODE, .node = node}, NULL));
+    return fnzi_maker_check_number(m, node);
+  }
   if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
   m->labels = m->readings != FNZI_READINGS_RUN && !fnzi_is_unlabelled(node->op);
@@ -322,13 +315,17 @@ static fnz_status add_node(maker *m, const fnzi_node *node) {
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-static fnz_status add_inputs(maker *m) {
+static fnz_status add_inputs(fnzi_maker *m) {
   fnzi_graph *g;
   FNZ_TRY(fnzi_graph_set_inputs(m->to, m->into, m->graph->ninputs));
   for (uint32_t k = 0; k < m->graph->ninputs; k++) {
     fnz_arg arg = m->graph->inputs[k];
     fnz_input_spec spec = m->into == 0 ? m->from->inputs[k] : (fnz_input_spec){0};
     if (arg.tag == FNZ_ARG_SYMBOL) {
+      const fnzi_moving moving = {.kind = FNZI_MOVING_ARG,
+                                  .value = arg.u.value,
+                                  .arg = &fnzi_graph_at(m->to, m->into)->inputs[k]};
+      FNZ_TRY(fnzi_instance_note(m, moving, NULL));
       FNZ_TRY(number_of(m, arg.u.value, &arg));
       spec.kind = FNZ_INPUT_LITERAL;
     } else if (fnzi_is_reference(&arg)) {
@@ -344,7 +341,7 @@ static fnz_status add_inputs(maker *m) {
 }
 
 /* What only helps callers is left out where it has symbols. */
-static fnz_status add_spec(maker *m, size_t k) {
+static fnz_status add_spec(fnzi_maker *m, size_t k) {
   fnz_output_spec spec = m->from->outputs[k];
   if (spec.window && spec.window->symbols) {
     const fnz_geometry *g;
@@ -355,15 +352,17 @@ static fnz_status add_spec(maker *m, size_t k) {
     FNZ_TRY(fnzi_intern_geometry(m->to, g, &spec.window));
   }
   m->to->outputs[k] = spec;
-  return FNZ_OK;
+  return fnzi_instance_note(m, (fnzi_moving){.kind = FNZI_MOVING_WINDOW, .at = k},
+                            m->from->outputs[k].window);
 }
 
-static fnz_status add_outputs(maker *m) {
+static fnz_status add_outputs(fnzi_maker *m) {
   size_t own = m->graph->noutputs, count = own + m->watched.count;
   fnz_arg *mapped;
   FNZ_TRY(fnzi_graph_set_outputs(m->to, m->into, count));
   FNZ_TRY(map_args(m, m->graph->outputs, own, &mapped));
   fnzi_graph *g = fnzi_graph_at(m->to, m->into);
+  fnzi_instance_moved_args(m, mapped, own, g->outputs);
   for (size_t k = 0; k < count; k++) {
     g->outputs[k] = k < own ? mapped[k] : m->watched.data[k - own];
     if (m->into == 0 && k < own)
@@ -375,11 +374,12 @@ static fnz_status add_outputs(maker *m) {
   return FNZ_OK;
 }
 
-static fnz_status add_graph(maker *m, uint32_t graph) {
+static fnz_status add_graph(fnzi_maker *m, uint32_t graph) {
   m->graph = fnzi_graph_at(m->from, graph);
   m->into = graph;
   FNZI_NEW(&m->to->arena, m->graph->values.count, &m->values);
   FNZI_NEW(&m->to->arena, m->graph->values.count, &m->reals);
+  FNZ_TRY(fnzi_instance_note_graph(m));
   FNZ_TRY(add_inputs(m));
   for (size_t n = 0; n < m->graph->nodes.count; n++)
     FNZ_TRY(add_node(m, &m->graph->nodes.data[n]));
@@ -389,7 +389,7 @@ static fnz_status add_graph(maker *m, uint32_t graph) {
 }
 
 /* What a node of graph `g` says of the bodies that it calls. */
-static fnz_status see_call(maker *m, uint32_t g, const fnzi_node *node) {
+static fnz_status see_call(fnzi_maker *m, uint32_t g, const fnzi_node *node) {
   fnzi_hop hop;
   if (!fnzi_is_hop(node) || !fnzi_hop_is_known(node))
     return FNZ_OK;
@@ -408,7 +408,7 @@ static fnz_status see_call(maker *m, uint32_t g, const fnzi_node *node) {
 
 /* Graphs come before the bodies that they call. A body that is called otherwise too takes no
  * further outputs. */
-static fnz_status find_shown(maker *m) {
+static fnz_status find_shown(fnzi_maker *m) {
   FNZI_NEW(&m->to->arena, m->from->graphs.count, &m->shows);
   m->shows[0] = SHOWN;
   for (uint32_t g = 0; g < m->from->graphs.count; g++) {
@@ -419,7 +419,7 @@ static fnz_status find_shown(maker *m) {
   return FNZ_OK;
 }
 
-static fnz_status add_heading(maker *m) {
+static fnz_status add_heading(fnzi_maker *m) {
   m->to->torch_version = m->from->torch_version;
   m->to->schema_major = m->from->schema_major;
   m->to->schema_minor = m->from->schema_minor;
@@ -437,7 +437,7 @@ static fnz_status add_heading(maker *m) {
   return FNZ_OK;
 }
 
-static fnz_status make(maker *m) {
+static fnz_status make(fnzi_maker *m) {
   FNZ_TRY(add_heading(m));
   FNZ_TRY(find_shown(m));
   for (uint32_t i = 0; i < m->from->graphs.count; i++)
@@ -447,21 +447,24 @@ static fnz_status make(maker *m) {
   return fnz_program_verify(m->ctx, m->to);
 }
 
+fnz_status fnzi_maker_run(fnzi_maker *m) {
+  FNZ_TRY(fnzi_program_create(m->ctx, &m->to));
+  m->to->instantiated = true;
+  fnz_status status = make(m);
+  FNZI_VEC_FREE(m->ctx, &m->watched);
+  return status;
+}
+
 fnz_status fnzi_instantiate(const fnzi_sizes *sizes, fnzi_point *point, fnzi_readings readings,
                             fnz_program **out) {
-  maker m = {.ctx = sizes->set.ctx,
-             .sizes = sizes,
-             .point = point,
-             .readings = readings,
-             .from = sizes->program};
-  *out = NULL;
-  FNZ_TRY(fnzi_program_create(m.ctx, &m.to));
-  m.to->instantiated = true;
-  fnz_status status = make(&m);
-  FNZI_VEC_FREE(m.ctx, &m.watched);
-  if (status == FNZ_OK)
-    *out = m.to;
-  else
+  fnzi_maker m = {.ctx = sizes->set.ctx,
+                  .sizes = sizes,
+                  .point = point,
+                  .readings = readings,
+                  .from = sizes->program};
+  fnz_status status = fnzi_maker_run(&m);
+  *out = status == FNZ_OK ? m.to : NULL;
+  if (status != FNZ_OK)
     fnz_program_destroy(m.to);
   return status;
 }

@@ -5,6 +5,7 @@
  * derived_symbols.c  symbols that stand for what the bounds of a slice or the bodies of a region
  *                    give
  * instantiate.c      the program for given numbers
+ * instance.c         one program that is moved from numbers to numbers
  * draw.c             which numbers to try */
 #ifndef FNZI_SIZES_H
 #define FNZI_SIZES_H
@@ -127,6 +128,37 @@ typedef enum fnzi_readings {
  * arguments of the program, which must outlive it. */
 FNZ_MUST_CHECK fnz_status fnzi_instantiate(const fnzi_sizes *sizes, fnzi_point *point,
                                            fnzi_readings readings, fnz_program **out);
+
+/* The same program at one choice of numbers after the other: what depends on them changes in place,
+ * which costs less than making it anew. Begins as {0}. */
+typedef struct fnzi_instance_geometry {
+  const fnz_geometry *from, *here;
+} fnzi_instance_geometry;
+typedef struct fnzi_instance_graph {
+  uint64_t *values; /* per value of the program: its number in the instance */
+  uint8_t *reals;   /* and whether it is a floating point number */
+} fnzi_instance_graph;
+typedef struct fnzi_instance {
+  fnz_context *ctx;
+  fnz_program *program;   /* NULL: not made yet */
+  fnzi_arena arena, kept; /* of its geometries; of the lists below */
+  fnzi_map known;         /* a geometry of the program -> its place in `geometries` */
+  fnzi_instance_graph *graphs;
+  struct {
+    struct fnzi_moving *data; /* in the order in which the program was made */
+    size_t count, capacity;
+  } moving;
+  struct {
+    fnzi_instance_geometry *data;
+    size_t count, capacity;
+  } geometries;
+} fnzi_instance;
+
+/* Makes i->program what fnzi_instantiate() makes at `point`, with readings kept; `sizes` are of the
+ * same program each time. After a failure its program is of no use until the next move. */
+FNZ_MUST_CHECK fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes *sizes,
+                                             fnzi_point *point);
+void fnzi_instance_free(fnzi_instance *i);
 
 /* Its floats are the numbers themselves in trials: sizes of its results are computed of them, or it
  * is no operator. */

@@ -1,0 +1,129 @@
+/* instance.c - a program for given numbers that moves to others: what depends on them is changed in
+ * place, and all else stays as it was made.
+ *
+ * needs   a program that is not changed meanwhile; readings are kept
+ * keeps   nodes, values, names, their order
+ * gives   the program that fnzi_instantiate() gives for these numbers, or its failure */
+#include "program/shapes/instantiate.h"
+
+/* --- while it is made ------------------------------------------------------------------------- */
+/* Programs have equal geometries once, so that each is computed once. */
+static fnz_status find_geometry(fnzi_instance *i, fnz_context *ctx, const fnz_geometry *g,
+                                size_t *out) {
+  uint64_t at;
+  if (fnzi_map_get(&i->known, &g, sizeof g, &at)) {
+    *out = at;
+    return FNZ_OK;
+  }
+  const fnz_geometry **key;
+  FNZI_NEW(&i->kept, 1, &key);
+  *key = g;
+  *out = i->geometries.count;
+  FNZI_PUSH(ctx, &i->geometries, ((fnzi_instance_geometry){g, NULL}));
+  return fnzi_map_set(&i->known, key, sizeof g, *out);
+}
+
+fnz_status fnzi_instance_note(fnzi_maker *m, fnzi_moving moving, const fnz_geometry *geometry) {
+  const bool has_geometry = moving.kind == FNZI_MOVING_VALUE || moving.kind == FNZI_MOVING_WINDOW;
+  if (!m->instance || (has_geometry && (!geometry || !geometry->symbols)))
+    return FNZ_OK;
+  if (has_geometry)
+    FNZ_TRY(find_geometry(m->instance, m->ctx, geometry, &moving.geometry));
+  moving.graph = m->into;
+  FNZI_PUSH(m->ctx, &m->instance->moving, moving);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_instance_note_graph(fnzi_maker *m) {
+  fnzi_instance *i = m->instance;
+  if (!i)
+    return FNZ_OK;
+  if (!i->graphs)
+    FNZI_NEW(&i->kept, m->from->graphs.count, &i->graphs);
+  i->graphs[m->into] = (fnzi_instance_graph){m->values, m->reals};
+  return FNZ_OK;
+}
+
+void fnzi_instance_moved_args(const fnzi_maker *m, const fnz_arg *from, size_t count, fnz_arg *to) {
+  for (size_t k = m->instance ? m->instance->moving.count : 0; k-- > 0;) {
+    fnzi_moving *moving = &m->instance->moving.data[k];
+    if (moving->kind != FNZI_MOVING_ARG || moving->graph != m->into)
+      break;
+    const uintptr_t start = (uintptr_t)from, at = (uintptr_t)moving->arg;
+    if (at >= start && at < start + count * sizeof *from)
+      moving->arg = &to[(at - start) / sizeof *from];
+  }
+}
+
+/* --- moving ----------------------------------------------------------------------------------- */
+static fnz_status move_geometries(fnzi_instance *i, const fnzi_maker *m) {
+  fnzi_arena_reset(&i->arena);
+  for (size_t k = 0; k < i->geometries.count; k++) {
+    fnzi_instance_geometry *g = &i->geometries.data[k];
+    FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, g->from, &i->arena, &g->here));
+    if (!g->here)
+      return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "sizes are not known");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status move_one(fnzi_instance *i, fnzi_maker *m, const fnzi_moving *moving) {
+  m->into = moving->graph;
+  m->graph = fnzi_graph_at(m->from, moving->graph);
+  m->values = i->graphs[moving->graph].values;
+  m->reals = i->graphs[moving->graph].reals;
+  switch (moving->kind) {
+  case FNZI_MOVING_ARG:
+    return fnzi_maker_number(m, moving->value, moving->labels, moving->arg);
+  case FNZI_MOVING_NODE:
+    return fnzi_maker_check_number(m, moving->node);
+  case FNZI_MOVING_VALUE:
+    fnzi_value_at(m->to, m->into, moving->at)->geometry = i->geometries.data[moving->geometry].here;
+    return FNZ_OK;
+  case FNZI_MOVING_WINDOW:
+    m->to->outputs[moving->at].window = i->geometries.data[moving->geometry].here;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status move_all(fnzi_instance *i, fnzi_maker *m) {
+  FNZ_TRY(move_geometries(i, m));
+  for (size_t k = 0; k < i->moving.count; k++)
+    FNZ_TRY(move_one(i, m, &i->moving.data[k]));
+  return FNZ_OK;
+}
+
+static fnz_status make(fnzi_instance *i, fnzi_maker *m) {
+  fnzi_arena_init(&i->arena, m->ctx);
+  fnzi_arena_init(&i->kept, m->ctx);
+  fnzi_map_init(&i->known, m->ctx);
+  i->ctx = m->ctx;
+  m->instance = i;
+  fnz_status status = fnzi_maker_run(m);
+  i->program = m->to;
+  if (status != FNZ_OK)
+    fnzi_instance_free(i);
+  return status;
+}
+
+fnz_status fnzi_instance_move(fnzi_instance *i, const fnzi_sizes *sizes, fnzi_point *point) {
+  fnzi_maker m = {.ctx = sizes->set.ctx,
+                  .sizes = sizes,
+                  .point = point,
+                  .readings = FNZI_READINGS_KEPT,
+                  .from = sizes->program,
+                  .to = i->program};
+  return i->program ? move_all(i, &m) : make(i, &m);
+}
+
+void fnzi_instance_free(fnzi_instance *i) {
+  if (!i->ctx)
+    return;
+  fnz_program_destroy(i->program);
+  fnzi_map_free(&i->known);
+  FNZI_VEC_FREE(i->ctx, &i->moving);
+  FNZI_VEC_FREE(i->ctx, &i->geometries);
+  fnzi_arena_free(&i->kept);
+  fnzi_arena_free(&i->arena);
+  *i = (fnzi_instance){0};
+}
