@@ -44,6 +44,8 @@ typedef struct fnzi_trial {
 typedef struct fnzi_trials {
   fnzi_trial **data; /* the first decides what the general program looks like */
   size_t count, capacity;
+  bool telling; /* no two expressions of the source have the same numbers in them: what has the
+                 * numbers of one is that one, and nothing else is looked for */
 } fnzi_trials;
 
 /* --- fit_system.c ----------------------------------------------------------------------------- */
@@ -73,10 +75,11 @@ typedef struct fnzi_fit {
   } atoms;
   fnzi_map seen; /* numbers -> id of the expression + 1 */
   bool whole;    /* only whole factors are looked for */
+  bool telling;  /* the trials are: there are no atoms */
 } fnzi_fit;
 
 FNZ_MUST_CHECK fnz_status fnzi_fit_start(fnzi_fit *fit, fnzi_sizes *sizes, fnzi_arena *arena,
-                                         fnzi_trial *const *trials, size_t ntrials);
+                                         fnzi_trial *const *trials, size_t ntrials, bool telling);
 void fnzi_fit_end(fnzi_fit *fit);
 /* What an expression of the source is where sizes that are one number in all trials are that
  * number; NULL for one that has no value then. (functionalize/dynamic/pinned.c) */
