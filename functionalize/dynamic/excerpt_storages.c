@@ -3,7 +3,7 @@
  * needs   a verified program with symbols
  * keeps   the order of nodes: uses are compared in it
  * gives   storages; of those whose uses are equal, node by node, with equal symbolic sizes, the
- *         first one is kept */
+ *         first one is kept, but for those that are used alike at all sizes */
 #include "functionalize/dynamic/excerpt.h"
 #include "functionalize/pass/aliased_inputs.h"
 #include "functionalize/wrapper/wrapper.h"
@@ -175,6 +175,7 @@ typedef struct uses {
   use *sorted;       /* by storage */
   uint32_t *numbers; /* per value: 1 + its place among those of its storage, in the order of uses */
   const uint32_t *inputs; /* per value: 1 + the input that it is */
+  uint32_t *ninputs;      /* per storage */
   uint32_t count;         /* of the values of the storage in hand */
   fnz_buffer text;        /* its uses */
   bool symbolic;          /* and something in it depends on sizes */
@@ -296,6 +297,53 @@ static fnz_status put_use(uses *u, const use *one) {
   return put_args(u, one->storage, node->outputs, node->noutputs, own);
 }
 
+/* --- which are the same at all sizes ---------------------------------------------------------- */
+/* Tensors of the storage among arguments, all of one type, which is that of `*g` if there is one
+ * yet; *count: of all tensors. */
+static bool are_of_type(const uses *u, uint32_t storage, const fnz_arg *args, size_t nargs,
+                        const fnz_geometry **g, size_t *count) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, args, nargs);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    if (step != FNZI_STEP_ITEM || walk.arg->tag != FNZ_ARG_VALUE)
+      continue;
+    const uint64_t value = walk.arg->u.value;
+    const fnz_geometry *own = u->s->graph->values.data[value].geometry;
+    *count += 1;
+    if (u->s->of[value] != storage)
+      continue;
+    *g = *g ? *g : own;
+    if (own != *g || !is_plain(u->s, value))
+      return false;
+  }
+  return true;
+}
+
+/* What a node does to one tensor, or writes in place. */
+static bool is_uniform_at(const uses *u, const use *one, const fnz_geometry **g) {
+  const fnzi_graph *graph = u->s->graph;
+  size_t taken = 0, given = 0;
+  if (one->node >= graph->nodes.count)
+    return are_of_type(u, one->storage, &graph->outputs[one->node - graph->nodes.count], 1, g,
+                       &taken);
+  const fnzi_node *node = &graph->nodes.data[one->node];
+  if (!are_of_type(u, one->storage, node->args, node->nargs, g, &taken) ||
+      !are_of_type(u, one->storage, node->outputs, node->noutputs, g, &given))
+    return false;
+  const bool own = is_used_by(u->s, one->node) && u->s->node_of[one->node] == one->storage;
+  return !own || u->s->roles[one->node] == FNZI_NODE_WRITES || (taken == 1 && given <= 1);
+}
+
+/* All its tensors lie in the same place, in rows: whatever is written is written to all of it, and
+ * whatever is read is read of all of it. No window has to be found, at any sizes. */
+static bool is_uniform(const uses *u, const use *list, size_t count) {
+  const fnz_geometry *g = NULL;
+  for (size_t i = 0; i < count; i++)
+    if (!is_uniform_at(u, &list[i], &g))
+      return false;
+  return u->ninputs[list->storage] <= 1;
+}
+
 /* --- which are alike -------------------------------------------------------------------------- */
 /* Where no size is symbolic, all sizes are alike. */
 static fnz_status compare_storage(uses *u, fnzi_map *known, size_t from, size_t count) {
@@ -304,6 +352,10 @@ static fnz_status compare_storage(uses *u, fnzi_map *known, size_t from, size_t 
   u->text.size = 0;
   u->count = 0;
   u->symbolic = false;
+  if (is_uniform(u, &u->sorted[from], count)) {
+    u->s->kept[u->sorted[from].storage] = false;
+    return FNZ_OK;
+  }
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(put_use(u, &u->sorted[from + i]));
   if (!u->symbolic || fnzi_map_get(known, u->text.data, u->text.size, &unused)) {
@@ -329,9 +381,12 @@ static fnz_status prepare(uses *u) {
   const fnzi_graph *g = u->s->graph;
   FNZI_NEW(u->s->arena, g->values.count, &u->numbers);
   FNZI_NEW(u->s->arena, g->values.count, &inputs);
+  FNZI_NEW(u->s->arena, g->values.count, &u->ninputs);
   for (uint32_t k = 0; k < g->ninputs; k++)
-    if (g->inputs[k].tag == FNZ_ARG_VALUE)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE) {
       inputs[g->inputs[k].u.value] = k + 1;
+      u->ninputs[u->s->of[g->inputs[k].u.value]]++;
+    }
   u->inputs = inputs;
   FNZ_TRY(see_uses(u));
   return sort_uses(u);
