@@ -48,7 +48,7 @@ static fnz_status explain_and_finish(fnzi_general *g, fnzi_notes *notes, fnz_pro
 
 /* From few trials, where an excerpt stands for the program; *out NULL where that is not enough. */
 static fnz_status make_from_few(const fnzi_general *g, fnzi_notes *notes, fnz_program **out) {
-  fnzi_general few = {.ctx = g->ctx, .program = g->program, .options = g->options};
+  fnzi_general few = {.ctx = g->ctx, .program = g->program, .wish = g->wish};
   bool done = false;
   fnz_status status = fnzi_general_start(&few);
   few.light = true;

@@ -19,6 +19,8 @@ enum {
 
 typedef struct writer {
   fnzi_storages s;
+  const fnzi_reach *reach;
+  uint64_t symbols; /* of the excerpt in hand */
   const fnz_program *from;
   const fnzi_graph *graph; /* of `from` */
   fnz_program *to;
@@ -62,7 +64,7 @@ static bool has_turns(const fnz_program *program) {
 static bool is_kept(const writer *w, size_t n) {
   const uint8_t role = w->s.roles[n];
   if (role == FNZI_NODE_ASSERTS)
-    return true;
+    return !(fnzi_reach_node(w->reach, &w->graph->nodes.data[n]) & ~w->symbols);
   return (role == FNZI_NODE_VIEWS || role == FNZI_NODE_WRITES) && w->s.node_of[n] != UINT32_MAX &&
          w->s.kept[w->s.node_of[n]];
 }
@@ -91,19 +93,23 @@ static fnz_status need_number(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* *few: the excerpt is small enough to be worth it. */
-static fnz_status look(writer *w, bool *few) {
+/* *few: the excerpts are small enough to be worth it. */
+static void count_kept(const writer *w, bool *few) {
   const size_t nodes = w->graph->nodes.count;
   size_t kept = 0;
+  for (size_t n = 0; n < nodes; n++)
+    kept += is_kept(w, n) || is_met(w, n);
+  *few = kept <= nodes - nodes / SHARE;
+}
+
+static fnz_status find_needed(writer *w) {
   FNZI_NEW(w->s.arena, w->graph->values.count, &w->values);
   FNZI_NEW(w->s.arena, w->graph->values.count, &w->needed);
-  for (size_t n = 0; n < nodes; n++) {
+  for (size_t n = 0; n < w->graph->nodes.count; n++) {
     const fnzi_node *node = &w->graph->nodes.data[n];
-    kept += is_kept(w, n) || is_met(w, n);
     if (is_kept(w, n))
       FNZ_TRY(fnzi_args_visit(node->args, node->nargs, need_number, w));
   }
-  *few = kept <= nodes - nodes / SHARE;
   return FNZ_OK;
 }
 
@@ -120,13 +126,9 @@ static fnz_status add_value(writer *w, uint64_t value, uint32_t node) {
   return FNZ_OK;
 }
 
-/* It says how large a symbol is, or what a number is. */
-static bool tells_sizes(const writer *w, uint32_t k) {
+static bool is_kept_input(const writer *w, uint32_t k) {
   const fnz_arg *arg = &w->graph->inputs[k];
-  if (arg->tag != FNZ_ARG_VALUE)
-    return true;
-  return w->graph->values.data[arg->u.value].geometry->symbols ||
-         fnzi_storage_is_kept(&w->s, arg->u.value);
+  return arg->tag == FNZ_ARG_VALUE && fnzi_storage_is_kept(&w->s, arg->u.value);
 }
 
 static fnz_status add_weight(writer *w, const char *target) {
@@ -148,30 +150,45 @@ static fnz_status add_input(writer *w, const fnz_arg *arg, const fnz_input_spec 
 }
 
 /* Numbers that nodes take are inputs, however they are computed. */
-static fnz_status add_numbers(writer *w, size_t k) {
+static fnz_status add_numbers(writer *w, size_t *k) {
   for (uint64_t v = 0; v < w->graph->values.count; v++) {
     const fnz_arg arg = {.tag = FNZ_ARG_SYMBOL, .u.value = v};
     const fnz_input_spec user = {.kind = FNZ_INPUT_USER, .target = w->graph->values.data[v].name};
-    if (w->needed[v] && !w->values[v])
-      FNZ_TRY(add_input(w, &arg, &user, k++));
+    if (w->needed[v])
+      FNZ_TRY(add_input(w, &arg, &user, (*k)++));
+  }
+  return FNZ_OK;
+}
+
+/* And so are the symbols themselves. */
+static fnz_status add_symbols(writer *w, size_t *k) {
+  for (size_t i = 0; i < w->reach->sizes->free.count; i++) {
+    uint32_t value;
+    if (!(w->symbols >> i & 1))
+      continue;
+    FNZ_TRY(fnzi_value_add_fresh(w->to, 0, "symbol", NULL, FNZI_NO_NODE, &value));
+    fnzi_value *v = fnzi_value_at(w->to, 0, value);
+    v->symbol = w->reach->names[i];
+    fnzi_graph_at(w->to, 0)->inputs[*k] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+    w->to->inputs[(*k)++] = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = v->name};
   }
   return FNZ_OK;
 }
 
 static fnz_status add_inputs(writer *w) {
   size_t count = 0, k = 0;
-  for (uint32_t i = 0; i < w->graph->ninputs; i++) {
-    count += tells_sizes(w, i);
-    if (w->graph->inputs[i].tag == FNZ_ARG_SYMBOL)
-      w->needed[w->graph->inputs[i].u.value] = false;
-  }
+  for (uint32_t i = 0; i < w->graph->ninputs; i++)
+    count += is_kept_input(w, i);
   for (size_t v = 0; v < w->graph->values.count; v++)
     count += w->needed[v];
+  for (size_t i = 0; i < w->reach->sizes->free.count; i++)
+    count += w->symbols >> i & 1;
   FNZ_TRY(fnzi_graph_set_inputs(w->to, 0, count));
   for (uint32_t i = 0; i < w->graph->ninputs; i++)
-    if (tells_sizes(w, i))
+    if (is_kept_input(w, i))
       FNZ_TRY(add_input(w, &w->graph->inputs[i], &w->from->inputs[i], k++));
-  return add_numbers(w, k);
+  FNZ_TRY(add_numbers(w, &k));
+  return add_symbols(w, &k);
 }
 
 /* --- stand-ins -------------------------------------------------------------------------------- */
@@ -327,7 +344,9 @@ static fnz_status add_outputs(writer *w) {
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
-fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnz_program *program, fnz_program **out) {
+fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnzi_reach *reach, uint64_t symbols,
+                              fnz_program **out) {
+  const fnz_program *program = reach->sizes->program;
   uint32_t graph, symbol;
   FNZ_TRY(fnzi_program_create(ctx, out));
   (*out)->torch_version = program->torch_version;
@@ -343,7 +362,8 @@ fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnz_program *program, fnz_
     FNZ_TRY(fnzi_range_add(*out, r->symbol, r->min, r->max));
   }
   for (size_t i = 0; i < program->guards.count; i++)
-    if (program->guards.data[i].kind == FNZ_GUARD_CONDITION)
+    if (program->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+        fnzi_reach_has_guard(reach, i, symbols))
       FNZ_TRY(fnzi_guard_add(*out, &program->guards.data[i]));
   return FNZ_OK;
 }
@@ -351,7 +371,7 @@ fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnz_program *program, fnz_
 static fnz_status fill(writer *w) {
   const int64_t none = 0;
   const fnz_geometry scalar = {.dtype = FNZ_F32, .sizes = &none, .strides = &none};
-  FNZ_TRY(fnzi_excerpt_start(w->s.ctx, w->from, &w->to));
+  FNZ_TRY(fnzi_excerpt_start(w->s.ctx, w->reach, w->symbols, &w->to));
   FNZ_TRY(fnzi_custom_op_add(w->to, stand_in, &w->stand_in));
   FNZ_TRY(fnzi_intern_geometry(w->to, &scalar, &w->scalar));
   FNZI_NEW(w->s.arena, w->graph->nodes.count + w->graph->noutputs, &w->outputs.data);
@@ -374,29 +394,91 @@ static bool is_plain(const fnz_program *p) {
   return p->graphs.data[0].nodes.count >= LEAST_NODES && !has_turns(p);
 }
 
-static fnz_status make(writer *w) {
+/* --- one for each choice of symbols ----------------------------------------------------------- */
+/* Per value that stands for a storage: what its tensors depend on, and nodes that view or write it,
+ * with all that they take. */
+static fnz_status find_storage_symbols(const writer *w, uint64_t **out) {
+  FNZI_NEW(w->s.arena, w->graph->values.count, out);
+  for (uint64_t v = 0; v < w->graph->values.count; v++)
+    if (fnzi_storage_is_kept(&w->s, v))
+      (*out)[w->s.of[v]] |= fnzi_reach_value(w->reach, v);
+  for (size_t n = 0; n < w->graph->nodes.count; n++)
+    if (w->s.roles[n] != FNZI_NODE_ASSERTS && is_kept(w, n))
+      (*out)[w->s.node_of[n]] |= fnzi_reach_node(w->reach, &w->graph->nodes.data[n]);
+  return FNZ_OK;
+}
+
+static fnz_status add_symbols_once(fnz_context *ctx, fnzi_excerpts *list, uint64_t symbols) {
+  for (size_t i = 0; i < list->count; i++)
+    if (list->data[i].symbols == symbols)
+      return FNZ_OK;
+  if (symbols)
+    FNZI_PUSH(ctx, list, (fnzi_excerpt){.symbols = symbols});
+  return FNZ_OK;
+}
+
+static fnz_status find_excerpts(const writer *w, const uint64_t *symbols, fnzi_excerpts *out) {
+  for (uint64_t v = 0; v < w->graph->values.count; v++)
+    if (w->s.kept[v])
+      FNZ_TRY(add_symbols_once(w->s.ctx, out, symbols[v]));
+  for (size_t n = 0; n < w->graph->nodes.count; n++)
+    if (w->s.roles[n] != FNZI_NODE_NUMBERS)
+      FNZ_TRY(add_symbols_once(w->s.ctx, out, fnzi_reach_node(w->reach, &w->graph->nodes.data[n])));
+  return FNZ_OK;
+}
+
+/* Of all storages that are kept those of its symbols. */
+static fnz_status fill_excerpt(const writer *of, const uint64_t *symbols, fnzi_excerpt *e) {
+  writer w = *of;
+  w.symbols = e->symbols;
+  FNZI_NEW(w.s.arena, w.graph->values.count, &w.s.kept);
+  for (uint64_t v = 0; v < w.graph->values.count; v++)
+    w.s.kept[v] = of->s.kept[v] && symbols[v] == e->symbols;
+  FNZ_TRY(find_needed(&w));
+  fnz_status status = fill(&w);
+  e->program = w.to;
+  FNZ_TRY(status);
+  return fnzi_excerpt_kinds(w.s.ctx, w.reach, e->symbols, &e->kinds);
+}
+
+static fnz_status make(writer *w, fnzi_excerpts *out) {
   bool done, few;
+  uint64_t *symbols;
   FNZ_TRY(fnzi_storages_find(&w->s, w->s.ctx, w->s.arena, w->from, &done));
   if (!done)
     return FNZ_OK;
-  FNZ_TRY(look(w, &few));
-  return few ? fill(w) : FNZ_OK;
+  w->symbols = UINT64_MAX;
+  count_kept(w, &few);
+  if (!few)
+    return FNZ_OK;
+  FNZ_TRY(find_storage_symbols(w, &symbols));
+  FNZ_TRY(find_excerpts(w, symbols, out));
+  for (size_t i = 0; i < out->count; i++)
+    FNZ_TRY(fill_excerpt(w, symbols, &out->data[i]));
+  return FNZ_OK;
 }
 
-fnz_status fnzi_excerpt_make(fnz_context *ctx, const fnz_program *program, fnz_program **out) {
-  writer w = {.from = program, .graph = fnzi_graph_at(program, 0)};
+fnz_status fnzi_excerpts_make(fnz_context *ctx, const fnzi_sizes *sizes, fnzi_excerpts *out) {
+  fnzi_reach reach;
+  writer w = {.from = sizes->program, .graph = fnzi_graph_at(sizes->program, 0), .reach = &reach};
   fnzi_arena arena;
-  *out = NULL;
-  if (!is_plain(program))
+  bool known;
+  if (!is_plain(sizes->program))
     return FNZ_OK;
   fnzi_arena_init(&arena, ctx);
   w.s.ctx = ctx;
   w.s.arena = &arena;
-  fnz_status status = make(&w);
+  fnz_status status = fnzi_reach_find(&reach, sizes, &arena, &known);
+  if (status == FNZ_OK && known)
+    status = make(&w, out);
   fnzi_arena_free(&arena);
-  if (status == FNZ_OK)
-    *out = w.to;
-  else
-    fnz_program_destroy(w.to);
   return status;
+}
+
+void fnzi_excerpts_end(fnz_context *ctx, fnzi_excerpts *excerpts) {
+  for (size_t i = 0; i < excerpts->count; i++) {
+    fnz_program_destroy(excerpts->data[i].kinds);
+    fnz_program_destroy(excerpts->data[i].program);
+  }
+  FNZI_VEC_FREE(ctx, excerpts);
 }

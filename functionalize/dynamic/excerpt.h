@@ -3,10 +3,13 @@
  * What the pass makes of a storage, its views and writes, depends on the nodes that use it and on
  * their sizes alone. Programs repeat themselves: of storages that are used alike, node by node, at
  * the same symbolic sizes, an excerpt has one; of all that computes new tensors only a stand-in.
+ * What depends on other symbols is another excerpt, which is looked at by itself: two symbols that
+ * meet nowhere need no sizes of both.
  *
  *   excerpt_storages.c  which values share memory, and which storages are used alike
  *   excerpt_kinds.c     of nodes that are alike, with the types they take, one: for rules of types
- *   excerpt.c           the excerpt as a program */
+ *   excerpt_symbols.c   which symbols something depends on
+ *   excerpt.c           the excerpts as programs */
 #ifndef FNZI_EXCERPT_H
 #define FNZI_EXCERPT_H
 
@@ -40,19 +43,54 @@ static inline bool fnzi_storage_is_kept(const fnzi_storages *s, uint64_t value) 
   return s->kept[s->of[value]];
 }
 
-/* NULL without an error: there is none, or it would not be much smaller than the program, whose
- * strings and arguments it borrows. */
-FNZ_MUST_CHECK fnz_status fnzi_excerpt_make(fnz_context *ctx, const fnz_program *program,
-                                            fnz_program **out);
-/* A program of unconnected nodes, one of each kind that has symbolic sizes, with the symbols of the
- * program, from which it borrows too. */
-FNZ_MUST_CHECK fnz_status fnzi_excerpt_kinds(fnz_context *ctx, const fnz_program *program,
-                                             fnz_program **out);
+/* --- excerpt.c -------------------------------------------------------------------------------- */
+/* What of a program depends on the same symbols. */
+typedef struct fnzi_excerpt {
+  uint64_t symbols;     /* a bit for each of the free ones */
+  fnz_program *program; /* of its storages */
+  fnz_program *kinds;   /* unconnected nodes, one of each kind (excerpt_kinds.c) */
+} fnzi_excerpt;
+
+typedef struct fnzi_excerpts {
+  fnzi_excerpt *data; /* none: there is none, or they would not be much smaller than the program */
+  size_t count, capacity;
+} fnzi_excerpts;
+
+/* They borrow strings and arguments of the program. fnzi_excerpts_end() must follow. */
+FNZ_MUST_CHECK fnz_status fnzi_excerpts_make(fnz_context *ctx, const fnzi_sizes *sizes,
+                                             fnzi_excerpts *out);
+void fnzi_excerpts_end(fnz_context *ctx, fnzi_excerpts *excerpts);
+
+/* --- excerpt_symbols.c ------------------------------------------------------------------------ */
+/* Which free symbols something depends on: a bit for each, those that conditions tie to them among
+ * them. */
+typedef struct fnzi_reach {
+  const fnzi_sizes *sizes;
+  const fnzi_graph *graph;
+  uint64_t *of;    /* per expression of the program */
+  uint32_t *names; /* per free symbol: the symbol of the program that is nothing else; 0: none */
+} fnzi_reach;
+
+/* *done false: there are too many symbols, or some cannot be told. All in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_reach_find(fnzi_reach *r, const fnzi_sizes *sizes, fnzi_arena *arena,
+                                          bool *done);
+uint64_t fnzi_reach_value(const fnzi_reach *r, uint64_t value);
+uint64_t fnzi_reach_args(const fnzi_reach *r, const fnz_arg *args, size_t count);
+uint64_t fnzi_reach_node(const fnzi_reach *r, const fnzi_node *node);
+/* The condition that the program's guard says is one of these symbols alone. */
+bool fnzi_reach_has_guard(const fnzi_reach *r, size_t guard, uint64_t symbols);
+
+/* --- excerpt_kinds.c -------------------------------------------------------------------------- */
+/* A program of unconnected nodes, one of each kind whose sizes depend on these symbols, with the
+ * symbols of the program, from which it borrows too. */
+FNZ_MUST_CHECK fnz_status fnzi_excerpt_kinds(fnz_context *ctx, const fnzi_reach *reach,
+                                             uint64_t symbols, fnz_program **out);
 
 /* --- what both have in common (excerpt.c) ------------------------------------------------------
  */
-/* An empty program of one graph with the symbols of another one, under the same numbers. */
-FNZ_MUST_CHECK fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnz_program *program,
-                                             fnz_program **out);
+/* An empty program of one graph with the symbols of another one, under the same numbers, and the
+ * guards that speak of no others than these. */
+FNZ_MUST_CHECK fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnzi_reach *reach,
+                                             uint64_t symbols, fnz_program **out);
 
 #endif

@@ -3,12 +3,13 @@
  * needs   a verified program with symbols, of one graph, without in-place views
  * gives   a program whose nodes take inputs only, one for each type and symbol; nodes are alike
  *         that have the same operator and arguments, tensors of the same types. Nodes of which no
- *         size is symbolic are left out: reading the program has checked them */
+ *         size is symbolic are in none: reading the program has checked them */
 #include "functionalize/dynamic/excerpt.h"
 
 typedef struct copier {
   fnz_context *ctx;
-  const fnz_program *from;
+  const fnzi_reach *reach;
+  uint64_t symbols;        /* which the nodes depend on */
   const fnzi_graph *graph; /* of `from` */
   fnz_program *to;
   fnzi_arena arena;
@@ -19,7 +20,6 @@ typedef struct copier {
     size_t count, capacity;
   } list; /* of inputs */
   fnz_buffer text;
-  bool symbolic;
 } copier;
 
 /* --- texts ------------------------------------------------------------------------------------ */
@@ -30,7 +30,6 @@ static fnz_status put(copier *c, uint64_t number) {
 static fnz_status put_item(copier *c, const fnz_arg *arg) {
   const fnzi_value *v = fnzi_is_reference(arg) ? &c->graph->values.data[arg->u.value] : NULL;
   FNZ_TRY(put(c, arg->tag));
-  c->symbolic = c->symbolic || (v && (v->symbol || (v->geometry && v->geometry->symbols)));
   if (arg->tag == FNZ_ARG_COMPLEX) {
     FNZ_TRY(put(c, (uint64_t)arg->u.list[0].u.i));
     return put(c, (uint64_t)arg->u.list[1].u.i);
@@ -51,16 +50,18 @@ static fnz_status put_args(copier *c, const fnz_arg *args, size_t count) {
   return put(c, FNZI_STEP_END);
 }
 
-/* *is_new: it has symbolic sizes, and none like it was met before. */
+/* *is_new: it has the symbols, and none like it was met before. */
 static fnz_status meet(copier *c, const fnzi_node *node, bool *is_new) {
   uint64_t unused;
   void *key;
   c->text.size = 0;
-  c->symbolic = *is_new = false;
+  *is_new = false;
+  if (fnzi_reach_node(c->reach, node) != c->symbols)
+    return FNZ_OK;
   FNZ_TRY(put(c, (uint64_t)(uintptr_t)node->op));
   FNZ_TRY(put_args(c, node->args, node->nargs));
   FNZ_TRY(put_args(c, node->outputs, node->noutputs));
-  if (!c->symbolic || fnzi_map_get(&c->nodes, c->text.data, c->text.size, &unused))
+  if (fnzi_map_get(&c->nodes, c->text.data, c->text.size, &unused))
     return FNZ_OK;
   *is_new = true;
   FNZ_TRY(fnzi_arena_alloc(&c->arena, c->text.size, 1, &key));
@@ -125,7 +126,7 @@ static fnz_status add_node(copier *c, const fnzi_node *node) {
 
 /* Sizes are computed elsewhere. */
 static fnz_status fill(copier *c) {
-  FNZ_TRY(fnzi_excerpt_start(c->ctx, c->from, &c->to));
+  FNZ_TRY(fnzi_excerpt_start(c->ctx, c->reach, c->symbols, &c->to));
   for (size_t n = 0; n < c->graph->nodes.count; n++) {
     const fnzi_node *node = &c->graph->nodes.data[n];
     bool is_new = false;
@@ -145,8 +146,9 @@ static fnz_status fill(copier *c) {
   return fnz_program_verify(c->ctx, c->to);
 }
 
-fnz_status fnzi_excerpt_kinds(fnz_context *ctx, const fnz_program *program, fnz_program **out) {
-  copier c = {.ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0)};
+fnz_status fnzi_excerpt_kinds(fnz_context *ctx, const fnzi_reach *reach, uint64_t symbols,
+                              fnz_program **out) {
+  copier c = {.ctx = ctx, .reach = reach, .symbols = symbols, .graph = reach->graph};
   fnzi_arena_init(&c.arena, ctx);
   fnzi_map_init(&c.nodes, ctx);
   fnzi_map_init(&c.inputs, ctx);

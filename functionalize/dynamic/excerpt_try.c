@@ -1,4 +1,4 @@
-/* excerpt_try.c - is an excerpt of a program right wherever it is checked?
+/* excerpt_try.c - are the excerpts of a program right wherever they are checked?
  *
  * needs   a program whose sizes depend on inputs alone, and a check
  * keeps   the program; what an excerpt is refused for says nothing of it
@@ -13,28 +13,28 @@ static bool may_be_taken(const fnzi_general *g) {
          !fnzi_sizes_have_data(&g->sizes);
 }
 
-static fnz_status try_it(fnzi_general *g, fnzi_general *e) {
-  fnz_status status = fnzi_general_start(e);
+static fnz_status try_it(fnzi_general *g, const fnzi_excerpt *excerpt) {
+  fnzi_general e = {.ctx = g->ctx,
+                    .wish = g->wish,
+                    .whole = g->program,
+                    .program = excerpt->program,
+                    .kinds = excerpt->kinds};
+  fnz_status status = fnzi_general_start(&e);
   if (status == FNZ_OK)
-    status = fnzi_general_make(e);
-  g->light = status == FNZ_OK && !fnzi_general_is_in_doubt(e);
-  fnzi_general_end(e);
+    status = fnzi_general_make(&e);
+  g->light = status == FNZ_OK && !fnzi_general_is_in_doubt(&e);
+  fnzi_general_end(&e);
   return status;
 }
 
 fnz_status fnzi_excerpt_try(fnzi_general *g) {
-  fnzi_general e = {.ctx = g->ctx, .wish = g->wish, .whole = g->program};
-  fnz_program *excerpt, *kinds = NULL;
+  fnzi_excerpts excerpts = {NULL, 0, 0};
   if (!may_be_taken(g))
     return FNZ_OK;
-  fnz_status status = fnzi_excerpt_make(g->ctx, g->program, &excerpt);
-  if (status == FNZ_OK && excerpt)
-    status = fnzi_excerpt_kinds(g->ctx, g->program, &kinds);
-  e.program = excerpt;
-  e.kinds = kinds;
-  if (status == FNZ_OK && excerpt)
-    status = try_it(g, &e);
-  fnz_program_destroy(kinds);
-  fnz_program_destroy(excerpt);
+  fnz_status status = fnzi_excerpts_make(g->ctx, &g->sizes, &excerpts);
+  g->light = status == FNZ_OK && excerpts.count;
+  for (size_t i = 0; i < excerpts.count && g->light && status != FNZ_NO_MEMORY; i++)
+    status = try_it(g, &excerpts.data[i]);
+  fnzi_excerpts_end(g->ctx, &excerpts);
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
