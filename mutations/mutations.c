@@ -70,7 +70,7 @@ const fnz_op *fnzi_mutation_twin(const fnz_op *op) {
 
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(rows[i].op, op->name))
+    if (rows[i].op[0] == op->name[0] && !strcmp(rows[i].op, op->name))
       return rows[i].kind;
   if (!fnz_op_is_mutating(op))
     return FNZI_MUTATION_NONE;

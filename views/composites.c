@@ -45,7 +45,7 @@ static const struct fnzi_composite_row rows[] = {
 
 const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(rows[i].op, op->name))
+    if (rows[i].op[0] == op->name[0] && !strcmp(rows[i].op, op->name))
       return &rows[i];
   return NULL;
 }
