@@ -14,6 +14,12 @@ static fnzi_graph *graph_of(const fnzi_lifter *l, size_t trial) {
   return fnzi_graph_at(l->results[trial], l->graph);
 }
 
+const char *fnzi_lift_place(fnzi_lifter *l, const char *place) {
+  if (!place)
+    fnzi_node_place(l->results[0], l->graph, l->node, l->place);
+  return place ? place : l->place;
+}
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 static bool as_integer(const fnz_arg *arg, int64_t *out) {
   *out = arg->u.i;
@@ -65,8 +71,8 @@ static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
     return FNZ_OK;
   for (size_t k = 0; k < l->count; k++)
     if (!as_integer(l->walks[k].arg, &l->numbers[k]))
-      return fnzi_arena_format(l->arena, l->what, "%s is %g at some size", place,
-                               l->walks[k].arg->u.f);
+      return fnzi_arena_format(l->arena, l->what, "%s is %g at some size",
+                               fnzi_lift_place(l, place), l->walks[k].arg->u.f);
   FNZ_TRY(fnzi_lift_fit(l, place, &e));
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
@@ -109,24 +115,43 @@ static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fn
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
+/* Other values have had the same geometry in all trials. */
+static fnz_status lift_met(fnzi_lifter *l, const fnz_geometry *const *each, fnzi_lifted *out) {
+  const size_t bytes = l->count * sizeof *each;
+  const bool is_own = l->given || l->by_data;
+  uint64_t at;
+  if (!is_own && fnzi_map_get(&l->met, each, bytes, &at)) {
+    *out = l->lifted.data[at];
+    return FNZ_OK;
+  }
+  FNZI_NEW(l->arena, FNZ_MAX_RANK, &out->exprs);
+  l->unnamed = false;
+  FNZ_TRY(fnzi_lift_geometry(l, each, out->exprs, &out->g));
+  if (*l->what || is_own || l->unnamed)
+    return FNZ_OK;
+  at = l->lifted.count;
+  FNZI_PUSH(l->ctx, &l->lifted, *out);
+  return fnzi_map_set(&l->met, each, bytes, at);
+}
+
 static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
-  const fnz_geometry **each, *g;
-  const fnzi_expr *exprs[FNZ_MAX_RANK];
+  const fnz_geometry **each;
+  fnzi_lifted lifted;
   const fnzi_value *v = &graph_of(l, 0)->values.data[value];
   uint32_t made;
   FNZI_NEW(l->arena, l->count, &each);
   for (size_t k = 0; k < l->count; k++)
     each[k] = graph_of(l, k)->values.data[value].geometry;
   l->by_data = node != FNZI_NO_NODE && fnzi_node_determines(&graph_of(l, 0)->nodes.data[v->node]);
-  fnz_status status = fnzi_lift_geometry(l, each, exprs, &g);
+  fnz_status status = lift_met(l, each, &lifted);
   l->by_data = false;
   FNZ_TRY(status);
   if (*l->what)
     return FNZ_OK;
-  FNZ_TRY(fnzi_value_add(l->to, l->graph, v->name, g, node, &made));
+  FNZ_TRY(fnzi_value_add(l->to, l->graph, v->name, lifted.g, node, &made));
   l->values[value] = made;
-  for (uint32_t d = 0; g && d < g->rank; d++)
-    FNZ_TRY(fnzi_computer_see(&l->computer, made, d, exprs[d]));
+  for (uint32_t d = 0; lifted.g && d < lifted.g->rank; d++)
+    FNZ_TRY(fnzi_computer_see(&l->computer, made, d, lifted.exprs[d]));
   return FNZ_OK;
 }
 
@@ -217,20 +242,19 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
   const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];
   const fnzi_model *model;
   fnzi_node made = *node;
-  char place[160];
+  fnz_status status = FNZ_OK;
   FNZ_TRY(find_model(l, node, &model));
-  fnzi_node_place(l->results[0], l->graph, n, place);
+  l->node = n;
   l->computer.where = node->source ? node->source : "";
   for (size_t k = 0; k < l->count; k++)
     l->lists[k] = graph_of(l, k)->nodes.data[n].args;
   l->unlabelled = fnzi_is_unlabelled(node->op);
   FNZ_TRY(fnzi_args_copy(l->to, node->args, node->nargs, &made.args));
-  for (uint32_t i = 0; i < node->nargs && !*l->what; i++)
-    FNZ_TRY(
-        fnzi_at(l->ctx,
-                lift_arg(l, i, place, model ? model->graph : NULL,
-                         model && i < model->node->nargs ? &model->node->args[i] : NULL, made.args),
-                "%s", place));
+  for (uint32_t i = 0; i < node->nargs && !*l->what && status == FNZ_OK; i++)
+    status = lift_arg(l, i, NULL, model ? model->graph : NULL,
+                      model && i < model->node->nargs ? &model->node->args[i] : NULL, made.args);
+  if (status != FNZ_OK)
+    return fnzi_at(l->ctx, status, "%s", fnzi_lift_place(l, NULL));
   l->unlabelled = false;
   if (*l->what || always_holds(&made, model))
     return FNZ_OK;
@@ -411,7 +435,10 @@ static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
   l->computer.to = l->to;
   l->computer.source = l->source;
   l->computer.into = graph;
+  l->lifted.count = 0;
+  fnzi_map_init(&l->met, l->ctx);
   fnz_status status = fill_graph(l);
+  fnzi_map_free(&l->met);
   fnzi_computer_end(&l->computer);
   return status;
 }
@@ -485,6 +512,7 @@ fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,
   fnzi_fit_end(&l.fit);
   FNZI_VEC_FREE(ctx, &l.models);
   FNZI_VEC_FREE(ctx, &l.floats);
+  FNZI_VEC_FREE(ctx, &l.lifted);
   if (status == FNZ_OK && !*what)
     *out = l.to;
   else

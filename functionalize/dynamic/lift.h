@@ -16,6 +16,12 @@ typedef struct fnzi_float {
   double literal;
 } fnzi_float;
 
+/* A geometry of the program that is made. */
+typedef struct fnzi_lifted {
+  const fnz_geometry *g;
+  const fnzi_expr **exprs; /* of its sizes */
+} fnzi_lifted;
+
 typedef struct fnzi_lifter {
   fnz_context *ctx;
   fnzi_sizes *sizes;
@@ -40,6 +46,14 @@ typedef struct fnzi_lifter {
   const fnz_arg **lists;
   fnzi_walk *walks;
   const char **what;
+  uint32_t node;   /* in hand, of the first result's graph */
+  char place[160]; /* what messages call it, once it is asked for */
+  fnzi_map met;    /* geometries of all trials -> their place in `lifted`, per graph */
+  struct {
+    fnzi_lifted *data;
+    size_t count, capacity;
+  } lifted;
+  bool unnamed;              /* the geometry in hand has an offset that nothing knows */
   const fnz_geometry *given; /* of the source, for the geometry in hand; NULL: it is fitted */
   struct {
     fnzi_float *data; /* of nodes of the source whose floats have no labels */
@@ -56,6 +70,8 @@ typedef struct fnzi_lifter {
 
 /* --- lift_geometry.c -------------------------------------------------------------------------- */
 bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
+/* What messages call a place; NULL: the node in hand. */
+const char *fnzi_lift_place(fnzi_lifter *l, const char *place);
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
 /* One geometry of those that the trials have; exprs: of its sizes, NULL when they are not needed.

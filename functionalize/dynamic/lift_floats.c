@@ -85,8 +85,8 @@ static fnz_status lift_unlabelled(fnzi_lifter *l, const char *place, const doubl
   *done = true;
   if (count != 1)
     return fnzi_arena_format(
-        l->arena, l->what, "%s has a float, %g at some size, that %s", place, numbers[0],
-        count ? "may be one of several numbers of the source" : "is made of others");
+        l->arena, l->what, "%s has a float, %g at some size, that %s", fnzi_lift_place(l, place),
+        numbers[0], count ? "may be one of several numbers of the source" : "is made of others");
   return found ? fnzi_compute_real(&l->computer, found, arg) : FNZ_OK;
 }
 

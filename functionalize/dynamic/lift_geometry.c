@@ -13,7 +13,8 @@ static fnz_status refuse(fnzi_lifter *l, const char *place) {
   for (size_t k = 0; k < l->count && k < 6 && status == FNZ_OK; k++)
     status = fnzi_printf(l->ctx, &text, "%s%lld", k ? ", " : "", (long long)l->numbers[k]);
   if (status == FNZ_OK)
-    status = fnzi_arena_format(l->arena, l->what, "%s is %s at different sizes", place, text.data);
+    status = fnzi_arena_format(l->arena, l->what, "%s is %s at different sizes",
+                               fnzi_lift_place(l, place), text.data);
   fnz_buffer_free(l->ctx, &text);
   return status;
 }
@@ -166,6 +167,7 @@ static fnz_status lift_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint
 static fnz_status keep_unknown_offset(fnzi_lifter *l, int64_t *number, uint32_t *symbol) {
   const char *name;
   *number = 0;
+  l->unnamed = true;
   FNZ_TRY(fnzi_arena_format(l->arena, &name, "offset_%zu", l->to->symbols.count));
   return fnzi_symbol_add(l->to, name, false, 0, symbol);
 }
