@@ -52,11 +52,34 @@ static bool has_turn(const char *text) {
   return false;
 }
 
-static bool has_turns(const fnz_program *program) {
-  bool found = false;
-  for (size_t i = 1; i < program->symbols.count && !found; i++)
-    found = has_turn(program->symbols.data[i].text);
-  return found;
+/* Of an expression, apart from what it is made of. */
+static bool turns(const fnzi_expr *e, const uint8_t *settled) {
+  bool whole = (e->kind != FNZI_EXPR_NUMBER && e->kind != FNZI_EXPR_SUM) || e->den == 1;
+  for (uint32_t i = 0; i < e->count && e->kind == FNZI_EXPR_SUM; i++)
+    whole = whole && e->parts[i].den == 1;
+  if (e->kind != FNZI_EXPR_CALL)
+    return !whole || e->is_real;
+  const fnzi_expr *by = e->count == 2 ? e->parts[1].expr : NULL;
+  bool divides = e->function == FNZI_FUNCTION_FLOOR_DIV && by && by->kind == FNZI_EXPR_NUMBER &&
+                 by->den == 1 && by->num > 0 && by->num <= MOST_DIVISOR;
+  return !divides && !settled[e->id];
+}
+
+static fnz_status has_turns(const fnzi_sizes *s, fnzi_arena *arena, bool *out) {
+  uint8_t *settled, *parts;
+  FNZ_TRY(fnzi_sizes_settled(s, arena, &settled));
+  FNZI_NEW(arena, s->set.all.count, &parts);
+  *out = false;
+  for (size_t i = 1; i < s->program->symbols.count; i++) {
+    const bool suspect = has_turn(s->program->symbols.data[i].text);
+    *out = *out || (suspect && !s->symbols[i]);
+    if (suspect && s->symbols[i])
+      parts[s->symbols[i]->id] = true;
+  }
+  fnzi_mark_parts(s, s->set.all.count, parts);
+  for (size_t i = 0; i < s->set.all.count && !*out; i++)
+    *out = parts[i] && turns(s->set.all.data[i], settled);
+  return FNZ_OK;
 }
 
 /* --- which ------------------------------------------------------------------------------------ */
@@ -391,7 +414,7 @@ static bool is_plain(const fnz_program *p) {
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
     if (p->inputs[k].shares)
       return false;
-  return p->graphs.data[0].nodes.count >= LEAST_NODES && !has_turns(p);
+  return p->graphs.data[0].nodes.count >= LEAST_NODES;
 }
 
 /* --- one for each choice of symbols ----------------------------------------------------------- */
@@ -442,8 +465,11 @@ static fnz_status fill_excerpt(const writer *of, const uint64_t *symbols, fnzi_e
 }
 
 static fnz_status make(writer *w, fnzi_excerpts *out) {
-  bool done, few;
+  bool done, few, turning;
   uint64_t *symbols;
+  FNZ_TRY(has_turns(w->reach->sizes, w->s.arena, &turning));
+  if (turning)
+    return FNZ_OK;
   FNZ_TRY(fnzi_storages_find(&w->s, w->s.ctx, w->s.arena, w->from, &done));
   if (!done)
     return FNZ_OK;

@@ -22,15 +22,27 @@ static fnz_status numbers_of(const fnzi_expr *e, fnzi_point *const points[2], in
   return FNZ_OK;
 }
 
+/* By the ids of expressions: a minimum that is always the same one of its arguments, or has one in
+ * it, is another expression. */
+static fnz_status find_others(fnzi_general *g, uint8_t **out) {
+  FNZ_TRY(fnzi_sizes_settled(&g->sizes, &g->arena, out));
+  for (size_t i = 0; i < g->sizes.own; i++)
+    for (uint32_t k = 0; k < g->sizes.set.all.data[i]->count; k++)
+      (*out)[i] |= (*out)[g->sizes.set.all.data[i]->parts[k].expr->id];
+  return FNZ_OK;
+}
+
 static fnz_status compare_all(fnzi_general *g, fnzi_point *const points[2], fnzi_map *met,
                               bool *telling) {
+  uint8_t *others;
+  FNZ_TRY(find_others(g, &others));
   for (size_t i = 0; i < g->sizes.own && *telling; i++) {
     int64_t *numbers;
     uint64_t unused;
     bool known;
     FNZI_NEW(&g->arena, 2, &numbers);
     FNZ_TRY(numbers_of(g->sizes.set.all.data[i], points, numbers, &known));
-    if (!known)
+    if (!known || others[i])
       continue;
     *telling =
         numbers[0] != numbers[1] && !fnzi_map_get(met, numbers, 2 * sizeof *numbers, &unused);

@@ -6,6 +6,7 @@
  *                    give
  * instantiate.c      the program for given numbers
  * instance.c         one program that is moved from numbers to numbers
+ * settled.c          minima and maxima that ranges decide
  * draw.c             which numbers to try */
 #ifndef FNZI_SIZES_H
 #define FNZI_SIZES_H
@@ -202,6 +203,12 @@ typedef struct fnzi_draw {
 FNZ_MUST_CHECK fnz_status fnzi_draw_bounds(const fnzi_sizes *sizes, fnzi_arena *arena,
                                            fnzi_bounds **out);
 enum { FNZI_LARGEST_END = 96 }; /* larger ends of ranges are not tried: programs run at these */
+
+/* Which expressions of the program, by their ids, are a minimum or a maximum that is the same one
+ * of its arguments wherever symbols are in range (settled.c), where none bounds a slice. In
+ * `arena`. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_settled(const fnzi_sizes *sizes, fnzi_arena *arena,
+                                             uint8_t **out);
 
 void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
 /* Different numbers for all symbols where there are as many, keeping to the conditions. *found
