@@ -115,10 +115,15 @@ static fnz_status ask_less(fnzi_general *g, bool *changed) {
   FNZ_TRY(compare_wrong(g, &next, &again));
   while (again) {
     *changed = true;
-    FNZ_TRY(fnzi_trials_run(g));
-    FNZ_TRY(fnzi_trials_agree(g));
+    FNZ_TRY(fnzi_trials_ask_few(g));
     again = false;
     FNZ_TRY(compare_wrong(g, &next, &again));
+    if (again)
+      continue;
+    bool others;
+    FNZ_TRY(fnzi_trials_ask_rest(g, &others));
+    if (others)
+      FNZ_TRY(compare_wrong(g, &next, &again));
   }
   return FNZ_OK;
 }

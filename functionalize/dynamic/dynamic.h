@@ -38,6 +38,8 @@ typedef struct fnzi_trial {
   bool adopted;            /* an earlier result was wrong there */
   bool valid;              /* the source itself works there, as far as is known */
   bool right;              /* the general program is right there */
+  bool behind;             /* its pass has not been told what another one was, which got the same
+                            * answers so far */
   const char *lie;         /* what the source records there that is not so; NULL for none */
 } fnzi_trial;
 

@@ -130,8 +130,9 @@ fnz_status fnzi_trials_run(fnzi_general *g) {
 static fnz_status compare_usual(fnzi_general *g, bool *changed) {
   *changed = false;
   for (size_t i = 1; i < g->usual; i++)
-    FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &g->trials.data[i]->decisions,
-                                changed));
+    if (!g->trials.data[i]->behind)
+      FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &g->trials.data[i]->decisions,
+                                  changed));
   for (size_t i = 0; i < g->usual; i++)
     if (g->trials.data[i]->like)
       FNZ_TRY(compare_moved(g, &g->trials.data[i]->like->decisions, &g->trials.data[i]->decisions,
@@ -139,13 +140,68 @@ static fnz_status compare_usual(fnzi_general *g, bool *changed) {
   return FNZ_OK;
 }
 
+/* --- until they agree ------------------------------------------------------------------------- */
+static bool are_answered_alike(const fnzi_oracle_log *a, const fnzi_oracle_log *b) {
+  bool alike = a->taken.count == b->taken.count;
+  for (size_t i = 0; i < a->taken.count && alike; i++)
+    alike = a->taken.data[i].answer == b->taken.data[i].answer;
+  return alike;
+}
+
+/* A pass before it got the same answers, and mostly goes on to: it is asked alone. Numbers of data
+ * are compared by pairs. */
+static void leave_behind(fnzi_general *g) {
+  for (size_t i = 1; i < g->usual && !fnzi_sizes_have_data(&g->sizes); i++)
+    for (size_t k = 0; k < i && !g->trials.data[i]->behind; k++)
+      g->trials.data[i]->behind =
+          !g->trials.data[k]->behind &&
+          are_answered_alike(&g->trials.data[k]->decisions, &g->trials.data[i]->decisions);
+}
+
+/* Runs the passes that were left behind, or the others. */
+static fnz_status run_those(fnzi_general *g, bool behind) {
+  for (size_t i = 0; i < g->usual; i++)
+    if (g->trials.data[i]->behind == behind) {
+      FNZ_TRY(fnzi_trial_run(g, g->trials.data[i]));
+      g->trials.data[i]->behind = false;
+    }
+  return FNZ_OK;
+}
+
+static bool is_any_behind(const fnzi_general *g) {
+  bool any = false;
+  for (size_t i = 0; i < g->usual; i++)
+    any = any || g->trials.data[i]->behind;
+  return any;
+}
+
+/* Of those that are not behind. */
 fnz_status fnzi_trials_agree(fnzi_general *g) {
   bool changed = true;
   while (changed && g->asked < MOST_ASKED) {
     FNZ_TRY(compare_usual(g, &changed));
     g->asked++;
     if (changed)
-      FNZ_TRY(fnzi_trials_run(g));
+      FNZ_TRY(run_those(g, false));
   }
   return FNZ_OK;
+}
+
+fnz_status fnzi_trials_ask_few(fnzi_general *g) {
+  if (!is_any_behind(g))
+    leave_behind(g);
+  FNZ_TRY(run_those(g, false));
+  return fnzi_trials_agree(g);
+}
+
+fnz_status fnzi_trials_ask_rest(fnzi_general *g, bool *changed) {
+  *changed = false;
+  if (!is_any_behind(g))
+    return FNZ_OK;
+  FNZ_TRY(run_those(g, true));
+  FNZ_TRY(compare_usual(g, changed));
+  if (!*changed)
+    return FNZ_OK;
+  FNZ_TRY(run_those(g, false));
+  return fnzi_trials_agree(g);
 }

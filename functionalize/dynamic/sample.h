@@ -99,6 +99,11 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle
                                               const fnzi_oracle_log *b, bool *changed);
 /* Passes at usual sizes until none of them answers differently. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g);
+/* When more answers are unknown: passes at one of all usual sizes that got the same answers so far,
+ * the first one among them, until they agree. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_ask_few(fnzi_general *g);
+/* Then at the others; *changed: they did not get the same answers any more, and now all agree. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_ask_rest(fnzi_general *g, bool *changed);
 
 /* --- sample_choose.c -------------------------------------------------------------------------- */
 /* Usual sizes at which the pass works; the failure of the last one when there are none. */
