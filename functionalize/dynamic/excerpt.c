@@ -367,30 +367,6 @@ static fnz_status add_outputs(writer *w) {
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
-fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnzi_reach *reach, uint64_t symbols,
-                              fnz_program **out) {
-  const fnz_program *program = reach->sizes->program;
-  uint32_t graph, symbol;
-  FNZ_TRY(fnzi_program_create(ctx, out));
-  (*out)->torch_version = program->torch_version;
-  (*out)->schema_major = program->schema_major;
-  (*out)->schema_minor = program->schema_minor;
-  FNZ_TRY(fnzi_graph_add(*out, program->graphs.data[0].name, &graph));
-  for (size_t i = 1; i < program->symbols.count; i++) {
-    const fnzi_symbol *s = &program->symbols.data[i];
-    FNZ_TRY(fnzi_symbol_add(*out, s->text, s->has_hint, s->hint, &symbol));
-  }
-  for (size_t i = 0; i < program->ranges.count; i++) {
-    const fnzi_range *r = &program->ranges.data[i];
-    FNZ_TRY(fnzi_range_add(*out, r->symbol, r->min, r->max));
-  }
-  for (size_t i = 0; i < program->guards.count; i++)
-    if (program->guards.data[i].kind == FNZ_GUARD_CONDITION &&
-        fnzi_reach_has_guard(reach, i, symbols))
-      FNZ_TRY(fnzi_guard_add(*out, &program->guards.data[i]));
-  return FNZ_OK;
-}
-
 static fnz_status fill(writer *w) {
   const int64_t none = 0;
   const fnz_geometry scalar = {.dtype = FNZ_F32, .sizes = &none, .strides = &none};

@@ -80,17 +80,15 @@ uint64_t fnzi_reach_node(const fnzi_reach *r, const fnzi_node *node);
 /* The condition that the program's guard says is one of these symbols alone. */
 bool fnzi_reach_has_guard(const fnzi_reach *r, size_t guard, uint64_t symbols);
 
+/* An empty program of one graph with the symbols of another one, under the same numbers, and the
+ * guards that speak of no others than these. */
+FNZ_MUST_CHECK fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnzi_reach *reach,
+                                             uint64_t symbols, fnz_program **out);
+
 /* --- excerpt_kinds.c -------------------------------------------------------------------------- */
 /* A program of unconnected nodes, one of each kind whose sizes depend on these symbols, with the
  * symbols of the program, from which it borrows too. */
 FNZ_MUST_CHECK fnz_status fnzi_excerpt_kinds(fnz_context *ctx, const fnzi_reach *reach,
-                                             uint64_t symbols, fnz_program **out);
-
-/* --- what both have in common (excerpt.c) ------------------------------------------------------
- */
-/* An empty program of one graph with the symbols of another one, under the same numbers, and the
- * guards that speak of no others than these. */
-FNZ_MUST_CHECK fnz_status fnzi_excerpt_start(fnz_context *ctx, const fnzi_reach *reach,
                                              uint64_t symbols, fnz_program **out);
 
 #endif

@@ -14,12 +14,6 @@ static fnzi_graph *graph_of(const fnzi_lifter *l, size_t trial) {
   return fnzi_graph_at(l->results[trial], l->graph);
 }
 
-const char *fnzi_lift_place(fnzi_lifter *l, const char *place) {
-  if (!place)
-    fnzi_node_place(l->results[0], l->graph, l->node, l->place);
-  return place ? place : l->place;
-}
-
 /* --- numbers ---------------------------------------------------------------------------------- */
 static bool as_integer(const fnz_arg *arg, int64_t *out) {
   *out = arg->u.i;

@@ -68,10 +68,13 @@ typedef struct fnzi_lifter {
   } determined;
 } fnzi_lifter;
 
-/* --- lift_geometry.c -------------------------------------------------------------------------- */
-bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
+/* --- lift_place.c ------------------------------------------------------------------------------
+ */
 /* What messages call a place; NULL: the node in hand. */
 const char *fnzi_lift_place(fnzi_lifter *l, const char *place);
+
+/* --- lift_geometry.c -------------------------------------------------------------------------- */
+bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
 /* One geometry of those that the trials have; exprs: of its sizes, NULL when they are not needed.

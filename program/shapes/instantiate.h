@@ -1,7 +1,8 @@
 /* instantiate.h - making a program for given numbers, and an instance that moves to others.
  *
- * instantiate.c  the program, made node by node
- * instance.c     what of it changes with the numbers, changed in place */
+ * instantiate.c    the program, made node by node
+ * instance_note.c  what of it changes with the numbers
+ * instance.c       that, changed in place */
 #ifndef FNZI_INSTANTIATE_H
 #define FNZI_INSTANTIATE_H
 
@@ -55,7 +56,7 @@ FNZ_MUST_CHECK fnz_status fnzi_maker_number(fnzi_maker *m, uint64_t value, bool 
 /* Fails where a node gives another number than is recorded. */
 FNZ_MUST_CHECK fnz_status fnzi_maker_check_number(fnzi_maker *m, const fnzi_node *node);
 
-/* --- instance.c ------------------------------------------------------------------------------- */
+/* --- instance_note.c -------------------------------------------------------------------------- */
 /* Nothing without an instance. `geometry` may be NULL, and have no symbols. */
 FNZ_MUST_CHECK fnz_status fnzi_instance_note(fnzi_maker *m, fnzi_moving moving,
                                              const fnz_geometry *geometry);
