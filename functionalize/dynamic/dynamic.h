@@ -5,17 +5,20 @@
  * same way, and every number in them becomes a constant or an expression that gives it in all
  * trials.
  *
- *   entry.c  all of it
- *   excerpt.h  parts that stand for the program
- *   telling.c  and then the program, from two trials
- *   dynamic.c  one program out of all trials, guards where it is not right
- *   sample.c, sample_choose.c   the program at usual sizes
- *   check_one.c   the check at one choice of sizes
- *   check.c, check_breakpoints.c   the check there, and where other decisions may be taken
- *   fit.c, fit_system.c   numbers of the trials to an expression
- *   same_graph.c       are two results the same program, perhaps but for numbers?
- *   lift.c, lift_geometry.c, lift_floats.c   results of all trials to one program
- *   guards.c       a condition that keeps out the sizes where the program would be wrong */
+ * In the order in which they are first at work:
+ *
+ *   entry.c         all of it
+ *   excerpt*.c      parts that stand for the program: is what is made of them right everywhere?
+ *   telling.c       and then the program, from two trials
+ *   sample*.c       the trials: the program at usual sizes, and what the pass makes there
+ *   dynamic.c       one program out of all trials, guards where it is not right
+ *   same_graph.c    are two results the same program, perhaps but for numbers?
+ *   fit*.c          numbers of the trials to an expression
+ *   lift*.c         results of all trials to one program
+ *   check_one.c     the check at one choice of sizes
+ *   check*.c        the check where other decisions may be taken
+ *   guards.c        a condition that keeps out the sizes where the program would be wrong
+ *   pinned.c        the source where such a condition leaves a size one number */
 #ifndef FNZI_DYNAMIC_H
 #define FNZI_DYNAMIC_H
 
