@@ -1,37 +1,30 @@
 /* cublas.c - products of matrices by cuBLASLt.
  *
  * Its matrices are column-major. A row-major matrix is the transpose of a column-major one, so it
- * is asked for the transposed product: d' = b' a'. Numbers are those of cublasLt.h. */
+ * is asked for the transposed product: d' = b' a'. */
 #include "engine/cuda/libraries.h"
 
 #include <stddef.h>
 
-enum { SUCCESS, ALLOC_FAILED = 3, INVALID_VALUE = 7, ARCH_MISMATCH = 8, NOT_SUPPORTED = 15 };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
-/* Pedantic: neither TF32 nor sums of halves, whatever the environment allows. */
-enum { COMPUTE_32F = 68, COMPUTE_32F_PEDANTIC = 69, COMPUTE_64F_PEDANTIC = 71 };
-enum { TURN_A = 3, TURN_B = 4, EPILOGUE = 7, BIAS_POINTER = 8, BIAS_TYPE = 26 };
-enum { BATCH_COUNT = 5, BATCH_OFFSET = 6 };
-enum { MOST_SCRATCH = 1, REDUCTIONS = 3, ALIGN_A = 5 };
-enum { EPILOGUE_BIAS = 4 };
-enum { REDUCES_AS_COMPUTED = 2 };
+enum {
+#define CUBLAS_NUMBER(name, theirs, value) name = value,
+#include "engine/cuda/numbers.def"
+#undef CUBLAS_NUMBER
+};
 
 static const fnzi_cuda_symbol symbols[] = {
-#define CUBLAS(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_cublas, member)},
+#define CUBLAS(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_cublas, member)},
 #include "engine/cuda/libraries.def"
 #undef CUBLAS
 };
 
 static const char *name_of(int status) {
-  static const char *const names[] = {[1] = "not initialized",
-                                      [ALLOC_FAILED] = "allocation failed",
-                                      [INVALID_VALUE] = "invalid value",
-                                      [ARCH_MISMATCH] = "architecture mismatch",
-                                      [11] = "mapping error",
-                                      [13] = "execution failed",
-                                      [14] = "internal error",
-                                      [NOT_SUPPORTED] = "not supported",
-                                      [16] = "license error"};
+  static const char *const names[] = {
+      [NOT_INITIALIZED] = "not initialized", [ALLOC_FAILED] = "allocation failed",
+      [INVALID_VALUE] = "invalid value",     [ARCH_MISMATCH] = "architecture mismatch",
+      [MAPPING_ERROR] = "mapping error",     [EXECUTION_FAILED] = "execution failed",
+      [INTERNAL_ERROR] = "internal error",   [NOT_SUPPORTED] = "not supported",
+      [LICENSE_ERROR] = "license error"};
   bool known = status >= 0 && (size_t)status < sizeof names / sizeof *names && names[status];
   return known ? names[status] : "unknown error";
 }
@@ -182,8 +175,8 @@ static fnz_status describe(const making *m) {
     return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->step,
                      "cuBLASLt takes no result whose columns lie one after the other beside "
                      "something added whose rows do");
-  FNZ_TRY(set_product(m, TURN_A, turns_a));
-  FNZ_TRY(set_product(m, TURN_B, turns_b));
+  FNZ_TRY(set_product(m, TURN_A, turns_a ? TURNED : AS_IT_LIES));
+  FNZ_TRY(set_product(m, TURN_B, turns_b ? TURNED : AS_IT_LIES));
   if (!p->has_bias)
     return FNZ_OK;
   FNZ_TRY(set_product(m, EPILOGUE, EPILOGUE_BIAS));
@@ -199,14 +192,15 @@ static fnz_status set_wish(const making *m, void *wish, int attribute, uint32_t 
 /* Parts of a sum are joined in the type in which they are computed, in a fixed order. */
 static fnz_status describe_wish(const making *m, void *wish) {
   const uint64_t most = (uint64_t)32 << 20;
-  const uint32_t aligns[] = {m->p->b.align, m->p->a.align,
-                             m->p->beta != 0 ? m->p->c.align : m->p->d.align, m->p->d.align};
+  const fnzi_cuda_product *p = m->p;
+  const uint32_t c = p->beta != 0 ? p->c.align : p->d.align;
   FNZ_TRY(told(m->ctx, m->cublas->wish_set(wish, MOST_SCRATCH, &most, sizeof most), m->step,
                "an algorithm was described"));
   FNZ_TRY(set_wish(m, wish, REDUCTIONS, REDUCES_AS_COMPUTED));
-  for (int k = 0; k < 4; k++)
-    FNZ_TRY(set_wish(m, wish, ALIGN_A + k, aligns[k]));
-  return FNZ_OK;
+  FNZ_TRY(set_wish(m, wish, ALIGN_A, p->b.align));
+  FNZ_TRY(set_wish(m, wish, ALIGN_B, p->a.align));
+  FNZ_TRY(set_wish(m, wish, ALIGN_C, c));
+  return set_wish(m, wish, ALIGN_D, p->d.align);
 }
 
 /* All that the choice depends on, without gaps between. */

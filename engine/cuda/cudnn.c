@@ -1,29 +1,27 @@
-/* cudnn.c - convolutions and their gradients by cuDNN. Numbers are those of its headers. */
+/* cudnn.c - convolutions and their gradients by cuDNN. */
 #include "engine/cuda/libraries.h"
 
 #include <stddef.h>
 
-enum { DATA_FLOAT = 0, DATA_DOUBLE = 1, DATA_HALF = 2, DATA_BFLOAT16 = 9 };
-enum { CHANNELS_FIRST = 0, CHANNELS_LAST = 1 };
-enum { CROSS_CORRELATION = 1, DETERMINISTIC = 1 };
-/* The one of default may be TF32. */
-enum { MATH_DEFAULT = 0, MATH_TENSOR = 1, MATH_TENSOR_CONVERTING = 2, MATH_FMA = 3 };
-enum { CHOICES = 8 };
+enum {
+#define CUDNN_NUMBER(name, theirs, value) name = value,
+#include "engine/cuda/numbers.def"
+#undef CUDNN_NUMBER
+  CHOICES = 8
+};
 
 static const fnzi_cuda_symbol symbols[] = {
-#define CUDNN(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_cudnn, member)},
+#define CUDNN(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_cudnn, member)},
 #include "engine/cuda/libraries.def"
 #undef CUDNN
 };
 
 static bool is_for_memory(int status) {
-  enum { NO_MEMORY = 4003, NO_DEVICE_MEMORY = 4004 };
   return status == NO_MEMORY || status == NO_DEVICE_MEMORY;
 }
 
 /* Thousands are classes of errors. A bad parameter is what this release does not take. */
 static fnz_status told(fnz_context *ctx, int status, const char *step, const char *what) {
-  enum { NO_PART = 1002, NO_PART_LOADED = 1008 };
   static const char *const names[] = {"",
                                       "cuDNN cannot be used",
                                       "bad parameter",
@@ -35,7 +33,8 @@ static fnz_status told(fnz_context *ctx, int status, const char *step, const cha
     return FNZ_OK;
   if (is_for_memory(status))
     return fnzi_no_memory(ctx);
-  bool lacks = kind == 2 || kind == 3 || status == NO_PART || status == NO_PART_LOADED;
+  bool lacks = kind == BAD_PARAMETER / 1000 || kind == NOT_SUPPORTED / 1000 || status == NO_PART ||
+               status == NO_PART_LOADED;
   return fnzi_fail(ctx, lacks ? FNZ_CLASS_UNSUPPORTED : FNZ_CLASS_INTERNAL, step,
                    "cuDNN gave error %d (%s) when %s", status,
                    kind >= 1 && kind <= 5 ? names[kind] : "unknown error", what);
@@ -228,9 +227,9 @@ static bool is_half(const fnzi_cuda_conv *c) {
 
 /* Products as such: transforms (FFT, Winograd) would spread a NaN, and err by more. */
 static bool is_direct(const making *m, const fnzi_cuda_conv_choice *choice) {
-  enum { LAST_FORWARD = 3, BACKWARD = 1 }; /* the same number of both kinds */
-  return m->c->transposed || m->c->of_weight ? choice->algorithm == BACKWARD
-                                             : choice->algorithm <= LAST_FORWARD;
+  return m->c->of_weight    ? choice->algorithm == BACK_TO_WEIGHT
+         : m->c->transposed ? choice->algorithm == BACK_TO_DATA
+                            : choice->algorithm <= LAST_FORWARD;
 }
 
 /* The same result in each run, elements as they are, room that there is. */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 static const fnzi_cuda_symbol symbols[] = {
-#define DRIVER(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_driver, member)},
+#define DRIVER(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_driver, member)},
 #include "engine/cuda/driver.def"
 #undef DRIVER
 };
@@ -39,32 +39,22 @@ void fnzi_cuda_driver_close(fnzi_cuda_driver *driver) {
   driver->library = NULL;
 }
 
-/* Errors by the driver's numbers, and what they are here; all others are INTERNAL. */
+/* What errors of the driver are here; all others are INTERNAL. */
 typedef struct meaning {
-  int first, last;
+  int result;
   fnz_class kind;
   bool is_fatal;
 } meaning;
 
 static const meaning meanings[] = {
-    {35, 35, FNZ_CLASS_UNSUPPORTED, false},   /* the driver is older than what it is asked */
-    {100, 101, FNZ_CLASS_UNSUPPORTED, false}, /* no device, no such device */
-    {209, 209, FNZ_CLASS_UNSUPPORTED, false}, /* code of another kind of GPU, */
-    {222, 222, FNZ_CLASS_UNSUPPORTED, false}, /* or of a newer CUDA */
-    {802, 804, FNZ_CLASS_UNSUPPORTED, false}, /* not ready, parts of several drivers, no such GPU */
-    {214, 214, FNZ_CLASS_INTERNAL, true},     /* memory that cannot be corrected, */
-    {220, 220, FNZ_CLASS_INTERNAL, true},     /* a link between GPUs that cannot, */
-    {226, 226, FNZ_CLASS_INTERNAL, true},     /* an error that was contained, */
-    {700, 700, FNZ_CLASS_INTERNAL, true},     /* an illegal address, */
-    {702, 702, FNZ_CLASS_INTERNAL, true},     /* a kernel that was ended, */
-    {709, 710, FNZ_CLASS_INTERNAL, true},     /* a context that is gone, an assertion, */
-    {714, 719, FNZ_CLASS_INTERNAL, true},     /* and the like; */
-    {721, 721, FNZ_CLASS_INTERNAL, true},     /* memory of tensors that was not given back, */
-    {999, 999, FNZ_CLASS_INTERNAL, true}};    /* and what CUDA does not know itself */
+#define DRIVER_ERROR(theirs, value, kind, is_fatal) {value, FNZ_CLASS_##kind, is_fatal},
+#include "engine/cuda/numbers.def"
+#undef DRIVER_ERROR
+};
 
 static const meaning *meaning_of(int result) {
   for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-    if (result >= meanings[i].first && result <= meanings[i].last)
+    if (result == meanings[i].result)
       return &meanings[i];
   return NULL;
 }
@@ -76,12 +66,11 @@ bool fnzi_cuda_driver_is_fatal(int result) {
 
 fnz_status fnzi_cuda_driver_told(fnz_context *ctx, const fnzi_cuda_driver *driver, int result,
                                  const char *what) {
-  enum { OUT_OF_MEMORY = 2 };
   const char *name = NULL, *text = NULL;
   const meaning *m = meaning_of(result);
   if (result == 0)
     return FNZ_OK;
-  if (result == OUT_OF_MEMORY)
+  if (result == FNZI_CU_OUT_OF_MEMORY)
     return fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL, "the GPU has no memory left when %s", what);
   if (driver->error_name(result, &name) != 0 || driver->error_text(result, &text) != 0)
     name = text = "unknown error";

@@ -34,6 +34,12 @@ void fnzi_cuda_library_close(void *library);
 uint64_t fnzi_cuda_library_bytes(void *library);
 
 /* --- driver.c */
+enum {
+#define DRIVER_NUMBER(name, theirs, value) FNZI_CU_##name = value,
+#include "engine/cuda/numbers.def"
+#undef DRIVER_NUMBER
+};
+
 /* CUDA_KERNEL_NODE_PARAMS of CUDA's interface. */
 typedef struct fnzi_cuda_kernel_node {
   void *function;

@@ -5,8 +5,7 @@
   fnzi_cuda_told(ctx, device, (device)->driver.call, "graphs are " what)
 
 fnz_status fnzi_cuda_capture_begin(fnz_context *ctx, const fnzi_cuda_device *d, void *stream) {
-  enum { OF_THIS_THREAD = 1 };
-  return TOLD(d, capture_begin(stream, OF_THIS_THREAD), "begun");
+  return TOLD(d, capture_begin(stream, FNZI_CU_OF_THIS_THREAD), "begun");
 }
 
 fnz_status fnzi_cuda_capture_node(fnz_context *ctx, const fnzi_cuda_device *d, void *stream,

@@ -5,8 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum {
+#define NVRTC_NUMBER(name, theirs, value) name = value,
+#include "engine/cuda/numbers.def"
+#undef NVRTC_NUMBER
+};
+
 static const fnzi_cuda_symbol symbols[] = {
-#define NVRTC(member, symbol, arguments) {symbol, offsetof(fnzi_cuda_nvrtc, member)},
+#define NVRTC(member, symbol, arguments) {#symbol, offsetof(fnzi_cuda_nvrtc, member)},
 #include "engine/cuda/driver.def"
 #undef NVRTC
 };
@@ -167,9 +173,8 @@ static fnz_status compile(fnz_context *ctx, const fnzi_cuda_nvrtc *nvrtc, void *
   char architecture[64];
   snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
   const char *const options[] = {architecture, FIXED_OPTIONS};
-  enum { INVALID_OPTION = 5 }; /* the first one: the others are known to all versions */
   int result = nvrtc->compile(program, sizeof options / sizeof *options, options);
-  if (result == INVALID_OPTION)
+  if (result == INVALID_OPTION) /* the first one: the others are known to all versions */
     return unknown_gpu(ctx, nvrtc, 10 * major + minor);
   return result == 0 ? take_code(ctx, nvrtc, program, code) : refused(ctx, nvrtc, program);
 }

@@ -56,12 +56,12 @@ static fnz_status find_device(fnz_context *ctx, const char *name, fnzi_cuda_devi
 }
 
 static fnz_status ask_device(fnz_context *ctx, fnzi_cuda_device *d) {
-  enum { PROCESSORS = 16, RESIDENT = 39, MAJOR = 75, MINOR = 76 }; /* attributes, by number */
   int resident = 0;
-  FNZ_TRY(TOLD(d, device_attribute(&d->major, MAJOR, d->device), "the GPU is asked"));
-  FNZ_TRY(TOLD(d, device_attribute(&d->minor, MINOR, d->device), "the GPU is asked"));
-  FNZ_TRY(TOLD(d, device_attribute(&d->processors, PROCESSORS, d->device), "the GPU is asked"));
-  FNZ_TRY(TOLD(d, device_attribute(&resident, RESIDENT, d->device), "the GPU is asked"));
+  FNZ_TRY(TOLD(d, device_attribute(&d->major, FNZI_CU_MAJOR, d->device), "the GPU is asked"));
+  FNZ_TRY(TOLD(d, device_attribute(&d->minor, FNZI_CU_MINOR, d->device), "the GPU is asked"));
+  FNZ_TRY(
+      TOLD(d, device_attribute(&d->processors, FNZI_CU_PROCESSORS, d->device), "the GPU is asked"));
+  FNZ_TRY(TOLD(d, device_attribute(&resident, FNZI_CU_RESIDENT, d->device), "the GPU is asked"));
   d->threads = drawing_threads(d->processors, resident);
   return FNZ_OK;
 }
@@ -236,11 +236,10 @@ void fnzi_cuda_give(const fnzi_cuda_device *d, uint64_t at) {
 
 fnz_status fnzi_cuda_pinned_take(fnz_context *ctx, const fnzi_cuda_device *d, size_t bytes,
                                  unsigned char **out) {
-  enum { OUT_OF_MEMORY = 2 };
   void *at = NULL;
   int result = bytes ? d->driver.pinned_take(&at, bytes, 0) : 0;
   *out = at;
-  return result == OUT_OF_MEMORY
+  return result == FNZI_CU_OUT_OF_MEMORY
              ? fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL,
                          "the CPU has no %zu bytes of pinned memory left, by which copies go",
                          bytes)
@@ -255,17 +254,17 @@ void fnzi_cuda_pinned_give(const fnzi_cuda_device *d, unsigned char *at) {
 /* What is managed lies wherever it is used. An address that CUDA does not know is of no kind. */
 fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *d, const char *name,
                                 uint64_t at) {
-  enum { KIND = 2, IS_MANAGED = 8, ORDINAL = 9, ON_DEVICE = 2, NO_CONTEXT = 201 };
-  static const int attributes[] = {KIND, IS_MANAGED, ORDINAL};
+  static const int attributes[] = {FNZI_CU_POINTER_KIND, FNZI_CU_POINTER_IS_MANAGED,
+                                   FNZI_CU_POINTER_ORDINAL};
   unsigned kind = 0, is_managed = 0;
   int ordinal = 0;
   void *const values[] = {&kind, &is_managed, &ordinal};
   int result = d->driver.pointer_attributes(3, attributes, values, at);
-  if (result != 0 && result != 1 && result != NO_CONTEXT)
+  if (result != 0 && result != FNZI_CU_INVALID_VALUE && result != FNZI_CU_INVALID_CONTEXT)
     return fnzi_cuda_told(ctx, d, result, "an address is looked up");
-  if (result == 0 && (is_managed || (kind == ON_DEVICE && ordinal == d->device)))
+  if (result == 0 && (is_managed || (kind == FNZI_CU_ON_DEVICE && ordinal == d->device)))
     return FNZ_OK;
-  if (result == 0 && kind == ON_DEVICE)
+  if (result == 0 && kind == FNZI_CU_ON_DEVICE)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, name,
                      "\"%s\" lies on cuda:%d, the executable is for cuda:%d: copy it there, or "
                      "compile for that device",
@@ -277,8 +276,7 @@ fnz_status fnzi_cuda_lies_there(fnz_context *ctx, const fnzi_cuda_device *d, con
 }
 
 fnz_status fnzi_cuda_stream_make(fnz_context *ctx, const fnzi_cuda_device *d, void **out) {
-  enum { NON_BLOCKING = 1 };
-  return TOLD(d, stream_make(out, NON_BLOCKING), "a stream is made");
+  return TOLD(d, stream_make(out, FNZI_CU_NON_BLOCKING), "a stream is made");
 }
 
 void fnzi_cuda_stream_end(const fnzi_cuda_device *d, void *stream) {

@@ -44,9 +44,9 @@ START_TEST(what_is_not_there_is_named) {
   FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
   message_has(ctx, "no device");
   unsetenv("STANDIN_DEVICES");
-  setenv("STANDIN_FAIL", "cuInit:1:35", 1);
+  setenv("STANDIN_FAIL", "cuInit:1:46", 1);
   FAILS(ctx, "UNSUPPORTED", compile(ctx, p, "cuda", &exe));
-  message_has(ctx, "error 35");
+  message_has(ctx, "error 46");
   unsetenv("STANDIN_FAIL");
   fnz_program_destroy(p);
   fnz_context_destroy(ctx);
@@ -105,11 +105,12 @@ START_TEST(errors_are_of_classes) {
     const char *kind;
     bool is_fatal;
   } cases[] = {
-      {1, "INTERNAL", false},      {2, "NOMEM", false},         {35, "UNSUPPORTED", false},
-      {222, "UNSUPPORTED", false}, {803, "UNSUPPORTED", false}, {804, "UNSUPPORTED", false},
-      {214, "INTERNAL", true},     {220, "INTERNAL", true},     {226, "INTERNAL", true},
-      {700, "INTERNAL", true},     {719, "INTERNAL", true},     {720, "INTERNAL", false},
-      {999, "INTERNAL", true}};
+      {1, "INTERNAL", false},      {2, "NOMEM", false},         {34, "UNSUPPORTED", false},
+      {46, "UNSUPPORTED", false},  {222, "UNSUPPORTED", false}, {803, "UNSUPPORTED", false},
+      {804, "UNSUPPORTED", false}, {808, "UNSUPPORTED", false}, {35, "INTERNAL", false},
+      {810, "INTERNAL", true},     {214, "INTERNAL", true},     {220, "INTERNAL", true},
+      {226, "INTERNAL", true},     {700, "INTERNAL", true},     {719, "INTERNAL", true},
+      {720, "INTERNAL", false},    {999, "INTERNAL", true}};
   fnz_context *ctx = open_context();
   fnzi_cuda_driver driver;
   OK(ctx, fnzi_cuda_driver_open(ctx, &driver));
