@@ -51,14 +51,16 @@ static void add_lane(norm *n, const fnzi_krn_array *a, uint16_t slot, bool store
     lane->strides[d] = fnzi_krn_stride_bytes(strides[d], a->cell);
 }
 
-/* As double; `otherwise` where there is none. */
+/* Numbers of rows in double, of elements in the type of the data; `otherwise` where there is none.
+ */
 static uint16_t load(norm *n, const fnzi_krn_array *a, bool of_rows, const int64_t *strides,
                      double otherwise) {
+  fnz_dtype dtype = of_rows ? FNZ_F64 : n->class;
   if (!a)
-    return number(n, otherwise);
+    return fnzi_eng_rows_number(&n->r, dtype, otherwise);
   uint16_t slot = fnzi_eng_rows_value(&n->r, a->place.dtype, of_rows);
   add_lane(n, a, slot, false, strides);
-  return as(n, FNZ_F64, slot);
+  return as(n, dtype, slot);
 }
 
 /* Result k, if there is one with elements. */
@@ -137,7 +139,8 @@ fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
   measure(&n, 2, n.x->rank + 1);
   split_channels(&n, n.x, strides);
   uint16_t x = load(&n, fnzi_krn_call_input(call, 0), false, strides, 0), mu = mean(&n, x);
-  uint16_t d = two(&n, "sub", x, mu), var = mean(&n, two(&n, "mul", d, d));
+  uint16_t less = fnzi_eng_rows_less_mean(&n.r, x, mu), d = as(&n, FNZ_F64, less);
+  uint16_t var = mean(&n, two(&n, "mul", d, d));
   uint16_t rstd =
       one(&n, "rsqrt", two(&n, "add", var, number(&n, fnzi_krn_named_float(call, "eps", 1e-5))));
   const fnzi_krn_array *w = fnzi_krn_named_array(call, "weight"),
@@ -147,10 +150,10 @@ fnz_status fnzi_eng_way_group_norm(fnzi_eng_maker *m, fnzi_krn_call *call, fnzi_
                                            w_step};
   const int64_t b_strides[FNZ_MAX_RANK] = {0, fnzi_krn_stride_bytes(b_step, (size_t)n.sizes[2]),
                                            b_step};
-  uint16_t scale = two(&n, "mul", rstd, load(&n, w, false, w_strides, 1));
-  uint16_t shift = two(&n, "sub", load(&n, b, false, b_strides, 0), two(&n, "mul", mu, scale));
+  uint16_t scale = load(&n, w, false, w_strides, 1), shift = load(&n, b, false, b_strides, 0);
+  uint16_t normal = two(&n, "mul", less, as(&n, n.class, rstd));
   split_channels(&n, &call->outputs[0]->place, strides);
-  store(&n, 0, fnzi_eng_rows_of(&n.r, "add_scaled", shift, scale, x), strides);
+  store(&n, 0, fnzi_eng_rows_of(&n.r, "add_scaled", shift, scale, normal), strides);
   for (size_t k = 1; k < 3 && k < call->noutputs; k++) {
     const int64_t *own = call->outputs[k]->place.strides;
     const int64_t rows[FNZ_MAX_RANK] = {own[0], own[1]};
@@ -170,7 +173,7 @@ typedef struct moments {
 static moments measured(norm *n, uint16_t x) {
   moments m;
   m.mean = rounded(n, mean(n, x));
-  uint16_t d = two(n, "sub", as(n, n->class, x), as(n, n->class, m.mean));
+  uint16_t d = two(n, "sub", x, as(n, n->class, m.mean));
   uint16_t sum = fnzi_eng_rows_fold(&n->r, "sum", as(n, FNZ_F64, two(n, "mul", d, d)));
   m.squares = rounded(n, sum);
   m.var = rounded(n, two(n, "div", m.squares, number(n, (double)n->length)));
@@ -255,7 +258,8 @@ static void code_channels(channels *c, uint16_t x, const int64_t *to) {
   uint16_t scale = rounded(n, two(n, "mul", rstd, load_channels(c, "weight", 1)));
   uint16_t shift =
       rounded(n, two(n, "sub", load_channels(c, "bias", 0), two(n, "mul", of.mean, scale)));
-  store(n, 0, fnzi_eng_rows_of(&n->r, "add_scaled", shift, scale, x), to);
+  scale = as(n, n->class, scale);
+  store(n, 0, fnzi_eng_rows_of(&n->r, "add_scaled", as(n, n->class, shift), scale, x), to);
   if (c->training && !c->per_sample) {
     store_channels(n, 1, of.mean);
     store_channels(n, 2, rstd);

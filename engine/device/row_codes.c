@@ -168,14 +168,8 @@ static void code_vector_norm(const coding *c) {
                         number(c, FNZ_F64, 1 / order));
 }
 
-/* Elements less the mean, which is known in double, as what is computed: the mean in two parts, so
- * that nothing is lost where they are near. Of f32 a GPU computes many times as many elements. */
 static uint16_t less_mean(const coding *c, uint16_t m) {
-  if (c->class == FNZ_F64)
-    return two(c, "sub", c->x, m);
-  uint16_t high = as(c, c->class, m);
-  uint16_t low = as(c, c->class, two(c, "sub", m, as(c, FNZ_F64, high)));
-  return two(c, "sub", two(c, "sub", c->x, high), low);
+  return fnzi_eng_rows_less_mean(c->r, c->x, m);
 }
 
 /* 1 / sqrt(mean of squares + eps); squares in double, which has all that f32 has. */

@@ -198,6 +198,17 @@ uint16_t fnzi_eng_rows_pick(fnzi_eng_rows *r, const char *pick, uint16_t a, uint
   return out;
 }
 
+uint16_t fnzi_eng_rows_less_mean(fnzi_eng_rows *r, uint16_t elements, uint16_t mean) {
+  fnz_dtype class = fnzi_eng_rows_dtype(r, elements);
+  if (class == FNZ_F64)
+    return fnzi_eng_rows_of(r, "sub", elements, mean, FNZI_ENG_ROWS_NONE);
+  uint16_t high = fnzi_eng_rows_as(r, class, mean), seen = fnzi_eng_rows_as(r, FNZ_F64, high);
+  uint16_t low =
+      fnzi_eng_rows_as(r, class, fnzi_eng_rows_of(r, "sub", mean, seen, FNZI_ENG_ROWS_NONE));
+  elements = fnzi_eng_rows_of(r, "sub", elements, high, FNZI_ENG_ROWS_NONE);
+  return fnzi_eng_rows_of(r, "sub", elements, low, FNZI_ENG_ROWS_NONE);
+}
+
 uint16_t fnzi_eng_rows_scan(fnzi_eng_rows *r, const char *fold, uint16_t a) {
   uint16_t out = fnzi_eng_rows_value(r, fnzi_eng_rows_dtype(r, a), false);
   r->scans = true;

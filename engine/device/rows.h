@@ -56,6 +56,9 @@ uint16_t fnzi_eng_rows_fold(fnzi_eng_rows *r, const char *fold, uint16_t a);
 /* `places`: of the elements, or NONE: their own. */
 uint16_t fnzi_eng_rows_pick(fnzi_eng_rows *r, const char *pick, uint16_t a, uint16_t places,
                             uint16_t *place);
+/* Elements less their mean, which is known in double, in the type that they have: the mean in two
+ * parts, so that nothing is lost where they are near. Of f32 a GPU computes many times as many. */
+uint16_t fnzi_eng_rows_less_mean(fnzi_eng_rows *r, uint16_t elements, uint16_t mean);
 /* Each element to what its row gives up to there: by a fold, or "logs"; to the best one of a row of
  * folds.def. */
 uint16_t fnzi_eng_rows_scan(fnzi_eng_rows *r, const char *fold, uint16_t a);
