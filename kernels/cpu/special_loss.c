@@ -210,8 +210,14 @@ static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
   return call->record ? FNZ_OK : check_labels(call, c);
 }
 
-/* The loss at each position and what it weighs, and their sums: of logarithms ("class_loss"), or of
- * scores ("entropy"). */
+/* The loss at each position and what it weighs, and their sums: of logarithms, or of scores, along
+ * which threads go together where they are many and lie side by side. */
+static const char *formula_of(const classes *c) {
+  enum { MANY = 256 };
+  bool are_many = c->inner == 1 && c->count >= MANY;
+  return !c->normalise ? "class_loss" : are_many ? "entropy_of_many" : "entropy";
+}
+
 static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t reduction) {
   const int64_t all = fnz_geometry_numel(fnzi_krn_call_geometry(call, 0));
   const int64_t weighs = fnzi_cpu_reals_present(&c->weight);
@@ -229,7 +235,7 @@ static fnz_status tell_classes(fnzi_krn_call *call, const classes *c, int64_t re
     fnzi_cpu_reals_window(&c->probabilities, all, &windows[2]);
   for (size_t k = 0; k < (is_sum ? 2 : 1); k++)
     FNZ_TRY(open_losses(call, c->dtype, c->positions, reduction, k, &windows[3 + k]));
-  const fnzi_krn_formula losses = {.name = c->normalise ? "entropy" : "class_loss",
+  const fnzi_krn_formula losses = {.name = formula_of(c),
                                    .count = c->positions,
                                    .windows = windows,
                                    .nwindows = is_sum ? 5 : 4,

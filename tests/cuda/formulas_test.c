@@ -1,4 +1,4 @@
-/* checks: 18
+/* checks: 19
  * formulas_test.c - operators whose elements or rows are formulas on a GPU, by the stand-in for
  * one: all of them run there, and have the interpreter's bits. */
 #include "engine/device/device.h"
@@ -58,6 +58,12 @@ static const struct {
      "  %c: f32[] = cross_entropy_loss(%x, %p, %w, 2, -100, 0.3)\n"
      "  %d: f32[] = cross_entropy_loss(%x, %q, None, 1, 3)\n"
      "  %e: f32[7, 3] = cross_entropy_loss(%x, %p, None, 0)\n  return %a, %b, %c, %d, %e"},
+    {"%x: f32[37, 300], %w: f32[300], %p: f32[37, 300], %h: bf16[3, 900]",
+     "  %q: i64[37] = argmax(%x, 1)\n  %a: f32[] = cross_entropy_loss(%x, %q)\n"
+     "  %b: f32[37] = cross_entropy_loss(%x, %q, %w, 0, 2, 0.1)\n"
+     "  %c: f32[] = cross_entropy_loss(%x, %p, %w, 2, -100, 0.3)\n"
+     "  %d: f32[37] = cross_entropy_loss(%x, %p, None, 0)\n  %r: i64[3] = argmin(%h, 1)\n"
+     "  %e: bf16[] = cross_entropy_loss(%h, %r)\n  return %a, %b, %c, %d, %e"},
     {"%x: f32[70, 60], %y: f32[70, 60], %d: f64[300, 3], %w: f64[3]",
      "  %a: f32[] = mse_loss(%x, %y)\n  %b: f32[] = l1_loss(%x, %y, 2)\n"
      "  %c: f32[70, 60] = huber_loss(%x, %y, 0)\n  %q: i64[300] = argmax(%d, 1)\n"
