@@ -8,8 +8,9 @@
 # order. --build is a build (build), and not needed in what scripts/gpu_pack.sh has packed. CUDA's libraries are
 # looked for where the loader, a toolkit and packages of Python have them, and in FNZ_CUDA_LIBRARIES (folders, with
 # colons between). --cases has programs with PyTorch's values (tests/cuda/recorded_test.c). What does not end within
-# the minutes (9) is stopped and said to be. --out (gpu-results) gets summary.txt, logs, bench.md and
-# bench.json: seven files. --standin runs all of it on the stand-in for a GPU, as if that were one. Exit 1 when something failed.
+# the minutes (9) is stopped and said to be; where no program of `first` runs, the rest is left out. --out (gpu-results)
+# gets summary.txt, logs, bench.md and bench.json, seven files, with each test and program as it ends. --standin runs all
+# of it on the stand-in for a GPU, as if that were one. Exit 1 when something failed.
 # shellcheck disable=SC2317 # parts are called by name
 set -uo pipefail
 
@@ -94,15 +95,15 @@ ours() {
 }
 
 # --- Jobs ---------------------------------------------------------------------------------------------
-# job PART NAME COMMAND: in the background, $jobs at a time; its log and how it ended are looked at by finish.
+# job PART NAME COMMAND: in the background, $jobs at a time; $log.log gets its words when it ends.
 job() {
-  local part=$1 name=$2
+  local name=$1.$2
   shift 2
   while (($(jobs -rp | wc -l) >= jobs)); do wait -n || :; done
   {
     local began=$SECONDS status=0
-    ours "$@" > "$work/$part.$name.log" 2>&1 || status=$?
-    printf '%s %s\n' "$status" "$((SECONDS - began))" > "$work/$part.$name.ended"
+    ours "$@" > "$work/$name.log" 2>&1 || status=$?
+    ended "$name" "$status" "$((SECONDS - began))" 9> "$work/lock"
   } &
 }
 
@@ -111,21 +112,22 @@ essence() {
   grep -hE '^[0-9]+%: Checks|ERROR SUMMARY|RACECHECK SUMMARY|wrong$| 0 wrong' "$1" | paste -sd' ' | cut -c1-230
 }
 
-finish() { # part, log
-  local ended name status seconds word
+# One at a time: descriptor 9 is a file that is locked.
+ended() { # name, status, seconds
+  local word=passed
+  flock 9
+  (($2 == 0)) || word="FAILED ($2)"
+  (($2 != 124 && $2 != 137)) || word="NOT FINISHED"
+  say "$(printf '%-28s %-14s %4s s  %s' "$1" "$word" "$3" "$(essence "$work/$1.log")")"
+  { printf '\n===== %s: %s\n' "$1" "$word" && cat "$work/$1.log"; } >> "$out/$log.log"
+  (($2 == 0)) || grep -hE ':[FE]:|^fnz: |rror' "$work/$1.log" | head -n 4 | sed 's/^/    /' | cut -c1-300 |
+    tee -a "$out/summary.txt"
+  printf '%s\n' "$2" > "$work/$1.ended"
+}
+
+finish() { # part
   wait
-  for ended in "$work/$1".*.ended; do
-    [ -e "$ended" ] || continue
-    name=$(basename "$ended" .ended)
-    read -r status seconds < "$ended"
-    word=passed
-    ((status == 0)) || { word="FAILED ($status)" && failed=1; }
-    ((status != 124 && status != 137)) || word="NOT FINISHED"
-    say "$(printf '%-28s %-14s %4s s  %s' "$name" "$word" "$seconds" "$(essence "$work/$name.log")")"
-    { printf '\n===== %s: %s\n' "$name" "$word" && cat "$work/$name.log"; } >> "$out/$2.log"
-    ((status == 0)) || grep -hE ':[FE]:|^fnz: |rror' "$work/$name.log" | head -n 4 | sed 's/^/    /' | cut -c1-300 |
-      tee -a "$out/summary.txt"
-  done
+  ! grep -qvx 0 "$work/$1".*.ended 2> /dev/null || failed=1
 }
 
 # --- Parts --------------------------------------------------------------------------------------------
@@ -141,22 +143,27 @@ machine() {
   say "$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo 'no nvidia-smi')"
   say "CUDA libraries: $cuda"
   ! grep '=> not found' "$out/machine.log" || failed=1
+  if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -qi exclusive; then
+    jobs=1
+    say "one process at a time has the GPU (exclusive mode): one job at a time"
+  fi
 }
 
 # Does anything run? By itself, so that its words are seen.
 first() {
-  local fnz
+  local fnz log=machine
   fnz=$(binary fnz)
   printf 'fnz 1\nprogram(%%x: f32[4])\n{\n  %%y: f32[4] = add.Tensor(%%x, 1)\n  %%z: f32[4] = exp(%%y)\n  return %%z\n}\n' > "$work/small.fnz"
   job first compile "$fnz" explain --plan --device cuda "$work/small.fnz"
   job first kv_cache "$fnz" run --device cuda fixtures/pt2/kv_cache.pt2 --inputs fixtures/pt2/kv_cache.inputs.safetensors
   job first interpreter "$fnz" run --device cuda --engine interpreter fixtures/pt2/kv_cache.pt2 --inputs fixtures/pt2/kv_cache.inputs.safetensors
-  finish first machine
+  finish first
+  grep -qx 0 "$work"/first.{kv_cache,interpreter}.ended || ends=0
 }
 
 # The longest begin first. Without libraries, kernels of the text compute what they would.
 tests() {
-  local name program without
+  local name program without log=tests
   without=$work/none
   mkdir -p "$without"
   touch "$without/libcublasLt.so.13" "$without/libcublasLt.so.12" "$without/libcudnn.so.9"
@@ -170,18 +177,18 @@ tests() {
       job tests "random_$first" env FNZ_FIRST="$first" FNZ_PROGRAMS=150 FNZ_BODIES=50 "$program"
     done
   done
-  finish tests tests
+  finish tests
   grep -h '^left ' "$out/tests.log" | sort | uniq -c | sed 's/^/   /' >> "$out/summary.txt"
 }
 
-# Alone on the GPU. A third of what time is left is PyTorch's.
+# Alone on the GPU. A quarter of what time is left is PyTorch's.
 bench() {
   local small=() status=0 left=$((part_ends - SECONDS))
   [ ! "$standin" ] || small=(--small --seconds 0.001)
   ours "$(binary bench_device)" "${small[@]}" fixtures/decode/llama.pt2 > "$out/bench.log" 2>&1 || :
   printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libraries" "$(binary bench_device)" > "$work/bench_device"
   chmod +x "$work/bench_device"
-  timeout -k 5 "$left" python3 bench/engine/device.py --bench "$work/bench_device" \
+  timeout -k 15 "$left" python3 bench/engine/device.py --bench "$work/bench_device" \
     "${small[@]}" --torch-seconds $((left / 4)) --save "$out/bench.json" > "$out/bench.md" 2>> "$out/bench.log" || status=$?
   ((status == 0)) || failed=1
   say "bench (exit $status): $(grep -c '^| [a-z]*_' "$out/bench.md") programs, in bench.md; decode: $(head -n 1 "$out/bench.log")"
@@ -189,14 +196,14 @@ bench() {
 
 # sanitize TOOL TEST...: few programs, in one process each.
 sanitize() {
-  local tool=$1 name
+  local tool=$1 name log=sanitizers
   shift
   command -v compute-sanitizer > /dev/null || { say "$tool: there is no compute-sanitizer" && return; }
   for name in "$@"; do
     job "$tool" "$name" env CK_FORK=no FNZ_PROGRAMS=40 FNZ_BODIES=12 LIBRARY_PROGRAMS=8 \
       compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$(binary "cuda_${name}_test")"
   done
-  finish "$tool" sanitizers
+  finish "$tool"
 }
 memcheck() {
   sanitize memcheck groups random flat given sets library graph bounds
@@ -215,10 +222,11 @@ rm -f "$out"/{summary.txt,machine.log,tests.log,bench.md,bench.json,bench.log,sa
 for part in "${parts[@]}"; do
   say "== $part, at $SECONDS s of $((minutes * 60))"
   if ((SECONDS >= ends)); then
-    say "no time was left"
+    say "$( ((ends)) && echo 'no time was left' || echo 'left out: no program of the first part ran')"
     continue
   fi
   case $part in # the rest is left to those that follow
+  first) part_ends=$((SECONDS + 120 < ends ? SECONDS + 120 : ends)) ;;
   tests) part_ends=$((SECONDS + (ends - SECONDS) / 2)) ;;
   bench) part_ends=$((SECONDS + (ends - SECONDS) * 3 / 5)) ;;
   *) part_ends=$ends ;;

@@ -7,7 +7,8 @@
 bench_device (device.c says what its figures are) measures the programs of device_programs.h, or those that are named.
 Where torch with a GPU is installed, the same programs run there, eager first, then by Inductor as far as the seconds go;
 and programs of programs.py are exported, measured by both, and left out with a word where that fails. --save keeps all
-figures as JSON. With FNZ_STANDIN in the environment, times mean nothing, which the output says.
+figures as JSON, anew with each one. Who is told to end (SIGTERM, SIGINT) tells what he has. With FNZ_STANDIN in the
+environment, times mean nothing, which the output says.
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,12 +37,42 @@ except ImportError as e:
 
 # --- fnz ------------------------------------------------------------------------------------------
 
-def measure_fnz(args, names):
-    """Figures by name, and what was said of those that failed."""
+class Ended(BaseException):
+    """Somebody wants no more: no failure of what is measured."""
+
+
+def end(number, frame):
+    raise Ended
+
+
+def save(args, rows):
+    if not args.save:
+        return
+    kept = {name: {k: v for k, v in row.items() if k != "made"} for name, row in rows.items()}
+    new = args.save + ".new"
+    with open(new, "w") as f:
+        json.dump(kept, f, indent=1)
+    os.replace(new, args.save)
+
+
+def measure_fnz(args, names, rows, said, known=lambda row: row):
+    """Figures into `rows`, by name and as they come, and what was said of those that failed into `said`."""
     words = [args.bench, *(["--small"] if args.small else []), "--seconds", str(args.seconds), *names]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {row["name"]: row for row in rows}, [line for line in done.stderr.splitlines() if line]
+    with tempfile.TemporaryFile("w+") as errors:
+        bench = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            for line in bench.stdout:
+                if line.startswith("{"):
+                    row = known(json.loads(line))
+                    rows[row["name"]] = row
+                    save(args, rows)
+        finally:
+            bench.kill()
+            status = bench.wait()
+            errors.seek(0)
+            said += [line for line in errors.read().splitlines() if line]
+    if status:
+        said.append(f"{args.bench} ended with {status}")
 
 
 # --- PyTorch --------------------------------------------------------------------------------------
@@ -133,6 +165,7 @@ def measure_torch(args, rows, way, ends):
             row[way + "_us"], row[way + "_issue_us"] = figures(lambda: function(*inputs), args.seconds)
         except Exception as e:
             row.setdefault("left", []).append(f"{way}: {type(e).__name__}: {str(e).strip().splitlines()[0][:120]}")
+        save(args, rows)
         inputs = function = None
         torch.cuda.empty_cache()
 
@@ -161,10 +194,10 @@ def export(folder, names):
 def measure_programs(args, rows, said):
     with tempfile.TemporaryDirectory() as folder:
         files, more = export(folder, [n for n in args.programs.split(",") if n])
-        measured, errors = measure_fnz(args, list(files))
-        said += more + errors
-        for path, row in measured.items():
-            rows[files[path][0]] = dict(row, name=files[path][0], made=files[path][1])
+        said += more
+        if files:
+            measure_fnz(args, list(files), rows, said,
+                        lambda row: dict(row, name=files[row["name"]][0], made=files[row["name"]][1]))
 
 
 # --- Telling --------------------------------------------------------------------------------------
@@ -212,6 +245,18 @@ def print_tables(rows):
             print(f"\n{name}, {word}")
 
 
+def measure(args, rows, said):
+    measure_fnz(args, args.names, rows, said)
+    if not TORCH:
+        return
+    torch.backends.cudnn.allow_tf32 = False
+    ends = time.monotonic() + args.torch_seconds
+    measure_programs(args, rows, said)
+    with torch.inference_mode():
+        measure_torch(args, rows, "eager", ends)
+        measure_torch(args, rows, "inductor", ends)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bench", required=True)
@@ -222,17 +267,14 @@ def main():
     parser.add_argument("--save")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    rows, said = measure_fnz(args, args.names)
-    if TORCH:
-        torch.backends.cudnn.allow_tf32 = False
-        ends = time.monotonic() + args.torch_seconds
-        measure_programs(args, rows, said)
-        with torch.inference_mode():
-            measure_torch(args, rows, "eager", ends)
-            measure_torch(args, rows, "inductor", ends)
-    if args.save:
-        kept = {name: {k: v for k, v in row.items() if k != "made"} for name, row in rows.items()}
-        json.dump(kept, open(args.save, "w"), indent=1)
+    rows, said = {}, []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    try:
+        measure(args, rows, said)
+    except Ended:
+        said.append("No time was left for the rest.")
+    save(args, rows)
     print_machine()
     print_tables(rows)
     for line in said:
