@@ -108,27 +108,34 @@ template <class T> VALUE picked<T> from_below(picked<T> mine, int by) {
   return {(T)__shfl_up_sync(~0u, mine.value, by), (int64_t)__shfl_up_sync(~0u, mine.at, by)};
 }
 
-/* Of 256 elements and all before them, of which `sum` is the sum; it becomes that of all these. */
-template <class Fold, class T> VALUE T scan_block(T mine, T &sum, bool is_first) {
-  SHARED(T, parts, 8);
+/* Of `each` times 256 elements, of which a thread has one in each 256, and all before them, of which
+ * `sum` is the sum; it becomes that of all these. A block waits twice for all of them. */
+template <class Fold, class T, int each> VALUE void scan_block(T (&mine)[each], T &sum, bool is_first) {
+  SHARED(T, parts, 8 * each);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int by = 1; by < 32; by *= 2) {
-    const T below = from_below(mine, by);
-    if (lane >= by)
-      mine = Fold::take(below, mine);
+#pragma unroll
+  for (int u = 0; u < each; u++) {
+    for (int by = 1; by < 32; by *= 2) {
+      const T below = from_below(mine[u], by);
+      if (lane >= by)
+        mine[u] = Fold::take(below, mine[u]);
+    }
+    if (lane == 31)
+      parts[8 * u + warp] = mine[u];
   }
-  if (lane == 31)
-    parts[warp] = mine;
   __syncthreads();
-  T before = sum, found = mine;
-  for (int k = 0; k < 8; k++) {
-    const T part = parts[k];
-    const bool any = k > 0 || !is_first;
-    if (k == warp && any)
-      found = Fold::take(before, mine);
-    before = any ? Fold::take(before, part) : part;
+  T before = sum;
+#pragma unroll
+  for (int u = 0; u < each; u++) {
+    const T own = mine[u];
+    for (int k = 0; k < 8; k++) {
+      const T part = parts[8 * u + k];
+      const bool any = u > 0 || k > 0 || !is_first;
+      if (k == warp && any)
+        mine[u] = Fold::take(before, own);
+      before = any ? Fold::take(before, part) : part;
+    }
   }
   sum = before;
   __syncthreads();
-  return found;
 }

@@ -1,10 +1,11 @@
 /* text_scan.c - groups in which each element becomes what its row gives up to there, as text. A
- * thread goes along a row alone, or a block takes as many elements at a time as it has threads. */
+ * thread goes along a row alone, or a block takes some times as many elements at a time as it has
+ * threads, for each time it waits for memory and for all of them. */
 #include "engine/cuda/text_parts.h"
 
 #include <stdio.h>
 
-enum { THREADS = 256, SHORT = 64, LONG = 256, MANY_ROWS = 2048 };
+enum { THREADS = 256, SHORT = 64, LONG = 256, MANY_ROWS = 2048, SOME = 4, MOST = 8 };
 
 typedef struct scan {
   fnzi_cuda_writer w;
@@ -96,18 +97,34 @@ static fnz_status put_alone(const scan *s) {
   return FNZ_OK;
 }
 
+/* Elements of a thread at a time. */
+static int each_of(const scan *s) {
+  return s->length <= THREADS ? 1 : s->length <= SOME * THREADS ? SOME : MOST;
+}
+
+static fnz_status open_each(const scan *s, const char *value) {
+  PUT(&s->w,
+      "#pragma unroll\n    for (int u = 0; u < %d; u++) {\n"
+      "    const int64_t c = first + u * %d + threadIdx.x;\n    %s x = %s;\n"
+      "    if (c < length) {\n",
+      each_of(s), (int)THREADS, s->type, value);
+  return FNZ_OK;
+}
+
 static fnz_status put_together(const scan *s) {
+  int each = each_of(s);
   PUT(&s->w, "    const int64_t length = %s;\n", WORD(s->text, s->length));
   PUT(&s->w,
       "    %s sum = {};\n    for (int64_t first = 0; first < length; first += %d) {\n"
-      "    const int64_t c = first + threadIdx.x;\n    %s x = {};\n    if (c < length) {\n",
-      s->type, (int)THREADS, s->type);
+      "    %s all[%d];\n",
+      s->type, each * THREADS, s->type, each);
+  FNZ_TRY(open_each(s, "{}"));
   FNZ_TRY(put_before(s));
-  PUT(&s->w, "    }\n    x = scan_block<%s, %s>(x, sum, first == 0);\n    if (c < length) {\n",
-      s->fold, s->type);
+  PUT(&s->w, "    }\n    all[u] = x;\n    }\n    scan_block<%s>(all, sum, first == 0);\n", s->fold);
+  FNZ_TRY(open_each(s, "all[u]"));
   FNZ_TRY(put_indices(s));
   FNZ_TRY(put_behind(s));
-  PUT(&s->w, "    }\n    }\n");
+  PUT(&s->w, "    }\n    }\n    }\n");
   return FNZ_OK;
 }
 

@@ -220,10 +220,13 @@ static fnz_status put_stores(team *t) {
   return FNZ_OK;
 }
 
-/* Nobody stores a number of a row before all have read what lies there. */
+/* Nobody stores a number of a row before all have read what lies there. That a warp has joined its
+ * numbers says nothing of memory; no test without a GPU would find it. */
 static fnz_status put_meeting(const team *t, uint8_t levels) {
-  if (levels == 0 && t->threads > 1)
-    PUT(&t->w, "    %s;\n", t->threads == WARP ? "__syncwarp()" : "__syncthreads()");
+  if (t->threads == WARP)
+    PUT(&t->w, "    __syncwarp();\n");
+  else if (levels == 0 && t->threads > 1)
+    PUT(&t->w, "    __syncthreads();\n");
   return FNZ_OK;
 }
 

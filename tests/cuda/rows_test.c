@@ -222,12 +222,15 @@ static const char *const wide_softmaxes[] = {
     "%x: @[2100, 63])\n{\n  %y: @[63] = var.correction(%x, [0], correction = 1)\n"
     "  return %y\n}\n"};
 static const char *const wide_extremes[] = {
+    "%x: @[3, 4600])\n{\n  %y: @[3, 4600], %i: i64[3, 4600] = cummax(%x, 1)\n"
+    "  return %y, %i\n}\n",
     "%x: @[3, 70, 700])\n{\n  %y: @[3, 700], %i: i64[3, 700] = max.dim(%x, 1)\n"
     "  return %y, %i\n}\n",
     "%x: @[700, 43])\n{\n  %i: i64[43] = argmin(%x, 0)\n  return %i\n}\n"};
 static const char *const wide_sums[] = {
     "%x: @[1100, 40])\n{\n  %y: @[40] = sum.dim_IntList(%x, [0])\n  return %y\n}\n",
     "%x: @[2100, 300])\n{\n  %y: @[2100, 300] = cumsum(%x, 1)\n  return %y\n}\n",
+    "%x: @[3, 4600])\n{\n  %y: @[3, 4600] = cumsum(%x, 1)\n  return %y\n}\n",
     "%x: @[70, 2051])\n{\n  %y: @[70, 2051] = cumsum(%x, 0)\n  return %y\n}\n"};
 
 /* Norms over channels, with @ for the type. */
