@@ -53,6 +53,14 @@ static bool is_answered(fnzi_eng_maker *m, const char *would, bool *out, const c
   return m->text.only_meets;
 }
 
+fnz_status fnzi_eng_library_has_cublas(fnzi_eng_maker *m, bool *out) {
+  const char *why;
+  if (is_answered(m, NULL, out, &why))
+    return FNZ_OK;
+  *out = fnzi_cuda_libraries_cublas(m->d->device->libraries, &why) != NULL;
+  return fnzi_eng_met_note(m, *out);
+}
+
 fnz_status fnzi_eng_library_has_cudnn(fnzi_eng_maker *m, bool *out) {
   const char *why;
   if (is_answered(m, NULL, out, &why))

@@ -22,7 +22,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_library_conv(fnzi_eng_maker *m, const char *s
                                                 const fnzi_cuda_conv *conv,
                                                 fnzi_eng_operand *operands, fnzi_eng_work *out,
                                                 bool *made, const char **why);
-/* cuDNN can be used. */
+/* It can be used. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_library_has_cublas(fnzi_eng_maker *m, bool *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_library_has_cudnn(fnzi_eng_maker *m, bool *out);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct product {
   const char *step;
   const char *why;             /* no library computes it */
   fnzi_eng_operand a, b, c, d; /* where they lie */
-  bool has_c;
+  bool has_c, adds_apart;      /* what is added is none that an epilogue adds */
 } product;
 
 /* --- Reading ------------------------------------------------------------------------------------
@@ -234,8 +234,9 @@ static fnzi_cuda_matrix matrix_of(const product *p, const fnzi_cuda_factor *f,
  * 16 bytes. */
 static bool is_bias(const product *p) {
   const fnzi_cuda_products *q = &p->p;
-  bool is = p->has_c && q->beta == 1 && q->c.row == 0 && (q->c.col == 1 || q->n == 1) &&
-            q->d.dtype != FNZ_F64 && q->m > 1 && p->c.at % FNZI_CUDA_BIAS_ALIGN == 0;
+  bool is = p->has_c && !p->adds_apart && q->beta == 1 && q->c.row == 0 &&
+            (q->c.col == 1 || q->n == 1) && q->d.dtype != FNZ_F64 && q->m > 1 &&
+            p->c.at % FNZI_CUDA_BIAS_ALIGN == 0;
   for (uint32_t d = 0; d < q->rank; d++)
     is = is && q->c.batch[d] == 0;
   return is;
@@ -327,12 +328,24 @@ static fnz_status launch_kernel(fnzi_eng_maker *m, const product *p, fnzi_eng_wo
   return fnzi_eng_work_launch(m, out, kernel, blocks, operands, p->has_c ? 4 : 3);
 }
 
+/* One without an epilogue, where there is none with it: a library's product and a copy take less
+ * time than a kernel. */
+static fnz_status call_without_bias(fnzi_eng_maker *m, product *p, fnzi_eng_work *out, bool *made) {
+  bool has;
+  FNZ_TRY(fnzi_eng_library_has_cublas(m, &has));
+  p->adds_apart = true;
+  return has ? call_library(m, p, out, made) : FNZ_OK;
+}
+
 static fnz_status make_some(fnzi_eng_maker *m, product *p, fnzi_eng_work *out) {
   bool made = false;
   fold(&p->p);
   p->why = "cuBLASLt has no products of these types";
-  if (is_librarys(p) && calls_of(&p->p) <= MOST_CALLS)
+  bool asks = is_librarys(p) && calls_of(&p->p) <= MOST_CALLS;
+  if (asks)
     FNZ_TRY(call_library(m, p, out, &made));
+  if (asks && !made && is_bias(p))
+    FNZ_TRY(call_without_bias(m, p, out, &made));
   return made ? FNZ_OK : launch_kernel(m, p, out);
 }
 

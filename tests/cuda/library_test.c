@@ -1,4 +1,4 @@
-/* checks: 22
+/* checks: 23
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
  * bounds that docs/engine.md states; a library that fails is told with the step; where one is not
@@ -78,6 +78,19 @@ START_TEST(what_fails_is_told) {
     ck_assert_uint_eq(library_now(cudnn).runs, 0);
     unsetenv(f->variable);
   }
+  fnz_context_destroy(ctx);
+  nothing_is_left();
+}
+END_TEST
+
+/* Where no algorithm adds a bias, it is copied to the result, which the product is added to. */
+START_TEST(a_bias_goes_by_the_result_where_no_epilogue_adds_it) {
+  fnz_context *ctx = open_context();
+  text t = failing_text(false);
+  setenv("STANDIN_CUBLAS", "bias", 1);
+  run_text(ctx, &t);
+  unsetenv("STANDIN_CUBLAS");
+  ck_assert_uint_eq(library_now(false).runs, !is_without());
   fnz_context_destroy(ctx);
   nothing_is_left();
 }
@@ -218,6 +231,7 @@ int main(void) {
   add_attention(c);
   ADD_OF_STANDIN(c, what_fails_is_told, sizeof failings / sizeof *failings);
   ADD_OF_STANDIN(c, an_error_of_the_gpu_is_not_taken_for_one_of_a_library, 1);
+  ADD_OF_STANDIN(c, a_bias_goes_by_the_result_where_no_epilogue_adds_it, 1);
   ADD_OF_STANDIN(c, an_older_library_is_taken_where_the_newer_one_cannot_start, 1);
   ADD_OF_STANDIN(c, a_device_has_one_handle_and_asks_once, 1);
   tcase_add_test(c, what_is_missing_is_named);

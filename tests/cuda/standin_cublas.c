@@ -3,7 +3,8 @@
  * driver (types, sizes, leading dimensions, batches, alignment, scratch memory).
  *
  * STANDIN_CUBLAS in the environment makes it fail: "create", "first" (the first time alone that it
- * is created), "memory", "choose" (not supported), "none" (no algorithm), "run". */
+ * is created), "memory", "choose" (not supported), "bias" (not with an epilogue), "none" (no
+ * algorithm), "run". */
 #include "kernels/core/half.h"
 #include "tests/cuda/standin_library.h"
 
@@ -218,7 +219,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *p, void *a, void *b, void
   const layout *left = a;
   *count = 0;
   counts.asked++;
-  if (fails("choose"))
+  if (fails("choose") || (fails("bias") && ((const product *)p)->epilogue != 1))
     return NOT_SUPPORTED;
   if (!handle || wanted < 1 || !fits(p, a, b, c, d) || w->reductions != 2)
     return refuse();
