@@ -115,9 +115,9 @@ static fnz_status put_together(const scan *s) {
   int each = each_of(s);
   PUT(&s->w, "    const int64_t length = %s;\n", WORD(s->text, s->length));
   PUT(&s->w,
-      "    %s sum = {};\n    for (int64_t first = 0; first < length; first += %d) {\n"
+      "    %s sum = {};\n    for (int64_t first = 0; first < length; first += %d * %d) {\n"
       "    %s all[%d];\n",
-      s->type, each * THREADS, s->type, each);
+      s->type, each, (int)THREADS, s->type, each);
   FNZ_TRY(open_each(s, "{}"));
   FNZ_TRY(put_before(s));
   PUT(&s->w, "    }\n    all[u] = x;\n    }\n    scan_block<%s>(all, sum, first == 0);\n", s->fold);
