@@ -161,14 +161,17 @@ first() {
   grep -qx 0 "$work"/first.{kv_cache,interpreter}.ended || ends=0
 }
 
-# The longest begin first. Without libraries, kernels of the text compute what they would.
+# The longest begin first; last, where few run at once: time may end before they do. Without libraries, kernels of the
+# text compute what they would.
 tests() {
   local name program without log=tests
   without=$work/none
   mkdir -p "$without"
   touch "$without/libcublasLt.so.13" "$without/libcublasLt.so.12" "$without/libcudnn.so.9"
-  for name in ways rows values sizes device random draws library recorded values_random groups order formulas flat bounds \
-    blocks given graph sets dlpack told threads fails; do
+  local names=(ways rows values sizes device random draws library recorded values_random groups order formulas flat bounds
+    blocks given graph sets dlpack told threads fails)
+  ((jobs >= 12)) || mapfile -t names < <(printf '%s\n' "${names[@]}" | tac)
+  for name in "${names[@]}"; do
     program=$(binary "cuda_${name}_test") || { say "tests.$name MISSING" && failed=1 && continue; }
     job tests "$name" "$program"
     [ "$name" != library ] ||
