@@ -250,8 +250,9 @@ typedef void fnz_unruled_fn(void *user, const char *op);
 /** Holds the recorded types of a program against the rules of its operators: dtype and sizes of
  * each result must be those that the operator gives for what is recorded of its arguments, symbolic
  * sizes by their examples; a view must lie where its window does, or at offset 0, which is all that
- * PyTorch keeps of a file that it saves again; elements of new results must not share memory; and arguments of operators that neither write nor view must be such as the operator
- * takes. Reading checks what a file says of itself, not this.
+ * PyTorch keeps of a file that it saves again; elements of new results must not share memory; and
+ * arguments of operators that neither write nor view must be such as the operator takes. Reading
+ * checks what a file says of itself, not this.
  *
  * unruled  called where there is no rule, as for custom operators; NULL: not needed.
  *
