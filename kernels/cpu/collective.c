@@ -7,6 +7,8 @@
 
 #include <fnz/collectives.h>
 
+#include <stdio.h>
+
 #define HAS(c, function) ((c)->size > offsetof(fnz_collectives, function) && (c)->function != NULL)
 
 typedef struct party {
