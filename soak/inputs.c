@@ -93,6 +93,9 @@ fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t s
     const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
     const fnz_geometry *g = v->geometry;
     void *data;
+    if (!g)
+      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                       "no numbers are drawn for what is no tensor");
     FNZ_TRY(fnz_arrays_add(*out, v->name, g->dtype, g->rank, g->sizes, &data));
     size_t bytes = fnzi_dtype(g->dtype)->bytes;
     for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)

@@ -39,7 +39,7 @@ START_TEST(refuses_bad_usage) {
   must_fail("run a --device cpu:99", 64,
             "fnz: ARGUMENT: run: --device takes one of cpu, cuda, cuda:N, not");
   must_fail("run a --collectives some", 64,
-            "fnz: ARGUMENT: run: --collectives takes mpi or one, not some");
+            "fnz: ARGUMENT: run: --collectives takes one of mpi, one, not some");
   must_fail("run a --group tp=0,1", 64, "fnz: ARGUMENT: run: --group is of --collectives");
   must_fail("run a --collectives one --group tp=0,1", 64,
             "fnz: ARGUMENT: run: --group is of --collectives mpi");

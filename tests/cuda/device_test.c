@@ -65,24 +65,26 @@ static void try_program(fnz_context *ctx, const fnz_program *traced, const char 
   fnz_program_destroy(p);
 }
 
-/* Every n-th program of a folder. */
+/* Every n-th program of a folder, by name. */
 static void try_folder(fnz_context *ctx, const char *folder, size_t every, tally *t) {
   char path[600];
   size_t seen = 0;
+  struct dirent **entries;
   snprintf(path, sizeof path, "%s/fixtures/%s", FNZ_SOURCE_DIR, folder);
-  DIR *dir = opendir(path);
-  ck_assert_ptr_nonnull(dir);
-  for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+  int count = scandir(path, &entries, NULL, alphasort);
+  ck_assert_int_gt(count, 0);
+  for (int i = 0; i < count; i++) {
     fnz_program *traced;
-    const char *end = strrchr(e->d_name, '.');
-    snprintf(path, sizeof path, "%s/fixtures/%s/%s", FNZ_SOURCE_DIR, folder, e->d_name);
-    if (!end || (strcmp(end, ".fnz") != 0 && strcmp(end, ".pt2") != 0) || seen++ % every != 0 ||
-        fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced) != FNZ_OK)
-      continue;
-    try_program(ctx, traced, path, t);
-    fnz_program_destroy(traced);
+    const char *end = strrchr(entries[i]->d_name, '.');
+    snprintf(path, sizeof path, "%s/fixtures/%s/%s", FNZ_SOURCE_DIR, folder, entries[i]->d_name);
+    if (end && (strcmp(end, ".fnz") == 0 || strcmp(end, ".pt2") == 0) && seen++ % every == 0 &&
+        fnz_program_load(ctx, path, FNZ_FORMAT_AUTO, &traced) == FNZ_OK) {
+      try_program(ctx, traced, path, t);
+      fnz_program_destroy(traced);
+    }
+    free(entries[i]);
   }
-  closedir(dir);
+  free(entries);
 }
 
 START_TEST(fixtures_have_the_interpreters_results) {

@@ -462,6 +462,7 @@ START_TEST(calls_write_in_place_and_wait_for_the_same) {
   float y[2] = {0};
   fnz_backend *backend;
   fnz_handle in;
+  fnz_context_set_collectives(ctx, fnz_collectives_one());
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &backend));
   OK(ctx, backend->upload(backend->self, ctx, &g, x, &in));
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = in},
