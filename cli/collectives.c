@@ -74,7 +74,8 @@ static int add_groups(const cli_call *call, groups *g, const char *word) {
       return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
     g->data[k] = (fnz_mpi_group){.name = g->names[k], .ranks = g->ranks[k]};
     if (!read_list(&text, g->ranks[k], &g->data[k].nranks))
-      return cli_usage(call, "--group takes NAME=RANKS, such as tp=0,1/2,3, not %s", word);
+      return cli_usage(call, "--group takes NAME=RANKS below %d, such as tp=0,1/2,3, not %s",
+                       CLI_MOST_RANKS, word);
     more = *text == '/';
   }
   return CLI_DONE;
@@ -88,15 +89,15 @@ typedef fnz_status create_fn(const fnz_mpi_options *options, fnz_collectives **o
 static void *load(const char *name) {
   static const char *const folders[] = {"", "../" FNZ_LIBDIR "/"};
   char path[4096], own[2048];
-  void *library = NULL;
   ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
   own[length > 0 ? length : 0] = 0;
   char *end = strrchr(own, '/');
-  for (size_t k = 0; k < sizeof folders / sizeof *folders && end && !library; k++) {
+  for (size_t k = 0; k < sizeof folders / sizeof *folders && end; k++) {
     snprintf(path, sizeof path, "%.*s/%s%s", (int)(end - own), own, folders[k], name);
-    library = access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (access(path, R_OK) == 0)
+      return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }
-  return library ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int find_create(create_fn **out) {
@@ -122,8 +123,12 @@ static int open_mpi(cli_call *call, const groups *g) {
   options.ngroups = g->count;
   CLI_TRY(find_create(&create));
   fnz_collectives *c = NULL;
-  if (create(&options, &c, message) != FNZ_OK)
-    return cli_fail(FNZ_CLASS_IO, "--collectives mpi", "%s", *message ? message : "out of memory");
+  fnz_status status = create(&options, &c, message);
+  if (status == FNZ_BAD_INPUT)
+    return cli_usage(call, "%s", message);
+  if (status != FNZ_OK)
+    return cli_fail(status == FNZ_NO_MEMORY ? FNZ_CLASS_NOMEM : FNZ_CLASS_IO, "--collectives mpi",
+                    "%s", message);
   call->collectives = c;
   if (c->place(c->self, NULL, &call->rank, &call->nranks, message) != FNZ_OK)
     return cli_fail(FNZ_CLASS_IO, "--collectives mpi", "%s", message);

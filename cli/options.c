@@ -261,7 +261,7 @@ static int add_operand(cli_call *call, const char *operand) {
 
 /* Before anything is read: standard input can be read once. */
 static int check_streams(const cli_call *call) {
-  static const cli_option files[] = {CLI_STATE, CLI_OPS, CLI_IMPORT, CLI_TAGS};
+  static const cli_option files[] = {CLI_STATE_FILE, CLI_OPS, CLI_IMPORT, CLI_TAGS};
   int streams = 0;
   for (int i = 0; i < call->noperands; i++)
     streams += strcmp(call->operands[i], "-") == 0;

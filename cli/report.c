@@ -21,19 +21,21 @@ static const fnz_status statuses[] = {
 
 /* What files and callers say is quoted in messages: control characters of theirs must neither end
  * the line nor reach the terminal. */
-static void put_clean(const char *text) {
-  for (const unsigned char *s = (const unsigned char *)text; *s; s++)
-    fputc(*s < 0x20 || *s == 0x7f ? '?' : *s, stderr);
+static void clean(char *text) {
+  for (unsigned char *s = (unsigned char *)text; *s; s++)
+    *s = *s < 0x20 || *s == 0x7f ? '?' : *s;
 }
 
+/* Written at once, lest lines of several processes meet in one. */
 static void line(fnz_class kind, const char *file, const char *where, const char *message) {
-  fprintf(stderr, "fnz: %s: ", fnz_class_name(kind));
-  put_clean(file);
-  fputs(*file ? ": " : "", stderr);
-  put_clean(where);
-  fputs(*where ? ": " : "", stderr);
-  put_clean(message);
-  fputc('\n', stderr);
+  char text[1 << 13];
+  int length = snprintf(text, sizeof text, "fnz: %s: %s%s%s%s%s", fnz_class_name(kind), file,
+                        *file ? ": " : "", where, *where ? ": " : "", message);
+  if (length < 0 || (size_t)length >= sizeof text)
+    length = (int)sizeof text - 1;
+  clean(text);
+  text[length] = '\n';
+  fwrite(text, 1, (size_t)length + 1, stderr);
 }
 
 int cli_fail(fnz_class kind, const char *where, const char *format, ...) {

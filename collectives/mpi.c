@@ -52,9 +52,14 @@ static fnz_status check(int error, const char *function, char *message) {
       return try_status_;                                                                          \
   } while (0)
 
+/* One without a name is one of ranks. */
 static fnz_status refuse_group(const fnz_group *group, const char *why, char *message) {
   char what[64];
-  snprintf(what, sizeof what, "group \"%.40s\"", group->name);
+  if (group->name[0])
+    snprintf(what, sizeof what, "group \"%.40s\"", group->name);
+  else
+    snprintf(what, sizeof what, "group of %zu ranks, the first %lld", group->nranks,
+             group->nranks ? (long long)group->ranks[0] : -1LL);
   return fail(FNZ_BAD_INPUT, what, why, message);
 }
 
@@ -76,6 +81,13 @@ static fnz_status add_party(world *w, party **out, char *message) {
   return FNZ_OK;
 }
 
+static void end_party(party *p, bool ended) {
+  if (p->comm != MPI_COMM_NULL && !ended)
+    MPI_Comm_free(&p->comm);
+  free(p->name);
+  free(p->ranks);
+}
+
 /* Its place in the communicator. Errors come back from now on. */
 static fnz_status look(party *p, char *message) {
   TRY(check(MPI_Comm_set_errhandler(p->comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler",
@@ -85,11 +97,16 @@ static fnz_status look(party *p, char *message) {
 }
 
 static fnz_status check_ranks(const world *w, const fnz_group *group, char *message) {
+  char why[80];
+  snprintf(why, sizeof why, "it has %zu ranks, and there are %d processes", group->nranks,
+           w->all.count);
   if (group->nranks == 0 || group->nranks > (size_t)w->all.count)
-    return refuse_group(group, "it has no ranks, or more than there are", message);
+    return refuse_group(group, why, message);
   for (size_t i = 0; i < group->nranks; i++) {
+    snprintf(why, sizeof why, "it has rank %lld, and there are %d processes",
+             (long long)group->ranks[i], w->all.count);
     if (group->ranks[i] < 0 || group->ranks[i] >= w->all.count)
-      return refuse_group(group, "it has a rank that there is not", message);
+      return refuse_group(group, why, message);
     for (size_t k = 0; k < i; k++)
       if (group->ranks[k] == group->ranks[i])
         return refuse_group(group, "it has a rank twice", message);
@@ -146,7 +163,7 @@ static fnz_status open_ranks(world *w, const fnz_group *group, party **out, char
   if (status == FNZ_OK)
     status = look(p, message);
   if (status != FNZ_OK) { /* asked for again, it is made again */
-    free(ranks);
+    end_party(p, false);
     w->nparties--;
   }
   *out = p;
@@ -169,7 +186,8 @@ static fnz_status find(world *w, const fnz_group *group, party **out, char *mess
     return open_ranks(w, group, out, message);
   if (strcmp(group->name, "0") == 0)
     return FNZ_OK;
-  return refuse_group(group, "say which processes it has: --group NAME=RANKS", message);
+  return refuse_group(group, "say which processes it has, by --group NAME=RANKS or fnz_mpi_options",
+                      message);
 }
 
 static fnz_status place(void *self, const fnz_group *group, int64_t *rank, int64_t *count,
@@ -302,8 +320,11 @@ static fnz_status make_cell(size_t bytes, MPI_Datatype *out, char *message) {
   if (bytes > INT_MAX)
     return fail(FNZ_UNSUPPORTED, "all_gather", "more than 2 GiB of one process", message);
   TRY(check(MPI_Type_contiguous((int)bytes, MPI_BYTE, &type), "MPI_Type_contiguous", message));
+  fnz_status status = check(MPI_Type_commit(&type), "MPI_Type_commit", message);
+  if (status != FNZ_OK)
+    MPI_Type_free(&type);
   *out = type;
-  return check(MPI_Type_commit(&type), "MPI_Type_commit", message);
+  return status;
 }
 
 static fnz_status all_gather(void *self, const fnz_group *group, const void *from, size_t bytes,
@@ -330,11 +351,38 @@ static bool list_places(const size_t *bytes, int count, int *sizes, int *places)
   return true;
 }
 
+/* What each process sends to another one is what that expects: MPI says so only of what is too
+ * long, and leaves memory as it was behind what is too short. All learn of it, and none waits. */
+static fnz_status agree(const party *p, const size_t *from_bytes, const size_t *to_bytes,
+                        char *message) {
+  const size_t count = (size_t)p->count;
+  uint64_t *sent = malloc(2 * count * sizeof *sent), *come = sent + count;
+  int fits = 1;
+  if (!sent)
+    return fail(FNZ_NO_MEMORY, "all_to_all", "out of memory", message);
+  for (size_t k = 0; k < count; k++)
+    sent[k] = from_bytes[k];
+  int error = MPI_Alltoall(sent, 1, MPI_UINT64_T, come, 1, MPI_UINT64_T, p->comm);
+  char why[96] = "another process is sent other sizes than it expects";
+  for (size_t k = 0; k < count && error == MPI_SUCCESS && fits; k++)
+    if (come[k] != to_bytes[k]) {
+      snprintf(why, sizeof why, "process %zu sends %llu bytes where %zu are expected", k,
+               (unsigned long long)come[k], to_bytes[k]);
+      fits = 0;
+    }
+  free(sent);
+  if (error == MPI_SUCCESS)
+    error = MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, p->comm);
+  TRY(check(error, "all_to_all", message));
+  return fits ? FNZ_OK : fail(FNZ_BAD_INPUT, "all_to_all", why, message);
+}
+
 static fnz_status all_to_all(void *self, const fnz_group *group, const void *from,
                              const size_t *from_bytes, void *to, const size_t *to_bytes,
                              char *message) {
   party *p;
   TRY(find(self, group, &p, message));
+  TRY(agree(p, from_bytes, to_bytes, message));
   const size_t count = (size_t)p->count;
   int *numbers = malloc(4 * count * sizeof *numbers);
   if (!numbers)
@@ -352,13 +400,6 @@ static fnz_status all_to_all(void *self, const fnz_group *group, const void *fro
 }
 
 /* --- Beginning and ending --------------------------------------------------------------------- */
-static void end_party(party *p) {
-  if (p->comm != MPI_COMM_NULL)
-    MPI_Comm_free(&p->comm);
-  free(p->name);
-  free(p->ranks);
-}
-
 static void destroy(void *self) {
   world *w = self;
   int ended = 0;
@@ -366,10 +407,9 @@ static void destroy(void *self) {
   for (int i = 0; i < 2 && w->has_ops && !ended; i++)
     for (int k = 0; k < 2; k++)
       MPI_Op_free(&w->ops[i][k]);
-  for (size_t i = 0; i < w->nparties && !ended; i++)
-    end_party(&w->parties[i]);
-  if (!ended)
-    end_party(&w->all);
+  for (size_t i = 0; i < w->nparties; i++)
+    end_party(&w->parties[i], ended);
+  end_party(&w->all, ended);
   if (w->started && !ended)
     MPI_Finalize();
   free(w->parties);
@@ -382,8 +422,11 @@ static void end_all(void *self, int code) {
 }
 
 static fnz_status start(world *w, const void *communicator, char *message) {
-  int is_there = 0, given = 0;
+  int is_there = 0, given = 0, ended = 0;
   TRY(check(MPI_Initialized(&is_there), "MPI_Initialized", message));
+  TRY(check(MPI_Finalized(&ended), "MPI_Finalized", message));
+  if (ended)
+    return fail(FNZ_UNSUPPORTED, "MPI", "it has ended in this process, and starts once", message);
   if (!is_there)
     TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given), "MPI_Init_thread",
               message));
@@ -428,14 +471,30 @@ static bool is_first(const fnz_mpi_options *o, size_t k) {
   return true;
 }
 
+/* As every structure with a size: that of an older header is shorter, and what it lacks is 0. */
+static fnz_status take_options(const fnz_mpi_options *given, fnz_mpi_options *out, char *message) {
+  char why[96];
+  *out = (fnz_mpi_options)FNZ_MPI_OPTIONS_INIT;
+  if (!given)
+    return FNZ_OK;
+  snprintf(why, sizeof why,
+           "size is %zu, and this library knows 1 to %zu; use FNZ_MPI_OPTIONS_INIT", given->size,
+           sizeof *out);
+  if (given->size == 0 || given->size > sizeof *out)
+    return fail(FNZ_BAD_ARGUMENT, "fnz_mpi_options", why, message);
+  memcpy(out, given, given->size);
+  return FNZ_OK;
+}
+
 fnz_status fnz_mpi_collectives_create(const fnz_mpi_options *options, fnz_collectives **out,
                                       char *message) {
-  const fnz_mpi_options none = FNZ_MPI_OPTIONS_INIT, *o = options ? options : &none;
+  fnz_mpi_options o;
   *out = NULL;
   *message = 0;
+  TRY(take_options(options, &o, message));
   world *w = malloc(sizeof *w);
   if (!w)
-    return FNZ_NO_MEMORY;
+    return fail(FNZ_NO_MEMORY, "collectives", "out of memory", message);
   *w = (world){.base = {.size = sizeof w->base,
                         .name = "mpi",
                         .self = w,
@@ -447,10 +506,10 @@ fnz_status fnz_mpi_collectives_create(const fnz_mpi_options *options, fnz_collec
                         .abort = end_all,
                         .destroy = destroy},
                .all = {.comm = MPI_COMM_NULL}};
-  fnz_status status = o->size != sizeof *o ? FNZ_BAD_ARGUMENT : start(w, o->communicator, message);
-  for (size_t k = 0; k < o->ngroups && status == FNZ_OK; k++)
-    if (is_first(o, k))
-      status = name_group(w, o, k, message);
+  fnz_status status = start(w, o.communicator, message);
+  for (size_t k = 0; k < o.ngroups && status == FNZ_OK; k++)
+    if (is_first(&o, k))
+      status = name_group(w, &o, k, message);
   if (status != FNZ_OK)
     destroy(w);
   else

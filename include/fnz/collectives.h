@@ -18,7 +18,8 @@
  * many as there are. Where no functions are given, operators of one process run, and others are
  * refused, all_reduce and broadcast among them, which do not say how many they are for.
  *
- * Threads: functions are called in the thread that runs, one at a time for a context. */
+ * Threads: functions are called in the thread that runs, one at a time for a context. Contexts that
+ * run at the same time need collectives of their own, or such that bear it. */
 #ifndef FNZ_COLLECTIVES_H
 #define FNZ_COLLECTIVES_H
 
@@ -89,9 +90,9 @@ typedef struct fnz_collectives {
   fnz_status (*broadcast)(void *self, const fnz_group *group, int64_t source, void *data,
                           size_t bytes, char *message);
 
-  /** Ends all processes, this one with `code`. fnz never calls it. NULL: it cannot. */
+  /** Ends all processes, this one with `code`. The library never calls it. NULL: it cannot. */
   void (*abort)(void *self, int code);
-  /** fnz never calls it. NULL: there is nothing to end. */
+  /** The library never calls it. NULL: there is nothing to end. */
   void (*destroy)(void *self);
 } fnz_collectives;
 

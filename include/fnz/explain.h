@@ -47,15 +47,16 @@ typedef struct fnz_origin {
   size_t reader_graph, view_graph;
 } fnz_origin;
 
-/** The origins of all nodes of a result, fnz_origins: what fnz_functionalize() and fnz_decompose()
- * give where their options ask for it. Plain data that needs neither program.
+/** Ends the origins of all nodes of a result: what fnz_functionalize() and fnz_decompose() give
+ * where their options ask for it, plain data that needs neither program.
  *
  *   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
  *   fnz_origins *origins;
  *   options.origins = &origins;
  *   status = fnz_functionalize(ctx, program, &options, &functional);
- *
- * NULL is allowed. */
+ *   ...
+ *   fnz_origins_destroy(origins); // NULL is allowed
+ */
 FNZ_API void fnz_origins_destroy(fnz_origins *origins);
 /** Of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);

@@ -20,7 +20,7 @@ typedef struct fnz_mpi_group {
 
 typedef struct fnz_mpi_options {
   size_t size;              /* sizeof(fnz_mpi_options) */
-  const void *communicator; /* an MPI_Comm, of which a copy is made; NULL: MPI_COMM_WORLD */
+  const void *communicator; /* the address of an MPI_Comm, which is copied; NULL: MPI_COMM_WORLD */
   const fnz_mpi_group *groups;
   size_t ngroups;
 } fnz_mpi_options;
@@ -31,12 +31,16 @@ typedef struct fnz_mpi_options {
  * processes of the communicator call it. The group "0" is all of them, unless one is given under
  * that name; those of tags and ranks need not be given.
  *
+ * MPI starts once in a process: after `destroy` has ended it, there is no second time. It is
+ * started for one thread (MPI_THREAD_FUNNELED): what runs with these collectives, one context at a
+ * time, runs in the thread that has created them.
+ *
  * What is reduced goes to one process, which sends the result to the others: it depends on nothing
  * but the order in which MPI reduces, and has the same bits in all.
  *
  * options  NULL for defaults; needed only during the call.
  * out      ends by its `destroy`, in all processes. Its `abort` is MPI_Abort(). NULL on failure.
- * message  FNZ_COLLECTIVES_MESSAGE_BYTES of room: what failed, "" for nothing. */
+ * message  FNZ_COLLECTIVES_MESSAGE_BYTES of room: what failed, "" for FNZ_OK. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_mpi_collectives_create(const fnz_mpi_options *options,
                                                              fnz_collectives **out, char *message);
 

@@ -64,9 +64,8 @@ static fnz_status refuse_alone(const party *p, int64_t says) {
     snprintf(processes, sizeof processes, "%lld processes", (long long)says);
   return fnzi_krn_call_refuse(
       p->call, FNZ_CLASS_UNSUPPORTED,
-      "it is for %s of group \"%s\", and this one knows no others; give it functions by "
-      "fnz_context_set_collectives(), or say --collectives mpi under mpirun, or --collectives one "
-      "where the program is for one process",
+      "it is for %s of group \"%s\", and this one knows no others; say --collectives mpi under "
+      "mpirun, or one where the program is for one process (fnz_context_set_collectives())",
       processes, p->group.name);
 }
 

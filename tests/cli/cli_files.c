@@ -67,6 +67,8 @@ START_TEST(goes_on_from_the_state_that_a_run_wrote) {
             "fnz: ARGUMENT: run: two files cannot both come from standard input");
   must_fail("run - --inputs -", 64,
             "fnz: ARGUMENT: run: two files cannot both come from standard input");
+  must_fail("run - --state -", 64,
+            "fnz: ARGUMENT: run: two files cannot both come from standard input");
   must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --inputs state.safetensors", 2,
             "fnz: DUPLICATE: state.safetensors: ");
 }
