@@ -187,7 +187,8 @@ static int print_list(cli_ops_call *ops) {
   CLI_TRY(cli_flush());
   if (t.all || !ops->call->noperands || cli_ops_filtered(ops->call))
     return CLI_DONE;
-  cli_fail(FNZ_CLASS_REF, ops->call->operands[0], "no operator matches; fnz ops lists all");
+  cli_fail(FNZ_CLASS_REF, ops->call->operands[0],
+           "no operator matches; fnz ops lists all of the table");
   return CLI_NEGATIVE;
 }
 
@@ -218,7 +219,7 @@ static int refuse(cli_call *call) {
              ? cli_fail(FNZ_CLASS_REF, operand,
                         "there is no operator of that name; did you mean %s?", call->out.data)
              : cli_fail(FNZ_CLASS_REF, operand,
-                        "there is no operator of that name; fnz ops lists all");
+                        "there is no operator of that name; fnz ops lists all of the table");
 }
 
 /* One that programs have without a declaration, and that no list has. */

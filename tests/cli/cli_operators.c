@@ -15,7 +15,8 @@ START_TEST(knows_operators) {
   has(o->out, "cpu, meta: computed into its argument");
   has(o->out, "cuda: by the CPU");
   must_fail("ops no_such_operator", 2,
-            "fnz: REF: no_such_operator: there is no operator of that name; fnz ops lists all\n");
+            "fnz: REF: no_such_operator: there is no operator of that name; fnz ops lists all of "
+            "the table\n");
 }
 END_TEST
 
