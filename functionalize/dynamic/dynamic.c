@@ -424,19 +424,6 @@ void fnzi_general_end(fnzi_general *g) {
   fnzi_arena_free(&g->arena);
 }
 
-fnz_status fnzi_general_finish_light(fnzi_general *g, bool *right) {
-  *right = !fnzi_general_is_in_doubt(g);
-  if (*right)
-    FNZ_TRY(lift(g));
-  if (*right)
-    FNZ_TRY(fnzi_trials_check(g));
-  *right = *right && !first_wrong(g);
-  if (*right)
-    FNZ_TRY(keep_to_seen(g));
-  *right = *right && !fnzi_general_is_in_doubt(g);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_general_make(fnzi_general *g) {
   FNZ_TRY(fnzi_trials_find(g));
   FNZ_TRY(converge(g));

@@ -9,7 +9,6 @@
  *
  *   entry.c         all of it
  *   excerpt*.c      parts that stand for the program: is what is made of them right everywhere?
- *   telling.c       and then the program, from two trials
  *   sample*.c       the trials: the program at usual sizes, and what the pass makes there
  *   dynamic.c       one program out of all trials, guards where it is not right
  *   same_graph.c    are two results the same program, perhaps but for numbers?
@@ -47,8 +46,6 @@ typedef struct fnzi_trial {
 typedef struct fnzi_trials {
   fnzi_trial **data; /* the first decides what the general program looks like */
   size_t count, capacity;
-  bool telling; /* no two expressions of the source have the same numbers in them: what has the
-                 * numbers of one is that one, and nothing else is looked for */
 } fnzi_trials;
 
 /* --- fit_system.c ----------------------------------------------------------------------------- */
@@ -78,11 +75,10 @@ typedef struct fnzi_fit {
   } atoms;
   fnzi_map seen; /* numbers -> id of the expression + 1 */
   bool whole;    /* only whole factors are looked for */
-  bool telling;  /* the trials are: there are no atoms */
 } fnzi_fit;
 
 FNZ_MUST_CHECK fnz_status fnzi_fit_start(fnzi_fit *fit, fnzi_sizes *sizes, fnzi_arena *arena,
-                                         fnzi_trial *const *trials, size_t ntrials, bool telling);
+                                         fnzi_trial *const *trials, size_t ntrials);
 void fnzi_fit_end(fnzi_fit *fit);
 /* What an expression of the source is where sizes that are one number in all trials are that
  * number; NULL for one that has no value then. (functionalize/dynamic/pinned.c) */

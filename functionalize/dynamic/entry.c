@@ -41,42 +41,19 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
   return FNZ_OK;
 }
 
-static fnz_status explain_and_finish(fnzi_general *g, fnzi_notes *notes, fnz_program **out) {
-  FNZ_TRY(explain(g, notes));
-  return finish(g, out);
-}
-
-/* From few trials, where an excerpt stands for the program; *out NULL where that is not enough. */
-static fnz_status make_from_few(const fnzi_general *g, fnzi_notes *notes, fnz_program **out) {
-  fnzi_general few = {.ctx = g->ctx, .program = g->program, .wish = g->wish};
-  bool done = false;
-  fnz_status status = fnzi_general_start(&few);
-  few.light = true;
-  if (status == FNZ_OK)
-    status = fnzi_general_make_telling(&few, &done);
-  if (status == FNZ_OK && done)
-    status = explain_and_finish(&few, notes, out);
-  fnzi_general_end(&few);
-  return status;
-}
-
-static fnz_status make(fnzi_general *g, fnzi_notes *notes, fnz_program **out) {
-  FNZ_TRY(fnzi_excerpt_try(g));
-  if (g->light)
-    FNZ_TRY(make_from_few(g, notes, out));
-  if (*out)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_general_make(g));
-  return explain_and_finish(g, notes, out);
-}
-
 fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                             const fnzi_pass_wish *wish, fnzi_notes *notes, fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
   *out = NULL;
   fnz_status status = fnzi_general_start(&g);
   if (status == FNZ_OK)
-    status = make(&g, notes, out);
+    status = fnzi_excerpt_try(&g);
+  if (status == FNZ_OK)
+    status = fnzi_general_make(&g);
+  if (status == FNZ_OK)
+    status = explain(&g, notes);
+  if (status == FNZ_OK)
+    status = finish(&g, out);
   fnzi_general_end(&g);
   return status;
 }

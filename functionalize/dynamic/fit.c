@@ -80,13 +80,12 @@ static fnz_status add_atoms(fnzi_fit *f) {
 }
 
 fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,
-                          fnzi_trial *const *trials, size_t ntrials, bool telling) {
+                          fnzi_trial *const *trials, size_t ntrials) {
   *f = (fnzi_fit){.sizes = sizes, .trials = trials, .ntrials = ntrials, .arena = arena};
-  f->telling = telling;
   f->known = sizes->own; /* what was made up for another result may fit by chance */
   fnzi_map_init(&f->seen, sizes->set.ctx);
   FNZ_TRY(fnzi_fit_find_forms(f));
-  return telling ? FNZ_OK : add_atoms(f);
+  return add_atoms(f);
 }
 
 void fnzi_fit_end(fnzi_fit *f) {

@@ -485,7 +485,7 @@ static fnz_status start(fnzi_lifter *l, const fnzi_trials *trials) {
   FNZI_NEW(l->arena, l->count, &l->numbers);
   FNZI_NEW(l->arena, l->count, &l->lists);
   FNZI_NEW(l->arena, l->count, &l->walks);
-  return fnzi_fit_start(&l->fit, l->sizes, l->arena, fitting, l->count, trials->telling);
+  return fnzi_fit_start(&l->fit, l->sizes, l->arena, fitting, l->count);
 }
 
 fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,

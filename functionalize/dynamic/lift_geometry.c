@@ -126,8 +126,6 @@ static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint3
     all = all && matters[k];
     any = any || matters[k];
   }
-  if (any && !all && l->fit.telling) /* fewer trials do not tell */
-    return refuse(l, "a stride");
   if (any && !all)
     FNZ_TRY(fnzi_fit_some(&l->fit, l->numbers, matters, out));
   if (!any)

@@ -62,9 +62,6 @@ typedef struct fnzi_general {
 FNZ_MUST_CHECK fnz_status fnzi_general_start(fnzi_general *g);
 /* Makes g->made, and what keeps it to sizes at which it is right. */
 FNZ_MUST_CHECK fnz_status fnzi_general_make(fnzi_general *g);
-/* The same from usual trials that agree, checked as far as an excerpt does not stand for it. *right
- * false: it is wrong somewhere, or something is in doubt. */
-FNZ_MUST_CHECK fnz_status fnzi_general_finish_light(fnzi_general *g, bool *right);
 void fnzi_general_end(fnzi_general *g);
 /* Passes at different sizes did not agree by themselves, or few sizes are known. */
 bool fnzi_general_is_in_doubt(const fnzi_general *g);
@@ -73,11 +70,6 @@ bool fnzi_general_is_in_doubt(const fnzi_general *g);
 /* Sets g->light where an excerpt of the program is right at all sizes that it is checked at, and
  * nothing was in doubt: then so is the program, if it is at usual ones. */
 FNZ_MUST_CHECK fnz_status fnzi_excerpt_try(fnzi_general *g);
-
-/* --- telling.c -------------------------------------------------------------------------------- */
-/* Makes g->made from two trials, g->light being set. *done false: it takes more than that, and `g`
- * is of no use. */
-FNZ_MUST_CHECK fnz_status fnzi_general_make_telling(fnzi_general *g, bool *done);
 
 /* --- sample.c --------------------------------------------------------------------------------- */
 /* A trial without numbers. It ends with fnzi_trial_end(). */

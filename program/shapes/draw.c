@@ -17,7 +17,7 @@ enum {
 };
 
 void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
-  *d = (fnzi_draw){.sizes = sizes, .state = seed * 2654435769u + 1, .span = USUAL_SPAN};
+  *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN, NULL};
 }
 
 /* Bounds of slices count from the end where they are negative. */
@@ -239,7 +239,7 @@ static fnz_status draw_numbers(fnzi_draw *d, fnzi_point *point, fnzi_arena *aren
     u.is_far = u.is_far || u.divisors[i] >= COARSE;
   }
   FNZ_TRY(draw_within(&u, point, TRIES, found));
-  return *found && u.is_far && !d->unrun ? draw_bearable(&u, point, arena) : FNZ_OK;
+  return *found && u.is_far ? draw_bearable(&u, point, arena) : FNZ_OK;
 }
 
 fnz_status fnzi_draw_numbers(fnzi_draw *d, fnzi_point *point, bool *found) {

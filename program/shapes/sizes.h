@@ -195,7 +195,6 @@ typedef struct fnzi_draw {
   uint64_t state;
   int64_t span; /* symbols lie within so much of the least they may be; smaller after failures */
   fnzi_point *like; /* symbols that are equal here get equal numbers; NULL: all different ones */
-  bool unrun;       /* the program is not run there, and may be too large for it */
 } fnzi_draw;
 
 /* What ranges say of each symbol, by the ids of expressions. Without one it is a size, from 0 on,

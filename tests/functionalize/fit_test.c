@@ -58,7 +58,7 @@ typedef struct row {
 
 static void check_rows(const row *rows, size_t n, size_t count) {
   fnzi_fit f;
-  OK(ctx, fnzi_fit_start(&f, &sizes, &arena, all, count, false));
+  OK(ctx, fnzi_fit_start(&f, &sizes, &arena, all, count));
   for (int twice = 0; twice < 2; twice++) /* the second time from memory */
     for (size_t i = 0; i < n; i++) {
       const char *got = found_for(&f, rows[i].of, count);
