@@ -98,6 +98,22 @@ typedef const sorted_row *SORTED;
 VALUE int64_t sorted_key(SORTED s, int64_t i) {
   return integer_at(s->keys, s->start + i);
 }
+/* Rows of keys and of places (kernels/cpu/select_values.h). */
+struct PAIR {
+  int64_t key, place;
+};
+struct pair_row {
+  const cells *keys, *places;
+  int64_t start;
+};
+typedef const pair_row *PAIRS;
+VALUE PAIR pair_at(PAIRS r, int64_t i) {
+  return PAIR{integer_at(r->keys, r->start + i), integer_at(r->places, r->start + i)};
+}
+VALUE void pair_put(PAIRS r, int64_t i, PAIR x) {
+  integer_put(r->keys, r->start + i, x.key);
+  integer_put(r->places, r->start + i, x.place);
+}
 VALUE double exp_as(bool is_double, double x) {
   return is_double ? exp(x) : (double)expf((float)x);
 }

@@ -4,7 +4,7 @@
 
 /* Files as lines (texts.cmake). */
 extern const char *const fnzi_cuda_text_formula_cells[],
-    *const fnzi_cuda_text_special_functions_values[];
+    *const fnzi_cuda_text_special_functions_values[], *const fnzi_cuda_text_select_values[];
 #define FORMULA(name, values, file)                                                                \
   extern const char *const fnzi_cuda_text_##values[], *const fnzi_cuda_text_##file[];
 #include "engine/cuda/formulas.def"
@@ -22,7 +22,7 @@ enum {
 typedef struct formula {
   const char *name;
   bool by_block;
-  const char *const *files[3];
+  const char *const *files[4];
 } formula;
 static const formula formulas[FORMULAS] = {
 #define FORMULA(name, values, file)                                                                \
@@ -34,6 +34,11 @@ static const formula formulas[FORMULAS] = {
    false,                                                                                          \
    {fnzi_cuda_text_special_functions_values, fnzi_cuda_text_special,                               \
     fnzi_cuda_text_special_functions}},
+#define CHOSEN(name, by_block, before, file)                                                       \
+  {#name,                                                                                          \
+   by_block,                                                                                       \
+   {fnzi_cuda_text_sort_values, fnzi_cuda_text_##before, fnzi_cuda_text_select_values,             \
+    fnzi_cuda_text_##file}},
 #include "engine/cuda/formulas.def"
 #undef FORMULA
 };
@@ -82,7 +87,7 @@ fnz_status fnzi_cuda_text_formula(fnz_context *ctx, fnzi_cuda_text *text,
   const fnzi_cuda_kernel shape = {NULL, f->nwindows + (f->draws ? 2 : 0) + f->checks, 256,
                                   of->by_block ? FNZI_CUDA_GRID_BLOCKS : FNZI_CUDA_GRID_FLAT, 0};
   FNZ_TRY(fnzi_cuda_text_use(ctx, text, fnzi_cuda_text_formula_cells));
-  for (int k = 0; k < 3 && of->files[k]; k++)
+  for (int k = 0; k < 4 && of->files[k]; k++)
     FNZ_TRY(fnzi_cuda_text_use(ctx, text, of->files[k]));
   fnz_status status = put_body(&w, f, of->by_block);
   if (status == FNZ_OK)

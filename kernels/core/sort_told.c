@@ -89,6 +89,24 @@ fnz_status fnzi_krn_sort_tell(fnzi_krn_call *call, fnzi_krn_told_sort *told) {
   return FNZ_OK;
 }
 
+fnz_status fnzi_krn_sort_tell_top(fnzi_krn_call *call, fnzi_krn_told_sort *told, bool is_sorted) {
+  const int64_t keep = told->keep;
+  const bool few = keep <= told->length / 64, sorts = few || is_sorted;
+  int64_t integers[SORT_NUMBERS];
+  fnzi_krn_window windows[3];
+  told->keep += keep < told->length; /* the next one may equal the last */
+  if (sorts)
+    FNZ_TRY(fnzi_krn_sort_tell(call, told));
+  else
+    FNZ_TRY(take_room(call, told, &told->keys, &told->places));
+  told->keep = keep;
+  write_integers(told, sorts, integers);
+  window_over(told, told->dtype, told->elements, &windows[0]);
+  window_over(told, FNZ_I64, told->keys, &windows[1]);
+  window_over(told, FNZ_I64, told->places, &windows[2]);
+  return tell(call, few ? "few_chosen" : "chosen", told->rows, windows, 3, 2, integers);
+}
+
 fnz_status fnzi_krn_sort_tell_ranked(fnzi_krn_call *call, const fnzi_krn_told_sort *told,
                                      fnz_dtype dtype, const void *cells, const void *values,
                                      const void *places) {

@@ -22,6 +22,13 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_sort_tell_ranked(fnzi_krn_call *call,
                                                     const void *cells, const void *values,
                                                     const void *places);
 
+/* What topk takes, told->keep of each row: in place of the sorted ones, of which equal ones are
+ * those that eager would take. Without `is_sorted` they may be in the order that a selection
+ * leaves.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_krn_sort_tell_top(fnzi_krn_call *call, fnzi_krn_told_sort *told,
+                                                 bool is_sorted);
+
 /* Where the run of equal keys ends that begins at a place of the order, counted in its row; 0 where
  * none begins: i64. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_sort_tell_runs(fnzi_krn_call *call,

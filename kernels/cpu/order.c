@@ -1,12 +1,14 @@
 /* order.c - what stands at one place of a sorted row: medians, the k-th value, the mode.
  *
- * Where equal elements qualify, the place given is that of the first one; of the last for mode. */
+ * Which of equal elements qualifies is what eager's algorithms come to (select_values.h): of
+ * medians along a dimension the one that comes first, of mode the last one of a sort that is not
+ * stable. */
 #include "kernels/core/sort_told.h"
 #include "kernels/cpu/sort.h"
 
 #include <math.h>
 
-#define VALUE  static
+#define VALUE  static inline
 #define SORTED const fnzi_cpu_pair *
 static int64_t sorted_key(SORTED s, int64_t i) {
   return s[i].key;
@@ -14,12 +16,50 @@ static int64_t sorted_key(SORTED s, int64_t i) {
 #include "kernels/cpu/order_values.h"
 #undef VALUE
 
-static void fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
+static int64_t key_of(const fnzi_cpu_rows *r, int64_t row, int64_t i) {
   const double *real = r->data;
-  const int64_t *whole = r->data;
-  for (int64_t i = 0; i < r->length; i++) {
-    int64_t at = row * r->length + i;
-    pairs[i] = (fnzi_cpu_pair){r->dtype == FNZ_F64 ? fnzi_cpu_real_key(real[at]) : whole[at], i};
+  const int64_t *whole = r->data, at = row * r->length + i;
+  return r->dtype == FNZ_F64 ? fnzi_cpu_real_key(real[at]) : whole[at];
+}
+
+static void fill_pairs(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs) {
+  for (int64_t i = 0; i < r->length; i++)
+    pairs[i] = (fnzi_cpu_pair){key_of(r, row, i), i};
+}
+
+/* The place of the n-th in order, equal ones in the order of their places. */
+static int64_t stable_place(const fnzi_cpu_rows *r, int64_t row, const fnzi_cpu_pair *pairs,
+                            int64_t nth) {
+  int64_t key = pairs[nth].key, before = nth, i = 0;
+  for (int64_t k = 0; k < nth; k++)
+    before -= pairs[k].key < key;
+  for (; key_of(r, row, i) != key || before; i++)
+    before -= key_of(r, row, i) == key;
+  return i;
+}
+
+static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
+                         bool is_stable) {
+  int64_t numbers = r->length;
+  for (int64_t i = 0; r->dtype == FNZ_F64 && i < r->length; i++)
+    numbers -= pairs[i].key == INT64_MAX;
+  int64_t nth = median_place(kind, numbers, r->length);
+  fnzi_cpu_select_nth(pairs, r->length, nth);
+  return is_stable ? stable_place(r, row, pairs, nth) : pairs[nth].place;
+}
+
+/* Changes `pairs`, which are those of the row. */
+static int64_t place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
+                        int64_t k, bool is_stable) {
+  switch (kind) {
+  case ORDER_KTH:
+    fnzi_cpu_select_kth(pairs, r->length, k - 1);
+    return pairs[k - 1].place;
+  case ORDER_MODE:
+    fnzi_cpu_sort_unstable(pairs, r->length);
+    return pairs[mode_place(pairs, r->length, r->dtype == FNZ_F64)].place;
+  default:
+    return median_of(r, row, pairs, kind, is_stable);
   }
 }
 
@@ -47,32 +87,33 @@ static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduc
                              .rows = rows->count,
                              .length = rows->length,
                              .inner = 1,
-                             .keep = kind == ORDER_KTH ? k : rows->length};
-  fnzi_krn_window windows[5];
+                             .keep = kind == ORDER_KTH && k < rows->length ? k + 1 : rows->length};
+  fnzi_krn_window windows[6];
   fnzi_cpu_rows cells;
-  void *values, *places;
+  void *values, *places = NULL;
   FNZ_TRY(fnzi_krn_sort_tell(call, &told));
   FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &cells));
   FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
   if (is_real)
     fnzi_krn_number_cell(&nan, dtype, &nothing);
-  fnzi_krn_window_dense(&windows[0], FNZ_I64, 1, &all, told.keys);
-  fnzi_krn_window_dense(&windows[1], FNZ_I64, 1, &all, told.places);
-  fnzi_krn_window_dense(&windows[2], dtype, 1, &all, cells.data);
-  fnzi_krn_window_dense(&windows[3], dtype, 1, &rows->count, values);
+  fnzi_krn_window_dense(&windows[0], rows->dtype, 1, &all, rows->data);
+  fnzi_krn_window_dense(&windows[1], dtype, 1, &all, cells.data);
+  fnzi_krn_window_dense(&windows[2], FNZ_I64, 1, &all, told.keys);
+  fnzi_krn_window_dense(&windows[3], FNZ_I64, 1, &all, told.places);
+  fnzi_krn_window_dense(&windows[4], dtype, 1, &rows->count, values);
   if (call->noutputs > 1) {
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
-    fnzi_krn_window_dense(&windows[4], FNZ_I64, 1, &rows->count, places);
+    fnzi_krn_window_dense(&windows[5], FNZ_I64, 1, &rows->count, places);
   }
-  uint32_t nresults = call->noutputs > 1 ? 2 : 1;
-  const int64_t integers[] = {kind, rows->length, is_real, k, forgets, nothing};
+  uint32_t nresults = call->noutputs > 1 ? 4 : 3; /* keys and places may be others then */
+  const int64_t integers[] = {kind, rows->length, is_real, k, forgets, nothing, !places};
   const fnzi_krn_formula f = {.name = "ordered",
                               .count = rows->count,
                               .windows = windows,
-                              .nwindows = 3 + nresults,
+                              .nwindows = 2 + nresults,
                               .nresults = nresults,
                               .integers = integers,
-                              .nintegers = 6};
+                              .nintegers = 7};
   return call->record->formula(call->record->user, &f);
 }
 
@@ -95,12 +136,10 @@ static fnz_status pick_rows(fnzi_krn_call *call, int64_t kind) {
     FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   else
     FNZI_NEW(&call->scratch, (size_t)r.count, &kept);
-  FNZI_NEW(&call->scratch, 2 * (size_t)r.length, &room);
+  FNZI_NEW(&call->scratch, (size_t)r.length, &room);
   for (int64_t i = 0; i < r.count; i++) {
     fill_pairs(&r, i, room);
-    const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(room, r.length);
-    (places ? (int64_t *)places : kept)[i] =
-        sorted[order_place(kind, sorted, r.length, is_real, k)].place;
+    (places ? (int64_t *)places : kept)[i] = place_of(&r, i, room, kind, k, places != NULL);
   }
   FNZ_TRY(fnzi_cpu_rows_pick(call, reduced, places ? places : kept));
   return places ? FNZ_OK : forget_payload(call);

@@ -16,14 +16,10 @@ VALUE int64_t numbers_among(SORTED s, int64_t count, bool is_real) {
   return high;
 }
 
-/* A NaN is the median of all that hold it. */
-VALUE int64_t median_place(SORTED s, int64_t count, bool is_real) {
-  int64_t numbers = numbers_among(s, count, is_real);
-  return numbers < count ? numbers : (count - 1) / 2;
-}
-
-VALUE int64_t nanmedian_place(SORTED s, int64_t count, bool is_real) {
-  int64_t numbers = numbers_among(s, count, is_real);
+/* Of a row with so many numbers among its elements. A NaN is the median of all that hold it. */
+VALUE int64_t median_place(int64_t kind, int64_t numbers, int64_t count) {
+  if (kind == ORDER_MEDIAN && numbers < count)
+    return numbers;
   return numbers ? (numbers - 1) / 2 : 0;
 }
 
@@ -43,8 +39,7 @@ VALUE int64_t mode_place(SORTED s, int64_t count, bool is_real) {
 }
 
 VALUE int64_t order_place(int64_t kind, SORTED s, int64_t count, bool is_real, int64_t k) {
-  return kind == ORDER_MEDIAN      ? median_place(s, count, is_real)
-         : kind == ORDER_NANMEDIAN ? nanmedian_place(s, count, is_real)
-         : kind == ORDER_KTH       ? k - 1
-                                   : mode_place(s, count, is_real);
+  return kind == ORDER_KTH    ? k - 1
+         : kind == ORDER_MODE ? mode_place(s, count, is_real)
+                              : median_place(kind, numbers_among(s, count, is_real), count);
 }

@@ -1,7 +1,8 @@
 /* sort.c - sorting along a dimension, its first k, and the smallest with the largest element.
  *
  * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
- * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs. */
+ * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs;
+ * topk sorts no more than it has to. */
 #include "kernels/core/sort_told.h"
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/special_reals.h"
@@ -19,6 +20,7 @@ typedef struct sorting {
   size_t cell;
   int64_t count, inner, keep; /* keep: how many of the sorted row are written */
   bool descending;
+  bool is_top, is_sorted; /* topk, and whether its elements are in order */
   fnzi_cpu_pair *scratch; /* 2 * count for each thread */
 } sorting;
 
@@ -65,7 +67,10 @@ static void sort_row(const void *user, int64_t row, int lane) {
   fnzi_cpu_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
   for (int64_t i = 0; i < s->count; i++)
     pairs[i] = (fnzi_cpu_pair){key_at(s, start + i * s->inner), i};
-  pairs = fnzi_cpu_sort_pairs(pairs, s->count);
+  if (s->is_top)
+    fnzi_cpu_select_first(pairs, s->count, s->keep, s->is_sorted);
+  else
+    pairs = fnzi_cpu_sort_pairs(pairs, s->count);
   for (int64_t i = 0; i < s->keep; i++, out += s->inner) {
     if (s->places)
       s->places[out] = pairs[i].place;
@@ -127,7 +132,8 @@ static fnz_status tell(fnzi_krn_call *call, const sorting *s, int64_t numel) {
                              .keep = s->keep,
                              .descending = s->descending};
   FNZ_TRY(fnzi_krn_dense_get_as(call, x, told.dtype, &told.elements));
-  FNZ_TRY(fnzi_krn_sort_tell(call, &told));
+  FNZ_TRY(s->is_top ? fnzi_krn_sort_tell_top(call, &told, s->is_sorted)
+                    : fnzi_krn_sort_tell(call, &told));
   return fnzi_krn_sort_tell_ranked(call, &told, dtype, s->cells, s->values, s->places);
 }
 
@@ -168,7 +174,9 @@ fnz_status fnzi_kernel_msort(fnzi_krn_call *call) {
 }
 
 fnz_status fnzi_kernel_topk(fnzi_krn_call *call) {
-  sorting s = {.descending = fnzi_krn_named_bool(call, "largest", true)};
+  sorting s = {.descending = fnzi_krn_named_bool(call, "largest", true),
+               .is_top = true,
+               .is_sorted = fnzi_krn_named_bool(call, "sorted", true)};
   FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
   if (fnzi_krn_call_geometry(call, 0)->rank) /* a number is its own top 0 and its own top 1 */
     s.keep = fnzi_krn_named_int(call, "k", 0);

@@ -15,4 +15,11 @@ int64_t fnzi_cpu_real_key(double x);
  * returns where the result is. */
 fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count);
 
+/* As eager has them (select_values.h), in the row itself: its least to the beginning, its n-th
+ * where it belongs, all in order. */
+void fnzi_cpu_select_first(fnzi_cpu_pair *pairs, int64_t count, int64_t keep, bool is_sorted);
+void fnzi_cpu_select_kth(fnzi_cpu_pair *pairs, int64_t count, int64_t nth);
+void fnzi_cpu_select_nth(fnzi_cpu_pair *pairs, int64_t count, int64_t nth);
+void fnzi_cpu_sort_unstable(fnzi_cpu_pair *pairs, int64_t count);
+
 #endif

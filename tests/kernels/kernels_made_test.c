@@ -1,8 +1,9 @@
 /* checks: 4
  * kernels_made_test.c - operators that are computed by others, and the kernels beside them, against
  * what PyTorch gives for random arguments: fixtures/made, fixtures/backward, and libraries of it:
- * fixtures/library. Numbers may be apart
- * by a few roundings of the largest one in a result. What PyTorch refuses must be refused. */
+ * fixtures/library; and which of equal elements it gives: fixtures/ties. Numbers may be apart by a
+ * few roundings of the largest one in a result, places not at all. What PyTorch refuses must be
+ * refused. */
 #include "schema/custom.h"
 #include "tests/help/faults.h"
 #include "tests/help/variant_fixture.h"
@@ -15,7 +16,10 @@ enum { WHAT_BYTES = 400 };
 static const struct {
   const char *folder;
   size_t operators, calls, unknown;
-} fixtures[] = {{"made", 282, 2682, 79}, {"backward", 73, 730, 0}, {"library", 20, 339, 13}};
+} fixtures[] = {{"made", 282, 2682, 79},
+                {"backward", 73, 730, 0},
+                {"library", 20, 339, 13},
+                {"ties", 5, 212, 0}};
 
 typedef struct replay {
   variants v;

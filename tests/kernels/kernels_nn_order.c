@@ -13,6 +13,13 @@ START_TEST(elements_of_a_sorted_row) {
   HAS(0, SCALAR, FNZ_F32, 0, NAN);
   RUN("median", TYPED(FNZ_I32, S(3), 2, 9, 4));
   HAS(0, SCALAR, FNZ_I32, 0, 4);
+  RUN("median", T(S(7), 0.0, 0.0, 0.0, 1, 1, 1, -0.0)); /* which zero follows from the steps */
+  HAS(0, SCALAR, FNZ_F32, 0, 0.0);
+  RUN("nanmedian", T(S(9), -1, 1, 1, 0.0, 1, 1, -1, 0.0, -0.0));
+  HAS(0, SCALAR, FNZ_F32, 0, -0.0);
+  RUN("median.dim", T(S(7), 0.0, 0.0, 0.0, 1, 1, 1, -0.0), I(0)); /* the zero that stands there */
+  HAS(0, SCALAR, FNZ_F32, 0, -0.0);
+  HAS(1, SCALAR, FNZ_I64, 0, 6);
   RUN("median.dim", T(S(2, 3), 3, 1, 2, NAN, 0, NAN), I(1));
   HAS(0, S(2), FNZ_F32, 0, 2, NAN);
   HAS(1, S(2), FNZ_I64, 0, 2, 0);
