@@ -1,4 +1,4 @@
-/* checks: 13
+/* checks: 14
  * schema_test.c - the operator table against PyTorch's own, and the schema parser. */
 #include "tests/schema/arena.h"
 
@@ -306,6 +306,19 @@ START_TEST(custom_operators_parse_and_print_back) {
 }
 END_TEST
 
+/* Those of PyTorch, as it prints the defaults of operators in Python. */
+START_TEST(element_types_are_numbers_too) {
+  begin();
+  fnz_op *op = parse("f(ScalarType a=6, ScalarType b=15, ScalarType c=23, ScalarType d=24, "
+                     "ScalarType e=26, ScalarType g=29, ScalarType h=44) -> ()");
+  const fnz_dtype want[] = {FNZ_F32,         FNZ_BF16, FNZ_F8_E5M2,   FNZ_F8_E4M3FN,
+                            FNZ_F8_E4M3FNUZ, FNZ_U64,  FNZ_F8_E8M0FNU};
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+    check_int(op->params[i].default_value, FNZ_ARG_DTYPE, want[i]);
+  end();
+}
+END_TEST
+
 START_TEST(parsed_parts_are_right) {
   begin();
   fnz_op *op =
@@ -484,6 +497,6 @@ END_TEST
 RUN_SUITE("schema", table_equals_the_columns, table_has_flags_and_delegates,
           every_row_parses_and_prints_back, table_is_sorted_and_found, twins_of_hard_cases,
           defaults_have_the_types_of_their_parameters, given_arguments_come_before_defaults,
-          custom_operators_parse_and_print_back, parsed_parts_are_right,
-          broken_schemas_name_the_column, huge_schemas_are_refused, out_of_memory_leaks_nothing,
-          foreach_operators_have_elements)
+          custom_operators_parse_and_print_back, element_types_are_numbers_too,
+          parsed_parts_are_right, broken_schemas_name_the_column, huge_schemas_are_refused,
+          out_of_memory_leaks_nothing, foreach_operators_have_elements)
