@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes fixtures/library/: what torchvision's operators on boxes and those of quantized programs give on random arguments. For
-developers; needs PyTorch and torchvision. The files have the format of fixtures/made.
+developers; needs PyTorch, torchvision and torchao. The files have the format of fixtures/made.
 
     scripts/make_library_fixtures.py fixtures/library
 
@@ -8,9 +8,11 @@ Everything is seeded: the same PyTorch on the same processor gives the same file
 
 import torch
 import torch.ao.quantization.fx._decomposed  # defines quantized_decomposed
+import torchao.quantization.quant_primitives  # defines torchao
 import torchvision  # defines torchvision
 
 import make_made_fixtures as made
+import make_variant_fixtures as variants
 from make_made_fixtures import N, U, bf16, chance, f16, f32, f64, many, some
 
 I8 = (-128, 127, torch.int8)
@@ -110,7 +112,34 @@ def chosen():
     yield op("convert_element_type.no_fuse"), x, some([torch.int32, f16, f64])
 
 
-GROUPS = {suppressed: 6, pooled: 12, deformed: 12, quantized: 10, channels: 10, chosen: 6}
+def ao(name):
+    return "torchao::" + name
+
+
+def blocked():
+    blocks, counts = [many(1, 3) for _ in range(many(1, 2))], [many(1, 3), many(1, 2)]
+    counts = counts[:len(blocks)]
+    s, d, t = [b * c for b, c in zip(blocks, counts)], some([f32, bf16, f16]), some([torch.int8, torch.uint8, torch.int16, torch.int32])
+    ends = some([[], [], [0, 15], [0, 7.5], [0, 300]])
+    x, q = 4 * N(*s, d=d) + some([0, 3]), torch.randint(0, 16, s).to(t)
+    scale, zero = (U(*counts) + 0.1).to(some([f32, d])), torch.randint(0, 5, counts).to(some([torch.int8, torch.int64, f32]))
+    yield ao("quantize_affine"), x, blocks, scale, zero, t, *ends
+    yield ao("quantize_affine"), x.double(), blocks, scale, zero, t
+    yield ao("quantize_affine"), x, blocks, scale, None, t
+    yield ao("quantize_affine"), x, [*blocks, 1], scale, zero, t
+    yield ao("dequantize_affine"), q, blocks, scale, some([zero, None]), t, *(ends or [None, None]), some([f32, f16, bf16])
+    yield ao("dequantize_affine"), q, [b + 1 for b in blocks], scale, zero, t
+    yield ao("dequantize_affine"), q, blocks, scale, zero, torch.int64
+    rest = some([None, 1e-5, 0.3]), some([None, f32]), some([None, torch.int8, torch.int64]), chance()
+    for how in ("SYMMETRIC", "ASYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR", "NONE"):
+        yield ao("choose_qparams_affine"), x, how, blocks, t, *(ends or [None, None]), *rest
+    small = some([torch.float8_e4m3fn, torch.float8_e5m2])
+    yield ao("choose_scale_float8"), x, blocks, small, some([f32, torch.float8_e8m0fnu, f16]), some([None, 0.5]), some([None, 3.0])
+    yield ao("quantize_affine_float8_non_decomposed"), 99 * x, some([scale, U(1), U(*counts, 2)]), small
+    yield ao("dequantize_affine_float8_non_decomposed"), x.to(small), some([scale, U(1), U(*counts, 2)]), some([f32, bf16])
+
+
+GROUPS = {suppressed: 6, pooled: 12, deformed: 12, quantized: 10, channels: 10, chosen: 6, blocked: 8}
 
 
 def overload(name):
@@ -119,7 +148,13 @@ def overload(name):
     return getattr(getattr(getattr(torch.ops, namespace), base), rest or "default")
 
 
+FLOAT8 = {"f8e4m3fn": (torch.float8_e4m3fn, "F8_E4M3"), "f8e5m2": (torch.float8_e5m2, "F8_E5M2"),
+          "f8e8m0fnu": (torch.float8_e8m0fnu, "F8_E8M0")}
+
+
 if __name__ == "__main__":
+    for name, (dtype, said) in FLOAT8.items():
+        variants.TORCH[name], variants.NAMES[dtype], variants.SAFETENSORS[name] = dtype, name, said
     made.overload = overload
     made.GROUPS = GROUPS
     made.main()

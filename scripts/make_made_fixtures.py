@@ -756,10 +756,40 @@ def frames():
     yield "istft", some([signal, z[..., :0]]), width, hop
 
 
+# --- Samples and powers --------------------------------------------------------------------------
+
+
+def sampled():
+    kinds, order = [f32, f64, bf16, f16, c64, torch.int32, i64], {"edge_order": many(1, 2)}
+    d, s = some(kinds), [many(3, 5) for _ in range(many(1, 3))]
+    x, dim, dims = N(*s, d=d), many(-len(s), len(s) - 1), draw.sample(range(len(s)), many(1, len(s)))
+    number = lambda: some([1, 2, 0.5, -0.3])
+    yield "gradient.scalarint", x, {"spacing": some([None, number()]), "dim": some([None, dim]), **order}
+    yield "gradient.scalararray", x, {"spacing": number(), "dim": dims, **order}
+    yield "gradient.array", x, {"dim": dims, **order}
+    yield "gradient.scalarrayint", x, {"spacing": [number()], "dim": dim, **order}
+    yield "gradient.scalarrayarray", x, {"spacing": [number() for _ in dims], "dim": dims, **order}
+    y, way = N(*s, d=some([f32, f64, bf16])), some([f32, f64, i64])
+    at = [torch.cumsum(1 + N(n, d=way, dense=True).abs(), 0).to(way) for n in s]
+    yield "gradient.tensorarrayint", y, {"spacing": at, **order}
+    yield "gradient.tensorarrayint", y, {"spacing": [at[dim]], "dim": dim, **order}
+    yield "gradient.tensorarray", y, {"spacing": [at[k] for k in dims], "dim": dims, **order}
+    yield "gradient.tensorarray", y, {"spacing": [at[k] for k in dims] + at, "dim": dims, **order}
+    yield "gradient.tensorarrayint", y, {"spacing": [at[dim][:2]], "dim": dim, **order}
+    yield "gradient.tensorarrayint", y, {"spacing": [y], "dim": dim, **order}
+    yield "gradient.array", x, {"dim": [0, 0]}
+    yield "gradient.array", x, {"dim": [0], "edge_order": 3}
+    yield "gradient.array", N(2, 2), {"dim": [1], "edge_order": many(1, 2)}
+    yield "gradient.scalarint", some([N(3, d=u8), N(3, d=boolean), N(3, 0), N()]), {"dim": 0}
+    yield "linalg_vander", N(*some([s, []]), d=d), {"N": some([None, many(0, 4)])}
+    yield "vander", N(s[0], d=some([*kinds, boolean])), some([None, many(-1, 4)]), chance()
+    yield "vander", N(2, 2), 2
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
           statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
           factors: 12, unfactored: 2, sequences: 8, labels: 12, slopes: 4, picked_backward: 4,
-          moved: 6, grouped: 3, norms: 8, transforms: 10, frames: 14}
+          moved: 6, grouped: 3, norms: 8, transforms: 10, frames: 14, sampled: 10}
 
 
 # --- Writing -------------------------------------------------------------------------------------
