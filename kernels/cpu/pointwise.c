@@ -42,6 +42,12 @@ static const char *const narrow_rows[] = {
 };
 #undef NARROW
 
+#define WIDE(row) #row,
+static const char *const wide_rows[] = {
+#include "kernels/point.def"
+};
+#undef WIDE
+
 #define LIMITS(row) #row,
 static const char *const limit_rows[] = {
 #include "kernels/point.def"
@@ -149,7 +155,11 @@ static bool rounds(const point *p, const fnz_arg *operand) {
     return to == FNZ_BOOL || (a ? a->place.rank == 0 : !IS_AMONG(p->what.name, limit_rows));
   if (to != FNZ_F16 && to != FNZ_BF16)
     return false;
-  return a && a->place.rank > 0 ? a->place.dtype != FNZ_BOOL : IS_AMONG(p->what.name, narrow_rows);
+  if (!a)
+    return IS_AMONG(p->what.name, narrow_rows);
+  bool is_second = operand == p->what.operands[1];
+  return a->place.rank ? a->place.dtype != FNZ_BOOL
+                       : !is_second || !IS_AMONG(p->what.name, wide_rows);
 }
 
 /* A number in the class, by way of what is computed where it rounds. */
