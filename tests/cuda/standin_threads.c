@@ -184,7 +184,7 @@ static void exchange(unsigned first, unsigned lead) {
   unsigned char given[WARP][WIDEST];
   unsigned mask = threads[first + lead].mask;
   for (unsigned k = 0; k < WARP; k++)
-    if (is_in(first, mask, k))
+    if (is_in(first, mask, k) && threads[first + k].bytes) /* none: __syncwarp() */
       memcpy(given[k], threads[first + k].mine, threads[first + k].bytes);
   for (unsigned k = 0; k < WARP; k++) {
     thread *t = &threads[first + k];
