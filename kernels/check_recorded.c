@@ -181,8 +181,8 @@ static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
          (fnzi_same_strides(want, have) && have->offset == want->offset);
 }
 
-/* What PyTorch loads and saves again has offset 0 everywhere, as its reader makes tensors of sizes and
- * strides alone. */
+/* What PyTorch loads and saves again has offset 0 everywhere, as its reader makes tensors of sizes
+ * and strides alone. */
 static bool forgets_offset(const fnz_geometry *have, const fnz_geometry *want) {
   bool by_symbol = want->symbols && want->symbols[2 * want->rank];
   return want->offset == 0 && !by_symbol && fnzi_same_strides(want, have);
