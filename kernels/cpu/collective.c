@@ -106,7 +106,19 @@ static fnz_dtype dtype_of(const fnzi_krn_array *a) {
   return a->geometry.dtype;
 }
 
-/* In which type elements are reduced; COUNT for none. */
+static size_t bytes_of(const fnzi_krn_array *a) {
+  return numel(a) * fnzi_dtype(dtype_of(a))->bytes;
+}
+
+/* As they are, of the type that they have. */
+static fnz_status copy(party *p, size_t k, const void *from, void *to) {
+  const size_t bytes = bytes_of(fnzi_meta_sent(p->call, k));
+  if (bytes)
+    memcpy(to, from, bytes);
+  return FNZ_OK;
+}
+
+/* In which type elements are reduced; FNZ_DTYPE_COUNT where they are not. */
 static fnz_dtype wide_of(fnz_dtype dtype) {
   switch (dtype) {
   case FNZ_BOOL:
@@ -257,11 +269,8 @@ static fnz_status reduce_scatter(party *p, size_t k) {
   FNZ_TRY(start_reducing(p, k, &r));
   FNZ_TRY(fnzi_krn_dense_get_as(p->call, fnzi_meta_sent(p->call, k), r.wide, &from));
   FNZ_TRY(fnzi_krn_result_get_as(p->call, k, r.wide, &to));
-  if (is_alone(p)) {
-    if (count)
-      memcpy(to, from, count * fnzi_dtype(r.wide)->bytes);
-    return FNZ_OK;
-  }
+  if (is_alone(p))
+    return copy(p, k, from, to);
   FNZ_TRY(scatter(p, &r, from, to, count));
   if (r.mean)
     divide(r.part, to, count * r.parts, p->count);
@@ -274,17 +283,6 @@ static fnz_status open_rows(party *p, size_t k, const void **from, void **to) {
   const fnzi_krn_array *a = fnzi_meta_sent(p->call, k);
   FNZ_TRY(fnzi_krn_dense_get(p->call, a, from));
   return fnzi_krn_result_get_as(p->call, k, dtype_of(a), to);
-}
-
-static size_t bytes_of(const fnzi_krn_array *a) {
-  return numel(a) * fnzi_dtype(dtype_of(a))->bytes;
-}
-
-static fnz_status copy(party *p, size_t k, const void *from, void *to) {
-  const size_t bytes = bytes_of(fnzi_meta_sent(p->call, k));
-  if (bytes)
-    memcpy(to, from, bytes);
-  return FNZ_OK;
 }
 
 static fnz_status all_gather(party *p, size_t k) {

@@ -44,18 +44,10 @@ static array *slope_by_number(fnzi_dec_steps *s, array *x, int64_t dim, fnz_arg 
   return whole(s, before, center, after, dim);
 }
 
-/* Eager rounds a number in the first place to the type of the 16-bit floats it meets. */
-static array *weigh(fnzi_dec_steps *s, array *weight, array *x) {
-  fnz_dtype dtype = fnzi_dec_array_dtype(x);
-  bool is_number = fnzi_dec_array_rank(weight) == 0 && fnzi_is_float(fnzi_dec_array_dtype(weight));
-  return MUL(is_number && fnzi_dec_wide(dtype) != dtype ? fnzi_dec_cast(s, weight, dtype) : weight,
-             x);
-}
-
 /* Three neighbours, each times its weight. */
 static array *weighed(fnzi_dec_steps *s, array *const weights[3], array *const at[3]) {
-  array *sum = ADD(weigh(s, weights[0], at[0]), weigh(s, weights[1], at[1]));
-  return ADD(sum, weigh(s, weights[2], at[2]));
+  array *sum = ADD(MUL(weights[0], at[0]), MUL(weights[1], at[1]));
+  return ADD(sum, MUL(weights[2], at[2]));
 }
 
 /* Where the distances to both neighbours differ. */

@@ -19,32 +19,31 @@ fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out, const char *s
 }
 
 /* --- element types ---------------------------------------------------------------------------- */
-/* Columns: in tensors of the dialect, in builtin ones, c10's number. */
+/* Columns: in tensors of the dialect, in builtin ones. */
 static const struct {
   const char *element, *builtin;
-  int64_t number;
 } elements[FNZ_DTYPE_COUNT] = {
-    [FNZ_BOOL] = {"i1", "i1", 11},
-    [FNZ_U8] = {"ui8", "i8", 0},
-    [FNZ_I8] = {"si8", "i8", 1},
-    [FNZ_I16] = {"si16", "i16", 2},
-    [FNZ_I32] = {"si32", "i32", 3},
-    [FNZ_I64] = {"si64", "i64", 4},
-    [FNZ_F16] = {"f16", "f16", 5},
-    [FNZ_BF16] = {"bf16", "bf16", 15},
-    [FNZ_F32] = {"f32", "f32", 6},
-    [FNZ_F64] = {"f64", "f64", 7},
-    [FNZ_C32] = {"complex<f16>", "complex<f16>", 8},
-    [FNZ_C64] = {"complex<f32>", "complex<f32>", 9},
-    [FNZ_C128] = {"complex<f64>", "complex<f64>", 10},
-    [FNZ_U16] = {"ui16", "i16", 27},
-    [FNZ_U32] = {"ui32", "i32", 28},
-    [FNZ_U64] = {"ui64", "i64", 29},
-    [FNZ_F8_E4M3FN] = {"f8E4M3FN", "f8E4M3FN", 24},
-    [FNZ_F8_E5M2] = {"f8E5M2", "f8E5M2", 23},
-    [FNZ_F8_E4M3FNUZ] = {"f8E4M3FNUZ", "f8E4M3FNUZ", 26},
-    [FNZ_F8_E5M2FNUZ] = {"f8E5M2FNUZ", "f8E5M2FNUZ", 25},
-    [FNZ_F8_E8M0FNU] = {"f8E8M0FNU", "f8E8M0FNU", 44},
+    [FNZ_BOOL] = {"i1", "i1"},
+    [FNZ_U8] = {"ui8", "i8"},
+    [FNZ_I8] = {"si8", "i8"},
+    [FNZ_I16] = {"si16", "i16"},
+    [FNZ_I32] = {"si32", "i32"},
+    [FNZ_I64] = {"si64", "i64"},
+    [FNZ_F16] = {"f16", "f16"},
+    [FNZ_BF16] = {"bf16", "bf16"},
+    [FNZ_F32] = {"f32", "f32"},
+    [FNZ_F64] = {"f64", "f64"},
+    [FNZ_C32] = {"complex<f16>", "complex<f16>"},
+    [FNZ_C64] = {"complex<f32>", "complex<f32>"},
+    [FNZ_C128] = {"complex<f64>", "complex<f64>"},
+    [FNZ_U16] = {"ui16", "i16"},
+    [FNZ_U32] = {"ui32", "i32"},
+    [FNZ_U64] = {"ui64", "i64"},
+    [FNZ_F8_E4M3FN] = {"f8E4M3FN", "f8E4M3FN"},
+    [FNZ_F8_E5M2] = {"f8E5M2", "f8E5M2"},
+    [FNZ_F8_E4M3FNUZ] = {"f8E4M3FNUZ", "f8E4M3FNUZ"},
+    [FNZ_F8_E5M2FNUZ] = {"f8E5M2FNUZ", "f8E5M2FNUZ"},
+    [FNZ_F8_E8M0FNU] = {"f8E8M0FNU", "f8E8M0FNU"},
 };
 
 const char *fnzi_mlir_element(fnz_dtype dtype) {
@@ -56,7 +55,12 @@ const char *fnzi_mlir_builtin_element(fnz_dtype dtype) {
 }
 
 int64_t fnzi_mlir_scalar_type(fnz_dtype dtype) {
-  return elements[dtype].number;
+  static const int64_t numbers[FNZ_DTYPE_COUNT] = {
+#define SCALAR_TYPE(number, dtype) [FNZ_##dtype] = number,
+#include "schema/scalar_types.def"
+#undef SCALAR_TYPE
+  };
+  return numbers[dtype];
 }
 
 /* --- types ------------------------------------------------------------------------------------ */
