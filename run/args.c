@@ -15,24 +15,29 @@ typedef struct lowering {
   void *user;
 } lowering;
 
-fnz_status fnzi_run_number_of(void *user, uint64_t v, fnz_arg *out) {
-  fnzi_run_state *run = user;
+fnz_status fnzi_run_number_find(fnzi_run_state *run, uint64_t v, bool *found, fnz_arg *out) {
   const fnzi_value *value = &run->graph->values.data[v];
-  *out = run->numbers[v];
-  bool known;
-  if (out->tag != FNZ_ARG_DEFAULT)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_run_symbol_number(run, v, &known, out));
-  if (known)
-    return FNZ_OK;
   const fnzi_symbol *symbol =
       value->symbol == 0 ? NULL : &run->program->symbols.data[value->symbol];
-  if (symbol == NULL || !symbol->has_hint)
-    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                     "the number %s depends on data and the program has no example of it",
-                     value->name);
+  *out = run->numbers[v];
+  *found = out->tag != FNZ_ARG_DEFAULT;
+  if (!*found)
+    FNZ_TRY(fnzi_run_symbol_number(run, v, found, out));
+  if (*found || symbol == NULL || !symbol->has_hint)
+    return FNZ_OK;
+  *found = true;
   *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = symbol->hint};
   return FNZ_OK;
+}
+
+fnz_status fnzi_run_number_of(void *user, uint64_t v, fnz_arg *out) {
+  fnzi_run_state *run = user;
+  bool found;
+  FNZ_TRY(fnzi_run_number_find(run, v, &found, out));
+  return found ? FNZ_OK
+               : fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                           "the number %s depends on data and the program has no example of it",
+                           run->graph->values.data[v].name);
 }
 
 static fnz_status lower_one(lowering *l, fnz_arg *arg) {

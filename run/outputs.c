@@ -17,7 +17,42 @@ static fnz_status visit_left(fnzi_run_state *run, fnzi_run_output_fn *visit, voi
   return FNZ_OK;
 }
 
-/* "output.K", where K counts numbers too. */
+/* A hash for each byte of a number. */
+enum { MOST_CELL = sizeof(int64_t) * sizeof(fnzi_cell) };
+
+/* The element that a tensor has for a number: i64, f64 or bool. */
+static fnz_dtype element_of(const fnz_arg *number, void *out) {
+  const bool truth = number->u.i != 0;
+  if (number->tag == FNZ_ARG_BOOL)
+    memcpy(out, &truth, sizeof truth);
+  else
+    memcpy(out, &number->u, sizeof number->u.i);
+  return number->tag == FNZ_ARG_BOOL ? FNZ_BOOL : number->tag == FNZ_ARG_FLOAT ? FNZ_F64 : FNZ_I64;
+}
+
+/* A number as a tensor without dimensions. Over hashes its cell begins with the number, and one
+ * that nothing says is left out. */
+static fnz_status emit_number(fnzi_run_state *run, const char *name, const fnz_arg *arg) {
+  unsigned char cell[MOST_CELL] = {0};
+  fnz_arg number = *arg;
+  bool found = true;
+  if (arg->tag == FNZ_ARG_SYMBOL && run->hashes)
+    FNZ_TRY(fnzi_run_number_find(run, arg->u.value, &found, &number));
+  else if (arg->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(fnzi_at(run->ctx, fnzi_run_number_of(run, arg->u.value, &number), "%s", name));
+  if (!found)
+    return FNZ_OK;
+  const fnz_geometry g = {.dtype = element_of(&number, cell)};
+  return run->options->emit(run->options->user, name, &g, cell,
+                            run->backend->cell_bytes(run->backend->self, g.dtype));
+}
+
+static bool is_number(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
+         arg->tag == FNZ_ARG_BOOL;
+}
+
+/* "output.K", of tensors and of numbers. */
 static fnz_status visit_results(fnzi_run_state *run, fnzi_run_output_fn *visit, void *user) {
   size_t number = 0;
   for (size_t k = 0; k < run->graph->noutputs; k++) {
@@ -28,6 +63,8 @@ static fnz_status visit_results(fnzi_run_state *run, fnzi_run_output_fn *visit, 
     fnzi_int_text((int64_t)number++, name + strlen(name));
     if (arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(visit(user, name, arg->u.value));
+    else if (is_number(arg))
+      FNZ_TRY(emit_number(run, name, arg));
   }
   return FNZ_OK;
 }

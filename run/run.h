@@ -243,7 +243,8 @@ bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name);
 
 /* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
  * of each input, in order: of those that the signature names as mutated by `visit`, of the others
- * by rest(user, k). */
+ * by rest(user, k). Emits the outputs that are numbers itself, as tensors without dimensions: i64,
+ * f64 or bool. */
 typedef fnz_status fnzi_run_output_fn(void *user, const char *name, uint64_t value);
 typedef fnz_status fnzi_run_input_fn(void *user, size_t k);
 FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit,
@@ -273,7 +274,11 @@ FNZ_MUST_CHECK fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op 
                                               const fnz_arg *args, size_t nargs,
                                               fnzi_run_lower_fn *value, void *user, fnz_arg **out);
 
-/* The number of a symbolic value of the current frame of a run, for who looks up symbols. */
+/* The number of a symbolic value of the current frame of a run, or the example that the program has
+ * of it; *found false for neither. */
+FNZ_MUST_CHECK fnz_status fnzi_run_number_find(fnzi_run_state *run, uint64_t value, bool *found,
+                                               fnz_arg *out);
+/* The same, for who looks up symbols: UNSUPPORTED for neither. */
 FNZ_MUST_CHECK fnz_status fnzi_run_number_of(void *run, uint64_t value, fnz_arg *out);
 
 /* Whether nodes of this operator read or check sizes and dtypes only: no kernel computes them. */

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * Functional runs: inputs are bound by name and size, results are named by the signature, and what
  * cannot be run is refused by name. */
 #include "tests/help/run_help.h"
@@ -105,6 +105,57 @@ START_TEST(items_of_every_type) {
               -0.5);
     ck_assert(item_added("f32", "z0", (const float[]){1.5f, -2, 0}, original != 0) == -0.5);
     ck_assert(item_added("f64", "z0", (const double[]){1.5, -2, 0}, original != 0) == -0.5);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+static const char numbers_out[] = "fnz 1\nsymbol s0 = 5\nrange s0 2..\nsymbol u0\nrange u0 ..\n"
+                                  "symbol z0\nprogram(%x: i64[{s0}])\n{\n"
+                                  "%n: sym{s0} = sym_size.int(%x, 0)\n"
+                                  "%m: sym{s0 + 1} = _operator.add(%n, 1)\n"
+                                  "%s: i64[] = select.int(%x, 0, 0)\n%k: sym{u0} = item(%s)\n"
+                                  "%f: f64[] = _to_copy(%s, dtype=f64)\n%z: sym{z0} = item(%f)\n"
+                                  "return %m, %k, %z, None, 7, 2.5, True, \"text\", %x\n}\n";
+
+static void check_number(const fnz_arrays *out, const char *name, fnz_dtype dtype,
+                         const void *element) {
+  const fnz_array *a = fnz_arrays_find(out, name);
+  ck_assert_msg(a != NULL, "%s", name);
+  ck_assert_int_eq(a->dtype, dtype);
+  ck_assert_uint_eq(a->rank, 0);
+  ck_assert_uint_eq(a->bytes, fnz_dtype_get_info(dtype)->bytes);
+  ck_assert_mem_eq(a->data, element, a->bytes);
+}
+
+/* Numbers among the outputs are tensors without dimensions; None and text have no array. */
+START_TEST(numbers_come_out) {
+  const int64_t sizes[1] = {3}, cells[3] = {-4, 5, 6};
+  open_context();
+  for (int original = 0; original < 2; original++) {
+    fnz_program *p;
+    fnz_backend *cpu;
+    fnz_arrays *given, *out;
+    void *data;
+    OK(ctx, fnz_program_read(ctx, numbers_out, strlen(numbers_out), FNZ_FORMAT_TEXT, &p));
+    OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+    OK(ctx, fnz_arrays_create(ctx, &given));
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    OK(ctx, fnz_arrays_add(given, "x", FNZ_I64, 1, sizes, &data));
+    memcpy(data, cells, sizeof cells);
+    OK(ctx, fnz_run(ctx, p, cpu, given, original ? AS_ORIGINAL : NULL, out));
+    ck_assert_uint_eq(fnz_arrays_count(out), 7);
+    check_number(out, "output.0", FNZ_I64, (const int64_t[]){4});
+    check_number(out, "output.1", FNZ_I64, (const int64_t[]){-4});
+    check_number(out, "output.2", FNZ_F64, (const double[]){-4});
+    check_number(out, "output.4", FNZ_I64, (const int64_t[]){7});
+    check_number(out, "output.5", FNZ_F64, (const double[]){2.5});
+    check_number(out, "output.6", FNZ_BOOL, (const bool[]){true});
+    ck_assert_ptr_nonnull(fnz_arrays_find(out, "output.8"));
+    fnz_arrays_destroy(given);
+    fnz_arrays_destroy(out);
+    fnz_backend_destroy(cpu);
+    fnz_program_destroy(p);
   }
   fnz_context_destroy(ctx);
 }
@@ -338,6 +389,6 @@ START_TEST(out_of_memory) {
 }
 END_TEST
 
-RUN_SUITE("run", numbers_pass, items_of_every_type, inputs_are_checked, messages_say_both_sides,
-          results_are_named, assertions_end_the_run, unlike_and_entangled_tensors,
-          what_cannot_be_run, out_of_memory)
+RUN_SUITE("run", numbers_pass, items_of_every_type, numbers_come_out, inputs_are_checked,
+          messages_say_both_sides, results_are_named, assertions_end_the_run,
+          unlike_and_entangled_tensors, what_cannot_be_run, out_of_memory)
