@@ -209,6 +209,7 @@ struct fnz_program {
   bool instantiated;       /* at some sizes, for which nothing says where views lie */
   _Atomic bool *unchecked; /* of a program that was read: its types were not held against rules;
                              NULL of others, which say what rules gave */
+  bool says_no_sharing; /* read from a file that has no room for it: `sharing` of outputs is unknown */
   bool is_rewritten; /* extras are of the program it was made from; see fnzi_graph.source_nodes */
 };
 

@@ -16,6 +16,8 @@
 #include <fnz/backend.h>
 #include <fnz/functionalize.h>
 
+typedef struct fnzi_run_state fnzi_run_state;
+
 /* The end of a message about a weight without data. */
 #define FNZI_RUN_GET_DATA                                                                          \
   "; give it among the inputs, or take the archive that has it, saved by torch 2.9 or later, as "  \
@@ -45,6 +47,11 @@ typedef struct fnzi_run_series {
   fnz_status (*emit)(void *user, const char *name, const fnz_geometry *g, fnzi_cell start);
 } fnzi_run_series;
 
+/* Over hashes: `predicate` decides which way the current node goes. *taken is the way that the hash
+ * says; the function may choose the other one. */
+typedef fnz_status fnzi_run_decide_fn(void *user, const fnzi_run_state *run, uint64_t predicate,
+                                      bool *taken);
+
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not used by a backend of hashes */
   uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
@@ -56,6 +63,8 @@ typedef struct fnzi_run_options {
   const fnzi_run_series *series; /* NULL: all cells are stored */
   fnzi_run_see_fn *see; /* NULL, or called for every input and output; `user` as for `emit` */
   void *user;
+  fnzi_run_decide_fn *decide; /* NULL: each predicate goes the way that its hash says */
+  void *decider;              /* the `user` of `decide` */
 } fnzi_run_options;
 
 FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program,
@@ -111,7 +120,7 @@ typedef struct fnzi_run_item {
   uint32_t users; /* values of frames that still need it */
 } fnzi_run_item;
 
-typedef struct fnzi_run_state {
+struct fnzi_run_state {
   fnz_context *ctx;
   const fnz_program *program;
   fnz_backend *backend;
@@ -138,7 +147,7 @@ typedef struct fnzi_run_state {
   struct fnzi_run_numbers *symbolic; /* run/numbers.h; NULL: the program has no symbols */
   uint32_t **lasts;                  /* per graph: `last`, NULL before it is first run */
   uint64_t bodies;                   /* bodies entered so far */
-} fnzi_run_state;
+};
 
 /* Binds every input and opens the frame of graph 0. fnzi_run_close() must follow, also after a
  * failure. */
@@ -252,9 +261,12 @@ FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_
 
 /* An unwritten input is emitted, unless it is a constant. */
 bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b);
-/* "constant.FQN" is the final value of a constant that the run on aliasing memory did not write;
- * only with `everything`. */
+/* Names of final values that a run on aliasing memory emits only with `everything`, though nothing
+ * that it did has made them state: "constant.FQN" of a constant that was not written; "left.NAME"
+ * of memory that an input came with, which it does not show as it did, but which was not written or
+ * is shown all the same. */
 #define FNZI_RUN_LEFT_CONSTANT "constant"
+#define FNZI_RUN_LEFT_MEMORY   "left"
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
                                         const fnz_geometry *g, fnz_handle value);

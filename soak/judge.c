@@ -188,10 +188,6 @@ static verdict check_epilogue(judge *t) {
 }
 
 static verdict check_thoroughly(judge *t) {
-  t->sharing.original = t->original;
-  t->sharing.functional = t->functional;
-  if (!fnzi_sharing_is_true(&t->sharing, t->hash[1]))
-    return fnzi_judge_wrong(t, "sharing", "%s", t->sharing.reason);
   verdict v = check_epilogue(t);
   if (v == FNZI_VERDICT_EQUAL)
     v = check_text(t, t->original);
@@ -312,7 +308,7 @@ fnz_status fnzi_judge_create(fnz_context *ctx, judge **out) {
   if (!t)
     return fnzi_no_memory(ctx);
   memset(t, 0, sizeof *t);
-  t->ctx = t->sharing.ctx = ctx;
+  t->ctx = ctx;
   fnzi_ver_results_init(&t->numbers, ctx);
   fnzi_ver_results_init(&t->hashes, ctx);
   FNZ_TRY(fnz_cpu_backend_create(ctx, 1, &t->cpu));

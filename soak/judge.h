@@ -8,7 +8,6 @@
 #define FNZI_SOAK_JUDGE_H
 
 #include "run/verify/results.h"
-#include "soak/sharing.h"
 #include "soak/verdicts.h"
 
 #include <fnz/fnz.h>
@@ -20,7 +19,6 @@ typedef struct fnzi_judge {
   fnz_context *ctx;
   fnz_backend *cpu, *hash[2]; /* a hash per element, per byte */
   fnzi_ver_results numbers, hashes;
-  fnzi_sharing sharing;
   /* Of the program at hand. */
   const fnz_program *original;
   fnz_program *functional;

@@ -85,11 +85,6 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_pass_output_list *out, ui
     t->alias->storage->output = t->output = k + 1;
     return FNZ_OK;
   }
-  if (t->output) {
-    spec->sharing = FNZ_SHARING_OUTPUT;
-    spec->of = t->output - 1;
-    return FNZ_OK;
-  }
   const fnzi_wrap_alias *a = t->alias, *b = node_of(out, first - 1);
   t->output = k + 1;
   FNZ_TRY(fnzi_intern_geometry(p->to, &b->geometry, &out->data[first - 1].spec.window));
@@ -130,12 +125,15 @@ static fnz_status share(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
       o->spec.of += (uint32_t)out->mutations;
     return FNZ_OK;
   }
-  if (t->input) {
-    o->spec.sharing = FNZ_SHARING_INPUT;
-    o->spec.of = t->input - 1;
+  if (t->input || t->output) {
+    o->spec.sharing = t->input ? FNZ_SHARING_INPUT : FNZ_SHARING_OUTPUT;
+    o->spec.of = (t->input ? t->input : t->output) - 1;
     return FNZ_OK;
   }
-  return t->alias->storage->input ? share_with_input(p, t, &o->spec) : share_with_output(p, out, k);
+  if (!t->alias->storage->input)
+    return share_with_output(p, out, k);
+  o->tensor->output = k + 1;
+  return share_with_input(p, t, &o->spec);
 }
 
 fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {

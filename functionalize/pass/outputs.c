@@ -214,6 +214,28 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_pass_output_list *out) {
   return FNZ_OK;
 }
 
+/* An input whose sizes or strides have changed, or an output in dense memory of its own, has other
+ * strides than its value is recorded with: the window says which. */
+static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
+  const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
+  for (size_t k = 0; k < out->count; k++) {
+    fnz_output_spec *spec = &p->to->outputs[k];
+    const fnz_tensor *t = out->data[k].tensor;
+    bool is_own = fnzi_output_is_result(spec) &&
+                  (spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN);
+    if (t == NULL || g->outputs[k].tag != FNZ_ARG_VALUE || spec->window ||
+        (!is_own && !(fnzi_output_is_mutation(spec) && spec->metadata)))
+      continue;
+    const fnz_geometry *eager = &t->alias->geometry;
+    bool same = (is_own && !fnzi_is_dense(eager)) ||
+                (fnzi_same_strides(eager, g->values.data[g->outputs[k].u.value].geometry) &&
+                 (is_own || eager->offset == 0));
+    if (!fnzi_oracle_agreed(p->wrapper->decisions, same) || !same)
+      FNZ_TRY(fnzi_intern_geometry(p->to, eager, &spec->window));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_pass_outputs_make(fnzi_pass *p) {
   fnzi_pass_output_list out;
   review_alias_sets(p);
@@ -222,6 +244,7 @@ fnz_status fnzi_pass_outputs_make(fnzi_pass *p) {
   FNZ_TRY(add_outputs(p, &out));
   FNZ_TRY(write_outputs(p, &out));
   FNZ_TRY(mark_own(p, &out));
+  FNZ_TRY(say_strides(p, &out));
   FNZ_TRY(fnzi_pass_guards_add(p));
   return p->epilogue ? fnzi_pass_epilogue_add(p, &out) : FNZ_OK;
 }

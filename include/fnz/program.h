@@ -200,7 +200,8 @@ typedef struct fnz_view_call {
  * later is seen where eager PyTorch shows it. Take input `of` after its mutations, and call `views`
  * on it, one after the other; `window` is what that gives: strides and offset in the memory of
  * input `of`. With no `views`, only the window is known. Outputs that lie in one memory name one of
- * them, and all of these have a `window`, that one too. */
+ * them, and all of these have a `window`, that one too. So has an output in memory of its own whose
+ * strides in the original are not those of the value's geometry. */
 typedef struct fnz_output_spec {
   fnz_output_kind kind;
   const char *target;

@@ -13,9 +13,10 @@ typedef struct fnz_verify_options {
   size_t size;         /* sizeof(fnz_verify_options) */
   int trials;          /* over hashes, each with other seeds; less than 1 is taken as 1 */
   bool ignore_weights; /* programs with other numbers in their weights may be equal */
+  bool allow_narrower; /* `functional` may refuse sizes that `original` takes */
 } fnz_verify_options;
 #define FNZ_VERIFY_OPTIONS_INIT                                                                    \
-  { sizeof(fnz_verify_options), 2, false }
+  { sizeof(fnz_verify_options), 2, false, false }
 
 /** What a comparison has seen; also of use when the programs differ. Bodies are the graphs of
  * higher-order operators, of both programs: what was found equal holds for those that were run. */
@@ -31,9 +32,14 @@ typedef struct fnz_verify_report {
   /* Weights that both programs have: compared as data; of these, not equal; not compared, because
    * one program has no data for them. All 0 while the programs themselves differ. */
   size_t weights, weights_differing, weights_without;
+  /* Over hashes, all trials together: predicates that the runs met, and those that went both ways:
+   * a trial turns at most 47. */
+  size_t predicates, predicates_turned;
+  char not_compared[160]; /* the first output whose memory or strides are not compared, and why */
+  char narrower[256];     /* sizes or inputs that `functional` refuses and `original` takes, or "" */
 } fnz_verify_report;
 #define FNZ_VERIFY_REPORT_INIT                                                                     \
-  { sizeof(fnz_verify_report), 0, 0, 0, "", false, 0, "", 0, 0, 0 }
+  { sizeof(fnz_verify_report), 0, 0, 0, "", false, 0, "", 0, 0, 0, 0, 0, "", "" }
 
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
  * compares every user output, loss and gradient and every mutated input, parameter and buffer.

@@ -115,7 +115,20 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
 
 static void destroy(void *self) {
   fnzi_hash_backend *hasher = self;
+  FNZI_VEC_FREE(hasher->ctx, &hasher->effects);
   fnzi_free(hasher->ctx, hasher, sizeof *hasher);
+}
+
+void fnzi_hash_effects_restart(fnz_backend *backend) {
+  fnzi_hash_backend *hasher = backend->self;
+  hasher->draws = 0;
+  hasher->effects.count = 0;
+}
+
+const fnzi_hash_effect *fnzi_hash_effects(const fnz_backend *backend, size_t *count) {
+  const fnzi_hash_backend *hasher = backend->self;
+  *count = hasher->effects.count;
+  return hasher->effects.data;
 }
 
 fnz_status fnz_hash_backend_create(fnz_context *ctx, uint64_t seed, bool bytewise,
@@ -124,9 +137,8 @@ fnz_status fnz_hash_backend_create(fnz_context *ctx, uint64_t seed, bool bytewis
   fnzi_hash_backend *hasher = fnzi_resize(ctx, NULL, 0, sizeof *hasher);
   if (hasher == NULL)
     return fnzi_no_memory(ctx);
-  hasher->ctx = ctx;
-  hasher->seed = fnzi_hash_combine(seed, 0x666e7a);
-  hasher->bytewise = bytewise;
+  *hasher = (fnzi_hash_backend){
+      .ctx = ctx, .seed = fnzi_hash_combine(seed, 0x666e7a), .bytewise = bytewise};
   hasher->backend = (fnz_backend){.size = sizeof(fnz_backend),
                                   .name = "hash",
                                   .self = hasher,

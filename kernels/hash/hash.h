@@ -29,12 +29,30 @@ typedef struct fnzi_hash_value {
   int64_t numbers[]; /* sizes, strides, then the cells unless they are apart */
 } fnzi_hash_value;
 
+/* A call that does more than compute its results: it draws random numbers, asserts, or has no
+ * results at all. */
+typedef struct fnzi_hash_effect {
+  uint64_t print;     /* of the operator and its arguments; of an assertion, of the condition */
+  const fnz_op *op;   /* borrowed, as `source` is, from the program that runs */
+  const char *source; /* of the node, "" if it is not known */
+} fnzi_hash_effect;
+
 typedef struct fnzi_hash_backend {
   fnz_backend backend;
   fnz_context *ctx;
   uint64_t seed;
   bool bytewise;
+  uint64_t draws; /* calls that drew random numbers since the last restart */
+  struct {
+    fnzi_hash_effect *data;
+    size_t count, capacity;
+  } effects; /* since the last restart, in order */
 } fnzi_hash_backend;
+
+/* Before each run: random numbers are drawn from the start again, and no effect has happened. */
+void fnzi_hash_effects_restart(fnz_backend *backend);
+/* The effects since then, borrowed until the next call. */
+const fnzi_hash_effect *fnzi_hash_effects(const fnz_backend *backend, size_t *count);
 
 /* One call to apply, with all that was handed in. */
 typedef struct fnzi_hash_call {

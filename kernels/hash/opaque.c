@@ -2,8 +2,10 @@
  * name, of an alias that of the operator itself, its attributes, the fingerprints of its tensors, k
  * and i. Of a pointwise operator, it depends on the elements at its own place alone. List operators
  * are the element's operator on each item, so that writing a list at once or item after item is the
- * same. */
+ * same. The hash of random numbers also depends on how many calls drew some before. */
 #include "kernels/hash/hash.h"
+
+#include "schema/aten_names.h"
 
 static uint64_t attribute(uint64_t h, const fnz_arg *arg) {
   h = fnzi_hash_combine(h, arg->tag);
@@ -263,6 +265,30 @@ static fnz_status element(fnzi_hash_call *h, const fnz_op *op, uint32_t k) {
   return status;
 }
 
+static bool is_assertion(const fnz_op *op) {
+  static const uint16_t assertions[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
+                                        FNZI_ATEN__functional_assert_async__msg};
+  return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
+}
+
+/* Notes a call that does more than compute its results. The n-th call that draws random numbers
+ * gets other ones than the same call as the m-th, so its results depend on how many came before. */
+static fnz_status note_effect(fnzi_hash_call *h, uint64_t *print) {
+  const bool draws = (h->op->tags & FNZI_TAG_RANDOM) != 0, asserts = is_assertion(h->op);
+  fnzi_hash_effect effect = {*print, h->op, h->call->source ? h->call->source : ""};
+  fnzi_hash_value *condition;
+  if (!draws && !asserts && h->op->nreturns > 0)
+    return FNZ_OK;
+  if (draws)
+    *print = fnzi_hash_combine(*print, ++h->hasher->draws);
+  if (asserts) {
+    FNZ_TRY(fnzi_hash_input(h, 0, &condition));
+    effect.print = fnzi_hash_value_print(condition);
+  }
+  FNZI_PUSH(h->hasher->ctx, &h->hasher->effects, effect);
+  return FNZ_OK;
+}
+
 /* An undefined result has no expected geometry. */
 static bool is_undefined(const fnzi_hash_call *h) {
   return h->call->expected != NULL && h->call->expected[h->count] == NULL;
@@ -279,6 +305,7 @@ fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
   if (done)
     return FNZ_OK;
   FNZ_TRY(call_print(h, h->op, h->args, &print));
+  FNZ_TRY(note_effect(h, &print));
   while (h->count < h->capacity) {
     if (is_undefined(h))
       h->outputs[h->count++] = 0;

@@ -72,6 +72,7 @@ static fnz_status read_model(fnzi_pt2 *r) {
   FNZ_TRY(read_ranges(r));
   FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "graph_module", FNZI_JSON_OBJECT, &module));
   FNZ_TRY(fnzi_extras_create(r->p->ctx, &r->p->extras));
+  r->p->says_no_sharing = true;
   FNZ_TRY(fnzi_pt2_keep_members(r, module));
   FNZ_TRY(fnzi_pt2_graphs(r, module));
   return fnzi_pt2_guards(r);

@@ -450,6 +450,7 @@ static fnz_status make(fnzi_maker *m) {
 fnz_status fnzi_maker_run(fnzi_maker *m) {
   FNZ_TRY(fnzi_program_create(m->ctx, &m->to));
   m->to->instantiated = true;
+  m->to->says_no_sharing = m->from->says_no_sharing;
   fnz_status status = make(m);
   FNZI_VEC_FREE(m->ctx, &m->watched);
   return status;

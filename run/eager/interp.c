@@ -155,17 +155,21 @@ static bool is_changed(const fnzi_eag_interp *in, size_t k, const fnzi_eag_tenso
 }
 
 /* An input was moved to other memory, or shows only a part of its initial memory, which was
- * written: other aliases still show that. */
+ * written: other aliases still show that. A functional program has that final value also if it
+ * cannot tell whether the memory was written, or all of it is shown. */
 static fnz_status emit_left(fnzi_eag_interp *in, size_t k, const fnzi_eag_tensor *t) {
   const char *name;
-  bool shown = t->memory == in->initial_memory[k];
-  if (!is_written(in, k))
+  bool shown = t->memory == in->initial_memory[k], is_state = is_written(in, k);
+  if (shown && t->g == in->initial[k])
     return FNZ_OK;
-  if (shown && t->g != in->initial[k])
+  if (is_state && shown)
     FNZ_TRY(fnzi_eag_places_cover(in->run.ctx, t->g, in->initial[k], &shown));
-  if (shown)
+  is_state = is_state && !shown;
+  if (!is_state &&
+      (!in->run.options->everything || !fnzi_run_memory_has_data(in->initial_memory[k])))
     return FNZ_OK;
-  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, "memory", in->run.bindings[k].target, &name));
+  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, is_state ? "memory" : FNZI_RUN_LEFT_MEMORY,
+                            in->run.bindings[k].target, &name));
   return fnzi_run_emit_memory(&in->run, name, in->initial[k], in->initial_memory[k]);
 }
 

@@ -5,6 +5,7 @@
  * those that neither program writes. */
 #include "run/verify/verify.h"
 #include "run/verify/results.h"
+#include "run/verify/ways.h"
 #include "base/random.h"
 #include "views/composites.h"
 #include "views/views.h"
@@ -13,24 +14,81 @@
 
 /* --- Running both ----------------------------------------------------------------------------- */
 
-/* Ends the backend. `entered` is for the functional program; the options have that of the original.
- * A program is not compared with itself, only run on memory: as a functional one it might be
- * refused. */
-static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
-                               const fnz_program *functional, fnz_backend *owned,
-                               fnzi_run_options options, unsigned char *entered) {
+/* Which bodies of a program have been run. */
+typedef struct coverage {
+  const fnz_program *program;
+  unsigned char *entered; /* per graph */
+} coverage;
+
+typedef struct comparison {
+  const fnz_program *original, *functional;
+  coverage first, second;
+  bool bytewise;
+  fnz_verify_report *report;
+} comparison;
+
+/* Adds to the message of a difference which predicate was turned. */
+static fnz_status differ_if_turned(fnz_context *ctx, const fnzi_ver_ways *ways) {
+  char message[sizeof(fnz_error)], turned[240];
+  fnzi_ver_ways_text(ways, turned);
+  snprintf(message, sizeof message, "%s", fnz_last_error(ctx)->message);
+  return *turned ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, turned) : FNZ_DIFFERENT;
+}
+
+/* Runs both once. Where a predicate is turned, a failure of the original is no difference. */
+static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_backend *backend,
+                               const fnzi_run_options *options, fnzi_generator_repeat *draws) {
+  fnzi_run_options first = *options, second = *options;
+  const fnzi_ver_ways *ways = options->decider;
+  first.entered = c->first.entered;
+  second.entered = c->second.entered;
+  fnzi_ver_results_start(r, c->original, options->inputs != NULL);
+  fnzi_generator_repeat_begin(draws);
+  fnz_status status = fnzi_ver_results_keep(r, backend, &first);
+  if (status != FNZ_OK)
+    return ways && ways->current != 0 && !fnzi_ver_is_limit(status) ? FNZ_OK : status;
+  fnzi_generator_repeat_begin(draws);
+  status = fnzi_ver_results_meet(r, c->functional, backend, &second);
+  return status == FNZ_DIFFERENT && ways ? differ_if_turned(r->ctx, ways) : status;
+}
+
+/* Ends the backend. Over hashes each predicate is turned once. */
+static fnz_status compare_over(fnz_context *ctx, const comparison *c, fnz_backend *owned,
+                               fnzi_run_options options) {
   fnzi_ver_results r;
+  fnzi_ver_ways ways;
   fnzi_generator_repeat draws;
   fnzi_ver_results_init(&r, ctx);
-  fnzi_ver_results_start(&r, original, options.inputs != NULL);
   fnzi_generator_repeat_open(&draws, ctx, 0);
-  fnzi_generator_repeat_begin(&draws);
-  fnz_status status = fnzi_ver_results_keep(&r, owned, &options);
-  options.entered = entered;
-  fnzi_generator_repeat_begin(&draws);
-  if (status == FNZ_OK && functional != original)
-    status = fnzi_ver_results_meet(&r, functional, owned, &options);
+  fnz_status status = fnzi_ver_ways_open(&ways, ctx);
+  if (options.inputs == NULL) {
+    options.decide = fnzi_ver_ways_decide;
+    options.decider = &ways;
+  }
+  do
+    if (status == FNZ_OK)
+      status = compare_once(c, &r, owned, &options, &draws);
+  while (status == FNZ_OK && fnzi_ver_ways_next(&ways));
+  if (c->report != NULL) {
+    if (c->report->not_compared[0] == '\0')
+      memcpy(c->report->not_compared, r.not_compared, sizeof r.not_compared);
+    c->report->predicates += ways.met;
+    c->report->predicates_turned += ways.list.count - (ways.list.count > 0);
+  }
+  fnzi_ver_ways_close(&ways);
   fnzi_generator_repeat_close(&draws);
+  fnzi_ver_results_free(&r);
+  fnz_backend_destroy(owned);
+  return status;
+}
+
+/* One run on memory alone. */
+static fnz_status run_alone(fnz_context *ctx, const fnz_program *p, fnz_backend *owned) {
+  const fnzi_run_options options = {.seed = 1};
+  fnzi_ver_results r;
+  fnzi_ver_results_init(&r, ctx);
+  fnzi_ver_results_start(&r, p, false);
+  fnz_status status = fnzi_ver_results_keep(&r, owned, &options);
   fnzi_ver_results_free(&r);
   fnz_backend_destroy(owned);
   return status;
@@ -107,12 +165,6 @@ static bool lacks_kernel(const fnz_op *op) {
 
 /* --- Bodies of higher-order operators --------------------------------------------------------- */
 
-/* Which bodies of a program have been run. */
-typedef struct coverage {
-  const fnz_program *program;
-  unsigned char *entered; /* per graph */
-} coverage;
-
 static fnz_status open_coverage(fnz_context *ctx, const fnz_program *p, coverage *out) {
   *out = (coverage){p, fnzi_resize(ctx, NULL, 0, p->graphs.count)};
   if (out->entered == NULL)
@@ -137,26 +189,19 @@ static void count_bodies(const coverage *c, fnz_verify_report *report) {
 
 enum { MORE_TRIALS = 62 }; /* to reach branches that were not taken yet */
 
-typedef struct comparison {
-  const fnz_program *original, *functional;
-  coverage first, second;
-  bool bytewise;
-} comparison;
-
-static fnz_status compare_hashes(fnz_context *ctx, comparison *c, uint64_t seed) {
+static fnz_status compare_hashes(fnz_context *ctx, const comparison *c, uint64_t seed) {
   fnz_backend *backend;
-  fnzi_run_options options = {.seed = seed, .entered = c->first.entered};
-  FNZ_TRY(fnz_hash_backend_create(ctx, options.seed, c->bytewise, &backend));
-  return compare_over(ctx, c->original, c->functional, backend, options, c->second.entered);
+  const fnzi_run_options options = {.seed = seed};
+  FNZ_TRY(fnz_hash_backend_create(ctx, seed, c->bytewise, &backend));
+  return compare_over(ctx, c, backend, options);
 }
 
 /* All wanted trials, and more until every body has been run. */
-static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
-                             fnz_verify_report *report) {
-  const bool both = c->functional != c->original; /* else its bodies count twice */
+static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
+  fnz_verify_report *report = c->report;
   FNZ_TRY(open_coverage(ctx, c->original, &c->first));
-  if (both)
-    FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
+  FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
+  report->predicates = report->predicates_turned = 0;
   for (report->trials = 0; report->trials < trials + MORE_TRIALS;) {
     FNZ_TRY(compare_hashes(ctx, c, (uint64_t)++report->trials));
     if (report->trials < trials)
@@ -164,7 +209,7 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
     report->bodies = report->bodies_run = 0;
     report->missed[0] = '\0';
     count_bodies(&c->first, report);
-    count_bodies(both ? &c->second : &c->first, report);
+    count_bodies(&c->second, report);
     if (report->bodies == report->bodies_run)
       break;
   }
@@ -185,8 +230,9 @@ fnz_status fnzi_ver_numbers(fnz_context *ctx, const fnz_program *original,
     return FNZ_OK;
   }
   FNZ_TRY(create(ctx, 0, &backend));
-  fnzi_run_options options = {.inputs = inputs};
-  fnz_status status = compare_over(ctx, original, functional, backend, options, NULL);
+  const comparison c = {.original = original, .functional = functional};
+  const fnzi_run_options options = {.inputs = inputs};
+  fnz_status status = compare_over(ctx, &c, backend, options);
   report->numbers = status == FNZ_OK;
   /* The original may need a kernel that the functional program does without. */
   if (status != FNZ_UNSUPPORTED)
@@ -198,10 +244,20 @@ fnz_status fnzi_ver_numbers(fnz_context *ctx, const fnz_program *original,
 
 fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
                           const fnz_program *functional, int trials, fnz_verify_report *report) {
-  comparison c = {.original = original, .functional = functional};
+  comparison c = {.original = original, .functional = functional, .report = report};
+  if (functional == original)
+    return fnzi_ver_runs(ctx, original);
   FNZ_TRY(fnzi_ver_needs_bytes(ctx, original, functional, &c.bytewise));
-  fnz_status status = run_trials(ctx, &c, trials > 0 ? trials : 1, report);
+  fnz_status status = run_trials(ctx, &c, trials > 0 ? trials : 1);
   close_coverage(ctx, &c.first);
   close_coverage(ctx, &c.second);
   return status;
+}
+
+fnz_status fnzi_ver_runs(fnz_context *ctx, const fnz_program *program) {
+  fnz_backend *backend;
+  bool bytewise;
+  FNZ_TRY(fnzi_ver_needs_bytes(ctx, program, program, &bytewise));
+  FNZ_TRY(fnz_hash_backend_create(ctx, 1, bytewise, &backend));
+  return run_alone(ctx, program, backend);
 }

@@ -3,7 +3,6 @@
  * Most programs have their results in the same order, so the next one is tried first; all names are
  * searched only when it has another name. */
 #include "run/verify/results.h"
-#include "kernels/hash/hash.h"
 #include "run/eager/interp.h"
 #include "run/reals.h"
 
@@ -135,26 +134,45 @@ static fnz_status find(fnzi_ver_results *r, const char *name, fnzi_ver_result **
   return FNZ_OK;
 }
 
-/* This program may write a constant that the original leaves unchanged. */
-static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
-  static const char buffer[] = "buffer.";
-  const char *left;
-  FNZ_TRY(find(r, name, out));
-  if (*out || strncmp(name, buffer, sizeof buffer - 1) != 0)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_arena_dotted(&r->arena, FNZI_RUN_LEFT_CONSTANT, name + sizeof buffer - 1, &left));
-  return find(r, left, out);
+/* A program may have a final value of what another one leaves as it is: a constant that it writes
+ * in a branch, or memory that an input was moved away from. */
+static const struct {
+  const char *state, *left;
+} variants[] = {{"buffer", FNZI_RUN_LEFT_CONSTANT}, {"memory", FNZI_RUN_LEFT_MEMORY}};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+/* What comes after "PREFIX." in a name; NULL for another prefix. */
+static const char *after_prefix(const char *name, const char *prefix) {
+  size_t size = strlen(prefix);
+  return strncmp(name, prefix, size) == 0 && name[size] == '.' ? name + size + 1 : NULL;
 }
 
-static bool is_left_constant(const char *name) {
-  return strncmp(name, FNZI_RUN_LEFT_CONSTANT ".", sizeof FNZI_RUN_LEFT_CONSTANT) == 0;
+static bool is_left(const char *name) {
+  for (size_t i = 0; i < VARIANTS; i++)
+    if (after_prefix(name, variants[i].left) != NULL)
+      return true;
+  return false;
+}
+
+static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
+  FNZ_TRY(find(r, name, out));
+  for (size_t i = 0; i < VARIANTS && *out == NULL; i++) {
+    const char *state = after_prefix(name, variants[i].state);
+    const char *left = after_prefix(name, variants[i].left), *other;
+    if (state == NULL && left == NULL)
+      continue;
+    FNZ_TRY(fnzi_arena_dotted(&r->arena, state != NULL ? variants[i].left : variants[i].state,
+                              state != NULL ? state : left, &other));
+    FNZ_TRY(find(r, other, out));
+  }
+  return FNZ_OK;
 }
 
 /* The result of the original that is compared with one of this name; NULL for none. */
 static fnz_status meet_one(fnzi_ver_results *r, const char *name, const fnz_geometry *g,
                            fnzi_ver_result **out) {
   FNZ_TRY(find_final(r, name, out));
-  if (*out == NULL && is_left_constant(name))
+  if (*out == NULL && is_left(name))
     return FNZ_OK;
   if (*out == NULL)
     return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "the original has no %s", name);
@@ -199,10 +217,63 @@ static const fnzi_run_series met_series = {fnzi_hash_series_make, fnzi_hash_seri
 
 static fnz_status all_met(fnzi_ver_results *r) {
   for (size_t i = 0; i < r->list.count; i++)
-    if (!r->list.data[i].met && !is_left_constant(r->list.data[i].name))
+    if (!r->list.data[i].met && !is_left(r->list.data[i].name))
       return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is in the original only",
                        r->list.data[i].name);
   return FNZ_OK;
+}
+
+/* --- Effects ---------------------------------------------------------------------------------- */
+
+static fnz_status keep_effects(fnzi_ver_results *r, const fnz_backend *backend) {
+  const fnzi_hash_effect *effects = fnzi_hash_effects(backend, &r->effects.count);
+  FNZI_NEW(&r->arena, r->effects.count, &r->effects.data);
+  if (r->effects.count > 0)
+    memcpy(r->effects.data, effects, r->effects.count * sizeof *effects);
+  return FNZ_OK;
+}
+
+/* "rand_like at model.py:3" */
+static void put_effect(const fnzi_hash_effect *e, char out[160]) {
+  fnz_place place = fnz_source_place(e->source);
+  int at = snprintf(out, 160, "%.60s", e->op->name);
+  if (place.path_size > 0)
+    snprintf(out + at, 160 - (size_t)at, " at %.*s:%ld",
+             (int)(place.path_size < 70 ? place.path_size : 70), place.path, place.line);
+}
+
+/* Both have the call that comes as number k among those that have effects, but not the same. */
+static fnz_status other_effect(fnzi_ver_results *r, const fnzi_hash_effect *b, size_t k) {
+  const fnzi_hash_effect *a = &r->effects.data[k];
+  char first[160], second[160];
+  put_effect(a, first);
+  put_effect(b, second);
+  if (fnzi_op_canonical(a->op) == fnzi_op_canonical(b->op))
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
+                     "%s takes other values than %s does in the original (calls that draw random "
+                     "numbers, assert or have no results must be the same, in the same order)",
+                     second, first);
+  return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
+                   "%s is called where the original calls %s (calls that draw random numbers, "
+                   "assert or have no results must be the same, in the same order)",
+                   second, first);
+}
+
+static fnz_status compare_effects(fnzi_ver_results *r, const fnz_backend *backend) {
+  size_t count;
+  char name[160];
+  const fnzi_hash_effect *effects = fnzi_hash_effects(backend, &count);
+  for (size_t k = 0; k < count && k < r->effects.count; k++)
+    if (effects[k].print != r->effects.data[k].print)
+      return other_effect(r, &effects[k], k);
+  if (count == r->effects.count)
+    return FNZ_OK;
+  bool more = count > r->effects.count;
+  put_effect(more ? &effects[r->effects.count] : &r->effects.data[count], name);
+  return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
+                   "%zu calls draw random numbers, assert or have no results in the original and "
+                   "%zu here: %s is called %s",
+                   r->effects.count, count, name, more ? "here only" : "in the original only");
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
@@ -228,27 +299,60 @@ void fnzi_ver_results_free(fnzi_ver_results *r) {
   fnzi_arena_free(&r->arena);
 }
 
+static fnz_status see(void *user, const fnzi_run_shown *shown) {
+  fnzi_ver_results *r = user;
+  return fnzi_ver_sights_see(&r->arena, r->seen, shown);
+}
+
+/* What a run is asked for, and what its program says by itself. */
+static fnz_status prepare(fnzi_ver_results *r, const fnz_program *p, fnz_backend *backend,
+                          bool on_memory, fnzi_run_options *all) {
+  all->everything = true;
+  all->user = r;
+  if (r->numbers)
+    return FNZ_OK;
+  all->see = see;
+  fnzi_hash_effects_restart(backend);
+  return fnzi_ver_sights_open(&r->arena, p, on_memory, r->seen);
+}
+
 fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
                                  const fnzi_run_options *options) {
   fnzi_run_options all = *options;
-  all.everything = true;
   all.emit = keep;
   all.series = r->numbers ? NULL : &kept_series;
-  all.user = r;
-  return fnzi_eag_run(r->ctx, r->original, backend, &all);
+  r->seen = &r->first;
+  FNZ_TRY(prepare(r, r->original, backend, true, &all));
+  FNZ_TRY(fnzi_eag_run(r->ctx, r->original, backend, &all));
+  if (r->numbers)
+    return FNZ_OK;
+  FNZ_TRY(keep_effects(r, backend));
+  return fnzi_ver_sights_finish(&r->arena, r->seen);
+}
+
+/* A program that nobody made functional may return views: only a run on memory shows which. */
+static bool needs_memory(const fnz_program *p) {
+  return fnzi_eag_needs_memory(p) ||
+         (!fnzi_ver_sharing_is_said(p) && fnz_program_stats(p).views > 0);
 }
 
 fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
                                  fnz_backend *backend, const fnzi_run_options *options) {
   fnzi_run_options all = *options;
-  all.everything = true;
+  bool on_memory = needs_memory(other);
   all.emit = meet;
   all.series = r->numbers ? NULL : &met_series;
-  all.user = r;
+  r->seen = &r->other;
   r->next = 0;
   for (size_t i = 0; i < r->list.count; i++)
     r->list.data[i].met = false;
-  FNZ_TRY(fnzi_eag_needs_memory(other) ? fnzi_eag_run(r->ctx, other, backend, &all)
-                                       : fnzi_run_functional(r->ctx, other, backend, &all));
-  return all_met(r);
+  FNZ_TRY(prepare(r, other, backend, on_memory, &all));
+  FNZ_TRY(on_memory ? fnzi_eag_run(r->ctx, other, backend, &all)
+                    : fnzi_run_functional(r->ctx, other, backend, &all));
+  FNZ_TRY(all_met(r));
+  if (r->numbers)
+    return FNZ_OK;
+  FNZ_TRY(compare_effects(r, backend));
+  FNZ_TRY(fnzi_ver_sights_finish(&r->arena, r->seen));
+  return fnzi_ver_sights_compare(r->ctx, &r->first, &r->other, r->not_compared);
 }

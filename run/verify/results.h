@@ -1,11 +1,13 @@
 /* results.h - keeps the results of one program, and compares those of other programs with them.
  *
  * These are all outputs and the final values of all inputs, parameters and buffers, also of those
- * that neither program writes. */
+ * that neither program writes. Over hashes, also in which memory outputs lie and with which
+ * strides, and the calls that draw random numbers, assert or have no results, in order. */
 #ifndef FNZI_RESULTS_H
 #define FNZI_RESULTS_H
 
-#include "run/run.h"
+#include "kernels/hash/hash.h"
+#include "run/verify/sharing.h"
 
 typedef struct fnzi_ver_result {
   const char *name;
@@ -28,6 +30,13 @@ typedef struct fnzi_ver_results {
   bool knows_names;
   const fnz_program *original;
   bool numbers; /* NaN equals NaN */
+  struct {
+    fnzi_hash_effect *data; /* of the original */
+    size_t count;
+  } effects;
+  fnzi_ver_sights first, other;     /* of the original; of the program that is compared */
+  fnzi_ver_sights *seen;            /* of these, the one that a run shows now */
+  char not_compared[FNZI_VER_NOTE]; /* of the report */
 } fnzi_ver_results;
 
 /* fnzi_ver_results_free() must follow. */

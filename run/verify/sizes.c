@@ -28,10 +28,6 @@ typedef struct checking {
   fnz_verify_report *report;
 } checking;
 
-static bool is_limit(fnz_status status) {
-  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
-}
-
 /* The message of the last failure, with the sizes. */
 static fnz_status fails_here(checking *c, fnz_class kind) {
   fnz_buffer text = {NULL, 0, 0};
@@ -51,15 +47,18 @@ static void add_report(fnz_verify_report *all, const fnz_verify_report *one) {
   all->bodies = one->bodies;
   all->bodies_run = one->bodies_run > all->bodies_run ? one->bodies_run : all->bodies_run;
   memcpy(all->missed, one->missed, sizeof all->missed);
+  all->predicates += one->predicates;
+  all->predicates_turned += one->predicates_turned;
+  if (all->not_compared[0] == '\0')
+    memcpy(all->not_compared, one->not_compared, sizeof all->not_compared);
   all->sizes++;
 }
 
 /* Only a lack of memory and mistakes of the library are failures here. */
 static fnz_status works_alone(checking *c, const fnz_program *original, bool *works) {
-  fnz_verify_report unused = {.trials = 0};
-  fnz_status status = fnzi_ver_fixed(c->ctx, original, original, 1, &unused);
+  fnz_status status = fnzi_ver_runs(c->ctx, original);
   *works = status == FNZ_OK;
-  return is_limit(status) ? status : FNZ_OK;
+  return fnzi_ver_is_limit(status) ? status : FNZ_OK;
 }
 
 /* A failure that the original has by itself is no difference. */
@@ -70,7 +69,7 @@ static fnz_status compare(checking *c, const fnz_program *original, const fnz_pr
     return fails_here(c, FNZ_CLASS_DIFFERENT);
   if (status == FNZ_OK)
     add_report(c->report, &one);
-  if (status == FNZ_OK || is_limit(status))
+  if (status == FNZ_OK || fnzi_ver_is_limit(status))
     return status;
   bool works;
   FNZ_TRY(works_alone(c, original, &works));
@@ -99,7 +98,7 @@ static fnz_status instantiate_other(checking *c, const fnz_program *original, fn
 static fnz_status make_other(checking *c, const fnz_program *original, fnz_program **out) {
   bool works;
   fnz_status status = instantiate_other(c, original, out);
-  if (status == FNZ_OK || is_limit(status))
+  if (status == FNZ_OK || fnzi_ver_is_limit(status))
     return status;
   FNZ_TRY(works_alone(c, original, &works));
   return works ? instantiate_other(c, original, out) : FNZ_OK; /* says why again */
@@ -154,7 +153,7 @@ static fnz_status check_here(checking *c) {
   bool possible = false;
   fnz_status status = fnzi_instantiate(&c->first, &c->point, FNZI_READINGS_WATCHED, &original);
   if (status != FNZ_OK)
-    return is_limit(status) ? status : FNZ_OK;
+    return fnzi_ver_is_limit(status) ? status : FNZ_OK;
   status = make_other(c, original, &other);
   if (status == FNZ_OK && other)
     status = check_recorded(c, original, &possible);

@@ -11,6 +11,12 @@
 FNZ_MUST_CHECK fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
                                          const fnz_program *functional, int trials,
                                          fnz_verify_report *report);
+/* Runs one program on memory over hashes: OK if it takes its sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_ver_runs(fnz_context *ctx, const fnz_program *program);
+/* No failure of a program: memory ran out, or the library is wrong. */
+static inline bool fnzi_ver_is_limit(fnz_status status) {
+  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
+}
 /* Only on the numbers given, if there are any and kernels for them. `create` is
  * fnzi_machine_create_numbers(): what compares hashes alone is linked without it. */
 typedef fnz_status fnzi_ver_create_numbers(fnz_context *ctx, int threads, fnz_backend **out);

@@ -1,0 +1,399 @@
+/* sharing.c - compares where the inputs and outputs of two programs lie in the end.
+ *
+ * needs   what a run on aliasing memory has shown, or a signature that says it
+ * gives   equal if the same inputs and outputs are one tensor, the same ones lie in one memory,
+ * with the same windows, and all outputs have the same strides. Strides along dimensions of one
+ *         element, and of tensors without elements, reach no element and may differ */
+#include "run/verify/sharing.h"
+#include "run/verify/verify.h"
+#include "program/region_ops.h"
+#include "views/views.h"
+
+#include <stdio.h>
+
+/* --- What a signature says -------------------------------------------------------------------- */
+
+bool fnzi_ver_sharing_is_said(const fnz_program *p) {
+  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+    if (fnzi_output_is_mutation(&p->outputs[k]) || p->outputs[k].window ||
+        p->outputs[k].sharing != FNZ_SHARING_NEW)
+      return true;
+  return false;
+}
+
+/* What the sights of a signature are made of. */
+typedef struct saying {
+  fnzi_ver_sights *s;
+  const fnzi_graph *graph;
+  fnzi_ver_sight *outputs; /* per output of graph 0 */
+  uint32_t *input_of;      /* per value: 1 + the input that it is, 0 for none */
+  fnzi_map targets;        /* target -> input */
+} saying;
+
+/* An output that says nothing is a value of its own, or the very input whose value it is. */
+static fnzi_ver_sight own_sight(const saying *a, uint64_t value) {
+  const fnzi_value *v = &a->graph->values.data[value];
+  if (a->input_of[value] != 0)
+    return a->s->inputs[a->input_of[value] - 1];
+  return (fnzi_ver_sight){v, v, v->geometry, fnzi_is_hop(&a->graph->nodes.data[v->node])};
+}
+
+/* An output with memory of its own; one that others name as theirs has a window. */
+static fnzi_ver_sight new_sight(const saying *a, size_t k) {
+  const fnz_output_spec *spec = &a->s->program->outputs[k];
+  fnzi_ver_sight own = own_sight(a, a->graph->outputs[k].u.value);
+  return spec->window == NULL ? own : (fnzi_ver_sight){spec, spec, spec->window, own.may_share};
+}
+
+static fnzi_ver_sight said_sight(const saying *a, size_t k) {
+  const fnz_output_spec *spec = &a->s->program->outputs[k];
+  const fnzi_value *v = &a->graph->values.data[a->graph->outputs[k].u.value];
+  const fnz_geometry *g = spec->window ? spec->window : v->geometry;
+  switch (spec->sharing) {
+  case FNZ_SHARING_INPUT:
+    return a->s->inputs[spec->of];
+  case FNZ_SHARING_INPUT_VIEW:
+    return (fnzi_ver_sight){spec, a->s->inputs[spec->of].memory, g, false};
+  case FNZ_SHARING_OUTPUT:
+    return a->outputs[spec->of];
+  case FNZ_SHARING_OUTPUT_VIEW:
+    return (fnzi_ver_sight){spec, new_sight(a, spec->of).memory, g, false};
+  case FNZ_SHARING_OWN:
+    return (fnzi_ver_sight){spec, spec, g, false};
+  case FNZ_SHARING_NEW:
+  case FNZ_SHARING_COUNT:
+    break;
+  }
+  return new_sight(a, k);
+}
+
+static void say_outputs(const saying *a) {
+  for (size_t k = 0; k < a->graph->noutputs; k++)
+    if (a->graph->outputs[k].tag == FNZ_ARG_VALUE)
+      a->outputs[k] = said_sight(a, k);
+}
+
+/* A final value may give an input other strides, and other memory. */
+static void say_finals(const saying *a) {
+  for (size_t k = 0; k < a->graph->noutputs; k++) {
+    const fnz_output_spec *spec = &a->s->program->outputs[k];
+    uint64_t input;
+    if (spec->kind == FNZ_OUTPUT_MEMORY_MUTATION || !fnzi_output_is_mutation(spec) ||
+        a->outputs[k].tensor == NULL || spec->target == NULL ||
+        !fnzi_map_get(&a->targets, spec->target, strlen(spec->target), &input))
+      continue;
+    if (spec->metadata)
+      a->s->inputs[input].g = a->outputs[k].g;
+    if (spec->set)
+      a->s->inputs[input].memory = a->outputs[k].memory;
+  }
+}
+
+static fnz_status say_inputs(saying *a) {
+  const fnz_program *p = a->s->program;
+  for (uint32_t k = 0; k < a->graph->ninputs; k++) {
+    bool is_user = p->inputs[k].kind == FNZ_INPUT_USER,
+         is_value = fnzi_is_reference(&a->graph->inputs[k]);
+    const char *target = !is_user   ? p->inputs[k].target
+                         : is_value ? a->graph->values.data[a->graph->inputs[k].u.value].name
+                                    : NULL;
+    if (target != NULL)
+      FNZ_TRY(fnzi_map_set(&a->targets, target, strlen(target), k));
+    if (a->graph->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint64_t v = a->graph->inputs[k].u.value;
+    a->input_of[v] = k + 1;
+    if (a->s->on_memory)
+      continue;
+    const fnzi_weight *weight = target == NULL || is_user ? NULL : fnzi_weight_find(p, target);
+    const void *memory = &p->inputs[fnzi_memory_of(p, k)];
+    if (weight != NULL && weight->blob != NULL)
+      memory = weight->blob;
+    a->s->inputs[k] =
+        (fnzi_ver_sight){&p->inputs[k], memory, a->graph->values.data[v].geometry, false};
+  }
+  return FNZ_OK;
+}
+
+/* Outputs name inputs as they are in the end, and final values name outputs: hence twice. */
+static fnz_status say_all(fnzi_arena *arena, fnzi_ver_sights *s) {
+  saying a = {.s = s, .graph = fnzi_graph_at(s->program, 0)};
+  size_t number = 0;
+  FNZI_NEW(arena, a.graph->noutputs, &a.outputs);
+  FNZI_NEW(arena, a.graph->values.count, &a.input_of);
+  fnzi_map_init(&a.targets, arena->ctx);
+  fnz_status status = say_inputs(&a);
+  if (status == FNZ_OK) {
+    say_outputs(&a);
+    say_finals(&a);
+    say_outputs(&a);
+  }
+  fnzi_map_free(&a.targets);
+  for (size_t k = 0; k < a.graph->noutputs; k++)
+    if (fnzi_output_is_result(&s->program->outputs[k]))
+      s->results[number++] = a.outputs[k];
+  return status;
+}
+
+/* --- What a run shows ------------------------------------------------------------------------- */
+
+fnz_status fnzi_ver_sights_open(fnzi_arena *arena, const fnz_program *p, bool on_memory,
+                                fnzi_ver_sights *out) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  *out = (fnzi_ver_sights){.program = p, .ninputs = g->ninputs, .on_memory = on_memory};
+  out->is_said = !on_memory || fnzi_ver_sharing_is_said(p);
+  out->is_unknown = p->says_no_sharing && out->is_said;
+  FNZI_NEW(arena, g->noutputs, &out->numbers);
+  for (size_t k = 0; k < g->noutputs; k++) {
+    out->numbers[k] = (uint32_t)out->nresults;
+    out->nresults += fnzi_output_is_result(&p->outputs[k]);
+  }
+  FNZI_NEW(arena, out->ninputs, &out->inputs);
+  FNZI_NEW(arena, out->nresults, &out->results);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_ver_sights_finish(fnzi_arena *arena, fnzi_ver_sights *s) {
+  return s->is_said ? say_all(arena, s) : FNZ_OK;
+}
+
+fnz_status fnzi_ver_sights_see(fnzi_arena *arena, fnzi_ver_sights *s, const fnzi_run_shown *shown) {
+  fnz_geometry *g;
+  int64_t *numbers;
+  size_t rank = shown->geometry->rank;
+  if (!shown->is_input && (s->is_said || !fnzi_output_is_result(&s->program->outputs[shown->k])))
+    return FNZ_OK;
+  fnzi_ver_sight *to = shown->is_input ? &s->inputs[shown->k] : &s->results[s->numbers[shown->k]];
+  FNZI_NEW(arena, 1, &g);
+  FNZI_NEW(arena, 2 * rank, &numbers);
+  *g = *shown->geometry;
+  if (rank > 0) {
+    memcpy(numbers, g->sizes, rank * sizeof *numbers);
+    memcpy(numbers + rank, g->strides, rank * sizeof *numbers);
+  }
+  g->sizes = numbers;
+  g->strides = numbers + rank;
+  *to = (fnzi_ver_sight){shown->tensor, shown->memory, g, false};
+  return FNZ_OK;
+}
+
+/* --- Comparing -------------------------------------------------------------------------------- */
+
+/* Inputs of the first program have the ranks 0, 1, ...; output.K has the rank `ninputs` + K. */
+typedef struct ranks {
+  const fnzi_ver_sights *of;
+  fnzi_map tensors, memories; /* -> the least rank that is this tensor, or lies in this memory */
+} ranks;
+
+typedef struct standing {
+  uint64_t tensor, memory;
+} standing;
+
+typedef struct comparing {
+  fnz_context *ctx;
+  ranks a, b;
+  uint32_t *match;    /* per input of the first program: that of the second; UINT32_MAX for none */
+  char *not_compared; /* FNZI_VER_NOTE bytes */
+} comparing;
+
+/* The map borrows the key. */
+static fnz_status least(fnzi_map *map, const void *const *key, uint64_t rank, uint64_t *out) {
+  if (fnzi_map_get(map, key, sizeof *key, out))
+    return FNZ_OK;
+  *out = rank;
+  return fnzi_map_set(map, key, sizeof *key, rank);
+}
+
+static fnz_status stand(ranks *r, const fnzi_ver_sight *sight, uint64_t rank, standing *out) {
+  FNZ_TRY(least(&r->tensors, &sight->tensor, rank, &out->tensor));
+  return least(&r->memories, &sight->memory, rank, &out->memory);
+}
+
+static void put_name(const comparing *c, uint64_t rank, char out[96]) {
+  const fnzi_ver_sights *s = c->a.of;
+  if (rank >= s->ninputs)
+    snprintf(out, 96, "output.%llu", (unsigned long long)(rank - s->ninputs));
+  else
+    snprintf(
+        out, 96, "input %%%.80s",
+        fnzi_value_at(s->program, 0, fnzi_graph_at(s->program, 0)->inputs[rank].u.value)->name);
+}
+
+static void put_standing(const comparing *c, const standing *at, uint64_t rank, char out[128]) {
+  char name[96];
+  put_name(c, at->tensor != rank ? at->tensor : at->memory, name);
+  if (at->tensor != rank)
+    snprintf(out, 128, "is %s itself", name);
+  else if (at->memory != rank)
+    snprintf(out, 128, "lies in the memory of %s", name);
+  else
+    snprintf(out, 128, "has memory of its own");
+}
+
+static fnz_status lies_elsewhere(const comparing *c, uint64_t rank, const standing *a,
+                                 const standing *b) {
+  char name[96], first[128], second[128];
+  put_name(c, rank, name);
+  put_standing(c, a, rank, first);
+  put_standing(c, b, rank, second);
+  return fnzi_fail(c->ctx, FNZ_CLASS_DIFFERENT, "", "%s %s in the original and %s here", name,
+                   first, second);
+}
+
+static void put_window(const fnz_geometry *g, bool offset, char out[192]) {
+  char shape[FNZI_SHAPE_TEXT];
+  fnzi_shape_text(g, shape);
+  int at = snprintf(out, 192, "%.60s stride(", shape);
+  for (uint32_t d = 0; d < g->rank && at < 140; d++)
+    at += snprintf(out + at, 192 - (size_t)at, "%s%lld", d ? "," : "", (long long)g->strides[d]);
+  at += snprintf(out + at, 192 - (size_t)at, ")");
+  if (offset)
+    snprintf(out + at, 192 - (size_t)at, " offset(%lld)", (long long)g->offset);
+}
+
+/* The same elements in the same order; if `is_shared`, counted from the same place, and read in the
+ * same way. */
+static bool same_window(const fnz_geometry *a, const fnz_geometry *b, bool is_shared) {
+  if (a->dtype != b->dtype || !fnzi_same_sizes(a, b) ||
+      (is_shared && (a->is_conj != b->is_conj || a->is_neg != b->is_neg)))
+    return false;
+  return fnz_geometry_numel(a) == 0 ||
+         (fnzi_same_strides(a, b) && (!is_shared || a->offset == b->offset));
+}
+
+static void skip(const comparing *c, uint64_t rank, const char *what, const char *why) {
+  char name[96];
+  if (c->not_compared[0] != '\0')
+    return;
+  put_name(c, rank, name);
+  snprintf(c->not_compared, FNZI_VER_NOTE, "%s of %.70s, %s", what, name, why);
+}
+
+/* Memory of its own that a tensor leaves gaps in, or reads twice, is dense in a functional program,
+ * where no tensor is a window. */
+static fnz_status compare_windows(const comparing *c, uint64_t rank, const fnzi_ver_sight *a,
+                                  const fnzi_ver_sight *b, bool is_shared) {
+  char name[96], first[192], second[192];
+  if (a->g == NULL || b->g == NULL || same_window(a->g, b->g, is_shared))
+    return FNZ_OK;
+  if (!is_shared && (!fnzi_is_dense(a->g) || !fnzi_is_dense(b->g)))
+    return skip(c, rank, "strides", "which do not fill its memory"), FNZ_OK;
+  put_name(c, rank, name);
+  put_window(a->g, is_shared, first);
+  put_window(b->g, is_shared, second);
+  return fnzi_fail(c->ctx, FNZ_CLASS_DIFFERENT, "", "%s is %s in the original and %s here", name,
+                   first, second);
+}
+
+/* The memory of weights is that of the file's data, whatever a signature says. */
+static bool is_weight(const comparing *c, uint64_t rank) {
+  const fnzi_ver_sights *s = c->a.of;
+  return rank < s->ninputs && s->program->inputs[rank].kind != FNZ_INPUT_USER;
+}
+
+/* Compares one input or output. */
+static fnz_status compare_one(comparing *c, uint64_t rank, const fnzi_ver_sight *a,
+                              const fnzi_ver_sight *b) {
+  standing first = {rank, rank}, second = {rank, rank};
+  if (a->tensor == NULL || b->tensor == NULL)
+    return FNZ_OK;
+  FNZ_TRY(stand(&c->a, a, rank, &first));
+  FNZ_TRY(stand(&c->b, b, rank, &second));
+  bool is_said = !c->a.of->is_unknown && !c->b.of->is_unknown;
+  bool same = first.tensor == second.tensor && first.memory == second.memory;
+  if (!same && !is_said)
+    skip(c, rank, "memory", "of which a .pt2 file says nothing");
+  else if (!same && (a->may_share || b->may_share))
+    skip(c, rank, "memory", "which a body gives");
+  else if (!same && !is_weight(c, rank))
+    return lies_elsewhere(c, rank, &first, &second);
+  return same && first.tensor != rank
+             ? FNZ_OK
+             : compare_windows(c, rank, a, b, same && first.memory != rank);
+}
+
+/* The views of an output lead from its input to its window. */
+static fnz_status check_views(fnz_context *ctx, const fnzi_ver_sights *s, size_t k) {
+  const fnz_output_spec *spec = &s->program->outputs[k];
+  const fnz_geometry *at = s->inputs[spec->of].g;
+  fnz_status status = FNZ_OK;
+  fnzi_arena arena;
+  if (spec->nviews == 0 || at == NULL || at->symbols != NULL ||
+      fnz_geometry_numel(spec->window) == 0)
+    return FNZ_OK;
+  fnzi_arena_init(&arena, ctx);
+  for (uint32_t i = 0; status == FNZ_OK && i < spec->nviews; i++) {
+    const fnz_view_call *v = &spec->views[i];
+    const fnzi_view *view = fnzi_view_find(v->op);
+    fnz_geometry *windows;
+    size_t count = 0;
+    status = view == NULL
+                 ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s is no view", v->op->name)
+                 : fnzi_view_forward(&arena, view, v->op, v->args, v->nargs, at, &windows, &count);
+    at = status == FNZ_OK && v->index < count ? &windows[v->index] : at;
+  }
+  if (!fnzi_ver_is_limit(status) && (status != FNZ_OK || !same_window(at, spec->window, true)))
+    status =
+        fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",
+                  "the views that output %zu says it was made by do not lead to its window", k);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+static fnz_status match_inputs(comparing *c, fnzi_arena *arena) {
+  const fnzi_ver_sights *a = c->a.of, *b = c->b.of;
+  const fnzi_graph *g = fnzi_graph_at(b->program, 0);
+  fnzi_map names;
+  fnz_status status = FNZ_OK;
+  FNZI_NEW(arena, a->ninputs, &c->match);
+  fnzi_map_init(&names, c->ctx);
+  for (uint32_t k = 0; status == FNZ_OK && k < b->ninputs; k++) {
+    const char *name =
+        fnzi_is_reference(&g->inputs[k]) ? g->values.data[g->inputs[k].u.value].name : NULL;
+    if (name != NULL)
+      status = fnzi_map_set(&names, name, strlen(name), k);
+  }
+  g = fnzi_graph_at(a->program, 0);
+  for (uint32_t k = 0; k < a->ninputs; k++) {
+    uint64_t found = UINT32_MAX;
+    const char *name =
+        fnzi_is_reference(&g->inputs[k]) ? g->values.data[g->inputs[k].u.value].name : NULL;
+    if (name == NULL || !fnzi_map_get(&names, name, strlen(name), &found))
+      found = UINT32_MAX;
+    c->match[k] = (uint32_t)found;
+  }
+  fnzi_map_free(&names);
+  return status;
+}
+
+static fnz_status compare_all(comparing *c) {
+  const fnzi_ver_sights *a = c->a.of, *b = c->b.of;
+  for (uint32_t k = 0; k < a->ninputs; k++)
+    if (c->match[k] != UINT32_MAX)
+      FNZ_TRY(compare_one(c, k, &a->inputs[k], &b->inputs[c->match[k]]));
+  for (size_t k = 0; k < a->nresults && k < b->nresults; k++)
+    FNZ_TRY(compare_one(c, a->ninputs + k, &a->results[k], &b->results[k]));
+  for (size_t k = 0; b->is_said && k < fnzi_graph_at(b->program, 0)->noutputs; k++)
+    FNZ_TRY(check_views(c->ctx, b, k));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_ver_sights_compare(fnz_context *ctx, const fnzi_ver_sights *a,
+                                   const fnzi_ver_sights *b, char not_compared[FNZI_VER_NOTE]) {
+  comparing c = {.ctx = ctx, .a.of = a, .b.of = b, .not_compared = not_compared};
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnzi_map_init(&c.a.tensors, ctx);
+  fnzi_map_init(&c.a.memories, ctx);
+  fnzi_map_init(&c.b.tensors, ctx);
+  fnzi_map_init(&c.b.memories, ctx);
+  fnz_status status = match_inputs(&c, &arena);
+  if (status == FNZ_OK)
+    status = compare_all(&c);
+  fnzi_map_free(&c.a.tensors);
+  fnzi_map_free(&c.a.memories);
+  fnzi_map_free(&c.b.tensors);
+  fnzi_map_free(&c.b.memories);
+  fnzi_arena_free(&arena);
+  return status;
+}

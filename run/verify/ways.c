@@ -1,0 +1,63 @@
+/* ways.c - which ways the predicates of two programs go: each that a run meets is turned once. */
+#include "run/verify/ways.h"
+
+#include <stdio.h>
+
+/* More predicates than this are turned in no run of one seed: a trial takes at most so many runs of
+ * both programs. */
+enum { MOST_RUNS = 48 };
+
+fnz_status fnzi_ver_ways_open(fnzi_ver_ways *w, fnz_context *ctx) {
+  *w = (fnzi_ver_ways){.ctx = ctx};
+  fnzi_arena_init(&w->arena, ctx);
+  fnzi_map_init(&w->known, ctx);
+  FNZI_PUSH(ctx, &w->list, (fnzi_ver_way){.turned_with = 0});
+  return FNZ_OK;
+}
+
+void fnzi_ver_ways_close(fnzi_ver_ways *w) {
+  FNZI_VEC_FREE(w->ctx, &w->list);
+  fnzi_map_free(&w->known);
+  fnzi_arena_free(&w->arena);
+}
+
+bool fnzi_ver_ways_next(fnzi_ver_ways *w) {
+  return ++w->current < w->list.count;
+}
+
+static bool is_turned(const fnzi_ver_ways *w, size_t entry) {
+  size_t at = w->current;
+  while (at != 0 && at != entry)
+    at = w->list.data[at].turned_with;
+  return at == entry;
+}
+
+fnz_status fnzi_ver_ways_decide(void *user, const fnzi_run_state *run, uint64_t predicate,
+                                bool *taken) {
+  fnzi_ver_ways *w = user;
+  uint64_t entry, *key;
+  if (fnzi_map_get(&w->known, &predicate, sizeof predicate, &entry)) {
+    *taken = *taken != (entry != 0 && is_turned(w, entry));
+    return FNZ_OK;
+  }
+  bool has_room = w->list.count < MOST_RUNS;
+  FNZI_NEW(&w->arena, 1, &key); /* which the map borrows */
+  *key = predicate;
+  FNZ_TRY(fnzi_map_set(&w->known, key, sizeof *key, has_room ? w->list.count : 0));
+  w->met++;
+  if (has_room)
+    FNZI_PUSH(w->ctx, &w->list,
+              ((fnzi_ver_way){w->current, run->program,
+                              (uint32_t)(run->graph - run->program->graphs.data), run->node}));
+  return FNZ_OK;
+}
+
+void fnzi_ver_ways_text(const fnzi_ver_ways *w, char out[240]) {
+  const fnzi_ver_way *way = &w->list.data[w->current];
+  char place[160];
+  out[0] = '\0';
+  if (w->current == 0)
+    return;
+  fnzi_node_place(way->program, way->graph, way->node, place);
+  snprintf(out, 240, ", if the predicate of %s is turned", place);
+}
