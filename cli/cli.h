@@ -72,6 +72,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8 };
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
   ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
       "programs with other numbers in weights may be equal")                                       \
+  ROW(ALLOW_NARROWER, "--allow-narrower", NULL,                                                    \
+      "B may refuse sizes that IN takes")                                                          \
   ROW(NO_WEIGHTS, "--no-weights", NULL, "without the numbers in weights, which a text never has")  \
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
@@ -183,8 +185,8 @@ typedef struct cli_verb {
       "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
-          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) |     \
-          CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),                                                   \
+          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(ALLOW_NARROWER) | CLI_BIT(BY_ENGINE) |                 \
+          CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),             \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \

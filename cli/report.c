@@ -181,41 +181,54 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
             in.no_data, in.weights);
 }
 
-/* What is said of the numbers in weights and of those that were given; names are the file's. */
-static void say_numbers(const cli_call *call, char *out, size_t room) {
+/* Names in a report are the file's: what a terminal would act on is left out. */
+static void put_plain(const char *text, FILE *to) {
+  for (const char *c = text; *c; c++)
+    fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, to);
+}
+
+/* What was compared besides all values, and what was not. */
+static void put_scope(const cli_call *call, FILE *to) {
   const fnz_verify_report *seen = &call->seen;
-  size_t used = 0;
+  fprintf(to, " (hash domain, %d %s", seen->trials, seen->sizes ? "runs" : "seeds");
   if (call->other && seen->weights_without)
-    used =
-        (size_t)snprintf(out, room, "; %zu weights have no data to compare", seen->weights_without);
+    fprintf(to, "; %zu weights have no data to compare", seen->weights_without);
   if (seen->numbers)
-    snprintf(out + used, room - used, "; and on these inputs");
-  else if (call->inputs)
-    snprintf(out + used, room - used, "; not on these inputs: %s", seen->no_numbers);
-  for (char *c = out; *c; c++)
-    *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    fputs("; and on these inputs", to);
+  else if (call->inputs) {
+    fputs("; not on these inputs: ", to);
+    put_plain(seen->no_numbers, to);
+  }
+  if (seen->predicates > seen->predicates_turned)
+    fprintf(to, "; %zu of %zu predicates went both ways", seen->predicates_turned,
+            seen->predicates);
+  if (*seen->not_compared) {
+    fputs("; not compared: ", to);
+    put_plain(seen->not_compared, to);
+  }
+  fputc(')', to);
 }
 
 void cli_print_equal(const cli_call *call, FILE *to) {
   const fnz_verify_report *seen = &call->seen;
-  const char *original = to == stderr ? " to the original" : "";
-  char inputs[sizeof seen->no_numbers + 96] = "";
-  say_numbers(call, inputs, sizeof inputs);
-  if (seen->sizes) {
-    fprintf(to, "equal%s at %zu choices of sizes, for all values (hash domain, %d runs%s)\n",
-            original, seen->sizes, seen->trials, inputs);
-    return;
+  bool all_run = seen->sizes || seen->bodies_run == seen->bodies;
+  fprintf(to, "equal%s%s", *seen->narrower ? " where both run," : "",
+          to == stderr ? " to the original" : "");
+  if (seen->sizes)
+    fprintf(to, " at %zu choices of sizes, for all values", seen->sizes);
+  else if (all_run)
+    fputs(" for all values of these shapes", to);
+  else
+    fprintf(to, " where %zu of %zu bodies were run", seen->bodies_run, seen->bodies);
+  put_scope(call, to);
+  if (!all_run) {
+    fputs("; never run: ", to);
+    put_plain(seen->missed, to);
   }
-  if (seen->bodies_run == seen->bodies) {
-    fprintf(to, "equal%s for all values of these shapes (hash domain, %d seeds%s)\n", original,
-            seen->trials, inputs);
-    return;
+  if (*seen->narrower) {
+    fprintf(to, "; %s refuses ", call->other ? "the second program" : "the functional form");
+    put_plain(seen->narrower, to);
   }
-  fprintf(to, "equal%s where %zu of %zu bodies were run (hash domain, %d seeds%s); ", original,
-          seen->bodies_run, seen->bodies, seen->trials, inputs);
-  fputs("never run: ", to);
-  for (const char *c = seen->missed; *c; c++)
-    fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, to);
   fputc('\n', to);
 }
 

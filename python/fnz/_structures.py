@@ -56,11 +56,13 @@ FunctionalizeOptions = _structure(
 DecomposeOptions = _structure(
     "fnz_decompose_options", ("size", c_size_t), ("set", c_char_p), ("decompose", c_void_p), ("ndecompose", c_size_t),
     ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int), ("origins", c_void_p))
-VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool))
+VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool),
+                           ("allow_narrower", c_bool))
 VerifyReport = _structure(
     "fnz_verify_report", ("size", c_size_t), ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t),
     ("missed", c_char * 128), ("numbers", c_bool), ("sizes", c_size_t), ("no_numbers", c_char * 160), ("weights", c_size_t),
-    ("weights_differing", c_size_t), ("weights_without", c_size_t))
+    ("weights_differing", c_size_t), ("weights_without", c_size_t), ("predicates", c_size_t),
+    ("predicates_turned", c_size_t), ("not_compared", c_char * 160), ("narrower", c_char * 256))
 RunOptions = _structure("fnz_run_options", ("size", c_size_t), ("original", c_bool), ("check_schemas", c_bool))
 PlanOptions = _structure("fnz_plan_options", ("size", c_size_t), ("json", c_bool), ("device", c_char_p),
                          ("inputs", c_void_p))

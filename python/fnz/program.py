@@ -148,11 +148,12 @@ class Program:
 
     # --- Checking and comparing ---
     def verify(self, original: Program, *, inputs: Mapping[str, Any] | None = None, trials: int = 2,
-               ignore_weights: bool = False) -> Report:
+               ignore_weights: bool = False, allow_narrower: bool = False) -> Report:
         """Whether this program means what the original means: for all values of these shapes, over hashes; and on
-        `inputs`, by graph name, where some are given. The report is true when it does."""
+        `inputs`, by graph name, if some are given. The report is true if it does. `allow_narrower`: this program may
+        refuse sizes that the original takes."""
         report = s.VerifyReport(size=sizeof(s.VerifyReport))
-        options = s.VerifyOptions(sizeof(s.VerifyOptions), trials, ignore_weights)
+        options = s.VerifyOptions(sizeof(s.VerifyOptions), trials, ignore_weights, allow_narrower)
         context = self._context
         given = None
         if inputs is not None:

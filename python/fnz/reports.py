@@ -45,6 +45,10 @@ class Report:
     weights: int
     weights_differing: int
     weights_without: int
+    predicates: int
+    predicates_turned: int
+    not_compared: str
+    narrower: str
 
     def __bool__(self) -> bool:
         return self.equal
@@ -59,7 +63,8 @@ class Report:
             message = f"{error.where}: {error.message}" if error.where else error.message
         return cls(not status, message, report.trials, report.bodies, report.bodies_run, report.missed.decode(),
                    report.numbers, report.no_numbers.decode(), report.sizes, report.weights, report.weights_differing,
-                   report.weights_without)
+                   report.weights_without, report.predicates, report.predicates_turned,
+                   report.not_compared.decode(), report.narrower.decode())
 
 
 class Side(NamedTuple):

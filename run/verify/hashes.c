@@ -15,6 +15,14 @@ fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
         fnzi_ver_sizes(ctx, original, functional, options->trials, fnz_program_check_types, out));
   else
     FNZ_TRY(fnzi_ver_fixed(ctx, original, functional, options->trials, out));
+  if (functional == original)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_ver_domain(ctx, original, functional, fnz_program_check_types, out));
+  if (out->narrower[0] != '\0' && !options->allow_narrower)
+    return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",
+                     "equal where both run; this program refuses sizes that the original takes, %s "
+                     "(see --allow-narrower)",
+                     out->narrower);
   return options->ignore_weights ? FNZ_OK : fnzi_ver_weights(ctx, original, functional, out);
 }
 

@@ -1,5 +1,6 @@
 /* verify.h - do two programs mean the same? fixed.c compares programs of fixed sizes, sizes.c
- * symbolic ones at chosen sizes, weights.c their weights; api.c calls all three. */
+ * symbolic ones at chosen sizes, domain.c which sizes they take, weights.c their weights; hashes.c
+ * calls all four. */
 #ifndef FNZI_VERIFY_H
 #define FNZI_VERIFY_H
 
@@ -36,6 +37,13 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *or
                                          const fnz_program *functional, int trials,
                                          fnzi_ver_check_types *check_types,
                                          fnz_verify_report *report);
+
+/* Whether both programs take the same sizes: DIFFERENT if the original refuses some that the other
+ * takes; those that the other one refuses go into the report. */
+FNZ_MUST_CHECK fnz_status fnzi_ver_domain(fnz_context *ctx, const fnz_program *original,
+                                          const fnz_program *functional,
+                                          fnzi_ver_check_types *check_types,
+                                          fnz_verify_report *report);
 
 /* Over hashes, of fixed or symbolic sizes, and weights as the options say. */
 FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,

@@ -1,0 +1,315 @@
+/* domain.c - which sizes two programs take, and what they make of inputs that share memory.
+ *
+ * needs   two programs that are equal where both were run
+ * gives   equal if both take the same sizes; the sizes that the second one refuses and the first one
+ *         takes go into the report. Only conditions that the two do not have in common can tell them
+ *         apart: numbers are tried at which these begin and cease to hold
+ *
+ * A functional program is wrong if inputs share memory that it has a final value of: it must have a
+ * guard against that, unless it comes from a .pt2 file, which has no room for one. */
+#include "program/shapes/equations.h"
+#include "run/run.h"
+#include "run/verify/verify.h"
+
+#include <stdio.h>
+
+enum {
+  MOST_CONSTANTS = 24, /* of the conditions, from which numbers to try are made */
+  MOST_POINTS = 600,   /* choices of numbers for all symbols */
+  DRAWN = 6,           /* choices from which one symbol after the other is moved */
+  MOST_CANDIDATES = 3 * MOST_CONSTANTS + 5
+};
+
+/* --- Inputs that share memory ----------------------------------------------------------------- */
+
+static bool writes(const fnz_program *p) {
+  for (uint32_t k = 0; k < p->graphs.count; k++)
+    for (size_t i = 0; i < fnzi_graph_at(p, k)->nodes.count; i++)
+      if (fnzi_run_node_writes(&fnzi_graph_at(p, k)->nodes.data[i]))
+        return true;
+  return false;
+}
+
+/* Some final value says that the memory of the input was written, not only that the input is moved
+ * or gets other sizes. */
+static bool is_written(const fnz_program *p, const char *input) {
+  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
+    const fnz_output_spec *spec = &p->outputs[k];
+    if ((spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
+         (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set && !spec->metadata)) &&
+        strcmp(spec->target, input) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Marks values whose elements some node reads, or that are outputs. */
+static void mark_read(const fnzi_graph *g, bool *read) {
+  fnzi_walk walk;
+  for (size_t n = 0; n <= g->nodes.count; n++) {
+    const fnzi_node *node = n < g->nodes.count ? &g->nodes.data[n] : NULL;
+    if (node != NULL && fnzi_is_size_node(node))
+      continue;
+    fnzi_walk_start(&walk, node ? node->args : g->outputs, node ? node->nargs : g->noutputs);
+    for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+      if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
+        read[walk.arg->u.value] = true;
+  }
+}
+
+static bool is_guarded(const fnz_program *p, const char *input) {
+  for (size_t k = 0; k < p->guards.count; k++)
+    for (uint32_t i = 0; p->guards.data[k].kind == FNZ_GUARD_DISJOINT && i < p->guards.data[k].count;
+         i++)
+      if (strcmp(p->guards.data[k].names[i], input) == 0)
+        return true;
+  return false;
+}
+
+/* Input k is a tensor of the caller that the program reads or writes. */
+static bool concerns(const fnz_program *p, const bool *read, uint32_t k) {
+  const fnz_arg *arg = &fnzi_graph_at(p, 0)->inputs[k];
+  const fnzi_value *v = arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, arg->u.value) : NULL;
+  return v != NULL && p->inputs[k].kind == FNZ_INPUT_USER && fnz_geometry_numel(v->geometry) > 0 &&
+         (read[arg->u.value] || is_written(p, v->name));
+}
+
+/* Finds an input that the program takes in the memory of another one, although one of the two is
+ * written, or NULL. Inputs that are declared to share memory may do so. */
+static fnz_status find_unguarded(const fnz_program *p, fnzi_arena *arena, const char **out) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  uint32_t first = UINT32_MAX;
+  bool any_written = false, apart = false, *read;
+  const char *found = NULL;
+  *out = NULL;
+  if (p->instantiated || p->says_no_sharing || writes(p))
+    return FNZ_OK;
+  FNZI_NEW(arena, g->values.count, &read);
+  mark_read(g, read);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    if (!concerns(p, read, k))
+      continue;
+    const char *name = fnzi_value_at(p, 0, g->inputs[k].u.value)->name;
+    any_written = any_written || is_written(p, name);
+    apart = apart || (first != UINT32_MAX && fnzi_memory_of(p, k) != first);
+    first = first == UINT32_MAX ? fnzi_memory_of(p, k) : first;
+    found = found == NULL && !is_guarded(p, name) ? name : found;
+  }
+  *out = any_written && apart ? found : NULL;
+  return FNZ_OK;
+}
+
+static fnz_status compare_sharing(fnz_context *ctx, const fnz_program *a, const fnz_program *b) {
+  const char *first = NULL, *second = NULL;
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = find_unguarded(a, &arena, &first);
+  if (status == FNZ_OK)
+    status = find_unguarded(b, &arena, &second);
+  if (status == FNZ_OK && (first == NULL) != (second == NULL))
+    status = fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",
+                       "equal where inputs share no memory; %s has final values of inputs and takes "
+                       "%%%s in the memory of another input, where they are wrong; a guard disjoint "
+                       "with \"%s\" refuses that",
+                       first ? "the original" : "this program", first ? first : second,
+                       first ? first : second);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+/* --- Conditions that only one program has ----------------------------------------------------- */
+
+typedef struct domain {
+  fnz_context *ctx;
+  fnzi_sizes sizes[2];
+  fnzi_point points[2];
+  int64_t constants[MOST_CONSTANTS];
+  size_t nconstants, npoints;
+  bool differ; /* some condition is of one program alone */
+  fnzi_ver_check_types *check_types;
+  fnz_verify_report *report;
+} domain;
+
+static bool has_condition(const fnzi_sizes *s, const fnzi_condition *c) {
+  for (size_t i = 0; i < s->conditions.count; i++) {
+    const fnzi_condition *other = &s->conditions.data[i];
+    if (other->min == c->min && other->max == c->max && strcmp(other->expr->text, c->expr->text) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void add_constant(domain *d, int64_t number) {
+  bool is_known = number <= INT64_MIN / 4 || number >= INT64_MAX / 4; /* no bound */
+  for (size_t i = 0; i < d->nconstants && !is_known; i++)
+    is_known = d->constants[i] == number;
+  if (!is_known && d->nconstants < MOST_CONSTANTS)
+    d->constants[d->nconstants++] = number;
+}
+
+/* The constants of an expression: its parts come before it in the set. */
+static fnz_status add_constants_of(domain *d, const fnzi_sizes *s, const fnzi_expr *e) {
+  uint8_t *parts = fnzi_resize(d->ctx, NULL, 0, s->set.all.count);
+  if (parts == NULL)
+    return fnzi_no_memory(d->ctx);
+  memset(parts, 0, s->set.all.count);
+  parts[e->id] = true;
+  fnzi_mark_parts(s, (size_t)e->id + 1, parts);
+  for (uint32_t i = 0; i <= e->id; i++)
+    if (parts[i] && s->set.all.data[i]->den == 1) {
+      add_constant(d, s->set.all.data[i]->num);
+      add_constant(d, (int64_t)-(uint64_t)s->set.all.data[i]->num);
+    }
+  fnzi_free(d->ctx, parts, s->set.all.count);
+  return FNZ_OK;
+}
+
+static fnz_status find_differences(domain *d) {
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < d->sizes[side].conditions.count; i++) {
+      const fnzi_condition *c = &d->sizes[side].conditions.data[i];
+      if (has_condition(&d->sizes[1 - side], c))
+        continue;
+      d->differ = true;
+      add_constant(d, c->min);
+      add_constant(d, c->max);
+      FNZ_TRY(add_constants_of(d, &d->sizes[side], c->expr));
+    }
+  return FNZ_OK;
+}
+
+/* --- Numbers at which only one program takes its sizes ---------------------------------------- */
+
+/* Whether the program really runs there: it may fail at sizes that its conditions do not name. */
+static fnz_status runs_at(domain *d, int side, bool *out) {
+  fnz_program *instance = NULL;
+  bool small;
+  FNZ_TRY(fnzi_sizes_are_small(&d->sizes[side], &d->points[side], &small));
+  *out = !small;
+  if (!small)
+    return FNZ_OK;
+  fnz_status status =
+      fnzi_instantiate(&d->sizes[side], &d->points[side], FNZI_READINGS_WATCHED, &instance);
+  if (status == FNZ_OK)
+    status = d->check_types(d->ctx, instance, NULL, NULL);
+  if (status == FNZ_OK)
+    status = fnzi_ver_runs(d->ctx, instance);
+  fnz_program_destroy(instance);
+  *out = status == FNZ_OK;
+  return fnzi_ver_is_limit(status) ? status : FNZ_OK;
+}
+
+/* "s0 = 7: it is for s0 <= 6 (its guard)" */
+static fnz_status put_refusal(domain *d, int side, const fnzi_condition *broken,
+                              fnz_buffer *out) {
+  FNZ_TRY(fnzi_sizes_text(&d->sizes[0], &d->points[0], out));
+  FNZ_TRY(fnzi_put_text(d->ctx, out, ": it is for "));
+  return fnzi_sizes_put_condition(&d->sizes[side], broken, out);
+}
+
+static fnz_status take_refusal(domain *d, int refusing, const fnzi_condition *broken) {
+  fnz_buffer text = {NULL, 0, 0};
+  fnz_status status = put_refusal(d, refusing, broken, &text);
+  if (status == FNZ_OK && refusing == 1)
+    snprintf(d->report->narrower, sizeof d->report->narrower, "%s", text.data);
+  else if (status == FNZ_OK)
+    status = fnzi_fail(d->ctx, FNZ_CLASS_DIFFERENT, "",
+                       "equal where both run; the original refuses sizes that this program takes, "
+                       "%s",
+                       text.data);
+  fnz_buffer_free(d->ctx, &text);
+  return status;
+}
+
+/* Both programs at the numbers of the first one's point. */
+static fnz_status try_point(domain *d) {
+  const fnzi_condition *broken[2];
+  bool taken;
+  d->npoints++;
+  FNZ_TRY(fnzi_sizes_adopt(&d->sizes[1], &d->points[1], &d->sizes[0], &d->points[0]));
+  for (int side = 0; side < 2; side++)
+    FNZ_TRY(fnzi_sizes_admit(&d->sizes[side], &d->points[side], &broken[side]));
+  if ((broken[0] == NULL) == (broken[1] == NULL))
+    return FNZ_OK;
+  int refusing = broken[1] != NULL;
+  if (refusing == 1 && d->report->narrower[0] != '\0')
+    return FNZ_OK;
+  FNZ_TRY(runs_at(d, 1 - refusing, &taken));
+  return taken ? take_refusal(d, refusing, broken[refusing]) : FNZ_OK;
+}
+
+static size_t list_candidates(const domain *d, int64_t out[MOST_CANDIDATES]) {
+  size_t count = 0;
+  for (int64_t small = 0; small < 5; small++)
+    out[count++] = small;
+  for (size_t i = 0; i < d->nconstants; i++)
+    for (int64_t by = -1; by <= 1; by++)
+      out[count++] = d->constants[i] + by;
+  return count;
+}
+
+/* From the numbers of the point, each symbol moves to each candidate; then all move at once. */
+static fnz_status try_around(domain *d, fnzi_draw *draw) {
+  int64_t candidates[MOST_CANDIDATES], old = 0;
+  size_t count = list_candidates(d, candidates);
+  const fnzi_sizes *s = &d->sizes[0];
+  bool known;
+  FNZ_TRY(try_point(d));
+  for (size_t i = 0; i < s->free.count; i++) {
+    FNZ_TRY(fnzi_point_int(&d->points[0], s->free.data[i], &known, &old));
+    for (size_t k = 0; known && k < count && d->npoints < MOST_POINTS; k++) {
+      FNZ_TRY(fnzi_point_set(&d->points[0], s->free.data[i], candidates[k]));
+      FNZ_TRY(try_point(d));
+    }
+    if (known)
+      FNZ_TRY(fnzi_point_set(&d->points[0], s->free.data[i], old));
+  }
+  for (size_t tries = 0; tries < MOST_POINTS / DRAWN / 2; tries++) {
+    for (size_t i = 0; i < s->free.count; i++)
+      FNZ_TRY(fnzi_point_set(&d->points[0], s->free.data[i],
+                             candidates[fnzi_draw_next(draw) % count]));
+    FNZ_TRY(try_point(d));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status try_all(domain *d) {
+  fnzi_draw draw;
+  bool found;
+  FNZ_TRY(find_differences(d));
+  if (!d->differ)
+    return FNZ_OK;
+  fnzi_draw_start(&draw, &d->sizes[0], 99);
+  FNZ_TRY(fnzi_sizes_recorded(&d->sizes[0], &d->points[0], &found));
+  for (size_t i = 0; i < DRAWN; i++) {
+    if (found)
+      FNZ_TRY(try_around(d, &draw));
+    FNZ_TRY(fnzi_draw_numbers(&draw, &d->points[0], &found));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status compare_sizes(domain *d, const fnz_program *a, const fnz_program *b) {
+  fnz_status status = fnzi_sizes_open(&d->sizes[0], d->ctx, a);
+  fnzi_point_init(&d->points[0], &d->sizes[0].set);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_open(&d->sizes[1], d->ctx, b);
+  else
+    fnzi_exprs_init(&d->sizes[1].set, d->ctx);
+  fnzi_point_init(&d->points[1], &d->sizes[1].set);
+  if (status == FNZ_OK)
+    status = try_all(d);
+  for (int side = 0; side < 2; side++) {
+    fnzi_point_free(&d->points[side]);
+    fnzi_sizes_close(&d->sizes[side]);
+  }
+  return status;
+}
+
+fnz_status fnzi_ver_domain(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
+                           fnzi_ver_check_types *check_types, fnz_verify_report *report) {
+  domain d = {.ctx = ctx, .check_types = check_types, .report = report};
+  FNZ_TRY(compare_sharing(ctx, a, b));
+  return fnzi_program_has_symbols(a) && fnzi_program_has_symbols(b) ? compare_sizes(&d, a, b)
+                                                                    : FNZ_OK;
+}
