@@ -29,8 +29,8 @@ typedef struct fnzi_hash_value {
   int64_t numbers[]; /* sizes, strides, then the cells unless they are apart */
 } fnzi_hash_value;
 
-/* A call that does more than compute its results: it draws random numbers, asserts, or has no
- * results at all. */
+/* A call that does more than compute its results: it draws random numbers, asserts, has an effect,
+ * or has no results at all. */
 typedef struct fnzi_hash_effect {
   uint64_t print;     /* of the operator and its arguments; of an assertion, of the condition */
   const fnz_op *op;   /* borrowed, as `source` is, from the program that runs */

@@ -277,7 +277,7 @@ static fnz_status note_effect(fnzi_hash_call *h, uint64_t *print) {
   const bool draws = (h->op->tags & FNZI_TAG_RANDOM) != 0, asserts = is_assertion(h->op);
   fnzi_hash_effect effect = {*print, h->op, h->call->source ? h->call->source : ""};
   fnzi_hash_value *condition;
-  if (!draws && !asserts && h->op->nreturns > 0)
+  if (!(h->op->tags & FNZI_TAGS_KEPT) && !asserts && h->op->nreturns > 0)
     return FNZ_OK;
   if (draws)
     *print = fnzi_hash_combine(*print, ++h->hasher->draws);

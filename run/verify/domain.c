@@ -1,23 +1,22 @@
 /* domain.c - which sizes two programs take, and what they make of inputs that share memory.
  *
  * needs   two programs that are equal where both were run
- * gives   equal if both take the same sizes; the sizes that the second one refuses and the first one
- *         takes go into the report. Only conditions that the two do not have in common can tell them
+ * gives   equal if both take the same sizes; the sizes that the second one refuses and the first
+ * one takes go into the report. Only conditions that the two do not have in common can tell them
  *         apart: numbers are tried at which these begin and cease to hold
  *
  * A functional program is wrong if inputs share memory that it has a final value of: it must have a
  * guard against that, unless it comes from a .pt2 file, which has no room for one. */
 #include "program/shapes/equations.h"
 #include "run/run.h"
+#include "run/verify/constants.h"
 #include "run/verify/verify.h"
 
 #include <stdio.h>
 
 enum {
-  MOST_CONSTANTS = 24, /* of the conditions, from which numbers to try are made */
-  MOST_POINTS = 600,   /* choices of numbers for all symbols */
-  DRAWN = 6,           /* choices from which one symbol after the other is moved */
-  MOST_CANDIDATES = 3 * MOST_CONSTANTS + 5
+  MOST_POINTS = 600, /* choices of numbers for all symbols */
+  DRAWN = 6          /* choices from which one symbol after the other is moved */
 };
 
 /* --- Inputs that share memory ----------------------------------------------------------------- */
@@ -59,8 +58,8 @@ static void mark_read(const fnzi_graph *g, bool *read) {
 
 static bool is_guarded(const fnz_program *p, const char *input) {
   for (size_t k = 0; k < p->guards.count; k++)
-    for (uint32_t i = 0; p->guards.data[k].kind == FNZ_GUARD_DISJOINT && i < p->guards.data[k].count;
-         i++)
+    for (uint32_t i = 0;
+         p->guards.data[k].kind == FNZ_GUARD_DISJOINT && i < p->guards.data[k].count; i++)
       if (strcmp(p->guards.data[k].names[i], input) == 0)
         return true;
   return false;
@@ -107,12 +106,12 @@ static fnz_status compare_sharing(fnz_context *ctx, const fnz_program *a, const 
   if (status == FNZ_OK)
     status = find_unguarded(b, &arena, &second);
   if (status == FNZ_OK && (first == NULL) != (second == NULL))
-    status = fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",
-                       "equal where inputs share no memory; %s has final values of inputs and takes "
-                       "%%%s in the memory of another input, where they are wrong; a guard disjoint "
-                       "with \"%s\" refuses that",
-                       first ? "the original" : "this program", first ? first : second,
-                       first ? first : second);
+    status = fnzi_fail(
+        ctx, FNZ_CLASS_DIFFERENT, "",
+        "equal where inputs share no memory; %s has final values of inputs and takes "
+        "%%%s in the memory of another input, where they are wrong; a guard disjoint "
+        "with \"%s\" refuses that",
+        first ? "the original" : "this program", first ? first : second, first ? first : second);
   fnzi_arena_free(&arena);
   return status;
 }
@@ -123,8 +122,8 @@ typedef struct domain {
   fnz_context *ctx;
   fnzi_sizes sizes[2];
   fnzi_point points[2];
-  int64_t constants[MOST_CONSTANTS];
-  size_t nconstants, npoints;
+  fnzi_ver_constants constants;
+  size_t npoints;
   bool differ; /* some condition is of one program alone */
   fnzi_ver_check_types *check_types;
   fnz_verify_report *report;
@@ -133,35 +132,11 @@ typedef struct domain {
 static bool has_condition(const fnzi_sizes *s, const fnzi_condition *c) {
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *other = &s->conditions.data[i];
-    if (other->min == c->min && other->max == c->max && strcmp(other->expr->text, c->expr->text) == 0)
+    if (other->min == c->min && other->max == c->max &&
+        strcmp(other->expr->text, c->expr->text) == 0)
       return true;
   }
   return false;
-}
-
-static void add_constant(domain *d, int64_t number) {
-  bool is_known = number <= INT64_MIN / 4 || number >= INT64_MAX / 4; /* no bound */
-  for (size_t i = 0; i < d->nconstants && !is_known; i++)
-    is_known = d->constants[i] == number;
-  if (!is_known && d->nconstants < MOST_CONSTANTS)
-    d->constants[d->nconstants++] = number;
-}
-
-/* The constants of an expression: its parts come before it in the set. */
-static fnz_status add_constants_of(domain *d, const fnzi_sizes *s, const fnzi_expr *e) {
-  uint8_t *parts = fnzi_resize(d->ctx, NULL, 0, s->set.all.count);
-  if (parts == NULL)
-    return fnzi_no_memory(d->ctx);
-  memset(parts, 0, s->set.all.count);
-  parts[e->id] = true;
-  fnzi_mark_parts(s, (size_t)e->id + 1, parts);
-  for (uint32_t i = 0; i <= e->id; i++)
-    if (parts[i] && s->set.all.data[i]->den == 1) {
-      add_constant(d, s->set.all.data[i]->num);
-      add_constant(d, (int64_t)-(uint64_t)s->set.all.data[i]->num);
-    }
-  fnzi_free(d->ctx, parts, s->set.all.count);
-  return FNZ_OK;
 }
 
 static fnz_status find_differences(domain *d) {
@@ -171,9 +146,9 @@ static fnz_status find_differences(domain *d) {
       if (has_condition(&d->sizes[1 - side], c))
         continue;
       d->differ = true;
-      add_constant(d, c->min);
-      add_constant(d, c->max);
-      FNZ_TRY(add_constants_of(d, &d->sizes[side], c->expr));
+      fnzi_ver_constants_add(&d->constants, c->min);
+      fnzi_ver_constants_add(&d->constants, c->max);
+      FNZ_TRY(fnzi_ver_constants_add_expr(&d->constants, &d->sizes[side], c->expr));
     }
   return FNZ_OK;
 }
@@ -200,8 +175,7 @@ static fnz_status runs_at(domain *d, int side, bool *out) {
 }
 
 /* "s0 = 7: it is for s0 <= 6 (its guard)" */
-static fnz_status put_refusal(domain *d, int side, const fnzi_condition *broken,
-                              fnz_buffer *out) {
+static fnz_status put_refusal(domain *d, int side, const fnzi_condition *broken, fnz_buffer *out) {
   FNZ_TRY(fnzi_sizes_text(&d->sizes[0], &d->points[0], out));
   FNZ_TRY(fnzi_put_text(d->ctx, out, ": it is for "));
   return fnzi_sizes_put_condition(&d->sizes[side], broken, out);
@@ -238,20 +212,10 @@ static fnz_status try_point(domain *d) {
   return taken ? take_refusal(d, refusing, broken[refusing]) : FNZ_OK;
 }
 
-static size_t list_candidates(const domain *d, int64_t out[MOST_CANDIDATES]) {
-  size_t count = 0;
-  for (int64_t small = 0; small < 5; small++)
-    out[count++] = small;
-  for (size_t i = 0; i < d->nconstants; i++)
-    for (int64_t by = -1; by <= 1; by++)
-      out[count++] = d->constants[i] + by;
-  return count;
-}
-
 /* From the numbers of the point, each symbol moves to each candidate; then all move at once. */
 static fnz_status try_around(domain *d, fnzi_draw *draw) {
-  int64_t candidates[MOST_CANDIDATES], old = 0;
-  size_t count = list_candidates(d, candidates);
+  int64_t candidates[FNZI_VER_CANDIDATES], old = 0;
+  size_t count = fnzi_ver_constants_list(&d->constants, candidates);
   const fnzi_sizes *s = &d->sizes[0];
   bool known;
   FNZ_TRY(try_point(d));
@@ -266,8 +230,8 @@ static fnz_status try_around(domain *d, fnzi_draw *draw) {
   }
   for (size_t tries = 0; tries < MOST_POINTS / DRAWN / 2; tries++) {
     for (size_t i = 0; i < s->free.count; i++)
-      FNZ_TRY(fnzi_point_set(&d->points[0], s->free.data[i],
-                             candidates[fnzi_draw_next(draw) % count]));
+      FNZ_TRY(
+          fnzi_point_set(&d->points[0], s->free.data[i], candidates[fnzi_draw_next(draw) % count]));
     FNZ_TRY(try_point(d));
   }
   return FNZ_OK;

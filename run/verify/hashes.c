@@ -17,6 +17,7 @@ fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
     FNZ_TRY(fnzi_ver_fixed(ctx, original, functional, options->trials, out));
   if (functional == original)
     return FNZ_OK;
+  FNZ_TRY(fnzi_ver_devices(ctx, original, functional));
   FNZ_TRY(fnzi_ver_domain(ctx, original, functional, fnz_program_check_types, out));
   if (out->narrower[0] != '\0' && !options->allow_narrower)
     return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",

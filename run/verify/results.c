@@ -215,6 +215,20 @@ static const fnzi_run_series kept_series = {fnzi_hash_series_make, fnzi_hash_ser
 static const fnzi_run_series met_series = {fnzi_hash_series_make, fnzi_hash_series_find,
                                            meet_series};
 
+static size_t count_tokens(const fnz_program *p) {
+  size_t count = 0;
+  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+    count += p->outputs[k].kind == FNZ_OUTPUT_TOKEN;
+  return count;
+}
+
+static fnz_status compare_tokens(fnzi_ver_results *r, const fnz_program *other) {
+  size_t a = count_tokens(r->original), b = count_tokens(other);
+  return a == b ? FNZ_OK
+                : fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
+                            "%zu tokens are returned in the original and %zu here", a, b);
+}
+
 static fnz_status all_met(fnzi_ver_results *r) {
   for (size_t i = 0; i < r->list.count; i++)
     if (!r->list.data[i].met && !is_left(r->list.data[i].name))
@@ -251,11 +265,11 @@ static fnz_status other_effect(fnzi_ver_results *r, const fnzi_hash_effect *b, s
   if (fnzi_op_canonical(a->op) == fnzi_op_canonical(b->op))
     return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
                      "%s takes other values than %s does in the original (calls that draw random "
-                     "numbers, assert or have no results must be the same, in the same order)",
+                     "numbers, assert or have an effect must be the same, in the same order)",
                      second, first);
   return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
                    "%s is called where the original calls %s (calls that draw random numbers, "
-                   "assert or have no results must be the same, in the same order)",
+                   "assert or have an effect must be the same, in the same order)",
                    second, first);
 }
 
@@ -271,7 +285,7 @@ static fnz_status compare_effects(fnzi_ver_results *r, const fnz_backend *backen
   bool more = count > r->effects.count;
   put_effect(more ? &effects[r->effects.count] : &r->effects.data[count], name);
   return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "",
-                   "%zu calls draw random numbers, assert or have no results in the original and "
+                   "%zu calls draw random numbers, assert or have an effect in the original and "
                    "%zu here: %s is called %s",
                    r->effects.count, count, name, more ? "here only" : "in the original only");
 }
@@ -352,6 +366,7 @@ fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
   FNZ_TRY(all_met(r));
   if (r->numbers)
     return FNZ_OK;
+  FNZ_TRY(compare_tokens(r, other));
   FNZ_TRY(compare_effects(r, backend));
   FNZ_TRY(fnzi_ver_sights_finish(&r->arena, r->seen));
   return fnzi_ver_sights_compare(r->ctx, &r->first, &r->other, r->not_compared);

@@ -1,15 +1,16 @@
 /* sizes.c - compares two programs with symbolic sizes at the recorded sizes and at others.
  *
  * needs   two programs whose symbols have the same names, or can be solved from their inputs
- * gives   equal at all chosen sizes: usual ones, special ones, and those at which an expression
- *         that had only one number so far has another. Sizes at which the original itself fails do
- *         not count. Numbers that a program reads from tensors are drawn, and these tensors are
- *         compared */
+ * gives   equal at all chosen sizes: usual ones, special ones, those at which an expression that
+ * had only one number so far has another, and those next to constants of expressions that only one
+ * of the two has. Sizes at which the original itself fails do not count. Numbers that a program
+ * reads from tensors are drawn, and these tensors are compared */
+#include "run/verify/constants.h"
 #include "run/verify/verify.h"
 
 #include <stdio.h>
 
-enum { USUAL = 3, SPECIAL = 12, DRAWS = 400 };
+enum { USUAL = 3, SPECIAL = 12, DRAWS = 400, UNSHARED = 32 };
 
 /* What an expression of the original was at the sizes tried so far. */
 typedef struct constant {
@@ -147,6 +148,13 @@ static fnz_status check_recorded(checking *c, const fnz_program *original, bool 
   return below || fnzi_sizes_have_data(&c->first) ? FNZ_OK : fails_here(c, FNZ_CLASS_TYPE);
 }
 
+/* Recorded types of the other program that are not those of its operators, at sizes at which those
+ * of the original are. */
+static fnz_status check_other(checking *c, const fnz_program *other) {
+  fnz_status status = c->check_types(c->ctx, other, NULL, NULL);
+  return status == FNZ_BAD_INPUT ? fails_here(c, FNZ_CLASS_TYPE) : status;
+}
+
 static fnz_status check_here(checking *c) {
   fnz_program *original = NULL, *other = NULL;
   size_t before = c->report->sizes;
@@ -157,6 +165,8 @@ static fnz_status check_here(checking *c) {
   status = make_other(c, original, &other);
   if (status == FNZ_OK && other)
     status = check_recorded(c, original, &possible);
+  if (status == FNZ_OK && possible)
+    status = check_other(c, other);
   if (status == FNZ_OK && possible)
     status = compare(c, original, other);
   if (status == FNZ_OK && c->report->sizes > before)
@@ -213,6 +223,44 @@ static fnz_status check_special(checking *c, size_t wanted) {
   return FNZ_OK;
 }
 
+/* --- expressions that only one program has ---------------------------------------------------- */
+static fnz_status add_unshared(const fnzi_sizes *a, const fnzi_sizes *b, fnzi_ver_constants *to) {
+  for (size_t i = 1; i < a->program->symbols.count; i++) {
+    const fnzi_expr *e = a->symbols[i];
+    if (e && e->kind != FNZI_EXPR_SYMBOL && !fnzi_expr_find(&b->set, e->text))
+      FNZ_TRY(fnzi_ver_constants_add_expr(to, a, e));
+  }
+  return FNZ_OK;
+}
+
+/* Sizes next to the constants of such expressions: s0 > 4 and s0 > 5 are one at all others. */
+static fnz_status check_unshared(checking *c) {
+  fnzi_ver_constants constants = {.count = 0};
+  int64_t candidates[FNZI_VER_CANDIDATES], old = 0;
+  const fnzi_condition *broken;
+  bool found, known;
+  FNZ_TRY(add_unshared(&c->first, &c->second, &constants));
+  FNZ_TRY(add_unshared(&c->second, &c->first, &constants));
+  size_t count = fnzi_ver_constants_list(&constants, candidates), tries = 0;
+  FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+  for (size_t i = 0; found && constants.count && i < c->first.free.count; i++) {
+    const fnzi_expr *symbol = c->first.free.data[i];
+    FNZ_TRY(fnzi_point_int(&c->point, symbol, &known, &old));
+    for (size_t k = 0; known && k < count && tries < UNSHARED; k++) {
+      FNZ_TRY(fnzi_point_set(&c->point, symbol, candidates[k]));
+      FNZ_TRY(fnzi_sizes_admit(&c->first, &c->point, &broken));
+      if (!broken)
+        FNZ_TRY(fnzi_sizes_are_small(&c->first, &c->point, &found));
+      if (!broken && found && ++tries)
+        FNZ_TRY(check_here(c));
+      found = true;
+    }
+    if (known)
+      FNZ_TRY(fnzi_point_set(&c->point, symbol, old));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status check_all(checking *c) {
   const fnzi_condition *broken;
   bool recorded;
@@ -225,6 +273,7 @@ static fnz_status check_all(checking *c) {
   FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));
   FNZ_TRY(check_special(c, (USUAL + SPECIAL) * (size_t)c->trials));
   FNZ_TRY(check_breakpoints(c));
+  FNZ_TRY(check_unshared(c));
   if (c->report->sizes)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,

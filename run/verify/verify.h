@@ -45,6 +45,10 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_domain(fnz_context *ctx, const fnz_program *o
                                           fnzi_ver_check_types *check_types,
                                           fnz_verify_report *report);
 
+/* DIFFERENT if nodes say that an output is on another device than in the original. */
+FNZ_MUST_CHECK fnz_status fnzi_ver_devices(fnz_context *ctx, const fnz_program *original,
+                                           const fnz_program *functional);
+
 /* Over hashes, of fixed or symbolic sizes, and weights as the options say. */
 FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,
