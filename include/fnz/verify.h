@@ -41,20 +41,34 @@ typedef struct fnz_verify_report {
 #define FNZ_VERIFY_REPORT_INIT                                                                     \
   { sizeof(fnz_verify_report), 0, 0, 0, "", false, 0, "", 0, 0, 0, 0, 0, "", "" }
 
-/** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
- * compares every user output, loss and gradient and every mutated input, parameter and buffer.
- * Parameters, buffers and constants of one name are compared as data, where both programs have
- * data. `functional` may be any program. NULL: the functional form of `original`. `original`
- * itself, of fixed sizes: it is only run.
+/** Runs both programs over hashes in place of numbers, `original` on aliasing memory, and compares:
+ *
+ *   outputs: tensors, numbers, losses, gradients; how many tokens there are
+ *   the final value of every input, parameter and buffer
+ *   calls that draw random numbers, assert or have an effect: the same ones, in the same order
+ *   predicates of cond and while_loop: each is also turned, in both programs
+ *   in which memory inputs and outputs lie in the end, with which strides, and on which device
+ *   which sizes the programs take, and whether a guard keeps out inputs that share memory
+ *
+ * Then parameters, buffers and constants of one name are compared as data, if both programs have
+ * data. Names of values, the order of other nodes, source lines and the texts of assertions do not
+ * count. Neither do strides of an output that leaves gaps in memory of its own, the memory of an
+ * output if a .pt2 file, which has no room for it, would have to say it, nor that of one that a body
+ * gives: the report names the first such output.
+ *
+ * `functional` may be any program: it runs on aliasing memory too if it writes, or has views and no
+ * signature that says where its outputs lie. NULL: the functional form of `original`; sizes that
+ * only its guards keep out are no difference. `original` itself, of fixed sizes: it is only run.
  *
  * inputs   NULL: every input element is a fresh unknown, so equal means equal for all values of
  *          these shapes. Else the programs are also compared on these numbers, by name as fnz_run()
- *          takes them, where kernels exist. libfnz_core has none: UNSUPPORTED.
+ *          takes them, if kernels exist. libfnz_core has none: UNSUPPORTED.
  * options  NULL for defaults.
  * report   NULL: not wanted. Filled whether they are equal, differ or a comparison fails.
  *
- * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element, or the
- * weights, in how many elements they differ and by how much). */
+ * Returns FNZ_OK if they are equal, FNZ_DIFFERENT if not. The message names the output and element,
+ * the call, or the sizes that only one program takes, or the weights, in how many elements they
+ * differ and by how much. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,
                                              const fnz_arrays *inputs,

@@ -35,7 +35,7 @@ static fnz_status differ_if_turned(fnz_context *ctx, const fnzi_ver_ways *ways) 
   return *turned ? fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "", "%s%s", message, turned) : FNZ_DIFFERENT;
 }
 
-/* Runs both once. Where a predicate is turned, a failure of the original is no difference. */
+/* Runs both once. If a predicate is turned, a failure of the original is no difference. */
 static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_backend *backend,
                                const fnzi_run_options *options, fnzi_generator_repeat *draws) {
   fnzi_run_options first = *options, second = *options;
