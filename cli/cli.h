@@ -13,7 +13,7 @@
 
 enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
 enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
-enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8 };
+enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FILES = 1024 };
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
@@ -100,6 +100,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8 };
   ROW(BY_ENGINE, "--engine", NULL, "the engine's bits against the interpreter's; needs inputs")    \
   ROW(SYMBOLIC, "--symbolic", NULL, "programs whose sizes and indices only a run knows")           \
   ROW(REGIONS, "--regions", NULL, "programs with bodies of branches and loops, and with state")    \
+  ROW(PLANT, "--plant", NULL,                                                                      \
+      "make mistakes in functional forms, of IN or of random programs, to see them found")         \
   ROW(JOBS, "--jobs", "N", "threads that draw and compare (1)")                                    \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail where an operator breaks its schema's promise")                                        \
@@ -239,15 +241,17 @@ typedef struct cli_verb {
       "print a hash of a program's content, whatever its values are called",                       \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --functional --no-weights\n")                                          \
-  ROW(fuzz, "", 0, 0,                                                                              \
+  ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
       CLI_BIT(SEED) | CLI_BIT(COUNT) | CLI_BIT(FIRST) | CLI_BIT(AGAINST) | CLI_BIT(JOBS) |         \
-          CLI_BIT(SYMBOLIC) | CLI_BIT(REGIONS),                                                    \
+          CLI_BIT(SYMBOLIC) | CLI_BIT(REGIONS) | CLI_BIT(PLANT) | CLI_BIT(OPS),                    \
       "compare random programs with their functional forms",                                       \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
       "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \
       "  fnz fuzz --count 100000 --against strided\n"                                              \
       "  fnz fuzz --count 100000 --symbolic\n"                                                     \
-      "  fnz fuzz --count 100000 --regions\n")                                                     \
+      "  fnz fuzz --count 100000 --regions\n"                                                      \
+      "  fnz fuzz --count 1000 --plant\n"                                                          \
+      "  fnz fuzz --plant model.pt2 other.fnz --count 20\n")                                       \
   ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \
       CLI_BIT(KIND) | CLI_BIT(TAG) | CLI_BIT(COMPOSITE) | CLI_BIT(VIEW) | CLI_BIT(NO_VIEW) |       \
           CLI_BIT(NO_RULE) | CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) |                 \
@@ -288,7 +292,7 @@ typedef struct cli_names {
 struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
-  const char *operands[2];
+  const char *operands[CLI_MOST_FILES];
   /* Of --alias, --inputs and --group. */
   const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS], *groups[CLI_MOST_WORDS];
   int naliases, ninput_files, ngroups;

@@ -1,28 +1,40 @@
 /* fuzz.c - random programs against their functional forms; one that is wrong is made small and
- * printed as a program that the other verbs read. */
+ * printed as a program that the other verbs read. With --plant mistakes are made in functional
+ * forms, of given programs too, and verification must find them. */
 #include "cli/cli.h"
 #include "soak/soak.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { MOST_PROGRAMS = 2000000000, MOST_JOBS = 256, SECONDS = 10 };
+/* How many programs, and how often each one that is given has its turn. */
+enum { PROGRAMS = 10000, TURNS = 4 };
 
 typedef struct fuzzing {
   const cli_call *call;
   fnzi_soak_options options;
   time_t told;
   char what[512]; /* is wrong with the program that was found; "" for none */
+  fnz_program *given[CLI_MOST_FILES];
+  const char *files[CLI_MOST_FILES]; /* that these come from */
+  size_t ngiven;
 } fuzzing;
 
-/* The notes in front of the program are comments of its text. */
+/* The notes in front of a program are comments of its text. */
 static void print_finding(void *user, const fnzi_finding *finding) {
   fuzzing *f = user;
-  snprintf(f->what, sizeof f->what, "program %llu: %s: %.400s", (unsigned long long)finding->index,
-           finding->kind, finding->reason);
+  const char *file = f->ngiven ? f->files[finding->index % f->ngiven] : "";
+  snprintf(f->what, sizeof f->what, "program %llu%s%s: %s: %.300s",
+           (unsigned long long)finding->index, *file ? ", " : "", file, finding->kind,
+           finding->reason);
   for (char *c = f->what; *c; c++)
     *c = *c == '\n' ? ' ' : *c;
   printf("# %s\n%s\n", f->what, finding->text);
+  if (finding->mistake)
+    printf("# the functional form with this mistake, which verify finds equal:\n%s\n",
+           finding->mistake);
 }
 
 static void tell_progress(void *user, uint64_t done) {
@@ -44,38 +56,87 @@ static unsigned checks_of(const char *against) {
                                            : 0;
 }
 
-static int read_options(const cli_call *call, fnzi_soak_options *out) {
-  int seed, count, first, jobs;
-  CLI_TRY(cli_number(call, CLI_SEED, 1, 0, MOST_PROGRAMS, &seed));
-  CLI_TRY(cli_number(call, CLI_COUNT, 10000, 1, MOST_PROGRAMS, &count));
-  CLI_TRY(cli_number(call, CLI_FIRST, 0, 0, MOST_PROGRAMS, &first));
-  CLI_TRY(cli_number(call, CLI_JOBS, 1, 1, MOST_JOBS, &jobs));
-  if (cli_has(call, CLI_SYMBOLIC) && cli_has(call, CLI_AGAINST) &&
-      strcmp(call->options[CLI_AGAINST], "engine") == 0)
+static int check_options(const cli_call *call) {
+  const bool plants = cli_has(call, CLI_PLANT), symbolic = cli_has(call, CLI_SYMBOLIC);
+  const char *against = call->options[CLI_AGAINST];
+  if (symbolic && against && strcmp(against, "engine") == 0)
     return cli_usage(call, "programs of unknown sizes are not run by the engine; leave out "
                            "--symbolic or --against engine");
+  if (symbolic && cli_has(call, CLI_REGIONS))
+    return cli_usage(call, "--symbolic and --regions are two kinds of programs; give one of them");
+  if (plants && against)
+    return cli_usage(call, "--plant compares by verification alone; leave out --against");
+  if (call->noperands && !plants)
+    return cli_usage(call, "it draws its programs; with --plant it takes files, such as %s",
+                     call->operands[0]);
+  if (call->noperands && (symbolic || cli_has(call, CLI_REGIONS)))
+    return cli_usage(call, "--symbolic and --regions draw programs; leave out %s",
+                     call->operands[0]);
+  return CLI_DONE;
+}
+
+static int read_options(const cli_call *call, fnzi_soak_options *out) {
+  int seed, count, first, jobs;
+  const bool given = call->noperands > 0;
+  CLI_TRY(cli_number(call, CLI_SEED, 1, 0, MOST_PROGRAMS, &seed));
+  CLI_TRY(cli_number(call, CLI_COUNT, given ? TURNS : PROGRAMS, 1, MOST_PROGRAMS, &count));
+  CLI_TRY(cli_number(call, CLI_FIRST, 0, 0, MOST_PROGRAMS, &first));
+  CLI_TRY(cli_number(call, CLI_JOBS, 1, 1, MOST_JOBS, &jobs));
+  CLI_TRY(check_options(call));
   out->seed = (uint64_t)seed;
   out->count = (uint64_t)count;
   out->first = (uint64_t)first;
   out->jobs = (size_t)jobs;
-  if (cli_has(call, CLI_SYMBOLIC) && cli_has(call, CLI_REGIONS))
-    return cli_usage(call, "--symbolic and --regions are two kinds of programs; give one of them");
-  out->kind = cli_has(call, CLI_SYMBOLIC)  ? FNZI_SOAK_SYMBOLIC
-              : cli_has(call, CLI_REGIONS) ? FNZI_SOAK_REGIONS
-                                           : FNZI_SOAK_PLAIN;
+  out->kind = given                         ? FNZI_SOAK_GIVEN
+              : cli_has(call, CLI_SYMBOLIC) ? FNZI_SOAK_SYMBOLIC
+              : cli_has(call, CLI_REGIONS)  ? FNZI_SOAK_REGIONS
+                                            : FNZI_SOAK_PLAIN;
+  out->plants = cli_has(call, CLI_PLANT);
   out->checks = checks_of(call->options[CLI_AGAINST]);
   out->found = print_finding;
   out->progress = tell_progress;
   return CLI_DONE;
 }
 
+/* A file that cannot be read is named, and left out: among many there may be some that are to be
+ * refused. */
+static int read_given(cli_call *call, fuzzing *f) {
+  for (int k = 0; k < call->noperands; k++) {
+    fnz_program **p = &f->given[f->ngiven];
+    fnz_status status = fnz_program_load(call->ctx, call->operands[k], FNZ_FORMAT_AUTO, p);
+    if (status == FNZ_OK)
+      status = fnz_program_place_views(call->ctx, *p);
+    if (status == FNZ_OK)
+      status = fnz_program_check_types(call->ctx, *p, NULL, NULL);
+    if (status == FNZ_NO_MEMORY || status == FNZ_IO)
+      return cli_check(call, status, call->operands[k]);
+    if (status == FNZ_OK) {
+      f->files[f->ngiven++] = call->operands[k];
+      continue;
+    }
+    fnz_program_destroy(*p);
+    *p = NULL;
+    if (call->talks)
+      fprintf(stderr, "fnz: %s is left out: %s\n", call->operands[k],
+              fnz_last_error(call->ctx)->message);
+  }
+  f->options.given = (const fnz_program *const *)f->given;
+  f->options.ngiven = f->ngiven;
+  if (!call->noperands)
+    return CLI_DONE;
+  f->options.count *= f->ngiven;
+  return f->ngiven ? CLI_DONE
+                   : cli_fail(FNZ_CLASS_REF, "fuzz",
+                              "none of the files holds a program that can be read");
+}
+
 /* The answer to the run: nothing is wrong, and nothing was left out. */
 static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
-  const char *gap = fnzi_soak_gap(report, f->options.checks);
+  const char *gap = f->options.plants ? NULL : fnzi_soak_gap(report, f->options.checks);
   if (f->what[0]) {
     cli_fail(FNZ_CLASS_DIFFERENT, "fuzz", "seed %llu, %s", (unsigned long long)f->options.seed,
              f->what);
-    return CLI_BUG;
+    return f->options.plants ? CLI_NEGATIVE : CLI_BUG;
   }
   if (gap)
     return cli_fail(FNZ_CLASS_INTERNAL, "fuzz",
@@ -84,21 +145,36 @@ static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
   return CLI_DONE;
 }
 
-int cli_fuzz(cli_call *call) {
-  fuzzing f = {.call = call, .told = time(NULL)};
+static int fuzz(cli_call *call, fuzzing *f) {
   fnzi_soak_report report;
-  f.options.user = &f;
-  CLI_TRY(read_options(call, &f.options));
+  CLI_TRY(read_options(call, &f->options));
+  CLI_TRY(read_given(call, f));
   /* Programs are judged over numbers too: without a CPU backend that fails here, and by name. */
   CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, 1, &call->backend), NULL));
-  fnz_status status = fnzi_soak_run(&f.options, &report);
+  fnz_status status = fnzi_soak_run(&f->options, &report);
   if (status == FNZ_NO_MEMORY)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
   if (status != FNZ_OK)
     return cli_fail(FNZ_CLASS_IO, "fuzz", "there are no %zu threads to be had; give --jobs 1",
-                    f.options.jobs);
-  if (!cli_has(call, CLI_QUIET))
-    fnzi_soak_print(stdout, f.what[0] ? "# " : "", &report);
+                    f->options.jobs);
+  if (!cli_has(call, CLI_QUIET) && f->options.plants)
+    fnzi_plant_print(stdout, f->what[0] ? "# " : "", &report.plants);
+  else if (!cli_has(call, CLI_QUIET))
+    fnzi_soak_print(stdout, f->what[0] ? "# " : "", &report);
   CLI_TRY(cli_flush());
-  return conclude(&f, &report);
+  return conclude(f, &report);
+}
+
+int cli_fuzz(cli_call *call) {
+  fuzzing *f = calloc(1, sizeof *f);
+  if (!f)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  f->call = call;
+  f->told = time(NULL);
+  f->options.user = f;
+  int result = fuzz(call, f);
+  for (size_t k = 0; k < f->ngiven; k++)
+    fnz_program_destroy(f->given[k]);
+  free(f);
+  return result;
 }

@@ -51,9 +51,11 @@ static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
 static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *arrays,
                           unsigned char *memory, unsigned char *known, unsigned char *ones) {
   for (uint32_t i = 0; i < k; i++) {
+    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k))
+      continue;
     const fnzi_value *v = input_of(p, i);
     size_t item = fnzi_dtype(v->geometry->dtype)->bytes;
-    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k) || !bytes_of(v->geometry))
+    if (!bytes_of(v->geometry))
       continue;
     fnzi_run_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, item, memory);
     fnzi_run_scatter(v->geometry, ones, item, known);
@@ -85,21 +87,28 @@ static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
   return FNZ_OK;
 }
 
+void fnzi_random_fill(const fnz_geometry *g, void *data, uint64_t *seed) {
+  size_t bytes = fnzi_dtype(g->dtype)->bytes;
+  for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)
+    put_number(g->dtype, (unsigned char *)data + k * bytes, splitmix64(seed));
+}
+
 fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
                               fnz_arrays **out) {
   const fnzi_graph *graph = fnzi_graph_at(p, 0);
   FNZ_TRY(fnz_arrays_create(ctx, out));
   for (uint32_t i = 0; i < graph->ninputs; i++) {
-    const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
-    const fnz_geometry *g = v->geometry;
+    const fnz_arg *arg = &graph->inputs[i];
+    const fnzi_value *v = fnzi_is_reference(arg) ? &graph->values.data[arg->u.value] : NULL;
+    const fnz_geometry *g = v ? v->geometry : NULL;
     void *data;
+    if (!g && !v)
+      continue; /* the program says what it is */
     if (!g)
       return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, v->name,
                        "no numbers are drawn for what is no tensor");
     FNZ_TRY(fnz_arrays_add(*out, v->name, g->dtype, g->rank, g->sizes, &data));
-    size_t bytes = fnzi_dtype(g->dtype)->bytes;
-    for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)
-      put_number(g->dtype, (unsigned char *)data + k * bytes, splitmix64(&seed));
+    fnzi_random_fill(g, data, &seed);
     FNZ_TRY(agree(ctx, p, i, *out, data));
   }
   return FNZ_OK;

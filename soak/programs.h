@@ -16,7 +16,9 @@ const char *fnzi_random_op(size_t k);
 FNZ_MUST_CHECK fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
                                               fnzi_random_counts *counts, fnz_program **out);
 
-/* Numbers for its inputs. */
+/* Numbers for a tensor. */
+void fnzi_random_fill(const fnz_geometry *g, void *data, uint64_t *seed);
+/* Numbers for its inputs, but for those that are literals. */
 FNZ_MUST_CHECK fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
                                              fnz_arrays **out);
 

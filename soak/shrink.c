@@ -2,7 +2,8 @@
  * and lowered, as long as the same check fails. Fewer and smaller choices are a simpler program. */
 #include "soak/worker.h"
 
-enum { MOST_TRIES = 100000, LARGEST_CHUNK = 32, MOST_PARTS = 8 };
+/* One try with mistakes takes as long as many without. */
+enum { MOST_TRIES = 100000, MOST_TRIES_OF_PLANTS = 300, LARGEST_CHUNK = 32, MOST_PARTS = 8 };
 
 typedef struct shrinking {
   fnzi_worker *w;
@@ -14,7 +15,8 @@ typedef struct shrinking {
 
 /* w->tried fails in the same way: it takes the place of w->at_hand. */
 static bool still_fails(shrinking *s) {
-  if (++s->tries > MOST_TRIES || s->w->heap.ran_out)
+  size_t most = s->w->planter ? MOST_TRIES_OF_PLANTS : MOST_TRIES;
+  if (++s->tries > most || s->w->heap.ran_out)
     return false;
   choices_replay(&s->w->tried);
   fnzi_verdict v = fnzi_worker_try(s->w, &s->w->tried, s->checks, s->ignored, NULL);

@@ -11,6 +11,7 @@ typedef struct soak {
   pthread_mutex_t lock; /* of what follows, and of the caller's functions */
   uint64_t done;
   size_t wrong;
+  bool told[FNZI_PLANTS]; /* of mistakes: one of that kind */
 } soak;
 
 enum { PROGRESS = 256 };
@@ -50,19 +51,23 @@ static void tell(part *p, uint64_t index, unsigned checks) {
   fnzi_worker *w = &p->worker;
   fnz_buffer text = {0};
   fnzi_random_counts *ignored = fnzi_resize(w->ctx, NULL, 0, sizeof *ignored);
-  if (!o->keep_size)
+  if (w->planter)
+    w->planter->only = (int)w->planter->missed;
+  if (!o->keep_size && !w->given)
     fnzi_worker_shrink(w, checks);
   choices_replay(&w->at_hand);
   if (ignored) {
     memset(ignored, 0, sizeof *ignored);
     fnzi_worker_try(w, &w->at_hand, checks, ignored, &text);
   }
-  const fnzi_finding finding = {index, w->judge->kind, w->judge->reason,
-                                text.data ? text.data : ""};
+  const fnzi_finding finding = {index, w->judge->kind, w->judge->reason, text.data ? text.data : "",
+                                w->planter ? w->planter->wrong.data : NULL};
   pthread_mutex_lock(&p->all->lock);
   if (o->found)
     o->found(o->user, &finding);
   pthread_mutex_unlock(&p->all->lock);
+  if (w->planter)
+    w->planter->only = -1;
   fnz_buffer_free(w->ctx, &text);
   fnzi_free(w->ctx, ignored, sizeof *ignored);
 }
@@ -72,9 +77,12 @@ static size_t most_wrong(const soak *s) {
 }
 
 /* One more is wrong; false when others were enough. */
-static bool is_wanted(soak *s) {
+static bool is_wanted(soak *s, const fnzi_worker *w) {
   pthread_mutex_lock(&s->lock);
-  bool wanted = s->wrong < most_wrong(s);
+  bool *told = w->planter ? &s->told[w->planter->missed] : NULL;
+  bool wanted = told ? !*told : s->wrong < most_wrong(s);
+  if (told)
+    *told = true;
   s->wrong += wanted;
   pthread_mutex_unlock(&s->lock);
   return wanted;
@@ -85,7 +93,7 @@ static bool go_on(part *p, uint64_t more) {
   soak *s = p->all;
   pthread_mutex_lock(&s->lock);
   s->done += more;
-  bool goes_on = s->wrong < most_wrong(s);
+  bool goes_on = s->options->plants || s->wrong < most_wrong(s);
   if (s->options->progress)
     s->options->progress(s->options->user, s->done);
   pthread_mutex_unlock(&s->lock);
@@ -95,14 +103,30 @@ static bool go_on(part *p, uint64_t more) {
 /* --- One thread ----------------------------------------------------------------------------------
  */
 
+/* What the planter has counted of this program alone. */
+static void count_plants(part *p) {
+  fnzi_planter *planter = p->worker.planter;
+  if (!planter)
+    return;
+  fnzi_plant_counts_add(&p->report.plants, &planter->counts);
+  memset(&planter->counts, 0, sizeof planter->counts);
+}
+
 static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
+  const fnzi_soak_options *o = p->all->options;
   fnzi_worker *w = &p->worker;
-  choices_start(&w->at_hand, p->all->options->seed, index);
+  choices_start(&w->at_hand, o->seed, index);
+  w->turn = w->at_hand.state;
+  if (o->kind == FNZI_SOAK_GIVEN)
+    w->given = o->given[index % o->ngiven];
+  if (w->planter)
+    memset(&w->planter->counts, 0, sizeof w->planter->counts);
   fnzi_verdict v = fnzi_worker_try(w, &w->at_hand, checks, &p->report.drawn, NULL);
   p->report.verdicts[v]++;
   if (v == FNZI_VERDICT_REFUSED || v == FNZI_VERDICT_BEYOND)
     p->report.refusals[w->judge->refusal]++;
   fnzi_counts_add(p->report.draws, w->draws, FNZI_VERDICTS);
+  count_plants(p);
   count_checks(&p->report, checks);
   return v;
 }
@@ -126,7 +150,7 @@ static void run_part(part *p) {
       p->status = FNZ_NO_MEMORY;
       return;
     }
-    if (is_wrong && is_wanted(p->all))
+    if (is_wrong && is_wanted(p->all, &p->worker))
       tell(p, o->first + i, checks);
     if (++since < PROGRESS && !is_wrong)
       continue;
@@ -139,7 +163,7 @@ static void run_part(part *p) {
 
 static void *run_thread(void *argument) {
   part *p = argument;
-  p->status = fnzi_worker_open(&p->worker);
+  p->status = fnzi_worker_open(&p->worker, p->all->options->plants);
   p->worker.kind = p->all->options->kind;
   if (p->status == FNZ_OK)
     run_part(p);
@@ -155,6 +179,7 @@ static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
   fnzi_counts_add(to->verdicts, from->verdicts, FNZI_VERDICTS);
   fnzi_counts_add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
   fnzi_counts_add(to->draws, from->draws, FNZI_VERDICTS);
+  fnzi_plant_counts_add(&to->plants, &from->plants);
   to->keep += from->keep;
   to->strided += from->strided;
   to->thorough += from->thorough;

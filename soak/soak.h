@@ -4,6 +4,7 @@
 #define FNZI_SOAK_H
 
 #include "soak/counts.h"
+#include "soak/plant.h"
 #include "soak/verdicts.h"
 
 #include <fnz/status.h>
@@ -14,17 +15,19 @@
  * index. */
 enum { FNZI_SOAK_THOROUGH = 8, FNZI_SOAK_ENGINE = 4 };
 
-/* A program that is wrong. Borrowed for the call. */
+/* A program that is wrong. Borrowed for the call. `mistake`: of a functional form with a mistake
+ * that verification has missed, its text; else NULL. */
 typedef struct fnzi_finding {
   uint64_t index;
-  const char *kind, *reason, *text;
+  const char *kind, *reason, *text, *mistake;
 } fnzi_finding;
 
 /* Each has series of its own: what a seed and an index mean. */
 typedef enum fnzi_soak_kind {
   FNZI_SOAK_PLAIN,    /* views and writes (soak/programs.h) */
   FNZI_SOAK_SYMBOLIC, /* of unknown sizes (soak/symbolic.h); of checks only dialects */
-  FNZI_SOAK_REGIONS   /* bodies, and state (soak/regions.h) */
+  FNZI_SOAK_REGIONS,  /* bodies, and state (soak/regions.h) */
+  FNZI_SOAK_GIVEN     /* those of the options, one after the other, again and again */
 } fnzi_soak_kind;
 
 typedef struct fnzi_soak_options {
@@ -36,6 +39,10 @@ typedef struct fnzi_soak_options {
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */
   fnzi_soak_kind kind;         /* of programs */
+  bool plants; /* mistakes are made in functional forms (soak/plant.h), and nothing else is checked;
+                * the first one of a kind that is missed is told, and none ends the run */
+  const fnz_program *const *given; /* `ngiven` of them, of FNZI_SOAK_GIVEN */
+  size_t ngiven;
   /* NULL, or called for what is wrong, by one thread at a time. */
   void (*found)(void *user, const fnzi_finding *finding);
   /* NULL, or called now and then with how many are done. */
@@ -50,6 +57,7 @@ typedef struct fnzi_soak_report {
   uint64_t keep, strided, thorough, engine; /* programs that got these checks */
   fnzi_soak_kind kind;
   uint64_t draws[FNZI_VERDICTS]; /* of symbolic programs at choices of sizes */
+  fnzi_plant_counts plants;
 } fnzi_soak_report;
 
 /* Programs from which on every bucket must have something in it. */

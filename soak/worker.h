@@ -16,12 +16,15 @@ typedef struct fnzi_worker {
   fnz_backend *meta;
   fnzi_judge *judge;
   fnzi_soak_kind kind;           /* of programs that are drawn */
+  fnzi_planter *planter;         /* NULL: programs are compared as they are */
+  const fnz_program *given;      /* of FNZI_SOAK_GIVEN: the program at hand */
+  uint64_t turn;                 /* of the planter */
   uint64_t draws[FNZI_VERDICTS]; /* of the last program of unknown sizes, at choices of those */
   choices at_hand, tried;        /* of the program that is judged; of a smaller one */
 } fnzi_worker;
 
 /* fnzi_worker_close() must follow, also after a failure. Must not move. */
-FNZ_MUST_CHECK fnz_status fnzi_worker_open(fnzi_worker *w);
+FNZ_MUST_CHECK fnz_status fnzi_worker_open(fnzi_worker *w, bool plants);
 void fnzi_worker_close(fnzi_worker *w);
 
 /* Draws a program from the choices and judges it; what is wrong stands in w->judge. `text` gets its

@@ -1,4 +1,4 @@
-/* checks: 51
+/* checks: 52
  * cli_test.c - the command from outside: exit codes, what it says and where. By subject in cli_*.c.
  */
 #include "tests/cli/cli.h"
@@ -161,14 +161,34 @@ START_TEST(draws_random_programs) {
   must_fail("fuzz --against gpu", 64,
             "fnz: ARGUMENT: fuzz: --against takes one of keep, strided, engine, cpu");
   must_fail("fuzz --count 0", 64, "fnz: ARGUMENT: fuzz: --count takes a number");
-  must_fail("fuzz x", 64, "fnz: ARGUMENT: fuzz: x is one operand too many");
+  must_fail("fuzz x", 64,
+            "fnz: ARGUMENT: fuzz: it draws its programs; with --plant it takes files");
+}
+END_TEST
+
+/* What is no program is left out; files that are none at all are refused. */
+START_TEST(plants_mistakes) {
+  enter_folder();
+  spill("sum.fnz", "fnz 1 program(%x: f32[4]) { %s: f32[] = sum(%x) "
+                   "%t: f32[] = mul.Scalar(%s, 3) return %t }");
+  spill("broken.fnz", "fnz 1 program(");
+  const char *out = must_work("fuzz --plant broken.fnz sum.fnz")->out;
+  has(out, "4 programs, 0 of them left out\n");
+  has(out, "an integer more or less by one                      4        4        0        0");
+  has(must_work("fuzz --plant sum.fnz --count 1 --jobs 2")->out,
+      "1 programs, 0 of them left out\n");
+  ck_assert_str_eq(must_work("fuzz --plant sum.fnz --quiet")->out, "");
+  must_fail("fuzz --plant broken.fnz", 2, "fnz: REF: fuzz: none of the files holds a program");
+  must_fail("fuzz --plant nowhere.fnz", 3, "fnz: IO: nowhere.fnz: ");
+  must_fail("fuzz --plant --against keep", 64, "fnz: ARGUMENT: fuzz: --plant compares by");
+  must_fail("fuzz --plant sum.fnz --regions", 64, "fnz: ARGUMENT: fuzz: --symbolic and --regions");
 }
 END_TEST
 
 SUITE_PART(cli_usage, tells_its_version, helps_with_examples, refuses_bad_usage,
            ends_in_silence_when_its_reader_goes_away, says_what_may_have_been_meant,
            operands_may_begin_with_a_dash, summary_only_when_asked_for, failures_are_one_line,
-           draws_random_programs)
+           draws_random_programs, plants_mistakes)
 
 suite_part cli_files, cli_programs, cli_operators;
 RUN_PARTS("cli", cli_usage, cli_files, cli_programs, cli_operators)

@@ -1,0 +1,128 @@
+/* plant_draws.c - mistakes in random draws: their number, their order, who gets which. */
+#include "soak/plant_edit.h"
+
+/* Another draw of the same graph, behind `from`; false when there is none. */
+static bool next_draw(const fnzi_graph *g, uint32_t from, uint32_t *out) {
+  for (uint32_t i = from + 1; i < g->nodes.count; i++)
+    if (fnzi_plant_is_random(&g->nodes.data[i])) {
+      *out = i;
+      return true;
+    }
+  return false;
+}
+
+static bool gives_one_tensor(const fnzi_node *n) {
+  return n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_VALUE;
+}
+
+static const fnz_geometry *result_of(const fnzi_graph *g, const fnzi_node *n) {
+  return g->values.data[n->outputs[0].u.value].geometry;
+}
+
+/* `at` is a draw, and the next one calls the same operator for a result that looks the same. */
+static bool is_pair(const fnzi_plant_at *at, uint32_t *second) {
+  if (!fnzi_plant_is_random(at->n) || !next_draw(at->g, at->node, second))
+    return false;
+  const fnzi_node *other = &at->g->nodes.data[*second];
+  return other->op == at->n->op && gives_one_tensor(at->n) && gives_one_tensor(other) &&
+         result_of(at->g, at->n) == result_of(at->g, other);
+}
+
+fnz_status fnzi_plant_draw_merged(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    uint32_t second;
+    if (!is_pair(&at, &second) || !fnzi_plant_here(t))
+      continue;
+    uint64_t kept = at.n->outputs[0].u.value, lost = at.g->nodes.data[second].outputs[0].u.value;
+    FNZ_TRY(fnzi_plant_replace(at.g, lost, kept));
+    fnzi_plant_note_node(t, at.graph, at.node, "stands for %%%s too",
+                         fnzi_plant_value_name(at.g, lost));
+    fnzi_plant_remove(at.g, second);
+  }
+  return FNZ_OK;
+}
+
+/* Each taker of the one takes the other. The second must be known where the first is read, so it is
+ * drawn right behind it. */
+fnz_status fnzi_plant_draw_swapped(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    uint32_t second;
+    if (!is_pair(&at, &second) || !fnzi_plant_here(t))
+      continue;
+    fnz_arg *a = at.n->outputs, *b = at.g->nodes.data[second].outputs;
+    const fnz_arg first = *a;
+    *a = *b;
+    *b = first;
+    at.g->values.data[a->u.value].node = at.node;
+    at.g->values.data[b->u.value].node = second;
+    fnzi_plant_note_node(t, at.graph, at.node, "swapped with %%%s",
+                         fnzi_plant_value_name(at.g, b->u.value));
+    if (second > at.node + 1)
+      fnzi_plant_move(at.g, second, at.node + 1);
+  }
+  return FNZ_OK;
+}
+
+/* Draws of any kind change places, which changes what each of them gets. */
+fnz_status fnzi_plant_draw_moved(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    uint32_t second;
+    if (!fnzi_plant_is_random(at.n) || !next_draw(at.g, at.node, &second) || !fnzi_plant_here(t))
+      continue;
+    fnzi_plant_note_node(t, at.graph, second, "stands before node %u", at.node);
+    fnzi_plant_move(at.g, second, at.node);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_draw_dropped(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    uint64_t other = 0;
+    if (!fnzi_plant_is_random(at.n))
+      continue;
+    bool used;
+    FNZ_TRY(fnzi_plant_is_used(at.g, at.n, &used));
+    if (used && (!gives_one_tensor(at.n) ||
+                 !fnzi_plant_other(t, at.g, at.n->outputs[0].u.value, at.node, &other)))
+      continue;
+    if (!fnzi_plant_here(t))
+      continue;
+    if (used)
+      FNZ_TRY(fnzi_plant_replace(at.g, at.n->outputs[0].u.value, other));
+    if (used)
+      fnzi_plant_note_node(t, at.graph, at.node, "is %%%s", fnzi_plant_value_name(at.g, other));
+    else
+      fnzi_plant_note_node(t, at.graph, at.node, "left out");
+    fnzi_plant_remove(at.g, at.node);
+  }
+  return FNZ_OK;
+}
+
+/* The same call once more in front of it; nothing takes its results. */
+fnz_status fnzi_plant_draw_added(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    if (!fnzi_plant_is_random(at.n) || !gives_one_tensor(at.n) || !fnzi_plant_here(t))
+      continue;
+    fnzi_node copy = *at.n, *n;
+    uint32_t value;
+    FNZ_TRY(fnzi_plant_insert(t, at.graph, at.node, &n));
+    *n = copy;
+    FNZ_TRY(fnzi_value_add_fresh(t->p, at.graph, "drawn", result_of(at.g, &copy), at.node, &value));
+    FNZI_NEW(&t->p->arena, 1, &n->outputs);
+    n->outputs[0] = fnzi_arg_value(value);
+    return fnzi_plant_note_node(t, at.graph, at.node, "added");
+  }
+  return FNZ_OK;
+}
+
+/* Eager draws in the order of memory. */
+fnz_status fnzi_plant_draw_strides(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    if (!fnzi_plant_is_random(at.n) || !gives_one_tensor(at.n) ||
+        !fnzi_plant_has_other_strides(result_of(at.g, at.n)) || !fnzi_plant_here(t))
+      continue;
+    FNZ_TRY(fnzi_plant_other_strides(t, &at.g->values.data[at.n->outputs[0].u.value]));
+    return fnzi_plant_note_node(t, at.graph, at.node, "fills memory in the other order");
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,304 @@
+/* plant_ends.c - mistakes in outputs: in their values, in how these lie in memory, and in the
+ * signature, which says whose memory it is. */
+#include "soak/plant_edit.h"
+#include "views/views.h"
+
+/* --- whose memory ---------------------------------------------------------------------------- */
+static void say_nothing(fnz_output_spec *spec) {
+  spec->sharing = FNZ_SHARING_NEW;
+  spec->of = 0;
+  spec->window = NULL;
+  spec->views = NULL;
+  spec->nviews = 0;
+}
+
+static uint32_t outputs_of(const fnzi_planting *t) {
+  return fnzi_graph_at(t->p, 0)->noutputs;
+}
+
+fnz_status fnzi_plant_alias_dropped(fnzi_planting *t) {
+  for (uint32_t k = 0; k < outputs_of(t); k++) {
+    fnz_output_spec *spec = &t->p->outputs[k];
+    if (spec->sharing == FNZ_SHARING_NEW || spec->metadata || !fnzi_plant_here(t))
+      continue;
+    say_nothing(spec);
+    return fnzi_plant_note(t, "output %u says nothing of memory", k);
+  }
+  return FNZ_OK;
+}
+
+/* A user input that looks like output k, and is not `but`. */
+static bool find_input(fnzi_planting *t, uint32_t k, uint32_t but, uint32_t *out) {
+  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnz_geometry *own = g->values.data[g->outputs[k].u.value].geometry;
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < g->ninputs; i++)
+    if (i != but && g->inputs[i].tag == FNZ_ARG_VALUE && t->p->inputs[i].kind == FNZ_INPUT_USER &&
+        g->values.data[g->inputs[i].u.value].geometry == own && fnzi_plant_choose(t, ++seen) == 0)
+      *out = i;
+  return seen > 0;
+}
+
+/* Nothing is known of a result of a body, so the mark may be true there. */
+fnz_status fnzi_plant_alias_added(fnzi_planting *t) {
+  for (uint32_t k = 0; t->p->graphs.count == 1 && k < outputs_of(t); k++) {
+    fnz_output_spec *spec = &t->p->outputs[k];
+    uint32_t input;
+    bool is_new = spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN;
+    if (!is_new || spec->window || !fnzi_output_is_result(spec) ||
+        fnzi_graph_at(t->p, 0)->outputs[k].tag != FNZ_ARG_VALUE ||
+        !find_input(t, k, UINT32_MAX, &input) || !fnzi_plant_here(t))
+      continue;
+    spec->sharing = FNZ_SHARING_INPUT;
+    spec->of = input;
+    return fnzi_plant_note(t, "output %u is input %u", k, input);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_alias_other(fnzi_planting *t) {
+  for (uint32_t k = 0; k < outputs_of(t); k++) {
+    fnz_output_spec *spec = &t->p->outputs[k];
+    uint32_t input;
+    if (spec->sharing != FNZ_SHARING_INPUT || !fnzi_output_is_result(spec) ||
+        fnzi_graph_at(t->p, 0)->outputs[k].tag != FNZ_ARG_VALUE ||
+        !find_input(t, k, spec->of, &input) || !fnzi_plant_here(t))
+      continue;
+    spec->of = input;
+    return fnzi_plant_note(t, "output %u is input %u", k, input);
+  }
+  return FNZ_OK;
+}
+
+/* One element further, or its dimensions in the other order. */
+fnz_status fnzi_plant_alias_window(fnzi_planting *t) {
+  for (uint32_t k = 0; k < outputs_of(t); k++) {
+    fnz_output_spec *spec = &t->p->outputs[k];
+    if (!spec->window || spec->window->symbols || !fnzi_plant_here(t))
+      continue;
+    fnz_geometry other = *spec->window;
+    other.offset += other.offset && fnzi_plant_choose(t, 2) ? -1 : 1;
+    FNZ_TRY(fnzi_intern_geometry(t->p, &other, &spec->window));
+    spec->views = NULL; /* they lead to the window, or the signature is refused */
+    spec->nviews = 0;
+    return fnzi_plant_note(t, "the window of output %u begins at %lld", k, (long long)other.offset);
+  }
+  return FNZ_OK;
+}
+
+/* The views of the output lead from its input to its window. */
+static fnz_status lead_there(fnzi_planting *t, const fnz_output_spec *spec, bool *out) {
+  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnz_geometry *at = g->values.data[g->inputs[spec->of].u.value].geometry;
+  *out = true;
+  for (uint32_t i = 0; *out && i < spec->nviews; i++) {
+    const fnz_view_call *v = &spec->views[i];
+    const fnzi_view *view = fnzi_view_find(v->op);
+    fnz_geometry *windows;
+    size_t count = 0;
+    fnz_status status = !view ? FNZ_BAD_INPUT
+                              : fnzi_view_forward(&t->p->arena, view, v->op, v->args, v->nargs, at,
+                                                  &windows, &count);
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    *out = status == FNZ_OK && v->index < count;
+    at = *out ? &windows[v->index] : at;
+  }
+  *out = *out && fnzi_geometry_equal(at, spec->window);
+  return FNZ_OK;
+}
+
+/* The number of one view, with the window as it was. */
+fnz_status fnzi_plant_alias_views(fnzi_planting *t) {
+  for (uint32_t k = 0; k < outputs_of(t); k++) {
+    const fnz_output_spec *spec = &t->p->outputs[k];
+    for (uint32_t i = 0; i < spec->nviews; i++)
+      for (uint32_t j = 0; j < spec->views[i].nargs; j++) {
+        fnz_arg *arg = (fnz_arg *)(uintptr_t)&spec->views[i].args[j];
+        const int64_t was = arg->u.i;
+        bool same = true;
+        if (arg->tag != FNZ_ARG_INT || spec->sharing != FNZ_SHARING_INPUT_VIEW || !spec->window ||
+            spec->window->symbols)
+          continue;
+        arg->u.i += was > 0 ? -1 : 1;
+        FNZ_TRY(lead_there(t, spec, &same));
+        if (same || !fnzi_plant_here(t)) {
+          arg->u.i = was;
+          continue;
+        }
+        return fnzi_plant_note(t, "number %u of view %u of output %u is %lld", j, i, k,
+                               (long long)arg->u.i);
+      }
+  }
+  return FNZ_OK;
+}
+
+/* The input whose final value an output is; NULL when it is not found by its name. */
+static const fnzi_value *input_of(const fnz_program *p, const fnz_output_spec *spec) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const int kind = fnzi_output_kind_of(spec)->of;
+  for (uint32_t i = 0; i < g->ninputs; i++) {
+    const fnzi_value *v =
+        g->inputs[i].tag == FNZ_ARG_VALUE ? &g->values.data[g->inputs[i].u.value] : NULL;
+    const char *target = p->inputs[i].target ? p->inputs[i].target : v ? v->name : "";
+    if (v && (int)p->inputs[i].kind == kind && spec->target && strcmp(target, spec->target) == 0)
+      return v;
+  }
+  return NULL;
+}
+
+/* When the final value looks as the input did, the flag says nothing. */
+static bool has_new_look(const fnz_program *p, uint32_t k) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  const fnzi_value *input = input_of(p, &p->outputs[k]);
+  if (!input || g->outputs[k].tag != FNZ_ARG_VALUE)
+    return false;
+  return p->outputs[k].set ||
+         input->geometry != (p->outputs[k].window ? p->outputs[k].window
+                                                  : g->values.data[g->outputs[k].u.value].geometry);
+}
+
+fnz_status fnzi_plant_alias_flags(fnzi_planting *t) {
+  for (uint32_t k = 0; k < outputs_of(t); k++) {
+    fnz_output_spec *spec = &t->p->outputs[k];
+    if (!fnzi_output_is_mutation(spec) || !has_new_look(t->p, k) || !fnzi_plant_here(t))
+      continue;
+    if (spec->set)
+      spec->set = false;
+    else
+      spec->metadata = !spec->metadata;
+    return fnzi_plant_note(t, "output %u is %smetadata, %sset", k, spec->metadata ? "" : "no ",
+                           spec->set ? "" : "not ");
+  }
+  return FNZ_OK;
+}
+
+/* --- how it lies in memory ------------------------------------------------------------------- */
+/* Results of nodes alone: an input looks as the caller passes it. */
+fnz_status fnzi_plant_strides(fnzi_planting *t) {
+  fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    fnzi_value *v =
+        g->outputs[k].tag == FNZ_ARG_VALUE ? &g->values.data[g->outputs[k].u.value] : NULL;
+    if (!v || v->node == FNZI_NO_NODE || !fnzi_output_is_result(&t->p->outputs[k]) ||
+        !fnzi_plant_has_other_strides(v->geometry) || !fnzi_plant_here(t))
+      continue;
+    FNZ_TRY(fnzi_plant_other_strides(t, v));
+    return fnzi_plant_note(t, "strides of output %u, %%%s, in the other order", k, v->name);
+  }
+  return FNZ_OK;
+}
+
+/* With the strides that the node gives then, where its result is dense. */
+fnz_status fnzi_plant_memory_format(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
+    if (at.arg->tag != FNZ_ARG_MEMORY_FORMAT || at.n->noutputs != 1 ||
+        at.n->outputs[0].tag != FNZ_ARG_VALUE)
+      continue;
+    fnzi_value *v = &at.g->values.data[at.n->outputs[0].u.value];
+    if (v->geometry->rank != 4 || !fnzi_plant_has_other_strides(v->geometry) || !fnzi_plant_here(t))
+      continue;
+    const int64_t *s = v->geometry->sizes, in_rows[4] = {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1},
+                  last[4] = {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]};
+    const bool was_last = fnzi_suggests_channels_last(v->geometry);
+    fnz_geometry other = *v->geometry;
+    other.strides = was_last ? in_rows : last;
+    at.arg->u.i = was_last ? FNZ_CONTIGUOUS_FORMAT : FNZ_CHANNELS_LAST;
+    FNZ_TRY(fnzi_intern_geometry(t->p, &other, &v->geometry));
+    return fnzi_plant_note_node(t, at.graph, at.node, "becomes %s",
+                                was_last ? "contiguous" : "channels last");
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_device(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
+    if (at.arg->tag != FNZ_ARG_DEVICE || !fnzi_plant_here(t))
+      continue;
+    const char *was = at.arg->u.s;
+    at.arg->u.s = strcmp(was, "cpu") == 0 ? "cuda:0" : "cpu";
+    at.arg->count = (uint32_t)strlen(at.arg->u.s);
+    return fnzi_plant_note_node(t, at.graph, at.node, "%s becomes %s", was, at.arg->u.s);
+  }
+  return FNZ_OK;
+}
+
+/* --- which value ----------------------------------------------------------------------------- */
+/* A final value, of memory that inputs came with too. */
+static bool is_state(const fnz_output_spec *spec) {
+  return fnzi_output_kind_of(spec)->taker == FNZI_TAKEN_AS_FINAL;
+}
+
+/* Outputs of the same look and the same kind of taker, which are not one value. */
+static fnz_status swap_outputs(fnzi_planting *t, bool of_state) {
+  fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    for (uint32_t i = 0; i < k; i++) {
+      fnz_arg *a = &g->outputs[i], *b = &g->outputs[k];
+      if (is_state(&t->p->outputs[i]) != of_state || is_state(&t->p->outputs[k]) != of_state ||
+          a->tag != FNZ_ARG_VALUE || b->tag != FNZ_ARG_VALUE || a->u.value == b->u.value ||
+          g->values.data[a->u.value].geometry != g->values.data[b->u.value].geometry ||
+          !fnzi_plant_here(t))
+        continue;
+      const fnz_arg first = *a;
+      *a = *b;
+      *b = first;
+      return fnzi_plant_note(t, "outputs %u and %u swapped", i, k);
+    }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_state_swapped(fnzi_planting *t) {
+  return swap_outputs(t, true);
+}
+
+fnz_status fnzi_plant_output_swapped(fnzi_planting *t) {
+  return swap_outputs(t, false);
+}
+
+/* Others name outputs by their numbers. */
+static void remove_output(fnz_program *p, uint32_t k) {
+  fnzi_graph *g = fnzi_graph_at(p, 0);
+  size_t behind = --g->noutputs - k;
+  memmove(&g->outputs[k], &g->outputs[k + 1], behind * sizeof *g->outputs);
+  memmove(&p->outputs[k], &p->outputs[k + 1], behind * sizeof *p->outputs);
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    fnz_output_spec *spec = &p->outputs[i];
+    bool names = spec->sharing == FNZ_SHARING_OUTPUT || spec->sharing == FNZ_SHARING_OUTPUT_VIEW;
+    if (names && spec->of == k)
+      say_nothing(spec);
+    else if (names && spec->of > k)
+      spec->of--;
+  }
+}
+
+static fnz_status drop_outputs(fnzi_planting *t, bool of_state) {
+  for (uint32_t k = 0; k < outputs_of(t); k++) {
+    if (is_state(&t->p->outputs[k]) != of_state || !fnzi_plant_here(t))
+      continue;
+    remove_output(t->p, k);
+    return fnzi_plant_note(t, "output %u is left out", k);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_state_dropped(fnzi_planting *t) {
+  return drop_outputs(t, true);
+}
+
+fnz_status fnzi_plant_output_dropped(fnzi_planting *t) {
+  return drop_outputs(t, false);
+}
+
+fnz_status fnzi_plant_state_stale(fnzi_planting *t) {
+  fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    uint64_t before;
+    if (!is_state(&t->p->outputs[k]) || g->outputs[k].tag != FNZ_ARG_VALUE ||
+        !fnzi_plant_before(g, g->outputs[k].u.value, &before) || !fnzi_plant_here(t))
+      continue;
+    g->outputs[k].u.value = before;
+    return fnzi_plant_note(t, "output %u is %%%s", k, fnzi_plant_value_name(g, before));
+  }
+  return FNZ_OK;
+}

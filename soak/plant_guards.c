@@ -1,0 +1,118 @@
+/* plant_guards.c - mistakes in the demands of a program on its inputs: guards, ranges, assertions.
+ */
+#include "soak/plant_edit.h"
+
+#include <stdlib.h>
+
+/* --- guards ---------------------------------------------------------------------------------- */
+static void drop_guard(fnz_program *p, size_t k) {
+  size_t behind = --p->guards.count - k;
+  memmove(&p->guards.data[k], &p->guards.data[k + 1], behind * sizeof *p->guards.data);
+}
+
+static fnz_status drop_guards(fnzi_planting *t, fnz_guard_kind kind) {
+  for (size_t k = 0; k < t->p->guards.count; k++) {
+    const fnz_guard *guard = &t->p->guards.data[k];
+    if (guard->kind != kind || !fnzi_plant_here(t))
+      continue;
+    fnzi_plant_note(t, "guard %s is left out",
+                    kind == FNZ_GUARD_CONDITION ? guard->text : "disjoint");
+    drop_guard(t->p, k);
+    return FNZ_OK;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_guard_disjoint(fnzi_planting *t) {
+  return drop_guards(t, FNZ_GUARD_DISJOINT);
+}
+
+fnz_status fnzi_plant_guard_dropped(fnzi_planting *t) {
+  return drop_guards(t, FNZ_GUARD_CONDITION);
+}
+
+/* The first name goes; one name alone guards nothing. */
+fnz_status fnzi_plant_guard_name(fnzi_planting *t) {
+  for (size_t k = 0; k < t->p->guards.count; k++) {
+    fnz_guard *guard = &t->p->guards.data[k];
+    if (guard->kind != FNZ_GUARD_DISJOINT || guard->count < 3 || !fnzi_plant_here(t))
+      continue;
+    fnzi_plant_note(t, "guard disjoint is without %s", guard->names[0]);
+    guard->names++;
+    guard->count--;
+    return FNZ_OK;
+  }
+  return FNZ_OK;
+}
+
+/* The first number in the text that is no part of a name. */
+static const char *number_in(const char *text) {
+  for (const char *c = text; *c; c++)
+    if (fnzi_is_digit(*c) && (c == text || !(fnzi_is_letter(c[-1]) || fnzi_is_digit(c[-1]) ||
+                                             c[-1] == '_' || c[-1] == '.')))
+      return c;
+  return NULL;
+}
+
+fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
+  for (size_t k = 0; k < t->p->guards.count; k++) {
+    fnz_guard *guard = &t->p->guards.data[k];
+    const char *at = guard->kind == FNZ_GUARD_CONDITION ? number_in(guard->text) : NULL;
+    char *rest;
+    if (!at || !fnzi_plant_here(t))
+      continue;
+    const char *was = guard->text;
+    long long number = strtoll(at, &rest, 10);
+    number += number > 0 && fnzi_plant_choose(t, 2) ? -1 : 1;
+    FNZ_TRY(fnzi_arena_format(&t->p->arena, &guard->text, "%.*s%lld%s", (int)(at - was), was,
+                              number, rest));
+    return fnzi_plant_note(t, "guard %s becomes %s", was, guard->text);
+  }
+  return FNZ_OK;
+}
+
+/* --- ranges ---------------------------------------------------------------------------------- */
+/* Either end of a range, by one; of an open end nothing is known to be within reach. */
+static fnz_status change_range(fnzi_planting *t, int64_t inwards) {
+  for (size_t k = 0; k < t->p->ranges.count; k++) {
+    fnzi_range *r = &t->p->ranges.data[k];
+    if (r->min != INT64_MIN && (inwards > 0 ? r->min < r->max : r->min > 0) && fnzi_plant_here(t)) {
+      r->min += inwards;
+      return fnzi_plant_note(t, "range of %s begins at %lld", r->symbol, (long long)r->min);
+    }
+    if (r->max != INT64_MAX && r->max > 0 && (inwards < 0 || r->min < r->max) &&
+        fnzi_plant_here(t)) {
+      r->max -= inwards;
+      return fnzi_plant_note(t, "range of %s ends at %lld", r->symbol, (long long)r->max);
+    }
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_range_narrowed(fnzi_planting *t) {
+  return change_range(t, 1);
+}
+
+fnz_status fnzi_plant_range_widened(fnzi_planting *t) {
+  return change_range(t, -1);
+}
+
+/* --- assertions ------------------------------------------------------------------------------ */
+/* The claims of _assert_tensor_metadata were checked when the program was read. */
+static bool can_fail(const fnzi_node *n) {
+  return fnzi_plant_is_assertion(n) && !strstr(fnzi_node_target(n), "_assert_tensor_metadata");
+}
+
+fnz_status fnzi_plant_assert_dropped(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    bool used;
+    if (!can_fail(at.n))
+      continue;
+    FNZ_TRY(fnzi_plant_is_used(at.g, at.n, &used));
+    if (used || !fnzi_plant_here(t))
+      continue;
+    fnzi_plant_note_node(t, at.graph, at.node, "left out");
+    fnzi_plant_remove(at.g, at.node);
+  }
+  return FNZ_OK;
+}

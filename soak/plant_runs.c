@@ -1,0 +1,202 @@
+/* plant_runs.c - can runs over numbers tell two programs apart? Nothing of verification is used
+ * here: programs are run by the CPU's kernels, on numbers and sizes of this file's own, and their
+ * results are compared here, with the state in which they leave the generator. */
+#include "soak/plant_runs.h"
+
+#include "program/shapes/sizes.h"
+#include "run/reals.h"
+#include "soak/choices.h"
+#include "soak/programs.h"
+
+/* --- inputs ---------------------------------------------------------------------------------- */
+/* Integers are often indices or sizes, so in most of the runs they are small and not negative. */
+static void fill(const fnz_geometry *g, uint64_t most, void *data, uint64_t *seed) {
+  size_t bytes = fnzi_dtype(g->dtype)->bytes;
+  fnzi_random_fill(g, data, seed);
+  for (int64_t i = 0, n = fnz_geometry_numel(g); most && fnzi_is_integer(g->dtype) && i < n; i++) {
+    memset((unsigned char *)data + (size_t)i * bytes, 0, bytes);
+    ((unsigned char *)data)[(size_t)i * bytes] = (unsigned char)(splitmix64(seed) % most);
+  }
+}
+
+/* A symbolic number is given as an array of one element. */
+static fnz_status add_number(const fnz_program *p, const fnzi_value *v, const fnzi_sizes *sizes,
+                             fnzi_point *point, fnz_arrays *out) {
+  int64_t number = 1;
+  bool known = false;
+  void *data;
+  const fnzi_expr *e = v->symbol ? sizes->symbols[v->symbol] : NULL;
+  (void)p;
+  if (e)
+    FNZ_TRY(fnzi_point_int(point, e, &known, &number));
+  FNZ_TRY(fnz_arrays_add(out, v->name, FNZ_I64, 0, NULL, &data));
+  memcpy(data, &number, sizeof number);
+  return FNZ_OK;
+}
+
+static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi_point *point,
+                             uint64_t seed, fnz_arrays *out) {
+  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  static const uint64_t most[] = {0, 3, 8, 2, 24};
+  const uint64_t below = most[seed % (sizeof most / sizeof *most)];
+  fnzi_arena arena;
+  fnz_status status = FNZ_OK;
+  fnzi_arena_init(&arena, point->set->arena.ctx);
+  for (uint32_t i = 0; status == FNZ_OK && i < graph->ninputs; i++) {
+    const fnz_arg *arg = &graph->inputs[i];
+    const fnzi_value *v = fnzi_is_reference(arg) ? &graph->values.data[arg->u.value] : NULL;
+    const fnz_geometry *g = NULL;
+    void *data;
+    if (arg->tag == FNZ_ARG_SYMBOL)
+      status = add_number(p, v, sizes, point, out);
+    if (arg->tag != FNZ_ARG_VALUE || fnzi_weight_find(p, p->inputs[i].target))
+      continue;
+    status = fnzi_sizes_geometry(sizes, point, v->geometry, &arena, &g);
+    if (status == FNZ_OK && g)
+      status = fnz_arrays_add(out, v->name, g->dtype, g->rank, g->sizes, &data);
+    if (status == FNZ_OK && g)
+      fill(g, below, data, &seed);
+  }
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+/* Most sizes keep to the conditions of the program; every fourth choice is any small ones. */
+static fnz_status draw_sizes(fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
+  fnzi_draw draw;
+  bool found;
+  if (seed % 4 != 3) {
+    fnzi_draw_start(&draw, sizes, splitmix64(&seed));
+    return fnzi_draw_numbers(&draw, point, &found);
+  }
+  for (size_t i = 0; i < sizes->free.count; i++)
+    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], (int64_t)(splitmix64(&seed) % 17)));
+  return FNZ_OK;
+}
+
+static fnz_status symbolic_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
+                                  fnz_arrays *out) {
+  fnzi_sizes sizes;
+  fnzi_point point;
+  fnz_status status = fnzi_sizes_open(&sizes, ctx, p);
+  fnzi_point_init(&point, &sizes.set);
+  if (status == FNZ_OK)
+    status = draw_sizes(&sizes, &point, seed);
+  if (status == FNZ_OK)
+    status = add_inputs(p, &sizes, &point, seed, out);
+  fnzi_point_free(&point);
+  fnzi_sizes_close(&sizes);
+  return status;
+}
+
+/* NULL where the program takes what has no numbers. */
+static fnz_status make_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
+                              fnz_arrays **out) {
+  fnz_status status;
+  *out = NULL;
+  if (!fnzi_program_has_symbols(p) && seed % 2)
+    return fnzi_random_inputs(ctx, p, seed, out);
+  FNZ_TRY(fnz_arrays_create(ctx, out));
+  status = symbolic_inputs(ctx, p, seed, *out);
+  return status;
+}
+
+/* --- comparing ------------------------------------------------------------------------------- */
+static bool same_array(const fnz_array *a, const fnz_array *b) {
+  size_t item = fnzi_dtype(a->dtype)->bytes;
+  if (a->dtype != b->dtype || a->rank != b->rank || a->bytes != b->bytes)
+    return false;
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] != b->sizes[d])
+      return false;
+  for (size_t i = 0; i < a->bytes; i += item) {
+    const unsigned char *x = (const unsigned char *)a->data + i,
+                        *y = (const unsigned char *)b->data + i;
+    if (memcmp(x, y, item) != 0 && !fnzi_run_same_reals(a->dtype, x, y, item))
+      return false;
+  }
+  return true;
+}
+
+/* All of `a` is in `b`; who does not name the final value of an input has left it as it was. */
+static bool has_arrays(const fnz_arrays *a, const fnz_arrays *b, const fnz_arrays *inputs) {
+  static const char prefix[] = "input.";
+  for (size_t i = 0; i < fnz_arrays_count(a); i++) {
+    const fnz_array *one = fnz_arrays_at(a, i), *other = fnz_arrays_find(b, one->name);
+    if (!other && fnzi_starts_with(one->name, prefix))
+      other = fnz_arrays_find(inputs, one->name + sizeof prefix - 1);
+    if (!other || !same_array(one, other))
+      return false;
+  }
+  return true;
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+typedef struct outcome {
+  fnz_status status;
+  fnz_arrays *arrays;
+  bool of_sizes; /* refused for its sizes */
+  unsigned char state[FNZ_GENERATOR_STATE_BYTES];
+} outcome;
+
+static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool original,
+                      const fnz_arrays *inputs, outcome *out) {
+  fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
+  options.original = original;
+  FNZ_TRY(fnz_arrays_create(pair->ctx, &out->arrays));
+  fnz_generator_set_seed(pair->draws, 1);
+  fnz_context_set_generator(pair->ctx, pair->draws);
+  out->status = fnz_run(pair->ctx, p, pair->cpu, inputs, &options, out->arrays);
+  fnz_context_set_generator(pair->ctx, NULL);
+  out->of_sizes = out->status != FNZ_OK && pair->ctx->reason == FNZI_REASON_SIZES;
+  fnz_generator_save_state(pair->draws, out->state);
+  return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;
+}
+
+static fnzi_plant_told tell(const fnzi_plant_pair *pair, const fnz_arrays *inputs, const outcome *a,
+                            const outcome *b) {
+  if (pair->by_sizes && a->of_sizes != b->of_sizes)
+    return FNZI_PLANT_APART;
+  if (a->status == FNZ_OK && b->status == FNZ_OK) {
+    bool same = has_arrays(a->arrays, b->arrays, inputs) &&
+                has_arrays(b->arrays, a->arrays, inputs) &&
+                memcmp(a->state, b->state, sizeof a->state) == 0;
+    return same ? FNZI_PLANT_ALIKE : FNZI_PLANT_APART;
+  }
+  if (a->status == FNZ_OK || (pair->by_failures && b->status == FNZ_OK))
+    return FNZI_PLANT_APART;
+  return FNZI_PLANT_NOTHING;
+}
+
+static fnz_status run_both(const fnzi_plant_pair *pair, uint64_t seed, fnzi_plant_told *out) {
+  outcome *a = fnzi_resize(pair->ctx, NULL, 0, 2 * sizeof *a), *b = a ? a + 1 : NULL;
+  fnz_arrays *inputs = NULL;
+  *out = FNZI_PLANT_NOTHING;
+  if (!a)
+    return fnzi_no_memory(pair->ctx);
+  memset(a, 0, 2 * sizeof *a);
+  fnz_status status = make_inputs(pair->ctx, pair->first, seed, &inputs);
+  if (status == FNZ_OK) {
+    status = run(pair, pair->first, pair->is_original, inputs, a);
+    if (status == FNZ_OK)
+      status = run(pair, pair->second, false, inputs, b);
+    if (status == FNZ_OK)
+      *out = tell(pair, inputs, a, b);
+  }
+  fnz_arrays_destroy(inputs);
+  fnz_arrays_destroy(a->arrays);
+  fnz_arrays_destroy(b->arrays);
+  fnzi_free(pair->ctx, a, 2 * sizeof *a);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+fnz_status fnzi_plant_tell(const fnzi_plant_pair *pair, size_t runs, fnzi_plant_told *out) {
+  fnzi_plant_told told = FNZI_PLANT_NOTHING;
+  *out = FNZI_PLANT_NOTHING;
+  for (size_t seed = 0; seed < runs && *out != FNZI_PLANT_APART; seed++) {
+    FNZ_TRY(run_both(pair, seed, &told));
+    if (told != FNZI_PLANT_NOTHING)
+      *out = told;
+  }
+  return FNZ_OK;
+}
