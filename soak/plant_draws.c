@@ -1,4 +1,5 @@
-/* plant_draws.c - mistakes in random draws: their number, their order, who gets which. */
+/* plant_draws.c - mistakes in random draws: their number, their order, who gets which; and in
+ * effects. */
 #include "soak/plant_edit.h"
 
 /* Another draw of the same graph, behind `from`; false when there is none. */
@@ -123,6 +124,57 @@ fnz_status fnzi_plant_draw_strides(fnzi_planting *t) {
       continue;
     FNZ_TRY(fnzi_plant_other_strides(t, &at.g->values.data[at.n->outputs[0].u.value]));
     return fnzi_plant_note_node(t, at.graph, at.node, "fills memory in the other order");
+  }
+  return FNZ_OK;
+}
+
+/* --- effects --------------------------------------------------------------------------------- */
+static bool has_token(const fnzi_node *n) {
+  return !n->op && strcmp(fnzi_node_target(n), "higher_order.with_effects") == 0 && n->nargs > 1 &&
+         n->args[0].tag == FNZ_ARG_TOKEN && n->noutputs > 0 && n->outputs[0].tag == FNZ_ARG_TOKEN;
+}
+
+/* It has no result, and is called for something else. */
+static bool is_void(const fnzi_node *n) {
+  return n->op && n->noutputs == 0 && !fnzi_plant_is_assertion(n);
+}
+
+/* The other processes make the same call, whoever needs its result. */
+static bool is_collective(const fnzi_node *n) {
+  const char *name = fnzi_node_target(n);
+  return fnzi_starts_with(name, "_c10d_functional::") && !strstr(name, "wait_tensor");
+}
+
+/* With a token, the next effect follows on the one before. */
+fnz_status fnzi_plant_effect_dropped(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
+    const bool token = has_token(at.n) && at.n->noutputs == 1;
+    if ((!token && !is_void(at.n)) || !fnzi_plant_here(t))
+      continue;
+    if (token)
+      FNZ_TRY(fnzi_plant_replace(at.g, at.n->outputs[0].u.value, at.n->args[0].u.value));
+    fnzi_plant_note_node(t, at.graph, at.node, "left out");
+    fnzi_plant_remove(at.g, at.node);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_plant_effect_argument(fnzi_planting *t) {
+  for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
+    uint64_t other;
+    const char *was = at.arg->u.s;
+    if (!has_token(at.n) && !is_void(at.n) && !is_collective(at.n))
+      continue;
+    if (at.arg->tag == FNZ_ARG_STRING && fnzi_plant_here(t)) {
+      FNZ_TRY(fnzi_arena_format(&t->p->arena, &at.arg->u.s, "%sx", was));
+      at.arg->count++;
+      return fnzi_plant_note_node(t, at.graph, at.node, "\"%s\" becomes \"%sx\"", was, was);
+    }
+    if (at.arg->tag == FNZ_ARG_INT && fnzi_plant_here(t))
+      return fnzi_plant_change_number(t, &at);
+    if (at.arg->tag == FNZ_ARG_VALUE &&
+        fnzi_plant_other(t, at.g, at.arg->u.value, at.node, &other) && fnzi_plant_here(t))
+      return fnzi_plant_change_value(t, &at, other);
   }
   return FNZ_OK;
 }
