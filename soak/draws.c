@@ -87,6 +87,10 @@ static void add_operand(gen *g, size_t self, bool any_dtype, fnzi_drawn_call *ca
     fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
 }
 
+void fnzi_draw_operand(gen *g, size_t self, fnzi_drawn_call *call) {
+  add_operand(g, self, false, call);
+}
+
 /* A value that satisfies `is`, searched from a random one on. */
 static bool search(gen *g, bool (*is)(const fnz_geometry *have, const fnz_geometry *like),
                    const fnz_geometry *like, size_t *out) {
@@ -103,10 +107,6 @@ static bool is_mask(const fnz_geometry *have, const fnz_geometry *like) {
 
 static bool is_alike(const fnz_geometry *have, const fnz_geometry *like) {
   return have->dtype == like->dtype && fnzi_same_sizes(have, like);
-}
-
-static bool is_same_size(const fnz_geometry *have, const fnz_geometry *like) {
-  return fnzi_same_sizes(have, like);
 }
 
 static bool is_number(const fnz_geometry *have, const fnz_geometry *like) {
@@ -250,28 +250,6 @@ static bool draw_addcmul(gen *g, size_t self, fnzi_drawn_call *call) {
   fnzi_call_add(call, tensor_arg(a));
   fnzi_call_add(call, tensor_arg(b));
   return looks(g, self)->dtype != FNZ_BOOL;
-}
-
-/* add.out(a, b, out=self) */
-static bool draw_out(gen *g, size_t self, fnzi_drawn_call *call) {
-  size_t a, b;
-  if (!search(g, is_same_size, looks(g, self), &a) || !pick_operand(g, a, false, &b))
-    return false;
-  fnzi_call_add(call, tensor_arg(a));
-  fnzi_call_add(call, tensor_arg(b));
-  if (strcmp(call->op, "add.out") == 0)
-    fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_DEFAULT});
-  fnzi_call_add(call, tensor_arg(self));
-  return true;
-}
-
-static bool draw_unary_out(gen *g, size_t self, fnzi_drawn_call *call) {
-  size_t a;
-  if (looks(g, self)->dtype == FNZ_BOOL || !search(g, is_alike, looks(g, self), &a))
-    return false;
-  fnzi_call_add(call, tensor_arg(a));
-  fnzi_call_add(call, tensor_arg(self));
-  return true;
 }
 
 /* Tensors for a foreach, repeated ones included. */
@@ -461,9 +439,18 @@ const fnzi_call_draw fnzi_call_draws[] = {
     {"bernoulli_.float", draw_chance, WRITE},
     {"random_.to", draw_below, WRITE},
     {"dropout_", draw_dropout, WRITE},
-    {"add.out", draw_out, WRITE},
-    {"mul.out", draw_out, WRITE},
-    {"neg.out", draw_unary_out, WRITE},
+    {"add.out", fnzi_draw_out_binary, WRITE},
+    {"mul.out", fnzi_draw_out_binary, WRITE},
+    {"neg.out", fnzi_draw_out_unary, WRITE},
+    {"relu.out", fnzi_draw_out_unary, WRITE},
+    {"gt.Scalar_out", fnzi_draw_out_number, WRITE},
+    {"clamp.out", fnzi_draw_out_clamp, WRITE},
+    {"where.self_out", fnzi_draw_out_where, WRITE},
+    {"cat.out", fnzi_draw_out_cat, WRITE},
+    {"sum.IntList_out", fnzi_draw_out_reduction, WRITE},
+    {"cumsum.out", fnzi_draw_out_cumsum, WRITE},
+    {"uniform.out", fnzi_draw_out_law, WRITE},
+    {"rand_like.out", fnzi_draw_out_law, WRITE},
     {"_foreach_add_.Scalar", draw_foreach, WRITE},
     {"_foreach_mul_.Scalar", draw_foreach, WRITE},
     {"_foreach_add_.List", draw_foreach_list, WRITE},

@@ -36,6 +36,7 @@ typedef struct gen {
   uint32_t first_row[KINDS], row_count[KINDS]; /* of the operators that are drawn */
   uint8_t off[FNZI_RANDOM_MOST_OPS];           /* switched off in this program */
   bool in_chains;                              /* most steps go on with the newest value */
+  bool in_draws;                               /* most steps draw random numbers */
   bool ended;                                  /* a refused step was written down */
   fnz_status failed;                           /* what a draw has met that is no refusal */
   drawn values[MOST_VALUES];                   /* `count` of them; stays the last member */
@@ -73,6 +74,15 @@ bool fnzi_find_alike(gen *g, size_t self, size_t *out);
 bool fnzi_find_mask(gen *g, size_t self, size_t *out);
 /* A number for a tensor of this dtype. */
 fnz_arg fnzi_draw_number(gen *g, fnz_dtype dtype);
+
+/* Operands of the call: `self`; a tensor that fits it, or a number. */
+void fnzi_draw_operand(gen *g, size_t self, fnzi_drawn_call *call);
+
+/* draws_out.c: results that go into a tensor that is there, which may have other sizes, another
+ * dtype, or the memory of an operand. */
+fnzi_draw_call_fn fnzi_draw_out_binary, fnzi_draw_out_unary, fnzi_draw_out_number,
+    fnzi_draw_out_clamp, fnzi_draw_out_where, fnzi_draw_out_cat, fnzi_draw_out_reduction,
+    fnzi_draw_out_cumsum, fnzi_draw_out_law;
 
 /* draws_places.c: writes to places that a tensor names. */
 fnzi_draw_call_fn fnzi_draw_index_fill, fnzi_draw_index_copy, fnzi_draw_scatter,

@@ -225,12 +225,23 @@ static size_t pick_self(gen *g, step_kind kind) {
   return kind == WRITE && perhaps(g->c, 8) ? fnzi_pick_repeating(g) : fnzi_pick_value(g);
 }
 
+/* A row of random numbers, where one is found soon: `row` is where the search begins. */
+static size_t random_row(const gen *g, size_t row) {
+  for (size_t n = 0; n < fnzi_call_draw_count; n++, row = (row + 1) % fnzi_call_draw_count)
+    if (!g->off[row] && (fnz_op_find(NULL, fnzi_random_op(row))->tags & FNZI_TAG_RANDOM))
+      return row;
+  return row;
+}
+
 static fnz_status step(gen *g) {
   fnzi_drawn_call call;
   uint32_t percent = choose(g->c, 100);
   if (percent == 0 || g->count + 2 * MOST_RESULTS > MOST_VALUES)
     return FNZ_OK; /* the simplest step is none */
-  size_t row = draw_row(g, kind_from(percent)), self = pick_self(g, kind_from(percent));
+  size_t row = draw_row(g, kind_from(percent));
+  if (g->in_draws && perhaps(g->c, 50))
+    row = random_row(g, row % fnzi_call_draw_count);
+  size_t self = pick_self(g, kind_of(row));
   fnzi_call_start(&call, fnzi_random_op(row));
   if (kind_of(row) != VIEW) {
     bool fits = fnzi_call_draws[row].draw(g, self, &call);
@@ -349,6 +360,7 @@ static fnz_status fill_in(gen *g) {
   for (size_t row = 0; fnzi_random_op(row) && swarm; row++)
     g->off[row] = perhaps(g->c, 33);
   g->in_chains = perhaps(g->c, 4);
+  g->in_draws = perhaps(g->c, 6);
   while (steps-- > 0 && !g->ended) {
     choices_part(g->c);
     FNZ_TRY(step(g));

@@ -285,6 +285,23 @@ void fnzi_region_write(gen *g, scope *s) {
   fnzi_region_count(g, REGION_WRITE, true);
 }
 
+void fnzi_region_random(gen *g, scope *s) {
+  static const char *const calls[][2] = {
+      {"uniform_", ""}, {"normal_", ""}, {"bernoulli_.float", ", 0.5"}};
+  const var of = *fnzi_region_pick(g, s);
+  const uint32_t kind = choose(g->c, 6);
+  char call[64];
+  fnzi_region_count(g, REGION_RANDOM, true);
+  if (kind < 3) {
+    fnzi_region_node(g, s, fnzi_region_dense(g, "f32", of.rank, of.sizes),
+                     "rand_like(%%%c%u, memory_format=contiguous_format)", of.letter, of.id);
+    return;
+  }
+  snprintf(call, sizeof call, "%s(%%%c%u%s)", calls[kind - 3][0], of.letter, of.id,
+           calls[kind - 3][1]);
+  write_node(g, s, &of, call);
+}
+
 /* --- Caches --------------------------------------------------------------------------------------
  */
 /* An index below the size: of a position, or a constant. */

@@ -16,6 +16,7 @@ enum { REGION_VARS = 160, REGION_GRAPHS = 120, REGION_RANK = 4 };
   ROW(WRITE, "write")                                                                              \
   ROW(TOKEN, "token into a cache")                                                                 \
   ROW(ADVANCE, "advance of a position")                                                            \
+  ROW(RANDOM, "random numbers")                                                                    \
   ROW(COND, "cond")                                                                                \
   ROW(CALL, "call")                                                                                \
   ROW(WHILE, "while_loop")                                                                         \
@@ -88,6 +89,9 @@ void fnzi_region_view(region_gen *g, scope *s);
 void fnzi_region_write(region_gen *g, scope *s);
 /* A slice of a tensor gets other elements, at a position that is data. */
 void fnzi_region_token(region_gen *g, scope *s);
+/* Random numbers, new or written: bodies must keep the order of draws, with that outside of them.
+ */
+void fnzi_region_random(region_gen *g, scope *s);
 /* The position goes on. */
 void fnzi_region_advance(region_gen *g, scope *s);
 

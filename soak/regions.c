@@ -294,7 +294,7 @@ static void region(gen *g, scope *s, unsigned depth) {
 }
 
 static void statement(gen *g, scope *s, unsigned depth) {
-  const uint32_t kind = choose(g->c, 10);
+  const uint32_t kind = choose(g->c, 11);
   if (kind < 2)
     fnzi_region_view(g, s);
   else if (kind < 4)
@@ -303,6 +303,8 @@ static void statement(gen *g, scope *s, unsigned depth) {
     fnzi_region_token(g, s);
   else if (kind == 6)
     fnzi_region_advance(g, s);
+  else if (kind == 7)
+    fnzi_region_random(g, s);
   else if (depth < MOST_DEPTH)
     region(g, s, depth);
 }
@@ -317,14 +319,20 @@ static void statements(gen *g, scope *s, unsigned depth) {
 
 /* --- Programs ------------------------------------------------------------------------------------
  */
+/* A constant that is written becomes a buffer. */
+static void put_state(gen *g, scope *s, unsigned id) {
+  const uint32_t kind = choose(g->c, 5);
+  fnzi_region_put(g, &s->head, " %s \"s%u\"%s", kind == 4 ? "constant" : "buffer", id,
+                  kind % 4 % 2 ? " persistent" : "");
+}
+
 static void put_input(gen *g, scope *s, var v, bool is_state) {
-  static const char *const kinds[] = {"", " persistent"};
   v.letter = is_state ? 'b' : 'x';
   if (s->count)
     fnzi_region_put(g, &s->head, ", ");
   fnzi_region_put_var(g, &s->head, &v);
   if (is_state)
-    fnzi_region_put(g, &s->head, " buffer \"s%u\"%s", v.id, kinds[choose(g->c, 2)]);
+    put_state(g, s, v.id);
   fnzi_region_keep(g, s, v);
 }
 

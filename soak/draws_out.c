@@ -1,0 +1,133 @@
+/* draws_out.c - random calls whose result goes into a tensor that is there. Mostly it has the sizes
+ * of the result; now and then it is resized, has another dtype, or lies in the memory of an
+ * operand.
+ */
+#include "soak/draws.h"
+
+/* --- operands -------------------------------------------------------------------------------- */
+/* An operand whose sizes are those of values[self], or now and then any. */
+static bool pick_source(gen *g, size_t self, size_t *out) {
+  const bool any = perhaps(g->c, 15);
+  *out = fnzi_pick_value(g);
+  for (size_t n = 0; n < g->count; n++, *out = (*out + 1) % g->count)
+    if (any || fnzi_same_sizes(looks(g, *out), looks(g, self)))
+      return true;
+  return false;
+}
+
+static void add_default(fnzi_drawn_call *call) {
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_DEFAULT});
+}
+
+/* The target is last. */
+static bool into(gen *g, size_t self, fnzi_drawn_call *call) {
+  (void)g;
+  fnzi_call_add(call, tensor_arg(self));
+  return true;
+}
+
+static bool is_of_numbers(const gen *g, size_t k) {
+  return looks(g, k)->dtype != FNZ_BOOL && !fnzi_is_complex(looks(g, k)->dtype);
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+bool fnzi_draw_out_binary(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a))
+    return false;
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_draw_operand(g, a, call);
+  if (call->args[1].tag != FNZ_ARG_VALUE)
+    return false; /* of tensors alone */
+  if (strcmp(call->op, "add.out") == 0)
+    add_default(call);
+  return into(g, self, call);
+}
+
+bool fnzi_draw_out_unary(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a) || !is_of_numbers(g, a))
+    return false;
+  fnzi_call_add(call, tensor_arg(a));
+  return into(g, self, call);
+}
+
+bool fnzi_draw_out_number(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a) || !is_of_numbers(g, a))
+    return false;
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_add(call, fnzi_draw_number(g, looks(g, a)->dtype));
+  return into(g, self, call);
+}
+
+bool fnzi_draw_out_clamp(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a) || !is_of_numbers(g, a))
+    return false;
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_int(call, choose_in(g->c, 0, 2) - 2);
+  fnzi_call_int(call, choose_in(g->c, 0, 2));
+  return into(g, self, call);
+}
+
+bool fnzi_draw_out_where(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a, b, mask;
+  if (!pick_source(g, self, &a) || !fnzi_find_mask(g, a, &mask) || !fnzi_find_alike(g, a, &b))
+    return false;
+  fnzi_call_add(call, tensor_arg(mask));
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_add(call, tensor_arg(b));
+  return into(g, self, call);
+}
+
+/* One tensor, or two, which make the target larger. */
+bool fnzi_draw_out_cat(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  const uint32_t count = perhaps(g->c, 20) ? 2 : 1;
+  if (!pick_source(g, self, &a) || looks(g, a)->rank == 0)
+    return false;
+  fnz_arg *items = call->items[call->nlists++];
+  items[0] = items[1] = tensor_arg(a);
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items});
+  fnzi_call_int(call, choose(g->c, looks(g, a)->rank));
+  return into(g, self, call);
+}
+
+/* Over a dimension of one place, if there is one, so that the result has the sizes of the operand.
+ */
+bool fnzi_draw_out_reduction(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a) || looks(g, a)->rank == 0 || !is_of_numbers(g, a))
+    return false;
+  int64_t dim = choose(g->c, looks(g, a)->rank);
+  for (uint32_t d = 0; d < looks(g, a)->rank; d++)
+    dim = looks(g, a)->sizes[d] == 1 ? d : dim;
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_ints(call, &dim, 1);
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = !perhaps(g->c, 20)});
+  add_default(call);
+  return into(g, self, call);
+}
+
+bool fnzi_draw_out_cumsum(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a) || looks(g, a)->rank == 0 || !is_of_numbers(g, a))
+    return false;
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_int(call, choose(g->c, looks(g, a)->rank));
+  add_default(call);
+  return into(g, self, call);
+}
+
+/* Random numbers: those of floats of eight bits are not drawn. */
+bool fnzi_draw_out_law(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t a;
+  if (!pick_source(g, self, &a) || !fnzi_is_float(looks(g, a)->dtype) ||
+      fnzi_dtype(looks(g, a)->dtype)->bytes == 1)
+    return false;
+  fnzi_call_add(call, tensor_arg(a));
+  for (int n = strcmp(call->op, "uniform.out") == 0 ? 3 : 1; n > 0; n--)
+    add_default(call);
+  return into(g, self, call);
+}
