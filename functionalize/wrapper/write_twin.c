@@ -177,6 +177,25 @@ static fnz_status lay_out(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   return FNZ_OK;
 }
 
+/* An out= variant that PyTorch generated draws as the functional operator does, in the order of a
+ * copy of its operand, and copies the numbers. */
+static fnz_status expect_as_operand(fnz_wrapper *wrapper, const fnzi_wrap_twin_call *c,
+                                    const fnz_geometry *target, fnz_dtype dtype,
+                                    fnzi_wrap_slot *s) {
+  const fnz_geometry *sizes = s->resized ? s->recorded : target, *operand;
+  fnz_geometry like = *sizes;
+  fnz_tensor **reads;
+  size_t count;
+  int64_t *strides;
+  FNZ_TRY(fnzi_wrap_tensor_args(wrapper, c->args, c->call.twin->nparams, &reads, &count));
+  FNZI_NEW(&wrapper->scratch, like.rank, &strides);
+  operand = count > 0 ? fnzi_wrap_geometry(reads[0]) : NULL;
+  fnzi_iterator_strides(&operand, operand && fnzi_same_sizes(operand, sizes), like.rank, like.sizes,
+                        strides);
+  like.strides = strides;
+  return fnzi_wrap_result_like(wrapper, &like, dtype, &s->expected);
+}
+
 /* The geometry of each result before it is cast to its target's dtype. An out= argument
  * may have other sizes than the result; the recorded ones count. Promotion is about the first
  * result; further ones (the exponents of frexp) have dtypes of their own, which eager asks for. */
@@ -196,7 +215,10 @@ static fnz_status expect_slot(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                      "%s computes %s, which it does not store in a tensor of %s; convert it with "
                      "to()",
                      r->op->name, fnzi_dtype(dtype)->name, fnzi_dtype(target->dtype)->name);
-  if (!s->resized && (c->call.twin->tags & FNZI_TAG_RANDOM) && dtype == target->dtype)
+  const bool draws = c->call.twin->tags & FNZI_TAG_RANDOM;
+  if (draws && (r->op->tags & FNZI_TAG_GENERATED))
+    return expect_as_operand(wrapper, c, target, dtype, s);
+  if (draws && !s->resized && dtype == target->dtype)
     return fnzi_strided_like(&wrapper->scratch, target, &s->expected);
   if (!s->resized)
     return fnzi_wrap_result_like(wrapper, target, dtype, &s->expected);

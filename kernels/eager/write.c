@@ -378,10 +378,10 @@ static fnz_status fit_targets(writing *w) {
   return FNZ_OK;
 }
 
-/* Random numbers are drawn into the strides of the targets. */
+/* Random numbers are drawn into the strides of the targets, but by what PyTorch generated. */
 static fnz_status expect_strides(writing *w) {
   const fnz_geometry **expected;
-  if (!(w->call.op->tags & FNZI_TAG_RANDOM) || w->job->op->kind != FNZI_KIND_INPLACE)
+  if (!(w->call.op->tags & FNZI_TAG_RANDOM) || (w->job->op->tags & FNZI_TAG_GENERATED))
     return FNZ_OK;
   FNZI_NEW(&w->call.scratch, w->ntargets, &expected);
   for (size_t k = 0; k < w->ntargets; k++)

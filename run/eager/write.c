@@ -82,9 +82,24 @@ static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geome
   return status;
 }
 
-/* Random numbers come in the order of the strides that are written by. */
+/* Random numbers come in the order of the strides that are written by; those of an out= variant
+ * that PyTorch generated are drawn as the functional operator draws them, and copied. */
 static bool draws_in_place(const fnzi_eag_op *s, const fnz_op *twin) {
-  return (twin->tags & FNZI_TAG_RANDOM) && s->op->kind == FNZI_KIND_INPLACE;
+  return (twin->tags & FNZI_TAG_RANDOM) && !(s->op->tags & FNZI_TAG_GENERATED);
+}
+
+/* The strides of a copy of the first operand, if that has the sizes of the result. */
+static fnz_status lie_as_operand(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                                 fnz_geometry *g) {
+  const fnz_geometry *operand =
+      twin->nparams > 0 && args[0].tag == FNZ_ARG_VALUE ? fnzi_eag_op_geometry(s, &args[0]) : NULL;
+  int64_t *strides;
+  if (!operand || !fnzi_same_sizes(operand, g))
+    return FNZ_OK;
+  FNZI_NEW(&s->in->run.scratch, g->rank, &strides);
+  fnzi_iterator_strides(&operand, 1, g->rank, g->sizes, strides);
+  g->strides = strides;
+  return FNZ_OK;
 }
 
 /* The geometry of result k of the twin, for a backend that cannot infer it. Operands promote to the
@@ -103,6 +118,8 @@ static fnz_status guess(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
   else if (s->knows_own)
     g->dtype = s->own;
   *out = g;
+  if ((twin->tags & FNZI_TAG_RANDOM) && !draws_in_place(s, twin))
+    return lie_as_operand(s, twin, args, g);
   return FNZ_OK;
 }
 

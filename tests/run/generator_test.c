@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * generator_test.c - random numbers: those of PyTorch for programs that it exported, in every way
  * in which fnz runs them, and the generator that they are drawn from. */
 #include "base/random.h"
@@ -380,6 +380,60 @@ START_TEST(calls_draw_in_place) {
 }
 END_TEST
 
+/* PyTorch's own out= variants draw into the strides of the target; those that it generates draw as
+ * the functional operator does, by the strides of the operand, and copy. Numbers of PyTorch 2.15,
+ * seed 0. */
+static void check_out(const char *type, const char *call, const float *want) {
+  char text[400];
+  fnz_backend *cpu;
+  fnz_arrays *in, *out;
+  void *data;
+  snprintf(text, sizeof text,
+           "fnz 1 program(%%x: %s, %%y: f32[2,3]) { %%t: f32[3,2] stride(1,3) = t(%%y) "
+           "%%h: f32[3,2] = full([3,2], 0.5, dtype=f32) %%z: %s = %s return %%z }",
+           type, type, call);
+  begin();
+  fnz_program *p, *forms[2];
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &forms[1]));
+  forms[0] = p;
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_arrays_create(ctx, &in));
+  OK(ctx, fnz_arrays_add(in, "x", FNZ_F32, 2, (const int64_t[]){3, 2}, &data));
+  OK(ctx, fnz_arrays_add(in, "y", FNZ_F32, 2, (const int64_t[]){2, 3}, &data));
+  for (int k = 0; k < 2; k++) {
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    OK(ctx, fnz_run(ctx, forms[k], cpu, in, k == 0 ? AS_ORIGINAL : NULL, out));
+    ck_assert_msg(memcmp(fnz_arrays_find(out, "output.0")->data, want, 6 * sizeof *want) == 0,
+                  "%s, form %d", call, k);
+    fnz_arrays_destroy(out);
+  }
+  fnz_arrays_destroy(in);
+  fnz_backend_destroy(cpu);
+  fnz_program_destroy(forms[1]);
+  fnz_program_destroy(p);
+  end();
+}
+
+START_TEST(results_draw_in_their_order) {
+#define A 0.496256590f
+#define B 0.768221796f
+#define C 0.0884774327f
+#define D 0.132030487f
+#define E 0.307422817f
+#define F 0.634078681f
+  static const float rows[] = {A, B, C, D, E, F}, columns[] = {A, D, B, E, C, F},
+                     ones[] = {1, 1, 0, 1, 1, 0};
+  check_out("f32[3,2] stride(1,3)", "rand.out([3,2], out=%x)", columns);
+  check_out("f32[3,2] stride(1,3)", "rand_like.out(%h, out=%x)", rows);
+  check_out("f32[3,2] stride(1,3)", "bernoulli.out(%h, out=%x)", ones);
+  check_out("f32[3,2]", "uniform.out(%t, out=%x)", columns);
+  check_out("f32[3,2]", "rand_like.out(%t, out=%x)", columns);
+  check_out("f32[3,2]", "rand.out([3,2], out=%x)", rows);
+}
+END_TEST
+
 RUN_SUITE("generator", programs_draw_what_pytorch_draws, forms_and_engine_draw_alike,
           no_probability_is_refused, states_are_those_of_pytorch, what_is_no_state_is_refused,
-          runs_go_on_or_repeat, a_call_needs_a_generator, calls_draw_in_place)
+          runs_go_on_or_repeat, a_call_needs_a_generator, calls_draw_in_place,
+          results_draw_in_their_order)
