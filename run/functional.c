@@ -269,9 +269,12 @@ static fnz_status emit_rest(void *user, size_t k) {
   const fnzi_run_binding *b = &s->run.bindings[k];
   if (s->run.program->inputs[k].written && fnzi_run_memory_has_data(b->memory))
     return fnzi_run_emit_member(&s->run, (uint32_t)k, output_handle, s);
+  const char *name = b->name;
   if (!fnzi_run_shows_unwritten(&s->run, b))
+    FNZ_TRY(fnzi_run_left_constant(&s->run, b, &name));
+  if (name == NULL)
     return FNZ_OK;
-  return emit_handle(s, b->name, handle_of(s, s->run.graph->inputs[k].u.value));
+  return emit_handle(s, name, handle_of(s, s->run.graph->inputs[k].u.value));
 }
 
 static fnzi_run_interpreter interpreter_of(state *s) {

@@ -116,6 +116,15 @@ bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding 
          fnzi_run_memory_has_data(b->memory);
 }
 
+fnz_status fnzi_run_left_constant(fnzi_run_state *run, const fnzi_run_binding *b,
+                                  const char **out) {
+  *out = NULL;
+  if (!run->options->everything || b->kind != FNZ_INPUT_CONSTANT ||
+      !fnzi_run_memory_has_data(b->memory))
+    return FNZ_OK;
+  return fnzi_arena_dotted(&run->arena, FNZI_RUN_LEFT_CONSTANT, b->target, out);
+}
+
 fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                          fnz_handle value) {
   const fnzi_run_series *series = run->options->series;

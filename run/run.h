@@ -261,12 +261,15 @@ FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_
 
 /* An unwritten input is emitted, unless it is a constant. */
 bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b);
-/* Names of final values that a run on aliasing memory emits only with `everything`, though nothing
- * that it did has made them state: "constant.FQN" of a constant that was not written; "left.NAME"
- * of memory that an input came with, which it does not show as it did, but which was not written or
- * is shown all the same. */
+/* Names of final values that a run emits only with `everything`, though nothing that it did has
+ * made them state: "constant.FQN" of a constant that was not written; on aliasing memory,
+ * "left.NAME" of memory that an input came with, which it does not show as it did, but which was
+ * not written or is shown all the same. */
 #define FNZI_RUN_LEFT_CONSTANT "constant"
 #define FNZI_RUN_LEFT_MEMORY   "left"
+/* The first of these names, of an input; NULL for one that has none. */
+FNZ_MUST_CHECK fnz_status fnzi_run_left_constant(fnzi_run_state *run, const fnzi_run_binding *b,
+                                                 const char **out);
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
                                         const fnz_geometry *g, fnz_handle value);

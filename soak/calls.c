@@ -333,3 +333,11 @@ void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work
   draw_strides(c, strides, sizes, rank);
   out->offset = choose(c, 4);
 }
+
+void fnzi_draw_overlap(choices *c, const fnz_geometry *g, int64_t *strides) {
+  uint32_t d = choose(c, g->rank);
+  for (uint32_t n = 0; n < g->rank && g->sizes[d] < 2; n++)
+    d = (d + 1) % g->rank;
+  if (g->rank > 0)
+    strides[d] = 0;
+}

@@ -34,9 +34,13 @@ typedef struct fnzi_view_draw {
 extern const fnzi_view_draw fnzi_view_draws[];
 extern const size_t fnzi_view_draw_count;
 
-/* Sizes and strides of a random tensor without self-overlap; `work` has room for 2 * FNZ_MAX_RANK.
- */
+/* Sizes and strides of a random tensor that shows no element twice; `work` has room for 2 *
+ * FNZ_MAX_RANK. */
 void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work,
                         fnz_geometry *out);
+
+/* Strides with which the tensor shows some elements several times: a dimension is expanded.
+ * `strides` are those of the geometry. */
+void fnzi_draw_overlap(choices *c, const fnz_geometry *g, int64_t *strides);
 
 #endif

@@ -25,6 +25,8 @@ void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *fr
   to->zero_dim += from->zero_dim;
   to->inputs += from->inputs;
   to->shared += from->shared;
+  to->repeating += from->repeating;
+  to->constants += from->constants;
   fnzi_counts_add(to->lengths, from->lengths, FNZI_RANDOM_BUCKETS);
   fnzi_counts_add(to->depths, from->depths, FNZI_RANDOM_BUCKETS);
   fnzi_counts_add(to->aliases, from->aliases, FNZI_RANDOM_BUCKETS);

@@ -22,6 +22,7 @@ typedef struct fnzi_random_counts {
   uint64_t values, empty, zero_dim;      /* tensors; those without elements, without dimensions */
   uint64_t dtypes[FNZ_DTYPE_COUNT];      /* of inputs */
   uint64_t inputs, shared;               /* inputs; those that lie in the memory of another one */
+  uint64_t repeating, constants;         /* those that show elements several times; constants */
   uint64_t used[FNZI_RANDOM_MOST_OPS], refused[FNZI_RANDOM_MOST_OPS]; /* per fnzi_random_op() */
 } fnzi_random_counts;
 

@@ -5,14 +5,22 @@
 #include "soak/draws.h"
 
 /* --- operands -------------------------------------------------------------------------------- */
-/* An operand whose sizes are those of values[self], or now and then any. */
-static bool pick_source(gen *g, size_t self, size_t *out) {
-  const bool any = perhaps(g->c, 15);
+static bool pick_alike(gen *g, size_t self, bool any, size_t *out) {
   *out = fnzi_pick_value(g);
   for (size_t n = 0; n < g->count; n++, *out = (*out + 1) % g->count)
     if (any || fnzi_same_sizes(looks(g, *out), looks(g, self)))
       return true;
   return false;
+}
+
+/* An operand whose sizes are those of values[self], or now and then any. */
+static bool pick_source(gen *g, size_t self, size_t *out) {
+  return pick_alike(g, self, perhaps(g->c, 15), out);
+}
+
+/* For operators that do not go element by element: which sizes they give is not known here. */
+static bool pick_same(gen *g, size_t self, size_t *out) {
+  return pick_alike(g, self, false, out) && looks(g, *out)->rank > 0;
 }
 
 static void add_default(fnzi_drawn_call *call) {
@@ -81,38 +89,38 @@ bool fnzi_draw_out_where(gen *g, size_t self, fnzi_drawn_call *call) {
   return into(g, self, call);
 }
 
-/* One tensor, or two, which make the target larger. */
+/* A single tensor. */
 bool fnzi_draw_out_cat(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a;
-  const uint32_t count = perhaps(g->c, 20) ? 2 : 1;
-  if (!pick_source(g, self, &a) || looks(g, a)->rank == 0)
+  if (!pick_same(g, self, &a))
     return false;
   fnz_arg *items = call->items[call->nlists++];
-  items[0] = items[1] = tensor_arg(a);
-  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items});
+  items[0] = tensor_arg(a);
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = 1, .u.list = items});
   fnzi_call_int(call, choose(g->c, looks(g, a)->rank));
   return into(g, self, call);
 }
 
-/* Over a dimension of one place, if there is one, so that the result has the sizes of the operand.
- */
+/* Over a dimension of one place, so that the result has the sizes of the operand. */
 bool fnzi_draw_out_reduction(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a;
-  if (!pick_source(g, self, &a) || looks(g, a)->rank == 0 || !is_of_numbers(g, a))
+  int64_t dim = -1;
+  if (!pick_same(g, self, &a) || !is_of_numbers(g, a))
     return false;
-  int64_t dim = choose(g->c, looks(g, a)->rank);
   for (uint32_t d = 0; d < looks(g, a)->rank; d++)
     dim = looks(g, a)->sizes[d] == 1 ? d : dim;
+  if (dim < 0)
+    return false;
   fnzi_call_add(call, tensor_arg(a));
   fnzi_call_ints(call, &dim, 1);
-  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = !perhaps(g->c, 20)});
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = true});
   add_default(call);
   return into(g, self, call);
 }
 
 bool fnzi_draw_out_cumsum(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a;
-  if (!pick_source(g, self, &a) || looks(g, a)->rank == 0 || !is_of_numbers(g, a))
+  if (!pick_same(g, self, &a) || !is_of_numbers(g, a))
     return false;
   fnzi_call_add(call, tensor_arg(a));
   fnzi_call_int(call, choose(g->c, looks(g, a)->rank));

@@ -133,7 +133,11 @@ static fnz_status excuse_of(planter *pl, const mistake *m, fnzi_fate *out) {
   FNZ_TRY(tell_apart(pl, m, &told));
   if (told == FNZI_PLANT_APART)
     return FNZ_OK;
-  *out = told == FNZI_PLANT_ALIKE ? FNZI_FATE_ALIKE : FNZI_FATE_UNRUN;
+  *out = told == FNZI_PLANT_ALIKE    ? FNZI_FATE_ALIKE
+         : told == FNZI_PLANT_BROKEN ? FNZI_FATE_REFUSED
+                                     : FNZI_FATE_UNRUN;
+  if (told == FNZI_PLANT_BROKEN)
+    return FNZ_OK;
   if (m->kind->excuse == RUN)
     FNZ_TRY(is_same_again(pl, m->wrong, &is));
   *out = is ? FNZI_FATE_SAME : *out;

@@ -7,6 +7,7 @@
 typedef enum fnzi_plant_told {
   FNZI_PLANT_NOTHING, /* none of the runs came to an end */
   FNZI_PLANT_ALIKE,
+  FNZI_PLANT_BROKEN, /* the second program fails wherever the first one works */
   FNZI_PLANT_APART
 } fnzi_plant_told;
 

@@ -4,6 +4,7 @@
 
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
+#include "views/views.h"
 
 /* --- the operators --------------------------------------------------------------------------- */
 const char *fnzi_random_op(size_t k) {
@@ -276,6 +277,10 @@ static fnz_status add_input(gen *g) {
   uint32_t value;
   fnz_dtype dtype = draw_input_dtype(g);
   fnzi_draw_geometry(g->c, dtype, perhaps(g->c, 25), work, &like);
+  if (perhaps(g->c, 7))
+    fnzi_draw_overlap(g->c, &like, work + FNZ_MAX_RANK);
+  g->counts->repeating +=
+      !fnzi_is_dense(&like) && fnzi_oracle_relate_self(&like, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
   fnzi_int_text(g->ninputs++, name + 1);
   FNZ_TRY(fnzi_intern_geometry(g->p, &like, &kept));
   FNZ_TRY(fnzi_value_add(g->p, 0, name, kept, FNZI_NO_NODE, &value));
@@ -291,11 +296,13 @@ static fnz_status add_input(gen *g) {
  * that most of them overlap. */
 static fnz_status draw_aliases(gen *g) {
   for (uint32_t k = 1; k < g->ninputs; k++) {
-    const fnzi_value *base = fnzi_value_at(g->p, 0, choose(g->c, k));
+    const uint32_t first = choose(g->c, k);
+    const fnzi_value *base = fnzi_value_at(g->p, 0, first);
     const fnzi_value *v = fnzi_value_at(g->p, 0, k);
     fnz_geometry window = *v->geometry;
     int64_t low, high;
-    if (perhaps(g->c, 30) || !fnzi_extent(base->geometry, &low, &high))
+    if (perhaps(g->c, 30) || !fnzi_extent(base->geometry, &low, &high) ||
+        g->p->inputs[first].kind != FNZ_INPUT_USER || g->p->inputs[k].kind != FNZ_INPUT_USER)
       continue;
     window.offset =
         perhaps(g->c, 40) ? 0 : (int64_t)choose(g->c, (uint32_t)(high < 6 ? high + 1 : 6));
@@ -303,6 +310,27 @@ static fnz_status draw_aliases(gen *g) {
     g->counts->shared++;
   }
   return FNZ_OK;
+}
+
+/* The tensor is one that the program carries: when it is written it becomes a buffer. */
+static fnz_status make_constant(gen *g, uint32_t k) {
+  const fnz_geometry *like = fnzi_value_at(g->p, 0, g->values[k].value)->geometry;
+  int64_t low, high;
+  uint64_t seed = k;
+  char name[32] = "c";
+  fnzi_blob *blob;
+  if (!fnzi_is_dense(like) || !fnzi_extent(like, &low, &high))
+    return FNZ_OK;
+  const fnz_geometry all = {.dtype = like->dtype, .rank = 1, .sizes = &high};
+  fnzi_int_text(k, name + 1);
+  FNZ_TRY(fnzi_blob_create(g->ctx, (size_t)high * fnzi_dtype(like->dtype)->bytes, &blob));
+  fnzi_random_fill(&all, fnzi_blob_data(blob), &seed);
+  fnz_status status = fnzi_weight_add(g->p, name, blob, like);
+  fnzi_blob_release(blob);
+  FNZ_TRY(status);
+  g->p->inputs[k].kind = FNZ_INPUT_CONSTANT;
+  g->counts->constants++;
+  return fnzi_intern(g->p, name, strlen(name), &g->p->inputs[k].target);
 }
 
 static fnz_status finish(gen *g) {
@@ -314,6 +342,8 @@ static fnz_status finish(gen *g) {
     graph->inputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = g->values[i].value};
     g->p->inputs[i] =
         (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = graph->values.data[i].name};
+    if (perhaps(g->c, 8))
+      FNZ_TRY(make_constant(g, i));
   }
   for (size_t i = 0; i < noutputs; i++) {
     size_t k = fnzi_pick_value(g);

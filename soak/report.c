@@ -58,6 +58,8 @@ static void print_tensors(const sheet *s, const fnzi_random_counts *n) {
   line(s, n->zero_dim, "without dimensions");
   heading(s, "inputs");
   line(s, n->shared, "in the memory of another one");
+  line(s, n->repeating, "that show elements several times");
+  line(s, n->constants, "constants of the program");
   for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
     if (n->dtypes[d])
       line(s, n->dtypes[d], fnzi_dtype((fnz_dtype)d)->name);
@@ -182,8 +184,8 @@ const char *fnzi_soak_gap(const fnzi_soak_report *r, unsigned checks) {
     return gap;
   if (!n->empty || !n->zero_dim)
     return "tensors without elements or dimensions";
-  if (!n->shared)
-    return "inputs that share memory";
+  if (!n->shared || !n->repeating || !n->constants)
+    return "inputs that share memory, repeat elements or are constants";
   gap = gap_in_buckets(n);
   return gap ? gap : gap_in_verdicts(r, checks);
 }

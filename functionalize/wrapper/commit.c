@@ -112,10 +112,11 @@ static bool can_carry(fnzi_wrap_alias *const *links, size_t n) {
 }
 
 static fnz_status refuse_repeating_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
-  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s is written through, and the memory it belongs to comes in as a tensor that "
-                   "shows elements in several places; pass a clone() of that input",
-                   a->view_call ? a->view_call->op->name : "a view");
+  return fnzi_fail_for(
+      wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      "%s is written through, and the memory it belongs to comes in as a tensor that "
+      "shows elements in several places; pass a clone() of that input",
+      a->view_call ? a->view_call->op->name : "a view");
 }
 
 /* The cheapest way by which `a` goes back into the root. A way costs a node for each reverse and

@@ -183,11 +183,8 @@ static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
  * it only in a branch that is not taken here has a final value of it. */
 static fnz_status emit_constant(fnzi_eag_interp *in, const fnzi_run_binding *b, uint64_t v) {
   const char *name;
-  if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT ||
-      !fnzi_run_memory_has_data(b->memory))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, FNZI_RUN_LEFT_CONSTANT, b->target, &name));
-  return emit_tensor(in, name, v);
+  FNZ_TRY(fnzi_run_left_constant(&in->run, b, &name));
+  return name == NULL ? FNZ_OK : emit_tensor(in, name, v);
 }
 
 /* Mutations without an output in the signature are found by changed memory, or are mutations

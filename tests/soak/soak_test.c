@@ -195,6 +195,10 @@ START_TEST(gaps_are_named) {
   r.drawn.used[3] = 0;
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), fnzi_random_op(3));
   r.drawn.used[3] = 1;
+  r.drawn.constants = 0;
+  ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL),
+                   "inputs that share memory, repeat elements or are constants");
+  r.drawn.constants = 1;
   r.drawn.empty = 0;
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "tensors without elements or dimensions");
   r.kind = FNZI_SOAK_SYMBOLIC;
