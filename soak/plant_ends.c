@@ -16,10 +16,31 @@ static uint32_t outputs_of(const fnzi_planting *t) {
   return fnzi_graph_at(t->p, 0)->noutputs;
 }
 
+/* The tensor that output k is; NULL when it is none, or has no elements, which lie in no memory. */
+static const fnzi_value *tensor_of(const fnzi_planting *t, uint32_t k) {
+  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  const fnzi_value *v =
+      g->outputs[k].tag == FNZ_ARG_VALUE ? &g->values.data[g->outputs[k].u.value] : NULL;
+  return v && v->geometry && fnz_geometry_numel(v->geometry) > 0 ? v : NULL;
+}
+
+/* Output k has the value of an earlier one, which says without a word that it is the same tensor.
+ */
+static bool is_given_twice(const fnzi_planting *t, uint32_t k) {
+  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  for (uint32_t i = 0; i < k; i++)
+    if (g->outputs[i].tag == FNZ_ARG_VALUE && g->outputs[i].u.value == g->outputs[k].u.value)
+      return true;
+  return false;
+}
+
+/* And so does an input that is returned. */
 fnz_status fnzi_plant_alias_dropped(fnzi_planting *t) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     fnz_output_spec *spec = &t->p->outputs[k];
-    if (spec->sharing == FNZ_SHARING_NEW || spec->metadata || !fnzi_plant_here(t))
+    const fnzi_value *v = tensor_of(t, k);
+    if (spec->sharing == FNZ_SHARING_NEW || spec->metadata || !v || v->node == FNZI_NO_NODE ||
+        is_given_twice(t, k) || !fnzi_plant_here(t))
       continue;
     say_nothing(spec);
     return fnzi_plant_note(t, "output %u says nothing of memory", k);
@@ -45,8 +66,7 @@ fnz_status fnzi_plant_alias_added(fnzi_planting *t) {
     fnz_output_spec *spec = &t->p->outputs[k];
     uint32_t input;
     bool is_new = spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN;
-    if (!is_new || spec->window || !fnzi_output_is_result(spec) ||
-        fnzi_graph_at(t->p, 0)->outputs[k].tag != FNZ_ARG_VALUE ||
+    if (!is_new || spec->window || !fnzi_output_is_result(spec) || !tensor_of(t, k) ||
         !find_input(t, k, UINT32_MAX, &input) || !fnzi_plant_here(t))
       continue;
     spec->sharing = FNZ_SHARING_INPUT;
@@ -60,8 +80,7 @@ fnz_status fnzi_plant_alias_other(fnzi_planting *t) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     fnz_output_spec *spec = &t->p->outputs[k];
     uint32_t input;
-    if (spec->sharing != FNZ_SHARING_INPUT || !fnzi_output_is_result(spec) ||
-        fnzi_graph_at(t->p, 0)->outputs[k].tag != FNZ_ARG_VALUE ||
+    if (spec->sharing != FNZ_SHARING_INPUT || !fnzi_output_is_result(spec) || !tensor_of(t, k) ||
         !find_input(t, k, spec->of, &input) || !fnzi_plant_here(t))
       continue;
     spec->of = input;
@@ -70,11 +89,22 @@ fnz_status fnzi_plant_alias_other(fnzi_planting *t) {
   return FNZ_OK;
 }
 
-/* One element further, or its dimensions in the other order. */
+/* Some other output lies in the memory of output k, with elements. */
+static bool has_company(const fnzi_planting *t, uint32_t k) {
+  for (uint32_t i = 0; i < outputs_of(t); i++)
+    if (t->p->outputs[i].sharing == FNZ_SHARING_OUTPUT_VIEW && t->p->outputs[i].of == k &&
+        tensor_of(t, i))
+      return true;
+  return false;
+}
+
+/* One element further. In memory of its own an output is alone where it likes. */
 fnz_status fnzi_plant_alias_window(fnzi_planting *t) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     fnz_output_spec *spec = &t->p->outputs[k];
-    if (!spec->window || spec->window->symbols || !fnzi_plant_here(t))
+    const bool is_own = spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN;
+    if (!spec->window || spec->window->symbols || !tensor_of(t, k) ||
+        (is_own && !has_company(t, k)) || !fnzi_plant_here(t))
       continue;
     fnz_geometry other = *spec->window;
     other.offset += other.offset && fnzi_plant_choose(t, 2) ? -1 : 1;
@@ -104,7 +134,8 @@ static fnz_status lead_there(fnzi_planting *t, const fnz_output_spec *spec, bool
     *out = status == FNZ_OK && v->index < count;
     at = *out ? &windows[v->index] : at;
   }
-  *out = *out && fnzi_geometry_equal(at, spec->window);
+  *out = *out && at->offset == spec->window->offset && fnzi_same_sizes(at, spec->window) &&
+         fnzi_same_strides(at, spec->window);
   return FNZ_OK;
 }
 
@@ -118,7 +149,7 @@ fnz_status fnzi_plant_alias_views(fnzi_planting *t) {
         const int64_t was = arg->u.i;
         bool same = true;
         if (arg->tag != FNZ_ARG_INT || spec->sharing != FNZ_SHARING_INPUT_VIEW || !spec->window ||
-            spec->window->symbols)
+            spec->window->symbols || !tensor_of(t, k))
           continue;
         arg->u.i += was > 0 ? -1 : 1;
         FNZ_TRY(lead_there(t, spec, &same));
@@ -147,21 +178,21 @@ static const fnzi_value *input_of(const fnz_program *p, const fnz_output_spec *s
   return NULL;
 }
 
-/* When the final value looks as the input did, the flag says nothing. */
-static bool has_new_look(const fnz_program *p, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  const fnzi_value *input = input_of(p, &p->outputs[k]);
-  if (!input || g->outputs[k].tag != FNZ_ARG_VALUE)
-    return false;
-  return p->outputs[k].set ||
-         input->geometry != (p->outputs[k].window ? p->outputs[k].window
-                                                  : g->values.data[g->outputs[k].u.value].geometry);
+/* When the final value lies as the input did, the flag says nothing. */
+static bool has_new_look(const fnzi_planting *t, uint32_t k) {
+  const fnz_output_spec *spec = &t->p->outputs[k];
+  const fnzi_value *input = input_of(t->p, spec), *v = tensor_of(t, k);
+  if (!input || !v || !fnzi_is_dense(input->geometry))
+    return false; /* with gaps, strides are not compared */
+  const fnz_geometry *look = spec->window ? spec->window : v->geometry;
+  return spec->set || !fnzi_same_sizes(input->geometry, look) ||
+         !fnzi_same_strides(input->geometry, look);
 }
 
 fnz_status fnzi_plant_alias_flags(fnzi_planting *t) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     fnz_output_spec *spec = &t->p->outputs[k];
-    if (!fnzi_output_is_mutation(spec) || !has_new_look(t->p, k) || !fnzi_plant_here(t))
+    if (!fnzi_output_is_mutation(spec) || !has_new_look(t, k) || !fnzi_plant_here(t))
       continue;
     if (spec->set)
       spec->set = false;
@@ -174,16 +205,17 @@ fnz_status fnzi_plant_alias_flags(fnzi_planting *t) {
 }
 
 /* --- how it lies in memory ------------------------------------------------------------------- */
-/* Results of nodes alone: an input looks as the caller passes it. */
+/* Results of nodes alone, in memory of their own: others look as that in which they lie. */
 fnz_status fnzi_plant_strides(fnzi_planting *t) {
   fnzi_graph *g = fnzi_graph_at(t->p, 0);
   for (uint32_t k = 0; k < g->noutputs; k++) {
-    fnzi_value *v =
-        g->outputs[k].tag == FNZ_ARG_VALUE ? &g->values.data[g->outputs[k].u.value] : NULL;
-    if (!v || v->node == FNZI_NO_NODE || !fnzi_output_is_result(&t->p->outputs[k]) ||
+    const fnz_output_spec *spec = &t->p->outputs[k];
+    const fnzi_value *v = tensor_of(t, k);
+    bool is_own = spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN;
+    if (!v || v->node == FNZI_NO_NODE || !fnzi_output_is_result(spec) || !is_own || spec->window ||
         !fnzi_plant_has_other_strides(v->geometry) || !fnzi_plant_here(t))
       continue;
-    FNZ_TRY(fnzi_plant_other_strides(t, v));
+    FNZ_TRY(fnzi_plant_other_strides(t, &g->values.data[g->outputs[k].u.value]));
     return fnzi_plant_note(t, "strides of output %u, %%%s, in the other order", k, v->name);
   }
   return FNZ_OK;
