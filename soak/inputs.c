@@ -87,8 +87,7 @@ static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
   return FNZ_OK;
 }
 
-/* An element that is shown several times has one value. */
-static fnz_status agree_with_itself(fnz_context *ctx, const fnz_geometry *g, unsigned char *data) {
+fnz_status fnzi_random_agree(fnz_context *ctx, const fnz_geometry *g, void *data) {
   const size_t item = fnzi_dtype(g->dtype)->bytes, room = bytes_of(g);
   if (!room)
     return FNZ_OK;
@@ -123,7 +122,7 @@ fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t s
                        "no numbers are drawn for what is no tensor");
     FNZ_TRY(fnz_arrays_add(*out, v->name, g->dtype, g->rank, g->sizes, &data));
     fnzi_random_fill(g, data, &seed);
-    FNZ_TRY(agree_with_itself(ctx, g, data));
+    FNZ_TRY(fnzi_random_agree(ctx, g, data));
     FNZ_TRY(agree(ctx, p, i, *out, data));
   }
   return FNZ_OK;

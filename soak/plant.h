@@ -27,6 +27,7 @@ const char *fnzi_plant_name(size_t kind);
                           /* also after both were functionalized again */                          \
   ROW(ALIKE, "alike")     /* FNZI_PLANT_RUNS runs over numbers and draws tell nothing apart */     \
   ROW(UNRUN, "unrun")     /* none of them came to an end: nothing is known */                      \
+  ROW(OPEN, "open")       /* the report says that verification has not compared such a thing */    \
   ROW(MISSED, "missed")
 
 typedef enum fnzi_fate {

@@ -10,36 +10,81 @@ static void drop_guard(fnz_program *p, size_t k) {
   memmove(&p->guards.data[k], &p->guards.data[k + 1], behind * sizeof *p->guards.data);
 }
 
-static fnz_status drop_guards(fnzi_planting *t, fnz_guard_kind kind) {
+static fnz_status mark(void *user, const fnz_arg *arg) {
+  bool *used = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    used[arg->u.value] = true;
+  return FNZ_OK;
+}
+
+/* Values whose elements some node or output takes, or of which an output is the final value. Who
+ * asks for a size does not look into memory. */
+static fnz_status find_used(fnzi_planting *t, bool **out) {
+  const fnzi_graph *g = fnzi_graph_at(t->p, 0);
+  FNZI_NEW(&t->p->arena, g->values.count, out);
+  for (size_t i = 0; i < g->nodes.count; i++)
+    if (!fnzi_starts_with(fnzi_node_target(&g->nodes.data[i]), "sym_"))
+      FNZ_TRY(fnzi_args_visit(g->nodes.data[i].args, g->nodes.data[i].nargs, mark, *out));
+  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, mark, *out));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const fnz_output_spec *spec = &t->p->outputs[k];
+    const char *target = spec->kind == FNZ_OUTPUT_INPUT_MUTATION ? spec->target : NULL;
+    uint64_t value;
+    if (target && fnzi_value_find(t->p, 0, target, strlen(target), &value))
+      (*out)[value] = true;
+  }
+  return FNZ_OK;
+}
+
+static bool is_used(const fnz_program *p, const bool *used, const char *name) {
+  uint64_t value;
+  return fnzi_value_find(p, 0, name, strlen(name), &value) && used[value];
+}
+
+/* A guard is there for inputs of which two are of use: the others may lie anywhere. */
+static bool is_needed(const fnz_program *p, const bool *used, const fnz_guard *guard) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; guard->kind == FNZ_GUARD_DISJOINT && i < guard->count; i++)
+    count += is_used(p, used, guard->names[i]);
+  return count > 1;
+}
+
+fnz_status fnzi_plant_guard_disjoint(fnzi_planting *t) {
+  bool *used;
+  FNZ_TRY(find_used(t, &used));
   for (size_t k = 0; k < t->p->guards.count; k++) {
-    const fnz_guard *guard = &t->p->guards.data[k];
-    if (guard->kind != kind || !fnzi_plant_here(t))
+    if (!is_needed(t->p, used, &t->p->guards.data[k]) || !fnzi_plant_here(t))
       continue;
-    fnzi_plant_note(t, "guard %s is left out",
-                    kind == FNZ_GUARD_CONDITION ? guard->text : "disjoint");
     drop_guard(t->p, k);
+    return fnzi_plant_note(t, "guard disjoint is left out");
+  }
+  return FNZ_OK;
+}
+
+/* The first name goes. */
+fnz_status fnzi_plant_guard_name(fnzi_planting *t) {
+  bool *used;
+  FNZ_TRY(find_used(t, &used));
+  for (size_t k = 0; k < t->p->guards.count; k++) {
+    fnz_guard *guard = &t->p->guards.data[k];
+    if (!is_needed(t->p, used, guard) || guard->count < 3 ||
+        !is_used(t->p, used, guard->names[0]) || !fnzi_plant_here(t))
+      continue;
+    fnzi_plant_note(t, "guard disjoint is without %s", guard->names[0]);
+    guard->names++;
+    guard->count--;
     return FNZ_OK;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_plant_guard_disjoint(fnzi_planting *t) {
-  return drop_guards(t, FNZ_GUARD_DISJOINT);
-}
-
 fnz_status fnzi_plant_guard_dropped(fnzi_planting *t) {
-  return drop_guards(t, FNZ_GUARD_CONDITION);
-}
-
-/* The first name goes; one name alone guards nothing. */
-fnz_status fnzi_plant_guard_name(fnzi_planting *t) {
   for (size_t k = 0; k < t->p->guards.count; k++) {
-    fnz_guard *guard = &t->p->guards.data[k];
-    if (guard->kind != FNZ_GUARD_DISJOINT || guard->count < 3 || !fnzi_plant_here(t))
+    const fnz_guard *guard = &t->p->guards.data[k];
+    if (guard->kind != FNZ_GUARD_CONDITION || !fnzi_plant_here(t))
       continue;
-    fnzi_plant_note(t, "guard disjoint is without %s", guard->names[0]);
-    guard->names++;
-    guard->count--;
+    fnzi_plant_note(t, "guard %s is left out", guard->text);
+    drop_guard(t->p, k);
     return FNZ_OK;
   }
   return FNZ_OK;
@@ -72,10 +117,21 @@ fnz_status fnzi_plant_guard_bound(fnzi_planting *t) {
 }
 
 /* --- ranges ---------------------------------------------------------------------------------- */
+/* A guard says which number the symbol is, so its range says nothing. */
+static bool is_settled(const fnz_program *p, const char *symbol) {
+  for (size_t k = 0; k < p->guards.count; k++)
+    if (p->guards.data[k].kind == FNZ_GUARD_CONDITION &&
+        fnzi_starts_with(p->guards.data[k].text, "Eq(") && strstr(p->guards.data[k].text, symbol))
+      return true;
+  return false;
+}
+
 /* Either end of a range, by one; of an open end nothing is known to be within reach. */
 static fnz_status change_range(fnzi_planting *t, int64_t inwards) {
   for (size_t k = 0; k < t->p->ranges.count; k++) {
     fnzi_range *r = &t->p->ranges.data[k];
+    if (is_settled(t->p, r->symbol))
+      continue;
     if (r->min != INT64_MIN && (inwards > 0 ? r->min < r->max : r->min > 0) && fnzi_plant_here(t)) {
       r->min += inwards;
       return fnzi_plant_note(t, "range of %s begins at %lld", r->symbol, (long long)r->min);

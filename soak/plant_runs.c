@@ -10,13 +10,15 @@
 
 /* --- inputs ---------------------------------------------------------------------------------- */
 /* Integers are often indices or sizes, so in most of the runs they are small and not negative. */
-static void fill(const fnz_geometry *g, uint64_t most, void *data, uint64_t *seed) {
+static fnz_status fill(fnz_context *ctx, const fnz_geometry *g, uint64_t most, void *data,
+                       uint64_t *seed) {
   size_t bytes = fnzi_dtype(g->dtype)->bytes;
   fnzi_random_fill(g, data, seed);
   for (int64_t i = 0, n = fnz_geometry_numel(g); most && fnzi_is_integer(g->dtype) && i < n; i++) {
     memset((unsigned char *)data + (size_t)i * bytes, 0, bytes);
     ((unsigned char *)data)[(size_t)i * bytes] = (unsigned char)(splitmix64(seed) % most);
   }
+  return fnzi_random_agree(ctx, g, data);
 }
 
 /* A symbolic number is given as an array of one element. */
@@ -55,7 +57,7 @@ static fnz_status add_inputs(const fnz_program *p, const fnzi_sizes *sizes, fnzi
     if (status == FNZ_OK && g)
       status = fnz_arrays_add(out, v->name, g->dtype, g->rank, g->sizes, &data);
     if (status == FNZ_OK && g)
-      fill(g, below, data, &seed);
+      status = fill(arena.ctx, g, below, data, &seed);
   }
   fnzi_arena_free(&arena);
   return status;
@@ -135,7 +137,6 @@ static bool has_arrays(const fnz_arrays *a, const fnz_arrays *b, const fnz_array
 typedef struct outcome {
   fnz_status status;
   fnz_arrays *arrays;
-  bool of_sizes; /* refused for its sizes */
   unsigned char state[FNZ_GENERATOR_STATE_BYTES];
 } outcome;
 
@@ -148,14 +149,13 @@ static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool or
   fnz_context_set_generator(pair->ctx, pair->draws);
   out->status = fnz_run(pair->ctx, p, pair->cpu, inputs, &options, out->arrays);
   fnz_context_set_generator(pair->ctx, NULL);
-  out->of_sizes = out->status != FNZ_OK && pair->ctx->reason == FNZI_REASON_SIZES;
   fnz_generator_save_state(pair->draws, out->state);
   return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;
 }
 
 static fnzi_plant_told tell(const fnzi_plant_pair *pair, const fnz_arrays *inputs, const outcome *a,
                             const outcome *b) {
-  if (pair->by_sizes && a->of_sizes != b->of_sizes)
+  if (pair->by_sizes && (a->status == FNZ_OK) != (b->status == FNZ_OK))
     return FNZI_PLANT_APART;
   if (a->status == FNZ_OK && b->status == FNZ_OK) {
     bool same = has_arrays(a->arrays, b->arrays, inputs) &&
