@@ -117,7 +117,8 @@ static fnz_status tell_apart(planter *pl, const mistake *m, fnzi_plant_told *out
       .second = m->wrong,
       .is_original = by_sizes && pl->against == pl->original,
       .by_sizes = by_sizes,
-      .by_failures = m->kind->plant == fnzi_plant_assert_operator ||
+      .by_failures = m->kind->plant == fnzi_plant_assert_scalar ||
+                     m->kind->plant == fnzi_plant_assert_operator ||
                      m->kind->plant == fnzi_plant_assert_constant,
   };
   return fnzi_plant_tell(&pair, by_sizes ? 4 * FNZI_PLANT_RUNS : FNZI_PLANT_RUNS, out);

@@ -39,8 +39,8 @@ fnz_status fnzi_plant_alias_dropped(fnzi_planting *t) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     fnz_output_spec *spec = &t->p->outputs[k];
     const fnzi_value *v = tensor_of(t, k);
-    if (spec->sharing == FNZ_SHARING_NEW || spec->metadata || !v || v->node == FNZI_NO_NODE ||
-        is_given_twice(t, k) || !fnzi_plant_here(t))
+    if (spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN || spec->metadata ||
+        !v || v->node == FNZI_NO_NODE || is_given_twice(t, k) || !fnzi_plant_here(t))
       continue;
     say_nothing(spec);
     return fnzi_plant_note(t, "output %u says nothing of memory", k);
@@ -221,14 +221,25 @@ fnz_status fnzi_plant_strides(fnzi_planting *t) {
   return FNZ_OK;
 }
 
-/* With the strides that the node gives then, where its result is dense. */
+/* Some output is the value, in memory of its own: others see its elements alone. */
+static bool is_output(const fnzi_planting *t, const fnzi_plant_at *at, uint64_t value) {
+  for (uint32_t k = 0; at->graph == 0 && k < outputs_of(t); k++)
+    if (at->g->outputs[k].tag == FNZ_ARG_VALUE && at->g->outputs[k].u.value == value &&
+        fnzi_output_is_result(&t->p->outputs[k]) && t->p->outputs[k].sharing == FNZ_SHARING_NEW &&
+        !t->p->outputs[k].window)
+      return true;
+  return false;
+}
+
+/* With the strides that the node gives then. */
 fnz_status fnzi_plant_memory_format(fnzi_planting *t) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
     if (at.arg->tag != FNZ_ARG_MEMORY_FORMAT || at.n->noutputs != 1 ||
         at.n->outputs[0].tag != FNZ_ARG_VALUE)
       continue;
     fnzi_value *v = &at.g->values.data[at.n->outputs[0].u.value];
-    if (v->geometry->rank != 4 || !fnzi_plant_has_other_strides(v->geometry) || !fnzi_plant_here(t))
+    if (v->geometry->rank != 4 || !fnzi_plant_has_other_strides(v->geometry) ||
+        !is_output(t, &at, at.n->outputs[0].u.value) || !fnzi_plant_here(t))
       continue;
     const int64_t *s = v->geometry->sizes, in_rows[4] = {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1},
                   last[4] = {s[1] * s[2] * s[3], 1, s[3] * s[1], s[1]};
@@ -245,7 +256,7 @@ fnz_status fnzi_plant_memory_format(fnzi_planting *t) {
 
 fnz_status fnzi_plant_device(fnzi_planting *t) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_item(t, &at);) {
-    if (at.arg->tag != FNZ_ARG_DEVICE || !fnzi_plant_here(t))
+    if (at.arg->tag != FNZ_ARG_DEVICE || fnzi_plant_is_assertion(at.n) || !fnzi_plant_here(t))
       continue;
     const char *was = at.arg->u.s;
     at.arg->u.s = strcmp(was, "cpu") == 0 ? "cuda:0" : "cpu";

@@ -154,15 +154,14 @@ fnz_status fnzi_plant_range_widened(fnzi_planting *t) {
 }
 
 /* --- assertions ------------------------------------------------------------------------------ */
-/* The claims of _assert_tensor_metadata were checked when the program was read. */
-static bool can_fail(const fnzi_node *n) {
-  return fnzi_plant_is_assertion(n) && !strstr(fnzi_node_target(n), "_assert_tensor_metadata");
-}
-
-fnz_status fnzi_plant_assert_dropped(fnzi_planting *t) {
+/* The claims of _assert_tensor_metadata were checked when the program was read. A range or a guard
+ * may say what is asserted of a number. */
+static fnz_status drop_assertion(fnzi_planting *t, bool of_numbers) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
-    bool used;
-    if (!can_fail(at.n))
+    const char *name = fnzi_node_target(at.n);
+    bool used, is_async = strstr(name, "assert_async");
+    if (!fnzi_plant_is_assertion(at.n) || strstr(name, "_assert_tensor_metadata") ||
+        is_async == of_numbers)
       continue;
     FNZ_TRY(fnzi_plant_is_used(at.g, at.n, &used));
     if (used || !fnzi_plant_here(t))
@@ -171,4 +170,12 @@ fnz_status fnzi_plant_assert_dropped(fnzi_planting *t) {
     fnzi_plant_remove(at.g, at.node);
   }
   return FNZ_OK;
+}
+
+fnz_status fnzi_plant_assert_dropped(fnzi_planting *t) {
+  return drop_assertion(t, false);
+}
+
+fnz_status fnzi_plant_assert_scalar(fnzi_planting *t) {
+  return drop_assertion(t, true);
 }
