@@ -70,7 +70,7 @@ static void read_places(fnzi_dec_steps *s, const fnzi_krn_array *self, places *o
     out->sizes[d] = sizes[d];
     out->strides[d] = strides[d];
   }
-  if (rank != count || !fits(out, fnzi_dec_array_numel(self)))
+  if (rank != count || !fits(out, fnzi_dec_array_numel(self)) || !fnzi_dcm_lies_in_rows(self))
     fnzi_dcm_nothing_to_mend(s);
 }
 

@@ -206,6 +206,10 @@ TAKE_APART(as_strided_scatter) {
   size_t rank = 0, count = 0;
   fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "size", &sizes, &rank));
   fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "stride", &strides, &count));
+  if (s->status == FNZ_OK && !fnzi_dcm_lies_in_rows(self))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "it counts places in memory, where self does not lie in rows; functionalize "
+                    "the program first");
   if (s->status != FNZ_OK || rank != count)
     return;
   const fnz_geometry window = {.dtype = DTYPE_OF(self),

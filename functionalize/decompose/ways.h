@@ -51,6 +51,11 @@ static inline void fnzi_dcm_nothing_to_mend(fnzi_dec_steps *s) {
   fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "there is nothing to mend");
 }
 
+/* Whether memory holds the elements in row-major order from place 0 on; true after an error. */
+static inline bool fnzi_dcm_lies_in_rows(const fnzi_krn_array *a) {
+  return !a || (fnzi_is_contiguous(&a->geometry) && a->geometry.offset == 0);
+}
+
 /* --- shape.c ---------------------------------------------------------------------------------- */
 /* The sizes of a tensor, as an argument. */
 fnz_arg fnzi_dcm_sizes(fnzi_dec_steps *s, const fnzi_krn_array *a);

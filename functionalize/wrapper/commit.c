@@ -32,8 +32,10 @@ static void mark_clean(fnzi_wrap_alias *a) {
 static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                fnzi_value_ref *base, fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
-  if (base)
+  if (base) {
+    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->op, &base));
     old = fnzi_wrap_emitted_of(base);
+  }
   FNZ_TRY(fnzi_view_step_reverse(&wrapper->emitter, step, old, fnzi_wrap_emitted_of(value), &e));
   *out = fnzi_wrap_value_emitted(wrapper, e, value);
   return FNZ_OK;

@@ -4,7 +4,8 @@
  * needs   request->args complete, one per parameter, tensors as fnz_tensor pointers
  * keeps   the order in which the backend is called
  * gives   request->out: every tensor result, lists flattened */
-#include "functionalize/wrapper/wrapper.h"
+#include "functionalize/wrapper/write_rules.h"
+#include "schema/aten_names.h"
 
 /* --- views ------------------------------------------------------------------------------------ */
 /* The windows that one view call opens on a tensor, each handed to keep(). */
@@ -260,16 +261,89 @@ static fnz_status check_one_number(fnz_wrapper *wrapper, const fnzi_wrap_request
                                 r->op->name, r->op->params[0].name, (long long)count);
 }
 
-/* The value of a view has its elements in rows, not the memory around them. */
-static fnz_status check_memory(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  const fnzi_wrap_alias *a = self_of(r) ? self_of(r)->alias : NULL;
-  if (!a || !a->parent || (fnzi_is_contiguous(&a->geometry) && a->geometry.offset == 0))
+/* --- operators that go by places in memory -----------------------------------------------------
+ */
+/* At all sizes self shows all memory in rows, so that its value has the places of memory. */
+static bool lies_in_rows(const fnz_wrapper *wrapper, const fnz_tensor *self) {
+  const fnz_geometry *g = fnzi_wrap_geometry(self), *root = fnzi_wrap_root_geometry(self);
+  const bool shows_all = g == root || (g->dtype == root->dtype && fnzi_is_dense(root) &&
+                                       fnz_geometry_numel(g) == fnz_geometry_numel(root));
+  const bool in_rows = shows_all && fnzi_is_contiguous(g) && g->offset == 0;
+  return fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows;
+}
+
+/* as_strided_copy(self, size, stride, offset) is clone(as_strided(self, size, stride, offset)). */
+static fnz_status strided_copy(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
+  fnz_arg to_rows[] = {{0}, {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+  fnz_tensor *window;
+  FNZ_TRY(fnzi_wrap_open_window(wrapper, self_of(r), FNZI_STEP_AS_STRIDED, r->args, 4, r, &window));
+  return copy_step(wrapper, r, fnzi_emitted_op(FNZI_EMIT_CLONE), to_rows, 2, window);
+}
+
+/* A copy of all memory of self, which *out shows as self does. If self shows elements several
+ * times, eager copies its elements alone. */
+static fnz_status copy_memory(fnz_wrapper *wrapper, fnzi_wrap_request *r, fnz_tensor **out) {
+  const fnz_arg self = {.tag = FNZ_ARG_VALUE, .u.tensor = self_of(r)}, args[] = {self, {0}};
+  fnzi_wrap_alias *root = self_of(r)->alias->storage->root, *shown;
+  fnzi_wrap_request clone = {.op = fnzi_emitted_op(FNZI_EMIT_CLONE), .args = args};
+  fnzi_value_ref *value;
+  fnz_tensor *memory;
+  if (fnzi_has_zero_stride(fnzi_wrap_geometry(self_of(r)))) {
+    fnz_status status = fnzi_wrap_apply_functional(wrapper, &clone);
+    *out = status == FNZ_OK ? clone.out.data[0] : NULL;
+    if (status == FNZ_OK)
+      (*out)->refs++;
+    fnzi_wrap_request_end(&clone);
+    return status == FNZ_OK ? fnzi_wrap_hold_tensor(wrapper, r, *out) : status;
+  }
+  FNZ_TRY(fnzi_wrap_read(root, &value));
+  FNZ_TRY(fnzi_wrap_tensor_new(wrapper, &root->geometry, value, &memory));
+  FNZ_TRY(fnzi_wrap_hold_tensor(wrapper, r, memory));
+  FNZ_TRY(fnzi_wrap_alias_window(wrapper, memory->alias, fnzi_wrap_geometry(self_of(r)), &shown));
+  fnz_status status = fnzi_wrap_tensor_on(wrapper, shown, out);
+  fnzi_wrap_alias_release(shown);
+  return status == FNZ_OK ? fnzi_wrap_hold_tensor(wrapper, r, *out) : status;
+}
+
+/* as_strided_scatter(self, src, ...) is a copy of self's memory with src copied to a window. */
+static fnz_status strided_scatter(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
+  const fnz_arg window_args[] = {r->args[0], r->args[2], r->args[3], r->args[4]};
+  const fnz_geometry *g = fnzi_wrap_geometry(self_of(r));
+  fnz_tensor *src = r->args[1].tag == FNZ_ARG_VALUE ? r->args[1].u.tensor : NULL, *out, *window;
+  if (!src || g->is_conj || g->is_neg)
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s takes tensors without lazy bits; call resolve_conj() or resolve_neg() "
+                     "before",
+                     r->op->name);
+  FNZ_TRY(copy_memory(wrapper, r, &out));
+  FNZ_TRY(fnzi_wrap_open_window(wrapper, out, FNZI_STEP_AS_STRIDED, window_args, 4, r, &window));
+  if (!fnzi_same_sizes(fnzi_wrap_geometry(window), fnzi_wrap_geometry(src)))
+    return fnzi_fail(wrapper->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: src has other sizes than the window; give it those sizes", r->op->name);
+  const fnz_arg copied[] = {{.tag = FNZ_ARG_VALUE, .u.tensor = window}, r->args[1], {0}};
+  fnzi_wrap_request copy = {.op = &fnzi_ops[FNZI_ATEN_copy_], .args = copied};
+  fnz_status status = fnzi_wrap_dispatch(wrapper, &copy);
+  fnzi_wrap_request_end(&copy);
+  return status == FNZ_OK ? fnzi_wrap_give(wrapper, r, out) : status;
+}
+
+/* The twin of an out= variant takes the value of self. */
+static fnz_status check_rows(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
+  FNZ_TRY(check_self(wrapper, r));
+  if (lies_in_rows(wrapper, self_of(r)))
     return FNZ_OK;
-  return fnzi_fail(
-      wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-      "%s goes by places in memory, and self is a view that does not lie there in rows "
-      "from place 0 on; use as_strided() and clone(), or copy_() into it",
-      r->op->name);
+  return fnzi_fail(wrapper->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s counts places in memory, where self does not lie in rows from place 0 on; "
+                   "call it without out= and copy_() the result",
+                   r->op->name);
+}
+
+static fnz_status memory_request(fnz_wrapper *wrapper, fnzi_wrap_request *r) {
+  FNZ_TRY(check_self(wrapper, r));
+  if (lies_in_rows(wrapper, self_of(r)))
+    return fnzi_wrap_apply_functional(wrapper, r);
+  return r->op == &fnzi_ops[FNZI_ATEN_as_strided_copy] ? strided_copy(wrapper, r)
+                                                       : strided_scatter(wrapper, r);
 }
 
 static fnz_status functional_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
@@ -278,9 +352,7 @@ static fnz_status functional_request(fnz_wrapper *wrapper, fnzi_wrap_request *r,
     FNZ_TRY(check_one_number(wrapper, r));
   if (route->uncast && !wrapper->autocast)
     FNZ_TRY(fnzi_wrap_check_tensors_alike(wrapper, r->op, r->args));
-  if (route->by_memory)
-    FNZ_TRY(check_memory(wrapper, r));
-  return fnzi_wrap_apply_functional(wrapper, r);
+  return route->by_memory ? memory_request(wrapper, r) : fnzi_wrap_apply_functional(wrapper, r);
 }
 
 fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) {
@@ -294,6 +366,8 @@ fnz_status fnzi_wrap_dispatch(fnz_wrapper *wrapper, fnzi_wrap_request *request) 
   case FNZI_ACTION_INPLACE_VIEW:
     return inplace_view_request(wrapper, request, route);
   case FNZI_ACTION_WRITE:
+    if (route.by_memory)
+      FNZ_TRY(check_rows(wrapper, request));
     return write_request(wrapper, request, &route);
   case FNZI_ACTION_FUNCTIONAL:
     return functional_request(wrapper, request, &route);

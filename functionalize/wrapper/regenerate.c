@@ -15,12 +15,34 @@ static const fnz_op *view_of(const fnz_op *op) {
   return op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
 }
 
-/* The offset of an as_strided counts from the start of the storage. It is the same in the value
- * where the base lies in rows from that start; an input may begin behind it. */
-static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
+/* An as_strided counts from the start of the storage. */
+static bool counts(const fnz_op *view) {
   const fnzi_view *row = fnzi_view_find(view);
-  return !row || !fnzi_view_counts_from_storage(row) ||
-         (base->offset == 0 && fnzi_is_contiguous(base));
+  return row && fnzi_view_counts_from_storage(row);
+}
+
+/* In the value the count is the same if the base lies in rows from that start; an input may begin
+ * after it, or lie there otherwise. */
+static bool lies_in_rows(const fnz_geometry *base) {
+  return base->offset == 0 && fnzi_is_contiguous(base);
+}
+
+fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, fnzi_value_ref **base) {
+  fnzi_value_ref *from = *base;
+  const fnz_geometry *rows;
+  if (!counts(view_of(op)))
+    return FNZ_OK;
+  const bool in_rows = lies_in_rows(from->geometry);
+  if (fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows)
+    return FNZ_OK;
+  if (!from->rows) {
+    fnz_arg args[] = {fnzi_arg_value(from->handle), {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
+    FNZ_TRY(fnzi_contiguous_like(&wrapper->scratch, from->geometry, &rows));
+    FNZ_TRY(fnzi_wrap_emit_one(wrapper, FNZI_EMIT_CLONE, args, 2, rows, base));
+    from->rows = fnzi_wrap_value_hold(*base);
+  }
+  *base = from->rows;
+  return FNZ_OK;
 }
 
 /* Dense: the strides of the window where these are dense at all sizes. */
@@ -41,7 +63,7 @@ static fnz_status choose_replay(fnz_wrapper *wrapper, const fnz_op **op, const f
   size_t count;
   *op = copy ? copy : view;
   bool keeps = wrapper->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0 &&
-               counts_alike(view, base->geometry);
+               (!counts(view) || lies_in_rows(base->geometry));
   if (keeps || !copy) {
     fnz_status status = fnzi_view_forward(&wrapper->scratch, fnzi_view_find(view), view, args,
                                           nargs, base->geometry, &opened, &count);
@@ -66,6 +88,7 @@ static fnz_status replay(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *
   fnz_arg *with_base;
   const fnz_geometry **expected;
   size_t count;
+  FNZ_TRY(fnzi_wrap_into_rows(wrapper, op, &base));
   FNZI_NEW(&wrapper->scratch, nargs, &with_base);
   FNZI_NEW(&wrapper->scratch, nwindows, &expected);
   memcpy(with_base, args, nargs * sizeof *args);

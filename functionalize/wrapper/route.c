@@ -18,7 +18,8 @@ static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
 static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
                                    FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
                                    FNZI_ATEN_item};
-static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
+static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_copy__out,
+                                   FNZI_ATEN_as_strided_scatter, FNZI_ATEN_as_strided_scatter__out};
 
 fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   bool is_inplace_view = op->view_of != FNZI_NO_OP;

@@ -25,6 +25,10 @@ bool fnzi_wrap_alias_overlaps_dirty(const fnzi_wrap_alias *window);
 bool fnzi_wrap_alias_right_for(fnzi_wrap_alias *a, const fnzi_wrap_alias *window);
 
 /* --- regenerate.c ----------------------------------------------------------------------------- */
+/* The steps of a path that are an as_strided count elements of the row-major value: before one, a
+ * base that lies otherwise is copied into rows. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op,
+                                              fnzi_value_ref **base);
 FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                                 fnzi_value_ref *base, fnzi_value_ref **out);
 /* Along a path; values in between are not kept. */

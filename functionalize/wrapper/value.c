@@ -12,7 +12,8 @@ static fnz_status held_new(fnz_wrapper *wrapper, fnz_handle handle, fnzi_value_r
     wrapper->backend->release(wrapper->backend->self, handle);
     return fnzi_no_memory(wrapper->ctx);
   }
-  **out = (fnzi_value_ref){handle, wrapper->backend->geometry(wrapper->backend->self, handle), 1};
+  **out =
+      (fnzi_value_ref){handle, wrapper->backend->geometry(wrapper->backend->self, handle), NULL, 1};
   return FNZ_OK;
 }
 
@@ -36,10 +37,12 @@ fnzi_value_ref *fnzi_wrap_value_hold(fnzi_value_ref *value) {
 }
 
 void fnzi_wrap_value_drop(fnz_wrapper *wrapper, fnzi_value_ref *value) {
-  if (!value || --value->refs > 0)
-    return;
-  wrapper->backend->release(wrapper->backend->self, value->handle);
-  fnzi_blocks_give(&wrapper->blocks, value, sizeof *value);
+  while (value && --value->refs == 0) {
+    fnzi_value_ref *rows = value->rows;
+    wrapper->backend->release(wrapper->backend->self, value->handle);
+    fnzi_blocks_give(&wrapper->blocks, value, sizeof *value);
+    value = rows;
+  }
 }
 
 void fnzi_wrap_settle(fnz_wrapper *wrapper) {

@@ -37,6 +37,7 @@
 typedef struct fnzi_value_ref {
   fnz_handle handle;
   const fnz_geometry *geometry; /* the backend's */
+  struct fnzi_value_ref *rows;  /* a copy in rows, held; NULL: none was made */
   uint32_t refs;
 } fnzi_value_ref;
 

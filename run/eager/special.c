@@ -140,6 +140,83 @@ static fnz_status copy(fnzi_eag_op *s) {
   return same && !overlaps ? fnzi_eag_op_push(s, self) : fnzi_eag_write(s);
 }
 
+/* --- Places in memory ------------------------------------------------------------------------- */
+
+/* All of a memory as one dimension. */
+static fnz_status whole_memory(fnzi_eag_op *s, const fnzi_eag_tensor *of, fnzi_eag_window *w,
+                               fnzi_eag_tensor **out) {
+  fnz_backend *b = s->in->run.backend;
+  *w = (fnzi_eag_window){.dtype = of->g->dtype, .rank = 1, .strides = {1}};
+  w->sizes[0] = (int64_t)(of->memory->bytes / b->cell_bytes(b->self, w->dtype));
+  FNZ_TRY(fnzi_eag_tensor_create(s->in, of->memory, w, out));
+  of->memory->users--;
+  return FNZ_OK;
+}
+
+static bool has_zero_stride(const fnz_geometry *g) {
+  bool found = false;
+  for (uint32_t d = 0; d < g->rank && !found; d++)
+    found = g->strides[d] == 0 && g->sizes[d] > 1;
+  return found && fnz_geometry_numel(g) > 0;
+}
+
+/* The tensor whose memory the scatter copies: self, or a clone where a stride is 0. */
+static fnz_status scattered_into(fnzi_eag_op *s, fnzi_eag_tensor **out) {
+  fnzi_eag_window w;
+  fnz_handle value;
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], out));
+  if (!has_zero_stride((*out)->g))
+    return FNZ_OK;
+  fnzi_eag_window_of((*out)->g, &w);
+  fnzi_eag_window_preserve(&w);
+  FNZ_TRY(fnzi_eag_tensor_value(s->in, *out, &value));
+  return fnzi_eag_tensor_store(s->in, &w, value, out);
+}
+
+/* as_strided_scatter: a copy of all memory of self, with src at a window of it. */
+static fnz_status strided_scatter(fnzi_eag_op *s) {
+  fnzi_eag_tensor *self, *src, *all, *memory, *result;
+  fnzi_eag_window w;
+  fnz_handle values[2], scattered;
+  FNZ_TRY(scattered_into(s, &self));
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &src));
+  if (self->g->is_conj || self->g->is_neg)
+    return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "%s takes tensors without lazy bits; call resolve_conj() or resolve_neg() "
+                     "before",
+                     s->op->name);
+  FNZ_TRY(whole_memory(s, self, &w, &all));
+  FNZ_TRY(fnzi_eag_tensor_value(s->in, all, &values[0]));
+  FNZ_TRY(fnzi_eag_tensor_value(s->in, src, &values[1]));
+  const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = values[0]},
+                          {.tag = FNZ_ARG_VALUE, .u.value = values[1]},
+                          s->args[2],
+                          s->args[3],
+                          fnzi_arg_int(fnzi_eag_op_int(s, 4, self->g->offset))};
+  const fnz_geometry *expected[1] = {all->g};
+  const fnz_request call = {s->op, args, 5, expected, ""};
+  FNZ_TRY(fnzi_run_apply(&s->in->run, &call, &scattered, 1));
+  fnz_status status = fnzi_eag_tensor_store(s->in, &w, scattered, &memory);
+  s->in->run.backend->release(s->in->run.backend->self, scattered);
+  FNZ_TRY(status);
+  fnzi_eag_window_of(self->g, &w);
+  FNZ_TRY(fnzi_eag_tensor_create(s->in, memory->memory, &w, &result));
+  fnzi_eag_tensor_end(s->in, memory);
+  return fnzi_eag_op_push(s, result);
+}
+
+/* The twin that the schema of an out= variant leads to counts elements of the row-major tensor. */
+static fnz_status strided_out(fnzi_eag_op *s) {
+  fnzi_eag_tensor *self;
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &self));
+  if (fnzi_is_contiguous(self->g) && self->g->offset == 0)
+    return fnzi_eag_write(s);
+  return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                   "%s counts places in memory, where self does not lie in rows from place 0 on; "
+                   "call it without out= and copy_() the result",
+                   s->op->name);
+}
+
 /* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -157,6 +234,9 @@ static const struct {
     {FNZI_ATEN_resize_, fnzi_eag_resize},
     {FNZI_ATEN_resize_as_, fnzi_eag_resize_as},
     {FNZI_ATEN_fill_diagonal_, fill_diagonal},
+    {FNZI_ATEN_as_strided_scatter, strided_scatter},
+    {FNZI_ATEN_as_strided_copy__out, strided_out},
+    {FNZI_ATEN_as_strided_scatter__out, strided_out},
     {FNZI_ATEN_broadcast_tensors, fnzi_eag_broadcast_tensors},
     {FNZI_ATEN_meshgrid, fnzi_eag_meshgrid},
     {FNZI_ATEN_meshgrid__indexing, fnzi_eag_meshgrid},

@@ -56,6 +56,19 @@ static fnz_status as_strided(fnzi_eag_op *s, fnzi_eag_window *w) {
   return place(s, w);
 }
 
+/* clone(as_strided(...)): the copy has the elements of the window. */
+static fnz_status as_strided_copy(fnzi_eag_op *s, fnzi_eag_window *w) {
+  fnzi_eag_tensor *window;
+  FNZ_TRY(as_strided(s, w));
+  FNZ_TRY(fnzi_eag_tensor_create(s->in, s->self->memory, w, &window));
+  window->memory->users--;
+  s->self = window;
+  fnzi_eag_window_dense(w);
+  w->is_conj = w->is_neg = false;
+  s->outcome = FNZI_EAG_COPY;
+  return FNZ_OK;
+}
+
 /* What the second tensor shows, of the first one's memory. */
 static fnz_status window_of_other(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnzi_eag_tensor *other;
@@ -329,6 +342,7 @@ static fnz_status unbind(fnzi_eag_op *s, fnzi_eag_window *w) {
   ROW(diagonal, diagonal, NEW)                                                                     \
   ROW(linalg_diagonal, diagonal, NEW)                                                              \
   ROW(as_strided, as_strided, NEW)                                                                 \
+  ROW(as_strided_copy, as_strided_copy, NEW)                                                       \
   ROW(as_strided_, as_strided, CHANGE)                                                             \
   ROW(slice_inverse, window_of_other, NEW)                                                         \
   ROW(_test_autograd_multiple_dispatch_view, flat_view, NEW)                                       \
