@@ -17,9 +17,11 @@
 struct declared {
   fnz_op op;
   const fnzi_scope *scope;
-  const fnz_op *functional; /* itself when functional; NULL: there is none */
-  const fnzi_param *params; /* as the schema has them */
-  fnzi_kind kind;           /* as the schema says */
+  const fnz_op *functional;  /* itself when functional; NULL: there is none */
+  struct declared *on_bases; /* its form by fnzi_derive_on_bases(); NULL: none */
+  const struct declared *of; /* of such a form: the operator that writes; else NULL */
+  const fnzi_param *params;  /* as the schema has them */
+  fnzi_kind kind;            /* as the schema says */
   bool is_derived;
 };
 typedef struct declared declared;
@@ -37,6 +39,16 @@ const fnz_op *fnz_op_functional_twin(const fnz_op *op) {
 
 bool fnzi_op_is_derived(const fnz_op *op) {
   return op->functional == FNZI_DECLARED_OP && around(op)->is_derived;
+}
+
+const fnz_op *fnzi_op_on_bases(const fnz_op *op) {
+  const declared *form = op->functional == FNZI_DECLARED_OP ? around(op)->on_bases : NULL;
+  return form ? &form->op : NULL;
+}
+
+const fnz_op *fnzi_op_of_bases(const fnz_op *op) {
+  const declared *of = op->functional == FNZI_DECLARED_OP ? around(op)->of : NULL;
+  return of ? &of->op : NULL;
 }
 
 static const fnz_op *member_in(const fnzi_scope *scope, const fnz_op *functional, fnzi_kind kind) {
@@ -293,6 +305,25 @@ static fnz_status find_without_out(fnzi_scope *scope, const fnz_op *op, const de
   return FNZ_OK;
 }
 
+static bool writes_several(const fnz_op *op) {
+  size_t written = 0;
+  for (size_t i = 0; i < op->nparams; i++)
+    written += op->params[i].is_write ? 1 + op->params[i].is_list : 0;
+  return written > 1;
+}
+
+/* Finds or makes the form for tensors that share memory. */
+static fnz_status resolve_bases(fnzi_scope *scope, declared *d) {
+  fnz_op *form;
+  if (!writes_several(&d->op))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_derive_on_bases(&scope->arena, &d->op, &form));
+  FNZ_TRY(add_derived(scope, d, form));
+  d->on_bases = find(scope, form->name, strlen(form->name));
+  d->on_bases->of = d;
+  return FNZ_OK;
+}
+
 /* Finds or makes the functional form. */
 static fnz_status resolve(fnzi_scope *scope, declared *d) {
   const declared *twin;
@@ -314,7 +345,7 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
   whole.functional = FNZI_DECLARED_OP;
   d->op = whole;
   d->functional = &twin->op;
-  return FNZ_OK;
+  return resolve_bases(scope, d);
 }
 
 /* Names of functional forms begin like the name of what they stand for. */

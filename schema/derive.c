@@ -126,6 +126,34 @@ fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **
   return finish(&d, op->tags & (FNZI_TAGS_KEPT | FNZI_TAG_VIEW_COPY), out);
 }
 
+/* --- On bases --------------------------------------------------------------------------------- */
+
+static fnzi_param window_of(const fnzi_param *written) {
+  fnzi_param p = without_alias(*written);
+  p.type = FNZI_TYPE_INT;
+  p.is_list = true;
+  p.optional = p.item_optional = false;
+  p.default_text = p.has_default ? "[]" : NULL;
+  return p;
+}
+
+fnz_status fnzi_derive_on_bases(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
+  const fnzi_param bases = {.name = "_all_bases", .type = FNZI_TYPE_TENSOR, .is_list = true};
+  const bool marked = op->kind == FNZI_KIND_INPLACE; /* set_name() takes the marker away */
+  draft d;
+  FNZ_TRY(begin(&d, arena, op));
+  FNZ_TRY(set_name(&d, marked ? "__on_bases" : "_on_bases", op->overload));
+  add_param(&d, bases);
+  for (size_t i = 0; i < op->nparams; i++)
+    add_param(&d,
+              op->params[i].is_write ? window_of(&op->params[i]) : without_alias(op->params[i]));
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (!op->returns[i].alias)
+      add_return(&d, op->returns[i]);
+  add_return(&d, result_like(&bases, "_all_bases_out"));
+  return finish(&d, op->tags & FNZI_TAGS_KEPT, out);
+}
+
 /* --- Out -------------------------------------------------------------------------------------- */
 
 static const fnzi_param *self_of(const fnz_op *op) {

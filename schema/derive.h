@@ -24,6 +24,16 @@
  * it too has is_out cleared in that parameter. */
 FNZ_MUST_CHECK fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **out);
 
+/* The form of an operator that writes tensors which may share memory: a function of that memory.
+ *
+ *   ns::f_(Tensor(a!) x, Tensor(b!)[] ys, Tensor z) -> ()
+ *   ns::f__on_bases(Tensor[] _all_bases, int[] x, int[] ys, Tensor z) -> Tensor[] _all_bases_out
+ *
+ * A base is all elements of one memory, in one dimension, and a written tensor a window of it: the
+ * index of the base, the rank, the offset, sizes, strides; -1 alone for None. A list is its length
+ * and the windows; -1 for None. Results are the new ones of the original, then the bases. */
+FNZ_MUST_CHECK fnz_status fnzi_derive_on_bases(fnzi_arena *arena, const fnz_op *op, fnz_op **out);
+
 /* The out= variant of an in-place, mutable or functional operator: overload "out", or "Tensor_out"
  * for the overload "Tensor"; its arguments are called `out`, or `out0`, `out1` ... beside each
  * other. It returns them when all results are plain tensors. A functional operator loses its

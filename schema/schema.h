@@ -179,6 +179,11 @@ const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, f
 
 /* It is a functional form that was derived from a declared operator, and is not declared itself. */
 bool fnzi_op_is_derived(const fnz_op *op);
+/* The form by fnzi_derive_on_bases() of a declared operator that writes several tensors; NULL for
+ * others. */
+const fnz_op *fnzi_op_on_bases(const fnz_op *op);
+/* The operator that `op` is such a form of; NULL for others. */
+const fnz_op *fnzi_op_of_bases(const fnz_op *op);
 /* In place, and it walks over memory, not over places of tensors: where a tensor that it writes has
  * gaps, it writes into these. The fused steps of optimizers do. */
 bool fnzi_op_is_flat(const fnz_op *op);

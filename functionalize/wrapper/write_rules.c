@@ -217,8 +217,9 @@ static fnz_status refuse(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
 }
 
 static fnz_status check_self(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
-  if (fnzi_wrap_tensor_arg(r, 0) || (r->op->nparams && r->args[0].tag == FNZ_ARG_LIST) ||
-      r->op->kind != FNZI_KIND_INPLACE)
+  const fnzi_param *self = r->op->nparams ? &r->op->params[0] : NULL;
+  const bool is_given = fnzi_wrap_tensor_arg(r, 0) || (self && r->args[0].tag == FNZ_ARG_LIST);
+  if (is_given || r->op->kind != FNZI_KIND_INPLACE || (self && self->optional))
     return FNZ_OK;
   return fnzi_fail(wrapper->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
                    r->op->name, r->op->params[0].name);

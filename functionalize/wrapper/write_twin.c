@@ -354,6 +354,8 @@ fnz_status fnzi_wrap_write_twin(fnz_wrapper *wrapper, fnzi_wrap_request *r,
     return FNZ_OK;
   FNZ_TRY(find_slots(wrapper, r, &c));
   FNZ_TRY(fnzi_wrap_twin_check(wrapper, r, &c));
+  if (c.on_bases)
+    return fnzi_wrap_write_on_bases(wrapper, r, &c);
   if (c.slices >= 0 && c.count == 1)
     return in_slices(wrapper, r, &c);
   int dim = repeated_dim(&c);

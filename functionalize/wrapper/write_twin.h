@@ -23,6 +23,7 @@ typedef struct fnzi_wrap_twin_call {
   size_t count, nreturned; /* the first nreturned slots are results of the operator itself */
   bool knows_own, casts_operand;
   fnz_dtype own; /* that the twin gives, for one target and unless it is elementwise */
+  bool on_bases; /* tensors that a custom operator writes share memory */
   int slices;    /* -1, or the dimension of the target along which it goes slice after slice */
 } fnzi_wrap_twin_call;
 
@@ -36,5 +37,9 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_twin_check_resized(fnz_wrapper *wrapper,
                                                        const fnzi_wrap_twin_call *call,
                                                        const fnzi_wrap_slot *slot,
                                                        const fnz_geometry *resized);
+
+/* write_on_bases.c: a call with `on_bases`. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_write_on_bases(fnz_wrapper *wrapper, fnzi_wrap_request *request,
+                                                   const fnzi_wrap_twin_call *call);
 
 #endif

@@ -140,8 +140,10 @@ static fnz_status check_slot(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   FNZ_TRY(fnzi_check_gaps(wrapper->ctx, r->op, s->param, g));
   if (s->target->alias->repeats)
     FNZ_TRY(fnzi_check_target(wrapper->ctx, r->op, g, fnzi_mutation_spread(&c->call, g), loop));
-  if (fnzi_op_is_custom(r->op)) /* reads all of its arguments first */
+  if (fnzi_op_is_custom(r->op)) { /* reads all of its arguments first */
+    c->on_bases = c->on_bases || (c->count > 1 && meets_target(s, &all->index, own));
     return FNZ_OK;
+  }
   if (all->index.count > 1)
     FNZ_TRY(check_near(wrapper, r, c, s, all, own, loop));
   for (size_t i = 0; i < all->nreads && c->call.elementwise && !may_grow; i++)

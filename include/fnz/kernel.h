@@ -9,7 +9,8 @@
  * A *plain* kernel has no meta function and does exactly what its own schema says; it makes its
  * results itself. From one for a functional operator the in-place variant follows by copying and
  * the out variant by resizing and copying; and, where the operator has no kernel otherwise, from
- * one for an in-place or mutable operator the functional variant by cloning the written arguments,
+ * one for an in-place or mutable operator the functional variant by cloning the written arguments
+ * (`ns::f_on_bases`: by cloning the memory that they share),
  * from one for an out operator the in-place variant with self as out=, from one for a view the
  * `_copy` variant by cloning. On the meta backend it is called as well, with memory that is NULL.
  *

@@ -181,6 +181,7 @@ bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_p
 
 fnzi_way_fn fnzi_way_plain;        /* a plain kernel, by its own schema */
 fnzi_way_fn fnzi_way_write_copies; /* via writes copies, which are the results */
+fnzi_way_fn fnzi_way_write_bases;  /* via writes windows of copies of bases (on_bases.c) */
 fnzi_way_fn fnzi_way_copy_views;   /* via's results, copied */
 fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
 

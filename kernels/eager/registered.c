@@ -1,6 +1,6 @@
 /* registered.c - operators by kernels that users have added, and the variants that follow from a
- * plain one: the functional form of one that writes, the copying form of a view, the in-place form
- * of out=. */
+ * plain one: the functional forms of one that writes (on bases: on_bases.c), the copying form of a
+ * view, the in-place form of out=. */
 #include "kernels/eager/eager.h"
 #include "schema/twins.h"
 
@@ -30,7 +30,7 @@ static bool is_donor(const fnzi_krn_registered *r, const fnz_op *op) {
   const fnz_op *from = r->kernel.op;
   if (r->kernel.meta)
     return false;
-  if (fnzi_op_by_index(from->view_copy) == op)
+  if (fnzi_op_by_index(from->view_copy) == op || fnzi_op_of_bases(op) == from)
     return true;
   if (from == op || fnzi_krn_op_group(from) != fnzi_krn_op_group(op))
     return false;
@@ -46,6 +46,7 @@ bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_p
       continue;
     return plan_row(plan, r, r->kernel.op,
                     r->kernel.op->is_view                 ? fnzi_way_copy_views
+                    : fnzi_op_of_bases(op)                ? fnzi_way_write_bases
                     : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_way_out_is_self
                                                           : fnzi_way_write_copies);
   }

@@ -153,6 +153,71 @@ START_TEST(kernels_give_the_numbers_of_eager) {
 }
 END_TEST
 
+/* x.fill_(1), y.add_(2), in this order: y sees what x is filled with. */
+static fnz_status fill_and_add(fnz_frame *frame) {
+  fnz_memory x = fnz_frame_tensor(frame, fnz_frame_arg(frame, "x"));
+  for (int64_t i = 0; i < columns(x); i++)
+    *element(x, 0, i) = 1;
+  add(fnz_frame_tensor(frame, fnz_frame_arg(frame, "y")), 2);
+  return FNZ_OK;
+}
+
+/* The first output of a program whose ns::fill has that kernel. */
+static void run_filling(const fnz_program *p, bool original, float out[4]) {
+  const float numbers[4] = {10, 20, 30, 40};
+  fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
+  const fnz_kernel kernel = {.op = fnz_op_find(ctx, "ns::fill"), .impl = fill_and_add};
+  const int64_t size = 4;
+  fnz_backend *cpu;
+  fnz_arrays *in, *results;
+  void *data;
+  options.original = original;
+  OK(ctx, fnz_arrays_create(ctx, &in));
+  OK(ctx, fnz_arrays_create(ctx, &results));
+  OK(ctx, fnz_arrays_add(in, "x", FNZ_F32, 1, &size, &data));
+  memcpy(data, numbers, sizeof numbers);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_kernel_register(ctx, cpu, &kernel));
+  OK(ctx, fnz_run(ctx, p, cpu, in, &options, results));
+  memcpy(out, fnz_arrays_find(results, "output.0")->data, 4 * sizeof *out);
+  fnz_backend_destroy(cpu);
+  fnz_arrays_destroy(results);
+  fnz_arrays_destroy(in);
+}
+
+/* Tensors that are written and share memory share it in the functional program, too. */
+START_TEST(written_tensors_keep_their_memory) {
+  static const struct {
+    const char *body;
+    float want[4];
+  } rows[] = {
+      {"%y: f32[4] = clone(%x)\nns::fill(%y, %y)\nreturn %y", {3, 3, 3, 3}},
+      {"%a: f32[3] = slice.Tensor(%x, 0, 0, 3)\n%b: f32[2] offset(2) = slice.Tensor(%x, 0, 2, 4)\n"
+       "ns::fill(%a, %b)\n%r: f32[4] = clone(%x)\nreturn %r",
+       {1, 1, 3, 42}},
+      {"%b: f32[2] offset(2) = slice.Tensor(%x, 0, 2, 4)\nns::fill(%b, %x)\n"
+       "%r: f32[4] = clone(%x)\nreturn %r",
+       {12, 22, 3, 3}},
+  };
+  begin();
+  declare("ns::fill(Tensor(a!) x, Tensor(b!) y) -> ()");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_program *p, *functional;
+    float got[2][4];
+    OK(ctx, read_body(ctx, "%x: f32[4]", rows[i].body, &p));
+    OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
+    OK(ctx, fnz_verify(ctx, p, functional, NULL, NULL, NULL));
+    run_filling(p, true, got[0]);
+    run_filling(functional, false, got[1]);
+    for (int k = 0; k < 2; k++)
+      ck_assert_msg(memcmp(got[k], rows[i].want, sizeof got[k]) == 0, "body %zu, %d", i, k);
+    fnz_program_destroy(functional);
+    fnz_program_destroy(p);
+  }
+  end();
+}
+END_TEST
+
 /* --- Promises --------------------------------------------------------------------------------- */
 
 static fnz_status add_sum(fnz_frame *frame, const fnz_memory *x, double by) {
@@ -236,4 +301,5 @@ START_TEST(kernels_that_lie_are_found_out) {
 }
 END_TEST
 
-SUITE_PART(custom_kernels, kernels_give_the_numbers_of_eager, kernels_that_lie_are_found_out)
+SUITE_PART(custom_kernels, kernels_give_the_numbers_of_eager, written_tensors_keep_their_memory,
+           kernels_that_lie_are_found_out)

@@ -1,4 +1,4 @@
-/* checks: 23
+/* checks: 24
  * custom_test.c - operators that are declared: what may be declared, and which functional form each
  * gets. Programs, PyTorch's wrappers and kernels of such operators are in custom_*.c. */
 #include "tests/functionalize/custom.h"

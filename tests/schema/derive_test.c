@@ -65,6 +65,12 @@ static const pair pairs[] = {
      "n::f_functional(Tensor x, Tensor y) -> (Tensor, Tensor x_out)"},
     {fnzi_derive_functional, "__ilshift__.T(Tensor(a!) self, int k) -> Tensor(a!)",
      "__lshift__.T(Tensor self, int k) -> Tensor"},
+    {fnzi_derive_on_bases, "n::f_(Tensor(a!) x, Tensor(b!)[]? y, Tensor z, int k=2) -> ()",
+     "n::f__on_bases(Tensor[] _all_bases, int[] x, int[] y, Tensor z, int k=2) -> Tensor[] "
+     "_all_bases_out"},
+    {fnzi_derive_on_bases, "n::f.ov(Tensor(a!) x, Tensor(b!)? y=None) -> (Tensor(a!), Tensor r)",
+     "n::f_on_bases.ov(Tensor[] _all_bases, int[] x, int[] y=[]) -> (Tensor r, Tensor[] "
+     "_all_bases_out)"},
     {fnzi_derive_out, "__ilshift__.T(Tensor(a!) self, int k) -> Tensor(a!)",
      "__lshift__.T_out(Tensor self, int k, *, Tensor(a!) out) -> Tensor(a!)"},
     {fnzi_derive_out, "n::f(Tensor x, *, int k=1) -> Tensor r",
