@@ -3,6 +3,7 @@
  *   pt2_write.c            the model and the archive around it
  *   pt2_write_payloads.c   an archive for a program that did not come from one
  *   pt2_write_graph.c      graphs and nodes
+ *   pt2_write_wrapped.c    calls of custom operators that PyTorch wraps
  *   pt2_write_args.c       arguments and results
  *   pt2_write_values.c     tensors and symbolic numbers
  *   pt2_write_signature.c  inputs and outputs of graph 0
@@ -48,6 +49,35 @@ typedef struct fnzi_pt2_out {
   const char *argument; /* whose value is being written; NULL: it is none of a node's */
   fnz_buffer text;      /* scratch */
 } fnzi_pt2_out;
+
+/* --- pt2_write_graph.c -------------------------------------------------------------------------
+ */
+enum { FNZI_PT2_POSITIONAL = 1, FNZI_PT2_KEYWORD = 2 };
+
+/* An argument of a node. `param` says what an empty list is one of; NULL: not known. */
+typedef struct fnzi_pt2_input {
+  const char *name;
+  fnz_arg arg;
+  const fnzi_param *param;
+  int kind;
+} fnzi_pt2_input;
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                             const fnzi_pt2_input *in);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                              const fnz_arg *result);
+
+/* --- pt2_write_wrapped.c -----------------------------------------------------------------------
+ */
+/* The custom operator that writes, of a form that PyTorch says by wrapping it; NULL for others. */
+const fnz_op *fnzi_pt2_wrapped(const fnz_op *op);
+/* "higher_order.auto_functionalized" or that with "_v2"; NULL for others. */
+const char *fnzi_pt2_wrapper_of(const fnz_op *op);
+/* UNSUPPORTED for a form that PyTorch does not have and cannot wrap. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_check_wrapped(const fnzi_pt2_out *o, const fnz_op *op);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_wrapped_inputs(fnzi_pt2_out *o, fnzi_json_out *w,
+                                                      uint32_t graph, const fnzi_node *node);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_wrapped_results(fnzi_pt2_out *o, fnzi_json_out *w,
+                                                       uint32_t graph, const fnzi_node *node);
 
 /* --- pt2_write_names.c --------------------------------------------------------------------------
  */

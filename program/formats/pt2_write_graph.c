@@ -6,32 +6,21 @@
 
 #include <stdio.h>
 
-enum { POSITIONAL = 1, KEYWORD = 2 };
-
 /* --- inputs of a node --------------------------------------------------------------------------
  */
-static fnz_status begin_input(fnzi_pt2_out *o, fnzi_json_out *w, const char *name) {
-  (void)o;
+fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                              const fnzi_pt2_input *in) {
   FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_out_text(w, "name", name));
-  return fnzi_json_key(w, "arg");
-}
-
-static fnz_status end_input(fnzi_pt2_out *o, fnzi_json_out *w, int kind) {
+  FNZ_TRY(fnzi_json_out_text(w, "name", in->name));
+  FNZ_TRY(fnzi_json_key(w, "arg"));
+  o->argument = in->name;
+  FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &in->arg, in->param));
+  o->argument = NULL;
   if (o->fields & FNZI_SCHEMA_ARG_KIND) {
     FNZ_TRY(fnzi_json_key(w, "kind"));
-    FNZ_TRY(fnzi_json_out_int(w, kind));
+    FNZ_TRY(fnzi_json_out_int(w, in->kind));
   }
   return fnzi_json_close(w, '}');
-}
-
-static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *name,
-                            const fnz_arg *arg, const fnzi_param *param, int kind) {
-  FNZ_TRY(begin_input(o, w, name));
-  o->argument = name;
-  FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, arg, param));
-  o->argument = NULL;
-  return end_input(o, w, kind);
 }
 
 /* Arguments are positional up to the first that is not given. */
@@ -41,9 +30,10 @@ static fnz_status put_op_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t grap
   for (uint32_t i = 0; i < n->nargs; i++) {
     const fnzi_param *param = &n->op->params[i];
     positional = positional && !param->keyword_only && n->args[i].tag != FNZ_ARG_DEFAULT;
+    const fnzi_pt2_input in = {param->name, n->args[i], param,
+                               positional ? FNZI_PT2_POSITIONAL : FNZI_PT2_KEYWORD};
     if (n->args[i].tag != FNZ_ARG_DEFAULT)
-      FNZ_TRY(put_input(o, w, graph, param->name, &n->args[i], param,
-                        positional ? POSITIONAL : KEYWORD));
+      FNZ_TRY(fnzi_pt2_put_input(o, w, graph, &in));
   }
   return FNZ_OK;
 }
@@ -58,43 +48,9 @@ static fnz_status put_other_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t g
   for (uint32_t i = 0; i < n->nargs; i++) {
     const char *name = fnzi_node_arg_name(n, i);
     bool by_name = *name && is_higher_order(n);
-    FNZ_TRY(put_input(o, w, graph, name, &n->args[i], NULL, by_name ? KEYWORD : POSITIONAL));
-  }
-  return FNZ_OK;
-}
-
-/* --- functional forms that PyTorch does not have -------------------------------------------------
- * The functional form that fnz derives of a custom operator is what PyTorch calls
- * auto_functionalized(the operator, ...). */
-static const fnz_op *wrapped(const fnz_op *op) {
-  return op && fnzi_op_is_derived(op) ? fnz_op_member(op, FNZ_MEMBER_MUTABLE) : NULL;
-}
-
-/* PyTorch wraps operators only whose results are new memory. */
-static fnz_status check_wrapped(const fnzi_pt2_out *o, const fnz_op *op) {
-  const fnz_op *mutable = wrapped(op);
-  bool fits = mutable || !op || !fnzi_op_is_derived(op);
-  for (uint32_t i = 0; mutable && i < mutable->nreturns; i++)
-    fits = fits && !mutable->returns[i].alias;
-  if (fits)
-    return FNZ_OK;
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "PyTorch has no functional form of %s and cannot wrap it; declare one, %s",
-                   op->base, op->schema);
-}
-
-static fnz_status put_wrapped_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                                     const fnzi_node *n, const fnz_op *op) {
-  FNZ_TRY(begin_input(o, w, ""));
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "as_operator"));
-  FNZ_TRY(fnzi_pt2_put_operator(o, w, op->name));
-  FNZ_TRY(fnzi_json_close(w, '}'));
-  FNZ_TRY(end_input(o, w, POSITIONAL));
-  for (uint32_t i = 0; i < n->nargs; i++) {
-    const fnzi_param *param = &n->op->params[i];
-    fnz_arg arg = fnzi_arg_get(n->op, n->args, n->nargs, i);
-    FNZ_TRY(put_input(o, w, graph, param->name, &arg, param, KEYWORD));
+    const fnzi_pt2_input in = {name, n->args[i], NULL,
+                               by_name ? FNZI_PT2_KEYWORD : FNZI_PT2_POSITIONAL};
+    FNZ_TRY(fnzi_pt2_put_input(o, w, graph, &in));
   }
   return FNZ_OK;
 }
@@ -108,19 +64,21 @@ static bool has_undefined(const fnz_arg *list) {
   return false;
 }
 
+fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                               const fnz_arg *result) {
+  if (result->tag == FNZ_ARG_LIST && has_undefined(result))
+    return fnzi_pt2_cannot(o, NULL, "a list of results of which some are undefined");
+  return fnzi_pt2_put_arg(o, w, graph, result, NULL);
+}
+
 static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                               const fnzi_node *n) {
-  static const fnz_arg none = {.tag = FNZ_ARG_NONE};
-  bool is_wrapped = wrapped(n->op) != NULL;
   FNZ_TRY(fnzi_json_key(w, "outputs"));
   FNZ_TRY(fnzi_json_open(w, '['));
-  if (is_wrapped && !wrapped(n->op)->nreturns)
-    FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &none, NULL));
-  for (uint32_t i = 0; i < n->noutputs; i++) {
-    if (n->outputs[i].tag == FNZ_ARG_LIST && has_undefined(&n->outputs[i]))
-      return fnzi_pt2_cannot(o, NULL, "a list of results of which some are undefined");
-    FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &n->outputs[i], NULL));
-  }
+  if (fnzi_pt2_wrapped(n->op))
+    FNZ_TRY(fnzi_pt2_put_wrapped_results(o, w, graph, n));
+  for (uint32_t i = 0; i < n->noutputs && !fnzi_pt2_wrapped(n->op); i++)
+    FNZ_TRY(fnzi_pt2_put_result(o, w, graph, &n->outputs[i]));
   return fnzi_json_close(w, ']');
 }
 
@@ -129,7 +87,7 @@ static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
 fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
-  if (wrapped(n->op))
+  if (fnzi_pt2_wrapped(n->op))
     return FNZI_SINGLE_TUPLE;
   if (!is_higher_order(n))
     return FNZI_SINGLE_NONE;
@@ -181,27 +139,24 @@ static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph
 /* --- nodes --------------------------------------------------------------------------------------
  */
 static fnz_status put_target(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_node *n) {
+  const char *wrapper = fnzi_pt2_wrapper_of(n->op);
   FNZ_TRY(fnzi_json_key(w, "target"));
-  if (wrapped(n->op))
-    return fnzi_json_out_string(w, "torch.ops.higher_order.auto_functionalized",
-                                strlen("torch.ops.higher_order.auto_functionalized"));
-  if (n->op)
+  if (n->op && !wrapper)
     return fnzi_pt2_put_operator(o, w, n->op->name);
   o->text.size = 0;
-  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", is_higher_order(n) ? "torch.ops." : "",
-                      fnzi_node_target(n)));
+  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", wrapper || is_higher_order(n) ? "torch.ops." : "",
+                      wrapper ? wrapper : fnzi_node_target(n)));
   return fnzi_json_out_string(w, o->text.data, o->text.size);
 }
 
 static fnz_status put_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                              const fnzi_node *n) {
-  const fnz_op *mutable = wrapped(n->op);
-  FNZ_TRY(check_wrapped(o, n->op));
+  FNZ_TRY(fnzi_pt2_check_wrapped(o, n->op));
   FNZ_TRY(fnzi_json_key(w, "inputs"));
   FNZ_TRY(fnzi_json_open(w, '['));
-  FNZ_TRY(mutable ? put_wrapped_inputs(o, w, graph, n, mutable)
-          : n->op ? put_op_inputs(o, w, graph, n)
-                  : put_other_inputs(o, w, graph, n));
+  FNZ_TRY(fnzi_pt2_wrapped(n->op) ? fnzi_pt2_put_wrapped_inputs(o, w, graph, n)
+          : n->op                 ? put_op_inputs(o, w, graph, n)
+                                  : put_other_inputs(o, w, graph, n));
   return fnzi_json_close(w, ']');
 }
 
@@ -240,12 +195,13 @@ static fnz_status put_node(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, ui
 
 /* A clone of a value that is two outputs at once, or an input that another output writes. */
 static fnz_status put_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
-  const fnz_arg from = {.tag = FNZ_ARG_VALUE, .u.value = o->copied[k]};
+  const fnzi_pt2_input from = {
+      "self", {.tag = FNZ_ARG_VALUE, .u.value = o->copied[k]}, NULL, FNZI_PT2_POSITIONAL};
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "target", "torch.ops.aten.clone.default"));
   FNZ_TRY(fnzi_json_key(w, "inputs"));
   FNZ_TRY(fnzi_json_open(w, '['));
-  FNZ_TRY(put_input(o, w, 0, "self", &from, NULL, POSITIONAL));
+  FNZ_TRY(fnzi_pt2_put_input(o, w, 0, &from));
   FNZ_TRY(fnzi_json_close(w, ']'));
   FNZ_TRY(fnzi_json_key(w, "outputs"));
   FNZ_TRY(fnzi_json_open(w, '['));

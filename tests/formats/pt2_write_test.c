@@ -1,4 +1,4 @@
-/* checks: 21
+/* checks: 22
  * pt2_write_test.c - programs as .pt2: what is written is read back as the same program, what the
  * file said beside it stays, and what cannot be said is refused. */
 #include "program/formats/json_out.h"
@@ -644,6 +644,51 @@ START_TEST(custom_operators_are_wrapped) {
 }
 END_TEST
 
+/* A name that ends with an underscore, a written list that is None, tensors that share memory, and
+ * a result that is an argument, which PyTorch does not wrap. */
+START_TEST(wrapped_calls_are_read_again) {
+  static const char *const rows[][2] = {
+      {"  %a: f32[2] = slice.Tensor(%x, 0, 0, 2)\n  ns::step_(%a)\n  return %x\n",
+       "{\"target\": \"torch.ops.higher_order.auto_functionalized\", \"inputs\": "
+       "[{\"name\": \"\", \"arg\": {\"as_operator\": \"torch.ops.ns.step_.default\"}"},
+      {"  ns::many_(None, %x)\n  return %x\n",
+       "{\"name\": \"xs\", \"arg\": {\"as_none\": true}, \"kind\": 2}"},
+      {"  %b: f32[3] offset(1) = slice.Tensor(%x, 0, 1, 4)\n  ns::two(%b, %x)\n  return %x\n",
+       "[{\"name\": \"\", \"arg\": {\"as_operator\": \"torch.ops.ns.two.default\"}, \"kind\": "
+       "1}, {\"name\": \"_all_bases\", \"arg\": {\"as_tensors\": [{\"name\": \"x\"}]}, "
+       "\"kind\": 2}, {\"name\": \"_x_base_index\", \"arg\": {\"as_int\": 0}, \"kind\": 2}, "
+       "{\"name\": \"_x_size\", \"arg\": {\"as_ints\": [3]}, \"kind\": 2}, {\"name\": "
+       "\"_x_stride\", \"arg\": {\"as_ints\": [1]}, \"kind\": 2}, {\"name\": "
+       "\"_x_storage_offset\", \"arg\": {\"as_int\": 1}, \"kind\": 2}"},
+      {"  %b: f32[3] offset(1) = slice.Tensor(%x, 0, 1, 4)\n  ns::many_([%b, %x], %x)\n"
+       "  return %x\n",
+       "{\"name\": \"_xs_length\", \"arg\": {\"as_int\": 2}, \"kind\": 2}, {\"name\": "
+       "\"_xs_0_base_index\""},
+  };
+  begin();
+  OK(ctx, fnz_op_declare(ctx, "ns::step_(Tensor(a!) x) -> ()", NULL));
+  OK(ctx, fnz_op_declare(ctx, "ns::many_(Tensor(a!)[]? xs, Tensor y) -> ()", NULL));
+  OK(ctx, fnz_op_declare(ctx, "ns::two(Tensor(a!) x, Tensor(b!) y) -> ()", NULL));
+  OK(ctx, fnz_op_declare(ctx, "ns::own_(Tensor(a!) x) -> Tensor(a!)", NULL));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[512];
+    snprintf(text, sizeof text, "fnz 1\nprogram(\n  %%x: f32[4])\n{\n%s}\n", rows[i][0]);
+    fnz_program *p = made_functional(read_text(text));
+    fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
+    has(json.data, rows[i][1]);
+    fnz_program *q = read_bytes(json.data, json.size);
+    OK(ctx, fnz_verify(ctx, q, p, NULL, NULL, NULL));
+    fnz_buffer_free(ctx, &json);
+    fnz_program_destroy(p);
+    fnz_program_destroy(q);
+  }
+  must_refuse(made_functional(read_text("fnz 1\nprogram(\n  %x: f32[4])\n{\n"
+                                        "  %y: f32[4] = ns::own_(%x)\n  return %x\n}\n")),
+              "UNSUPPORTED", "it returns what it writes");
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- refusals ------------------------------------------------------------------------------------
  */
 START_TEST(refusals) {
@@ -727,5 +772,5 @@ RUN_SUITE("pt2_write", floats_are_those_of_python, strings_are_ascii, trees_are_
           outputs_that_get_in_each_others_way_are_clones, names_are_those_of_python,
           arguments_of_every_kind, arguments_are_said_or_refused, weights_from_cbor_make_an_archive,
           the_older_archive_stays_one, no_field_is_newer_than_the_file,
-          custom_operators_are_wrapped, refusals, damaged_records_are_not_copied,
-          no_memory_anywhere)
+          custom_operators_are_wrapped, wrapped_calls_are_read_again, refusals,
+          damaged_records_are_not_copied, no_memory_anywhere)
