@@ -113,12 +113,12 @@ static bool can_carry(fnzi_wrap_alias *const *links, size_t n) {
   return true;
 }
 
-static fnz_status refuse_repeating_root(fnz_wrapper *wrapper, const fnzi_wrap_alias *a) {
-  return fnzi_fail_for(
-      wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-      "%s is written through, and the memory it belongs to comes in as a tensor that "
-      "shows elements in several places; pass a clone() of that input",
-      a->view_call ? a->view_call->op->name : "a view");
+fnz_status fnzi_wrap_refuse_repeating_root(fnz_wrapper *wrapper, const char *what) {
+  return fnzi_fail_for(wrapper->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+                       "%s writes memory that comes in as a tensor which shows elements in several "
+                       "places, and the value of that input has one for each place; pass a clone() "
+                       "of that input",
+                       what);
 }
 
 /* The cheapest way by which `a` goes back into the root. A way costs a node for each reverse and
@@ -134,7 +134,8 @@ static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   fnzi_wrap_alias *root = a->storage->root;
   bool found = false;
   if (root->repeats)
-    return refuse_repeating_root(wrapper, a);
+    return fnzi_wrap_refuse_repeating_root(wrapper,
+                                           a->view_call ? a->view_call->op->name : "a view");
   size_t n = fnzi_wrap_links_up(a, root, w->few);
   w->links = w->few;
   w->nlinks = 0;

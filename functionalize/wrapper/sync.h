@@ -94,6 +94,8 @@ void fnzi_wrap_pending_free(fnz_wrapper *wrapper, fnzi_wrap_pending *p);
 /* --- commit.c --------------------------------------------------------------------------------- */
 /* Puts the value of a dirty alias into the root's, or among the pending writes. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty);
+/* Refuses a write by `what` to one of several places that a root shows an element in. */
+fnz_status fnzi_wrap_refuse_repeating_root(fnz_wrapper *wrapper, const char *what);
 /* Puts the pending writes of a storage into the root's value, if it has any; with them, perhaps,
  * dirty aliases. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s);

@@ -105,6 +105,8 @@ fnz_status fnzi_wrap_write_in_order(fnz_wrapper *wrapper, const fnz_op *op, fnz_
   fnzi_wrap_alias *window;
   fnz_geometry permuted;
   bool possible;
+  if (target->alias->storage->root->repeats)
+    return fnzi_wrap_refuse_repeating_root(wrapper, op->name);
   FNZ_TRY(fnzi_wrap_check_slack(wrapper, op));
   FNZ_TRY(permute(wrapper, fnzi_wrap_geometry(target), order, &permuted, &value, &possible));
   if (!possible)
