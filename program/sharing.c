@@ -168,22 +168,17 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
   return FNZ_OK;
 }
 
-/* --- one weight under several names --------------------------------------------------------------
+/* --- one memory under several names --------------------------------------------------------------
  */
-/* Weights that show the same elements of the same bytes, by their first input. */
+/* Weights that are windows of the same bytes, by their first input. */
 typedef struct sameness {
   fnz_program *p;
-  fnzi_map firsts; /* key -> the first input of it */
+  fnzi_map firsts; /* blob -> the first input that lies in it */
   fnzi_map finals; /* names that some final value is of */
   uint32_t *first; /* per input; itself when it is alone, or no weight */
   bool *several;   /* per first input: it is not alone */
   bool *named;     /* per first input: the signature has a final value of one of them */
 } sameness;
-
-typedef struct key {
-  const fnzi_blob *blob;
-  const fnz_geometry *in_file, *in_graph; /* interned */
-} key;
 
 static fnz_status find_names(sameness *s) {
   for (uint32_t k = 0; k < s->p->graphs.data[0].noutputs; k++) {
@@ -206,11 +201,11 @@ static fnz_status find_first(sameness *s, uint32_t k) {
       in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(s->p, in->target);
   uint64_t first = k;
   s->first[k] = k;
-  if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE)
+  if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE ||
+      !fnzi_geometry_equal(w->geometry, input_value(s->p, k)->geometry))
     return FNZ_OK;
-  const key of = {w->blob, w->geometry, input_value(s->p, k)->geometry};
-  if (!fnzi_map_get(&s->firsts, &of, sizeof of, &first))
-    FNZ_TRY(fnzi_map_set(&s->firsts, &of, sizeof of, k));
+  if (!fnzi_map_get(&s->firsts, &w->blob, sizeof w->blob, &first))
+    FNZ_TRY(fnzi_map_set(&s->firsts, &w->blob, sizeof w->blob, k));
   s->first[k] = (uint32_t)first;
   s->several[first] = s->several[first] || first != k;
   s->named[first] = s->named[first] || has_final(s, k);

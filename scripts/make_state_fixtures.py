@@ -5,7 +5,7 @@
 static_cache.pt2 decodes a token over transformers' StaticCache, whose tensors are buffers of the module too, as
 transformers.integrations.executorch registers them; optimizer_step.pt2 is a step of torch.optim.SGD, whose tensors
 are buffers too, adam_step.pt2 one of Adam and nadam_step.pt2 one of NAdam, which read numbers off tensors where no
-gradients are recorded. In all, the export lists each tensor twice: as a buffer that no node uses, and as a constant
+gradients are recorded. windows.pt2 has buffers that are windows of one memory. In all others, the export lists each tensor twice: as a buffer that no node uses, and as a constant
 that is written. NAME.steps.safetensors has, for each of four calls in a row, its inputs (K.input.NAME), and what eager PyTorch
 makes of it (K.output.0, and K.buffer.NAME for both names). For Adam and NAdam that is what PyTorch makes of the exported
 program: traced, they compute in float32 what they otherwise leave to Python. Needs torch, transformers and safetensors.
@@ -70,6 +70,20 @@ class StateStep(torch.nn.Module):
             self.weights[0].grad.copy_(grad)
             self.optimizer.step()
             return self.weight * 2
+
+class Windows(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        memory = torch.arange(8.0)
+        self.register_buffer("whole", memory, persistent=False)
+        self.register_buffer("part", memory[2:5], persistent=False)
+        self.register_buffer("odd", memory[1::2], persistent=False)
+        self.register_buffer("matrix", memory.view(2, 4), persistent=False)
+
+    def forward(self, x):
+        self.part.add_(x)
+        self.matrix.t()[3].mul_(2)
+        return self.whole + self.odd.sum()
 '''
 
 
@@ -83,6 +97,7 @@ def models():
     cache = StaticCache(config, max_cache_len=6)
     cache.early_initialization(1, 1, 4, torch.float32, torch.device("cpu"))
     yield "static_cache", "x", names["Decode"](config, cache), [torch.randn(1, 1, 4) for _ in range(4)]
+    yield "windows", "x", names["Windows"](), [torch.randn(3) for _ in range(4)]
     yield "optimizer_step", "grad", names["Step"](), [torch.randn(2, 2) for _ in range(4)]
     for name, optimizer in (("adam_step", torch.optim.Adam), ("nadam_step", torch.optim.NAdam)):
         yield name, "grad", names["StateStep"](optimizer), [torch.randn(2, 2) for _ in range(4)]

@@ -39,9 +39,15 @@ static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t oth
                    with ? with : "another input", how);
 }
 
-/* Inputs that are one tensor under several names can be said where the program needs one of them:
- * its final value is all of theirs, for the caller passes one tensor, and PyTorch loads weights of
- * one record as one memory. */
+/* The input is a weight, which PyTorch loads by its record and its storage offset. */
+static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
+  const fnz_input_kind kind = o->p->inputs[k].kind;
+  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
+}
+
+/* Inputs that share memory can be said if the program needs one of them: its final value is all of
+ * theirs, since PyTorch loads weights of one record as windows of one memory. Of user inputs it
+ * knows only that the caller passes one tensor twice. */
 static fnz_status check_sharing(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   bool *used;
@@ -53,8 +59,9 @@ static fnz_status check_sharing(fnzi_pt2_out *o) {
     uint32_t first = fnzi_memory_of(o->p, k);
     if (g->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
-    if (o->p->inputs[k].kind == FNZ_INPUT_MEMORY ||
-        !fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, first)))
+    bool is_window = !fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, first)) &&
+                     !(is_loaded(o, k) && is_loaded(o, first));
+    if (o->p->inputs[k].kind == FNZ_INPUT_MEMORY || is_window)
       return refuse_sharing(o, k, first, ", as another window of it,");
     if (!used[g->inputs[k].u.value])
       continue;
