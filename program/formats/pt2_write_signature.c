@@ -46,8 +46,8 @@ static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
 }
 
 /* Inputs that share memory can be said if the program needs one of them: its final value is all of
- * theirs, since PyTorch loads weights of one record as windows of one memory. Of user inputs it
- * knows only that the caller passes one tensor twice. */
+ * theirs, since PyTorch loads weights of one record as windows of one memory. For user inputs
+ * that holds only if the caller passes one tensor twice. */
 static fnz_status check_sharing(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   bool *used;
