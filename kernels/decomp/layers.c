@@ -135,7 +135,7 @@ DECOMP(prelu) {
   give_prelu(s, x, weight);
 }
 
-DECOMP(rrelu) {
+static void give_rrelu(fnzi_dec_steps *s) {
   double low = fnzi_krn_named_float(s->call, "lower", 0.125);
   double high = fnzi_krn_named_float(s->call, "upper", 1.0 / 3);
   if (fnzi_krn_named_bool(s->call, "training", false))
@@ -143,6 +143,19 @@ DECOMP(rrelu) {
                     "slopes are random in training; export the model in evaluation");
   fnzi_dec_result_give(s,
                        STEP(leaky_relu, V(fnzi_dec_given_array(s, "self")), F((low + high) / 2)));
+}
+
+DECOMP(rrelu) {
+  give_rrelu(s);
+}
+
+/* In evaluation the noise stays as it was. */
+DECOMP(rrelu_with_noise) {
+  fnzi_krn_array *self = fnzi_dec_given_array(s, "self"), *noise = fnzi_dec_given_array(s, "noise");
+  if (self && noise && !fnzi_same_sizes(&self->geometry, &noise->geometry))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "noise has other sizes than self; give it those");
+  give_rrelu(s);
+  fnzi_dec_result_give(s, STEP(clone, V(noise)));
 }
 
 /* --- Bilinear ---------------------------------------------------------------------------- */
