@@ -121,7 +121,7 @@ void fnzi_eng_sets_run(const fnzi_eng_sets *s, unsigned char *room) {
     run_share(s, room, 0, pieces);
     return;
   }
-#pragma omp parallel for num_threads(s->workers) schedule(static)
+#pragma omp parallel for num_threads(fnzi_krn_team(s->workers)) schedule(static)
   for (int w = 0; w < s->workers; w++)
     run_share(s, room ? room + (size_t)w * s->room : NULL, pieces * w / s->workers,
               pieces * (w + 1) / s->workers);

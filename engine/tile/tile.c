@@ -412,7 +412,7 @@ void fnzi_eng_tile_run(const fnzi_eng_tile *t, unsigned char *room) {
     fnzi_eng_tile_run_pieces(t, room, 0, pieces);
     return;
   }
-#pragma omp parallel for num_threads(t->workers) schedule(static)
+#pragma omp parallel for num_threads(fnzi_krn_team(t->workers)) schedule(static)
   for (int w = 0; w < t->workers; w++)
     fnzi_eng_tile_run_pieces(t, t->room ? room + (size_t)w * t->room : NULL,
                              pieces * w / t->workers, pieces * (w + 1) / t->workers);

@@ -343,6 +343,8 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
                        bool ordered);
 /* Copies operand 1 to operand 0, cells of `cell` bytes that do not overlap, in any order. */
 void fnzi_krn_loop_copy(fnzi_krn_loop *loop, size_t cell, int threads);
+/* How many threads a loop may have that wants so many: team.c. Each region of OpenMP asks. */
+int fnzi_krn_team(int threads);
 
 /* --- The table -------------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);

@@ -144,6 +144,7 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
     run_piece(loop, row, user, 0, n);
     return;
   }
+  threads = fnzi_krn_team(threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (int64_t i = 0; i < pieces; i++)
     run_piece(loop, row, user, i * CHUNK, i + 1 < pieces ? CHUNK : n - i * CHUNK);
@@ -234,6 +235,7 @@ static void copy_turned(const fnzi_krn_loop *loop, size_t cell, int threads) {
   (void)threads; /* of no use in a build without OpenMP */
   for (uint32_t i = 0; i + 2 < loop->rank; i++)
     strips *= loop->sizes[i];
+  threads = fnzi_krn_team(threads);
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && n > CHUNK)
   for (int64_t i = 0; i < strips; i++)
     turn_strip(loop, cell, i);

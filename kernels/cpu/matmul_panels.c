@@ -82,7 +82,7 @@ void fnzi_cpu_product_panels_tiled(const fnzi_cpu_product *p, int threads) {
     run_in(p, t.room, 0);
     return;
   }
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
+#pragma omp parallel for num_threads(fnzi_krn_team(threads)) schedule(dynamic)
   for (int64_t at = 0; at < count; at++)
     run_tile(&t, at, omp_get_thread_num());
 }

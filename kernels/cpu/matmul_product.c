@@ -136,8 +136,7 @@ void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads) {
     fnzi_cpu_product_panels_tiled(p, threads);
     return;
   }
-  if (rows * cols <= 1 || threads <= 1)
-    threads = 1;
+  threads = rows * cols <= 1 || threads <= 1 ? 1 : fnzi_krn_team(threads);
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
   for (int64_t t = 0; t < rows * cols; t++)
     run_tile(p, t / cols * TILE_ROWS, t % cols * TILE_COLS);

@@ -132,6 +132,7 @@ double fnzi_cpu_sum_squares(const double *x, int64_t count, double center) {
 }
 
 static void each(int lanes, int64_t count, fnzi_each_fn *body, const void *user) {
+  lanes = fnzi_krn_team(lanes);
 #pragma omp parallel for num_threads(lanes) schedule(static) if (lanes > 1 && count > 1)
   for (int64_t i = 0; i < count; i++)
     body(user, i, omp_get_thread_num());
