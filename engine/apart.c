@@ -1,11 +1,11 @@
-/* apart.c - inputs of a run that must share no memory, by address (rule R5).
+/* apart.c - what a run is given that must share no memory, by address (rule R5).
  *
- * needs   ws->given: what the inputs look like
- * gives   OVERLAP with both names, where one of two that overlap is written: by the program, which
- *         says so in a guard, as a state, or as a donated input
+ * needs   ws->given: the memory of inputs; ws->outs, ws->room: that of outputs, and the arena
+ * gives   OVERLAP with both names, when two overlap and one of them is written: an input by the
+ *         program, with a guard that says so, as a state, or as a donated one; an output; the arena
  *
- * Inputs are kept in the order of their addresses from run to run, so that a run which finds them
- * as they were takes one look at each. */
+ * All of it is kept in the order of its addresses from run to run, so that a run which finds it as
+ * it was takes one look at each. */
 #include "engine/engine.h"
 #include "views/views.h"
 
@@ -70,20 +70,51 @@ fnz_status fnzi_eng_apart_find(fnz_executable *exe) {
 /* --- What a run is given
  * --------------------------------------------------------------------------
  */
-static bool is_seen(const fnz_workspace *ws, uint32_t k, bool with_state) {
-  const fnzi_eng_input *in = &ws->exe->inputs[k];
-  return in->is_tensor && ws->given[k].start && fnz_geometry_numel(ws->given[k].layout) > 0 &&
+/* Pieces of memory are counted through: inputs, OUTPUT slots, the arena. */
+static uint32_t inputs_of(const fnz_workspace *ws) {
+  return graph_of(ws->exe)->ninputs;
+}
+
+static uint32_t pieces_of(const fnz_workspace *ws) {
+  return inputs_of(ws) + (uint32_t)ws->exe->slots[FNZ_SIDE_OUTPUT].count + 1;
+}
+
+/* Piece `at`, which is no input. */
+static const fnzi_eng_out *out_of(const fnz_workspace *ws, uint32_t at) {
+  return at + 1 == pieces_of(ws) ? &ws->room : &ws->outs[at - inputs_of(ws)];
+}
+
+static const fnz_geometry *layout_of(const fnz_workspace *ws, uint32_t at) {
+  return at < inputs_of(ws) ? ws->given[at].layout : out_of(ws, at)->layout;
+}
+
+static const char *piece_name(const fnz_workspace *ws, uint32_t at) {
+  if (at < inputs_of(ws))
+    return name_of(ws->exe, at);
+  return at + 1 == pieces_of(ws)
+             ? "the arena"
+             : ws->exe->slots[FNZ_SIDE_OUTPUT].data[at - inputs_of(ws)].shown.name;
+}
+
+static bool is_seen(const fnz_workspace *ws, uint32_t at, bool with_state) {
+  if (at >= inputs_of(ws))
+    return out_of(ws, at)->data && out_of(ws, at)->bytes > 0;
+  const fnzi_eng_input *in = &ws->exe->inputs[at];
+  return in->is_tensor && ws->given[at].start && fnz_geometry_numel(ws->given[at].layout) > 0 &&
          (in->by_caller || (with_state && in->in_state));
 }
 
-static uintptr_t first_byte(const fnz_workspace *ws, uint32_t k) {
-  const fnz_geometry *g = ws->given[k].layout;
-  return (uintptr_t)ws->given[k].start +
+static uintptr_t first_byte(const fnz_workspace *ws, uint32_t at) {
+  if (at >= inputs_of(ws))
+    return (uintptr_t)out_of(ws, at)->data;
+  const fnz_geometry *g = ws->given[at].layout;
+  return (uintptr_t)ws->given[at].start +
          (uintptr_t)fnzi_krn_stride_bytes(g->offset, fnzi_dtype(g->dtype)->bytes);
 }
 
-static uintptr_t end_of(const fnz_workspace *ws, uint32_t k) {
-  return (uintptr_t)ws->given[k].start + ws->given[k].bytes;
+static uintptr_t end_of(const fnz_workspace *ws, uint32_t at) {
+  return at < inputs_of(ws) ? (uintptr_t)ws->given[at].start + ws->given[at].bytes
+                            : (uintptr_t)out_of(ws, at)->data + out_of(ws, at)->bytes;
 }
 
 /* The same guard names both. Few runs ask: inputs that share memory, one of which is written. */
@@ -97,8 +128,23 @@ static bool are_guarded(const fnz_executable *exe, uint32_t a, uint32_t b) {
   return found;
 }
 
+/* The final value of a donated input may lie in the memory of that input. */
+static bool is_asked_in_place(const fnz_workspace *ws, uint32_t input, uint32_t out) {
+  if (out + 1 == pieces_of(ws) || !ws->exe->inputs[input].is_donated)
+    return false;
+  const fnzi_eng_slot *slot = &ws->exe->slots[FNZ_SIDE_OUTPUT].data[out - inputs_of(ws)];
+  const fnz_geometry *g = ws->given[input].layout, *h = out_of(ws, out)->layout;
+  return !slot->is_member && ws->exe->owners[slot->of] == input && g->dtype == h->dtype &&
+         fnzi_same_sizes(g, h) && fnzi_same_strides(g, h) &&
+         first_byte(ws, input) == first_byte(ws, out);
+}
+
 /* One of them is written where the other one is read. */
 static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
+  const uint32_t count = inputs_of(ws);
+  if (a >= count || b >= count)
+    return (a >= count && b >= count) ||
+           !is_asked_in_place(ws, a < count ? a : b, a < count ? b : a);
   const fnzi_eng_input *x = &ws->exe->inputs[a], *y = &ws->exe->inputs[b];
   bool guarded = x->is_guarded && y->is_guarded && (x->is_written || y->is_written);
   return x->memory != y->memory && (x->is_donated || y->is_donated || x->in_state || y->in_state ||
@@ -107,9 +153,9 @@ static bool must_be_apart(const fnz_workspace *ws, uint32_t a, uint32_t b) {
 
 /* `a` begins before `b`. Windows of one type are compared element by element. */
 static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
-  const fnz_geometry *g = ws->given[a].layout, *h = ws->given[b].layout;
-  size_t cell = fnzi_dtype(g->dtype)->bytes, step = first_byte(ws, b) - first_byte(ws, a);
-  if (cell != fnzi_dtype(h->dtype)->bytes || step % cell)
+  const fnz_geometry *g = layout_of(ws, a), *h = layout_of(ws, b);
+  size_t cell = g ? fnzi_dtype(g->dtype)->bytes : 1, step = first_byte(ws, b) - first_byte(ws, a);
+  if (!g || !h || cell != fnzi_dtype(h->dtype)->bytes || step % cell)
     return true;
   fnz_geometry x = *g, y = *h;
   x.offset = 0;
@@ -121,17 +167,24 @@ static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
 static fnz_status check_pair(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   if (end_of(ws, a) <= first_byte(ws, b) || !must_be_apart(ws, a, b) || !share(ws, a, b))
     return FNZ_OK;
-  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, name_of(ws->exe, b),
+  const uint32_t at = a > b ? a : b, other = a > b ? b : a; /* an output rather than an input */
+  if (at >= inputs_of(ws))
+    return fnzi_fail(
+        ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, at),
+        "the memory given for it overlaps that of %s, and is written; give each memory "
+        "of its own",
+        piece_name(ws, other));
+  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, b),
                    "this input shares memory with %s, and one of them is written; give each memory "
                    "of its own",
-                   name_of(ws->exe, a));
+                   piece_name(ws, a));
 }
 
 /* In the order of their first bytes; those that are not seen last. */
 static void order_by_address(fnz_workspace *ws, bool with_state, uint32_t *seen) {
   uint32_t *order = ws->order;
   *seen = 0;
-  for (uint32_t i = 0; i < graph_of(ws->exe)->ninputs; i++) {
+  for (uint32_t i = 0; i < pieces_of(ws); i++) {
     uint32_t k = order[i], at = i;
     if (!is_seen(ws, k, with_state))
       continue;
@@ -154,5 +207,37 @@ fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state) {
       FNZ_TRY(check_pair(ws, ws->order[j], k));
     reach = end_of(ws, k) > reach ? end_of(ws, k) : reach;
   }
+  return FNZ_OK;
+}
+
+/* --- Memory for an output -----------------------------------------------------------------------
+ */
+fnz_status fnzi_eng_apart_take(fnz_workspace *ws, size_t i, const void *data,
+                               const fnz_geometry *layout) {
+  const char *name = ws->exe->slots[FNZ_SIDE_OUTPUT].data[i].shown.name;
+  const size_t cell = fnzi_dtype(layout->dtype)->bytes;
+  int64_t low = 0, high = 0, bytes = 0;
+  for (uint32_t d = 0; d < layout->rank; d++)
+    if (layout->sizes[d] > 1 && layout->strides[d] < 0)
+      return fnzi_fail(
+          ws->ctx, FNZ_CLASS_BOUNDS, name,
+          "the memory given for it has stride %lld in dimension %u; an output has none "
+          "below zero",
+          (long long)layout->strides[d], d);
+  if ((uintptr_t)data % (cell > 8 ? 8 : cell))
+    return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, name,
+                     "its elements do not lie at multiples of their size");
+  fnz_geometry window = *layout;
+  window.offset = 0;
+  if (!fnzi_extent(&window, &low, &high) || !fnzi_mul_i64(high, (int64_t)cell, &bytes) ||
+      (uintptr_t)data + (uintptr_t)bytes < (uintptr_t)data)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_BOUNDS, name,
+                     "the memory given for it has strides that leave the address space");
+  if (!fnzi_is_contiguous(layout) &&
+      fnzi_oracle_relate_self(&window, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, name,
+                     "the strides of the memory given for it show one element in several places; "
+                     "give memory with a place for each element");
+  ws->outs[i] = (fnzi_eng_out){data, layout, (size_t)bytes};
   return FNZ_OK;
 }

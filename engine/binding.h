@@ -31,6 +31,14 @@ typedef struct fnzi_eng_given {
   bool has_number;
 } fnzi_eng_given;
 
+/* Memory of the caller for OUTPUT slot k. */
+typedef struct fnzi_eng_out {
+  const unsigned char *data;  /* the element with all indices 0; NULL: there is none, or it is not
+                                 known yet how much */
+  const fnz_geometry *layout; /* its window from there on */
+  size_t bytes;
+} fnzi_eng_out;
+
 /* Of memory of a device. */
 typedef struct fnzi_eng_addresses {
   uint64_t *data;

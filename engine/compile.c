@@ -34,6 +34,7 @@ static void donate_written(fnz_executable *exe) {
  */
 static fnz_status check_program(fnz_context *ctx, const fnz_program *program) {
   FNZ_TRY(fnzi_run_types(ctx, program));
+  FNZ_TRY(fnzi_run_values_check(ctx, program));
   if (fnzi_epilogue_start(program) == fnzi_graph_at(program, 0)->nodes.count)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,

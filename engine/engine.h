@@ -14,7 +14,7 @@
  *   taken.c, taken.h            numbers that data decide, as operands of such steps
  *   tile/                       nodes of a group, tile by tile; groups that run at once
  *   bind_bodies.c, nested.c     bodies of nodes: bindings within a binding; such a step
- *   given.c, apart.c            what a caller gives as memory; inputs that must share none
+ *   given.c, apart.c            what a caller gives as memory; what of it must share none
  *   execute.c                   one run: pointers, state, results
  *   frames.c, act.c             its steps, those of bodies too; one step
  *   regions.c                   nodes that the interpreter evaluates
@@ -127,7 +127,10 @@ struct fnz_workspace {
   uint64_t runs;
   fnzi_eng_given *given; /* per input */
   fnz_geometry *layouts; /* per input: of memory of the caller */
-  uint32_t *order;       /* inputs, in the order of their addresses in the last run */
+  fnzi_eng_out *outs;    /* per OUTPUT slot */
+  fnzi_eng_out room;     /* the arena, where it is the caller's: without a layout */
+  uint32_t *order;       /* inputs, outputs and the arena, in the order of their addresses in the
+                            last run */
   unsigned char *block;  /* of the arena and of results */
   size_t block_bytes;
   fnzi_run_steps *steps; /* the interpreter at work; NULL */
@@ -256,8 +259,11 @@ void fnzi_eng_given_state(fnz_workspace *ws);
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs);
 /* --- apart.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_apart_find(fnz_executable *exe);
-/* Memory of ws->given; OVERLAP. */
+/* Memory of ws->given, ws->outs and ws->room; OVERLAP. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state);
+/* Memory for OUTPUT slot i, with that geometry: BOUNDS, OVERLAP, ARGUMENT, or it is in ws->outs. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_apart_take(fnz_workspace *ws, size_t i, const void *data,
+                                              const fnz_geometry *layout);
 
 /* An array as the interpreter's numbers take one: with the sizes of what is given. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_given_arrays(fnz_workspace *ws, fnzi_arena *arena,

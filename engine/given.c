@@ -61,6 +61,9 @@ fnz_status fnzi_eng_given_bound(fnz_workspace *ws, const fnzi_run_binding *b, ui
 static fnz_status check_geometry(fnz_workspace *ws, uint32_t k, const fnz_memory *memory) {
   const fnz_geometry *want = value_of(ws, k)->geometry, *g = memory->geometry;
   const char *name = value_of(ws, k)->name;
+  if (g && g->rank && (!g->sizes || !g->strides))
+    return fnzi_fail(ws->ctx, FNZ_CLASS_ARGUMENT, name,
+                     "the geometry of its memory has no sizes, or no strides");
   if (!g || (!memory->data && fnz_geometry_numel(g) > 0))
     return fnzi_fail(ws->ctx, FNZ_CLASS_REF, name, "no memory was given for this input");
   if (g->dtype != want->dtype)

@@ -24,6 +24,9 @@ static const fnz_geometry *planned(const running *r, const fnzi_eng_slot *slot) 
 
 static fnz_status check_out(const running *r, const fnzi_eng_slot *slot, const fnz_geometry *want,
                             const fnz_geometry *given) {
+  if (given && given->rank && (!given->sizes || !given->strides))
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
+                     "the geometry of its memory has no sizes, or no strides");
   if (!given || (given->dtype == want->dtype && fnzi_same_sizes(given, want)))
     return FNZ_OK;
   char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT];
@@ -31,38 +34,6 @@ static fnz_status check_out(const running *r, const fnzi_eng_slot *slot, const f
   fnzi_shape_text(given, has);
   return fnzi_fail(r->ws->ctx, FNZ_CLASS_BOUNDS, slot->shown.name,
                    "the output is %s, the memory given for it is %s", is, has);
-}
-
-/* Row-major memory of the caller becomes the result's own. */
-static fnz_status place_outs(running *r) {
-  const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
-  FNZI_NEW(&r->ws->calling, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
-  for (size_t i = 0; i < slots->count; i++) {
-    const fnzi_eng_slot *slot = &slots->data[i];
-    const fnz_memory *out = &r->run->outputs[i];
-    const fnz_geometry *want = planned(r, slot);
-    if (!is_asked(r, slot))
-      continue;
-    if (!out->data && !r->run->workspace)
-      return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
-                       "an output without memory needs a workspace, where it stays");
-    if (out->data && r->ws->on_device)
-      FNZ_TRY(
-          fnzi_eng_device_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
-    if (!out->data || !want)
-      continue;
-    FNZ_TRY(check_out(r, slot, want, out->geometry));
-    bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
-    if (r->ws->on_device && !is_plain)
-      return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
-                       "an output on the device is row-major; give memory without strides");
-    if (r->ws->on_device)
-      r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
-    else if (is_plain && !r->outs[slot->of] &&
-             r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
-      r->outs[slot->of] = out->data;
-  }
-  return FNZ_OK;
 }
 
 /* A row-major geometry of these sizes, as long as the binding's results. */
@@ -80,8 +51,60 @@ static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geomet
   return FNZ_OK;
 }
 
+/* Memory for OUTPUT slot i, whose result looks like `want`; NULL where only data decide that. */
+static fnz_status take_memory(running *r, size_t i, const fnz_geometry *want) {
+  const fnzi_eng_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
+  const fnz_memory *out = &r->run->outputs[i];
+  const fnz_geometry *layout = out->geometry;
+  if (want)
+    FNZ_TRY(check_out(r, slot, want, layout));
+  if (want && !layout)
+    FNZ_TRY(rows_of(r, want, &layout));
+  return layout ? fnzi_eng_apart_take(r->ws, i, out->data, layout) : FNZ_OK;
+}
+
+/* Row-major memory of the caller becomes the result's own. */
+static fnz_status place_out(running *r, size_t i) {
+  const fnzi_eng_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
+  const fnz_memory *out = &r->run->outputs[i];
+  const fnz_geometry *want = planned(r, slot);
+  if (!out->data && !r->run->workspace)
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
+                     "an output without memory needs a workspace, where it stays");
+  if (out->data && r->ws->on_device)
+    FNZ_TRY(fnzi_eng_device_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
+  if (!out->data)
+    return FNZ_OK;
+  FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->given[slot->of].layout : want));
+  bool is_plain = !out->geometry || fnzi_is_contiguous(out->geometry);
+  if (!want)
+    return FNZ_OK;
+  if (r->ws->on_device && !is_plain)
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_UNSUPPORTED, slot->shown.name,
+                     "an output on the device is row-major; give memory without strides");
+  if (r->ws->on_device)
+    r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
+  else if (is_plain && !r->outs[slot->of] &&
+           r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
+    r->outs[slot->of] = out->data;
+  return FNZ_OK;
+}
+
+static fnz_status place_outs(running *r) {
+  const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
+  FNZI_NEW(&r->ws->calling, fnzi_graph_at(r->exe->program, 0)->noutputs, &r->outs);
+  for (size_t i = 0; i < slots->count; i++) {
+    r->ws->outs[i].data = NULL;
+    if (is_asked(r, &slots->data[i]))
+      FNZ_TRY(place_out(r, i));
+  }
+  return fnzi_eng_apart_check(r->ws, r->run->state != NULL);
+}
+
 /* A result that stays in the workspace, or moves to memory of the caller's. */
-static fnz_status give_result(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
+static fnz_status give_result(running *r, size_t i) {
+  const fnzi_eng_slot *slot = &r->exe->slots[FNZ_SIDE_OUTPUT].data[i];
+  fnz_memory *out = &r->run->outputs[i];
   const fnz_geometry *layout, *to = out->geometry;
   unsigned char *start;
   FNZ_TRY(fnzi_eng_result(r->ws, r->b, slot->of, &layout, &start));
@@ -96,6 +119,12 @@ static fnz_status give_result(running *r, const fnzi_eng_slot *slot, fnz_memory 
   FNZ_TRY(check_out(r, slot, layout, to));
   if (!to)
     FNZ_TRY(rows_of(r, layout, &to));
+  if (!r->ws->outs[i].data) { /* of sizes that only data decided */
+    FNZ_TRY(fnzi_eng_apart_take(r->ws, i, out->data, to));
+    FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
+  }
+  if (out->data == at && fnzi_same_strides(layout, to)) /* asked for in the input's memory */
+    return FNZ_OK;
   fnz_geometry window = *to;
   window.offset = 0;
   fnzi_eng_elements_move(layout, start, &window, out->data);
@@ -168,8 +197,7 @@ static fnz_status give_results(running *r) {
     if (is_asked(r, slot) && r->ws->on_device)
       FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
     else if (is_asked(r, slot))
-      FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i])
-                              : give_result(r, slot, &r->run->outputs[i]));
+      FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i]) : give_result(r, i));
   }
   return FNZ_OK;
 }
@@ -189,19 +217,29 @@ static fnz_status open_device(running *r) {
   return fnzi_eng_device_given_inputs(r->ws);
 }
 
+static fnz_status take_arena(running *r) {
+  r->ws->room = (fnzi_eng_out){r->run->arena, NULL, r->b->arena_bytes};
+  if (!r->run->arena)
+    return FNZ_OK;
+  if (r->run->arena_bytes < r->b->arena_bytes)
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
+                     r->b->arena_bytes);
+  if ((uintptr_t)r->run->arena % FNZI_ENG_ALIGNMENT)
+    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the arena does not begin at a multiple of %d bytes", FNZI_ENG_ALIGNMENT);
+  return FNZ_OK;
+}
+
 static fnz_status run_in(running *r) {
   fnzi_arena_reset(&r->ws->calling);
   FNZ_TRY(fnzi_eng_given_weights(r->ws, r->run->state));
   FNZ_TRY(give_bound(r));
   FNZ_TRY(fnzi_eng_given_inputs(r->ws, r->run->inputs));
-  FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
   FNZ_TRY(open_device(r));
   FNZ_TRY(fnzi_eng_binding_find(r->ws, r->run->state != NULL, &r->b));
+  FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outs(r));
-  if (r->run->arena && r->run->arena_bytes < r->b->arena_bytes)
-    return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
-                     r->b->arena_bytes);
   if (r->ws->on_device)
     FNZ_TRY(fnzi_eng_device_results_place(r->ws, r->b));
   if (r->exe->device)
@@ -221,6 +259,10 @@ static fnz_status take_run(const fnz_executable *exe, fnz_context *ctx, const fn
   if ((run->workspace && run->workspace->exe != exe) || (run->state && run->state->exe != exe))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the workspace or the state of the run is of another executable");
+  if (!run->inputs && exe->slots[FNZ_SIDE_INPUT].count)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the inputs of the run are NULL; give one fnz_memory for each of %zu",
+                     exe->slots[FNZ_SIDE_INPUT].count);
   return FNZ_OK;
 }
 
@@ -229,6 +271,10 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
   fnz_execution run;
   FNZ_TRY(take_run(exe, ctx, given, &run));
   running r = {.exe = exe, .run = &run, .bound = bound, .ws = run.workspace};
+  if (!run.outputs && exe->slots[FNZ_SIDE_OUTPUT].count)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "the outputs of the run are NULL; give one fnz_memory for each of %zu",
+                     exe->slots[FNZ_SIDE_OUTPUT].count);
   if (run.on_device && !exe->device)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "memory of a GPU was given to an executable for the CPU");

@@ -81,8 +81,10 @@ static fnz_status open(fnz_workspace *ws) {
   FNZ_TRY(add_kernels(ws));
   FNZI_NEW(&ws->arena, count, &ws->given);
   FNZI_NEW(&ws->arena, count, &ws->layouts);
-  FNZI_NEW(&ws->arena, count, &ws->order);
-  for (uint32_t k = 0; k < count; k++)
+  const size_t nouts = ws->exe->slots[FNZ_SIDE_OUTPUT].count, pieces = count + nouts + 1;
+  FNZI_NEW(&ws->arena, nouts, &ws->outs);
+  FNZI_NEW(&ws->arena, pieces, &ws->order);
+  for (uint32_t k = 0; k < pieces; k++)
     ws->order[k] = k;
   return FNZ_OK;
 }

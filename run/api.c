@@ -15,6 +15,8 @@ fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *ba
                                 .user = outputs};
   /* What is functional but for the writes at its end needs memory to write to. */
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
-  return o.original || ends_in_writes ? fnzi_eag_run(ctx, program, backend, &all)
-                                      : fnzi_run_functional(ctx, program, backend, &all);
+  if (o.original || ends_in_writes)
+    return fnzi_eag_run(ctx, program, backend, &all);
+  FNZ_TRY(fnzi_run_values_check(ctx, program));
+  return fnzi_run_functional(ctx, program, backend, &all);
 }

@@ -243,6 +243,40 @@ bool fnzi_run_node_writes(const fnzi_node *node) {
   return !off && mean.tag == FNZ_ARG_VALUE && var.tag == FNZ_ARG_VALUE;
 }
 
+/* As the pass records it: without gaps, or dense although an input is recorded with gaps. */
+static bool lies_in_rows(const fnzi_value *value, bool is_copied) {
+  const fnz_geometry *g = value->geometry;
+  return !g || (g->offset == 0 && fnzi_is_contiguous(g)) ||
+         (is_copied && value->node == FNZI_NO_NODE && !fnzi_is_dense(g));
+}
+
+bool fnzi_run_node_reads_memory(const fnzi_graph *graph, const fnzi_node *node) {
+  static const uint16_t copied[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
+  if (!node->op || node->nargs == 0 || node->args[0].tag != FNZ_ARG_VALUE)
+    return false;
+  bool is_copied = fnzi_op_is_among(node->op, copied, sizeof copied / sizeof *copied);
+  return (is_copied || asks_place(node->op) || node->op == &fnzi_ops[FNZI_ATEN_as_strided]) &&
+         !lies_in_rows(&graph->values.data[node->args[0].u.value], is_copied);
+}
+
+fnz_status fnzi_run_values_check(fnz_context *ctx, const fnz_program *program) {
+  char place[160];
+  for (uint32_t k = 0; k < program->graphs.count; k++) {
+    const fnzi_graph *graph = fnzi_graph_at(program, k);
+    for (uint32_t i = 0; i < graph->nodes.count; i++) {
+      const fnzi_node *node = &graph->nodes.data[i];
+      if (!fnzi_run_node_reads_memory(graph, node))
+        continue;
+      fnzi_node_place(program, k, i, place);
+      return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, place,
+                       "%s goes by the strides of %%%s, which does not lie in rows: functionalize "
+                       "the program first, or run the original",
+                       node->op->name, graph->values.data[node->args[0].u.value].name);
+    }
+  }
+  return FNZ_OK;
+}
+
 /* --- Results ---------------------------------------------------------------------------------- */
 
 static bool is_result(const fnz_arg *arg) {

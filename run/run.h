@@ -310,6 +310,11 @@ FNZ_MUST_CHECK fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_n
 
 /* It writes an argument, by its schema or, in training, as batch norm writes its statistics. */
 bool fnzi_run_node_writes(const fnzi_node *node);
+/* It goes by strides of an argument that does not lie in rows, as values do: a window of its
+ * memory, or a number of it. */
+bool fnzi_run_node_reads_memory(const fnzi_graph *graph, const fnzi_node *node);
+/* No node does; UNSUPPORTED. */
+FNZ_MUST_CHECK fnz_status fnzi_run_values_check(fnz_context *ctx, const fnz_program *program);
 /* Both forms of batch norm begin with input, weight, bias, running mean and variance, training,
  * momentum, eps. */
 bool fnzi_run_is_norm(const fnz_op *op);

@@ -9,7 +9,10 @@
  * Results are those of fnz_run(), bit for bit.
  *
  * Threads: an executable never changes, and any number of threads may run it, each with a context,
- * and with a workspace and a state of its own. */
+ * and with a workspace and a state of its own.
+ *
+ * A process that forks: the child may use what no other thread was using then. The thread that
+ * forked works alone there, if there were others; one that the child starts has `threads` again. */
 #ifndef FNZ_ENGINE_H
 #define FNZ_ENGINE_H
 
@@ -52,8 +55,13 @@ typedef struct fnz_compile_options {
  * out      new; ends with fnz_executable_destroy(). NULL on failure. Its memory comes from the
  *          allocator of ctx, in whatever thread it runs.
  *
- * Fails with UNSUPPORTED for a program that writes, or has a node that nothing computes (with its
- * place), REF for a donated input that there is not, and as a plan at the recorded sizes does. */
+ * A program with views and no writes is taken, too: each view is computed as a copy. That is its
+ * meaning, except for `as_strided`, `sym_stride` and `sym_storage_offset` of a tensor whose elements
+ * do not lie in rows.
+ *
+ * Fails with UNSUPPORTED for a program that writes, for these, and for a node that nothing computes
+ * (with its place), REF for a donated input that there is not, and as a plan at the recorded sizes
+ * does. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
                                               const fnz_compile_options *options,
                                               fnz_executable **out);
@@ -90,13 +98,14 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  * outputs    one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
  *            lies in the workspace, which must be given, until its next run. Else `data` is the
  *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL.
- *            Outputs must overlap neither each other nor an input. Those in a given state are not
- *            looked at.
+ *            Outputs must overlap neither each other nor an input or the state, and have a place for
+ *            each element; but the final value of a donated input may lie in the memory of that
+ *            input, with its strides. Those in a given state are not looked at.
  * state      NULL: the program's initial values, and final values come out as outputs. Else they
  *            are read and left there.
  * workspace  NULL: one that the executable keeps for this.
  * arena      NULL: memory of the workspace. Else `arena_bytes` of the caller's, at least what
- *            fnz_needs says, aligned to 64 bytes. */
+ *            fnz_needs says, aligned to 64 bytes, and apart from all other memory. */
 typedef struct fnz_execution {
   size_t size; /* sizeof(fnz_execution) */
   const fnz_memory *inputs;

@@ -14,7 +14,8 @@ typedef struct fnz_run_options {
   size_t size;   /* sizeof(fnz_run_options) */
   bool original; /* any program, on real aliasing memory: the definition of its meaning. Views and
                     writes happen in this process's memory, computing operators are evaluated by the
-                    backend. Else the program must be functional, but for an epilogue */
+                    backend. Else the program must be functional, but for an epilogue and for views,
+                    as fnz_compile() takes them */
   bool check_schemas; /* FNZ_DIFFERENT when an operator changes an argument that its schema only
                          reads, or a declared operator's result lies in an argument's memory; the
                          message names node, operator and argument. Costs a copy of every argument

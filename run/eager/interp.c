@@ -248,7 +248,8 @@ bool fnzi_eag_needs_memory(const fnz_program *program) {
   for (uint32_t k = 0; k < program->graphs.count; k++) {
     const fnzi_graph *g = fnzi_graph_at(program, k);
     for (size_t i = 0; i < g->nodes.count; i++)
-      if (fnzi_run_node_writes(&g->nodes.data[i]) || fnzi_eag_hides_window(&g->nodes.data[i]))
+      if (fnzi_run_node_writes(&g->nodes.data[i]) || fnzi_eag_hides_window(&g->nodes.data[i]) ||
+          fnzi_run_node_reads_memory(g, &g->nodes.data[i]))
         return true;
   }
   return false;
