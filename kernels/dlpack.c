@@ -73,6 +73,9 @@ static fnz_status check_kind(fnz_context *ctx, const DLManagedTensorVersioned *t
   if (d->ndim < 0 || d->ndim > FNZ_MAX_RANK)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "the tensor has %d dimensions; at most %d",
                      (int)d->ndim, FNZ_MAX_RANK);
+  if (d->ndim > 0 && !d->shape)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "the tensor has %d dimensions, and no shape",
+                     (int)d->ndim);
   return FNZ_OK;
 }
 
@@ -97,6 +100,25 @@ static fnz_status copy_sizes(fnz_context *ctx, const DLTensor *d, fnz_dlpack_vie
   return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "the bytes of the tensor leave 63 bits");
 }
 
+/* All elements lie in memory that there is, at multiples of their size. */
+static fnz_status check_places(fnz_context *ctx, const DLTensor *d, const fnz_geometry *g) {
+  const size_t cell = fnzi_dtype(g->dtype)->bytes;
+  const uintptr_t begin = (uintptr_t)d->data, at = begin + (uintptr_t)d->byte_offset;
+  int64_t low, high;
+  if (fnz_geometry_numel(g) == 0)
+    return FNZ_OK;
+  if (!d->data)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "the tensor has elements, and no memory");
+  if (at % (cell > 8 ? 8 : cell))
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "elements of the tensor do not lie at multiples of their size");
+  if (at < begin || !fnzi_extent(g, &low, &high) || at + (uintptr_t)high * cell < at)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "the tensor begins %llu bytes behind its memory, and leaves the address space",
+                     (unsigned long long)d->byte_offset);
+  return FNZ_OK;
+}
+
 fnz_status fnz_dlpack_look(fnz_context *ctx, const DLManagedTensorVersioned *tensor,
                            fnz_dlpack_view *out) {
   const DLTensor *d = &tensor->dl_tensor;
@@ -105,15 +127,10 @@ fnz_status fnz_dlpack_look(fnz_context *ctx, const DLManagedTensorVersioned *ten
   out->geometry = (fnz_geometry){
       .dtype = dtype, .rank = (uint32_t)d->ndim, .sizes = out->sizes, .strides = out->strides};
   FNZ_TRY(copy_sizes(ctx, d, out));
-  const size_t cell = fnzi_dtype(dtype)->bytes;
-  const uintptr_t at = (uintptr_t)d->data + (uintptr_t)d->byte_offset;
-  bool is_any = fnz_geometry_numel(&out->geometry) > 0;
-  if (is_any && (!d->data || at % (cell > 8 ? 8 : cell)))
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     d->data ? "elements of the tensor do not lie at multiples of their size"
-                             : "the tensor has elements, and no memory");
+  FNZ_TRY(check_places(ctx, d, &out->geometry));
+  bool is_any = fnz_geometry_numel(&out->geometry) > 0; /* an offset to no element is not added */
   out->memory =
-      (fnz_memory){d->data ? (unsigned char *)d->data + d->byte_offset : NULL, &out->geometry};
+      (fnz_memory){is_any ? (unsigned char *)d->data + d->byte_offset : d->data, &out->geometry};
   out->device = d->device;
   out->read_only = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   return FNZ_OK;

@@ -18,6 +18,8 @@ static fnzi_kernel_fn *const runs[FNZI_RUNS] = {
 #undef RUN
 };
 
+enum { MOST_THREADS = 4096 };
+
 /* Asking costs two system calls, so only who leaves the number open pays for it. */
 static int all_cores(void) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -27,6 +29,11 @@ static int all_cores(void) {
 fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads, fnz_backend **out) {
   static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_code,
                                            fnzi_cpu_row_code};
+  if (threads < 0 || threads > MOST_THREADS)
+    return fnzi_fail(
+        ctx, FNZ_CLASS_ARGUMENT, NULL,
+        "the number of threads is %d; it goes from 0, as many as there are cores, to %d", threads,
+        MOST_THREADS);
   return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, NULL, out);
 }
 

@@ -84,8 +84,9 @@ typedef struct fnz_dlpack_view {
 /** tensor  borrowed: it must outlive all use of the view, and the caller ends it.
  *
  * Fails with UNSUPPORTED for another major version of DLPack, for devices other than CPU and CUDA,
- * and for element types that fnz has none of; BOUNDS for strides below zero and sizes that leave 63
- * bits; ARGUMENT for elements that do not lie at multiples of their size. */
+ * and for element types that fnz has none of; BOUNDS for sizes and strides below zero, and when
+ * these leave 63 bits or the address space; ARGUMENT for dimensions without a shape, and for
+ * elements without memory or not at multiples of their size. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_look(fnz_context *ctx,
                                                   const DLManagedTensorVersioned *tensor,
                                                   fnz_dlpack_view *out);

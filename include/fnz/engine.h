@@ -30,7 +30,8 @@ typedef struct fnz_executable_state fnz_executable_state;
 
 typedef struct fnz_compile_options {
   size_t size;                /* sizeof(fnz_compile_options) */
-  int threads;                /* of one run; 0: as many as there are cores. Changes no result */
+  int threads;                /* of one run; 0: as many as there are cores; at most 4096. Changes no
+                                 result */
   const char *const *donated; /* user inputs, by graph name, whose memory a run may overwrite */
   size_t ndonated;
   const fnz_backend *kernels; /* a CPU backend: kernels registered with it are used; NULL: none.

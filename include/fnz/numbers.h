@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/** Numbers on the CPU. Results do not depend on `threads` (0: as many as there are cores).
+/** Numbers on the CPU. Results do not depend on `threads` (0: as many as there are cores; at most
+ * 4096, else ARGUMENT).
  * out: ends with fnz_backend_destroy(). The context must outlive it and be used by one thread. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads,
                                                          fnz_backend **out);

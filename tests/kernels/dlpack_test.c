@@ -108,6 +108,23 @@ START_TEST(what_does_not_fit_is_named) {
   t = tensor_of(NULL, kDLFloat, 32);
   FAILS(ctx, "ARGUMENT", fnz_dlpack_look(ctx, &t, &view));
   says(ctx, "no memory");
+  t = tensor_of(cells, kDLFloat, 32);
+  t.dl_tensor.shape = NULL;
+  FAILS(ctx, "ARGUMENT", fnz_dlpack_look(ctx, &t, &view));
+  says(ctx, "no shape");
+  t.dl_tensor.ndim = 0;
+  OK(ctx, fnz_dlpack_look(ctx, &t, &view));
+  ck_assert_uint_eq(view.geometry.rank, 0);
+  t.dl_tensor.ndim = -1;
+  FAILS(ctx, "BOUNDS", fnz_dlpack_look(ctx, &t, &view));
+  t.dl_tensor.ndim = INT32_MAX;
+  FAILS(ctx, "BOUNDS", fnz_dlpack_look(ctx, &t, &view));
+  t = tensor_of(cells, kDLFloat, 32);
+  t.dl_tensor.byte_offset = UINT64_MAX - 63;
+  FAILS(ctx, "BOUNDS", fnz_dlpack_look(ctx, &t, &view));
+  says(ctx, "address space");
+  t.dl_tensor.byte_offset = -(uint64_t)(uintptr_t)cells - 16;
+  FAILS(ctx, "BOUNDS", fnz_dlpack_look(ctx, &t, &view));
   fnz_context_destroy(ctx);
 }
 END_TEST
