@@ -29,7 +29,7 @@ def pointer_of(capsule: Any) -> tuple[int, bool]:
     for name in (VERSIONED, PLAIN):
         if _is_valid(capsule, name):
             return _get_pointer(capsule, name), name is VERSIONED
-    raise BufferError("__dlpack__() gave no capsule of DLPack, or one that has been consumed")
+    raise BufferError("its __dlpack__() gave no capsule of DLPack, or one that has been consumed")
 
 
 def is_unconsumed(capsule: Any) -> bool:
@@ -53,6 +53,15 @@ _release_buffer = PYFUNCTYPE(None, c_void_p)(("PyBuffer_Release", _python))
 _RECORDS_RO = 0x0018 | 0x0004  # PyBUF_STRIDES | PyBUF_FORMAT
 
 
+def _row_bytes(shape: tuple, size: int) -> tuple:
+    """Row-major strides, for a buffer that says none, as one of ctypes does."""
+    strides = []
+    for count in reversed(shape):
+        strides.append(size)
+        size *= max(count, 1)
+    return tuple(reversed(strides))
+
+
 class BufferView:
     """A buffer that stays where it is as long as this lives. Raises what the object does."""
 
@@ -61,9 +70,13 @@ class BufferView:
         self._release = _release_buffer
         _get_buffer(value, byref(self._buffer), _RECORDS_RO)
         b = self._buffer
+        if b.suboffsets:
+            raise BufferError("its rows are found by pointers")
         self.address, self.itemsize, self.read_only = b.buf or 0, b.itemsize, bool(b.readonly)
         self.format = (b.format or b"B").decode()
-        self.shape, self.strides = tuple(b.shape[:b.ndim]), tuple(b.strides[:b.ndim])
+        rank, size = b.ndim, max(b.itemsize, 1)
+        self.shape = tuple(b.shape[:rank]) if b.shape else (b.len // size,) * (rank > 0)
+        self.strides = tuple(b.strides[:rank]) if b.strides else _row_bytes(self.shape, size)
 
     def __del__(self) -> None:
         if self._buffer.obj:

@@ -7,6 +7,7 @@ from typing import Any, Iterable
 
 from . import _structures as s
 from ._library import lib
+from .checks import integer
 from .dtypes import DTYPES
 from .errors import check
 from .handles import Context, Handle
@@ -17,15 +18,16 @@ def new_arrays(context: Context) -> Handle:
     return context.make(lib.fnz_arrays_create, lib.fnz_arrays_destroy)
 
 
-def load_arrays(context: Context, path: str) -> Handle:
-    return context.make(lib.fnz_arrays_load, lib.fnz_arrays_destroy, path.encode())
+def load_arrays(context: Context, path: bytes) -> Handle:
+    return context.make(lib.fnz_arrays_load, lib.fnz_arrays_destroy, path)
 
 
 def fill(context: Context, arrays: Handle, named: Iterable[tuple[str, Any]]) -> Handle:
     """Adds copies of tensors of any library; Python's integers become scalars."""
     for name, value in named:
         if isinstance(value, int) and not isinstance(value, bool):
-            value = memoryview(c_int64(value)).cast("B").cast("q", ())
+            number = c_int64(integer(value, "it", where=f"input `{name}`"))
+            value = memoryview(number).cast("B").cast("q", ())
         look = Look()
         keeps = look.at(context.address, value, name)
         seen = tensor_over(look.view.memory, keeps)

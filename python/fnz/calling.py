@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator
 
-from ._library import lib
 from .errors import Error, argument_error
 from .graph import Value, read_inputs, read_outputs
 from .handles import Handle
@@ -16,11 +15,10 @@ _RESULTS = ("user", "loss", "parameter_gradient", "input_gradient")  # what "out
 class Calling:
     """Of one program. Inputs and outputs have the structure that the exported module has, where the file says it."""
 
-    def __init__(self, program: Handle):
+    def __init__(self, program: Handle, structure: str | None):
         self.leaves = [one for one in read_inputs(program) if one.kind in ("user", "literal")]
         self.results = [one for one in read_outputs(program) if one.kind in _RESULTS]
-        text = lib.fnz_program_module_call_graph(program.address)
-        trees = read_trees(text.decode() if text else None)
+        trees = read_trees(structure)
         names = [one.name for one in self.leaves]
         self.named, self.names = Tree("dict"), names
         self.positional, self.outputs = tuple_of(len(names)), tuple_of(len(self.results))

@@ -8,6 +8,7 @@ deleter posts a semaphore. Objects whose loans have ended are let go at the next
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_int64, c_size_t, c_uint, c_void_p, cast, pointer, sizeof
@@ -139,3 +140,12 @@ def sweep() -> int:
         finally:
             _sweeping.release()
     return len(_loans)
+
+
+def _begin_child() -> None:
+    """In a process that was forked: no other thread is there that sweeps."""
+    global _sweeping
+    _sweeping = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_begin_child)

@@ -28,16 +28,31 @@ class Error(Exception):
         return ": ".join(part for part in (self.kind, self.where, self.message) if part)
 
 
+class ArgumentError(Error, ValueError):
+    """A value that is not taken: status "BAD_ARGUMENT"."""
+
+
+class ArgumentTypeError(Error, TypeError):
+    """A value of a type that is not taken: status "BAD_ARGUMENT"."""
+
+
 def argument_error(message: str, where: str = "") -> Error:
-    """What was given to this package, and is not what it takes."""
-    return Error("BAD_ARGUMENT", "ARGUMENT", where, message)
+    """The value that was given is not one that this package takes."""
+    return ArgumentError("BAD_ARGUMENT", "ARGUMENT", where, message)
+
+
+def type_error(message: str, where: str = "") -> Error:
+    """The value that was given has a type that this package does not take."""
+    return ArgumentTypeError("BAD_ARGUMENT", "ARGUMENT", where, message)
 
 
 def last_error(context: Any) -> Error:
     """The last failure on a context, as an exception."""
     error = _CError.from_address(lib.fnz_last_error(context))
-    return Error(STATUSES[error.status], lib.fnz_class_name(error.kind).decode(),
-                 error.where.decode(errors="replace"), error.message.decode(errors="replace"))
+    status = STATUSES[error.status]
+    kind = ArgumentError if status == "BAD_ARGUMENT" else Error
+    return kind(status, lib.fnz_class_name(error.kind).decode(), error.where.decode(errors="replace"),
+                error.message.decode(errors="replace"))
 
 
 def check(context: Any, status: int) -> None:

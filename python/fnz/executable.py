@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Iterator, MutableMapping
 from ctypes import addressof, byref, c_int64, c_void_p, sizeof
 from typing import Any
 
 from . import _structures as s
 from ._library import lib
-from ._python import name_of
 from .arrays import fill, load_arrays, new_arrays
 from .calling import Calling
+from .checks import INT64, Kept, integer, path as path_of, text
 from .errors import argument_error, check, last_error
 from .handles import Context, Handle, gpu_context
 from .results import Result, end_all, giver_for
@@ -42,7 +41,8 @@ class _Input:
     def put(self, context: Any, value: Any) -> Any:
         """Looks at an input. What is returned must live until the run has ended."""
         if self.number is not None:
-            return self._set_number(value)
+            self.number.value = integer(value, "it", where=f"input `{self.name}`")
+            return None
         look = self.look
         kept = look.at(context, value, self.name)
         if self.donated and look.view.read_only:
@@ -50,13 +50,27 @@ class _Input:
         self.memory.data = look.memory.data
         return kept
 
-    def _set_number(self, value: Any) -> None:
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise argument_error(f"must be an integer; this is of type {name_of(type(value))}", f"input `{self.name}`")
-        self.number.value = value.__index__()
+
+class _Tables:
+    """The memories of one call. An input may make another call while it is looked at, as lazy tensors do, and so may
+    another thread: each has its own, which are used again when it has ended."""
+
+    __slots__ = ("context", "context_at", "inputs", "results", "execution", "execution_at", "generator", "_memories")
+
+    def __init__(self, compiled: Handle, donated: frozenset):
+        self.context = Context()
+        self.context_at = c_void_p(self.context.address)
+        slots = _slots(compiled, s.SIDE_INPUT)
+        given = (s.Memory * max(len(slots), 1))()
+        self.inputs = [_Input(slot, given[k], donated) for k, slot in enumerate(slots)]
+        slots = _slots(compiled, s.SIDE_OUTPUT)
+        asked = (s.Memory * max(len(slots), 1))()
+        self.results = [Result(slot, asked[k]) for k, slot in enumerate(slots) if not slot.in_state]
+        self.execution = s.Execution(size=sizeof(s.Execution), inputs=addressof(given), outputs=addressof(asked))
+        self.execution_at, self.generator, self._memories = byref(self.execution), None, (given, asked)
 
 
-class Executable:
+class Executable(Kept):
     """What Program.compile() gives. Calling it runs the program once:
 
         outputs = executable(*inputs, **named_inputs)
@@ -69,47 +83,42 @@ class Executable:
     Buffers and parameters that the program changes are its `state`, kept from call to call, and begun anew by reset().
     Final values of inputs that it changes are in `mutated` after a call: the inputs themselves stay as they are.
 
-    Threads: calls from several threads wait for each other; another() gives one for another thread.
+    Threads: calls from several threads wait for each other; another() gives one for another thread. An input may itself
+    call the executable when it is looked at.
     """
 
-    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset):
+    _instead = "pickle the Program, and compile() that there; another() gives one more, State.save() keeps a state"
+
+    def __init__(self, calling: Calling, compiled: Handle, donated: frozenset, check_meaning: Any = None):
         self._calling, self._compiled, self._donated = calling, compiled, donated
+        self._check_meaning = check_meaning  # against the program that compile() had to functionalize
         self._context = Context()
-        context = self._context
-        self._workspace = context.make(lib.fnz_workspace_create, lib.fnz_workspace_destroy, compiled.address,
-                                       keeps=(compiled,))
-        slots = _slots(compiled, s.SIDE_INPUT)
-        self._input_memories = (s.Memory * max(len(slots), 1))()
-        self._inputs = [_Input(slot, self._input_memories[k], donated) for k, slot in enumerate(slots)]
-        slots = _slots(compiled, s.SIDE_OUTPUT)
-        self._output_memories = (s.Memory * max(len(slots), 1))()
-        results = [Result(slot, self._output_memories[k]) for k, slot in enumerate(slots) if not slot.in_state]
-        self._results = results
-        self._finals = [k for k, one in enumerate(results) if not one.name.startswith("output.")]
+        self._compiled_at = c_void_p(compiled.address)
+        self._workspaces: list[Handle] = []  # of no run at the moment: one, unless a run began within a run
+        self._spare = [_Tables(compiled, donated)]
+        results = self._spare[0].results
+        self._finals = [(k, one.name) for k, one in enumerate(results) if not one.name.startswith("output.")]
         self._by_name = {one.name: k for k, one in enumerate(results)}
         calling.check_results()
         self._is_bare = calling.outputs.kind == "leaf" and "output.0" in self._by_name
         self._has_state = lib.fnz_executable_count(compiled.address, s.SIDE_STATE) > 0
-        self._execution = s.Execution(size=sizeof(s.Execution), inputs=addressof(self._input_memories),
-                                      outputs=addressof(self._output_memories), workspace=self._workspace.address)
-        self._execution_at = byref(self._execution)
-        self._compiled_at, self._context_at = c_void_p(compiled.address), c_void_p(context.address)
         self._state: Handle | None = None
         self._generator: Handle | None = None
         self.mutated: dict[str, Any] = {}
         self.reset()
 
     @classmethod
-    def compiled(cls, program: Handle, options: s.CompileOptions, donated: frozenset) -> Executable:
+    def compiled(cls, program: Handle, calling: Calling, options: s.CompileOptions, donated: frozenset,
+                 check_meaning: Any) -> Executable:
         context = gpu_context() if options.staging else Context()
         compiled = context.make(lib.fnz_compile, lib.fnz_executable_destroy, program.address, byref(options),
                                 keeps=(program,))
-        return cls(Calling(program), compiled, donated)
+        return cls(calling, compiled, donated, check_meaning)
 
     def another(self) -> Executable:
         """The same program, compiled already and with the same weights, but with a state of its own: for another
         thread."""
-        return Executable(self._calling, self._compiled, self._donated)
+        return Executable(self._calling, self._compiled, self._donated, self._check_meaning)
 
     # --- Calling ---
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -118,30 +127,56 @@ class Executable:
             leaves: Any = args
         else:
             leaves = [value for _, value in calling.bind(args, kwargs)]
-        with self._context.lock:
-            given = self._run(leaves)
+        try:
+            tables = self._spare.pop()
+        except IndexError:
+            tables = _Tables(self._compiled, self._donated)
+        try:
+            given = self._run(tables, leaves)
+        finally:
+            self._spare.append(tables)
         if self._finals:
-            self.mutated = {self._results[k].name: given[k] for k in self._finals}
+            self.mutated = {name: given[k] for k, name in self._finals}
         if self._is_bare:
             return given[0]
         by_name = self._by_name
         return calling.give(lambda name: given[by_name[name]])
 
-    def _run(self, leaves: Any) -> list:
-        context = self._context_at
-        kept = [one.put(context, value) for one, value in zip(self._inputs, leaves)]
+    def _run(self, tables: _Tables, leaves: Any) -> list:
+        context, results = tables.context_at, tables.results
+        kept = [one.put(context, value) for one, value in zip(tables.inputs, leaves)]
         give = giver_for(leaves)
-        results = self._results
         try:
             for one in results:
                 one.prepare()
-            if _run(context, self._compiled_at, self._execution_at):
-                raise last_error(context)
+            self._execute(tables)
             del kept
             return [give(one, context) for one in results]
         except BaseException:
             end_all(results)
             raise
+
+    def _execute(self, tables: _Tables) -> None:
+        """One run at a time: results in the workspace are copied before another run begins."""
+        with self._context.lock:
+            execution, workspaces, generator = tables.execution, self._workspaces, self._generator
+            workspace = workspaces.pop() if workspaces else self._new_workspace()
+            try:
+                execution.workspace = workspace.address
+                execution.state = self._state and self._state.address
+                if tables.generator is not generator:
+                    lib.fnz_context_set_generator(tables.context_at, generator and generator.address)
+                    tables.generator = generator
+                if _run(tables.context_at, self._compiled_at, tables.execution_at):
+                    raise last_error(tables.context_at)
+                for one in tables.results:
+                    one.settle()
+            finally:
+                workspaces.append(workspace)
+
+    def _new_workspace(self) -> Handle:
+        return self._context.make(lib.fnz_workspace_create, lib.fnz_workspace_destroy, self._compiled.address,
+                                  keeps=(self._compiled,))
 
     # --- State ---
     @property
@@ -156,40 +191,40 @@ class Executable:
         with self._context.lock:
             self._state = self._context.make(lib.fnz_executable_state_create, lib.fnz_executable_state_destroy,
                                              self._compiled.address, keeps=(self._compiled,))
-            self._execution.state = self._state.address
 
     def seed(self, seed: int) -> None:
         """Random operators draw what PyTorch draws on a CPU after torch.manual_seed(seed), and the next call goes on.
         Without, each call draws as after seed 0."""
-        context = self._context
-        generator = context.make(lib.fnz_generator_create, lib.fnz_generator_destroy, seed)
-        with context.lock:
-            lib.fnz_context_set_generator(context.address, generator.address)
-            self._generator = generator
+        number = integer(seed, "the seed", INT64[0], (1 << 64) - 1)
+        self._generator = self._context.make(lib.fnz_generator_create, lib.fnz_generator_destroy, number % (1 << 64))
 
     def verify(self, *args: Any, **kwargs: Any) -> None:
         """Runs with these inputs, also on memory with gaps and with state, and by the interpreter: an Error with
-        status DIFFERENT where one bit is not the same. The state stays as it is."""
-        context = self._context
-        arrays = fill(context, new_arrays(context), self._calling.bind(args, kwargs))
-        with context.lock:
-            check(context.address, lib.fnz_executable_verify(context.address, self._compiled.address, arrays.address))
+        status DIFFERENT where one bit is not the same. A program that compile() functionalized is compared with the
+        original, too: over hashes, and on these inputs. The state stays as it is."""
+        context, named = Context(), dict(self._calling.bind(args, kwargs))
+        arrays = fill(context, new_arrays(context), named.items())
+        check(context.address, lib.fnz_executable_verify(context.address, self._compiled.address, arrays.address))
+        if self._check_meaning:
+            self._check_meaning(named)
 
     def __repr__(self) -> str:
-        inputs = ", ".join(one.name for one in self._inputs)
+        inputs = ", ".join(slot.name.decode() for slot in _slots(self._compiled, s.SIDE_INPUT))
         return f"<fnz.Executable: inputs {inputs or 'none'}; {len(self.state)} in its state>"
 
 
-class State(MutableMapping):
+class State(Kept, MutableMapping):
     """What an executable remembers: "buffer.cache" (or "cache") to a tensor over that very memory, which may be read
     and written between calls."""
+
+    _instead = "save() and load() keep it in a file; dict(state) has its tensors"
 
     def __init__(self, context: Context, compiled: Handle, state: Handle | None):
         self._context, self._compiled, self._state = context, compiled, state
 
     def __getitem__(self, name: str) -> Tensor:
-        if self._state is not None:
-            memory = lib.fnz_executable_state_find(self._state.address, name.encode())
+        if self._state is not None and isinstance(name, str):
+            memory = lib.fnz_executable_state_find(self._state.address, text(name, "the name"))
             if memory.data:
                 return tensor_over(memory, self._state)
         raise KeyError(f"{name}; the state has {', '.join(self) or 'nothing'}")
@@ -209,6 +244,8 @@ class State(MutableMapping):
     def update(self, values: Any = (), /, **more: Any) -> None:
         """Takes the elements of tensors by their names: all, or none after a failure."""
         named = {**dict(values), **more}
+        for name in named:
+            text(name, "the name of a part of the state")
         full = {name if "." in name and name in self else self._full(name): value for name, value in named.items()}
         self._read(fill(self._context, new_arrays(self._context), full.items()))
 
@@ -217,7 +254,7 @@ class State(MutableMapping):
 
     def load(self, path: Any) -> None:
         """Takes what save() wrote, a safetensors file."""
-        self._read(load_arrays(self._context, os.fsdecode(path)))
+        self._read(load_arrays(self._context, path_of(path, "the file")))
 
     def _read(self, arrays: Handle) -> None:
         if self._state is None:
@@ -230,12 +267,12 @@ class State(MutableMapping):
         """Writes a safetensors file, which appears whole or not at all."""
         if self._state is None:
             raise argument_error("the program has no state")
-        context = self._context
+        name, context = path_of(path, "the file"), self._context
         arrays = new_arrays(context)
         with context.lock:
             check(context.address,
                   lib.fnz_executable_state_write(context.address, self._state.address, arrays.address))
-            check(context.address, lib.fnz_arrays_save(context.address, arrays.address, os.fsencode(path)))
+            check(context.address, lib.fnz_arrays_save(context.address, arrays.address, name))
 
     def __repr__(self) -> str:
         return f"<fnz.State: {', '.join(f'{name} {tensor!r}' for name, tensor in self.items())}>"

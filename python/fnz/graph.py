@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from ctypes import byref, c_size_t, sizeof
 from typing import Any, NamedTuple
 
 from . import _structures as s
 from ._library import lib
+from .checks import Kept
 from .dtypes import DTYPES
 from .handles import Handle
 
@@ -65,8 +67,10 @@ class Output(NamedTuple):
         return self.value.meta if isinstance(self.value, Value) else None
 
 
-class Graph:
+class Graph(Kept):
     """Graph `index` of a program; its values are named once."""
+
+    _instead = "pickle the Program, which has them"
 
     def __init__(self, program: Handle, index: int):
         self._program, self.index = program, index
@@ -122,14 +126,18 @@ class Default:
     def __repr__(self) -> str:
         return "default"
 
+    def __reduce__(self) -> str:  # there is one
+        return "DEFAULT"
+
 
 DEFAULT = Default()
 
 
-class Node:
+class Node(Kept):
     """One node. `args` are in the order of the operator's schema; `meta` is that of the first result."""
 
     __slots__ = ("_graph", "index", "target", "args", "outputs", "source")
+    _instead = "pickle the Program, which has them"
 
     def __init__(self, graph: Graph, program: Handle, index: int):
         info = lib.fnz_program_node(program.address, graph.index, index)
@@ -159,8 +167,10 @@ class Node:
         return f"{', '.join(map(repr, self.outputs))} = {self.target}({', '.join(map(repr, self.args))})"
 
 
-class Nodes(Sequence):
+class Nodes(Kept, Sequence):
     """The nodes of a graph, in the order in which they run; read when they are looked at."""
+
+    _instead = "pickle the Program, which has them"
 
     def __init__(self, program: Handle, graph: int = 0):
         self._program, self._graph = program, Graph(program, graph)
@@ -172,6 +182,7 @@ class Nodes(Sequence):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._count))]
+        index = operator.index(index)
         if not -self._count <= index < self._count:
             raise IndexError(f"there are {self._count} nodes")
         return Node(self._graph, self._program, index % self._count)

@@ -8,20 +8,23 @@ GPU is so with the one that all such executables share.
 from __future__ import annotations
 
 import atexit
+import os
 import threading
+import weakref
 from ctypes import byref, c_void_p, string_at
 from functools import lru_cache
 from typing import Any, Callable
 
 from . import _structures as s
 from ._library import lib
+from .checks import Kept
 from .errors import Error, check
 
 
 _counting = threading.RLock()
 
 
-class Handle:
+class Handle(Kept):
     """The address of something that `destroy` ends, after which what it `keeps` may end.
 
     Of objects that refer to each other in a circle Python calls __del__ in any order: what others were made with waits
@@ -53,13 +56,17 @@ class Handle:
                     left += handle._keeps
 
 
+_contexts: weakref.WeakSet = weakref.WeakSet()
+
+
 class Context(Handle):
     """An allocator and the last error, for one thread at a time: whoever calls on it holds `lock`."""
 
-    __slots__ = ("lock",)
+    __slots__ = ("lock", "__weakref__")
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        _contexts.add(self)
         out = c_void_p()
         if lib.fnz_context_create(None, byref(out)):
             self.address = 0
@@ -83,6 +90,20 @@ class Context(Handle):
                 return string_at(buffer.data, buffer.size) if buffer.data else b""
             finally:
                 lib.fnz_buffer_free(self.address, byref(buffer))
+
+
+def _begin_child() -> None:
+    """In a process that was forked: locks that other threads held are held by none that could give them back."""
+    global _counting
+    _counting = threading.RLock()
+    for context in list(_contexts):
+        if context.lock.acquire(blocking=False):
+            context.lock.release()
+        else:
+            context.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_begin_child)
 
 
 @lru_cache(maxsize=None)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ._library import lib
+from .checks import text
 from .errors import Error
 from .handles import Context
 
@@ -39,9 +40,10 @@ def ops() -> tuple[Operator, ...]:
 
 def op(name: str) -> Operator:
     """By the name as schemas write it: "add.Tensor", "aten::view"."""
-    found = lib.fnz_op_find(None, name.encode())
+    asked = text(name, "the name of an operator")
+    found = lib.fnz_op_find(None, asked)
     if not found:
-        near = Context().bytes_of(lib.fnz_op_suggest, name.encode()).decode()
+        near = Context().bytes_of(lib.fnz_op_suggest, asked).decode()
         raise Error("BAD_INPUT", "REF", name, "the table has no operator of that name"
                     + (f"; did you mean {near}?" if near else ""))
     return _read(found)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import io
 import os
 from ctypes import byref, c_char_p, c_ubyte, c_void_p, cast, sizeof
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from . import _structures as s
 from ._library import lib
 from ._python import name_of
 from .arrays import fill, new_arrays, tensors_of
 from .calling import Calling
+from .checks import an, choice, flag, integer, named, path as path_of, text, texts
 from .dtypes import DTYPES
-from .errors import argument_error, check, last_error
+from .errors import Error, argument_error, check, last_error, type_error
 from .executable import Executable
 from .graph import Input, Nodes, Output, read_inputs, read_outputs
 from .handles import Context, Handle
@@ -21,23 +22,17 @@ from .reports import Difference, Finding, Report, Stats
 from .tensors import Tensor
 
 
-def texts(names: Iterable[str]) -> Any:
+_MOST_THREADS, _MOST_TRIALS = 4096, 1_000_000
+
+
+def _array(names: list[bytes]) -> Any:
     """An array of C strings."""
-    if isinstance(names, str):
-        names = [names]
-    encoded = [name.encode() for name in names]
-    return (c_char_p * len(encoded))(*encoded)
-
-
-def _choice(value: str, of: tuple, what: str) -> int:
-    if value not in of:
-        raise argument_error(f"{what} is one of {', '.join(of)}, not {value!r}")
-    return of.index(value)
+    return (c_char_p * len(names))(*names)
 
 
 def _format(name: str) -> int:
-    name = {"fnz": "text"}.get(name, name)
-    number = lib.fnz_format_find(name.encode())
+    name = {"fnz": "text"}.get(name, name) if isinstance(name, str) else name
+    number = lib.fnz_format_find(text(name, "the format"))
     if not number and name != "auto":
         raise argument_error(f"there is no format {name!r}; pt2, json, cbor, text, dot and mlir are")
     return number
@@ -51,23 +46,23 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
     aliases  inputs that share memory: "x=y[1:]"
     """
     context = Context()
-    number = _format(format)
-    for schema in ops:
+    number, shared = _format(format), texts(aliases, "the aliases")
+    for schema in texts(ops, "the schemas of operators"):
         with context.lock:
-            check(context.address, lib.fnz_op_declare(context.address, schema.encode(), None))
+            check(context.address, lib.fnz_op_declare(context.address, schema, None))
     if type(source).__name__ == "ExportedProgram" and type(source).__module__.startswith("torch.export"):
         source = _exported(source)
     if isinstance(source, (str, os.PathLike)):
-        handle = context.make(lib.fnz_program_load, lib.fnz_program_destroy, os.fsencode(source), number)
+        handle = context.make(lib.fnz_program_load, lib.fnz_program_destroy, path_of(source, "the program"), number)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         held = bytes(source)
         handle = context.make(lib.fnz_program_read, lib.fnz_program_destroy, held, len(held), number)
     else:
-        raise argument_error("a program is a path, bytes or a torch.export.ExportedProgram; this is a "
-                             f"{name_of(type(source))}")
-    for alias in aliases:
+        raise type_error("a program is a path, bytes or a torch.export.ExportedProgram; this is a "
+                         f"{name_of(type(source))}")
+    for alias in shared:
         with context.lock:
-            check(context.address, lib.fnz_program_alias(context.address, handle.address, alias.encode()))
+            check(context.address, lib.fnz_program_alias(context.address, handle.address, alias))
     return Program(context, handle)
 
 
@@ -78,11 +73,29 @@ def _exported(program: Any) -> bytes:
     return file.getvalue()
 
 
+def _unpickled(data: bytes, structure: str | None) -> Program:
+    program = load(data)
+    return Program(program._context, program._handle, structure)
+
+
 class Program:
     """A traced program, or what was made of one. It never changes, and any thread may use it."""
 
-    def __init__(self, context: Context, handle: Handle):
+    def __init__(self, context: Context, handle: Handle, structure: str | None = None):
+        """structure  of inputs and outputs, where the library has none of it"""
         self._context, self._handle = context, handle
+        own = lib.fnz_program_module_call_graph(handle.address)
+        self._structure = own.decode() if own else structure
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as the bytes of CBOR, weights and all, and the structure, which CBOR has no place for."""
+        return _unpickled, (self.write("cbor"), self._structure)
+
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Program:
+        return self
 
     # --- What is made of it ---
     def functionalize(self, *, views: str = "copy", state: str = "outputs", deny: Iterable[str] = ()) -> Program:
@@ -91,9 +104,9 @@ class Program:
         views  "copy", "keep" or "strided"; state: final values are "outputs", or an "epilogue" writes them; deny:
         operators that the result must not have. See fnz_functionalize().
         """
-        names = texts(deny)
+        names = _array(texts(deny, "the operators that are denied"))
         options = s.FunctionalizeOptions(
-            sizeof(s.FunctionalizeOptions), _choice(views, s.VIEWS, "views"), _choice(state, s.STATES, "state"),
+            sizeof(s.FunctionalizeOptions), choice(views, s.VIEWS, "views"), choice(state, s.STATES, "state"),
             cast(names, c_void_p), len(names), cast(lib.fnz_verify_hashes, c_void_p),
             cast(lib.fnz_program_check_types, c_void_p), None)
         return self._made(lib.fnz_functionalize, byref(options))
@@ -101,45 +114,66 @@ class Program:
     def decompose(self, set: str = "core", *, decompose: Iterable[str] = (), keep: Iterable[str] = (),
                   views: str = "copy") -> Program:
         """Operators of a functional program as steps of others: of the set "core", "prims", "runnable", "mlir"."""
-        more, kept = texts(decompose), texts(keep)
-        options = s.DecomposeOptions(sizeof(s.DecomposeOptions), set.encode(), cast(more, c_void_p), len(more),
-                                     cast(kept, c_void_p), len(kept), _choice(views, s.VIEWS, "views"))
+        more = _array(texts(decompose, "the operators to take apart"))
+        kept = _array(texts(keep, "the operators to keep"))
+        options = s.DecomposeOptions(sizeof(s.DecomposeOptions), text(set, "the set"), cast(more, c_void_p), len(more),
+                                     cast(kept, c_void_p), len(kept), choice(views, s.VIEWS, "views"))
         return self._made(lib.fnz_decompose, byref(options))
 
     def _made(self, function: Any, options: Any) -> Program:
         handle = self._context.make(function, lib.fnz_program_destroy, self._handle.address, options)
-        return Program(self._context, handle)
+        return Program(self._context, handle, self._structure)
 
     def compile(self, device: str = "cpu", *, threads: int = 0, donated: Iterable[str] = (), cache: str | None = None,
                 check: bool = False) -> Executable:
-        """A functional program as something to call: see Executable.
+        """The program as something to call: see Executable. One with writes or views is functionalized before.
 
         device   "cpu", "cuda", "cuda:1"; inputs and results are memory of the CPU in any case
-        threads  of one call; 0: as many as there are cores. Changes no result
+        threads  of one call; 0: as many as there are cores, at most 4096. Changes no result
         donated  inputs, by graph name, whose memory a call may overwrite
         cache    a folder where kernels for a GPU are kept
         check    a plan that is not proved fails
         """
-        names = texts(donated)
+        given = texts(donated, "the names of donated inputs")
+        names, place = _array(given), text(device, "the device")
         options = s.CompileOptions(
-            sizeof(s.CompileOptions), threads, cast(names, c_void_p), len(names), None, check, False, device.encode(),
-            os.fsencode(cache) if cache else None, not device.startswith("cpu"))
-        return Executable.compiled(self._handle, options, frozenset(donated))
+            sizeof(s.CompileOptions), integer(threads, "threads", 0, _MOST_THREADS), cast(names, c_void_p), len(names),
+            None, flag(check, "check"), False, place, None if cache is None else path_of(cache, "the cache"),
+            not place.startswith(b"cpu"))
+        owners = frozenset(name.decode() for name in given)
+        program = self if self._is_functional else self.functionalize()
+        check_meaning = None if program is self else program._check_meaning(self)
+        return Executable.compiled(program._handle, program._calling(), options, owners, check_meaning)
+
+    def _calling(self) -> Calling:
+        return Calling(self._handle, self._structure)
+
+    @property
+    def _is_functional(self) -> bool:
+        stats = self.stats
+        return not (stats.mutations or stats.views)
+
+    def _check_meaning(self, original: Program) -> Callable[[dict], None]:
+        """Raises when this program differs from the original on inputs by name."""
+        def check_on(inputs: dict) -> None:
+            report = self.verify(original, inputs=inputs)
+            if not report:
+                raise Error("DIFFERENT", "DIFFERENT", "", f"functionalized, the program differs: {report.message}")
+        return check_on
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """One call, by the interpreter: a functional program as such, any other one on memory that aliases, as
         eager PyTorch runs it. The inputs stay as they are."""
-        calling = Calling(self._handle)
+        calling = self._calling()
         outputs = self.run_arrays(dict(calling.bind(args, kwargs)))
         return calling.give(outputs.__getitem__)
 
     def run_arrays(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
         """The same by name: inputs, and weights to replace; "output.0", "buffer.cache", ... of fnz_run()."""
         context = Context()
-        given = fill(context, new_arrays(context), inputs.items())
+        given = fill(context, new_arrays(context), named(inputs, "the inputs"))
         results = new_arrays(context)
-        stats = self.stats
-        options = s.RunOptions(sizeof(s.RunOptions), bool(stats.mutations or stats.views), False)
+        options = s.RunOptions(sizeof(s.RunOptions), not self._is_functional, False)
         backend = context.make(lib.fnz_cpu_backend_create, lib.fnz_backend_destroy, 0)
         with context.lock:
             check(context.address, lib.fnz_run(context.address, self._handle.address, backend.address, given.address,
@@ -152,23 +186,25 @@ class Program:
         """Whether this program means what the original means: for all values of these shapes, over hashes; and on
         `inputs`, by graph name, if some are given. The report is true if it does. `allow_narrower`: this program may
         refuse sizes that the original takes."""
+        first = an(original, Program, "the original")
         report = s.VerifyReport(size=sizeof(s.VerifyReport))
-        options = s.VerifyOptions(sizeof(s.VerifyOptions), trials, ignore_weights, allow_narrower)
+        options = s.VerifyOptions(sizeof(s.VerifyOptions), integer(trials, "trials", 1, _MOST_TRIALS),
+                                  flag(ignore_weights, "ignore_weights"), flag(allow_narrower, "allow_narrower"))
         context = self._context
         given = None
         if inputs is not None:
-            given = fill(context, new_arrays(context), inputs.items())
+            given = fill(context, new_arrays(context), named(inputs, "the inputs"))
         with context.lock:
-            status = lib.fnz_verify(context.address, original._handle.address, self._handle.address,
+            status = lib.fnz_verify(context.address, first._handle.address, self._handle.address,
                                     given.address if given else None, byref(options), byref(report))
             return Report.of(context.address, status, report)
 
     def diff(self, other: Program) -> Difference | None:
         """The first difference, whatever values are called and in whatever order nodes are; None: the same."""
-        out = c_void_p()
+        out, second = c_void_p(), an(other, Program, "the other program")
         context = self._context
         with context.lock:
-            status = lib.fnz_program_compare(context.address, self._handle.address, other._handle.address, byref(out))
+            status = lib.fnz_program_compare(context.address, self._handle.address, second._handle.address, byref(out))
             try:
                 if status and not out.value:
                     raise last_error(context.address)
@@ -180,7 +216,8 @@ class Program:
         """Of the content, as 64 hexadecimal digits, in whatever format it is: docs/hash.md."""
         out = (c_ubyte * s.HASH_BYTES)()
         with self._context.lock:
-            check(self._context.address, lib.fnz_program_hash(self._context.address, self._handle.address, weights, out))
+            check(self._context.address, lib.fnz_program_hash(self._context.address, self._handle.address,
+                                                              flag(weights, "weights"), out))
         return bytes(out).hex()
 
     def lint(self) -> list[Finding]:
@@ -205,11 +242,11 @@ class Program:
     def save(self, path: Any, *, format: str = "", external_weights: bool = False) -> None:
         """A file that appears whole or not at all, in the format that its name ends with: .pt2, .json, .cbor, .fnz,
         .dot, .mlir (with its weights beside it). external_weights: of .cbor, weights beside it, too."""
-        name = os.fsencode(path)
-        number = _format(format or os.path.splitext(os.fsdecode(path))[1].lstrip(".") or "no ending")
+        name, beside = path_of(path, "the file"), flag(external_weights, "external_weights")
+        number = _format(format or os.path.splitext(os.fsdecode(name))[1].lstrip(".") or "no ending")
         context, program = self._context, self._handle.address
         with context.lock:
-            if external_weights:
+            if beside:
                 status = lib.fnz_program_save_external(context.address, program, name)
             elif number == _format("mlir"):
                 status = lib.fnz_mlir_save(context.address, program, None, name)
@@ -219,7 +256,8 @@ class Program:
 
     def plan(self, device: str | None = None, *, json: bool = False) -> str:
         """What the engine does with a functional program, step by step, and why what is copied is."""
-        options = s.PlanOptions(sizeof(s.PlanOptions), json, device.encode() if device else None)
+        options = s.PlanOptions(sizeof(s.PlanOptions), flag(json, "json"),
+                                None if device is None else text(device, "the device"))
         return self._context.bytes_of(lib.fnz_plan_write, self._handle.address, byref(options)).decode()
 
     # --- Reading ---
@@ -235,9 +273,10 @@ class Program:
 
     def graph(self, index: int) -> Nodes:
         """The nodes of a graph: 0 is the program itself, others are bodies."""
-        if not 0 <= index < lib.fnz_graph_count(self._handle.address):
-            raise argument_error(f"there is no graph {index}")
-        return Nodes(self._handle, index)
+        number, count = integer(index, "the number of the graph"), lib.fnz_graph_count(self._handle.address)
+        if not 0 <= number < count:
+            raise argument_error(f"there is no graph {number}; the program has {count}")
+        return Nodes(self._handle, number)
 
     @property
     def inputs(self) -> list[Input]:

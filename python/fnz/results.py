@@ -65,8 +65,10 @@ class Result:
         else:
             self._memory.data = self._memory.geometry = None
 
-    def _settle(self) -> None:
-        """Of sizes that only the run knows: out of the workspace, which the next run overwrites."""
+    def settle(self) -> None:
+        """A result whose sizes only the run knows: out of the workspace, which the next run overwrites."""
+        if self._bytes >= 0:
+            return
         geometry = self._memory.geometry[0]
         shape, strides = tuple(geometry.sizes[:geometry.rank]), tuple(geometry.strides[:geometry.rank])
         size = span_of(shape, strides) * self._row.bytes
@@ -78,15 +80,11 @@ class Result:
 
     def give(self, _context: int = 0) -> Tensor:
         """The result as a tensor of this package."""
-        if self._bytes < 0:
-            self._settle()
         block, self._address = Block(self._address), 0
         return Tensor(block.address, self._row, self._shape, self._strides, block)
 
     def give_to(self, api: ExchangeApi, context: Any) -> Any:
         """As a tensor of a library with C functions: its deleter frees the block."""
-        if self._bytes < 0:
-            self._settle()
         self._options.owner = self._address
         if _make(context, self._memory_at, self._options_at, self._out_at):
             raise last_error(context)

@@ -6,7 +6,8 @@ the inputs are of, over memory that lives as long as anyone has it.
 
 from __future__ import annotations
 
-from ctypes import POINTER, byref, c_int64, cast, memmove, pointer, sizeof, string_at
+from ctypes import POINTER, addressof, byref, c_int64, c_ubyte, cast, memmove, pointer, sizeof, string_at
+from operator import attrgetter
 from typing import Any
 
 from . import _structures as s
@@ -14,7 +15,7 @@ from ._library import lib
 from ._python import BufferView, exchange_api, name_of, pointer_of
 from .capsules import lend
 from .dtypes import BY_NAME, DTYPES, Dtype, from_buffer_format
-from .errors import argument_error, last_error
+from .errors import argument_error, last_error, type_error
 
 CPU_DEVICE = (s.CPU, 0)
 _look = lib.fnz_dlpack_look
@@ -27,11 +28,20 @@ class Tensor:
     as long as they do. `shape`, `strides` (in elements) and `dtype` (PyTorch's name) say what it is.
     """
 
-    __slots__ = ("shape", "strides", "dtype", "read_only", "_address", "_owner")
+    __slots__ = ("_shape", "_strides", "_dtype", "_read_only", "_address", "_owner")
 
     def __init__(self, address: int, dtype: Dtype, shape: tuple, strides: tuple, owner: Any, read_only: bool = False):
-        self._address, self._owner, self.read_only = address, owner, read_only
-        self.dtype, self.shape, self.strides = dtype.name, shape, strides
+        self._address, self._owner, self._read_only = address, owner, read_only
+        self._dtype, self._shape, self._strides = dtype.name, shape, strides
+
+    shape = property(attrgetter("_shape"))  # not to be set: they say how far the memory goes
+    strides = property(attrgetter("_strides"))
+    dtype = property(attrgetter("_dtype"))
+    read_only = property(attrgetter("_read_only"))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled and copied as its elements, row-major."""
+        return _tensor_of, (self._dtype, self._shape, self.tobytes())
 
     def __dlpack__(self, *, stream: Any = None, max_version: tuple | None = None, dl_device: tuple | None = None,
                    copy: bool | None = None) -> Any:
@@ -106,6 +116,12 @@ class Tensor:
         return f"<fnz.Tensor {self.dtype}{list(self.shape)}>"
 
 
+def _tensor_of(dtype: str, shape: tuple, data: bytes) -> Tensor:
+    """A tensor with memory of its own."""
+    memory = (c_ubyte * max(len(data), 1)).from_buffer_copy(data or b"\0")
+    return Tensor(addressof(memory), BY_NAME[dtype], shape, row_major(shape), memory)
+
+
 def _empty(shape: tuple) -> list:
     return [] if shape[0] == 0 else [_empty(shape[1:]) for _ in range(shape[0])]
 
@@ -150,13 +166,14 @@ _ON_CPU = (s.CPU, s.CUDA_HOST)
 class Look:
     """Where a tensor of any library is looked at for a call: `view` says what it is. Used again and again."""
 
-    __slots__ = ("view", "memory", "device", "_managed", "_view_at", "_managed_at", "_tensor_at")
+    __slots__ = ("view", "memory", "device", "_managed", "_version", "_view_at", "_managed_at", "_tensor_at")
 
     def __init__(self) -> None:
         self.view = s.DlpackView()
         self.memory, self.device = self.view.memory, self.view.device
         self._managed = s.DLManagedTensorVersioned()
-        self._managed.version.major = 1
+        self._version = self._managed.version
+        self._version.major = 1
         self._view_at, self._managed_at = byref(self.view), byref(self._managed)
         self._tensor_at = byref(self._managed.dl_tensor)
 
@@ -166,7 +183,7 @@ class Look:
         if api is not None:
             if api.has_bits and (value.requires_grad or value.is_neg() or value.is_conj()):
                 _refuse_bits(value, name)
-            self._managed.flags = 0
+            self._managed.flags, self._version.major = 0, 1
             try:
                 api.look(value, self._tensor_at)
             except Exception as error:
@@ -179,7 +196,7 @@ class Look:
         else:
             if getattr(value, "is_neg", bool)():  # what __dlpack__() of PyTorch does not look at
                 _refuse_bits(value, name)
-            keeps = self._at_capsule(value) if hasattr(value, "__dlpack__") else None
+            keeps = self._at_capsule(value, name) if hasattr(value, "__dlpack__") else None
             if keeps is None:
                 return self._at_buffer(value, name)
         if _look(context, self._managed_at, self._view_at):
@@ -190,7 +207,7 @@ class Look:
             raise argument_error("lies on a device; bring it to the CPU first", f"input `{name}`")
         return keeps
 
-    def _at_capsule(self, value: Any) -> Any:
+    def _at_capsule(self, value: Any, name: str) -> Any:
         """By the protocol; None where it refuses, as NumPy before 2 does for what is read-only, and for bool."""
         try:
             capsule = value.__dlpack__(max_version=(1, 0))
@@ -201,23 +218,28 @@ class Look:
                 return None
         except BufferError:
             return None
-        address, versioned = pointer_of(capsule)
-        kind = s.DLManagedTensorVersioned if versioned else s.DLManagedTensor
-        given = kind.from_address(address)
-        self._managed.flags = given.flags if versioned else 0
-        memmove(self._tensor_at, byref(given.dl_tensor), sizeof(s.DLTensor))
+        try:
+            address, versioned = pointer_of(capsule)
+        except BufferError as error:
+            raise argument_error(str(error), f"input `{name}`") from error
+        given: Any = s.DLManagedTensorVersioned.from_address(address) if versioned else None
+        self._version.major, self._version.minor = (given.version.major, given.version.minor) if versioned else (1, 0)
+        if self._version.major == 1:  # of another one nothing else may be looked at, and it is refused
+            self._managed.flags = given.flags if versioned else 0
+            memmove(self._tensor_at, address + (s.DLManagedTensorVersioned.dl_tensor.offset if versioned else 0),
+                    sizeof(s.DLTensor))
         return capsule  # not consumed: what it holds ends with it
 
     def _at_buffer(self, value: Any, name: str) -> Any:
         try:
             view = BufferView(value)
         except (TypeError, BufferError) as error:
-            raise argument_error(f"must be a tensor with __dlpack__, or a buffer; this is of type {name_of(type(value))} "
-                                 f"({error})", f"input `{name}`") from error
+            raise type_error(f"must be a tensor with __dlpack__, or a buffer; this is of type {name_of(type(value))} "
+                             f"({error})", f"input `{name}`") from error
         dtype = from_buffer_format(view.format, view.itemsize)
         if dtype is None:
-            raise argument_error(f"has items of format {view.format!r}, which no element type of fnz is",
-                                 f"input `{name}`")
+            raise type_error(f"has items of format {view.format!r}, which no element type of fnz is",
+                             f"input `{name}`")
         if any(stride < 0 or stride % dtype.bytes for stride in view.strides) or view.address % dtype.bytes:
             raise argument_error("has elements that do not lie at multiples of their size, or backwards; copy it",
                                  f"input `{name}`")

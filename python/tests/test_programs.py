@@ -116,9 +116,6 @@ class Programs(unittest.TestCase):
             fnz.load(SLICE_WRITE, format="zip")
         with self.assertRaises(fnz.Error):
             fnz.load(SLICE_WRITE).functionalize(views="some")
-        with self.assertRaises(fnz.Error) as caught:
-            fnz.load(SLICE_WRITE).compile()
-        self.assertEqual(caught.exception.status, "UNSUPPORTED")
 
     def test_operators(self):
         self.assertGreater(len(fnz.ops()), 3000)
