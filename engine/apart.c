@@ -9,6 +9,8 @@
 #include "engine/engine.h"
 #include "views/views.h"
 
+#include <stdlib.h>
+
 static const fnzi_graph *graph_of(const fnz_executable *exe) {
   return fnzi_graph_at(exe->program, 0);
 }
@@ -164,48 +166,77 @@ static bool share(const fnz_workspace *ws, uint32_t a, uint32_t b) {
   return fnzi_oracle_relate(&x, &y, NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }
 
-static fnz_status check_pair(const fnz_workspace *ws, uint32_t a, uint32_t b) {
-  if (end_of(ws, a) <= first_byte(ws, b) || !must_be_apart(ws, a, b) || !share(ws, a, b))
+/* A piece that a run is given. */
+typedef struct seen {
+  uintptr_t first, end; /* bytes */
+  uint32_t at;
+} seen;
+
+/* `a` begins before `b`. */
+static fnz_status check_pair(const fnz_workspace *ws, const seen *a, const seen *b) {
+  if (a->end <= b->first || !must_be_apart(ws, a->at, b->at) || !share(ws, a->at, b->at))
     return FNZ_OK;
-  const uint32_t at = a > b ? a : b, other = a > b ? b : a; /* an output rather than an input */
+  const uint32_t at = a->at > b->at ? a->at : b->at, /* an output rather than an input */
+      other = a->at > b->at ? b->at : a->at;
   if (at >= inputs_of(ws))
     return fnzi_fail(
         ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, at),
         "the memory given for it overlaps that of %s, and is written; give each memory "
         "of its own",
         piece_name(ws, other));
-  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, b),
+  return fnzi_fail(ws->ctx, FNZ_CLASS_OVERLAP, piece_name(ws, b->at),
                    "this input shares memory with %s, and one of them is written; give each memory "
                    "of its own",
-                   piece_name(ws, a));
+                   piece_name(ws, a->at));
 }
 
-/* In the order of their first bytes; those that are not seen last. */
-static void order_by_address(fnz_workspace *ws, bool with_state, uint32_t *seen) {
-  uint32_t *order = ws->order;
-  *seen = 0;
-  for (uint32_t i = 0; i < pieces_of(ws); i++) {
-    uint32_t k = order[i], at = i;
-    if (!is_seen(ws, k, with_state))
-      continue;
-    for (; at > *seen; at--)
-      order[at] = order[at - 1];
-    for (; at > 0 && first_byte(ws, order[at - 1]) > first_byte(ws, k); at--)
-      order[at] = order[at - 1];
-    order[at] = k;
-    ++*seen;
+static int by_first(const void *a, const void *b) {
+  uintptr_t x = ((const seen *)a)->first, y = ((const seen *)b)->first;
+  return x < y ? -1 : x > y;
+}
+
+/* Few moves are enough where most lie as in the last run. */
+static void sort_by_address(seen *s, uint32_t count) {
+  enum { FEW = 4 };
+  size_t left = FEW * (size_t)count;
+  for (uint32_t i = 1; i < count; i++) {
+    const seen one = s[i];
+    uint32_t to = i;
+    for (; to > 0 && s[to - 1].first > one.first && left; to--, left--)
+      s[to] = s[to - 1];
+    s[to] = one;
   }
+  if (!left)
+    qsort(s, count, sizeof *s, by_first);
+}
+
+/* In the order of their first bytes, which ws->order keeps; pieces that are not seen stand last. */
+static fnz_status order_by_address(fnz_workspace *ws, bool with_state, seen **out,
+                                   uint32_t *count) {
+  uint32_t *order = ws->order, unseen = 0;
+  FNZI_NEW(&ws->calling, pieces_of(ws), out);
+  *count = 0;
+  for (uint32_t i = 0; i < pieces_of(ws); i++) {
+    if (is_seen(ws, order[i], with_state))
+      (*out)[(*count)++] = (seen){first_byte(ws, order[i]), end_of(ws, order[i]), order[i]};
+    else
+      (*out)[pieces_of(ws) - ++unseen].at = order[i];
+  }
+  sort_by_address(*out, *count);
+  for (uint32_t i = 0; i < pieces_of(ws); i++)
+    order[i] = (*out)[i].at;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eng_apart_check(fnz_workspace *ws, bool with_state) {
-  uint32_t seen;
+  uint32_t count;
   uintptr_t reach = 0; /* where all before end */
-  order_by_address(ws, with_state, &seen);
-  for (uint32_t i = 0; i < seen; i++) {
-    uint32_t k = ws->order[i];
-    for (uint32_t j = i; j-- > 0 && first_byte(ws, k) < reach;)
-      FNZ_TRY(check_pair(ws, ws->order[j], k));
-    reach = end_of(ws, k) > reach ? end_of(ws, k) : reach;
+  seen *s;
+  FNZ_TRY(order_by_address(ws, with_state, &s, &count));
+  for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t j = i; j-- > 0 && s[i].first < reach;)
+      FNZ_TRY(check_pair(ws, &s[j], &s[i]));
+    reach = s[i].end > reach ? s[i].end : reach;
   }
   return FNZ_OK;
 }

@@ -38,14 +38,13 @@ static fnz_status see_window(fnzi_eng_planner *p, uint32_t value, void *user) {
   return fnzi_eng_learn(s->c, value, s->c->last[value], at, part);
 }
 
-static fnz_status know_view(fnzi_eng_checker *c, const fnzi_node *node, const fnzi_eng_fact *means,
-                            const fnzi_eng_step *move) {
-  uint32_t base = fnzi_eng_argument(node, means->access == FNZI_ENG_ACCESS_SAME ? means->of : 0);
-  for (const fnzi_eng_known *f = c->of[base]; f != NULL; f = f->other) {
+static fnz_status know_views_of(fnzi_eng_checker *c, const fnzi_node *node,
+                                const fnzi_eng_fact *means, const fnzi_eng_step *move,
+                                fnzi_eng_home *base) {
+  fnzi_eng_known **list = base ? &base->facts : NULL;
+  for (const fnzi_eng_known *f; list && (f = fnzi_eng_check_first(list)); list = &(*list)->other) {
     seen s = {.c = c, .from = f, .count = 1, .move = move};
     bool found = true;
-    if (f->bytes.count == 0)
-      continue;
     if (means->access == FNZI_ENG_ACCESS_VIEW) {
       fnz_geometry *windows;
       FNZ_TRY(fnzi_eng_map_views(&c->p, node, means, f->place.map, &windows, &s.count, &found));
@@ -58,6 +57,38 @@ static fnz_status know_view(fnzi_eng_checker *c, const fnzi_node *node, const fn
     if (found)
       FNZ_TRY(fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, see_window, &s));
   }
+  return FNZ_OK;
+}
+
+/* The buffer that all results lie in, or that they lie in several. */
+typedef struct lying {
+  const fnzi_eng_checker *c;
+  const fnzi_eng_step *move;
+  uint32_t buffer;
+  bool in_several;
+} lying;
+
+static fnz_status see_buffer(fnzi_eng_planner *p, uint32_t value, void *user) {
+  lying *l = user;
+  (void)p;
+  uint32_t buffer =
+      l->move && l->move->value == value ? l->move->from.buffer : l->c->plan->places[value].buffer;
+  l->in_several = l->in_several ||
+                  (l->buffer != FNZI_ENG_NONE && buffer != FNZI_ENG_NONE && buffer != l->buffer);
+  l->buffer = buffer == FNZI_ENG_NONE ? l->buffer : buffer;
+  return FNZ_OK;
+}
+
+/* A view shows what its base has in the buffer of the view: a base may have come to many. */
+static fnz_status know_view(fnzi_eng_checker *c, const fnzi_node *node, const fnzi_eng_fact *means,
+                            const fnzi_eng_step *move) {
+  uint32_t base = fnzi_eng_argument(node, means->access == FNZI_ENG_ACCESS_SAME ? means->of : 0);
+  lying l = {.c = c, .move = move, .buffer = FNZI_ENG_NONE};
+  FNZ_TRY(fnzi_eng_each_value(&c->p, node->outputs, node->noutputs, see_buffer, &l));
+  if (!l.in_several)
+    return know_views_of(c, node, means, move, fnzi_eng_check_home(c, base, l.buffer));
+  for (fnzi_eng_home *home = c->of[base]; home; home = home->other)
+    FNZ_TRY(know_views_of(c, node, means, move, home));
   return FNZ_OK;
 }
 

@@ -9,9 +9,18 @@ typedef struct fnzi_eng_known {
   uint32_t value;
   uint32_t last;                /* node that it may serve last */
   fnzi_eng_place place;         /* where all of the value would lie */
-  fnzi_eng_bytes bytes;         /* of the memory */
-  struct fnzi_eng_known *other; /* of the same value */
+  fnzi_eng_bytes bytes;         /* of the memory; none are left: it is no fact any more */
+  struct fnzi_eng_known *other; /* of the same value in the same buffer */
+  struct fnzi_eng_known *near;  /* the next one that has the same number in a table */
 } fnzi_eng_known;
+
+/* Facts of one value in one buffer. */
+typedef struct fnzi_eng_home {
+  uint32_t value, buffer;
+  fnzi_eng_known *facts;
+  struct fnzi_eng_home *other; /* of the same value */
+  struct fnzi_eng_home *near;  /* the next one that has the same number in a table */
+} fnzi_eng_home;
 
 typedef struct fnzi_eng_memory fnzi_eng_memory; /* facts by where they are */
 
@@ -24,7 +33,10 @@ typedef struct fnzi_eng_check_user {
 typedef struct fnzi_eng_checker {
   fnzi_eng_planner p; /* for what operators mean */
   const fnzi_eng_plan *plan;
-  fnzi_eng_known **of;       /* per value */
+  fnzi_eng_home **of;     /* per value; NULL: nothing was ever known of it */
+  fnzi_eng_home **homes;  /* by value and buffer, `mask` and 1 of them */
+  fnzi_eng_known **facts; /* by value, buffer and first element: as many */
+  size_t mask;
   fnzi_eng_memory *memories; /* per buffer; temporary ones are all in the last one */
   uint32_t arena;            /* that one */
   uint32_t *last;            /* per value: node that reads it last */
@@ -49,6 +61,10 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_forget(fnzi_eng_checker *c, uint32_t memory,
                                           fnzi_eng_bytes written);
 FNZ_MUST_CHECK fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last,
                                          fnzi_eng_place place, fnzi_eng_bytes bytes);
+/* Facts of the value in this buffer; NULL: it has never been there. */
+fnzi_eng_home *fnzi_eng_check_home(const fnzi_eng_checker *c, uint32_t value, uint32_t buffer);
+/* The first one that is a fact still; others leave the list, so that each is passed once. */
+fnzi_eng_known *fnzi_eng_check_first(fnzi_eng_known **list);
 /* What is known of the value as it would lie at this place. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_known_of(fnzi_eng_checker *c, uint32_t value,
                                             fnzi_eng_place place, fnzi_eng_bytes *out);

@@ -25,6 +25,11 @@ fnz_status fnzi_eng_check_open(fnzi_eng_checker *c) {
   FNZI_NEW(&c->p.scratch, c->plan->buffers.count + 1, &c->users);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->seen);
   FNZI_NEW(&c->p.scratch, c->p.graph->values.count, &c->numbers);
+  for (c->mask = 1; c->mask < c->p.graph->values.count + c->plan->steps.count; c->mask *= 2)
+    ;
+  FNZI_NEW(&c->p.scratch, c->mask, &c->homes);
+  FNZI_NEW(&c->p.scratch, c->mask, &c->facts);
+  c->mask--;
   c->arena = (uint32_t)c->plan->buffers.count;
   return FNZ_OK;
 }
@@ -137,15 +142,51 @@ static fnz_status link_fact(fnzi_eng_checker *c, fnzi_eng_memory *m, fnzi_eng_kn
   return FNZ_OK;
 }
 
+/* `first`: of a place its first element, 0 for all of a buffer. */
+static size_t number_of(const fnzi_eng_checker *c, uint32_t value, uint32_t buffer, int64_t first) {
+  const int64_t key[] = {value, buffer, first};
+  return (size_t)fnzi_hash(c->p.ctx, key, sizeof key) & c->mask;
+}
+
+fnzi_eng_home *fnzi_eng_check_home(const fnzi_eng_checker *c, uint32_t value, uint32_t buffer) {
+  fnzi_eng_home *home = c->homes[number_of(c, value, buffer, 0)];
+  while (home && (home->value != value || home->buffer != buffer))
+    home = home->near;
+  return home;
+}
+
+fnzi_eng_known *fnzi_eng_check_first(fnzi_eng_known **list) {
+  while (*list && (*list)->bytes.count == 0)
+    *list = (*list)->other;
+  return *list;
+}
+
+static fnz_status open_home(fnzi_eng_checker *c, uint32_t value, uint32_t buffer,
+                            fnzi_eng_home **out) {
+  *out = fnzi_eng_check_home(c, value, buffer);
+  if (*out)
+    return FNZ_OK;
+  fnzi_eng_home **near = &c->homes[number_of(c, value, buffer, 0)];
+  FNZI_NEW(&c->p.scratch, 1, out);
+  **out = (fnzi_eng_home){value, buffer, NULL, c->of[value], *near};
+  c->of[value] = *near = *out;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last, fnzi_eng_place place,
                           fnzi_eng_bytes bytes) {
   fnzi_eng_known *f;
+  fnzi_eng_home *home;
   uint32_t at = fnzi_eng_check_memory(c, place.buffer);
   bool is_read_only = c->plan->buffers.data[place.buffer].kind == FNZI_ENG_CONST;
+  FNZ_TRY(open_home(c, value, place.buffer, &home));
+  if (bytes.count == 0)
+    return FNZ_OK;
+  fnzi_eng_known **near = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
   FNZI_NEW(&c->p.scratch, 1, &f);
-  *f = (fnzi_eng_known){value, last, place, bytes, c->of[value]};
-  c->of[value] = f;
-  if (is_read_only || bytes.count == 0)
+  *f = (fnzi_eng_known){value, last, place, bytes, home->facts, *near};
+  home->facts = *near = f;
+  if (is_read_only)
     return FNZ_OK;
   if (c->memories[at].cell == 0)
     FNZ_TRY(open_memory(c, at));
@@ -154,10 +195,17 @@ fnz_status fnzi_eng_learn(fnzi_eng_checker *c, uint32_t value, uint32_t last, fn
 
 fnz_status fnzi_eng_known_of(fnzi_eng_checker *c, uint32_t value, fnzi_eng_place place,
                              fnzi_eng_bytes *out) {
+  fnzi_eng_known **f = &c->facts[number_of(c, value, place.buffer, place.map->offset)];
   *out = (fnzi_eng_bytes){0};
-  for (const fnzi_eng_known *f = c->of[value]; f != NULL; f = f->other)
-    if (fnzi_eng_place_equal(f->place, place))
-      FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, *out, f->bytes, UINT32_MAX, out));
+  while (*f) {
+    if ((*f)->bytes.count == 0) {
+      *f = (*f)->near;
+      continue;
+    }
+    if ((*f)->value == value && fnzi_eng_place_equal((*f)->place, place))
+      FNZ_TRY(fnzi_eng_bytes_join(&c->p.scratch, *out, (*f)->bytes, UINT32_MAX, out));
+    f = &(*f)->near;
+  }
   return FNZ_OK;
 }
 

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * engine_memory_test.c - executables: memory that a run is given and may not use as it lies:
  * outputs over other memory, or with several elements in one place; and programs that mean memory,
  * which an executable has none of. */
@@ -92,6 +92,36 @@ START_TEST(outputs_lie_apart_from_all) {
   FAILS(o->ctx, "OVERLAP", run_into(o, (fnz_memory){o->cache + 2, NULL}, beyond));
   is_overlap_of(o, "output.0", "overlaps that of k");
   ck_assert_float_eq(o->cache[1], 1); /* of the first run alone */
+  close_all(o);
+}
+END_TEST
+
+/* However many there are, and in whatever order they lie. */
+START_TEST(many_outputs_are_looked_at) {
+  enum { MANY = 500, EACH = 4 };
+  static char text[MANY * 80];
+  static float m[MANY * EACH];
+  static fnz_memory out[MANY];
+  size_t at = (size_t)snprintf(text, sizeof text, "fnz 1\nprogram(%%x: f32[4], %%y: f32[4])\n{\n");
+  for (int i = 0; i < MANY; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "  %%r%d: f32[4] = mul.Scalar(%%x, %d)\n",
+                           i, i);
+  at += (size_t)snprintf(text + at, sizeof text - at, "  return %%r0");
+  for (int i = 1; i < MANY; i++)
+    at += (size_t)snprintf(text + at, sizeof text - at, ", %%r%d", i);
+  snprintf(text + at, sizeof text - at, "\n}\n");
+  open *o = open_text(text, NULL);
+  o->run.outputs = out;
+  o->run.state = NULL;
+  for (int turn = 0; turn < 3; turn++) {
+    for (int i = 0; i < MANY; i++)
+      out[i] = (fnz_memory){m + EACH * (turn % 2 ? i : (i * 7 + 3 * turn) % MANY), NULL};
+    OK(o->ctx, fnz_executable_run(o->ctx, o->exe, &o->run));
+    for (int i = 0; i < MANY; i++)
+      ck_assert_float_eq(((const float *)out[i].data)[1], (float)i);
+    out[MANY - 1].data = (float *)out[MANY / 2].data + 1;
+    FAILS(o->ctx, "OVERLAP", fnz_executable_run(o->ctx, o->exe, &o->run));
+  }
   close_all(o);
 }
 END_TEST
@@ -245,7 +275,7 @@ START_TEST(programs_that_mean_memory_are_refused) {
 }
 END_TEST
 
-RUN_SUITE("engine, memory", outputs_lie_apart_from_all, outputs_between_each_other_are_apart,
-          outputs_have_a_place_for_each_element, tables_and_arenas_are_looked_at, arenas_lie_apart,
-          donated_inputs_take_their_final_value, outputs_whose_sizes_data_decide_lie_apart,
-          programs_that_mean_memory_are_refused)
+RUN_SUITE("engine, memory", outputs_lie_apart_from_all, many_outputs_are_looked_at,
+          outputs_between_each_other_are_apart, outputs_have_a_place_for_each_element,
+          tables_and_arenas_are_looked_at, arenas_lie_apart, donated_inputs_take_their_final_value,
+          outputs_whose_sizes_data_decide_lie_apart, programs_that_mean_memory_are_refused)

@@ -68,7 +68,9 @@ QUICK = [("unbind", "pt2"), ("batch_norms", "json"), ("inputs", "diff_same"), ("
          ("cat_of_slices", "explain"), ("foreach_list", "lint"), ("conds", "explain"), ("guards", "diff_same"),
          ("foreach_functional", "verify"), ("slice_writes", "verify"), ("weights", "diff_same"),
          ("cached_layers", "core"), ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor"),
-         ("pointwise", "plan"), ("slice_writes", "plan"), ("foreach_functional", "plan")]
+         ("pointwise", "plan"), ("slice_writes", "plan"), ("foreach_functional", "plan"), ("decode_steps", "plan"),
+         ("decode_steps_of_their_own", "plan"), ("decode_steps_that_compute", "plan"),
+         ("decode_steps_by_index", "plan")]
 
 # What --quick leaves to .ci/more: shapes that take long, or are much like others.
 LONG = set("""inputs_that_share symbols unused_symbols same_node dead random asserts collectives

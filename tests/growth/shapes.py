@@ -317,7 +317,7 @@ def windows(n):
     nodes = []
     for i in range(n):
         nodes += [f"%v{i}: f32[2,2] stride({i + 1},1) offset({i}) = as_strided(%x, [2, 2], [{i + 1}, 1], {i})",
-                  f"%r{i}: f32[] = sum(%v{i})"]
+                  f"%r{i}: f32[] = sum(%k)"]
     return program([f"%x: f32[{2 * n + 2}]"], nodes, [f"%r{i}" for i in range(n)])
 
 
@@ -475,6 +475,59 @@ def written_buffers(n):
     return program([f'%w{i}: f32[4] buffer "block.{i}.weight" persistent' for i in range(n)],
                    [f"%x{i}: f32[4] = add_.Scalar(%w{i}, 1)" for i in range(n)], ["%w0"],
                    [f'weight "block.{i}.weight": f32[4]' for i in range(n)])
+
+
+# --- decode loops, unrolled ------------------------------------------------------------------------
+STEPS = 4  # for each of n: of 2,000 steps a look at all before them is not yet most of the work
+
+
+def decoded(rows, nodes, n, more=()):
+    """Steps over a cache of so many rows; each gives %r of its own."""
+    return program([f'%k: f32[{rows},8] buffer "k" persistent', "%x: f32[1,8]", *more], nodes,
+                   [f"%r{i}" for i in range(n)], [f'weight "k": f32[{rows},8]'])
+
+
+def row_write(i, row, of="x"):
+    return [f"%s{i}: f32[1,8] offset({8 * row}) = slice.Tensor(%k, 0, {row}, {row + 1})",
+            f"%w{i}: f32[1,8] offset({8 * row}) = copy_(%s{i}, %{of})"]
+
+
+@shape
+def decode_steps(n):
+    """A row of a short cache is written, which is read as a whole: its rows are written again and again."""
+    nodes = [line for i in range(STEPS * n) for line in [*row_write(i, i % 64), f"%r{i}: f32[] = sum(%k)"]]
+    return decoded(64, nodes, STEPS * n)
+
+
+@shape
+def decode_steps_of_their_own(n):
+    """Each step has a row, and a view of the one token that all of them write."""
+    nodes = []
+    for i in range(STEPS * n):
+        nodes += [f"%v{i}: f32[8] = view(%x, [8])", f"%u{i}: f32[1,8] = unsqueeze(%v{i}, 0)", *row_write(i, i, f"u{i}"),
+                  f"%r{i}: f32[] = sum(%k)"]
+    return decoded(STEPS * n, nodes, STEPS * n)
+
+
+@shape
+def decode_steps_that_compute(n):
+    """A step writes the row that the one before it has computed from the cache."""
+    nodes = ["%t0: f32[1,8] = relu(%x)"]
+    for i in range(n):
+        row = i % 64
+        nodes += [*row_write(i, row, f"t{i}"), f"%p{i}: f32[{row + 1},8] = slice.Tensor(%k, 0, 0, {row + 1})",
+                  f"%m{i}: f32[1,8] = sum.dim_IntList(%p{i}, [0], True)", f"%t{i + 1}: f32[1,8] = tanh(%m{i})",
+                  f"%r{i}: f32[] = sum(%t{i + 1})"]
+    return decoded(64, nodes, n)
+
+
+@shape
+def decode_steps_by_index(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%p{i}: i64[1] = add.Tensor(%at, {i % 64})", f"%w{i}: f32[64,8] = index_copy_(%k, 0, %p{i}, %x)",
+                  f"%r{i}: f32[] = sum(%k)"]
+    return decoded(64, nodes, n, ["%at: i64[1]"])
 
 
 @shape
