@@ -252,7 +252,7 @@ static fnz_status check_move(fnzi_eng_checker *c, const fnzi_eng_step *s) {
 typedef struct called {
   fnzi_eng_checker *c;
   const fnzi_eng_fact *means;
-  uint32_t skip; /* an argument that an update overwrites */
+  uint32_t skip; /* argument 0, which an update overwrites; as another argument it is read */
   bool updates;
   uint32_t written;        /* results */
   uint32_t result;         /* that is looked at */
@@ -260,9 +260,9 @@ typedef struct called {
 } called;
 
 static fnz_status check_argument(fnzi_eng_planner *p, uint32_t value, void *user) {
-  called *k = user;
+  const called *k = user;
   (void)p;
-  return value == k->skip ? FNZ_OK : fnzi_eng_check_holds(k->c, value, k->c->plan->places[value]);
+  return fnzi_eng_check_holds(k->c, value, k->c->plan->places[value]);
 }
 
 /* An argument keeps its bytes while results are written. */
@@ -272,8 +272,9 @@ static fnz_status check_apart(fnzi_eng_planner *p, uint32_t value, uint32_t argu
   const fnzi_eng_place *places = k->c->plan->places;
   const fnzi_node *node = &p->graph->nodes.data[k->c->node];
   fnzi_eng_bytes bytes;
-  if (value == k->skip || fnzi_eng_check_memory(k->c, places[value].buffer) !=
-                              fnzi_eng_check_memory(k->c, places[k->result].buffer))
+  if ((argument == 0 && value == k->skip) ||
+      fnzi_eng_check_memory(k->c, places[value].buffer) !=
+          fnzi_eng_check_memory(k->c, places[k->result].buffer))
     return FNZ_OK;
   if (!k->updates && fnzi_eng_place_equal(places[value], places[k->result]) &&
       fnzi_eng_may_share(p, node, k->means, fnzi_eng_node_access(p, node, k->means), k->result,

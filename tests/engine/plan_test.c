@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * plan_test.c - where the planner puts values: what ends in place, what is copied and by which
  * rule; all programs of fixtures/ run on bytes; and the checker refuses plans that were spoiled. */
 #include "base/watched.h"
@@ -190,6 +190,35 @@ START_TEST(views_that_strides_cannot_say_are_gathered) {
 }
 END_TEST
 
+/* The same tensor is the base of an update and an operand beside it: as an operand all of it is
+ * read, though of the result only the upper half is. Until then nothing may overwrite its lower
+ * half. */
+static const char *const reads_its_base[] = {
+    "index_put(%b, [%i], %b)",    "scatter.src(%b, 0, %i, %b)",     "index_add(%b, 0, %i, %b)",
+    "masked_scatter(%b, %m, %b)", "slice_scatter(%b, %b, 0, 0, 8)", "index_copy(%b, 0, %i, %b)"};
+
+START_TEST(a_base_that_is_an_operand_too_is_read) {
+  for (size_t k = 0; k < sizeof reads_its_base / sizeof *reads_its_base; k++) {
+    char body[512];
+    fnzi_eng_plan plan = {0};
+    snprintf(body, sizeof body,
+             "  %%b: f32[8] = exp(%%x)\n"
+             "  %%c: f32[8] = slice_scatter(%%b, %%y, 0, 0, 4)\n"
+             "  %%e: f32[8] = %s\n"
+             "  %%t: f32[4] = slice_copy.Tensor(%%e, 0, 4, 8)\n"
+             "  %%u: f32[4] = add.Tensor(%%t, %%y)\n  return %%c, %%u",
+             reads_its_base[k]);
+    begin();
+    fnz_program *f = program_of(ctx, "%x: f32[8], %y: f32[4], %i: i64[8], %m: bool[8]", body);
+    make_plan(f, &in_state, &plan);
+    ck_assert_msg(count_rule(&plan, FNZI_ENG_BASE_ALIVE) == 1, "%s: no copy", reads_its_base[k]);
+    fnzi_eng_plan_free(ctx, &plan);
+    fnz_program_destroy(f);
+    end();
+  }
+}
+END_TEST
+
 /* --- Fixtures ----------------------------------------------------------------------------- */
 /* Some programs are about sizes that no memory has: these are proved only. */
 static bool fits(const fnz_program *f) {
@@ -340,5 +369,5 @@ RUN_SUITE("plan", a_token_is_written_into_its_cache, rows_are_changed_where_they
           writes_through_chains_of_views_stay_in_place, what_may_not_be_written_is_copied_once,
           pieces_are_made_where_they_are_joined, moves_at_the_end_are_one,
           a_source_that_meets_its_region_is_saved, a_source_within_the_copy_of_its_base_is_saved,
-          views_that_strides_cannot_say_are_gathered, fixtures_are_planned,
-          spoiled_plans_are_refused, an_arena_that_overlaps_is_refused)
+          views_that_strides_cannot_say_are_gathered, a_base_that_is_an_operand_too_is_read,
+          fixtures_are_planned, spoiled_plans_are_refused, an_arena_that_overlaps_is_refused)
