@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Mutation testing: small changes to the sources that some quick test must notice.
 
-    mutate.py [--build DIR] [--seed N] [--count N] [--minutes M] [--jobs N] [--out FILE] [FOLDER...]
+    mutate.py [--build DIR] [--seed N] [--count N] [--minutes M] [--jobs N] [--out FILE] [ROOM...]
 
-FOLDER is views, mutations, functionalize or program/formats (all of them without one). Each mutant is one change to
-one line: a comparison, an operator or a constant becomes its neighbour, a condition is negated, a statement is left
-out, a call whose status is returned is not made. Only its object is compiled, and linked before the archive of a
-release build in DIR (default build) with all test programs and the command, which are one program for this. They run
-one after the other, last the command with all goldens, until one fails. What none of them notices is written to FILE
-(default build/survivors.txt), one per line: FILE:LINE: what it was -> what it became. Sources, objects and the archive
-are read when it starts, so that one may go on working meanwhile.
+ROOM is a row of TESTS below: a folder with the folders within it that have no row of their own, or python/fnz (all of
+them without one). Each mutant is one change to one line: a comparison, an operator, a constant or the name of a
+comparison becomes its neighbour, a condition is negated, a statement is left out, a call whose status is returned is
+not made. Only its object is compiled, and linked before the archives of a release build in DIR (default build) with
+all test programs and the command, which are one program for this. They run one after the other, last the command with
+all goldens, until one fails. A mutant of python/fnz is a copy of the package with the change, and the package's tests
+run on it. A mutant that no test notices is written to FILE (default build/survivors.txt), one per line:
+FILE:LINE: OLD -> NEW. Sources, objects and archives are read at the start, so that work may go on meanwhile.
 
 A mutant that does not compile, or gives the same object, is none. One that ends in a timeout was noticed. Lines of
 tests/mutants.txt, `FILE: OLD -> NEW`, are mutants that change nothing, under the reason why."""
 import argparse
+import ast
 import collections
 import concurrent.futures
 import glob
@@ -31,18 +33,40 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PASS_TESTS = "functionalize_test views_test tidy_test random_test regions_test explain_test tensor_test"
+READ_TESTS = "text_test cbor_test json_test zip_test pt2_test safetensors_test pt2_write_test vmap_test file_test " \
+             "hostile_test convert_test"
 TESTS = {  # in the order in which they are run: the quickest and sharpest first
     "views": "composites_test views_test oracle_test " + PASS_TESTS,
     "mutations": "overlap_test " + PASS_TESTS + " run_test eager_variants_test",
     "functionalize": PASS_TESTS + " original_test hostile_test alike_test fit_test sizes_test ops_test "
                      "boundary_test custom_test pt2_write_test",
-    "program/formats": "text_test cbor_test json_test zip_test pt2_test safetensors_test pt2_write_test vmap_test "
-                       "file_test hostile_test convert_test",
+    "program": "symbolic_test arithmetic_test doubles_test program_test compare_test content_test limits_test vmap_test "
+               "fit_test sizes_test " + READ_TESTS,
+    "program/formats": READ_TESTS,
+    "program/formats/mlir": "mlir_test numbers_of_mlir_test",
+    "engine": "plan_test tile_test plan_random_test engine_test engine_steps_test engine_regions_test engine_numbers_test "
+              "engine_operators_test",
+    "run": "run_test given_test stack_test slices_test typed_test region_run_test original_test hostile_test "
+           "generator_test verify_weights_test variants_test eager_variants_test call_random_test collectives_test",
+    "kernels/cpu": "elements_test kernels_nn_test kernels_conv_test kernels_eager_test kernels_fast_test "
+                   "kernels_made_test factor_test fourier_test point_values_test point_rows_test "
+                   "point_isa_test strides_test kernels_random_test philox_test reference_test",
+    "cli": "cli_test places_test malformed_test",
+    "python/fnz": "",
 }
+# These start the command, so that they are programs of their own.
+OUTSIDE = ("cli_test", "places_test", "malformed_test")
+# Tested on the stand-in for a GPU, which is not linked here.
+WITHOUT = ("engine/device", "engine/values", "engine/cuda")
+# The first two use the library, so the library is the last.
+ARCHIVES = ("libfnz_soak.a", "libfnz_native.a", "libfnz.a")
 SECONDS = 60  # more is a hang
 SWAPS = [(" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
          (" + ", " - "), (" - ", " + "), (" && ", " || "), (" || ", " && "), (" += ", " -= "), (" * ", " + "),
          ("++", "--"), ("--", "++"), ("true", "false"), ("false", "true")]
+# Names of comparisons and bounds in the texts and the enumerators of tables.
+NAMES = [(".le.", ".lt."), (".lt.", ".le."), (".ge.", ".gt."), (".gt.", ".ge."), ("_LE", "_LT"), ("_LT", "_LE"),
+         ("_GE", "_GT"), ("_GT", "_GE"), ("_MIN", "_MAX"), ("_MAX", "_MIN"), (".min.", ".max."), (".max.", ".min.")]
 NUMBERS = re.compile(r"(?<![\w.])([01])(?![\w.])")
 STATEMENT = re.compile(r"^ +(?!return|break|continue|goto|else|case|default|static|const|enum|struct|typedef)"
                        r"(FNZ_TRY\(.*\)|\w[\w.>\[\]()-]*(\([^;]*\)|( [-+*/|&^]?= |\+\+|--)[^;]*));$")
@@ -64,13 +88,16 @@ def strings(line):
 
 
 def changes(line):
-    """Lines that this one may become."""
+    """The mutants of a line."""
     inside = strings(line)
     for old, new in SWAPS:
         for m in re.finditer(re.escape(old), line):
             word = old.isalpha() and (line[m.start() - 1].isalnum() or line[m.end():m.end() + 1].isalnum())
             if not word and not any(a <= m.start() < b for a, b in inside):
                 yield line[:m.start()] + new + line[m.end():]
+    for old, new in NAMES:
+        for m in re.finditer(re.escape(old) + ("" if old[0] == "." else r"(?![A-Za-z_])"), line):
+            yield line[:m.start()] + new + line[m.end():]
     for m in NUMBERS.finditer(line):
         if not any(a <= m.start() < b for a, b in inside):
             yield line[:m.start()] + str(1 - int(m.group(1))) + line[m.end():]
@@ -85,13 +112,61 @@ def changes(line):
 Mutant = collections.namedtuple("Mutant", "path line old new")
 
 
-def mutants_of(folder):
-    for name in sorted(os.listdir(os.path.join(ROOT, folder))):
-        if name.endswith(".c"):
-            path = f"{folder}/{name}"
-            for number, line in code_lines(os.path.join(ROOT, path)):
-                for new in dict.fromkeys(changes(line)):
-                    yield Mutant(path, number, line, new)
+def room_of(path):
+    """The row of TESTS that a file belongs to; None."""
+    rooms = [room for room in (*TESTS, *WITHOUT) if path.startswith(room + "/")]
+    room = max(rooms, key=len, default=None)
+    return None if room in WITHOUT else room
+
+
+def sources_of(room):
+    """The files of a room, without the rooms within it."""
+    for folder, _, names in sorted(os.walk(os.path.join(ROOT, room))):
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), ROOT)
+            if name.endswith((".c", ".py")) and room_of(path) == room:
+                yield path
+
+
+def mutants_of(room):
+    for path in sources_of(room):
+        lines = python_lines if path.endswith(".py") else code_lines
+        change = python_changes if path.endswith(".py") else changes
+        for number, line in lines(os.path.join(ROOT, path)):
+            for new in dict.fromkeys(change(line)):
+                yield Mutant(path, number, line, new)
+
+
+def python_lines(path):
+    """(number, line) of the lines on which a statement begins, but docstrings and imports."""
+    text = open(path).read()
+    lines = text.split("\n")
+    for node in ast.walk(ast.parse(text)):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.stmt) and not is_text and not isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node.lineno, lines[node.lineno - 1]
+
+
+def python_changes(line):
+    inside = strings(line)
+    for old, new in [*SWAPS[:10], (" and ", " or "), (" or ", " and "), ("True", "False"), ("False", "True"),
+                     (" is not ", " is "), (" not in ", " in ")]:
+        for m in re.finditer(re.escape(old), line):
+            if not any(a <= m.start() < b for a, b in inside):
+                yield line[:m.start()] + new + line[m.end():]
+    for m in NUMBERS.finditer(line):
+        if not any(a <= m.start() < b for a, b in inside):
+            yield line[:m.start()] + str(1 - int(m.group(1))) + line[m.end():]
+    m = re.match(r"( *(?:el)?if )(.*):$", line)
+    if m:
+        yield f"{m.group(1)}not ({m.group(2)}):"
+    m = re.match(r"( *)return \S.*[\w)\]}]$", line)
+    if m:
+        yield m.group(1) + "return None"
+    m = re.match(r"( *)(?!return|if|elif|else|for|while|with|def|class|try|except|raise|pass|@)[\w.\[\]]+"
+                 r"( [-+|]?= |\().*[\w)\]}\"']$", line)
+    if m:
+        yield m.group(1) + "pass"
 
 
 class Bench:
@@ -99,13 +174,16 @@ class Bench:
 
     def __init__(self, build, folders, kept):
         self.build, self.kept = os.path.abspath(build), kept
+        self.package = shutil.copytree(ROOT + "/python", kept + "/python")
+        folders = [folder for folder in folders if folder != "python/fnz"]
         entries = json.load(open(os.path.join(self.build, "compile_commands.json")))
         self.compile = {os.path.relpath(e["file"], ROOT): e for e in entries}
         self.sources = {path: open(os.path.join(ROOT, path)).read().split("\n")
-                        for path in self.compile if os.path.dirname(path) in folders}
+                        for path in self.compile if room_of(path) in folders}
         commands = self.links()
         names = dict.fromkeys(name for folder in folders for name in TESTS[folder].split())
-        self.command = self.one_program(commands, [*names, "fnz"])
+        names = [name for name in names if name not in OUTSIDE]
+        self.command = self.one_program(commands, [*names, "fnz"]) if folders else []
 
     def links(self):
         text = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "all"], check=True,
@@ -130,18 +208,18 @@ class Bench:
         for name in names:
             words = commands[name].split()
             for path in (word for word in words if word.endswith(".o")):
-                objects.setdefault(os.path.basename(path), self.own(path, name))
+                # A file that several tests share is compiled for each of them.
+                objects.setdefault("fnz." * (name == "fnz") + os.path.basename(path), self.own(path, name))
             options += [word for word in words[words.index("-o") + 2:] if word not in options]
         main = os.path.join(self.kept, "main.c")
         lines = [f'  if (!strcmp(argv[1], "{name}")) return main_{name}(argc - 1, argv + 1);' for name in names]
         open(main, "w").write("\n".join(["#include <string.h>", *(f"int main_{name}();" for name in names),
                                          "int main(int argc, char **argv) {", *lines, "  return 99;", "}"]))
         subprocess.run(["cc", "-c", "-w", main, "-o", main + ".o"], check=True)
-        for archive in ("libfnz.a", "libfnz_soak.a"):
+        for archive in ARCHIVES:
             shutil.copy(os.path.join(self.build, archive), self.kept)
         linker = ["-fuse-ld=lld"] if shutil.which("ld.lld") else []
-        # The archive of what is drawn needs the library's, so it comes first.
-        archives = [os.path.join(self.kept, "libfnz_soak.a"), os.path.join(self.kept, "libfnz.a")]
+        archives = [os.path.join(self.kept, archive) for archive in ARCHIVES]
         return ["c++", *linker, main + ".o", *objects.values(), *archives,
                 *(word for word in options if not word.startswith("libfnz"))]
 
@@ -162,20 +240,27 @@ class Bench:
         done = subprocess.run(words + ["-w", "-iquote", beside], cwd=entry["directory"], stderr=subprocess.DEVNULL)
         return out if done.returncode == 0 else None
 
-    def link(self, objects, folder):
-        """The program with the mutant before the archive, which then keeps its own object."""
+    def link(self, mutant, new, folder):
+        """The program with the mutant's object: in place of the command's own, else before the archives, which then keep
+        theirs. Without a mutant, the program as it is."""
         program = os.path.join(folder, "tests")
-        at = self.command.index(os.path.join(self.kept, "libfnz_soak.a"))
-        subprocess.run([*self.command[:at], *objects, *self.command[at:], "-o", program], check=True,
-                       cwd=self.build, stderr=subprocess.DEVNULL)
+        at = self.command.index(os.path.join(self.kept, ARCHIVES[0]))
+        words = [*self.command[:at], *([new] if new else []), *self.command[at:]]
+        if mutant and mutant.path.startswith("cli/"):
+            words.remove(os.path.join(self.kept, f"fnz.{os.path.basename(mutant.path)}.o"))
+            subprocess.run(["objcopy", "--redefine-sym", "main=main_fnz", new], check=True)
+        subprocess.run([*words, "-o", program], check=True, cwd=self.build)
+        open(program + ".sh", "w").write(f'#!/bin/sh\nexec {program} fnz "$@"\n')
+        os.chmod(program + ".sh", 0o755)
         return program
 
 
-def notices(program, test, log):
-    env = dict(os.environ, CK_FORK="no", FNZ_PROGRAMS="400", FNZ_SHRINK="0", FNZ_WRONG="1",
-               CK_TIMEOUT_MULTIPLIER="1")
+def notices(bench, program, test, log):
+    words = [os.path.join(bench.build, "tests", test)] if test in OUTSIDE else [program, test]
+    env = dict(os.environ, CK_FORK="yes" if test in OUTSIDE else "no", FNZ_PROGRAMS="400", FNZ_SHRINK="0", FNZ_WRONG="1",
+               CK_TIMEOUT_MULTIPLIER="1", FNZ_COMMAND=program + ".sh")
     try:
-        done = subprocess.run([program, test], env=env, timeout=SECONDS, stdout=log, stderr=log)
+        done = subprocess.run(words, env=env, timeout=SECONDS, stdout=log, stderr=log)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0
@@ -187,7 +272,9 @@ def golden_differs(program, want):
     words = ["ops", name]
     if os.path.exists(path):
         words = [*shlex.split(open(path).readline().removeprefix("# run:")), name + ".fnz"]
-    done = subprocess.run([program, "fnz", *words], cwd=os.path.dirname(path), timeout=SECONDS,
+    # A folder without a driver of a GPU, as CTest has it.
+    env = dict(os.environ, LD_LIBRARY_PATH=ROOT + "/build/tests/cuda/absent/no_driver")
+    done = subprocess.run([program, "fnz", *words], cwd=os.path.dirname(path), timeout=SECONDS, env=env,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     got = done.stdout + (b"# stderr\n" + done.stderr if done.stderr else b"") + b"# exit %d\n" % done.returncode
     return got != open(want, "rb").read()
@@ -202,21 +289,52 @@ def goldens_notice(program):
         return True
 
 
+def package_notices(package, build, log):
+    env = dict(os.environ, FNZ_LIBRARY=os.path.join(build, "libfnz.so"), PYTHONPATH=package, PYTHONDONTWRITEBYTECODE="1")
+    words = [sys.executable, "-W", "error", "-m", "unittest", "discover", "-f", "-s", ROOT + "/python/tests"]
+    try:
+        return subprocess.run(words, env=env, timeout=SECONDS, stdout=log, stderr=log).returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
+
+
+def try_package(bench, mutant, folder, log):
+    package = shutil.copytree(bench.package, folder + "/python")
+    path = os.path.join(folder, mutant.path)
+    lines = open(path).read().split("\n")
+    lines[mutant.line - 1] = mutant.new
+    open(path, "w").write("\n".join(lines))
+    try:
+        compile("\n".join(lines), path, "exec")
+    except SyntaxError:
+        return "none"
+    return "python" if package_notices(package, bench.build, log) else "survived"
+
+
 def try_mutant(bench, mutant):
     """'none', 'survived', or the test that noticed it."""
     with tempfile.TemporaryDirectory(prefix="fnz-mutant-") as folder, open(os.devnull, "w") as log:
+        if mutant.path.endswith(".py"):
+            return try_package(bench, mutant, folder, log)
         out = bench.object(mutant, folder, True)
         same = out and bench.object(mutant, folder, False)
         if not out or digest(out) == digest(same):
             return "none"
-        return noticed_by(bench.link([out], folder), os.path.dirname(mutant.path), log)
+        return noticed_by(bench, bench.link(mutant, out, folder), room_of(mutant.path), log)
 
 
-def noticed_by(program, folder, log):
-    for test in TESTS[folder].split():
-        if notices(program, test, log):
+def noticed_by(bench, program, room, log):
+    for test in TESTS[room].split():
+        if notices(bench, program, test, log):
             return test
     return "goldens" if goldens_notice(program) else "survived"
+
+
+def unchanged(bench, room, log):
+    """The test that fails without any change, or 'survived'."""
+    if room == "python/fnz":
+        return "python" if package_notices(bench.package, bench.build, log) else "survived"
+    return noticed_by(bench, bench.link(None, None, bench.kept), room, log)
 
 
 def digest(path):
@@ -254,7 +372,7 @@ def measure(options, bench):
     known, ends = excused(), time.time() + 60 * options.minutes
     with open(os.devnull, "w") as log:
         for folder in options.folders:
-            noticed = noticed_by(bench.link([], bench.kept), folder, log)
+            noticed = unchanged(bench, folder, log)
             if noticed != "survived":
                 sys.exit(f"{noticed} fails without any change")
     chosen = [m for folder in options.folders for m in mutants_of(folder)]
@@ -269,7 +387,7 @@ def measure(options, bench):
         for mutant, result in pool.map(one, chosen):
             if result is None or result == "none":
                 continue
-            scores[os.path.dirname(mutant.path)]["survived" if result == "survived" else "noticed"] += 1
+            scores[room_of(mutant.path)]["survived" if result == "survived" else "noticed"] += 1
             if result == "survived":
                 print(f"{mutant.path}:{mutant.line}: {in_words(mutant)}", file=out)
     for folder, score in scores.items():

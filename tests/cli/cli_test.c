@@ -70,7 +70,7 @@ START_TEST(ends_in_silence_when_its_reader_goes_away) {
     ck_assert_int_eq(posix_spawn_file_actions_init(&files), 0);
     posix_spawn_file_actions_adddup2(&files, ends[1], 1);
     open_stream(&files, 2, ".err");
-    ck_assert_int_eq(posix_spawn(&child, FNZ_EXE, &files, NULL, argv, environ), 0);
+    ck_assert_int_eq(posix_spawn(&child, command_path(), &files, NULL, argv, environ), 0);
     posix_spawn_file_actions_destroy(&files);
     close(ends[1]);
     ck_assert_int_eq(waitpid(child, &result, 0), child);

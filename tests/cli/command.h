@@ -71,6 +71,12 @@ static inline void open_stream(posix_spawn_file_actions_t *files, int fd, const 
     posix_spawn_file_actions_addopen(files, fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 }
 
+/* The command that is tested: the one that was built, or what FNZ_COMMAND names. */
+static inline const char *command_path(void) {
+  const char *path = getenv("FNZ_COMMAND");
+  return path ? path : FNZ_EXE;
+}
+
 static inline int spawn_fnz(char **argv, const char *in, const char *out, char **env) {
   posix_spawn_file_actions_t files;
   pid_t child;
@@ -79,7 +85,7 @@ static inline int spawn_fnz(char **argv, const char *in, const char *out, char *
   open_stream(&files, 0, in);
   open_stream(&files, 1, out);
   open_stream(&files, 2, ".err");
-  ck_assert_int_eq(posix_spawn(&child, FNZ_EXE, &files, NULL, argv, env), 0);
+  ck_assert_int_eq(posix_spawn(&child, command_path(), &files, NULL, argv, env), 0);
   posix_spawn_file_actions_destroy(&files);
   ck_assert_int_eq(waitpid(child, &result, 0), child);
   ck_assert(WIFEXITED(result));

@@ -163,7 +163,7 @@ static int fnz_with_room(const char *call, rlim_t room) {
     const struct rlimit few = {room, room};
     if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0 &&
         setrlimit(RLIMIT_FSIZE, &few) == 0)
-      execv(FNZ_EXE, argv);
+      execv(command_path(), argv);
     _exit(127);
   }
   ck_assert_int_eq(waitpid(child, &result, 0), child);
