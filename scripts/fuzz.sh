@@ -6,7 +6,7 @@
 #     scripts/fuzz.sh --same                        all targets, two at a time, with the same inputs
 #                                                   every time: some seconds each
 #
-# Starts from fixtures/fuzz/TARGET, `text` from golden programs too; what it learns lies in build-fuzz/corpus, what it finds in
+# Starts from fixtures/fuzz/TARGET, `text` from golden programs too, `plan` from those of cbor; what it learns lies in build-fuzz/corpus, what it finds in
 # build-fuzz/found, and the input is printed. A finding belongs in fixtures/fuzz/TARGET, under the
 # name of what it was: tests replay it. FNZ_LEDGER=1 adds a line per run to tests/ledger.tsv, also of
 # one that SIGINT or SIGTERM has ended. FNZ_FUZZ_BUILD names another build with FNZ_FUZZ than
@@ -24,14 +24,15 @@ mapfile -t targets < <(find fixtures/fuzz -mindepth 1 -maxdepth 1 -type d -print
 # tried sooner and change more with a byte. Kept ones that are longer begin with what they begin with.
 # Of the programs whose items are changed, not their bytes (tests/fuzz/mutate.h), a part of a seed is
 # no program: those have room for all seeds that fuzzing is meant to begin with, from the start on.
-declare -A longest=([alias]=160 [cbor]=2500 [choices]=240 [external]=4000 [json]=10000 [pt2]=10000 [regions]=240
-                    [safetensors]=400 [schema]=160 [symbolic]=80 [text]=600)
-declare -A at_once=([cbor]=1 [external]=1 [json]=1 [pt2]=1)
+declare -A longest=([alias]=160 [cbor]=2500 [choices]=240 [engine]=240 [external]=4000 [json]=10000 [native]=1000
+                    [plan]=2500 [pt2]=10000 [regions]=240 [safetensors]=400 [schema]=160 [symbolic]=80 [text]=600)
+declare -A at_once=([cbor]=1 [external]=1 [json]=1 [plan]=1 [pt2]=1)
 
 # Inputs, those of the fixtures among them, where they are to be the same each time: about four
 # seconds, as the build with AddressSanitizer tries them.
-declare -A same=([alias]=1000 [cbor]=6000 [choices]=1200 [external]=400 [json]=6000 [pt2]=2000 [regions]=300
-                 [safetensors]=200000 [schema]=100000 [symbolic]=20000 [text]=3000)
+declare -A same=([alias]=1000 [cbor]=6000 [choices]=1200 [engine]=300 [external]=400 [json]=6000 [native]=6000
+                 [plan]=3000 [pt2]=2000 [regions]=300 [safetensors]=200000 [schema]=100000 [symbolic]=20000
+                 [text]=3000)
 
 # Freed memory is kept from being used again while 16 MB more are freed, and the stack of an
 # allocation has 8 calls: with the usual 256 MB and 30 most of the time went there.
@@ -57,7 +58,7 @@ show_found() {
 note() { # target, executions, seconds, findings
   local how=
   [ "${FNZ_LEDGER:-0}" = 1 ] || return 0
-  case $1 in pt2 | cbor | external | json) how=' by items' ;; esac
+  case $1 in pt2 | cbor | external | json | plan) how=' by items' ;; esac
   scripts/ledger.py add "fuzz/$1$how" "$(sed -n 's/^FNZ_SANITIZE:[A-Z]*=//p' "$build/CMakeCache.txt")" - "$2" "$3" "$4"
 }
 
@@ -91,6 +92,7 @@ fuzz() { # target, seconds, options
   mkdir -p "$learned" "$build/found"
   touch "$build/$target.started"
   [ "$target" != text ] || golden_programs "$learned"
+  [ "$target" != plan ] || cp fixtures/fuzz/cbor/* "$learned"
   [ ! -f "fixtures/fuzz/$target.dict" ] || options+=("-dict=fixtures/fuzz/$target.dict")
   [ -z "${at_once[$target]:-}" ] || options+=(-len_control=0)
   "$build/tests/fuzz/fuzzer_$target" "$learned" "fixtures/fuzz/$target" \

@@ -170,7 +170,7 @@ def python_changes(line):
 
 
 class Bench:
-    """What compiling, linking and running a mutant needs."""
+    """A copy of the build, in which mutants are compiled, linked and run."""
 
     def __init__(self, build, folders, kept):
         self.build, self.kept = os.path.abspath(build), kept
