@@ -1,6 +1,7 @@
-/* checks: 5
+/* checks: 6
  * pt2_guards_test.c - conditions of a program as nodes of a .pt2 file: where they stand, that they
  * mean the same when they are read back, and what no node can say. */
+#include "base/base.h"
 #include "tests/help/archive.h"
 #include "tests/help/context.h"
 #include "tests/help/faults.h"
@@ -97,6 +98,86 @@ static fnz_status run_at(const fnz_program *p, int64_t rows, int64_t columns) {
   return status;
 }
 
+/* --- what an exporter's guards say --------------------------------------------------------------
+ */
+#define ROWS "L['x'].size()[0]"
+
+/* Guards of a size from 2 to 64: whether the range says so already, and for others the last number
+ * that they take and the first that they refuse. */
+static const struct {
+  const char *text;
+  int64_t taken, refused; /* 0: no guard */
+} guards[] = {
+    {ROWS " <= 10", 10, 11},
+    {ROWS " < 10", 9, 10},
+    {ROWS " >= 10", 10, 9},
+    {ROWS " > 10", 11, 10},
+    {ROWS " == 10", 10, 11},
+    {ROWS " != 10", 9, 10},
+    {"10 >= " ROWS, 10, 11},
+    {"10 > " ROWS, 9, 10},
+    {"10 <= " ROWS, 10, 9},
+    {"10 < " ROWS, 11, 10},
+    {ROWS " >= 2", 0, 0},
+    {ROWS " > 1", 0, 0},
+    {ROWS " <= 64", 0, 0},
+    {ROWS " < 65", 0, 0},
+    {"2 <= " ROWS, 0, 0},
+    {"1 < " ROWS, 0, 0},
+    {"64 >= " ROWS, 0, 0},
+    {"65 > " ROWS, 0, 0},
+    {ROWS " >= 3", 3, 2},
+    {ROWS " > 2", 3, 2},
+    {ROWS " <= 63", 63, 64},
+    {ROWS " < 64", 63, 64},
+    {ROWS " % 4 == 0", 8, 9},
+    {"torch.sym_min(" ROWS ", 5) <= 4", 4, 5},
+    {"torch.sym_max(" ROWS ", 5) < 7", 6, 7},
+    {ROWS " // 3 < 4", 11, 12},
+    {"2*" ROWS " - 1 <= 19", 10, 11},
+    {"L['x'].size()[2] <= 10", 0, 0}, /* it has two dimensions */
+    {"L['z'].size()[0] <= 10", 0, 0},
+};
+
+static fnz_program *with_guard(const char *guard) {
+  static const char empty[] = "\"guards_code\": []";
+  fnz_program *p = read_text("fnz 1 symbol s0 = 8 range s0 2..64\n"
+                             "program(%x: f32[{s0},2]) {\n"
+                             "  %y: f32[{s0},2] = neg(%x) return %y }"),
+              *made;
+  fnz_buffer json = {0}, text = {0};
+  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_JSON, &json));
+  const char *at = strstr(json.data, empty);
+  ck_assert_ptr_nonnull(at);
+  OK(ctx, fnzi_printf(ctx, &text, "%.*s\"guards_code\": [\"%s\"]%s", (int)(at - json.data),
+                      json.data, guard, at + sizeof empty - 1));
+  fnz_program_destroy(p);
+  OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_JSON, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &made));
+  fnz_program_destroy(p);
+  fnz_buffer_free(ctx, &json);
+  fnz_buffer_free(ctx, &text);
+  return made;
+}
+
+START_TEST(guards_keep_to_their_bounds) {
+  for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
+    begin();
+    fnz_program *p = with_guard(guards[i].text);
+    size_t count = fnz_program_guard_count(p);
+    ck_assert_msg(count == (guards[i].taken != 0), "%s: %zu guards", guards[i].text, count);
+    if (guards[i].taken) {
+      ck_assert_msg(run_at(p, guards[i].taken, 2) == FNZ_OK, "%s: %s", guards[i].text,
+                    fnz_last_error(ctx)->message);
+      ck_assert_msg(run_at(p, guards[i].refused, 2) == FNZ_BAD_INPUT, "%s: %lld is taken",
+                    guards[i].text, (long long)guards[i].refused);
+    }
+    fnz_program_destroy(p);
+    end();
+  }
+}
+END_TEST
+
 static void is_refused_at(const fnz_program *p, int64_t rows, int64_t columns, const char *why) {
   FAILS(ctx, "BOUNDS", run_at(p, rows, columns));
   ck_assert_msg(strstr(fnz_last_error(ctx)->message, why), "%s", fnz_last_error(ctx)->message);
@@ -166,4 +247,5 @@ START_TEST(no_memory_anywhere) {
 END_TEST
 
 RUN_SUITE("pt2_guards", conditions_on_inputs_come_first, conditions_on_data_follow_it,
-          what_is_read_back_keeps_to_them, refusals, no_memory_anywhere)
+          guards_keep_to_their_bounds, what_is_read_back_keeps_to_them, refusals,
+          no_memory_anywhere)
