@@ -3,6 +3,7 @@
 
     check_with_iree.py --fnz build/fnz [--weights KIND] [--state KIND] [--jobs N] [--list] FOLDER...
     check_with_iree.py --texts fixtures/mlir docs/iree
+    check_with_iree.py --fnz build/fnz --programs [--most N] [--seed N] FOLDER...
 
 A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (of which only "error" is
 read: such a case is to be refused, and left out here); more steps, which go on with the state that the one before has
@@ -14,6 +15,10 @@ wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
 
 With --texts every module in the folders (.mlir, and .want of tests) must compile; one that says "// IREE: MESSAGE" must
 fail with that message, or is out of date: it shows a fault of IREE.
+
+With --programs each program in the folders (.pt2, and .fnz of tests) is a case: on random inputs, at sizes that its text
+allows, IREE is to give the values of `fnz run --engine interpreter`. Programs that the interpreter refuses on these inputs
+are left out. --most ends after so many that were right.
 
 Needs iree-base-compiler and iree-base-runtime from https://pypi.org, and nothing of PyTorch. Each step of a case has
 a process and a time limit of its own: a compiler may loop, and a program may crash.
@@ -46,6 +51,9 @@ TYPES = {
     "F16": ("e", 2, "FLOAT_16", 1e-2), "BF16": ("bf", 2, "BFLOAT_16", 1e-2),
     "F32": ("f", 4, "FLOAT_32", 1e-5), "F64": ("d", 8, "FLOAT_64", 1e-5),
 }
+
+
+KINDS = ("right", "unsteady", "refused by fnz", "refused by IREE", "wrong", "left out")
 
 
 def load(path):
@@ -320,6 +328,87 @@ def cases_of(folders):
     return sorted(pathlib.Path(at) for folder in folders for at, _, files in os.walk(folder) if "case.json" in files)
 
 
+# --- programs on random inputs ----------------------------------------------------------------------------------------
+ELEMENTS = {"i1": "BOOL", "ui8": "U8", "si8": "I8", "si16": "I16", "si32": "I32", "si64": "I64", "f32": "F32", "f64": "F64"}
+
+
+def sizes_of(text, draw):
+    """Argument -> sizes, of those whose sizes are symbolic: of multiples of symbols, at random numbers in range."""
+    numbers = {}
+    for name, least, most in re.findall(r"(%\S+) = torch.symbolic_int .*min_val = (\d+), max_val = (\d+)", text):
+        numbers[name] = draw.randint(max(int(least), 2), min(int(most), max(int(least), 2) + 6))
+    found = {}
+    for name, symbols, shape in re.findall(
+            r"torch.bind_symbolic_shape (%[^ ,]+), \[(.*?)\], affine_map<\(\)\[.*?\] -> \((.*?)\)>", text):
+        known = {"s%d" % i: numbers[symbol] for i, symbol in enumerate(symbols.split(", "))}
+        if not re.fullmatch(r"[s0-9 *+,-]*", shape):
+            return None
+        found[name] = [eval(size, {"__builtins__": {}}, known) for size in shape.split(", ")]
+    return found
+
+
+def drawn(element, sizes, draw):
+    """An array; integers are 0 or 1, which indices may be."""
+    count, dtype = 1, ELEMENTS[element]
+    for size in sizes:
+        count *= size
+    numbers = [draw.uniform(0.1, 1) if dtype in ("F32", "F64") else draw.randint(0, 1) for _ in range(count)]
+    return dtype, sizes, struct.pack("<%d%s" % (count, TYPES[dtype][0]), *numbers)
+
+
+def draw_inputs(text, draw):
+    """User inputs by name, for the arguments of a module's function; None where one cannot be drawn."""
+    head, bound = text.partition("func.func @main(")[2].partition(")\n      -> (")[0], sizes_of(text, draw)
+    arguments = re.findall(r"(%[^\s:]+): !torch\.(?:vtensor<\[([^\]]*)\],(\w+)>|tensor<\[([^\]]*)\],(\w+)>|(\w+))", head)
+    given = [(kind, name) for what, kind, name in signature(text) if what == "argument"]
+    inputs = {}
+    for (kind, name), (value, shape, element, *_) in zip(given, arguments):
+        if kind != "user":
+            continue
+        sizes = (bound or {}).get(value) or [int(size) for size in shape.split(",") if size.isdigit()]
+        if bound is None or element not in ELEMENTS or len(sizes) != len([s for s in shape.split(",") if s]):
+            return None
+        inputs[name] = drawn(element, sizes, draw)
+    return inputs
+
+
+def make_case(program, folder, options, draw):
+    """A case of a program in the folder; False where there is none."""
+    folder.mkdir(parents=True)
+    shutil.copy(program, folder / "program.pt2")
+    (folder / "case.json").write_text("{}")
+    status, _ = command([options.fnz, "convert", program, "-o", folder / "drawn.mlir", "--quiet"], 60)
+    inputs = draw_inputs((folder / "drawn.mlir").read_text(), draw) if status == 0 else None
+    if inputs is None:
+        return False
+    save(folder / "inputs.safetensors", inputs)
+    status, _ = command([options.fnz, "run", program, "--engine", "interpreter", "--inputs", folder / "inputs.safetensors",
+                         "--outputs", folder / "expected.safetensors", "--threads", "1"], 60)
+    return status == 0
+
+
+def programs_of(folders):
+    found = [path for folder in folders for path in pathlib.Path(folder).rglob("*")
+             if path.suffix == ".pt2" or (path.suffix == ".fnz" and path.stat().st_size < 20000)]
+    return sorted(found, key=lambda path: (path.suffix != ".pt2", str(path)))
+
+
+def check_programs(options):
+    """Exit status."""
+    counts, draw = collections.Counter(), random.Random(options.seed)
+    with tempfile.TemporaryDirectory() as where:
+        for number, program in enumerate(programs_of(options.folders)):
+            case = pathlib.Path(where) / str(number) / program.stem
+            if counts["right"] == options.most:
+                break
+            kind, why = check(case, options) if make_case(program, case, options, draw) else ("left out", "")
+            counts[kind] += 1
+            if options.list or kind in ("wrong", "unsteady"):
+                print("%s: %s%s" % (program, kind, ": " + why if why else ""), flush=True)
+    print(", ".join("%d %s" % (counts[kind], kind) for kind in KINDS))
+    return 1 if counts["wrong"] or counts["right"] < max(options.least, 1) else 0
+
+
 def find_compiler():
     beside = pathlib.Path(sys.executable).with_name("iree-compile")
     return str(beside) if beside.exists() else shutil.which("iree-compile")
@@ -331,6 +420,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fnz", default="build/fnz", type=os.path.abspath)
     parser.add_argument("--texts", action="store_true", help="the folders hold modules, not cases")
+    parser.add_argument("--programs", action="store_true", help="the folders hold programs, not cases")
+    parser.add_argument("--most", type=int, default=20, help="of programs that are right")
+    parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
     parser.add_argument("--weights", default="external")
     parser.add_argument("--state", default="outputs")
     parser.add_argument("--jobs", type=int, default=1)
@@ -344,6 +436,8 @@ def main():
     if not options.compiler:
         print("SKIPPED: iree-compile is not installed; pip install iree-base-compiler iree-base-runtime")
         sys.exit(77)
+    if options.programs:
+        sys.exit(check_programs(options))
     cases, counts = (texts_of if options.texts else cases_of)(options.folders), collections.Counter()
     one = check_text if options.texts else check
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -351,8 +445,7 @@ def main():
             counts[kind] += 1
             if options.list or kind not in ("right", "left out"):
                 print("%s/%s: %s%s" % (case.parent.name, case.name, kind, ": " + why if why else ""), flush=True)
-    print(", ".join("%d %s" % (counts[kind], kind)
-                    for kind in ("right", "unsteady", "refused by fnz", "refused by IREE", "wrong", "left out")))
+    print(", ".join("%d %s" % (counts[kind], kind) for kind in KINDS))
     bad = counts["wrong"] + (counts["refused by IREE"] if options.texts else 0)
     sys.exit(1 if bad or counts["right"] < max(options.least, 1) else 0)
 

@@ -139,13 +139,18 @@ static const struct {
     {"L['z'].size()[0] <= 10", 0, 0},
 };
 
-static fnz_program *with_guard(const char *guard) {
+/* Of a program with one input; its name is that of the key, in small letters. */
+static fnz_program *with_guard(const char *input, const char *guard) {
   static const char empty[] = "\"guards_code\": []";
-  fnz_program *p = read_text("fnz 1 symbol s0 = 8 range s0 2..64\n"
-                             "program(%x: f32[{s0},2]) {\n"
-                             "  %y: f32[{s0},2] = neg(%x) return %y }"),
-              *made;
+  fnz_program *p, *made;
   fnz_buffer json = {0}, text = {0};
+  char source[256];
+  snprintf(source, sizeof source,
+           "fnz 1 symbol s0 = 8 symbol s1 = 2 range s0 2..64\n"
+           "program(%%%s: f32[{s0},{s1}] stride({s1},1)) {\n"
+           "  %%y: f32[{s0},{s1}] stride({s1},1) = neg(%%%s) return %%y }",
+           input, input);
+  p = read_text(source);
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_JSON, &json));
   const char *at = strstr(json.data, empty);
   ck_assert_ptr_nonnull(at);
@@ -161,9 +166,14 @@ static fnz_program *with_guard(const char *guard) {
 }
 
 START_TEST(guards_keep_to_their_bounds) {
+  begin();
+  fnz_program *named = with_guard("az", "L['AZ'].size()[0] <= 10");
+  ck_assert_uint_eq(fnz_program_guard_count(named), 1);
+  fnz_program_destroy(named);
+  end();
   for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
     begin();
-    fnz_program *p = with_guard(guards[i].text);
+    fnz_program *p = with_guard("x", guards[i].text);
     size_t count = fnz_program_guard_count(p);
     ck_assert_msg(count == (guards[i].taken != 0), "%s: %zu guards", guards[i].text, count);
     if (guards[i].taken) {
