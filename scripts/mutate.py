@@ -33,8 +33,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PASS_TESTS = "functionalize_test views_test tidy_test random_test regions_test explain_test tensor_test"
-READ_TESTS = "text_test cbor_test json_test zip_test pt2_test safetensors_test pt2_write_test vmap_test file_test " \
-             "hostile_test convert_test"
+READ_TESTS = "forms_test text_test cbor_test json_test zip_test pt2_test pt2_guards_test safetensors_test pt2_write_test " \
+             "vmap_test file_test external_test hostile_test convert_test"
 TESTS = {  # in the order in which they are run: the quickest and sharpest first
     "views": "composites_test views_test oracle_test " + PASS_TESTS,
     "mutations": "overlap_test " + PASS_TESTS + " run_test eager_variants_test",
@@ -47,7 +47,8 @@ TESTS = {  # in the order in which they are run: the quickest and sharpest first
     "engine": "plan_test tile_test plan_random_test engine_test engine_steps_test engine_regions_test engine_numbers_test "
               "engine_operators_test",
     "run": "run_test given_test stack_test slices_test typed_test region_run_test original_test hostile_test "
-           "generator_test verify_weights_test variants_test eager_variants_test call_random_test collectives_test",
+           "generator_test verify_weights_test variants_test eager_variants_test call_random_test collectives_test "
+           "functionalize_test views_test random_test",
     "kernels/cpu": "elements_test kernels_nn_test kernels_conv_test kernels_eager_test kernels_fast_test "
                    "kernels_made_test factor_test fourier_test point_values_test point_rows_test "
                    "point_isa_test strides_test kernels_random_test philox_test reference_test",

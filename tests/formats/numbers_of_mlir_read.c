@@ -33,7 +33,7 @@ enum { OPERANDS = 8 };
   ROW(MUL_FLOAT, "torch.aten.mul.float", 2, 'f', 'f')                                              \
   ROW(DIV_FLOAT, "torch.aten.div.float", 2, 'f', 'f')                                              \
   ROW(NEG_FLOAT, "torch.aten.neg.float", 1, 'f', 'f')                                              \
-  ROW(SQRT_FLOAT, "torch.aten.sqrt.float", 1, 'f', 'f')                                            \
+  ROW(SQRT_FLOAT, "math.sqrt", 1, 'f', 'f')                                                        \
   ROW(EQ_FLOAT, "torch.aten.eq.float", 2, 'f', 'b')                                                \
   ROW(GT_FLOAT, "torch.aten.gt.float", 2, 'f', 'b')                                                \
   ROW(GE_FLOAT, "torch.aten.ge.float", 2, 'f', 'b')                                                \

@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 4
  * numbers_of_mlir_test.c - what the MLIR of a program computes of integers, doubles and truth
  * values is the value of the program's expressions, at many sizes: over all programs of fixtures/
  * with symbols, and over random expressions. Lists of sizes are compared with the tensors. A reader
@@ -302,6 +302,27 @@ START_TEST(random_expressions_are_computed) {
 }
 END_TEST
 
+/* --- Names -------------------------------------------------------------------------------------
+ */
+#define MLIR_VERSION(version)
+#define MLIR_OP(name) "torch." name,
+static const char *const registered[] = {
+#include "schema/facts/mlir.def"
+};
+#undef MLIR_VERSION
+#undef MLIR_OP
+
+/* The reader knows an operation only if the torch dialect of IREE has it. */
+START_TEST(operations_are_registered) {
+  for (size_t k = 0; mlir_operation(k); k++) {
+    bool found = strncmp(mlir_operation(k), "torch.", 6) != 0;
+    for (size_t i = 0; i < sizeof registered / sizeof *registered; i++)
+      found = found || strcmp(registered[i], mlir_operation(k)) == 0;
+    ck_assert_msg(found, "%s is unknown to IREE", mlir_operation(k));
+  }
+}
+END_TEST
+
 /* --- The reader --------------------------------------------------------------------------------
  */
 static const char head[] = "func.func @main(%n: !torch.int)\n"
@@ -336,4 +357,4 @@ START_TEST(unknown_operations_are_refused) {
 END_TEST
 
 RUN_SUITE("numbers_of_mlir", fixtures_compute_their_expressions, random_expressions_are_computed,
-          unknown_operations_are_refused)
+          operations_are_registered, unknown_operations_are_refused)

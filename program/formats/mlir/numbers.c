@@ -31,8 +31,8 @@ static const struct {
     {"torch.sym_float", NULL, "aten.Float.Scalar", REAL},
     {"torch.sym_int", NULL, "aten.Int.float", WHOLE},
     {"math.trunc", NULL, "aten.Int.float", WHOLE},
-    {"torch.sym_sqrt", NULL, "aten.sqrt.float", REAL},
-    {"torch._sym_sqrt", NULL, "aten.sqrt.float", REAL},
+    {"torch.sym_sqrt", NULL, NULL, REAL},
+    {"torch._sym_sqrt", NULL, NULL, REAL},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -42,8 +42,8 @@ static const struct {
   const char *target, *name;
   bool on_ints;
 } builtin[] = {
-    {"_operator.pow", "math.powf", false},
-    {"torch.sym_ite", "arith.select", true},
+    {"_operator.pow", "math.powf", false},   {"torch.sym_sqrt", "math.sqrt", false},
+    {"torch._sym_sqrt", "math.sqrt", false}, {"torch.sym_ite", "arith.select", true},
     {"torch.sym_not", "arith.xori", true},
 };
 
@@ -125,8 +125,8 @@ static const char *builtin_type(fnzi_mlir_number kind) {
   return kind == FNZI_MLIR_FLOAT ? "f64" : kind == FNZI_MLIR_BOOL ? "i1" : "i64";
 }
 
-/* The condition of a choice is a truth value, all else of one kind. Not is the exclusive or with
- * true. */
+/* The condition of a choice is a truth value, everything else of one kind. Not is the exclusive or
+ * with true. */
 static fnz_status put_builtin(fnzi_mlir *w, const fnzi_node *n, const char *name,
                               fnzi_mlir_number kind) {
   const char *given, *own, *result;
@@ -140,7 +140,7 @@ static fnz_status put_builtin(fnzi_mlir *w, const fnzi_node *n, const char *name
         fnzi_printf(w->ctx, &w->body, "    %s = torch_c.to_%s %s\n", own, builtin_type(is), given));
     FNZ_TRY(fnzi_mlir_add(w, &w->args, own, builtin_type(is)));
   }
-  if (n->nargs == 1) {
+  if (kind == FNZI_MLIR_BOOL && n->nargs == 1) {
     FNZ_TRY(fnzi_mlir_fresh(w, &own));
     FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = arith.constant true\n", own));
     FNZ_TRY(fnzi_mlir_add(w, &w->args, own, builtin_type(kind)));
