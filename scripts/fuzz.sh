@@ -30,8 +30,8 @@ declare -A at_once=([cbor]=1 [external]=1 [json]=1 [plan]=1 [pt2]=1)
 
 # Inputs, those of the fixtures among them, where they are to be the same each time: about four
 # seconds, as the build with AddressSanitizer tries them.
-declare -A same=([alias]=1000 [cbor]=6000 [choices]=1200 [engine]=300 [external]=400 [json]=6000 [native]=6000
-                 [plan]=3000 [pt2]=2000 [regions]=300 [safetensors]=200000 [schema]=100000 [symbolic]=20000
+declare -A same=([alias]=1000 [cbor]=6000 [choices]=1200 [engine]=200 [external]=400 [json]=6000 [native]=60000
+                 [plan]=12000 [pt2]=2000 [regions]=300 [safetensors]=200000 [schema]=100000 [symbolic]=20000
                  [text]=3000)
 
 # Freed memory is kept from being used again while 16 MB more are freed, and the stack of an
