@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Branch coverage of the quick tests: builds with clang's instrumentation in build-cover, runs the
-# Check programs and the goldens, and compares with the floor in tests/coverage.txt. Arguments go on
-# to scripts/cover.py: --raise, --missing FOLDER.
+# Check programs and the goldens, and the tests of the Python package, of which lines are counted;
+# compares with the floor in tests/coverage.txt. Arguments go on to scripts/cover.py: --raise,
+# --missing ROOM.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,4 +17,6 @@ own='^(cli|malformed|places|save)_test$'
 CK_FORK=no ctest --test-dir build-cover --output-on-failure -j "$(nproc)" \
   -R '_test$|^golden/|^fuzz/|^ops/' -E "$own"
 ctest --test-dir build-cover --output-on-failure -R "$own"
+FNZ_LIBRARY=$PWD/build-cover/libfnz.so PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 \
+  python3 scripts/cover_python.py build-cover/python.json
 scripts/cover.py "$@"

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * mlir_test.c - programs as MLIR: what stands for operators computes the same numbers, weights and
  * files, and what memory does. That IREE takes the text and gives the same values is checked where
  * it is installed (scripts/check_with_iree.py). */
@@ -300,6 +300,42 @@ START_TEST(weights_are_compact) {
 }
 END_TEST
 
+/* Dimension by dimension; of one without dimensions the value alone. */
+static const struct {
+  const char *type, *literal;
+  size_t bytes;
+} truths[] = {
+    {"bool[]", "dense<true> : tensor<i1>", 1},
+    {"bool[3]", "dense<[true, false, false]> : tensor<3xi1>", 3},
+    {"bool[2,3]", "dense<[[true, false, false], [true, false, false]]> : tensor<2x3xi1>", 6},
+    {"bool[2,1,2]", "dense<[[[true, false]], [[false, true]]]> : tensor<2x1x2xi1>", 4},
+};
+
+START_TEST(truth_values_are_spelled_out) {
+  for (size_t k = 0; k < sizeof truths / sizeof *truths; k++) {
+    char inputs[64];
+    fnzi_blob *blob;
+    fnz_buffer text = {0};
+    fnz_mlir_options o = FNZ_MLIR_OPTIONS_INIT;
+    begin();
+    snprintf(inputs, sizeof inputs, "%%n: %s parameter \"n\"", truths[k].type);
+    fnz_program *p = program_of(ctx, inputs, "  return %n");
+    OK(ctx, fnzi_blob_create(ctx, truths[k].bytes, &blob));
+    for (size_t i = 0; i < truths[k].bytes; i++)
+      ((unsigned char *)fnzi_blob_data(blob))[i] = i % 3 == 0;
+    OK(ctx, fnzi_weight_add(p, "n", blob, fnzi_value_at(p, 0, 0)->geometry));
+    fnzi_blob_release(blob);
+    o.weights = FNZ_MLIR_WEIGHTS_INLINE;
+    OK(ctx, fnz_mlir_write(ctx, p, &o, &text, NULL));
+    ck_assert_msg(strstr(text.data, truths[k].literal), "no %s in %s", truths[k].literal,
+                  text.data);
+    fnz_buffer_free(ctx, &text);
+    fnz_program_destroy(p);
+    end();
+  }
+}
+END_TEST
+
 static void expect_text(const char *path, const char *want) {
   fnz_buffer b;
   OK(ctx, fnz_file_read(ctx, path, &b));
@@ -394,4 +430,4 @@ START_TEST(no_memory_anywhere) {
 END_TEST
 
 RUN_SUITE("mlir", ways_compute_the_same, names_of_the_dialect, rows_are_sorted, weights_are_compact,
-          both_files_or_none, forms_of_state, no_memory_anywhere)
+          truth_values_are_spelled_out, both_files_or_none, forms_of_state, no_memory_anywhere)
