@@ -259,9 +259,9 @@ class Bench:
 def notices(bench, program, test, log):
     words = [os.path.join(bench.build, "tests", test)] if test in OUTSIDE else [program, test]
     env = dict(os.environ, CK_FORK="yes" if test in OUTSIDE else "no", FNZ_PROGRAMS="400", FNZ_SHRINK="0", FNZ_WRONG="1",
-               CK_TIMEOUT_MULTIPLIER="1", FNZ_COMMAND=program + ".sh")
+               CK_TIMEOUT_MULTIPLIER="10" if test in OUTSIDE else "1", FNZ_COMMAND=program + ".sh")
     try:
-        done = subprocess.run(words, env=env, timeout=SECONDS, stdout=log, stderr=log)
+        done = subprocess.run(words, env=env, timeout=SECONDS * (4 if test in OUTSIDE else 1), stdout=log, stderr=log)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0
