@@ -131,6 +131,16 @@ class Structure(unittest.TestCase):
                 executable(*wrong)
             self.assertIn(words, str(caught.exception))
 
+    def test_literals_are_those_of_the_trace(self):
+        program = fnz.load(b"fnz 1\nprogram(%x: f32[2], 3 literal \"k\", None literal \"none\") {\n"
+                           b"  %y: f32[2] = mul.Scalar(%x, 3)\n  return %y\n}\n")
+        executable, x = program.compile(threads=1), floats([2], [1, 2])
+        self.assertEqual(executable(x, 3, None).tolist(), [3, 6])
+        for wrong in ((x, 4, None), (x, 3.0, None), (x, True, None), (x, 3, 0)):
+            with self.assertRaises(fnz.Error) as caught:
+                executable(*wrong)
+            self.assertIn("the program was traced with", str(caught.exception))
+
     def test_inputs_by_name(self):
         inputs = self.node("builtins.tuple", self.node("builtins.tuple"),
                            self.node("builtins.dict", self.LEAF, keys=["x"]))
