@@ -32,8 +32,8 @@ typedef struct fnz_verify_report {
   /* Weights that both programs have: compared as data; of these, not equal; not compared, because
    * one program has no data for them. All 0 while the programs themselves differ. */
   size_t weights, weights_differing, weights_without;
-  /* Over hashes, all trials together: predicates that the runs met, and those that went both ways:
-   * a trial turns at most 47. */
+  /* With the first seed, at all sizes together: predicates that the runs met, and those that were
+   * turned, which is at most 31 at each choice of sizes. */
   size_t predicates, predicates_turned;
   char not_compared[160]; /* the first output whose memory or strides are not compared, and why */
   char narrower[256];     /* sizes or inputs that `functional` refuses and `original` takes, or "" */

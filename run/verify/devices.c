@@ -20,8 +20,8 @@ static const char *named_device(const fnzi_node *node) {
 
 /* A number on the CPU may stand among tensors of another device. */
 static const char *device_of_operands(const fnzi_node *node, const char *const *devices) {
-  bool like_second = node->op == &fnzi_ops[FNZI_ATEN_to__other] ||
-                     node->op == &fnzi_ops[FNZI_ATEN_type_as];
+  bool like_second =
+      node->op == &fnzi_ops[FNZI_ATEN_to__other] || node->op == &fnzi_ops[FNZI_ATEN_type_as];
   const char *found = cpu;
   fnzi_walk walk;
   fnzi_walk_start(&walk, node->args + like_second, node->nargs - (node->nargs > 0 && like_second));

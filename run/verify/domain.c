@@ -29,14 +29,30 @@ static bool writes(const fnz_program *p) {
   return false;
 }
 
+/* The value is the input itself, seen through views: nothing was written. */
+static bool is_view_of_input(const fnz_program *p, uint64_t value) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  uint32_t node;
+  while ((node = g->values.data[value].node) != FNZI_NO_NODE) {
+    const fnzi_node *n = &g->nodes.data[node];
+    if (n->op == NULL || !fnzi_op_is_copy(n->op) || n->nargs == 0 ||
+        n->args[0].tag != FNZ_ARG_VALUE || strstr(n->op->name, "scatter") != NULL)
+      return false;
+    value = n->args[0].u.value;
+  }
+  return true;
+}
+
 /* Some final value says that the memory of the input was written, not only that the input is moved
  * or gets other sizes. */
 static bool is_written(const fnz_program *p, const char *input) {
+  const fnz_arg *outputs = fnzi_graph_at(p, 0)->outputs;
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
     const fnz_output_spec *spec = &p->outputs[k];
-    if ((spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
-         (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set && !spec->metadata)) &&
-        strcmp(spec->target, input) == 0)
+    bool is_final = spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
+                    (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set);
+    if (is_final && outputs[k].tag == FNZ_ARG_VALUE && strcmp(spec->target, input) == 0 &&
+        !(spec->metadata && is_view_of_input(p, outputs[k].u.value)))
       return true;
   }
   return false;

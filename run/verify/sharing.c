@@ -285,6 +285,34 @@ static fnz_status compare_windows(const comparing *c, uint64_t rank, const fnzi_
                    first, second);
 }
 
+static const fnzi_ver_sight *sight_at(const fnzi_ver_sights *s, const uint32_t *match,
+                                      size_t ninputs, uint64_t rank) {
+  return rank >= ninputs ? &s->results[rank - ninputs]
+                         : &s->inputs[match != NULL ? match[rank] : rank];
+}
+
+/* Offsets count from the first input or output that lies in the memory: of an output with memory of
+ * its own, the two programs may count from elsewhere. */
+static fnz_geometry from_first(const fnz_geometry *g, const fnzi_ver_sight *first) {
+  fnz_geometry out = *g;
+  if (first->g != NULL)
+    out.offset -= first->g->offset;
+  return out;
+}
+
+static fnz_status compare_shared(const comparing *c, uint64_t rank, uint64_t first,
+                                 const fnzi_ver_sight *a, const fnzi_ver_sight *b) {
+  size_t ninputs = c->a.of->ninputs;
+  fnzi_ver_sight x = *a, y = *b;
+  if (a->g == NULL || b->g == NULL)
+    return FNZ_OK;
+  fnz_geometry one = from_first(a->g, sight_at(c->a.of, NULL, ninputs, first));
+  fnz_geometry other = from_first(b->g, sight_at(c->b.of, c->match, ninputs, first));
+  x.g = &one;
+  y.g = &other;
+  return compare_windows(c, rank, &x, &y, true);
+}
+
 /* The memory of weights is that of the file's data, whatever a signature says. */
 static bool is_weight(const comparing *c, uint64_t rank) {
   const fnzi_ver_sights *s = c->a.of;
@@ -307,9 +335,10 @@ static fnz_status compare_one(comparing *c, uint64_t rank, const fnzi_ver_sight 
     skip(c, rank, "memory", "which a body gives");
   else if (!same && !is_weight(c, rank))
     return lies_elsewhere(c, rank, &first, &second);
-  return same && first.tensor != rank
-             ? FNZ_OK
-             : compare_windows(c, rank, a, b, same && first.memory != rank);
+  if (same && first.tensor != rank)
+    return FNZ_OK;
+  return same && first.memory != rank ? compare_shared(c, rank, first.memory, a, b)
+                                      : compare_windows(c, rank, a, b, false);
 }
 
 /* The views of an output lead from its input to its window. */
