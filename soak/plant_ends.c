@@ -238,7 +238,9 @@ fnz_status fnzi_plant_memory_format(fnzi_planting *t) {
         at.n->outputs[0].tag != FNZ_ARG_VALUE)
       continue;
     fnzi_value *v = &at.g->values.data[at.n->outputs[0].u.value];
-    if (v->geometry->rank != 4 || !fnzi_plant_has_other_strides(v->geometry) ||
+    if (v->geometry->rank != 4 || v->geometry->sizes[1] < 2 ||
+        v->geometry->sizes[2] * v->geometry->sizes[3] < 2 ||
+        !fnzi_plant_has_other_strides(v->geometry) ||
         !is_output(t, &at, at.n->outputs[0].u.value) || !fnzi_plant_here(t))
       continue;
     const int64_t *s = v->geometry->sizes, in_rows[4] = {s[1] * s[2] * s[3], s[2] * s[3], s[3], 1},

@@ -197,10 +197,7 @@ fnz_status fnzi_plant_tell(const fnzi_plant_pair *pair, size_t runs, fnzi_plant_
   *out = FNZI_PLANT_NOTHING;
   for (size_t seed = 0; seed < runs && *out != FNZI_PLANT_APART; seed++) {
     FNZ_TRY(run_both(pair, seed, &told));
-    const bool both = (told == FNZI_PLANT_BROKEN && *out == FNZI_PLANT_ALIKE) ||
-                      (told == FNZI_PLANT_ALIKE && *out == FNZI_PLANT_BROKEN);
-    if (told != FNZI_PLANT_NOTHING)
-      *out = both ? FNZI_PLANT_APART : told; /* it fails now and then */
+    *out = told > *out ? told : *out;
   }
   return FNZ_OK;
 }

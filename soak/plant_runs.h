@@ -4,10 +4,11 @@
 
 #include <fnz/fnz.h>
 
+/* Each outweighs those before it. */
 typedef enum fnzi_plant_told {
   FNZI_PLANT_NOTHING, /* none of the runs came to an end */
   FNZI_PLANT_ALIKE,
-  FNZI_PLANT_BROKEN, /* the second program fails wherever the first one works */
+  FNZI_PLANT_BROKEN, /* the second program fails where the first one works */
   FNZI_PLANT_APART
 } fnzi_plant_told;
 
