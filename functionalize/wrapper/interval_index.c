@@ -64,6 +64,13 @@ static void lay_out(fnzi_wrap_interval *m, size_t count) {
     lay(m[k].tensor->alias, period, &m[k].low, &m[k].high);
 }
 
+/* One tensor, also under two names, as after detach(). With lazy bits eager copies the other one.
+ */
+static bool is_same(const fnz_tensor *a, const fnz_tensor *b) {
+  const fnz_geometry *g = &a->alias->geometry;
+  return a == b || (a->alias == b->alias && !g->is_conj && !g->is_neg);
+}
+
 /* --- intervals ----------------------------------------------------------------------------------
  */
 static int by_number(uintptr_t a, uintptr_t b) {
@@ -73,6 +80,8 @@ static int by_number(uintptr_t a, uintptr_t b) {
 static int by_tensor(const void *a, const void *b) {
   const fnzi_wrap_interval *x = a, *y = b;
   int order = by_number((uintptr_t)x->tensor->alias->storage, (uintptr_t)y->tensor->alias->storage);
+  if (order == 0)
+    order = by_number((uintptr_t)x->tensor->alias, (uintptr_t)y->tensor->alias);
   if (order == 0)
     order = by_number((uintptr_t)x->tensor, (uintptr_t)y->tensor);
   return order ? order : by_number(x->first, y->first);
@@ -90,13 +99,13 @@ static bool same_storage(const fnzi_wrap_interval *a, const fnzi_wrap_interval *
   return a->tensor->alias->storage == b->tensor->alias->storage;
 }
 
-/* Neighbours that are the same tensor become the first of them; `interval_of` has the first place
- * of each for now. */
+/* Neighbours that are the same tensor, under one name or several, become the first of them;
+ * `interval_of` has the first place of each for now. */
 static void unite(fnzi_wrap_interval_index *index) {
   size_t kept = 0;
   for (size_t k = 0; k < index->count; k++) {
     fnzi_wrap_interval *m = &index->intervals[k], *last = &index->intervals[kept ? kept - 1 : 0];
-    bool again = kept && last->tensor == m->tensor;
+    bool again = kept && is_same(last->tensor, m->tensor);
     index->interval_of[m->first] = again ? last->first : m->first;
     last->written += again ? m->written : 0;
     last->read += again ? m->read : 0;
@@ -134,7 +143,7 @@ static fnz_status sort(fnz_wrapper *wrapper, fnzi_wrap_interval_index *index, si
 
 static void add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at, bool is_written) {
   size_t k = index->is_small ? 0 : index->count;
-  while (k < index->count && index->intervals[k].tensor != tensor)
+  while (k < index->count && !is_same(index->intervals[k].tensor, tensor))
     k++;
   fnzi_wrap_interval *m = &index->intervals[k];
   index->interval_of[at] = k;

@@ -196,6 +196,13 @@ static fnz_status refuse_self(const fnzi_eag_op *s) {
                    s->op->name);
 }
 
+/* The tensor that is written, or another one with its very window, such as a detach() of it. With
+ * lazy bits eager copies the other one. */
+static bool is_target(const fnzi_eag_tensor *t, const fnzi_eag_tensor *target) {
+  return t == target || (t != NULL && t->memory == target->memory && !t->g->is_conj &&
+                         !t->g->is_neg && fnzi_geometry_equal(t->g, target->g));
+}
+
 /* From this number of elements on eager may work in several threads. */
 enum { IN_PARALLEL = 32768 };
 
@@ -287,7 +294,7 @@ static fnz_status check_arg(void *user, const fnz_arg *arg) {
   const checking *c = user;
   const fnzi_eag_tensor *operand =
       arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, arg->u.value) : NULL;
-  if (operand == NULL || operand == c->target)
+  if (operand == NULL || is_target(operand, c->target))
     return FNZ_OK;
   if (!is_read_as_number(c->twin, operand, arg == c->number))
     FNZ_TRY(check_operand(c, operand));
@@ -356,7 +363,8 @@ static fnz_status count_read(void *user, const fnz_arg *arg) {
   reads *r = user;
   if (arg == r->number && is_read_as_number(r->twin, r->target, true))
     return FNZ_OK;
-  r->count += arg->tag == FNZ_ARG_VALUE && fnzi_eag_tensor_of(r->s->in, arg->u.value) == r->target;
+  r->count +=
+      arg->tag == FNZ_ARG_VALUE && is_target(fnzi_eag_tensor_of(r->s->in, arg->u.value), r->target);
   return FNZ_OK;
 }
 
@@ -380,7 +388,7 @@ static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg 
     return FNZ_OK;
   int own = fnzi_own_input(s->op, written);
   bool provided = own >= 0 && s->args[own].tag == FNZ_ARG_VALUE && !(written->is_out && resized) &&
-                  fnzi_eag_tensor_of(s->in, s->args[own].u.value) == target;
+                  is_target(fnzi_eag_tensor_of(s->in, s->args[own].u.value), target);
   FNZ_TRY(fnzi_args_visit(args, twin->nparams, count_read, &r));
   if (r.count <= (provided ? 1 : 0))
     return FNZ_OK;
