@@ -9,10 +9,10 @@
 
 /* --- before the first node -------------------------------------------------------------------- */
 /* The node is a view that counts from the storage, or has a body with one. */
-static bool counts(const fnzi_pass_stack *all, const fnzi_node *node) {
+static bool counts(const bool *counting, const fnzi_node *node) {
   const fnzi_view *view = node->op ? fnzi_wrap_route_find(node->op).view : NULL;
   for (uint32_t i = 0; !node->op && i < node->nargs; i++)
-    if (node->args[i].tag == FNZ_ARG_GRAPH && all->counts_from_storage[node->args[i].u.i])
+    if (node->args[i].tag == FNZ_ARG_GRAPH && counting[node->args[i].u.i])
       return true;
   return view && fnzi_view_counts_from_storage(view);
 }
@@ -22,10 +22,13 @@ static fnz_status find_counting(fnzi_pass_stack *all) {
   const fnz_program *from = all->from;
   FNZI_NEW(&all->arena, from->graphs.count, &all->bodies);
   FNZI_NEW(&all->arena, from->graphs.count, &all->counts_from_storage);
+  FNZI_NEW(&all->arena, from->graphs.count, &all->sees_storage);
   for (size_t g = from->graphs.count; g-- > 0 && from->graphs.count > 1;)
     for (size_t n = 0; n < from->graphs.data[g].nodes.count; n++) {
       const fnzi_node *node = &from->graphs.data[g].nodes.data[n];
-      all->counts_from_storage[g] |= counts(all, node);
+      all->counts_from_storage[g] |= counts(all->counts_from_storage, node);
+      all->sees_storage[g] |= all->counts_from_storage[g] || counts(all->sees_storage, node) ||
+                              (node->op && fnzi_wrap_route_find(node->op).by_memory);
       all->writes |= node->op && fnz_op_is_mutating(node->op);
     }
   return FNZ_OK;

@@ -89,6 +89,7 @@ typedef struct fnzi_pass_stack {
   fnzi_arena arena;
   struct fnzi_region_body **bodies; /* per source graph, the newest first */
   bool *counts_from_storage;        /* per source graph: some view in it, or in its bodies, does */
+  bool *sees_storage;               /* the same of copies of such views, too */
   bool writes;                      /* some operator writes; if none does, strides do not matter */
   fnzi_pass *top;                   /* the others wait, each for the pass above it */
   uint32_t depth;

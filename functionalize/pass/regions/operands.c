@@ -76,14 +76,32 @@ static uint32_t main_body(const fnzi_region_op *r) {
   return r->hop.bodies[r->hop.nbodies - 1];
 }
 
+static bool any_body(const fnzi_region_op *r, const bool *marks) {
+  bool found = false;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    found = found || marks[r->hop.bodies[i]];
+  return found;
+}
+
+/* A body that counts from the storage may see more than an operand shows: operands that are windows
+ * come in as windows of all their storage. */
+static void merge_windows(const fnzi_pass *p, fnzi_region_op *r) {
+  for (uint32_t k = 0; any_body(r, p->all->sees_storage) && k < r->noperands; k++) {
+    const fnzi_region_operand *o = &r->operands[k];
+    bool is_window = o->tensor && o->role == FNZI_HOP_CAPTURED && o->tensor->alias->parent;
+    for (uint32_t i = is_window ? o->first : FNZI_NO_NODE; i != FNZI_NO_NODE;
+         i = r->operands[i].next)
+      r->operands[i].merged |= r->operands[i].role == FNZI_HOP_CAPTURED;
+  }
+}
+
 /* The offset of a window matters only to views that count from the storage. A body without any is
  * the same for all offsets. */
 static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_operand *o,
                              const fnz_geometry **out) {
   fnz_geometry g = *fnzi_wrap_geometry(o->tensor);
-  bool counts = p->all->counts_from_storage[main_body(r)];
-  if (r->hop.kind == FNZI_HOP_COND)
-    counts |= p->all->counts_from_storage[r->hop.bodies[0]];
+  const bool counts = any_body(r, o->role == FNZI_HOP_CAPTURED ? p->all->sees_storage
+                                                               : p->all->counts_from_storage);
   if (o->role == FNZI_HOP_XS) {
     g.rank--;
     g.sizes++;
@@ -386,6 +404,7 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_hop_read(p->ctx, p->from, node, &r->hop));
   if (r->hop.kind != FNZI_HOP_EFFECT) {
     FNZ_TRY(find_operands(p, r));
+    merge_windows(p, r);
     FNZ_TRY(make_keys(p, r));
   }
   p->region = r;
