@@ -208,6 +208,14 @@ static bool overlaps_itself(const fnzi_krn_checker *c, const fnzi_krn_recorded *
   return false;
 }
 
+/* Each result that is recorded is there: an output_mask may leave one out. */
+static bool has_all(const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
+  for (size_t k = 0; k < r->count; k++)
+    if (r->wanted[k] && (k >= made->count || !made->handles[k]))
+      return false;
+  return true;
+}
+
 /* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
 static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
                               bool *agrees) {
@@ -222,8 +230,8 @@ static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const f
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
   fnz_status status = by_row(c, plan->row, request, &made);
+  *agrees = status == FNZ_OK && has_all(r, &made);
   drop(c, &made);
-  *agrees = status == FNZ_OK;
   return is_limit(status) ? status : FNZ_OK;
 }
 

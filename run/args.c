@@ -346,13 +346,15 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
                         size_t count) {
   size_t got;
   fnz_status status = apply_in(run, call, outputs, count, &got);
-  if (status != FNZ_OK && status != FNZ_BAD_ARGUMENT)
+  bool is_list = call->op->nreturns == 1 && call->op->returns[0].is_list;
+  /* BAD_ARGUMENT: there are more results than room; else, as of a number, the backend has said it
+   */
+  if (status != FNZ_OK &&
+      (status != FNZ_BAD_ARGUMENT || (!is_list && run->ctx->error.status == FNZ_BAD_ARGUMENT)))
     return status;
   if (status == FNZ_OK && got == count)
     return FNZ_OK;
   release_all(run, outputs, got < count ? got : count);
-  bool is_list = call->op->nreturns == 1 && call->op->returns[0].is_list;
-  /* BAD_ARGUMENT: there are more results than room */
   return status == FNZ_OK || !is_list ? has_not(run, call, count)
                                       : apply_list(run, call, outputs, count);
 }

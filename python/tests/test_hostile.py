@@ -293,6 +293,15 @@ class Copies(unittest.TestCase):
         self.assertEqual((error.status, error.kind, error.where, error.message), ("IO", "IO", "here", "this"))
 
 
+class Numbers(unittest.TestCase):
+    def test_a_kernel_says_what_it_refuses(self):
+        program = fnz.load(b"fnz 1\nprogram(%x: f64[2,2]) {\n  %r: f64[2,2] = linalg_cholesky(%x)\n  return %r\n}\n")
+        x = memoryview(bytearray(32)).cast("d", (2, 2))
+        for call in (program.run, program.compile()):
+            with self.assertRaisesRegex(fnz.Error, "not positive-definite"):
+                call(x)
+
+
 class Arguments(unittest.TestCase):
     def refused(self, kind, body, *args, **kwargs):
         with self.assertRaises(kind, msg=(body, args, kwargs)) as caught:
