@@ -243,20 +243,15 @@ bool fnzi_run_node_writes(const fnzi_node *node) {
   return !off && mean.tag == FNZ_ARG_VALUE && var.tag == FNZ_ARG_VALUE;
 }
 
-/* As the pass records it: without gaps, or dense although an input is recorded with gaps. */
-static bool lies_in_rows(const fnzi_value *value, bool is_copied) {
-  const fnz_geometry *g = value->geometry;
-  return !g || (g->offset == 0 && fnzi_is_contiguous(g)) ||
-         (is_copied && value->node == FNZI_NO_NODE && !fnzi_is_dense(g));
-}
-
 bool fnzi_run_node_reads_memory(const fnzi_graph *graph, const fnzi_node *node) {
-  static const uint16_t copied[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
-  if (!node->op || node->nargs == 0 || node->args[0].tag != FNZ_ARG_VALUE)
+  static const uint16_t strided[] = {FNZI_ATEN_as_strided, FNZI_ATEN_as_strided_copy,
+                                     FNZI_ATEN_as_strided_scatter};
+  if (!node->op || node->nargs == 0 || node->args[0].tag != FNZ_ARG_VALUE ||
+      !(asks_place(node->op) ||
+        fnzi_op_is_among(node->op, strided, sizeof strided / sizeof *strided)))
     return false;
-  bool is_copied = fnzi_op_is_among(node->op, copied, sizeof copied / sizeof *copied);
-  return (is_copied || asks_place(node->op) || node->op == &fnzi_ops[FNZI_ATEN_as_strided]) &&
-         !lies_in_rows(&graph->values.data[node->args[0].u.value], is_copied);
+  const fnz_geometry *g = graph->values.data[node->args[0].u.value].geometry;
+  return g && !(g->offset == 0 && fnzi_is_contiguous(g));
 }
 
 fnz_status fnzi_run_values_check(fnz_context *ctx, const fnz_program *program) {

@@ -150,8 +150,12 @@ class Program:
 
     @property
     def _is_functional(self) -> bool:
+        """It means values: nothing is written, no view is taken, and nothing goes by strides of memory."""
         stats = self.stats
-        return not (stats.mutations or stats.views)
+        return not (stats.mutations or stats.views or any(
+            lib.fnz_program_node(self._handle.address, graph, node).target.startswith(b"as_strided")
+            for graph in range(lib.fnz_graph_count(self._handle.address))
+            for node in range(lib.fnz_node_count(self._handle.address, graph))))
 
     def _check_meaning(self, original: Program) -> Callable[[dict], None]:
         """Raises when this program differs from the original on inputs by name."""

@@ -179,6 +179,12 @@ class Meaning(unittest.TestCase):
         executable.verify(x)
         executable.another().verify(x)
 
+    def test_copies_of_views_are_those_of_memory(self):
+        program = fnz.load(self.TEXT.replace(b"as_strided(", b"as_strided_copy(").replace(b" t(", b" t_copy("))
+        executable, x = program.compile(threads=1), floats([2, 3], range(6))
+        self.assertEqual(flat(executable(x)), flat(program.run(x)))
+        executable.verify(x)
+
     def test_writes_are_functionalized(self):
         program, x = fnz.load(SLICE_WRITE), floats([4], [1, 2, 3, 4])
         for given in (program, program.functionalize(views="keep", state="epilogue")):

@@ -241,6 +241,8 @@ START_TEST(programs_that_mean_memory_are_refused) {
       "%t: f32[3,2] stride(1,3) = t(%x)\n  %r: f32[3] = as_strided(%t, [3], [1], 0)\n  return %r",
       "%t: f32[3,2] stride(1,3) = t(%x)\n  %e: f32[3,2] stride(1,3) = exp(%t)\n"
       "  %r: f32[3] = as_strided_copy(%e, [3], [1], 0)\n  return %r",
+      "%t: f32[2] stride(3) = select.int(%x, 1, 0)\n"
+      "  %r: f32[2] = as_strided_copy(%t, [2], [1], 0)\n  return %r",
       "%t: f32[3] offset(3) = select.int(%x, 0, 1)\n  %r: f32[3] = as_strided(%t, [3], [1], 0)\n"
       "  return %r",
   };
