@@ -59,11 +59,14 @@ def room_of(path, rooms):
 
 
 def measure_package(build):
-    """{file: [(line, 1, whether it ran)]} of the Python package."""
+    """{file: [(line, ran, ran)]} of the Python package: a line counts as a branch taken both ways, or neither."""
     counted = os.path.join(build, "python.json")
     ran = json.load(open(counted)) if os.path.exists(counted) else {}
-    return {path: [(line, 1, line in set(ran.get(path, []))) for line in lines_of(os.path.join(ROOT, path))]
-            for path in sorted(glob.glob("python/fnz/*.py", root_dir=ROOT))}
+    found = {}
+    for path in sorted(glob.glob("python/fnz/*.py", root_dir=ROOT)):
+        lines = set(ran.get(path, []))
+        found[path] = [(line, line in lines, line in lines) for line in lines_of(os.path.join(ROOT, path))]
+    return found
 
 
 def lines_of(path):
