@@ -74,6 +74,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
       "programs with other numbers in weights may be equal")                                       \
   ROW(ALLOW_NARROWER, "--allow-narrower", NULL,                                                    \
       "B may refuse sizes that IN takes")                                                          \
+  ROW(IGNORE_MEMORY, "--ignore-memory", NULL,                                                      \
+      "in which memory outputs lie, and with which strides, does not count")                       \
   ROW(NO_WEIGHTS, "--no-weights", NULL, "without the numbers in weights, which a text never has")  \
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
@@ -187,7 +189,8 @@ typedef struct cli_verb {
       "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
-          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(ALLOW_NARROWER) | CLI_BIT(BY_ENGINE) |                 \
+          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(ALLOW_NARROWER) | CLI_BIT(IGNORE_MEMORY) |             \
+          CLI_BIT(BY_ENGINE) |                                                                     \
           CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),             \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \

@@ -147,7 +147,8 @@ int cli_read_inputs(cli_call *call) {
 int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
   cli_phase_begin(call, CLI_PHASE_VERIFYING);
   const fnz_verify_options options = {sizeof options, trials, cli_has(call, CLI_IGNORE_WEIGHTS),
-                                      !call->other || cli_has(call, CLI_ALLOW_NARROWER)};
+                                      !call->other || cli_has(call, CLI_ALLOW_NARROWER),
+                                      cli_has(call, CLI_IGNORE_MEMORY)};
   call->seen = (fnz_verify_report)FNZ_VERIFY_REPORT_INIT;
   fnz_status status =
       fnz_verify(call->ctx, call->program, functional, call->inputs, &options, &call->seen);

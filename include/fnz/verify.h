@@ -14,9 +14,12 @@ typedef struct fnz_verify_options {
   int trials;          /* over hashes, each with other seeds; less than 1 is taken as 1 */
   bool ignore_weights; /* programs with other numbers in their weights may be equal */
   bool allow_narrower; /* `functional` may refuse sizes that `original` takes */
+  bool ignore_memory;  /* in which memory inputs and outputs lie and with which strides does not
+                          count, nor a guard against inputs that share memory: for programs of
+                          tools that do not say it */
 } fnz_verify_options;
 #define FNZ_VERIFY_OPTIONS_INIT                                                                    \
-  { sizeof(fnz_verify_options), 2, false, false }
+  { sizeof(fnz_verify_options), 2, false, false, false }
 
 /** What a comparison has seen; also of use when the programs differ. Bodies are the graphs of
  * higher-order operators, of both programs: what was found equal holds for those that were run. */

@@ -57,7 +57,7 @@ DecomposeOptions = _structure(
     "fnz_decompose_options", ("size", c_size_t), ("set", c_char_p), ("decompose", c_void_p), ("ndecompose", c_size_t),
     ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int), ("origins", c_void_p))
 VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool),
-                           ("allow_narrower", c_bool))
+                           ("allow_narrower", c_bool), ("ignore_memory", c_bool))
 VerifyReport = _structure(
     "fnz_verify_report", ("size", c_size_t), ("trials", c_int), ("bodies", c_size_t), ("bodies_run", c_size_t),
     ("missed", c_char * 128), ("numbers", c_bool), ("sizes", c_size_t), ("no_numbers", c_char * 160), ("weights", c_size_t),

@@ -186,14 +186,16 @@ class Program:
 
     # --- Checking and comparing ---
     def verify(self, original: Program, *, inputs: Mapping[str, Any] | None = None, trials: int = 2,
-               ignore_weights: bool = False, allow_narrower: bool = False) -> Report:
+               ignore_weights: bool = False, allow_narrower: bool = False,
+               ignore_memory: bool = False) -> Report:
         """Whether this program means what the original means: for all values of these shapes, over hashes; and on
         `inputs`, by graph name, if some are given. The report is true if it does. `allow_narrower`: this program may
-        refuse sizes that the original takes."""
+        refuse sizes that the original takes. `ignore_memory`: in which memory outputs lie does not count."""
         first = an(original, Program, "the original")
         report = s.VerifyReport(size=sizeof(s.VerifyReport))
         options = s.VerifyOptions(sizeof(s.VerifyOptions), integer(trials, "trials", 1, _MOST_TRIALS),
-                                  flag(ignore_weights, "ignore_weights"), flag(allow_narrower, "allow_narrower"))
+                                  flag(ignore_weights, "ignore_weights"), flag(allow_narrower, "allow_narrower"),
+                                  flag(ignore_memory, "ignore_memory"))
         context = self._context
         given = None
         if inputs is not None:

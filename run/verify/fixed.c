@@ -21,9 +21,9 @@ typedef struct coverage {
 } coverage;
 
 typedef struct comparison {
-  const fnz_program *original, *functional;
+  const fnz_program *original, *functional; /* the same one: it is only run */
   coverage first, second;
-  bool bytewise;
+  bool bytewise, ignore_memory;
   fnz_verify_report *report;
 } comparison;
 
@@ -43,10 +43,13 @@ static fnz_status compare_once(const comparison *c, fnzi_ver_results *r, fnz_bac
   first.entered = c->first.entered;
   second.entered = c->second.entered;
   fnzi_ver_results_start(r, c->original, options->inputs != NULL);
+  r->ignore_memory = c->ignore_memory;
   fnzi_generator_repeat_begin(draws);
   fnz_status status = fnzi_ver_results_keep(r, backend, &first);
   if (status != FNZ_OK)
     return ways && ways->current != 0 && !fnzi_ver_is_limit(status) ? FNZ_OK : status;
+  if (c->functional == c->original)
+    return FNZ_OK;
   fnzi_generator_repeat_begin(draws);
   status = fnzi_ver_results_meet(r, c->functional, backend, &second);
   return status == FNZ_DIFFERENT && ways ? differ_if_turned(r->ctx, ways) : status;
@@ -201,7 +204,8 @@ static fnz_status compare_hashes(fnz_context *ctx, const comparison *c, uint64_t
 static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
   fnz_verify_report *report = c->report;
   FNZ_TRY(open_coverage(ctx, c->original, &c->first));
-  FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
+  if (c->functional != c->original)
+    FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
   report->predicates = report->predicates_turned = 0;
   for (report->trials = 0; report->trials < trials + MORE_TRIALS;) {
     FNZ_TRY(compare_hashes(ctx, c, (uint64_t)++report->trials));
@@ -210,7 +214,7 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials) {
     report->bodies = report->bodies_run = 0;
     report->missed[0] = '\0';
     count_bodies(&c->first, report);
-    count_bodies(&c->second, report);
+    count_bodies(c->functional != c->original ? &c->second : &c->first, report);
     if (report->bodies == report->bodies_run)
       break;
   }
@@ -244,12 +248,14 @@ fnz_status fnzi_ver_numbers(fnz_context *ctx, const fnz_program *original,
 }
 
 fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
-                          const fnz_program *functional, int trials, fnz_verify_report *report) {
-  comparison c = {.original = original, .functional = functional, .report = report};
-  if (functional == original)
-    return fnzi_ver_runs(ctx, original);
+                          const fnz_program *functional, const fnz_verify_options *options,
+                          fnz_verify_report *report) {
+  comparison c = {.original = original,
+                  .functional = functional,
+                  .ignore_memory = options->ignore_memory,
+                  .report = report};
   FNZ_TRY(fnzi_ver_needs_bytes(ctx, original, functional, &c.bytewise));
-  fnz_status status = run_trials(ctx, &c, trials > 0 ? trials : 1);
+  fnz_status status = run_trials(ctx, &c, options->trials > 0 ? options->trials : 1);
   close_coverage(ctx, &c.first);
   close_coverage(ctx, &c.second);
   return status;

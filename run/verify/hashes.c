@@ -11,13 +11,14 @@ fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
   FNZ_TRY(fnzi_run_types(ctx, original));
   FNZ_TRY(fnzi_run_types(ctx, functional));
   if (fnzi_program_has_symbols(original))
-    FNZ_TRY(
-        fnzi_ver_sizes(ctx, original, functional, options->trials, fnz_program_check_types, out));
+    FNZ_TRY(fnzi_ver_sizes(ctx, original, functional, options, fnz_program_check_types, out));
   else
-    FNZ_TRY(fnzi_ver_fixed(ctx, original, functional, options->trials, out));
+    FNZ_TRY(fnzi_ver_fixed(ctx, original, functional, options, out));
   if (functional == original)
     return FNZ_OK;
   FNZ_TRY(fnzi_ver_devices(ctx, original, functional));
+  if (!options->ignore_memory)
+    FNZ_TRY(fnzi_ver_guards(ctx, original, functional));
   FNZ_TRY(fnzi_ver_domain(ctx, original, functional, fnz_program_check_types, out));
   if (out->narrower[0] != '\0' && !options->allow_narrower)
     return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, "",

@@ -34,6 +34,7 @@ typedef struct fnzi_ver_results {
     fnzi_hash_effect *data; /* of the original */
     size_t count;
   } effects;
+  bool ignore_memory;               /* where outputs lie does not count */
   fnzi_ver_sights first, other;     /* of the original; of the program that is compared */
   fnzi_ver_sights *seen;            /* of these, the one that a run shows now */
   char not_compared[FNZI_VER_NOTE]; /* of the report */

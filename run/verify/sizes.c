@@ -24,6 +24,7 @@ typedef struct checking {
   fnzi_draw draw;
   fnzi_point point;
   constant *constants; /* per symbol of the original */
+  const fnz_verify_options *options;
   int trials;
   fnzi_ver_check_types *check_types;
   fnz_verify_report *report;
@@ -65,7 +66,7 @@ static fnz_status works_alone(checking *c, const fnz_program *original, bool *wo
 /* A failure that the original has by itself is no difference. */
 static fnz_status compare(checking *c, const fnz_program *original, const fnz_program *other) {
   fnz_verify_report one = {.trials = 0};
-  fnz_status status = fnzi_ver_fixed(c->ctx, original, other, c->trials, &one);
+  fnz_status status = fnzi_ver_fixed(c->ctx, original, other, c->options, &one);
   if (status == FNZ_DIFFERENT)
     return fails_here(c, FNZ_CLASS_DIFFERENT);
   if (status == FNZ_OK)
@@ -76,7 +77,7 @@ static fnz_status compare(checking *c, const fnz_program *original, const fnz_pr
   FNZ_TRY(works_alone(c, original, &works));
   if (!works)
     return FNZ_OK;
-  return fnzi_ver_fixed(c->ctx, original, other, 1, &one); /* says why again */
+  return fnzi_ver_fixed(c->ctx, original, other, c->options, &one); /* says why again */
 }
 
 /* The other program may be for fewer sizes. *out NULL then. */
@@ -281,10 +282,13 @@ static fnz_status check_all(checking *c) {
 }
 
 fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *original,
-                          const fnz_program *functional, int trials,
+                          const fnz_program *functional, const fnz_verify_options *options,
                           fnzi_ver_check_types *check_types, fnz_verify_report *report) {
-  checking c = {
-      .ctx = ctx, .trials = trials > 0 ? trials : 1, .check_types = check_types, .report = report};
+  checking c = {.ctx = ctx,
+                .options = options,
+                .trials = options->trials > 0 ? options->trials : 1,
+                .check_types = check_types,
+                .report = report};
   fnz_status status = fnzi_sizes_open(&c.first, ctx, original);
   fnzi_point_init(&c.point, &c.first.set);
   if (status == FNZ_OK)

@@ -10,7 +10,8 @@
 
 /* Over hashes, for programs without symbols. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
-                                         const fnz_program *functional, int trials,
+                                         const fnz_program *functional,
+                                         const fnz_verify_options *options,
                                          fnz_verify_report *report);
 /* Runs one program on memory over hashes: OK if it takes its sizes. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_runs(fnz_context *ctx, const fnz_program *program);
@@ -34,10 +35,14 @@ typedef fnz_status fnzi_ver_check_types(fnz_context *ctx, const fnz_program *pro
                                         fnz_unruled_fn *unruled, void *user);
 /* Over hashes, at several sizes: those recorded, and others that both programs accept. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *original,
-                                         const fnz_program *functional, int trials,
+                                         const fnz_program *functional,
+                                         const fnz_verify_options *options,
                                          fnzi_ver_check_types *check_types,
                                          fnz_verify_report *report);
 
+/* DIFFERENT if one program alone is wrong where inputs share memory, for want of a guard. */
+FNZ_MUST_CHECK fnz_status fnzi_ver_guards(fnz_context *ctx, const fnz_program *original,
+                                          const fnz_program *functional);
 /* Whether both programs take the same sizes: DIFFERENT if the original refuses some that the other
  * takes; those that the other one refuses go into the report. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_domain(fnz_context *ctx, const fnz_program *original,

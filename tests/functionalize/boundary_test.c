@@ -3,10 +3,10 @@
  * state that is written at the end, guards, denied operators. Situations have the numbers of the
  * list in which functionalization is known to be hard. */
 #include "program/program.h"
+#include "run/run.h"
 #include "tests/help/context.h"
 #include "tests/help/faults.h"
 #include "tests/help/run_help.h"
-#include "soak/sharing.h"
 
 /* `aliases` are separated by semicolons. Element i of the memory that inputs lie in holds i + 1.
  * `wants` names results and their numbers; `says` is a part of the result's text. */
@@ -275,18 +275,11 @@ END_TEST
 
 START_TEST(what_is_said_of_memory_is_true) {
   begin();
-  static fnzi_sharing s;
   for (size_t i = 0; i < SITUATIONS; i++) {
     fnz_program *p = source_of(&situations[i]);
     fnz_program *f = functional_of(p, FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS);
-    fnz_backend *hash;
-    OK(ctx, fnz_hash_backend_create(ctx, 1, true, &hash));
-    memset(&s, 0, sizeof s);
-    s.ctx = ctx;
-    s.original = p;
-    s.functional = f;
-    ck_assert_msg(fnzi_sharing_is_true(&s, hash), "%s: %s", situations[i].name, s.reason);
-    fnz_backend_destroy(hash);
+    fnz_status status = fnz_verify(ctx, p, f, NULL, NULL, NULL);
+    ck_assert_msg(status == FNZ_OK, "%s: %s", situations[i].name, fnz_last_error(ctx)->message);
     fnz_program_destroy(f);
     fnz_program_destroy(p);
   }
