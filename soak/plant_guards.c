@@ -41,12 +41,27 @@ static bool is_used(const fnz_program *p, const bool *used, const char *name) {
   return fnzi_value_find(p, 0, name, strlen(name), &value) && used[value];
 }
 
-/* A guard is there for inputs of which two are of use: the others may lie anywhere. */
+/* The final value of the input is one that a node has computed: not only sizes and strides, or the
+ * memory, are others. */
+static bool is_written(const fnz_program *p, const char *name) {
+  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
+    const fnz_output_spec *spec = &p->outputs[k];
+    if (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->metadata && !spec->set &&
+        strcmp(spec->target, name) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* A guard is there for inputs of which two are of use, and one is written: the others may lie
+ * anywhere. */
 static bool is_needed(const fnz_program *p, const bool *used, const fnz_guard *guard) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; guard->kind == FNZ_GUARD_DISJOINT && i < guard->count; i++)
+  uint32_t count = 0, written = 0;
+  for (uint32_t i = 0; guard->kind == FNZ_GUARD_DISJOINT && i < guard->count; i++) {
     count += is_used(p, used, guard->names[i]);
-  return count > 1;
+    written += is_written(p, guard->names[i]);
+  }
+  return count > 1 && written > 0;
 }
 
 fnz_status fnzi_plant_guard_disjoint(fnzi_planting *t) {
