@@ -12,6 +12,12 @@ static bool next_draw(const fnzi_graph *g, uint32_t from, uint32_t *out) {
   return false;
 }
 
+/* A tensor without elements takes no number. */
+static bool draws_any(const fnzi_graph *g, const fnzi_node *n) {
+  return n->noutputs > 0 && n->outputs[0].tag == FNZ_ARG_VALUE &&
+         fnz_geometry_numel(g->values.data[n->outputs[0].u.value].geometry) > 0;
+}
+
 static bool gives_one_tensor(const fnzi_node *n) {
   return n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_VALUE;
 }
@@ -22,7 +28,8 @@ static const fnz_geometry *result_of(const fnzi_graph *g, const fnzi_node *n) {
 
 /* `at` is a draw, and the next one calls the same operator for a result that looks the same. */
 static bool is_pair(const fnzi_plant_at *at, uint32_t *second) {
-  if (!fnzi_plant_is_random(at->n) || !next_draw(at->g, at->node, second))
+  if (!fnzi_plant_is_random(at->n) || !draws_any(at->g, at->n) ||
+      !next_draw(at->g, at->node, second))
     return false;
   const fnzi_node *other = &at->g->nodes.data[*second];
   return other->op == at->n->op && gives_one_tensor(at->n) && gives_one_tensor(other) &&
@@ -68,7 +75,9 @@ fnz_status fnzi_plant_draw_swapped(fnzi_planting *t) {
 fnz_status fnzi_plant_draw_moved(fnzi_planting *t) {
   for (fnzi_plant_at at = {0}; fnzi_plant_next_node(t, &at);) {
     uint32_t second;
-    if (!fnzi_plant_is_random(at.n) || !next_draw(at.g, at.node, &second) || !fnzi_plant_here(t))
+    if (!fnzi_plant_is_random(at.n) || !draws_any(at.g, at.n) ||
+        !next_draw(at.g, at.node, &second) || !draws_any(at.g, &at.g->nodes.data[second]) ||
+        !fnzi_plant_here(t))
       continue;
     fnzi_plant_note_node(t, at.graph, second, "stands before node %u", at.node);
     fnzi_plant_move(at.g, second, at.node);

@@ -139,9 +139,17 @@ static fnz_status lead_there(fnzi_planting *t, const fnz_output_spec *spec, bool
   return FNZ_OK;
 }
 
+/* Some input ends with other sizes or strides: views of it begin there. */
+static bool moves_inputs(const fnzi_planting *t) {
+  for (uint32_t k = 0; k < outputs_of(t); k++)
+    if (t->p->outputs[k].metadata || t->p->outputs[k].set)
+      return true;
+  return false;
+}
+
 /* The number of one view, with the window as it was. */
 fnz_status fnzi_plant_alias_views(fnzi_planting *t) {
-  for (uint32_t k = 0; k < outputs_of(t); k++) {
+  for (uint32_t k = 0; k < outputs_of(t) && !moves_inputs(t); k++) {
     const fnz_output_spec *spec = &t->p->outputs[k];
     for (uint32_t i = 0; i < spec->nviews; i++)
       for (uint32_t j = 0; j < spec->views[i].nargs; j++) {
