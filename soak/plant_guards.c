@@ -53,15 +53,31 @@ static bool is_written(const fnz_program *p, const char *name) {
   return false;
 }
 
-/* A guard is there for inputs of which two are of use, and one is written: the others may lie
- * anywhere. */
+/* The first of the inputs that lie in the memory of the one of this name. */
+static uint32_t memory_of(const fnz_program *p, const char *name) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  uint64_t value = 0;
+  (void)fnzi_value_find(p, 0, name, strlen(name), &value);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == value)
+      return fnzi_memory_of(p, k);
+  return UINT32_MAX;
+}
+
+/* A guard is there for inputs in two memories that are of use, and one is written: the others may
+ * lie anywhere. */
 static bool is_needed(const fnz_program *p, const bool *used, const fnz_guard *guard) {
-  uint32_t count = 0, written = 0;
+  uint32_t first = UINT32_MAX;
+  bool apart = false, written = false;
   for (uint32_t i = 0; guard->kind == FNZ_GUARD_DISJOINT && i < guard->count; i++) {
-    count += is_used(p, used, guard->names[i]);
-    written += is_written(p, guard->names[i]);
+    if (!is_used(p, used, guard->names[i]))
+      continue;
+    const uint32_t memory = memory_of(p, guard->names[i]);
+    apart = apart || (first != UINT32_MAX && first != memory);
+    first = memory;
+    written = written || is_written(p, guard->names[i]);
   }
-  return count > 1 && written > 0;
+  return apart && written;
 }
 
 fnz_status fnzi_plant_guard_disjoint(fnzi_planting *t) {

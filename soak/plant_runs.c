@@ -153,6 +153,7 @@ static bool has_arrays(const fnz_program *p, const fnz_arrays *a, const fnz_arra
 typedef struct outcome {
   fnz_status status;
   fnz_arrays *arrays;
+  bool of_sizes; /* refused for its sizes */
   unsigned char state[FNZ_GENERATOR_STATE_BYTES];
 } outcome;
 
@@ -165,13 +166,16 @@ static fnz_status run(const fnzi_plant_pair *pair, const fnz_program *p, bool or
   fnz_context_set_generator(pair->ctx, pair->draws);
   out->status = fnz_run(pair->ctx, p, pair->cpu, inputs, &options, out->arrays);
   fnz_context_set_generator(pair->ctx, NULL);
+  out->of_sizes = out->status != FNZ_OK && pair->ctx->reason == FNZI_REASON_SIZES;
   fnz_generator_save_state(pair->draws, out->state);
   return out->status == FNZ_NO_MEMORY ? out->status : FNZ_OK;
 }
 
 static fnzi_plant_told tell(const fnzi_plant_pair *pair, const fnz_arrays *inputs, const outcome *a,
                             const outcome *b) {
-  if (pair->by_sizes && (a->status == FNZ_OK) != (b->status == FNZ_OK))
+  if (pair->by_sizes && a->status != FNZ_OK)
+    return a->of_sizes && b->status == FNZ_OK ? FNZI_PLANT_APART : FNZI_PLANT_NOTHING;
+  if (pair->by_sizes && b->status != FNZ_OK)
     return FNZI_PLANT_APART;
   if (a->status == FNZ_OK && b->status == FNZ_OK) {
     bool same = has_arrays(pair->first, a->arrays, b->arrays, inputs) &&
