@@ -145,10 +145,15 @@ static fnz_status excuse_of(planter *pl, const mistake *m, fnzi_fate *out) {
   return FNZ_OK;
 }
 
-/* What the report may say that it has not compared. */
+/* The report may say that it has not compared such a thing. */
 static bool is_of_memory(const row *kind) {
-  return kind->plant == fnzi_plant_strides || kind->plant == fnzi_plant_memory_format ||
-         kind->plant == fnzi_plant_alias_window;
+  static fnzi_plant_fn *const all[] = {fnzi_plant_strides,       fnzi_plant_memory_format,
+                                       fnzi_plant_alias_window,  fnzi_plant_alias_added,
+                                       fnzi_plant_alias_dropped, fnzi_plant_alias_other};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (kind->plant == all[i])
+      return true;
+  return false;
 }
 
 /* Mistakes of the library are no answers. */
