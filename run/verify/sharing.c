@@ -177,6 +177,19 @@ fnz_status fnzi_ver_sights_see(fnzi_arena *arena, fnzi_ver_sights *s, const fnzi
   return FNZ_OK;
 }
 
+/* A functional program keeps views, so it was run on memory, but it says no more than others of
+ * what its bodies give. */
+void fnzi_ver_sights_doubt(fnzi_ver_sights *s) {
+  const fnzi_graph *g = fnzi_graph_at(s->program, 0);
+  for (size_t k = 0; !s->is_said && k < g->noutputs; k++) {
+    const fnzi_value *v =
+        g->outputs[k].tag == FNZ_ARG_VALUE ? &g->values.data[g->outputs[k].u.value] : NULL;
+    if (v && v->node != FNZI_NO_NODE && fnzi_output_is_result(&s->program->outputs[k]) &&
+        fnzi_is_hop(&g->nodes.data[v->node]))
+      s->results[s->numbers[k]].may_share = true;
+  }
+}
+
 /* --- Comparing -------------------------------------------------------------------------------- */
 
 /* Inputs of the first program have the ranks 0, 1, ...; output.K has the rank `ninputs` + K. */

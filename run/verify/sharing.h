@@ -41,6 +41,8 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_sights_see(fnzi_arena *arena, fnzi_ver_sights
                                               const fnzi_run_shown *shown);
 /* After the run: fills in what the signature says. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sights_finish(fnzi_arena *arena, fnzi_ver_sights *sights);
+/* For a functional program that was run on memory: outputs that bodies give may be views. */
+void fnzi_ver_sights_doubt(fnzi_ver_sights *s);
 /* DIFFERENT if an input or output of `b` lies elsewhere than that of `a`, or has other strides. If
  * this is not known of one, `not_compared` says of which and why, unless it says something. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sights_compare(fnz_context *ctx, const fnzi_ver_sights *a,
