@@ -50,22 +50,6 @@ typedef struct fnzi_pt2_out {
   fnz_buffer text;      /* scratch */
 } fnzi_pt2_out;
 
-/* --- pt2_write_graph.c -------------------------------------------------------------------------
- */
-enum { FNZI_PT2_POSITIONAL = 1, FNZI_PT2_KEYWORD = 2 };
-
-/* An argument of a node. `param` says what an empty list is one of; NULL: not known. */
-typedef struct fnzi_pt2_input {
-  const char *name;
-  fnz_arg arg;
-  const fnzi_param *param;
-  int kind;
-} fnzi_pt2_input;
-FNZ_MUST_CHECK fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                                             const fnzi_pt2_input *in);
-FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
-                                              const fnz_arg *result);
-
 /* --- pt2_write_wrapped.c -----------------------------------------------------------------------
  */
 /* The custom operator that writes, of a form that PyTorch says by wrapping it; NULL for others. */
@@ -114,6 +98,20 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_operator(fnzi_pt2_out *o, fnzi_json_out *
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name);
 /* {"name": name, "class_fqn": class}. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_object(fnzi_pt2_out *o, fnzi_json_out *w, const char *name);
+
+enum { FNZI_PT2_POSITIONAL = 1, FNZI_PT2_KEYWORD = 2 };
+
+/* An argument of a node. `param` says what an empty list is one of; NULL: not known. */
+typedef struct fnzi_pt2_input {
+  const char *name;
+  fnz_arg arg;
+  const fnzi_param *param;
+  int kind;
+} fnzi_pt2_input;
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                             const fnzi_pt2_input *in);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                              const fnz_arg *result);
 
 /* --- pt2_write_check.c --------------------------------------------------------------------------
  */

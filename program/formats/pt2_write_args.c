@@ -328,3 +328,34 @@ fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, c
     return fnzi_pt2_refuse_arg(o, graph, arg, "it has no list of such items");
   return fnzi_json_close(w, '}');
 }
+
+/* --- of a node ---------------------------------------------------------------------------------
+ */
+fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                              const fnzi_pt2_input *in) {
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "name", in->name));
+  FNZ_TRY(fnzi_json_key(w, "arg"));
+  o->argument = in->name;
+  FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &in->arg, in->param));
+  o->argument = NULL;
+  if (o->fields & FNZI_SCHEMA_ARG_KIND) {
+    FNZ_TRY(fnzi_json_key(w, "kind"));
+    FNZ_TRY(fnzi_json_out_int(w, in->kind));
+  }
+  return fnzi_json_close(w, '}');
+}
+
+static bool has_undefined(const fnz_arg *list) {
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->u.list[i].tag != FNZ_ARG_VALUE)
+      return true;
+  return false;
+}
+
+fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                               const fnz_arg *result) {
+  if (result->tag == FNZ_ARG_LIST && has_undefined(result))
+    return fnzi_pt2_cannot(o, NULL, "a list of results of which some are undefined");
+  return fnzi_pt2_put_arg(o, w, graph, result, NULL);
+}
