@@ -149,11 +149,7 @@ static fnz_status apply(state *s, const fnzi_node *node) {
     if (results[i].tag == FNZ_ARG_VALUE)
       expected[i] = fnzi_run_recorded(run, &run->scratch, results[i].u.value);
   fnz_request call = {node->op, args, node->op->nparams, expected, node->source};
-  if (fnzi_run_counts_places(node->op) && node->args[0].tag == FNZ_ARG_VALUE && count == 1)
-    FNZ_TRY(fnzi_run_apply_by_memory(
-        run, fnzi_run_recorded(run, &run->scratch, node->args[0].u.value), &call, handles));
-  else
-    FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
+  FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
   return keep_results(s, results, handles, count);
 }
 

@@ -328,12 +328,6 @@ FNZ_MUST_CHECK fnz_status fnzi_run_node_results(fnzi_run_state *run, const fnzi_
 /* A call with its results; releases them when the backend gave another number of them. */
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
-/* Whether the operator sees the memory of its first argument (by_memory.c). */
-bool fnzi_run_counts_places(const fnz_op *op);
-/* fnzi_run_apply() of such an operator with one result. self: the recorded geometry of its first
- * argument, which says how that lies in memory; NULL: in rows. */
-FNZ_MUST_CHECK fnz_status fnzi_run_apply_by_memory(fnzi_run_state *run, const fnz_geometry *self,
-                                                   const fnz_request *call, fnz_handle *out);
 
 /* Checks the types of a program that was read, once, before it runs. For the api.c files. */
 FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const fnz_program *p) {

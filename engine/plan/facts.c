@@ -125,17 +125,10 @@ static bool trains(const fnzi_node *node) {
   return arg.tag != FNZ_ARG_BOOL || arg.u.i != 0;
 }
 
-/* The node counts places in memory as in the row-major value. */
-static bool counts_alike(const fnzi_eng_fact *fact, const fnz_geometry *first) {
-  return !fact->strided || !first || (fnzi_is_contiguous(first) && first->offset == 0);
-}
-
 fnzi_eng_access fnzi_eng_node_access(const fnzi_eng_planner *p, const fnzi_node *node,
                                      const fnzi_eng_fact *fact) {
   const fnz_geometry *result = geometry_of(p, fnzi_eng_result_of(node));
   const fnz_geometry *first = geometry_of(p, fnzi_eng_argument(node, 0));
-  if (!counts_alike(fact, first))
-    return FNZI_ENG_ACCESS_CALL;
   switch ((fnzi_eng_access)fact->access) {
   case FNZI_ENG_ACCESS_SAME:
     if (same_dtype(result, geometry_of(p, fnzi_eng_argument(node, fact->of))) && !trains(node))

@@ -3,44 +3,15 @@
 #include "kernels/cpu/cpu.h"
 #include "views/views.h"
 
-/* An operator that counts places in memory goes by its argument's geometry. A value does not have
- * the bytes in the gaps of that geometry. */
-static fnz_status check_memory(fnzi_krn_call *call, const fnz_geometry *memory) {
-  if (fnzi_is_dense(memory))
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                              "it counts places in memory, and self does not fill the memory that "
-                              "it lies in; functionalize the program, or clone() self");
-}
-
-static bool lies_as(const fnz_geometry *place, const fnz_geometry *memory) {
-  bool same = true;
-  for (uint32_t d = 0; d < place->rank && same; d++)
-    same = place->sizes[d] == 1 || place->strides[d] == memory->strides[d];
-  return same || fnz_geometry_numel(place) == 0;
-}
-
-/* as_strided counts from the start of the memory that `memory` says; `place` has its strides. */
-static fnz_status count_places(fnzi_krn_call *call, const fnz_geometry *memory,
-                               const fnz_geometry *place, fnz_geometry *window) {
-  int64_t low, high;
-  window->offset -= memory->offset;
-  if (fnz_geometry_numel(window) > 0 &&
-      (!fnzi_extent(window, &low, &high) || low < 0 || high > fnz_geometry_numel(place)))
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
-  window->offset += place->offset;
-  return FNZ_OK;
-}
-
+/* as_strided counts elements of the row-major tensor, wherever that begins in its storage. */
 static fnz_status find_windows(fnzi_krn_call *call, const fnzi_view *view, const fnz_op *op,
                                const fnz_arg *args, const fnz_geometry *place, fnz_geometry **out,
                                size_t *count) {
-  const fnz_geometry *memory = fnzi_krn_call_geometry(call, 0);
   bool counts = fnzi_view_counts_from_storage(view);
   fnz_geometry base = *place;
   int64_t strides[FNZ_MAX_RANK];
   if (counts)
-    base.offset = memory->offset;
+    base.offset = 0;
   /* Strides of dimensions of size 1, and of tensors without elements, may be anything. */
   if (fnzi_is_contiguous(place) || fnz_geometry_numel(place) == 0) {
     fnzi_contiguous_strides(place->sizes, place->rank, strides);
@@ -48,17 +19,18 @@ static fnz_status find_windows(fnzi_krn_call *call, const fnzi_view *view, const
   }
   FNZ_TRY(fnzi_view_forward(&call->scratch, view, op, args, op->nparams, &base, out, count));
   for (size_t k = 0; counts && k < *count; k++)
-    FNZ_TRY(count_places(call, memory, place, &(*out)[k]));
+    (*out)[k].offset += place->offset;
   return FNZ_OK;
 }
 
-/* A copy with these strides, which are dense. */
-static fnz_status laid_out_copy(fnzi_krn_call *call, const fnzi_krn_array *from,
-                                const int64_t *strides, fnzi_krn_array **out) {
+static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from,
+                                 fnzi_krn_array **out) {
+  int64_t strides[FNZ_MAX_RANK];
   fnz_geometry g = from->place;
   fnzi_krn_array *copy;
   g.offset = 0;
   g.strides = strides;
+  fnzi_contiguous_strides(g.sizes, g.rank, strides);
   FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &g, from->cell, &copy));
   fnz_status status = fnzi_krn_array_allocate(call->ctx, copy, false);
   if (status == FNZ_OK)
@@ -68,13 +40,6 @@ static fnz_status laid_out_copy(fnzi_krn_call *call, const fnzi_krn_array *from,
   else
     fnzi_krn_array_release(call->ctx, copy);
   return status;
-}
-
-static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from,
-                                 fnzi_krn_array **out) {
-  int64_t strides[FNZ_MAX_RANK];
-  fnzi_contiguous_strides(from->place.sizes, from->place.rank, strides);
-  return laid_out_copy(call, from, strides, out);
 }
 
 static fnz_status share_windows(fnzi_krn_call *call, const fnzi_view *view,
@@ -90,44 +55,27 @@ static fnz_status share_windows(fnzi_krn_call *call, const fnzi_view *view,
   return FNZ_OK;
 }
 
-/* The windows of a copy that lies in the memory of `base` as its geometry says. */
-static fnz_status share_memory(fnzi_krn_call *call, const fnzi_view *view,
-                               const fnzi_krn_array *base) {
-  fnzi_krn_array *copy;
-  FNZ_TRY(check_memory(call, &base->geometry));
-  if (lies_as(&base->place, &base->geometry))
-    return share_windows(call, view, base);
-  FNZ_TRY(laid_out_copy(call, base, base->geometry.strides, &copy));
-  fnz_status status = share_windows(call, view, copy);
-  fnzi_krn_array_release(call->ctx, copy);
-  return status;
-}
-
 /* Not every layout can be seen as every shape; a row-major one can, and as every element type when
  * it begins where its storage does. */
 fnz_status fnzi_kernel_view(fnzi_krn_call *call) {
   const fnzi_view *view = fnzi_view_find(call->op);
   fnzi_krn_array *base = fnzi_krn_call_input(call, 0), *copy;
-  if (fnzi_view_counts_from_storage(view))
-    return share_memory(call, view, base);
-  fnz_status status = share_windows(call, view, base);
-  if (status == FNZ_OK || status == FNZ_NO_MEMORY ||
-      (fnzi_is_contiguous(&base->place) && base->place.offset == 0))
-    return status;
+  bool row_major = fnzi_is_contiguous(&base->place);
+  if (row_major || !fnzi_view_counts_from_storage(view)) {
+    fnz_status status = share_windows(call, view, base);
+    if (status == FNZ_OK || status == FNZ_NO_MEMORY || (row_major && base->place.offset == 0))
+      return status;
+  }
   FNZ_TRY(row_major_copy(call, base, &copy));
-  status = share_windows(call, view, copy);
+  fnz_status status = share_windows(call, view, copy);
   fnzi_krn_array_release(call->ctx, copy);
   return status;
 }
 
-/* The result as an array of its own that lies in memory as self does. */
-static fnz_status lay_out_result(fnzi_krn_call *call, fnzi_krn_array *out) {
-  const fnz_geometry *memory = fnzi_krn_call_geometry(call, 0);
+/* The result as a row-major array of its own. */
+static fnz_status straighten(fnzi_krn_call *call, fnzi_krn_array *out) {
   fnzi_krn_array *copy;
-  FNZ_TRY(check_memory(call, memory));
-  if (lies_as(&out->place, memory))
-    return FNZ_OK;
-  FNZ_TRY(laid_out_copy(call, out, memory->strides, &copy));
+  FNZ_TRY(row_major_copy(call, out, &copy));
   fnz_status status = fnzi_krn_array_share(call->ctx, out, copy->storage, &copy->place);
   fnzi_krn_array_release(call->ctx, copy);
   return status;
@@ -142,8 +90,8 @@ fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   fnz_arg *args;
   fnzi_krn_window to, from;
   size_t count;
-  if (counts)
-    FNZ_TRY(lay_out_result(call, out));
+  if (counts && !fnzi_is_contiguous(&out->place))
+    FNZ_TRY(straighten(call, out));
   FNZI_NEW(&call->scratch, through->nparams, &args);
   args[0] = call->args[0];
   for (size_t i = 1; i < through->nparams; i++)
