@@ -87,6 +87,8 @@ bool fnzi_mutation_casts(const fnzi_mutation_call *c, fnz_dtype *common);
 /* Eager computes all results before it stores them where their dtype is not the target's. A bool
  * target takes the results of comparisons directly. */
 bool fnzi_mutation_holds_back(const fnzi_mutation_call *c, fnz_dtype target);
+/* Whether eager reads this operand as a number before it writes, and as nothing else. */
+bool fnzi_mutation_reads_number(const fnzi_mutation_call *call, const fnz_geometry *operand);
 /* Eager reads all of the operand into new memory before it writes the target: an out= operator that
  * PyTorch derives from the functional one copies its result, and a lazy conjugate or negative is
  * resolved, of the target with all that it may overlap. */

@@ -92,11 +92,18 @@ fnzi_spread fnzi_mutation_spread(const fnzi_mutation_call *c, const fnz_geometry
 }
 
 /* --- the target as an operand ----------------------------------------------------------------- */
-/* The target is also the number that it is filled with, which eager reads first. */
-static bool is_own_number(const fnzi_mutation_call *c, const fnz_geometry *target) {
+/* The tensor is the number that the target is filled with, which eager reads first. */
+static bool is_number(const fnzi_mutation_call *c, const fnz_geometry *tensor) {
   bool fills = c->twin == &fnzi_ops[FNZI_ATEN_masked_fill__Tensor] ||
                c->twin == &fnzi_ops[FNZI_ATEN_index_fill__int_Tensor];
-  return fills && is_target(c, &c->twin_args[c->twin->nparams - 1], target);
+  return fills && is_target(c, &c->twin_args[c->twin->nparams - 1], tensor);
+}
+
+bool fnzi_mutation_reads_number(const fnzi_mutation_call *c, const fnz_geometry *operand) {
+  bool alone = is_number(c, operand);
+  for (size_t i = 0; alone && i + 1 < c->twin->nparams; i++)
+    alone = !is_target(c, &c->twin_args[i], operand);
+  return alone;
 }
 
 /* masked_scatter_ reads the mask in step with its writes; the source runs ahead, unless eager
@@ -124,7 +131,7 @@ fnz_status fnzi_check_own_reads(fnz_context *ctx, const fnzi_mutation_call *c,
                                 bool resized) {
   if (c->elementwise || reads == 0 || fnz_geometry_numel(target) == 0)
     return FNZ_OK;
-  size_t in_time = is_own_number(c, target) ? 1 : own_scattered(c, target);
+  size_t in_time = is_number(c, target) ? 1 : own_scattered(c, target);
   if (reads <= in_time || reads - in_time <= allowed_reads(c, written, target, resized))
     return FNZ_OK;
   return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,

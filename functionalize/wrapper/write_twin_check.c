@@ -105,7 +105,8 @@ static fnz_status check_near(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
   for (; k < end; k++) {
     const fnz_tensor *t = all->index.intervals[k].tensor;
     bool is_operand = all->index.intervals[k].read && k != own && fnzi_wrap_shares(s->target, t);
-    if (is_operand && !fnzi_mutation_reads_whole(r->op, g, fnzi_wrap_geometry(t)))
+    if (is_operand && !fnzi_mutation_reads_number(&c->call, fnzi_wrap_geometry(t)) &&
+        !fnzi_mutation_reads_whole(r->op, g, fnzi_wrap_geometry(t)))
       FNZ_TRY(check_shared(wrapper, r, c, s, t, loop));
   }
   return FNZ_OK;
