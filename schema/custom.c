@@ -324,6 +324,12 @@ static fnz_status resolve_bases(fnzi_scope *scope, declared *d) {
   return FNZ_OK;
 }
 
+/* Another operator has this name. */
+static bool is_taken(const fnzi_scope *scope, const fnz_op *functional) {
+  const declared *there = find(scope, functional->name, strlen(functional->name));
+  return there && !there->is_derived && !same_signature(functional, &there->op);
+}
+
 /* Finds or makes the functional form. */
 static fnz_status resolve(fnzi_scope *scope, declared *d) {
   const declared *twin;
@@ -339,6 +345,10 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
     const fnz_op declared_as = whole;
     FNZ_TRY(read_outs(scope, &declared_as, &whole));
     FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &functional));
+    if (whole.kind == FNZI_KIND_INPLACE && is_taken(scope, functional)) {
+      whole.kind = FNZI_KIND_MUTABLE; /* f_ beside another f: f__functional */
+      FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &functional));
+    }
     FNZ_TRY(add_derived(scope, d, functional));
     twin = find(scope, functional->name, strlen(functional->name));
   }
@@ -399,6 +409,16 @@ static fnz_status add_declared(fnzi_scope *scope, const fnz_op *op, const fnz_op
   return op->kind == FNZI_KIND_FUNCTIONAL ? adopt(scope, &d->op) : FNZ_OK;
 }
 
+/* The in-place operator that this derived form is of, which can get another one; NULL for none. */
+static declared *in_place_of(const fnzi_scope *scope, const declared *form) {
+  for (size_t i = 0; i < scope->list.count && form->is_derived; i++) {
+    declared *d = scope->list.data[i];
+    if (d->functional == &form->op && d->kind == FNZI_KIND_INPLACE && d->params)
+      return d;
+  }
+  return NULL;
+}
+
 static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **out) {
   fnz_op *op;
   *out = NULL;
@@ -406,7 +426,8 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
   declared *there = find(scope, op->name, strlen(op->name));
   bool is_same = there && strcmp(there->op.schema, op->schema) == 0;
   bool replaces = there && there->is_derived && same_signature(&there->op, op);
-  if (there && !is_same && !replaces)
+  declared *shadowed = there && !is_same && !replaces ? in_place_of(scope, there) : NULL;
+  if (there && !is_same && !replaces && !shadowed)
     return fnzi_fail(scope->ctx, FNZ_CLASS_DUPLICATE, op->name, "declared as %s, but there is %s%s",
                      op->schema, there->op.schema,
                      there->is_derived ? ", the functional form of a declared operator" : "");
@@ -420,7 +441,8 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
                      "more than %zu operators are declared, derived functional forms among them",
                      scope->ctx->limits.operators);
   FNZ_TRY(check(scope, op));
-  return add_declared(scope, op, out);
+  FNZ_TRY(add_declared(scope, op, out));
+  return shadowed ? resolve(scope, shadowed) : FNZ_OK;
 }
 
 /* Of the operators that need no declaration a name says enough, and one into `out` finds the one

@@ -1,4 +1,4 @@
-/* checks: 24
+/* checks: 25
  * custom_test.c - operators that are declared: what may be declared, and which functional form each
  * gets. Programs, PyTorch's wrappers and kernels of such operators are in custom_*.c. */
 #include "tests/functionalize/custom.h"
@@ -140,12 +140,24 @@ END_TEST
 
 START_TEST(functional_forms_of_another_signature_clash) {
   begin();
-  declare("ns::g(Tensor x, int k) -> Tensor");
-  FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::g_(Tensor(a!) x) -> Tensor(a!)", NULL));
-  ck_assert_ptr_null(fnz_op_find(ctx, "ns::g_"));
   declare("ns::f(Tensor(a!) x) -> ()");
   FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::f_functional(int x) -> Tensor", NULL));
   end();
+}
+END_TEST
+
+/* An operator g beside g_ that is not its functional form, declared before it or after it. */
+START_TEST(in_place_beside_another) {
+  for (int order = 0; order < 2; order++) {
+    begin();
+    for (int k = 0; k < 2; k++)
+      declare(k == order ? "ns::g(Tensor(a!) x) -> Tensor" : "ns::g_(Tensor(a!) x) -> ()");
+    const fnz_op *twin = fnz_op_functional_twin(fnz_op_find(ctx, "ns::g_"));
+    ck_assert_str_eq(fnz_op_schema(twin), "ns::g__functional(Tensor x) -> Tensor x_out");
+    twin = fnz_op_functional_twin(fnz_op_find(ctx, "ns::g"));
+    ck_assert_str_eq(fnz_op_schema(twin), "ns::g_functional(Tensor x) -> (Tensor, Tensor x_out)");
+    end();
+  }
 }
 END_TEST
 
@@ -249,7 +261,8 @@ END_TEST
 SUITE_PART(custom_forms, declared_operators_are_found_in_their_context, broken_rules_are_named,
            what_pytorch_declares_is_taken, lists_of_declarations_name_the_line,
            functional_forms_are_found_or_derived, functional_forms_of_another_signature_clash,
-           declared_operators_have_groups, failed_declarations_can_be_repeated)
+           in_place_beside_another, declared_operators_have_groups,
+           failed_declarations_can_be_repeated)
 
 suite_part custom_programs, custom_wrappers, custom_kernels;
 RUN_PARTS("custom", custom_forms, custom_programs, custom_wrappers, custom_kernels)
