@@ -141,7 +141,7 @@ static fnz_status find_way(fnz_wrapper *wrapper, fnzi_wrap_alias *a, way *w) {
   w->nlinks = 0;
   if (!can_carry(w->few, n))
     n = 0;
-  if (wrapper->views == FNZ_VIEWS_STRIDED)
+  if (fnzi_wrap_goes_by_strides(root))
     FNZ_TRY(fnzi_path_strided(&wrapper->scratch, &root->geometry, &a->geometry, &w->path, &found));
   if (found)
     return FNZ_OK;

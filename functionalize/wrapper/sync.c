@@ -117,7 +117,7 @@ static fnz_status derive_by_strides(fnz_wrapper *wrapper, fnzi_wrap_alias *windo
   *found = wrapper->views == FNZ_VIEWS_STRIDED && fnz_geometry_numel(&window->geometry) == 0;
   if (*found)
     return regenerate_empty(wrapper, window);
-  if (wrapper->views != FNZ_VIEWS_STRIDED)
+  if (!fnzi_wrap_goes_by_strides(root))
     return FNZ_OK;
   FNZ_TRY(fnzi_path_strided(&wrapper->scratch, &root->geometry, &window->geometry, &path, found));
   if (*found)

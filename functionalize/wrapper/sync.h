@@ -25,6 +25,11 @@ bool fnzi_wrap_alias_overlaps_dirty(const fnzi_wrap_alias *window);
 bool fnzi_wrap_alias_right_for(fnzi_wrap_alias *a, const fnzi_wrap_alias *window);
 
 /* --- regenerate.c ----------------------------------------------------------------------------- */
+/* In the strided dialect windows of the root are as_strided, unless its value is a slice that eager
+ * gives a body: there as_strided counts from the start of the memory that is cut. */
+static inline bool fnzi_wrap_goes_by_strides(const fnzi_wrap_alias *root) {
+  return root->storage->wrapper->views == FNZ_VIEWS_STRIDED && !root->value->is_slice;
+}
 /* The steps of a path that are an as_strided count elements of the row-major value: before one, a
  * base that lies otherwise is copied into rows. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op,

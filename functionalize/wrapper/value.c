@@ -12,8 +12,8 @@ static fnz_status held_new(fnz_wrapper *wrapper, fnz_handle handle, fnzi_value_r
     wrapper->backend->release(wrapper->backend->self, handle);
     return fnzi_no_memory(wrapper->ctx);
   }
-  **out =
-      (fnzi_value_ref){handle, wrapper->backend->geometry(wrapper->backend->self, handle), NULL, 1};
+  **out = (fnzi_value_ref){handle, wrapper->backend->geometry(wrapper->backend->self, handle),
+                           .refs = 1};
   return FNZ_OK;
 }
 

@@ -38,6 +38,7 @@ typedef struct fnzi_value_ref {
   fnz_handle handle;
   const fnz_geometry *geometry; /* the backend's */
   struct fnzi_value_ref *rows;  /* a copy in rows, held; NULL: none was made */
+  bool is_slice;                /* eager gives a body a window that begins anywhere in its memory */
   uint32_t refs;
 } fnzi_value_ref;
 

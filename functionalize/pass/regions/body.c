@@ -86,6 +86,7 @@ static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
   fnz_tensor *all;
   FNZ_TRY(add_input(p, slot, base->name, base->value, &handle));
   FNZ_TRY(fnz_tensor_wrap(p->wrapper, base->memory, handle, &all));
+  all->alias->value->is_slice = base->last;
   p->roots[b] = fnzi_wrap_alias_retain(all->alias);
   all->alias->storage->mark = b + 1;
   return FNZ_OK;
