@@ -57,8 +57,8 @@ typedef struct fnz_compile_options {
  *          allocator of ctx, in whatever thread it runs.
  *
  * A program with views and no writes is taken, too: each view is computed as a copy. That is its
- * meaning, except for `as_strided`, `sym_stride` and `sym_storage_offset` of a tensor whose elements
- * do not lie in rows.
+ * meaning, except for `as_strided`, `as_strided_copy`, `as_strided_scatter`, `sym_stride` and
+ * `sym_storage_offset` of a tensor whose elements do not lie in rows.
  *
  * Fails with UNSUPPORTED for a program that writes, for these, and for a node that nothing computes
  * (with its place), REF for a donated input that there is not, and as a plan at the recorded sizes
@@ -99,9 +99,9 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  * outputs    one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
  *            lies in the workspace, which must be given, until its next run. Else `data` is the
  *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL.
- *            Outputs must overlap neither each other nor an input or the state, and have a place for
- *            each element; but the final value of a donated input may lie in the memory of that
- *            input, with its strides. Those in a given state are not looked at.
+ *            Outputs must overlap neither each other nor an input or the state, and have a place
+ *            for each element; but the final value of a donated input may lie in the memory of
+ *            that input, with its strides. Those in a given state are not looked at.
  * state      NULL: the program's initial values, and final values come out as outputs. Else they
  *            are read and left there.
  * workspace  NULL: one that the executable keeps for this.
