@@ -272,6 +272,22 @@ static fnz_status write_steps(expanding *x, bool *done) {
   return *done ? add_steps(x) : FNZ_OK;
 }
 
+/* Numbers that the operator refuses, steps may take: then the node stays, and refuses them. */
+static fnz_status takes_numbers(const expanding *x, const fnz_op *op, const fnz_arg *args,
+                                bool *takes) {
+  *takes = true;
+  if (x->nresults == 0 || !x->geometries[x->nargs])
+    return FNZ_OK;
+  fnzi_krn_array result = {.geometry = *x->geometries[x->nargs]}, *outputs[] = {&result};
+  const fnzi_krn_call call = {
+      .ctx = x->e->ctx, .op = op, .args = args, .outputs = outputs, .noutputs = 1};
+  const fnz_error had = x->e->ctx->error;
+  fnz_status status = fnzi_meta_numbers_check(&call);
+  *takes = status == FNZ_OK;
+  x->e->ctx->error = had;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
 fnz_status fnzi_eng_expand_node(fnzi_eng_expander *e, uint32_t n, bool *done) {
   const fnzi_node *node = &e->graph->nodes.data[n];
   expanding x = {.e = e, .node = n, .named = NOTHING};
@@ -286,6 +302,9 @@ fnz_status fnzi_eng_expand_node(fnzi_eng_expander *e, uint32_t n, bool *done) {
   if (!*done)
     return FNZ_OK;
   list_results(&x, node);
+  FNZ_TRY(takes_numbers(&x, node->op, args, done));
+  if (!*done)
+    return FNZ_OK;
   const fnzi_script_whole whole = {node->op, args, x.geometries, x.geometries + x.nargs,
                                    x.nresults};
   const fnz_error had = e->ctx->error; /* what cannot be taken apart is no failure */

@@ -307,6 +307,13 @@ class Numbers(unittest.TestCase):
             with self.assertRaisesRegex(fnz.Error, "not positive-definite"):
                 call(x)
 
+    def test_an_operator_refuses_what_its_steps_would_take(self):
+        program = fnz.load(b"fnz 1\nprogram(%x: f32[4], %y: f32[4], %z: f32[4]) {\n"
+                           b"  %r: f32[4] = huber_loss_backward(%x, %y, %z, 7, 2.5)\n  return %r\n}\n")
+        for call in (program.run, program.compile()):
+            with self.assertRaisesRegex(fnz.Error, "reduction is 7"):
+                call(ONE, TEN, ZERO)
+
 
 class Arguments(unittest.TestCase):
     def refused(self, kind, body, *args, **kwargs):
