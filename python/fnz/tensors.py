@@ -193,6 +193,8 @@ class Look:
         elif isinstance(value, Tensor):
             self._fill(value._address, BY_NAME[value.dtype], value.shape, value.strides, value.read_only)
             return value
+        elif isinstance(value, type):
+            raise type_error(f"must be a tensor; this is the class {name_of(value)}", f"input `{name}`")
         else:
             if getattr(value, "is_neg", bool)():  # what __dlpack__() of PyTorch does not look at
                 _refuse_bits(value, name)
@@ -233,7 +235,7 @@ class Look:
     def _at_buffer(self, value: Any, name: str) -> Any:
         try:
             view = BufferView(value)
-        except (TypeError, BufferError) as error:
+        except (TypeError, BufferError, ValueError) as error:
             raise type_error(f"must be a tensor with __dlpack__, or a buffer; this is of type {name_of(type(value))} "
                              f"({error})", f"input `{name}`") from error
         dtype = from_buffer_format(view.format, view.itemsize)

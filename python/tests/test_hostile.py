@@ -143,6 +143,8 @@ class Capsules(unittest.TestCase):
         for wrong in (None, 5, b"bytes", object()):
             with self.assertRaisesRegex(fnz.Error, "no capsule"):
                 executable(Other(wrong))
+        with self.assertRaisesRegex(TypeError, "the class"):
+            executable(Other)
 
     def test_arrays_of_ctypes_lie_in_rows(self):
         row = fnz.load(TWICE).compile()

@@ -229,8 +229,9 @@ class WithNumpy(unittest.TestCase):
             adder()(x[::-1], y)
         with self.assertRaises(fnz.Error):
             adder()(x.astype("f8"), y)
-        with self.assertRaises(fnz.Error):
-            adder()(numpy.array([object()] * 3), y)
+        for wrong in (numpy.array([object()] * 3), numpy.array(["2020"] * 3, "M8[s]"), numpy.ndarray):
+            with self.assertRaises(fnz.Error):
+                adder()(wrong, y)
 
     def test_bool_and_scalars(self):
         text = b"fnz 1\nprogram(%x: bool[2]) {\n  %a: bool[2] = logical_not(%x)\n  return %a\n}\n"
