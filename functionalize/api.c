@@ -14,6 +14,23 @@ static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
   return is_due ? options->check_types(ctx, program, NULL, NULL) : FNZ_OK;
 }
 
+static bool has_out(const fnz_program *p) {
+  bool found = false;
+  for (size_t i = 0; i < p->graphs.count; i++)
+    for (size_t n = 0; n < p->graphs.data[i].nodes.count && !found; n++) {
+      const fnz_op *op = p->graphs.data[i].nodes.data[n].op;
+      found = op && op->kind == FNZI_KIND_OUT;
+    }
+  return found;
+}
+
+/* An out= argument takes any sizes, so a file may record for it what its operator never gives. */
+static fnz_status check_made(fnz_context *ctx, const fnz_program *program,
+                             const fnz_functionalize_options *options, const fnz_program *made) {
+  bool is_due = options->check_types && program->unchecked && has_out(program);
+  return is_due ? options->check_types(ctx, made, NULL, NULL) : FNZ_OK;
+}
+
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
  * and the results become one program. */
 static fnz_status pass(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
@@ -33,6 +50,7 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_
   FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &wish->asked));
   FNZ_TRY(check_types(ctx, program, &wish->asked));
   FNZ_TRY(pass(ctx, program, wish, notes, out));
+  FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
   return fnzi_expl_deny_check(ctx, program, *out, &wish->asked, notes);
 }
 

@@ -180,12 +180,14 @@ static fnz_status by_row(fnzi_krn_checker *c, const fnzi_kernel *row, const fnz_
 
 static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
   const fnzi_mem_plan *plan;
-  c->by_row = false;
+  c->is_ruled = false;
   if (fnzi_op_is_custom(request->op))
     return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->room, &out->count);
   FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  c->by_row = plan->way == fnzi_way_compute;
-  return c->by_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
+  bool is_row = plan->way == fnzi_way_compute;
+  bool has_rule = fnzi_meta_row_find(c->m, request->op) || fnzi_foreach_element(request->op);
+  c->is_ruled = is_row || (has_rule && !request->op->is_view && !plan->may_write);
+  return is_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
@@ -225,7 +227,7 @@ static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const f
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
   FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
-  if (plan->way != fnzi_way_compute || overlaps_itself(c, r))
+  if (!c->is_ruled || !plan->row || overlaps_itself(c, r))
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   request->expected = r->wanted;
@@ -235,11 +237,11 @@ static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const f
   return is_limit(status) ? status : FNZ_OK;
 }
 
-/* The row does not take these arguments, and all that counts of them is known. At sizes that were
- * chosen for a trial it need not. Views and writes the pass and both interpreters refuse. */
+/* The operator does not take these arguments, and all that counts of them is known. At sizes that
+ * were chosen for a trial it need not. Views and writes the pass and both interpreters refuse. */
 static bool is_refusal(const fnzi_krn_checker *c, fnz_class kind) {
   bool known = !c->vague && !c->cast && !c->real && !c->p->instantiated;
-  return c->by_row && known && kind != FNZ_CLASS_UNSUPPORTED;
+  return c->is_ruled && known && kind != FNZ_CLASS_UNSUPPORTED;
 }
 
 static fnz_status compare_ruled(fnzi_krn_checker *c, fnz_request *request,

@@ -27,7 +27,7 @@ typedef struct fnzi_krn_checker {
   bool open;                /* some size of the node in hand has no example */
   bool vague;               /* and that is one of an argument */
   bool real;                /* some number of the node in hand may be real */
-  bool by_row;              /* its row was asked, not a call on memory */
+  bool is_ruled; /* the operator computes new tensors, and a rule says which arguments it takes */
   fnz_unruled_fn *unruled;
   void *user;
 } fnzi_krn_checker;

@@ -180,24 +180,16 @@ fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
 static fnz_status spread_values(fnzi_krn_call *call, const walk *w, const fnzi_krn_array *values,
                                 fnzi_krn_window *out) {
   fnzi_krn_window spread = {.rank = 0}, given;
+  FNZ_TRY(fnzi_meta_values_check(call, call->outputs[0], &w->places));
   for (uint32_t i = 0; i < w->self.rank; i++)
     fnzi_krn_window_insert(&spread, i, w->self.sizes[i], 0);
   for (uint32_t i = 0; i < w->places.rank; i++)
     fnzi_krn_window_insert(&spread, w->places.first + i, w->places.sizes[i], 0);
   fnzi_krn_window_of(values, &given);
-  while (given.rank > spread.rank && given.sizes[0] == 1)
+  while (given.rank > spread.rank)
     fnzi_krn_window_select(&given, 0, 0);
-  if (given.rank > spread.rank)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "values have rank %u, the places have %u",
-                                given.rank, spread.rank);
-  for (uint32_t i = given.rank, at = spread.rank; i-- > 0;) {
-    at--;
-    if (given.sizes[i] != 1 && given.sizes[i] != spread.sizes[at])
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "values have size %lld in dimension %u, the places have %lld",
-                                  (long long)given.sizes[i], i, (long long)spread.sizes[at]);
-    spread.strides[at] = given.sizes[i] == 1 ? 0 : given.strides[i];
-  }
+  for (uint32_t i = given.rank, at = spread.rank; i-- > 0;)
+    spread.strides[--at] = given.sizes[i] == 1 ? 0 : given.strides[i];
   spread.dtype = given.dtype;
   spread.cell = given.cell;
   spread.data = given.data;
@@ -377,8 +369,6 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
   lane l;
   fnzi_krn_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_written_lane(call, &out, true, &l));
-  if (fnzi_krn_arg_array(value) && fnzi_krn_arg_array(value)->place.rank > 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
   FNZ_TRY(fnzi_krn_window_item(call, value, out.dtype, room, &from));
   if (call->record)
     return tell_lane(call, &l, &out, &from, &p);
@@ -388,18 +378,6 @@ fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
     FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
-}
-
-static fnz_status check_source(const fnzi_krn_call *call, const fnzi_krn_window *out,
-                               const fnzi_krn_window *source, const lane *l) {
-  bool fits = source->rank == out->rank;
-  for (uint32_t i = 0; fits && i < out->rank; i++)
-    fits = source->sizes[i] == (i == l->dim ? l->count : out->sizes[i]);
-  if (fits)
-    return FNZ_OK;
-  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                              "source must have the sizes of self, and %lld in dimension %u",
-                              (long long)l->count, l->dim);
 }
 
 /* How index_add joins elements: its alpha is multiplied and added at once. */
@@ -452,7 +430,6 @@ fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
   fnzi_krn_window_lanes(call->outputs[0], &out);
   fnzi_krn_window_lanes(fnzi_krn_named_array(call, "source"), &source);
   FNZ_TRY(find_written_lane(call, &out, false, &l));
-  FNZ_TRY(check_source(call, &out, &source, &l));
   if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_krn_number_float(alpha) != 1.0))
     j.alpha = alpha;
   if (call->record)

@@ -44,21 +44,8 @@ static void scatter_row(const void *user, char *const *data, const int64_t *stri
   }
 }
 
-/* Checks that the index fits into `w` beside `dim` (UINT32_MAX: in every dimension), and cuts w to
- * its sizes. */
-static fnz_status cut_to_index(const fnzi_krn_call *call, const fnzi_krn_window *index,
-                               uint32_t dim, const char *what, fnzi_krn_window *w) {
-  if (index->rank != w->rank)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, %s has %u", index->rank,
-                                what, w->rank);
-  for (uint32_t i = 0; i < w->rank; i++) {
-    if (i != dim && index->sizes[i] > w->sizes[i])
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "index has size %lld in dimension %u, %s has %lld",
-                                  (long long)index->sizes[i], i, what, (long long)w->sizes[i]);
-    w->sizes[i] = index->sizes[i];
-  }
-  return FNZ_OK;
+static void cut_to_index(const fnzi_krn_window *index, fnzi_krn_window *w) {
+  memcpy(w->sizes, index->sizes, w->rank * sizeof *w->sizes);
 }
 
 /* `self` becomes the window whose indexed dimension stands still; `index` its places. */
@@ -77,7 +64,7 @@ static fnz_status prepare(fnzi_krn_call *call, fnzi_krn_window *self, fnzi_krn_w
     FNZ_TRY(fnzi_meta_index_values(call, given, e->size, false, &places));
     fnzi_krn_window_dense(index, FNZ_I64, index->rank, index->sizes, places);
   }
-  FNZ_TRY(cut_to_index(call, index, dim, "self", self));
+  cut_to_index(index, self);
   e->dtype = self->dtype;
   e->class_dtype = fnzi_meta_point_class(self->dtype);
   e->cell = self->cell;
@@ -233,7 +220,8 @@ static fnz_status find_source(fnzi_krn_call *call, const fnzi_krn_window *index,
     FNZ_TRY(fnzi_krn_dense_get_as(call, src, dtype, &data));
     fnzi_krn_window_dense(out, dtype, out->rank, out->sizes, data);
   }
-  return cut_to_index(call, index, UINT32_MAX, "src", out);
+  cut_to_index(index, out);
+  return FNZ_OK;
 }
 
 static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
@@ -349,20 +337,6 @@ fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-static fnz_status check_put(const fnzi_krn_call *call, const fnzi_krn_array *source,
-                            const elements *e) {
-  int64_t have = fnzi_krn_array_numel(source),
-          want = fnzi_krn_array_numel(fnzi_krn_named_array(call, "index"));
-  if (have != want)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "source has %lld elements, index has %lld",
-                                (long long)have, (long long)want);
-  if (fnzi_krn_named_bool(call, "accumulate", false) && !e->row)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                                "there is no kernel for element type %s",
-                                fnzi_dtype(e->dtype)->name);
-  return FNZ_OK;
-}
-
 fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *source = fnzi_krn_named_array(call, "source");
   fnzi_krn_window self, index, from;
@@ -371,7 +345,10 @@ fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
   FNZ_TRY(find_flat(call, out, &self, &index, &e));
   if (fnzi_krn_named_bool(call, "accumulate", false))
     e.row = fnzi_cpu_point_find(e.class_dtype, "add");
-  FNZ_TRY(check_put(call, source, &e));
+  if (fnzi_krn_named_bool(call, "accumulate", false) && !e.row)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(e.dtype)->name);
   FNZ_TRY(fnzi_krn_dense_get(call, source, &data));
   fnzi_krn_window_dense(&from, e.dtype, 1, index.sizes, data);
   if (call->record) {

@@ -92,12 +92,8 @@ fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
   size_t count;
   if (counts && !fnzi_is_contiguous(&out->place))
     FNZ_TRY(straighten(call, out));
-  FNZI_NEW(&call->scratch, through->nparams, &args);
-  args[0] = call->args[0];
-  for (size_t i = 1; i < through->nparams; i++)
-    args[i] = call->args[i + 1];
+  FNZ_TRY(fnzi_meta_view_args(&call->scratch, through, call->args, &args));
   FNZ_TRY(find_windows(call, view, through, args, &out->place, &windows, &count));
-  FNZ_TRY(fnzi_meta_source_check(call, windows, &src->place));
   fnzi_krn_array window = *out;
   window.place = windows[0];
   int64_t low, high;

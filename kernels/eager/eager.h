@@ -34,6 +34,7 @@ struct fnzi_mem_plan {
   bool same_args;                       /* via's parameters are the operator's first ones */
   uint32_t generation;                  /* of the machine when the plan was made */
   bool is_pointwise;                    /* the row is, element by element at its place */
+  bool may_write;                       /* by its kind, or by its arguments as batch_norm does */
 };
 
 /* An operator at work on memory. */

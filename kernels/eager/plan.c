@@ -115,6 +115,7 @@ static void find_way(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan 
   if (!found)
     plan->way = fnzi_way_refuse;
   plan->same_args = same_params(op, plan->via);
+  plan->may_write = fnzi_mutation_find(op) != FNZI_MUTATION_NONE;
   if (!plan->registered)
     plan_strictness(plan);
 }

@@ -73,15 +73,12 @@ static fnz_status write_window(fnzi_mem_job *job, fnzi_krn_array *window,
 static fnz_status open_window(fnzi_mem_job *job, const fnz_arg *args, const fnzi_krn_array *base,
                               fnzi_krn_array **out) {
   const fnz_op *view = fnzi_meta_view_written_by(job->op);
-  size_t nargs = job->op->nparams - 1u, count;
+  size_t count;
   fnz_geometry *windows;
   fnz_arg *rest;
-  FNZI_NEW(job->scratch, nargs, &rest);
-  rest[0] = args[0];
-  for (size_t i = 1; i < nargs; i++)
-    rest[i] = args[i + 1];
-  FNZ_TRY(fnzi_view_forward(job->scratch, fnzi_view_find(view), view, rest, nargs, &base->geometry,
-                            &windows, &count));
+  FNZ_TRY(fnzi_meta_view_args(job->scratch, view, args, &rest));
+  FNZ_TRY(fnzi_view_forward(job->scratch, fnzi_view_find(view), view, rest, view->nparams,
+                            &base->geometry, &windows, &count));
   return fnzi_mem_array_window(job->m, job->ctx, base->storage, windows, out);
 }
 

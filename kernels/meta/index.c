@@ -40,6 +40,45 @@ static fnz_status check_elements(const fnzi_krn_call *call) {
   return fnzi_meta_index_check(call, index);
 }
 
+/* A tensor without dimensions counts as a vector of one element. */
+static fnz_geometry as_lanes(const fnz_geometry *g) {
+  static const int64_t one[] = {1};
+  fnz_geometry lanes = *g;
+  if (g->rank == 0) {
+    lanes.rank = 1;
+    lanes.sizes = lanes.strides = one;
+  }
+  return lanes;
+}
+
+/* The index must fit into `other` beside the dimension `but`; UINT32_MAX: in every dimension. */
+static fnz_status check_fits(const fnzi_krn_call *call, uint32_t but, const char *what,
+                             const fnz_geometry *other) {
+  const fnz_geometry index = as_lanes(&fnzi_krn_named_array(call, "index")->geometry),
+                     in = as_lanes(other);
+  if (index.rank != in.rank)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, %s has %u", index.rank,
+                                what, in.rank);
+  for (uint32_t i = 0; i < in.rank; i++)
+    if (i != but && index.sizes[i] > in.sizes[i])
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "index has size %lld in dimension %u, %s has %lld",
+                                  (long long)index.sizes[i], i, what, (long long)in.sizes[i]);
+  return FNZ_OK;
+}
+
+/* An index of one place per element, in self beside dim, and in src. Without elements it may have
+ * any sizes. */
+static fnz_status check_places(const fnzi_krn_call *call) {
+  const fnzi_krn_array *src = fnzi_krn_named_array(call, "src");
+  uint32_t dim;
+  if (fnzi_krn_array_numel(fnzi_krn_named_array(call, "index")) == 0)
+    return FNZ_OK;
+  FNZ_TRY(check_dim(call, &dim));
+  FNZ_TRY(check_fits(call, dim, "self", fnzi_krn_call_geometry(call, 0)));
+  return src ? check_fits(call, UINT32_MAX, "src", &src->geometry) : FNZ_OK;
+}
+
 static fnz_status check_vector(const fnzi_krn_call *call, uint32_t *dim) {
   const fnzi_krn_array *index = fnzi_krn_named_array(call, "index");
   if (index->geometry.rank > 1)
@@ -81,13 +120,30 @@ static fnz_status check_reduction(const fnzi_krn_call *call) {
 fnz_status fnzi_shape_scatter(fnzi_krn_call *call) {
   FNZ_TRY(check_reduction(call));
   FNZ_TRY(check_elements(call));
+  FNZ_TRY(check_places(call));
   FNZ_TRY(fnzi_shape_row_major(call));
   return fnzi_meta_number_check(call, "value");
+}
+
+/* source: the sizes of self, along dim those of the index. */
+static fnz_status check_source(const fnzi_krn_call *call, uint32_t dim) {
+  const fnz_geometry self = as_lanes(fnzi_krn_call_geometry(call, 0)),
+                     source = as_lanes(&fnzi_krn_named_array(call, "source")->geometry);
+  int64_t count = fnzi_krn_array_numel(fnzi_krn_named_array(call, "index"));
+  bool fits = source.rank == self.rank;
+  for (uint32_t i = 0; fits && i < self.rank; i++)
+    fits = source.sizes[i] == (i == dim ? count : self.sizes[i]);
+  if (fits)
+    return FNZ_OK;
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                              "source must have the sizes of self, and %lld in dimension %u",
+                              (long long)count, dim);
 }
 
 fnz_status fnzi_shape_index_write(fnzi_krn_call *call) {
   uint32_t dim;
   FNZ_TRY(check_vector(call, &dim));
+  FNZ_TRY(check_source(call, dim));
   return fnzi_shape_row_major(call);
 }
 
@@ -98,8 +154,12 @@ fnz_status fnzi_shape_index_copy(fnzi_krn_call *call) {
 
 fnz_status fnzi_shape_index_fill(fnzi_krn_call *call) {
   uint32_t dim;
+  const fnzi_krn_array *value = fnzi_krn_named_array(call, "value");
   FNZ_TRY(check_long(call));
   FNZ_TRY(check_vector(call, &dim));
+  if (value && value->geometry.rank)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions, it has %u",
+                                value->geometry.rank);
   FNZ_TRY(fnzi_shape_self(call));
   return fnzi_meta_number_check(call, "value");
 }
@@ -111,26 +171,25 @@ fnz_status fnzi_shape_put(fnzi_krn_call *call) {
   if (source->dtype != self->dtype)
     return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
                                 fnzi_dtype(source->dtype)->name, fnzi_dtype(self->dtype)->name);
+  int64_t have = fnz_geometry_numel(source),
+          want = fnzi_krn_array_numel(fnzi_krn_named_array(call, "index"));
+  if (have != want)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "source has %lld elements, index has %lld",
+                                (long long)have, (long long)want);
   return fnzi_shape_self(call);
 }
 
-/* index_put: a mask stands for as many dimensions as it has. */
+/* The values broadcast to the places, which masks among the indices count. */
 fnz_status fnzi_shape_index_put(fnzi_krn_call *call) {
-  uint32_t dim = 0, rank = fnzi_krn_call_geometry(call, 0)->rank, given = 0;
-  for (uint32_t i = 0; i < call->args[1].count; i++) {
-    const fnzi_krn_array *index = fnzi_krn_arg_array(&call->args[1].u.list[i]);
-    bool is_mask = index && (index->geometry.dtype == FNZ_BOOL || index->geometry.dtype == FNZ_U8);
-    if (index && !is_mask)
-      FNZ_TRY(fnzi_meta_index_check(call, index));
-    dim += is_mask ? index->geometry.rank : 1;
-    given += index != NULL;
-    if (dim > rank)
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "more indices than the %u dimensions of self", rank);
-  }
-  if (given == 0)
-    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "at least one index must be given");
-  return fnzi_shape_self(call);
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
+  fnzi_krn_call shape = *call;
+  fnzi_meta_places places;
+  shape.has_data = false;
+  fnz_status status = fnzi_meta_places_find(&shape, self, &call->args[1], &places);
+  call->scratch = shape.scratch;
+  if (status == FNZ_OK)
+    status = fnzi_meta_values_check(call, self, &places);
+  return status == FNZ_OK || status == FNZ_UNSUPPORTED ? fnzi_shape_self(call) : status;
 }
 
 /* --- Results of other shapes ------------------------------------------------------------------ */
@@ -181,6 +240,7 @@ static fnz_status add_like_index(fnzi_krn_call *call) {
 
 fnz_status fnzi_shape_gather(fnzi_krn_call *call) {
   FNZ_TRY(check_elements(call));
+  FNZ_TRY(check_places(call));
   return add_like_index(call);
 }
 

@@ -23,6 +23,10 @@ typedef struct fnzi_meta_places {
 /* In scratch memory. Without data, values stay unknown, and a mask is refused. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self,
                                                 const fnz_arg *indices, fnzi_meta_places *out);
+/* BOUNDS unless the argument `values` broadcasts to the places of self. */
+FNZ_MUST_CHECK fnz_status fnzi_meta_values_check(const fnzi_krn_call *call,
+                                                 const fnzi_krn_array *self,
+                                                 const fnzi_meta_places *places);
 
 /* The dimensions of argument 0 that `dim` names; all when it names none. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call, bool reduced[FNZ_MAX_RANK]);
@@ -33,6 +37,9 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_cross_dim(fnzi_krn_call *call, uint32_t *out
 /* The view through which a functional operator writes: select.int for select_scatter; NULL for
  * others. */
 const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter);
+/* A scatter's arguments as those of the view: without src, which is argument 1. */
+FNZ_MUST_CHECK fnz_status fnzi_meta_view_args(fnzi_arena *scratch, const fnz_op *through,
+                                              const fnz_arg *args, fnz_arg **out);
 /* BOUNDS unless what a scatter writes has the sizes of its window. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_source_check(const fnzi_krn_call *call,
                                                  const fnz_geometry *window,

@@ -158,3 +158,36 @@ fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self
     FNZ_TRY(broadcast_vector(&f, &f.vectors[k], out));
   return FNZ_OK;
 }
+
+/* Kept dimensions of self, and those of the index in between. */
+static uint32_t sizes_of_places(const fnzi_krn_array *self, const fnzi_meta_places *places,
+                                int64_t sizes[2 * FNZ_MAX_RANK]) {
+  uint32_t kept = 0;
+  for (uint32_t d = 0; d < self->place.rank; d++)
+    if (!places->values[d]) {
+      sizes[kept < places->first ? kept : kept + places->rank] = self->place.sizes[d];
+      kept++;
+    }
+  memcpy(sizes + places->first, places->sizes, places->rank * sizeof *sizes);
+  return kept + places->rank;
+}
+
+fnz_status fnzi_meta_values_check(const fnzi_krn_call *call, const fnzi_krn_array *self,
+                                  const fnzi_meta_places *places) {
+  const fnz_geometry *values = &fnzi_krn_named_array(call, "values")->geometry;
+  int64_t sizes[2 * FNZ_MAX_RANK];
+  uint32_t rank = sizes_of_places(self, places, sizes), more = 0;
+  while (values->rank - more > rank && values->sizes[more] == 1)
+    more++;
+  if (values->rank - more > rank)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "values have rank %u, the places have %u",
+                                values->rank - more, rank);
+  for (uint32_t i = more; i < values->rank; i++) {
+    int64_t size = values->sizes[i], place = sizes[rank - (values->rank - i)];
+    if (size != 1 && size != place)
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "values have size %lld in dimension %u, the places have %lld",
+                                  (long long)size, i, (long long)place);
+  }
+  return FNZ_OK;
+}

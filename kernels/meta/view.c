@@ -39,6 +39,15 @@ const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter) {
   return fnzi_view_scattered(copy ? copy : scatter);
 }
 
+fnz_status fnzi_meta_view_args(fnzi_arena *scratch, const fnz_op *through, const fnz_arg *args,
+                               fnz_arg **out) {
+  FNZI_NEW(scratch, through->nparams, out);
+  (*out)[0] = args[0];
+  for (size_t i = 1; i < through->nparams; i++)
+    (*out)[i] = args[i + 1];
+  return FNZ_OK;
+}
+
 fnz_status fnzi_meta_source_check(const fnzi_krn_call *call, const fnz_geometry *window,
                                   const fnz_geometry *src) {
   if (fnzi_same_sizes(window, src))
@@ -50,4 +59,20 @@ fnz_status fnzi_meta_source_check(const fnzi_krn_call *call, const fnz_geometry 
                                   (long long)src->sizes[i], i, (long long)window->sizes[i]);
   return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "src has rank %u where the window has %u",
                               src->rank, window->rank);
+}
+
+/* The window is one of a row-major copy of self. A program that is not functional yet has
+ * as_strided_scatter of views too, whose storage is larger: the end of it is left to the kernel. */
+fnz_status fnzi_shape_scatter_view(fnzi_krn_call *call) {
+  const fnz_op *through = fnzi_meta_view_written_by(call->op);
+  int64_t strides[FNZ_MAX_RANK];
+  const fnz_geometry plain = row_major(fnzi_krn_call_geometry(call, 0), strides);
+  fnz_geometry *windows;
+  fnz_arg *args;
+  size_t count;
+  FNZ_TRY(fnzi_meta_view_args(&call->scratch, through, call->args, &args));
+  FNZ_TRY(fnzi_view_forward(&call->scratch, fnzi_view_find(through), through, args,
+                            through->nparams, &plain, &windows, &count));
+  FNZ_TRY(fnzi_meta_source_check(call, windows, fnzi_krn_call_geometry(call, 1)));
+  return fnzi_shape_self(call);
 }
