@@ -20,6 +20,7 @@ enum {
   ROW(graphs, 65536)            /* of a program, itself among them */                              \
   ROW(operators, 8192)          /* declared and derived, of a program or a context */              \
   ROW(args, 65536)              /* inputs of a node; also its outputs */                           \
+  ROW(results, 65536)           /* of a node that cuts a tensor into a list of pieces */           \
   ROW(string, 256 * 1024)       /* bytes */                                                        \
   ROW(line, 1 << 20)            /* bytes of a line of text */                                      \
   ROW(op_name, 256)             /* bytes */                                                        \

@@ -39,6 +39,7 @@ fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, int64_t **
 }
 
 fnz_status fnzi_composite_results(fnzi_resolving *r, size_t count) {
+  FNZ_TRY(fnzi_view_results_check(r->ctx, r->op, count));
   FNZI_NEW(r->arena, count, &r->out->items);
   r->out->count = count;
   return FNZ_OK;

@@ -4,6 +4,7 @@
 
 #include "views/composites.h"
 #include "views/emit.h"
+#include "views/views.h"
 
 /* A composite that is being resolved. */
 typedef struct fnzi_resolving {

@@ -44,6 +44,7 @@ fnz_status fnzi_resolve_chunk(fnzi_resolving *r) {
     return fnzi_composite_add_ints_step(r, 0, FNZI_STEP_SPLIT, length, dim);
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_default(), fnzi_arg_int(dim)};
   int64_t *zeros;
+  FNZ_TRY(fnzi_view_results_check(r->ctx, r->op, (size_t)chunks));
   FNZI_NEW(r->arena, chunks, &zeros);
   FNZ_TRY(fnzi_arg_ints(r->arena, zeros, (size_t)chunks, &args[1]));
   return fnzi_composite_add_step(r, 0, FNZI_STEP_SPLIT_SIZES, args, 3);

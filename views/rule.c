@@ -49,10 +49,15 @@ fnz_status fnzi_forward_dim(const fnzi_forward *w, size_t i, uint32_t rank, uint
 
 /* --- results ---------------------------------------------------------------------------------- */
 /* An operator on a huge size could open more windows than a node may have results. */
+fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op *op, size_t count) {
+  if (count <= ctx->limits.results)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu results; at most %zu are allowed", op->name,
+                   count, ctx->limits.results);
+}
+
 fnz_status fnzi_forward_open(fnzi_forward *w, size_t count) {
-  if (count > w->ctx->limits.args)
-    return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu results; at most %zu are allowed",
-                     w->op->name, count, w->ctx->limits.args);
+  FNZ_TRY(fnzi_view_results_check(w->ctx, w->op, count));
   FNZI_NEW(w->arena, count, &w->out);
   w->count = count;
   return FNZ_OK;

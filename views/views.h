@@ -48,6 +48,9 @@ FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *
                                             const fnz_geometry *base, fnz_geometry **out,
                                             size_t *count);
 
+/* LIMIT when the operator gives a list of more tensors than a node may have (limits.results). */
+FNZ_MUST_CHECK fnz_status fnzi_view_results_check(fnz_context *ctx, const fnz_op *op, size_t count);
+
 /* --- One window, opened from its base --------------------------------------------------------- */
 typedef struct fnzi_view_step {
   const fnzi_view *view;
