@@ -166,6 +166,10 @@ bool fnzi_program_has_symbols(const fnz_program *p) {
         return true;
     }
   }
+  uint32_t noutputs = p->graphs.count ? p->graphs.data[0].noutputs : 0;
+  for (uint32_t k = 0; p->outputs && k < noutputs; k++)
+    if (p->outputs[k].window && p->outputs[k].window->symbols)
+      return true;
   return false;
 }
 

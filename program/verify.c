@@ -100,14 +100,20 @@ static fnz_status use(void *user, const fnz_arg *arg) {
   return fail(c, FNZ_CLASS_REF, "uses value %%%s before it is defined", name);
 }
 
+/* A size may have an example of its own; that of its symbol must be one for a size as well. */
 static fnz_status check_symbols(checker *c, const fnzi_value *v) {
   const fnz_geometry *g = v->geometry;
   if (v->symbol && v->symbol >= c->p->symbols.count)
     return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u", v->name, v->symbol);
-  for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++)
+  for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++) {
     if (g->symbols[i] && g->symbols[i] >= c->p->symbols.count)
       return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u in its type", v->name,
                   g->symbols[i]);
+    const fnzi_symbol *s = g->symbols[i] ? &c->p->symbols.data[g->symbols[i]] : NULL;
+    if (s && i < g->rank && s->has_hint && s->hint < 0)
+      return fail(c, FNZ_CLASS_BOUNDS, "value %%%s has the size %s, whose example is %lld", v->name,
+                  s->text, (long long)s->hint);
+  }
   return FNZ_OK;
 }
 
@@ -417,6 +423,30 @@ static fnz_status check_signature(fnz_context *ctx, const fnz_program *p) {
   return status;
 }
 
+/* --- sizes ------------------------------------------------------------------------------------ */
+/* Symbol 0 stands for none. */
+static fnz_status check_texts(fnz_context *ctx, const fnz_program *p) {
+  for (size_t i = 1; i < p->symbols.count; i++)
+    if (!*p->symbols.data[i].text)
+      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                       "symbol %zu has no text; write the expression that it stands for", i);
+  return FNZ_OK;
+}
+
+static fnz_status check_ranges(fnz_context *ctx, const fnz_program *p) {
+  for (size_t i = 0; i < p->ranges.count; i++) {
+    const fnzi_range *r = &p->ranges.data[i];
+    if (!*r->symbol)
+      return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                       "range %zu is of a symbol without text; write the expression", i);
+    if (r->min > r->max)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, r->symbol,
+                       "its range is from %lld to %lld, in which there is nothing",
+                       (long long)r->min, (long long)r->max);
+  }
+  return FNZ_OK;
+}
+
 /* --- nodes and their bodies ------------------------------------------------------------------ */
 static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t graph,
                                uint32_t node) {
@@ -445,6 +475,8 @@ static fnz_status check_all_bodies(fnz_context *ctx, const fnz_program *p) {
 fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
   if (!p->graphs.count)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the program has no graph");
+  FNZ_TRY(check_texts(ctx, p));
+  FNZ_TRY(check_ranges(ctx, p));
   FNZ_TRY(check_graphs(ctx, p));
   FNZ_TRY(check_all_bodies(ctx, p));
   FNZ_TRY(check_weights(ctx, p));

@@ -57,9 +57,6 @@ static fnz_status read_ranges(fnzi_pt2 *r) {
     FNZ_TRY(fnzi_json_expect(&r->doc, range, FNZI_JSON_OBJECT));
     FNZ_TRY(read_bound(r, range, "min_val", &min));
     FNZ_TRY(read_bound(r, range, "max_val", &max));
-    if (min > max)
-      return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, range, "from %lld to %lld there is nothing",
-                            (long long)min, (long long)max);
     FNZ_TRY(fnzi_range_add(r->p, range->key, min, max));
   }
   return FNZ_OK;
