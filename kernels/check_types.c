@@ -9,6 +9,7 @@
  * do not share memory (check_fresh.c). Inside an enabled autocast sizes only */
 #include "kernels/check_types.h"
 #include "program/region_ops.h"
+#include "schema/aten_names.h"
 
 /* --- What is recorded ------------------------------------------------------------------------- */
 static fnz_status count_one(void *user, const fnz_arg *arg) {
@@ -327,6 +328,22 @@ static fnz_status check_item(const fnzi_krn_checker *c, const fnzi_node *n) {
   return FNZ_OK;
 }
 
+/* A program that asserts another dtype than is recorded fails in PyTorch. */
+static fnz_status check_metadata(const fnzi_krn_checker *c, const fnzi_node *n) {
+  if (c->cast || fnzi_op_place(n->op) != FNZI_ATEN__assert_tensor_metadata ||
+      n->args[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_arg dtype = fnzi_arg_get(n->op, n->args, n->nargs, fnzi_op_param(n->op, "dtype"));
+  fnz_dtype has = fnzi_krn_look_of(c, n->args[0].u.value)->dtype;
+  if (dtype.tag != FNZ_ARG_DTYPE || (fnz_dtype)dtype.u.i == has)
+    return FNZ_OK;
+  return fnzi_fail(
+      c->ctx, FNZ_CLASS_TYPE, NULL,
+      "%s says that %s is %s, but %s is recorded; correct the file, or export it again",
+      n->op->name, c->graph->values.data[n->args[0].u.value].name,
+      fnzi_dtype((fnz_dtype)dtype.u.i)->name, fnzi_dtype(has)->name);
+}
+
 static fnz_status check_node(fnzi_krn_checker *c, const fnzi_node *n) {
   fnzi_krn_recorded r;
   c->open = c->vague = c->real = false;
@@ -335,6 +352,8 @@ static fnz_status check_node(fnzi_krn_checker *c, const fnzi_node *n) {
   FNZ_TRY(read_record(c, n, &r));
   if (n->nargs)
     FNZ_TRY(check_item(c, n));
+  if (n->nargs)
+    FNZ_TRY(check_metadata(c, n));
   bool is_list = n->noutputs == 1 && n->outputs[0].tag == FNZ_ARG_LIST;
   return r.tensors || (is_list && r.count == 0) ? check_record(c, n, &r) : FNZ_OK;
 }

@@ -58,9 +58,9 @@ def difference(got, want, bound):
 
 
 def targets(text):
-    """The operators of a program's text."""
+    """The operators of a program's text, those without results and those that give lists among them."""
     text = re.sub(r"^source .*$", "", text, flags=re.M)
-    return re.findall(r"^ +(?:%[^=\n]*|\([^=\n]*\)) = ([\w:.]+)\(", text, flags=re.M)
+    return re.findall(r"^ +(?:[%\[].*? = )?([\w:.]+)\(", text, flags=re.M)
 
 
 def kept_operators(fnz):

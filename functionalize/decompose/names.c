@@ -45,3 +45,11 @@ TAKE_APART(each) {
                        element && element->nparams < count ? element->nparams : count));
   }
 }
+
+/* The check of types has compared the dtype, and memory of other devices or layouts is refused.
+ * Sizes may differ at other choices of symbols: a claim of them stays. */
+TAKE_APART(metadata) {
+  const fnz_arg sizes = AS_GIVEN("size"), strides = AS_GIVEN("stride");
+  if (fnzi_dcm_is_given(&sizes) || fnzi_dcm_is_given(&strides))
+    fnzi_dcm_nothing_to_mend(s);
+}

@@ -119,7 +119,7 @@ TAKE_APART(std_mean) {
 /* --- Norms of vectors ------------------------------------------------------------------------- */
 TAKE_APART(vector_norm) {
   fnzi_krn_array *a = GIVEN("self");
-  fnz_arg order = AS_GIVEN("ord"), dims = dims_of(s);
+  fnz_arg order = AS_GIVEN(fnzi_op_param(s->call->op, "ord") < 0 ? "p" : "ord"), dims = dims_of(s);
   double p = fnzi_dcm_is_given(&order) ? fnzi_krn_number_float(&order) : 2;
   fnz_dtype dtype = fnzi_krn_named_dtype(s->call, "dtype", DTYPE_OF(a));
   a = fnzi_dcm_widened(s, fnzi_dec_cast(s, a, dtype));

@@ -64,9 +64,12 @@ static fnz_status make_results(stage *st) {
   return FNZ_OK;
 }
 
-/* A row may be of no decomposition, or of one that is a shape rule of its own. */
-static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *script) {
-  if (script->results.count == call->noutputs && call->noutputs)
+/* A row may be of no decomposition, or of one that is a shape rule of its own. An operator without
+ * results may be made of nothing. */
+static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *script,
+                                bool is_made) {
+  bool gives = call->noutputs || call->op->nreturns == 0;
+  if (is_made && gives && script->results.count == call->noutputs)
     return FNZ_OK;
   return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there are no steps that it is made of");
 }
@@ -74,13 +77,14 @@ static fnz_status check_written(const fnzi_krn_call *call, const fnzi_script *sc
 static fnz_status run(stage *st, const fnz_arg *args, fnzi_dec_fn *decompose) {
   fnzi_krn_call *call = &st->call;
   const fnzi_kernel *row = fnzi_kernel_find(call->kernels, call->op);
+  bool is_row = !decompose && row && row->run == FNZI_RUN_made;
   FNZ_TRY(fill_args(st, args));
   FNZ_TRY(make_results(st));
   if (decompose)
     FNZ_TRY(fnzi_dec_run(call, decompose));
-  else if (row && row->run == FNZI_RUN_made)
+  else if (is_row)
     FNZ_TRY(row->shape(call));
-  return check_written(call, st->script.to);
+  return check_written(call, st->script.to, decompose || is_row);
 }
 
 static void open_stage(stage *st, fnzi_script *script, fnzi_krn_kernels *shapes) {

@@ -57,6 +57,12 @@ def cells(page):
             for code in re.findall(r"`([^`]*)`", cell):
                 yield what, column, code
 
+# Nodes without results, of lists and of one result count alike.
+SAMPLE = """  _assert_scalar(%e, "n = 3 (at least)")
+  [%a: f32[2], %b: f32[2]] = split_copy.Tensor(%x, 2)
+  %y: f32[2] = relu(%a)
+"""
+
 
 def main(fnz, root):
     root = pathlib.Path(root)
@@ -70,6 +76,10 @@ def main(fnz, root):
     for name in set(re.findall(r"`(fnz_\w+)\(\)`", page)):
         if name + "(" not in headers:
             failures.append(f"{name}() is in no header")
+    sys.path.insert(0, str(root / "scripts"))
+    from check_decompose import targets
+    if targets(SAMPLE) != ["_assert_scalar", "split_copy.Tensor", "relu"]:
+        failures.append(f"of {SAMPLE!r} are counted {targets(SAMPLE)}")
     folders = [root / "fixtures" / name for name in ("pt2", "state", "decode", "vmap", "symbolic", "torch", "compilers")]
     counted = subprocess.run([sys.executable, root / "scripts/count_core.py", "--fnz", fnz, "--check", "--page",
                               root / "docs/for-compilers.md", "--counts", root / "fixtures/decompose/core_counts.tsv",
