@@ -42,8 +42,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
       "outputs: final values are outputs; epilogue: copy_ at the end; globals: of mlir")           \
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
       "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
-  ROW(FOR, "--for", "FORMAT",                                                                      \
-      "mlir: also what cannot be written as that; core, prims: what that leaves")                  \
+  ROW(FOR, "--for", "TARGET",                                                                      \
+      "pt2, mlir: also what cannot be written as that; core, prims: what that leaves")             \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
@@ -122,6 +122,14 @@ typedef enum cli_option {
 } cli_option;
 
 #define CLI_BIT(option) (UINT64_C(1) << CLI_##option)
+
+/* What --for names: a table of targets. Columns: the word, what lists as call->refusals all that it
+ * does not take, and the set of operators that this looks at. */
+#define CLI_TARGET_ROWS(ROW)                                                                       \
+  ROW("pt2", cli_pt2_check, NULL)                                                                  \
+  ROW("mlir", cli_mlir_check, "mlir")                                                              \
+  ROW("core", cli_decompose_check, "core")                                                         \
+  ROW("prims", cli_decompose_check, "prims")
 
 /* What is timed, in the order in which it happens. */
 #define CLI_PHASE_ROWS(ROW)                                                                        \
@@ -223,6 +231,7 @@ typedef struct cli_verb {
           CLI_BIT(FOR),                                                                            \
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
+      "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
       "  fnz lint model.pt2 --for mlir\n"                                                          \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
@@ -271,7 +280,7 @@ typedef struct cli_verb {
 /* A node of the functional form that cannot be written as MLIR. */
 typedef struct cli_refusal {
   fnz_finding finding;
-  char where[192], what[512];
+  char where[192], what[512], remedy[512];
 } cli_refusal;
 
 #define CLI_VERB_DECLARE(name, operands, least, most, options, summary, examples)                  \
@@ -389,9 +398,12 @@ void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out);
 int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
-int cli_mlir_check(cli_call *call, const char *path);
+int cli_mlir_check(cli_call *call, const char *set, const char *path);
 
 /* --- Nodes that are not taken (refusals.c) ------------------------------------------------ */
+/* What the .pt2 file that `fnz convert` would write cannot hold. Where the program cannot be
+ * functionalized, none: others have said so. */
+int cli_pt2_check(cli_call *call, const char *set, const char *path);
 /* One more of call->refusals; call->lost when memory runs out. */
 void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, const char *where,
                      const char *what);

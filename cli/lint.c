@@ -224,6 +224,23 @@ static void sarif_findings(const cli_call *call) {
   printf(count ? "\n    ]\n  }]\n}\n" : "]\n  }]\n}\n");
 }
 
+/* --- targets ---------------------------------------------------------------------------------- */
+static int check_target(cli_call *call) {
+  static const struct {
+    const char *name;
+    int (*check)(cli_call *call, const char *set, const char *path);
+    const char *set;
+  } targets[] = {
+#define TARGET_ROW(name, check, set) {name, check, set},
+      CLI_TARGET_ROWS(TARGET_ROW)
+#undef TARGET_ROW
+  };
+  for (size_t i = 0; cli_has(call, CLI_FOR) && i < sizeof targets / sizeof *targets; i++)
+    if (strcmp(call->options[CLI_FOR], targets[i].name) == 0)
+      return targets[i].check(call, targets[i].set, call->operands[0]);
+  return CLI_DONE;
+}
+
 int cli_lint(cli_call *call) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   if (cli_has(call, CLI_JSON) && cli_has(call, CLI_SARIF))
@@ -232,10 +249,7 @@ int cli_lint(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_check(call, fnz_lint(call->ctx, call->program, &options, &call->findings),
                     call->operands[0]));
-  if (cli_has(call, CLI_FOR) && strcmp(call->options[CLI_FOR], "mlir") != 0)
-    CLI_TRY(cli_decompose_check(call, call->options[CLI_FOR], call->operands[0]));
-  else if (cli_has(call, CLI_FOR))
-    CLI_TRY(cli_mlir_check(call, call->operands[0]));
+  CLI_TRY(check_target(call));
   if (cli_has(call, CLI_JSON))
     json_findings(call);
   else if (cli_has(call, CLI_SARIF))

@@ -49,7 +49,8 @@ static void note(void *user, size_t graph, size_t node, const fnz_error *error) 
   cli_refuse_node(user, graph, node, error->kind, error->where, error->message);
 }
 
-int cli_mlir_check(cli_call *call, const char *path) {
+int cli_mlir_check(cli_call *call, const char *set, const char *path) {
+  (void)set;
   if (fnz_functionalize(call->ctx, call->program, NULL, &call->functional) != FNZ_OK)
     return CLI_DONE;
   CLI_TRY(cli_mlir_prepare(call, path));

@@ -41,10 +41,10 @@ static const choice_row choices[] = {
 #define WEIGHTS_CHOICE(id, name) {name, CLI_WEIGHTS},
     FNZ_MLIR_WEIGHTS_ROWS(WEIGHTS_CHOICE)
 #undef WEIGHTS_CHOICE
-        {"mlir", CLI_FOR},
-    {"core", CLI_FOR},
-    {"prims", CLI_FOR},
-    {"cpu", CLI_DEVICE},
+#define TARGET_CHOICE(name, check, set) {name, CLI_FOR},
+        CLI_TARGET_ROWS(TARGET_CHOICE)
+#undef TARGET_CHOICE
+            {"cpu", CLI_DEVICE},
     {"cuda", CLI_DEVICE},
     {"mpi", CLI_COLLECTIVES},
     {"one", CLI_COLLECTIVES},

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, const char *where,
                      const char *what) {
@@ -22,6 +23,7 @@ void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, 
                                  .remedy = ""}};
   snprintf(r->where, sizeof r->where, "%s", where);
   snprintf(r->what, sizeof r->what, "%s", what);
+  r->remedy[0] = 0;
 }
 
 int cli_refusals_settle(cli_call *call, const char *path) {
@@ -30,6 +32,47 @@ int cli_refusals_settle(cli_call *call, const char *path) {
   for (size_t i = 0; i < call->nrefusals; i++) { /* behind the last move */
     call->refusals[i].finding.where = call->refusals[i].where;
     call->refusals[i].finding.what = call->refusals[i].what;
+    call->refusals[i].finding.remedy = call->refusals[i].remedy;
   }
   return CLI_DONE;
+}
+
+/* --- .pt2 files ------------------------------------------------------------------------------- */
+/* What is to do stands behind the last semicolon of a message, where there is one. */
+static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
+  cli_call *call = user;
+  size_t had = call->nrefusals;
+  cli_refuse_node(call, graph, node, error->kind, error->where, error->message);
+  if (call->nrefusals == had)
+    return;
+  cli_refusal *r = &call->refusals[had];
+  char *last = NULL;
+  for (char *at = r->what; (at = strstr(at, "; ")) != NULL; at += 2)
+    last = at;
+  snprintf(r->remedy, sizeof r->remedy, "%s",
+           last ? last + 2 : "write it with --to cbor, which holds all that fnz does");
+  if (last)
+    *last = 0;
+}
+
+/* The command holds what it has made against the operators, too, before it writes. */
+static int check_made(cli_call *call, const char *path) {
+  fnz_status status = fnz_program_check_types(call->ctx, call->functional, NULL, NULL);
+  if (status != FNZ_BAD_INPUT && status != FNZ_UNSUPPORTED)
+    return cli_check(call, status, path);
+  note(call, 0, SIZE_MAX, fnz_last_error(call->ctx));
+  return CLI_DONE;
+}
+
+int cli_pt2_check(cli_call *call, const char *set, const char *path) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  (void)set;
+  CLI_TRY(cli_functionalize_options(call, &options));
+  if (fnz_functionalize(call->ctx, call->program, &options, &call->functional) != FNZ_OK)
+    return CLI_DONE;
+  CLI_TRY(check_made(call, path));
+  CLI_TRY(cli_check(
+      call, fnz_program_check_format(call->ctx, call->functional, FNZ_FORMAT_PT2, note, call),
+      path));
+  return cli_refusals_settle(call, path);
 }

@@ -64,6 +64,19 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_load(fnz_context *ctx, const char 
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program,
                                                     fnz_format format, fnz_buffer *out);
 
+/** Called for each thing that a format cannot hold; `error` is what fnz_program_write() would fail
+ * with, and is borrowed for the call. graph and node are those of the program; node is SIZE_MAX for
+ * what is of no node. */
+typedef void fnz_format_refused_fn(void *user, size_t graph, size_t node, const fnz_error *error);
+
+/** Everything of a program that fnz_program_write() would refuse: the same code, which goes on
+ * behind a refusal where it can. OK whether something is refused or not. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_format(fnz_context *ctx,
+                                                           const fnz_program *program,
+                                                           fnz_format format,
+                                                           fnz_format_refused_fn *refused,
+                                                           void *user);
+
 /** fnz_program_write() and fnz_file_write() in one, without a copy of the weights. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program,
                                                    fnz_format format, const char *path);

@@ -5,6 +5,7 @@
 #include "program/program.h"
 
 #include <fnz/arrays.h>
+#include <fnz/formats.h>
 
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
 struct fnzi_out_pieces; /* out.h; NULL: all goes into `out` */
@@ -12,6 +13,9 @@ typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffe
                                struct fnzi_out_pieces *pieces);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
 fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
+/* fnz_program_check_format() of both forms. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_check(fnz_context *ctx, const fnz_program *p, bool is_archive,
+                                         fnz_format_refused_fn *refused, void *user);
 /* Pieces of the text form, for messages: one node without its notes, an argument, a value with its
  * type, the type of a tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph,

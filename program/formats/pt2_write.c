@@ -5,6 +5,7 @@
  * does not look into, its records byte for byte, the way the archive is laid out gives   the same
  * bytes for the same program. Final values of what the original writes are leading outputs that the
  * signature names; a program without writes is in the dialect "ATEN". */
+#include "program/formats/out.h"
 #include "program/formats/pt2_write.h"
 
 /* What a program is written with that did not come from a .pt2 file. */
@@ -200,18 +201,20 @@ static void end(fnzi_pt2_out *o) {
   fnzi_arena_free(&o->arena);
 }
 
-static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, fnz_buffer *out,
+/* `asked` says what is written, and who gets to know of refusals. */
+static fnz_status run(fnzi_pt2_out asked, bool is_archive, fnz_buffer *out,
                       struct fnzi_out_pieces *pieces) {
+  const fnz_program *p = asked.asked;
   fnz_program *asserted;
-  FNZ_TRY(fnzi_pt2_assert_guards(ctx, p, &asserted));
-  fnzi_pt2_out o = {.ctx = ctx,
-                    .p = asserted ? asserted : p,
-                    .x = p->extras,
-                    .fields = p->extras ? p->extras->fields : FNZI_SCHEMA_ALL,
-                    .minor = p->extras ? p->schema_minor : OWN_MINOR};
-  fnzi_arena_init(&o.arena, ctx);
-  fnzi_exprs_init(&o.exprs, ctx);
-  fnz_status status = write(&o, is_archive, out, pieces);
+  fnzi_pt2_out o = asked;
+  FNZ_TRY(fnzi_pt2_go_on(&o, fnzi_pt2_assert_guards(o.ctx, p, &asserted), 0, FNZI_NO_NODE));
+  o.p = asserted ? asserted : p;
+  o.x = p->extras;
+  o.fields = p->extras ? p->extras->fields : FNZI_SCHEMA_ALL;
+  o.minor = p->extras ? p->schema_minor : OWN_MINOR;
+  fnzi_arena_init(&o.arena, o.ctx);
+  fnzi_exprs_init(&o.exprs, o.ctx);
+  fnz_status status = fnzi_pt2_go_on(&o, write(&o, is_archive, out, pieces), 0, FNZI_NO_NODE);
   end(&o);
   fnz_program_destroy(asserted);
   return status;
@@ -219,10 +222,24 @@ static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, f
 
 fnz_status fnzi_write_pt2(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
                           struct fnzi_out_pieces *pieces) {
-  return run(ctx, p, true, out, pieces);
+  return run((fnzi_pt2_out){.ctx = ctx, .asked = p}, true, out, pieces);
 }
 
 fnz_status fnzi_write_json(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
                            struct fnzi_out_pieces *pieces) {
-  return run(ctx, p, false, out, pieces);
+  return run((fnzi_pt2_out){.ctx = ctx, .asked = p}, false, out, pieces);
+}
+
+fnz_status fnzi_pt2_check(fnz_context *ctx, const fnz_program *p, bool is_archive,
+                          fnz_format_refused_fn *refused, void *user) {
+  const fnz_error had = ctx->error;
+  fnz_buffer out = {0};
+  fnzi_out_pieces pieces = {0};
+  fnz_status status = run((fnzi_pt2_out){.ctx = ctx, .asked = p, .refused = refused, .user = user},
+                          is_archive, &out, &pieces);
+  FNZI_VEC_FREE(ctx, &pieces);
+  fnz_buffer_free(ctx, &out);
+  if (status == FNZ_OK)
+    ctx->error = had;
+  return status;
 }

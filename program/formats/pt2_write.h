@@ -46,8 +46,12 @@ typedef struct fnzi_pt2_out {
   const uint64_t *copied;   /* of graph 0: values whose clones are outputs, in order */
   const char **clones;      /* their names */
   size_t nclones;
-  const char *argument; /* whose value is being written; NULL: it is none of a node's */
-  fnz_buffer text;      /* scratch */
+  const char *argument;           /* whose value is being written; NULL: it is none of a node's */
+  fnz_buffer text;                /* scratch */
+  const fnz_program *asked;       /* what is to be written, of which `p` may be a copy */
+  fnz_format_refused_fn *refused; /* gets to know of each refusal, and the writer goes on; NULL: the
+                                     first one ends it */
+  void *user;                     /* of `refused` */
 } fnzi_pt2_out;
 
 /* --- pt2_write_wrapped.c -----------------------------------------------------------------------
@@ -115,6 +119,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w,
 
 /* --- pt2_write_check.c --------------------------------------------------------------------------
  */
+/* A refusal of a node, or of none (FNZI_NO_NODE), in a writer that goes on is no failure. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_go_on(const fnzi_pt2_out *o, fnz_status status, uint32_t graph,
+                                         uint32_t node);
 /* Something that .pt2 files cannot hold. */
 fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what);
 /* An argument that they cannot hold, by its name and text. */

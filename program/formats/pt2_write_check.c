@@ -6,6 +6,26 @@
 
 #include <stdlib.h>
 
+/* The node of the program that was asked for which gives the same result; guards put nodes between
+ * those of a copy. */
+static size_t asked_node(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
+  if (node == FNZI_NO_NODE || o->p == o->asked)
+    return node == FNZI_NO_NODE ? SIZE_MAX : node;
+  const fnzi_graph *to = fnzi_graph_at(o->p, graph), *from = fnzi_graph_at(o->asked, graph);
+  size_t count = from->values.count < to->values.count ? from->values.count : to->values.count;
+  for (size_t v = 0; v < count; v++)
+    if (to->values.data[v].node == node && from->values.data[v].node != FNZI_NO_NODE)
+      return from->values.data[v].node;
+  return SIZE_MAX;
+}
+
+fnz_status fnzi_pt2_go_on(const fnzi_pt2_out *o, fnz_status status, uint32_t graph, uint32_t node) {
+  if (!o->refused || (status != FNZ_BAD_INPUT && status != FNZ_UNSUPPORTED))
+    return status;
+  o->refused(o->user, graph, asked_node(o, graph, node), &o->ctx->error);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what) {
   return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, where, "%s cannot be said in a .pt2 file", what);
 }
@@ -94,6 +114,6 @@ fnz_status fnzi_pt2_check_devices(const fnzi_pt2_out *o) {
   place at = {.o = o};
   for (; !o->x && at.graph < o->p->graphs.count; at.graph++)
     for (at.node = 0; at.node < fnzi_graph_at(o->p, at.graph)->nodes.count; at.node++)
-      FNZ_TRY(check_node(&at));
+      FNZ_TRY(fnzi_pt2_go_on(o, check_node(&at), at.graph, at.node));
   return FNZ_OK;
 }

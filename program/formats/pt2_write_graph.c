@@ -161,7 +161,7 @@ static fnz_status put_node(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, ui
   if (status == FNZ_OK)
     return FNZ_OK;
   fnzi_node_place(o->p, graph, node, place);
-  return fnzi_at(o->ctx, status, "%s", place);
+  return fnzi_pt2_go_on(o, fnzi_at(o->ctx, status, "%s", place), graph, node);
 }
 
 /* A clone of a value that is two outputs at once, or an input that another output writes. */

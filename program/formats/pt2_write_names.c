@@ -104,8 +104,10 @@ static fnz_status name_input(fnzi_pt2_out *o, const fnzi_value *v, const char **
   *out = v->name;
   if (is_identifier(v->name))
     return FNZ_OK;
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
-                   "the input's name is no Python identifier, as .pt2 files need it");
+  fnz_status status =
+      fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                "the input's name is no Python identifier, as .pt2 files need it; rename it");
+  return fnzi_pt2_go_on(o, status, 0, FNZI_NO_NODE);
 }
 
 /* Readers before Node.name call a node of several results after its operator, so no result of a

@@ -147,10 +147,13 @@ static fnz_status plan(fnzi_pt2_out *o) {
 fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
-    FNZ_TRY(check_input(o, k));
-  FNZ_TRY(check_sharing(o));
-  for (uint32_t k = 0; k < g->noutputs; k++)
-    FNZ_TRY(check_output(o, k));
+    FNZ_TRY(fnzi_pt2_go_on(o, check_input(o, k), 0, FNZI_NO_NODE));
+  FNZ_TRY(fnzi_pt2_go_on(o, check_sharing(o), 0, FNZI_NO_NODE));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const fnz_arg *arg = &g->outputs[k];
+    uint32_t node = fnzi_is_reference(arg) ? g->values.data[arg->u.value].node : FNZI_NO_NODE;
+    FNZ_TRY(fnzi_pt2_go_on(o, check_output(o, k), 0, node));
+  }
   return plan(o);
 }
 

@@ -1,6 +1,6 @@
 /* checks: 3
- * written_test.c - what is written is read: every program that a reader takes, and its functional
- * form, in each format that a program is written in. */
+ * written_test.c - what is written is read, and what is refused is told of before: every program
+ * that a reader takes, and its functional form, in each format that a program is written in. */
 #include "program/program.h"
 #include "schema/schema.h"
 #include "tests/help/context.h"
@@ -8,7 +8,7 @@
 #include <dirent.h>
 #include <stdio.h>
 
-static size_t written;
+static size_t written, refused;
 
 /* A .pt2 file does not declare operators. */
 static bool declares(const fnz_program *p) {
@@ -21,14 +21,44 @@ static bool declares(const fnz_program *p) {
   return found;
 }
 
+/* What is told of refusals, and whether the writer's own is among it. */
+typedef struct told {
+  fnz_error sought;
+  size_t count;
+  bool found;
+} told;
+
+static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
+  told *t = user;
+  (void)graph;
+  (void)node;
+  t->count++;
+  t->found = t->found || (strcmp(t->sought.message, error->message) == 0 &&
+                          strcmp(t->sought.where, error->where) == 0);
+}
+
+/* The list of refusals is empty where the program is written, and has what the writer says. */
+static void must_be_told(const char *what, const fnz_program *p, fnz_format format,
+                         fnz_status status) {
+  told t = {.sought = *fnz_last_error(ctx)};
+  OK(ctx, fnz_program_check_format(ctx, p, format, note, &t));
+  ck_assert_msg((status == FNZ_OK) == (t.count == 0), "%s as %s: %zu refusals are told of", what,
+                fnz_format_name(format), t.count);
+  ck_assert_msg(status == FNZ_OK || t.found, "%s as %s: not told: %s: %s", what,
+                fnz_format_name(format), t.sought.where, t.sought.message);
+  refused += status != FNZ_OK;
+}
+
 static void must_be_read(const char *what, const fnz_program *p) {
   static const fnz_format formats[] = {FNZ_FORMAT_PT2, FNZ_FORMAT_JSON, FNZ_FORMAT_CBOR,
                                        FNZ_FORMAT_TEXT};
   for (size_t i = declares(p) ? 2 : 0; i < sizeof formats / sizeof *formats; i++) {
     fnz_buffer out = {0};
     fnz_program *again = NULL;
-    if (fnz_program_write(ctx, p, formats[i], &out) == FNZ_OK) {
-      fnz_status status = fnz_program_read(ctx, out.data, out.size, formats[i], &again);
+    fnz_status status = fnz_program_write(ctx, p, formats[i], &out);
+    must_be_told(what, p, formats[i], status);
+    if (status == FNZ_OK) {
+      status = fnz_program_read(ctx, out.data, out.size, formats[i], &again);
       const fnz_error *e = fnz_last_error(ctx);
       ck_assert_msg(status == FNZ_OK, "%s as %s: %s: %s: %s", what, fnz_format_name(formats[i]),
                     fnz_class_name(e->kind), e->where, e->message);
@@ -69,10 +99,11 @@ static void see_folder(const char *name) {
 
 static void see_folders(const char *const *names, size_t count, size_t least) {
   begin();
-  written = 0;
+  written = refused = 0;
   for (size_t i = 0; i < count; i++)
     see_folder(names[i]);
   ck_assert_uint_gt(written, least);
+  ck_assert_uint_gt(refused, 0);
   end();
 }
 
