@@ -11,6 +11,7 @@ uint64_t fnzi_plant_choose(fnzi_planting *t, uint64_t n) {
 }
 
 /* --- what was done --------------------------------------------------------------------------- */
+FNZI_PRINTF(3, 0)
 static void note(fnzi_planting *t, const char *place, const char *format, va_list args) {
   int used = snprintf(t->what, sizeof t->what, "%s%s", place, *place ? ": " : "");
   if (used >= 0 && (size_t)used < sizeof t->what)
