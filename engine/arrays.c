@@ -95,11 +95,24 @@ typedef struct results {
                            what lies elsewhere, and is moved after it */
 } results;
 
-/* What is known of an output before the run; NULL where data decide its sizes. */
+/* The type of a number that sizes decide, or nothing. */
+static const fnz_geometry *known_number(const fnzi_eng_binding *b, uint32_t k) {
+  static const fnz_geometry whole = {.dtype = FNZ_I64}, real = {.dtype = FNZ_F64},
+                            truth = {.dtype = FNZ_BOOL};
+  uint8_t tag = fnzi_graph_at(b->program, 0)->outputs[k].tag;
+  return tag == FNZ_ARG_INT     ? &whole
+         : tag == FNZ_ARG_FLOAT ? &real
+         : tag == FNZ_ARG_BOOL  ? &truth
+                                : NULL;
+}
+
+/* What is known of an output before the run; NULL where data decide its sizes, or the number. */
 static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                    const fnzi_eng_slot *slot) {
   if (slot->is_member)
     return ws->given[slot->of].layout;
+  if (slot->is_number)
+    return known_number(b, slot->of);
   const fnzi_eng_place *place = &b->plan.outputs[slot->of];
   bool is_known =
       place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE;
@@ -108,7 +121,7 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_eng_bindi
 
 /* The output has a buffer of its own, which it fills. */
 static bool fills_buffer(const fnzi_eng_binding *b, const fnzi_eng_slot *slot) {
-  if (slot->is_member)
+  if (slot->is_member || slot->is_number)
     return false;
   const fnzi_eng_place *place = &b->plan.outputs[slot->of];
   const fnzi_eng_buffer *buffer = &b->plan.buffers.data[place->buffer];
@@ -124,7 +137,8 @@ static fnz_status add_array(fnz_arrays *to, const char *name, const fnz_geometry
   return fnzi_arrays_add_unfilled(to, name, g->dtype, g->rank, g->sizes, data);
 }
 
-/* Before the run, for it to write into them: up to the first output whose sizes are not known. */
+/* Before the run, for it to write into them: up to the first output whose sizes, or number, are not
+ * known. */
 static fnz_status add_arrays(fnz_workspace *ws, const fnzi_eng_binding *b,
                              const fnz_executable_state *state, results *r) {
   const fnzi_eng_slots *slots = &ws->exe->slots[FNZ_SIDE_OUTPUT];

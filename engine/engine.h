@@ -57,6 +57,7 @@ typedef struct fnzi_eng_slot {
   uint32_t
       of; /* INPUT, STATE: input of graph 0; OUTPUT: output of graph 0, or of a member: input */
   bool is_member; /* OUTPUT: an input that was written through another one of its memory */
+  bool is_number; /* OUTPUT: a number, which lies with the CPU */
 } fnzi_eng_slot;
 
 typedef struct fnzi_eng_slots {
@@ -238,7 +239,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b
  * NULL: the workspace's. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                                            unsigned char *const *outs);
-/* Where output k of graph 0 lies after a run: its window and the start of its memory. */
+/* Where output k of graph 0 lies after a run: its window and the start of its memory; a number as a
+ * tensor without dimensions. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
                                           const fnz_geometry **layout, unsigned char **start);
 

@@ -170,7 +170,8 @@ fnz_status fnzi_eng_staging_check(fnz_workspace *ws) {
     at = in->data[i].shown.geometry ? &in->data[i] : NULL;
   bool is_input = at != NULL;
   for (size_t i = 0; i < out->count && !at; i++)
-    at = !(ws->state && out->data[i].shown.in_state) ? &out->data[i] : NULL;
+    at = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) ? &out->data[i]
+                                                                                : NULL;
   if (!at)
     return FNZ_OK;
   return fnzi_fail(

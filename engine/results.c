@@ -5,9 +5,29 @@ static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);
 }
 
+static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz_geometry **layout,
+                                unsigned char **start) {
+  fnz_geometry *g; /* without dimensions */
+  void *element;
+  fnz_arg number = *arg;
+  if (arg->tag == FNZ_ARG_SYMBOL && !ws->steps)
+    return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,
+                     "a number that is returned was not computed");
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(fnzi_run_steps_number(ws->steps, arg->u.value, &number));
+  FNZI_NEW(&ws->calling, 1, &g);
+  FNZ_TRY(fnzi_arena_alloc(&ws->calling, 1, sizeof(int64_t), &element));
+  g->dtype = fnzi_run_number_element(&number, element);
+  *layout = g;
+  *start = element;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
                            const fnz_geometry **layout, unsigned char **start) {
   const fnzi_eng_place *place = &b->plan.outputs[k];
+  if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
+    return number_result(ws, &graph_of(b)->outputs[k], layout, start);
   if (ws->old_rows && ws->old_rows[k]) {
     *layout = &ws->old[k];
     *start = ws->old_rows[k];

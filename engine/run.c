@@ -18,7 +18,8 @@ static bool is_asked(const running *r, const fnzi_eng_slot *slot) {
 
 /* The sizes that the plan has for an output; NULL where data decide them, and of members. */
 static const fnz_geometry *planned(const running *r, const fnzi_eng_slot *slot) {
-  const fnzi_eng_place *place = slot->is_member ? NULL : &r->b->plan.outputs[slot->of];
+  const fnzi_eng_place *place =
+      slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
   return place && place->buffer != FNZI_ENG_NONE ? place->map : NULL;
 }
 
@@ -71,7 +72,7 @@ static fnz_status place_out(running *r, size_t i) {
   if (!out->data && !r->run->workspace)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
                      "an output without memory needs a workspace, where it stays");
-  if (out->data && r->ws->on_device)
+  if (out->data && r->ws->on_device && !slot->is_number)
     FNZ_TRY(fnzi_eng_device_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
   if (!out->data)
     return FNZ_OK;
@@ -123,6 +124,8 @@ static fnz_status give_result(running *r, size_t i) {
     FNZ_TRY(fnzi_eng_apart_take(r->ws, i, out->data, to));
     FNZ_TRY(fnzi_eng_apart_check(r->ws, r->run->state != NULL));
   }
+  if (slot->is_number)
+    out->geometry = to;
   if (out->data == at && fnzi_same_strides(layout, to)) /* asked for in the input's memory */
     return FNZ_OK;
   fnz_geometry window = *to;
@@ -194,7 +197,7 @@ static fnz_status give_results(running *r) {
   const fnzi_eng_slots *slots = &r->exe->slots[FNZ_SIDE_OUTPUT];
   for (size_t i = 0; i < slots->count; i++) {
     const fnzi_eng_slot *slot = &slots->data[i];
-    if (is_asked(r, slot) && r->ws->on_device)
+    if (is_asked(r, slot) && r->ws->on_device && !slot->is_number)
       FNZ_TRY(give_on_device(r, slot, &r->run->outputs[i]));
     else if (is_asked(r, slot))
       FNZ_TRY(slot->is_member ? give_member(r, slot, &r->run->outputs[i]) : give_result(r, i));

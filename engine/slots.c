@@ -151,10 +151,11 @@ static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
   return add(
       exe, FNZ_SIDE_OUTPUT,
       (fnzi_eng_slot){.shown = {name, geometry_of(exe, &graph_of(exe)->outputs[k]), in_state},
-                      .of = (uint32_t)k});
+                      .of = (uint32_t)k,
+                      .is_number = graph_of(exe)->outputs[k].tag != FNZ_ARG_VALUE});
 }
 
-/* "output.K", where K counts numbers too; then the memory that inputs were moved away from. */
+/* "output.K" of tensors and numbers; then the memory that inputs were moved away from. */
 static fnz_status add_results(fnz_executable *exe) {
   const fnzi_graph *g = graph_of(exe);
   const char *name;
@@ -165,7 +166,7 @@ static fnz_status add_results(fnz_executable *exe) {
       continue;
     fnzi_int_text((int64_t)number++, digits);
     FNZ_TRY(fnzi_arena_dotted(&exe->arena, "output", digits, &name));
-    if (g->outputs[k].tag == FNZ_ARG_VALUE)
+    if (g->outputs[k].tag == FNZ_ARG_VALUE || fnzi_run_is_number(&g->outputs[k]))
       FNZ_TRY(add_output(exe, name, k));
   }
   for (size_t k = 0; k < g->noutputs; k++) {

@@ -20,8 +20,7 @@ static fnz_status visit_left(fnzi_run_state *run, fnzi_run_output_fn *visit, voi
 /* A hash for each byte of a number. */
 enum { MOST_CELL = sizeof(int64_t) * sizeof(fnzi_cell) };
 
-/* The element that a tensor has for a number: i64, f64 or bool. */
-static fnz_dtype element_of(const fnz_arg *number, void *out) {
+fnz_dtype fnzi_run_number_element(const fnz_arg *number, void *out) {
   const bool truth = number->u.i != 0;
   if (number->tag == FNZ_ARG_BOOL)
     memcpy(out, &truth, sizeof truth);
@@ -42,12 +41,12 @@ static fnz_status emit_number(fnzi_run_state *run, const char *name, const fnz_a
     FNZ_TRY(fnzi_at(run->ctx, fnzi_run_number_of(run, arg->u.value, &number), "%s", name));
   if (!found)
     return FNZ_OK;
-  const fnz_geometry g = {.dtype = element_of(&number, cell)};
+  const fnz_geometry g = {.dtype = fnzi_run_number_element(&number, cell)};
   return run->options->emit(run->options->user, name, &g, cell,
                             run->backend->cell_bytes(run->backend->self, g.dtype));
 }
 
-static bool is_number(const fnz_arg *arg) {
+bool fnzi_run_is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
          arg->tag == FNZ_ARG_BOOL;
 }
@@ -63,7 +62,7 @@ static fnz_status visit_results(fnzi_run_state *run, fnzi_run_output_fn *visit, 
     fnzi_int_text((int64_t)number++, name + strlen(name));
     if (arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(visit(user, name, arg->u.value));
-    else if (is_number(arg))
+    else if (fnzi_run_is_number(arg))
       FNZ_TRY(emit_number(run, name, arg));
   }
   return FNZ_OK;

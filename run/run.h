@@ -274,6 +274,11 @@ FNZ_MUST_CHECK fnz_status fnzi_run_left_constant(fnzi_run_state *run, const fnzi
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
                                         const fnz_geometry *g, fnz_handle value);
 
+/* The element of a tensor for a number, which takes 8 bytes at most: i64, f64 or bool. */
+fnz_dtype fnzi_run_number_element(const fnz_arg *number, void *out);
+/* What is returned: a number, known or not. */
+bool fnzi_run_is_number(const fnz_arg *arg);
+
 /* The emit function of fnz_run(); `user` is the fnz_arrays. */
 fnzi_run_emit_fn fnzi_run_emit_array;
 /* Emits nothing. */

@@ -118,7 +118,7 @@ static bool has_part(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   const fnzi_eng_slots *out = &ws->exe->slots[FNZ_SIDE_OUTPUT];
   bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
   for (size_t i = 0; i < out->count && !has; i++)
-    has = !(ws->state && out->data[i].shown.in_state) &&
+    has = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) &&
           (out->data[i].is_member || !fnzi_eng_device_is_direct(ws, b, out->data[i].of));
   return has;
 }

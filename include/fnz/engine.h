@@ -72,14 +72,15 @@ FNZ_API void fnz_executable_destroy(fnz_executable *exe);
 /* --- What goes in and comes out -----------------------------------------------------------------
  * INPUT   the user inputs that are tensors or symbolic integers, in order of the signature, by
  *         graph name: "x".
- * OUTPUT  what fnz_run() gives, in its order and by its names: "output.0", then the final values,
- *         "buffer.cache". Those of a state are not outputs where a run is given that state.
- * STATE   the memories of a state: parameters and buffers with a final value, "buffer.cache". */
+ * OUTPUT  what fnz_run() gives, numbers too, in its order and by its names: "output.0", then the
+ *         final values, "buffer.cache". Those of a state are not outputs where a run is given that
+ * state. STATE   the memories of a state: parameters and buffers with a final value,
+ * "buffer.cache". */
 typedef enum fnz_side { FNZ_SIDE_INPUT, FNZ_SIDE_OUTPUT, FNZ_SIDE_STATE } fnz_side;
 
 typedef struct fnz_slot {
   const char *name;
-  const fnz_geometry *geometry; /* as recorded, symbols too; NULL for a symbolic integer */
+  const fnz_geometry *geometry; /* as recorded, symbols too; NULL for a number */
   bool in_state;                /* OUTPUT: with a state it is there, and no output */
 } fnz_slot;
 
@@ -98,10 +99,12 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  *            they must not overlap.
  * outputs    one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
  *            lies in the workspace, which must be given, until its next run. Else `data` is the
- *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL.
- *            Outputs must overlap neither each other nor an input or the state, and have a place
- *            for each element; but the final value of a donated input may lie in the memory of
- *            that input, with its strides. Those in a given state are not looked at.
+ *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL. A
+ *            number is an int64_t, a double or a bool, as `geometry` of rank 0 says after the run,
+ *            and lies with the CPU: `data` given for it has 8 bytes, `geometry` NULL.
+ *            Outputs must overlap neither each other nor an input or the state, and have a place for
+ *            each element; but the final value of a donated input may lie in the memory of that
+ *            input, with its strides. Those in a given state are not looked at.
  * state      NULL: the program's initial values, and final values come out as outputs. Else they
  *            are read and left there.
  * workspace  NULL: one that the executable keeps for this.

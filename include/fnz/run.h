@@ -36,9 +36,8 @@ typedef struct fnz_run_options {
  *          inputs alike.
  * options  NULL for defaults.
  * outputs  an empty set of the same context. It gets "output.K" for the K-th user output, loss or
- *          gradient: tensors, and numbers as tensors of rank 0 (i64, f64 or bool); and
- *          "input.NAME", "buffer.FQN", "parameter.FQN" for everything that the signature names as
- *          mutated.
+ *          gradient: tensors, and numbers as tensors of rank 0 (i64, f64 or bool); "input.NAME",
+ *          "buffer.FQN", "parameter.FQN" for everything that the signature names as mutated.
  *
  * Fails with REF for a name that no input has and for an input that is missing, DUPLICATE for an
  * input under two names, OVERLAP where two that share memory disagree, TYPE and BOUNDS for other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Container, Iterator
 
 from .errors import Error, argument_error
 from .graph import Value, read_inputs, read_outputs
@@ -62,16 +62,14 @@ class Calling:
         return leaves
 
     # --- What comes out ---
-    def check_results(self) -> None:
-        """Refuses results that no run gives: numbers that sizes or data decide."""
+    def check_results(self, given: Container[str]) -> None:
+        """Refuses results that no run gives, such as script objects."""
         for k, one in enumerate(self.results):
-            if isinstance(one.value, Value) and one.value.meta is None:
+            if isinstance(one.value, Value) and f"output.{k}" not in given:
                 raise Error("UNSUPPORTED", "UNSUPPORTED", f"output {k}",
-                            f"`{one.value.name}` is a number that a run computes, and only tensors are given; return "
-                            "it as a tensor")
+                            f"`{one.value.name}` is no tensor and no number; export the program without it")
 
     def give(self, of: Callable[[str], Any]) -> Any:
-        """The results as the program gives them; of("output.K") is a tensor."""
-        self.check_results()
+        """The results as the program gives them; of("output.K") is a tensor or a number."""
         return self.outputs.unflatten(
             of(f"output.{k}") if isinstance(one.value, Value) else one.value for k, one in enumerate(self.results))

@@ -14,7 +14,7 @@ from .calling import Calling
 from .checks import INT64, Kept, integer, path as path_of, text
 from .errors import argument_error, check, last_error
 from .handles import Context, Handle, gpu_context
-from .results import Result, end_all, giver_for
+from .results import Number, end_all, giver_for, result_of
 from .tensors import Look, Tensor, tensor_over
 
 _run = lib.fnz_executable_run
@@ -65,7 +65,7 @@ class _Tables:
         self.inputs = [_Input(slot, given[k], donated) for k, slot in enumerate(slots)]
         slots = _slots(compiled, s.SIDE_OUTPUT)
         asked = (s.Memory * max(len(slots), 1))()
-        self.results = [Result(slot, asked[k]) for k, slot in enumerate(slots) if not slot.in_state]
+        self.results = [result_of(slot, asked[k]) for k, slot in enumerate(slots) if not slot.in_state]
         self.execution = s.Execution(size=sizeof(s.Execution), inputs=addressof(given), outputs=addressof(asked))
         self.execution_at, self.generator, self._memories = byref(self.execution), None, (given, asked)
 
@@ -76,8 +76,8 @@ class Executable(Kept):
         outputs = executable(*inputs, **named_inputs)
 
     Inputs are tensors of any library that has DLPack, or buffers, on the CPU; they are read where they lie, and may be
-    ended or changed as soon as the call returns. Results have the structure that the exported module gives, and are
-    tensors of the library of the first input: of PyTorch, NumPy, JAX or CuPy, else fnz.Tensor. They have memory of
+    ended or changed as soon as the call returns. Results have the structure that the exported module gives: numbers,
+    and tensors of the library of the first input: of PyTorch, NumPy, JAX or CuPy, else fnz.Tensor. They have memory of
     their own, which the executable does not touch again.
 
     Buffers and parameters that the program changes are its `state`, kept from call to call, and begun anew by reset().
@@ -99,7 +99,7 @@ class Executable(Kept):
         results = self._spare[0].results
         self._finals = [(k, one.name) for k, one in enumerate(results) if not one.name.startswith("output.")]
         self._by_name = {one.name: k for k, one in enumerate(results)}
-        calling.check_results()
+        calling.check_results(self._by_name)
         self._is_bare = calling.outputs.kind == "leaf" and "output.0" in self._by_name
         self._has_state = lib.fnz_executable_count(compiled.address, s.SIDE_STATE) > 0
         self._state: Handle | None = None
@@ -151,7 +151,7 @@ class Executable(Kept):
                 one.prepare()
             self._execute(tables)
             del kept
-            return [give(one, context) for one in results]
+            return [one.value if type(one) is Number else give(one, context) for one in results]
         except BaseException:
             end_all(results)
             raise

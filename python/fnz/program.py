@@ -170,10 +170,13 @@ class Program:
         eager PyTorch runs it. The inputs stay as they are."""
         calling = self._calling()
         outputs = self.run_arrays(dict(calling.bind(args, kwargs)))
-        return calling.give(outputs.__getitem__)
+        calling.check_results(outputs)
+        numbers = {f"output.{k}" for k, one in enumerate(calling.results) if one.meta is None}
+        return calling.give(lambda name: outputs[name].item() if name in numbers else outputs[name])
 
     def run_arrays(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
-        """The same by name: inputs, and weights to replace; "output.0", "buffer.cache", ... of fnz_run()."""
+        """The same by name: inputs, and weights to replace; "output.0", "buffer.cache", ... of fnz_run().
+        Numbers are tensors without dimensions."""
         context = Context()
         given = fill(context, new_arrays(context), named(inputs, "the inputs"))
         results = new_arrays(context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from ctypes import POINTER, byref, c_int64, c_void_p, cast, memmove, pointer, sizeof
+from ctypes import POINTER, byref, c_bool, c_double, c_int64, c_void_p, cast, memmove, pointer, sizeof
 from typing import Any, Callable
 
 from . import _structures as s
@@ -98,7 +98,32 @@ class Result:
             free(address)
 
 
-def end_all(results: list[Result]) -> None:
+class Number:
+    """An OUTPUT slot of a number: an int, float or bool of Python, out of the workspace."""
+
+    __slots__ = ("name", "value", "_memory")
+
+    def __init__(self, slot: s.Slot, memory: s.Memory):
+        self.name, self._memory = slot.name.decode(), memory
+        self.value: int | float | bool = 0
+
+    def prepare(self) -> None:
+        self._memory.data = self._memory.geometry = None
+
+    def settle(self) -> None:
+        row = DTYPES[self._memory.geometry[0].dtype]
+        kind = {"b": c_bool, "f": c_double}.get(row.category, c_int64)
+        self.value = kind.from_address(self._memory.data).value
+
+    def end(self) -> None:
+        """It has no block."""
+
+
+def result_of(slot: s.Slot, memory: s.Memory) -> Result | Number:
+    return Result(slot, memory) if slot.geometry else Number(slot, memory)
+
+
+def end_all(results: list[Result | Number]) -> None:
     for one in results:
         one.end()
 

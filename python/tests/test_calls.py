@@ -1,13 +1,14 @@
 """Calls: what PyTorch recorded comes out, in the exported structure, with state from call to call."""
 
 import json
+import struct
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
 
 import fnz
-from fixtures import FIXTURES, close, flat, floats, integers, read_safetensors
+from fixtures import FIXTURES, array, close, flat, floats, integers, read_safetensors
 
 
 def leaves(value) -> list:
@@ -93,6 +94,42 @@ class Recorded(unittest.TestCase):
         first, again, other = ([flat(one) for one in leaves(outs)] for outs in (first, again, other))
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
+
+
+class Numbers(unittest.TestCase):
+    TEXT = b"""fnz 1
+symbol s0 = 5
+range s0 2..
+symbol u0
+range u0 ..
+symbol z0
+symbol b0
+program(%x: f32[{s0}], %c: i64[], %f: f64[], %p: bool[])
+{
+  %n: sym{s0} = sym_size.int(%x, 0)
+  %m: sym{s0 + 1} = _operator.add(%n, 1)
+  %g: sym{s0 > 3} = _operator.gt(%n, 3)
+  %h: sym{s0 / 2} = _operator.truediv(%n, 2)
+  %k: sym{u0} = item(%c)
+  %z: sym{z0} = item(%f)
+  %b: sym{b0} = item(%p)
+  %y: f32[{s0}] = neg(%x)
+  return %m, %g, %h, %k, %z, %b, 7, 2.5, True, None, %y
+}
+"""
+
+    def test_results_that_are_numbers(self):
+        program = fnz.load(self.TEXT)
+        functional = program.functionalize()
+        for size, number in ((3, -7), (4, 1)):
+            given = (floats([size], range(size)), integers([], [number]),
+                     array("d", [], struct.pack("d", 0.25)), array("?", [], b"\1"))
+            wanted = (size + 1, size > 3, size / 2, number, 0.25, True, 7, 2.5, True, None)
+            for call in (functional.compile(), functional.run, program.run):
+                *found, tensor = call(*given)
+                self.assertEqual(tuple(found), wanted)
+                self.assertEqual([type(one) for one in found], [type(one) for one in wanted])
+                self.assertEqual(tensor.tolist(), [-one for one in range(size)])
 
 
 class Structure(unittest.TestCase):

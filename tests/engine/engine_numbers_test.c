@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 9
  * engine_numbers_test.c - numbers that data decide, as operands of steps: the engine against the
  * interpreter, over random programs, and what few programs must become. */
 #include "base/watched.h"
@@ -278,7 +278,80 @@ START_TEST(the_checker_proves_kinds_and_numbers) {
 }
 END_TEST
 
-RUN_SUITE("engine_numbers", random_numbers_have_the_interpreters_bits,
-          a_group_reads_the_number_of_its_run, items_have_numbers_of_their_own,
-          calls_ask_what_their_numbers_are, groups_refuse_numbers_as_calls_do,
-          sizes_of_data_are_numbers_too, the_checker_proves_kinds_and_numbers)
+/* --- Numbers that come out ----------------------------------------------------------------------
+ */
+static const char returned[] =
+    "fnz 1\nsymbol s0 = 4\nrange s0 2..\nsymbol u0\nrange u0 ..\nsymbol z0\nsymbol b0\n"
+    "program(%x: f32[{s0}], %c: i64[], %f: f64[], %p: bool[])\n{\n"
+    "%n: sym{s0} = sym_size.int(%x, 0)\n%g: sym{s0 > 3} = _operator.gt(%n, 3)\n"
+    "%h: sym{s0 / 2} = _operator.truediv(%n, 2)\n%k: sym{u0} = item(%c)\n"
+    "%z: sym{z0} = item(%f)\n%b: sym{b0} = item(%p)\n%l: sym{u0 < 0} = _operator.lt(%k, 0)\n"
+    "%y: f32[{s0}] = neg(%x)\nreturn %n, %g, %h, %k, %z, %b, %l, 7, None, %y\n}\n";
+
+static void see_number(const fnz_memory *out, fnz_dtype dtype, const void *element) {
+  ck_assert_ptr_nonnull(out->geometry);
+  ck_assert_int_eq(out->geometry->dtype, dtype);
+  ck_assert_uint_eq(out->geometry->rank, 0);
+  ck_assert_mem_eq(out->data, element, fnz_dtype_get_info(dtype)->bytes);
+}
+
+/* By sizes and by data; in memory of the workspace, and of the caller. */
+START_TEST(numbers_come_out) {
+  setup s = open_setup(returned);
+  const float x[4] = {1, 2, 3, 4};
+  const int64_t c = -7;
+  const double f = 1.25;
+  const bool p = true;
+  const fnz_geometry real = {.dtype = FNZ_F64}, truth = {.dtype = FNZ_BOOL};
+  const fnz_memory inputs[4] = {
+      {(void *)x, &row}, {(void *)&c, &count}, {(void *)&f, &real}, {(void *)&p, &truth}};
+  const char *const names[9] = {"output.0", "output.1", "output.2", "output.3", "output.4",
+                                "output.5", "output.6", "output.7", "output.9"};
+  int64_t rooms[8];
+  ck_assert_uint_eq(fnz_executable_count(s.exe, FNZ_SIDE_OUTPUT), 9);
+  for (size_t k = 0; k < 9; k++) {
+    ck_assert_str_eq(fnz_executable_slot(s.exe, FNZ_SIDE_OUTPUT, k).name, names[k]);
+    ck_assert(!fnz_executable_slot(s.exe, FNZ_SIDE_OUTPUT, k).geometry == (k < 8));
+  }
+  for (int own = 0; own < 2; own++) {
+    fnz_memory outputs[9] = {{NULL, NULL}};
+    for (size_t k = 0; own && k < 8; k++)
+      outputs[k].data = &rooms[k];
+    const fnz_execution run = {
+        .size = sizeof run, .inputs = inputs, .outputs = outputs, .workspace = s.ws};
+    OK(s.ctx, fnz_executable_run(s.ctx, s.exe, &run));
+    see_number(&outputs[0], FNZ_I64, (const int64_t[]){4});
+    see_number(&outputs[1], FNZ_BOOL, (const bool[]){true});
+    see_number(&outputs[2], FNZ_F64, (const double[]){2});
+    see_number(&outputs[3], FNZ_I64, &c);
+    see_number(&outputs[4], FNZ_F64, &f);
+    see_number(&outputs[5], FNZ_BOOL, &p);
+    see_number(&outputs[6], FNZ_BOOL, (const bool[]){true});
+    see_number(&outputs[7], FNZ_I64, (const int64_t[]){7});
+    ck_assert_float_eq(((const float *)outputs[8].data)[3], -4);
+    ck_assert(!own || outputs[3].data == &rooms[3]);
+  }
+  close_setup(&s);
+}
+END_TEST
+
+/* Named arrays, on memory, with gaps: those of the interpreter, in its order. */
+START_TEST(numbers_are_the_interpreters) {
+  setup s = open_setup(returned);
+  fnz_arrays *inputs, *outputs;
+  OK(s.ctx, fnzi_random_inputs(s.ctx, s.p, 3, &inputs));
+  OK(s.ctx, fnz_executable_verify(s.ctx, s.exe, inputs));
+  OK(s.ctx, fnz_arrays_create(s.ctx, &outputs));
+  OK(s.ctx, fnz_executable_run_arrays(s.ctx, s.exe, inputs, NULL, s.ws, outputs));
+  ck_assert_uint_eq(fnz_arrays_count(outputs), 9);
+  fnz_arrays_destroy(outputs);
+  fnz_arrays_destroy(inputs);
+  close_setup(&s);
+}
+END_TEST
+
+RUN_SUITE("engine_numbers", numbers_come_out, numbers_are_the_interpreters,
+          random_numbers_have_the_interpreters_bits, a_group_reads_the_number_of_its_run,
+          items_have_numbers_of_their_own, calls_ask_what_their_numbers_are,
+          groups_refuse_numbers_as_calls_do, sizes_of_data_are_numbers_too,
+          the_checker_proves_kinds_and_numbers)
