@@ -315,6 +315,7 @@ struct cli_call {
   fnz_program *program, *other, *functional;
   fnz_program *made_of; /* explain: the functional form, taken apart */
   fnz_arrays *inputs, *more, *outputs;
+  fnz_arrays *held; /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
   fnz_library *library;
@@ -342,8 +343,7 @@ struct cli_call {
 
 /* --- Options (options.c) ----------------------------------------------------------------- */
 int cli_parse(cli_call *call, int argc, char **argv);
-/* Refuses to write over a file that the call reads. */
-int cli_check_target(const cli_call *call);
+const char *cli_option_name(cli_option option);
 /* Takes the values of --deny, --decompose and --keep to pieces. */
 int cli_split_names(cli_call *call);
 void cli_print_options(uint64_t options);
@@ -355,6 +355,12 @@ int cli_seed(cli_call *call);
 /* The number that an option gives, `fallback` without it; outside of [least, most] is bad usage. */
 int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
                int *out);
+
+/* --- Files (files.c) --------------------------------------------------------------------- */
+/* Before anything is read: standard input can be read once. */
+int cli_check_streams(const cli_call *call);
+/* Refuses a file that is given twice, and to write over one that the call reads. */
+int cli_check_files(const cli_call *call);
 
 /* --- Failing and telling (report.c) ------------------------------------------------------ */
 /* Prints `fnz: CLASS: where: message`, returns the exit code of the class. */
@@ -399,6 +405,15 @@ int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
+
+/* --- State from call to call (run.c, held.c) ---------------------------------------------- */
+/* Makes call->state as --state says, whose arrays stay in call->more; without an executable only
+ * those. */
+int cli_state_open(cli_call *call);
+/* The same for the interpreters, as call->held. */
+int cli_held_open(cli_call *call);
+/* One call by an interpreter: its results into call->outputs, the state into call->held. */
+int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_options *options);
 
 /* --- Nodes that are not taken (refusals.c) ------------------------------------------------ */
 /* What the .pt2 file that `fnz convert` would write cannot hold. Where the program cannot be

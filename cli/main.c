@@ -64,7 +64,7 @@ static int refuse_verb(const char *name) {
 static bool ended;
 
 static int make_call(cli_call *call) {
-  CLI_TRY(cli_check_target(call));
+  CLI_TRY(cli_check_files(call));
   if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
   fnz_context_set_collectives(call->ctx, call->collectives);

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct option_row {
   const char *name, *value, *help;
@@ -72,6 +70,10 @@ static const choice_row choices[] = {
 };
 
 enum { CHOICES = sizeof choices / sizeof *choices };
+
+const char *cli_option_name(cli_option option) {
+  return rows[option].name;
+}
 
 bool cli_has(const cli_call *call, cli_option option) {
   return call->options[option] != NULL;
@@ -259,19 +261,6 @@ static int add_operand(cli_call *call, const char *operand) {
   return CLI_DONE;
 }
 
-/* Before anything is read: standard input can be read once. */
-static int check_streams(const cli_call *call) {
-  static const cli_option files[] = {CLI_STATE_FILE, CLI_OPS, CLI_IMPORT, CLI_TAGS};
-  int streams = 0;
-  for (int i = 0; i < call->noperands; i++)
-    streams += strcmp(call->operands[i], "-") == 0;
-  for (int i = 0; i < call->ninput_files; i++)
-    streams += strcmp(call->input_files[i], "-") == 0;
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-    streams += cli_has(call, files[i]) && strcmp(call->options[files[i]], "-") == 0;
-  return streams < 2 ? CLI_DONE : cli_usage(call, "two files cannot both come from standard input");
-}
-
 int cli_parse(cli_call *call, int argc, char **argv) {
   bool options_over = false;
   for (int i = 0; i < argc; i++) {
@@ -286,50 +275,7 @@ int cli_parse(cli_call *call, int argc, char **argv) {
     return CLI_DONE;
   if (call->noperands < call->verb->least)
     return cli_usage(call, "it needs %s", call->verb->operands);
-  return check_streams(call);
-}
-
-/* Is it the same file, by whatever names? */
-static bool are_same(const char *out, const char *in) {
-  struct stat a, b;
-  int found = strcmp(in, "-") == 0 ? fstat(STDIN_FILENO, &b) : stat(in, &b);
-  return found == 0 && stat(out, &a) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
-         a.st_ino == b.st_ino;
-}
-
-static int check_apart(const cli_call *call, cli_option option, const char *in) {
-  const char *out = call->options[option];
-  if (in && are_same(out, in))
-    return cli_usage(call, "%s %s is what is read from %s; name another file", rows[option].name,
-                     out, in);
-  return CLI_DONE;
-}
-
-/* Results are safetensors: a name that promises other bytes would mislead what opens the file. */
-static int check_results_name(const cli_call *call) {
-  static const char *const others[] = {".npy", ".npz",  ".pt",   ".pth", ".pt2", ".pkl", ".h5",
-                                       ".csv", ".json", ".cbor", ".fnz", ".txt", ".bin", ".onnx"};
-  const char *out = call->options[CLI_OUTPUTS];
-  for (size_t i = 0; out && i < sizeof others / sizeof *others; i++)
-    if (cli_ends_with(out, others[i]))
-      return cli_usage(call, "results are written as safetensors, not as %s; name %.*s.safetensors",
-                       others[i], (int)(strlen(out) - strlen(others[i])), out);
-  return CLI_DONE;
-}
-
-int cli_check_target(const cli_call *call) {
-  static const cli_option read[] = {CLI_OPS, CLI_IMPORT, CLI_TAGS};
-  const cli_option option = cli_has(call, CLI_OUTPUT) ? CLI_OUTPUT : CLI_OUTPUTS;
-  const char *out = call->options[option];
-  if (!out || strcmp(out, "-") == 0)
-    return CLI_DONE;
-  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-    CLI_TRY(check_apart(call, option, call->options[read[i]]));
-  for (int i = 0; i < call->ninput_files; i++)
-    CLI_TRY(check_apart(call, option, call->input_files[i]));
-  for (int i = 0; i < call->noperands; i++)
-    CLI_TRY(check_apart(call, option, call->operands[i]));
-  return check_results_name(call);
+  return cli_check_streams(call);
 }
 
 /* All of 64 bits; strtoull() takes a sign, which a seed has not. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_STEPS = 1000000000 };
+
 static int save(cli_call *call, const fnz_arrays *arrays, const char *path) {
   cli_phase_begin(call, CLI_PHASE_WRITE);
   CLI_TRY(cli_check(call, fnz_arrays_save(call->ctx, arrays, path), NULL));
@@ -18,14 +20,33 @@ static int list_outputs(const cli_call *call) {
 
 /* --- As the interpreters do it ------------------------------------------------------------------
  */
+static bool has_state(const cli_call *call) {
+  return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
+}
+
 static int interpret(cli_call *call) {
   bool original = cli_has(call, CLI_ORIGINAL);
+  const fnz_program *program = original ? call->program : call->functional;
   const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
   cli_phase_begin(call, CLI_PHASE_RUN);
-  fnz_status status = fnz_run(call->ctx, original ? call->program : call->functional, call->backend,
-                              call->inputs, &options, call->outputs);
+  fnz_status status =
+      fnz_run(call->ctx, program, call->backend, call->inputs, &options, call->outputs);
   cli_phase_end(call, CLI_PHASE_RUN);
   return cli_check(call, status, call->operands[0]);
+}
+
+static int interpret_steps(cli_call *call) {
+  bool original = cli_has(call, CLI_ORIGINAL);
+  const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
+  int steps;
+  CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, MOST_STEPS, &steps));
+  CLI_TRY(cli_held_open(call));
+  cli_phase_begin(call, CLI_PHASE_RUN);
+  for (int i = 0; i < steps; i++)
+    CLI_TRY(cli_held_step(call, original ? call->program : call->functional, &options));
+  cli_phase_end(call, CLI_PHASE_RUN);
+  return cli_has(call, CLI_SAVE_STATE) ? save(call, call->held, call->options[CLI_SAVE_STATE])
+                                       : CLI_DONE;
 }
 
 /* --- By the engine ------------------------------------------------------------------------------
@@ -45,20 +66,22 @@ static int check_state(const cli_call *call) {
   return CLI_DONE;
 }
 
-static int read_state(cli_call *call) {
+int cli_state_open(cli_call *call) {
   const char *path = call->options[CLI_STATE_FILE];
+  if (path)
+    CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
+  if (!call->executable)
+    return CLI_DONE;
+  CLI_TRY(check_state(call));
   CLI_TRY(cli_check(call, fnz_executable_state_create(call->ctx, call->executable, &call->state),
                     NULL));
-  if (!path)
-    return CLI_DONE;
-  CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
-  CLI_TRY(cli_check(call, fnz_executable_state_read(call->ctx, call->state, call->more), path));
-  fnz_arrays_destroy(call->more);
-  call->more = NULL;
-  return CLI_DONE;
+  return path ? cli_check(call, fnz_executable_state_read(call->ctx, call->state, call->more), path)
+              : CLI_DONE;
 }
 
 static int write_state(cli_call *call) {
+  fnz_arrays_destroy(call->more);
+  call->more = NULL;
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
   CLI_TRY(cli_check(call, fnz_executable_state_write(call->ctx, call->state, call->more), NULL));
   return save(call, call->more, call->options[CLI_SAVE_STATE]);
@@ -77,10 +100,6 @@ static fnz_status run_steps(cli_call *call, int steps) {
       return status;
   }
   return FNZ_OK;
-}
-
-static bool has_state(const cli_call *call) {
-  return cli_has(call, CLI_STATE_FILE) || cli_has(call, CLI_SAVE_STATE) || cli_has(call, CLI_STEPS);
 }
 
 const char *cli_cache_folder(char *room, size_t size) {
@@ -102,15 +121,13 @@ static int execute(cli_call *call, int threads) {
   options.staging = true;
   options.cache = cli_cache_folder(folder, sizeof folder);
 
-  CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, 1000000000, &steps));
+  CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, MOST_STEPS, &steps));
   cli_phase_begin(call, CLI_PHASE_RUN);
   fnz_status status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
   cli_phase_end(call, CLI_PHASE_RUN);
   CLI_TRY(cli_check(call, status, call->operands[0]));
-  if (has_state(call)) {
-    CLI_TRY(check_state(call));
-    CLI_TRY(read_state(call));
-  }
+  if (has_state(call))
+    CLI_TRY(cli_state_open(call));
   cli_phase_begin(call, CLI_PHASE_RUN);
   status = run_steps(call, steps);
   cli_phase_end(call, CLI_PHASE_RUN);
@@ -133,14 +150,12 @@ static int make_backend(cli_call *call, int threads) {
 static int evaluate(cli_call *call, int threads) {
   bool interprets =
       cli_has(call, CLI_ORIGINAL) || cli_has(call, CLI_CHECK_SCHEMAS) || cli_has(call, CLI_ENGINE);
-  if (interprets && has_state(call))
-    return cli_usage(call, "--state, --save-state and --steps are the engine's");
   if (!cli_has(call, CLI_ORIGINAL))
     CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (!interprets)
     return execute(call, threads);
   CLI_TRY(make_backend(call, threads));
-  return interpret(call);
+  return has_state(call) ? interpret_steps(call) : interpret(call);
 }
 
 int cli_run(cli_call *call) {

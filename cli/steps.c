@@ -51,6 +51,7 @@ void cli_call_end(cli_call *call) {
   fnz_arrays_destroy(call->outputs);
   fnz_arrays_destroy(call->inputs);
   fnz_arrays_destroy(call->more);
+  fnz_arrays_destroy(call->held);
   fnz_program_destroy(call->functional);
   fnz_program_destroy(call->made_of);
   fnz_program_destroy(call->other);

@@ -273,12 +273,41 @@ static void fill_slots(fnz_executable_state *s, const char *name) {
       s->filled[s->exe->slots[FNZ_SIDE_STATE].data[i].of] = true;
 }
 
+/* Each part once, whether it is called "cache" or "buffer.cache". */
+static fnz_status check_twice(const fnz_executable_state *s, fnz_context *ctx,
+                              const fnz_arrays *arrays, const char **names) {
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
+    const char *name = fnz_arrays_at(arrays, i)->name;
+    const size_t slot = find(s, name);
+    if (names[slot])
+      return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, name,
+                       "this part of the state is given twice, as %s and as %s; leave one out",
+                       names[slot], name);
+    names[slot] = name;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_arrays(const fnz_executable_state *s, fnz_context *ctx,
+                               const fnz_arrays *arrays) {
+  const size_t bytes = (s->exe->slots[FNZ_SIDE_STATE].count + 1) * sizeof(char *);
+  fnz_memory to;
+  for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
+    FNZ_TRY(check_array(s, ctx, fnz_arrays_at(arrays, i), &to));
+  const char **names = fnzi_resize(ctx, NULL, 0, bytes);
+  if (!names)
+    return fnzi_no_memory(ctx);
+  memset(names, 0, bytes);
+  fnz_status status = check_twice(s, ctx, arrays, names);
+  fnzi_free(ctx, names, bytes);
+  return status;
+}
+
 fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
                                      const fnz_arrays *arrays) {
   fnz_memory to;
   int64_t strides[FNZ_MAX_RANK];
-  for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
-    FNZ_TRY(check_array(s, ctx, fnz_arrays_at(arrays, i), &to));
+  FNZ_TRY(check_arrays(s, ctx, arrays));
   FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
   if (s->device)
     s->device->host_newer = true;

@@ -222,7 +222,7 @@ FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
  * it is the CPU's, and is copied back and forth in each run from then on. */
 FNZ_API fnz_memory fnz_executable_state_find(const fnz_executable_state *state, const char *name);
 /** The state takes the elements of all arrays by their names. Nothing is changed on failure: REF
- * for a name that is not there, TYPE, BOUNDS. */
+ * for a name that is not there, DUPLICATE for "cache" and "buffer.cache", TYPE, BOUNDS. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_read(fnz_context *ctx,
                                                             fnz_executable_state *state,
                                                             const fnz_arrays *arrays);

@@ -246,8 +246,8 @@ class State(Kept, MutableMapping):
         named = {**dict(values), **more}
         for name in named:
             text(name, "the name of a part of the state")
-        full = {name if "." in name and name in self else self._full(name): value for name, value in named.items()}
-        self._read(fill(self._context, new_arrays(self._context), full.items()))
+        full = [(name if "." in name and name in self else self._full(name), value) for name, value in named.items()]
+        self._read(fill(self._context, new_arrays(self._context), full))
 
     def _full(self, name: str) -> str:
         return next((full for full in self if full.split(".", 1)[1] == name), name)

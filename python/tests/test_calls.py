@@ -220,6 +220,10 @@ class States(unittest.TestCase):
             executable.state.update(kc=floats([2], [1, 2]))
         with self.assertRaises(fnz.Error):
             executable.state["other"] = floats([2], [1, 2])
+        with self.assertRaises(fnz.Error) as caught:
+            executable.state.update({"kc": floats([1, 2, 16, 8], range(256)),
+                                     "buffer.kc": floats([1, 2, 16, 8], range(256))})
+        self.assertEqual(caught.exception.kind, "DUPLICATE")
         with self.assertRaises(KeyError):
             executable.state["other"]
 

@@ -4,6 +4,7 @@
 
 #include "tests/cli/command.h"
 
+#include <fnz/arrays.h>
 #include <fnz/formats.h>
 
 #define FIXTURES FNZ_SOURCE_DIR "/fixtures/cli/"

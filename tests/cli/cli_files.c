@@ -69,8 +69,123 @@ START_TEST(goes_on_from_the_state_that_a_run_wrote) {
             "fnz: ARGUMENT: run: two files cannot both come from standard input");
   must_fail("run - --state -", 64,
             "fnz: ARGUMENT: run: two files cannot both come from standard input");
-  must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --inputs state.safetensors", 2,
-            "fnz: DUPLICATE: state.safetensors: ");
+  ck_assert_int_eq(link("state.safetensors", "again.safetensors"), 0);
+  must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --inputs ./again.safetensors", 64,
+            "fnz: ARGUMENT: run: --inputs state.safetensors and --inputs ./again.safetensors are "
+            "one file; name it once");
+  must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --state again.safetensors", 64,
+            "fnz: ARGUMENT: run: --inputs state.safetensors and --state again.safetensors are one");
+}
+END_TEST
+
+static const char held[] = "fnz 1\nweight \"h\": f32[2]\nweight \"k\": f32[2]\nprogram(\n"
+                           "%h: f32[2] buffer \"h\",\n%k: f32[2] buffer \"k\")\n{\n"
+                           "%a: f32[2] = add_.Scalar(%h, 1)\n%b: f32[2] = mul_.Tensor(%k, %a)\n"
+                           "%y: f32[2] = neg(%b)\nreturn %y\n}\n";
+
+/* A safetensors file of two floats by each of the names. */
+static void spill_floats(const char *path, const char *const *names, size_t count) {
+  fnz_context *ctx;
+  fnz_arrays *arrays;
+  const int64_t sizes[1] = {2};
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  for (size_t i = 0; i < count; i++) {
+    void *data;
+    OK(ctx, fnz_arrays_add(arrays, names[i], FNZ_F32, 1, sizes, &data));
+    memcpy(data, (const float[]){1, 2}, 2 * sizeof(float));
+  }
+  OK(ctx, fnz_arrays_save(ctx, arrays, path));
+  fnz_arrays_destroy(arrays);
+  fnz_context_destroy(ctx);
+}
+
+static const char *const ways_to_run[] = {"", " --original", " --engine interpreter"};
+
+START_TEST(a_name_of_the_state_is_given_once) {
+  static const char *const both[] = {"h", "k", "buffer.h"}, *const none[] = {"h", "k", "x"};
+  enter_folder();
+  spill("held.fnz", held);
+  spill_floats("both.safetensors", both, 3);
+  spill_floats("none.safetensors", none, 3);
+  spill_floats("h.safetensors", &both[2], 1);
+  spill_floats("state.safetensors", both, 2);
+  for (size_t i = 0; i < sizeof ways_to_run / sizeof *ways_to_run; i++) {
+    char words[256];
+    snprintf(words, sizeof words, "run held.fnz --state both.safetensors%s", ways_to_run[i]);
+    must_fail(words, 2,
+              "fnz: DUPLICATE: both.safetensors: buffer.h: this part of the state is given twice, "
+              "as h and as buffer.h; leave one out");
+    snprintf(words, sizeof words, "run held.fnz --state none.safetensors%s", ways_to_run[i]);
+    must_fail(words, 2, "fnz: REF: none.safetensors: x: the state has nothing of this name");
+    snprintf(words, sizeof words, "run held.fnz --state state.safetensors --inputs h.safetensors%s",
+             ways_to_run[i]);
+    must_fail(words, 2, "fnz: REF: held.fnz: buffer.h: the state has it");
+  }
+}
+END_TEST
+
+/* Neither of two results is lost, nor what is read; only a state goes on in its own file. */
+START_TEST(a_file_is_written_once) {
+  static const char *const names[] = {"h", "k"};
+  enter_folder();
+  spill("held.fnz", held);
+  spill_floats("s.safetensors", names, 2);
+  ck_assert_int_eq(symlink(".", "here"), 0);
+  must_fail("run held.fnz --state s.safetensors --outputs f.safetensors --save-state "
+            "./here/f.safetensors",
+            64,
+            "fnz: ARGUMENT: run: --outputs f.safetensors and --save-state ./here/f.safetensors are "
+            "one file, which can hold only one of them");
+  ck_assert(!exists("f.safetensors"));
+  must_fail("run held.fnz --state s.safetensors --outputs - --save-state -", 64,
+            "fnz: ARGUMENT: run: two files cannot both go to standard output");
+  must_fail("run held.fnz --state s.safetensors --save-state -", 64,
+            "fnz: ARGUMENT: run: the state and the list of results cannot both go to");
+  must_fail("run held.fnz --state s.safetensors --outputs s.safetensors", 64,
+            "fnz: ARGUMENT: run: --outputs s.safetensors is what is read from s.safetensors");
+  must_fail("run held.fnz --inputs s.safetensors --save-state here/s.safetensors", 64,
+            "fnz: ARGUMENT: run: --save-state here/s.safetensors is what is read from");
+  must_fail("run held.fnz --save-state held.fnz", 64,
+            "fnz: ARGUMENT: run: --save-state held.fnz is what is read from held.fnz");
+  must_work("run held.fnz --state s.safetensors --save-state s.safetensors");
+  has(must_work("run held.fnz --state s.safetensors")->out, "output.0         f32[2]  -6, -24");
+}
+END_TEST
+
+/* The engine writes its state in place; the interpreters are given arrays, and give them anew. */
+START_TEST(all_go_on_alike) {
+  static const struct {
+    const char *program, *inputs, *state;
+  } rows[] = {{"held.fnz", "", " --state s.safetensors"},
+              {PT2 "kv_cache.pt2", " --inputs " PT2 "kv_cache.step0.safetensors", ""},
+              {"once.fnz", "", " --state s.safetensors"}};
+  static const char *const names[] = {"buffer.h", "k"};
+  enter_folder();
+  spill("held.fnz", held);
+  spill_floats("s.safetensors", names, 2);
+  /* A branch that is not taken writes a buffer. */
+  spill("once.fnz",
+        "fnz 1\nweight \"h\": f32[2]\nweight \"k\": f32[2]\nprogram(\n"
+        "%h: f32[2] buffer \"h\",\n%k: f32[2] buffer \"k\")\n{\n"
+        "%a: f32[2] = add_.Scalar(%h, 1)\n%s: f32[] = sum(%a)\n%p: bool[] = lt.Scalar(%s, 0)\n"
+        "%y: f32[2] = higher_order.cond(%p, @yes, @no, [%k])\nreturn %y\n}\n"
+        "graph yes(%k: f32[2]) {\n%b: f32[2] = add_.Scalar(%k, 1)\n%c: f32[2] = neg(%b)\n"
+        "return %c\n}\ngraph no(%k: f32[2]) {\n%c: f32[2] = neg(%k)\nreturn %c\n}\n");
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+    for (size_t i = 0; i < sizeof ways_to_run / sizeof *ways_to_run; i++) {
+      char words[1024];
+      snprintf(
+          words, sizeof words,
+          "run %s%s%s --steps 3 --outputs out%zu.safetensors --save-state end%zu.safetensors%s",
+          rows[r].program, rows[r].inputs, rows[r].state, i, i, ways_to_run[i]);
+      must_work(words);
+      char out[64], end[64];
+      snprintf(out, sizeof out, "out%zu.safetensors", i);
+      snprintf(end, sizeof end, "end%zu.safetensors", i);
+      same_files(out, "out0.safetensors");
+      same_files(end, "end0.safetensors");
+    }
 }
 END_TEST
 
@@ -305,6 +420,7 @@ END_TEST
 
 SUITE_PART(cli_files, says_which_file_is_missing, refuses_files_that_are_no_programs,
            says_what_stands_where_inputs_should, goes_on_from_the_state_that_a_run_wrote,
+           a_name_of_the_state_is_given_once, a_file_is_written_once, all_go_on_alike,
            says_what_stands_where_a_program_should,
            reads_no_more_of_a_foreign_file_than_its_beginning, leaves_what_was_there_when_it_fails,
            cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,

@@ -1,0 +1,131 @@
+/* held.c - the state of a program for the interpreters, which hold none: arrays that each call is
+ * given, and that it gives anew.
+ *
+ * An executable says which arrays these are, their names and their first elements. When an original
+ * cannot be functionalized, there is no executable: then the state is made of the arrays of --state
+ * and of the buffers and parameters that runs write. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+/* --- Which arrays ----------------------------------------------------------------------------- */
+static int open_executable(cli_call *call) {
+  fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
+  fnz_status status = FNZ_OK;
+  options.threads = 1;
+  options.unplanned = true; /* it never runs */
+  if (!call->functional)
+    status = fnz_functionalize(call->ctx, call->program, NULL, &call->functional);
+  if (status == FNZ_OK)
+    status = fnz_compile(call->ctx, call->functional, &options, &call->executable);
+  return status == FNZ_NO_MEMORY ? cli_check(call, status, NULL) : CLI_DONE;
+}
+
+static bool is_in_state(const cli_call *call, const char *name) {
+  const fnz_executable *exe = call->executable;
+  for (size_t k = 0; exe && k < fnz_executable_count(exe, FNZ_SIDE_STATE); k++)
+    if (strcmp(fnz_executable_slot(exe, FNZ_SIDE_STATE, k).name, name) == 0)
+      return true;
+  return !exe && (strncmp(name, "buffer.", 7) == 0 || strncmp(name, "parameter.", 10) == 0);
+}
+
+/* The file has data for it, or --state. */
+static bool begins_as_something(const cli_call *call, const char *name) {
+  const char *target = strchr(name, '.') + 1;
+  return fnz_program_weight(call->functional, target).data ||
+         (call->more && (fnz_arrays_find(call->more, name) || fnz_arrays_find(call->more, target)));
+}
+
+/* --- Arrays ----------------------------------------------------------------------------------- */
+static fnz_status copy(const fnz_array *a, fnz_arrays *to) {
+  void *data;
+  fnz_status status = fnz_arrays_add(to, a->name, a->dtype, a->rank, a->sizes, &data);
+  if (status == FNZ_OK && a->bytes)
+    memcpy(data, a->data, a->bytes);
+  return status;
+}
+
+static fnz_status copy_all(const fnz_arrays *from, fnz_arrays *to) {
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(from); i++)
+    status = copy(fnz_arrays_at(from, i), to);
+  return status;
+}
+
+static int renew(cli_call *call, fnz_arrays **arrays) {
+  fnz_arrays_destroy(*arrays);
+  *arrays = NULL;
+  return cli_check(call, fnz_arrays_create(call->ctx, arrays), NULL);
+}
+
+/* --- Before the first call -------------------------------------------------------------------- */
+static fnz_status begin(cli_call *call, fnz_arrays *all) {
+  fnz_status status = fnz_executable_state_write(call->ctx, call->state, all);
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(all); i++)
+    if (begins_as_something(call, fnz_arrays_at(all, i)->name))
+      status = copy(fnz_arrays_at(all, i), call->held);
+  return status;
+}
+
+int cli_held_open(cli_call *call) {
+  fnz_arrays *all = NULL;
+  CLI_TRY(open_executable(call));
+  CLI_TRY(cli_state_open(call));
+  CLI_TRY(renew(call, &call->held));
+  if (!call->executable)
+    return call->more ? cli_check(call, copy_all(call->more, call->held), NULL) : CLI_DONE;
+  fnz_status status = fnz_arrays_create(call->ctx, &all);
+  if (status == FNZ_OK)
+    status = begin(call, all);
+  fnz_arrays_destroy(all);
+  return cli_check(call, status, NULL);
+}
+
+/* --- One call --------------------------------------------------------------------------------- */
+/* Inputs and state, into call->more. */
+static int give(cli_call *call) {
+  CLI_TRY(renew(call, &call->more));
+  for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++)
+    if (is_in_state(call, fnz_arrays_at(call->inputs, i)->name))
+      return cli_fail(FNZ_CLASS_REF, call->operands[0],
+                      "%s: the state has it; an array for it goes into the state",
+                      fnz_arrays_at(call->inputs, i)->name);
+  CLI_TRY(cli_check(call, copy_all(call->inputs, call->more), NULL));
+  return cli_check(call, copy_all(call->held, call->more), NULL);
+}
+
+/* The arrays that a call gives are results, or the state from now on. The rest of the state stays
+ * as it was, in its place. */
+static fnz_status take(cli_call *call, const fnz_arrays *given, fnz_arrays *next) {
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->held); i++) {
+    const fnz_array *old = fnz_arrays_at(call->held, i);
+    const fnz_array *new = fnz_arrays_find(given, old->name);
+    status = copy(new ? new : old, next);
+  }
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(given); i++) {
+    const fnz_array *a = fnz_arrays_at(given, i);
+    if (!is_in_state(call, a->name))
+      status = copy(a, call->outputs);
+    else if (!fnz_arrays_find(next, a->name))
+      status = copy(a, next);
+  }
+  return status;
+}
+
+int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_options *options) {
+  fnz_arrays *given = NULL, *next = NULL;
+  CLI_TRY(give(call));
+  CLI_TRY(renew(call, &call->outputs));
+  fnz_status status = fnz_arrays_create(call->ctx, &given);
+  if (status == FNZ_OK)
+    status = fnz_arrays_create(call->ctx, &next);
+  if (status == FNZ_OK)
+    status = fnz_run(call->ctx, program, call->backend, call->more, options, given);
+  if (status == FNZ_OK)
+    status = take(call, given, next);
+  fnz_arrays_destroy(given);
+  fnz_arrays_destroy(call->held);
+  call->held = next;
+  return cli_check(call, status, call->operands[0]);
+}
