@@ -31,16 +31,58 @@ static fnz_status check_made(fnz_context *ctx, const fnz_program *program,
   return is_due ? options->check_types(ctx, made, NULL, NULL) : FNZ_OK;
 }
 
+/* The program stays as it is, text for text; each node comes from itself. */
+static fnz_status keep(fnz_context *ctx, const fnz_program *program, fnzi_notes *notes,
+                       fnz_program **out) {
+  if (notes)
+    fnzi_notes_clear(notes);
+  for (uint32_t g = 0; notes && g < program->graphs.count; g++)
+    for (uint32_t n = 0; n < program->graphs.data[g].nodes.count; n++) {
+      const fnzi_note note = {g, n, fnzi_why_node(fnzi_node_at(program, g, n))};
+      FNZI_PUSH(ctx, &notes->nodes, note);
+    }
+  return fnzi_program_copy(ctx, program, out);
+}
+
+/* A functional program of fixed sizes becomes itself in the pass. But views that stay and epilogues
+ * have several forms: then it is kept. */
+static fnz_status pass_numbers(fnz_context *ctx, const fnz_program *program,
+                               const fnzi_pass_wish *wish, fnzi_notes *notes, bool is_functional,
+                               fnz_program **out) {
+  bool has_forms = wish->asked.views == FNZ_VIEWS_KEEP || wish->asked.state == FNZ_STATE_EPILOGUE;
+  FNZ_TRY(fnzi_pass_program(ctx, program, wish, notes, NULL, out));
+  bool failed = notes && notes->failures.count;
+  if (!is_functional || !has_forms || failed)
+    return fnzi_metadata_keep(program, notes, *out);
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return keep(ctx, program, notes, out);
+}
+
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
- * and the results become one program. */
+ * and the results become one program, unless it is functional already. */
 static fnz_status pass(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
                        fnzi_notes *notes, fnz_program **out) {
-  if (fnzi_program_has_symbols(program)) {
-    FNZ_TRY(fnzi_dyn_program(ctx, program, wish, notes, out));
-    return fnzi_metadata_keep(program, NULL, *out);
-  }
-  FNZ_TRY(fnzi_pass_program(ctx, program, wish, notes, NULL, out));
-  return fnzi_metadata_keep(program, notes, *out);
+  bool is_functional = false;
+  if (!wish->expander)
+    FNZ_TRY(fnzi_pass_is_functional(ctx, program, &wish->asked, &is_functional));
+  if (!fnzi_program_has_symbols(program))
+    return pass_numbers(ctx, program, wish, notes, is_functional, out);
+  if (is_functional)
+    FNZ_TRY(fnzi_dyn_is_final(ctx, program, wish, &is_functional));
+  if (is_functional)
+    return keep(ctx, program, notes, out);
+  FNZ_TRY(fnzi_dyn_program(ctx, program, wish, notes, out));
+  return fnzi_metadata_keep(program, NULL, *out);
+}
+
+/* A program that was functional already keeps its signature: if that has no room to say in which
+ * memory outputs lie, nothing says it of the result. */
+static bool stays_silent(const fnz_program *p) {
+  bool has_finals = false;
+  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+    has_finals = has_finals || fnzi_output_is_mutation(&p->outputs[k]);
+  return p->says_no_sharing && has_finals;
 }
 
 static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_pass_wish *wish,
@@ -50,6 +92,7 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_
   FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, &wish->asked));
   FNZ_TRY(check_types(ctx, program, &wish->asked));
   FNZ_TRY(pass(ctx, program, wish, notes, out));
+  (*out)->says_no_sharing = stays_silent(program);
   FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
   return fnzi_expl_deny_check(ctx, program, *out, &wish->asked, notes);
 }

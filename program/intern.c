@@ -20,6 +20,10 @@ fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **
   return fnzi_map_set(&p->strings, *out, size, as_number(*out));
 }
 
+fnz_status fnzi_intern_text(fnz_program *p, const char **text) {
+  return *text ? fnzi_intern(p, *text, strlen(*text), text) : FNZ_OK;
+}
+
 static fnz_status check_sizes(fnz_context *ctx, const fnz_geometry *g) {
   if ((unsigned)g->dtype >= FNZ_DTYPE_COUNT)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "there is no element type %d", (int)g->dtype);

@@ -223,6 +223,8 @@ void fnzi_graph_end(fnz_context *ctx, fnzi_graph *graph);
 
 /* The same pointer for the same bytes. */
 FNZ_MUST_CHECK fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **out);
+/* The same of a text that ends in a zero, in its place; NULL stays NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_intern_text(fnz_program *p, const char **text);
 /* The same pointer for equal geometries. Checks rank, sizes >= 0 and that numel and the extent in
  * bytes fit 63 bits (LIMIT, BOUNDS, OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g,
@@ -282,6 +284,11 @@ FNZ_MUST_CHECK fnz_status fnzi_op_use(fnz_program *p, const char *name, const fn
 FNZ_MUST_CHECK fnz_status fnzi_op_put_near(const fnz_program *p, const char *name, fnz_buffer *out);
 /* The same operator for a program of perhaps another context. */
 FNZ_MUST_CHECK fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op);
+
+/* The same program in memory of `ctx`: values, nodes, graphs and symbols keep their indices. Weights
+ * are shared. Ends with fnz_program_destroy(); NULL on failure (program/copy.c). */
+FNZ_MUST_CHECK fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program *from,
+                                            fnz_program **out);
 
 /* Keeps the graphs order[0 ... count) in that order, graph 0 first, and ends the others; references
  * follow. Whatever a kept graph refers to must be kept, and stand behind it. */

@@ -279,6 +279,13 @@ bool fnzi_hop_is_inlined(const fnzi_hop *hop, bool autocast) {
   return hop->transparent && !(autocast && hop->autocast.device);
 }
 
+bool fnzi_hop_is_plain_effect(const fnzi_hop *hop) {
+  bool lists = false;
+  for (uint32_t j = 0; j < hop->results.count; j++)
+    lists |= hop->results.args[j].tag == FNZ_ARG_LIST;
+  return !lists && !fnz_op_is_mutating(hop->op) && !fnz_op_is_view(hop->op);
+}
+
 /* --- Operands and the inputs of bodies -------------------------------------------------------- */
 
 uint32_t fnzi_hop_input_count(const fnzi_hop *hop) {

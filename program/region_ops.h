@@ -91,6 +91,8 @@ FNZ_MUST_CHECK fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p,
 
 /* The pass puts the body's nodes in the place of the node. `autocast`: an enabled one is around. */
 bool fnzi_hop_is_inlined(const fnzi_hop *hop, bool autocast);
+/* EFFECT: its operator writes no argument, and returns neither views nor lists. */
+bool fnzi_hop_is_plain_effect(const fnzi_hop *hop);
 
 /* Checks the node of `graph` against its bodies: as many inputs as there are operands, results as
  * there are results, of the same kind, dtype and sizes (where these are fixed). The other functions

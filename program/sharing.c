@@ -11,18 +11,14 @@
 
 /* --- building ------------------------------------------------------------------------------------
  */
-static fnz_status keep_string(fnz_program *p, const char **s) {
-  return *s ? fnzi_intern(p, *s, strlen(*s), s) : FNZ_OK;
-}
-
 fnz_status fnzi_guard_add(fnz_program *p, const fnz_guard *guard) {
   fnz_guard own = *guard;
   const char **names;
-  FNZ_TRY(keep_string(p, &own.text));
+  FNZ_TRY(fnzi_intern_text(p, &own.text));
   FNZI_NEW(&p->arena, guard->count, &names);
   for (uint32_t i = 0; i < guard->count; i++) {
     names[i] = guard->names[i];
-    FNZ_TRY(keep_string(p, &names[i]));
+    FNZ_TRY(fnzi_intern_text(p, &names[i]));
   }
   own.names = guard->count ? names : NULL;
   FNZI_PUSH(p->ctx, &p->guards, own);
@@ -46,7 +42,7 @@ static fnz_status copy_views(fnz_program *p, const fnz_output_spec *spec, fnz_ou
 fnz_status fnzi_output_spec_copy(fnz_program *p, const fnz_output_spec *spec,
                                  fnz_output_spec *out) {
   *out = *spec;
-  FNZ_TRY(keep_string(p, &out->target));
+  FNZ_TRY(fnzi_intern_text(p, &out->target));
   if (spec->window)
     FNZ_TRY(fnzi_intern_geometry(p, spec->window, &out->window));
   return copy_views(p, spec, out);

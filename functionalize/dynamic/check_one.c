@@ -179,8 +179,11 @@ static fnz_status pass_moved(fnzi_general *g, fnzi_trial *t, fnz_program **resul
   fnz_status status = fnzi_instance_move(&g->moved.source, &g->sizes, &t->point);
   if (status == FNZ_OK)
     status = fnzi_pass_program(g->ctx, g->moved.source.program, g->wish, NULL, log, result);
-  if (log->failed)
+  if (log->failed) {
+    fnz_program_destroy(*result);
+    *result = NULL;
     return fnzi_no_memory(g->ctx);
+  }
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 

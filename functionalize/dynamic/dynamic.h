@@ -7,6 +7,7 @@
  *
  * In the order in which they are first at work:
  *
+ *   tried.c         would the pass only make the program again?
  *   entry.c         all of it
  *   excerpt*.c      parts that stand for the program: is what is made of them right everywhere?
  *   sample*.c       the trials: the program at usual sizes, and what the pass makes there
@@ -121,5 +122,10 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
 FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
                                            const fnzi_pass_wish *wish, fnzi_notes *notes,
                                            fnz_program **out);
+
+/* --- tried.c ---------------------------------------------------------------------------------- */
+/* *out: the pass would make the program again, which is functional by its operators. */
+FNZ_MUST_CHECK fnz_status fnzi_dyn_is_final(fnz_context *ctx, const fnz_program *program,
+                                            const fnzi_pass_wish *wish, bool *out);
 
 #endif

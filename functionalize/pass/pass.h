@@ -175,6 +175,14 @@ void fnzi_pass_inputs_free(fnzi_pass *p);
  * these need, and makes them outputs of the target graph. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_outputs_make(fnzi_pass *p);
 
+/* --- functional.c ----------------------------------------------------------------------------- */
+/* *out: by its operators and its signature, the program is what a pass with these options gives. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_is_functional(fnz_context *ctx, const fnz_program *program,
+                                                  const fnz_functionalize_options *asked,
+                                                  bool *out);
+/* Operators that go by places in memory are given values that lie in rows. */
+bool fnzi_pass_reads_rows(const fnz_program *program);
+
 /* --- driver.c --------------------------------------------------------------------------------- */
 /* Functionalizes a program without symbolic sizes. `notes` and `decisions`, the answers about
  * aliasing that the result relies on, may be NULL. */

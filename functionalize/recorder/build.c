@@ -35,12 +35,12 @@ static bool is_assertion(const fnz_op *op) {
   return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
 }
 
-/* It stays even if its results are not used. */
+bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results) {
+  return results == 0 || (op->tags & FNZI_TAGS_KEPT) || gives_numbers(op) || is_assertion(op);
+}
+
 static bool has_effects(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
-  if (!n->op)
-    return fnzi_rec_tape_call_of(r, n)->effects;
-  return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) ||
-         is_assertion(n->op);
+  return n->op ? fnzi_rec_is_kept_unused(n->op, n->count) : fnzi_rec_tape_call_of(r, n)->effects;
 }
 
 static fnz_status mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {

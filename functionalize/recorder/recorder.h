@@ -52,6 +52,8 @@ bool fnzi_rec_has_effects(const fnz_backend *recorder);
  * With `views`, nodes that change nothing in that dialect are removed (simplify.h), but not copies
  * that are wanted themselves: the program returns those as memory of their own. `views` NULL: every
  * needed node stays as it was recorded. */
+/* A node of this operator stays even if none of its results is used. */
+bool fnzi_rec_is_kept_unused(const fnz_op *op, size_t results);
 FNZ_MUST_CHECK fnz_status fnzi_rec_build(fnz_backend *recorder, const fnz_handle *wanted,
                                          size_t count, const fnz_views *views, uint32_t *values);
 /* While the program has notes, each node that is recorded gets a copy of `*why`, which is borrowed.

@@ -65,6 +65,9 @@ typedef struct fnz_functionalize_options {
  * ones, and so do clones with the strides of their argument, unless the program returns them
  * (FNZ_VIEWS_COPY).
  *
+ * A program that is functional already stays as it is: functionalizing a result again gives the
+ * same text.
+ *
  * Inputs that alias each other (see fnz_program_declare_alias(), and weights over the same bytes)
  * stay as they are while no write to one of them is seen through another one; else one input
  * stands for their memory, see fnz_input_spec. User inputs that are written and have not been

@@ -12,13 +12,6 @@ static fnz_status refuse_effect(const fnzi_pass *p, const fnzi_hop *hop) {
                    fnzi_node_target(hop->node), hop->op->name);
 }
 
-static bool is_plain(const fnzi_hop *hop) {
-  bool lists = false;
-  for (uint32_t j = 0; j < hop->results.count; j++)
-    lists |= hop->results.args[j].tag == FNZ_ARG_LIST;
-  return !lists && !fnz_op_is_mutating(hop->op) && !fnz_op_is_view(hop->op);
-}
-
 /* Tensors are read, other arguments are copied. */
 static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
   fnzi_value_ref *value;
@@ -67,7 +60,7 @@ fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
   fnzi_rec_outcome *outcomes;
   fnz_handle *handles;
   fnz_arg *args;
-  if (!is_plain(hop))
+  if (!fnzi_hop_is_plain_effect(hop))
     return refuse_effect(p, hop);
   p->wrapper->source = hop->node->source;
   FNZ_TRY(fnzi_op_adopt(p->to, &op));

@@ -1,0 +1,110 @@
+/* tried.c - whether the pass would only make a functional program of symbolic sizes again. It is
+ * run at the recorded sizes, and the recorded types are checked at a few others: when they are
+ * wrong there, the pass over the program finds a guard, or refuses it.
+ *
+ * needs   a verified program that is functional by its operators (pass/functional.c)
+ * gives   an answer from a few sizes: runs check what they meet */
+#include "functionalize/dynamic/dynamic.h"
+#include "functionalize/dynamic/sample.h"
+
+enum { FEW = 3, MOST_DRAWS = 12 };
+
+typedef struct answers {
+  int passes, works, fails, lies;
+} answers;
+
+/* The pass refuses nothing there. How many nodes it makes says little: at single sizes a slice may
+ * be all of its base. */
+static fnz_status ask_pass(const fnzi_general *g, const fnz_program *there, answers *a) {
+  fnz_program *made;
+  fnz_status status = fnzi_pass_program(g->ctx, there, g->wish, NULL, NULL, &made);
+  a->passes += status == FNZ_OK;
+  fnz_program_destroy(made);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* Whether all types there are what operators give; else the program fails there, or lies. Numbers
+ * that depend on data may be any, and a run checks what they make. */
+static fnz_status ask_types(const fnzi_general *g, const fnz_program *there, answers *a) {
+  const fnz_functionalize_options *asked = &g->wish->asked;
+  fnz_status status = FNZ_OK;
+  if (!fnzi_pass_reads_rows(there)) {
+    a->lies++;
+    return FNZ_OK;
+  }
+  if (asked->check_types && !fnzi_sizes_have_data(&g->sizes))
+    status = asked->check_types(g->ctx, there, NULL, NULL);
+  bool is_right = status == FNZ_OK;
+  if (status == FNZ_BAD_INPUT && asked->check)
+    status = fnzi_general_compare(g, there, there);
+  bool fails = asked->check && status != FNZ_OK;
+  a->works += is_right;
+  a->fails += !is_right && fails;
+  a->lies += !is_right && !fails;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* The types that are recorded have been looked at before. */
+static fnz_status ask(fnzi_general *g, fnzi_point *point, bool is_recorded, answers *a) {
+  fnz_program *there;
+  const int works = a->works;
+  fnz_status status = fnzi_instantiate(&g->sizes, point, FNZI_READINGS_KEPT, &there);
+  if (status == FNZ_OK && !is_recorded)
+    status = ask_types(g, there, a);
+  if (status == FNZ_OK && !a->passes && (is_recorded || a->works > works))
+    status = ask_pass(g, there, a);
+  fnz_program_destroy(there);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* All numbers are the recorded ones. */
+static fnz_status is_recorded(fnzi_general *g, fnzi_point *point, bool *out) {
+  *out = g->has_recorded;
+  for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
+    bool known, here;
+    int64_t x, y;
+    FNZ_TRY(fnzi_point_int(&g->recorded, g->sizes.free.data[i], &known, &x));
+    FNZ_TRY(fnzi_point_int(point, g->sizes.free.data[i], &here, &y));
+    *out = !known || !here || x == y;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status ask_elsewhere(fnzi_general *g, fnzi_point *point, answers *a) {
+  bool found, known = true;
+  FNZ_TRY(fnzi_draw_numbers(&g->draw, point, &found));
+  if (found)
+    FNZ_TRY(is_recorded(g, point, &known));
+  if (!known)
+    FNZ_TRY(fnzi_sizes_are_bearable(&g->sizes, point, &found));
+  return known || !found ? FNZ_OK : ask(g, point, false, a);
+}
+
+/* Sizes at which the program fails say nothing, but where there are no others: then only the
+ * recorded ones are right, and a guard has to keep to them. */
+static fnz_status ask_around(fnzi_general *g, bool *out) {
+  answers a = {0, 0, 0, 0};
+  if (g->has_recorded)
+    FNZ_TRY(ask(g, &g->recorded, true, &a));
+  for (int draws = 0; (a.works < FEW || !a.passes) && !a.lies && draws < MOST_DRAWS; draws++) {
+    fnzi_point point;
+    fnzi_point_init(&point, &g->sizes.set);
+    fnz_status status = ask_elsewhere(g, &point, &a);
+    fnzi_point_free(&point);
+    FNZ_TRY(status);
+  }
+  *out = a.passes && !a.lies && (a.works || !a.fails);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_dyn_is_final(fnz_context *ctx, const fnz_program *program,
+                             const fnzi_pass_wish *wish, bool *out) {
+  fnzi_general g = {.ctx = ctx, .program = program, .wish = wish};
+  fnz_status status = fnzi_general_start(&g);
+  *out = false;
+  if (status == FNZ_OK)
+    status = ask_around(&g, out);
+  fnzi_general_end(&g);
+  *out = *out && status == FNZ_OK;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}

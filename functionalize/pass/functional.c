@@ -1,0 +1,263 @@
+/* functional.c - whether a program is functional already, in the wanted form. Then a pass would
+ * only make the same nodes again, and look for the expressions of symbolic sizes anew.
+ *
+ * needs   a verified program
+ * gives   true when no operator writes or may return memory of an argument (views may stay in the
+ *         keep dialect), bodies return memory of their own, and the signature names the memory of
+ *         each output that is not new. Nodes at the end that write inputs are an epilogue, when
+ *         one is wanted */
+#include "functionalize/pass/pass.h"
+
+#include "functionalize/recorder/recorder.h"
+#include "program/region_ops.h"
+#include "views/composites.h"
+
+typedef struct looking {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_views views;
+  uint32_t epilogue; /* its first node */
+  fnzi_arena scratch;
+} looking;
+
+/* --- Operators -------------------------------------------------------------------------------- */
+/* batch_norm and its like write their running statistics in training, undeclared. */
+static bool writes_statistics(const fnzi_node *node) {
+  enum { MEAN = 3, TRAINING = 5 };
+  fnz_arg mean = fnzi_arg_get(node->op, node->args, node->nargs, MEAN),
+          training = fnzi_arg_get(node->op, node->args, node->nargs, TRAINING);
+  return mean.tag == FNZ_ARG_VALUE && !(training.tag == FNZ_ARG_BOOL && training.u.i == 0);
+}
+
+/* It goes by places in memory: right for a value whose memory is its elements, in rows. With
+ * symbolic sizes the example tells it, and a few other sizes do (dynamic/tried.c). */
+static bool lies_in_rows(const fnzi_graph *g, const fnzi_node *node) {
+  const fnz_geometry *self =
+      node->args[0].tag == FNZ_ARG_VALUE ? g->values.data[node->args[0].u.value].geometry : NULL;
+  return self && self->offset == 0 && fnzi_is_contiguous(self);
+}
+
+bool fnzi_pass_reads_rows(const fnz_program *program) {
+  bool all = true;
+  for (uint32_t i = 0; i < program->graphs.count; i++) {
+    const fnzi_graph *g = fnzi_graph_at(program, i);
+    for (size_t n = 0; n < g->nodes.count && all; n++)
+      all = !g->nodes.data[n].op || !fnzi_wrap_route_find(g->nodes.data[n].op).by_memory ||
+            lies_in_rows(g, &g->nodes.data[n]);
+  }
+  return all;
+}
+
+typedef struct tensors {
+  const fnzi_graph *graph;
+  const fnz_geometry **data;
+  size_t count;
+} tensors;
+
+static fnz_status add_tensor(void *user, const fnz_arg *arg) {
+  tensors *t = user;
+  if (arg->tag == FNZ_ARG_VALUE && t->data)
+    t->data[t->count] = t->graph->values.data[arg->u.value].geometry;
+  t->count += arg->tag == FNZ_ARG_VALUE;
+  return FNZ_OK;
+}
+
+/* Whether it aliases depends on its arguments; *out: it computes a new value of these. */
+static fnz_status is_kept(looking *l, const fnzi_graph *g, const fnzi_node *node,
+                          const fnzi_composite_row *row, bool *out) {
+  fnzi_resolution r;
+  tensors t = {g, NULL, 0};
+  *out = false;
+  if (!fnzi_composite_describe(row).kept)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, add_tensor, &t));
+  FNZI_NEW(&l->scratch, t.count, &t.data);
+  t.count = 0;
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, add_tensor, &t));
+  FNZ_TRY(fnzi_composite_resolve(&l->scratch, row, node->op, node->args, node->nargs, t.data,
+                                 t.count, &r));
+  *out = r.keep;
+  return FNZ_OK;
+}
+
+static fnz_status is_pure(looking *l, const fnzi_graph *g, const fnzi_node *node, bool *out) {
+  const fnzi_wrap_route route = fnzi_wrap_route_find(node->op);
+  switch (route.action) {
+  case FNZI_ACTION_FUNCTIONAL:
+    *out = !route.by_memory || lies_in_rows(g, node);
+    return FNZ_OK;
+  case FNZI_ACTION_VIEW:
+    *out = l->views == FNZ_VIEWS_KEEP;
+    return FNZ_OK;
+  case FNZI_ACTION_COMPOSITE:
+    return is_kept(l, g, node, route.composite, out);
+  case FNZI_ACTION_WRITE:
+    *out = (route.mutation == FNZI_MUTATION_BATCH_NORM ||
+            route.mutation == FNZI_MUTATION_INSTANCE_NORM) &&
+           !writes_statistics(node);
+    return FNZ_OK;
+  default:
+    *out = false;
+    return FNZ_OK;
+  }
+}
+
+/* --- Nodes without an operator ---------------------------------------------------------------- */
+/* Regions that only say how their nodes are to be run disappear; the others stay. */
+static fnz_status is_region(looking *l, const fnzi_node *node, bool *out) {
+  fnzi_hop hop;
+  *out = false;
+  if (!fnzi_hop_is_known(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(l->ctx, l->p, node, &hop));
+  *out = hop.kind == FNZI_HOP_EFFECT ? fnzi_hop_is_plain_effect(&hop) : hop.kind != FNZI_HOP_CALL;
+  return FNZ_OK;
+}
+
+static bool gives_numbers(const fnzi_node *node) {
+  bool all = true;
+  for (uint32_t i = 0; i < node->noutputs; i++)
+    all = all && node->outputs[i].tag == FNZ_ARG_SYMBOL;
+  return all;
+}
+
+static fnz_status is_functional_node(looking *l, const fnzi_graph *g, const fnzi_node *node,
+                                     bool *out) {
+  if (node->op)
+    return is_pure(l, g, node, out);
+  if (fnzi_is_hop(node))
+    return is_region(l, node, out);
+  *out = gives_numbers(node);
+  return FNZ_OK;
+}
+
+static fnz_status are_functional(looking *l, uint32_t graph, bool *out) {
+  const fnzi_graph *g = fnzi_graph_at(l->p, graph);
+  const size_t end = graph == 0 ? l->epilogue : g->nodes.count;
+  for (size_t n = 0; n < end && *out; n++)
+    FNZ_TRY(is_functional_node(l, g, &g->nodes.data[n], out));
+  return FNZ_OK;
+}
+
+/* --- Nodes that a pass would leave out -------------------------------------------------------- */
+typedef struct finding {
+  const bool *used; /* per value */
+  bool found;
+} finding;
+
+static fnz_status find_used(void *user, const fnz_arg *arg) {
+  finding *f = user;
+  f->found = f->found || (fnzi_is_reference(arg) && f->used[arg->u.value]);
+  return FNZ_OK;
+}
+
+/* Numbers cost nothing. */
+static fnz_status is_needed(const fnzi_node *node, const bool *used, bool *out) {
+  finding f = {used,
+               node->op ? fnzi_rec_is_kept_unused(node->op, node->noutputs) : !fnzi_is_hop(node)};
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, find_used, &f));
+  *out = f.found;
+  return FNZ_OK;
+}
+
+/* A copy that lies as what it is made of does, and is not memory that the graph returns. */
+static bool is_idle(const looking *l, const fnzi_graph *g, const fnzi_node *node,
+                    const bool *returned) {
+  bool copies = l->views == FNZ_VIEWS_COPY && node->op &&
+                (node->op == fnzi_emitted_op(FNZI_EMIT_CLONE) ||
+                 node->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY));
+  if (!copies || node->args[0].tag != FNZ_ARG_VALUE || node->outputs[0].tag != FNZ_ARG_VALUE)
+    return false;
+  const fnz_geometry *from = g->values.data[node->args[0].u.value].geometry,
+                     *to = g->values.data[node->outputs[0].u.value].geometry;
+  return from == to && !returned[node->outputs[0].u.value];
+}
+
+static fnz_status are_needed(looking *l, uint32_t graph, bool *out) {
+  const fnzi_graph *g = fnzi_graph_at(l->p, graph);
+  const size_t end = graph == 0 ? l->epilogue : g->nodes.count;
+  bool *used, *returned;
+  FNZI_NEW(&l->scratch, g->values.count, &used);
+  FNZI_NEW(&l->scratch, g->values.count, &returned);
+  FNZ_TRY(fnzi_graph_uses(g, used));
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    if (g->outputs[k].tag == FNZ_ARG_VALUE)
+      returned[fnzi_value_memory(l->p, graph, g->outputs[k].u.value)] = true;
+  for (size_t n = 0; n < end && *out; n++) {
+    FNZ_TRY(is_needed(&g->nodes.data[n], used, out));
+    *out = *out && !is_idle(l, g, &g->nodes.data[n], returned);
+  }
+  return FNZ_OK;
+}
+
+/* --- What graphs return ----------------------------------------------------------------------- */
+/* The signature names the memory of this output. */
+static bool is_told(const looking *l, uint32_t graph, uint32_t k) {
+  const fnz_output_spec *spec = graph == 0 ? &l->p->outputs[k] : NULL;
+  return spec && (!fnzi_output_is_result(spec) || spec->sharing != FNZ_SHARING_NEW || spec->window);
+}
+
+/* Memory of its own, or told; no result of the epilogue, which is the input that it has written. */
+static fnz_status are_own(looking *l, uint32_t graph, bool *out) {
+  const fnzi_graph *g = fnzi_graph_at(l->p, graph);
+  bool *seen;
+  FNZI_NEW(&l->scratch, g->values.count, &seen);
+  for (uint32_t k = 0; k < g->noutputs && *out; k++) {
+    if (g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint64_t memory = fnzi_value_memory(l->p, graph, g->outputs[k].u.value);
+    uint32_t node = g->values.data[memory].node;
+    bool is_new = node != FNZI_NO_NODE && !seen[memory];
+    *out = is_told(l, graph, k) || is_new;
+    *out = *out && (graph != 0 || node == FNZI_NO_NODE || node < l->epilogue);
+    seen[memory] = true;
+  }
+  return FNZ_OK;
+}
+
+/* Inputs that an epilogue writes share no memory with others that are used: by a guard, or because
+ * all of them are declared to lie in one memory. */
+static fnz_status is_guarded(looking *l, bool *out) {
+  const fnzi_graph *g = fnzi_graph_at(l->p, 0);
+  uint32_t memory = UINT32_MAX;
+  bool *used, one = true;
+  *out = l->epilogue == g->nodes.count;
+  for (size_t k = 0; k < l->p->guards.count; k++)
+    *out = *out || l->p->guards.data[k].kind == FNZ_GUARD_DISJOINT;
+  FNZI_NEW(&l->scratch, g->values.count, &used);
+  FNZ_TRY(fnzi_graph_uses(g, used));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    if (g->inputs[k].tag != FNZ_ARG_VALUE || l->p->inputs[k].kind != FNZ_INPUT_USER ||
+        !used[g->inputs[k].u.value])
+      continue;
+    one = one && (memory == UINT32_MAX || memory == fnzi_memory_of(l->p, k));
+    memory = fnzi_memory_of(l->p, k);
+  }
+  *out = *out || one;
+  return FNZ_OK;
+}
+
+static fnz_status look(looking *l, bool *out) {
+  FNZ_TRY(is_guarded(l, out));
+  for (uint32_t i = 0; i < l->p->graphs.count && *out; i++) {
+    FNZ_TRY(are_functional(l, i, out));
+    if (*out)
+      FNZ_TRY(are_needed(l, i, out));
+    if (*out)
+      FNZ_TRY(are_own(l, i, out));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_is_functional(fnz_context *ctx, const fnz_program *program,
+                                   const fnz_functionalize_options *asked, bool *out) {
+  looking l = {.ctx = ctx, .p = program, .views = asked->views};
+  l.epilogue = asked->state == FNZ_STATE_EPILOGUE
+                   ? fnzi_epilogue_start(program)
+                   : (uint32_t)fnzi_graph_at(program, 0)->nodes.count;
+  fnzi_arena_init(&l.scratch, ctx);
+  const fnz_status status = look(&l, out);
+  fnzi_arena_free(&l.scratch);
+  *out = *out && status == FNZ_OK;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}

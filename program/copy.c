@@ -1,0 +1,146 @@
+/* copy.c - a program once more: with all of its numbers, names and orders, in memory of its own.
+ *
+ * keeps   indices of graphs, nodes, values and symbols, so that what refers to them still does
+ * gives   a program that shares weights, and the extras of a .pt2 file, by reference count */
+#include "program/program.h"
+
+static fnz_status copy_numbers(const fnz_program *from, fnz_program *to) {
+  uint32_t index;
+  for (size_t i = 1; i < from->symbols.count; i++) {
+    const fnzi_symbol *s = &from->symbols.data[i];
+    FNZ_TRY(fnzi_symbol_add(to, s->text, s->has_hint, s->hint, &index));
+  }
+  for (size_t i = 0; i < from->ranges.count; i++) {
+    const fnzi_range *r = &from->ranges.data[i];
+    FNZ_TRY(fnzi_range_add(to, r->symbol, r->min, r->max));
+  }
+  for (size_t i = 0; i < from->guards.count; i++)
+    FNZ_TRY(fnzi_guard_add(to, &from->guards.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status copy_heading(const fnz_program *from, fnz_program *to) {
+  to->torch_version = from->torch_version;
+  to->schema_major = from->schema_major;
+  to->schema_minor = from->schema_minor;
+  to->instantiated = from->instantiated;
+  to->extras = from->extras ? fnzi_extras_retain(from->extras) : NULL;
+  to->is_rewritten = from->is_rewritten;
+  FNZ_TRY(fnzi_intern_text(to, &to->torch_version));
+  for (size_t i = 0; i < from->custom_ops.count; i++) {
+    const fnz_op *op = from->custom_ops.data[i];
+    FNZ_TRY(fnzi_op_adopt(to, &op));
+  }
+  FNZ_TRY(copy_numbers(from, to));
+  for (size_t i = 0; i < from->weights.count; i++) {
+    const fnzi_weight *w = &from->weights.data[i];
+    const fnz_geometry *g;
+    FNZ_TRY(fnzi_intern_geometry(to, w->geometry, &g));
+    FNZ_TRY(fnzi_weight_add(to, w->name, w->blob, g));
+  }
+  return FNZ_OK;
+}
+
+/* --- graphs ----------------------------------------------------------------------------------- */
+static fnz_status copy_values(const fnzi_graph *from, fnz_program *to, uint32_t graph) {
+  for (size_t v = 0; v < from->values.count; v++) {
+    const fnzi_value *value = &from->values.data[v];
+    const fnz_geometry *g = value->geometry;
+    uint32_t index;
+    if (g)
+      FNZ_TRY(fnzi_intern_geometry(to, g, &g));
+    FNZ_TRY(fnzi_value_add(to, graph, value->name, g, value->node, &index));
+    fnzi_value_at(to, graph, index)->symbol = value->symbol;
+    fnzi_value_at(to, graph, index)->number = value->number;
+  }
+  for (size_t i = 0; i < from->unsaid.count; i++)
+    FNZ_TRY(fnzi_value_unsaid(to, graph, from->unsaid.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status copy_other(const fnzi_node *node, fnz_program *to, fnzi_node_other *out) {
+  const char **names = NULL;
+  *out = *node->u.other;
+  FNZ_TRY(fnzi_intern_text(to, &out->target));
+  FNZ_TRY(fnzi_intern_text(to, &out->metadata));
+  if (!out->arg_names)
+    return FNZ_OK;
+  FNZI_NEW(&to->arena, node->nargs, &names);
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    names[i] = node->u.other->arg_names[i];
+    FNZ_TRY(fnzi_intern_text(to, &names[i]));
+  }
+  out->arg_names = names;
+  return FNZ_OK;
+}
+
+static fnz_status copy_node(const fnzi_node *from, fnz_program *to, uint32_t graph) {
+  fnzi_node node = *from;
+  fnzi_node_other other;
+  uint32_t index;
+  FNZ_TRY(fnzi_intern_text(to, &node.source));
+  if (node.op)
+    FNZ_TRY(fnzi_op_adopt(to, &node.op));
+  if (node.op)
+    FNZ_TRY(fnzi_intern_text(to, &node.u.metadata));
+  else
+    FNZ_TRY(copy_other(from, to, &other));
+  if (!node.op)
+    node.u.other = &other;
+  return fnzi_node_add(to, graph, &node, &index);
+}
+
+static fnz_status copy_nodes(const fnzi_graph *from, fnz_program *to, uint32_t graph) {
+  fnzi_source_node *sources;
+  for (size_t n = 0; n < from->nodes.count; n++)
+    FNZ_TRY(copy_node(&from->nodes.data[n], to, graph));
+  if (!from->source_nodes)
+    return FNZ_OK;
+  FNZI_NEW(&to->arena, from->nodes.count, &sources);
+  if (from->nodes.count)
+    memcpy(sources, from->source_nodes, from->nodes.count * sizeof *sources);
+  fnzi_graph_at(to, graph)->source_nodes = sources;
+  return FNZ_OK;
+}
+
+static fnz_status copy_graph(const fnz_program *from, fnz_program *to, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(from, graph);
+  uint32_t index;
+  FNZ_TRY(fnzi_graph_add(to, g->name, &index));
+  FNZ_TRY(copy_values(g, to, graph));
+  FNZ_TRY(copy_nodes(g, to, graph));
+  FNZ_TRY(fnzi_graph_set_inputs(to, graph, g->ninputs));
+  FNZ_TRY(fnzi_graph_set_outputs(to, graph, g->noutputs));
+  fnzi_graph *made = fnzi_graph_at(to, graph);
+  made->source = g->source;
+  made->returns_single = g->returns_single;
+  FNZ_TRY(fnzi_args_copy(to, g->inputs, g->ninputs, &made->inputs));
+  return fnzi_args_copy(to, g->outputs, g->noutputs, &made->outputs);
+}
+
+static fnz_status copy_signature(const fnz_program *from, fnz_program *to) {
+  const fnzi_graph *g = fnzi_graph_at(from, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    to->inputs[k] = from->inputs[k];
+    FNZ_TRY(fnzi_intern_text(to, &to->inputs[k].target));
+  }
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    FNZ_TRY(fnzi_output_spec_copy(to, &from->outputs[k], &to->outputs[k]));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program *from, fnz_program **out) {
+  fnz_program *to;
+  *out = NULL;
+  FNZ_TRY(fnzi_program_create(ctx, &to));
+  fnz_status status = copy_heading(from, to);
+  for (uint32_t i = 0; status == FNZ_OK && i < from->graphs.count; i++)
+    status = copy_graph(from, to, i);
+  if (status == FNZ_OK)
+    status = copy_signature(from, to);
+  if (status == FNZ_OK)
+    *out = to;
+  else
+    fnz_program_destroy(to);
+  return status;
+}
