@@ -30,22 +30,24 @@ static fnz_status reach(fnzi_run_state *run, const fnz_geometry *g, int64_t *out
   return FNZ_OK;
 }
 
-static fnz_status check_array(fnzi_run_state *run, const char *name, const fnz_geometry *g,
-                              const fnz_array *array) {
+fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name, const fnz_geometry *g,
+                                const fnz_array *array) {
   if (array == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, name,
                      "no input of this name was given; fnz show prints the names of inputs");
   if (array->dtype != g->dtype)
-    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, name, "the program takes %s, the array given is %s",
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, name,
+                     "the program takes %s, the array given is %s; cast it before",
                      fnzi_dtype(g->dtype)->name, fnzi_dtype(array->dtype)->name);
   if (array->rank != g->rank)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
-                     "the program takes %u dimensions, the array given has %u", g->rank,
-                     array->rank);
+                     "the program takes %u dimensions, the array given has %u; reshape it before",
+                     g->rank, array->rank);
   for (uint32_t d = 0; d < g->rank; d++)
     if (array->sizes[d] != g->sizes[d])
       return fnzi_fail_for(run->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
-                           "size %lld of dimension %u was traced, the array given has %lld",
+                           "size %lld of dimension %u was traced, the array given has %lld; give "
+                           "that size, or export the program with this dimension dynamic",
                            (long long)g->sizes[d], d, (long long)array->sizes[d]);
   return FNZ_OK;
 }
@@ -57,7 +59,7 @@ static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char
   if (run->hashes)
     return fnzi_run_memory_series(run, b->geometry->dtype, elements, unknown_start(run, name),
                                   &b->memory);
-  FNZ_TRY(check_array(run, name, b->geometry, b->given));
+  FNZ_TRY(fnzi_run_check_array(run, name, b->geometry, b->given));
   if (fnzi_is_contiguous(b->geometry) && b->geometry->offset == 0)
     filled = b->given->bytes;
   return fnzi_run_memory_unfilled(run, b->geometry->dtype, elements, filled, &b->memory);
@@ -73,7 +75,7 @@ static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *
     fill_unknown(run, b->memory, name);
   if (run->hashes || is_made)
     return FNZ_OK;
-  return check_array(run, name, b->geometry, b->given);
+  return fnzi_run_check_array(run, name, b->geometry, b->given);
 }
 
 bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name) {
@@ -209,7 +211,7 @@ static fnz_status fill_given(fnzi_run_state *run, uint32_t k) {
   const fnzi_run_binding *b = &run->bindings[k];
   if (b->memory == NULL || b->given == NULL)
     return FNZ_OK;
-  FNZ_TRY(check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
+  FNZ_TRY(fnzi_run_check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
   if (b->memory->shared)
     return fnzi_run_fill_shared(run, k, b->given->data);
   fnzi_run_scatter(b->geometry, b->given->data, fnzi_dtype(b->given->dtype)->bytes,

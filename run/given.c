@@ -7,6 +7,7 @@
  * A state array replaces the data of the file, so that the results of one run can be inputs of the
  * next: "output.K" is accepted and ignored. */
 #include "base/near.h"
+#include "run/numbers.h"
 #include "run/run.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -165,6 +166,23 @@ fnz_status fnzi_run_find_given(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
+/* Of a weight that is given only where the file or the program says how large it is. */
+static fnz_status check_types(fnzi_run_state *run) {
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    const fnzi_run_binding *b = &run->bindings[k];
+    const fnzi_weight *weight = b->target ? fnzi_weight_find(run->program, b->target) : NULL;
+    if (run->graph->inputs[k].tag != FNZ_ARG_VALUE ||
+        (b->given == NULL && b->kind != FNZ_INPUT_USER))
+      continue;
+    const fnz_geometry *g =
+        weight ? weight->geometry
+               : fnzi_run_recorded(run, &run->arena, run->graph->inputs[k].u.value);
+    if (g != NULL || b->given == NULL)
+      FNZ_TRY(fnzi_run_check_array(run, said_name(run, k), g, b->given));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
                                 const fnz_arrays *inputs) {
   const fnzi_run_options options = {.inputs = inputs};
@@ -172,6 +190,11 @@ fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
       .ctx = ctx, .program = program, .graph = fnzi_graph_at(program, 0), .options = &options};
   fnzi_arena_init(&run.arena, ctx);
   fnz_status status = fnzi_run_find_given(&run);
+  if (status == FNZ_OK)
+    status = fnzi_run_numbers_open(&run);
+  if (status == FNZ_OK)
+    status = check_types(&run);
+  fnzi_run_numbers_close(&run);
   fnzi_arena_free(&run.arena);
   return status;
 }

@@ -220,7 +220,11 @@ void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 /* Makes run->bindings, with names and the given arrays; REF for an array with the name of no
  * input. */
 FNZ_MUST_CHECK fnz_status fnzi_run_find_given(fnzi_run_state *run);
-/* The same without a run. */
+/* The array has the type and sizes of the geometry; NULL: REF, for none was given. */
+FNZ_MUST_CHECK fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name,
+                                               const fnz_geometry *g, const fnz_array *array);
+/* What a run would refuse of the arrays, without one: their names, types and sizes, and user inputs
+ * that are missing. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
                                                const fnz_arrays *inputs);
 

@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * given_test.c - arrays that are given for the state of a program stand for the data of its file,
  * in both interpreters and in the comparison; a name that no input has is refused. Expected numbers
  * are PyTorch 2.15's: fixtures/pt2/kv_cache.want*.safetensors and tied.pt2. And options and reports
@@ -265,6 +265,52 @@ START_TEST(names_are_checked_where_nothing_is_computed) {
 }
 END_TEST
 
+/* Nothing computes my::f, so no run would refuse the arrays. */
+START_TEST(arrays_are_checked_where_nothing_is_computed) {
+  static const char text[] =
+      "fnz 1\noperator \"my::f(Tensor x) -> Tensor\"\nsymbol s0 = 4\nrange s0 2..8\n"
+      "weight \"b\": f32[4]\n"
+      "program(%x: f32[4], %y: f32[{s0}], %z: f32[{s0}], %b: f32[4] buffer \"b\")\n{\n"
+      "%a: f32[4] = add_.Tensor(%x, %b)\n%f: f32[4] = my::f(%a)\nreturn %f, %y, %z\n}\n";
+  static const struct {
+    int64_t x, y, z, b; /* how many elements; -1: not given */
+    const char *class_name, *where, *says;
+  } rows[] = {
+      {5, 3, 3, 4, "BOUNDS", "x", "size 4 of dimension 0 was traced, the array given has 5; give"},
+      {4, -1, 3, 4, "REF", "y", "no input of this name was given; fnz show"},
+      {-1, 3, 3, 4, "REF", "x", "no input of this name was given"},
+      {4, 3, 4, 4, "BOUNDS", "z", "which is 3 by what was seen before, the array has 4"},
+      {4, 9, 9, 4, "BOUNDS", "", "s0 from"},
+      {4, 3, 3, 2, "BOUNDS", "buffer.b", "size 4 of dimension 0 was traced"},
+  };
+  const float numbers[9] = {0};
+  fnz_program *p;
+  begin();
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const int64_t counts[4] = {rows[i].x, rows[i].y, rows[i].z, rows[i].b};
+    static const char *const names[4] = {"x", "y", "z", "buffer.b"};
+    fnz_arrays *given = no_arrays();
+    for (size_t k = 0; k < 4; k++)
+      if (counts[k] >= 0)
+        add_floats(given, names[k], counts[k], numbers);
+    FAILS(ctx, rows[i].class_name, fnz_verify(ctx, p, NULL, given, WITH_TRIALS(1), NULL));
+    ck_assert_str_eq(fnz_last_error(ctx)->where, rows[i].where);
+    ck_assert_msg(strstr(fnz_last_error(ctx)->message, rows[i].says) != NULL, "%s",
+                  fnz_last_error(ctx)->message);
+    fnz_arrays_destroy(given);
+  }
+  const int64_t sizes[1] = {4};
+  void *data;
+  fnz_arrays *given = no_arrays();
+  OK(ctx, fnz_arrays_add(given, "x", FNZ_F64, 1, sizes, &data));
+  FAILS(ctx, "TYPE", fnz_verify(ctx, p, NULL, given, WITH_TRIALS(1), NULL));
+  fnz_arrays_destroy(given);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 START_TEST(sizes_and_dtypes_of_state_are_checked) {
   const float numbers[4] = {1, 1, 1, 1};
   const int64_t four = 4;
@@ -435,6 +481,6 @@ RUN_SUITE("given", a_run_goes_on_from_the_state_of_another,
           weights_are_given_where_the_file_has_none, what_is_given_for_one_is_seen_through_another,
           what_shares_memory_must_agree, memory_without_data_must_be_filled,
           a_name_that_no_input_has_is_refused, names_are_checked_where_nothing_is_computed,
-          sizes_and_dtypes_of_state_are_checked, the_comparison_takes_state_too,
-          structures_say_how_large_they_are, backends_say_how_large_they_are,
-          an_older_header_has_fewer_fields)
+          arrays_are_checked_where_nothing_is_computed, sizes_and_dtypes_of_state_are_checked,
+          the_comparison_takes_state_too, structures_say_how_large_they_are,
+          backends_say_how_large_they_are, an_older_header_has_fewer_fields)
