@@ -415,6 +415,22 @@ FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
 /* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
 bool fnzi_program_has_symbols(const fnz_program *p);
 
+/* --- Weights that are one tensor (program/same_weights.c) -------------------------------- */
+/* How long the name of an input is that the text begins with, the longest one, and which input; 0:
+ * none. "x", "input.x", "b_cache", "layer.cache", "buffer.layer.cache" are names. */
+size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out);
+/* A weight's window of its storage; of others the geometry of the value. */
+const fnz_geometry *fnzi_input_geometry(const fnz_program *p, uint32_t k);
+/* Weight a becomes a window of weight b's storage, where it has the same elements: else OVERLAP. */
+FNZ_MUST_CHECK fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a,
+                                            uint32_t b, const fnz_geometry *window);
+/* Input k is a constant in `from` that its functional form writes, and shares no memory there. */
+bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, uint32_t k);
+enum { FNZI_CONSTANT_WORDS = 512 };
+/* What is to be said of it, and what to do: names a weight with the same elements. */
+void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_CONSTANT_WORDS],
+                               char remedy[FNZI_CONSTANT_WORDS]);
+
 /* What fnz_program_verify() checks of it. */
 FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);
 /* The first of the inputs that input k shares memory with; k where it is that one. */

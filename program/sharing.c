@@ -62,19 +62,28 @@ static fnzi_value *input_value(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value);
 }
 
-static fnz_status find_user_input(fnz_context *ctx, const fnz_program *p, const char *name,
-                                  uint32_t *out) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  for (*out = 0; *out < g->ninputs; (*out)++) {
-    if (g->inputs[*out].tag != FNZ_ARG_VALUE || strcmp(input_value(p, *out)->name, name) != 0)
-      continue;
-    if (p->inputs[*out].kind == FNZ_INPUT_USER)
-      return FNZ_OK;
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, name,
-                     "only inputs that the caller passes can be declared to alias; this one "
-                     "belongs to the program");
-  }
+static fnz_status find_input(fnz_context *ctx, const fnz_program *p, const char *name,
+                             uint32_t *out) {
+  size_t size = fnzi_input_at(p, name, out);
+  if (size && name[size] == '\0')
+    return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_REF, name, "the program has no tensor input of this name");
+}
+
+static bool is_user(const fnz_program *p, uint32_t k) {
+  return p->inputs[k].kind == FNZ_INPUT_USER;
+}
+
+/* Both are the caller's, or both are weights. */
+static fnz_status check_sides(fnz_context *ctx, const fnz_program *p, uint32_t a, uint32_t b) {
+  bool are_memories =
+      p->inputs[a].kind == FNZ_INPUT_MEMORY || p->inputs[b].kind == FNZ_INPUT_MEMORY;
+  if (is_user(p, a) == is_user(p, b) && !are_memories)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, input_value(p, is_user(p, a) ? b : a)->name,
+                   "this one belongs to the program, and an input that the caller passes cannot "
+                   "lie in its memory; declare aliases between two inputs, or between two buffers, "
+                   "parameters or constants");
 }
 
 /* Strides of dimensions of size 1 or less are never used, so they may differ. */
@@ -147,8 +156,9 @@ static bool has_company(const fnz_program *p, uint32_t k) {
 fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const char *input,
                                      const char *base, const fnz_geometry *window) {
   uint32_t a, b;
-  FNZ_TRY(find_user_input(ctx, p, input, &a));
-  FNZ_TRY(find_user_input(ctx, p, base, &b));
+  FNZ_TRY(find_input(ctx, p, input, &a));
+  FNZ_TRY(find_input(ctx, p, base, &b));
+  FNZ_TRY(check_sides(ctx, p, a, b));
   if (a == b)
     return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, input, "an input aliases itself in any case");
   if (has_company(p, a))
@@ -159,6 +169,7 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
   FNZ_TRY(check_window(ctx, input_value(p, a), window));
   if (input_value(p, b)->geometry->symbols)
     return check_window(ctx, input_value(p, b), window);
+  FNZ_TRY(fnzi_weights_join(ctx, p, a, b, window));
   FNZ_TRY(fnzi_intern_geometry(p, window, &input_value(p, a)->geometry));
   join(p, a, fnzi_memory_of(p, b));
   return FNZ_OK;

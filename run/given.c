@@ -166,7 +166,29 @@ fnz_status fnzi_run_find_given(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-/* Of a weight that is given only where the file or the program says how large it is. */
+fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name, const fnz_geometry *g,
+                                const fnz_array *array) {
+  if (array == NULL)
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, name,
+                     "no input of this name was given; fnz show prints the names of inputs");
+  if (array->dtype != g->dtype)
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, name,
+                     "the program takes %s, the array given is %s; cast it before",
+                     fnzi_dtype(g->dtype)->name, fnzi_dtype(array->dtype)->name);
+  if (array->rank != g->rank)
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
+                     "the program takes %u dimensions, the array given has %u; reshape it before",
+                     g->rank, array->rank);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (array->sizes[d] != g->sizes[d])
+      return fnzi_fail_for(run->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
+                           "size %lld of dimension %u was traced, the array given has %lld; give "
+                           "that size, or export the program with this dimension dynamic",
+                           (long long)g->sizes[d], d, (long long)array->sizes[d]);
+  return FNZ_OK;
+}
+
+/* A weight counts when it is given, and the file or the program says how large it is. */
 static fnz_status check_types(fnzi_run_state *run) {
   for (size_t k = 0; k < run->graph->ninputs; k++) {
     const fnzi_run_binding *b = &run->bindings[k];

@@ -252,16 +252,26 @@ static fnz_status read_method(reader *r) {
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
-static fnz_status find_base(reader *r, const fnz_program *p, const char *name) {
-  uint64_t value;
-  if (!fnzi_value_find(p, 0, name, strlen(name), &value) || !fnzi_value_at(p, 0, value)->geometry ||
-      fnzi_value_at(p, 0, value)->node != FNZI_NO_NODE)
-    return fnzi_fail(r->ctx, FNZ_CLASS_REF, name, "the program has no tensor input of this name");
-  if (fnzi_value_at(p, 0, value)->geometry->symbols)
+/* The name of an input, which may have dots: "layer.cache", "buffer.layer.cache". */
+static fnz_status read_input(reader *r, const fnz_program *p, const char **name, uint32_t *input) {
+  skip_blanks(r);
+  size_t size = fnzi_input_at(p, r->at, input);
+  if (!size) {
+    FNZ_TRY(read_word(r, name));
+    return fnzi_fail(r->ctx, FNZ_CLASS_REF, *name, "the program has no tensor input of this name");
+  }
+  FNZ_TRY(fnzi_arena_string(&r->arena, r->at, size, name));
+  r->at += size;
+  return FNZ_OK;
+}
+
+static fnz_status open_base(reader *r, const fnz_program *p, const char *name, uint32_t input) {
+  const fnz_geometry *g = fnzi_input_geometry(p, input);
+  if (g->symbols)
     return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, name,
                      "aliases are declared for fixed sizes; export the program with fixed sizes");
   FNZI_NEW(&r->arena, 1, &r->window);
-  *r->window = *fnzi_value_at(p, 0, value)->geometry;
+  *r->window = *g;
   return FNZ_OK;
 }
 
@@ -280,10 +290,11 @@ static fnz_status read_steps(reader *r) {
 
 static fnz_status declare(reader *r, fnz_program *p) {
   const char *input, *base;
-  FNZ_TRY(read_word(r, &input));
+  uint32_t a, b;
+  FNZ_TRY(read_input(r, p, &input, &a));
   FNZ_TRY(expect(r, '='));
-  FNZ_TRY(read_word(r, &base));
-  FNZ_TRY(find_base(r, p, base));
+  FNZ_TRY(read_input(r, p, &base, &b));
+  FNZ_TRY(open_base(r, p, base, b));
   FNZ_TRY(read_steps(r));
   return fnz_program_declare_alias(r->ctx, p, input, base, r->window);
 }

@@ -70,7 +70,8 @@ FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t grap
   ROW(COPY, "copy", "a view that has to copy, because no view has the elements")                   \
   ROW(DEAD_WRITE, "dead-write", "a write that nothing reads")                                      \
   ROW(ALIAS, "alias", "an output that shares memory with an input or another output")              \
-  ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")
+  ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")          \
+  ROW(CONSTANT, "written-constant", "a write to a constant, which may be a buffer as well")
 
 typedef enum fnz_finding_kind {
 #define FNZ_FINDING_ENUM(id, name, words) FNZ_FINDING_##id,

@@ -239,8 +239,12 @@ FNZ_API fnz_guard fnz_program_guard(const fnz_program *program, size_t k);
  * and the written forms. For programs that no other thread uses yet. fnz_program_alias() in
  * <fnz/functionalize.h> takes "x=y[1:]" instead.
  *
+ * Both may be weights, too: buffers, parameters and constants, by graph name or qualified name, as
+ * where an exporter has written one tensor twice. Their elements must be the same.
+ *
  * Fails with REF (no such inputs), TYPE (another dtype, other sizes or strides), DUPLICATE (`input`
- * shares memory already), UNSUPPORTED (no user inputs, symbolic sizes). */
+ * shares memory already), OVERLAP (weights with other elements), UNSUPPORTED (a user input and a
+ * weight, symbolic sizes). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *program,
                                                             const char *input, const char *base,
                                                             const fnz_geometry *window);

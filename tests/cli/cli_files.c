@@ -102,6 +102,18 @@ static void spill_floats(const char *path, const char *const *names, size_t coun
 
 static const char *const ways_to_run[] = {"", " --original", " --engine interpreter"};
 
+/* Only a weight with the same elements can be another name of it. */
+START_TEST(weights_are_declared_to_be_one) {
+  must_fail("convert " FNZ_SOURCE_DIR "/fixtures/decode/llama.pt2 --to text "
+            "--alias blocks.0.out.weight=embed.weight[:16]",
+            2, "fnz: OVERLAP: ");
+  must_fail("convert " PT2 "kv_cache.pt2 --to text --alias x=kc", 2, "fnz: UNSUPPORTED: ");
+  must_fail("convert " PT2 "kv_cache.pt2 --to text --alias kc=nothing", 2, "fnz: REF: ");
+  has(must_work("convert " PT2 "kv_cache.pt2 --to text --alias buffer.kc=vc")->out,
+      "buffer \"vc\" persistent shares %");
+}
+END_TEST
+
 START_TEST(a_name_of_the_state_is_given_once) {
   static const char *const both[] = {"h", "k", "buffer.h"}, *const none[] = {"h", "k", "x"};
   enter_folder();
@@ -390,6 +402,8 @@ START_TEST(written_constants_are_state) {
   strcat(words, " --original");
   ck_assert_str_eq(must_work(words)->out, listed);
   snprintf(words, sizeof words, "convert %s -o c.pt2", source);
+  has(fnz(words)->err, "the constant \"c\" is written");
+  strcat(words, " --quiet");
   must_work(words);
   has(must_work("show c.pt2")->out, "%c_c: f32[4] buffer \"c\",");
   snprintf(words, sizeof words, "verify %s c.pt2", source);
@@ -420,8 +434,8 @@ END_TEST
 
 SUITE_PART(cli_files, says_which_file_is_missing, refuses_files_that_are_no_programs,
            says_what_stands_where_inputs_should, goes_on_from_the_state_that_a_run_wrote,
-           a_name_of_the_state_is_given_once, a_file_is_written_once, all_go_on_alike,
-           says_what_stands_where_a_program_should,
+           weights_are_declared_to_be_one, a_name_of_the_state_is_given_once,
+           a_file_is_written_once, all_go_on_alike, says_what_stands_where_a_program_should,
            reads_no_more_of_a_foreign_file_than_its_beginning, leaves_what_was_there_when_it_fails,
            cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
            notices_a_full_disk, converts_to_standard_output, reads_standard_input,

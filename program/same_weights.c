@@ -1,0 +1,164 @@
+/* same_weights.c - weights that are one tensor although the file has two: a module may hold a
+ * buffer as a plain attribute, too, which the exporter writes as a constant of its own.
+ *
+ * needs   graph 0 with its inputs
+ * gives   the input of a name; two weights in one memory; the constants that a pass has found to be
+ *         written, and which weight each of them may be */
+#include "program/program.h"
+
+#include <stdio.h>
+
+static const fnzi_value *value_of(const fnz_program *p, uint32_t k) {
+  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+}
+
+static bool is_weight(const fnz_input_spec *spec) {
+  return spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
+         spec->kind == FNZ_INPUT_CONSTANT;
+}
+
+static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
+  return is_weight(&p->inputs[k]) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The text begins with the name, after a prefix that it may have. */
+static size_t begins(const char *text, const char *prefix, const char *name) {
+  const size_t before = strlen(prefix), size = strlen(name);
+  bool fits = strncmp(text, prefix, before) == 0 && strncmp(text + before, name, size) == 0 &&
+              !is_word(text[before + size]);
+  return fits && size ? before + size : 0;
+}
+
+size_t fnzi_input_at(const fnz_program *p, const char *text, uint32_t *out) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  size_t most = 0;
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const fnz_input_spec *spec = &p->inputs[k];
+    if (g->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    const char *prefix = spec->kind == FNZ_INPUT_USER        ? "input."
+                         : spec->kind == FNZ_INPUT_PARAMETER ? "parameter."
+                                                             : "buffer.";
+    const char *target = is_weight(spec) ? spec->target : value_of(p, k)->name;
+    const size_t sizes[3] = {begins(text, "", value_of(p, k)->name), begins(text, "", target),
+                             begins(text, prefix, target)};
+    for (size_t i = 0; i < 3; i++)
+      if (sizes[i] > most) {
+        most = sizes[i];
+        *out = k;
+      }
+  }
+  return most;
+}
+
+const fnz_geometry *fnzi_input_geometry(const fnz_program *p, uint32_t k) {
+  const fnzi_weight *w = weight_of(p, k);
+  return w && w->blob ? w->geometry : value_of(p, k)->geometry;
+}
+
+/* --- one memory ------------------------------------------------------------------------------- */
+/* The first element at which the two differ, row-major; -1: they are the same. */
+static int64_t first_difference(const fnzi_weight *a, const fnz_geometry *window,
+                                const fnzi_blob *base) {
+  const size_t cell = fnzi_dtype(window->dtype)->bytes;
+  const char *x = fnzi_blob_data(a->blob), *y = fnzi_blob_data(base);
+  int64_t count = fnz_geometry_numel(window);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rest = i, one = a->geometry->offset, other = window->offset;
+    for (uint32_t d = window->rank; d-- > 0; rest /= window->sizes[d]) {
+      one += rest % window->sizes[d] * a->geometry->strides[d];
+      other += rest % window->sizes[d] * window->strides[d];
+    }
+    if (memcmp(x + (size_t)one * cell, y + (size_t)other * cell, cell) != 0)
+      return i;
+  }
+  return -1;
+}
+
+static fnz_status check_data(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b,
+                             const fnz_geometry *window) {
+  int64_t low, high;
+  if (!a->blob || !b->blob)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, a->name,
+                     "the program has data for only one of %s and %s; take the archive that has "
+                     "both",
+                     a->name, b->name);
+  if (!fnzi_extent(window, &low, &high) || low < 0 ||
+      (size_t)high * fnzi_dtype(window->dtype)->bytes > fnzi_blob_bytes(b->blob))
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, a->name, "the alias reaches beyond the memory of %s",
+                     b->name);
+  int64_t at = first_difference(a, window, b->blob);
+  if (at < 0)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, a->name,
+                   "it is no view of %s: they differ at element %lld; name the weight that it was "
+                   "when the program was exported",
+                   b->name, (long long)at);
+}
+
+fnz_status fnzi_weights_join(fnz_context *ctx, fnz_program *p, uint32_t a, uint32_t b,
+                             const fnz_geometry *window) {
+  fnzi_weight *one = (fnzi_weight *)(uintptr_t)weight_of(p, a);
+  const fnzi_weight *other = weight_of(p, b);
+  const fnz_geometry *own;
+  FNZ_TRY(fnzi_intern_geometry(p, window, &own));
+  if (!one || !other || (!one->blob && !other->blob)) {
+    if (one)
+      one->geometry = own;
+    return FNZ_OK;
+  }
+  FNZ_TRY(check_data(ctx, one, other, window));
+  fnzi_blob *had = one->blob;
+  one->blob = fnzi_blob_retain(other->blob);
+  one->geometry = own;
+  fnzi_blob_release(had);
+  return FNZ_OK;
+}
+
+/* --- constants that are written --------------------------------------------------------------- */
+bool fnzi_is_written_constant(const fnz_program *from, const fnz_program *to, uint32_t k) {
+  if (from->inputs[k].kind != FNZ_INPUT_CONSTANT || to->inputs[k].kind != FNZ_INPUT_BUFFER)
+    return false;
+  for (uint32_t i = 0; i < fnzi_graph_at(to, 0)->ninputs; i++)
+    if (i != k && fnzi_memory_of(to, i) == fnzi_memory_of(to, k))
+      return false;
+  return true;
+}
+
+/* The name of a buffer or parameter with the same elements as input k; NULL: there is none. */
+static const char *find_alike(const fnz_program *p, uint32_t k) {
+  const fnzi_weight *a = weight_of(p, k);
+  for (uint32_t i = 0; a && a->blob && i < fnzi_graph_at(p, 0)->ninputs; i++) {
+    const fnzi_weight *b = i == k ? NULL : weight_of(p, i);
+    if (b && b->blob && b->geometry == a->geometry && p->inputs[i].kind != FNZ_INPUT_CONSTANT &&
+        fnzi_blob_bytes(a->blob) == fnzi_blob_bytes(b->blob) &&
+        first_difference(a, b->geometry, b->blob) < 0)
+      return b->name;
+  }
+  return NULL;
+}
+
+void fnzi_written_constant_say(const fnz_program *p, uint32_t k, char what[FNZI_CONSTANT_WORDS],
+                               char remedy[FNZI_CONSTANT_WORDS]) {
+  const char *name = p->inputs[k].target, *alike = find_alike(p, k);
+  if (alike)
+    snprintf(
+        what, FNZI_CONSTANT_WORDS,
+        "the constant \"%.120s\" is written, and \"%.120s\", which has the same elements, does "
+        "not change with it, although a module may have one tensor under both names",
+        name, alike);
+  else
+    snprintf(
+        what, FNZI_CONSTANT_WORDS,
+        "the constant \"%.120s\" is written: a tensor that the module has not registered; where "
+        "it is a buffer under another name, that does not change with it",
+        name);
+  snprintf(remedy, FNZI_CONSTANT_WORDS,
+           "register it as a buffer, or declare that the two are one: --alias '%.120s=%.120s'",
+           name, alike ? alike : "NAME");
+}
