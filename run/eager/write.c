@@ -88,16 +88,15 @@ static bool draws_in_place(const fnzi_eag_op *s, const fnz_op *twin) {
   return (twin->tags & FNZI_TAG_RANDOM) && !(s->op->tags & FNZI_TAG_GENERATED);
 }
 
-/* The strides of a copy of the first operand, if that has the sizes of the result. */
+/* The strides of a copy of the first operand, if that has the sizes of the result; else of rows. */
 static fnz_status lie_as_operand(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                                  fnz_geometry *g) {
   const fnz_geometry *operand =
       twin->nparams > 0 && args[0].tag == FNZ_ARG_VALUE ? fnzi_eag_op_geometry(s, &args[0]) : NULL;
   int64_t *strides;
-  if (!operand || !fnzi_same_sizes(operand, g))
-    return FNZ_OK;
   FNZI_NEW(&s->in->run.scratch, g->rank, &strides);
-  fnzi_iterator_strides(&operand, 1, g->rank, g->sizes, strides);
+  fnzi_iterator_strides(&operand, operand && fnzi_same_sizes(operand, g), g->rank, g->sizes,
+                        strides);
   g->strides = strides;
   return FNZ_OK;
 }

@@ -161,11 +161,11 @@ static const row strided[] = {
     {"%x: f32[2,3] stride(1,2)",
      "%s: f32[3] stride(2) = select.int(%x, 0, 0)\n%r: f32[3] = neg(%s)\nreturn %r",
      "permute_copy as_strided_copy neg"},
-    /* a root with gaps: its value has none, and is read by the strides of that */
+    /* a root with gaps: PyTorch would read its memory by their strides; so its value is cloned */
     {"%x: f32[2,3] stride(6,2)",
      "%s: f32[6] stride(2) = as_strided(%x, [6], [2], 0)\n"
      "%a: f32[2] stride(6) offset(2) = select.int(%x, 1, 1)\n%r: f32[2] = neg(%a)\nreturn %r",
-     "as_strided_copy neg"},
+     "clone as_strided_copy neg"},
     /* another dtype, and lazy bits, take a step more */
     {"%x: i16[2,4]",
      "%v: i32[2,2] = view.dtype(%x, i32)\n%s: i32[2] stride(2) = select.int(%v, 1, 0)\n"

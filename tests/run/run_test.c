@@ -380,7 +380,8 @@ START_TEST(out_of_memory) {
       "fnz 1\nprogram(%x: f32[2,2], %y: f32[2])\n{\n%t: f32[2,2] stride(1,2) = t(%x)\n"
       "%s: f32[2] = select.int(%t, 0, 0)\n%a: f32[2] = add_.Tensor(%s, %y)\n"
       "_foreach_neg_([%y, %y])\nreturn %t\n}\n",
-      "fnz 1\nprogram(%x: f32[2,2], %y: f32[2])\n{\n%t: f32[2,2] = t_copy(%x)\n"
+      "fnz 1\nguard disjoint \"x\" \"y\"\nprogram(%x: f32[2,2], %y: f32[2])\n{\n"
+      "%t: f32[2,2] = t_copy(%x)\n"
       "%s: f32[2] = select_copy.int(%t, 0, 0)\n%a: f32[2] = add.Tensor(%s, %y)\n"
       "%u: f32[2,2] = select_scatter(%t, %a, 0, 0)\n%n: f32[2] = neg(%y)\n%m: f32[2] = neg(%n)\n"
       "%w: f32[2,2] = t_copy(%u)\n"
