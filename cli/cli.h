@@ -72,8 +72,7 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
   ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
       "programs with other numbers in weights may be equal")                                       \
-  ROW(ALLOW_NARROWER, "--allow-narrower", NULL,                                                    \
-      "B may refuse sizes that IN takes")                                                          \
+  ROW(ALLOW_NARROWER, "--allow-narrower", NULL, "B may refuse sizes that IN takes")                \
   ROW(IGNORE_MEMORY, "--ignore-memory", NULL,                                                      \
       "in which memory outputs lie, and with which strides, does not count")                       \
   ROW(NO_WEIGHTS, "--no-weights", NULL, "without the numbers in weights, which a text never has")  \
@@ -198,8 +197,8 @@ typedef struct cli_verb {
   ROW(verify, "IN [B]", 1, 2,                                                                      \
       CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
           CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(ALLOW_NARROWER) | CLI_BIT(IGNORE_MEMORY) |             \
-          CLI_BIT(BY_ENGINE) |                                                                     \
-          CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),             \
+          CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) |        \
+          CLI_BIT(GROUP),                                                                          \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
@@ -315,7 +314,7 @@ struct cli_call {
   fnz_program *program, *other, *functional;
   fnz_program *made_of; /* explain: the functional form, taken apart */
   fnz_arrays *inputs, *more, *outputs;
-  fnz_arrays *held; /* the state, between calls of an interpreter */
+  fnz_arrays *held;                    /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
   fnz_findings *findings;
   fnz_library *library;

@@ -209,7 +209,8 @@ struct fnz_program {
   bool instantiated;       /* at some sizes, for which nothing says where views lie */
   _Atomic bool *unchecked; /* of a program that was read: its types were not held against rules;
                              NULL of others, which say what rules gave */
-  bool says_no_sharing; /* read from a file that has no room for it: `sharing` of outputs is unknown */
+  bool says_no_sharing; /* read from a file that has no room for it: `sharing` of outputs is unknown
+                         */
   bool is_rewritten; /* extras are of the program it was made from; see fnzi_graph.source_nodes */
 };
 
@@ -285,8 +286,8 @@ FNZ_MUST_CHECK fnz_status fnzi_op_put_near(const fnz_program *p, const char *nam
 /* The same operator for a program of perhaps another context. */
 FNZ_MUST_CHECK fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op);
 
-/* The same program in memory of `ctx`: values, nodes, graphs and symbols keep their indices. Weights
- * are shared. Ends with fnz_program_destroy(); NULL on failure (program/copy.c). */
+/* The same program in memory of `ctx`: values, nodes, graphs and symbols keep their indices.
+ * Weights are shared. Ends with fnz_program_destroy(); NULL on failure (program/copy.c). */
 FNZ_MUST_CHECK fnz_status fnzi_program_copy(fnz_context *ctx, const fnz_program *from,
                                             fnz_program **out);
 

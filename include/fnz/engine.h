@@ -102,9 +102,9 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
  *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL. A
  *            number is an int64_t, a double or a bool, as `geometry` of rank 0 says after the run,
  *            and lies with the CPU: `data` given for it has 8 bytes, `geometry` NULL.
- *            Outputs must overlap neither each other nor an input or the state, and have a place for
- *            each element; but the final value of a donated input may lie in the memory of that
- *            input, with its strides. Those in a given state are not looked at.
+ *            Outputs must overlap neither each other nor an input or the state, and have a place
+ *            for each element; but the final value of a donated input may lie in the memory of
+ *            that input, with its strides. Those in a given state are not looked at.
  * state      NULL: the program's initial values, and final values come out as outputs. Else they
  *            are read and left there.
  * workspace  NULL: one that the executable keeps for this.

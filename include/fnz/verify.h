@@ -39,7 +39,7 @@ typedef struct fnz_verify_report {
    * turned, which is at most 31 at each choice of sizes. */
   size_t predicates, predicates_turned;
   char not_compared[160]; /* the first output whose memory or strides are not compared, and why */
-  char narrower[256];     /* sizes or inputs that `functional` refuses and `original` takes, or "" */
+  char narrower[256];     /* sizes that `functional` refuses and `original` takes, or "" */
 } fnz_verify_report;
 #define FNZ_VERIFY_REPORT_INIT                                                                     \
   { sizeof(fnz_verify_report), 0, 0, 0, "", false, 0, "", 0, 0, 0, 0, 0, "", "" }
@@ -56,8 +56,8 @@ typedef struct fnz_verify_report {
  * Then parameters, buffers and constants of one name are compared as data, if both programs have
  * data. Names of values, the order of other nodes, source lines and the texts of assertions do not
  * count. Neither do strides of an output that leaves gaps in memory of its own, the memory of an
- * output if a .pt2 file, which has no room for it, would have to say it, nor that of one that a body
- * gives: the report names the first such output.
+ * output if a .pt2 file, which has no room for it, would have to say it, nor that of an output of a
+ * body: the report names the first such output.
  *
  * `functional` may be any program: it runs on aliasing memory too if it writes, or has views and no
  * signature that says where its outputs lie. NULL: the functional form of `original`; sizes that

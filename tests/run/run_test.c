@@ -385,7 +385,8 @@ START_TEST(out_of_memory) {
       "%s: f32[2] = select_copy.int(%t, 0, 0)\n%a: f32[2] = add.Tensor(%s, %y)\n"
       "%u: f32[2,2] = select_scatter(%t, %a, 0, 0)\n%n: f32[2] = neg(%y)\n%m: f32[2] = neg(%n)\n"
       "%w: f32[2,2] = t_copy(%u)\n"
-      "return %w input_mutation \"x\", %m input_mutation \"y\", %u in %x as f32[2,2] stride(1,2) by "
+      "return %w input_mutation \"x\", %m input_mutation \"y\", %u in %x as f32[2,2] stride(1,2) "
+      "by "
       "t()\n}\n"};
   ck_assert_uint_gt(each_fault(read_and_compare, texts), 50);
 }
