@@ -6,6 +6,7 @@
 #ifndef FNZI_CPU_FOURIER_H
 #define FNZI_CPU_FOURIER_H
 
+#include "kernels/core/isa.h"
 #include "kernels/cpu/cpu.h"
 
 enum { FNZI_FFT_LANES = 8, FNZI_FFT_MOST_PASSES = 64 };
@@ -39,6 +40,8 @@ typedef struct fnzi_cpu_fft_passes {
 } fnzi_cpu_fft_passes;
 extern const fnzi_cpu_fft_passes fnzi_cpu_fft_passes_of, fnzi_cpu_fft_passes_of_v3,
     fnzi_cpu_fft_passes_of_v4;
+/* All sets have the same bits. */
+const fnzi_cpu_fft_passes *fnzi_cpu_fft_passes_for(fnzi_krn_isa isa);
 
 /* --- fourier_plan.c
  * ------------------------------------------------------------------------------- */

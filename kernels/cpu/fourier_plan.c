@@ -104,15 +104,16 @@ static fnz_status make_answer(fnzi_krn_call *call, fnzi_cpu_fft_plan *plan) {
   return FNZ_OK;
 }
 
-static const fnzi_cpu_fft_passes *best_passes(void) {
+const fnzi_cpu_fft_passes *fnzi_cpu_fft_passes_for(fnzi_krn_isa isa) {
   static const fnzi_cpu_fft_passes *const tables[FNZI_ISAS] = {
       FNZI_ISA_TABLES(&fnzi_cpu_fft_passes_of)};
-  return tables[fnzi_krn_isa_best()];
+  return tables[isa];
 }
 
 fnz_status fnzi_cpu_fft_plan_make(fnzi_krn_call *call, int64_t n, fnzi_cpu_fft_roots roots,
                                   fnzi_cpu_fft_plan *out) {
-  *out = (fnzi_cpu_fft_plan){.n = n, .points = n, .roots = roots, .passes = best_passes()};
+  *out = (fnzi_cpu_fft_plan){
+      .n = n, .points = n, .roots = roots, .passes = fnzi_cpu_fft_passes_for(fnzi_krn_isa_best())};
   bool is_smooth = take_factors(n, NULL) == 1;
   if (!is_smooth)
     out->points = find_smooth(2 * n - 1);

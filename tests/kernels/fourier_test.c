@@ -1,6 +1,7 @@
-/* checks: 8
+/* checks: 9
  * fourier_test.c - Fourier transforms beside the sum that defines them, at all lengths that the
  * plan has a way for; what is cut, padded, divided and refused; short times back again. */
+#include "kernels/cpu/fourier.h"
 #include "tests/help/faults.h"
 #include "tests/run/variants.h"
 
@@ -124,6 +125,39 @@ START_TEST(long_lines_are_sums_too) {
     alike(line, CALL("fft_ifft", T(one)));
     close_backend();
   }
+}
+END_TEST
+
+/* The points that one pass, or one product with numbers, makes of the drawn ones. */
+enum { PASSED = 5 * 5 * 24, TIMES = 0 };
+static void pass_points(const fnzi_cpu_fft_passes *passes, int radix, int64_t places, int64_t run,
+                        double (*out)[PASSED]) {
+  fnzi_cpu_fft_block from = {values, values + PASSED}, to = {out[0], out[1]};
+  const double *roots = values + 2 * PASSED;
+  if (radix == TIMES) {
+    passes->times(roots, places, run, from, to);
+    return;
+  }
+  fnzi_cpu_fft_pass pass = {places, run, {roots, 1}};
+  passes->by_radix[radix](&pass, from, to);
+}
+
+/* Runs of whole vectors of each set, and shorter ones. */
+START_TEST(passes_are_alike_in_all_sets) {
+  static double want[2][PASSED], have[2][PASSED];
+  static const int64_t runs[] = {1, 3, 8, 16, 24};
+  open_backend(false);
+  (void)drawn(FNZ_C128, 1, (int64_t[]){LONG});
+  close_backend();
+  for (int isa = 1; isa <= (int)fnzi_krn_isa_best(); isa++)
+    for (int radix = TIMES; radix <= 5; radix++)
+      for (int64_t places = 1; radix != 1 && places <= 5; places++)
+        for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+          pass_points(fnzi_cpu_fft_passes_for(FNZI_ISA_BASE), radix, places, runs[r], want);
+          pass_points(fnzi_cpu_fft_passes_for((fnzi_krn_isa)isa), radix, places, runs[r], have);
+          ck_assert_msg(memcmp(want, have, sizeof want) == 0, "radix %d, %lld places, runs of %lld",
+                        radix, (long long)places, (long long)runs[r]);
+        }
 }
 END_TEST
 
@@ -255,5 +289,6 @@ START_TEST(every_step_may_lack_memory) {
 END_TEST
 
 RUN_SUITE("fourier", transforms_are_the_sums_that_define_them, long_lines_are_sums_too,
-          strides_change_no_bit, dimensions_come_one_after_the_other, strides_are_those_of_eager,
-          short_times_come_back, refusals_say_what_to_do, every_step_may_lack_memory)
+          passes_are_alike_in_all_sets, strides_change_no_bit, dimensions_come_one_after_the_other,
+          strides_are_those_of_eager, short_times_come_back, refusals_say_what_to_do,
+          every_step_may_lack_memory)

@@ -105,11 +105,11 @@ START_TEST(exponentials_are_alike_in_all_sets) {
   const fnzi_rows *of[FNZI_ISAS];
   float x[MOST], y[FNZI_ISAS][MOST];
   int n = sets(of);
-  for (int s = 0; s < n; s++)
-    for (int64_t count = 1; count <= MOST; count++) {
+  for (int64_t count = 1; count <= MOST; count++) {
+    fill(x, count, (uint32_t)count);
+    for (int s = 0; s < n; s++) {
       fnzi_row_sums sums = {{0}};
       double lanes[FNZI_ROW_LANES] = {0};
-      fill(x, count, (uint32_t)count);
       of[s]->exp(&sums, 3, x, y[s], count);
       for (int64_t i = 0; i < count; i++) {
         double truth = exp((double)(x[i] - 3));
@@ -117,8 +117,9 @@ START_TEST(exponentials_are_alike_in_all_sets) {
         lanes[i % FNZI_ROW_LANES] += (double)y[s][i];
       }
       ck_assert(fnzi_row_total(&sums) == joined(lanes));
-      ck_assert(s < 2 || memcmp(y[s], y[s - 1], (size_t)count * sizeof **y) == 0);
+      ck_assert(s < 1 || memcmp(y[s], y[s - 1], (size_t)count * sizeof **y) == 0);
     }
+  }
 }
 END_TEST
 
