@@ -15,9 +15,10 @@
 
 /* One input or output. Equal pointers are one tensor, or one memory. */
 typedef struct fnzi_ver_sight {
-  const void *tensor, *memory; /* NULL: it is no tensor */
-  const fnz_geometry *g;       /* NULL: not known */
-  bool may_share;              /* a body gives it, which may hand out memory of its operands */
+  const void *tensor, *memory;  /* NULL: it is no tensor */
+  const fnz_geometry *g;        /* NULL: not known */
+  const fnz_geometry *recorded; /* of an output that a run shows: that of its value */
+  bool may_share;               /* a body gives it, which may hand out memory of its operands */
 } fnzi_ver_sight;
 
 typedef struct fnzi_ver_sights {
