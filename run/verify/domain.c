@@ -21,7 +21,7 @@ enum {
 
 /* --- Inputs that share memory ----------------------------------------------------------------- */
 
-static bool writes(const fnz_program *p) {
+bool fnzi_ver_writes(const fnz_program *p) {
   for (uint32_t k = 0; k < p->graphs.count; k++)
     for (size_t i = 0; i < fnzi_graph_at(p, k)->nodes.count; i++)
       if (fnzi_run_node_writes(&fnzi_graph_at(p, k)->nodes.data[i]))
@@ -97,7 +97,7 @@ static fnz_status find_unguarded(const fnz_program *p, fnzi_arena *arena, const 
   bool any_written = false, apart = false, *read;
   const char *found = NULL;
   *out = NULL;
-  if (p->instantiated || p->says_no_sharing || writes(p))
+  if (p->instantiated || p->says_no_sharing || fnzi_ver_writes(p))
     return FNZ_OK;
   FNZI_NEW(arena, g->values.count, &read);
   mark_read(g, read);
