@@ -101,9 +101,13 @@ static fnz_status take_mask(finder *f, const fnzi_krn_array *mask) {
   return split_mask(f, g, bits);
 }
 
+static bool is_mask(const fnzi_krn_array *index) {
+  return index->place.dtype == FNZ_BOOL || index->place.dtype == FNZ_U8;
+}
+
 static fnz_status take_index(finder *f, const fnz_arg *arg) {
   const fnzi_krn_array *index = fnzi_krn_arg_array(arg);
-  if (index && (index->place.dtype == FNZ_BOOL || index->place.dtype == FNZ_U8))
+  if (index && is_mask(index))
     return take_mask(f, index);
   if (f->dim >= f->self->place.rank)
     return too_many(f);
@@ -112,7 +116,6 @@ static fnz_status take_index(finder *f, const fnz_arg *arg) {
     v->dim = f->dim;
     v->shape = index->place;
     v->values = NULL;
-    FNZ_TRY(fnzi_meta_index_check(f->call, index));
     if (f->call->has_data)
       FNZ_TRY(
           fnzi_meta_index_values(f->call, index, f->self->place.sizes[f->dim], true, &v->values));
@@ -135,11 +138,23 @@ static fnz_status broadcast_vector(finder *f, const vector *v, fnzi_meta_places 
   return fnzi_krn_window_assign(f->call, &to, &from, false);
 }
 
+/* Before any is read: a mask without data ends the search, and an index behind it is wrong still.
+ */
+static fnz_status check_indices(const fnzi_krn_call *call, const fnz_arg *indices) {
+  for (uint32_t i = 0; i < indices->count; i++) {
+    const fnzi_krn_array *index = fnzi_krn_arg_array(&indices->u.list[i]);
+    if (index && !is_mask(index))
+      FNZ_TRY(fnzi_meta_index_check(call, index));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self,
                                  const fnz_arg *indices, fnzi_meta_places *out) {
   finder f = {.call = call, .self = self};
   const fnz_geometry *shapes[FNZ_MAX_RANK];
   *out = (fnzi_meta_places){.count = 1};
+  FNZ_TRY(check_indices(call, indices));
   for (uint32_t i = 0; i < indices->count; i++)
     FNZ_TRY(take_index(&f, &indices->u.list[i]));
   if (f.count == 0)
