@@ -441,7 +441,7 @@ static bool readme_says(fnz_context *ctx, const size_t counts[WORDS]) {
            all % 1000, counts[WORDS - 1]);
   bool said = strstr((const char *)text.data, line) != NULL;
   if (!said)
-    printf("README.md does not say: %s\n", line);
+    fprintf(stderr, "README.md does not say: %s\n", line);
   fnz_buffer_free(ctx, &text);
   return said;
 }
@@ -466,7 +466,7 @@ START_TEST(operators_are_counted) {
     bool said = strstr((const char *)text.data, line) != NULL;
     all = all && said;
     if (!said)
-      printf("docs/engine.md does not say: %s\n", line);
+      fprintf(stderr, "docs/engine.md does not say: %s\n", line);
   }
   ck_assert(all);
   fnz_buffer_free(ctx, &text);
