@@ -347,9 +347,8 @@ fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
 
 /* A program that nobody made functional may return views: only a run on memory shows which. */
 static bool needs_memory(const fnz_program *p) {
-  return fnzi_ver_writes(p) ||
-         (!fnzi_ver_sharing_is_said(p) &&
-          (fnzi_eag_needs_memory(p) || fnz_program_stats(p).views > 0));
+  return fnzi_ver_writes(p) || (!fnzi_ver_sharing_is_said(p) &&
+                                (fnzi_eag_needs_memory(p) || fnz_program_stats(p).views > 0));
 }
 
 fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,

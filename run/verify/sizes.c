@@ -248,8 +248,6 @@ static fnz_status check_unshared(checking *c) {
     const fnzi_expr *symbol = c->first.free.data[i];
     FNZ_TRY(fnzi_point_int(&c->point, symbol, &known, &old));
     for (size_t k = 0; known && k < count && tries < UNSHARED; k++) {
-      if (candidates[k] < 0) /* files record the windows of indices that count from the start */
-        continue;
       FNZ_TRY(fnzi_point_set(&c->point, symbol, candidates[k]));
       FNZ_TRY(fnzi_sizes_admit(&c->first, &c->point, &broken));
       if (!broken)
