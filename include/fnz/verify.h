@@ -21,7 +21,7 @@ typedef struct fnz_verify_options {
 #define FNZ_VERIFY_OPTIONS_INIT                                                                    \
   { sizeof(fnz_verify_options), 2, false, false, false }
 
-/** What a comparison has seen; also of use when the programs differ. Bodies are the graphs of
+/** The figures of a comparison; also of use if the programs differ. Bodies are the graphs of
  * higher-order operators, of both programs: what was found equal holds for those that were run. */
 typedef struct fnz_verify_report {
   size_t size; /* sizeof(fnz_verify_report) */

@@ -142,7 +142,7 @@ static const struct {
 } variants[] = {{"buffer", FNZI_RUN_LEFT_CONSTANT}, {"memory", FNZI_RUN_LEFT_MEMORY}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* What comes after "PREFIX." in a name; NULL for another prefix. */
+/* The rest of a name after "PREFIX."; NULL for another prefix. */
 static const char *after_prefix(const char *name, const char *prefix) {
   size_t size = strlen(prefix);
   return strncmp(name, prefix, size) == 0 && name[size] == '.' ? name + size + 1 : NULL;
@@ -319,7 +319,7 @@ static fnz_status see(void *user, const fnzi_run_shown *shown) {
   return fnzi_ver_sights_see(&r->arena, r->seen, shown);
 }
 
-/* What a run is asked for, and what its program says by itself. */
+/* Completes the options of a run, and opens the sights of its program. */
 static fnz_status prepare(fnzi_ver_results *r, const fnz_program *p, fnz_backend *backend,
                           bool on_memory, fnzi_run_options *all) {
   all->everything = true;

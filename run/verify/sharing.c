@@ -21,7 +21,7 @@ bool fnzi_ver_sharing_is_said(const fnz_program *p) {
   return false;
 }
 
-/* What the sights of a signature are made of. */
+/* The signature that sights are read from. */
 typedef struct saying {
   fnzi_ver_sights *s;
   const fnzi_graph *graph;
