@@ -298,10 +298,20 @@ static fnz_status note_changes(fnzi_krn_checker *c, const fnzi_node *n, const fn
   return FNZ_OK;
 }
 
+/* For more than is recorded, so that it can be said: a list may be as long as those that are given.
+ */
+static size_t room_for(const fnzi_node *n, const fnzi_krn_recorded *r) {
+  size_t longest = 1;
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (n->args[i].tag == FNZ_ARG_LIST && n->args[i].count > longest)
+      longest = n->args[i].count;
+  return r->count + n->op->nreturns * longest;
+}
+
 static fnz_status check_record(fnzi_krn_checker *c, const fnzi_node *n,
                                const fnzi_krn_recorded *r) {
   fnz_arg *args;
-  fnzi_krn_made made = {.room = r->count + n->op->nreturns};
+  fnzi_krn_made made = {.room = room_for(n, r)};
   FNZ_TRY(lower_args(c, n, &args));
   FNZI_NEW(&c->scratch, made.room, &made.handles);
   fnz_request request = {.op = n->op, .args = args, .nargs = n->op->nparams, .source = n->source};

@@ -345,7 +345,8 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
   /* BAD_ARGUMENT: there are more results than room; else, as of a number, the backend has said it
    */
   if (status != FNZ_OK &&
-      (status != FNZ_BAD_ARGUMENT || (!is_list && run->ctx->error.status == FNZ_BAD_ARGUMENT)))
+      (status != FNZ_BAD_ARGUMENT ||
+       (!fnzi_op_lists(call->op) && run->ctx->error.status == FNZ_BAD_ARGUMENT)))
     return status;
   if (status == FNZ_OK && got == count)
     return FNZ_OK;

@@ -204,6 +204,13 @@ static inline const fnz_op *fnzi_op_canonical(const fnz_op *op) {
   return op->alias_of == FNZI_NO_OP ? op : &fnzi_ops[op->alias_of];
 }
 /* It has no place in the table. */
+/* How many of its returns are lists. */
+static inline size_t fnzi_op_lists(const fnz_op *op) {
+  size_t lists = 0;
+  for (size_t i = 0; i < op->nreturns; i++)
+    lists += op->returns[i].is_list;
+  return lists;
+}
 static inline bool fnzi_op_is_custom(const fnz_op *op) {
   return fnzi_op_place(op) == FNZI_NO_OP;
 }

@@ -23,13 +23,6 @@ static fnz_status add_value(fnzi_rec_tape *r, const fnz_geometry *g, fnz_handle 
   return FNZ_OK;
 }
 
-static bool has_several_lists(const fnz_op *op) {
-  size_t lists = 0;
-  for (size_t i = 0; i < op->nreturns; i++)
-    lists += op->returns[i].is_list;
-  return lists > 1;
-}
-
 static fnz_status note_why(fnzi_rec_tape *r) {
   const fnzi_why unknown = {0};
   if (r->program->notes)
@@ -53,7 +46,7 @@ static fnz_status add_node(fnzi_rec_tape *r, const fnz_request *call, size_t cou
                           .count = (uint32_t)count & FNZI_REC_MOST_RESULTS,
                           .first = (uint32_t)r->results.count};
   fnz_arg *args, *items;
-  if (call->op == r->expected && has_several_lists(call->op)) {
+  if (call->op == r->expected && fnzi_op_lists(call->op) > 1) {
     r->now.node = r->nodes.count;
     FNZI_PUSH(r->ctx, &r->lists, r->now);
   }

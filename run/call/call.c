@@ -161,13 +161,6 @@ static size_t length_of(const fnz_stack *stack, const fnz_op *op, size_t k) {
   return 0;
 }
 
-static size_t count_lists(const fnz_op *op) {
-  size_t lists = 0;
-  for (size_t i = 0; i < op->nreturns; i++)
-    lists += op->returns[i].is_list;
-  return lists;
-}
-
 /* The lengths of several lists; NULL for one list, which takes what the other results leave. */
 static fnz_status find_lengths(fnz_stack *stack, const fnz_op *op, size_t lists, size_t **out) {
   *out = NULL;
@@ -238,7 +231,7 @@ static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *
 static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   fnz_backend *backend;
   fnz_handle few[FEW_RESULTS], *handles = few;
-  size_t room = op->nreturns, lists = count_lists(op), count, *lengths;
+  size_t room = op->nreturns, lists = fnzi_op_lists(op), count, *lengths;
   if (stack->out_of_memory)
     return fnzi_no_memory(stack->ctx);
   FNZ_TRY(fnzi_call_stack_arrange(stack, op));
