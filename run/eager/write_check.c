@@ -19,6 +19,13 @@ static bool is_elementwise(const fnz_op *twin) {
   return fnzi_op_is_elementwise(twin) || strcmp(twin->base, "copy") == 0;
 }
 
+/* The tensor that is written, or another one with its very window, such as a detach() of it. With
+ * lazy bits eager copies the other one. */
+static bool is_target(const fnzi_eag_tensor *t, const fnzi_eag_tensor *target) {
+  return t == target || (t != NULL && t->memory == target->memory && !t->g->is_conj &&
+                         !t->g->is_neg && fnzi_geometry_equal(t->g, target->g));
+}
+
 /* The operator is idempotent and its only tensor is the target, so a place gets the same number
  * however many elements lie in it. */
 static bool is_idempotent(const fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
@@ -28,7 +35,7 @@ static bool is_idempotent(const fnzi_eag_op *s, const fnz_op *twin, const fnz_ar
       "relu6", "relu", "round", "sgn",       "sign",      "threshold", "trunc",
   };
   bool known = false, alone = args[0].tag == FNZ_ARG_VALUE;
-  if (!alone || fnzi_eag_tensor_of(s->in, args[0].u.value) != target)
+  if (!alone || !is_target(fnzi_eag_tensor_of(s->in, args[0].u.value), target))
     return false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     known = known || strcmp(fnzi_op_canonical(twin)->name, names[i]) == 0;
@@ -194,13 +201,6 @@ static fnz_status refuse_self(const fnzi_eag_op *s) {
                    "%s writes a tensor with several elements in one place, so the result would "
                    "depend on the order; clone it before",
                    s->op->name);
-}
-
-/* The tensor that is written, or another one with its very window, such as a detach() of it. With
- * lazy bits eager copies the other one. */
-static bool is_target(const fnzi_eag_tensor *t, const fnzi_eag_tensor *target) {
-  return t == target || (t != NULL && t->memory == target->memory && !t->g->is_conj &&
-                         !t->g->is_neg && fnzi_geometry_equal(t->g, target->g));
 }
 
 /* From this number of elements on eager may work in several threads. */
