@@ -124,8 +124,9 @@ fnz_status fnzi_unfold_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   const fnz_geometry *dense;
   fnzi_reverse on_dense = *r;
   FNZ_TRY(fnzi_contiguous_like(r->emit->arena, r->base, &dense));
-  /* A kept view may start after the start of its memory. */
-  if (!fnzi_is_contiguous(r->base_value.geometry) || r->base_value.geometry->offset) {
+  const fnz_geometry *base = r->base_value.geometry;
+  /* A kept view may start after the start of its memory, and be the negative of that. */
+  if (!fnzi_is_contiguous(base) || base->offset || base->is_conj || base->is_neg) {
     fnz_arg args[] = {fnzi_arg_value(r->base_value.handle),
                       {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
     FNZ_TRY(r->emit->call(r->emit->self, FNZI_EMIT_CLONE, args, 2, dense, &on_dense.base_value));

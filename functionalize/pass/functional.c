@@ -87,7 +87,8 @@ static fnz_status is_pure(looking *l, const fnzi_graph *g, const fnzi_node *node
     *out = !route.by_memory || lies_in_rows(g, node);
     return FNZ_OK;
   case FNZI_ACTION_VIEW:
-    *out = l->views == FNZ_VIEWS_KEEP;
+    *out = l->views == FNZ_VIEWS_KEEP &&
+           (!fnzi_view_counts_from_storage(fnzi_view_find(node->op)) || lies_in_rows(g, node));
     return FNZ_OK;
   case FNZI_ACTION_COMPOSITE:
     return is_kept(l, g, node, route.composite, out);

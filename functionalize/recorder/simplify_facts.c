@@ -239,10 +239,21 @@ fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *fr
   return FNZ_OK;
 }
 
+/* An operator that counts places in memory finds them in a value that lies in rows. */
+static bool may_be_base(fnzi_rec_simplifier *t, uint32_t base, const fnz_op *op) {
+  const fnz_geometry *g = t->tape->values.data[base].geometry;
+  const fnzi_view *view = fnzi_rec_op_of(t, op)->view;
+  const bool may =
+      !view || !fnzi_view_counts_from_storage(view) || (lies_at_start(g) && fnzi_is_contiguous(g));
+  return fnzi_rec_simplify_agreed(t, may) && may;
+}
+
 fnz_status fnzi_rec_rebase_offer(fnzi_rec_simplifier *t, uint32_t node, uint32_t from,
                                  uint32_t base, const fnz_op *op, fnz_arg *args) {
   fnzi_rec_fact *s = fnzi_rec_fact_of(t, from);
   const fnzi_rec_rebase rebase = {node, from, base, fnz_op_is_view(op), op, args};
+  if (!may_be_base(t, base, op))
+    return FNZ_OK;
   if (s)
     s->rebasable++;
   FNZI_PUSH(t->tape->ctx, &t->rebases, rebase);

@@ -33,7 +33,7 @@ static fnz_status reverse_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                fnzi_value_ref *base, fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
   if (base) {
-    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->op, &base));
+    FNZ_TRY(fnzi_wrap_into_rows(wrapper, step->op, true, &base));
     old = fnzi_wrap_emitted_of(base);
   }
   FNZ_TRY(fnzi_view_step_reverse(&wrapper->emitter, step, old, fnzi_wrap_emitted_of(value), &e));

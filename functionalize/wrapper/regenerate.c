@@ -27,12 +27,14 @@ static bool lies_in_rows(const fnz_geometry *base) {
   return base->offset == 0 && fnzi_is_contiguous(base);
 }
 
-fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, fnzi_value_ref **base) {
+fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scatters,
+                               fnzi_value_ref **base) {
   fnzi_value_ref *from = *base;
   const fnz_geometry *rows;
   if (!counts(view_of(op)))
     return FNZ_OK;
-  const bool in_rows = lies_in_rows(from->geometry);
+  const bool is_lazy = from->geometry->is_conj || from->geometry->is_neg;
+  const bool in_rows = lies_in_rows(from->geometry) && !(scatters && is_lazy);
   if (fnzi_oracle_agreed(wrapper->decisions, in_rows) && in_rows)
     return FNZ_OK;
   if (!from->rows) {
@@ -88,7 +90,7 @@ static fnz_status replay(fnz_wrapper *wrapper, const fnz_op *op, const fnz_arg *
   fnz_arg *with_base;
   const fnz_geometry **expected;
   size_t count;
-  FNZ_TRY(fnzi_wrap_into_rows(wrapper, op, &base));
+  FNZ_TRY(fnzi_wrap_into_rows(wrapper, op, false, &base));
   FNZI_NEW(&wrapper->scratch, nargs, &with_base);
   FNZI_NEW(&wrapper->scratch, nwindows, &expected);
   memcpy(with_base, args, nargs * sizeof *args);

@@ -31,8 +31,8 @@ static inline bool fnzi_wrap_goes_by_strides(const fnzi_wrap_alias *root) {
   return root->storage->wrapper->views == FNZ_VIEWS_STRIDED && !root->value->is_slice;
 }
 /* The steps of a path that are an as_strided count elements of the row-major value: before one, a
- * base that lies otherwise is copied into rows. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op,
+ * base that lies otherwise is copied into rows; before one that scatters, a lazy one, too. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_into_rows(fnz_wrapper *wrapper, const fnz_op *op, bool scatters,
                                               fnzi_value_ref **base);
 FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_step(fnz_wrapper *wrapper, const fnzi_view_step *step,
                                                 fnzi_value_ref *base, fnzi_value_ref **out);
