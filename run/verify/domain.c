@@ -10,6 +10,7 @@
 #include "program/shapes/equations.h"
 #include "run/run.h"
 #include "run/verify/constants.h"
+#include "run/verify/sharing.h"
 #include "run/verify/verify.h"
 
 #include <stdio.h>
@@ -20,14 +21,6 @@ enum {
 };
 
 /* --- Inputs that share memory ----------------------------------------------------------------- */
-
-bool fnzi_ver_writes(const fnz_program *p) {
-  for (uint32_t k = 0; k < p->graphs.count; k++)
-    for (size_t i = 0; i < fnzi_graph_at(p, k)->nodes.count; i++)
-      if (fnzi_run_node_writes(&fnzi_graph_at(p, k)->nodes.data[i]))
-        return true;
-  return false;
-}
 
 /* The value is the input itself, seen through views: nothing was written. */
 static bool is_view_of_input(const fnz_program *p, uint64_t value) {

@@ -3,7 +3,6 @@
  * Most programs have their results in the same order, so the next one is tried first; all names are
  * searched only when it has another name. */
 #include "run/verify/results.h"
-#include "run/verify/verify.h"
 #include "run/eager/interp.h"
 #include "run/reals.h"
 

@@ -13,6 +13,14 @@
 
 /* --- What a signature says -------------------------------------------------------------------- */
 
+bool fnzi_ver_writes(const fnz_program *p) {
+  for (uint32_t k = 0; k < p->graphs.count; k++)
+    for (size_t i = 0; i < fnzi_graph_at(p, k)->nodes.count; i++)
+      if (fnzi_run_node_writes(&fnzi_graph_at(p, k)->nodes.data[i]))
+        return true;
+  return false;
+}
+
 bool fnzi_ver_sharing_is_said(const fnz_program *p) {
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
     if (fnzi_output_is_mutation(&p->outputs[k]) || p->outputs[k].window ||

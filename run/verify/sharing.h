@@ -31,6 +31,8 @@ typedef struct fnzi_ver_sights {
   bool is_unknown; /* neither does: only their strides are known */
 } fnzi_ver_sights;
 
+/* Some node writes an argument. */
+bool fnzi_ver_writes(const fnz_program *program);
 /* The signature of the program has state outputs, or says in which memory some output lies. */
 bool fnzi_ver_sharing_is_said(const fnz_program *program);
 /* Room for what follows. `on_memory`: the program runs on aliasing memory, which shows its inputs

@@ -40,8 +40,6 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *or
                                          fnzi_ver_check_types *check_types,
                                          fnz_verify_report *report);
 
-/* Some node writes an argument. */
-bool fnzi_ver_writes(const fnz_program *program);
 /* DIFFERENT if one program alone is wrong where inputs share memory, for want of a guard. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_guards(fnz_context *ctx, const fnz_program *original,
                                           const fnz_program *functional);
