@@ -214,29 +214,25 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_pass_output_list *out) {
   return FNZ_OK;
 }
 
-/* The value of output k is recorded with the strides that eager gives it: those of an input whose
- * sizes or strides have changed, or of an output in dense memory of its own. */
-static bool has_eager_strides(const fnzi_pass *p, const fnzi_pass_output_list *out, size_t k) {
-  const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
-  const fnz_output_spec *spec = &p->to->outputs[k];
-  bool is_own = fnzi_output_is_result(spec) && out->data[k].tensor != NULL &&
-                (spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN);
-  if (spec->window || g->outputs[k].tag != FNZ_ARG_VALUE || out->data[k].tensor == NULL ||
-      (!is_own && !(fnzi_output_is_mutation(spec) && spec->metadata)))
-    return true;
-  const fnz_geometry *eager = &out->data[k].tensor->alias->geometry;
-  return (is_own && !fnzi_is_dense(eager)) ||
-         (fnzi_same_strides(eager, g->values.data[g->outputs[k].u.value].geometry) &&
-          (is_own || eager->offset == 0));
-}
-
-/* A window says the strides if the value does not, at any size that is tried. */
+/* An input whose sizes or strides have changed, or an output in dense memory of its own, has other
+ * strides than its value is recorded with: the window says which, at all sizes
+ * that are tried. Of no other output this is a question: each is one more turn of the trials. */
 static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
+  const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
   for (size_t k = 0; k < out->count; k++) {
+    fnz_output_spec *spec = &p->to->outputs[k];
     const fnz_tensor *t = out->data[k].tensor;
-    bool same = has_eager_strides(p, out, k);
+    bool is_own = fnzi_output_is_result(spec) &&
+                  (spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN);
+    if (t == NULL || g->outputs[k].tag != FNZ_ARG_VALUE || spec->window ||
+        (!is_own && !(fnzi_output_is_mutation(spec) && spec->metadata)))
+      continue;
+    const fnz_geometry *eager = &t->alias->geometry;
+    bool same = (is_own && !fnzi_is_dense(eager)) ||
+                (fnzi_same_strides(eager, g->values.data[g->outputs[k].u.value].geometry) &&
+                 (is_own || eager->offset == 0));
     if (fnzi_oracle_agreed(p->wrapper->decisions, same) && !same)
-      FNZ_TRY(fnzi_intern_geometry(p->to, &t->alias->geometry, &p->to->outputs[k].window));
+      FNZ_TRY(fnzi_intern_geometry(p->to, eager, &spec->window));
   }
   return FNZ_OK;
 }
