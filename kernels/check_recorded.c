@@ -231,8 +231,8 @@ static fnz_status compare_one(fnzi_krn_checker *c, const fnz_request *request, m
   return c->open ? FNZ_OK : compare_window(c, request, value, &have->geometry, want);
 }
 
-/* A list has as many items as the operator gives, unless a program is seen at sizes of a trial. Of
- * several lists with fewer, items of one would be taken for those of the next. */
+/* A list has as many items as the operator gives, unless a program is seen at sizes of a trial.
+ * If several lists had fewer, items of one would be taken for those of the next. */
 static fnz_status compare_count(const fnzi_krn_checker *c, const fnz_op *op,
                                 const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
   if (fnzi_op_lists(op) == 0 || c->open || c->p->instantiated || made->count <= r->count)

@@ -216,7 +216,7 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_pass_output_list *out) {
 
 /* An input whose sizes or strides have changed, or an output in dense memory of its own, has other
  * strides than its value is recorded with: the window says which, at all sizes
- * that are tried. Of no other output this is a question: each is one more turn of the trials. */
+ * that are tried. Other outputs are not asked: each answer is one more turn of the trials. */
 static fnz_status say_strides(fnzi_pass *p, const fnzi_pass_output_list *out) {
   const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
   for (size_t k = 0; k < out->count; k++) {
