@@ -137,6 +137,7 @@ static fnz_status find_dtype(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                      "which no functional operator does; cast before or after",
                      r->op->name, fnzi_dtype(target)->name);
   case FNZI_OUT_EXACT:
+    return c->knows_own ? wrong_dtype(wrapper, r, c, target) : FNZ_OK;
   case FNZI_OUT_CAST:
     break;
   }

@@ -31,8 +31,7 @@ fnz_status fnzi_eag_find_dtype(fnzi_eag_op *s, const fnz_op *twin, const fnzi_ea
   fnz_dtype dtype = target->g->dtype;
   fnzi_out_way way = fnzi_op_is_elementwise(twin) ? FNZI_OUT_EXACT : fnzi_out_way_of(twin);
   forget_default(s, twin, args);
-  s->knows_own = way != FNZI_OUT_EXACT &&
-                 fnzi_own_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s, &s->own);
+  s->knows_own = fnzi_own_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s, &s->own);
   if (s->knows_own && s->own == dtype)
     return FNZ_OK;
   switch (way) {
@@ -52,6 +51,7 @@ fnz_status fnzi_eag_find_dtype(fnzi_eag_op *s, const fnz_op *twin, const fnzi_ea
                      "which no functional operator does; cast before or after",
                      s->op->name, fnzi_dtype(dtype)->name);
   case FNZI_OUT_EXACT:
+    return s->knows_own ? refuse(s, dtype) : FNZ_OK;
   case FNZI_OUT_CAST:
     break;
   }
