@@ -53,6 +53,11 @@ verdict fnzi_compare_refusals(judge *t, const fnzi_refusal *refused, fnz_status 
   /* A call that is wrong in two ways: a kernel has found the other one first. */
   if (pass && e.kind && refusal_over_hashes(t).kind == pass)
     return FNZI_VERDICT_REFUSED;
+  /* The call that ends a program records its target's type, whatever it gives: wrong types are
+   * refused before any of these two begins. */
+  if (fnz_program_check_types(t->ctx, t->original, NULL, NULL) &&
+      fnz_last_error(t->ctx)->kind == FNZ_CLASS_TYPE)
+    return FNZI_VERDICT_REFUSED;
   char kind[48];
   snprintf(kind, sizeof kind, "refusal %s %s", fnz_class_name(pass), fnz_class_name(e.kind));
   return fnzi_judge_wrong(t, kind, "the pass says %s (%s), the aliasing run says %s (%s)",
