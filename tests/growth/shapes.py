@@ -317,7 +317,7 @@ def windows(n):
     nodes = []
     for i in range(n):
         nodes += [f"%v{i}: f32[2,2] stride({i + 1},1) offset({i}) = as_strided(%x, [2, 2], [{i + 1}, 1], {i})",
-                  f"%r{i}: f32[] = sum(%k)"]
+                  f"%r{i}: f32[] = sum(%v{i})"]
     return program([f"%x: f32[{2 * n + 2}]"], nodes, [f"%r{i}" for i in range(n)])
 
 
