@@ -46,7 +46,8 @@ static fnz_status rows_of(running *r, const fnz_geometry *like, const fnz_geomet
   *g = (fnz_geometry){.dtype = like->dtype, .rank = like->rank};
   g->sizes = numbers;
   g->strides = numbers + like->rank;
-  memcpy(numbers, like->sizes, like->rank * sizeof *numbers);
+  if (like->rank > 0)
+    memcpy(numbers, like->sizes, like->rank * sizeof *numbers);
   fnzi_contiguous_strides(numbers, like->rank, numbers + like->rank);
   *out = g;
   return FNZ_OK;

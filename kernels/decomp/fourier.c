@@ -227,7 +227,7 @@ static void give_frequencies(fnzi_dec_steps *s, bool half) {
                     (long long)n, fnzi_dtype(type)->name);
   if (s->status != FNZ_OK)
     return;
-  fnzi_krn_array *a = STEP(arange, I(half ? n / 2 + 1 : (n + 1) / 2), dtype);
+  fnzi_krn_array *a = STEP(arange, I(half ? n / 2 + 1 : n / 2 + n % 2), dtype);
   if (!half)
     a = fnzi_dec_cat(s, (fnzi_krn_array *[]){a, STEP(arange__start, I(-(n / 2)), I(0), dtype)}, 2,
                      0);
