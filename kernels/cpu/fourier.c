@@ -160,7 +160,9 @@ static void read_complex(const lines *l, const int64_t *starts, int64_t count, b
 
 /* Of an odd line each number comes twice. */
 static void read_real(const lines *l, const int64_t *starts, block *x) {
-  track t = {starts, 2 * l->from_step, l->from_step, l->length / 2, l->lanes};
+  /* of a line of one element the stride may be any number, which reaches nothing */
+  const int64_t twice = (int64_t)(2 * (uint64_t)l->from_step);
+  track t = {starts, twice, l->from_step, l->length / 2, l->lanes};
   if (!l->is_even)
     t = (track){starts, l->from_step, 0, l->length, l->lanes};
   gather(&l->from, t, l->lanes, *x);
