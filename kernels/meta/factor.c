@@ -171,10 +171,9 @@ fnz_status fnzi_shape_lu_unpack(fnzi_krn_call *call) {
                                 call->op->params[1].name);
   for (uint32_t d = 0; d + 2 < lu->rank; d++)
     if (p->sizes[d] != lu->sizes[d])
-      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
-                                  "dimension %u of %s is %lld, and %lld of the matrices", d,
-                                  call->op->params[1].name, (long long)p->sizes[d],
-                                  (long long)lu->sizes[d]);
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS, "dimension %u of %s is %lld, and %lld of the matrices", d,
+          call->op->params[1].name, (long long)p->sizes[d], (long long)lu->sizes[d]);
   memcpy(sizes, lu->sizes, lu->rank * sizeof *sizes);
   int64_t *rows = &sizes[lu->rank - 2], *columns = &sizes[lu->rank - 1];
   *columns = *rows;
