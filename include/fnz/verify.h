@@ -38,7 +38,8 @@ typedef struct fnz_verify_report {
   /* With the first seed, at all sizes together: predicates that the runs met, and those that were
    * turned, which is at most 31 at each choice of sizes. */
   size_t predicates, predicates_turned;
-  char not_compared[160]; /* the first output whose memory or strides are not compared, and why */
+  char not_compared[160]; /* the first thing that is not compared, mostly an output's memory, and
+                             why */
   char narrower[256];     /* sizes that `functional` refuses and `original` takes, or "" */
 } fnz_verify_report;
 #define FNZ_VERIFY_REPORT_INIT                                                                     \

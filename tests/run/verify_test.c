@@ -190,6 +190,11 @@ START_TEST(sizes_that_only_one_takes) {
   ck_assert_int_eq(compare(&narrower, &options, &report), FNZ_OK);
   ck_assert_msg(strstr(report.narrower, "it is for s0 < 6 (its guard)") != NULL, "%s",
                 report.narrower);
+  const pair fixed = {"fnz 1\nprogram(%x: f32[5])\n{\n%y: f32[5] = neg(%x)\nreturn %y\n}\n",
+                      BOUNDED(RANGE, ""), NULL};
+  ck_assert_int_eq(compare(&fixed, NULL, &report), FNZ_OK);
+  ck_assert_msg(strstr(report.not_compared, "the original is for fixed ones") != NULL, "%s",
+                report.not_compared);
 }
 END_TEST
 
