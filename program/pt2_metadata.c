@@ -24,6 +24,8 @@ fnz_status fnzi_extras_create(fnz_context *ctx, fnzi_extras **out) {
   *s = (shared){.o = {.own = own}};
   atomic_init(&s->references, 1);
   fnzi_arena_init(&s->o.arena, own);
+  for (int kind = 0; kind < FNZI_EXTRA_KINDS; kind++)
+    fnzi_map_init(&s->o.text_of[kind], own);
   *out = &s->o;
   return FNZ_OK;
 }
@@ -47,6 +49,8 @@ void fnzi_extras_release(fnzi_extras *o) {
   FNZI_VEC_FREE(own, &o->graphs);
   FNZI_VEC_FREE(own, &o->records);
   FNZI_VEC_FREE(own, &o->texts);
+  for (int kind = 0; kind < FNZI_EXTRA_KINDS; kind++)
+    fnzi_map_free(&o->text_of[kind]);
   FNZI_VEC_FREE(own, &o->devices);
   fnzi_arena_free(&o->arena);
   fnzi_free(own, o, sizeof(shared));
@@ -78,7 +82,7 @@ static fnz_status add_text(fnzi_extras *o, fnzi_extras_kind kind, const char *ke
   FNZ_TRY(fnzi_arena_string(&o->arena, key, strlen(key), &t.key));
   FNZ_TRY(fnzi_arena_string(&o->arena, text, size, &t.text));
   FNZI_PUSH(o->own, &o->texts, t);
-  return FNZ_OK;
+  return fnzi_map_set(&o->text_of[kind], t.key, strlen(t.key), o->texts.count - 1);
 }
 
 fnz_status fnzi_extras_add_text(fnz_context *ctx, fnzi_extras *o, fnzi_extras_kind kind,
@@ -148,12 +152,8 @@ fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, const char *text, 
 /* --- looking ---------------------------------------------------------------------------------- */
 const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, const char *key,
                                 size_t size) {
-  for (size_t i = 0; o && i < o->texts.count; i++) {
-    const fnzi_extras_text *t = &o->texts.data[i];
-    if (t->kind == kind && strlen(t->key) == size && memcmp(t->key, key, size) == 0)
-      return t->text;
-  }
-  return NULL;
+  uint64_t place;
+  return o && fnzi_map_get(&o->text_of[kind], key, size, &place) ? o->texts.data[place].text : NULL;
 }
 
 const char *fnz_program_module_call_graph(const fnz_program *program) {

@@ -21,7 +21,8 @@ typedef enum fnzi_extras_kind {
   FNZI_EXTRA_PROGRAM, /* member of ExportedProgram; its value as JSON */
   FNZI_EXTRA_MODULE,  /* member of GraphModule; its value as JSON */
   FNZI_EXTRA_OBJECT,  /* name of a script object's value; its class */
-  FNZI_EXTRA_GUARD    /* a guard of the program that guards_code, a member, says; nothing */
+  FNZI_EXTRA_GUARD,   /* a guard of the program that guards_code, a member, says; nothing */
+  FNZI_EXTRA_KINDS    /* how many there are */
 } fnzi_extras_kind;
 
 typedef struct fnzi_extras_text {
@@ -83,6 +84,7 @@ struct fnzi_extras {
     fnzi_extras_text *data;
     size_t count, capacity;
   } texts;
+  fnzi_map text_of[FNZI_EXTRA_KINDS]; /* keys to places among the texts */
   struct {
     const char **data;
     size_t count, capacity;

@@ -37,19 +37,15 @@ static bool is_view_of_input(const fnz_program *p, uint64_t value) {
   return true;
 }
 
-/* Some final value says that the memory of the input was written, not only that the input is moved
- * or gets other sizes. */
-static bool is_written(const fnz_program *p, const char *input) {
-  const fnz_arg *outputs = fnzi_graph_at(p, 0)->outputs;
-  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++) {
-    const fnz_output_spec *spec = &p->outputs[k];
-    bool is_final = spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
-                    (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set);
-    if (is_final && outputs[k].tag == FNZ_ARG_VALUE && strcmp(spec->target, input) == 0 &&
-        !(spec->metadata && is_view_of_input(p, outputs[k].u.value)))
-      return true;
-  }
-  return false;
+/* The output says that the memory of an input was written, not only that the input is moved or gets
+ * other sizes. */
+static bool is_written(const fnz_program *p, size_t output) {
+  const fnz_arg *value = &fnzi_graph_at(p, 0)->outputs[output];
+  const fnz_output_spec *spec = &p->outputs[output];
+  bool is_final = spec->kind == FNZ_OUTPUT_MEMORY_MUTATION ||
+                  (spec->kind == FNZ_OUTPUT_INPUT_MUTATION && !spec->set);
+  return is_final && value->tag == FNZ_ARG_VALUE &&
+         !(spec->metadata && is_view_of_input(p, value->u.value));
 }
 
 /* Marks values whose elements some node reads, or that are outputs. */
@@ -66,55 +62,78 @@ static void mark_read(const fnzi_graph *g, bool *read) {
   }
 }
 
-static bool is_guarded(const fnz_program *p, const char *input) {
+/* The names of inputs that are written, and of those that must share no memory, as keys: a program
+ * may have as many of either as it has inputs. */
+static fnz_status name_inputs(const fnz_program *p, fnzi_map *written, fnzi_map *guarded) {
+  for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+    if (is_written(p, k))
+      FNZ_TRY(fnzi_map_set(written, p->outputs[k].target, strlen(p->outputs[k].target), 1));
   for (size_t k = 0; k < p->guards.count; k++)
     for (uint32_t i = 0;
-         p->guards.data[k].kind == FNZ_GUARD_DISJOINT && i < p->guards.data[k].count; i++)
-      if (strcmp(p->guards.data[k].names[i], input) == 0)
-        return true;
-  return false;
+         p->guards.data[k].kind == FNZ_GUARD_DISJOINT && i < p->guards.data[k].count; i++) {
+      const char *name = p->guards.data[k].names[i];
+      FNZ_TRY(fnzi_map_set(guarded, name, strlen(name), 1));
+    }
+  return FNZ_OK;
 }
 
-/* Input k is a tensor of the caller that the program reads or writes. */
-static bool concerns(const fnz_program *p, const bool *read, uint32_t k) {
-  const fnz_arg *arg = &fnzi_graph_at(p, 0)->inputs[k];
-  const fnzi_value *v = arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, arg->u.value) : NULL;
-  return v != NULL && p->inputs[k].kind == FNZ_INPUT_USER && fnz_geometry_numel(v->geometry) > 0 &&
-         (read[arg->u.value] || is_written(p, v->name));
+static bool has_name(const fnzi_map *names, const char *name) {
+  uint64_t one;
+  return fnzi_map_get(names, name, strlen(name), &one);
 }
 
-/* Finds an input that the program takes in the memory of another one, although one of the two is
- * written, or NULL. Inputs that are declared to share memory may do so. */
-static fnz_status find_unguarded(const fnz_program *p, fnzi_arena *arena, const char **out) {
+/* An input that the program takes in the memory of another one, although one of the two is written,
+ * or NULL. Inputs that are declared to share memory may do so. Only tensors of the caller that the
+ * program reads or writes count. */
+static const char *unguarded(const fnz_program *p, const bool *read, const fnzi_map *written,
+                             const fnzi_map *guarded) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   uint32_t first = UINT32_MAX;
-  bool any_written = false, apart = false, *read;
+  bool any_written = false, apart = false;
   const char *found = NULL;
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const fnz_arg *arg = &g->inputs[k];
+    const fnzi_value *v = arg->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, arg->u.value) : NULL;
+    if (v == NULL || p->inputs[k].kind != FNZ_INPUT_USER || fnz_geometry_numel(v->geometry) <= 0)
+      continue;
+    bool writes = has_name(written, v->name);
+    if (!read[arg->u.value] && !writes)
+      continue;
+    any_written = any_written || writes;
+    apart = apart || (first != UINT32_MAX && fnzi_memory_of(p, k) != first);
+    first = first == UINT32_MAX ? fnzi_memory_of(p, k) : first;
+    found = found == NULL && !has_name(guarded, v->name) ? v->name : found;
+  }
+  return any_written && apart ? found : NULL;
+}
+
+static fnz_status find_unguarded(fnz_context *ctx, const fnz_program *p, fnzi_arena *arena,
+                                 const char **out) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  fnzi_map written, guarded;
+  bool *read;
   *out = NULL;
   if (p->instantiated || p->says_no_sharing || fnzi_ver_writes(p))
     return FNZ_OK;
   FNZI_NEW(arena, g->values.count, &read);
   mark_read(g, read);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    if (!concerns(p, read, k))
-      continue;
-    const char *name = fnzi_value_at(p, 0, g->inputs[k].u.value)->name;
-    any_written = any_written || is_written(p, name);
-    apart = apart || (first != UINT32_MAX && fnzi_memory_of(p, k) != first);
-    first = first == UINT32_MAX ? fnzi_memory_of(p, k) : first;
-    found = found == NULL && !is_guarded(p, name) ? name : found;
-  }
-  *out = any_written && apart ? found : NULL;
-  return FNZ_OK;
+  fnzi_map_init(&written, ctx);
+  fnzi_map_init(&guarded, ctx);
+  fnz_status status = name_inputs(p, &written, &guarded);
+  if (status == FNZ_OK)
+    *out = unguarded(p, read, &written, &guarded);
+  fnzi_map_free(&guarded);
+  fnzi_map_free(&written);
+  return status;
 }
 
 fnz_status fnzi_ver_guards(fnz_context *ctx, const fnz_program *a, const fnz_program *b) {
   const char *first = NULL, *second = NULL;
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = find_unguarded(a, &arena, &first);
+  fnz_status status = find_unguarded(ctx, a, &arena, &first);
   if (status == FNZ_OK)
-    status = find_unguarded(b, &arena, &second);
+    status = find_unguarded(ctx, b, &arena, &second);
   if (status == FNZ_OK && (first == NULL) != (second == NULL))
     status = fnzi_fail(
         ctx, FNZ_CLASS_DIFFERENT, "",
