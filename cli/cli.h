@@ -39,7 +39,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
   ROW(VIEWS, "--views", "KIND",                                                                    \
       "copy: no result shares memory; keep: views stay; strided: one as_strided each")             \
   ROW(STATE, "--state", "KIND",                                                                    \
-      "outputs: final values are outputs; epilogue: copy_ at the end; globals: of mlir")           \
+      "outputs: final values are outputs; epilogue: copy_ at the end; "                            \
+      "io: the caller holds it; globals: of mlir")                                                 \
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
       "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
   ROW(FOR, "--for", "TARGET",                                                                      \
@@ -57,7 +58,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
   ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
   ROW(ENGINE, "--engine", "NAME", "interpreter: node by node, which all else is measured against") \
   ROW(STATE_FILE, "--state", "FILE", "safetensors file with what buffers and parameters begin as") \
-  ROW(SAVE_STATE, "--save-state", "FILE", "safetensors file to write what they end as")            \
+  ROW(SAVE_STATE, "--save-state", "FILE",                                                          \
+      "safetensors file to write what they end as; of convert --state io, begin as")               \
   ROW(STEPS, "--steps", "N",                                                                       \
       "calls on the same inputs, each with the state that the last one left")                      \
   ROW(DEVICE, "--device", "DEVICE", "cpu, cuda or cuda:N")                                         \
@@ -169,7 +171,7 @@ typedef struct cli_verb {
   ROW(convert, "IN", 1, 1,                                                                         \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
           CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) |   \
-          CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS),                            \
+          CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS) | CLI_BIT(SAVE_STATE),      \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
@@ -177,6 +179,7 @@ typedef struct cli_verb {
       "  fnz convert model.pt2 --decompose core -o core.pt2\n"                                     \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert model.pt2 -o model.mlir --state globals    # for iree-compile\n"              \
+      "  fnz convert model.pt2 --state io -o model.pt2 --save-state cache.safetensors\n"           \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
@@ -195,12 +198,13 @@ typedef struct cli_verb {
       "  mpirun -n 4 fnz run model.pt2 --collectives mpi --inputs in.%r.safetensors "              \
       "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
-      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) |                          \
+      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(STATE) |         \
           CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(ALLOW_NARROWER) | CLI_BIT(IGNORE_MEMORY) |             \
           CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) |        \
           CLI_BIT(GROUP),                                                                          \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
+      "  fnz verify model.pt2 --state io\n"                                                        \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
       "  fnz verify before.pt2 after.pt2 --ignore-weights\n"                                       \
       "  fnz verify model.pt2 --inputs in.safetensors\n"                                           \
@@ -404,6 +408,13 @@ int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
+
+/* --- What state begins as (beginning.c) ---------------------------------------------------- */
+/* Of call->functional, whose state the caller holds: into call->more, or a note says whose it is.
+ */
+int cli_beginning_find(cli_call *call);
+/* Where --save-state says. */
+int cli_beginning_save(cli_call *call);
 
 /* --- State from call to call (run.c, held.c) ---------------------------------------------- */
 /* Makes call->state as --state says, whose arrays stay in call->more; without an executable only

@@ -1,6 +1,6 @@
 /* convert.c - reads a program, functionalizes it, checks it with --verify, and writes it. */
 #include "cli/cli.h"
-#include "program/program.h"
+#include "program/state_io.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -101,6 +101,8 @@ static int check_kinds(const cli_call *call, fnz_format format) {
 /* A file that PyTorch wrote does not say that a constant and a buffer are one tensor. */
 static void warn(const cli_call *call) {
   size_t count;
+  if (fnzi_io_has_pairs(call->functional)) /* inputs have other places, and are the caller's */
+    return;
   (void)fnz_graph_inputs(call->program, 0, &count);
   for (uint32_t k = 0; k < count && !cli_has(call, CLI_QUIET); k++) {
     char what[FNZI_CONSTANT_WORDS], remedy[FNZI_CONSTANT_WORDS];
@@ -129,6 +131,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   warn(call);
+  CLI_TRY(cli_beginning_find(call));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
   CLI_TRY(cli_decompose(call, call->operands[0]));
@@ -137,6 +140,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(check_result(call));
   CLI_TRY(format == FNZ_FORMAT_MLIR ? cli_mlir_save(call, &mlir, path)
                                     : cli_save(call, call->functional, format, path));
+  CLI_TRY(cli_beginning_save(call));
   if (call->talks)
     tell(call, path);
   if (cli_has(call, CLI_JSON))

@@ -20,7 +20,8 @@ void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out) {
   out->weights =
       (fnz_mlir_weights)find(weights, FNZ_MLIR_WEIGHTS_COUNT, call->options[CLI_WEIGHTS]);
   out->state = (fnz_mlir_state)find(states, FNZ_MLIR_STATE_COUNT, call->options[CLI_STATE]);
-  call->options[CLI_STATE] = NULL;
+  if (call->options[CLI_STATE] && strcmp(call->options[CLI_STATE], "io") != 0)
+    call->options[CLI_STATE] = NULL;
 }
 
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path) {

@@ -104,6 +104,8 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
     out->views = FNZ_VIEWS_STRIDED;
   if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "epilogue") == 0)
     out->state = FNZ_STATE_EPILOGUE;
+  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "io") == 0)
+    out->state = FNZ_STATE_IO;
   out->deny = call->denied.data;
   out->ndeny = (size_t)call->denied.count;
   return CLI_DONE;

@@ -1,6 +1,8 @@
 /* verify.c - is the functional form, or another program, equal to the original? */
 #include "cli/cli.h"
 
+#include <string.h>
+
 static int read_all(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   if (call->noperands == 2)
@@ -8,9 +10,22 @@ static int read_all(cli_call *call) {
   return cli_has(call, CLI_INPUTS) ? cli_read_inputs(call) : CLI_DONE;
 }
 
+/* The functional form with its state as --state says. */
+static int choose_form(cli_call *call, const fnz_program **out) {
+  if (call->other)
+    return cli_usage(call, "--state says which functional form of IN is compared; leave out B");
+  if (strcmp(call->options[CLI_STATE], "globals") == 0)
+    return cli_usage(call, "--state globals is for mlir");
+  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+  *out = call->functional;
+  return CLI_DONE;
+}
+
 /* What stands against the original: nothing for its own functional form, B, or B without its
  * writes. */
 static int choose_other(cli_call *call, const fnz_program **out) {
+  if (cli_has(call, CLI_STATE))
+    return choose_form(call, out);
   *out = call->other;
   fnz_stats figures = {0};
   if (call->other)
@@ -59,7 +74,7 @@ static int read_numbers(cli_call *call) {
 }
 
 int cli_verify(cli_call *call) {
-  const fnz_program *other;
+  const fnz_program *other = NULL;
   int trials;
   CLI_TRY(cli_number(call, CLI_TRIALS, CLI_DEFAULT_TRIALS, 1, 1000000, &trials));
   CLI_TRY(cli_seed(call));

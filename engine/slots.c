@@ -3,6 +3,7 @@
  * needs   a functional program
  * gives   facts of each input of graph 0; the slots of inputs, outputs and state */
 #include "engine/engine.h"
+#include "program/state_io.h"
 
 static const fnzi_graph *graph_of(const fnz_executable *exe) {
   return fnzi_graph_at(exe->program, 0);
@@ -57,20 +58,19 @@ static fnz_status index_inputs(fnz_executable *exe, fnzi_arena *scratch, fnzi_ma
 }
 
 static bool is_final(const fnz_output_spec *spec) {
-  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
-  return kind->taker == FNZI_TAKEN_AS_FINAL && kind->of != FNZI_NO_INPUT_KIND && !spec->metadata &&
-         !spec->set && spec->target;
+  return fnzi_io_input_kind_of(spec) != FNZI_NO_INPUT_KIND && !spec->metadata && !spec->set &&
+         spec->target;
 }
 
 static fnz_status find_owner(fnz_executable *exe, fnzi_arena *scratch, const fnzi_map *inputs,
                              size_t output) {
   const fnz_output_spec *spec = &exe->program->outputs[output];
-  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
-  const char *key, *prefix = kind->prefix;
+  const char *key,
+      *prefix = fnzi_io_is_new_value(spec) ? "input" : fnzi_output_kind_of(spec)->prefix;
   uint64_t owner;
   if (!is_final(spec))
     return FNZ_OK;
-  prefix = prefix ? prefix : fnzi_input_kind_names[kind->of];
+  prefix = prefix ? prefix : fnzi_input_kind_names[fnzi_io_input_kind_of(spec)];
   FNZ_TRY(fnzi_arena_dotted(scratch, prefix, spec->target, &key));
   if (fnzi_map_get(inputs, key, strlen(key), &owner))
     exe->owners[output] = (uint32_t)owner;

@@ -1,6 +1,7 @@
 /* trivial.c - plans without analysis: every value has memory of its own and every node is a
  * call; or every node is the interpreter's. */
 #include "engine/engine.h"
+#include "program/state_io.h"
 #include "schema/aten_names.h"
 
 typedef struct maker {
@@ -124,11 +125,11 @@ static fnz_status plan_node(maker *m, uint32_t n) {
 /* The input whose memory the output has to end in; FNZI_ENG_NONE. */
 static uint32_t state_of(const maker *m, uint32_t k) {
   const fnz_output_spec *spec = &m->program->outputs[k];
-  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
-  bool is_final = kind->taker == FNZI_TAKEN_AS_FINAL && !spec->metadata && !spec->set;
+  const int kind = fnzi_io_input_kind_of(spec);
+  bool is_final = kind != FNZI_NO_INPUT_KIND && !spec->metadata && !spec->set;
   for (uint32_t i = 0; is_final && m->policy->state && i < m->graph->ninputs; i++) {
     fnz_input_kind of = m->program->inputs[i].kind;
-    bool fits = (int)of == kind->of || (of == FNZ_INPUT_CONSTANT && kind->of == FNZ_INPUT_BUFFER);
+    bool fits = (int)of == kind || (of == FNZ_INPUT_CONSTANT && kind == FNZ_INPUT_BUFFER);
     if (fits && is_writable(m, i) && strcmp(m->program->inputs[i].target, spec->target) == 0)
       return i;
   }

@@ -6,6 +6,7 @@
 
 #include "functionalize/dynamic/dynamic.h"
 #include "functionalize/explain/explain.h"
+#include "program/state_io.h"
 
 /* The types of a program that was read are checked once. */
 static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
@@ -94,6 +95,9 @@ static fnz_status make(fnz_context *ctx, const fnz_program *program, const fnzi_
   FNZ_TRY(pass(ctx, program, wish, notes, out));
   (*out)->says_no_sharing = stays_silent(program);
   FNZ_TRY(check_made(ctx, program, &wish->asked, *out));
+  if (wish->asked.state == FNZ_STATE_IO)
+    FNZ_TRY(fnzi_io_make(ctx, *out));
+  FNZ_TRY(fnzi_io_name(*out));
   return fnzi_expl_deny_check(ctx, program, *out, &wish->asked, notes);
 }
 

@@ -6,7 +6,7 @@
  *
  * Fresh names are counted, so they differ from each other without being looked up; they stay out of
  * the index until a name is given that could be one of them. */
-#include "program/program.h"
+#include "program/state_io.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
 static size_t first_slot(const fnzi_names *names, uint32_t h) {
@@ -196,6 +196,75 @@ fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem
   while ((size == stem_size || g->names.numbered) && indexed(p->ctx, g, text, size));
   FNZ_TRY(push_value(p, g, text, size, &value, out));
   return ambiguous ? index_all(p->ctx, g) : FNZ_OK;
+}
+
+fnz_status fnzi_values_index(fnz_program *p, uint32_t graph) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  fnzi_names_free(p->ctx, &g->names);
+  return index_all(p->ctx, g);
+}
+
+/* --- dropping --------------------------------------------------------------------------------- */
+static fnz_status move_reference(void *user, const fnz_arg *arg) {
+  const uint32_t *places = user;
+  if (fnzi_is_reference(arg))
+    ((fnz_arg *)(uintptr_t)arg)->u.value = places[arg->u.value];
+  return FNZ_OK;
+}
+
+/* The last values move to the places of those that go, so that most keep theirs. */
+static void choose_places(const fnzi_graph *g, const bool *gone, size_t kept, uint32_t *places) {
+  size_t free = 0;
+  for (size_t v = 0; v < g->values.count; v++) {
+    places[v] = (uint32_t)v;
+    if (v < kept || gone[v])
+      continue;
+    while (!gone[free])
+      free++;
+    places[v] = (uint32_t)free++;
+  }
+}
+
+static fnz_status move_values(fnzi_graph *g, const bool *gone, const uint32_t *places) {
+  for (size_t v = 0; v < g->values.count; v++)
+    if (!gone[v])
+      g->values.data[places[v]] = g->values.data[v];
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, move_reference, (void *)(uintptr_t)places));
+    FNZ_TRY(
+        fnzi_args_visit(node->outputs, node->noutputs, move_reference, (void *)(uintptr_t)places));
+  }
+  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, move_reference, (void *)(uintptr_t)places));
+  return fnzi_args_visit(g->outputs, g->noutputs, move_reference, (void *)(uintptr_t)places);
+}
+
+static fnz_status drop(fnz_program *p, fnzi_graph *g, fnzi_arena *scratch, const bool *gone) {
+  uint32_t *places;
+  bool *unsaid;
+  size_t kept = 0;
+  FNZI_NEW(scratch, g->values.count, &places);
+  FNZI_NEW(scratch, g->values.count, &unsaid);
+  for (size_t v = 0; v < g->values.count; v++)
+    kept += !gone[v];
+  choose_places(g, gone, kept, places);
+  for (size_t i = 0; i < g->unsaid.count; i++)
+    unsaid[places[g->unsaid.data[i]]] |= !gone[g->unsaid.data[i]];
+  FNZ_TRY(move_values(g, gone, places));
+  g->values.count = kept;
+  g->unsaid.count = 0;
+  for (size_t v = 0; v < kept; v++)
+    if (unsaid[v])
+      FNZI_PUSH(p->ctx, &g->unsaid, (uint32_t)v);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_values_drop(fnz_program *p, uint32_t graph, const bool *gone) {
+  fnzi_arena scratch;
+  fnzi_arena_init(&scratch, p->ctx);
+  fnz_status status = drop(p, fnzi_graph_at(p, graph), &scratch, gone);
+  fnzi_arena_free(&scratch);
+  return status == FNZ_OK ? fnzi_values_index(p, graph) : status;
 }
 
 /* --- where values lie --------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 /* planner.c - makes a plan: the files of planner.h in order. */
 #include "engine/plan/planner.h"
 
+#include "program/state_io.h"
+
 /* --- Inputs ------------------------------------------------------------------------------ */
 static const fnz_geometry *input_geometry(const fnzi_eng_planner *p, uint32_t k) {
   const fnz_arg *arg = &p->graph->inputs[k];
@@ -27,15 +29,15 @@ static fnz_status index_inputs(fnzi_eng_planner *p, fnzi_map *names) {
 /* The input whose memory output k ends in. A final value of other sizes has no place there. */
 static fnz_status find_final(fnzi_eng_planner *p, const fnzi_map *names, uint32_t k) {
   const fnz_output_spec *spec = &p->program->outputs[k];
-  const fnzi_output_kind *kind = fnzi_output_kind_of(spec);
+  const int kind = fnzi_io_input_kind_of(spec);
   const fnz_arg *arg = &p->graph->outputs[k];
   const char *name;
   uint64_t input;
   p->final_of[k] = FNZI_ENG_NONE;
-  if (kind->taker != FNZI_TAKEN_AS_FINAL || kind->of == FNZI_NO_INPUT_KIND || spec->set ||
-      spec->metadata || spec->target == NULL || arg->tag != FNZ_ARG_VALUE)
+  if (kind == FNZI_NO_INPUT_KIND || spec->set || spec->metadata || spec->target == NULL ||
+      arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  FNZ_TRY(fnzi_arena_dotted(&p->scratch, fnzi_input_kind_names[kind->of], spec->target, &name));
+  FNZ_TRY(fnzi_arena_dotted(&p->scratch, fnzi_input_kind_names[kind], spec->target, &name));
   if (!fnzi_map_get(names, name, strlen(name), &input) || !may_hold_final(p, (uint32_t)input))
     return FNZ_OK;
   const fnz_geometry *g = p->graph->values.data[arg->u.value].geometry;

@@ -1,6 +1,7 @@
 /* figures.c - what a plan does, counted: steps, copies, bytes, updates in place. */
 #include "engine/tell/tell.h"
 #include "kernels/backends.h"
+#include "program/state_io.h"
 
 typedef struct sum {
   const fnzi_graph *graph;
@@ -129,7 +130,7 @@ static void count_updates(const fnzi_eng_plan *plan, fnzi_eng_figures *out) {
 static void count_ends(const fnzi_eng_plan *plan, fnzi_eng_figures *out) {
   for (size_t k = 0; k < plan->noutputs; k++) {
     uint32_t buffer = plan->outputs[k].buffer;
-    bool is_final = fnzi_output_kind_of(&plan->program->outputs[k])->taker == FNZI_TAKEN_AS_FINAL;
+    bool is_final = fnzi_io_input_kind_of(&plan->program->outputs[k]) != FNZI_NO_INPUT_KIND;
     if (is_final && buffer != FNZI_ENG_NONE && plan->buffers.data[buffer].kind == FNZI_ENG_STATE)
       out->finals++;
   }

@@ -22,8 +22,13 @@ typedef enum fnz_views {
 
 typedef enum fnz_state {
   FNZ_STATE_OUTPUTS = 0, /* final values are leading outputs */
-  FNZ_STATE_EPILOGUE = 1 /* the last nodes write them: `as_strided_` for other sizes and strides,
-                            `copy_` for elements; these write inputs, nothing else writes */
+  FNZ_STATE_EPILOGUE = 1, /* the last nodes write them: `as_strided_` for other sizes and strides,
+                             `copy_` for elements; these write inputs, nothing else writes */
+  /* The caller holds the state: parameters and buffers that are written are user inputs behind all
+   * others, and each final value, of a user input too, is a user output behind all others whose
+   * spec has the input's name as `target`. The program has no data for these inputs any more: it
+   * takes what fnz_program_weight() of the original says, or what the caller likes. */
+  FNZ_STATE_IO = 2
 } fnz_state;
 
 typedef struct fnz_origins fnz_origins; /* <fnz/explain.h> */
@@ -80,7 +85,8 @@ typedef struct fnz_functionalize_options {
  *          by reference count.
  *
  * Fails with FNZ_UNSUPPORTED (the message names the node and the operator; for an operator of
- * options->deny the node that makes it necessary), FNZ_BAD_INPUT (what eager PyTorch would refuse
+ * options->deny the node that makes it necessary; for FNZ_STATE_EPILOGUE and FNZ_STATE_IO the input
+ * whose final value has no place there), FNZ_BAD_INPUT (what eager PyTorch would refuse
  * as well, such as OVERLAP), FNZ_BAD_ARGUMENT for options that do not exist, FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                                                     const fnz_functionalize_options *options,

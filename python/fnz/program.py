@@ -101,8 +101,8 @@ class Program:
     def functionalize(self, *, views: str = "copy", state: str = "outputs", deny: Iterable[str] = ()) -> Program:
         """The same program without writes and, unless `views` is "keep", without aliases.
 
-        views  "copy", "keep" or "strided"; state: final values are "outputs", or an "epilogue" writes them; deny:
-        operators that the result must not have. See fnz_functionalize().
+        views  "copy", "keep" or "strided"; state: final values are "outputs", an "epilogue" writes them, or "io": the
+        state is plain inputs and outputs, which the caller holds; deny: operators that the result must not have. See fnz_functionalize().
         """
         names = _array(texts(deny, "the operators that are denied"))
         options = s.FunctionalizeOptions(

@@ -11,14 +11,18 @@
 static fnz_status compare(fnz_context *ctx, const fnz_program *original,
                           const fnz_program *functional, const fnz_arrays *inputs,
                           const fnz_verify_options *options, fnz_verify_report *report) {
+  const bool is_own = functional == NULL;
   fnz_program *made = NULL;
   if (functional == NULL) {
     const fnzi_pass_wish defaults = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, NULL};
     FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
     functional = made;
+  } else {
+    FNZ_TRY(fnzi_ver_hold_state(ctx, original, functional, &made));
+    functional = made ? made : functional;
   }
   fnz_verify_options all = *options;
-  all.allow_narrower = all.allow_narrower || made != NULL; /* the pass's own guards */
+  all.allow_narrower = all.allow_narrower || is_own; /* the pass's own guards */
   fnz_status status = fnzi_verify_hashes(ctx, original, functional, &all, report);
   if (status == FNZ_OK)
     status =

@@ -2,6 +2,7 @@
  * that the check of a functionalized program needs, without kernels over numbers. */
 #include "run/verify/verify.h"
 
+#include "program/state_io.h"
 #include "run/run.h"
 
 /* Hashes first: whether the programs differ comes before whether their numbers do. */
@@ -28,6 +29,14 @@ fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
   return options->ignore_weights ? FNZ_OK : fnzi_ver_weights(ctx, original, functional, out);
 }
 
+fnz_status fnzi_ver_hold_state(fnz_context *ctx, const fnz_program *original,
+                               const fnz_program *functional, fnz_program **out) {
+  *out = NULL;
+  if (functional == original || !fnzi_io_has_pairs(functional) || fnzi_io_has_pairs(original))
+    return FNZ_OK;
+  return fnzi_io_undo(ctx, functional, original, out);
+}
+
 fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
                              const fnz_program *functional, const fnz_verify_options *options,
                              fnz_verify_report *report) {
@@ -39,7 +48,10 @@ fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
                      "its functional form");
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   FNZ_TRY(fnzi_sized_check(ctx, report, sizeof seen));
-  fnz_status status = fnzi_verify_hashes(ctx, original, functional, &o, &seen);
+  fnz_program *held;
+  FNZ_TRY(fnzi_ver_hold_state(ctx, original, functional, &held));
+  fnz_status status = fnzi_verify_hashes(ctx, original, held ? held : functional, &o, &seen);
+  fnz_program_destroy(held);
   fnzi_report_give(&seen, report);
   return status;
 }

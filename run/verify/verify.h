@@ -60,6 +60,11 @@ FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program
                                              const fnz_verify_options *options,
                                              fnz_verify_report *out);
 
+/* Where the functional program's state is its inputs and outputs, and that of the original is not:
+ * *out is the same program with the original's state, for fnz_program_destroy(). Else NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_ver_hold_state(fnz_context *ctx, const fnz_program *original,
+                                              const fnz_program *functional, fnz_program **out);
+
 /* The numbers in weights of one name (DIFFERENT). */
 FNZ_MUST_CHECK fnz_status fnzi_ver_weights(fnz_context *ctx, const fnz_program *a,
                                            const fnz_program *b, fnz_verify_report *report);

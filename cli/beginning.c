@@ -1,0 +1,98 @@
+/* beginning.c - what state begins as where the caller holds it (--state io): the program has no
+ * data of it any more, so it goes into a file, or a note says whose it is. */
+#include "cli/cli.h"
+#include "program/state_io.h"
+
+#include <string.h>
+
+/* --- which inputs ------------------------------------------------------------------------------
+ */
+/* The weight of the program as read that is the user input `name` of its functional form. */
+static bool find_weight(const cli_call *call, const char *name, fnz_input_spec *out) {
+  size_t count;
+  const fnz_arg *inputs = fnz_graph_inputs(call->program, 0, &count);
+  for (size_t k = 0; k < count; k++) {
+    *out = fnz_program_input(call->program, k);
+    if (inputs[k].tag == FNZ_ARG_VALUE && out->kind != FNZ_INPUT_USER &&
+        strcmp(fnz_value_name(call->program, 0, inputs[k].u.value), name) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* --- elements ----------------------------------------------------------------------------------
+ */
+/* The elements of the window, row by row. */
+static void gather(const fnz_weight *w, size_t item, char *to) {
+  const fnz_geometry *g = w->geometry;
+  int64_t index[FNZ_MAX_RANK] = {0}, at = g->offset;
+  for (int64_t left = fnz_geometry_numel(g); left > 0; left--) {
+    memcpy(to, (const char *)w->data + (size_t)at * item, item);
+    to += item;
+    for (uint32_t d = g->rank; d-- > 0;) {
+      at += g->strides[d];
+      if (++index[d] < g->sizes[d])
+        break;
+      at -= g->strides[d] * g->sizes[d];
+      index[d] = 0;
+    }
+  }
+}
+
+static fnz_status add(cli_call *call, const char *input, const char *name) {
+  const fnz_weight w = fnz_program_weight(call->program, name);
+  void *data;
+  if (!w.data)
+    return FNZ_OK;
+  fnz_status status = fnz_arrays_add(call->more, input, w.geometry->dtype, w.geometry->rank,
+                                     w.geometry->sizes, &data);
+  if (status == FNZ_OK)
+    gather(&w, fnz_dtype_get_info(w.geometry->dtype)->bytes, data);
+  return status;
+}
+
+/* --- telling -----------------------------------------------------------------------------------
+ */
+static void note(const cli_call *call, size_t count, const char *first,
+                 const fnz_input_spec *spec) {
+  fprintf(stderr, "fnz: NOTE: ");
+  cli_put_clean(stderr, call->operands[0], strlen(call->operands[0]));
+  fprintf(stderr, ": the caller gives the state now, %zu input%s: ", count, count > 1 ? "s" : "");
+  cli_put_clean(stderr, first, strlen(first));
+  fprintf(stderr, " begins as the %s \"", fnz_input_kind_name(spec->kind));
+  cli_put_clean(stderr, spec->target, strlen(spec->target));
+  fprintf(stderr, "\"%s; --save-state FILE writes what they begin as\n",
+          count > 1 ? " and so on" : "");
+}
+
+int cli_beginning_find(cli_call *call) {
+  size_t count, found = 0;
+  const char *first = NULL;
+  fnz_input_spec first_spec = {0}, spec;
+  const fnz_arg *inputs = fnz_graph_inputs(call->functional, 0, &count);
+  if (!fnzi_io_has_pairs(call->functional))
+    return cli_has(call, CLI_SAVE_STATE)
+               ? cli_usage(call, "--save-state writes what state begins as that the caller holds; "
+                                 "add --state io")
+               : CLI_DONE;
+  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
+  for (size_t k = 0; k < count; k++) {
+    const fnz_input_spec in = fnz_program_input(call->functional, k);
+    if (in.kind != FNZ_INPUT_USER || inputs[k].tag != FNZ_ARG_VALUE ||
+        !find_weight(call, in.target, &spec))
+      continue;
+    first_spec = found ? first_spec : spec;
+    first = found++ ? first : in.target;
+    CLI_TRY(cli_check(call, add(call, in.target, spec.target), call->operands[0]));
+  }
+  if (found && !cli_has(call, CLI_SAVE_STATE) && !cli_has(call, CLI_QUIET))
+    note(call, found, first, &first_spec);
+  return CLI_DONE;
+}
+
+int cli_beginning_save(cli_call *call) {
+  if (!cli_has(call, CLI_SAVE_STATE))
+    return CLI_DONE;
+  return cli_check(call, fnz_arrays_save(call->ctx, call->more, call->options[CLI_SAVE_STATE]),
+                   NULL);
+}

@@ -1,0 +1,494 @@
+/* state_io.c - state as plain inputs and outputs, and back.
+ *
+ * needs   a functional program whose final values are outputs
+ * keeps   values, nodes, graphs and their numbers; the order of inputs and outputs among those of
+ *         one kind
+ * gives   a signature in which the caller holds the state: no data of it, and for each new value
+ *         the input that it belongs to */
+#include "program/state_io.h"
+
+enum { NONE = UINT32_MAX };
+
+typedef struct change {
+  fnz_context *ctx;
+  fnz_program *p;
+  const fnz_program *original; /* of undoing */
+  fnzi_map names;              /* its inputs, by the names of their values */
+  fnzi_graph *g;
+  fnzi_arena scratch;
+  uint32_t *input_of;       /* per output: the input whose new value it is; NONE */
+  uint32_t *pair_of;        /* per input: the output that is its new value; NONE */
+  bool *gone;               /* per input: it goes */
+  uint32_t *in_at, *out_at; /* where inputs and outputs go; NONE */
+} change;
+
+bool fnzi_io_has_pairs(const fnz_program *p) {
+  for (uint32_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
+    if (fnzi_io_is_new_value(&p->outputs[k]))
+      return true;
+  return false;
+}
+
+static bool is_weight(fnz_input_kind kind) {
+  return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
+}
+
+static bool is_tensor(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE;
+}
+
+static const fnzi_value *input_value(const fnz_program *p, uint32_t k) {
+  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+}
+
+/* --- which inputs and outputs belong together --------------------------------------------------
+ */
+static fnz_status index_inputs(change *c, fnzi_map *names) {
+  for (uint32_t k = c->g->ninputs; k-- > 0;) {
+    const fnz_input_spec *in = &c->p->inputs[k];
+    const char *name;
+    FNZ_TRY(fnzi_arena_dotted(&c->scratch, fnzi_input_kind_names[in->kind], in->target, &name));
+    FNZ_TRY(fnzi_map_set(names, name, strlen(name), k));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status find_pair(change *c, const fnzi_map *names, uint32_t k) {
+  const fnz_output_spec *out = &c->p->outputs[k];
+  int kind = fnzi_io_input_kind_of(out);
+  const char *name;
+  uint64_t input;
+  c->input_of[k] = NONE;
+  if (kind == FNZI_NO_INPUT_KIND)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_arena_dotted(&c->scratch, fnzi_input_kind_names[kind], out->target, &name));
+  if (!fnzi_map_get(names, name, strlen(name), &input))
+    return FNZ_OK; /* the memory that an input was moved away from */
+  c->input_of[k] = (uint32_t)input;
+  c->pair_of[input] = k;
+  return FNZ_OK;
+}
+
+static fnz_status find_pairs(change *c) {
+  fnzi_map names;
+  FNZI_NEW(&c->scratch, c->g->noutputs, &c->input_of);
+  FNZI_NEW(&c->scratch, c->g->ninputs, &c->pair_of);
+  FNZI_NEW(&c->scratch, c->g->ninputs, &c->gone);
+  FNZI_NEW(&c->scratch, c->g->ninputs, &c->in_at);
+  FNZI_NEW(&c->scratch, c->g->noutputs, &c->out_at);
+  for (uint32_t k = 0; k < c->g->ninputs; k++)
+    c->pair_of[k] = NONE;
+  fnzi_map_init(&names, c->ctx);
+  fnz_status status = index_inputs(c, &names);
+  for (uint32_t k = 0; status == FNZ_OK && k < c->g->noutputs; k++)
+    status = find_pair(c, &names, k);
+  fnzi_map_free(&names);
+  return status;
+}
+
+/* --- what cannot be a plain result -------------------------------------------------------------
+ */
+static fnz_status refuse(const change *c, const char *name, const char *why) {
+  return fnzi_fail_for(c->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
+                       "it %s, which no plain result can say; take final values as outputs "
+                       "(--state outputs)",
+                       why);
+}
+
+static fnz_status check_final(const change *c, uint32_t k) {
+  const fnz_output_spec *out = &c->p->outputs[k];
+  if (fnzi_output_kind_of(out)->taker != FNZI_TAKEN_AS_FINAL)
+    return FNZ_OK;
+  if (c->input_of[k] == NONE || out->kind == FNZ_OUTPUT_MEMORY_MUTATION)
+    return refuse(c, out->target, "is memory that several inputs look at, or one was moved from");
+  if (out->metadata || out->set || !is_tensor(&c->g->outputs[k]))
+    return refuse(c, out->target, "gets other sizes, strides or memory");
+  return FNZ_OK;
+}
+
+/* Other names of a state's memory: the state stands for all of it, unless nodes use them too. */
+static fnz_status drop_others(change *c, const bool *used) {
+  bool *stands; /* per first input of a memory */
+  FNZI_NEW(&c->scratch, c->g->ninputs, &stands);
+  for (uint32_t k = 0; k < c->g->ninputs; k++)
+    stands[fnzi_memory_of(c->p, k)] |= c->pair_of[k] != NONE;
+  for (uint32_t k = 0; k < c->g->ninputs; k++) {
+    const fnz_input_spec *in = &c->p->inputs[k];
+    if (!stands[fnzi_memory_of(c->p, k)] || c->pair_of[k] != NONE)
+      continue;
+    if (!is_weight(in->kind) || used[c->g->inputs[k].u.value])
+      return refuse(c, in->target, "lies in the memory of a state, and is an input of its own");
+    c->gone[k] = true;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check(change *c) {
+  bool *used;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    FNZ_TRY(check_final(c, k));
+  FNZI_NEW(&c->scratch, c->g->values.count, &used);
+  FNZ_TRY(fnzi_graph_uses(c->g, used));
+  return drop_others(c, used);
+}
+
+/* --- in whose memory results lie ---------------------------------------------------------------
+ */
+static bool names_input(const fnz_output_spec *out, uint32_t input) {
+  return (out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW) &&
+         out->of == input;
+}
+
+static void lie_in(fnz_output_spec *out, fnz_sharing sharing, uint32_t of) {
+  out->sharing = sharing;
+  out->of = of;
+  out->views = NULL;
+  out->nviews = 0;
+}
+
+/* Results that lay in the memory of an input lie in that of its new value now. The first one that
+ * is all of it leads, since the very tensor of an output is an earlier one. */
+static void share_with_pair(change *c, uint32_t input, uint32_t pair) {
+  fnz_output_spec *specs = c->p->outputs, *new = &specs[pair];
+  uint32_t lead = NONE;
+  bool any = false;
+  for (uint32_t k = 0; k < c->g->noutputs; k++) {
+    any = any || (k != pair && names_input(&specs[k], input));
+    if (lead == NONE && k != pair && names_input(&specs[k], input) &&
+        specs[k].sharing == FNZ_SHARING_INPUT)
+      lead = k;
+  }
+  if (!any)
+    return;
+  const uint32_t first = lead == NONE ? pair : lead;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    if (k != pair && k != lead && names_input(&specs[k], input))
+      lie_in(&specs[k],
+             specs[k].sharing == FNZ_SHARING_INPUT ? FNZ_SHARING_OUTPUT : FNZ_SHARING_OUTPUT_VIEW,
+             first);
+  lie_in(&specs[first], FNZ_SHARING_NEW, 0);
+  specs[first].window = input_value(c->p, input)->geometry;
+  if (lead != NONE)
+    lie_in(new, FNZ_SHARING_OUTPUT, lead);
+}
+
+/* --- places ------------------------------------------------------------------------------------
+ */
+/* Inputs and outputs at their new places; those without one go. */
+static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
+  fnz_input_spec *in;
+  fnz_output_spec *out;
+  fnz_arg *inputs, *outputs;
+  FNZI_NEW(&c->p->arena, ninputs, &in);
+  FNZI_NEW(&c->p->arena, noutputs, &out);
+  FNZI_NEW(&c->p->arena, ninputs, &inputs);
+  FNZI_NEW(&c->p->arena, noutputs, &outputs);
+  for (uint32_t k = 0; k < c->g->ninputs; k++) {
+    if (c->in_at[k] == NONE)
+      continue;
+    in[c->in_at[k]] = c->p->inputs[k];
+    if (in[c->in_at[k]].shares)
+      in[c->in_at[k]].shares = c->in_at[c->p->inputs[k].shares - 1] + 1;
+    inputs[c->in_at[k]] = c->g->inputs[k];
+  }
+  for (uint32_t k = 0; k < c->g->noutputs; k++) {
+    fnz_output_spec *to = &out[c->out_at[k]];
+    *to = c->p->outputs[k];
+    if (to->sharing == FNZ_SHARING_INPUT || to->sharing == FNZ_SHARING_INPUT_VIEW)
+      to->of = c->in_at[to->of];
+    if (to->sharing == FNZ_SHARING_OUTPUT || to->sharing == FNZ_SHARING_OUTPUT_VIEW)
+      to->of = c->out_at[to->of];
+    outputs[c->out_at[k]] = c->g->outputs[k];
+  }
+  c->p->inputs = in;
+  c->p->outputs = out;
+  c->g->inputs = inputs;
+  c->g->outputs = outputs;
+  c->g->ninputs = ninputs;
+  c->g->noutputs = noutputs;
+  return FNZ_OK;
+}
+
+/* --- to plain inputs and outputs ---------------------------------------------------------------
+ */
+/* Weights that no input names any more end. */
+static fnz_status drop_weights(change *c) {
+  fnz_program *p = c->p;
+  size_t kept = 0;
+  fnzi_map named;
+  uint64_t there;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&named, c->ctx);
+  for (uint32_t k = 0; k < c->g->ninputs && status == FNZ_OK; k++)
+    if (is_weight(p->inputs[k].kind))
+      status = fnzi_map_set(&named, p->inputs[k].target, strlen(p->inputs[k].target), 1);
+  fnzi_map_free(&p->weight_index);
+  fnzi_map_init(&p->weight_index, p->ctx);
+  for (size_t i = 0; i < p->weights.count; i++) {
+    const fnzi_weight w = p->weights.data[i];
+    if (status == FNZ_OK && fnzi_map_get(&named, w.name, strlen(w.name), &there)) {
+      p->weights.data[kept] = w;
+      status = fnzi_map_set(&p->weight_index, w.name, strlen(w.name), kept++);
+    } else
+      fnzi_blob_release(w.blob);
+  }
+  p->weights.count = kept;
+  fnzi_map_free(&named);
+  return status;
+}
+
+static void pair(change *c, uint32_t input, uint32_t output) {
+  fnz_input_spec *in = &c->p->inputs[input];
+  fnz_output_spec *out = &c->p->outputs[output];
+  share_with_pair(c, input, output);
+  *in = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = input_value(c->p, input)->name};
+  out->kind = FNZ_OUTPUT_USER;
+  out->target = in->target;
+}
+
+static fnz_status make(change *c) {
+  uint32_t ninputs = 0, noutputs = 0;
+  bool any_gone = false;
+  FNZ_TRY(find_pairs(c));
+  FNZ_TRY(check(c));
+  for (uint32_t k = 0; k < c->g->ninputs; k++) {
+    bool is_state = c->pair_of[k] != NONE && is_weight(c->p->inputs[k].kind);
+    c->in_at[k] = c->gone[k] || is_state ? NONE : ninputs++;
+  }
+  for (uint32_t k = 0; k < c->g->ninputs; k++)
+    if (c->in_at[k] == NONE && !c->gone[k])
+      c->in_at[k] = ninputs++;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    c->out_at[k] =
+        c->input_of[k] == NONE || fnzi_io_is_new_value(&c->p->outputs[k]) ? noutputs++ : NONE;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    if (c->out_at[k] == NONE)
+      c->out_at[k] = noutputs++;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    if (c->input_of[k] != NONE && !fnzi_io_is_new_value(&c->p->outputs[k]))
+      pair(c, c->input_of[k], k);
+  bool *unnamed;
+  FNZI_NEW(&c->scratch, c->g->values.count, &unnamed);
+  for (uint32_t k = 0; k < c->g->ninputs; k++)
+    if (c->gone[k])
+      unnamed[c->g->inputs[k].u.value] = any_gone = true;
+  FNZ_TRY(arrange(c, ninputs, noutputs));
+  if (any_gone)
+    FNZ_TRY(fnzi_values_drop(c->p, 0, unnamed));
+  return drop_weights(c);
+}
+
+fnz_status fnzi_io_make(fnz_context *ctx, fnz_program *p) {
+  change c = {.ctx = ctx, .p = p, .g = fnzi_graph_at(p, 0)};
+  bool any = false;
+  for (uint32_t k = 0; k < c.g->noutputs; k++)
+    any = any || fnzi_output_kind_of(&p->outputs[k])->taker == FNZI_TAKEN_AS_FINAL;
+  if (!any)
+    return FNZ_OK;
+  fnzi_arena_init(&c.scratch, ctx);
+  fnz_status status = make(&c);
+  fnzi_arena_free(&c.scratch);
+  return status == FNZ_OK ? fnz_program_verify(ctx, p) : status;
+}
+
+/* --- names -------------------------------------------------------------------------------------
+ */
+fnz_status fnzi_io_name(fnz_program *p) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  bool any = false;
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const uint64_t value = g->outputs[k].u.value;
+    const char *name;
+    uint64_t there;
+    if (!fnzi_io_is_new_value(&p->outputs[k]) || !is_tensor(&g->outputs[k]) ||
+        fnzi_value_at(p, 0, value)->node == FNZI_NO_NODE)
+      continue;
+    FNZ_TRY(fnzi_arena_format(&p->arena, &name, "%s_out", p->outputs[k].target));
+    if (fnzi_value_find(p, 0, name, strlen(name), &there))
+      continue;
+    fnzi_value_at(p, 0, value)->name = name;
+    any = true;
+  }
+  return any ? fnzi_values_index(p, 0) : FNZ_OK;
+}
+
+/* --- and back ----------------------------------------------------------------------------------
+ */
+/* The tensor of the original that has this value's name, an input by its number; NONE. */
+static uint32_t input_named(const change *c, const char *name) {
+  uint64_t k;
+  return fnzi_map_get(&c->names, name, strlen(name), &k) ? (uint32_t)k : NONE;
+}
+
+static fnz_status index_original(change *c) {
+  const fnzi_graph *g = fnzi_graph_at(c->original, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    const char *name = is_tensor(&g->inputs[k]) ? input_value(c->original, k)->name : NULL;
+    if (name)
+      FNZ_TRY(fnzi_map_set(&c->names, name, strlen(name), k));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status restore_weight(change *c, uint32_t from) {
+  const fnzi_weight *w = fnzi_weight_find(c->original, c->original->inputs[from].target);
+  const fnz_geometry *g;
+  if (!w || fnzi_weight_find(c->p, w->name))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_intern_geometry(c->p, w->geometry, &g));
+  return fnzi_weight_add(c->p, w->name, w->blob, g);
+}
+
+/* What the original's signature says of the input; a constant that is written is a buffer. */
+static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
+  fnz_input_spec *in = &c->p->inputs[k];
+  const fnz_input_spec *was = &c->original->inputs[from];
+  if (!is_weight(was->kind))
+    return FNZ_OK;
+  FNZ_TRY(restore_weight(c, from));
+  in->kind = was->kind == FNZ_INPUT_CONSTANT ? FNZ_INPUT_BUFFER : was->kind;
+  in->target = was->target;
+  in->persistent = was->persistent;
+  return fnzi_intern_text(c->p, &in->target);
+}
+
+/* Results that lie in the memory of a new value lie in that of the input again. */
+static void share_with_input(change *c, uint32_t input, uint32_t pair) {
+  fnz_output_spec *specs = c->p->outputs, *new = &specs[pair];
+  const uint32_t lead = new->sharing == FNZ_SHARING_OUTPUT ? new->of : pair;
+  for (uint32_t k = 0; k < c->g->noutputs; k++) {
+    bool itself = specs[k].sharing == FNZ_SHARING_OUTPUT && specs[k].of == lead;
+    bool looks = specs[k].sharing == FNZ_SHARING_OUTPUT_VIEW && specs[k].of == lead;
+    if (k != pair && k != lead && (itself || looks))
+      lie_in(&specs[k], itself ? FNZ_SHARING_INPUT : FNZ_SHARING_INPUT_VIEW, input);
+  }
+  if (lead != pair)
+    lie_in(&specs[lead], FNZ_SHARING_INPUT, input);
+  specs[lead].window = NULL;
+  lie_in(new, FNZ_SHARING_NEW, 0);
+  new->window = NULL;
+}
+
+static fnz_status part(change *c, uint32_t input, uint32_t output) {
+  fnz_output_spec *out = &c->p->outputs[output];
+  uint32_t from = input_named(c, out->target);
+  share_with_input(c, input, output);
+  if (from != NONE)
+    FNZ_TRY(restore_input(c, input, from));
+  const fnz_input_spec *in = &c->p->inputs[input];
+  out->kind = in->kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
+              : in->kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
+                                              : FNZ_OUTPUT_INPUT_MUTATION;
+  out->target = in->target;
+  return FNZ_OK;
+}
+
+/* An input of the original that was left out, being another name of the memory of `state`, comes
+ * back. */
+static fnz_status restore_other(change *c, uint32_t from, uint32_t state) {
+  const fnzi_value *value = input_value(c->original, from);
+  const fnz_geometry *g;
+  fnz_input_spec *in = &c->p->inputs[c->g->ninputs];
+  uint32_t made;
+  FNZ_TRY(restore_weight(c, from));
+  FNZ_TRY(fnzi_intern_geometry(c->p, fnzi_input_geometry(c->original, from), &g));
+  FNZ_TRY(fnzi_value_add(c->p, 0, value->name, g, FNZI_NO_NODE, &made));
+  *in = c->original->inputs[from];
+  in->kind = in->kind == FNZ_INPUT_CONSTANT ? FNZ_INPUT_BUFFER : in->kind;
+  in->written = true;
+  in->shares = state + 1;
+  c->g->inputs[c->g->ninputs++] = fnzi_arg_value(made);
+  return fnzi_intern_text(c->p, &in->target);
+}
+
+/* What lies in the memory of an input of the original: its storage, or what the signature says. */
+static uint64_t memory_of(const fnz_program *p, uint32_t k) {
+  const fnzi_weight *w =
+      is_weight(p->inputs[k].kind) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+  return w && w->blob ? (uint64_t)(uintptr_t)w->blob : fnzi_memory_of(p, k);
+}
+
+/* states: memory of the original -> the state of p that it is */
+static fnz_status restore_others(change *c, fnzi_map *states) {
+  const fnzi_graph *from = fnzi_graph_at(c->original, 0);
+  const uint32_t had = c->g->ninputs;
+  bool *met;
+  uint64_t *memory, state; /* per input of the original; a map borrows its keys */
+  FNZI_NEW(&c->scratch, from->ninputs, &met);
+  FNZI_NEW(&c->scratch, from->ninputs, &memory);
+  for (uint32_t k = 0; k < from->ninputs; k++)
+    memory[k] = memory_of(c->original, k);
+  for (uint32_t k = 0; k < had; k++) {
+    uint32_t was = is_tensor(&c->g->inputs[k]) ? input_named(c, input_value(c->p, k)->name) : NONE;
+    if (was == NONE)
+      continue;
+    met[was] = true;
+    if (c->pair_of[k] != NONE)
+      FNZ_TRY(fnzi_map_set(states, &memory[was], sizeof *memory, k));
+  }
+  for (uint32_t k = 0; k < from->ninputs; k++) {
+    if (is_weight(c->original->inputs[k].kind) && !met[k] &&
+        fnzi_map_get(states, &memory[k], sizeof *memory, &state))
+      FNZ_TRY(restore_other(c, k, (uint32_t)state));
+  }
+  return FNZ_OK;
+}
+
+/* Room for more inputs behind those that are there. */
+static fnz_status make_room(change *c, uint32_t more) {
+  fnz_input_spec *in;
+  fnz_arg *inputs;
+  FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &in);
+  FNZI_NEW(&c->p->arena, c->g->ninputs + (size_t)more, &inputs);
+  for (uint32_t k = 0; k < c->g->ninputs; k++) {
+    in[k] = c->p->inputs[k];
+    inputs[k] = c->g->inputs[k];
+  }
+  c->p->inputs = in;
+  c->g->inputs = inputs;
+  return FNZ_OK;
+}
+
+static fnz_status undo(change *c) {
+  uint32_t noutputs = 0;
+  FNZ_TRY(index_original(c));
+  FNZ_TRY(find_pairs(c));
+  for (uint32_t k = 0; k < c->g->ninputs; k++)
+    c->in_at[k] = k;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    if (c->input_of[k] != NONE)
+      c->out_at[k] = noutputs++;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    if (c->input_of[k] == NONE)
+      c->out_at[k] = noutputs++;
+  for (uint32_t k = 0; k < c->g->noutputs; k++)
+    if (c->input_of[k] != NONE && fnzi_io_is_new_value(&c->p->outputs[k]))
+      FNZ_TRY(part(c, c->input_of[k], k));
+  FNZ_TRY(arrange(c, c->g->ninputs, noutputs));
+  FNZ_TRY(make_room(c, fnzi_graph_at(c->original, 0)->ninputs));
+  fnzi_map states;
+  fnzi_map_init(&states, c->ctx);
+  fnz_status status = restore_others(c, &states);
+  fnzi_map_free(&states);
+  return status;
+}
+
+fnz_status fnzi_io_undo(fnz_context *ctx, const fnz_program *p, const fnz_program *original,
+                        fnz_program **out) {
+  change c = {.ctx = ctx, .original = original};
+  FNZ_TRY(fnzi_program_copy(ctx, p, out));
+  c.p = *out;
+  c.g = fnzi_graph_at(*out, 0);
+  fnzi_arena_init(&c.scratch, ctx);
+  fnzi_map_init(&c.names, ctx);
+  fnz_status status = undo(&c);
+  fnzi_map_free(&c.names);
+  fnzi_arena_free(&c.scratch);
+  if (status == FNZ_OK)
+    status = fnz_program_verify(ctx, *out);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return status;
+}
