@@ -82,7 +82,8 @@ static fnz_status pass(fnz_context *ctx, const fnz_program *program, const fnzi_
 static bool stays_silent(const fnz_program *p) {
   bool has_finals = false;
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
-    has_finals = has_finals || fnzi_output_is_mutation(&p->outputs[k]);
+    has_finals = has_finals || fnzi_output_is_mutation(&p->outputs[k]) ||
+                 fnzi_io_is_new_value(&p->outputs[k]);
   return p->says_no_sharing && has_finals;
 }
 

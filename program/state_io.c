@@ -209,6 +209,24 @@ static fnz_status arrange(change *c, uint32_t ninputs, uint32_t noutputs) {
   return FNZ_OK;
 }
 
+/* New values that are inputs or other results as well have memory of their own all the same. */
+static fnz_status mark_own(change *c) {
+  bool *seen;
+  FNZI_NEW(&c->scratch, c->g->values.count, &seen);
+  for (uint32_t k = 0; k < c->g->noutputs; k++) {
+    fnz_output_spec *out = &c->p->outputs[k];
+    if (!is_tensor(&c->g->outputs[k]))
+      continue;
+    uint64_t memory = fnzi_value_memory(c->p, 0, c->g->outputs[k].u.value);
+    bool is_input = fnzi_value_at(c->p, 0, memory)->node == FNZI_NO_NODE;
+    if (fnzi_io_is_new_value(out) && out->sharing == FNZ_SHARING_NEW && !out->window &&
+        (is_input || seen[memory]))
+      out->sharing = FNZ_SHARING_OWN;
+    seen[memory] = true;
+  }
+  return FNZ_OK;
+}
+
 /* --- to plain inputs and outputs ---------------------------------------------------------------
  */
 /* Weights that no input names any more end. */
@@ -275,6 +293,7 @@ static fnz_status make(change *c) {
   FNZ_TRY(arrange(c, ninputs, noutputs));
   if (any_gone)
     FNZ_TRY(fnzi_values_drop(c->p, 0, unnamed));
+  FNZ_TRY(mark_own(c));
   return drop_weights(c);
 }
 
@@ -478,6 +497,7 @@ fnz_status fnzi_io_undo(fnz_context *ctx, const fnz_program *p, const fnz_progra
   change c = {.ctx = ctx, .original = original};
   FNZ_TRY(fnzi_program_copy(ctx, p, out));
   c.p = *out;
+  c.p->says_no_sharing = p->says_no_sharing;
   c.g = fnzi_graph_at(*out, 0);
   fnzi_arena_init(&c.scratch, ctx);
   fnzi_map_init(&c.names, ctx);

@@ -5,6 +5,7 @@
  *         operator's schema has them; regions that refer to later graphs only, so that they end;
  *         symbols, signature and weights that fit each other.
  * keeps:  the program, untouched. */
+#include "program/state_io.h"
 #include "program/region_ops.h"
 
 #include <stdio.h>
@@ -387,7 +388,7 @@ enum { MEMORIES = 1 << FNZ_INPUT_USER | 1 << FNZ_INPUT_PARAMETER | 1 << FNZ_INPU
 
 static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   uint64_t bits = 0;
-  int kind = fnzi_output_kind_of(out)->of;
+  int kind = fnzi_io_is_new_value(out) ? FNZ_INPUT_USER : fnzi_output_kind_of(out)->of;
   if (!out->target)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the output does not say whose value it is");
   fnzi_map_get(kinds, out->target, strlen(out->target), &bits);
@@ -403,7 +404,8 @@ static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_outp
 static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
-  bool has_target = fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND;
+  bool has_target =
+      fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND || fnzi_io_is_new_value(out);
   return has_target ? check_target(ctx, kinds, out) : FNZ_OK;
 }
 

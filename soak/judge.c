@@ -174,21 +174,24 @@ static verdict check_text(judge *t, const fnz_program *p) {
   return v;
 }
 
-/* With its state written at the end it means the same. */
-static verdict check_epilogue(judge *t) {
+/* With its state written at the end, or held by the caller, it means the same. */
+static verdict check_state(judge *t, fnz_state state, const char *name) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_program *p;
-  options.state = FNZ_STATE_EPILOGUE;
+  options.state = state;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
-    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL
-                                                 : fnzi_judge_failed(t, "epilogue");
-  verdict v = compare_hashes(t, p, "epilogue");
+    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL : fnzi_judge_failed(t, name);
+  verdict v = compare_hashes(t, p, name);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_text(t, p);
   fnz_program_destroy(p);
   return v;
 }
 
 static verdict check_thoroughly(judge *t) {
-  verdict v = check_epilogue(t);
+  verdict v = check_state(t, FNZ_STATE_EPILOGUE, "epilogue");
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_state(t, FNZ_STATE_IO, "io");
   if (v == FNZI_VERDICT_EQUAL)
     v = check_text(t, t->original);
   return v == FNZI_VERDICT_EQUAL ? check_text(t, t->functional) : v;

@@ -159,4 +159,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
                                                 fnzi_blob *const *held);
 
+/* --- pt2_pairs.c -------------------------------------------------------------------------------
+ */
+/* Which user outputs are new values of user inputs, where fnz has said so. After the graphs. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_read_pairs(fnzi_pt2 *r, const fnzi_json *module);
+
 #endif

@@ -346,5 +346,5 @@ fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module) {
   FNZI_PUSH(r->doc.ctx, &r->bodies, graph);
   for (uint32_t i = 0; i < r->bodies.count; i++)
     FNZ_TRY(read_body(r, i, i == 0 ? signature : NULL));
-  return FNZ_OK;
+  return fnzi_pt2_read_pairs(r, module);
 }

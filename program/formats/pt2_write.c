@@ -7,6 +7,7 @@
  * signature names; a program without writes is in the dialect "ATEN". */
 #include "program/formats/out.h"
 #include "program/formats/pt2_write.h"
+#include "program/state_io.h"
 
 /* What a program is written with that did not come from a .pt2 file. */
 #define OWN_TORCH "2.14.0"
@@ -98,7 +99,9 @@ static fnz_status put_kept(fnzi_pt2_out *o, fnzi_json_out *w, fnzi_extras_kind k
                            const char *except) {
   for (size_t i = 0; o->x && i < o->x->texts.count; i++) {
     const fnzi_extras_text *t = &o->x->texts.data[i];
-    if (t->kind != kind || strcmp(t->key, except) == 0)
+    bool is_written = strcmp(t->key, except) == 0 ||
+                      (kind == FNZI_EXTRA_MODULE && strcmp(t->key, "metadata") == 0);
+    if (t->kind != kind || is_written)
       continue;
     FNZ_TRY(fnzi_json_out_name(w, t->key, strlen(t->key)));
     FNZ_TRY(fnzi_json_out_raw(w, t->text, strlen(t->text)));
@@ -115,9 +118,11 @@ static fnz_status put_module(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_pt2_put_signature(o, w));
   FNZ_TRY(fnzi_json_key(w, "module_call_graph"));
   FNZ_TRY(fnzi_pt2_put_calls(o, w));
-  if (!o->x) {
+  if (!o->x || fnzi_io_has_pairs(o->p) || text_of(o, FNZI_EXTRA_MODULE, "metadata")) {
     FNZ_TRY(fnzi_json_key(w, "metadata"));
-    FNZ_TRY(fnzi_json_out_raw(w, "{}", 2));
+    FNZ_TRY(fnzi_pt2_put_metadata(o, w));
+  }
+  if (!o->x) {
     FNZ_TRY(fnzi_json_key(w, "treespec_namedtuple_fields"));
     FNZ_TRY(fnzi_json_out_raw(w, "{}", 2));
   }

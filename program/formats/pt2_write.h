@@ -117,6 +117,22 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_input(fnzi_pt2_out *o, fnzi_json_out *w, 
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_result(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                               const fnz_arg *result);
 
+/* --- pt2_pairs.c ---------------------------------------------------------------------------------
+ */
+/* The names of what a call takes, or how many results it gives. */
+typedef struct fnzi_pt2_leaves {
+  const char *const *names; /* NULL: of results */
+  size_t count;
+} fnzi_pt2_leaves;
+/* The metadata of the graph module, with which user output is the new value of which input. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_metadata(fnzi_pt2_out *o, fnzi_json_out *w);
+/* The value of a member of the module's own call signature: in_spec, out_spec and
+ * forward_arg_names get what the program takes and gives beyond them, behind all that they have. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_out *w,
+                                                   const fnzi_json *member,
+                                                   const fnzi_pt2_leaves *inputs,
+                                                   const fnzi_pt2_leaves *outputs);
+
 /* --- pt2_write_check.c --------------------------------------------------------------------------
  */
 /* A refusal of a node, or of none (FNZI_NO_NODE), in a writer that goes on is no failure. */

@@ -4,7 +4,14 @@
  * old one's place. Of any other: an archive as torch 2.9 and later make it, with the program's
  * weights; it needs the data of all of them. */
 #include "program/formats/pt2_write.h"
+#include "program/state_io.h"
 #include "program/formats/zip_out.h"
+
+/* The inputs that the program was exported with: of the module's own call, not with its state. */
+static bool are_samples(const char *name) {
+  static const char samples[] = "data/sample_inputs/";
+  return strstr(name, samples) != NULL;
+}
 
 /* --- the archive that was read ------------------------------------------------------------------
  */
@@ -38,7 +45,9 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
     const fnzi_extras_record *r = &o->x->records.data[i];
     if (is_left_out(r->name))
       continue;
-    if (r->blob)
+    if (are_samples(r->name) && fnzi_io_has_pairs(o->p))
+      FNZ_TRY(fnzi_zip_add(z, r->name, "", 0, 0));
+    else if (r->blob)
       FNZ_TRY(fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob),
                                  r->crc));
     else

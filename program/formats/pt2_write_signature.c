@@ -4,6 +4,7 @@
  * runs a program; so no two mutations may give the same value, and no output may be an input that
  * an earlier copy has changed. Such outputs become clones. */
 #include "program/formats/pt2_write.h"
+#include "program/state_io.h"
 
 /* --- what cannot be said -----------------------------------------------------------------------
  */
@@ -309,6 +310,29 @@ static fnz_status put_user_outputs(fnzi_pt2_out *o, fnzi_json_out *w) {
   return fnzi_json_close(w, ']');
 }
 
+static bool is_users(fnz_input_kind is) {
+  return is == FNZ_INPUT_USER || is == FNZ_INPUT_LITERAL;
+}
+
+/* What a call takes and gives; nothing where all of it is the file's own. */
+static fnz_status find_leaves(fnzi_pt2_out *o, fnzi_pt2_leaves *inputs, fnzi_pt2_leaves *outputs) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  const char **names;
+  *inputs = *outputs = (fnzi_pt2_leaves){NULL, 0};
+  if (!fnzi_io_has_pairs(o->p))
+    return FNZ_OK;
+  FNZI_NEW(&o->arena, g->ninputs, &names);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (is_users(o->p->inputs[k].kind))
+      names[inputs->count++] = fnzi_is_reference(&g->inputs[k])
+                                   ? fnzi_pt2_name(o, 0, g->inputs[k].u.value)
+                                   : o->p->inputs[k].target;
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    outputs->count += is_users_output(o, k);
+  inputs->names = names;
+  return FNZ_OK;
+}
+
 /* Of the module itself: the same with the outputs' new names. Of modules inside: their values may
  * be gone, so that nothing is said of them. */
 static fnz_status put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *entry) {
@@ -325,11 +349,13 @@ static fnz_status put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *e
     FNZ_TRY(fnzi_json_out_null(w));
     return fnzi_json_close(w, '}');
   }
+  fnzi_pt2_leaves inputs, outputs;
+  FNZ_TRY(find_leaves(o, &inputs, &outputs));
   FNZ_TRY(fnzi_json_open(w, '{'));
   for (const fnzi_json *m = call->u.first; m; m = m->next) {
     bool lists = strcmp(m->key, "outputs") == 0 && m->kind == FNZI_JSON_ARRAY && m->count;
     FNZ_TRY(fnzi_json_out_name(w, m->key, m->key_size));
-    FNZ_TRY(lists ? put_user_outputs(o, w) : fnzi_json_out_tree(w, m));
+    FNZ_TRY(lists ? put_user_outputs(o, w) : fnzi_pt2_put_longer_call(o, w, m, &inputs, &outputs));
   }
   FNZ_TRY(fnzi_json_close(w, '}'));
   return fnzi_json_close(w, '}');
@@ -370,10 +396,6 @@ static fnz_status put_out_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t outputs
   FNZ_TRY(put_tuple(o, outputs));
   FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "]"));
   return fnzi_json_out_string(w, o->text.data, o->text.size);
-}
-
-static bool is_users(fnz_input_kind is) {
-  return is == FNZ_INPUT_USER || is == FNZ_INPUT_LITERAL;
 }
 
 /* Of a program that comes from elsewhere: all inputs by position, one result bare or a tuple. */

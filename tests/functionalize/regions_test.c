@@ -233,7 +233,9 @@ static bool random_program_is_right(unsigned seed) {
   options.views = seed % 4 == 1   ? FNZ_VIEWS_KEEP
                   : seed % 4 == 2 ? FNZ_VIEWS_STRIDED
                                   : FNZ_VIEWS_COPY;
-  options.state = seed % 4 == 3 ? FNZ_STATE_EPILOGUE : FNZ_STATE_OUTPUTS;
+  options.state = seed % 8 == 7   ? FNZ_STATE_IO
+                  : seed % 4 == 3 ? FNZ_STATE_EPILOGUE
+                                  : FNZ_STATE_OUTPUTS;
   status = fnz_functionalize(ctx, p, &options, &f);
   if (status == FNZ_OK)
     status = fnz_verify(ctx, p, f, NULL, WITH_TRIALS(3), NULL);

@@ -67,8 +67,9 @@ void check_dialects(fnz_context *ctx, const fnz_program *p, uint32_t hash) {
   } dialects[] = {{FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS},
                   {FNZ_VIEWS_KEEP, FNZ_STATE_OUTPUTS},
                   {FNZ_VIEWS_STRIDED, FNZ_STATE_OUTPUTS},
-                  {FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE}};
-  for (size_t i = 0; i < 4; i++)
-    if (fuzz_tries(hash / 2, i, 4))
+                  {FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE},
+                  {FNZ_VIEWS_COPY, FNZ_STATE_IO}};
+  for (size_t i = 0; i < 5; i++)
+    if (fuzz_tries(hash / 2, i, 5))
       check_pass(ctx, p, dialects[i].views, dialects[i].state);
 }
