@@ -409,12 +409,15 @@ int cli_mlir_prepare(cli_call *call, const char *path);
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
 
-/* --- What state begins as (beginning.c) ---------------------------------------------------- */
-/* Of call->functional, whose state the caller holds: into call->more, or a note says whose it is.
- */
-int cli_beginning_find(cli_call *call);
+/* --- State that the caller holds (pairs.c) ------------------------------------------------- */
+/* What that of call->functional begins as: into call->more, or a note says whose it is. */
+int cli_pairs_begin(cli_call *call);
 /* Where --save-state says. */
-int cli_beginning_save(cli_call *call);
+int cli_pairs_save(cli_call *call);
+/* New values among the results of the last call, by the names of their inputs. */
+int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to);
+/* They are inputs of the next call. */
+int cli_pairs_hand_on(cli_call *call, const fnz_program *program);
 
 /* --- State from call to call (run.c, held.c) ---------------------------------------------- */
 /* Makes call->state as --state says, whose arrays stay in call->more; without an executable only

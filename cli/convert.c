@@ -131,7 +131,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   warn(call);
-  CLI_TRY(cli_beginning_find(call));
+  CLI_TRY(cli_pairs_begin(call));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
   CLI_TRY(cli_decompose(call, call->operands[0]));
@@ -140,7 +140,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(check_result(call));
   CLI_TRY(format == FNZ_FORMAT_MLIR ? cli_mlir_save(call, &mlir, path)
                                     : cli_save(call, call->functional, format, path));
-  CLI_TRY(cli_beginning_save(call));
+  CLI_TRY(cli_pairs_save(call));
   if (call->talks)
     tell(call, path);
   if (cli_has(call, CLI_JSON))

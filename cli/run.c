@@ -37,14 +37,20 @@ static int interpret(cli_call *call) {
 
 static int interpret_steps(cli_call *call) {
   bool original = cli_has(call, CLI_ORIGINAL);
+  const fnz_program *program = original ? call->program : call->functional;
   const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
   int steps;
   CLI_TRY(cli_number(call, CLI_STEPS, 1, 1, MOST_STEPS, &steps));
   CLI_TRY(cli_held_open(call));
   cli_phase_begin(call, CLI_PHASE_RUN);
-  for (int i = 0; i < steps; i++)
-    CLI_TRY(cli_held_step(call, original ? call->program : call->functional, &options));
+  for (int i = 0; i < steps; i++) {
+    if (i)
+      CLI_TRY(cli_pairs_hand_on(call, program));
+    CLI_TRY(cli_held_step(call, program, &options));
+  }
   cli_phase_end(call, CLI_PHASE_RUN);
+  if (cli_has(call, CLI_SAVE_STATE))
+    CLI_TRY(cli_pairs_add(call, program, call->held));
   return cli_has(call, CLI_SAVE_STATE) ? save(call, call->held, call->options[CLI_SAVE_STATE])
                                        : CLI_DONE;
 }
@@ -84,22 +90,24 @@ static int write_state(cli_call *call) {
   call->more = NULL;
   CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &call->more), NULL));
   CLI_TRY(cli_check(call, fnz_executable_state_write(call->ctx, call->state, call->more), NULL));
+  CLI_TRY(cli_pairs_add(call, call->functional, call->more));
   return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
 /* What the last of `steps` calls gives. */
-static fnz_status run_steps(cli_call *call, int steps) {
+static int run_steps(cli_call *call, int steps) {
   for (int i = 0; i < steps; i++) {
+    if (i)
+      CLI_TRY(cli_pairs_hand_on(call, call->functional));
     fnz_arrays_destroy(call->outputs);
     call->outputs = NULL;
     fnz_status status = fnz_arrays_create(call->ctx, &call->outputs);
     if (status == FNZ_OK)
       status = fnz_executable_run_arrays(call->ctx, call->executable, call->inputs, call->state,
                                          call->workspace, call->outputs);
-    if (status != FNZ_OK)
-      return status;
+    CLI_TRY(cli_check(call, status, call->operands[0]));
   }
-  return FNZ_OK;
+  return CLI_DONE;
 }
 
 const char *cli_cache_folder(char *room, size_t size) {
@@ -129,9 +137,8 @@ static int execute(cli_call *call, int threads) {
   if (has_state(call))
     CLI_TRY(cli_state_open(call));
   cli_phase_begin(call, CLI_PHASE_RUN);
-  status = run_steps(call, steps);
+  CLI_TRY(run_steps(call, steps));
   cli_phase_end(call, CLI_PHASE_RUN);
-  CLI_TRY(cli_check(call, status, call->operands[0]));
   return cli_has(call, CLI_SAVE_STATE) ? write_state(call) : CLI_DONE;
 }
 

@@ -65,7 +65,7 @@ static void note(const cli_call *call, size_t count, const char *first,
           count > 1 ? " and so on" : "");
 }
 
-int cli_beginning_find(cli_call *call) {
+int cli_pairs_begin(cli_call *call) {
   size_t count, found = 0;
   const char *first = NULL;
   fnz_input_spec first_spec = {0}, spec;
@@ -90,9 +90,73 @@ int cli_beginning_find(cli_call *call) {
   return CLI_DONE;
 }
 
-int cli_beginning_save(cli_call *call) {
+int cli_pairs_save(cli_call *call) {
   if (!cli_has(call, CLI_SAVE_STATE))
     return CLI_DONE;
   return cli_check(call, fnz_arrays_save(call->ctx, call->more, call->options[CLI_SAVE_STATE]),
                    NULL);
+}
+
+/* --- from call to call -------------------------------------------------------------------------
+ */
+static fnz_status copy(const fnz_array *a, const char *name, fnz_arrays *to) {
+  void *data;
+  fnz_status status = fnz_arrays_add(to, name, a->dtype, a->rank, a->sizes, &data);
+  if (status == FNZ_OK && a->bytes)
+    memcpy(data, a->data, a->bytes);
+  return status;
+}
+
+/* Result number k of the program, among the arrays of the last call. */
+static const fnz_array *find_result(const cli_call *call, const fnz_program *program, size_t k) {
+  size_t number = 0;
+  char name[32];
+  for (size_t i = 0; i < k; i++) {
+    const fnz_output_spec spec = fnz_program_output(program, i);
+    number += fnzi_output_is_result(&spec);
+  }
+  snprintf(name, sizeof name, "output.%zu", number);
+  return fnz_arrays_find(call->outputs, name);
+}
+
+int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to) {
+  size_t count;
+  (void)fnz_graph_outputs(program, 0, &count);
+  for (size_t k = 0; k < count; k++) {
+    const fnz_output_spec spec = fnz_program_output(program, k);
+    const fnz_array *a = fnzi_io_is_new_value(&spec) ? find_result(call, program, k) : NULL;
+    if (a)
+      CLI_TRY(cli_check(call, copy(a, spec.target, to), NULL));
+  }
+  return CLI_DONE;
+}
+
+/* "x" and "input.x" are one input. */
+static const char *plain(const char *name) {
+  return strncmp(name, "input.", 6) == 0 ? name + 6 : name;
+}
+
+static int join(cli_call *call, const fnz_program *program, fnz_arrays *next) {
+  CLI_TRY(cli_pairs_add(call, program, next));
+  for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++) {
+    const fnz_array *a = fnz_arrays_at(call->inputs, i);
+    if (!fnz_arrays_find(next, plain(a->name)))
+      CLI_TRY(cli_check(call, copy(a, a->name, next), NULL));
+  }
+  return CLI_DONE;
+}
+
+int cli_pairs_hand_on(cli_call *call, const fnz_program *program) {
+  fnz_arrays *next;
+  if (!fnzi_io_has_pairs(program))
+    return CLI_DONE;
+  CLI_TRY(cli_check(call, fnz_arrays_create(call->ctx, &next), NULL));
+  int code = join(call, program, next);
+  if (code != CLI_DONE) {
+    fnz_arrays_destroy(next);
+    return code;
+  }
+  fnz_arrays_destroy(call->inputs);
+  call->inputs = next;
+  return CLI_DONE;
 }
