@@ -31,7 +31,7 @@ static fnz_status complete(fnz_context *ctx, const fnz_program *program,
   if (!fnzi_dcm_set_find(o->set))
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "there is no set of operators \"%s\"; there are inference, core, prims, "
-                     "runnable and mlir",
+                     "runnable and mlir, and those of <fnz/targets.h>",
                      o->set);
   for (size_t i = 0; i < o->ndecompose; i++)
     FNZ_TRY(fnzi_expl_name_check(ctx, program, "decompose", o->decompose[i]));

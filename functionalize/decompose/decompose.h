@@ -9,6 +9,7 @@
  *
  *   ways.h, shape.c, products.c, norms.c ...   ways, by subject
  *   sets.c     the tables: which operators a set takes apart, and by which way
+ *   targets.c  <fnz/targets.h>: what consumers take, by the lists in targets/
  *   expand.c   one call, taken apart until nothing is left to be
  *   api.c      <fnz/decompose.h> */
 #ifndef FNZI_DECOMPOSE_H
@@ -37,6 +38,7 @@ typedef struct fnzi_dcm_wish {
 
 typedef struct fnzi_dcm_way {
   bool is_named; /* the caller named the operator: it must not stay */
+  bool may_stay; /* it stays where its steps lead to operators that the set does not have */
   bool expands;
   fnzi_dec_fn *decompose; /* NULL: the function of its own row of decomp.def */
 } fnzi_dcm_way;
@@ -45,6 +47,12 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
 
 /* As fnz_decomposition_why_left(). */
 const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op);
+
+/* --- targets.c -------------------------------------------------------------------------------- */
+/* The consumer of that set takes the operator. */
+bool fnzi_dcm_target_has(const char *set, const fnz_op *op);
+/* It takes it, and makes something wrong of it. */
+bool fnzi_dcm_target_spoils(const char *set, const fnz_op *op);
 
 /* --- names.c ---------------------------------------------------------------------------------- */
 /* The operator that this one is an alias of, or becomes (SAME of core.def); NULL for none. */

@@ -22,6 +22,7 @@ typedef struct expansion {
   fnzi_arena *arena;
   const fnzi_dcm_wish *wish;
   fnzi_script *to;
+  bool may_stay, lacks; /* the whole; there is a step that the set does not have */
   level levels[DEEPEST];
   size_t depth;
 } expansion;
@@ -57,6 +58,9 @@ static fnz_status open(expansion *e, const fnzi_script_whole *whole, bool *opene
   const fnzi_dcm_way way = fnzi_dcm_way_of(e->wish, op);
   *opened = false;
   if (!way.expands)
+    return FNZ_OK;
+  e->may_stay = e->depth ? e->may_stay : way.may_stay;
+  if (e->depth == DEEPEST && e->may_stay)
     return FNZ_OK;
   if (e->depth == DEEPEST)
     return fnzi_fail(e->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is taken apart in a circle", op->name);
@@ -118,7 +122,10 @@ static fnz_status walk_call(expansion *e) {
   const fnzi_script_whole whole = {call->op, args, e->to->values.data,
                                    l->script.values.data + call->first, call->count};
   FNZ_TRY(open(e, &whole, &opened));
-  return opened ? FNZ_OK : emit(e, l, call, args);
+  if (opened)
+    return FNZ_OK;
+  e->lacks = e->lacks || fnzi_dcm_why_left(e->wish, call->op);
+  return emit(e, l, call, args);
 }
 
 /* What the script gave are results of the call that it was opened for. */
@@ -169,6 +176,7 @@ fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
     status = walk(&e);
   while (e.depth)
     fnzi_script_free(&e.levels[--e.depth].script);
+  *done = *done && !(e.may_stay && e.lacks);
   if (status != FNZ_OK || !*done)
     fnzi_script_free(out);
   *done = *done && status == FNZ_OK;

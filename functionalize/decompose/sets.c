@@ -15,7 +15,7 @@ typedef struct way_row {
 #define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
 #define SAME(op, other)
 #define OWN(op)
-fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each;
+fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/core.def"
 #include "functionalize/decompose/mlir.def"
 #include "functionalize/decompose/prims.def"
@@ -51,12 +51,13 @@ static const way_row *find(const way_row *rows, const fnz_op *op) {
 }
 
 /* --- what stays ------------------------------------------------------------------------------- */
-static bool fnzi_dcm_keeps_all(const fnz_op *op) {
-  (void)op;
+static bool fnzi_dcm_keeps_all(const char *set, const fnz_op *op) {
+  (void)set, (void)op;
   return true;
 }
 
-static bool fnzi_dcm_keeps_core(const fnz_op *op) {
+static bool fnzi_dcm_keeps_core(const char *set, const fnz_op *op) {
+  (void)set;
   if (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_CORE))
     return true;
   const fnz_op *view = op->tags & FNZI_TAG_VIEW_COPY ? fnz_op_member(op, FNZ_MEMBER_VIEW) : NULL;
@@ -64,26 +65,33 @@ static bool fnzi_dcm_keeps_core(const fnz_op *op) {
 }
 
 /* Where there is no row nothing is known, and it stays. */
-static bool fnzi_dcm_keeps_kernels(const fnz_op *op) {
+static bool fnzi_dcm_keeps_kernels(const char *set, const fnz_op *op) {
+  (void)set;
   static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnzi_kernel *row = fnzi_kernel_find(&shapes, op);
   return !row || row->run != FNZI_RUN_made;
 }
 
 /* Custom operators are refused when it comes to writing. */
-static bool fnzi_dcm_keeps_mlir(const fnz_op *op) {
+static bool fnzi_dcm_keeps_mlir(const char *set, const fnz_op *op) {
+  (void)set;
   return fnzi_op_is_custom(op) || fnz_mlir_op_name(op) || fnzi_mlir_is_check(op);
+}
+
+static bool fnzi_dcm_keeps_target(const char *set, const fnz_op *op) {
+  return fnzi_dcm_target_has(set, op);
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */
 struct fnzi_dcm_set {
   const char *name;
-  bool (*keeps)(const fnz_op *op);
-  const way_row *first, *then;
+  bool (*keeps)(const char *set, const fnz_op *op);
+  const way_row *first, *then, *last;
 };
 
 static const fnzi_dcm_set sets[] = {
-#define SET(name, keeps, first, then) {#name, fnzi_dcm_keeps_##keeps, ways_##first, ways_##then},
+#define SET(name, keeps, first, then, last)                                                        \
+  {#name, fnzi_dcm_keeps_##keeps, ways_##first, ways_##then, ways_##last},
 #include "functionalize/decompose/sets.def"
 #undef SET
 };
@@ -96,11 +104,25 @@ const fnzi_dcm_set *fnzi_dcm_set_find(const char *name) {
 }
 
 bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op) {
-  return !find(set->first, op) && set->keeps(op);
+  return !find(set->first, op) && set->keeps(set->name, op);
 }
 
 bool fnzi_dcm_set_casts(const fnzi_dcm_set *set) {
   return set->keeps != fnzi_dcm_keeps_all;
+}
+
+static bool is_target(const fnzi_dcm_set *set) {
+  return set->keeps == fnzi_dcm_keeps_target;
+}
+
+/* A copy of one view, of which consumers have the view. */
+static bool is_copied(const fnzi_dcm_set *set, const fnz_op *op) {
+  return is_target(set) && (op->tags & FNZI_TAG_VIEW_COPY) && !fnzi_op_lists(op) &&
+         fnz_op_member(op, FNZ_MEMBER_VIEW);
+}
+
+static bool has_steps(const fnz_op *op) {
+  return !fnzi_dcm_keeps_kernels(NULL, op);
 }
 
 /* --- wishes ----------------------------------------------------------------------------------- */
@@ -119,10 +141,13 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
     return way;
   const way_row *row = find(set->first, op);
   row = row ? row : find(set->then, op);
+  row = row || has_steps(op) ? row : find(set->last, op);
   row = row || !way.is_named ? row : find(ways_core, op);
   row = row || !way.is_named ? row : find(ways_prims, op);
   way.expands = true;
-  way.decompose = row                           ? row->decompose
+  way.may_stay = is_target(set) && !way.is_named && !fnzi_dcm_target_spoils(set->name, op);
+  way.decompose = is_copied(set, op)            ? fnzi_dcm_copied
+                  : row                         ? row->decompose
                   : fnzi_op_canonical(op) != op ? fnzi_dcm_same
                   : fnzi_foreach_element(op)    ? fnzi_dcm_each
                                                 : NULL;
@@ -145,12 +170,17 @@ const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *whole) {
   uint16_t place = fnzi_op_place(op);
   if (fnzi_dcm_set_keeps(wish->set, whole) || is_among(whole, o->keep, o->nkeep))
     return NULL;
+  bool has_way = is_copied(wish->set, op) || find(wish->set->then, op) ||
+                 find(wish->set->last, op) || has_steps(op);
+  if (is_target(wish->set) && has_way)
+    return "its steps would need others that are not in the list either, or depend on elements or "
+           "on arguments that none are known for";
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i].op == place)
       return left[i].why;
   if (op->tags & FNZI_TAG_RANDOM)
     return "it draws random numbers; other operators would draw others";
-  return find(wish->set->then, op) || !fnzi_dcm_keeps_kernels(op)
+  return has_way
              ? "its steps would depend on elements, on arguments that none are known for, or on "
                "what autocast casts inside of it"
              : "no steps are known that it is made of";

@@ -109,6 +109,14 @@ TAKE_APART(unfold) {
                : STEP(as_strided_copy, V(a), all, steps, I(0)));
 }
 
+/* A copying form as the view and a copy of it, for who has views alone. */
+TAKE_APART(copied) {
+  const fnz_op *view = fnz_op_member(s->call->op, FNZ_MEMBER_VIEW);
+  if (view)
+    GIVE(STEP(clone, V(fnzi_dec_step(s, fnzi_op_place(view), s->call->args, view->nparams)),
+              CONTIGUOUS_FORMAT));
+}
+
 /* --- Into pieces ------------------------------------------------------------------------------ */
 TAKE_APART(split) {
   fnzi_krn_array *a = GIVEN("self");

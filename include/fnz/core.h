@@ -27,6 +27,7 @@
 #include <fnz/rules.h>
 #include <fnz/run.h>
 #include <fnz/status.h>
+#include <fnz/targets.h>
 #include <fnz/tensor.h>
 #include <fnz/types.h>
 #include <fnz/verify.h>

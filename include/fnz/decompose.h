@@ -15,7 +15,13 @@ extern "C" {
   ROW(core, "operators that PyTorch tags as core, and custom ones")                                \
   ROW(prims, "as core, with norms, softmax, means, variances, activations as their parts")         \
   ROW(runnable, "operators that have a kernel of their own")                                       \
-  ROW(mlir, "operators that the torch dialect of IREE has and lowers")
+  ROW(mlir, "operators that the torch dialect of IREE has and lowers")                             \
+  ROW(executorch, "operators of ExecuTorch's portable kernels")                                    \
+  ROW(coreml, "operators that Core ML Tools convert")                                              \
+  ROW(openvino, "operators that OpenVINO converts")                                                \
+  ROW(onnx, "operators that PyTorch's ONNX exporter has functions for")                            \
+  ROW(tvm, "operators that TVM imports")                                                           \
+  ROW(torch_mlir, "operators that the torch dialect of torch-mlir has")
 
 typedef struct fnz_decompose_options {
   size_t size;     /* sizeof(fnz_decompose_options) */
@@ -43,7 +49,9 @@ typedef struct fnz_decompose_options {
 /** Replaces operators by steps of others until only those remain that the set names, and those that
  * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
  * others. fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts
- * as the view. Random operators stay.
+ * as the view. Random operators stay. In the sets of consumers (executorch to torch_mlir) an
+ * operator stays, too, whose steps would need operators that the set does not have; their views are
+ * those of <fnz/targets.h>.
  *
  * Results are those of the source, but where steps round otherwise than the operator at once.
  * Source lines, the signature and weights stay. Programs with symbolic sizes are taken apart at

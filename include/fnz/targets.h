@@ -1,0 +1,53 @@
+/* targets.h - consumers of exported programs, and the form in which each takes them. */
+#ifndef FNZ_TARGETS_H
+#define FNZ_TARGETS_H
+
+#include <fnz/decompose.h>
+#include <fnz/formats.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Columns: id, name, the set of operators that it takes (FNZ_DECOMPOSITION_ROWS of
+ * <fnz/decompose.h>), the format that it reads (FNZ_FORMAT_ROWS), views (fnz_views), state
+ * (fnz_state), in words. */
+#define FNZ_TARGET_ROWS(ROW)                                                                       \
+  ROW(EXECUTORCH, "executorch", executorch, PT2, KEEP, OUTPUTS, "to_edge() of ExecuTorch")         \
+  ROW(COREML, "coreml", coreml, PT2, KEEP, OUTPUTS, "convert() of Core ML Tools")                  \
+  ROW(OPENVINO, "openvino", openvino, PT2, KEEP, OUTPUTS, "convert_model() of OpenVINO")           \
+  ROW(ONNX, "onnx", onnx, PT2, KEEP, OUTPUTS, "torch.onnx.export() of PyTorch")                    \
+  ROW(TVM, "tvm", tvm, PT2, KEEP, OUTPUTS, "from_exported_program() of TVM")                       \
+  ROW(TORCH_MLIR, "torch-mlir", torch_mlir, PT2, KEEP, OUTPUTS, "torch_mlir.fx")                   \
+  ROW(IREE, "iree", mlir, MLIR, COPY, OUTPUTS, "iree-compile")
+
+typedef struct fnz_target {
+  const char *name;  /* of FNZ_TARGET_ROWS; all words are static */
+  const char *words; /* what it is */
+  const char *set;   /* for fnz_decompose_options */
+  fnz_format format; /* for fnz_program_save(); of FNZ_FORMAT_MLIR fnz_mlir_save() */
+  fnz_views views;   /* for fnz_functionalize_options and fnz_decompose_options */
+  fnz_state state;   /* for fnz_functionalize_options */
+} fnz_target;
+
+/** NULL when there is none of that name. Static. */
+FNZ_API const fnz_target *fnz_target_find(const char *name);
+/** In the order of the rows; NULL beyond the last. Static. */
+FNZ_API const fnz_target *fnz_target_at(size_t i);
+/** What its list of operators was read from, with the version: "onnxscript 0.7.2, ...". Static. */
+FNZ_API const char *fnz_target_read_from(const fnz_target *target);
+
+/** Makes of a program what a target takes: functionalized, with the target's views and form of
+ * state, then taken apart into the operators of its set, as little as possible. What the target
+ * has no operators for stays: fnz_decomposition_why_left() of the set says so.
+ *
+ * program  borrowed, unchanged.
+ * out      new; ends with fnz_program_destroy(). NULL on failure.
+ * Fails as fnz_functionalize() and fnz_decompose(). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_target_prepare(fnz_context *ctx, const fnz_target *target,
+                                                     const fnz_program *program, fnz_program **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,101 @@
+/* checks: 5
+ *
+ * targets_test.c - consumers: what their lists have, what stays whole, what is taken apart though a
+ * list has it, and the forms that they want. */
+#include "program/program.h"
+#include "tests/help/run_help.h"
+
+#include <fnz/targets.h>
+
+static fnz_context *ctx;
+
+/* The operators of what a target takes, in order. */
+static void expect(const char *target, const char *inputs, const char *body, const char *want) {
+  char text[512] = "";
+  size_t used = 0;
+  fnz_program *made, *p;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  p = program_of(ctx, inputs, body);
+  OK(ctx, fnz_target_prepare(ctx, fnz_target_find(target), p, &made));
+  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  for (size_t n = 0; n < g->nodes.count; n++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s ",
+                             fnzi_node_target(&g->nodes.data[n]));
+  ck_assert_msg(strcmp(text, want) == 0, "%s: %s, not %s", target, text, want);
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+
+START_TEST(a_target_has_a_set_and_a_source) {
+  size_t i = 0;
+  for (const fnz_target *t; (t = fnz_target_at(i)) != NULL; i++) {
+    ck_assert_ptr_eq(fnz_target_find(t->name), t);
+    ck_assert_msg(fnz_decomposition_keeps(t->set, fnz_op_find(NULL, "relu")), "%s", t->name);
+    ck_assert_msg(!fnz_decomposition_keeps(t->set, fnz_op_find(NULL, "_foreach_exp")), "%s",
+                  t->name);
+    ck_assert_msg(strlen(fnz_target_read_from(t)) > 4, "%s", t->name);
+    ck_assert_int_eq(t->format, strcmp(t->name, "iree") ? FNZ_FORMAT_PT2 : FNZ_FORMAT_MLIR);
+  }
+  ck_assert_uint_eq(i, 7);
+  ck_assert_ptr_null(fnz_target_find("none"));
+  ck_assert_ptr_null(fnz_target_find(NULL));
+  ck_assert_ptr_nonnull(strstr(fnz_target_read_from(fnz_target_find("onnx")), "onnxscript "));
+}
+END_TEST
+
+START_TEST(what_a_target_takes_stays_whole) {
+  static const char inputs[] = "%x: f32[2,3,4], %w: f32[5,4], %b: f32[5]";
+  static const char body[] = "  %y: f32[2,3,5] = linear(%x, %w, %b)\n"
+                             "  %z: f32[2,3,5] = silu(%y)\n  return %z";
+  expect("onnx", inputs, body, "linear silu ");
+  expect("coreml", inputs, body, "linear silu ");
+  expect("openvino", inputs, body, "linear silu ");
+  expect("executorch", inputs, body, "view permute addmm view sigmoid mul.Tensor ");
+  expect("torch-mlir", inputs, body, "linear silu ");
+  expect("iree", inputs, body, "linear silu ");
+}
+END_TEST
+
+START_TEST(steps_that_a_target_lacks_leave_it_whole) {
+  static const char inputs[] = "%x: f32[2,3]";
+  static const char body[] = "  %a: f32[2], %b: f32[2] = aminmax(%x, dim=1)\n  return %a, %b";
+  const fnz_decompose_options tvm = {sizeof tvm, "tvm", NULL, 0, NULL, 0, FNZ_VIEWS_KEEP, NULL};
+  expect("onnx", inputs, body, "amin amax ");
+  expect("tvm", inputs, body, "aminmax "); /* it has neither amax nor amin */
+  ck_assert_ptr_nonnull(
+      strstr(fnz_decomposition_why_left(&tvm, fnz_op_find(NULL, "aminmax")), "in the list"));
+}
+END_TEST
+
+START_TEST(what_a_target_makes_wrong_is_taken_apart) {
+  static const char inputs[] = "%x: f32[4,6], %w: f32[6], %b: f32[6], %m: f32[6], %v: f32[6]";
+  static const char training[] =
+      "  %y: f32[4,6] = batch_norm(%x, %w, %b, %m, %v, True, 0.1, 1e-5, False)\n  return %y";
+  char text[4096] = "";
+  fnz_program *made, *p;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  p = program_of(ctx, inputs, training);
+  OK(ctx, fnz_target_prepare(ctx, fnz_target_find("onnx"), p, &made));
+  const fnzi_graph *g = fnzi_graph_at(made, 0);
+  for (size_t n = 0; n < g->nodes.count; n++)
+    strcat(strcat(text, fnzi_node_target(&g->nodes.data[n])), " ");
+  ck_assert_ptr_null(strstr(text, "batch_norm "));
+  ck_assert_ptr_null(strstr(text, "legit_functional"));
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(copies_of_views_become_views) {
+  static const char inputs[] = "%x: f32[2,3]";
+  static const char body[] = "  %a: f32[3,2] = t_copy(%x)\n  return %a";
+  expect("onnx", inputs, body, "t clone ");
+  expect("executorch", inputs, body, "t_copy ");
+}
+END_TEST
+
+RUN_SUITE("targets", a_target_has_a_set_and_a_source, what_a_target_takes_stays_whole,
+          steps_that_a_target_lacks_leave_it_whole, what_a_target_makes_wrong_is_taken_apart,
+          copies_of_views_become_views)
