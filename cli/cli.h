@@ -44,7 +44,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
   ROW(WEIGHTS, "--weights", "KIND",                                                                \
       "of mlir: external: a safetensors file beside it; args: arguments; inline")                  \
   ROW(FOR, "--for", "TARGET",                                                                      \
-      "pt2, mlir: also what cannot be written as that; core, prims: what that leaves")             \
+      "onnx, coreml, executorch, openvino, tvm, torch-mlir, iree: what reads the result;"          \
+      " of lint also pt2, mlir, core, prims")                                                      \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
   ROW(DECOMPOSE, "--decompose", "SET|OP,OP...",                                                    \
@@ -124,8 +125,9 @@ typedef enum cli_option {
 
 #define CLI_BIT(option) (UINT64_C(1) << CLI_##option)
 
-/* What --for names: a table of targets. Columns: the word, what lists as call->refusals all that it
- * does not take, and the set of operators that this looks at. */
+/* What --for of lint names besides the targets of <fnz/targets.h>: forms. Columns: the word, what
+ * lists as call->refusals all that it does not take, and the set of operators that this looks at.
+ */
 #define CLI_TARGET_ROWS(ROW)                                                                       \
   ROW("pt2", cli_pt2_check, NULL)                                                                  \
   ROW("mlir", cli_mlir_check, "mlir")                                                              \
@@ -171,12 +173,14 @@ typedef struct cli_verb {
   ROW(convert, "IN", 1, 1,                                                                         \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
           CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) |   \
-          CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS) | CLI_BIT(SAVE_STATE),      \
+          CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS) | CLI_BIT(SAVE_STATE) |     \
+          CLI_BIT(FOR),                                                                            \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
       "  fnz convert model.pt2 -o functional.pt2\n"                                                \
       "  fnz convert model.pt2 --decompose core -o core.pt2\n"                                     \
+      "  fnz convert model.pt2 --for onnx -o for_onnx.pt2    # for torch.onnx.export()\n"          \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert model.pt2 -o model.mlir --state globals    # for iree-compile\n"              \
       "  fnz convert model.pt2 --state io -o model.pt2 --save-state cache.safetensors\n"           \
@@ -235,7 +239,7 @@ typedef struct cli_verb {
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
-      "  fnz lint model.pt2 --for mlir\n"                                                          \
+      "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
       CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(DEVICE) |           \
@@ -432,6 +436,8 @@ int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_opti
 /* What the .pt2 file that `fnz convert` would write cannot hold. Where the program cannot be
  * functionalized, none: others have said so. */
 int cli_pt2_check(cli_call *call, const char *set, const char *path);
+/* The same of call->functional, as it is. */
+int cli_pt2_check_made(cli_call *call, const char *path);
 /* One more of call->refusals; call->lost when memory runs out. */
 void cli_refuse_node(cli_call *call, size_t graph, size_t node, fnz_class kind, const char *where,
                      const char *what);
@@ -460,10 +466,16 @@ int cli_read_program(cli_call *call, const char *path, fnz_program **out);
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out);
 /* Into call->functional; `path` is where the program came from. */
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
-/* What --decompose and --keep ask for, done to call->functional. */
+/* The target that --for names; NULL for none, and for another form. */
+const fnz_target *cli_target(const cli_call *call);
+/* What --decompose, --keep and --for ask for: options of taking apart, and that done to
+ * call->functional. */
+fnz_decompose_options cli_decompose_options(const cli_call *call);
 int cli_decompose(cli_call *call, const char *path);
 /* Lists as call->refusals the nodes of which a set of operators leaves the operator as it is. */
 int cli_decompose_check(cli_call *call, const char *set, const char *path);
+/* Lists as call->refusals the nodes that a target does not take (targets.c). */
+int cli_target_check(cli_call *call, const fnz_target *target, const char *path);
 /* The same as cli_decompose(), with where each node comes from, as call->made_of. */
 int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);

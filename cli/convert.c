@@ -46,7 +46,8 @@ static int check_extension(const cli_call *call, const char *path, fnz_format fo
 }
 
 static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
-  *out = FNZ_FORMAT_TEXT;
+  const fnz_target *target = cli_target(call);
+  *out = target ? target->format : FNZ_FORMAT_TEXT;
   if (cli_has(call, CLI_TO))
     *out = fnz_format_find(call->options[CLI_TO]);
   else if (strcmp(path, "-") != 0)
@@ -72,7 +73,11 @@ static int check_external(const cli_call *call, const char *path, fnz_format for
 }
 
 static void tell(const cli_call *call, const char *path) {
+  const fnz_target *target = cli_target(call);
   cli_print_summary(call, stderr, strcmp(path, "-") == 0 ? "(output)" : path);
+  if (target)
+    fprintf(stderr, "for %s: %s; operators of %s\n", target->name, target->words,
+            fnz_target_read_from(target));
   if (cli_has(call, CLI_VERIFY))
     cli_print_equal(call, stderr);
   cli_print_times(call, stderr);
@@ -85,8 +90,13 @@ static int check_result(const cli_call *call) {
                    call->operands[0]);
 }
 
-/* What only one of the formats knows. */
+/* What only one of the formats, or of their readers, knows. */
 static int check_kinds(const cli_call *call, fnz_format format) {
+  const fnz_target *target = cli_target(call);
+  if (target && format != target->format &&
+      (format == FNZ_FORMAT_MLIR || target->format == FNZ_FORMAT_MLIR))
+    return cli_usage(call, "%s reads %s, not %s", target->name, fnz_format_name(target->format),
+                     fnz_format_name(format));
   if (format == FNZ_FORMAT_MLIR)
     return CLI_DONE;
   if (cli_has(call, CLI_WEIGHTS))

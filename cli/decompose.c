@@ -1,5 +1,5 @@
-/* decompose.c - what --decompose and --keep ask for: operators of the functional form taken apart.
- */
+/* decompose.c - what --decompose, --keep and --for ask for: operators of the functional form taken
+ * apart. */
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -19,12 +19,14 @@ static bool is_set(const char *word) {
   return false;
 }
 
-/* The first word may be a set; operators alone are taken apart and nothing else. */
-static fnz_decompose_options wanted(const cli_call *call) {
+/* The first word may be a set, else it is the target's; without either, operators that are named
+ * are taken apart and nothing else. */
+fnz_decompose_options cli_decompose_options(const cli_call *call) {
   fnz_functionalize_options functional = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
-  bool has_set = is_set(call->apart.data[0]);
-  o.set = has_set ? call->apart.data[0] : "inference";
+  const fnz_target *target = cli_target(call);
+  bool has_set = call->apart.count && is_set(call->apart.data[0]);
+  o.set = has_set ? call->apart.data[0] : target ? target->set : "inference";
   o.decompose = call->apart.data + has_set;
   o.ndecompose = (size_t)call->apart.count - has_set;
   o.keep = call->kept.data;
@@ -113,17 +115,36 @@ int cli_decompose_check(cli_call *call, const char *set, const char *path) {
 /* A word that nearly is a set is taken for an operator, and refused: it was meant as a set. */
 static int check_set(const cli_call *call) {
   char near[CLI_NEAR];
-  const char *word = call->apart.data[0];
+  const char *word = call->apart.count ? call->apart.data[0] : "inference";
   cli_near(word, sets, sizeof sets / sizeof *sets, near);
   if (is_set(word) || !*near || fnz_last_error(call->ctx)->kind != FNZ_CLASS_REF)
     return CLI_DONE;
   return cli_usage(call, "--decompose: %s is neither a set nor an operator%s", word, near);
 }
 
+/* A target has a set. Forms are what lint asks about. */
+static int check_words(const cli_call *call, bool *wants) {
+  const char *reader = call->options[CLI_FOR], *word = call->apart.data[0];
+  *wants = call->apart.count || reader;
+  if (reader && !cli_target(call))
+    return cli_usage(call, "--for %s is a question to fnz lint; --to and --decompose say the form",
+                     reader);
+  if (reader && call->apart.count && is_set(word))
+    return cli_usage(call,
+                     "--for %s has a set of operators of its own; leave --decompose %s out, "
+                     "or name operators",
+                     reader, word);
+  if (!*wants && cli_has(call, CLI_KEEP))
+    return cli_usage(call, "--keep goes with --decompose or --for");
+  return CLI_DONE;
+}
+
 int cli_decompose(cli_call *call, const char *path) {
-  if (!call->apart.count)
-    return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
-  const fnz_decompose_options o = wanted(call);
+  bool wants;
+  CLI_TRY(check_words(call, &wants));
+  if (!wants)
+    return CLI_DONE;
+  const fnz_decompose_options o = cli_decompose_options(call);
   cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
   fnz_program *made;
   fnz_status status = fnz_decompose(call->ctx, call->functional, &o, &made);
@@ -137,9 +158,11 @@ int cli_decompose(cli_call *call, const char *path) {
 }
 
 int cli_decompose_explained(cli_call *call, const char *path) {
-  if (!call->apart.count)
-    return cli_has(call, CLI_KEEP) ? cli_usage(call, "--keep goes with --decompose") : CLI_DONE;
-  fnz_decompose_options o = wanted(call);
+  bool wants;
+  CLI_TRY(check_words(call, &wants));
+  if (!wants)
+    return CLI_DONE;
+  fnz_decompose_options o = cli_decompose_options(call);
   o.origins = &call->step_origins;
   fnz_status status = fnz_decompose(call->ctx, call->functional, &o, &call->made_of);
   if (status == FNZ_BAD_INPUT)

@@ -235,6 +235,9 @@ static int check_target(cli_call *call) {
       CLI_TARGET_ROWS(TARGET_ROW)
 #undef TARGET_ROW
   };
+  const fnz_target *target = cli_target(call);
+  if (target)
+    return cli_target_check(call, target, call->operands[0]);
   for (size_t i = 0; cli_has(call, CLI_FOR) && i < sizeof targets / sizeof *targets; i++)
     if (strcmp(call->options[CLI_FOR], targets[i].name) == 0)
       return targets[i].check(call, targets[i].set, call->operands[0]);

@@ -43,7 +43,10 @@ static const choice_row choices[] = {
 #define TARGET_CHOICE(name, check, set) {name, CLI_FOR},
         CLI_TARGET_ROWS(TARGET_CHOICE)
 #undef TARGET_CHOICE
-            {"cpu", CLI_DEVICE},
+#define TARGET_CHOICE(id, name, set, format, views, state, words) {name, CLI_FOR},
+            FNZ_TARGET_ROWS(TARGET_CHOICE)
+#undef TARGET_CHOICE
+                {"cpu", CLI_DEVICE},
     {"cuda", CLI_DEVICE},
     {"mpi", CLI_COLLECTIVES},
     {"one", CLI_COLLECTIVES},

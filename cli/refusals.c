@@ -64,15 +64,19 @@ static int check_made(cli_call *call, const char *path) {
   return CLI_DONE;
 }
 
+int cli_pt2_check_made(cli_call *call, const char *path) {
+  CLI_TRY(check_made(call, path));
+  return cli_check(
+      call, fnz_program_check_format(call->ctx, call->functional, FNZ_FORMAT_PT2, note, call),
+      path);
+}
+
 int cli_pt2_check(cli_call *call, const char *set, const char *path) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   (void)set;
   CLI_TRY(cli_functionalize_options(call, &options));
   if (fnz_functionalize(call->ctx, call->program, &options, &call->functional) != FNZ_OK)
     return CLI_DONE;
-  CLI_TRY(check_made(call, path));
-  CLI_TRY(cli_check(
-      call, fnz_program_check_format(call->ctx, call->functional, FNZ_FORMAT_PT2, note, call),
-      path));
+  CLI_TRY(cli_pt2_check_made(call, path));
   return cli_refusals_settle(call, path);
 }

@@ -97,11 +97,24 @@ int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   return CLI_DONE;
 }
 
+const fnz_target *cli_target(const cli_call *call) {
+  return fnz_target_find(call->options[CLI_FOR]);
+}
+
 int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out) {
+  const fnz_target *target = cli_target(call);
+  if (target) {
+    out->views = target->views;
+    out->state = target->state;
+  }
+  if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "copy") == 0)
+    out->views = FNZ_VIEWS_COPY;
   if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "keep") == 0)
     out->views = FNZ_VIEWS_KEEP;
   if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "strided") == 0)
     out->views = FNZ_VIEWS_STRIDED;
+  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "outputs") == 0)
+    out->state = FNZ_STATE_OUTPUTS;
   if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "epilogue") == 0)
     out->state = FNZ_STATE_EPILOGUE;
   if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "io") == 0)

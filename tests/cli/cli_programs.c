@@ -167,6 +167,42 @@ static const char refused[] =
     "fnz 1 program(%x: f32[4]) { %e: f32[2,4] stride(0,1) = expand(%x, [2, 4]) at \"my net.py:1\" "
     "%r: f32[2,4] stride(0,1) = mul_.Scalar(%e, 2) at \"my net.py:2\" return %r }";
 
+START_TEST(prepares_for_a_target) {
+  enter_folder();
+  spill("silu.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = silu(%x) at \"m.py:3\" return %y }");
+  spill("poly.fnz", "fnz 1 program(%x: f32[4]) { %y: f32[4] = polygamma(2, %x) at \"m.py:3\" "
+                    "%a: f32[], %b: f32[] = aminmax(%y) at \"m.py:4\" return %a, %b }");
+  has(must_work("convert silu.fnz --for onnx --to text")->out, " = silu(");
+  has(must_work("convert silu.fnz --for executorch --to text")->out, " = sigmoid(");
+  has(must_work("convert silu.fnz --for executorch --keep silu --to text")->out, " = silu(");
+  has(must_work("convert silu.fnz --for onnx --decompose silu --to text")->out, " = sigmoid(");
+  has(must_work("convert " PROGRAM " --for onnx --to text")->out, " = slice.Tensor(");
+  has(must_work("convert " PROGRAM " --for executorch --views copy --to text")->out,
+      " = slice_copy.Tensor(");
+  has(fnz("convert " PROGRAM " --for onnx -o o.pt2 --verify --verbose")->err,
+      "for onnx: torch.onnx.export() of PyTorch; operators of torch ");
+  has(must_work("convert silu.fnz --for iree")->out, "torch.aten.silu");
+  has(fnz("convert poly.fnz --for tvm -o o.pt2")->err,
+      "fnz: left: poly.fnz: polygamma, in 1 node: ");
+  must_fail("convert silu.fnz --for onnx --decompose core -o o.pt2", 64,
+            "fnz: ARGUMENT: convert: --for onnx has a set of operators of its own");
+  must_fail("convert silu.fnz --for core -o o.pt2", 64,
+            "fnz: ARGUMENT: convert: --for core is a question to fnz lint");
+  must_fail("convert silu.fnz --for onnx -o o.mlir", 64,
+            "fnz: ARGUMENT: convert: onnx reads pt2, not mlir");
+  must_fail("convert silu.fnz --for iree -o o.pt2", 64,
+            "fnz: ARGUMENT: convert: iree reads mlir, not pt2");
+  must_fail("convert silu.fnz --for nobody -o o.pt2", 64, "fnz: ARGUMENT: convert: --for takes");
+  ck_assert_str_eq(must_work("lint silu.fnz --for executorch")->out, "nothing to say\n");
+  outcome *o = fnz("lint poly.fnz --for tvm");
+  ck_assert_int_eq(o->code, 1);
+  has(o->out, "m.py:3: refused, UNSUPPORTED: tvm does not take polygamma (apache-tvm ");
+  has(o->out,
+      "to do       write it with operators that tvm takes, or give that a function for it\n");
+  has(o->out, "--decompose aminmax.default takes it apart nevertheless; amin, amax would be left\n");
+}
+END_TEST
+
 START_TEST(lists_findings) {
   enter_folder();
   spill("bad.fnz", refused);
@@ -317,13 +353,13 @@ START_TEST(plans_what_is_taken_apart) {
             "--plan");
   must_fail("explain silu.fnz --decompose cores", 64,
             "fnz: ARGUMENT: explain: --decompose: cores is neither a set nor an operator; did you "
-            "mean core?");
+            "mean core or coreml?");
 }
 END_TEST
 
 SUITE_PART(cli_programs, says_which_weights_differ, figures_have_all_their_names,
            figures_name_what_no_rule_tells, figures_of_a_functional_program_agree, verifies,
            draws_by_a_seed, finds_a_difference, takes_aliases_of_inputs, says_where_programs_part,
-           explains_nodes, plans_what_is_taken_apart, explains_in_json, lists_findings,
-           findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
+           explains_nodes, plans_what_is_taken_apart, explains_in_json, prepares_for_a_target,
+           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
            says_that_graphviz_is_missing)
