@@ -56,6 +56,8 @@ FunctionalizeOptions = _structure(
 DecomposeOptions = _structure(
     "fnz_decompose_options", ("size", c_size_t), ("set", c_char_p), ("decompose", c_void_p), ("ndecompose", c_size_t),
     ("keep", c_void_p), ("nkeep", c_size_t), ("views", c_int), ("origins", c_void_p))
+Target = _structure("fnz_target", ("name", c_char_p), ("words", c_char_p), ("set", c_char_p), ("format", c_int),
+                    ("views", c_int), ("state", c_int))
 VerifyOptions = _structure("fnz_verify_options", ("size", c_size_t), ("trials", c_int), ("ignore_weights", c_bool),
                            ("allow_narrower", c_bool), ("ignore_memory", c_bool))
 VerifyReport = _structure(

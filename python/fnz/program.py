@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 from ctypes import byref, c_char_p, c_ubyte, c_void_p, cast, sizeof
 from typing import Any, Callable, Iterable, Mapping
@@ -66,6 +67,15 @@ def load(source: Any, *, format: str = "auto", ops: Iterable[str] = (), aliases:
     return Program(context, handle)
 
 
+def _target(name: str) -> s.Target:
+    found = lib.fnz_target_find(text(name, "the target"))
+    if not found:
+        addresses = itertools.takewhile(bool, map(lib.fnz_target_at, itertools.count()))
+        known = ", ".join(s.Target.from_address(address).name.decode() for address in addresses)
+        raise argument_error(f"there is no target {name!r}; {known} are")
+    return s.Target.from_address(found)
+
+
 def _exported(program: Any) -> bytes:
     import torch
     file = io.BytesIO()
@@ -98,12 +108,24 @@ class Program:
         return self
 
     # --- What is made of it ---
-    def functionalize(self, *, views: str = "copy", state: str = "outputs", deny: Iterable[str] = ()) -> Program:
+    def functionalize(self, *, views: str | None = None, state: str | None = None, deny: Iterable[str] = (),
+                      target: str | None = None) -> Program:
         """The same program without writes and, unless `views` is "keep", without aliases.
 
-        views  "copy", "keep" or "strided"; state: final values are "outputs", an "epilogue" writes them, or "io": the
-        state is plain inputs and outputs, which the caller holds; deny: operators that the result must not have. See fnz_functionalize().
+        views   "copy", the default, "keep" or "strided"
+        state   final values are "outputs", the default, an "epilogue" writes them, or "io": the state is
+                 plain inputs and outputs, which the caller holds
+        deny    operators that the result must not have. See fnz_functionalize()
+        target  who reads the result, "executorch", "coreml", "openvino", "onnx", "tvm", "torch-mlir" or "iree": it
+                decides views and state that are not given, and what it lacks is taken apart. See left()
         """
+        if target is not None:
+            wanted = _target(target)
+            views = s.VIEWS[wanted.views] if views is None else views
+            state = s.STATES[wanted.state] if state is None else state
+            made = self.functionalize(views=views, state=state, deny=deny)
+            return made.decompose(wanted.set.decode(), views=views)
+        views, state = "copy" if views is None else views, "outputs" if state is None else state
         names = _array(texts(deny, "the operators that are denied"))
         options = s.FunctionalizeOptions(
             sizeof(s.FunctionalizeOptions), choice(views, s.VIEWS, "views"), choice(state, s.STATES, "state"),
@@ -119,6 +141,18 @@ class Program:
         options = s.DecomposeOptions(sizeof(s.DecomposeOptions), text(set, "the set"), cast(more, c_void_p), len(more),
                                      cast(kept, c_void_p), len(kept), choice(views, s.VIEWS, "views"))
         return self._made(lib.fnz_decompose, byref(options))
+
+    def left(self, target: str) -> dict[str, str]:
+        """Operators of the program that a target does not take, each with why it could not be taken apart."""
+        options = s.DecomposeOptions(sizeof(s.DecomposeOptions), _target(target).set)
+        found = {}
+        for graph in range(lib.fnz_graph_count(self._handle.address)):
+            for node in range(lib.fnz_node_count(self._handle.address, graph)):
+                info = lib.fnz_program_node(self._handle.address, graph, node)
+                why = lib.fnz_decomposition_why_left(byref(options), info.op) if info.op else None
+                if why:
+                    found[info.target.decode()] = why.decode()
+        return found
 
     def _made(self, function: Any, options: Any) -> Program:
         handle = self._context.make(function, lib.fnz_program_destroy, self._handle.address, options)

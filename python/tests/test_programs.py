@@ -37,6 +37,21 @@ class Programs(unittest.TestCase):
         self.assertIsNotNone(difference)
         self.assertTrue(difference.what)
 
+    def test_prepares_for_targets(self):
+        program = fnz.load(b"fnz 1\nprogram(%x: f32[4]) {\n  %a: f32[4] = silu(%x)\n  return %a\n}\n")
+        self.assertEqual([node.target for node in program.functionalize(target="onnx").nodes], ["silu"])
+        self.assertEqual([node.target for node in program.functionalize(target="executorch").nodes],
+                         ["sigmoid", "mul.Tensor"])
+        cached = fnz.load(SLICE_WRITE)
+        self.assertEqual(cached.functionalize(target="onnx").nodes[0].target, "slice.Tensor")
+        self.assertEqual(cached.functionalize(target="onnx", views="copy").nodes[0].target, "slice_copy.Tensor")
+        lacking = fnz.load(b"fnz 1\nprogram(%x: f32[4]) {\n  %a: f32[4] = polygamma(2, %x)\n  return %a\n}\n")
+        left = lacking.functionalize(target="tvm").left("tvm")
+        self.assertEqual(list(left), ["polygamma"])
+        self.assertEqual(program.functionalize(target="onnx").left("onnx"), {})
+        with self.assertRaisesRegex(fnz.Error, "executorch, coreml, .*, iree are"):
+            program.functionalize(target="none")
+
     def test_differences_are_no_failures(self):
         one, other = fnz.load(NEG), fnz.load(NEG.replace(b"neg", b"abs"))
         report = other.verify(one)
