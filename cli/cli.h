@@ -37,7 +37,7 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
       "CBOR with its weights in a safetensors file beside it: X.cbor and X.safetensors")           \
   ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
   ROW(VIEWS, "--views", "KIND",                                                                    \
-      "copy: no result shares memory; keep: views stay; strided: one as_strided each")             \
+      "copy: no result shares memory; keep (.pt2): views stay; strided: one as_strided each")      \
   ROW(STATE, "--state", "KIND",                                                                    \
       "outputs: final values are outputs; epilogue: copy_ at the end; "                            \
       "io: the caller holds it; globals: of mlir")                                                 \

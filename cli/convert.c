@@ -129,6 +129,12 @@ static void warn(const cli_call *call) {
   }
 }
 
+/* Readers of PyTorch's own files know plain views, and few of them know `view_copy` and its kin. */
+static void choose_views(cli_call *call, fnz_format format) {
+  if (!cli_has(call, CLI_VIEWS) && (format == FNZ_FORMAT_PT2 || format == FNZ_FORMAT_JSON))
+    call->options[CLI_VIEWS] = "keep";
+}
+
 int cli_convert(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   fnz_format format;
@@ -136,6 +142,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(choose_format(call, path, &format));
   CLI_TRY(check_external(call, path, format));
   CLI_TRY(check_kinds(call, format));
+  choose_views(call, format);
   if (format == FNZ_FORMAT_MLIR)
     cli_mlir_take_options(call, &mlir);
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));

@@ -71,9 +71,11 @@ int cli_pt2_check_made(cli_call *call, const char *path) {
       path);
 }
 
+/* As convert makes them. */
 int cli_pt2_check(cli_call *call, const char *set, const char *path) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   (void)set;
+  options.views = FNZ_VIEWS_KEEP;
   CLI_TRY(cli_functionalize_options(call, &options));
   if (fnz_functionalize(call->ctx, call->program, &options, &call->functional) != FNZ_OK)
     return CLI_DONE;

@@ -88,6 +88,16 @@ static fnz_status simplify(fnzi_rec_tape *r, fnz_views views, fnz_handle *wanted
   return FNZ_OK;
 }
 
+/* Views that came of copies may be views of views, too. */
+static fnz_status keep_views(fnzi_rec_tape *r, fnz_handle *wanted, size_t count) {
+  bool changed;
+  FNZ_TRY(fnzi_rec_copies_become_views(r, wanted, count, &changed));
+  if (!changed)
+    return FNZ_OK;
+  FNZ_TRY(mark(r, wanted, count));
+  return simplify(r, FNZ_VIEWS_KEEP, wanted, count);
+}
+
 static void to_value(const fnzi_rec_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
     arg->u.value = r->places.data[arg->u.value - 1];
@@ -267,6 +277,88 @@ static fnz_status emit(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }
 
+/* --- copies where views stay ------------------------------------------------------------------ */
+/* A clone of a value of the graph, in rows or as it lies, at the source line of the node. */
+static fnz_status emit_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint64_t value,
+                             const fnz_geometry *g, uint32_t *out) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_CLONE);
+  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
+  fnz_arg args[] = {fnzi_arg_value(value), fnzi_is_contiguous(g)
+                                               ? (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}
+                                               : (fnz_arg){.tag = FNZ_ARG_DEFAULT}};
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
+  FNZ_TRY(fnzi_intern_geometry(r->program, g, &g));
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, op->base, g, node, out));
+  fnz_arg result = fnzi_arg_value(*out);
+  const fnzi_node made = {
+      .op = op, .args = args, .nargs = 2, .outputs = &result, .noutputs = 1, .source = n->source};
+  return fnzi_node_add(r->program, r->graph, &made, &node);
+}
+
+/* The view, with its windows in place of the copies. */
+static fnz_status emit_windows(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  n->op = c->view;
+  n->emitted = true; /* with the nodes that are no views */
+  for (size_t k = 0; k < c->count; k++)
+    FNZ_TRY(
+        fnzi_intern_geometry(r->program, &c->windows[k], &r->values.data[results[k] - 1].geometry));
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
+  return emit_call(r, n);
+}
+
+static fnz_status emit_view_of_clone(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
+                                     const fnzi_rec_copy *c) {
+  uint32_t clone;
+  FNZ_TRY(emit_clone(r, n, n->args[0].u.value, c->cloned, &clone));
+  n->args[0].u.value = clone;
+  return emit_windows(r, n, c);
+}
+
+static fnz_status emit_clones_of_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n,
+                                      const fnzi_rec_copy *c) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  const fnz_geometry **recorded;
+  FNZI_NEW(&r->arena, c->count, &recorded);
+  for (size_t k = 0; k < c->count; k++)
+    recorded[k] = fnzi_rec_tape_geometry_of(r, results[k]);
+  FNZ_TRY(emit_windows(r, n, c));
+  for (size_t k = 0; k < c->count; k++) {
+    uint32_t *place = &r->places.data[results[k] - 1];
+    FNZ_TRY(emit_clone(r, n, *place, recorded[k], place));
+  }
+  return FNZ_OK;
+}
+
+/* A view that goes by strides, of a value that lies otherwise than the view needs: of its clone. */
+static fnz_status emit_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
+  const uint64_t base = n->args[0].u.value;
+  const fnz_geometry *g = base ? r->values.data[base - 1].geometry : NULL;
+  uint32_t clone;
+  n->emitted = true;
+  const bool clones = g && layouts[base - 1] == FNZI_REC_LAYOUT_OTHER &&
+                      fnzi_rec_goes_by_strides(n->op) && fnzi_is_contiguous(g);
+  if (!fnzi_oracle_agreed(r->program->decisions, clones) || !clones)
+    return emit(r, n);
+  FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
+  FNZ_TRY(emit_clone(r, n, n->args[0].u.value, g, &clone));
+  n->args[0].u.value = clone;
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
+  return emit_call(r, n);
+}
+
+/* As emit(), but copies of views are said with views. What could be a view and is none yet is
+ * returned. */
+static fnz_status emit_with_views(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts) {
+  fnzi_rec_copy copy;
+  FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
+  if (copy.form == FNZI_REC_COPY_STAYS)
+    return emit(r, n);
+  FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
+  return copy.form == FNZI_REC_COPY_VIEWS_CLONE ? emit_view_of_clone(r, n, &copy)
+                                                : emit_clones_of_view(r, n, &copy);
+}
+
 /* --- memory ----------------------------------------------------------------------------------- */
 /* Reserves exactly the room of the needed nodes and their values. */
 static fnz_status make_room(fnzi_rec_tape *r) {
@@ -290,6 +382,7 @@ static bool is_pending_view(const fnzi_rec_tape_node *n) {
 
 typedef struct waiting {
   fnzi_rec_tape *tape;
+  uint8_t *layouts; /* per value: see layouts.c */
   struct {
     size_t *data;
     size_t count, capacity;
@@ -309,9 +402,7 @@ static fnz_status emit_views(void *user, const fnz_arg *arg) {
     arg = &r->nodes.data[i].args[0];
   }
   for (size_t k = w->nodes.count; k-- > 0;) {
-    fnzi_rec_tape_node *n = &r->nodes.data[w->nodes.data[k]];
-    n->emitted = true;
-    FNZ_TRY(emit(r, n));
+    FNZ_TRY(emit_view(r, &r->nodes.data[w->nodes.data[k]], w->layouts));
   }
   return FNZ_OK;
 }
@@ -323,7 +414,7 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
     if (!n->needed || (n->op && fnz_op_is_view(n->op)))
       continue;
     FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), emit_views, w));
-    FNZ_TRY(emit(r, n));
+    FNZ_TRY(emit_with_views(r, n, w->layouts));
   }
   for (size_t i = 0; i < count; i++) {
     const fnz_arg arg = {.tag = FNZ_ARG_VALUE, .u.value = wanted[i]};
@@ -334,6 +425,9 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
 
 static fnz_status emit_in_order(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
   waiting w = {.tape = r};
+  FNZ_TRY(fnzi_rec_layouts_start(r, &w.layouts));
+  for (size_t i = 0; i < r->nodes.count; i++)
+    FNZ_TRY(fnzi_rec_layouts_add(r, &r->nodes.data[i], w.layouts));
   FNZ_TRY(make_room(r));
   fnz_status status = emit_all(&w, wanted, count);
   FNZI_VEC_FREE(r->ctx, &w.nodes);
@@ -449,6 +543,8 @@ fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t
   FNZ_TRY(mark(r, now, count));
   if (views)
     FNZ_TRY(simplify(r, *views, now, count));
+  if (views && *views == FNZ_VIEWS_KEEP)
+    FNZ_TRY(keep_views(r, now, count));
   FNZI_RESERVE(r->ctx, &r->places, r->values.count);
   for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
     r->places.data[i] = r->values.data[i].value;

@@ -149,4 +149,41 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_scatter(fnzi_rec_simplifier *t, uint
 /* Makes one node of each run of scatters that covers its base. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_runs(fnzi_rec_simplifier *t);
 
+/* --- copies.c --------------------------------------------------------------------------------- */
+/* How the copy of a view is said where views stay. */
+typedef enum fnzi_rec_copy_form {
+  FNZI_REC_COPY_STAYS,       /* as it is */
+  FNZI_REC_COPY_IS_VIEW,     /* the view */
+  FNZI_REC_COPY_CLONES_VIEW, /* the view, and clones of its windows */
+  FNZI_REC_COPY_VIEWS_CLONE  /* a clone of the argument, and its view */
+} fnzi_rec_copy_form;
+typedef struct fnzi_rec_copy {
+  fnzi_rec_copy_form form;
+  const fnz_op *view;         /* NULL: the node is no copy of a view */
+  const fnz_geometry *cloned; /* of VIEWS_CLONE: the clone */
+  fnz_geometry *windows;      /* of the view, in the tape's arena */
+  size_t count;
+} fnzi_rec_copy;
+/* The form of a node that is not emitted yet. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_copy_find(fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                                             const uint8_t *layouts, fnzi_rec_copy *out);
+/* Makes views of needed nodes that may be views. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *tape,
+                                                       const fnz_handle *wanted, size_t count,
+                                                       bool *changed);
+
+/* --- layouts.c -------------------------------------------------------------------------------- */
+typedef enum fnzi_rec_layout {
+  FNZI_REC_LAYOUT_UNKNOWN,
+  FNZI_REC_LAYOUT_RECORDED, /* in PyTorch the value lies as it is recorded */
+  FNZI_REC_LAYOUT_OTHER     /* there it lies otherwise, or what it was made of does */
+} fnzi_rec_layout;
+/* A fnzi_rec_layout per value, in the tape's arena: those of inputs. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **layouts);
+/* Then those of a node's results, node after node, before it is emitted. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_add(const fnzi_rec_tape *tape,
+                                               const fnzi_rec_tape_node *node, uint8_t *layouts);
+/* The view is possible for some strides only. */
+bool fnzi_rec_goes_by_strides(const fnz_op *view);
+
 #endif

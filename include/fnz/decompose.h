@@ -33,8 +33,8 @@ typedef struct fnz_decompose_options {
   size_t ndecompose;
   const char *const *keep;
   size_t nkeep;
-  /* What becomes of views that steps need: `*_copy` operators, or plain ones. Views that the
-   * program has already stay what they are. */
+  /* What becomes of views that steps need: `*_copy` operators, or plain ones, as fnz_views says.
+   * Views that the program has already stay what they are. */
   fnz_views views;
   /** Receives where each node of the result comes from (<fnz/explain.h>), of nodes of `program`:
    * the operator that was taken apart, with FNZ_REASON_STEP, or the node itself. What `program` was

@@ -1,8 +1,9 @@
 /* pt2_write_signature.c - what the inputs and outputs of graph 0 are, and how the module is called.
  *
  * PyTorch looks outputs up by name and copies final values into inputs one after the other when it
- * runs a program; so no two mutations may give the same value, and no output may be an input that
- * an earlier copy has changed. Such outputs become clones. */
+ * runs a program; so no two mutations may give the same value, and no output may lie in an input
+ * that an earlier copy has changed. Such outputs become clones, and so do those that are memory of
+ * their own but lie in another value's. */
 #include "program/formats/pt2_write.h"
 #include "program/state_io.h"
 
@@ -134,10 +135,11 @@ static fnz_status plan(fnzi_pt2_out *o) {
     if (g->outputs[k].tag != FNZ_ARG_VALUE)
       continue;
     uint64_t value = g->outputs[k].u.value;
-    uint8_t *mark = &marks[value];
+    uint8_t *mark = &marks[value], memory = marks[fnzi_value_memory(o->p, 0, value)];
     bool is_final = fnzi_output_is_mutation(&o->p->outputs[k]);
+    bool is_own = !is_final && o->p->outputs[k].sharing == FNZ_SHARING_OWN;
     o->outputs[k] = fnzi_pt2_name(o, 0, value);
-    if ((*mark & IS_WRITTEN) || (is_final && (*mark & IS_FINAL)))
+    if ((memory & IS_WRITTEN) || is_own || (is_final && (*mark & IS_FINAL)))
       FNZ_TRY(add_clone(o, copied, value, &o->outputs[k]));
     else if (is_final)
       *mark |= IS_FINAL;

@@ -390,6 +390,24 @@ START_TEST(writes_archives) {
 }
 END_TEST
 
+/* Readers of .pt2 and its model.json know plain views; other formats have none unless asked. */
+START_TEST(archives_keep_views) {
+  enter_folder();
+  spill("v.fnz", "fnz 1 program(%x: f32[2,3]) { %t: f32[3,2] stride(1,3) = t(%x) "
+                 "%m: f32[2,2] = mm(%x, %t) return %m }");
+  must_work("convert v.fnz -o v.pt2");
+  has(must_work("show v.pt2")->out, " = t(%x)");
+  must_work("convert v.fnz -o v.json");
+  has(must_work("show v.json")->out, " = t(%x)");
+  must_work("convert v.fnz -o w.pt2 --views copy");
+  has(must_work("show w.pt2")->out, " = t_copy(%x)");
+  must_work("convert v.fnz -o v.cbor");
+  has(must_work("show v.cbor")->out, " = t_copy(%x)");
+  must_work("convert v.fnz -o c.pt2 --decompose core");
+  has(must_work("show c.pt2")->out, " = permute(%x, [1, 0])");
+}
+END_TEST
+
 /* torch.export calls a tensor constant that no module has registered, also where it is written. */
 START_TEST(written_constants_are_state) {
   enter_folder();
@@ -439,5 +457,5 @@ SUITE_PART(cli_files, says_which_file_is_missing, refuses_files_that_are_no_prog
            reads_no_more_of_a_foreign_file_than_its_beginning, leaves_what_was_there_when_it_fails,
            cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
            notices_a_full_disk, converts_to_standard_output, reads_standard_input,
-           takes_the_format_from_the_extension, writes_archives, written_constants_are_state,
-           leaves_no_archive_behind, cbor_and_text_say_the_same)
+           takes_the_format_from_the_extension, writes_archives, archives_keep_views,
+           written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same)

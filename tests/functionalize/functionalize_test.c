@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * functionalize_test.c - the pass: what programs mean after it, what it refuses, and what the
  * result looks like: how many nodes a pattern costs, which lines they belong to, and how little it
  * needs. */
@@ -390,6 +390,48 @@ START_TEST(keep_has_real_views) {
 }
 END_TEST
 
+/* A plain view where it lies as the copy does, else with a clone: of its window, or of a value
+ * whose strides do not allow the view. */
+START_TEST(keep_has_no_copies_of_views) {
+  static const char *const rows[][3] = {
+      {"%x: f32[2,3]",
+       "  %t: f32[3,2] stride(1,3) = t(%x)\n"
+       "  %a: f32[3,2] stride(1,3) = add_.Tensor(%t, 1)\n  return %t",
+       "t add.Tensor t "},
+      {"%x: f32[2,3]",
+       "  %t: f32[3,2] stride(1,3) = t(%x)\n"
+       "  %r: f32[6] = reshape(%t, [6])\n  return %r",
+       "t clone view "},
+      {"%x: f32[2,3]",
+       "  %s: f32[2,2] stride(3,1) = slice.Tensor(%x, 1, 0, 2)\n"
+       "  %a: f32[2,2] = add.Tensor(%s, 1)\n"
+       "  %r: f32[4] = view_copy(%a, [4])\n  %n: f32[2,2] = relu_(%s)\n"
+       "  return %r",
+       "slice.Tensor add.Tensor clone view relu slice_scatter "},
+      {"%x: f32[2,3]",
+       "  %s: f32[3] = select_copy.int(%x, 0, 1)\n  %r: f32[3] = relu_(%s)\n"
+       "  return %r",
+       "select.int clone relu "}};
+  begin();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_functionalize_options keep = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+    fnz_program *p = program_of(ctx, rows[i][0], rows[i][1]), *f;
+    char text[256] = "";
+    size_t used = 0;
+    keep.views = FNZ_VIEWS_KEEP;
+    OK(ctx, fnz_functionalize(ctx, p, &keep, &f));
+    for (size_t n = 0; n < fnz_node_count(f, 0); n++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s ",
+                               fnz_op_name(fnz_program_node(f, 0, n).op));
+    ck_assert_str_eq(text, rows[i][2]);
+    OK(ctx, fnz_verify(ctx, p, f, NULL, NULL, NULL));
+    fnz_program_destroy(f);
+    fnz_program_destroy(p);
+  }
+  end();
+}
+END_TEST
+
 /* A computation has the line it was written on; a view that is derived again has that of the write.
  */
 /* A long program comes out in pieces, one behind the other. */
@@ -505,5 +547,5 @@ END_TEST
 
 RUN_SUITE("functionalize", situations_functionalized, situations_original, what_is_refused,
           few_nodes, dead_writes_disappear, costs_are_linear, a_long_chain_on_a_small_stack,
-          keep_has_real_views, a_long_program_keeps_its_order, lines_are_kept,
-          mutations_lead_the_outputs, out_of_memory)
+          keep_has_real_views, keep_has_no_copies_of_views, a_long_program_keeps_its_order,
+          lines_are_kept, mutations_lead_the_outputs, out_of_memory)

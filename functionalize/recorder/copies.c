@@ -1,0 +1,170 @@
+/* copies.c - copies of views in the dialect that keeps views: `permute_copy` as `permute`.
+ *
+ * needs   a tape whose nodes are marked as needed
+ * keeps   the elements of every value, and the layout that it is recorded with
+ * gives   a plain view where that lies as the copy does; else what makes the copy of plain
+ *         operators: a view and its clone, or the view of a clone where the argument's strides do
+ *         not allow the view. A graph that is no program returns memory of its own (functional.c),
+ *         so that a copy which it returns stays one */
+#include "functionalize/recorder/simplify.h"
+
+/* --- windows ---------------------------------------------------------------------------------- */
+/* As many windows as the node has results, `count` 0 where `base` has none. An operator that counts
+ * from the start of the storage needs the base there, in rows. Without elements strides mean
+ * nothing. */
+static fnz_status open_windows(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, const fnz_op *op,
+                               const fnz_geometry *base, fnzi_rec_copy *out) {
+  const fnzi_view *view = fnzi_view_find(op);
+  size_t count;
+  out->count = 0;
+  if (!view || !base || fnz_geometry_numel(base) == 0 ||
+      (fnzi_view_counts_from_storage(view) && !(base->offset == 0 && fnzi_is_contiguous(base))))
+    return FNZ_OK;
+  fnz_status status =
+      fnzi_view_forward(&r->arena, view, op, n->args, op->nparams, base, &out->windows, &count);
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  out->count = status == FNZ_OK && count == n->count ? count : 0;
+  return FNZ_OK;
+}
+
+/* Every window lies as the copy is recorded. */
+static bool lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
+                            const fnzi_rec_copy *c) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  for (size_t k = 0; k < c->count; k++)
+    if (!fnzi_rec_same_layout(&c->windows[k], fnzi_rec_tape_geometry_of(r, results[k])))
+      return false;
+  return c->count > 0;
+}
+
+/* A clone of every window lies as the copy is recorded: in rows, or as the window does. It keeps
+ * the bits of the window. */
+static bool clones_lie_as_recorded(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n,
+                                   const fnzi_rec_copy *c) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  for (size_t k = 0; k < c->count; k++) {
+    const fnz_geometry *w = &c->windows[k], *g = fnzi_rec_tape_geometry_of(r, results[k]);
+    bool is_same = w->dtype == g->dtype && fnzi_same_sizes(w, g) && w->is_conj == g->is_conj &&
+                   w->is_neg == g->is_neg;
+    if (!is_same || g->offset || !(fnzi_is_contiguous(g) || fnzi_rec_same_layout(w, g)))
+      return false;
+  }
+  return c->count > 0;
+}
+
+/* --- forms ------------------------------------------------------------------------------------ */
+/* The view that the node is a copy of; NULL for other nodes. */
+static const fnz_op *copied_view(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  bool is_copy = n->op && (n->op->tags & FNZI_TAG_VIEW_COPY) && n->count &&
+                 n->args[0].tag == FNZ_ARG_VALUE && n->args[0].u.value;
+  for (uint32_t k = 0; is_copy && k < n->count; k++)
+    is_copy = results[k] != 0;
+  return is_copy ? fnz_op_member(n->op, FNZ_MEMBER_VIEW) : NULL;
+}
+
+static const fnz_geometry *base_of(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
+  return r->values.data[n->args[0].u.value - 1].geometry;
+}
+
+/* The view of a clone in rows. */
+static fnz_status view_of_clone(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, fnzi_rec_copy *c) {
+  const fnz_geometry *base = base_of(r, n);
+  if (!base || base->is_conj || base->is_neg)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_contiguous_like(&r->arena, base, &c->cloned));
+  FNZ_TRY(open_windows(r, n, c->view, c->cloned, c));
+  if (lie_as_recorded(r, n, c))
+    c->form = FNZI_REC_COPY_VIEWS_CLONE;
+  return FNZ_OK;
+}
+
+/* `known`: the argument lies as it is recorded. If not, only views that go by no strides are
+ * possible, and only a clone in rows lies as the copy is recorded. */
+static fnz_status find_form(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, bool known,
+                            fnzi_rec_copy *c) {
+  FNZ_TRY(open_windows(r, n, c->view, base_of(r, n), c));
+  if (known && lie_as_recorded(r, n, c))
+    c->form = FNZI_REC_COPY_IS_VIEW;
+  else if ((known || !fnzi_rec_goes_by_strides(c->view)) && clones_lie_as_recorded(r, n, c))
+    c->form = FNZI_REC_COPY_CLONES_VIEW;
+  else
+    return view_of_clone(r, n, c);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_rec_copy_find(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, const uint8_t *layouts,
+                              fnzi_rec_copy *out) {
+  *out = (fnzi_rec_copy){.form = FNZI_REC_COPY_STAYS, .view = copied_view(r, n)};
+  if (!out->view)
+    return FNZ_OK;
+  FNZ_TRY(find_form(r, n, layouts[n->args[0].u.value - 1] == FNZI_REC_LAYOUT_RECORDED, out));
+  if (!fnzi_oracle_agreed(r->program->decisions, out->form))
+    out->form = FNZI_REC_COPY_STAYS;
+  return FNZ_OK;
+}
+
+/* --- copies that become views ----------------------------------------------------------------- */
+/* Marks what the graph returns, and what returned views show. */
+static fnz_status mark_returned(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count,
+                                bool **out) {
+  FNZI_NEW(&r->arena, r->values.count, out);
+  for (size_t i = 0; i < count; i++) {
+    uint64_t value = wanted[i];
+    while (value && !(*out)[value - 1]) {
+      uint32_t node = r->values.data[value - 1].node;
+      const fnzi_rec_tape_node *n = node == FNZI_NO_NODE ? NULL : &r->nodes.data[node];
+      (*out)[value - 1] = true;
+      value = n && n->op && fnz_op_is_view(n->op) && n->args[0].tag == FNZ_ARG_VALUE
+                  ? n->args[0].u.value
+                  : 0;
+    }
+  }
+  return FNZ_OK;
+}
+
+static bool is_returned(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n, const bool *returned) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  for (uint32_t k = 0; returned && k < n->count; k++)
+    if (results[k] && returned[results[k] - 1])
+      return true;
+  return false;
+}
+
+static fnz_status become_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const fnzi_rec_copy *c) {
+  const uint32_t *results = fnzi_rec_tape_results_of(r, n);
+  n->op = c->view;
+  for (size_t k = 0; k < c->count; k++)
+    FNZ_TRY(
+        fnzi_intern_geometry(r->program, &c->windows[k], &r->values.data[results[k] - 1].geometry));
+  return FNZ_OK;
+}
+
+static fnz_status offer_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint8_t *layouts,
+                             const bool *returned, bool *changed) {
+  fnzi_rec_copy copy;
+  FNZ_TRY(fnzi_rec_copy_find(r, n, layouts, &copy));
+  if (copy.form != FNZI_REC_COPY_IS_VIEW || is_returned(r, n, returned))
+    return FNZ_OK;
+  *changed = true;
+  return become_view(r, n, &copy);
+}
+
+fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count,
+                                        bool *changed) {
+  bool *returned = NULL;
+  uint8_t *layouts;
+  *changed = false;
+  if (r->graph != 0)
+    FNZ_TRY(mark_returned(r, wanted, count, &returned));
+  FNZ_TRY(fnzi_rec_layouts_start(r, &layouts));
+  for (size_t i = 0; i < r->nodes.count; i++) {
+    fnzi_rec_tape_node *n = &r->nodes.data[i];
+    if (!n->needed)
+      continue;
+    FNZ_TRY(offer_view(r, n, layouts, returned, changed));
+    FNZ_TRY(fnzi_rec_layouts_add(r, n, layouts));
+  }
+  return FNZ_OK;
+}

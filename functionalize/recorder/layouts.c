@@ -1,0 +1,92 @@
+/* layouts.c - which values lie in PyTorch as they are recorded.
+ *
+ * What is recorded for an operator is what eager gave it for the arguments of the original. Those
+ * of a functional program may lie otherwise, and then its results may, too: a view that goes by
+ * strides is possible for some layouts only.
+ *
+ * needs   a tape
+ * gives   per value what is known of its layout */
+#include "functionalize/recorder/simplify.h"
+
+#include "schema/aten_names.h"
+
+/* What the arguments of a node say about the layout of its results. */
+typedef struct looks {
+  const fnzi_rec_tape *tape;
+  const uint8_t *layouts;
+  const fnz_geometry *result;
+  bool all_known, some_other, in_rows; /* the tensors: their layouts are known; they lie in rows */
+  bool some_like, all_like; /* those with the sizes of the result: there are some; they have its
+                               strides */
+} looks;
+
+static fnz_status look(void *user, const fnz_arg *arg) {
+  looks *l = user;
+  if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
+    return FNZ_OK;
+  const fnz_geometry *g = l->tape->values.data[arg->u.value - 1].geometry;
+  l->all_known = l->all_known && l->layouts[arg->u.value - 1] == FNZI_REC_LAYOUT_RECORDED;
+  l->some_other = l->some_other || l->layouts[arg->u.value - 1] == FNZI_REC_LAYOUT_OTHER;
+  l->in_rows = l->in_rows && g && fnzi_is_contiguous(g);
+  if (!g || !fnzi_same_sizes(g, l->result))
+    return FNZ_OK;
+  l->some_like = true;
+  l->all_like = l->all_like && fnzi_same_strides(g, l->result);
+  return FNZ_OK;
+}
+
+static bool gives_rows(const fnzi_rec_tape_node *n) {
+  const fnz_arg *format = &n->args[1];
+  return (n->op->tags & FNZI_TAG_VIEW_COPY) ||
+         (n->op == fnzi_emitted_op(FNZI_EMIT_CLONE) && format->tag == FNZ_ARG_MEMORY_FORMAT &&
+          format->u.i == 1);
+}
+
+/* Operators element by element give what their arguments have; a scatter what its base has, a view
+ * what its base allows; others rows where all that they take lies in rows. */
+static fnz_status find_layout(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *n,
+                              const fnz_geometry *g, const uint8_t *layouts, uint8_t *out) {
+  looks l = {tape, layouts, g, true, false, true, false, true};
+  const bool is_view = n->op && fnz_op_is_view(n->op), in_rows = fnzi_is_contiguous(g);
+  const bool scatters = n->op && !is_view && fnzi_view_scattered(n->op) != NULL;
+  const bool follows = n->op && (scatters || fnzi_op_is_elementwise(n->op));
+  *out = FNZI_REC_LAYOUT_UNKNOWN;
+  if (!n->op || gives_rows(n)) {
+    *out = n->op && in_rows ? FNZI_REC_LAYOUT_RECORDED : FNZI_REC_LAYOUT_UNKNOWN;
+    return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_args_visit(n->args, is_view || scatters ? 1 : n->op->nparams, look, &l));
+  const bool is_like = follows && l.some_like && l.all_like && fnzi_is_dense(g);
+  if (l.all_known && (is_view || is_like || (in_rows && l.in_rows)))
+    *out = FNZI_REC_LAYOUT_RECORDED;
+  else if ((is_view || follows) && l.some_other)
+    *out = FNZI_REC_LAYOUT_OTHER;
+  else if (follows && l.all_known && l.some_like && !l.all_like)
+    *out = FNZI_REC_LAYOUT_OTHER;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_rec_layouts_add(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *node,
+                                uint8_t *layouts) {
+  const uint32_t *results = fnzi_rec_tape_results_of(tape, node);
+  for (uint32_t k = 0; k < node->count; k++) {
+    const fnz_geometry *g = results[k] ? fnzi_rec_tape_geometry_of(tape, results[k]) : NULL;
+    if (g)
+      FNZ_TRY(find_layout(tape, node, g, layouts, &layouts[results[k] - 1]));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **out) {
+  FNZI_NEW(&tape->arena, tape->values.count, out);
+  for (size_t i = 0; i < tape->values.count; i++)
+    (*out)[i] = tape->values.data[i].node == FNZI_NO_NODE ? FNZI_REC_LAYOUT_RECORDED
+                                                          : FNZI_REC_LAYOUT_UNKNOWN;
+  return FNZ_OK;
+}
+
+bool fnzi_rec_goes_by_strides(const fnz_op *view) {
+  static const uint16_t views[] = {FNZI_ATEN_view, FNZI_ATEN__reshape_alias, FNZI_ATEN_view__dtype,
+                                   FNZI_ATEN_view_as_complex, FNZI_ATEN_as_strided};
+  return fnzi_op_is_among(view, views, sizeof views / sizeof *views);
+}
