@@ -131,7 +131,8 @@ static void warn(const cli_call *call) {
 
 /* Readers of PyTorch's own files know plain views, and few of them know `view_copy` and its kin. */
 static void choose_views(cli_call *call, fnz_format format) {
-  if (!cli_has(call, CLI_VIEWS) && (format == FNZ_FORMAT_PT2 || format == FNZ_FORMAT_JSON))
+  if (!cli_has(call, CLI_VIEWS) && !cli_target(call) &&
+      (format == FNZ_FORMAT_PT2 || format == FNZ_FORMAT_JSON))
     call->options[CLI_VIEWS] = "keep";
 }
 
