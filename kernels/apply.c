@@ -94,20 +94,11 @@ static const fnz_op *stand_in(const fnzi_krn_machine *m, const fnz_op *op) {
   return open ? fnzi_builtin_like(op) : NULL;
 }
 
-/* By a stand-in, which may take the arguments in another order. */
 static fnz_status apply_like(fnzi_krn_machine *m, fnz_context *ctx, const fnz_op *like,
                              const fnz_request *call, fnz_handle *outputs, size_t capacity,
                              size_t *count) {
-  const uint8_t *order = fnzi_builtin_order(call->op);
-  fnz_arg args[FNZI_TURNED];
   fnz_request same = *call;
   same.op = like;
-  for (size_t k = 0; order && k < FNZI_TURNED; k++)
-    args[k] = fnzi_arg_get(call->op, call->args, call->nargs, order[k]);
-  if (order) {
-    same.args = args;
-    same.nargs = FNZI_TURNED;
-  }
   return call_kernel(m, ctx, fnzi_meta_row_find(m, like), &same, outputs, capacity, count);
 }
 

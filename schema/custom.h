@@ -25,7 +25,7 @@ FNZ_MUST_CHECK fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *sche
 /* Of the scope, of its context, of the table. NULL when there is none. */
 const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name);
 
-/* --- Operators that are known without being declared (schema/builtin.c, builtin.def) --------- */
+/* --- Known without being declared (schema/builtin.c, builtin.def, prims.def) ------------------ */
 /* NULL when there is none of that name. */
 const char *fnzi_builtin_schema(const char *name);
 /* FNZI_TAG_EFFECT: its calls keep their number and order; FNZI_TAG_DYNAMIC_SHAPE. 0 when there is
@@ -39,10 +39,25 @@ bool fnzi_builtin_is_asked(const char *name);
 /* The ATen operator that computes the same as this declared one from the same leading arguments;
  * NULL for none. */
 const fnz_op *fnzi_builtin_like(const fnz_op *op);
-/* Which of its arguments that one takes first, second and third, FNZI_TURNED in all, when it takes
- * them in another order and no more; else NULL. */
-enum { FNZI_TURNED = 3 };
-const uint8_t *fnzi_builtin_order(const fnz_op *op);
+/* How a program that has a call of an operator of prims.def is read. */
+typedef enum fnzi_prim_kind {
+  FNZI_PRIM_STEPS, /* as it is */
+  FNZI_PRIM_SAME,
+  FNZI_PRIM_ELEMENTWISE,
+  FNZI_PRIM_LOOSE,
+  FNZI_PRIM_TWICE,
+  FNZI_PRIM_broadcast,
+  FNZI_PRIM_div,
+  FNZI_PRIM_iota,
+  FNZI_PRIM_random,
+  FNZI_PRIM_uniform
+} fnzi_prim_kind;
+typedef struct fnzi_prim {
+  fnzi_prim_kind kind;
+  const char *as; /* the call that it becomes; of a rule of its own, words about it */
+} fnzi_prim;
+/* NULL for what is read as it is. */
+const fnzi_prim *fnzi_builtin_prim(const fnz_op *op);
 /* Why no program can have an operator of that name, and what to do; NULL when unknown. */
 const char *fnzi_builtin_remedy(const char *name);
 size_t fnzi_builtin_count(void);

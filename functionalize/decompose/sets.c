@@ -56,10 +56,17 @@ static bool fnzi_dcm_keeps_all(const char *set, const fnz_op *op) {
   return true;
 }
 
+/* The ones of prims that reading leaves are steps (schema/prims.def), and no other system has them.
+ */
+static bool is_prim(const fnz_op *op) {
+  static const char space[] = "prims::";
+  return fnzi_op_is_custom(op) && strncmp(op->name, space, sizeof space - 1) == 0;
+}
+
 static bool fnzi_dcm_keeps_core(const char *set, const fnz_op *op) {
   (void)set;
   if (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_CORE))
-    return true;
+    return !is_prim(op);
   const fnz_op *view = op->tags & FNZI_TAG_VIEW_COPY ? fnz_op_member(op, FNZ_MEMBER_VIEW) : NULL;
   return view && (view->tags & FNZI_TAG_CORE);
 }
@@ -75,7 +82,7 @@ static bool fnzi_dcm_keeps_kernels(const char *set, const fnz_op *op) {
 /* Custom operators are refused when it comes to writing. */
 static bool fnzi_dcm_keeps_mlir(const char *set, const fnz_op *op) {
   (void)set;
-  return fnzi_op_is_custom(op) || fnz_mlir_op_name(op) || fnzi_mlir_is_check(op);
+  return (fnzi_op_is_custom(op) && !is_prim(op)) || fnz_mlir_op_name(op) || fnzi_mlir_is_check(op);
 }
 
 static bool fnzi_dcm_keeps_target(const char *set, const fnz_op *op) {

@@ -110,8 +110,16 @@ void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **reme
     }
 }
 
+/* No program has it once it is read. */
+static fnz_rule rule_of_prim(const fnzi_prim *prim) {
+  return (fnz_rule){.action = FNZ_ACTION_FUNCTIONAL, .name = "read as", .words = prim->as};
+}
+
 fnz_rule fnz_op_rule(const fnz_op *op) {
   fnzi_wrap_route route = fnzi_wrap_route_find(op);
+  const fnzi_prim *prim = fnzi_builtin_prim(op);
+  if (prim)
+    return rule_of_prim(prim);
   fnz_rule out = {.action = action_of(&route)};
   name_action(&out);
   if (opens_windows(&out))

@@ -176,6 +176,11 @@ static fnz_status read_node(fnzi_cbor_reader *r) {
     FNZ_TRY(read_arg_names(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
   FNZ_TRY(fnzi_args_visit(node.outputs, node.noutputs, define, &d));
+  if (node.op && fnzi_builtin_prim(node.op))
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING,
+                            "%s stands for other operators, which a written program has; give fnz "
+                            "the .pt2 file that it comes from",
+                            node.op->name);
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 

@@ -89,6 +89,9 @@ typedef struct fnzi_pt2_maker {
   const char *stem;      /* new names begin with it */
 } fnzi_pt2_maker;
 
+/* A name, from stem and suffix, that neither the program has nor the file is going to define. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_new_name(const fnzi_pt2_maker *m, const char *suffix,
+                                            const char **out);
 /* The node that comes next defines what is defined from now on. */
 uint32_t fnzi_pt2_next_node(const fnzi_pt2_maker *m);
 /* `args` are the first `nargs` of the operator's, the others are defaults. */

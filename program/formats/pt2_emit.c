@@ -1,11 +1,10 @@
-/* pt2_emit.c - nodes that no file has: what a wrapper or a vmap region stands for.
+/* pt2_emit.c - nodes that no file has: what a wrapper, a vmap region or a prim stands for.
  *
  * Needs: the tables of the graph, so that no new name is one that the file is going to define.
  * Gives: nodes with the source and the metadata of the one that they stand for. */
 #include "program/formats/pt2.h"
 
-/* A name that neither the program has nor the file is going to define. */
-static fnz_status new_name(const fnzi_pt2_maker *m, const char *suffix, const char **out) {
+fnz_status fnzi_pt2_new_name(const fnzi_pt2_maker *m, const char *suffix, const char **out) {
   fnzi_pt2_scope *s = m->s;
   uint64_t unused;
   for (bool is_first = true;; is_first = false) {
@@ -52,7 +51,7 @@ fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op, const fnz_arg 
   if (result) {
     FNZ_TRY(fnzi_pt2_define_arg(m->s, result, &made));
   } else {
-    FNZ_TRY(new_name(m, suffix, &fresh));
+    FNZ_TRY(fnzi_pt2_new_name(m, suffix, &fresh));
     FNZ_TRY(fnzi_json_at(&m->s->r->doc, fnzi_intern_geometry(p, looks, &g), m->json));
     FNZ_TRY(fnzi_value_add(p, m->s->graph, fresh, g, node, &value));
     made = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};

@@ -5,6 +5,7 @@
  * definition is found here. Bodies of higher-order operators wait in a list, however deep they are
  * nested. */
 #include "program/formats/pt2.h"
+#include "program/prims.h"
 
 /* --- metadata -----------------------------------------------------------------------------
  */
@@ -241,6 +242,26 @@ static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const
   return fnzi_pt2_vmap_node(s, json, outputs, node, args);
 }
 
+static fnz_status name_between(void *user, const char *suffix, const char **out) {
+  return fnzi_pt2_new_name(user, suffix, out);
+}
+
+/* A node of an operator that becomes others. */
+static fnz_status read_prim(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
+                            const fnzi_json *outputs, fnzi_node *node) {
+  fnzi_pt2_maker maker = {.s = s, .json = json, .like = node, .stem = node->op->base};
+  const fnzi_prim_call call = {s->r->p, s->r->arena, s->graph, node, &maker, name_between};
+  node->nargs = node->op->nparams;
+  node->noutputs = outputs->count;
+  FNZI_NEW(s->r->arena, node->nargs, &node->args);
+  FNZI_NEW(s->r->arena, node->noutputs, &node->outputs);
+  s->op = node->op;
+  FNZ_TRY(read_args(s, inputs, node->args));
+  fnzi_pt2_next_node(&maker);
+  FNZ_TRY(define_outputs(s, outputs, node->outputs));
+  return fnzi_json_at(&s->r->doc, fnzi_prim_read(&call), json);
+}
+
 static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   fnzi_pt2 *r = s->r;
   fnzi_node node = {0};
@@ -261,6 +282,8 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
     return fnzi_pt2_vmap_mark(s, json, inputs, outputs, &node);
   if (node.op && s->batch.nlevels)
     return read_vmap_node(s, json, inputs, outputs, &node);
+  if (node.op && fnzi_builtin_prim(node.op))
+    return read_prim(s, json, inputs, outputs, &node);
   if (!node.op)
     FNZ_TRY(read_names(r, inputs, &other));
   node.nargs = node.op ? node.op->nparams : inputs->count;

@@ -4,6 +4,7 @@
  * of the regions, lines that are too long, and bytes that are not UTF-8. The verifier does the
  * rest. */
 #include "program/formats/text_read.h"
+#include "program/prims.h"
 
 /* --- before the first token ------------------------------------------------------------------ */
 static fnz_status add_region(fnzi_parser *r, fnzi_lexer *x) {
@@ -209,6 +210,26 @@ static void say_new(fnzi_graph *graph, const fnz_op *op, size_t unsaid) {
     graph->unsaid.count = unsaid;
 }
 
+/* Which a file is not likely to define later on. */
+static fnz_status name_between(void *user, const char *suffix, const char **out) {
+  fnzi_parser *r = user;
+  uint64_t taken;
+  uint32_t k = 0;
+  do
+    FNZ_TRY(fnzi_arena_format(&r->p->arena, out, "prims_%s_%u", suffix, k++));
+  while (fnzi_value_find(r->p, r->graph, *out, strlen(*out), &taken));
+  return FNZ_OK;
+}
+
+/* An operator that becomes others. */
+static fnz_status add_prim(fnzi_parser *r, const fnzi_node *node) {
+  const fnzi_prim_call call = {r->p, &r->p->arena, r->graph, node, r, name_between};
+  FNZ_TRY(fnzi_lexer_at(&r->x, fnzi_prim_read(&call)));
+  while (r->tags.count < fnzi_graph_at(r->p, r->graph)->values.count)
+    FNZI_PUSH(r->ctx, &r->tags, FNZ_ARG_VALUE);
+  return FNZ_OK;
+}
+
 /* The arrays are made here, in the arena, so the node takes them as they are. */
 static fnz_status parse_node(fnzi_parser *r) {
   fnzi_node node = {0};
@@ -224,6 +245,8 @@ static fnz_status parse_node(fnzi_parser *r) {
   FNZ_TRY(keep_names(r, &other));
   FNZ_TRY(parse_notes(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
+  if (node.op && fnzi_builtin_prim(node.op))
+    return add_prim(r, &node);
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 

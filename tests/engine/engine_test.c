@@ -106,9 +106,9 @@ static void verify_all(bool unplanned) {
   static const struct {
     const char *folder;
     size_t least;
-  } folders[] = {{"functionalize", 50}, {"regions", 20}, {"state", 4},  {"pt2", 3},
-                 {"vmap", 8},           {"why", 1},      {"decode", 1}, {"boundary", 1},
-                 {"symbolic", 15}};
+  } folders[] = {{"functionalize", 50}, {"regions", 20}, {"state", 4}, {"pt2", 3},
+                 {"vmap", 8},           {"prims", 8},    {"why", 1},   {"decode", 1},
+                 {"boundary", 1},       {"symbolic", 15}};
   fnz_context *ctx = open_context();
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
     tally t = verify_folder(ctx, folders[i].folder, unplanned);

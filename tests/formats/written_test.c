@@ -110,7 +110,7 @@ static void see_folders(const char *const *names, size_t count, size_t least) {
 START_TEST(fixtures) {
   static const char *const names[] = {"boundary", "cli",  "custom",    "decompose", "functionalize",
                                       "hash",     "mlir", "pt2_write", "regions",   "symbolic",
-                                      "why",      "pt2",  "program",   "vmap"};
+                                      "why",      "pt2",  "program",   "vmap",      "prims"};
   see_folders(names, sizeof names / sizeof *names, 2000);
 }
 END_TEST

@@ -76,8 +76,8 @@ static void check_folder(const char *folder, size_t stride,
   closedir(entries);
 }
 
-static const char *const folders[] = {"functionalize", "boundary", "regions", "state",
-                                      "overlap",       "vmap",     "custom",  "decode"};
+static const char *const folders[] = {"functionalize", "boundary", "regions", "state", "overlap",
+                                      "vmap",          "custom",   "decode",  "prims"};
 
 START_TEST(of_fixed_sizes) {
   tally t = {0};
