@@ -323,11 +323,13 @@ static fnz_status become_iota(const fnzi_prim_call *c) {
 static fnz_status put_stride(const fnzi_prim_call *c, const fnz_geometry *g, uint32_t at,
                              int64_t *stride, uint32_t *symbol) {
   const char *words[2], *text;
-  *stride = at < g->rank ? g->sizes[at] * g->strides[at] : 1;
+  *stride = 1;
+  if (at < g->rank && !fnzi_mul_i64(g->sizes[at], g->strides[at], stride))
+    return refuse(c, FNZ_CLASS_BOUNDS, "a stride needs more than 64 bits");
   if (at == g->rank || !g->symbols || !(g->symbols[at] || g->symbols[g->rank + at]))
     return FNZ_OK;
   for (uint32_t k = 0; k < 2; k++) {
-    uint32_t of = g->symbols[k * g->rank + at];
+    uint32_t of = g->symbols[(k ? g->rank : 0) + at];
     int64_t number = k ? g->strides[at] : g->sizes[at];
     FNZ_TRY(fnzi_arena_format(c->arena, &words[k], "%lld", (long long)number));
     words[k] = of ? c->p->symbols.data[of].text : words[k];
