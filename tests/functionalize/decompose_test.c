@@ -4,6 +4,7 @@
  * is refused. */
 #include "program/program.h"
 #include "tests/help/faults.h"
+#include "tests/help/drawn.h"
 #include "tests/help/run_help.h"
 
 #include <math.h>
@@ -212,41 +213,6 @@ static const char *const programs[][2] = {
      "  %y: f32[16] = masked_select(%x, %m)\n  %z: i64[4,1] = argwhere(%m)\n  return %y, %z"},
 };
 
-static void fill(const fnz_geometry *g, void *data, size_t k) {
-  for (int64_t i = 0; i < fnz_geometry_numel(g); i++) {
-    if (g->dtype == FNZ_F32)
-      ((float *)data)[i] = (float)(2 * sin((double)i * 1.7 + (double)k));
-    else if (g->dtype == FNZ_I64)
-      ((int64_t *)data)[i] = (i + (int64_t)k) % 3;
-    else
-      ((unsigned char *)data)[i] = (i * 5 + (int64_t)k) % 3 != 0;
-  }
-}
-
-static fnz_arrays *draw(const fnz_program *p) {
-  fnz_arrays *given;
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  OK(ctx, fnz_arrays_create(ctx, &given));
-  for (size_t k = 0; k < g->ninputs; k++) {
-    const fnzi_value *v = fnzi_value_at(p, 0, g->inputs[k].u.value);
-    void *data;
-    OK(ctx, fnz_arrays_add(given, v->name, v->geometry->dtype, v->geometry->rank,
-                           v->geometry->sizes, &data));
-    fill(v->geometry, data, k);
-  }
-  return given;
-}
-
-static fnz_arrays *results_of(const fnz_program *p, const fnz_arrays *given) {
-  fnz_backend *cpu;
-  fnz_arrays *out;
-  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  OK(ctx, fnz_arrays_create(ctx, &out));
-  OK(ctx, fnz_run(ctx, p, cpu, given, NULL, out));
-  fnz_backend_destroy(cpu);
-  return out;
-}
-
 static float widened(const void *halves, size_t i) {
   uint32_t bits = (uint32_t)((const uint16_t *)halves)[i] << 16;
   float value;
@@ -275,7 +241,8 @@ static void check_program(size_t i, const char *set) {
   fnz_decompose_options o = FNZ_DECOMPOSE_OPTIONS_INIT;
   o.set = set;
   fnz_program *p = program_of(ctx, programs[i][0], programs[i][1]), *made = taken_apart(p, &o);
-  fnz_arrays *given = draw(p), *before = results_of(p, given), *after = results_of(made, given);
+  fnz_arrays *given = draw(ctx, p), *before = results_of(ctx, p, given),
+             *after = results_of(ctx, made, given);
   const fnzi_graph *g = fnzi_graph_at(made, 0);
   for (size_t n = 0; n < g->nodes.count; n++) {
     ck_assert_msg(fnz_decomposition_keeps(set, g->nodes.data[n].op), "%s is left of %s",
