@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Which converters take exported programs, as PyTorch gives them and as fnz prepares them, and are they right? For developers.
+
+    check_converters.py --setup DIR
+    check_converters.py --fnz build/fnz --converters DIR [--targets NAME,...] [--forms NAME,...] [--write TABLE.md] FOLDER...
+    check_converters.py ... --transformers
+
+--setup makes the environments of the converters in DIR, from PyPI: DIR/pt has PyTorch, the others see it. A converter that
+is not to be had is "not available".
+
+A case is a folder with program.pt2, inputs.safetensors and expected.safetensors, and inputs.2.safetensors,
+expected.2.safetensors and so on for further steps; or NAME.pt2 beside NAME.steps.safetensors. Each goes through each
+converter in these forms: A as exported, P after PyTorch's run_decompositions({}), and as fnz writes it: default, keep
+(--views keep), core (--decompose core), core+keep, for (--for TARGET). Each pair has a process of its own with a limit of time
+and memory. Where a converter's result runs, results, final inputs and final state must be within 2e-3 of PyTorch's, absolute or
+relative. Where results are right and a new value of a state is nowhere to be had, it is "state lost". Of a program that keeps
+state a single step is done twice.
+
+Answers are kept in --cache, a line of JSON each, by digests of what was asked; the same question is not asked again, and a
+run that was cut off goes on. --write makes the table of all answers to this run's questions. With --transformers the cases are
+decoders of transformers over static caches, which scripts/make_static_caches.py makes in --made.
+
+Exit 1 if a form of --must (default: for) is wrong somewhere, or --least programs were not right in it.
+"""
+import argparse
+import collections
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Target -> the environment it lives in, whether its results run, what it is called in tables.
+TARGETS = {
+    "executorch": ("conv", "ExecuTorch, to_edge and portable kernels"),
+    "onnx": ("conv", "PyTorch's ONNX exporter, ONNX Runtime"),
+    "coreml": ("conv", "Core ML tools (converts only)"),
+    "openvino": ("conv", "OpenVINO (CPU, f32)"),
+    "tvm": ("tvm", "TVM (Relax importer, LLVM)"),
+    "torch-mlir": ("tmlir", "torch-mlir (to linalg, converts only)"),
+    "iree": ("conv", "IREE (llvm-cpu)"),
+}
+ENVIRONMENTS = {
+    "pt": ["torch==2.15.0", "numpy==2.4.6"],
+    "conv": ["executorch==1.5.1", "coremltools==9.0", "openvino==2026.4.1", "onnx==1.23.2", "onnxruntime==1.32.0",
+             "onnxscript==0.7.2", "iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0", "transformers==5.24.0",
+             "safetensors==0.8.0"],
+    "tvm": ["apache-tvm==0.27.0.post1", "safetensors==0.8.0"],
+    "tmlir": ["torch-mlir==20261001", "safetensors==0.8.0"],
+}
+# Form -> arguments of `fnz convert`, or None where PyTorch makes it.
+FORMS = {
+    "A": None, "P": None, "default": [], "keep": ["--views", "keep"], "core": ["--decompose", "core"],
+    "core+keep": ["--decompose", "core", "--views", "keep"], "for": ["--for", "{target}"],
+}
+TITLES = {"A": "A as exported", "P": "P run_decompositions", "default": "fnz default", "keep": "`--views keep`",
+          "core": "`--decompose core`", "core+keep": "core and keep", "for": "`--for`"}
+GOOD, BAD = ("right", "converts"), {"wrong": "wrong", "state lost": "lose state"}
+REVISION = 1  # of what a verdict means: another number asks all again
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+def cases_of(folders):
+    """(name, program, case) of each that has expected values."""
+    found = []
+    for folder in map(pathlib.Path, folders):
+        for program in sorted(folder.rglob("*.pt2")):
+            case = program.parent
+            if program.name == "program.pt2" and (case / "expected.safetensors").exists():
+                found.append((case.name, program, case))
+            elif program.with_suffix(".steps.safetensors").exists():
+                found.append((program.stem, program, program.with_suffix("")))
+    return found
+
+
+def files_of(case):
+    """What a case says besides its program."""
+    if case.is_dir():
+        return sorted(case.glob("*.safetensors")) + sorted(case.glob("ops.txt"))
+    return [case.with_suffix(".steps.safetensors")]
+
+
+def digest(*parts):
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(part.read_bytes() if isinstance(part, pathlib.Path) else str(part).encode())
+        total.update(b"\0")
+    return total.hexdigest()[:32]
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+class Converter:
+    """The process that asks one converter; it has its packages imported, and makes a process for each request."""
+
+    def __init__(self, target, options):
+        python = options.converters / TARGETS[target][0] / "bin" / "python"
+        self.process, self.version = None, None
+        if python.exists():
+            self.process = subprocess.Popen([python, HERE / "converters.py", target], stdin=subprocess.PIPE, text=True,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.version = json.loads(self.process.stdout.readline() or "{}").get("version")
+
+    def ask(self, request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        if self.process:
+            self.process.stdin.close()
+            self.process.wait()
+
+
+class Answers:
+    """Answers of this run and of earlier ones."""
+
+    def __init__(self, path):
+        self.path, self.known = path, {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                answer = json.loads(line)
+                self.known[answer["key"]] = answer
+
+    def add(self, key, answer):
+        self.known[key] = {"key": key, **answer}
+        with self.path.open("a") as file:
+            file.write(json.dumps(self.known[key]) + "\n")
+
+
+def prepared(target, form, program, case, folder, options):
+    """(the file that the converter gets, None), or (None, why fnz refuses)."""
+    if FORMS[form] is None:
+        return program, None
+    out = folder / ("case.mlir" if target == "iree" else "case.pt2")
+    words = [word.format(target=target) for word in FORMS[form]]
+    ops = ["--ops", case / "ops.txt"] if (case / "ops.txt").exists() else []
+    try:
+        done = subprocess.run([options.fnz, "convert", program, "-o", out, *words, *ops], capture_output=True, text=True,
+                              timeout=options.seconds)
+    except subprocess.TimeoutExpired:
+        return None, "fnz: no end in %d s" % options.seconds
+    if done.returncode:
+        return None, ("fnz: " + (done.stderr.strip().splitlines() or ["nothing said"])[0].split(": ", 1)[-1])[:200]
+    return out, None
+
+
+def answer_of(converter, target, form, case, answers, options):
+    """What became of a case in a form."""
+    name, program, files = case
+    with tempfile.TemporaryDirectory() as where:
+        file, why = prepared(target, form, program, files, pathlib.Path(where), options)
+        if why:
+            return {"verdict": "refused", "why": why}
+        weights = file.with_suffix(".safetensors") if file.suffix == ".mlir" else None
+        key = digest(REVISION, target, converter.version, form == "P", program, file, *files_of(files),
+                     *([weights] if weights and weights.exists() else []))
+        if key not in answers.known or options.again and answers.known[key]["verdict"] in options.again.split(","):
+            request = {"program": str(program), "file": str(file), "case": str(files), "decompose": form == "P",
+                       "seconds": options.seconds, "gigabytes": options.gigabytes}
+            answers.add(key, {"target": target, "form": form, "case": name, **converter.ask(request)})
+        return answers.known[key]
+
+
+def ask_all(cases, options):
+    """(target -> version or None, {(target, form, case name): answer})."""
+    answers, versions, found = Answers(options.cache), {}, {}
+    for target in options.targets:
+        converter = Converter(target, options)
+        versions[target] = converter.version
+        for case in cases if converter.version else []:
+            for form in options.forms:
+                answer = answer_of(converter, target, form, case, answers, options)
+                found[target, form, case[0]] = answer
+                if options.list:
+                    print(target, form, case[0], answer["verdict"], answer["why"], flush=True)
+        converter.close()
+    return versions, found
+
+
+# --- saying -----------------------------------------------------------------------------------------------------------
+def counted(found, target, form):
+    """Verdict -> programs."""
+    return collections.Counter(answer["verdict"] for (t, f, _), answer in found.items() if (t, f) == (target, form))
+
+
+def cell(counts):
+    good = sum(counts[verdict] for verdict in GOOD)
+    bad = ["%d %s" % (counts[verdict], says) for verdict, says in BAD.items() if counts[verdict]]
+    return "%d%s" % (good, " (%s)" % ", ".join(bad) if bad else "")
+
+
+def totals(found, versions, options):
+    """Lines of the table that has a row for each target."""
+    yield "| consumer | programs | %s |" % " | ".join(TITLES[form] for form in options.forms)
+    yield "|---|---|%s" % ("---|" * len(options.forms))
+    for target in options.targets:
+        if not versions[target]:
+            yield "| %s: not available |%s" % (TARGETS[target][1], " |" * (1 + len(options.forms)))
+            continue
+        counts = [counted(found, target, form) for form in options.forms]
+        yield "| %s | %d | %s |" % (TARGETS[target][1], sum(counts[0].values()), " | ".join(map(cell, counts)))
+
+
+def reasons(found, target, options):
+    """Lines of a target's table: each reason with the number of programs in each form, and one of them by name."""
+    rows = collections.defaultdict(lambda: collections.defaultdict(list))
+    for (t, form, case), answer in found.items():
+        if t == target and answer["verdict"] not in GOOD:
+            why = {"wrong": "**wrong**: " + answer["why"], "state lost": "new values of state are lost"}.get(
+                answer["verdict"], answer["why"])
+            rows[(answer["verdict"] == "wrong" and case, why)][form].append(case)
+    if not rows:
+        yield "Nothing is refused or wrong."
+        return
+    yield "| reason | %s | for example |" % " | ".join(options.forms)
+    yield "|---|%s---|" % ("---|" * len(options.forms))
+    for (_, why), row in sorted(rows.items(), key=lambda item: -sum(map(len, item[1].values()))):
+        cases = [case for form in options.forms for case in row.get(form, [])]
+        counts = [str(len(row[form])) if form in row else "" for form in options.forms]
+        yield "| %s | %s | `%s` |" % (why.replace("|", "/"), " | ".join(counts), cases[0])
+
+
+def report(found, versions, cases, options):
+    """The text that --write writes."""
+    tree = subprocess.run([options.fnz, "--version"], capture_output=True, text=True).stdout.strip()
+    groups = collections.Counter(str(program.parent.parent.name) for _, program, _ in cases)
+    yield "# Exported programs by way of converters"
+    yield ""
+    yield "Made by `scripts/check_converters.py` on %s with %s. Programs: %s." % (
+        datetime.date.today().strftime("%-d %B %Y"), options.tree or tree,
+        ", ".join("%d %s" % (count, group) for group, count in groups.items()))
+    yield ("A number is programs that a consumer takes and computes right (within 2e-3 of PyTorch, final inputs and state "
+           "as well), or converts where nothing runs it.")
+    yield ""
+    yield from totals(found, versions, options)
+    for target in options.targets:
+        if versions[target]:
+            yield ""
+            yield "## %s" % target
+            yield ""
+            yield "%s." % versions[target]
+            yield ""
+            yield from reasons(found, target, options)
+
+
+# --- environments -----------------------------------------------------------------------------------------------------
+def set_up(folder):
+    """Makes the environments; what cannot be had is said. Exit status."""
+    for name, packages in ENVIRONMENTS.items():
+        home = folder / name
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        site = next((home / "lib").glob("python3*")) / "site-packages"
+        if name != "pt":
+            (site / "pt.pth").write_text("%s\n" % next((folder / "pt" / "lib").glob("python3*/site-packages")).resolve())
+        done = subprocess.run([home / "bin" / "pip", "install", "--quiet", *packages])
+        if done.returncode:
+            print("%s: not available, for pip cannot install %s" % (name, ", ".join(packages)))
+            if name == "pt":
+                return 1
+    return 0
+
+
+def names(text, known):
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in known:
+            sys.exit("there is no %s; there are %s" % (name, ", ".join(known)))
+    return chosen
+
+
+def options_of():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--setup", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--fnz", default="build/fnz", type=os.path.abspath)
+    parser.add_argument("--converters", default="build/converters", type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--targets", default=",".join(TARGETS), type=lambda text: names(text, TARGETS))
+    parser.add_argument("--forms", default="A,P,default,core,for", type=lambda text: names(text, FORMS))
+    parser.add_argument("--cache", default="build/converters.jsonl", type=pathlib.Path)
+    parser.add_argument("--again", help="verdicts that are asked for again")
+    parser.add_argument("--seconds", type=int, default=120, help="for one form of one case")
+    parser.add_argument("--gigabytes", type=float, default=12, help="for one form of one case")
+    parser.add_argument("--only", help="names of cases")
+    parser.add_argument("--transformers", action="store_true", help="decoders over static caches are cases, too")
+    parser.add_argument("--made", default="build/static_caches", type=pathlib.Path, help="where these are made")
+    parser.add_argument("--write", type=pathlib.Path, metavar="TABLE.md")
+    parser.add_argument("--tree", help="what the table says that was measured")
+    parser.add_argument("--must", default="for", help="the form that may not be wrong")
+    parser.add_argument("--least", type=int, default=0, help="programs that must be right in it, for each target")
+    parser.add_argument("--list", action="store_true", help="a line for each answer")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER")
+    return parser.parse_args()
+
+
+def failed(found, versions, options):
+    """Whether the form that must be right is wrong, or right too seldom, in a target that is there."""
+    bad = False
+    for target in [target for target in options.targets if versions[target] and options.must in options.forms]:
+        counts = counted(found, target, options.must)
+        bad |= any(counts[verdict] for verdict in BAD) or sum(counts[verdict] for verdict in GOOD) < options.least
+    return bad
+
+
+def main():
+    options = options_of()
+    if options.setup:
+        sys.exit(set_up(options.setup))
+    if options.transformers:
+        python = options.converters / "conv" / "bin" / "python"
+        subprocess.run([python, HERE / "make_static_caches.py", options.made], check=True)
+        options.folders.append(options.made)
+    cases = cases_of(options.folders)
+    if options.only:
+        cases = [case for case in cases if case[0] in options.only.split(",")]
+    if not cases:
+        sys.exit("no case in %s" % ", ".join(map(str, options.folders)))
+    options.cache.parent.mkdir(parents=True, exist_ok=True)
+    versions, found = ask_all(cases, options)
+    text = "\n".join(report(found, versions, cases, options)) + "\n"
+    if options.write:
+        options.write.write_text(text)
+    else:
+        print(text, end="")
+    sys.exit(1 if failed(found, versions, options) else 0)
+
+
+if __name__ == "__main__":
+    main()
