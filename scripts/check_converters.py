@@ -42,15 +42,14 @@ TARGETS = {
     "openvino": ("conv", "OpenVINO (CPU, f32)"),
     "tvm": ("tvm", "TVM (Relax importer, LLVM)"),
     "torch-mlir": ("tmlir", "torch-mlir (to linalg, converts only)"),
-    "iree": ("conv", "IREE (llvm-cpu)"),
+    "iree": ("tmlir", "IREE (llvm-cpu; A, P by torch-mlir)"),
 }
 ENVIRONMENTS = {
     "pt": ["torch==2.15.0", "numpy==2.4.6"],
     "conv": ["executorch==1.5.1", "coremltools==9.0", "openvino==2026.4.1", "onnx==1.23.2", "onnxruntime==1.32.0",
-             "onnxscript==0.7.2", "iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0", "transformers==5.24.0",
-             "safetensors==0.8.0"],
+             "onnxscript==0.7.2", "transformers==5.24.0", "safetensors==0.8.0"],
     "tvm": ["apache-tvm==0.27.0.post1", "safetensors==0.8.0"],
-    "tmlir": ["torch-mlir==20261001", "safetensors==0.8.0"],
+    "tmlir": ["torch-mlir==20261001", "iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0", "safetensors==0.8.0"],
 }
 # Form -> arguments of `fnz convert`, or None where PyTorch makes it.
 FORMS = {

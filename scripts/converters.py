@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 import types
 import warnings
 
@@ -109,7 +108,7 @@ def numbers(tensors):
 # --- consumers --------------------------------------------------------------------------------------------------------
 class ExecuTorch:
     """to_edge and the portable kernels. State lives in the runtime: only what it does to results is seen."""
-    home, packages, modules = "conv", ("executorch",), ("executorch.exir", "executorch.runtime")
+    packages, modules = ("executorch",), ("executorch.exir", "executorch.runtime")
 
     def convert(self, program, signature, folder):
         from executorch.exir import ExecutorchBackendConfig, to_edge
@@ -135,7 +134,7 @@ class ExecuTorch:
 
 class Onnx:
     """PyTorch's exporter and ONNX Runtime."""
-    home, packages = "conv", ("onnxscript", "onnxruntime")
+    packages = ("onnxscript", "onnxruntime")
     modules, hidden = ("torch.onnx", "onnxscript", "onnxruntime"), None
 
     def convert(self, program, signature, folder):
@@ -160,7 +159,7 @@ class Onnx:
 
 class CoreML:
     """Core ML tools: converts alone, for nothing runs Core ML here."""
-    home, packages, modules, hidden = "conv", ("coremltools",), ("coremltools",), None
+    packages, modules, hidden = ("coremltools",), ("coremltools",), None
 
     def convert(self, program, signature, folder):
         import coremltools
@@ -171,7 +170,7 @@ class CoreML:
 
 class OpenVino:
     """OpenVINO on the CPU, in f32."""
-    home, packages, modules, hidden = "conv", ("openvino",), ("openvino",), None
+    packages, modules, hidden = ("openvino",), ("openvino",), None
 
     def convert(self, program, signature, folder):
         import openvino
@@ -189,7 +188,7 @@ class OpenVino:
 
 class Tvm:
     """TVM's importer and its virtual machine, on LLVM."""
-    home, packages, modules, hidden = "tvm", ("apache-tvm",), ("tvm", "tvm.relax.frontend.torch"), None
+    packages, modules, hidden = ("apache-tvm",), ("tvm", "tvm.relax.frontend.torch"), None
 
     def convert(self, program, signature, folder):
         import tvm
@@ -208,18 +207,17 @@ class Tvm:
 
 class TorchMlir:
     """torch-mlir's importer, down to linalg: converts alone."""
-    home, packages, modules, hidden = "tmlir", ("torch-mlir",), ("torch_mlir.fx",), None
+    packages, modules, hidden = ("torch-mlir",), ("torch_mlir.fx",), None
 
     def convert(self, program, signature, folder):
         from torch_mlir import fx
 
-        fx.export_and_import(program, output_type="linalg-on-tensors", experimental_support_mutation=True)
+        fx.export_and_import(program, output_type="linalg-on-tensors")
 
 
 class Iree:
-    """IREE on the CPU: what PyTorch exported by the importer that IREE brings, fnz's MLIR as it is."""
-    home, packages = "conv", ("iree-base-compiler", "iree-base-runtime")
-    modules, hidden = ("iree.compiler.extras.fx_importer", "iree.compiler.dialects.torch", "iree.runtime"), None
+    """IREE on the CPU: what PyTorch exported by way of torch-mlir's importer, fnz's MLIR as it is."""
+    packages, modules, hidden = ("iree-base-compiler", "torch-mlir"), ("torch_mlir.fx", "iree.runtime"), None
 
     def compiled(self, text, folder):
         import check_with_iree
@@ -233,25 +231,17 @@ class Iree:
         return check_with_iree.Program(folder / "case.vmfb", weights if weights.exists() else None)
 
     def convert(self, program, signature, folder):
-        import check_with_iree
-        import torch
-        from iree.compiler import ir
-        from iree.compiler.dialects import torch as dialect
-        from iree.compiler.extras.fx_importer import FxImporter
+        from torch_mlir import fx
 
-        context = ir.Context()
-        dialect.register_dialect(context)
-        importer = FxImporter(context=context)
-        importer.import_program(program)
         text = folder / "case.mlir"
-        text.write_text(importer.module.operation.get_asm())
+        module = fx.export_and_import(program, output_type="raw", experimental_support_mutation=True)
+        text.write_text(module.operation.get_asm())
         made = self.compiled(text, folder)
 
         def run(inputs):
             views = [made.buffer(packed(value)) for value in inputs]
             results = [unpacked(made, view) for view in made.call(views)]
-            return [*zip(signature.places(len(results)), results),
-                    *signature.after([unpacked(made, view) for view in views])]
+            return [*signature.after([unpacked(made, view) for view in views]), *zip(signature.places(len(results)), results)]
         return run
 
     def convert_text(self, text, signature, folder):
@@ -261,7 +251,7 @@ class Iree:
         def run(inputs):
             views = [made.buffer(packed(value)) for value in inputs]
             results = [unpacked(made, view) for view in made.call(views)]
-            return [*zip(signature.user, results), *signature.after([unpacked(made, view) for view in views])]
+            return [*signature.after([unpacked(made, view) for view in views]), *zip(signature.user, results)]
         return run
 
 
@@ -441,13 +431,17 @@ def reason_of(error):
     first = seen[-1]
     lines = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", str(first)).splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"error:|Error|not supported|unsupported|missing", line)]
-    return plain("%s: %s" % (type(first).__name__, (telling or lines or ["nothing said"])[0]))
+    said = lines[0] if lines and lines[0].endswith(":") else (telling or lines or ["nothing said"])[0]
+    return plain("%s: %s" % (type(first).__name__, said))
 
 
 def plain(text):
     """The text without what differs from program to program."""
     text = re.sub(r"0x[0-9a-f]+", "ADDRESS", text)
+    text = re.sub(r"https?://\S+", "URL", text)
     text = re.sub(r"(/[\w.+-]+){2,}/?", "PATH", text)
+    text = re.sub(r"InputInfo\(.*?kind=<InputKind\.(\w+).*", r"\1", text)
+    text = re.sub(r": %.*", "", text)
     text = re.sub(r"[\[(][-\d, ]*\d[-\d, ]*[\])]", "[SIZES]", text)
     text = re.sub(r"(?<=[a-z])_\d+\b", "", text)
     return re.sub(r"\b\d{2,}\b", "N", text).replace("|", "/")[:200]
@@ -495,14 +489,16 @@ def answer(consumer, request, pipe):
     os.setsid()
     limit = int(request["gigabytes"] * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1), os.dup2(quiet, 2)
+    said = tempfile.TemporaryFile()
+    os.dup2(said.fileno(), 1), os.dup2(said.fileno(), 2)
     try:
         verdict, why = judge(consumer, request)
     except BaseException as error:
         verdict, why = "refused", reason_of(error)
-        if os.environ.get("FNZ_TRACE"):
-            why += traceback.format_exc()
+    if why.endswith(":"):  # it has said the reason elsewhere
+        said.seek(0)
+        told = [line for line in said.read().decode(errors="replace").splitlines() if "error: " in line]
+        why += " " + plain(told[0].partition("error: ")[2]) if told else ""
     os.write(pipe, json.dumps({"verdict": verdict, "why": why}).encode())
     os._exit(0)
 
