@@ -280,7 +280,7 @@ def options_of():
     parser.add_argument("--forms", default="A,P,default,core,for", type=lambda text: names(text, FORMS))
     parser.add_argument("--cache", default="build/converters.jsonl", type=pathlib.Path)
     parser.add_argument("--again", help="verdicts that are asked for again")
-    parser.add_argument("--seconds", type=int, default=120, help="for one form of one case")
+    parser.add_argument("--seconds", type=int, default=120, help="of processor time, for one form of one case")
     parser.add_argument("--gigabytes", type=float, default=12, help="for one form of one case")
     parser.add_argument("--only", help="names of cases")
     parser.add_argument("--transformers", action="store_true", help="decoders over static caches are cases, too")
