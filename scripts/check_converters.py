@@ -4,6 +4,7 @@
     check_converters.py --setup DIR
     check_converters.py --fnz build/fnz --converters DIR [--targets NAME,...] [--forms NAME,...] [--write TABLE.md] FOLDER...
     check_converters.py ... --transformers
+    check_converters.py --self-test
 
 --setup makes the environments of the converters in DIR, from PyPI: DIR/pt has PyTorch, the others see it. A converter that
 is not to be had is "not available".
@@ -55,11 +56,12 @@ ENVIRONMENTS = {
 FORMS = {
     "A": None, "P": None, "default": [], "keep": ["--views", "keep"], "core": ["--decompose", "core"],
     "core+keep": ["--decompose", "core", "--views", "keep"], "for": ["--for", "{target}"],
+    "for+io": ["--for", "{target}", "--state", "io"],
 }
 TITLES = {"A": "A as exported", "P": "P run_decompositions", "default": "fnz default", "keep": "`--views keep`",
-          "core": "`--decompose core`", "core+keep": "core and keep", "for": "`--for`"}
+          "core": "`--decompose core`", "core+keep": "core and keep", "for": "`--for`", "for+io": "`--for`, `--state io`"}
 GOOD, BAD = ("right", "converts"), {"wrong": "wrong", "state lost": "lose state"}
-REVISION = 1  # of what a verdict means: another number asks all again
+REVISION = 2  # of what a verdict means: another number asks all again
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -246,6 +248,33 @@ def report(found, versions, cases, options):
             yield from reasons(found, target, options)
 
 
+def self_test():
+    """Holds what counts and says against answers that are made up. Exit status; needs no converter."""
+    import converters
+
+    options = argparse.Namespace(forms=["A", "for"], targets=["onnx", "tvm"])
+    answers = {("onnx", "A", "x"): ("wrong", "output.0: off by 1"), ("onnx", "A", "y"): ("state lost", "buffer.k"),
+               ("onnx", "A", "z"): ("refused", "no a|b"), ("onnx", "for", "x"): ("right", ""),
+               ("onnx", "for", "y"): ("converts", ""), ("onnx", "for", "z"): ("refused", "no a|b")}
+    found = {key: {"verdict": verdict, "why": why} for key, (verdict, why) in answers.items()}
+    versions = {"onnx": "onnx 1", "tvm": None}
+    said = [*totals(found, versions, options), *reasons(found, "onnx", options)]
+    name = TARGETS["onnx"][1]
+    checks = {
+        "a row of totals": "| %s | 3 | 0 (1 wrong, 1 lose state) | 2 |" % name in said,
+        "a converter that is not there": any(line.startswith("| %s: not available" % TARGETS["tvm"][1]) for line in said),
+        "a reason in two forms": "| no a/b | 1 | 1 | `z` |" in said,
+        "a form that is wrong fails": failed(found, versions, argparse.Namespace(**vars(options), must="A", least=0)),
+        "one that is right does not": not failed(found, versions, argparse.Namespace(**vars(options), must="for", least=2)),
+        "one that is right too seldom fails": failed(found, versions, argparse.Namespace(**vars(options), must="for", least=3)),
+        "reasons without what differs": converters.plain("no add_12 at 0x7f of [2, 3]") == converters.plain(
+            "no add_7 at 0x8e of [4]") == "no add at ADDRESS of [SIZES]",
+    }
+    for what in [what for what, holds in checks.items() if not holds]:
+        print("does not hold: " + what)
+    return 0 if all(checks.values()) else 1
+
+
 # --- environments -----------------------------------------------------------------------------------------------------
 def set_up(folder):
     """Makes the environments; what cannot be had is said. Exit status."""
@@ -273,6 +302,7 @@ def names(text, known):
 
 def options_of():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--setup", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--fnz", default="build/fnz", type=os.path.abspath)
     parser.add_argument("--converters", default="build/converters", type=pathlib.Path, metavar="DIR")
@@ -305,6 +335,8 @@ def failed(found, versions, options):
 
 def main():
     options = options_of()
+    if options.self_test:
+        sys.exit(self_test())
     if options.setup:
         sys.exit(set_up(options.setup))
     if options.transformers:

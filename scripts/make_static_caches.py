@@ -20,8 +20,8 @@ SIZES = {"vocab_size": 48, "hidden_size": 16, "intermediate_size": 24, "num_hidd
 FAMILIES = {
     "llama": {}, "mistral": {"sliding_window": None}, "qwen2": {}, "qwen3": {}, "gemma": {},
     "gemma2": {"sliding_window": 32}, "gemma3_text": {"sliding_window": 32}, "phi": {"num_key_value_heads": 2},
-    "phi3": {"sliding_window": None}, "gpt_neox": {"num_key_value_heads": 2}, "granite": {}, "olmo2": {}, "smollm3": {}, "cohere": {},
-    "stablelm": {}, "starcoder2": {"sliding_window": None},
+    "phi3": {"sliding_window": None}, "gpt_neox": {"num_key_value_heads": 2}, "granite": {}, "olmo2": {}, "smollm3": {},
+    "cohere": {}, "stablelm": {}, "starcoder2": {"sliding_window": None},
 }
 
 
