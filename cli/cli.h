@@ -13,7 +13,12 @@
 
 enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
 enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
-enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FILES = 1024 };
+enum {
+  CLI_MOST_RANKS = 4096,
+  CLI_MOST_RANKED = CLI_MOST_WORDS + 8,
+  CLI_MOST_FILES = 1024,
+  CLI_MOST_METHODS = 16
+};
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
@@ -52,6 +57,8 @@ enum { CLI_MOST_RANKS = 4096, CLI_MOST_RANKED = CLI_MOST_WORDS + 8, CLI_MOST_FIL
       "core, prims, mlir ...: only such operators remain; or these are taken apart")               \
   ROW(KEEP, "--keep", "OP,OP...", "operators that --decompose leaves whole")                       \
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
+  ROW(SHARE, "--share", "A=B",                                                                     \
+      "of several INs: weight A of the first is weight B of the others; may be given again")       \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
   ROW(INPUTS, "--inputs", "FILE",                                                                  \
       "safetensors file with inputs by graph name, and state by name; may be given again")         \
@@ -170,11 +177,11 @@ typedef struct cli_verb {
 /* Every verb, one file each. Columns: name, operands, fewest and most of them, options besides
  * quiet, verbose and help, what it does, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
-  ROW(convert, "IN", 1, 1,                                                                         \
+  ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
           CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) |   \
           CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS) | CLI_BIT(SAVE_STATE) |     \
-          CLI_BIT(FOR),                                                                            \
+          CLI_BIT(FOR) | CLI_BIT(SHARE),                                                           \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
@@ -183,6 +190,7 @@ typedef struct cli_verb {
       "  fnz convert model.pt2 --for onnx -o for_onnx.pt2    # for torch.onnx.export()\n"          \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert model.pt2 -o model.mlir --state globals    # for iree-compile\n"              \
+      "  fnz convert prefill.pt2 decode.pt2 -o model.mlir       # two functions over one state\n"  \
       "  fnz convert model.pt2 --state io -o model.pt2 --save-state cache.safetensors\n"           \
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
@@ -312,15 +320,18 @@ struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
   const char *operands[CLI_MOST_FILES];
-  /* Of --alias, --inputs and --group. */
-  const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS], *groups[CLI_MOST_WORDS];
-  int naliases, ninput_files, ngroups;
+  /* Of --alias, --share, --inputs and --group. */
+  const char *aliases[CLI_MOST_WORDS], *shares[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS],
+      *groups[CLI_MOST_WORDS];
+  int naliases, nshares, ninput_files, ngroups;
   cli_names denied, apart, kept; /* of --deny, --decompose, --keep */
   int noperands;
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
   fnz_program *program, *other, *functional;
-  fnz_program *made_of; /* explain: the functional form, taken apart */
+  fnz_program *made_of;                   /* explain: the functional form, taken apart */
+  fnz_program *methods[CLI_MOST_METHODS]; /* of a module, ready to be written */
+  int nmethods;
   fnz_arrays *inputs, *more, *outputs;
   fnz_arrays *held;                    /* the state, between calls of an interpreter */
   fnz_origins *origins, *step_origins; /* of `functional`, of `made_of` */
@@ -412,6 +423,10 @@ int cli_mlir_prepare(cli_call *call, const char *path);
 /* All that cannot be written, as call->refusals; where the program cannot be functionalized, none:
  * others have said so. */
 int cli_mlir_check(cli_call *call, const char *set, const char *path);
+
+/* --- Several programs in one module (methods.c) -------------------------------------------- */
+/* Converts all operands into functions of one module. */
+int cli_methods_convert(cli_call *call, fnz_format format, const char *path);
 
 /* --- State that the caller holds (pairs.c) ------------------------------------------------- */
 /* What that of call->functional begins as: into call->more, or a note says whose it is. */

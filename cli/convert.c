@@ -143,6 +143,10 @@ int cli_convert(cli_call *call) {
   CLI_TRY(choose_format(call, path, &format));
   CLI_TRY(check_external(call, path, format));
   CLI_TRY(check_kinds(call, format));
+  if (call->noperands > 1)
+    return cli_methods_convert(call, format, path);
+  if (call->nshares)
+    return cli_usage(call, "--share is about several programs");
   choose_views(call, format);
   if (format == FNZ_FORMAT_MLIR)
     cli_mlir_take_options(call, &mlir);

@@ -152,6 +152,8 @@ static int find_option(const cli_call *call, const char *argument) {
 static const char **words_of(cli_call *call, int option, int **count) {
   if (option == CLI_ALIAS)
     return *count = &call->naliases, call->aliases;
+  if (option == CLI_SHARE)
+    return *count = &call->nshares, call->shares;
   if (option == CLI_INPUTS)
     return *count = &call->ninput_files, call->input_files;
   if (option == CLI_GROUP)

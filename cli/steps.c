@@ -55,6 +55,8 @@ void cli_call_end(cli_call *call) {
   fnz_program_destroy(call->functional);
   fnz_program_destroy(call->made_of);
   fnz_program_destroy(call->other);
+  for (int i = 0; i < call->nmethods; i++)
+    fnz_program_destroy(call->methods[i]);
   fnz_program_destroy(call->program);
   fnz_buffer_free(call->ctx, &call->in);
   fnz_buffer_free(call->ctx, &call->out);
@@ -169,7 +171,7 @@ int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
   fnz_status status =
       fnz_verify(call->ctx, call->program, functional, call->inputs, &options, &call->seen);
   cli_phase_end(call, CLI_PHASE_VERIFYING);
-  return cli_check(call, status, call->operands[0]);
+  return cli_check(call, status, call->operands[call->nmethods]);
 }
 
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format) {

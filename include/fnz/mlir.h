@@ -61,6 +61,34 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_write(fnz_context *ctx, const fnz_pro
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_save(fnz_context *ctx, const fnz_program *program,
                                                 const fnz_mlir_options *options, const char *path);
 
+/** A function of a module: one program among several that share weights and state. */
+typedef struct fnz_method {
+  const char *name; /* of the function */
+  const fnz_program *program;
+} fnz_method;
+
+/** As fnz_mlir_write() and fnz_mlir_save(), of several programs: a function each, over common
+ * weights. Parameters and buffers of one name are one: the same type, and the same elements unless
+ * one of the programs writes them; then they begin as the first program says that has them.
+ * Constants of one name and other elements stay apart. With FNZ_MLIR_STATE_GLOBALS the functions
+ * work on one state. fnz_program_rename_weight() makes names equal.
+ *
+ * Fails as those do; ARGUMENT for no method, or two of one name; DIFFERENT, naming both, where
+ * weights of one name are not the same. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_write_methods(fnz_context *ctx,
+                                                         const fnz_method *methods, size_t count,
+                                                         const fnz_mlir_options *options,
+                                                         fnz_buffer *text, fnz_buffer *weights);
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_save_methods(fnz_context *ctx, const fnz_method *methods,
+                                                        size_t count,
+                                                        const fnz_mlir_options *options,
+                                                        const char *path);
+
+/** The parameter, buffer or constant `name` is called `to` from now on, in the signature too. For
+ * programs that no other thread uses yet. REF when there is none; DUPLICATE when `to` is taken. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *program,
+                                                            const char *name, const char *to);
+
 /** Called for each node that cannot be written, in order; `error` is what fnz_mlir_write() would
  * fail with, and is borrowed for the call. */
 typedef void fnz_mlir_refused_fn(void *user, size_t graph, size_t node, const fnz_error *error);

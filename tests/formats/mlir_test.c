@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * mlir_test.c - programs as MLIR: what stands for operators computes the same numbers, weights and
  * files, and what memory does. That IREE takes the text and gives the same values is checked where
  * it is installed (scripts/check_with_iree.py). */
@@ -429,5 +429,63 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-RUN_SUITE("mlir", ways_compute_the_same, names_of_the_dialect, rows_are_sorted, weights_are_compact,
-          truth_values_are_spelled_out, both_files_or_none, forms_of_state, no_memory_anywhere)
+/* --- several functions --------------------------------------------------------------------------
+ */
+#define CACHE_OF(shape, at)                                                                        \
+  "fnz 1\nweight \"kc\": f32[" shape "]\nprogram(\n  %b_kc: f32[" shape                            \
+  "] buffer \"kc\",\n  %x: f32[2])\n{\n  %w: f32[2] = select.int(%b_kc, 0, " at                    \
+  ")\n  %y: f32[2] = copy_(%w, %x)\n  return %b_kc\n}\n"
+
+static fnz_program *functional_text(const char *text) {
+  fnz_program *p, *f;
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
+  fnz_program_destroy(p);
+  return f;
+}
+
+static size_t times(const char *text, const char *word) {
+  size_t count = 0;
+  for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
+    count++;
+  return count;
+}
+
+START_TEST(functions_share_their_state) {
+  begin();
+  fnz_mlir_options options = FNZ_MLIR_OPTIONS_INIT;
+  fnz_buffer text = {0};
+  fnz_program *a = functional_text(CACHE_OF("4,2", "0")),
+              *b = functional_text(CACHE_OF("4,2", "1")),
+              *c = functional_text(CACHE_OF("5,2", "1"));
+  const fnz_method methods[] = {{"prefill", a}, {"decode", b}},
+                   bad[] = {{"prefill", a}, {"more", c}}, twice[] = {{"f", a}, {"f", b}};
+  options.state = FNZ_MLIR_STATE_GLOBALS;
+  OK(ctx, fnz_mlir_write_methods(ctx, methods, 2, &options, &text, NULL));
+  ck_assert_uint_eq(times(text.data, "util.global private mutable @\"kc\""), 1);
+  ck_assert_uint_eq(times(text.data, "util.global private"), 1);
+  ck_assert_uint_eq(times(text.data, "util.global.store"), 2);
+  ck_assert_uint_eq(times(text.data, "func.func @prefill("), 1);
+  ck_assert_uint_eq(times(text.data, "func.func @decode("), 1);
+  fnz_buffer_free(ctx, &text);
+  FAILS(ctx, "DIFFERENT", fnz_mlir_write_methods(ctx, bad, 2, &options, &text, NULL));
+  ck_assert_ptr_nonnull(
+      strstr(fnz_last_error(ctx)->message, "f32[5,2] in more and f32[4,2] in prefill"));
+  fnz_buffer_free(ctx, &text);
+  ck_assert_int_eq(fnz_mlir_write_methods(ctx, twice, 2, &options, &text, NULL), FNZ_BAD_ARGUMENT);
+  FAILS(ctx, "REF", fnz_program_rename_weight(ctx, c, "none", "kd"));
+  OK(ctx, fnz_program_rename_weight(ctx, c, "kc", "kd"));
+  OK(ctx, fnz_program_verify(ctx, c));
+  OK(ctx, fnz_mlir_write_methods(ctx, bad, 2, &options, &text, NULL));
+  ck_assert_uint_eq(times(text.data, "util.global private mutable"), 2);
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(a);
+  fnz_program_destroy(b);
+  fnz_program_destroy(c);
+  end();
+}
+END_TEST
+
+RUN_SUITE("mlir", functions_share_their_state, ways_compute_the_same, names_of_the_dialect,
+          rows_are_sorted, weights_are_compact, truth_values_are_spelled_out, both_files_or_none,
+          forms_of_state, no_memory_anywhere)

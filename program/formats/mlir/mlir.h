@@ -10,6 +10,7 @@
  * constants.c  constants, which stand in front of the function's operations
  * words.c      names, types, numbers
  * weights.c    weights as globals, and as a safetensors file
+ * methods.c    which weights of several programs are one
  *
  * Names in the text: a value has its own one where that is an identifier, "%$7" else; "%$2.x" in
  * the second body that is written out. Names with a dot in the first place are the writer's. */
@@ -52,9 +53,31 @@ enum { FNZI_MLIR_DEPTH = 32 };
 /* Of the file of weights: FNZI_EXTERNAL_MARK(). */
 #define FNZI_MLIR_KIND "weights of mlir"
 
+/* A weight of the module: of the first program that has it. */
+typedef struct fnzi_mlir_weight {
+  const char *key; /* its name in the module, and in the file */
+  uint32_t method, input;
+  bool is_stored; /* some function stores its global */
+} fnzi_mlir_weight;
+
+/* What all functions of a module have in common. */
+typedef struct fnzi_mlir_module {
+  const fnz_method *methods;
+  size_t count;
+  fnzi_map keys; /* name -> weight */
+  struct {
+    fnzi_mlir_weight *data;
+    size_t count, capacity;
+  } weights;
+} fnzi_mlir_module;
+
+/* One function. */
 typedef struct fnzi_mlir {
   fnz_context *ctx;
   const fnz_program *p;
+  fnzi_mlir_module *module;
+  uint32_t method;   /* of the module's */
+  uint32_t *weights; /* per input of graph 0: the module's weight; UINT32_MAX for none */
   fnz_mlir_options options;
   fnz_mlir_refused_fn *refused; /* gets what cannot be written; NULL: that fails */
   void *user;
@@ -159,9 +182,23 @@ bool fnzi_mlir_is_result(const fnzi_mlir *w, uint32_t output);
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_shapes(fnzi_mlir *w, fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out);
 /* "@name" of the weight of an input. */
-FNZ_MUST_CHECK fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, const char *weight);
-/* The file, its data as pieces where there are any (`pieces` not NULL). */
-FNZ_MUST_CHECK fnz_status fnzi_mlir_put_weights(fnzi_mlir *w, fnz_buffer *out,
+FNZ_MUST_CHECK fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, uint32_t input);
+/* The weight as a compact array: its own memory where that is one already. */
+FNZ_MUST_CHECK fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight,
+                                            fnz_array *out);
+/* The file of the weights of all functions, its data as pieces where there are any (`pieces` not
+ * NULL). */
+FNZ_MUST_CHECK fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
                                                 fnzi_out_pieces *pieces);
+
+/* --- methods.c -------------------------------------------------------------------------------- */
+/* Which inputs of the functions are which weights of their module. After their roles are found. */
+FNZ_MUST_CHECK fnz_status fnzi_mlir_join(fnzi_mlir *all, size_t count);
+/* The function is the first to have the weight of this input. */
+static inline bool fnzi_mlir_is_first(const fnzi_mlir *w, uint32_t input) {
+  const uint32_t weight = w->weights[input];
+  return weight != UINT32_MAX && w->module->weights.data[weight].method == w->method &&
+         w->module->weights.data[weight].input == input;
+}
 
 #endif

@@ -32,7 +32,9 @@ static fnz_status put_result_comment(fnzi_mlir *w, fnz_buffer *out, uint32_t k, 
 static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   uint32_t number = 0, user = 0;
-  FNZ_TRY(fnzi_printf(w->ctx, out, "// Torch dialect, as IREE %s has it.\n", fnzi_mlir_version()));
+  if (w->module->count > 1)
+    FNZ_TRY(
+        put_comment(w, out, "function", w->method, "method", w->module->methods[w->method].name));
   for (uint32_t k = 0; k < g->ninputs; k++)
     if (fnzi_mlir_is_argument(w->roles[k]))
       FNZ_TRY(put_comment(w, out, "argument", number++, fnzi_input_kind_names[w->p->inputs[k].kind],
@@ -63,10 +65,24 @@ static fnz_status put_argument(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   return fnzi_mlir_put_type(w, out, &w->frames[0], input);
 }
 
+static bool is_identifier(const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  return strchr(letters, name[0]) && name[strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz"
+                                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == 0;
+}
+
+static fnz_status put_function(fnzi_mlir *w, fnz_buffer *out) {
+  const char *name = w->module->methods[w->method].name;
+  return is_identifier(name) ? put(w, out, name)
+                             : fnzi_mlir_put_quoted(w->ctx, out, name, strlen(name));
+}
+
 static fnz_status put_head(fnzi_mlir *w, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_at(w->p, 0);
   const char *comma = "";
-  FNZ_TRY(put(w, out, "  func.func @main("));
+  FNZ_TRY(put(w, out, "  func.func @"));
+  FNZ_TRY(put_function(w, out));
+  FNZ_TRY(put(w, out, "("));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     if (!fnzi_mlir_is_argument(w->roles[k]))
       continue;
@@ -90,7 +106,7 @@ static fnz_status put_load(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
     FNZ_TRY(fnzi_printf(w->ctx, out, "    %s = torch.copy.to_vtensor %%.m%u : ", name, k));
   } else {
     FNZ_TRY(fnzi_printf(w->ctx, out, "    %%.g%u = util.global.load ", k));
-    FNZ_TRY(fnzi_mlir_put_symbol(w, out, w->p->inputs[k].target));
+    FNZ_TRY(fnzi_mlir_put_symbol(w, out, k));
     FNZ_TRY(put(w, out, " : "));
     FNZ_TRY(fnzi_mlir_put_builtin(w, out, g));
     FNZ_TRY(fnzi_printf(w->ctx, out, "\n    %s = torch_c.from_builtin_tensor %%.g%u : ", name, k));
@@ -130,7 +146,7 @@ static fnz_status put_store(fnzi_mlir *w, uint32_t output, uint32_t input) {
   FNZ_TRY(put(w, out, " -> "));
   FNZ_TRY(fnzi_mlir_put_builtin(w, out, to));
   FNZ_TRY(fnzi_printf(w->ctx, out, "\n    util.global.store %%.f%u, ", input));
-  FNZ_TRY(fnzi_mlir_put_symbol(w, out, w->p->inputs[input].target));
+  FNZ_TRY(fnzi_mlir_put_symbol(w, out, input));
   FNZ_TRY(put(w, out, " : "));
   FNZ_TRY(fnzi_mlir_put_builtin(w, out, to));
   return put(w, out, "\n");
@@ -151,43 +167,65 @@ static fnz_status put_end(fnzi_mlir *w) {
   FNZ_TRY(put(w, &w->body, "    return"));
   if (w->args.names.size)
     FNZ_TRY(fnzi_printf(w->ctx, &w->body, " %s : %s", w->args.names.data, w->args.types.data));
-  return put(w, &w->body, "\n  }\n}\n");
+  return put(w, &w->body, "\n  }\n");
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 static fnz_status put_nodes(fnzi_mlir *w) {
-  FNZ_TRY(fnzi_mlir_find_roles(w));
   FNZ_TRY(fnzi_mlir_enter(w, 0));
   return fnzi_mlir_put_graphs(w);
 }
 
-static fnz_status put_module(fnzi_mlir *w, fnz_buffer *out) {
+static fnz_status put_function_of(fnzi_mlir *w, fnz_buffer *out) {
   FNZ_TRY(put_nodes(w));
   FNZ_TRY(put_end(w));
-  FNZ_TRY(put_comments(w, out));
-  FNZ_TRY(put(w, out, "module @module {\n"));
-  FNZ_TRY(fnzi_mlir_put_globals(w, out));
   FNZ_TRY(put_head(w, out));
   FNZ_TRY(put_loads(w, out));
   FNZ_TRY(fnzi_mlir_put_shapes(w, out));
   if (w->constants.size)
     FNZ_TRY(fnzi_put(w->ctx, out, w->constants.data, w->constants.size));
-  FNZ_TRY(fnzi_put(w->ctx, out, w->body.data, w->body.size));
-  if (w->resources.size)
-    FNZ_TRY(fnzi_printf(w->ctx, out,
-                        "{-#\n  dialect_resources: {\n    builtin: {\n%s\n    }\n  "
-                        "}\n#-}\n",
-                        w->resources.data));
-  return FNZ_OK;
+  return fnzi_put(w->ctx, out, w->body.data, w->body.size);
 }
 
-static fnz_status begin(fnzi_mlir *w, fnz_context *ctx, const fnz_program *p,
+static fnz_status put_resources(fnzi_mlir *all, size_t count, fnz_buffer *out) {
+  bool any = false;
+  for (size_t m = 0; m < count; m++) {
+    if (!all[m].resources.size)
+      continue;
+    FNZ_TRY(put(all, out, any ? ",\n" : "{-#\n  dialect_resources: {\n    builtin: {\n"));
+    FNZ_TRY(fnzi_put(all->ctx, out, all[m].resources.data, all[m].resources.size));
+    any = true;
+  }
+  return any ? put(all, out, "\n    }\n  }\n#-}\n") : FNZ_OK;
+}
+
+static fnz_status put_module(fnzi_mlir *all, size_t count, fnz_buffer *out) {
+  for (size_t m = 0; m < count; m++)
+    FNZ_TRY(fnzi_mlir_find_roles(&all[m]));
+  FNZ_TRY(fnzi_mlir_join(all, count));
+  FNZ_TRY(
+      fnzi_printf(all->ctx, out, "// Torch dialect, as IREE %s has it.\n", fnzi_mlir_version()));
+  for (size_t m = 0; m < count; m++)
+    FNZ_TRY(put_comments(&all[m], out));
+  FNZ_TRY(put(all, out, "module @module {\n"));
+  for (size_t m = 0; m < count; m++)
+    FNZ_TRY(fnzi_mlir_put_globals(&all[m], out));
+  for (size_t m = 0; m < count; m++)
+    FNZ_TRY(put_function_of(&all[m], out));
+  FNZ_TRY(put(all, out, "}\n"));
+  return put_resources(all, count, out);
+}
+
+static fnz_status begin(fnzi_mlir *w, fnzi_mlir_module *module, uint32_t method, fnz_context *ctx,
                         const fnz_mlir_options *options) {
-  *w = (fnzi_mlir){.ctx = ctx, .p = p, .options = FNZ_MLIR_OPTIONS_INIT};
-  FNZ_TRY(fnzi_options_take(ctx, options, sizeof w->options, &w->options));
+  *w = (fnzi_mlir){.ctx = ctx,
+                   .p = module->methods[method].program,
+                   .module = module,
+                   .method = method,
+                   .options = FNZ_MLIR_OPTIONS_INIT};
   fnzi_arena_init(&w->arena, ctx);
   fnzi_map_init(&w->known, ctx);
-  return FNZ_OK;
+  return fnzi_options_take(ctx, options, sizeof w->options, &w->options);
 }
 
 static void end(fnzi_mlir *w) {
@@ -199,27 +237,91 @@ static void end(fnzi_mlir *w) {
   fnzi_arena_free(&w->arena);
 }
 
+/* --- several functions -------------------------------------------------------------------------
+ */
+/* What is done with the functions of a module; `user` says where to. */
+typedef fnz_status use(fnzi_mlir *all, size_t count, void *user);
+
+static fnz_status check_methods(fnz_context *ctx, const fnz_method *methods, size_t count) {
+  for (size_t m = 0; m < count; m++)
+    for (size_t i = 0; i < m; i++)
+      if (strcmp(methods[m].name, methods[i].name) == 0)
+        return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, methods[m].name,
+                         "two methods of this name; a module has one function of a name");
+  if (!count || count >= UINT32_MAX)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "%zu methods for a module", count);
+  return FNZ_OK;
+}
+
+static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_t count,
+                              const fnz_mlir_options *options, use *do_it, void *user) {
+  fnzi_mlir_module module = {.methods = methods, .count = count};
+  fnzi_mlir *all;
+  fnzi_arena arena;
+  size_t open = 0;
+  FNZ_TRY(check_methods(ctx, methods, count));
+  fnzi_arena_init(&arena, ctx);
+  fnzi_map_init(&module.keys, ctx);
+  void *room = NULL;
+  fnz_status status = fnzi_arena_alloc(&arena, count, sizeof *all, &room);
+  all = room;
+  while (status == FNZ_OK && open < count) {
+    status = begin(&all[open], &module, (uint32_t)open, ctx, options);
+    open++;
+  }
+  if (status == FNZ_OK)
+    status = do_it(all, count, user);
+  while (open-- > 0)
+    end(&all[open]);
+  FNZI_VEC_FREE(ctx, &module.weights);
+  fnzi_map_free(&module.keys);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+typedef struct target {
+  fnz_buffer *text, *weights;
+} target;
+
+static fnz_status write_module(fnzi_mlir *all, size_t count, void *user) {
+  target *t = user;
+  FNZ_TRY(put_module(all, count, t->text));
+  return t->weights ? fnzi_mlir_put_weights(all, count, t->weights, NULL) : FNZ_OK;
+}
+
+fnz_status fnz_mlir_write_methods(fnz_context *ctx, const fnz_method *methods, size_t count,
+                                  const fnz_mlir_options *options, fnz_buffer *text,
+                                  fnz_buffer *weights) {
+  target t = {text, weights};
+  return with_module(ctx, methods, count, options, write_module, &t);
+}
+
 fnz_status fnz_mlir_write(fnz_context *ctx, const fnz_program *program,
                           const fnz_mlir_options *options, fnz_buffer *text, fnz_buffer *weights) {
-  fnzi_mlir w;
-  FNZ_TRY(begin(&w, ctx, program, options));
-  fnz_status status = put_module(&w, text);
-  if (status == FNZ_OK && weights)
-    status = fnzi_mlir_put_weights(&w, weights, NULL);
-  end(&w);
-  return status;
+  const fnz_method only = {"main", program};
+  return fnz_mlir_write_methods(ctx, &only, 1, options, text, weights);
+}
+
+typedef struct watcher {
+  fnz_mlir_refused_fn *refused;
+  void *user;
+} watcher;
+
+static fnz_status look(fnzi_mlir *w, size_t count, void *user) {
+  const watcher *who = user;
+  w->refused = who->refused;
+  w->user = who->user;
+  FNZ_TRY(fnzi_mlir_find_roles(w));
+  FNZ_TRY(fnzi_mlir_join(w, count));
+  return put_nodes(w);
 }
 
 fnz_status fnz_mlir_check(fnz_context *ctx, const fnz_program *program,
                           const fnz_mlir_options *options, fnz_mlir_refused_fn *refused,
                           void *user) {
-  fnzi_mlir w;
-  FNZ_TRY(begin(&w, ctx, program, options));
-  w.refused = refused;
-  w.user = user;
-  fnz_status status = put_nodes(&w);
-  end(&w);
-  return status;
+  const fnz_method only = {"main", program};
+  watcher who = {refused, user};
+  return with_module(ctx, &only, 1, options, look, &who);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -234,6 +336,7 @@ static fnz_status name_weights(fnzi_mlir *w, const char *path, const char **out)
 
 /* What is written: the text, and the file of weights. */
 typedef struct output {
+  const char *path;
   fnz_buffer text, weights;
   fnzi_out_pieces pieces; /* of the weights */
 } output;
@@ -243,10 +346,12 @@ static fnz_status look_whose(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   return fnzi_external_has_mark(seen, FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND)) ? FNZ_OK : FNZ_IO;
 }
 
-static fnz_status save(fnzi_mlir *w, const char *path, output *o) {
+static fnz_status save(fnzi_mlir *w, size_t count, void *user) {
+  output *o = user;
+  const char *path = o->path;
   fnzi_out_file text = {path, &o->text, NULL}, weights = {NULL, &o->weights, &o->pieces};
-  FNZ_TRY(put_module(w, &o->text));
-  FNZ_TRY(fnzi_mlir_put_weights(w, &o->weights, &o->pieces));
+  FNZ_TRY(put_module(w, count, &o->text));
+  FNZ_TRY(fnzi_mlir_put_weights(w, count, &o->weights, &o->pieces));
   if (!o->weights.size)
     return fnzi_file_write(w->ctx, path, &o->text, NULL);
   FNZ_TRY(name_weights(w, path, &weights.path));
@@ -258,15 +363,18 @@ static fnz_status save(fnzi_mlir *w, const char *path, output *o) {
   return fnzi_file_write_pair(w->ctx, &weights, &text);
 }
 
-fnz_status fnz_mlir_save(fnz_context *ctx, const fnz_program *program,
-                         const fnz_mlir_options *options, const char *path) {
-  fnzi_mlir w;
-  output o = {.text = {0}};
-  FNZ_TRY(begin(&w, ctx, program, options));
-  fnz_status status = save(&w, path, &o);
+fnz_status fnz_mlir_save_methods(fnz_context *ctx, const fnz_method *methods, size_t count,
+                                 const fnz_mlir_options *options, const char *path) {
+  output o = {.path = path};
+  fnz_status status = with_module(ctx, methods, count, options, save, &o);
   FNZI_VEC_FREE(ctx, &o.pieces);
   fnz_buffer_free(ctx, &o.text);
   fnz_buffer_free(ctx, &o.weights);
-  end(&w);
   return status;
+}
+
+fnz_status fnz_mlir_save(fnz_context *ctx, const fnz_program *program,
+                         const fnz_mlir_options *options, const char *path) {
+  const fnz_method only = {"main", program};
+  return fnz_mlir_save_methods(ctx, &only, 1, options, path);
 }

@@ -25,7 +25,7 @@ static void gather(const fnz_geometry *g, const unsigned char *from, unsigned ch
 }
 
 /* The weight as a compact array: its own memory where that is one already. */
-static fnz_status compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array *out) {
+fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array *out) {
   const fnz_geometry *g = weight->geometry;
   size_t width = fnzi_dtype(g->dtype)->bytes, bytes;
   unsigned char *copy;
@@ -63,12 +63,20 @@ static bool is_global(uint8_t role) {
 }
 
 /* --- globals ---------------------------------------------------------------------------------- */
-/* The function has a name of the same kind. */
-fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, const char *weight) {
+static const char *key_of(const fnzi_mlir *w, uint32_t input) {
+  return w->module->weights.data[w->weights[input]].key;
+}
+
+/* Functions have names of the same kind. */
+fnz_status fnzi_mlir_put_symbol(fnzi_mlir *w, fnz_buffer *out, uint32_t input) {
+  const char *key = key_of(w, input);
+  bool is_taken = false;
+  for (size_t m = 0; m < w->module->count; m++)
+    is_taken = is_taken || strcmp(w->module->methods[m].name, key) == 0;
+  if (is_taken)
+    FNZ_TRY(fnzi_arena_format(&w->arena, &key, "%s (weight)", key));
   FNZ_TRY(fnzi_put(w->ctx, out, "@", 1));
-  if (strcmp(weight, "main") == 0)
-    return fnzi_put_text(w->ctx, out, "\"main (weight)\"");
-  return fnzi_mlir_put_quoted(w->ctx, out, weight, strlen(weight));
+  return fnzi_mlir_put_quoted(w->ctx, out, key, strlen(key));
 }
 
 static fnz_status put_hex(fnzi_mlir *w, fnz_buffer *out, const unsigned char *data, size_t size) {
@@ -112,37 +120,41 @@ static fnz_status put_truths(fnzi_mlir *w, fnz_buffer *out, const fnz_array *a) 
 }
 
 static fnz_status put_inline(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
-                             uint32_t number) {
+                             uint32_t input) {
   fnz_array a;
+  const char *name;
   static const unsigned char align[4] = {ALIGN, 0, 0, 0};
-  FNZ_TRY(compact(w, weight, &a));
+  FNZ_TRY(fnzi_mlir_compact(w, weight, &a));
   if (a.dtype == FNZ_BOOL)
     return put_truths(w, out, &a);
-  FNZ_TRY(fnzi_printf(w->ctx, &w->resources, "%s      w%u: \"0x", w->resources.size ? ",\n" : "",
-                      number));
+  FNZ_TRY(w->method ? fnzi_arena_format(&w->arena, &name, "w%u_%u", w->method, input)
+                    : fnzi_arena_format(&w->arena, &name, "w%u", input));
+  FNZ_TRY(
+      fnzi_printf(w->ctx, &w->resources, "%s      %s: \"0x", w->resources.size ? ",\n" : "", name));
   FNZ_TRY(put_hex(w, &w->resources, align, sizeof align));
   FNZ_TRY(put_hex(w, &w->resources, a.data, a.bytes));
   FNZ_TRY(fnzi_put(w->ctx, &w->resources, "\"", 1));
-  return fnzi_printf(w->ctx, out, "dense_resource<w%u>", number);
+  return fnzi_printf(w->ctx, out, "dense_resource<%s>", name);
 }
 
 static fnz_status put_value(fnzi_mlir *w, fnz_buffer *out, const fnzi_weight *weight,
-                            uint32_t number) {
+                            uint32_t input) {
+  const char *key = key_of(w, input);
   if (is_empty(weight))
     return fnzi_put_text(w->ctx, out, "dense<>");
   if (w->options.weights == FNZ_MLIR_WEIGHTS_INLINE)
-    return put_inline(w, out, weight, number);
+    return put_inline(w, out, weight, input);
   FNZ_TRY(fnzi_put_text(w->ctx, out, "#flow.parameter.named<\"model\"::"));
-  FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, out, weight->name, strlen(weight->name)));
+  FNZ_TRY(fnzi_mlir_put_quoted(w->ctx, out, key, strlen(key)));
   return fnzi_put(w->ctx, out, ">", 1);
 }
 
 static fnz_status put_global(fnzi_mlir *w, fnz_buffer *out, uint32_t k) {
   const fnzi_weight *weight = weight_of(w, k);
-  bool is_mutable = w->roles[k] == FNZI_MLIR_MUTABLE;
+  bool is_mutable = w->module->weights.data[w->weights[k]].is_stored;
   FNZ_TRY(fnzi_put_text(w->ctx, out,
                         is_mutable ? "  util.global private mutable " : "  util.global private "));
-  FNZ_TRY(fnzi_mlir_put_symbol(w, out, weight->name));
+  FNZ_TRY(fnzi_mlir_put_symbol(w, out, k));
   FNZ_TRY(fnzi_put(w->ctx, out, " = ", 3));
   FNZ_TRY(put_value(w, out, weight, k));
   FNZ_TRY(fnzi_put(w->ctx, out, " : ", 3));
@@ -154,46 +166,47 @@ static fnz_status no_weight(fnzi_mlir *w, uint32_t k) {
   return fnzi_fail(w->ctx, FNZ_CLASS_REF, w->p->inputs[k].target, "there is no such weight");
 }
 
-/* Two inputs may be one weight: it has one global. */
-static bool is_again(const fnzi_mlir *w, uint32_t k) {
-  for (uint32_t i = 0; i < k; i++)
-    if (is_global(w->roles[i]) && strcmp(w->p->inputs[i].target, w->p->inputs[k].target) == 0)
-      return true;
-  return false;
-}
-
 fnz_status fnzi_mlir_put_globals(fnzi_mlir *w, fnz_buffer *out) {
   for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
-    if (!is_global(w->roles[k]) || is_again(w, k))
-      continue;
-    FNZ_TRY(weight_of(w, k) ? put_global(w, out, k) : no_weight(w, k));
+    if (is_global(w->roles[k]) && !weight_of(w, k))
+      return no_weight(w, k);
+    if (is_global(w->roles[k]) && fnzi_mlir_is_first(w, k))
+      FNZ_TRY(put_global(w, out, k));
   }
   return FNZ_OK;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 static bool is_in_file(const fnzi_mlir *w, uint32_t k) {
-  const fnzi_weight *weight = weight_of(w, k);
   bool is_inline = is_global(w->roles[k]) && w->options.weights == FNZ_MLIR_WEIGHTS_INLINE;
-  return w->roles[k] != FNZI_MLIR_UNUSED && weight && !is_inline &&
-         w->p->inputs[k].kind != FNZ_INPUT_USER && !(is_global(w->roles[k]) && is_again(w, k));
+  return fnzi_mlir_is_first(w, k) && !is_inline;
 }
 
-fnz_status fnzi_mlir_put_weights(fnzi_mlir *w, fnz_buffer *out, fnzi_out_pieces *pieces) {
-  const fnzi_graph *g = fnzi_graph_at(w->p, 0);
-  const fnz_array **list;
-  fnz_array *arrays;
-  size_t count = 0;
-  FNZI_NEW(&w->arena, g->ninputs, &list);
-  FNZI_NEW(&w->arena, g->ninputs, &arrays);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
+static fnz_status add_arrays(fnzi_mlir *w, const fnz_array **list, fnz_array *arrays,
+                             size_t *count) {
+  for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++) {
     if (!is_in_file(w, k))
       continue;
-    FNZ_TRY(compact(w, weight_of(w, k), &arrays[count]));
-    list[count] = &arrays[count];
-    count++;
+    FNZ_TRY(fnzi_mlir_compact(w, weight_of(w, k), &arrays[*count]));
+    arrays[*count].name = key_of(w, k);
+    list[*count] = &arrays[*count];
+    ++*count;
   }
-  return count ? fnzi_safetensors_put_all(&w->arena, list, count, ALIGN,
+  return FNZ_OK;
+}
+
+fnz_status fnzi_mlir_put_weights(fnzi_mlir *all, size_t count, fnz_buffer *out,
+                                 fnzi_out_pieces *pieces) {
+  fnzi_arena *arena = &all[0].arena;
+  const size_t most = all[0].module->weights.count;
+  const fnz_array **list;
+  fnz_array *arrays;
+  size_t found = 0;
+  FNZI_NEW(arena, most, &list);
+  FNZI_NEW(arena, most, &arrays);
+  for (size_t m = 0; m < count; m++)
+    FNZ_TRY(add_arrays(&all[m], list, arrays, &found));
+  return found ? fnzi_safetensors_put_all(arena, list, found, ALIGN,
                                           FNZI_EXTERNAL_MARK(FNZI_MLIR_KIND), out, pieces)
                : FNZ_OK;
 }
