@@ -1,6 +1,7 @@
 /* judge.c - what one program shows. */
 #include "soak/judge.h"
 
+#include "program/state_io.h"
 #include "run/verify/verify.h"
 #include "soak/refusals.h"
 #include "soak/same.h"
@@ -181,9 +182,14 @@ static verdict check_state(judge *t, fnz_state state, const char *name) {
   options.state = state;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
     return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL : fnzi_judge_failed(t, name);
-  verdict v = compare_hashes(t, p, name);
+  verdict v = check_text(t, p);
+  fnz_program *held = NULL;
+  if (v == FNZI_VERDICT_EQUAL && fnzi_io_has_pairs(p) &&
+      fnzi_io_undo(t->ctx, p, t->original, &held))
+    v = fnzi_judge_failed(t, name);
   if (v == FNZI_VERDICT_EQUAL)
-    v = check_text(t, p);
+    v = compare_hashes(t, held ? held : p, name);
+  fnz_program_destroy(held);
   fnz_program_destroy(p);
   return v;
 }

@@ -287,6 +287,8 @@ static fnz_status put_names(fnzi_json_out *w, const fnzi_json *list, const fnzi_
 fnz_status fnzi_pt2_put_longer_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *member,
                                     const fnzi_pt2_leaves *inputs, const fnzi_pt2_leaves *outputs) {
   size_t more = 0;
+  if (!fnzi_io_has_pairs(o->p))
+    return fnzi_json_out_tree(w, member);
   const fnzi_json *in_spec = fnzi_json_find(member->parent, "in_spec");
   if (member->kind == FNZI_JSON_STRING && strcmp(member->key, "in_spec") == 0)
     return put_tree(o, w, member, inputs);

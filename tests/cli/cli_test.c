@@ -26,7 +26,9 @@ START_TEST(refuses_bad_usage) {
   must_fail("", 64, "fnz: ARGUMENT: a verb is missing");
   must_fail("convart x", 64, "fnz: ARGUMENT: there is no verb convart");
   must_fail("convert", 64, "fnz: ARGUMENT: convert: it needs IN");
-  must_fail("convert a b", 64, "fnz: ARGUMENT: convert: b is one operand too many");
+  must_fail("stats a b", 64, "fnz: ARGUMENT: stats: b is one operand too many");
+  must_fail("convert a b", 64,
+            "fnz: ARGUMENT: convert: several programs become functions of one module of mlir");
   must_fail("convert a --frob", 64, "fnz: ARGUMENT: convert: there is no option --frob");
   must_fail("convert a --trials 3", 64,
             "fnz: ARGUMENT: convert: there is no option --trials, "
