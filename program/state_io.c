@@ -114,7 +114,8 @@ static fnz_status drop_others(change *c, const bool *used) {
     stands[fnzi_memory_of(c->p, k)] |= c->pair_of[k] != NONE;
   for (uint32_t k = 0; k < c->g->ninputs; k++) {
     const fnz_input_spec *in = &c->p->inputs[k];
-    if (!stands[fnzi_memory_of(c->p, k)] || c->pair_of[k] != NONE)
+    const bool is_callers = !is_weight(in->kind) && in->shares;
+    if (!stands[fnzi_memory_of(c->p, k)] || (c->pair_of[k] != NONE && !is_callers))
       continue;
     if (!is_weight(in->kind) || used[c->g->inputs[k].u.value])
       return refuse(c, in->target, "lies in the memory of a state, and is an input of its own");

@@ -331,6 +331,9 @@ START_TEST(what_no_result_can_say) {
               "gets other sizes, strides or memory");
   must_refuse("  %a: f32[2,3] = add_.Scalar(%x, 1)\n  return %y\n", "x=y",
               "lies in the memory of a state");
+  must_refuse("  %a: f32[2,3] = add_.Scalar(%x, 1)\n  %b: f32[2,3] = add_.Scalar(%y, 1)\n"
+              "  return %a\n",
+              "y=x.as_strided((2, 3), (3, 1), 6)", "lies in the memory of a state");
   end();
 }
 END_TEST
