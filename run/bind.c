@@ -63,17 +63,6 @@ bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name) {
   return false;
 }
 
-/* The first name, by strcmp, of those that share a blob: the same in two programs that were read
- * from different files. */
-static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
-  const char *first = weight->name;
-  for (size_t i = 0; i < p->weights.count; i++)
-    if (p->weights.data[i].blob == weight->blob && strcmp(p->weights.data[i].name, first) < 0 &&
-        !fnzi_run_is_whole_memory(p, p->weights.data[i].name))
-      first = p->weights.data[i].name;
-  return first;
-}
-
 /* An array is given for some weight of the blob. */
 static bool is_replaced(const fnzi_run_state *run, const fnzi_blob *blob) {
   for (size_t k = 0; k < run->graph->ninputs; k++) {
@@ -85,6 +74,8 @@ static bool is_replaced(const fnzi_run_state *run, const fnzi_blob *blob) {
   return false;
 }
 
+/* Unknowns begin with the name of the first input that lies in the blob: inputs have one order in
+ * all programs that are made of one. */
 static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
                               fnzi_run_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
@@ -93,7 +84,7 @@ static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
     return fnzi_run_memory_borrow(run, fnzi_blob_data(weight->blob), bytes, out);
   if (run->hashes)
     return fnzi_run_memory_series(run, weight->geometry->dtype, elements,
-                                  unknown_start(run, blob_name(run->program, weight)), out);
+                                  unknown_start(run, weight->name), out);
   FNZ_TRY(fnzi_run_memory_unfilled(run, weight->geometry->dtype, elements, bytes, out));
   if (bytes > 0)
     memcpy((*out)->cells, fnzi_blob_data(weight->blob), bytes);

@@ -12,9 +12,11 @@ for a program that must be refused. For each case:
   schema    no operator writes an argument; the file has the source's schema version and no other fields
   run       ep.module() on the inputs: outputs, mutated inputs and buffers as expected
   replay    the graph node by node: its outputs by the signature are the same
+  again     with --decompositions: ep.run_decompositions({}) and ep.run_decompositions() take it, and run the same
 
 Of NAME.pt2, ep.module() is called once for each step of NAME.steps.safetensors (K.input.NAME, K.output.K, K.buffer.FQN),
-and everything that the program knows by a name must be what it is there, constants over the same bytes too.
+and everything that the signature knows by a name must be what it is there. A constant over the bytes of a buffer that is
+written is not among them: the file lists such memory once.
 
 Prints a line per failing case (all with --list), and at the end a table. Exit 1 if any failed.
 """
@@ -180,6 +182,19 @@ def compare_values(got, expected, first, exact):
     return None
 
 
+def decomposed(path, call):
+    """What `call` says of the program after each of PyTorch's decompositions; None when all is well."""
+    import torch
+    for name, arguments in (("run_decompositions({})", ({},)), ("run_decompositions()", ())):
+        try:
+            what = call(torch.export.load(path).run_decompositions(*arguments))
+        except Exception as e:
+            what = f"{type(e).__name__}: {(str(e).strip().splitlines() or [''])[0][:200]}"
+        if what:
+            return f"{name}: {what}"
+    return None
+
+
 def check(folder, options, counts):
     import torch
     from safetensors.torch import load_file
@@ -233,6 +248,10 @@ def check(folder, options, counts):
             what = f"{type(e).__name__}: {str(e).strip().splitlines()[0][:200]}"
         if what:
             return "run", what
+        what = options.decompositions and decomposed(paths[0], lambda other: compare_values(
+            run_module(other, user_inputs(other, inputs, looks), names), expected, first, False))
+        if what:
+            return "again", what
     counts["passed"] += 1
     return None, None
 
@@ -248,25 +267,39 @@ def check_steps(source, options, counts):
         if run.returncode:
             return "convert", f"exit {run.returncode}: {run.stderr.strip()}"
         what, ep = compare_files(source, path), torch.export.load(path)
-    what = what or check_graph(ep)
-    if what:
-        return "schema", what
+        what = what or check_graph(ep)
+        if what:
+            return "schema", what
+        what = run_steps(ep, steps)
+        if what:
+            return "run", what
+        what = options.decompositions and decomposed(path, lambda other: run_steps(other, steps))
+        if what:
+            return "again", what
+    counts["passed"] += 1
+    return None, None
+
+
+def run_steps(ep, steps):
+    import torch
     module = ep.module()
     names = [s.arg.name for s in ep.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
+    listed = {s.target for s in ep.graph_signature.input_specs}
     for k in sorted({int(name.split(".")[0]) for name in steps}):
         with torch.no_grad():
             results = torch.utils._pytree.tree_leaves(module(*(steps[f"{k}.input.{n}"] for n in names)))
         got = {f"output.{i}": v for i, v in enumerate(results)}
-        for name in ep.constants:
+        for name in listed.intersection(ep.constants):
             holder, _, leaf = name.rpartition(".")
             got["buffer." + name] = getattr(module.get_submodule(holder), leaf)
         prefix = f"{k}."
         expected = {n[len(prefix):]: v for n, v in steps.items() if n.startswith(prefix) and ".input." not in n}
+        expected = {n: v for n, v in expected.items()
+                    if not n.startswith("buffer.lifted_tensor_") or n[len("buffer."):] in listed}
         what = compare_values(got, expected, {}, False)
         if what or set(expected) - set(got):
-            return "run", f"step {k}: {what or 'names are missing'}"
-    counts["passed"] += 1
-    return None, None
+            return f"step {k}: {what or 'names are missing'}"
+    return None
 
 
 def walk_steps(folders):
@@ -279,6 +312,7 @@ def main():
     parser.add_argument("--fnz", required=True, help="the command to check")
     parser.add_argument("--views", default="copy", choices=["copy", "keep"], help="dialect of the result")
     parser.add_argument("--option", action="append", default=[], help="one more option for fnz convert")
+    parser.add_argument("--decompositions", action="store_true", help="also after PyTorch's own decompositions")
     parser.add_argument("--list", action="store_true", help="print a line per case, not only for failures")
     parser.add_argument("dirs", nargs="+", metavar="DIR", help="a case, or a folder of cases")
     options = parser.parse_args()

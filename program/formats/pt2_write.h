@@ -43,6 +43,7 @@ typedef struct fnzi_pt2_out {
   fnz_buffer *bodies;       /* by graph: its JSON, for the node that takes it */
   fnzi_pt2_names *names;    /* by graph */
   const char **outputs;     /* of graph 0: the name of the value; NULL for a literal */
+  bool *left_out;           /* per value of graph 0: an input that the file does not have */
   const uint64_t *copied;   /* of graph 0: values whose clones are outputs, in order */
   const char **clones;      /* their names */
   size_t nclones;
@@ -74,6 +75,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph);
 /* A new name in a graph. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem,
                                          const char **out);
+static inline bool fnzi_pt2_is_left_out(const fnzi_pt2_out *o, const fnz_arg *input) {
+  return input->tag == FNZ_ARG_VALUE && o->left_out[input->u.value];
+}
 static inline const char *fnzi_pt2_name(const fnzi_pt2_out *o, uint32_t graph, uint64_t value) {
   return o->names[graph].values[value];
 }
@@ -161,7 +165,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_pro
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
 /* How a higher-order operator returns its results; NONE for any other node. */
 fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node);
-/* Looks whether the signature can be said, and decides which outputs need a clone. */
+/* Looks whether the signature can be said, and decides which inputs are left out and which outputs
+ * need a clone. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o);
 /* A GraphSignature. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w);

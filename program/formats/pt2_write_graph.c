@@ -199,7 +199,8 @@ static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
   FNZ_TRY(fnzi_json_key(w, key));
   FNZ_TRY(fnzi_json_open(w, '['));
   for (uint32_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &args[i], NULL));
+    if (graph != 0 || !fnzi_pt2_is_left_out(o, &args[i]))
+      FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &args[i], NULL));
   return fnzi_json_close(w, ']');
 }
 

@@ -3,7 +3,11 @@
  * PyTorch looks outputs up by name and copies final values into inputs one after the other when it
  * runs a program; so no two mutations may give the same value, and no output may lie in an input
  * that an earlier copy has changed. Such outputs become clones, and so do those that are memory of
- * their own but lie in another value's. */
+ * their own but lie in another value's.
+ *
+ * Its run_decompositions() refuses a weight that is written and listed twice. One that nothing
+ * reads, and whose final value is that of another name, is left out; not the first of a memory,
+ * which fnz_verify() knows it by. */
 #include "program/formats/pt2_write.h"
 #include "program/state_io.h"
 
@@ -47,6 +51,44 @@ static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
   return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
 }
 
+/* Per first input of a memory: 1 + an input by whose name the signature has its final value. */
+static fnz_status find_finals(const fnzi_pt2_out *o, uint32_t *finals) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  fnzi_map targets;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&targets, o->ctx);
+  for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
+    if (fnzi_output_is_mutation(&o->p->outputs[k]))
+      status = fnzi_map_set(&targets, o->p->outputs[k].target, strlen(o->p->outputs[k].target), 1);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    uint64_t found;
+    const char *target = o->p->inputs[k].target;
+    if (is_loaded(o, k) && target && fnzi_map_get(&targets, target, strlen(target), &found))
+      finals[fnzi_memory_of(o->p, k)] = k + 1;
+  }
+  fnzi_map_free(&targets);
+  return status;
+}
+
+static fnz_status leave_out(fnzi_pt2_out *o) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  uint32_t *finals;
+  bool *used;
+  FNZI_NEW(&o->arena, g->values.count, &o->left_out);
+  FNZI_NEW(&o->arena, g->values.count, &used);
+  FNZI_NEW(&o->arena, g->ninputs, &finals);
+  FNZ_TRY(fnzi_graph_uses(g, used));
+  FNZ_TRY(find_finals(o, finals));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    uint32_t first = fnzi_memory_of(o->p, k), holder = finals[first];
+    if (is_loaded(o, k) && g->inputs[k].tag == FNZ_ARG_VALUE && first != k && holder &&
+        holder != k + 1 && !used[g->inputs[k].u.value])
+      o->left_out[g->inputs[k].u.value] =
+          fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, holder - 1));
+  }
+  return FNZ_OK;
+}
+
 /* Inputs that share memory can be said if the program needs one of them: its final value is all of
  * theirs, since PyTorch loads weights of one record as windows of one memory. For user inputs
  * that holds only if the caller passes one tensor twice. */
@@ -59,7 +101,7 @@ static fnz_status check_sharing(fnzi_pt2_out *o) {
   FNZ_TRY(fnzi_graph_uses(g, used));
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = fnzi_memory_of(o->p, k);
-    if (g->inputs[k].tag != FNZ_ARG_VALUE)
+    if (g->inputs[k].tag != FNZ_ARG_VALUE || fnzi_pt2_is_left_out(o, &g->inputs[k]))
       continue;
     bool is_window = !fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, first)) &&
                      !(is_loaded(o, k) && is_loaded(o, first));
@@ -151,6 +193,7 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
     FNZ_TRY(fnzi_pt2_go_on(o, check_input(o, k), 0, FNZI_NO_NODE));
+  FNZ_TRY(leave_out(o));
   FNZ_TRY(fnzi_pt2_go_on(o, check_sharing(o), 0, FNZI_NO_NODE));
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_arg *arg = &g->outputs[k];
@@ -277,7 +320,8 @@ fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_key(w, "input_specs"));
   FNZ_TRY(fnzi_json_open(w, '['));
   for (uint32_t k = 0; k < g->ninputs; k++)
-    FNZ_TRY(put_input(o, w, k));
+    if (!fnzi_pt2_is_left_out(o, &g->inputs[k]))
+      FNZ_TRY(put_input(o, w, k));
   FNZ_TRY(fnzi_json_close(w, ']'));
   FNZ_TRY(fnzi_json_key(w, "output_specs"));
   FNZ_TRY(fnzi_json_open(w, '['));

@@ -227,7 +227,7 @@ static fnz_status put_tensors(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph)
   FNZ_TRY(fnzi_json_key(w, "tensor_values"));
   FNZ_TRY(fnzi_json_open(w, '{'));
   for (size_t i = 0; i < g->values.count; i++)
-    if (g->values.data[i].geometry)
+    if (g->values.data[i].geometry && (graph != 0 || !o->left_out[i]))
       FNZ_TRY(put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
   for (size_t i = 0; graph == 0 && i < o->nclones; i++)
     FNZ_TRY(put_value(o, w, graph, o->copied[i], o->clones[i]));

@@ -229,9 +229,28 @@ static fnz_status compare_tokens(fnzi_ver_results *r, const fnz_program *other) 
                             "%zu tokens are returned in the original and %zu here", a, b);
 }
 
+/* The weight whose final value a result is; NULL for others. */
+static const fnzi_weight *weight_of(const fnzi_ver_results *r, const char *name) {
+  const char *point = strchr(name, '.');
+  bool is_state = strncmp(name, "buffer.", 7) == 0 || strncmp(name, "parameter.", 10) == 0;
+  return is_state ? fnzi_weight_find(r->original, point + 1) : NULL;
+}
+
+/* The other program may leave out a name for memory that it has under another one. */
+static bool is_met_elsewhere(const fnzi_ver_results *r, const char *name) {
+  const fnzi_weight *w = weight_of(r, name);
+  for (size_t i = 0; w && w->blob && i < r->list.count; i++) {
+    const fnzi_weight *other = r->list.data[i].met ? weight_of(r, r->list.data[i].name) : NULL;
+    if (other && other->blob == w->blob && fnzi_geometry_equal(other->geometry, w->geometry))
+      return true;
+  }
+  return false;
+}
+
 static fnz_status all_met(fnzi_ver_results *r) {
   for (size_t i = 0; i < r->list.count; i++)
-    if (!r->list.data[i].met && !is_left(r->list.data[i].name))
+    if (!r->list.data[i].met && !is_left(r->list.data[i].name) &&
+        !is_met_elsewhere(r, r->list.data[i].name))
       return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is in the original only",
                        r->list.data[i].name);
   return FNZ_OK;

@@ -75,6 +75,13 @@ static void keep_state(const fnz_program *p, const fnz_arrays *got) {
   }
 }
 
+/* A .pt2 file has one name for a buffer that is listed twice. */
+static bool is_left_out(const fnz_program *p, const char *name) {
+  static const char lifted[] = "buffer.lifted_tensor_";
+  return strncmp(name, lifted, sizeof lifted - 1) == 0 &&
+         !fnzi_weight_find(p, name + strlen("buffer."));
+}
+
 static void must_step(const char *name, const fnz_run_options *how, fnz_program *p,
                       const fnz_arrays *steps, int step) {
   fnz_arrays *in, *got;
@@ -95,7 +102,8 @@ static void must_step(const char *name, const fnz_run_options *how, fnz_program 
   OK(ctx, fnz_run(ctx, p, cpu, in, how, got));
   for (size_t i = 0; i < fnz_arrays_count(steps); i++) {
     const fnz_array *a = fnz_arrays_at(steps, i);
-    if (a->name[0] == prefix[0] && strncmp(a->name, prefix, (size_t)size) != 0)
+    if (a->name[0] == prefix[0] && strncmp(a->name, prefix, (size_t)size) != 0 &&
+        !is_left_out(p, a->name + 2))
       must_be_near(name, fnz_arrays_find(got, a->name + 2), a);
   }
   keep_state(p, got);
@@ -147,14 +155,14 @@ END_TEST
 
 /* --- what a .pt2 file can say ------------------------------------------------------------------
  */
-START_TEST(both_names_stay) {
+/* PyTorch's run_decompositions() refuses a buffer that is written and listed twice: the name that
+ * nothing reads goes. A window of the memory stays. */
+START_TEST(a_buffer_is_listed_once) {
   begin();
   fnz_program *p = made_functional(read_source("static_cache"));
   fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
   ck_assert_ptr_nonnull(strstr(json.data, "\"buffer_name\": \"key_cache_0\"}}"));
-  ck_assert_ptr_nonnull(strstr(json.data, "\"buffer_name\": \"lifted_tensor_1\", "
-                                          "\"persistent\": false"));
-  ck_assert_ptr_null(strstr(json.data, "\"buffer_name\": \"lifted_tensor_1\"}}"));
+  ck_assert_ptr_null(strstr(json.data, "lifted_tensor_1"));
   fnz_buffer_free(ctx, &json);
   fnz_program *q = read_again(p, FNZ_FORMAT_PT2);
   fnz_buffer once = write_as(p, FNZ_FORMAT_PT2), twice = write_as(q, FNZ_FORMAT_PT2);
@@ -227,5 +235,5 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-RUN_SUITE("state", four_calls_are_those_of_eager, equal_for_all_values, both_names_stay,
+RUN_SUITE("state", four_calls_are_those_of_eager, equal_for_all_values, a_buffer_is_listed_once,
           one_tensor_or_none, no_memory_anywhere)
