@@ -51,21 +51,31 @@ static bool is_loaded(const fnzi_pt2_out *o, uint32_t k) {
   return kind == FNZ_INPUT_PARAMETER || kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT;
 }
 
+/* The targets of mutations; ends with fnzi_map_free() also after a failure. */
+static fnz_status find_targets(const fnzi_pt2_out *o, fnzi_map *out) {
+  fnzi_map_init(out, o->ctx);
+  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->noutputs; k++) {
+    const fnz_output_spec *spec = &o->p->outputs[k];
+    if (fnzi_output_is_mutation(spec))
+      FNZ_TRY(fnzi_map_set(out, spec->target, strlen(spec->target), 1));
+  }
+  return FNZ_OK;
+}
+
+static bool is_target(const fnzi_pt2_out *o, const fnzi_map *targets, uint32_t k) {
+  uint64_t found;
+  const char *target = o->p->inputs[k].target;
+  return fnzi_graph_at(o->p, 0)->inputs[k].tag == FNZ_ARG_VALUE && target &&
+         fnzi_map_get(targets, target, strlen(target), &found);
+}
+
 /* Per first input of a memory: 1 + an input by whose name the signature has its final value. */
 static fnz_status find_finals(const fnzi_pt2_out *o, uint32_t *finals) {
-  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   fnzi_map targets;
-  fnz_status status = FNZ_OK;
-  fnzi_map_init(&targets, o->ctx);
-  for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
-    if (fnzi_output_is_mutation(&o->p->outputs[k]))
-      status = fnzi_map_set(&targets, o->p->outputs[k].target, strlen(o->p->outputs[k].target), 1);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    uint64_t found;
-    const char *target = o->p->inputs[k].target;
-    if (is_loaded(o, k) && target && fnzi_map_get(&targets, target, strlen(target), &found))
+  fnz_status status = find_targets(o, &targets);
+  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++)
+    if (is_loaded(o, k) && is_target(o, &targets, k))
       finals[fnzi_memory_of(o->p, k)] = k + 1;
-  }
   fnzi_map_free(&targets);
   return status;
 }
@@ -140,18 +150,10 @@ enum { IS_FINAL = 1, IS_WRITTEN = 2 };
 
 static fnz_status mark_written(const fnzi_pt2_out *o, const fnzi_graph *g, uint8_t *marks) {
   fnzi_map targets;
-  fnz_status status = FNZ_OK;
-  fnzi_map_init(&targets, o->ctx);
-  for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
-    if (fnzi_output_is_mutation(&o->p->outputs[k]))
-      status = fnzi_map_set(&targets, o->p->outputs[k].target, strlen(o->p->outputs[k].target), 1);
-  for (uint32_t k = 0; k < g->ninputs; k++) {
-    uint64_t found;
-    const char *target = o->p->inputs[k].target;
-    if (g->inputs[k].tag == FNZ_ARG_VALUE && target &&
-        fnzi_map_get(&targets, target, strlen(target), &found))
+  fnz_status status = find_targets(o, &targets);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    if (is_target(o, &targets, k))
       marks[g->inputs[k].u.value] |= IS_WRITTEN;
-  }
   fnzi_map_free(&targets);
   return status;
 }
