@@ -41,12 +41,23 @@ TAKE_APART(trace) {
 }
 
 /* --- Extremes --------------------------------------------------------------------------------- */
+/* One after the other: PyTorch drops arguments that are defaults when it traces, and the ONNX
+ * exporter has no amax that names no dimensions. */
+static fnz_arg all_dims(fnzi_dec_steps *s, const fnzi_krn_array *a) {
+  int64_t dims[FNZ_MAX_RANK] = {0};
+  for (int64_t d = 0; d < RANK(a); d++)
+    dims[d] = d;
+  return fnzi_dec_ints(s, dims, (size_t)RANK(a));
+}
+
 TAKE_APART(max) {
-  GIVE(STEP(amax, V(GIVEN("self")), no_dims(s)));
+  fnzi_krn_array *a = GIVEN("self");
+  GIVE(STEP(amax, V(a), all_dims(s, a)));
 }
 
 TAKE_APART(min) {
-  GIVE(STEP(amin, V(GIVEN("self")), no_dims(s)));
+  fnzi_krn_array *a = GIVEN("self");
+  GIVE(STEP(amin, V(a), all_dims(s, a)));
 }
 
 TAKE_APART(aminmax) {

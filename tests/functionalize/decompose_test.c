@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  *
  * decompose_test.c - operators taken apart: which ones are left, that results stay the same, what
  * is refused. */
@@ -259,6 +259,21 @@ static void check_program(size_t i, const char *set) {
   fnz_program_destroy(p);
 }
 
+/* An argument that is its default is lost where PyTorch traces the program again. */
+START_TEST(extremes_name_their_dimensions) {
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnz_program *p = program_of(ctx, "%x: f32[2,3]", "  %y: f32[] = max(%x)\n  return %y");
+  fnz_program *made = taken_apart(p, NULL);
+  fnz_buffer text = {0};
+  ck_assert_int_eq(fnz_program_write(ctx, made, FNZ_FORMAT_TEXT, &text), FNZ_OK);
+  ck_assert_ptr_nonnull(strstr(text.data, " = amax(%x, [0, 1])\n"));
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(results_stay_the_same) {
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -344,5 +359,5 @@ START_TEST(it_survives_every_fault) {
 END_TEST
 
 RUN_SUITE("decompose", a_set_names_what_is_left, core_operators_and_their_copies_stay,
-          what_has_no_steps_is_refused_by_name, results_stay_the_same, steps_lead_to_the_source,
-          it_survives_every_fault)
+          what_has_no_steps_is_refused_by_name, extremes_name_their_dimensions,
+          results_stay_the_same, steps_lead_to_the_source, it_survives_every_fault)
