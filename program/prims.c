@@ -243,6 +243,21 @@ static fnz_status check_output_dtype(const fnzi_prim_call *c, const char *words)
 }
 
 /* --- Rules ------------------------------------------------------------------------------------ */
+/* Gives a result the element type behind "->", where there is one. */
+static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, const char *words) {
+  const char *arrow = strstr(words, "-> ");
+  const fnz_geometry *g = geometry_of(c, result);
+  fnz_geometry looks;
+  fnz_arg dtype;
+  if (!arrow || !g || !find_dtype(arrow + strlen("-> "), &dtype))
+    return FNZ_OK;
+  looks = *g;
+  looks.dtype = (fnz_dtype)dtype.u.i;
+  FNZ_TRY(fnzi_intern_geometry(c->p, &looks, &g));
+  fnzi_value_at(c->p, c->graph, result->u.value)->geometry = g;
+  return FNZ_OK;
+}
+
 /* Where the results lie the file does not say. */
 static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnz_arg *result = &c->node->outputs[0];
@@ -250,6 +265,8 @@ static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnzi_graph *graph = fnzi_graph_at(c->p, c->graph);
   if (is_tensor && !fnzi_value_is_unsaid(graph, (uint32_t)result->u.value))
     FNZ_TRY(fnzi_value_unsaid(c->p, c->graph, (uint32_t)result->u.value));
+  if (is_tensor)
+    FNZ_TRY(correct_dtype(c, result, words));
   return become(c, words);
 }
 

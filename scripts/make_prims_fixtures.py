@@ -26,7 +26,7 @@ LIKE = {"dtype": torch.float32, "device": CPU, "requires_grad": False}
 def elements(x, y, n, m):
     """Those whose results are exact, or near enough on any machine."""
     one = "abs acos asin asinh atan atanh bessel_i0 bessel_i0e bessel_i1 bessel_j0 cbrt ceil cos cosh digamma erf erf_inv erfc erfcx exp exp2 "
-    one += "expm1 floor isfinite lgamma log1p ndtri neg reciprocal round sign sin sinh spherical_bessel_j0 tan tanh trunc"
+    one += "expm1 floor isfinite lgamma log1p ndtri neg reciprocal round sign signbit sin sinh spherical_bessel_j0 tan tanh trunc"
     two = "add atan2 div eq fmax fmin fmod ge gt hypot le lt maximum minimum mul ne nextafter remainder sub"
     whole = "add bitwise_and bitwise_or bitwise_xor div eq gcd maximum mul remainder shift_left shift_right_arithmetic sub"
     positive = prims.abs(y)

@@ -1,9 +1,10 @@
-/* checks: 5
+/* checks: 6
  * prims_test.c - operators of PyTorch's namespace prims: what programs of them mean is what eager
  * PyTorch makes of them, they become ATen operators when they are read, and what prims refuse is
  * refused. */
 #include "program/program.h"
 #include "tests/help/context.h"
+#include "tests/help/faults.h"
 
 #include <fnz/fnz.h>
 #include <math.h>
@@ -195,5 +196,27 @@ START_TEST(what_prims_refuse) {
 }
 END_TEST
 
+/* --- Out of memory ---------------------------------------------------------------------------- */
+static fnz_status read_once(fnz_context *context, const void *file) {
+  const fnz_buffer *bytes = file;
+  fnz_program *p = NULL;
+  fnz_status status = fnz_program_read(context, bytes->data, bytes->size, FNZ_FORMAT_PT2, &p);
+  fnz_program_destroy(p);
+  return status;
+}
+
+START_TEST(no_memory_anywhere) {
+  static const char *const few[] = {"drawn", "views", "made"};
+  for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+    fnz_buffer file;
+    begin();
+    read_file(few[i], ".pt2", &file);
+    ck_assert_uint_gt(each_fault(read_once, &file), 50);
+    fnz_buffer_free(ctx, &file);
+    end();
+  }
+}
+END_TEST
+
 RUN_SUITE("prims", numbers_of_eager, equal_for_all_values, they_become_aten, rows_are_calls,
-          what_prims_refuse)
+          what_prims_refuse, no_memory_anywhere)
