@@ -305,8 +305,11 @@ fnz_status fnzi_eng_expand_node(fnzi_eng_expander *e, uint32_t n, bool *done) {
   FNZ_TRY(takes_numbers(&x, node->op, args, done));
   if (!*done)
     return FNZ_OK;
-  const fnzi_script_whole whole = {node->op, args, x.geometries, x.geometries + x.nargs,
-                                   x.nresults};
+  const fnzi_script_whole whole = {.op = node->op,
+                                   .args = args,
+                                   .geometries = x.geometries,
+                                   .expected = x.geometries + x.nargs,
+                                   .nexpected = x.nresults};
   const fnz_error had = e->ctx->error; /* what cannot be taken apart is no failure */
   fnz_status status = fnzi_dcm_expand(e->arena, &e->wish, &whole, &x.script, done);
   if (status == FNZ_NO_MEMORY)

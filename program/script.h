@@ -41,13 +41,15 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_script_result_add(fnzi_script *scri
 }
 
 /* The call that is taken apart: op->nparams arguments, tensors as numbers into `geometries`.
- * expected: of its results, where they are recorded: sizes that depend on elements are these. */
+ * expected: of its results, where they are recorded: sizes that depend on elements are these.
+ * unread: bits of its first 64 results; one is set where nothing reads the result. */
 typedef struct fnzi_script_whole {
   const fnz_op *op;
   const fnz_arg *args;
   const fnz_geometry *const *geometries;
   const fnz_geometry *const *expected;
   size_t nexpected;
+  uint64_t unread;
 } fnzi_script_whole;
 
 /* Ends what does not lie in the arena. */

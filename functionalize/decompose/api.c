@@ -60,7 +60,7 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
       fnzi_node *node = fnzi_node_at(p, g, n);
       const fnz_op *other =
           node->op && fnzi_op_is_item(node->op) ? fnzi_dcm_other_name(node->op) : NULL;
-      if (other && fnzi_dcm_way_of(&wish, node->op).expands)
+      if (other && fnzi_dcm_way_of(&wish, node->op, 0).expands)
         node->op = other;
     }
 }

@@ -27,6 +27,9 @@ const fnzi_dcm_set *fnzi_dcm_set_find(const char *name);
 /* The operator stays in the set. */
 bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op);
 
+/* The set is what a target takes, which makes something wrong of the operator. */
+bool fnzi_dcm_set_spoils(const fnzi_dcm_set *set, const fnz_op *op);
+
 /* Casts of autocast become nodes: the set is not all operators. */
 bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
 
@@ -38,12 +41,17 @@ typedef struct fnzi_dcm_wish {
 
 typedef struct fnzi_dcm_way {
   bool is_named; /* the caller named the operator: it must not stay */
-  bool may_stay; /* it stays where its steps lead to operators that the set does not have */
   bool expands;
   fnzi_dec_fn *decompose; /* NULL: the function of its own row of decomp.def */
 } fnzi_dcm_way;
-/* What becomes of an operator. */
-fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op);
+/* What becomes of an operator, by its way number `nth`: it does not expand where there are fewer,
+ * and where it stays. */
+fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t nth);
+/* Only a way that leads to operators of the set alone is taken: it is that of a target, and the
+ * caller did not name the operator. */
+bool fnzi_dcm_is_strict(const fnzi_dcm_wish *wish, const fnz_op *op);
+/* The set has the operator, or the caller keeps it. */
+bool fnzi_dcm_stays(const fnzi_dcm_wish *wish, const fnz_op *op);
 
 /* As fnz_decomposition_why_left(). */
 const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *op);

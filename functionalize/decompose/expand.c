@@ -10,11 +10,17 @@
 /* Steps of steps of steps: ways lead to operators of other kinds, so few follow each other. */
 enum { DEEPEST = 16 };
 
-/* A script that is being walked. */
+/* A script that is being walked: one way of a call. */
 typedef struct level {
+  fnzi_script_whole whole; /* the call */
+  size_t nth;              /* which of its ways this is */
+  fnzi_dec_fn *way;
   fnzi_script script;
   size_t at;
   uint32_t *numbers; /* per value: its number in the result */
+  bool *is_read;     /* per value, and per call: what the results need */
+  bool *is_needed;
+  size_t values, calls; /* that the result had before */
 } level;
 
 typedef struct expansion {
@@ -22,7 +28,7 @@ typedef struct expansion {
   fnzi_arena *arena;
   const fnzi_dcm_wish *wish;
   fnzi_script *to;
-  bool may_stay, lacks; /* the whole; there is a step that the set does not have */
+  bool is_strict; /* a way holds if all that it leads to stays in the set */
   level levels[DEEPEST];
   size_t depth;
 } expansion;
@@ -52,29 +58,87 @@ static fnz_status excuse(const expansion *e, fnz_status status, const fnzi_dcm_w
   return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
-/* The script of a call as a new level. *opened false: the call stays. */
-static fnz_status open(expansion *e, const fnzi_script_whole *whole, bool *opened) {
-  const fnz_op *op = whole->op;
-  const fnzi_dcm_way way = fnzi_dcm_way_of(e->wish, op);
-  *opened = false;
-  if (!way.expands)
-    return FNZ_OK;
-  e->may_stay = e->depth ? e->may_stay : way.may_stay;
-  if (e->depth == DEEPEST && e->may_stay)
-    return FNZ_OK;
-  if (e->depth == DEEPEST)
-    return fnzi_fail(e->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is taken apart in a circle", op->name);
-  level *l = &e->levels[e->depth];
-  fnz_status status =
-      fnzi_dec_script_make(e->arena, fnzi_kernel_rows, whole, way.decompose, &l->script);
-  if (status != FNZ_OK)
-    return excuse(e, status, &way, whole);
+/* The same way of the same operator is being walked: it would not end. */
+static bool is_circle(const expansion *e, const fnz_op *op, const fnzi_dcm_way *way) {
+  for (size_t i = 0; i < e->depth; i++)
+    if (e->levels[i].whole.op == op && e->levels[i].way == way->decompose)
+      return true;
+  return false;
+}
+
+/* The inputs of the first script are those of the result. */
+static fnz_status number_inputs(expansion *e, const level *l) {
+  e->to->ninputs = l->script.ninputs;
+  for (size_t i = 0; i < l->script.ninputs; i++) {
+    l->numbers[i] = (uint32_t)i;
+    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[i]);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status note_read(void *user, const fnz_arg *arg) {
+  bool *is_read = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    is_read[arg->u.value] = true;
+  return FNZ_OK;
+}
+
+/* What the results need that are read themselves: a way may give more. */
+static fnz_status find_needs(expansion *e, level *l) {
+  const fnzi_script *script = &l->script;
+  FNZI_NEW(e->arena, script->values.count, &l->is_read);
+  FNZI_NEW(e->arena, script->calls.count, &l->is_needed);
+  for (size_t k = 0; k < script->results.count; k++) {
+    uint32_t value = script->results.data[k];
+    if (value != FNZI_SCRIPT_UNDEFINED && (k >= 64 || !(l->whole.unread >> k & 1)))
+      l->is_read[value] = true;
+  }
+  for (size_t i = script->calls.count; i-- > 0;) {
+    const fnzi_script_call *call = &script->calls.data[i];
+    l->is_needed[i] = fnzi_rec_is_kept_unused(call->op, call->count);
+    for (uint32_t k = 0; k < call->count; k++)
+      l->is_needed[i] = l->is_needed[i] || l->is_read[call->first + k];
+    if (l->is_needed[i])
+      FNZ_TRY(fnzi_args_visit(call->args, call->op->nparams, note_read, l->is_read));
+  }
+  return FNZ_OK;
+}
+
+/* The level on top, whose script is made, starts. */
+static fnz_status start(expansion *e) {
+  level *l = &e->levels[e->depth++];
   l->at = 0;
-  e->depth++;
+  l->values = e->to->values.count;
+  l->calls = e->to->calls.count;
+  FNZ_TRY(find_needs(e, l));
   FNZI_NEW(e->arena, l->script.values.count, &l->numbers);
   collecting c = {l->numbers, 0};
-  *opened = true;
-  return fnzi_args_visit(whole->args, op->nparams, collect, &c);
+  return e->depth == 1 ? number_inputs(e, l)
+                       : fnzi_args_visit(l->whole.args, l->whole.op->nparams, collect, &c);
+}
+
+/* The script of a call as a new level, by its way `nth` or, in a strict set, one of those behind
+ * it. *opened false: there is none. */
+static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth, bool *opened) {
+  *opened = false;
+  for (;; nth++) {
+    const fnzi_dcm_way way = fnzi_dcm_way_of(e->wish, whole->op, nth);
+    if (!way.expands || (nth && !e->is_strict))
+      return FNZ_OK;
+    if (e->is_strict && (e->depth == DEEPEST || is_circle(e, whole->op, &way)))
+      continue;
+    if (e->depth == DEEPEST)
+      return fnzi_fail(e->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is taken apart in a circle",
+                       whole->op->name);
+    level *l = &e->levels[e->depth];
+    *l = (level){.whole = *whole, .nth = nth, .way = way.decompose};
+    fnz_status status =
+        fnzi_dec_script_make(e->arena, fnzi_kernel_rows, whole, way.decompose, &l->script);
+    *opened = status == FNZ_OK;
+    if (*opened)
+      return start(e);
+    FNZ_TRY(excuse(e, status, &way, whole));
+  }
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
@@ -113,19 +177,54 @@ static fnz_status emit(expansion *e, const level *l, const fnzi_script_call *cal
   return FNZ_OK;
 }
 
-static fnz_status walk_call(expansion *e) {
+/* Bits of results that nothing in the script reads. */
+static uint64_t unread_of(const level *l, const fnzi_script_call *call) {
+  uint64_t unread = 0;
+  for (uint32_t k = 0; k < call->count && k < 64; k++)
+    unread |= (uint64_t)!l->is_read[call->first + k] << k;
+  return unread;
+}
+
+/* *fits false: the call stays, and the set does not have it. */
+static fnz_status walk_call(expansion *e, bool *fits) {
   level *l = &e->levels[e->depth - 1];
   const fnzi_script_call *call = &l->script.calls.data[l->at++];
   fnz_arg *args;
   bool opened;
-  FNZ_TRY(renumber_args(e, l, call, &args));
-  const fnzi_script_whole whole = {call->op, args, e->to->values.data,
-                                   l->script.values.data + call->first, call->count};
-  FNZ_TRY(open(e, &whole, &opened));
-  if (opened)
+  if (!l->is_needed[l->at - 1]) {
+    for (uint32_t k = 0; k < call->count; k++)
+      l->numbers[call->first + k] = FNZI_SCRIPT_UNDEFINED;
     return FNZ_OK;
-  e->lacks = e->lacks || fnzi_dcm_why_left(e->wish, call->op);
-  return emit(e, l, call, args);
+  }
+  FNZ_TRY(renumber_args(e, l, call, &args));
+  const fnzi_script_whole whole = {
+      .op = call->op,
+      .args = args,
+      .geometries = e->to->values.data,
+      .expected = l->script.values.data + call->first,
+      .nexpected = call->count,
+      .unread = unread_of(l, call),
+  };
+  FNZ_TRY(open(e, &whole, 0, &opened));
+  *fits = opened || !e->is_strict || fnzi_dcm_stays(e->wish, call->op);
+  return opened || !*fits ? FNZ_OK : emit(e, l, call, args);
+}
+
+/* What was made of the call on top is dropped: its next way is opened, or the next one of the call
+ * that it is a step of. */
+static fnz_status walk_back(expansion *e) {
+  bool opened = false;
+  while (e->depth && !opened) {
+    level *l = &e->levels[--e->depth];
+    fnzi_script_free(&l->script);
+    e->to->values.count = l->values;
+    e->to->calls.count = l->calls;
+    fnzi_script_whole whole = l->whole;
+    if (e->depth)
+      whole.geometries = e->to->values.data; /* which has moved as it grew */
+    FNZ_TRY(open(e, &whole, l->nth + 1, &opened));
+  }
+  return FNZ_OK;
 }
 
 /* What the script gave are results of the call that it was opened for. */
@@ -146,37 +245,38 @@ static fnz_status close_level(expansion *e) {
   return status;
 }
 
-static fnz_status walk(expansion *e) {
-  while (e->depth) {
+/* *done false: no way leads to the set. */
+static fnz_status walk(expansion *e, bool *done) {
+  while (*done && e->depth) {
     const level *l = &e->levels[e->depth - 1];
-    FNZ_TRY(l->at < l->script.calls.count ? walk_call(e) : close_level(e));
+    bool fits = true;
+    FNZ_TRY(l->at < l->script.calls.count ? walk_call(e, &fits) : close_level(e));
+    if (!fits)
+      FNZ_TRY(walk_back(e));
+    *done = fits || e->depth;
   }
   return FNZ_OK;
 }
 
-/* The inputs of the first script are those of the result. */
-static fnz_status start(expansion *e) {
-  level *l = &e->levels[0];
-  e->to->ninputs = l->script.ninputs;
-  for (size_t i = 0; i < l->script.ninputs; i++) {
-    l->numbers[i] = (uint32_t)i;
-    FNZI_PUSH(e->ctx, &e->to->values, l->script.values.data[i]);
-  }
-  return FNZ_OK;
+static fnz_status try_ways(expansion *e, const fnzi_script_whole *whole, bool *done) {
+  FNZ_TRY(open(e, whole, 0, done));
+  return walk(e, done);
 }
 
+/* An operator of which a target makes something wrong is taken apart all the same: what is left of
+ * it is no worse than it was, and is named. */
 fnz_status fnzi_dcm_expand(fnzi_arena *arena, const fnzi_dcm_wish *wish,
                            const fnzi_script_whole *whole, fnzi_script *out, bool *done) {
   expansion e = {.ctx = arena->ctx, .arena = arena, .wish = wish, .to = out};
   *out = (fnzi_script){.arena = arena};
-  fnz_status status = open(&e, whole, done);
-  if (status == FNZ_OK && *done)
-    status = start(&e);
-  if (status == FNZ_OK && *done)
-    status = walk(&e);
+  e.is_strict = fnzi_dcm_is_strict(wish, whole->op);
+  fnz_status status = try_ways(&e, whole, done);
+  if (status == FNZ_OK && !*done && e.is_strict && fnzi_dcm_set_spoils(wish->set, whole->op)) {
+    e.is_strict = false;
+    status = try_ways(&e, whole, done);
+  }
   while (e.depth)
     fnzi_script_free(&e.levels[--e.depth].script);
-  *done = *done && !(e.may_stay && e.lacks);
   if (status != FNZ_OK || !*done)
     fnzi_script_free(out);
   *done = *done && status == FNZ_OK;

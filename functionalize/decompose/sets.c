@@ -18,6 +18,7 @@ typedef struct way_row {
 fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/core.def"
 #include "functionalize/decompose/mlir.def"
+#include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
 #undef SAME
@@ -34,6 +35,11 @@ static const way_row ways_mlir[] = {
 #include "functionalize/decompose/mlir.def"
     {FNZI_NO_OP, NULL}};
 static const way_row ways_prims[] = {
+#include "functionalize/decompose/prims.def"
+    {FNZI_NO_OP, NULL}};
+/* What targets may need: up to what these are made of, or aside, and only then down to prims. */
+static const way_row ways_others[] = {
+#include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
     {FNZI_NO_OP, NULL}};
 #undef WAY
@@ -110,16 +116,21 @@ const fnzi_dcm_set *fnzi_dcm_set_find(const char *name) {
   return NULL;
 }
 
+static bool is_target(const fnzi_dcm_set *set) {
+  return set->keeps == fnzi_dcm_keeps_target;
+}
+
+/* A row of `first` for a target mends some calls of an operator that it has. */
 bool fnzi_dcm_set_keeps(const fnzi_dcm_set *set, const fnz_op *op) {
-  return !find(set->first, op) && set->keeps(set->name, op);
+  return (is_target(set) || !find(set->first, op)) && set->keeps(set->name, op);
+}
+
+bool fnzi_dcm_set_spoils(const fnzi_dcm_set *set, const fnz_op *op) {
+  return is_target(set) && fnzi_dcm_target_spoils(set->name, op);
 }
 
 bool fnzi_dcm_set_casts(const fnzi_dcm_set *set) {
   return set->keeps != fnzi_dcm_keeps_all;
-}
-
-static bool is_target(const fnzi_dcm_set *set) {
-  return set->keeps == fnzi_dcm_keeps_target;
 }
 
 /* A copy of one view, of which consumers have the view. */
@@ -140,24 +151,54 @@ static bool is_among(const fnz_op *op, const char *const *names, size_t count) {
   return false;
 }
 
-fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op) {
+bool fnzi_dcm_is_strict(const fnzi_dcm_wish *wish, const fnz_op *op) {
+  return is_target(wish->set) && !is_among(op, wish->options->decompose, wish->options->ndecompose);
+}
+
+bool fnzi_dcm_stays(const fnzi_dcm_wish *wish, const fnz_op *op) {
+  return fnzi_dcm_set_keeps(wish->set, op) ||
+         is_among(op, wish->options->keep, wish->options->nkeep);
+}
+
+/* Row number `nth` of the operator. Where there are fewer, *nth loses those that there are. */
+static bool find_nth(const way_row *rows, const fnz_op *op, size_t *nth, fnzi_dec_fn **out) {
+  uint16_t place = fnzi_op_place(op);
+  for (; place != FNZI_NO_OP && rows->op != FNZI_NO_OP; rows++) {
+    if (rows->op != place)
+      continue;
+    *out = rows->decompose;
+    if ((*nth)-- == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Ways that need no row: the view and a copy, another name, each element, its own steps. */
+static bool find_own(const fnzi_dcm_set *set, const fnz_op *op, size_t *nth, fnzi_dec_fn **out) {
+  *out = is_copied(set, op)            ? fnzi_dcm_copied
+         : fnzi_op_canonical(op) != op ? fnzi_dcm_same
+         : fnzi_foreach_element(op)    ? fnzi_dcm_each
+                                       : NULL;
+  return (*out || has_steps(op)) && (*nth)-- == 0;
+}
+
+fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t nth) {
   const fnz_decompose_options *o = wish->options;
   const fnzi_dcm_set *set = wish->set;
+  const size_t which = nth;
   fnzi_dcm_way way = {.is_named = is_among(op, o->decompose, o->ndecompose)};
-  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && fnzi_dcm_set_keeps(set, op)))
+  bool keeps = set->keeps(set->name, op) && !find(set->first, op);
+  if (is_among(op, o->keep, o->nkeep) || (!way.is_named && keeps))
     return way;
-  const way_row *row = find(set->first, op);
-  row = row ? row : find(set->then, op);
-  row = row || has_steps(op) ? row : find(set->last, op);
-  row = row || !way.is_named ? row : find(ways_core, op);
-  row = row || !way.is_named ? row : find(ways_prims, op);
-  way.expands = true;
-  way.may_stay = is_target(set) && !way.is_named && !fnzi_dcm_target_spoils(set->name, op);
-  way.decompose = is_copied(set, op)            ? fnzi_dcm_copied
-                  : row                         ? row->decompose
-                  : fnzi_op_canonical(op) != op ? fnzi_dcm_same
-                  : fnzi_foreach_element(op)    ? fnzi_dcm_each
-                                                : NULL;
+  way.expands = find_nth(set->first, op, &nth, &way.decompose) ||
+                (is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
+                find_nth(set->then, op, &nth, &way.decompose) ||
+                (!is_copied(set, op) && find_own(set, op, &nth, &way.decompose)) ||
+                find_nth(set->last, op, &nth, &way.decompose) ||
+                (way.is_named && (find_nth(ways_core, op, &nth, &way.decompose) ||
+                                  find_nth(ways_prims, op, &nth, &way.decompose)));
+  if (!way.expands && !which) /* it says itself that it has no steps */
+    way = (fnzi_dcm_way){.is_named = way.is_named, .expands = true};
   return way;
 }
 
@@ -173,9 +214,8 @@ static const struct {
 
 const char *fnzi_dcm_why_left(const fnzi_dcm_wish *wish, const fnz_op *whole) {
   const fnz_op *op = fnzi_op_canonical(whole);
-  const fnz_decompose_options *o = wish->options;
   uint16_t place = fnzi_op_place(op);
-  if (fnzi_dcm_set_keeps(wish->set, whole) || is_among(whole, o->keep, o->nkeep))
+  if (fnzi_dcm_stays(wish, whole))
     return NULL;
   bool has_way = is_copied(wish->set, op) || find(wish->set->then, op) ||
                  find(wish->set->last, op) || has_steps(op);

@@ -52,6 +52,27 @@ static fnz_status number_args(cast *c, const fnzi_wrap_request *r, fnz_arg **out
   return FNZ_OK;
 }
 
+typedef struct reading {
+  const fnzi_pass *p;
+  uint32_t next;
+  uint64_t unread;
+} reading;
+
+static fnz_status note_unread(void *user, const fnz_arg *arg) {
+  reading *r = user;
+  if (arg->tag == FNZ_ARG_VALUE && r->next < 64 && r->p->last_use[arg->u.value] == r->p->at)
+    r->unread |= (uint64_t)1 << r->next;
+  r->next++;
+  return FNZ_OK;
+}
+
+/* Bits of the node's results that no other node reads. */
+static uint64_t unread_of(const fnzi_pass *p) {
+  const fnzi_node *node = &p->graph->nodes.data[p->at];
+  reading r = {.p = p};
+  return fnzi_args_visit(node->outputs, node->noutputs, note_unread, &r) == FNZ_OK ? r.unread : 0;
+}
+
 /* --- its calls -------------------------------------------------------------------------------- */
 static fnz_arg on_tensor(const cast *c, fnz_arg arg) {
   if (arg.tag == FNZ_ARG_VALUE)
@@ -223,8 +244,12 @@ fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request, bool 
   if (!expander || p->autocast)
     return FNZ_OK;
   FNZ_TRY(number_args(&c, request, &args));
-  const fnzi_script_whole whole = {request->op, args, c.geometries, request->expected,
-                                   request->expected ? request->nexpected : 0};
+  const fnzi_script_whole whole = {request->op,
+                                   args,
+                                   c.geometries,
+                                   request->expected,
+                                   request->expected ? request->nexpected : 0,
+                                   unread_of(p)};
   FNZ_TRY(expander->expand(expander, &p->wrapper->scratch, &whole, &script, done));
   if (!*done)
     return FNZ_OK;

@@ -121,6 +121,7 @@ fnz_status fnzi_dec_script_make(fnzi_arena *arena, const fnzi_kernel *rows,
   st.call.script = &st.script;
   st.script.expected = whole->expected;
   st.script.nexpected = whole->nexpected;
+  st.script.unread = whole->unread;
   fnz_status status = run(&st, whole->args, decompose);
   close_stage(&st);
   if (status != FNZ_OK)
