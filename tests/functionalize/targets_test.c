@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  *
  * targets_test.c - consumers: what their lists have, what stays whole, what is taken apart though a
  * list has it, and the forms that they want. */
@@ -96,6 +96,27 @@ START_TEST(copies_of_views_become_views) {
 }
 END_TEST
 
+/* The first way that leads to the list, up or aside; and none where a step would leave it. */
+START_TEST(ways_are_chosen_by_the_list) {
+  static const char inputs[] = "%x: f32[2,3]";
+  static const char extreme[] = "  %a: f32[2], %b: i64[2] = max.dim(%x, 1, False)\n  return %a, %b";
+  static const char norm[] = "  %y: f32[2,3], %m: f32[2,1], %r: f32[2,1] ="
+                             " native_layer_norm(%x, [3], None, None, 1e-5)\n  return ";
+  static const char two[] = "%x: f32[2,3], %s: f32[3]";
+  static const char scatter[] = "  %a: f32[2,3] = select_scatter(%x, %s, 0, -1)\n  return %a";
+  char body[256];
+  expect("coreml", inputs, extreme, "amax argmax ");
+  expect("onnx", inputs, extreme, "max.dim ");
+  expect("coreml", two, scatter, "select_scatter ");
+  expect("tvm", two, scatter, "unsqueeze slice_scatter ");
+  snprintf(body, sizeof body, "%s%%y", norm);
+  expect("coreml", inputs, body, "layer_norm ");
+  expect("tvm", inputs, body, "native_layer_norm ");
+  snprintf(body, sizeof body, "%s%%m", norm); /* what is read is no result of layer_norm */
+  expect("coreml", inputs, body, "sum.dim_IntList div.Scalar ");
+}
+END_TEST
+
 RUN_SUITE("targets", a_target_has_a_set_and_a_source, what_a_target_takes_stays_whole,
           steps_that_a_target_lacks_leave_it_whole, what_a_target_makes_wrong_is_taken_apart,
-          copies_of_views_become_views)
+          copies_of_views_become_views, ways_are_chosen_by_the_list)
