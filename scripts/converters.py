@@ -36,19 +36,19 @@ class Signature:
     """What goes into an exported program and comes out of it, by the names that cases have.
 
     A state that became a plain input is an input whose name is that of a buffer's value in the program that was exported;
-    its new value is the user output NAME_out, or where that is another value of the program, the one in its turn."""
+    which user output is its new value says the program's metadata."""
 
     def __init__(self, program, original):
         self.inputs = [spec.arg for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
         known = {spec.arg.name: spec for spec in original.graph_signature.input_specs}
         self.lifted = {arg.name: known[arg.name] for arg in self.inputs
                        if arg.name in known and known[arg.name].kind.name != "USER_INPUT"}
-        own = sum(spec.kind.name == "USER_OUTPUT" for spec in original.graph_signature.output_specs)
+        pairs = (program.graph_module.meta.get("custom") or {}).get("fnz_state", {})
+        taken = {number: self.place(name) for name, number in pairs.items()}
         self.user, self.final = [], []
         for spec in program.graph_signature.output_specs:
             if spec.kind.name == "USER_OUTPUT":
-                self.user.append("output.%d" % len(self.user) if len(self.user) < own else
-                                 self.new_value(spec.arg.name))
+                self.user.append(taken.get(len(self.user), "output.%d" % len(self.user)))
             else:
                 self.final.append(("input." if spec.kind.name == "USER_INPUT_MUTATION" else "buffer.") + spec.target)
 
@@ -56,10 +56,6 @@ class Signature:
         """Of an input, where its value belongs."""
         spec = self.lifted.get(name)
         return "buffer." + spec.target if spec else "input." + name
-
-    def new_value(self, name):
-        taken = re.sub(r"_out(_\d+)?$", "", name)
-        return self.place(taken) if taken in {arg.name for arg in self.inputs} else "unknown." + name
 
     def after(self, inputs):
         """Places and values of inputs, which a call may have written."""
@@ -91,7 +87,7 @@ class TextSignature(Signature):
             if kind != "user" or name in values:
                 self.lifted[name] = values[name] if kind == "user" else named[kind, name]
         for kind, name in [(kind, name) for what, kind, name in said if what == "result"]:
-            self.user.append(self.new_value(name) if kind == "user" and not name.isdigit() else
+            self.user.append(self.place(name) if kind == "user" and not name.isdigit() else
                              check_with_iree.place(kind, name))
 
 
