@@ -431,6 +431,7 @@ def reason_of(error):
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     first = seen[-1]
     lines = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", str(first)).splitlines() if line.strip()]
+    lines = [line for line in lines if not re.match(r"Check '|FrontEnd API failed", line)] or lines  # OpenVINO's heads
     telling = [line for line in lines if re.search(r"error:|Error|not supported|unsupported|missing", line)]
     said = lines[0] if lines and lines[0].endswith(":") else (telling or lines or ["nothing said"])[0]
     return plain("%s: %s" % (type(first).__name__, said))
