@@ -192,6 +192,8 @@ def counted(found, target, form):
 
 
 def cell(counts):
+    if not counts:
+        return "not asked"
     good = sum(counts[verdict] for verdict in GOOD)
     bad = ["%d %s" % (counts[verdict], says) for verdict, says in BAD.items() if counts[verdict]]
     return "%d of %d%s" % (good, sum(counts.values()), " (%s)" % ", ".join(bad) if bad else "")
