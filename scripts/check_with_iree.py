@@ -61,8 +61,13 @@ def load(path):
     data = pathlib.Path(path).read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     entries, base = json.loads(data[8:8 + size]), 8 + size
-    return {name: (e["dtype"], e["shape"], data[base + e["data_offsets"][0]:base + e["data_offsets"][1]])
+    return {name: (*as_pairs(e["dtype"], e["shape"]), data[base + e["data_offsets"][0]:base + e["data_offsets"][1]])
             for name, e in entries.items() if name != "__metadata__"}
+
+
+def as_pairs(dtype, shape):
+    """Complex numbers are pairs of real ones in the dialect, of the same bytes."""
+    return {"C64": ("F32", [*shape, 2]), "C128": ("F64", [*shape, 2])}.get(dtype, (dtype, shape))
 
 
 def values(dtype, data):

@@ -43,7 +43,7 @@ static fnz_status complete(fnz_context *ctx, const fnz_program *program,
 static fnz_status replay(fnz_context *ctx, const fnz_program *program,
                          const fnz_decompose_options *o, fnz_program **out) {
   const fnzi_dcm_set *set = fnzi_dcm_set_find(o->set);
-  const expander e = {{fnzi_dcm_set_casts(set), expand}, {set, o}};
+  const expander e = {{fnzi_dcm_set_casts(set), fnzi_dcm_set_has_pairs(set), expand}, {set, o}};
   fnzi_pass_wish wish = {FNZ_FUNCTIONALIZE_OPTIONS_INIT, &e.base};
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   wish.asked.views = o->views;
@@ -67,7 +67,14 @@ static void rename_readers(fnz_program *p, const fnz_decompose_options *o) {
 
 static fnz_status decompose(fnz_context *ctx, const fnz_program *program,
                             const fnz_decompose_options *o, fnz_program **out) {
-  FNZ_TRY(replay(ctx, program, o, out));
+  fnzi_dcm_looped looped = {NULL, NULL};
+  if (fnzi_dcm_set_loops(fnzi_dcm_set_find(o->set)))
+    FNZ_TRY(fnzi_dcm_loop(ctx, program, &looped));
+  fnz_status status = replay(ctx, looped.program ? looped.program : program, o, out);
+  if (status == FNZ_OK && looped.program && o->origins)
+    fnzi_expl_origins_lead_on(*o->origins, looped.places);
+  fnz_program_destroy(looped.program);
+  FNZ_TRY(status);
   rename_readers(*out, o);
   return o->origins ? fnzi_expl_steps_mark(ctx, program, *out, *o->origins) : FNZ_OK;
 }

@@ -8,6 +8,7 @@
  * A *set* says which operators stay, and which rows come first (sets.def).
  *
  *   ways.h, shape.c, products.c, norms.c ...   ways, by subject
+ *   scans.c    loops of other kinds as while_loop
  *   sets.c     the tables: which operators a set takes apart, and by which way
  *   targets.c  <fnz/targets.h>: what consumers take, by the lists in targets/
  *   expand.c   one call, taken apart until nothing is left to be
@@ -33,6 +34,12 @@ bool fnzi_dcm_set_spoils(const fnzi_dcm_set *set, const fnz_op *op);
 /* Casts of autocast become nodes: the set is not all operators. */
 bool fnzi_dcm_set_casts(const fnzi_dcm_set *set);
 
+/* while_loop is the only loop that the set has. */
+bool fnzi_dcm_set_loops(const fnzi_dcm_set *set);
+
+/* The set has pairs of real numbers in place of complex ones. */
+bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set);
+
 /* What is wanted: a set, with what the caller adds to it and takes from it. */
 typedef struct fnzi_dcm_wish {
   const fnzi_dcm_set *set;
@@ -47,6 +54,9 @@ typedef struct fnzi_dcm_way {
 /* What becomes of an operator, by its way number `nth`: it does not expand where there are fewer,
  * and where it stays. */
 fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t nth);
+/* The same of a call, whose numbers may be complex: these have one way. */
+fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_wish *wish, const fnzi_script_whole *whole,
+                                  size_t nth);
 /* Only a way that leads to operators of the set alone is taken: it is that of a target, and the
  * caller did not name the operator. */
 bool fnzi_dcm_is_strict(const fnzi_dcm_wish *wish, const fnz_op *op);
@@ -65,6 +75,17 @@ bool fnzi_dcm_target_spoils(const char *set, const fnz_op *op);
 /* --- names.c ---------------------------------------------------------------------------------- */
 /* The operator that this one is an alias of, or becomes (SAME of core.def); NULL for none. */
 const fnz_op *fnzi_dcm_other_name(const fnz_op *op);
+
+/* --- scans.c ---------------------------------------------------------------------------------- */
+typedef struct fnzi_dcm_looped {
+  fnz_program *program; /* NULL: there was nothing to do */
+  /* Per graph and node of it: the node of the source that it comes from; in the program's arena. */
+  const fnzi_source_node **places;
+} fnzi_dcm_looped;
+/* A copy of a program in which other loops are while_loop, to be replayed; ends with
+ * fnz_program_destroy(). */
+FNZ_MUST_CHECK fnz_status fnzi_dcm_loop(fnz_context *ctx, const fnz_program *from,
+                                        fnzi_dcm_looped *out);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
 /* Takes one call apart. The first tensors of `out` are those among the arguments, each time that

@@ -122,7 +122,7 @@ static fnz_status start(expansion *e) {
 static fnz_status open(expansion *e, const fnzi_script_whole *whole, size_t nth, bool *opened) {
   *opened = false;
   for (;; nth++) {
-    const fnzi_dcm_way way = fnzi_dcm_way_of(e->wish, whole->op, nth);
+    const fnzi_dcm_way way = fnzi_dcm_way_of_call(e->wish, whole, nth);
     if (!way.expands || (nth && !e->is_strict))
       return FNZ_OK;
     if (e->is_strict && (e->depth == DEEPEST || is_circle(e, whole->op, &way)))

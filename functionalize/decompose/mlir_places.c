@@ -5,6 +5,42 @@
 #include "functionalize/decompose/ways.h"
 #include "program/program.h"
 
+/* --- padding ---------------------------------------------------------------------------------- */
+/* The places that a dimension of `size` has from -before to size + after, mirrored at its ends or
+ * counted on from its other end. */
+static fnzi_krn_array *places_around(fnzi_dec_steps *s, int64_t size, int64_t before, int64_t after,
+                                     bool is_mirror) {
+  fnzi_krn_array *at = STEP(arange, I(size + before + after), DTYPE(FNZ_I64));
+  at = STEP(add__Scalar, V(at), I(-before));
+  if (!is_mirror)
+    return STEP(remainder__Scalar, V(at), I(size));
+  at = STEP(abs, V(STEP(add__Scalar, V(STEP(abs, V(at))), I(1 - size))));
+  return STEP(rsub__Scalar, V(at), I(size - 1));
+}
+
+/* IREE mirrors by slices in reverse, which fails where it cuts them into tiles. */
+TAKE_APART(pad_by_places) {
+  fnzi_krn_array *a = GIVEN("self");
+  const fnz_arg *mode = fnzi_krn_named(s->call, "mode");
+  const int64_t *pad = NULL;
+  size_t count = 0;
+  bool is_mirror = mode->tag == FNZ_ARG_STRING && strcmp(mode->u.s, "reflect") == 0;
+  bool is_circle = mode->tag == FNZ_ARG_STRING && strcmp(mode->u.s, "circular") == 0;
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "pad", &pad, &count));
+  if (!is_mirror && !is_circle)
+    fnzi_dcm_nothing_to_mend(s);
+  for (size_t i = 0; s->status == FNZ_OK && i + 1 < count; i += 2) {
+    int64_t dim = RANK(a) - 1 - (int64_t)(i / 2), size = SIZE(a, dim);
+    int64_t most = is_mirror ? size - 1 : size;
+    if (dim < 0 || pad[i] < 0 || pad[i + 1] < 0 || pad[i] > most || pad[i + 1] > most || !size)
+      fnzi_dcm_nothing_to_mend(s);
+    else if (pad[i] || pad[i + 1])
+      a = STEP(index_select, V(a), I(dim),
+               V(places_around(s, size, pad[i], pad[i + 1], is_mirror)));
+  }
+  GIVE(a);
+}
+
 /* --- windows into flat memory ----------------------------------------------------------------- */
 /* A window in elements. */
 typedef struct places {

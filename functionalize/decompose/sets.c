@@ -15,14 +15,19 @@ typedef struct way_row {
 #define WAY(op, function) fnzi_dec_fn fnzi_dcm_##function;
 #define SAME(op, other)
 #define OWN(op)
+#define STAYS(op)
+#define AS_REAL(op)
 fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/core.def"
 #include "functionalize/decompose/mlir.def"
+#include "functionalize/decompose/mlir_complex.def"
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
 #undef WAY
 #undef SAME
 #undef OWN
+#undef STAYS
+#undef AS_REAL
 
 #define OWN(op)           {FNZI_ATEN_##op, NULL},
 #define WAY(op, function) {FNZI_ATEN_##op, fnzi_dcm_##function},
@@ -45,6 +50,23 @@ static const way_row ways_others[] = {
 #undef WAY
 #undef SAME
 #undef OWN
+
+/* Calls on complex numbers. */
+typedef struct complex_row {
+  uint16_t op;
+  bool is_as_real;        /* by the way that holds for real numbers */
+  fnzi_dec_fn *decompose; /* else NULL: it stays */
+} complex_row;
+
+#define STAYS(op)         {FNZI_ATEN_##op, false, NULL},
+#define WAY(op, function) {FNZI_ATEN_##op, false, fnzi_dcm_##function},
+#define AS_REAL(op)       {FNZI_ATEN_##op, true, NULL},
+static const complex_row ways_complex[] = {
+#include "functionalize/decompose/mlir_complex.def"
+};
+#undef STAYS
+#undef WAY
+#undef AS_REAL
 
 static const way_row *find(const way_row *rows, const fnz_op *op) {
   uint16_t place = fnzi_op_place(op);
@@ -100,11 +122,12 @@ struct fnzi_dcm_set {
   const char *name;
   bool (*keeps)(const char *set, const fnz_op *op);
   const way_row *first, *then, *last;
+  const char *loops, *complex;
 };
 
 static const fnzi_dcm_set sets[] = {
-#define SET(name, keeps, first, then, last)                                                        \
-  {#name, fnzi_dcm_keeps_##keeps, ways_##first, ways_##then, ways_##last},
+#define SET(name, keeps, first, then, last, loops, complex)                                        \
+  {#name, fnzi_dcm_keeps_##keeps, ways_##first, ways_##then, ways_##last, #loops, #complex},
 #include "functionalize/decompose/sets.def"
 #undef SET
 };
@@ -141,6 +164,14 @@ static bool is_copied(const fnzi_dcm_set *set, const fnz_op *op) {
 
 static bool has_steps(const fnz_op *op) {
   return !fnzi_dcm_keeps_kernels(NULL, op);
+}
+
+bool fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
+  return strcmp(set->loops, "while") == 0;
+}
+
+bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set) {
+  return strcmp(set->complex, "pairs") == 0;
 }
 
 /* --- wishes ----------------------------------------------------------------------------------- */
@@ -199,6 +230,57 @@ fnzi_dcm_way fnzi_dcm_way_of(const fnzi_dcm_wish *wish, const fnz_op *op, size_t
                                   find_nth(ways_prims, op, &nth, &way.decompose)));
   if (!way.expands && !which) /* it says itself that it has no steps */
     way = (fnzi_dcm_way){.is_named = way.is_named, .expands = true};
+  return way;
+}
+
+/* --- complex numbers -------------------------------------------------------------------------- */
+static bool is_complex(const fnz_geometry *g) {
+  return g && fnzi_is_complex(g->dtype);
+}
+
+typedef struct looking {
+  const fnzi_script_whole *whole;
+  bool found;
+} looking;
+
+static fnz_status look(void *user, const fnz_arg *arg) {
+  looking *l = user;
+  l->found |= arg->tag == FNZ_ARG_COMPLEX ||
+              (arg->tag == FNZ_ARG_DTYPE && fnzi_is_complex((fnz_dtype)arg->u.i)) ||
+              (arg->tag == FNZ_ARG_VALUE && is_complex(l->whole->geometries[arg->u.value]));
+  return FNZ_OK;
+}
+
+static bool has_complex(const fnzi_script_whole *whole) {
+  looking l = {whole, false};
+  for (size_t k = 0; k < whole->nexpected && !l.found; k++)
+    l.found = is_complex(whole->expected[k]);
+  return fnzi_args_visit(whole->args, whole->op->nparams, look, &l) != FNZ_OK || l.found;
+}
+
+static const complex_row *find_complex(const fnz_op *op) {
+  for (size_t i = 0; i < sizeof ways_complex / sizeof *ways_complex; i++)
+    if (ways_complex[i].op == fnzi_op_place(op))
+      return &ways_complex[i];
+  return NULL;
+}
+
+fnzi_dcm_way fnzi_dcm_way_of_call(const fnzi_dcm_wish *wish, const fnzi_script_whole *whole,
+                                  size_t nth) {
+  const fnz_op *op = whole->op;
+  fnzi_dcm_way way = {.is_named = false};
+  if (!fnzi_dcm_set_has_pairs(wish->set) || !has_complex(whole))
+    return fnzi_dcm_way_of(wish, op, nth);
+  const complex_row *row = find_complex(op);
+  bool is_other_name = !row && fnzi_op_canonical(op) != op;
+  if (nth || is_among(op, wish->options->keep, wish->options->nkeep))
+    return way;
+  if (is_other_name || fnzi_foreach_element(op) || (row && row->is_as_real)) {
+    way.expands = true;
+    if (!find_nth(wish->set->then, op, &nth, &way.decompose))
+      (void)find_own(wish->set, op, &nth, &way.decompose);
+  } else if (row && row->decompose)
+    way = (fnzi_dcm_way){.expands = true, .decompose = row->decompose};
   return way;
 }
 

@@ -18,6 +18,9 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_pro
                                                  const fnz_program *to, const fnzi_notes *notes,
                                                  fnz_origins **out);
 
+/* Origins in a program become origins in the one that it was made of: places[graph][node]. */
+void fnzi_expl_origins_lead_on(fnz_origins *origins, const fnzi_source_node *const *places);
+
 /* In `to`, made of `from` by taking operators apart, a node of another operator than the one that
  * it comes from, or one of several, is a step. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from,

@@ -172,6 +172,24 @@ fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from, con
   return status;
 }
 
+static void lead_on(size_t *graph, size_t *node, const fnzi_source_node *const *places) {
+  if (*node == SIZE_MAX)
+    return;
+  const fnzi_source_node at = places[*graph][*node];
+  *graph = at.graph;
+  *node = at.node;
+}
+
+void fnzi_expl_origins_lead_on(fnz_origins *o, const fnzi_source_node *const *places) {
+  for (size_t g = 0; g < o->ngraphs; g++)
+    for (size_t n = 0; n < o->counts[g]; n++) {
+      fnz_origin *at = &o->graphs[g][n];
+      lead_on(&at->graph, &at->node, places);
+      lead_on(&at->reader_graph, &at->reader, places);
+      lead_on(&at->view_graph, &at->view, places);
+    }
+}
+
 /* --- steps ------------------------------------------------------------------------------------ */
 /* How many nodes of the result come from each node of the source, graph by graph. */
 static fnz_status count_origins(fnzi_arena *arena, const fnz_program *from, const fnz_origins *o,
@@ -191,7 +209,8 @@ static fnz_status count_origins(fnzi_arena *arena, const fnz_program *from, cons
 static bool is_step(const fnz_program *from, const fnzi_node *node, const fnz_origin *at,
                     uint32_t *const *counts) {
   const fnzi_node *whole = fnzi_node_at(from, (uint32_t)at->graph, (uint32_t)at->node);
-  return whole->op && (whole->op != node->op || counts[at->graph][at->node] > 1);
+  bool is_region = !whole->op && strncmp(fnzi_node_target(whole), "higher_order.", 13) == 0;
+  return is_region || (whole->op && (whole->op != node->op || counts[at->graph][at->node] > 1));
 }
 
 fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from, const fnz_program *to,

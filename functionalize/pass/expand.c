@@ -208,7 +208,8 @@ static fnz_status give_result(cast *c, fnzi_wrap_request *r, uint32_t value) {
   const fnz_geometry *want =
       r->expected && r->out.count < r->nexpected ? r->expected[r->out.count] : NULL;
   bool is_made = value >= c->script->ninputs && c->tensors[value];
-  if (want && is_made && fnzi_same_sizes(&c->tensors[value]->alias->geometry, want))
+  bool is_pair = want && c->p->all->expander->pairs && fnzi_is_complex(want->dtype);
+  if (want && is_made && !is_pair && fnzi_same_sizes(&c->tensors[value]->alias->geometry, want))
     FNZ_TRY(restride(c, want, &c->tensors[value]));
   return fnzi_wrap_give(c->p->wrapper, r, c->tensors[value]);
 }

@@ -34,6 +34,8 @@ typedef struct fnzi_pass_merged {
 typedef struct fnzi_pass_expander fnzi_pass_expander;
 struct fnzi_pass_expander {
   bool casts; /* regions under autocast become nodes, too: casts.c */
+  bool
+      pairs; /* complex results lie as steps give them: an order of eager's would take more nodes */
   fnz_status (*expand)(const fnzi_pass_expander *self, fnzi_arena *arena,
                        const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };

@@ -131,13 +131,20 @@ static fnz_status skip_scatters(fnzi_rec_simplifier *t, const fnz_geometry *wind
   return FNZ_OK;
 }
 
+/* Complex numbers, viewed as pairs, are viewed as complex numbers again: a program that takes them
+ * apart into pairs has no view of complex numbers in place of that. */
+static bool is_by_pairs(const fnzi_rec_simplifier *t, uint32_t from, uint32_t base) {
+  return !fnzi_is_complex(t->tape->values.data[from].geometry->dtype) &&
+         fnzi_is_complex(t->tape->values.data[base].geometry->dtype);
+}
+
 /* Offers the same view of another base, or one view in place of two. */
 static fnz_status offer_rebase(fnzi_rec_simplifier *t, const viewing *l, uint32_t base,
                                const fnz_geometry *window) {
   const fnz_geometry *frame;
   const fnz_op *op;
   fnz_arg *args;
-  if (base == l->from)
+  if (base == l->from || is_by_pairs(t, l->from, base))
     return FNZ_OK;
   if (l->base == l->from)
     return fnzi_rec_rebase_offer(t, l->node, l->from, base, t->tape->nodes.data[l->node].op, NULL);

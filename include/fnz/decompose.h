@@ -58,6 +58,9 @@ typedef struct fnz_decompose_options {
  * several sizes, as they are functionalized; where the steps depend on the sizes guards keep others
  * out.
  *
+ * The set "mlir" also has while_loop for scan, map and associative_scan, and of complex numbers
+ * only views of pairs as such and back: what computes with them is taken apart into real operators.
+ *
  * program  functional (fnz_functionalize()); borrowed, unchanged.
  * options  NULL for defaults.
  * out      new; ends with fnz_program_destroy(). NULL on failure.

@@ -43,7 +43,8 @@ typedef struct fnz_mlir_options {
 
 /** Writes a functional program whose state is in its outputs, as fnz_functionalize() makes it by
  * default, as one function @main. The same program and options give the same bytes. Comments at
- * the beginning say what each argument and each result is.
+ * the beginning say what each argument and each result is. Complex tensors are written as real ones
+ * with a last dimension of 2; of operators on them only views as pairs and back can be written.
  *
  * options  NULL for defaults.
  * text     must be empty; ends with fnz_buffer_free(), also after a failure.

@@ -48,7 +48,7 @@ static const char *const renamed[][2] = {
 
 /* Operators that are registered, and not lowered in any form. */
 static const char *const not_lowered[] = {"as_strided", "as_strided_scatter", "diagonal_scatter",
-                                          "resize"};
+                                          "isfinite", "resize"};
 
 static bool is_lowered(const char *name) {
   for (size_t i = 0; i < sizeof not_lowered / sizeof *not_lowered; i++)
@@ -79,6 +79,11 @@ const char *fnz_mlir_op_name(const fnz_op *whole) {
   memcpy(text, head, sizeof head - 1);
   memcpy(text + sizeof head - 1, name, size + 1);
   return find(text);
+}
+
+bool fnzi_mlir_is_pairs(const fnz_op *op) {
+  return strcmp(op->name, "view_as_real") == 0 || strcmp(op->name, "view_as_real_copy") == 0 ||
+         strcmp(op->name, "view_as_complex") == 0 || strcmp(op->name, "view_as_complex_copy") == 0;
 }
 
 bool fnzi_mlir_is_check(const fnz_op *op) {

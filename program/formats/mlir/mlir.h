@@ -12,6 +12,9 @@
  * weights.c    weights as globals, and as a safetensors file
  * methods.c    which weights of several programs are one
  *
+ * Complex numbers are pairs of real ones throughout: in types, in weights, and in views of the one
+ * as the other, which are another name of the same value.
+ *
  * Names in the text: a value has its own one where that is an identifier, "%$7" else; "%$2.x" in
  * the second body that is written out. Names with a dot in the first place are the writer's. */
 #ifndef FNZI_MLIR_H
@@ -108,6 +111,14 @@ FNZ_MUST_CHECK fnz_status fnzi_mlir_put_quoted(fnz_context *ctx, fnz_buffer *out
 /* "f32", as tensors of the dialect or as builtin ones have it; NULL where there is none. */
 const char *fnzi_mlir_element(fnz_dtype dtype);
 const char *fnzi_mlir_builtin_element(fnz_dtype dtype);
+/* Complex numbers are pairs of real ones, in a last dimension of 2: the geometry with that, in
+ * `room`; strides are not in it. Any other geometry as it is. */
+typedef struct fnzi_mlir_room {
+  fnz_geometry geometry;
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  uint32_t symbols[FNZ_MAX_RANK + 1];
+} fnzi_mlir_room;
+const fnz_geometry *fnzi_mlir_as_pairs(const fnz_geometry *g, fnzi_mlir_room *room);
 /* c10's number of an element type. */
 int64_t fnzi_mlir_scalar_type(fnz_dtype dtype);
 /* "!torch.vtensor<[2,?],f32>", and "!torch.tensor" for `mutable`. */

@@ -9,6 +9,13 @@ static fnz_status put(fnzi_mlir *w, fnz_buffer *out, const char *text) {
 }
 
 /* --- comments --------------------------------------------------------------------------------- */
+static fnz_status put_pairs_comment(fnzi_mlir *w, fnz_buffer *out, const fnz_arg *value) {
+  if (value->tag != FNZ_ARG_VALUE ||
+      !fnzi_is_complex(fnzi_value_at(w->p, 0, value->u.value)->geometry->dtype))
+    return FNZ_OK;
+  return put(w, out, "//   complex numbers as pairs, in a last dimension of 2\n");
+}
+
 static fnz_status put_comment(fnzi_mlir *w, fnz_buffer *out, const char *what, uint32_t number,
                               const char *kind, const char *target) {
   FNZ_TRY(fnzi_printf(w->ctx, out, "// %s %u: %s", what, number, kind));
@@ -35,10 +42,13 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
   if (w->module->count > 1)
     FNZ_TRY(
         put_comment(w, out, "function", w->method, "method", w->module->methods[w->method].name));
-  for (uint32_t k = 0; k < g->ninputs; k++)
-    if (fnzi_mlir_is_argument(w->roles[k]))
-      FNZ_TRY(put_comment(w, out, "argument", number++, fnzi_input_kind_names[w->p->inputs[k].kind],
-                          w->p->inputs[k].target));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    if (!fnzi_mlir_is_argument(w->roles[k]))
+      continue;
+    FNZ_TRY(put_comment(w, out, "argument", number++, fnzi_input_kind_names[w->p->inputs[k].kind],
+                        w->p->inputs[k].target));
+    FNZ_TRY(put_pairs_comment(w, out, &g->inputs[k]));
+  }
   number = 0;
   for (uint32_t k = 0; k < g->noutputs; k++) {
     if (fnzi_mlir_is_result(w, k))
@@ -46,6 +56,8 @@ static fnz_status put_comments(fnzi_mlir *w, fnz_buffer *out) {
     else if (fnzi_output_is_mutation(&w->p->outputs[k]))
       FNZ_TRY(put_comment(w, out, "stored", k, fnzi_output_kind_names[w->p->outputs[k].kind],
                           w->p->outputs[k].target));
+    if (fnzi_mlir_is_result(w, k) || fnzi_output_is_mutation(&w->p->outputs[k]))
+      FNZ_TRY(put_pairs_comment(w, out, &g->outputs[k]));
     user += fnzi_output_is_result(&w->p->outputs[k]);
   }
   return FNZ_OK;

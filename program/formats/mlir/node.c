@@ -103,8 +103,10 @@ static const fnz_geometry *empty_result(const fnzi_mlir *w, const fnzi_node *n) 
 
 /* What has no elements needs no operator, and IREE folds some slices of that kind wrongly
  * (docs/iree/empty_slice.mlir). */
-static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *g) {
+static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry *whole) {
   const char *name;
+  fnzi_mlir_room room;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
   FNZ_TRY(fnzi_mlir_name(w, fnzi_mlir_top(w), n->outputs[0].u.value, &name));
   FNZ_TRY(fnzi_printf(w->ctx, &w->body, "    %s = torch.vtensor.literal(dense<> : tensor<", name));
   for (uint32_t i = 0; i < g->rank; i++)
@@ -113,6 +115,43 @@ static fnz_status put_empty(fnzi_mlir *w, const fnzi_node *n, const fnz_geometry
   FNZ_TRY(put_text(w, ">) : "));
   FNZ_TRY(fnzi_mlir_put_tensor(w, &w->body, g, false));
   return fnzi_mlir_put_end(w, n);
+}
+
+/* --- complex numbers -------------------------------------------------------------------------- */
+typedef struct looking {
+  const fnzi_mlir *w;
+  bool found;
+} looking;
+
+static fnz_status look(void *user, const fnz_arg *arg) {
+  looking *l = user;
+  const fnzi_mlir_frame *frame = &l->w->frames[l->w->depth - 1];
+  l->found |= arg->tag == FNZ_ARG_VALUE &&
+              fnzi_is_complex(fnzi_value_at(l->w->p, frame->graph, arg->u.value)->geometry->dtype);
+  return FNZ_OK;
+}
+
+static bool has_complex(const fnzi_mlir *w, const fnzi_node *n) {
+  looking l = {w, false};
+  return fnzi_args_visit(n->args, n->nargs, look, &l) != FNZ_OK ||
+         fnzi_args_visit(n->outputs, n->noutputs, look, &l) != FNZ_OK || l.found;
+}
+
+static fnz_status no_complex(fnzi_mlir *w, const fnz_op *op) {
+  return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "IREE %s lowers no tensors of complex numbers, and fnz has no steps for %s of "
+                   "them; compute with real and imaginary parts in that line of the model, or "
+                   "outside of the module",
+                   fnzi_mlir_version(), op->name);
+}
+
+/* Both sides are pairs: the argument has one more name. */
+static fnz_status name_again(fnzi_mlir *w, const fnzi_node *n) {
+  fnzi_mlir_frame *frame = fnzi_mlir_top(w);
+  const char *name;
+  FNZ_TRY(fnzi_mlir_name(w, frame, n->args[0].u.value, &name));
+  frame->names[n->outputs[0].u.value] = name;
+  return FNZ_OK;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -133,10 +172,14 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
   const char *name = fnz_mlir_op_name(op);
   if (fnzi_mlir_is_check(n->op))
     return FNZ_OK; /* it computes nothing, and what it checks holds */
-  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
-    return put_item(w, n);
+  if (fnzi_mlir_is_pairs(n->op))
+    return name_again(w, n);
   if (empty_result(w, n))
     return put_empty(w, n, empty_result(w, n));
+  if (has_complex(w, n))
+    return no_complex(w, n->op);
+  if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
+    return put_item(w, n);
   if (!name)
     return no_operator(w, n->op);
   FNZ_TRY(fnzi_mlir_add_args(w, n, op));

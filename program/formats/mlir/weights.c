@@ -24,6 +24,19 @@ static void gather(const fnz_geometry *g, const unsigned char *from, unsigned ch
   }
 }
 
+/* The bytes of complex numbers are those of pairs. */
+static fnz_status take_pairs(fnzi_mlir *w, const fnz_geometry *g, fnz_array *out) {
+  fnzi_mlir_room *room;
+  if (!fnzi_is_complex(g->dtype))
+    return FNZ_OK;
+  FNZI_NEW(&w->arena, 1, &room);
+  const fnz_geometry *pairs = fnzi_mlir_as_pairs(g, room);
+  out->dtype = pairs->dtype;
+  out->rank = pairs->rank;
+  out->sizes = pairs->sizes;
+  return FNZ_OK;
+}
+
 /* The weight as a compact array: its own memory where that is one already. */
 fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array *out) {
   const fnz_geometry *g = weight->geometry;
@@ -32,6 +45,7 @@ fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array 
   if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), width, &bytes))
     return fnzi_no_memory(w->ctx);
   *out = (fnz_array){weight->name, g->dtype, g->rank, g->sizes, NULL, bytes};
+  FNZ_TRY(take_pairs(w, g, out));
   if (!bytes)
     return FNZ_OK;
   if (!weight->blob)

@@ -33,9 +33,6 @@ static const struct {
     [FNZ_BF16] = {"bf16", "bf16"},
     [FNZ_F32] = {"f32", "f32"},
     [FNZ_F64] = {"f64", "f64"},
-    [FNZ_C32] = {"complex<f16>", "complex<f16>"},
-    [FNZ_C64] = {"complex<f32>", "complex<f32>"},
-    [FNZ_C128] = {"complex<f64>", "complex<f64>"},
     [FNZ_U16] = {"ui16", "i16"},
     [FNZ_U32] = {"ui32", "i32"},
     [FNZ_U64] = {"ui64", "i64"},
@@ -70,13 +67,25 @@ static fnz_status put_size(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g,
   return fnzi_put_int(w->ctx, out, g->sizes[i]);
 }
 
-fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g,
+const fnz_geometry *fnzi_mlir_as_pairs(const fnz_geometry *g, fnzi_mlir_room *room) {
+  if (!fnzi_is_complex(g->dtype))
+    return g;
+  fnz_dtype part = g->dtype == FNZ_C128 ? FNZ_F64 : g->dtype == FNZ_C32 ? FNZ_F16 : FNZ_F32;
+  room->geometry = (fnz_geometry){.dtype = part, .rank = g->rank + 1, .sizes = room->sizes};
+  for (uint32_t i = 0; i < g->rank; i++) {
+    room->sizes[i] = g->sizes[i];
+    room->symbols[i] = g->symbols ? g->symbols[i] : 0;
+  }
+  room->sizes[g->rank] = 2;
+  room->symbols[g->rank] = 0;
+  room->geometry.symbols = g->symbols ? room->symbols : NULL;
+  return &room->geometry;
+}
+
+fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *whole,
                                 bool is_mutable) {
-  if (fnzi_is_complex(g->dtype))
-    return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "IREE %s lowers no tensors of complex numbers; keep real and imaginary parts "
-                     "in tensors of their own",
-                     fnzi_mlir_version());
+  fnzi_mlir_room room;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
   FNZ_TRY(fnzi_put_text(w->ctx, out, is_mutable ? "!torch.tensor<[" : "!torch.vtensor<["));
   for (uint32_t i = 0; i < g->rank; i++) {
     if (i)
@@ -88,7 +97,9 @@ fnz_status fnzi_mlir_put_tensor(fnzi_mlir *w, fnz_buffer *out, const fnz_geometr
   return fnzi_put(w->ctx, out, ">", 1);
 }
 
-fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *g) {
+fnz_status fnzi_mlir_put_builtin(fnzi_mlir *w, fnz_buffer *out, const fnz_geometry *whole) {
+  fnzi_mlir_room room;
+  const fnz_geometry *g = fnzi_mlir_as_pairs(whole, &room);
   FNZ_TRY(fnzi_put(w->ctx, out, "tensor<", 7));
   for (uint32_t i = 0; i < g->rank; i++) {
     FNZ_TRY(put_size(w, out, g, i));

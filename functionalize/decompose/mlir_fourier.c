@@ -1,0 +1,124 @@
+/* mlir_fourier.c - Fourier transforms as products with matrices of cosines and sines: n * n
+ * products for n numbers, which a compiler for devices does well, where the count is not large. */
+#include "functionalize/decompose/mlir_complex.h"
+
+#include <math.h>
+
+#define TURN 6.283185307179586477 /* 2 pi */
+enum { MOST = 4096 };             /* a matrix of 64 MiB */
+enum { BY_NOTHING, BY_ROOT, BY_COUNT };
+
+/* --- the matrices ----------------------------------------------------------------------------- */
+/* cos and sin of 2 pi j k / n, for j below `rows` and k below `columns`. */
+static fnzi_dcm_cx circle(fnzi_dec_steps *s, int64_t n, int64_t rows, int64_t columns,
+                          fnz_dtype dtype) {
+  if (n < 1 || n > MOST) {
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "a transform of %lld numbers; at most %d are taken",
+                    (long long)n, MOST);
+    return CX(NULL, NULL);
+  }
+  fnzi_krn_array *j = STEP(unsqueeze, V(STEP(arange, I(rows), DTYPE(FNZ_I64))), I(1));
+  fnzi_krn_array *k = STEP(arange, I(columns), DTYPE(FNZ_I64));
+  fnzi_krn_array *turns = STEP(remainder__Scalar, V(MUL(j, k)), I(n));
+  fnzi_krn_array *angle = fnzi_dec_times(s, fnzi_dec_cast(s, turns, dtype), TURN / (double)n);
+  return CX(STEP(cos, V(angle)), STEP(sin, V(angle)));
+}
+
+#define PRODUCT(a, b) STEP(matmul, V(a), V(b))
+
+/* Along the last dimension. */
+static fnzi_dcm_cx transformed(fnzi_dec_steps *s, fnzi_dcm_cx z, bool forward) {
+  int64_t n = SIZE(z.re, -1);
+  fnzi_dcm_cx c = circle(s, n, n, n, DTYPE_OF(z.re));
+  fnzi_krn_array *across = PRODUCT(z.im, c.im), *along = PRODUCT(z.re, c.im);
+  fnzi_krn_array *re = PRODUCT(z.re, c.re), *im = PRODUCT(z.im, c.re);
+  return forward ? CX(ADD(re, across), SUB(im, along)) : CX(SUB(re, across), ADD(im, along));
+}
+
+/* --- dimensions ------------------------------------------------------------------------------- */
+typedef struct ways {
+  const int64_t *dims;
+  size_t count;
+} ways;
+
+static ways ways_of(fnzi_dec_steps *s) {
+  ways w = {NULL, 0};
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "dim", &w.dims, &w.count));
+  return s->status == FNZ_OK ? w : (ways){NULL, 0};
+}
+
+static fnzi_krn_array *to_end(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
+  return STEP(transpose__int, V(a), I(dim), I(-1));
+}
+
+static fnzi_dcm_cx along(fnzi_dec_steps *s, fnzi_dcm_cx z, int64_t dim, bool forward) {
+  z = transformed(s, CX(to_end(s, z.re, dim), to_end(s, z.im, dim)), forward);
+  return CX(to_end(s, z.re, dim), to_end(s, z.im, dim));
+}
+
+/* What a result of so many numbers is multiplied by. */
+static double factor(const fnzi_dec_steps *s, double count) {
+  int64_t by = GIVEN_INT("normalization");
+  return by == BY_ROOT ? 1 / sqrt(count) : by == BY_COUNT ? 1 / count : 1;
+}
+
+static double count_of(const fnzi_krn_array *a, ways w) {
+  double count = 1;
+  for (size_t i = 0; i < w.count; i++)
+    count *= (double)SIZE(a, w.dims[i]);
+  return count;
+}
+
+static void give_scaled(fnzi_dec_steps *s, fnzi_dcm_cx z, double by) {
+  GIVE(fnzi_dcm_cx_whole(s, by == 1 ? z : fnzi_dcm_cx_scaled(s, z, by)));
+}
+
+/* --- transforms ------------------------------------------------------------------------------- */
+TAKE_APART(fourier) {
+  fnzi_krn_array *self = GIVEN("self");
+  fnzi_dcm_cx z = fnzi_dcm_cx_of(s, self);
+  ways w = ways_of(s);
+  for (size_t i = 0; i < w.count; i++)
+    z = along(s, z, w.dims[i], GIVEN_BOOL("forward"));
+  give_scaled(s, z, factor(s, count_of(self, w)));
+}
+
+/* Of real numbers, whose transform mirrors itself: of the last way the first half and the middle.
+ */
+TAKE_APART(fourier_of_real) {
+  fnzi_krn_array *self = GIVEN("self");
+  ways w = ways_of(s);
+  int64_t last = w.count ? w.dims[w.count - 1] : 0, n = SIZE(self, last);
+  int64_t kept = GIVEN_BOOL("onesided") ? n / 2 + 1 : n;
+  fnzi_dcm_cx c = circle(s, n, n, kept, DTYPE_OF(self));
+  fnzi_krn_array *a = to_end(s, self, last);
+  fnzi_dcm_cx z = CX(PRODUCT(a, c.re), STEP(neg, V(PRODUCT(a, c.im))));
+  z = CX(to_end(s, z.re, last), to_end(s, z.im, last));
+  for (size_t i = 0; i + 1 < w.count; i++)
+    z = along(s, z, w.dims[i], true);
+  give_scaled(s, z, factor(s, count_of(self, w)));
+}
+
+/* Back to real numbers: what is not given mirrors what is, so that it counts twice. */
+TAKE_APART(fourier_to_real) {
+  fnzi_krn_array *self = GIVEN("self");
+  fnzi_dcm_cx z = fnzi_dcm_cx_of(s, self);
+  ways w = ways_of(s);
+  int64_t n = GIVEN_INT("last_dim_size"), last = w.count ? w.dims[w.count - 1] : 0;
+  double count = (double)n;
+  for (size_t i = 0; i + 1 < w.count; i++) {
+    z = along(s, z, w.dims[i], false);
+    count *= (double)SIZE(self, w.dims[i]);
+  }
+  int64_t given = SIZE(self, last);
+  fnzi_dcm_cx c = circle(s, n, given, n, DTYPE_OF(z.re));
+  fnzi_krn_array *place = STEP(unsqueeze, V(STEP(arange, I(given), DTYPE(FNZ_I64))), I(1));
+  fnzi_krn_array *mirror = STEP(remainder__Scalar, V(STEP(neg, V(place))), I(n ? n : 1));
+  fnzi_krn_array *is_own = STEP(eq__Tensor, V(place), V(mirror));
+  fnzi_krn_array *times = STEP(rsub__Scalar, V(fnzi_dec_cast(s, is_own, DTYPE_OF(z.re))), I(2));
+  fnzi_krn_array *re = PRODUCT(to_end(s, z.re, last), MUL(c.re, times));
+  fnzi_krn_array *im = PRODUCT(to_end(s, z.im, last), MUL(c.im, times));
+  fnzi_krn_array *a = to_end(s, SUB(re, im), last);
+  double by = factor(s, count);
+  GIVE(by == 1 ? a : fnzi_dec_times(s, a, by));
+}
