@@ -221,8 +221,8 @@ static fnz_status close_call(fnzi_mlir *w, const fnzi_hop *hop) {
 /* --- all of them ------------------------------------------------------------------------------ */
 static fnz_status no_region(fnzi_mlir *w, const fnzi_node *n) {
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s has no form in the torch dialect; cond and while_loop have, and a loop "
-                   "whose number of iterations is known can be unrolled before the export",
+                   "%s has no form in the torch dialect; cond and while_loop have, and scan and "
+                   "map become loops where --decompose mlir can tell the sizes of what they give",
                    fnzi_node_target(n));
 }
 
