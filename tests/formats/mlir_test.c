@@ -300,6 +300,32 @@ START_TEST(weights_are_compact) {
 }
 END_TEST
 
+/* A c64 weight with strides: its bytes are those of pairs, in its own order. */
+START_TEST(complex_weights_are_pairs) {
+  fnz_buffer text = {0}, file = {0};
+  fnz_arrays *arrays;
+  begin();
+  fnz_program *p = program_of(ctx, "%w: c64[2,2] stride(1,2) parameter \"w\"",
+                              "  %y: f32[2,2,2] = view_as_real_copy(%w)\n  return %y");
+  OK(ctx, add_weight(p, 0, 32));
+  OK(ctx, fnz_mlir_write(ctx, p, NULL, &text, &file));
+  OK(ctx, fnz_arrays_read_safetensors(ctx, file.data, file.size, &arrays));
+  const fnz_array *w = fnz_arrays_find(arrays, "w");
+  ck_assert_int_eq(w->dtype, FNZ_F32);
+  ck_assert_uint_eq(w->rank, 3);
+  static const unsigned char first_bytes[] = {0, 4, 16, 20, 8, 12, 24, 28};
+  for (size_t i = 0; i < 8; i++)
+    ck_assert_uint_eq(((const unsigned char *)w->data)[4 * i], first_bytes[i]);
+  ck_assert_ptr_nonnull(strstr(text.data, "\"w\"> : tensor<2x2x2xf32>"));
+  ck_assert_ptr_nonnull(strstr(text.data, "return %w : !torch.vtensor<[2,2,2],f32>"));
+  fnz_arrays_destroy(arrays);
+  fnz_buffer_free(ctx, &text);
+  fnz_buffer_free(ctx, &file);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* Dimension by dimension; of one without dimensions the value alone. */
 static const struct {
   const char *type, *literal;
@@ -487,5 +513,5 @@ START_TEST(functions_share_their_state) {
 END_TEST
 
 RUN_SUITE("mlir", functions_share_their_state, ways_compute_the_same, names_of_the_dialect,
-          rows_are_sorted, weights_are_compact, truth_values_are_spelled_out, both_files_or_none,
-          forms_of_state, no_memory_anywhere)
+          rows_are_sorted, weights_are_compact, complex_weights_are_pairs,
+          truth_values_are_spelled_out, both_files_or_none, forms_of_state, no_memory_anywhere)

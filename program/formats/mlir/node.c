@@ -137,6 +137,12 @@ static bool has_complex(const fnzi_mlir *w, const fnzi_node *n) {
          fnzi_args_visit(n->outputs, n->noutputs, look, &l) != FNZ_OK || l.found;
 }
 
+/* The size of a dimension that is counted from the first one is that of pairs as well. */
+static bool is_size(const fnzi_node *n) {
+  return strcmp(n->op->name, "sym_size.int") == 0 && n->args[1].tag == FNZ_ARG_INT &&
+         n->args[1].u.i >= 0;
+}
+
 static fnz_status no_complex(fnzi_mlir *w, const fnz_op *op) {
   return fnzi_fail(w->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "IREE %s lowers no tensors of complex numbers, and fnz has no steps for %s of "
@@ -176,7 +182,7 @@ fnz_status fnzi_mlir_put_call(fnzi_mlir *w, const fnzi_node *n) {
     return name_again(w, n);
   if (empty_result(w, n))
     return put_empty(w, n, empty_result(w, n));
-  if (has_complex(w, n))
+  if (has_complex(w, n) && !is_size(n))
     return no_complex(w, n->op);
   if (fnzi_op_is_item(n->op) && n->outputs[0].tag == FNZ_ARG_SYMBOL)
     return put_item(w, n);
