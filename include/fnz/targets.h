@@ -14,10 +14,10 @@ extern "C" {
  * (fnz_state), in words. */
 #define FNZ_TARGET_ROWS(ROW)                                                                       \
   ROW(EXECUTORCH, "executorch", executorch, PT2, KEEP, OUTPUTS, "to_edge() of ExecuTorch")         \
-  ROW(COREML, "coreml", coreml, PT2, KEEP, OUTPUTS, "convert() of Core ML Tools")                  \
-  ROW(OPENVINO, "openvino", openvino, PT2, KEEP, OUTPUTS, "convert_model() of OpenVINO")           \
-  ROW(ONNX, "onnx", onnx, PT2, KEEP, OUTPUTS, "torch.onnx.export() of PyTorch")                    \
-  ROW(TVM, "tvm", tvm, PT2, KEEP, OUTPUTS, "from_exported_program() of TVM")                       \
+  ROW(COREML, "coreml", coreml, PT2, KEEP, IO, "convert() of Core ML Tools")                       \
+  ROW(OPENVINO, "openvino", openvino, PT2, KEEP, IO, "convert_model() of OpenVINO")                \
+  ROW(ONNX, "onnx", onnx, PT2, KEEP, IO, "torch.onnx.export() of PyTorch")                         \
+  ROW(TVM, "tvm", tvm, PT2, KEEP, IO, "from_exported_program() of TVM")                            \
   ROW(TORCH_MLIR, "torch-mlir", torch_mlir, PT2, KEEP, OUTPUTS, "torch_mlir.fx")                   \
   ROW(IREE, "iree", mlir, MLIR, COPY, OUTPUTS, "iree-compile")
 

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * mlir_test.c - programs as MLIR: what stands for operators computes the same numbers, weights and
  * files, and what memory does. That IREE takes the text and gives the same values is checked where
  * it is installed (scripts/check_with_iree.py). */
