@@ -404,8 +404,7 @@ static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_outp
 static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
-  bool has_target =
-      fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND || fnzi_io_is_new_value(out);
+  bool has_target = fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND || fnzi_io_is_new_value(out);
   return has_target ? check_target(ctx, kinds, out) : FNZ_OK;
 }
 

@@ -68,13 +68,14 @@ fnzi_krn_array *fnzi_dcm_cx_whole(fnzi_dec_steps *s, fnzi_dcm_cx z) {
 }
 
 /* --- the operator on each part ---------------------------------------------------------------- */
+static bool is_called(const fnzi_param *param, const char *name) {
+  return strcmp(param->name, name) == 0;
+}
+
 /* The parameter says where elements are, not what they are. */
 static bool says_where(const fnzi_param *param) {
-  static const char *const names[] = {"index", "indices", "mask", "condition"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(param->name, names[i]) == 0)
-      return true;
-  return false;
+  return is_called(param, "index") || is_called(param, "indices") || is_called(param, "mask") ||
+         is_called(param, "condition");
 }
 
 /* A number among elements; others are factors. */

@@ -23,7 +23,7 @@ typedef enum fnz_views {
 } fnz_views;
 
 typedef enum fnz_state {
-  FNZ_STATE_OUTPUTS = 0, /* final values are leading outputs */
+  FNZ_STATE_OUTPUTS = 0,  /* final values are leading outputs */
   FNZ_STATE_EPILOGUE = 1, /* the last nodes write them: `as_strided_` for other sizes and strides,
                              `copy_` for elements; these write inputs, nothing else writes */
   /* The caller holds the state: parameters and buffers that are written are user inputs behind all

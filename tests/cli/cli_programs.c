@@ -199,7 +199,8 @@ START_TEST(prepares_for_a_target) {
   has(o->out, "m.py:3: refused, UNSUPPORTED: tvm does not take polygamma (apache-tvm ");
   has(o->out,
       "to do       write it with operators that tvm takes, or give that a function for it\n");
-  has(o->out, "--decompose aminmax.default takes it apart nevertheless; amin, amax would be left\n");
+  has(o->out,
+      "--decompose aminmax.default takes it apart nevertheless; amin, amax would be left\n");
 }
 END_TEST
 

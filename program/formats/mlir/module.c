@@ -266,7 +266,7 @@ static fnz_status check_methods(fnz_context *ctx, const fnz_method *methods, siz
 }
 
 static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_t count,
-                              const fnz_mlir_options *options, use *do_it, void *user) {
+                              const fnz_mlir_options *options, use *visit, void *user) {
   fnzi_mlir_module module = {.methods = methods, .count = count};
   fnzi_mlir *all;
   fnzi_arena arena;
@@ -282,7 +282,7 @@ static fnz_status with_module(fnz_context *ctx, const fnz_method *methods, size_
     open++;
   }
   if (status == FNZ_OK)
-    status = do_it(all, count, user);
+    status = visit(all, count, user);
   while (open-- > 0)
     end(&all[open]);
   FNZI_VEC_FREE(ctx, &module.weights);
