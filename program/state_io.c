@@ -7,7 +7,7 @@
  *         the input that it belongs to */
 #include "program/state_io.h"
 
-enum { NONE = UINT32_MAX };
+static const uint32_t NONE = UINT32_MAX;
 
 typedef struct change {
   fnz_context *ctx;
