@@ -85,11 +85,6 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_mlir_save_methods(fnz_context *ctx, const 
                                                         const fnz_mlir_options *options,
                                                         const char *path);
 
-/** The parameter, buffer or constant `name` is called `to` from now on, in the signature too. For
- * programs that no other thread uses yet. REF when there is none; DUPLICATE when `to` is taken. */
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *program,
-                                                            const char *name, const char *to);
-
 /** Called for each node that cannot be written, in order; `error` is what fnz_mlir_write() would
  * fail with, and is borrowed for the call. */
 typedef void fnz_mlir_refused_fn(void *user, size_t graph, size_t node, const fnz_error *error);

@@ -189,12 +189,13 @@ typedef struct fnz_view_call {
   uint32_t nargs, index;
 } fnz_view_call;
 
-/** Output k of graph 0. `target`: what a mutation or gradient belongs to, else NULL. `metadata`:
- * the mutation also gave its target the sizes, strides and offset of the value's geometry, or of
- * `window` where there is one. `set`: it also moved its target to other memory, which `sharing`
- * tells. FNZ_OUTPUT_MEMORY_MUTATION is the final content of an input of kind MEMORY, or of the
- * memory that an input came in with, all that it showed then, before it was moved away or began to
- * show less of it: other names of that memory see it.
+/** Output k of graph 0. `target`: what a mutation or gradient belongs to; of a user output the
+ * input whose new value it is, where the caller holds the state (FNZ_STATE_IO); else NULL.
+ * `metadata`: the mutation also gave its target the sizes, strides and offset of the value's
+ * geometry, or of `window` where there is one. `set`: it also moved its target to other memory,
+ * which `sharing` tells. FNZ_OUTPUT_MEMORY_MUTATION is the final content of an input of kind
+ * MEMORY, or of the memory that an input came in with, all that it showed then, before it was moved
+ * away or began to show less of it: other names of that memory see it.
  *
  * `sharing` is known of functional programs: what a caller has to do so that writing to an output
  * later is seen where eager PyTorch shows it. Take input `of` after its mutations, and call `views`
@@ -286,6 +287,11 @@ typedef struct fnz_weight {
 
 /** `name` is NULL, as all of it, when the program has no weight of that name. */
 FNZ_API fnz_weight fnz_program_weight(const fnz_program *program, const char *name);
+
+/** The parameter, buffer or constant `name` is called `to` from now on, in the signature too. For
+ * programs that no other thread uses yet. REF when there is none; DUPLICATE when `to` is taken. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *program,
+                                                            const char *name, const char *to);
 
 FNZ_API fnz_input_spec fnz_program_input(const fnz_program *program, size_t k);
 FNZ_API fnz_output_spec fnz_program_output(const fnz_program *program, size_t k);
