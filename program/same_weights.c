@@ -6,8 +6,6 @@
  *         written, and which weight each of them may be */
 #include "program/program.h"
 
-#include <fnz/mlir.h>
-
 #include <stdio.h>
 
 static const fnzi_value *value_of(const fnz_program *p, uint32_t k) {
