@@ -55,6 +55,16 @@ TAKE_APART(batch_norm) {
   GIVE(made[0]);
 }
 
+TAKE_APART(batch_norm_by_batch) {
+  fnzi_krn_array *made[3];
+  if (!GIVEN_BOOL("training")) {
+    fnzi_dcm_nothing_to_mend(s);
+    return;
+  }
+  normed(s, true, made);
+  GIVE(made[0]);
+}
+
 TAKE_APART(native_batch_norm) {
   fnzi_krn_array *made[3];
   normed(s, GIVEN_BOOL("training"), made);

@@ -60,6 +60,26 @@ TAKE_APART(min) {
   GIVE(STEP(amin, V(a), all_dims(s, a)));
 }
 
+/* A tensor without dimensions has none to name. */
+static bool names_dims(fnzi_dec_steps *s) {
+  fnz_arg dim = AS_GIVEN("dim");
+  return (dim.tag == FNZ_ARG_LIST && dim.count) || !RANK(GIVEN("self"));
+}
+
+TAKE_APART(amax_named) {
+  fnzi_krn_array *a = GIVEN("self");
+  if (names_dims(s))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(amax, V(a), all_dims(s, a), B(keeps(s))));
+}
+
+TAKE_APART(amin_named) {
+  fnzi_krn_array *a = GIVEN("self");
+  if (names_dims(s))
+    fnzi_dcm_nothing_to_mend(s);
+  GIVE(STEP(amin, V(a), all_dims(s, a), B(keeps(s))));
+}
+
 TAKE_APART(aminmax) {
   GIVE(STEP(amin, V(GIVEN("self")), dims_of(s), B(keeps(s))));
   GIVE(STEP(amax, V(GIVEN("self")), dims_of(s), B(keeps(s))));

@@ -23,6 +23,7 @@ fnzi_dec_fn fnzi_dcm_same, fnzi_dcm_each, fnzi_dcm_copied;
 #include "functionalize/decompose/mlir_complex.def"
 #include "functionalize/decompose/others.def"
 #include "functionalize/decompose/prims.def"
+#include "functionalize/decompose/targets/calls_tvm.def"
 #undef WAY
 #undef SAME
 #undef OWN
@@ -41,6 +42,13 @@ static const way_row ways_mlir[] = {
     {FNZI_NO_OP, NULL}};
 static const way_row ways_prims[] = {
 #include "functionalize/decompose/prims.def"
+    {FNZI_NO_OP, NULL}};
+/* Calls that targets take wrongly. */
+static const way_row ways_calls[] = {
+#include "functionalize/decompose/targets/calls.def"
+    {FNZI_NO_OP, NULL}};
+static const way_row ways_calls_tvm[] = {
+#include "functionalize/decompose/targets/calls_tvm.def"
     {FNZI_NO_OP, NULL}};
 /* What targets may need: up to what these are made of, or aside, and only then down to prims. */
 static const way_row ways_others[] = {

@@ -27,6 +27,22 @@ static void expect(const char *target, const char *inputs, const char *body, con
   fnz_context_destroy(ctx);
 }
 
+/* What a target takes has the line. */
+static void expect_line(const char *target, const char *inputs, const char *body,
+                        const char *line) {
+  fnz_buffer text = {0};
+  fnz_program *made, *p;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  p = program_of(ctx, inputs, body);
+  OK(ctx, fnz_target_prepare(ctx, fnz_target_find(target), p, &made));
+  OK(ctx, fnz_program_write(ctx, made, FNZ_FORMAT_TEXT, &text));
+  ck_assert_msg(strstr(text.data, line) != NULL, "%s: %s", target, text.data);
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+
 START_TEST(a_target_has_a_set_and_a_source) {
   size_t i = 0;
   for (const fnz_target *t; (t = fnz_target_at(i)) != NULL; i++) {
@@ -88,6 +104,36 @@ START_TEST(what_a_target_makes_wrong_is_taken_apart) {
 }
 END_TEST
 
+/* The list has the operator, and the consumer takes some calls of it alone. */
+START_TEST(calls_that_a_target_takes_wrongly_are_mended) {
+  static const char batch[] = "%x: f32[4,6], %w: f32[6], %b: f32[6], %m: f32[6], %v: f32[6]";
+  static const char tensor[] = "%x: f32[2,3]";
+  static const char places[] = "%x: f32[3,4], %i: i64[2], %v: f32[3,2], %w: f32[2]";
+  static const char all[] = "  %a: f32[] = amax(%x)\n  return %a";
+  static const char each[] = "  %a: f32[2] = amax(%x, [1])\n  return %a";
+  static const char columns[] = "  %a: f32[3,4] = index_put(%x, [None, %i], %v)\n  return %a";
+  static const char both[] = "  %a: f32[3,4] = index_put(%x, [%i, %i], %w)\n  return %a";
+  static const char given[] = "  %y: f32[4,6] = batch_norm(%x, %w, %b, %m, %v, False, 0.1, 1e-5,"
+                              " False)\n  return %y";
+  static const char *const targets[] = {"tvm", "openvino", "coreml"};
+  static const char norm[] = "  %y: f32[4,6], %a: f32[6], %c: f32[6], %n: f32[6], %u: f32[6] ="
+                             " _native_batch_norm_legit_functional(%x, %w, %b, %m, %v, True, 0.1,"
+                             " 1e-5)\n  return %y, %n, %u";
+  static const char made[] = "mean.dim var.correction var.correction add.Scalar sqrt reciprocal "
+                             "view sub.Tensor view mul.Tensor view mul.Tensor view add.Tensor "
+                             "mul.Scalar mul.Scalar add.Tensor mul.Scalar mul.Scalar add.Tensor ";
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    expect(targets[i], batch, norm, made);
+  expect("coreml", batch, given, "batch_norm ");
+  expect_line("onnx", tensor, all, "amax(%x, [0, 1], False)");
+  expect("tvm", tensor, all, "max ");
+  expect("onnx", tensor, each, "amax ");
+  expect("onnx", places, columns, "index_put ");
+  expect("tvm", places, columns, "arange view view index_put ");
+  expect("tvm", places, both, "index_put ");
+}
+END_TEST
+
 START_TEST(copies_of_views_become_views) {
   static const char inputs[] = "%x: f32[2,3]";
   static const char body[] = "  %a: f32[3,2] = t_copy(%x)\n  return %a";
@@ -119,4 +165,5 @@ END_TEST
 
 RUN_SUITE("targets", a_target_has_a_set_and_a_source, what_a_target_takes_stays_whole,
           steps_that_a_target_lacks_leave_it_whole, what_a_target_makes_wrong_is_taken_apart,
-          copies_of_views_become_views, ways_are_chosen_by_the_list)
+          copies_of_views_become_views, calls_that_a_target_takes_wrongly_are_mended,
+          ways_are_chosen_by_the_list)
