@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  *
  * targets_test.c - consumers: what their lists have, what stays whole, what is taken apart though a
  * list has it, and the forms that they want. */
