@@ -8,6 +8,8 @@
  *         so that a copy which it returns stays one */
 #include "functionalize/recorder/simplify.h"
 
+#include "schema/aten_names.h"
+
 /* --- windows ---------------------------------------------------------------------------------- */
 /* As many windows as the node has results, `count` 0 where `base` has none. An operator that counts
  * from the start of the storage needs the base there, in rows. Without elements strides mean
@@ -151,6 +153,23 @@ static fnz_status offer_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, const uint
   return become_view(r, n, &copy);
 }
 
+/* A plain view that looks at every stride, of a base that has other ones since it is a view too: of
+ * a dimension of one element, such as a select leaves. It becomes a copy again. */
+static fnz_status mend_view(fnzi_rec_tape *r, fnzi_rec_tape_node *n, bool *changed) {
+  static const uint16_t strict[] = {FNZI_ATEN_view__dtype, FNZI_ATEN_view_as_complex};
+  fnzi_rec_copy copy;
+  if (!n->op || !fnzi_op_is_among(n->op, strict, sizeof strict / sizeof *strict) ||
+      !n->args[0].u.value)
+    return FNZ_OK;
+  const fnz_geometry *base = base_of(r, n);
+  FNZ_TRY(open_windows(r, n, n->op, base, &copy));
+  if (copy.count || !base || fnz_geometry_numel(base) == 0)
+    return FNZ_OK;
+  n->op = fnz_op_member(n->op, FNZ_MEMBER_VIEW_COPY);
+  *changed = true;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count,
                                         bool *changed) {
   bool *returned = NULL;
@@ -164,6 +183,7 @@ fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *r, const fnz_handle *want
     if (!n->needed)
       continue;
     FNZ_TRY(offer_view(r, n, layouts, returned, changed));
+    FNZ_TRY(mend_view(r, n, changed));
     FNZ_TRY(fnzi_rec_layouts_add(r, n, layouts));
   }
   return FNZ_OK;
