@@ -39,7 +39,7 @@ strip --strip-unneeded "$to"/{lib,more}/*
 
 cp scripts/gpu.sh "$to/scripts/"
 cp bench/engine/{device.py,device_programs.h,programs.py} "$to/bench/engine/"
-cp docs/engine.md "$to/docs/"
+cp docs/gpu.md "$to/docs/"
 cp -r fixtures/{torch,vmap,functionalize,regions,state,pt2,why,decode,variants,made} "$to/fixtures/"
 cp -r fixtures/mlir/cases "$to/fixtures/mlir/"
 mkdir -p "$to/fixtures/random" && cp fixtures/random/philox.* "$to/fixtures/random/"

@@ -26,7 +26,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_context_create(const fnz_allocator *alloca
                                                      fnz_context **out);
 
 /** Everything made with the context must have been destroyed before. A GPU that something was made
- * for with it stays in use until then (docs/engine.md). NULL is allowed. */
+ * for with it stays in use until then (docs/gpu.md). NULL is allowed. */
 FNZ_API void fnz_context_destroy(fnz_context *ctx);
 
 /** The last failure; borrowed, valid until the next call on ctx. */

@@ -18,7 +18,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int t
 /** Numbers on a GPU, operator by operator: each is compiled when it is first called on tensors of
  * such types, sizes and strides, and kept; beyond 256 that one ends which was called longest ago.
  * What no GPU computes, and calls whose sizes data decide, the CPU does, on copies. Results agree
- * with the CPU's as docs/engine.md says. Calls do not wait for the GPU: it is waited for where
+ * with the CPU's as docs/gpu.md says. Calls do not wait for the GPU: it is waited for where
  * somebody reads, the CPU has a part, or a place may be out of bounds; a failure of the GPU itself
  * is told then.
  *

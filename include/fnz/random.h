@@ -5,7 +5,7 @@
  * that waits. That of CUDA gives those of PyTorch's on a GPU: Philox4x32-10, of which each thread
  * draws a part of its own, so that numbers depend on how many threads there are. Integers,
  * uniforms, masks and permutations are those of PyTorch; normals are, but for their last places.
- * docs/engine.md says what holds for each operator.
+ * docs/gpu.md says what holds for each operator.
  *
  *   status = fnz_generator_create(ctx, 42, &generator);
  *   fnz_context_set_generator(ctx, generator);

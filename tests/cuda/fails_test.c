@@ -161,7 +161,7 @@ static fnz_program *chain(fnz_context *ctx) {
 }
 
 /* The stand-in forgets what broke it when nobody holds the context, which the fnz_context gives
- * back with its last executable; docs/engine.md says that a GPU may. */
+ * back with its last executable; docs/gpu.md says that a GPU may. */
 static void try_anew(fnz_context *ctx, const fnz_program *p, const fnz_compile_options *options,
                      const fnz_arrays *inputs) {
   fnz_executable *exe;

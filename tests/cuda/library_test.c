@@ -1,7 +1,7 @@
 /* checks: 23
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
- * bounds that docs/engine.md states; a library that fails is told with the step; where one is not
+ * bounds that docs/gpu.md states; a library that fails is told with the step; where one is not
  * there (STANDIN_WITHOUT in the environment, by who starts this) kernels of the text compute.
  *
  * LIBRARY_PROGRAMS in the environment: how many random programs of each kind. */
