@@ -437,7 +437,7 @@ static bool readme_says(fnz_context *ctx, const size_t counts[WORDS]) {
     all += counts[w];
   OK(ctx, fnz_file_read(ctx, FNZ_SOURCE_DIR "/README.md", &text));
   OK(ctx, fnzi_put(ctx, &text, "", 1));
-  snprintf(line, sizeof line, "of the %zu,%03zu functional operators all but %zu,", all / 1000,
+  snprintf(line, sizeof line, "of the %zu,%03zu functional operators all except %zu,", all / 1000,
            all % 1000, counts[WORDS - 1]);
   bool said = strstr((const char *)text.data, line) != NULL;
   if (!said)
