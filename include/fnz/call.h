@@ -1,7 +1,7 @@
 /* call.h - calling any operator, by a stack of arguments, on real memory: what eager PyTorch does.
  *
- * Views share memory with their argument, in-place operators write into it, out= arguments get
- * another size when theirs is wrong. Who wants values instead of memory uses <fnz/tensor.h>.
+ * Views share memory with their argument, in-place operators write into it, out= arguments are
+ * resized if necessary. For values instead of memory use <fnz/tensor.h>.
  *
  *   fnz_push_tensor(stack, x);
  *   fnz_push_tensor(stack, y);
@@ -11,7 +11,8 @@
  *   if (status == FNZ_OK)
  *     sum = fnz_pop_tensor(stack);
  *
- * <fnz/ops.h> has a typed function for every operator that the CPU backend computes. */
+ * <fnz/ops.h> has a typed function for each operator that has a kernel on the CPU, or whose
+ * functional variant has one, if its types can be written in C. */
 #ifndef FNZ_CALL_H
 #define FNZ_CALL_H
 
@@ -21,8 +22,8 @@
 extern "C" {
 #endif
 
-/** An eager tensor: a value of a backend, in memory that others may share. Handle 0 is None. Ends
- * with fnz_eager_release(). */
+/** An eager tensor: a value of a backend, in memory that other tensors may share. Handle 0 is None.
+ * Release it with fnz_eager_release(). */
 typedef struct fnz_eager {
   fnz_backend *backend;
   fnz_handle handle;
@@ -30,7 +31,8 @@ typedef struct fnz_eager {
 
 /** Nothing for None. */
 FNZ_API void fnz_eager_release(fnz_eager tensor);
-/** Dtype, sizes, strides and offset; borrowed until the tensor ends or changes. NULL for None. */
+/** Dtype, sizes, strides and offset; borrowed until the tensor is released or changes. NULL for
+ * None. */
 FNZ_API const fnz_geometry *fnz_eager_geometry(fnz_eager tensor);
 
 /** Scalars, as the typed functions of <fnz/ops.h> take them. */
@@ -49,11 +51,11 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_stack_create(fnz_context *ctx, fnz_backend
 FNZ_API void fnz_stack_destroy(fnz_stack *stack);
 
 /* --- Arguments ----------------------------------------------------------------------------------
- * In the order of the schema. Pushing never fails: when memory runs out, the next fnz_call() says
- * so. Lists and strings are copied; tensors are borrowed until the call. */
+ * In the order of the schema. Pushing never fails: if memory runs out, the next fnz_call() fails
+ * with FNZ_NO_MEMORY. Lists and strings are copied; tensors are borrowed until the call. */
 FNZ_API void fnz_push_tensor(fnz_stack *stack, fnz_eager tensor);
 FNZ_API void fnz_push_none(fnz_stack *stack);
-FNZ_API void fnz_push_default(fnz_stack *stack); /* what the schema says */
+FNZ_API void fnz_push_default(fnz_stack *stack); /* the schema's default */
 FNZ_API void fnz_push_int(fnz_stack *stack, int64_t value);
 FNZ_API void fnz_push_float(fnz_stack *stack, double value);
 FNZ_API void fnz_push_bool(fnz_stack *stack, bool value);
@@ -65,8 +67,7 @@ FNZ_API void fnz_push_floats(fnz_stack *stack, const double *values, size_t coun
 FNZ_API void fnz_push_tensors(fnz_stack *stack, const fnz_eager *tensors, size_t count);
 /** Anything that has no tensor in it. */
 FNZ_API void fnz_push_arg(fnz_stack *stack, const fnz_arg *arg);
-/** What was pushed last is the argument of this name, wherever it stands in the schema. After the
- * first name only named arguments follow. */
+/** Names the argument that was pushed last. All later arguments must be named too. */
 FNZ_API void fnz_push_name(fnz_stack *stack, const char *name);
 /** Drops everything. */
 FNZ_API void fnz_stack_clear(fnz_stack *stack);
@@ -76,21 +77,22 @@ FNZ_API void fnz_stack_clear(fnz_stack *stack);
  * schema, which may be the first arguments of the next call. After a failure the stack is empty.
  *
  * Arguments are converted as PyTorch's argument parser does: integers to floats, bools to
- * integers, numbers to Scalars, a single integer to a list of fixed length. What is not given has
- * its default. A message about an argument names it, its type in the schema and what was given.
+ * integers, numbers to Scalars, a single integer to a list of fixed length. Missing arguments get
+ * their defaults. A message about an argument contains its name, its type in the schema and the
+ * given value.
  *
- * All tensors must be of one backend, PyTorch's rule for devices. The elements of a CPU tensor
- * without dimensions go where the others are, and so do those of any tensor that is read by an
- * operator whose row in the table switches the check off (copy_); not those of tensors in lists.
+ * All tensors must be of one backend, as PyTorch requires one device. As an exception, a CPU tensor
+ * without dimensions is copied to the backend of the others. An operator whose table row switches
+ * the check off (copy_) also copies other tensors that it reads, except tensors in lists.
  *
  * An in-place operator's result is its argument, as another reference.
  *
- * Fails with FNZ_BAD_ARGUMENT when `op` is NULL, as fnz_op_find() gives it for a name that no
- * operator has. */
+ * Fails with FNZ_BAD_ARGUMENT when `op` is NULL, which fnz_op_find() returns for an unknown
+ * name. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack);
 
-/** What eager would have warned of in the last call, "" for nothing; borrowed until the next
- * one. */
+/** The warning that eager would have printed in the last call, "" for none; borrowed until the next
+ * call. */
 FNZ_API const char *fnz_stack_warning(const fnz_stack *stack);
 
 /* --- Results ---------------------------------------------------------------------------------- */
@@ -104,8 +106,8 @@ FNZ_API const fnz_arg *fnz_stack_arg(const fnz_stack *stack, size_t place);
 /** Moves a tensor of a result to the caller; None stays in its place. */
 FNZ_API fnz_eager fnz_take_tensor(fnz_stack *stack, size_t place);
 FNZ_API fnz_eager fnz_take_item(fnz_stack *stack, size_t place, size_t item);
-/** Takes the last entry off the stack and moves its tensor to the caller; None when it is none.
- * What else it is ends. */
+/** Takes the last entry off the stack and moves its tensor to the caller. Returns None, and
+ * destroys the entry, if it is no tensor. */
 FNZ_API fnz_eager fnz_pop_tensor(fnz_stack *stack);
 
 #ifdef __cplusplus

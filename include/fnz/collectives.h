@@ -1,9 +1,9 @@
-/* collectives.h - programs that run in several processes: who talks to the others, as a struct of
- * functions that the caller gives.
+/* collectives.h - programs that run in several processes: communication as a struct of functions
+ * that the caller provides.
  *
- * Operators of _c10d_functional, _c10d_functional_autograd and c10d_functional are computed with
- * what these functions say and do. libfnz_mpi has them over MPI (<fnz/mpi.h>),
- * fnz_collectives_one() those of a process that is alone.
+ * Operators of _c10d_functional, _c10d_functional_autograd and c10d_functional call these
+ * functions. libfnz_mpi implements them over MPI (<fnz/mpi.h>), fnz_collectives_one() for a single
+ * process.
  *
  *   fnz_context_set_collectives(ctx, collectives);
  *   status = fnz_run(ctx, program, backend, inputs, NULL, outputs);
@@ -11,15 +11,15 @@
  * All processes run the same program, on tensors of the same sizes, in the same way: each by the
  * interpreter, or each by an executable. Calls keep their number and order: none is left out,
  * joined with another or moved before one, by fnz_functionalize(), fnz_compile() or a run, with any
- * number of threads. A process that fails between two of them makes no more; those who wait for it
- * are its caller's to end.
+ * number of threads. A process that fails between two calls makes no further ones; its caller must
+ * end the processes that wait for it.
  *
- * Programs say a group by its name, and most operators how many processes it has, which must be as
- * many as there are. Where no functions are given, operators of one process run, and others are
- * refused, all_reduce and broadcast among them, which do not say how many they are for.
+ * Programs name a group, and most operators state its number of processes, which must be the real
+ * one. Without functions, operators that state a single process run and others are refused. The
+ * operators all_reduce and broadcast state no number and are refused too.
  *
  * Threads: functions are called in the thread that runs, one at a time for a context. Contexts that
- * run at the same time need collectives of their own, or such that bear it. */
+ * run at the same time need collectives of their own, or thread-safe ones. */
 #ifndef FNZ_COLLECTIVES_H
 #define FNZ_COLLECTIVES_H
 
@@ -31,7 +31,7 @@ extern "C" {
 
 /** Which processes: by name, or, in the older c10d_functional, by a list of ranks. */
 typedef struct fnz_group {
-  const char *name;     /* "0" is what PyTorch calls that of all; "" where there are ranks */
+  const char *name;     /* "0" is PyTorch's name for all processes; "" if there are ranks */
   const char *tag;      /* of a list of ranks; "" else */
   const int64_t *ranks; /* among all processes, in the order of the group; NULL for a name */
   size_t nranks;
@@ -50,56 +50,59 @@ typedef enum fnz_reduction {
 
 #define FNZ_COLLECTIVES_MESSAGE_BYTES 256
 
-/** What a process does with the others of its group. Every function but `place` is called by all of
- * them, and returns when what it gives is there; memory is the caller's, and row-major. After
- * anything but FNZ_OK `message`, FNZ_COLLECTIVES_MESSAGE_BYTES of room, says why in one line. The
- * class of the failure is REF for FNZ_BAD_INPUT (a group that there is not), UNSUPPORTED, NOMEM and
- * IO for all else. */
+/** Communication of a process with its group. All processes of the group call each function except
+ * `place`, and it returns when its result is complete. Memory belongs to the caller and is
+ * row-major. After a failure `message`, FNZ_COLLECTIVES_MESSAGE_BYTES long, gives the reason in one
+ * line. The class of the failure is REF for FNZ_BAD_INPUT (an unknown group), UNSUPPORTED, NOMEM,
+ * and IO for every other status. */
 typedef struct fnz_collectives {
-  size_t size; /* sizeof(fnz_collectives); what lies beyond counts as NULL */
+  size_t size; /* sizeof(fnz_collectives); functions beyond it count as NULL */
   const char *name;
   void *self;
 
-  /** This process among those of the group, and how many they are. NULL for the group: all. */
+  /** The rank of this process in the group, and the number of its processes. NULL for the group:
+   * all processes. */
   fnz_status (*place)(void *self, const fnz_group *group, int64_t *rank, int64_t *count,
                       char *message);
 
-  /** `data`: `count` elements, which become those that all processes have together, the same bits
-   * in each. `dtype` is one of U8 I8 I16 I32 I64 U16 U32 U64 F32 F64: bool comes as U8, 16-bit
+  /** Replaces the `count` elements of `data` by their reduction over all processes, with the same
+   * bits in each. `dtype` is one of U8 I8 I16 I32 I64 U16 U32 U64 F32 F64: bool comes as U8, 16-bit
    * floats as F32 and complex numbers as pairs. */
   fnz_status (*all_reduce)(void *self, const fnz_group *group, fnz_reduction reduction,
                            fnz_dtype dtype, void *data, size_t count, char *message);
 
-  /** `bytes` of each process, one after the other by rank. */
+  /** Stores the `bytes` of each process in `to`, one after the other by rank. */
   fnz_status (*all_gather)(void *self, const fnz_group *group, const void *from, size_t bytes,
                            void *to, char *message);
 
-  /** Of `from`, `count` elements for each process, all_reduce's result for this one. NULL: fnz does
-   * it by all_reduce. */
+  /** `from` has `count` elements for each process. Stores all_reduce's result for this process in
+   * `to`. NULL: fnz uses all_reduce. */
   fnz_status (*reduce_scatter)(void *self, const fnz_group *group, fnz_reduction reduction,
                                fnz_dtype dtype, const void *from, void *to, size_t count,
                                char *message);
 
-  /** from_bytes[k] bytes of `from` go to process k, to_bytes[k] of `to` come from it; both lie one
-   * after the other by rank. */
+  /** Sends from_bytes[k] bytes of `from` to process k and receives to_bytes[k] bytes of `to` from
+   * it; both are stored one after the other by rank. */
   fnz_status (*all_to_all)(void *self, const fnz_group *group, const void *from,
                            const size_t *from_bytes, void *to, const size_t *to_bytes,
                            char *message);
 
-  /** `data` becomes what process `source` of the group has there. */
+  /** Copies `data` of process `source` of the group to all its processes. */
   fnz_status (*broadcast)(void *self, const fnz_group *group, int64_t source, void *data,
                           size_t bytes, char *message);
 
-  /** Ends all processes, this one with `code`. The library never calls it. NULL: it cannot. */
+  /** Ends all processes, the calling one with exit code `code`. The library never calls it. NULL:
+   * impossible. */
   void (*abort)(void *self, int code);
-  /** The library never calls it. NULL: there is nothing to end. */
+  /** Destroys `self`. The library never calls it. NULL: nothing to destroy. */
   void (*destroy)(void *self);
 } fnz_collectives;
 
-/** Those of one process that is all of every group: its tensors stay what they are. Constant. */
+/** The functions for a single process, which is the only member of every group: tensors stay
+ * unchanged. Constant. */
 FNZ_API const fnz_collectives *fnz_collectives_one(void);
 
-/** From now on what is called through ctx goes by `collectives`, which are borrowed; NULL: by none.
+/** Calls through ctx use `collectives` from now on, which are borrowed; NULL: none.
  */
 FNZ_API void fnz_context_set_collectives(fnz_context *ctx, const fnz_collectives *collectives);
 

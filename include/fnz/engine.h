@@ -1,18 +1,19 @@
 /* engine.h - a program compiled once and run many times: memory is planned, views are not copied,
  * state is written in place.
  *
- * An *executable* is a functional program with the kernels that compute it. A *workspace* is what
- * one run at a time works in: plans for the sizes that it has met, their calls and the memory of
- * what lies between inputs and outputs. A *state* is the memory of the parameters and buffers that
+ * An *executable* is a functional program with the kernels that compute it. A *workspace* serves
+ * one run at a time: it has plans for the sizes that it has met, their calls, and the memory of
+ * values between inputs and outputs. A *state* is the memory of the parameters and buffers that
  * the program changes, from call to call.
  *
- * Results are those of fnz_run(), bit for bit.
+ * Results equal fnz_run()'s, bit for bit.
  *
  * Threads: an executable never changes, and any number of threads may run it, each with a context,
  * and with a workspace and a state of its own.
  *
- * A process that forks: the child may use what no other thread was using then. The thread that
- * forked works alone there, if there were others; one that the child starts has `threads` again. */
+ * A process that forks: the child may use objects that no other thread was using then. If there
+ * were other threads, the thread that forked works alone in the child; a thread that the child
+ * starts has `threads` again. */
 #ifndef FNZ_ENGINE_H
 #define FNZ_ENGINE_H
 
@@ -40,10 +41,10 @@ typedef struct fnz_compile_options {
                          memory takes its place */
   bool unplanned;     /* every value in memory of its own: to find out whether a plan is at fault */
   const char *device; /* "cpu", "cuda", "cuda:1"; NULL: "cpu" */
-  const char *cache;  /* a folder where kernels for a GPU are kept, for the next process: files are
-                         found by what they were compiled from; NULL: none */
-  bool staging;       /* on a GPU: runs may be given memory of the CPU, which is copied there and
-                         back; else that is refused */
+  const char *cache; /* a folder that keeps compiled kernels for a GPU for the next process, under a
+                        digest of their sources; NULL: none */
+  bool staging;      /* on a GPU: runs may be given memory of the CPU, which is copied there and
+                        back; else that is refused */
 } fnz_compile_options;
 #define FNZ_COMPILE_OPTIONS_INIT                                                                   \
   { sizeof(fnz_compile_options), 0, NULL, 0, NULL, false, false, NULL, NULL, false }
@@ -51,8 +52,9 @@ typedef struct fnz_compile_options {
 /** Makes an executable.
  *
  * program  functional (fnz_functionalize(), FNZ_STATE_OUTPUTS). Borrowed: it must outlive the
- *          executable, which reads its weights where they lie.
- * options  NULL for defaults; what it points to is needed only during the call, but for `kernels`.
+ *          executable, which reads its weights in place.
+ * options  NULL for defaults; everything that it points to, except `kernels`, is needed only during
+ *          the call.
  * out      new; ends with fnz_executable_destroy(). NULL on failure. Its memory comes from the
  *          allocator of ctx, in whatever thread it runs.
  *
@@ -60,22 +62,21 @@ typedef struct fnz_compile_options {
  * meaning, except for `as_strided`, `as_strided_copy`, `as_strided_scatter`, `sym_stride` and
  * `sym_storage_offset` of a tensor whose elements do not lie in rows.
  *
- * Fails with UNSUPPORTED for a program that writes, for these, and for a node that nothing computes
- * (with its place), REF for a donated input that there is not, and as a plan at the recorded sizes
- * does. */
+ * Fails with UNSUPPORTED for a program that writes, for these operators, and for a node without a
+ * kernel (with its place). Fails with REF if a donated input does not exist, and if the plan at the
+ * recorded sizes does. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_compile(fnz_context *ctx, const fnz_program *program,
                                               const fnz_compile_options *options,
                                               fnz_executable **out);
-/** After all of its workspaces and states have ended. NULL is allowed. */
+/** Destroy all of its workspaces and states first. NULL is allowed. */
 FNZ_API void fnz_executable_destroy(fnz_executable *exe);
 
 /* --- What goes in and comes out -----------------------------------------------------------------
  * INPUT   the user inputs that are tensors or symbolic integers, in order of the signature, by
  *         graph name: "x".
- * OUTPUT  what fnz_run() gives, numbers too, in its order and by its names: "output.0", then the
- *         final values, "buffer.cache". Those of a state are not outputs where a run is given that
- * state. STATE   the memories of a state: parameters and buffers with a final value,
- * "buffer.cache". */
+ * OUTPUT  the results of fnz_run(), numbers too, in its order and by its names: "output.0", then
+ *         the final values, "buffer.cache". A run with a state leaves its final values there.
+ * STATE   the memories of a state: parameters and buffers with a final value, "buffer.cache". */
 typedef enum fnz_side { FNZ_SIDE_INPUT, FNZ_SIDE_OUTPUT, FNZ_SIDE_STATE } fnz_side;
 
 typedef struct fnz_slot {
@@ -91,25 +92,26 @@ FNZ_API fnz_slot fnz_executable_slot(const fnz_executable *exe, fnz_side side, s
 /* --- Running ---------------------------------------------------------------------------------- */
 /** One run.
  *
- * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must be those of the
- *            program, or such as its symbols allow. Of a symbolic integer `data` is one int64_t,
- *            NULL for the recorded one, and `geometry` is not looked at. Inputs that share memory
- *            by the signature must lie in one memory as recorded; where one of two is written,
- *            which the program's guards tell, or is donated, or the other one lies in the state,
- *            they must not overlap.
- * outputs    one per OUTPUT slot. `data` NULL: after the run it and `geometry` say where the result
- *            lies in the workspace, which must be given, until its next run. Else `data` is the
- *            caller's, of the sizes and strides of `geometry`, row-major where that is NULL. A
- *            number is an int64_t, a double or a bool, as `geometry` of rank 0 says after the run,
- *            and lies with the CPU: `data` given for it has 8 bytes, `geometry` NULL.
- *            Outputs must overlap neither each other nor an input or the state, and have a place
- *            for each element; but the final value of a donated input may lie in the memory of
- *            that input, with its strides. Those in a given state are not looked at.
- * state      NULL: the program's initial values, and final values come out as outputs. Else they
- *            are read and left there.
+ * inputs     one per INPUT slot. `data` with any strides, not copied; sizes must equal the
+ *            program's, or be allowed by its symbols. For a symbolic integer `data` is one int64_t,
+ *            NULL for the recorded one, and `geometry` is ignored. Inputs that share memory by the
+ *            signature must be windows of one memory as recorded. Two other inputs must not overlap
+ *            if one of them is written (the program's guards name it) or donated, or if the other
+ *            is in the state.
+ * outputs    one per OUTPUT slot. `data` NULL: the run sets it and `geometry` to the result in the
+ *            workspace, which must be given; valid until its next run. Else `data` is the caller's
+ *            memory with the sizes and strides of `geometry`, row-major if that is NULL. A number
+ *            is an int64_t, a double or a bool, by the dtype of `geometry`, of rank 0, after the
+ *            run. It is in CPU memory: if `data` is given for it, it has 8 bytes, and `geometry` is
+ *            NULL.
+ *            Outputs must not overlap each other, an input or the state, and no two elements may
+ *            share memory. As an exception, the final value of a donated input may be in the memory
+ *            of that input, with its strides. Outputs in a given state are ignored.
+ * state      NULL: the program's initial values are used, and final values are outputs. Else
+ *            initial values are read from the state, and final values stored there.
  * workspace  NULL: one that the executable keeps for this.
- * arena      NULL: memory of the workspace. Else `arena_bytes` of the caller's, at least what
- *            fnz_needs says, aligned to 64 bytes, and apart from all other memory. */
+ * arena      NULL: memory of the workspace. Else `arena_bytes` of the caller's memory, at least
+ *            fnz_needs.arena_bytes, aligned to 64 bytes, and separate from all other memory. */
 typedef struct fnz_execution {
   size_t size; /* sizeof(fnz_execution) */
   const fnz_memory *inputs;
@@ -119,23 +121,24 @@ typedef struct fnz_execution {
   void *arena;
   size_t arena_bytes;
   bool on_device; /* of an executable for a GPU: `data` of inputs that are tensors and of outputs
-                     are addresses there, of the device's primary context; ARGUMENT for one that the
-                     driver does not know as such. Inputs are read where they lie, and must be
-                     ready; what the CPU computes with is copied to it. An output must be row-major;
-                     one without data lies there, too. UNSUPPORTED where inputs share memory */
+                     are addresses there, of the device's primary context; ARGUMENT for an address
+                     that the driver does not know. Inputs are read in place, and must be ready;
+                     operands of CPU steps are copied. An output must be row-major; one without data
+                     stays on the GPU, too. UNSUPPORTED where inputs share memory */
 } fnz_execution;
 #define FNZ_EXECUTION_INIT                                                                         \
   { sizeof(fnz_execution), NULL, NULL, NULL, NULL, NULL, 0, false }
 
 /** Runs. The first run with new sizes or strides makes a plan, and in the second one convolutions
- * keep their weights in the order that they are read in; after that a run with a workspace
- * allocates nothing, but where sizes depend on data or the interpreter evaluates a body of a
- * region. After a failure the outputs hold anything, and the state what it held before. On a GPU
+ * keep their weights in the order that they are read in. After that a run with a workspace
+ * allocates nothing, unless sizes depend on data or the interpreter evaluates a body of a region.
+ * After a failure the contents of outputs are undefined, and the state is unchanged. On a GPU
  * a state that may have been written before a launch, a copy or a library failed is lost: further
  * runs with it fail.
  *
- * On a GPU without on_device all memory is the CPU's, and goes to the device and back in each run:
- * ARGUMENT, with the name of what was given so, unless the executable was compiled with `staging`.
+ * On a GPU without on_device all memory is the CPU's, and is copied to the device and back in each
+ * run. This requires an executable that was compiled with `staging`; else it fails with ARGUMENT
+ * and the name of the input, output or state.
  *
  * Fails with REF (an input is missing), TYPE, BOUNDS (sizes, an index), OVERLAP, ARGUMENT, and as
  * operators do, with the node's place. */
@@ -144,22 +147,22 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run(fnz_context *ctx, const fnz
 
 /** As fnz_run(): inputs, and weights to replace, by name; results are appended to `outputs`. Arrays
  * are memory of the CPU: on a GPU `staging` is needed.
- * state      NULL, or as above; arrays for what is in it are refused.
+ * state      NULL, or as above; arrays for its parameters and buffers are refused.
  * workspace  as above. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_run_arrays(
     fnz_context *ctx, const fnz_executable *exe, const fnz_arrays *inputs,
     fnz_executable_state *state, fnz_workspace *workspace, fnz_arrays *outputs);
 
-/** Runs with arrays, on memory with gaps, and with a state for three calls, weights and state among
- * the inputs too, and the same by fnz_run(): DIFFERENT, with the result and the element, when a bit
- * is not the same, or when one refuses what the other runs. */
+/** Compares the executable with fnz_run(): with arrays, on memory with gaps, and with a state for
+ * three calls, weights and state among the inputs too. Fails with DIFFERENT, naming the result and
+ * the element, if a bit differs, or if one of them refuses inputs that the other runs. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
                                                         const fnz_arrays *inputs);
 
-/** What a run with these inputs takes and does. */
+/** Memory and work of a run with these inputs. */
 typedef struct fnz_needs {
   size_t size;            /* sizeof(fnz_needs) */
-  size_t arena_bytes;     /* of what lies between inputs and outputs */
+  size_t arena_bytes;     /* of values between inputs and outputs */
   size_t steps;           /* kernels, moves and others */
   size_t moves;           /* steps that only move elements */
   uint64_t bytes_moved;   /* by those: read and written */
@@ -182,15 +185,16 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_workspace_create(fnz_context *ctx, const f
 /** NULL is allowed. */
 FNZ_API void fnz_workspace_destroy(fnz_workspace *workspace);
 
-/** A step of the last run; of a body, all times that it was run. Texts last until the next one. Of
- * a group, which computes several nodes, `target` has the operators of all with commas between
- * them, and `of` those that they are steps of, each once where it is several of them in a row. */
+/** A step of the last run; a step of a body counts all iterations together. Texts are valid until
+ * the next run. For a group, which computes several nodes, `target` lists the operators of all
+ * nodes, separated by commas. `of` lists the operators of the program that they are steps of,
+ * consecutive equal ones once. */
 typedef struct fnz_step_time {
-  const char *kind;   /* "kernel", "group", "move", "evaluated", "interpreted", "region": what
-                         a node with bodies does itself */
+  const char *kind; /* "kernel", "group", "move", "evaluated", "interpreted", or "region": the work
+                       of a node with bodies itself */
   const char *target; /* the operator; "" for a move at the end */
-  const char *of;     /* the program's operator that it is a step of; the same, but where that is
-                         computed by others */
+  const char *of;     /* the program's operator that it is a step of; differs from `target` if that
+                         operator is decomposed */
   uint64_t ns;
   uint64_t sets; /* of a group: operand sets that it was computed over at once; else 1 */
 } fnz_step_time;
@@ -200,33 +204,35 @@ FNZ_API void fnz_workspace_take_times(fnz_workspace *workspace, bool on);
 FNZ_API const fnz_step_time *fnz_workspace_times(const fnz_workspace *workspace, size_t *count);
 
 /* --- State ------------------------------------------------------------------------------------ */
-/** Memory of its own with the program's initial values; what the file has no data for must come
- * from fnz_executable_state_read() before the first run, which fails with REF otherwise.
+/** Creates a state with memory of its own and the program's initial values. Values without data in
+ * the file must come from fnz_executable_state_read() before the first run, which fails with REF
+ * otherwise.
  * out  ends with fnz_executable_state_destroy(), before the executable. NULL on failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_create(fnz_context *ctx,
                                                               const fnz_executable *exe,
                                                               fnz_executable_state **out);
-/** Over the caller's memory, which holds what the state begins with and outlives it: one per STATE
- * slot, with the recorded strides. On a GPU without `staging` it lies there, at multiples of 16
- * bytes from the first element of the storage on, and is ready when a run begins.
+/** Creates a state over the caller's memory, which holds the initial values and must outlive the
+ * state: one memory per STATE slot, with the recorded strides. On a GPU without `staging` it is
+ * memory of the GPU whose storage is aligned to 16 bytes, and must be ready when a run begins.
  * out  as above. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_over(fnz_context *ctx,
                                                             const fnz_executable *exe,
                                                             const fnz_memory *memories,
                                                             fnz_executable_state **out);
-/** Before the executable. NULL is allowed. */
+/** Destroy states before their executable. NULL is allowed. */
 FNZ_API void fnz_executable_state_destroy(fnz_executable_state *state);
 
-/** The memory of a STATE slot, by its name or by that without the kind: "cache". NULL data for
- * none. It may be read and written between runs. On a GPU without `staging` it lies there; with it,
- * it is the CPU's, and is copied back and forth in each run from then on. */
+/** The memory of a STATE slot, by its name or without the kind: "cache". NULL data if there is
+ * none. It may be read and written between runs. On a GPU without `staging` it is memory of the
+ * GPU; with `staging` it is memory of the CPU, and is copied back and forth in each run from then
+ * on. */
 FNZ_API fnz_memory fnz_executable_state_find(const fnz_executable_state *state, const char *name);
-/** The state takes the elements of all arrays by their names. Nothing is changed on failure: REF
- * for a name that is not there, DUPLICATE for "cache" and "buffer.cache", TYPE, BOUNDS. */
+/** Copies the elements of all arrays into the state, by name. Nothing is changed on failure: REF
+ * for an unknown name, DUPLICATE for "cache" together with "buffer.cache", TYPE, BOUNDS. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_read(fnz_context *ctx,
                                                             fnz_executable_state *state,
                                                             const fnz_arrays *arrays);
-/** Appends what the state holds, by the names of the STATE slots. */
+/** Appends the contents of the state, by the names of the STATE slots. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_executable_state_write(fnz_context *ctx,
                                                              const fnz_executable_state *state,
                                                              fnz_arrays *out);
@@ -237,24 +243,24 @@ typedef struct fnz_plan_options {
   size_t size;        /* sizeof(fnz_plan_options) */
   bool json;          /* as an object, else as lines */
   const char *device; /* as fnz_compile() takes it, NULL for the CPU; or a kind of GPU: "sm_90" */
-  const fnz_arrays *inputs; /* where sizes of inputs are symbols: named arrays as fnz_run() takes
-                               them, whose sizes the plan is for; NULL: those that the program has
-                               recorded. Not looked at else */
+  /* For inputs with symbolic sizes: named arrays as for fnz_run(), whose sizes the plan uses; NULL:
+   * the recorded sizes. Ignored for fixed sizes. */
+  const fnz_arrays *inputs;
 } fnz_plan_options;
 #define FNZ_PLAN_OPTIONS_INIT                                                                      \
   { sizeof(fnz_plan_options), false, NULL, NULL }
 
-/** Appends what the engine does with a functional program: each step with the bytes that it reads
- * and writes, each copy with the rule and the value that forced it, and the sums. docs/engine.md
- * says how to read it. Final values end in the memory of what they are the final values of. For a
- * GPU it says as well which kernels compute a step, with their blocks, threads, registers and
- * memory, which steps the CPU computes and why, and what is copied for them. Nothing of CUDA is
- * needed: without a GPU "cuda" is "sm_90", and registers are told where NVRTC is found.
+/** Appends the plan of a functional program: each step with the bytes that it reads and writes,
+ * each copy with the rule and the value that forced it, and the sums. Final values are in the
+ * memory of their parameter, buffer or input. docs/engine.md explains the lines. For a GPU it also
+ * prints the kernels of each step, with their blocks, threads, registers and memory, the steps that
+ * run on the CPU with the reason, and their copies (docs/gpu.md). Nothing of CUDA is needed:
+ * without a GPU "cuda" is "sm_90", and registers are printed if NVRTC is found.
  *
  * program  from fnz_functionalize(); borrowed.
  * options  NULL for defaults.
- * Fails with UNSUPPORTED when a node writes an argument, and where a size has no recorded number
- * and none is given, with what fnz_run() refuses inputs with, and with ARGUMENT for another device.
+ * Fails with UNSUPPORTED if a node writes an argument, or if a size has neither a recorded number
+ * nor a given one; as fnz_run() for inputs that it refuses; with ARGUMENT for another device.
  */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
                                                  const fnz_plan_options *options, fnz_buffer *out);

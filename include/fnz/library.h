@@ -1,9 +1,9 @@
 /* library.h - operator libraries: PyTorch's native_functions.yaml, read, checked and completed.
  *
- * The ATen table that operator.h looks into was made from such a library. This header is for those
- * who keep operators of their own in the same format, or who want the table of another PyTorch.
- * Its functions are those of libfnz_native, which stands beside libfnz or libfnz_core:
- * pkg-config fnz_native fnz, or fnz_native fnz_core. */
+ * The ATen table that operator.h looks into was made from such a library. Use this header if you
+ * have operators of your own in the same format, or want the table of another PyTorch. Its
+ * functions are in libfnz_native, which needs libfnz or libfnz_core: pkg-config fnz_native fnz, or
+ * fnz_native fnz_core. */
 #ifndef FNZ_LIBRARY_H
 #define FNZ_LIBRARY_H
 
@@ -16,8 +16,7 @@ extern "C" {
 
 typedef struct fnz_library fnz_library;
 
-/** The two files. The bytes are borrowed for the call only, and so are the names, which stand in
- * messages. */
+/** The two files. Bytes and names are borrowed for the call only; messages contain the names. */
 typedef struct fnz_library_source {
   const char *functions_name;
   const void *functions;
@@ -41,8 +40,8 @@ FNZ_API void fnz_library_destroy(fnz_library *library);
 
 /** Functions are numbered in the order of the file; generated ones come last. */
 FNZ_API size_t fnz_library_count(const fnz_library *library);
-/** Belongs to the library. NULL beyond the last one. What operator.h says of a single operator
- * holds for it too. Other operators of the library are not found from there: the twin and the
+/** Belongs to the library. NULL beyond the last one. Functions of operator.h about a single
+ * operator accept it too. They do not find other operators of the library: the twin and the
  * members are the operator itself or NULL, see fnz_library_twin(). */
 FNZ_API const fnz_op *fnz_library_op(const fnz_library *library, size_t index);
 /** The functional member of its group; NULL when it is in none. */
@@ -50,7 +49,7 @@ FNZ_API const fnz_op *fnz_library_twin(const fnz_library *library, size_t index)
 /** The line of its entry, from 1; that of the original when it was generated. */
 FNZ_API uint32_t fnz_library_line(const fnz_library *library, size_t index);
 
-/* What is counted. Columns: enum, key in JSON, what it is. Order is ABI. */
+/* Counts of a library. Columns: enum, key in JSON, description. Order is ABI. */
 #define FNZ_LIBRARY_COUNT_ROWS(ROW)                                                                \
   ROW(ENTRIES, "entries", "entries in the file")                                                   \
   ROW(FUNCTIONAL, "functional", "  functional")                                                    \

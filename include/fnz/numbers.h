@@ -1,4 +1,4 @@
-/* numbers.h - backends that compute numbers: on the CPU and on a GPU. They are of libfnz alone. */
+/* numbers.h - backends that compute numbers: on the CPU and on a GPU. Only libfnz has them. */
 #ifndef FNZ_NUMBERS_H
 #define FNZ_NUMBERS_H
 
@@ -15,16 +15,16 @@ extern "C" {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads,
                                                          fnz_backend **out);
 
-/** Numbers on a GPU, operator by operator: each is compiled when it is first called on tensors of
- * such types, sizes and strides, and kept; beyond 256 that one ends which was called longest ago.
- * What no GPU computes, and calls whose sizes data decide, the CPU does, on copies. Results agree
- * with the CPU's as docs/gpu.md says. Calls do not wait for the GPU: it is waited for where
- * somebody reads, the CPU has a part, or a place may be out of bounds; a failure of the GPU itself
- * is told then.
+/** Numbers on a GPU, operator by operator. A call is compiled when it is first made on tensors of
+ * these dtypes, sizes and strides. 256 calls are kept; the least recently used is dropped.
+ * Operators without a kernel for a GPU, and calls with data-dependent sizes, run on the CPU on
+ * copies. docs/gpu.md bounds the differences from the CPU's results. Calls do not wait for the GPU,
+ * except to read a value, to run a step on the CPU, and if an index may be out of bounds; they
+ * report earlier failures of the GPU then.
  *
- * device   "cuda", "cuda:1"; NULL: "cuda". "sm_90" is a kind of GPU that need not be there: the
- *          backend then has no values, and only tells (fnz_backend_get_kernel()).
- * threads  of what the CPU does; 0: as many as there are cores.
+ * device   "cuda", "cuda:1"; NULL: "cuda". "sm_90" is a kind of GPU that need not exist here: the
+ *          backend then has no values, and only answers fnz_backend_get_kernel().
+ * threads  for steps on the CPU; 0: as many as there are cores.
  * cache    a folder where compiled kernels are kept for the next process; NULL: none.
  * out      ends with fnz_backend_destroy(). The context must outlive it and be used by one thread.
  *
@@ -33,8 +33,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_cuda_backend_create(fnz_context *ctx, cons
                                                           int threads, const char *cache,
                                                           fnz_backend **out);
 
-/** The generator that PyTorch has for that GPU, with this seed: of the kind of CUDA, and with the
- * threads that PyTorch draws by there (<fnz/random.h>). What is drawn does not need the GPU.
+/** PyTorch's generator for that GPU, with this seed: of the CUDA kind, with the number of threads
+ * that PyTorch uses there (<fnz/random.h>). Drawing does not need the GPU.
  *
  * device   "cuda", "cuda:1"; NULL: "cuda".
  * out      ends with fnz_generator_destroy(), before ctx, which has its memory.

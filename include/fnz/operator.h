@@ -1,4 +1,4 @@
-/* operator.h - operators as data: every ATen operator's schema, and what follows from it. */
+/* operator.h - operators as data: every ATen operator's schema, and facts derived from it. */
 #ifndef FNZ_OPERATOR_H
 #define FNZ_OPERATOR_H
 
@@ -12,9 +12,9 @@ extern "C" {
  * constant for the life of its context. */
 typedef struct fnz_op fnz_op;
 
-/** By the name as schemas write it: "add_.Tensor", "aten::add_.Tensor", "view". The namespace aten
- * may be left out. NULL when there is none.
- * ctx  what it has declared or derived is found too; NULL: the ATen table alone. */
+/** Finds an operator by its name in schemas: "add_.Tensor", "aten::add_.Tensor", "view". The
+ * namespace aten may be left out. NULL if there is none.
+ * ctx  its declared and derived operators are found too; NULL: only the ATen table. */
 FNZ_API const fnz_op *fnz_op_find(const fnz_context *ctx, const char *name);
 
 /* --- Custom operators ------------------------------------------------------------------------- */
@@ -33,8 +33,9 @@ FNZ_API const fnz_op *fnz_op_find(const fnz_context *ctx, const char *name);
  * Declare before programs that use the operator are read, and before those are shared with other
  * threads.
  *
- * schema  "ns::" must not be aten. Declaring the same one again gives the same operator. Of one
- *         that needs no declaration, such as _c10d_functional::all_reduce, the name alone.
+ * schema  "ns::" must not be aten. Declaring the same one again gives the same operator. For an
+ *         operator that needs no declaration, such as _c10d_functional::all_reduce, the name is
+ *         enough.
  * out     NULL is allowed.
  * Fails with FNZ_BAD_INPUT: SYNTAX with the column, ENCODING when it is not UTF-8, LIMIT beyond
  * 64 KiB, 4,096 parameters, 32 letters or 8,192 operators (derived ones among them), TYPE for a
@@ -45,7 +46,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_declare(fnz_context *ctx, const char *s
  * Failures are at "name:line". Lines before the failure stay declared. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_ops_declare(fnz_context *ctx, const char *name,
                                                   const char *text, size_t size);
-/** What the context has declared or derived, from 0 in that order; NULL beyond the last one. */
+/** The operators that the context has declared or derived, from 0 in that order; NULL beyond the
+ * last one. */
 FNZ_API size_t fnz_op_declared_count(const fnz_context *ctx);
 FNZ_API const fnz_op *fnz_op_declared_at(const fnz_context *ctx, size_t index);
 
@@ -64,7 +66,7 @@ FNZ_API const char *fnz_op_kind(const fnz_op *op);
 /** The functional operator with the same meaning, found by rule; itself when functional; NULL when
  * there is none. */
 FNZ_API const fnz_op *fnz_op_functional_twin(const fnz_op *op);
-/** A result shares memory with an argument (an operator whose schema says so). */
+/** Whether a result shares memory with an argument, by the schema. */
 FNZ_API bool fnz_op_is_view(const fnz_op *op);
 /** It writes at least one argument. */
 FNZ_API bool fnz_op_is_mutating(const fnz_op *op);
@@ -76,7 +78,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_suggest(fnz_context *ctx, const char *n
 
 /* --- Parameters and results ------------------------------------------------------------------- */
 
-/** One parameter or result as the schema says it. `Tensor(a!)?[2] x=None` has type "Tensor", alias
+/** One parameter or result of a schema. `Tensor(a!)?[2] x=None` has type "Tensor", alias
  * "a!", item_optional, is_list, list_size 2 and default_text "None". Texts are static. */
 typedef struct fnz_param {
   const char *name;  /* "" for an unnamed result */
@@ -127,17 +129,19 @@ typedef enum fnz_member {
 /** "functional", "inplace", ... Static. */
 FNZ_API const char *fnz_member_name(fnz_member member);
 /** A member of op's group, op itself included; NULL when it has none. A view's copying form is its
- * functional member, so that out= belongs to both. Of a declared operator, what its context has
- * declared by now. */
+ * functional member, so that out= belongs to both. For a declared operator, only operators that its
+ * context has declared so far. */
 FNZ_API const fnz_op *fnz_op_member(const fnz_op *op, fnz_member member);
-/** The operator that this one is a further name of, as PyTorch makes it of one call of that: clamp
- * for clip, clamp_ for clip_; itself where it is none. Parameters correspond by position; names and
+/** The operator that `op` is an alias of, which PyTorch implements by one call of it: clamp for
+ * clip, clamp_ for clip_; `op` itself if it is no alias. Parameters correspond by position; names
+ * and
  * defaults may differ. */
 FNZ_API const fnz_op *fnz_op_canonical(const fnz_op *op);
-/** What a _foreach_ operator does to each element of its lists; NULL when op is none. */
+/** The operator that a _foreach_ operator applies to each item of its lists; NULL for other
+ * operators. */
 FNZ_API const fnz_op *fnz_op_element(const fnz_op *op);
 
-/* --- What PyTorch says of it ------------------------------------------------------------------ */
+/* --- PyTorch's data about operators ----------------------------------------------------------- */
 
 /** "core,pointwise", "" for none. */
 FNZ_API const char *fnz_op_tags(const fnz_op *op);
@@ -149,9 +153,9 @@ FNZ_API const char *fnz_op_composite(const fnz_op *op);
 FNZ_API const char *fnz_op_model(const fnz_op *op);
 /** "CPU, CUDA: add_out; SparseCPU: add_out_sparse_cpu", "" for nothing. */
 FNZ_API const char *fnz_op_dispatch(const fnz_op *op);
-/** How the element type of the results follows from the promoted one, by PyTorch's names: "default"
- * (that one), "no_opmath", "int_to_float", "always_bool", "complex_to_float", "bool_to_long",
- * "int_and_complex_to_float"; and "double", "self" (that of the first tensor). NULL when the
+/** How the dtype of the results follows from the promoted dtype, by PyTorch's names: "default" (the
+ * promoted dtype), "no_opmath", "int_to_float", "always_bool", "complex_to_float", "bool_to_long",
+ * "int_and_complex_to_float"; and "double", "self" (the dtype of the first tensor). NULL when the
  * operator is not computed element by element. */
 FNZ_API const char *fnz_op_promotion(const fnz_op *op);
 

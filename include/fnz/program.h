@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct fnz_program fnz_program;
 
-/** Before the context that it was made with. NULL is allowed. */
+/** Destroy programs before their context. NULL is allowed. */
 FNZ_API void fnz_program_destroy(fnz_program *program);
 
 /** Checks everything that the rest of fnz relies on: definitions before uses, unique names,
@@ -31,8 +31,8 @@ typedef struct fnz_stats {
   size_t mutated;   /* inputs, parameters and buffers named as mutated by the signature */
   size_t inputs, outputs, graphs;
   size_t weights; /* parameters, buffers and constants */
-  size_t no_data; /* weights of which the file has only the geometry, or what torch pickled: as the
-                   * JSON of a .pt2 file alone, and archives of torch 2.8 and before */
+  size_t no_data; /* weights without data: the file has only the geometry (the JSON of a .pt2 file
+                     alone), or a pickle of torch (archives of torch 2.8 and before) */
   uint64_t weight_bytes; /* of all of them */
 } fnz_stats;
 
@@ -49,8 +49,8 @@ FNZ_API fnz_schema_version fnz_program_schema_version(const fnz_program *program
 
 /** The member module_call_graph of the .pt2 file that the program comes from, as JSON: in_spec and
  * out_spec of its entry with fqn "" are PyTorch's texts of the tuples, lists and dicts whose leaves
- * the user inputs and the user outputs are, in order. Also of what fnz makes of that program, for
- * it keeps both. NULL where the file was none or did not say. */
+ * the user inputs and the user outputs are, in order. Programs that fnz derives from that program
+ * keep it. NULL if there was no such file or it has no such member. */
 FNZ_API const char *fnz_program_module_call_graph(const fnz_program *program);
 
 /* --- Walking ------------------------------------------------------------------------------------
@@ -92,16 +92,17 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_node_write(fnz_context *ctx, const fnz_pro
                                                  size_t graph, size_t node, bool types,
                                                  fnz_buffer *out);
 
-/** Where a node's `source` points: of a stack trace the innermost frame that is not PyTorch's own,
- * else its last frame; of "file.py:7" that line. The path is empty when it says nothing. */
+/** The place that a node's `source` points to: in a stack trace the innermost frame outside
+ * PyTorch, else the last frame; for "file.py:7" that line. The path is empty if `source` names
+ * none. */
 FNZ_API fnz_place fnz_source_place(const char *source);
 
-/** Name and geometry of a value; the geometry is NULL for what is not a tensor. */
+/** Name and geometry of a value; the geometry is NULL if it is not a tensor. */
 FNZ_API const char *fnz_value_name(const fnz_program *program, size_t graph, uint64_t value);
 FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_t graph,
                                                uint64_t value);
 
-/** A symbolic number, by the index that geometries have of it (fnz_geometry's `symbols`). `text`:
+/** A symbolic number, by its index in geometries (fnz_geometry's `symbols`). `text`:
  * an expression in Python's spelling, "s77" or "2*s77 + 1". `least`, `greatest`: of a plain symbol,
  * its range; INT64_MIN and INT64_MAX where nothing bounds it. All zero where there is no such
  * number. */
@@ -153,13 +154,13 @@ FNZ_API const char *fnz_output_kind_name(fnz_output_kind kind);
 /** Input k of graph 0. `target`: the fully qualified name of a parameter, buffer or constant, the
  * graph name of a user input. `persistent`: of a buffer.
  *
- * Inputs may lie in one memory: then the geometries of their values, with their offsets, are
- * windows of it. `shares`: 1 + the first input of those that do, 0 for memory of its own and for
- * that first input. In a functional program whose original writes such memory, one of these inputs
- * stands for all of it, and the others are used by no node: the one that shows all elements, or one
- * more of kind FNZ_INPUT_MEMORY, which the caller makes of them: its value's geometry says which
- * elements. Only that one has an output with its final value; `written` says of the others that a
- * write has changed their elements too. */
+ * Inputs may share memory: then the geometries of their values, with their offsets, are windows of
+ * it. `shares`: 1 + the index of the first input in the same memory; 0 for that first input, and
+ * for memory of its own. If the original of a functional program writes such memory, one input
+ * represents all of it, and no node uses the others. It is the input that shows all elements, or an
+ * additional input of kind FNZ_INPUT_MEMORY, which the caller makes from the others: the geometry
+ * of its value says which elements it has. Only this input has an output with its final value;
+ * `written` marks the other inputs whose elements a write has changed too. */
 typedef struct fnz_input_spec {
   fnz_input_kind kind;
   const char *target;
@@ -168,41 +169,43 @@ typedef struct fnz_input_spec {
   uint32_t shares;
 } fnz_input_spec;
 
-/* Whose memory an output lies in, in the original program; see fnz_output_spec. Order is ABI. */
+/* The memory of an output in the original program; see fnz_output_spec. Order is ABI. */
 typedef enum fnz_sharing {
-  FNZ_SHARING_NEW = 0,     /* memory of its own; of a traced program, and of a result of a body
-                               that may be its operand, not known */
+  FNZ_SHARING_NEW = 0,     /* memory of its own; unknown for a traced program, and for a result of a
+                              body that may be its operand */
   FNZ_SHARING_INPUT,       /* it is the very tensor that is input `of` */
   FNZ_SHARING_INPUT_VIEW,  /* a view of input `of` */
   FNZ_SHARING_OUTPUT,      /* it is the very tensor that is output `of` */
-  FNZ_SHARING_OUTPUT_VIEW, /* it lies in the memory of output `of` */
+  FNZ_SHARING_OUTPUT_VIEW, /* it is in the memory of output `of` */
   FNZ_SHARING_OWN,         /* memory of its own, although its value is that of an input or of an
                               earlier output: a caller that hands out memory has to copy it */
   FNZ_SHARING_COUNT
 } fnz_sharing;
 
-/** One call of a view operator. `args` as of a node, without the tensor at position 0; `index`:
- * which of its results, where the operator gives a list. */
+/** One call of a view operator. `args` as in a node, without the tensor at position 0; `index`:
+ * which result, if the operator returns a list. */
 typedef struct fnz_view_call {
   const fnz_op *op;
   const fnz_arg *args;
   uint32_t nargs, index;
 } fnz_view_call;
 
-/** Output k of graph 0. `target`: what a mutation or gradient belongs to; of a user output the
- * input whose new value it is, where the caller holds the state (FNZ_STATE_IO); else NULL.
+/** Output k of graph 0. `target`: the input that a mutation or gradient belongs to; for a user
+ * output the input whose new value it is, if the caller holds the state (FNZ_STATE_IO); else NULL.
  * `metadata`: the mutation also gave its target the sizes, strides and offset of the value's
- * geometry, or of `window` where there is one. `set`: it also moved its target to other memory,
- * which `sharing` tells. FNZ_OUTPUT_MEMORY_MUTATION is the final content of an input of kind
- * MEMORY, or of the memory that an input came in with, all that it showed then, before it was moved
- * away or began to show less of it: other names of that memory see it.
+ * geometry, or of `window` if it is set. `set`: it also moved its target to other memory, described
+ * by `sharing`. FNZ_OUTPUT_MEMORY_MUTATION is the final content of an input of kind MEMORY. It may
+ * also belong to an input that was moved to other memory, or shows less of its memory at the end:
+ * then it is the final content of everything that the input showed at first, which other names of
+ * that memory see.
  *
- * `sharing` is known of functional programs: what a caller has to do so that writing to an output
- * later is seen where eager PyTorch shows it. Take input `of` after its mutations, and call `views`
- * on it, one after the other; `window` is what that gives: strides and offset in the memory of
- * input `of`. With no `views`, only the window is known. Outputs that lie in one memory name one of
- * them, and all of these have a `window`, that one too. So has an output in memory of its own whose
- * strides in the original are not those of the value's geometry. */
+ * `sharing` is known for functional programs. It tells a caller how to make later writes to an
+ * output visible where eager PyTorch shows them: take input `of` after its mutations, and call
+ * `views` on it, one after the other. `window` is the result: strides and offset in the memory of
+ * input `of`. Without `views`, only the window is known. If several outputs share memory, `of` of
+ * each is the index of one of them, and each, including that output, has a `window`. An output in
+ * memory of its own has a `window` too if its strides in the original differ from the value's
+ * geometry. */
 typedef struct fnz_output_spec {
   fnz_output_kind kind;
   const char *target;
@@ -215,10 +218,10 @@ typedef struct fnz_output_spec {
   uint32_t nviews;
 } fnz_output_spec;
 
-/* What must hold of the inputs of a program for it to mean what it says. Order is ABI. */
+/* Conditions on the inputs, without which a program may compute other results. Order is ABI. */
 typedef enum fnz_guard_kind {
-  FNZ_GUARD_DISJOINT = 0, /* of the inputs `names`, those that are written share no memory with any
-                             other one */
+  FNZ_GUARD_DISJOINT = 0, /* no input in `names` that the program writes shares memory with another
+                             input in `names` */
   FNZ_GUARD_CONDITION,    /* `text` holds, a condition on symbolic sizes */
   FNZ_GUARD_KIND_COUNT
 } fnz_guard_kind;
@@ -233,15 +236,15 @@ typedef struct fnz_guard {
 FNZ_API size_t fnz_program_guard_count(const fnz_program *program);
 FNZ_API fnz_guard fnz_program_guard(const fnz_program *program, size_t k);
 
-/** Says that the user input `input` lies in the memory of the user input `base`: the caller passes
- * tensors that alias. `window` is its place there, counted from the start of the memory, whose
- * first window is the geometry of `base`. Its dtype, sizes and strides are those that the program
- * was traced with. All of fnz knows it from then on: both ways to run it, the pass, verification
+/** Declares that the user input `input` is in the memory of the user input `base`: the caller
+ * passes tensors that alias. `window` is its window, counted from the start of the memory, whose
+ * first window is the geometry of `base`. Its dtype, sizes and strides must be the traced ones. All
+ * of fnz uses the declaration from then on: both interpreters, the engine, the pass, verification
  * and the written forms. For programs that no other thread uses yet. fnz_program_alias() in
  * <fnz/functionalize.h> takes "x=y[1:]" instead.
  *
- * Both may be weights, too: buffers, parameters and constants, by graph name or qualified name, as
- * where an exporter has written one tensor twice. Their elements must be the same.
+ * Both may be weights, too: buffers, parameters and constants, by graph name or qualified name, for
+ * example if an exporter has written one tensor twice. Their elements must be the same.
  *
  * Fails with REF (no such inputs), TYPE (another dtype, other sizes or strides), DUPLICATE (`input`
  * shares memory already), OVERLAP (weights with other elements), UNSUPPORTED (a user input and a
@@ -250,34 +253,34 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_declare_alias(fnz_context *ctx, fn
                                                             const char *input, const char *base,
                                                             const fnz_geometry *window);
 
-/** Called for each node of an operator whose results no rule gives. */
+/** Called for each node of an operator without a rule for its results. */
 typedef void fnz_unruled_fn(void *user, const char *op);
 
-/** Holds the recorded types of a program against the rules of its operators: dtype and sizes of
- * each result must be those that the operator gives for what is recorded of its arguments, symbolic
- * sizes by their examples; a view must lie where its window does, or at offset 0, which is all that
- * PyTorch keeps of a file that it saves again; elements of new results must not share memory; and
- * arguments of operators that neither write nor view must be such as the operator takes. Reading
- * checks what a file says of itself, not this.
+/** Compares the recorded types of a program with the rules of its operators. Dtype and sizes of
+ * each result must equal the operator's for the recorded types of its arguments, symbolic sizes by
+ * their examples. A view must be at its window, or at offset 0, because PyTorch drops offsets when
+ * it saves a loaded file again. Elements of new results must not share memory. Arguments of
+ * operators that neither write nor view must be accepted by the operator. Reading a file does not
+ * check this.
  *
- * unruled  called where there is no rule, as for custom operators; NULL: not needed.
+ * unruled  called for operators without a rule, such as custom operators; NULL: not needed.
  *
- * Fails with TYPE (the message names node, result, what is recorded and what the rule gives), and
- * as the operator does for arguments that it does not take (most often BOUNDS or TYPE). */
+ * Fails with TYPE (the message names node, result, the recorded type and the rule's), and as the
+ * operator does for arguments that it refuses (most often BOUNDS or TYPE). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_types(fnz_context *ctx,
                                                           const fnz_program *program,
                                                           fnz_unruled_fn *unruled, void *user);
 
-/** Where views lie a text may leave open (a type without strides and offset), and files with
- * torch.vmap regions do not say. Readers write down dense rows there; this puts such views where
- * their operators say. For programs that no other thread uses yet.
+/** Computes missing strides and offsets of views. Text may omit them, and files with torch.vmap
+ * regions do. Readers then assume contiguous layout; this function computes the layout from the
+ * view operators. For programs that no other thread uses yet.
  *
  * Fails as fnz_program_check_types(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program);
 
-/** A parameter, buffer or constant. `name`: the qualified name, which is the `target` of the input
- * that it is. `data`: the storage, `bytes` of little-endian elements, of which `geometry` is a
- * window; NULL where the file has only the geometry. Weights of one storage share memory. */
+/** A parameter, buffer or constant. `name`: the qualified name, which is the `target` of its input.
+ * `data`: the storage, `bytes` of little-endian elements; `geometry` is a window of it. NULL if the
+ * file has only the geometry. Weights with the same storage share memory. */
 typedef struct fnz_weight {
   const char *name;
   const fnz_geometry *geometry;
@@ -285,10 +288,10 @@ typedef struct fnz_weight {
   size_t bytes;
 } fnz_weight;
 
-/** `name` is NULL, as all of it, when the program has no weight of that name. */
+/** All zero, with `name` NULL, if the program has no weight of that name. */
 FNZ_API fnz_weight fnz_program_weight(const fnz_program *program, const char *name);
 
-/** The parameter, buffer or constant `name` is called `to` from now on, in the signature too. For
+/** Renames the parameter, buffer or constant `name` to `to`, in the signature too. For
  * programs that no other thread uses yet. REF when there is none; DUPLICATE when `to` is taken. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_rename_weight(fnz_context *ctx, fnz_program *program,
                                                             const char *name, const char *to);

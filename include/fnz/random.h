@@ -1,26 +1,25 @@
-/* random.h - where random operators draw from: a generator, as a value of its own.
+/* random.h - generators of random numbers for random operators.
  *
- * A generator is of one of two kinds. That of the CPU gives the numbers that PyTorch's generator of
- * the CPU gives after torch.manual_seed(seed): mt19937, and the second one of a pair of normals
- * that waits. That of CUDA gives those of PyTorch's on a GPU: Philox4x32-10, of which each thread
- * draws a part of its own, so that numbers depend on how many threads there are. Integers,
- * uniforms, masks and permutations are those of PyTorch; normals are, but for their last places.
- * docs/gpu.md says what holds for each operator.
+ * There are two kinds of generators. The CPU kind draws the numbers of PyTorch's CPU generator
+ * after torch.manual_seed(seed): mt19937, with the second number of a pair of normals kept for the
+ * next draw. The CUDA kind draws the numbers of PyTorch's generator on a GPU: Philox4x32-10, where
+ * each thread draws its own part, so that numbers depend on the number of threads. Integers,
+ * uniforms, masks and permutations equal PyTorch's; normals differ from PyTorch's in their last
+ * places. docs/gpu.md has the details for each operator.
  *
  *   status = fnz_generator_create(ctx, 42, &generator);
  *   fnz_context_set_generator(ctx, generator);
  *   status = fnz_run(ctx, program, backend, inputs, NULL, outputs);
  *
- * Either kind may be drawn from on either device. What a GPU computes of one kind of CUDA the CPU
- * computes too, with the same numbers; what draws from the kind of the CPU, the CPU computes.
+ * Either kind may be used on either device. The CPU draws the same numbers from a CUDA generator as
+ * a GPU does. Steps that draw from a CPU generator run on the CPU.
  *
- * What is called through a context draws from the generator of that context, in the order of the
- * program, and the next call goes on. A run (fnz_run(), an executable's) without a
- * generator draws as from a new one with seed 0, so that it repeats: one of the CPU, but one of
- * CUDA with the threads of the GPU where an executable is for a GPU. A single call, fnz_call(), of
- * a random operator needs one.
+ * Calls through a context draw from its generator, in the order of the program; the next call
+ * continues. A run (fnz_run(), an executable's) without a generator draws as from a new one with
+ * seed 0, so that it repeats. It is of the CPU kind, or of the CUDA kind with the GPU's threads for
+ * an executable on a GPU. A single call, fnz_call(), of a random operator needs a generator.
  *
- * fnz_verify() and fnz_executable_verify() begin each run from the same state, and leave the
+ * fnz_verify() and fnz_executable_verify() start each run from the same state, and leave the
  * generator as it was.
  *
  * Threads: one generator is used by one thread at a time, as its context is. */
@@ -35,39 +34,38 @@ extern "C" {
 
 typedef struct fnz_generator fnz_generator;
 
-/** out  new; ends with fnz_generator_destroy(), before ctx, which has its memory. NULL on failure
- *       (only FNZ_NO_MEMORY). */
+/** out  new; destroy it with fnz_generator_destroy() before ctx, whose allocator it uses. NULL on
+ *      failure (only FNZ_NO_MEMORY). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_create(fnz_context *ctx, uint64_t seed,
                                                        fnz_generator **out);
-/** The same of the kind of CUDA: Philox with this seed, at offset 0. See
- * fnz_cuda_generator_create() of <fnz/numbers.h> for the one of a GPU that is there.
- * threads  how many PyTorch starts at most on the GPU whose numbers are wanted: processors times
- *          threads that one has, as whole blocks of 256; 270336 of an H100 with 132 processors.
+/** Creates a generator of the CUDA kind: Philox with this seed, at offset 0. For a GPU of this
+ * machine see fnz_cuda_generator_create() of <fnz/numbers.h>.
+ * threads  the most that PyTorch starts on the GPU whose numbers are wanted: processors times
+ *          threads per processor, as whole blocks of 256; 270336 on an H100 with 132 processors.
  *
- * Fails with BOUNDS where that is no multiple of 256 from 256 to 2^31 - 256. */
+ * Fails with BOUNDS if `threads` is no multiple of 256 from 256 to 2^31 - 256. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_philox_generator_create(fnz_context *ctx, uint64_t seed,
                                                               int64_t threads, fnz_generator **out);
-/** Of the kind of CUDA, that number; 0: it is of the kind of the CPU. */
+/** The number of threads of a CUDA generator; 0 for a CPU generator. */
 FNZ_API int64_t fnz_generator_threads(const fnz_generator *generator);
-/** No context may draw from it any more. NULL is allowed. */
+/** No context may use it any more. NULL is allowed. */
 FNZ_API void fnz_generator_destroy(fnz_generator *generator);
-/** As if it were new, of its kind. */
+/** Resets the generator to a new one of its kind with this seed. */
 FNZ_API void fnz_generator_set_seed(fnz_generator *generator, uint64_t seed);
 
-/** From now on what is called through ctx draws from `generator`, which is borrowed; NULL: from
- * none. */
+/** Calls through ctx draw from `generator` from now on, which is borrowed; NULL: from none. */
 FNZ_API void fnz_context_set_generator(fnz_context *ctx, fnz_generator *generator);
 
-/** Of a state: the bytes of torch.get_rng_state(), and of torch.cuda.get_rng_state(). */
+/** Sizes of a state: torch.get_rng_state(), and torch.cuda.get_rng_state(). */
 #define FNZ_GENERATOR_STATE_BYTES      5056
 #define FNZ_GENERATOR_CUDA_STATE_BYTES 16
 
-/** Whichever of these its kind has. */
+/** The size of a state of the generator's kind. */
 FNZ_API size_t fnz_generator_state_bytes(const fnz_generator *generator);
-/** `bytes` has room for as many; threads are no part of the state. */
+/** Writes fnz_generator_state_bytes() bytes; the number of threads is not part of the state. */
 FNZ_API void fnz_generator_save_state(const fnz_generator *generator, void *bytes);
-/** Also what torch.get_rng_state(), or torch.cuda.get_rng_state(), gave. FNZ_BAD_INPUT (BOUNDS),
- * and nothing changes, when it is no state of the generator's kind. */
+/** Takes a saved state, also from torch.get_rng_state() or torch.cuda.get_rng_state(). Fails with
+ * FNZ_BAD_INPUT (BOUNDS), without a change, if it is no state of the generator's kind. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_generator_restore_state(fnz_context *ctx,
                                                               fnz_generator *generator,
                                                               const void *bytes, size_t size);
