@@ -1,4 +1,4 @@
-/* arrays.h - named host tensors: what goes into a run and what comes out (safetensors files). */
+/* arrays.h - named host tensors: inputs and outputs of a run (safetensors files). */
 #ifndef FNZ_ARRAYS_H
 #define FNZ_ARRAYS_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/** One dense row-major tensor with a name. `data`: `bytes` of them, the elements. */
+/** One dense row-major tensor with a name. `data`: the elements, `bytes` long. */
 typedef struct fnz_array {
   const char *name;
   fnz_dtype dtype;
@@ -18,8 +18,8 @@ typedef struct fnz_array {
   size_t bytes;
 } fnz_array;
 
-/** A set of arrays with unique names, in order. Owns names, sizes and data; what it hands out stays
- * where it is until the set ends. Used by one thread at a time, as its context is. */
+/** A set of arrays with unique names, in order. Owns names, sizes and data; pointers that it
+ * returns are valid until the set is destroyed. Used by one thread at a time, as its context is. */
 typedef struct fnz_arrays fnz_arrays;
 
 /** out  empty; ends with fnz_arrays_destroy(), before ctx. NULL on failure (only FNZ_NO_MEMORY). */
@@ -45,8 +45,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_add(fnz_arrays *arrays, const char 
  *      element types that fnz has none of, and as fnz_arrays_add(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes,
                                                               size_t size, fnz_arrays **out);
-/** The same from a file, "-" for standard input. Of what is no safetensors file only the first
- * bytes are read. Fails with FNZ_IO besides. */
+/** The same from a file, "-" for standard input. If it is no safetensors file, only its first bytes
+ * are read. Fails with FNZ_IO besides. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_load(fnz_context *ctx, const char *path,
                                                   fnz_arrays **out);
 /** The bytes of a safetensors file. Fails with UNSUPPORTED for element types that such files have

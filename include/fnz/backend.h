@@ -1,8 +1,9 @@
-/* backend.h - who evaluates functional operators: a struct of functions that the caller passes in.
+/* backend.h - evaluation of functional operators, as a struct of functions that the caller passes
+ * in.
  *
  * A backend has *values*, dense tensors known only by a 64-bit handle. The functionalizer rewrites
- * what it is asked to do into functional operators and forwards those; so recording a program,
- * running on the CPU and running over hashes are all the same mechanism. Backends that compute
+ * calls into calls of functional operators and forwards these. So recording a program, running on
+ * the CPU and running over hashes are the same mechanism. Backends that compute
  * numbers are in <fnz/numbers.h>. */
 #ifndef FNZ_BACKEND_H
 #define FNZ_BACKEND_H
@@ -34,8 +35,8 @@ typedef struct fnz_request {
 } fnz_request;
 
 typedef struct fnz_backend {
-  size_t size; /* sizeof(fnz_backend); what lies beyond counts as NULL. Who takes a backend fails
-                  with FNZ_BAD_ARGUMENT where it ends before `destroy`, as 0 does */
+  size_t size; /* sizeof(fnz_backend); functions beyond it count as NULL. Functions that take a
+                  backend fail with FNZ_BAD_ARGUMENT if it ends before `destroy`, as 0 does */
   const char *name;
   void *self;
 
@@ -113,8 +114,8 @@ typedef struct fnz_kernel_facts {
   bool registered;     /* by fnz_kernel_register() */
 } fnz_kernel_facts;
 
-/** Of any operator, on a backend made by fnz; on others nothing is known. Fails with FNZ_NO_MEMORY
- * only. */
+/** Fills `out` for any operator, on a backend of fnz; for other backends nothing is known. Fails
+ * with FNZ_NO_MEMORY only. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_backend_get_kernel(fnz_context *ctx, fnz_backend *backend,
                                                          const fnz_op *op, fnz_kernel_facts *out);
 

@@ -50,13 +50,13 @@ FNZ_API void fnz_difference_destroy(fnz_difference *difference);
 
 enum { FNZ_HASH_BYTES = 32 };
 
-/** A hash of what fnz_program_compare() compares, so programs of one hash are the same; and, but
- * for nodes that nothing needs and that make views, the other way round. It is defined by
+/** A hash of everything that fnz_program_compare() compares. Programs with equal hashes are equal,
+ * and equal programs have equal hashes, except for unneeded nodes that make views. It is defined by
  * docs/hash.md and stays the same in later releases: it depends neither on names of values, nor on
  * source lines, nor on the format that the program was read from.
  *
- * weights  with the numbers in parameters, buffers and constants, all of which must have data
- *          (REF); else they count by name and geometry alone, as the text form has them.
+ * weights  include the elements of parameters, buffers and constants, which must all have data
+ *          (REF); else they count by name and geometry only, as in the text form.
  * program  borrowed; may be shared with other threads during the call. Must be verified.
  * out      untouched on failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_hash(fnz_context *ctx, const fnz_program *program,

@@ -13,8 +13,8 @@ extern "C" {
 
 typedef struct fnz_context fnz_context;
 
-/** How memory is had. `resize(user, NULL, 0, n)` allocates, `resize(user, p, old, 0)` frees and
- * returns NULL, anything else moves. NULL for a wanted size above 0 means out of memory. */
+/** Allocation of memory. `resize(user, NULL, 0, n)` allocates, `resize(user, p, old, 0)` frees and
+ * returns NULL, any other call reallocates. NULL for a wanted size above 0 means out of memory. */
 typedef struct fnz_allocator {
   void *(*resize)(void *user, void *p, size_t old_bytes, size_t new_bytes);
   void *user;
@@ -25,8 +25,8 @@ typedef struct fnz_allocator {
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_context_create(const fnz_allocator *allocator,
                                                      fnz_context **out);
 
-/** Everything made with the context must have been destroyed before. A GPU that something was made
- * for with it stays in use until then (docs/gpu.md). NULL is allowed. */
+/** Destroy everything that was created with the context first. A GPU that it was used for stays in
+ * use until then (docs/gpu.md). NULL is allowed. */
 FNZ_API void fnz_context_destroy(fnz_context *ctx);
 
 /** The last failure; borrowed, valid until the next call on ctx. */
@@ -48,8 +48,8 @@ typedef struct fnz_buffer {
 /** Frees the bytes and empties the buffer; one that is empty, all zero, is allowed. */
 FNZ_API void fnz_buffer_free(fnz_context *ctx, fnz_buffer *buffer);
 
-/** Appends those of `names` that may have been meant by `word`, which is none of them: up to three,
- * nearest first, as "add, abs or all"; nothing when none is near. */
+/** Appends up to three of `names` that are similar to `word`, nearest first, as "add, abs or all";
+ * nothing if none is similar. `word` is not among `names`. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_suggest(fnz_context *ctx, const char *word,
                                               const char *const *names, size_t count,
                                               fnz_buffer *out);

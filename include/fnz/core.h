@@ -1,9 +1,9 @@
-/* core.h - the interface of libfnz_core: it reads programs, functionalizes, takes apart, verifies
- * over hashes and writes, and needs zlib, simdjson and libcbor alone.
+/* core.h - the interface of libfnz_core: it reads programs, functionalizes, decomposes, verifies
+ * over hashes and writes, and needs only zlib, simdjson and libcbor.
  *
- * libfnz has all of this too, and what <fnz/fnz.h> adds. A program links one or the other. What is
- * not declared here is not in libfnz_core, so that who calls it is not linked; only numbers that
- * are given to fnz_verify() are refused when it runs. */
+ * libfnz has all of this too, and the additions of <fnz/fnz.h>. A program links one or the other.
+ * Functions that are not declared here are missing from libfnz_core, so a program that calls them
+ * does not link. As an exception, fnz_verify() links and refuses numbers when it runs. */
 #ifndef FNZ_CORE_H
 #define FNZ_CORE_H
 

@@ -1,7 +1,8 @@
 /* dlpack.h - memory of tensors to and from other libraries, by DLPack 1: PyTorch, JAX, NumPy.
  *
- * What is looked at is borrowed, what is given is shared: no element is copied. The structures are
- * DLPack's own; where its header comes before this one, they are taken from there. */
+ * Memory that is looked at is borrowed, memory that is exported is shared: no element is copied.
+ * The structures are DLPack's own; if its header is included before this header, its definitions
+ * are used. */
 #ifndef FNZ_DLPACK_H
 #define FNZ_DLPACK_H
 
@@ -62,7 +63,7 @@ typedef struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 } DLManagedTensorVersioned;
 
-/* Of DLPack before version 1. */
+/* The structure of DLPack before version 1. */
 typedef struct DLManagedTensor {
   DLTensor dl_tensor;
   void *manager_ctx;
@@ -102,7 +103,7 @@ typedef struct fnz_dlpack_options {
 #define FNZ_DLPACK_OPTIONS_INIT                                                                    \
   { sizeof(fnz_dlpack_options), {kDLCPU, 0}, false, NULL, NULL }
 
-/** Memory for another library: what a run has made, say.
+/** Exports memory to another library, for example the result of a run.
  *
  * memory   its geometry is copied, `data` must last until `release` is called.
  * options  NULL for defaults.
@@ -120,7 +121,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make(fnz_context *ctx, const fnz_me
  * tensor  moved in: it ends with `out`. After a failure it is still the caller's.
  * out     ends with out->deleter(out), as that of fnz_dlpack_make() does.
  *
- * Fails with UNSUPPORTED for what is read-only, which those versions have no word for. */
+ * Fails with UNSUPPORTED for read-only memory, which those versions cannot express. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx,
                                                               DLManagedTensorVersioned *tensor,
                                                               DLManagedTensor **out);
@@ -133,15 +134,15 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_dlpack_make_unversioned(fnz_context *ctx,
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_eager_to_dlpack(fnz_context *ctx, fnz_eager tensor,
                                                       DLManagedTensorVersioned **out);
 
-/** A value over another library's memory, which must be ready. Two values over one piece of memory
- * are not known to overlap: writes through one of them are not seen by checks of the other.
- * tensor  moved in; its deleter is called when no value lies in the memory any more. After a
+/** Creates a value over another library's memory, which must be ready. Two values over one piece of
+ * memory are not known to overlap: checks of one do not see writes through the other.
+ * tensor  moved in; its deleter is called when no value uses the memory any more. After a
  *         failure it is still the caller's.
  * out     ends with fnz_eager_release().
  *
- * Fails as fnz_dlpack_look() does, and with ARGUMENT for memory that lies elsewhere than the
- * backend's values; UNSUPPORTED for what is read-only, for values may be written, and on a GPU for
- * memory at no multiple of 16 bytes. */
+ * Fails as fnz_dlpack_look() does, and with ARGUMENT for memory on another device than the
+ * backend's values. UNSUPPORTED for read-only memory, because values may be written, and on a GPU
+ * for memory that is not aligned to 16 bytes. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_eager_from_dlpack(fnz_context *ctx, fnz_backend *backend,
                                                         DLManagedTensorVersioned *tensor,
                                                         fnz_eager *out);

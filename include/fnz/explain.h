@@ -1,5 +1,5 @@
-/* explain.h - why a functional program is what it is: where each of its nodes comes from, and what
- * in a program will be refused or cost a copy. */
+/* explain.h - reasons of a functional program: the origin of each of its nodes, and the parts of a
+ * program that will be refused or cost a copy. */
 #ifndef FNZ_EXPLAIN_H
 #define FNZ_EXPLAIN_H
 
@@ -33,9 +33,9 @@ typedef enum fnz_reason {
 FNZ_API const char *fnz_reason_name(fnz_reason reason);
 FNZ_API const char *fnz_reason_words(fnz_reason reason);
 
-/** Where a node of the result comes from: nodes of the program that was functionalized, SIZE_MAX
- * for none, each with its graph. They are of different graphs where a region became part of the
- * program, as one that only says that no gradients are recorded. */
+/** The origin of a node of the result: nodes of the program that was functionalized, SIZE_MAX for
+ * none, each with its graph. The graphs differ if a region became part of the program, such as a
+ * region that only switches off recording of gradients. */
 typedef struct fnz_origin {
   fnz_reason reason;
   size_t graph; /* of `node` */
@@ -47,8 +47,8 @@ typedef struct fnz_origin {
   size_t reader_graph, view_graph;
 } fnz_origin;
 
-/** Ends the origins of all nodes of a result: what fnz_functionalize() and fnz_decompose() give
- * where their options ask for it, plain data that needs neither program.
+/** Destroys the origins of all nodes of a result, which fnz_functionalize() and fnz_decompose()
+ * return if their options have a pointer for them. They are plain data that needs neither program.
  *
  *   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
  *   fnz_origins *origins;
@@ -58,12 +58,12 @@ typedef struct fnz_origin {
  *   fnz_origins_destroy(origins); // NULL is allowed
  */
 FNZ_API void fnz_origins_destroy(fnz_origins *origins);
-/** Of node `node` of graph `graph` of the result; NULL beyond the last one. */
+/** The origin of node `node` of graph `graph` of the result; NULL beyond the last one. */
 FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
 
-/* What may be found in a program. Columns: name, whether functionalizing refuses it, in words.
- * ALIAS is also said of inputs of which one is written: the result is right as long as they share
- * no memory. Order is ABI. */
+/* Kinds of findings in a program. Columns: name, whether functionalizing refuses it, in words.
+ * ALIAS also names inputs if the program writes one of them: the result is right as long as they
+ * share no memory. Order is ABI. */
 #define FNZ_FINDING_ROWS(ROW)                                                                      \
   ROW(REFUSED, "refused", "it cannot be functionalized")                                           \
   ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \
@@ -93,7 +93,7 @@ typedef struct fnz_finding {
                           SIZE_MAX: none */
   size_t output;       /* of SCATTER: the output of the result's graph that needs it, or SIZE_MAX */
   const char *where;   /* "node 3 (add_.Tensor at model.py:7)" */
-  const char *what;    /* what is wrong, or what it costs */
+  const char *what;    /* the fault, or the cost */
   const char *remedy;  /* what to change, "" when not known */
   size_t view_graph, reader_graph; /* of `view` and `reader` */
 } fnz_finding;

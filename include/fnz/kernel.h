@@ -14,8 +14,8 @@
  * from one for an out operator the in-place variant with self as out=, from one for a view the
  * `_copy` variant by cloning. On the meta backend it is called as well, with memory that is NULL.
  *
- * A kernel takes the place of fnz's own. Groups are those of the ATen table; a custom operator is a
- * group by itself. */
+ * A kernel replaces fnz's own. Groups are defined by the ATen table; a custom operator is a group
+ * by itself. */
 #ifndef FNZ_KERNEL_H
 #define FNZ_KERNEL_H
 

@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/* Where weights are. Columns: name for --weights. Order is ABI. */
+/* The location of weights. Columns: name for --weights. Order is ABI. */
 #define FNZ_MLIR_WEIGHTS_ROWS(ROW)                                                                 \
   ROW(EXTERNAL, "external") /* named parameters, in a safetensors file beside the text */          \
   ROW(ARGS, "args")         /* arguments of the function; the file has their values */             \
   ROW(INLINE, "inline")     /* in the text */
-/* Where final values of inputs, parameters and buffers go. Columns: name for --state; order is
- * ABI. */
+/* The location of final values of inputs, parameters and buffers. Columns: name for --state; order
+ * is ABI. */
 #define FNZ_MLIR_STATE_ROWS(ROW)                                                                   \
   ROW(RESULTS, "outputs")   /* leading results; the state itself is an argument */                 \
   ROW(GLOBALS, "globals")   /* parameters and buffers stay in the module, from call to call */     \

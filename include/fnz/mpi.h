@@ -1,5 +1,5 @@
-/* mpi.h - <fnz/collectives.h> over MPI: libfnz_mpi, a library of its own, which stands on nothing
- * of libfnz. So who does not use it needs no MPI. */
+/* mpi.h - <fnz/collectives.h> over MPI: libfnz_mpi, a library of its own, which needs nothing of
+ * libfnz. Without it no MPI is needed. */
 #ifndef FNZ_MPI_H
 #define FNZ_MPI_H
 
@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/** Some of all processes, under the name that a program has for them. All processes must name the
- * same groups in the same order. Groups of one name share no process, and a program's call is of
- * the one that its process is in. */
+/** Some of all processes, under a name that programs use. All processes must name the same groups
+ * in the same order. Groups with equal names share no process; a call in a program uses the group
+ * that contains its process. */
 typedef struct fnz_mpi_group {
   const char *name;
   const int64_t *ranks; /* in the order of the group */
@@ -28,15 +28,15 @@ typedef struct fnz_mpi_options {
   { sizeof(fnz_mpi_options), NULL, NULL, 0 }
 
 /** Starts MPI unless the process has done that, and then ends it in `destroy` as well. All
- * processes of the communicator call it. The group "0" is all of them, unless one is given under
- * that name; those of tags and ranks need not be given.
+ * processes of the communicator call it. The group "0" is all processes, unless a group with that
+ * name is given; groups by tags and ranks need not be given.
  *
  * MPI starts once in a process: after `destroy` has ended it, there is no second time. It is
- * started for one thread (MPI_THREAD_FUNNELED): what runs with these collectives, one context at a
- * time, runs in the thread that has created them.
+ * started for one thread (MPI_THREAD_FUNNELED): programs with these collectives run one context at
+ * a time, in the thread that has created them.
  *
- * What is reduced goes to one process, which sends the result to the others: it depends on nothing
- * but the order in which MPI reduces, and has the same bits in all.
+ * One process reduces and sends the result to the others: it depends only on the order in which MPI
+ * reduces, and has the same bits in all.
  *
  * options  NULL for defaults; needed only during the call.
  * out      ends by its `destroy`, in all processes. Its `abort` is MPI_Abort(). NULL on failure.

@@ -1,4 +1,4 @@
-/* rules.h - what functionalizing does with each operator, as data. */
+/* rules.h - the rule of functionalizing for each operator, as data. */
 #ifndef FNZ_RULES_H
 #define FNZ_RULES_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What functionalizing does with an operator. Columns: name, in words. Order is ABI. */
+/* The actions of functionalizing on an operator. Columns: name, in words. Order is ABI. */
 #define FNZ_ACTION_ROWS(ROW)                                                                       \
   ROW(FUNCTIONAL, "functional", "evaluated as it is")                                              \
   ROW(VIEW, "view", "a window into its argument's memory")                                         \
@@ -30,14 +30,14 @@ typedef enum fnz_action {
 typedef struct fnz_rule {
   fnz_action action;
   const char *name, *words;        /* of the action */
-  const char *write, *write_words; /* what it does to what it writes: a kind of mutations.def */
+  const char *write, *write_words; /* its effect on its target: a kind of mutations.def */
   const char *view;                /* the rule that says which window it is */
   const char *reverse;             /* the rule that puts a changed window into its base */
-  bool needs_base;                 /* that one needs the old base */
+  bool needs_base;                 /* `reverse` needs the old base */
   const fnz_op *becomes;           /* in the functional program; NULL: depends on the call */
-  const fnz_op *through;           /* what a reverse asks for; NULL: nothing */
-  /* Of a composite: what it may be made of, besides an argument as it is, or the operator itself,
-   * which then computes a new value. */
+  const fnz_op *through;           /* the operator that `reverse` calls; NULL: none */
+  /* For a composite: the operators that it may become, besides its argument, or the operator
+   * itself, which then computes a new value. */
   const fnz_op *steps[FNZ_RULE_STEPS];
   size_t nsteps;
   bool may_be_itself, may_compute;

@@ -29,11 +29,10 @@ typedef struct fnz_run_options {
  * program  borrowed; may be shared with other threads during the call.
  * backend  who computes: fnz_cpu_backend_create(), say. Borrowed.
  * inputs   user inputs by graph name, "x" or "input.x"; sizes and dtypes must be the program's.
- *          What is called "parameter.FQN", "buffer.FQN" (constants too) or has the graph name of
- *          one stands for the file's data in this run, also in the memory of others that lie over
- *          the same bytes, and where the file has none. "output.K" of this program is passed over,
- *          so that the outputs of one run may be among the inputs of the next. fnz_verify() takes
- *          inputs alike.
+ *          An array called "parameter.FQN" or "buffer.FQN" (constants too), or by the graph name of
+ *          one, replaces the file's data in this run, also for other weights over the same bytes,
+ *          and if the file has none. "output.K" of this program is ignored, so that the outputs of
+ *          one run may be among the inputs of the next. fnz_verify() takes the same names.
  * options  NULL for defaults.
  * outputs  an empty set of the same context. It gets "output.K" for the K-th user output, loss or
  *          gradient: tensors, and numbers as tensors of rank 0 (i64, f64 or bool); "input.NAME",

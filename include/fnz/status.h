@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/** What kind of failure it was; enough to decide what to do next. Values are ABI. */
+/** The kind of a failure; enough to decide how to continue. Values are ABI. */
 typedef enum fnz_status {
   FNZ_OK = 0,
   FNZ_NO_MEMORY = 1,
@@ -60,7 +60,8 @@ typedef struct fnz_error {
   fnz_status status;
   fnz_class kind;
   char where[192];   /* node, line, record or file the failure belongs to; "" when none */
-  char message[512]; /* what, and what to do; fixed room, so that reporting never allocates */
+  char message[512]; /* the failure and its remedy; of fixed size, so that reporting never allocates
+                      */
 } fnz_error;
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ extern "C" {
 
 typedef struct fnz_target {
   const char *name;  /* of FNZ_TARGET_ROWS; all words are static */
-  const char *words; /* what it is */
+  const char *words; /* a description */
   const char *set;   /* for fnz_decompose_options */
   fnz_format format; /* for fnz_program_save(); of FNZ_FORMAT_MLIR fnz_mlir_save() */
   fnz_views views;   /* for fnz_functionalize_options and fnz_decompose_options */
@@ -34,12 +34,12 @@ typedef struct fnz_target {
 FNZ_API const fnz_target *fnz_target_find(const char *name);
 /** In the order of the rows; NULL beyond the last. Static. */
 FNZ_API const fnz_target *fnz_target_at(size_t i);
-/** What its list of operators was read from, with the version: "onnxscript 0.7.2, ...". Static. */
+/** The source of its list of operators, with the version: "onnxscript 0.7.2, ...". Static. */
 FNZ_API const char *fnz_target_read_from(const fnz_target *target);
 
-/** Makes of a program what a target takes: functionalized, with the target's views and form of
- * state, then taken apart into the operators of its set, as little as possible. What the target
- * has no operators for stays: fnz_decomposition_why_left() of the set says so.
+/** Prepares a program for a target: functionalizes it, with the target's views and form of state,
+ * then decomposes it into the operators of its set, as little as possible. Operators that cannot be
+ * expressed by the target's stay: fnz_decomposition_why_left() of the set gives the reason.
  *
  * program  borrowed, unchanged.
  * out      new; ends with fnz_program_destroy(). NULL on failure.

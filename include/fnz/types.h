@@ -55,7 +55,7 @@ FNZ_API const fnz_dtype_info *fnz_dtype_get_info(fnz_dtype dtype);
 /* Most dimensions a tensor may have (PyTorch's own limit). */
 #define FNZ_MAX_RANK 64
 
-/** What a tensor looks like: a window into a storage. Strides and offset count elements.
+/** The geometry of a tensor: a window into a storage. Strides and offset count elements.
  *
  * Immutable, and shared: a program keeps one copy of equal geometries.
  * `symbols`, when not NULL, has 2 * rank + 1 entries (sizes, strides, offset): 0 says that the
@@ -75,7 +75,7 @@ FNZ_API int64_t fnz_geometry_numel(const fnz_geometry *g);
 
 typedef struct fnz_tensor fnz_tensor; /* <fnz/tensor.h> */
 
-/* What an argument of an operator, or an input or output of a graph, can be. Order is ABI. */
+/* The kinds of arguments of an operator, and of inputs and outputs of a graph. Order is ABI. */
 typedef enum fnz_tag {
   FNZ_ARG_DEFAULT = 0,   /* not given: the schema's default holds */
   FNZ_ARG_NONE,          /* None; as an output: an undefined tensor */

@@ -14,15 +14,15 @@ typedef struct fnz_verify_options {
   int trials;          /* over hashes, each with other seeds; less than 1 is taken as 1 */
   bool ignore_weights; /* programs with other numbers in their weights may be equal */
   bool allow_narrower; /* `functional` may refuse sizes that `original` takes */
-  bool ignore_memory;  /* in which memory inputs and outputs lie and with which strides does not
-                          count, nor a guard against inputs that share memory: for programs of
-                          tools that do not say it */
+  bool ignore_memory;  /* do not compare the memory and strides of inputs and outputs, nor a guard
+                          against inputs that share memory: for programs of tools that do not record
+                          them */
 } fnz_verify_options;
 #define FNZ_VERIFY_OPTIONS_INIT                                                                    \
   { sizeof(fnz_verify_options), 2, false, false, false }
 
 /** The figures of a comparison; also of use if the programs differ. Bodies are the graphs of
- * higher-order operators, of both programs: what was found equal holds for those that were run. */
+ * higher-order operators, of both programs; the answer holds for the bodies that were run. */
 typedef struct fnz_verify_report {
   size_t size; /* sizeof(fnz_verify_report) */
   int trials;  /* over hashes: more than requested while a body has not been run */
@@ -35,8 +35,8 @@ typedef struct fnz_verify_report {
   /* Weights that both programs have: compared as data; of these, not equal; not compared, because
    * one program has no data for them. All 0 while the programs themselves differ. */
   size_t weights, weights_differing, weights_without;
-  /* With the first seed, at all sizes together: predicates that the runs met, and those that were
-   * turned, which is at most 31 at each choice of sizes. */
+  /* With the first seed, at all sizes together: the predicates of the runs, and how many were
+   * flipped, at most 31 at each choice of sizes. */
   size_t predicates, predicates_turned;
   char not_compared[160]; /* the first thing that is not compared, mostly an output's memory, and
                              why */
@@ -50,15 +50,15 @@ typedef struct fnz_verify_report {
  *   outputs: tensors, numbers, losses, gradients; how many tokens there are
  *   the final value of every input, parameter and buffer
  *   calls that draw random numbers, assert or have an effect: the same ones, in the same order
- *   predicates of cond and while_loop: each is also turned, in both programs
- *   in which memory inputs and outputs lie in the end, with which strides, and on which device
- *   which sizes the programs take, and whether a guard keeps out inputs that share memory
+ *   predicates of cond and while_loop: each is also flipped, in both programs
+ *   memory, strides and device of inputs and outputs at the end
+ *   the sizes that the programs accept, and whether a guard excludes inputs that share memory
  *
  * Then parameters, buffers and constants of one name are compared as data, if both programs have
  * data. Names of values, the order of other nodes, source lines and the texts of assertions do not
- * count. Neither do strides of an output that leaves gaps in memory of its own, the memory of an
- * output if a .pt2 file, which has no room for it, would have to say it, nor that of an output of a
- * body: the report names the first such output.
+ * count. Three more things are not compared, and the report names the first such output: strides of
+ * an output that leaves gaps in memory of its own; the memory of an output of a .pt2 file, which
+ * cannot record it; the memory of an output of a body.
  *
  * `functional` may be any program: it runs on aliasing memory too if it writes, or has views and no
  * signature that says where its outputs lie. NULL: the functional form of `original`; sizes that
