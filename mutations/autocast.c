@@ -1,7 +1,9 @@
-/* autocast.c - functional operators that cast under autocast, where those that write do not.
+/* autocast.c - functional operators that cast under autocast although their writing variants do
+ * not.
  *
  * needs   autocast.def
- * gives   whether the twin of an operator that writes is one of them */
+ * gives   whether the twin of an operator that writes is such an operator
+ * --- */
 #include "mutations/mutations.h"
 
 enum { PLAIN, LOWER, SINGLE, WIDEST };

@@ -1,11 +1,11 @@
-/* checks.c - what eager refuses before it writes, decided on geometries.
+/* checks.c - writes that eager refuses before it starts, decided on geometries.
  *
  * ATen sees a stride of 0, and operands that partly overlap when both are dense. It does not refuse
- * other overlaps, whose result may depend on the order of its loop. Where it does, the program is
- * refused here, because no functional program means the same.
+ * other overlaps, although their result may depend on the order of its loop. If it does depend on
+ * the order, the program is refused here, because no functional program means the same.
  *
  * needs   geometries of the target, of an operand and of what eager's loop reads
- * keeps   what eager accepts and a functional program can mean
+ * keeps   writes that eager accepts and a functional program can express
  * gives   OVERLAP, BOUNDS or TYPE; or the order or the dimension of slices in which to write */
 #include "mutations/mutations.h"
 
@@ -146,7 +146,8 @@ static int slices_in_order(const fnz_geometry *target, const fnzi_loop *loop, ui
   return rank;
 }
 
-/* Eager refuses these for all but constants. */
+/* Eager refuses such targets, except for writes of a constant.
+ * --- */
 bool fnzi_has_zero_stride(const fnz_geometry *g) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)

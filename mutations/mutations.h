@@ -1,14 +1,14 @@
-/* mutations.h - what an operator writes, and what eager refuses to write.
+/* mutations.h - the writes of operators, and the writes that eager refuses.
  *
- * mutations.def has a row for each operator whose rule is not "drop the underscore". The checks are
- * those that eager makes before it writes; they need geometries only. */
+ * mutations.def has a row for each operator whose rule is not "drop the underscore". Eager makes
+ * the same checks before it writes; they need geometries only. */
 #ifndef FNZI_MUTATIONS_H
 #define FNZI_MUTATIONS_H
 
 #include "program/program.h"
 #include "views/views.h"
 
-/* What an operator does to what it writes. Columns: enum, name, the operator
+/* The effect of an operator on its target. Columns: enum, name, the operator
  * of views/steps.h that makes the new value (NOTHING: none, or the functional twin), in words. */
 #define FNZI_MUTATION_ROWS(ROW)                                                                    \
   ROW(NONE, "none", NOTHING, "writes nothing")                                                     \
@@ -42,7 +42,7 @@ typedef enum fnzi_mutation_kind {
 
 const char *fnzi_mutation_name(fnzi_mutation_kind kind);
 const char *fnzi_mutation_words(fnzi_mutation_kind kind);
-/* What makes the new value; NULL when that is the functional twin, or nothing. */
+/* The operator that makes the new value; NULL if it is the functional twin, or none. */
 const fnz_op *fnzi_mutation_emits(fnzi_mutation_kind kind);
 
 /* The functional twin of an operator of kind TWIN. NULL when there is none. */
@@ -58,7 +58,7 @@ bool fnzi_is_idempotent(const fnz_op *functional);
  * write do not. Looks through a table. */
 bool fnzi_autocast_changes(const fnz_op *twin);
 
-/* --- windows.c: what an operator of kind WINDOWS fills -----------------------------------------
+/* --- windows.c: windows that an operator of kind WINDOWS fills ---------------------------------
  */
 /* Windows of one dimension, and their numbers. */
 typedef struct fnzi_mutation_windows {
@@ -66,8 +66,8 @@ typedef struct fnzi_mutation_windows {
   int64_t sizes[2], strides[2];
   size_t count;
 } fnzi_mutation_windows;
-/* Those of self, in the order in which they are filled; args  as in a request. BOUNDS where self
- * has none. */
+/* Finds the windows of self, in the order in which they are filled; args as in a request. Fails
+ * with BOUNDS if self has none. */
 FNZ_MUST_CHECK fnz_status fnzi_mutation_windows_find(fnz_context *ctx, const fnz_op *op,
                                                      const fnz_arg *args, const fnz_geometry *self,
                                                      fnzi_mutation_windows *out);
@@ -107,8 +107,9 @@ fnzi_reading fnzi_mutation_reading(const fnzi_mutation_call *c, const fnz_geomet
  * that it chooses, where eager lets it write a target that shows an element in several places; -1:
  * there is none. An element is written if any of its places is chosen. */
 int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target);
-/* It writes one number, and elements share memory along dimensions of stride 0 alone, along each of
- * which it writes all or none: what lies in one place gets the same. */
+/* Whether all indices of one memory location get the same value: the call writes one number,
+ * elements share memory only along dimensions of stride 0, and along each of these it writes all
+ * elements or none. */
 bool fnzi_mutation_writes_alike(const fnzi_mutation_call *c, const fnz_geometry *target);
 
 /* The values that a write puts into places that share memory. */
@@ -131,11 +132,11 @@ typedef struct fnzi_loop {
   bool whole;       /* the caller does not apply the operator slice after slice */
 } fnzi_loop;
 
-/* What eager recognizes as showing an element in several places. */
+/* Whether eager recognizes that an element has several indices. */
 bool fnzi_has_zero_stride(const fnz_geometry *g);
 
-/* Sets loop->reads and nreads: of these operands what the loop reads of them. Those that eager
- * casts are copies, and results that it holds back are a tensor in rows. */
+/* Sets loop->reads and nreads to the geometries that the loop reads. An operand that eager casts is
+ * a copy; results that it stores only at the end are a row-major tensor. */
 FNZ_MUST_CHECK fnz_status fnzi_mutation_loop_reads(fnzi_arena *arena, const fnzi_mutation_call *c,
                                                    const fnz_geometry *target,
                                                    const fnz_geometry *const *operands,
@@ -161,10 +162,11 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
                                              fnzi_reading reading, fnzi_loop *loop);
-/* Each element of the operand is read where the target is written with what comes of it. */
+/* Whether each element of the operand is read at the location where its result is written. */
 bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand);
-/* Eager accepts an operand with the target's elements only when all strides are equal, also those
- * of dimensions of size 1, and refuses the others (OVERLAP). */
+/* Checks that all strides are equal, also for dimensions of size 1: otherwise eager refuses an
+ * operand with the target's elements (OVERLAP).
+ * --- */
 FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,
                                            const fnz_geometry *target, const fnz_geometry *operand);
 /* Such an operand may be read wholly before anything is written. It must be where the call goes

@@ -1,9 +1,10 @@
-/* reads.c - a call of an operator that writes: when eager reads its operands, and what it puts into
- * places that share memory.
+/* reads.c - a call of an operator that writes: when eager reads its operands, and the values of
+ * elements that share memory.
  *
  * needs   the call and its functional twin, with a reader of geometries
- * keeps   what eager does: a cast copies, an elementwise operator reads in step with its writes
- * gives   what the checks of checks.c ask for; refuses what reads places that it has written */
+ * keeps   eager's behaviour: a cast copies, an elementwise operator reads in step with its writes
+ * gives   the input of the checks of checks.c; refuses calls that read locations they have written
+ *         */
 #include "mutations/mutations.h"
 #include "schema/aten_names.h"
 #include "schema/facts/targets.h"
@@ -80,7 +81,8 @@ static bool is_target(const fnzi_mutation_call *c, const fnz_arg *arg, const fnz
   return arg->tag == FNZ_ARG_VALUE && c->geometry_of(c->user, arg) == target;
 }
 
-/* The argument shows the same places as the target, or those of other memory that lie alike. */
+/* Whether the argument has the same layout as the target, in the same or in other memory.
+ * --- */
 static bool lies_as_target(const fnzi_mutation_call *c, const fnz_arg *arg,
                            const fnz_geometry *target) {
   const fnz_geometry *g = arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;

@@ -1,8 +1,8 @@
-/* repeats.c - one number written to some places of a target that shows an element in several
- * places.
+/* repeats.c - one number written to some indices of a target in which an element has several
+ * indices.
  *
- * needs   the row of the operator in facts.def; the target's strides, and those of a mask
- * gives   the argument that is the number, and whether all elements of a place get the same
+ * needs   the row of the operator in facts.def; the strides of the target and of a mask
+ * gives   the argument that is the number, and whether all indices of a location get the same
  * else    the operator has no row, or eager writes a copy that goes back as a whole: no number */
 #include "mutations/mutations.h"
 #include "schema/facts/targets.h"
@@ -76,7 +76,7 @@ int fnzi_mutation_number(const fnzi_mutation_call *c, const fnz_geometry *target
   if (by == FNZI_CHOOSER_NONE || target->is_conj ||
       target->is_neg) /* a copy is written, and all of */
     return -1;        /* it goes back */
-  /* Halves are scattered into a wider copy, all of which goes back. */
+  /* Eager scatters 16-bit floats into a wider copy and copies all of it back. */
   bool is_refused =
       target->dtype == FNZ_F16 || target->dtype == FNZ_BF16 || fnzi_has_zero_stride(target);
   if ((by == FNZI_CHOOSER_MASK && !look(c, &c->args[param])) || /* a number, which is no mask */
