@@ -1,11 +1,12 @@
-/* composites.c - the table of composites: which rule, what it may resolve to, and that it does.
+/* composites.c - the table of composites: rules, possible results, and resolving.
  *
  * Every rule decides by the eager strides, never by the layout of a functional value. It resolves
  * an operator as PyTorch's own decomposition does. */
 #include "views/composite.h"
 #include "views/views.h"
 
-/* What a rule may resolve to, as bits beside those of the steps. */
+/* Possible results of a rule, as bits next to the bits of the steps.
+ * --- */
 #define S(id)  (1u << FNZI_STEP_##id)
 #define ITSELF (1u << 31)
 #define KEPT   (1u << 30)

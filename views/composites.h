@@ -12,12 +12,12 @@ const fnzi_composite_row *fnzi_composite_find(const fnz_op *op);
 
 enum { FNZI_ITEM_STEPS = 4 };
 
-/* What a row says, in words. */
+/* The columns of a row, in words. */
 typedef struct fnzi_composite_facts {
   const char *rule;
-  const fnz_op *steps[FNZI_ITEM_STEPS]; /* `count` of them: what it may be made of */
+  const fnz_op *steps[FNZI_ITEM_STEPS]; /* `count` operators that it may become */
   size_t count;
-  bool itself, kept; /* it may be an argument as it is; the operator itself, which computes */
+  bool itself, kept; /* it may become an argument; or the operator itself, which computes */
 } fnzi_composite_facts;
 fnzi_composite_facts fnzi_composite_describe(const fnzi_composite_row *row);
 /* One of its steps does what fnzi_view_sees_bytes() says. */

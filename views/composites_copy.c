@@ -11,7 +11,9 @@ fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
   return fnzi_composite_is_self(r);
 }
 
-/* Channels-last: dimension 1 is the finest, then those behind it from the last one on, then 0. */
+/* Channels-last: dimension 1 has the smallest stride, then the later dimensions from the last to 2,
+ * then 0.
+ * --- */
 static bool is_channels_last(const fnz_geometry *g, uint32_t rank) {
   int64_t stride = 1;
   if (g->rank != rank)

@@ -236,7 +236,8 @@ fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
   return count_out(&ca, &cb, work < MAX_WORK ? work : MAX_WORK);
 }
 
-/* Most windows: each dimension steps over everything that those behind it reach. */
+/* Whether each dimension steps over everything that later dimensions reach, as in most windows.
+ * --- */
 static bool lies_in_rows(const fnz_geometry *g) {
   int64_t reach = 1, span;
   for (uint32_t d = g->rank; d-- > 0;) {

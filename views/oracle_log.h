@@ -1,9 +1,9 @@
 /* oracle_log.h - answers of the alias oracle, logged so that passes at different sizes agree.
  *
  * A program with symbolic sizes is functionalized at several sizes (dynamic.h). Whether two windows
- * share memory may depend on the sizes, so each pass logs its answers. Where these differ, the next
- * round of passes takes UNKNOWN, which is always safe; also where the answers agree but the
- * distance of the windows differs. */
+ * share memory may depend on the sizes, so each pass logs its answers. If the answers of two passes
+ * differ, or the distances of the two windows do, the next round of passes uses UNKNOWN, which is
+ * always safe. */
 #ifndef FNZI_ORACLE_LOG_H
 #define FNZI_ORACLE_LOG_H
 
@@ -27,7 +27,8 @@ typedef struct fnzi_oracle_log {
   bool failed;  /* out of memory */
 } fnzi_oracle_log;
 
-/* Logs an answer about two windows; returns the one that counts. */
+/* Logs an answer about two windows; returns the answer that the pass must use.
+ * --- */
 fnzi_relation fnzi_decisions_take(fnzi_oracle_log *d, fnzi_relation r, const fnz_geometry *a,
                                   const fnz_geometry *b);
 

@@ -43,7 +43,7 @@ static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t na
 /* --- box -------------------------------------------------------------------------------------- */
 enum { NEW_DIM = -1 };
 
-/* Where each dimension of the inner window comes from, and what is taken of each outer one. */
+/* The outer dimension of each inner one, and the indices taken from each outer dimension. */
 typedef struct box {
   int64_t start[FNZ_MAX_RANK], step[FNZ_MAX_RANK], count[FNZ_MAX_RANK]; /* per outer dimension */
   int source[FNZ_MAX_RANK]; /* outer dimension of each inner one, or NEW_DIM */
@@ -138,7 +138,7 @@ static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b)
   }
 }
 
-/* Where there is more than the one element to step over. */
+/* Sets the step of a one-element dimension within an outer dimension of more elements. */
 static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
   for (uint32_t j = 0; j < to->rank; j++) {
     const int d = b->source[j];
@@ -339,7 +339,8 @@ static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fn
   return 0;
 }
 
-/* Where the window lies in the row-major value of a root with gaps. */
+/* Computes the location of the window in the row-major value of a root with gaps.
+ * --- */
 static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
                                  const box *b) {
   int64_t row[FNZ_MAX_RANK], *strides;

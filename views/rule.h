@@ -6,7 +6,7 @@
 #include "views/emit.h"
 #include "views/views.h"
 
-/* A forward: from the geometry of the base to those of the windows. */
+/* A forward: from the geometry of the base to the geometries of the windows. */
 typedef struct fnzi_forward {
   fnz_context *ctx;
   fnzi_arena *arena;
@@ -26,7 +26,7 @@ typedef struct fnzi_reverse {
   const fnz_op *op;
   const fnz_arg *args;
   size_t nargs;
-  size_t index;             /* which window, of those a split opens */
+  size_t index;             /* which window of a split */
   const fnz_geometry *base; /* never NULL */
   fnzi_emitted base_value;  /* the old base; only for rows that need it */
   fnzi_emitted window;
@@ -34,10 +34,10 @@ typedef struct fnzi_reverse {
 
 typedef fnz_status fnzi_view_reverse_fn(const fnzi_reverse *r, fnzi_emitted *out);
 
-/* What the reverse needs for the new base (views.def). */
+/* The input that the reverse needs for the new base (views.def). */
 typedef enum fnzi_view_base { FNZI_BASE_NEW, FNZI_BASE_OLD, FNZI_BASE_STORAGE } fnzi_view_base;
 
-/* What of its base a window shows (views.def). */
+/* The part of its base that a window shows (views.def). */
 typedef enum fnzi_view_sees { FNZI_SEES_ELEMENTS, FNZI_SEES_BYTES } fnzi_view_sees;
 
 struct fnzi_view {
@@ -83,8 +83,9 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t
 FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes,
                                                  int64_t **strides);
 
-/* Strides and offsets that no element uses may have any value in a file. Where an element uses
- * them, its memory has been checked to fit 63 bits; elsewhere the result only must not be negative.
+/* Strides and offsets that no element uses may have any value in a file. If an element uses them,
+ * its memory has been checked to fit 63 bits; otherwise the result only must not be negative.
+ * ---
  */
 static inline int64_t fnzi_view_add(int64_t a, int64_t b) {
   return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);

@@ -10,7 +10,7 @@
 /* `count` slices from `start` on. */
 typedef struct fnzi_tile {
   int64_t start, count;
-  uint32_t source, order; /* the caller's; of two at one place, the one of lower order counts */
+  uint32_t source, order; /* the caller's; of two at one location, the lower order counts */
 } fnzi_tile;
 
 typedef struct fnzi_tiling {

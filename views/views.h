@@ -26,11 +26,12 @@ bool fnzi_view_counts_from_storage(const fnzi_view *view);
 bool fnzi_view_sees_bytes(const fnzi_view *view);
 
 /* The view through which a scatter writes: select.int for select_scatter, whose arguments are the
- * base, the new window, and those of the view. NULL when op is no scatter. Looks through the table.
+ * base, the new window, and the arguments of the view. NULL when op is no scatter. Looks through
+ * the table.
  */
 const fnz_op *fnzi_view_scattered(const fnz_op *op);
 
-/* What a row says, in words. */
+/* The columns of a row, in words. */
 typedef struct fnzi_view_facts {
   const char *forward, *reverse; /* names of the rules */
   bool needs_base;               /* the reverse needs the old base */
@@ -42,7 +43,7 @@ fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
  * args   of the operator; the tensor at position 0 is not looked at.
  * arena  holds the results.
  * out    *count geometries (several for split, unbind ...).
- * Fails with BOUNDS and what is wrong. */
+ * Fails with BOUNDS and a reason. */
 FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view,
                                             const fnz_op *op, const fnz_arg *args, size_t nargs,
                                             const fnz_geometry *base, fnz_geometry **out,
@@ -94,7 +95,7 @@ FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *
 FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root,
                                             const fnz_geometry *to, fnzi_path *path, bool *found);
 
-/* --- Who shares memory with whom (oracle.c) --------------------------------------------------- */
+/* --- Which windows share memory (oracle.c) ---------------------------------------------------- */
 typedef enum fnzi_relation {
   FNZI_DISJOINT,
   FNZI_EQUAL,    /* the same set of bytes */
