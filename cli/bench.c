@@ -155,7 +155,7 @@ static void print_json(const fnz_step_time *steps, size_t count) {
   fputs("]}\n", stdout);
 }
 
-/* The steps of one more run, those that took longest first. */
+/* Prints the steps of one more run, the slowest first. */
 static int tell_steps(benching *b) {
   double us;
   size_t count;

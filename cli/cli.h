@@ -1,8 +1,9 @@
-/* cli.h - what the verbs of the command share: one call with its options and all that it owns.
+/* cli.h - shared by the verbs of the command: one call with its options and everything that it
+ * owns.
  *
- * Every function that can fail returns an exit code: 0, or what the process ends with after the one
- * line on standard error has been printed. What a call owns is ended in one place, cli_call_end(),
- * so verbs return early and free nothing. */
+ * Every function that can fail returns an exit code: 0, or the exit code of the process, after it
+ * has printed one line on standard error. cli_call_end() destroys everything that a call owns, so
+ * verbs return early and free nothing. */
 #ifndef FNZ_CLI_CLI_H
 #define FNZ_CLI_CLI_H
 
@@ -132,8 +133,9 @@ typedef enum cli_option {
 
 #define CLI_BIT(option) (UINT64_C(1) << CLI_##option)
 
-/* What --for of lint names besides the targets of <fnz/targets.h>: forms. Columns: the word, what
- * lists as call->refusals all that it does not take, and the set of operators that this looks at.
+/* Forms that --for of lint takes besides the targets of <fnz/targets.h>. Columns: the word, the
+ * function that lists everything the form cannot hold as call->refusals, and the set of operators
+ * that this function uses.
  */
 #define CLI_TARGET_ROWS(ROW)                                                                       \
   ROW("pt2", cli_pt2_check, NULL)                                                                  \
@@ -141,7 +143,7 @@ typedef enum cli_option {
   ROW("core", cli_decompose_check, "core")                                                         \
   ROW("prims", cli_decompose_check, "prims")
 
-/* What is timed, in the order in which it happens. */
+/* The phases that are timed, in their order. */
 #define CLI_PHASE_ROWS(ROW)                                                                        \
   ROW(READ, "read")                                                                                \
   ROW(FUNCTIONALIZE, "functionalize") ROW(VERIFYING, "verify") ROW(RUN, "run") ROW(WRITE, "write")
@@ -175,7 +177,7 @@ typedef struct cli_verb {
 } cli_verb;
 
 /* Every verb, one file each. Columns: name, operands, fewest and most of them, options besides
- * quiet, verbose and help, what it does, examples. */
+ * quiet, verbose and help, description, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
@@ -320,7 +322,7 @@ struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
   const char *operands[CLI_MOST_FILES];
-  /* Of --alias, --share, --inputs and --group. */
+  /* Values of --alias, --share, --inputs and --group. */
   const char *aliases[CLI_MOST_WORDS], *shares[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS],
       *groups[CLI_MOST_WORDS];
   int naliases, nshares, ninput_files, ngroups;
@@ -405,7 +407,7 @@ void cli_json_place(FILE *to, const char *source);
 void cli_print_json(const cli_call *call);
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
-/* What a comparison without a difference has shown. */
+/* Prints the result of a comparison without a difference. */
 void cli_print_equal(const cli_call *call, FILE *to);
 /* A line of each: name, dtype, sizes and the first elements. */
 void cli_print_arrays(const fnz_arrays *arrays);
@@ -416,7 +418,8 @@ bool cli_wants_import(const cli_call *call);
 int cli_ops_import(cli_call *call);
 
 /* --- MLIR (mlir.c) ----------------------------------------------------------------------- */
-/* What the call says of it. --state is taken away: the program keeps its state in outputs. */
+/* Fills `out` from the options of the call. Removes --state: the program keeps its state in
+ * outputs. */
 void cli_mlir_take_options(cli_call *call, fnz_mlir_options *out);
 /* Operators that the dialect does not have, as others; into call->functional. */
 int cli_mlir_prepare(cli_call *call, const char *path);
@@ -429,9 +432,9 @@ int cli_mlir_check(cli_call *call, const char *set, const char *path);
 int cli_methods_convert(cli_call *call, fnz_format format, const char *path);
 
 /* --- State that the caller holds (pairs.c) ------------------------------------------------- */
-/* What that of call->functional begins as: into call->more, or a note says whose it is. */
+/* Stores the initial state of call->functional in call->more, or prints a note about its names. */
 int cli_pairs_begin(cli_call *call);
-/* Where --save-state says. */
+/* Saves to the file of --save-state. */
 int cli_pairs_save(cli_call *call);
 /* New values among the results of the last call, by the names of their inputs. */
 int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to);
@@ -448,8 +451,8 @@ int cli_held_open(cli_call *call);
 int cli_held_step(cli_call *call, const fnz_program *program, const fnz_run_options *options);
 
 /* --- Nodes that are not taken (refusals.c) ------------------------------------------------ */
-/* What the .pt2 file that `fnz convert` would write cannot hold. Where the program cannot be
- * functionalized, none: others have said so. */
+/* Lists everything that the .pt2 file of `fnz convert` could not hold. Lists nothing if the program
+ * cannot be functionalized, which is reported elsewhere. */
 int cli_pt2_check(cli_call *call, const char *set, const char *path);
 /* The same of call->functional, as it is. */
 int cli_pt2_check_made(cli_call *call, const char *path);
@@ -462,7 +465,7 @@ int cli_refusals_settle(cli_call *call, const char *path);
 int cli_mlir_save(cli_call *call, const fnz_mlir_options *options, const char *path);
 
 /* --- Several processes (collectives.c) ----------------------------------------------------- */
-/* What --collectives and --group say; puts the rank into names of files. */
+/* Opens the collectives of --collectives and --group; puts the rank into names of files. */
 int cli_collectives_open(cli_call *call);
 void cli_collectives_end(cli_call *call);
 
@@ -483,18 +486,18 @@ int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *o
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
 /* The target that --for names; NULL for none, and for another form. */
 const fnz_target *cli_target(const cli_call *call);
-/* What --decompose, --keep and --for ask for: options of taking apart, and that done to
- * call->functional. */
+/* The options of --decompose, --keep and --for; and the decomposition of call->functional with
+ * them. */
 fnz_decompose_options cli_decompose_options(const cli_call *call);
 int cli_decompose(cli_call *call, const char *path);
-/* Lists as call->refusals the nodes of which a set of operators leaves the operator as it is. */
+/* Lists as call->refusals the nodes whose operators a set leaves whole. */
 int cli_decompose_check(cli_call *call, const char *set, const char *path);
 /* Lists as call->refusals the nodes that a target does not take (targets.c). */
 int cli_target_check(cli_call *call, const fnz_target *target, const char *path);
 /* The same as cli_decompose(), with where each node comes from, as call->made_of. */
 int cli_decompose_explained(cli_call *call, const char *path);
 int cli_read_inputs(cli_call *call);
-/* Where kernels for a GPU are kept; NULL: nowhere. */
+/* The folder of compiled kernels for a GPU; NULL: none. */
 const char *cli_cache_folder(char *room, size_t size);
 int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 /* Writes a program in a format into call->out. */

@@ -90,7 +90,7 @@ static int check_result(const cli_call *call) {
                    call->operands[0]);
 }
 
-/* What only one of the formats, or of their readers, knows. */
+/* Checks options that belong to one format or its reader. */
 static int check_kinds(const cli_call *call, fnz_format format) {
   const fnz_target *target = cli_target(call);
   if (target && format != target->format &&

@@ -30,7 +30,7 @@ static void print_output(const cli_call *call, size_t output) {
   putchar('\n');
 }
 
-/* Who made it necessary, unless that is the node itself. */
+/* Prints the node that made it necessary, unless it is the node itself. */
 static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
   if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
     printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
@@ -173,8 +173,8 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Inputs must be apart because one of them is written: by the node that its final value is of.
- * `names` are those of the guard, in some order. */
+/* Inputs must be separate because one of them is written. Prints the node that makes its final
+ * value. `names` are the guard's, in any order. */
 static int print_makers(cli_call *call, const char *const *names, size_t count,
                         const made_output *rows, size_t nrows) {
   for (size_t k = 0; k < nrows; k++) {
@@ -242,8 +242,7 @@ static int explain_all(cli_call *call) {
 }
 
 /* --- one node --------------------------------------------------------------------------------- */
-/* What a node of the source has to do with a node of the result that has this origin; NULL for
- * nothing. */
+/* The relation of a node of the source to a node of the result with this origin; NULL for none. */
 static const char *part_in(const fnz_origin *o, size_t graph, size_t node) {
   if (o->node == node && o->graph == graph)
     return fnz_reason_name(o->reason);
@@ -294,8 +293,8 @@ static int tell_result(cli_call *call, size_t graph, size_t node) {
   return explain_node(call, graph, node);
 }
 
-/* Where a name is found: in the program as read, in its functional form, and in that taken apart,
- * where it is not the same node. */
+/* Places of a name: in the program as read, in its functional form, and in the decomposed form, if
+ * it is another node. */
 typedef struct named {
   bool in_source, in_result, in_steps;
   size_t source_graph, source, result_graph, result, step_graph, step;

@@ -11,11 +11,12 @@ int cli_print_node(cli_call *call, const char *label, const fnz_program *program
 int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node);
 /* The node that has a result of this name, with or without %; false when there is none. */
 bool cli_find_result(const fnz_program *program, const char *name, size_t *graph, size_t *node);
-/* What the program as read has to do with a node of the functional form, in lines below it. */
+/* Prints the relation of the program as read to a node of the functional form, in lines below
+ * it. */
 int cli_explain_origin(cli_call *call, size_t graph, size_t node);
 
-/* explain_steps.c, where the functional form was taken apart: all operators with their steps; one
- * node of what it became; the steps of one node of the functional form. */
+/* explain_steps.c, if the functional form was decomposed: all operators with their steps; one node
+ * of the decomposed form; the steps of one node of the functional form. */
 int cli_explain_steps(cli_call *call);
 int cli_explain_step(cli_call *call, size_t graph, size_t node);
 int cli_explain_steps_of(cli_call *call, size_t graph, size_t node);

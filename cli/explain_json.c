@@ -1,5 +1,5 @@
-/* explain_json.c - where the nodes of a functional program come from, for programs: one object for
- * each node, or for those that have to do with one, and the guards. */
+/* explain_json.c - origins of the nodes of a functional program, as JSON: one object for each node,
+ * or for each node related to a given one, and the guards. */
 #include "cli/explain.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void print_source(const cli_call *call, const char *name, size_t graph, s
   printf("}");
 }
 
-/* Of a node of the functional form. */
+/* Prints the origin of a node of the functional form. */
 static void print_origin(const cli_call *call, const fnz_origin *o) {
   print_source(call, "from", o->graph, o->node);
   print_source(call, "through", o->view_graph, o->view);
@@ -48,7 +48,7 @@ static void print_reason(fnz_reason reason) {
   cli_json_string(stdout, fnz_reason_name(reason));
 }
 
-/* Of a node that may be a step of another one. */
+/* Prints the whole of a node that may be a step of another node. */
 static void print_step(const cli_call *call, size_t graph, size_t node) {
   const fnz_origin *o = fnz_origins_at(call->step_origins, graph, node);
   const fnz_origin *whole =

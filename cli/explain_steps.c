@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* A node of the program taken apart, by the one of the functional form that it is a step of. */
+/* A node of the decomposed program, and the node of the functional form that it is a step of. */
 typedef struct step {
   size_t whole_graph, whole, graph, node;
 } step;
@@ -28,7 +28,7 @@ static size_t count_nodes(const fnz_program *p) {
   return count;
 }
 
-/* All steps, ordered by what they are steps of. NULL when memory runs out. */
+/* All steps, ordered by the nodes that they are steps of. NULL when memory runs out. */
 static step *find_steps(const cli_call *call, size_t *count) {
   const fnz_program *p = call->made_of;
   step *steps = malloc((count_nodes(p) + 1) * sizeof *steps);

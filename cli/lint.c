@@ -1,10 +1,10 @@
-/* lint.c - what will be refused and what costs copies, before anything is converted: for people, as
- * JSON, or as SARIF for editors and code review. */
+/* lint.c - lists refusals and copies before anything is converted: for people, as JSON, or as SARIF
+ * for editors and code review. */
 #include "cli/explain.h"
 
 #include <string.h>
 
-/* Those of the pass, then those of a format. */
+/* The number of findings: of the pass, then of a format. */
 static size_t finding_count(const cli_call *call) {
   return fnz_findings_count(call->findings) + call->nrefusals;
 }
@@ -72,7 +72,7 @@ static size_t print_head(const cli_call *call, const fnz_finding *f) {
   return strlen(head);
 }
 
-/* What is to do is said once for all neighbours of which it is true. */
+/* Prints the remedy only if the previous finding has not printed the same one. */
 static int print_finding(cli_call *call, const fnz_finding *f, const char *said) {
   print_wrapped(f->what, print_head(call, f), INDENT);
   if (f->node != SIZE_MAX)
@@ -155,7 +155,7 @@ static void json_findings(const cli_call *call) {
 }
 
 /* --- SARIF 2.1.0 ------------------------------------------------------------------------------ */
-/* A path as a URI reference: what may not stand there by itself is escaped. */
+/* Prints a path as a URI reference, and escapes characters that it may not contain. */
 static void sarif_uri(const char *path, size_t size) {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
   putchar('"');

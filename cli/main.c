@@ -125,7 +125,8 @@ static void prefer_large_pages(void) {
 #endif
 }
 
-/* What one step gives back the next one wants again. */
+/* Keeps freed memory in the process, because each phase allocates what the previous one has
+ * freed. */
 static void keep_memory(void) {
 #ifdef M_MMAP_THRESHOLD
   enum { MB = 1 << 20 };

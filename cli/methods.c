@@ -1,4 +1,4 @@
-/* methods.c - several programs as functions of one module: their names are those of the files. */
+/* methods.c - several programs as functions of one module, named after their files. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static char *name_of(const char *path) {
 
 /* --- weights of other names ---------------------------------------------------------------------
  */
-/* Of "A=B": weight B of a later program is called A, as in the first one. */
+/* Applies "A=B": renames weight B of a later program to A, its name in the first program. */
 static int share(cli_call *call, const char *pair, bool *found, int k) {
   const char *equals = strchr(pair, '=');
   char name[CLI_LONG];

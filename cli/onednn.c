@@ -1,6 +1,5 @@
-/* onednn.c - oneDNN, opened when a convolution first calls it: what it brings, OpenCL's loader
- * among it, would take a quarter of the time in which the command starts, and few calls compute
- * one.
+/* onednn.c - oneDNN, opened when a convolution first calls it. Loading it, with OpenCL's loader and
+ * others, would take a quarter of the start-up time, and few calls compute a convolution.
  *
  * The library's calls end here and go on to the functions of the same names there; a call of a
  * function that has no row is not linked. A build with FNZ_LATE_ONEDNN=OFF is linked with oneDNN

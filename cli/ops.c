@@ -1,5 +1,5 @@
-/* ops.c - operators of the table and those that --ops declares: the ones that the filters let
- * through, or one with all that is known. */
+/* ops.c - operators of the table and of --ops: all that pass the filters, or one with all facts
+ * about it. */
 #include "cli/ops.h"
 
 #include <fnmatch.h>
@@ -10,7 +10,7 @@ static fnz_status make_cpu(fnz_context *ctx, fnz_backend **out) {
   return fnz_cpu_backend_create(ctx, 1, out);
 }
 
-/* Nobody needs a GPU to be told of one. */
+/* Facts about kernels for a GPU need no GPU. */
 static fnz_status make_cuda(fnz_context *ctx, fnz_backend **out) {
   return fnz_cuda_backend_create(ctx, "sm_90", 1, NULL, out);
 }

@@ -7,7 +7,7 @@
 enum { LABEL = 12, WIDTH = 80 };
 
 /* --- Lines ------------------------------------------------------------------------------------ */
-/* Where the words of a line have got to. */
+/* The current position in a line. */
 typedef struct layout {
   int indent, at;
 } layout;

@@ -148,7 +148,7 @@ static int find_option(const cli_call *call, const char *argument) {
   return -1;
 }
 
-/* Where the values of an option go that may be given again; NULL for others. */
+/* The list of values of an option that may be given again; NULL for others. */
 static const char **words_of(cli_call *call, int option, int **count) {
   if (option == CLI_ALIAS)
     return *count = &call->naliases, call->aliases;

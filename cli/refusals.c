@@ -38,7 +38,7 @@ int cli_refusals_settle(cli_call *call, const char *path) {
 }
 
 /* --- .pt2 files ------------------------------------------------------------------------------- */
-/* What is to do stands behind the last semicolon of a message, where there is one. */
+/* The remedy follows the last semicolon of a message, if it has one. */
 static void note(void *user, size_t graph, size_t node, const fnz_error *error) {
   cli_call *call = user;
   size_t had = call->nrefusals;

@@ -19,8 +19,8 @@ static const fnz_status statuses[] = {
 #undef CLASS_STATUS
 };
 
-/* What files and callers say is quoted in messages: control characters of theirs must neither end
- * the line nor reach the terminal. */
+/* Messages quote files and arguments, whose control characters must neither end the line nor reach
+ * the terminal. */
 static void clean(char *text) {
   for (unsigned char *s = (unsigned char *)text; *s; s++)
     *s = *s < 0x20 || *s == 0x7f ? '?' : *s;
@@ -181,13 +181,14 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
             in.no_data, in.weights);
 }
 
-/* Names in a report are the file's: what a terminal would act on is left out. */
+/* Names in a report come from the file: control characters, which a terminal would act on, are left
+ * out. */
 static void put_plain(const char *text, FILE *to) {
   for (const char *c = text; *c; c++)
     fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, to);
 }
 
-/* What was compared besides all values, and what was not. */
+/* Prints the scope of a comparison besides values, and its limits. */
 static void put_scope(const cli_call *call, FILE *to) {
   const fnz_verify_report *seen = &call->seen;
   fprintf(to, " (hash domain, %d %s", seen->trials, seen->sizes ? "runs" : "seeds");

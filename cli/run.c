@@ -57,8 +57,8 @@ static int interpret_steps(cli_call *call) {
 
 /* --- By the engine ------------------------------------------------------------------------------
  */
-/* A state keeps values and no geometry. What t_() or squeeze_() changed would begin each call as
- * the program has it. */
+/* A state keeps values but no geometry. A geometry that t_() or squeeze_() changes would be reset
+ * at each call, so such programs are refused. */
 static int check_state(const cli_call *call) {
   for (size_t k = 0; k < fnz_executable_count(call->executable, FNZ_SIDE_OUTPUT); k++) {
     fnz_slot slot = fnz_executable_slot(call->executable, FNZ_SIDE_OUTPUT, k);
@@ -94,7 +94,7 @@ static int write_state(cli_call *call) {
   return save(call, call->more, call->options[CLI_SAVE_STATE]);
 }
 
-/* What the last of `steps` calls gives. */
+/* Runs `steps` calls; call->outputs has the results of the last call. */
 static int run_steps(cli_call *call, int steps) {
   for (int i = 0; i < steps; i++) {
     if (i)
@@ -142,7 +142,7 @@ static int execute(cli_call *call, int threads) {
   return cli_has(call, CLI_SAVE_STATE) ? write_state(call) : CLI_DONE;
 }
 
-/* Whose values the interpreters compute with. */
+/* Makes the backend of the interpreters. */
 static int make_backend(cli_call *call, int threads) {
   const char *device = call->options[CLI_DEVICE];
   char folder[4096];

@@ -1,5 +1,5 @@
 /* stats.c - figures of a program and of its functional form, operators without a shape rule, and
- * what each step took. */
+ * the time of each phase. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

@@ -136,7 +136,7 @@ int cli_functionalize(cli_call *call, const fnz_program *program, const char *pa
   return CLI_DONE;
 }
 
-/* What a further file has joins what the first one had. */
+/* Adds the arrays of a further file. */
 static int join_arrays(cli_call *call, const char *path) {
   fnz_status status = FNZ_OK;
   CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));

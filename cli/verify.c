@@ -21,8 +21,8 @@ static int choose_form(cli_call *call, const fnz_program **out) {
   return CLI_DONE;
 }
 
-/* What stands against the original: nothing for its own functional form, B, or B without its
- * writes. */
+/* Chooses the program to compare with the original: none for its own functional form, B, or B
+ * without its writes. */
 static int choose_other(cli_call *call, const fnz_program **out) {
   if (cli_has(call, CLI_STATE))
     return choose_form(call, out);
@@ -60,7 +60,7 @@ static int tell(const cli_call *call) {
   return cli_flush();
 }
 
-/* Runs need numbers for what the program takes; a program that takes nothing runs without. */
+/* Reads numbers for the inputs of a run; a program without inputs runs without. */
 static int read_numbers(cli_call *call) {
   const fnz_program *program = call->other ? call->other : call->program;
   size_t count;

@@ -2,8 +2,7 @@
  * not.
  *
  * needs   autocast.def
- * gives   whether the twin of an operator that writes is such an operator
- * --- */
+ * gives   whether the twin of an operator that writes is such an operator */
 #include "mutations/mutations.h"
 
 enum { PLAIN, LOWER, SINGLE, WIDEST };

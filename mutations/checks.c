@@ -146,8 +146,7 @@ static int slices_in_order(const fnz_geometry *target, const fnzi_loop *loop, ui
   return rank;
 }
 
-/* Eager refuses such targets, except for writes of a constant.
- * --- */
+/* Eager refuses such targets, except for writes of a constant. */
 bool fnzi_has_zero_stride(const fnz_geometry *g) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)

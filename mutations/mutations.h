@@ -165,8 +165,7 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
 /* Whether each element of the operand is read at the location where its result is written. */
 bool fnzi_is_at_own_places(const fnz_geometry *target, const fnz_geometry *operand);
 /* Checks that all strides are equal, also for dimensions of size 1: otherwise eager refuses an
- * operand with the target's elements (OVERLAP).
- * --- */
+ * operand with the target's elements (OVERLAP). */
 FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,
                                            const fnz_geometry *target, const fnz_geometry *operand);
 /* Such an operand may be read wholly before anything is written. It must be where the call goes

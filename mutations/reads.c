@@ -81,8 +81,7 @@ static bool is_target(const fnzi_mutation_call *c, const fnz_arg *arg, const fnz
   return arg->tag == FNZ_ARG_VALUE && c->geometry_of(c->user, arg) == target;
 }
 
-/* Whether the argument has the same layout as the target, in the same or in other memory.
- * --- */
+/* Whether the argument has the same layout as the target, in the same or in other memory. */
 static bool lies_as_target(const fnzi_mutation_call *c, const fnz_arg *arg,
                            const fnz_geometry *target) {
   const fnz_geometry *g = arg->tag == FNZ_ARG_VALUE ? c->geometry_of(c->user, arg) : NULL;

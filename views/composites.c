@@ -5,8 +5,7 @@
 #include "views/composite.h"
 #include "views/views.h"
 
-/* Possible results of a rule, as bits next to the bits of the steps.
- * --- */
+/* Possible results of a rule, as bits next to the bits of the steps. */
 #define S(id)  (1u << FNZI_STEP_##id)
 #define ITSELF (1u << 31)
 #define KEPT   (1u << 30)

@@ -12,8 +12,7 @@ fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
 }
 
 /* Channels-last: dimension 1 has the smallest stride, then the later dimensions from the last to 2,
- * then 0.
- * --- */
+ * then 0. */
 static bool is_channels_last(const fnz_geometry *g, uint32_t rank) {
   int64_t stride = 1;
   if (g->rank != rank)

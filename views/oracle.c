@@ -236,8 +236,7 @@ fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
   return count_out(&ca, &cb, work < MAX_WORK ? work : MAX_WORK);
 }
 
-/* Whether each dimension steps over everything that later dimensions reach, as in most windows.
- * --- */
+/* Whether each dimension steps over everything that later dimensions reach, as in most windows. */
 static bool lies_in_rows(const fnz_geometry *g) {
   int64_t reach = 1, span;
   for (uint32_t d = g->rank; d-- > 0;) {

@@ -1,8 +1,7 @@
 /* oracle_log.c - the log of answers of the alias oracle during one pass at one choice of sizes.
  *
  * keeps   the order of answers; an answer that no pass may rely on is UNKNOWN
- * gives   all answers, which are compared with the answers of other passes
- * --- */
+ * gives   all answers, which are compared with the answers of other passes */
 #include "views/oracle_log.h"
 
 /* The distance of two windows: from the end of the first to the start of the second where the

@@ -27,8 +27,7 @@ typedef struct fnzi_oracle_log {
   bool failed;  /* out of memory */
 } fnzi_oracle_log;
 
-/* Logs an answer about two windows; returns the answer that the pass must use.
- * --- */
+/* Logs an answer about two windows; returns the answer that the pass must use. */
 fnzi_relation fnzi_decisions_take(fnzi_oracle_log *d, fnzi_relation r, const fnz_geometry *a,
                                   const fnz_geometry *b);
 

@@ -339,8 +339,7 @@ static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fn
   return 0;
 }
 
-/* Computes the location of the window in the row-major value of a root with gaps.
- * --- */
+/* Computes the location of the window in the row-major value of a root with gaps. */
 static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
                                  const box *b) {
   int64_t row[FNZ_MAX_RANK], *strides;

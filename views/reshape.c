@@ -90,8 +90,7 @@ fnz_status fnzi_reshape_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_VIEW_COPY, args, 2, out);
 }
 
-/* _reshape_alias(self, size, stride): the strides must equal the strides that view computes.
- * --- */
+/* _reshape_alias(self, size, stride): the strides must equal the strides that view computes. */
 fnz_status fnzi_reshape_alias_forward(fnzi_forward *w) {
   return fnzi_reshape_forward(w);
 }

@@ -85,7 +85,6 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **size
 
 /* Strides and offsets that no element uses may have any value in a file. If an element uses them,
  * its memory has been checked to fit 63 bits; otherwise the result only must not be negative.
- * ---
  */
 static inline int64_t fnzi_view_add(int64_t a, int64_t b) {
   return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);

@@ -66,8 +66,7 @@ fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
                    (long long)start, dim, (long long)w->base->sizes[dim]);
 }
 
-/* Computes start and end of a window of split or split_with_sizes.
- * --- */
+/* Computes start and end of a window of split or split_with_sizes. */
 static void range_of(const fnzi_reverse *r, int64_t size, int64_t *start, int64_t *end) {
   fnz_arg lengths = fnzi_arg_get(r->op, r->args, r->nargs, 1);
   *start = 0;

@@ -1,6 +1,5 @@
 /* steps.h - the operators that functionalization itself names: views for paths and composites,
  * functional operators that reverses and writes emit, and the two operators of an epilogue.
- * ---
  *
  * A row has a short name and the operator's name, with "__" for the dot before an overload. A row
  * without such an operator does not compile. */

@@ -19,8 +19,7 @@ static const struct fnzi_view *row_named(const char *name) {
   return bsearch(name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_name);
 }
 
-/* select_copy.int -> select.int, only if select_copy.int is the twin of select.int.
- * --- */
+/* select_copy.int -> select.int, only if select_copy.int is the twin of select.int. */
 static const fnz_op *view_of_copy(const fnz_op *op) {
   size_t length = strlen(op->base), suffix = strlen("_copy");
   if (length <= suffix || strcmp(op->base + length - suffix, "_copy") != 0)
