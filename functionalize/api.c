@@ -1,7 +1,7 @@
 /* api.c - functionalizes a program: options, types, the pass, metadata, denied operators.
  *
  * needs   a verified program; a complete wish (defaults.c)
- * gives   a functional program, and on request why it has its nodes or what was refused */
+ * gives   a functional program, and on request the origins of its nodes or the refusals */
 #include "functionalize/api.h"
 
 #include "functionalize/dynamic/dynamic.h"
@@ -77,8 +77,8 @@ static fnz_status pass(fnz_context *ctx, const fnz_program *program, const fnzi_
   return fnzi_metadata_keep(program, NULL, *out);
 }
 
-/* A program that was functional already keeps its signature: if that has no room to say in which
- * memory outputs lie, nothing says it of the result. */
+/* Whether the result does not record the memory of its outputs: a program that was functional
+ * already keeps its signature, which may be unable to record it. */
 static bool stays_silent(const fnz_program *p) {
   bool has_finals = false;
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)

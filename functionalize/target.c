@@ -1,6 +1,6 @@
 /* target.c - <fnz/targets.h>: a program in the form that a consumer takes.
  *
- * It calls public functions alone, those that complete options. */
+ * It calls only public functions, because these complete options. */
 #include "base/base.h"
 
 #include <fnz/targets.h>

@@ -13,16 +13,17 @@
 #include <fnz/functionalize.h>
 
 /* --- origins.c -------------------------------------------------------------------------------- */
-/* Where each node of `to`, which was made from `from`, comes from. */
+/* Finds the origin of each node of `to`, which was made from `from`. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from,
                                                  const fnz_program *to, const fnzi_notes *notes,
                                                  fnz_origins **out);
 
-/* Origins in a program become origins in the one that it was made of: places[graph][node]. */
+/* Replaces origins in a program by origins in the program that it was made from:
+ * places[graph][node]. */
 void fnzi_expl_origins_lead_on(fnz_origins *origins, const fnzi_source_node *const *places);
 
-/* In `to`, made of `from` by taking operators apart, a node of another operator than the one that
- * it comes from, or one of several, is a step. */
+/* Marks steps in `to`, made from `from` by decomposing operators: a node is a step if its operator
+ * differs from its origin's, or if it is one of several. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_program *from,
                                                const fnz_program *to, fnz_origins *origins);
 
@@ -31,16 +32,17 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_steps_mark(fnz_context *ctx, const fnz_progr
  * first result of `node`; false when there is none. */
 bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_node *node,
                            const fnz_program *to, uint32_t *index);
-/* Notes about `made`, from `source`, become notes about `to`, from `from`, in place; those of nodes
- * without counterpart are dropped. */
+/* Changes notes about `made`, from `source`, into notes about `to`, from `from`, in place; drops
+ * notes of nodes without counterpart. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_notes *notes,
                                                const fnz_program *source, const fnz_program *made,
                                                const fnz_program *from, const fnz_program *to);
 
 /* --- names.c ---------------------------------------------------------------------------------- */
-/* The name, as <fnz/functionalize.h> says it of `deny`, stands for this operator. */
+/* Whether the name means this operator, by the rules of `deny` in <fnz/functionalize.h>. */
 bool fnzi_expl_name_matches(const char *name, const char *target);
-/* REF, said of `what`, when no operator of the table, the context or the program has the name. */
+/* Fails with REF, with `what` in the message, if no operator of the table, the context or the
+ * program has the name. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_name_check(fnz_context *ctx, const fnz_program *p,
                                                const char *what, const char *name);
 
@@ -55,8 +57,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_progr
                                                const fnzi_notes *notes);
 
 /* --- lint.c ----------------------------------------------------------------------------------- */
-/* What the notes about `to`, which was made from `from` with this status, find. `to` is NULL where
- * nothing was made; a status that refuses the program is one more finding. */
+/* Makes findings from the notes about `to`, which was made from `from` with this status. `to` is
+ * NULL if nothing was made; a status that refuses the program is one more finding. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from,
                                              const fnz_program *to, fnzi_notes *notes,
                                              fnz_status status, fnz_findings **out);

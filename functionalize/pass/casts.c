@@ -2,7 +2,7 @@
  * arguments, so that nothing that it is made of is cast once more.
  *
  * needs   an expander, which takes operators apart; else the region stays one
- * keeps   a region with an operator of which it is not known what autocast casts inside of it
+ * keeps   a region with an operator whose casts inside autocast are not known
  * gives   the nodes of the body in place of the region, with casts as nodes */
 #include "functionalize/pass/pass.h"
 #include "program/region_ops.h"
@@ -94,7 +94,7 @@ static void look(const fnz_arg *arg, bool *any_single, bool *any) {
   *any = *any || fnzi_autocast_casts(dtype);
 }
 
-/* What the arguments are cast to; false for nothing. */
+/* Finds the dtype that arguments are cast to; false for none. */
 static bool find_cast(const fnzi_pass *p, const fnzi_wrap_request *r, fnz_dtype *to) {
   fnzi_autocast what = fnzi_autocast_of(r->op);
   const fnz_geometry *result = r->expected && r->nexpected ? r->expected[0] : NULL;

@@ -118,7 +118,7 @@ static fnz_status run(fnzi_pass_stack *all, fnzi_pass *p) {
   return failed ? FNZ_OK : no_alias_left(p);
 }
 
-/* What all attempts at a program have in common. */
+/* Data shared by all attempts at a program. */
 typedef struct job {
   fnz_context *ctx;
   const fnz_program *program;
@@ -170,8 +170,8 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
   return status;
 }
 
-/* What fails while aliased inputs are separate may work when they are merged: an as_strided may
- * reach from one input to another. */
+/* Whether to try again with merged inputs: a program may fail while aliased inputs are separate,
+ * because an as_strided may reach from one input to another. */
 static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
   return status != FNZ_OK && status != FNZ_NO_MEMORY && alias_sets->shared &&
          fnzi_pass_alias_sets_merge(alias_sets);

@@ -165,7 +165,7 @@ static fnz_status replace(cast *c, fnz_tensor **t, const fnz_op *op, const fnz_a
   return status;
 }
 
-/* What follows may need the strides that the operator's result has in eager. */
+/* Gives a tensor eager's strides, which later nodes may need. */
 static fnz_status restride(cast *c, const fnz_geometry *want, fnz_tensor **t) {
   int64_t order[FNZ_MAX_RANK] = {0}, back[FNZ_MAX_RANK] = {0};
   fnzi_arena *scratch = &c->p->wrapper->scratch;

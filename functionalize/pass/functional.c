@@ -29,8 +29,8 @@ static bool writes_statistics(const fnzi_node *node) {
   return mean.tag == FNZ_ARG_VALUE && !(training.tag == FNZ_ARG_BOOL && training.u.i == 0);
 }
 
-/* It goes by places in memory: right for a value whose memory is its elements, in rows. With
- * symbolic sizes the example tells it, and a few other sizes do (dynamic/tried.c). */
+/* Whether self is row-major. An operator that addresses memory is right only for such a value. With
+ * symbolic sizes this checks the example; dynamic/tried.c checks a few other sizes. */
 static bool lies_in_rows(const fnzi_graph *g, const fnzi_node *node) {
   const fnz_geometry *self =
       node->args[0].tag == FNZ_ARG_VALUE ? g->values.data[node->args[0].u.value].geometry : NULL;

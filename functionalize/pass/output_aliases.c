@@ -61,7 +61,7 @@ static const fnzi_wrap_alias *node_of(const fnzi_pass_output_list *out, uint32_t
   return out->data[k].tensor->alias;
 }
 
-/* Output k, which shows more of the memory, becomes the one that the others refer to. */
+/* Makes the other outputs refer to output k, which shows more of the memory. */
 static fnz_status lead(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k, uint32_t before) {
   for (size_t i = out->mutations; i < k; i++) {
     fnz_output_spec *s = &out->data[i].spec;
@@ -111,8 +111,8 @@ static void mark_inputs(fnzi_pass *p, bool moved) {
   }
 }
 
-/* Where the source is a functionalized program already, its signature is right and has more detail
- * than its nodes show. */
+/* Whether the source's signature describes the output. If the source is functional already, it is
+ * right and has more detail than the nodes show. */
 static bool says_itself(const fnz_output_spec *s) {
   return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
 }

@@ -19,17 +19,17 @@
 #include "functionalize/wrapper/wrapper.h"
 #include "program/script.h"
 
-/* An alias set whose inputs are windows of one root in this pass: the root is a base that one input
- * of the target provides. */
+/* An alias set whose inputs are windows of one root in this pass. One input of the target provides
+ * the root. */
 typedef struct fnzi_pass_merged {
   fnzi_wrap_alias *root; /* all of the memory; held to the end */
   uint32_t value, base;  /* of graph `into`: the base's value, its place among the inputs */
   const char *name; /* of an added MEMORY input; NULL where an input of the source is the base */
 } fnzi_pass_merged;
 
-/* Who says which nodes are replayed as calls of other operators.
+/* Decides which nodes are replayed as calls of other operators.
  * whole     the node
- * *done     false: the node stays. Else `out` is what it is made of, and ends with
+ * *done     false: the node stays. Else `out` is the script that replaces it; free it with
  *           fnzi_script_free(); everything in it is in the arena. */
 typedef struct fnzi_pass_expander fnzi_pass_expander;
 struct fnzi_pass_expander {
@@ -40,8 +40,8 @@ struct fnzi_pass_expander {
                        const fnzi_script_whole *whole, fnzi_script *out, bool *done);
 };
 
-/* What is wanted of the pass: what the caller of fnz_functionalize() asks for, complete, and what
- * fnz_decompose() adds. */
+/* Options of the pass: the complete options of fnz_functionalize(), and additions of
+ * fnz_decompose(). */
 typedef struct fnzi_pass_wish {
   fnz_functionalize_options asked;
   const fnzi_pass_expander *expander; /* NULL for none */
@@ -71,11 +71,11 @@ typedef struct fnzi_pass {
   uint32_t at;     /* the node that is replayed next */
   fnz_arg *others; /* per value that is no tensor: a handle, or the number that it is known to be */
   struct fnzi_pass_stack *all;
-  struct fnzi_pass *below;       /* the pass that waits for this one */
+  struct fnzi_pass *below;       /* the pass that continues after this pass */
   struct fnzi_region_body *body; /* the body that it makes; NULL for graph 0, and when inlined */
   struct fnzi_region_op *region; /* the node at `at`, while its bodies are made */
-  bool inlined;                  /* its nodes are recorded among those of the pass below */
-  bool owns_wrapper;             /* and the recorder, which else are those of the pass below */
+  bool inlined;                  /* its nodes are recorded among the nodes of the pass below */
+  bool owns_wrapper;             /* and the recorder; else it uses the pass below's */
   bool autocast;                 /* the nodes run under an enabled autocast */
   bool has_casts;                /* they do in the source, and are replayed on casts to: */
   fnz_dtype casts;
@@ -119,8 +119,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_arg_other(const fnzi_pass *p, fnz_arg *arg);
 FNZ_MUST_CHECK fnz_status fnzi_pass_arg_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out);
 
 /* --- expand.c --------------------------------------------------------------------------------- */
-/* The request of the node at p->at is run as calls of other operators, where the expander says so;
- * *done false: it does not. */
+/* Runs the request of the node at p->at as calls of other operators, if the expander replaces it;
+ * else *done is false. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_node_expand(fnzi_pass *p, fnzi_wrap_request *request,
                                                 bool *done);
 
@@ -134,7 +134,7 @@ void fnzi_pass_casts_begin(const fnzi_pass *p, const struct fnzi_hop *hop, fnzi_
 /* Casts of arguments, each with a reference. */
 typedef struct fnzi_pass_cast_args {
   fnz_tensor **data;
-  const fnz_tensor **of; /* what they are casts of */
+  const fnz_tensor **of; /* the tensors that were cast */
   size_t count;
 } fnzi_pass_cast_args;
 /* Puts casts in place of arguments where autocast does; `made` ends with fnzi_pass_args_release(),

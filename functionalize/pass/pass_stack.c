@@ -1,4 +1,4 @@
-/* pass_stack.c - passes over the graphs of one program, each on top of the one that waits for it.
+/* pass_stack.c - passes over the graphs of one program, each on top of the pass that waits for it.
  *
  * needs   a graph of the source
  * keeps   at most FNZI_MAX_NESTING passes at once

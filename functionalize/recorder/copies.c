@@ -108,7 +108,7 @@ fnz_status fnzi_rec_copy_find(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, con
 }
 
 /* --- copies that become views ----------------------------------------------------------------- */
-/* Marks what the graph returns, and what returned views show. */
+/* Marks values that the graph returns, and the bases of returned views. */
 static fnz_status mark_returned(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count,
                                 bool **out) {
   FNZI_NEW(&r->arena, r->values.count, out);

@@ -1,7 +1,7 @@
-/* layouts.c - which values lie in PyTorch as they are recorded.
+/* layouts.c - which values have their recorded layout in PyTorch.
  *
- * What is recorded for an operator is what eager gave it for the arguments of the original. Those
- * of a functional program may lie otherwise, and then its results may, too: a view that goes by
+ * The recorded layout of a result is eager's for the arguments of the original. Arguments of a
+ * functional program may have another layout, and then results may too. A view that depends on
  * strides is possible for some layouts only.
  *
  * needs   a tape
@@ -10,7 +10,7 @@
 
 #include "schema/aten_names.h"
 
-/* What the arguments of a node say about the layout of its results. */
+/* Facts about the arguments of a node that decide the layout of its results. */
 typedef struct looks {
   const fnzi_rec_tape *tape;
   const uint8_t *layouts;
@@ -42,8 +42,9 @@ static bool gives_rows(const fnzi_rec_tape_node *n) {
           format->u.i == 1);
 }
 
-/* Operators element by element give what their arguments have; a scatter what its base has, a view
- * what its base allows; others rows where all that they take lies in rows. */
+/* The result of an elementwise operator has the layout of its arguments, the result of a scatter
+ * that of its base, a view any layout that its base allows. Other results are row-major if all
+ * arguments are. */
 static fnz_status find_layout(const fnzi_rec_tape *tape, const fnzi_rec_tape_node *n,
                               const fnz_geometry *g, const uint8_t *layouts, uint8_t *out) {
   looks l = {tape, layouts, g, true, false, true, false, true};

@@ -1,5 +1,4 @@
-/* recorder.c - the backend that records functional calls; build.c makes nodes of those that are
- * needed.
+/* recorder.c - the backend that records functional calls; build.c makes nodes of the needed calls.
  *
  * needs   calls of functional operators on handles that it gave before; geometries of the results,
  *         from the caller or from a backend of shapes

@@ -48,7 +48,7 @@ bool fnzi_rec_value_is_new(const fnz_backend *recorder, fnz_handle value);
 bool fnzi_rec_has_effects(const fnz_backend *recorder);
 
 /* Adds the nodes that the wanted values need to the graph, in the order of recording. values: which
- * value of the graph each wanted one became. Random nodes and those without results are added too.
+ * value of the graph each wanted one became. Random nodes and nodes without results are added too.
  * With `views`, nodes that change nothing in that dialect are removed (simplify.h), but not copies
  * that are wanted themselves: the program returns those as memory of their own. `views` NULL: every
  * needed node stays as it was recorded. */

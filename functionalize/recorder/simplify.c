@@ -1,11 +1,11 @@
-/* simplify.c - removes nodes of the tape: views of views, views of what was just scattered, clones
+/* simplify.c - removes nodes of the tape: views of views, views of regions just scattered, clones
  * and casts that change nothing, equal views.
  *
  * needs   a tape whose needed nodes are marked
  * keeps   the elements and the geometry of every value that is used, and each node's source line;
  *         random operators and operators without results; the order of nodes
- * gives   nodes with other arguments and other operators; marking again finds those that are not
- *         needed any more
+ * gives   nodes with other arguments and other operators; marking again finds the nodes that are
+ *         not needed any more
  *
  * A node gets another base only where no other use keeps the old one: one shared copy is better
  * than two paths to the same window. Each round is linear in the nodes that are marked. */
@@ -261,7 +261,7 @@ static fnz_status simplify_node(fnzi_rec_simplifier *t, uint32_t node) {
   return count_uses(t, n);
 }
 
-/* A split of which only one piece is used becomes the view of that piece. */
+/* Replaces a split with only one used piece by the view of that piece. */
 static fnz_status take_piece(fnzi_rec_simplifier *t, uint32_t node) {
   fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   const fnz_geometry *frame;

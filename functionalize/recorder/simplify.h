@@ -32,8 +32,8 @@ static inline bool fnzi_rec_span_is_known(fnzi_rec_span s) {
   return s.low <= s.high;
 }
 
-/* The span of a scatter's window, and of the windows of all scatters in a run: from the result of
- * this one down to `start`. */
+/* The span of a scatter's window, and of the windows of all scatters in a run, which leads from the
+ * result of the scatter down to `start`. */
 typedef struct fnzi_rec_reach {
   fnzi_rec_span span, run;
   uint32_t start; /* the base of the run's first scatter */
@@ -43,7 +43,7 @@ typedef struct fnzi_rec_fact {
   const fnz_geometry *window;  /* of VIEW_OF in the base's frame; of SCATTER_INTO in the result's */
   const fnzi_rec_reach *reach; /* of SCATTER_INTO */
   uint32_t value, base;        /* values of the tape, as in its `values` */
-  uint32_t source;             /* of SCATTER_INTO: what the window shows */
+  uint32_t source;             /* of SCATTER_INTO: the value in the window */
   uint32_t uses, rebasable;    /* uses that count, and how many of them another base would serve */
   uint32_t next;               /* of VIEW_OF: the next place + 1 in its bucket */
   uint8_t kind;
@@ -176,11 +176,11 @@ FNZ_MUST_CHECK fnz_status fnzi_rec_copies_become_views(fnzi_rec_tape *tape,
 typedef enum fnzi_rec_layout {
   FNZI_REC_LAYOUT_UNKNOWN,
   FNZI_REC_LAYOUT_RECORDED, /* in PyTorch the value lies as it is recorded */
-  FNZI_REC_LAYOUT_OTHER     /* there it lies otherwise, or what it was made of does */
+  FNZI_REC_LAYOUT_OTHER     /* its layout there differs, or that of a value it was made from */
 } fnzi_rec_layout;
-/* A fnzi_rec_layout per value, in the tape's arena: those of inputs. */
+/* Creates a fnzi_rec_layout per value, in the tape's arena, and sets the layouts of inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_start(fnzi_rec_tape *tape, uint8_t **layouts);
-/* Then those of a node's results, node after node, before it is emitted. */
+/* Sets the layouts of a node's results; call for node after node, before it is emitted. */
 FNZ_MUST_CHECK fnz_status fnzi_rec_layouts_add(const fnzi_rec_tape *tape,
                                                const fnzi_rec_tape_node *node, uint8_t *layouts);
 /* The view is possible for some strides only. */

@@ -116,7 +116,7 @@ static fnz_status keep_numbers(fnzi_rec_simplifier *t, const int64_t *numbers, c
 }
 
 /* Copies the window of a fact. Mostly nothing is copied: the window is the geometry of the value,
- * or the one that was copied last, or has the sizes and strides of what it shows. */
+ * or the window that was copied last, or has the sizes and strides of the value that it shows. */
 static fnz_status keep_window(fnzi_rec_simplifier *t, fnzi_rec_fact *s) {
   const fnz_geometry *w = s->window, *known = t->tape->values.data[s->value].geometry;
   const uint32_t shown = s->kind == FNZI_FACT_SCATTER_INTO ? s->source : s->value;

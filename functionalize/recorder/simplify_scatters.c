@@ -1,9 +1,9 @@
 /* simplify_scatters.c - replaces scatters by less.
  *
- *   a scatter of what the base shows there   the base
- *   one that covers all of its base          its source, in the shape of the base
- *   one that covers the scatter below        a scatter into that one's base
- *   a run that covers one dimension          one cat or stack
+ *   a scatter of the base's own elements       the base
+ *   a scatter that covers all of its base      its source, in the shape of the base
+ *   a scatter that covers the scatter below    a scatter into the base of the lower scatter
+ *   a run that covers one dimension            one cat or stack
  *
  * keeps   the elements and the geometry of every result */
 #include "views/tiling.h"

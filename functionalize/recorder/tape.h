@@ -24,15 +24,15 @@ typedef struct fnzi_rec_tape_node {
 /* Few nodes have rows in the next two tables, which are in the order of nodes; tape.c finds a row
  * by `node`, its first field. */
 
-/* Of a node with several lists among its results: the results of the caller's node, for the lengths
- * of these lists. */
+/* For a node with several lists among its results: the results of the caller's node, for the
+ * lengths of these lists. */
 typedef struct fnzi_rec_tape_lists {
   size_t node;
   const fnz_arg *results;
   uint32_t count;
 } fnzi_rec_tape_lists;
 
-/* Of a node that applies no operator. */
+/* The call of a node that applies no operator. */
 typedef struct fnzi_rec_tape_other {
   size_t node;
   fnzi_rec_call call; /* its arrays in the program's arena; arguments are the tape node's */
@@ -71,7 +71,7 @@ typedef struct fnzi_rec_tape {
   const fnz_op *expected; /* by fnzi_rec_expect() */
   fnzi_rec_tape_lists now;
   const char *source;  /* of the last node; NULL before the first */
-  const fnzi_why *why; /* of what is recorded; NULL: not known */
+  const fnzi_why *why; /* of the calls being recorded; NULL: not known */
   struct {
     fnzi_why *data;
     size_t count, capacity;
@@ -105,7 +105,7 @@ typedef struct fnzi_rec_tape {
   } shape_of; /* per value, with a shapes backend */
 } fnzi_rec_tape;
 
-/* A node's index among all nodes that were recorded, also of those that are emitted already. */
+/* A node's index among all recorded nodes, including emitted ones. */
 static inline size_t fnzi_rec_tape_index_of(const fnzi_rec_tape *tape,
                                             const fnzi_rec_tape_node *node) {
   return tape->ended.nodes + (size_t)(node - tape->nodes.data);

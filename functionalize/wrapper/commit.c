@@ -21,7 +21,7 @@ static void remove_dirty(fnzi_wrap_alias *a) {
   }
 }
 
-/* The root's value, or what is pending, has the value of `a`. */
+/* Marks `a` as clean: the root's value, or a pending write, contains its value. */
 static void mark_clean(fnzi_wrap_alias *a) {
   a->unread = a->storage->root->unread = NULL;
   a->version = a->storage->version;
@@ -200,7 +200,8 @@ fnz_status fnzi_wrap_commit(fnz_wrapper *wrapper, fnzi_wrap_alias *dirty) {
   return status;
 }
 
-/* What is dirty may be all that the pending writes lack to cover the root. */
+/* Commits pending writes. Dirty aliases join them first, because together they may cover the
+ * root. */
 fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s) {
   bool joins;
   if (!s->pending)
@@ -211,8 +212,8 @@ fnz_status fnzi_wrap_commit_pending(fnz_wrapper *wrapper, fnzi_wrap_storage *s) 
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
-/* Other dirty aliases keep no byte of the target: those that lie in it are overwritten, those that
- * it meets in part are committed before. */
+/* Makes sure that no other dirty alias shares a byte with the target: an alias within the target is
+ * forgotten, an alias that overlaps it in part is committed first. */
 static fnz_status make_way(fnz_wrapper *wrapper, fnzi_wrap_alias *target) {
   fnzi_wrap_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
@@ -237,7 +238,7 @@ static bool extends_newest(const fnzi_wrap_storage *s, const fnzi_wrap_alias *a)
   return last && (last == a || fnzi_wrap_alias_siblings(last, a));
 }
 
-/* Of inputs in one memory the pass wants to know which were written. */
+/* Notes which of several inputs in one memory were written, for the pass. */
 static void note_watched(const fnzi_wrap_alias *a) {
   const fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->nwatched; i++)
@@ -267,7 +268,7 @@ static fnz_status log_write(fnzi_wrap_alias *a) {
   return FNZ_OK;
 }
 
-/* Where FNZI_MAX_DIRTY are dirty, the oldest becomes pending or is committed. */
+/* If FNZI_MAX_DIRTY aliases are dirty, the oldest becomes pending or is committed. */
 static fnz_status mark_dirty(fnz_wrapper *wrapper, fnzi_wrap_alias *a) {
   fnzi_wrap_storage *s = a->storage;
   bool joins = false;

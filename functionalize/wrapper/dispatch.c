@@ -8,7 +8,7 @@
 #include "schema/aten_names.h"
 
 /* --- views ------------------------------------------------------------------------------------ */
-/* The windows that one view call opens on a tensor, each handed to keep(). */
+/* Opens the windows of one view call on a tensor, and passes each to keep(). */
 static fnz_status open_view(fnz_wrapper *wrapper, fnzi_wrap_alias *base, const fnzi_view *row,
                             const fnz_op *op, const fnz_arg *args, size_t nargs,
                             fnz_status (*keep)(fnz_wrapper *wrapper, void *user,

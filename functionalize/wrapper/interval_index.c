@@ -87,7 +87,7 @@ static int by_tensor(const void *a, const void *b) {
   return order ? order : by_number(x->first, y->first);
 }
 
-/* Of one storage. */
+/* Orders intervals of one storage. */
 static int by_place(const void *a, const void *b) {
   const fnzi_wrap_interval *x = a, *y = b;
   if (x->low != y->low)

@@ -74,7 +74,7 @@ bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s) {
   return s->pending->tiling.size - s->pending->slices <= (int64_t)s->dirty.count;
 }
 
-/* What is emitted next has the line and the reason of the write. */
+/* Sets the line and the reason of the write for the next emitted calls. */
 static void explain(fnz_wrapper *wrapper, const fnzi_wrap_pending_write *w) {
   wrapper->source = w->source;
   wrapper->why =

@@ -2,8 +2,8 @@
  *
  * needs   a geometry for each alias, and the rule of its view call
  * keeps   counts of references: an alias holds its parent and its view call, a tensor its alias
- * gives   trees of aliases below the root of a storage, without values; what nobody can read any
- *         more ends with its writes */
+ * gives   trees of aliases below the root of a storage, without values; an alias that cannot be
+ *         read any more is destroyed with its writes */
 #include "functionalize/wrapper/sync.h"
 
 /* --- aliases ---------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ static fnz_status regenerate_through(fnz_wrapper *wrapper, fnzi_wrap_alias *cons
   return FNZ_OK;
 }
 
-/* Needs a root that is right for the window. Where geometry knows no path, follows all links. */
+/* Needs a root that is right for the window. If geometry finds no path, follows all links. */
 static fnz_status regenerate_from_root(fnz_wrapper *wrapper, fnzi_wrap_alias *window) {
   fnzi_wrap_alias *root = window->storage->root, **links;
   size_t n;

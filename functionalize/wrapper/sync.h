@@ -92,7 +92,7 @@ static inline bool fnzi_wrap_overlaps_pending(const fnzi_wrap_alias *window) {
 bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s);
 /* Puts all of them into the root's value. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_apply(fnz_wrapper *wrapper, fnzi_wrap_storage *s);
-/* Forgets those of a storage, if any; frees them (storage.c). */
+/* Forgets the pending writes of a storage, if any; frees them (storage.c). */
 void fnzi_wrap_pending_drop(fnzi_wrap_storage *s);
 void fnzi_wrap_pending_free(fnz_wrapper *wrapper, fnzi_wrap_pending *p);
 

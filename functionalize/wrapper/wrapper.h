@@ -12,14 +12,14 @@
  *   storage.c            makes and ends aliases, storages, tensors
  *   pending.c            writes that wait to be committed together
  *   freshness.c          which cached values are up to date
- *   regenerate.c         the value of an alias from that of one above it
- *   commit.c             writes; puts what was written into the root
+ *   regenerate.c         derives the value of an alias from the value of an alias above it
+ *   commit.c             writes; puts written values into the root
  *   sync.c               reads
  *   apply.c              a functional operator on tensors
  *   write_*.c            the rules for operators that write
- *   route.c, dispatch.c  what to do with an operator, and doing it
+ *   route.c, dispatch.c  choose the action for an operator, and run it
  *
- * Each file uses those above it only. */
+ * Each file uses only files above it. */
 #ifndef FNZI_WRAPPER_H
 #define FNZI_WRAPPER_H
 
@@ -68,7 +68,7 @@ typedef struct fnzi_wrap_alias {
   const fnzi_node *unread;        /* the same, until the value is read */
   fnz_geometry geometry;          /* eager; arrays in this block */
   size_t bytes;                   /* of this block */
-  uint32_t index;                 /* of this window among those of its view call */
+  uint32_t index;                 /* of this window among the windows of its view call */
   uint32_t refs;
   uint32_t input; /* 1 + the input that ends as this alias; 0 for none */
   uint8_t depth;  /* links up to the root, or to an alias whose parent is the root by geometry */
@@ -86,7 +86,7 @@ enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
 enum { FNZI_LINKS = 8, FNZI_MOST_LINKS = 512 };
 
 /* The alias through which versions [first, last] were written. More than one version: through
- * windows of its view call, each of which knows when it was written. */
+ * windows of its view call, and each window knows when it was written. */
 typedef struct fnzi_wrap_log_entry {
   fnzi_wrap_alias *alias; /* holds a reference */
   uint64_t first, last;
@@ -129,7 +129,7 @@ struct fnz_tensor {
 };
 
 /* --- routes ----------------------------------------------------------------------------------- */
-/* What to do with an operator, found once per operator. */
+/* The action for an operator, found once per operator. */
 typedef enum fnzi_wrap_action {
   FNZI_ACTION_UNKNOWN = 0,
   FNZI_ACTION_FUNCTIONAL,
@@ -148,11 +148,12 @@ typedef struct fnzi_wrap_route {
   const fnzi_composite_row *composite;
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
   bool keeps_written; /* it writes arguments that are not among its results */
-  bool same_places;   /* the twin's parameters have the places of the operator's of those names */
-  bool uncast;        /* fnzi_op_uncast() of its twin, of itself without one */
-  bool one_number;    /* it takes the one element of a tensor */
-  bool by_memory;     /* it sees the memory of its argument, its functional form a value */
-  fnzi_out_way way;   /* fnzi_out_way_of() its twin */
+  bool same_places; /* the twin's parameters have the same indices as the operator's of equal names
+                     */
+  bool uncast;      /* fnzi_op_uncast() of its twin, of itself without one */
+  bool one_number;  /* it takes the one element of a tensor */
+  bool by_memory;   /* it sees the memory of its argument, its functional form a value */
+  fnzi_out_way way; /* fnzi_out_way_of() its twin */
 } fnzi_wrap_route;
 
 /* Programs have few operators: a route is stored at the place of its operator modulo FNZI_ROUTES,
@@ -198,7 +199,7 @@ typedef struct fnzi_wrap_parts {
   fnz_status (*make)(fnz_wrapper *wrapper, const fnzi_wrap_request *whole, size_t k,
                      fnzi_wrap_request *part);
   const fnz_op *op;
-  const fnz_arg *args;        /* what the parts' arguments are made of */
+  const fnz_arg *args;        /* the source of the parts' arguments */
   const fnz_geometry *target; /* of slices along `dim` */
   uint32_t dim;
 } fnzi_wrap_parts;
@@ -309,7 +310,7 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_tensor(fnz_wrapper *wrapper, fnzi_wrap_
 /* The same for a new tensor around a value. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_fresh(fnz_wrapper *wrapper, fnzi_wrap_request *request,
                                                fnzi_value_ref *value, fnz_tensor **out);
-/* Releases the results and what is held. */
+/* Releases the results and the held values. */
 void fnzi_wrap_request_end(fnzi_wrap_request *request);
 
 /* --- route.c, rules.c ------------------------------------------------------------------------- */

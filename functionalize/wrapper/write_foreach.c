@@ -68,7 +68,7 @@ fnz_status fnzi_wrap_write_foreach(fnz_wrapper *wrapper, fnzi_wrap_request *r,
   const fnz_op *functional = fnzi_op_by_index(element->functional);
   const fnz_op *inplace =
       element->kind == FNZI_KIND_INPLACE ? element : fnzi_op_by_index(element->inplace);
-  /* maximum has no in-place form: of _foreach_maximum_ the elements are those of clamp_min_. */
+  /* maximum has no in-place form: _foreach_maximum_ applies clamp_min_ to each item. */
   bool together = r->op->functional != FNZI_NO_OP && functional &&
                   fnzi_foreach_element(fnzi_op_by_index(r->op->functional)) == functional &&
                   fnzi_mutation_find(inplace ? inplace : element) == FNZI_MUTATION_TWIN;

@@ -21,7 +21,8 @@ static fnz_status writes_statistics(fnz_wrapper *wrapper, const fnzi_wrap_reques
                    mean ? "running_mean" : "running_var", mean ? "running_var" : "running_mean");
 }
 
-/* What they share memory with would be read, or written again, in the order of eager's loop. */
+/* Refuses statistics that overlap themselves or each other: eager would read or write shared
+ * elements in the order of its loop. */
 static fnz_status check_targets(fnz_wrapper *wrapper, const fnzi_wrap_request *r) {
   fnz_tensor *mean = fnzi_wrap_tensor_arg(r, MEAN), *var = fnzi_wrap_tensor_arg(r, VAR);
   for (size_t k = MEAN; k <= VAR; k++)
@@ -99,7 +100,7 @@ static fnz_status reshape(fnz_wrapper *wrapper, fnzi_emit_op op, fnzi_value_ref 
   return fnzi_wrap_emit_one(wrapper, op, args, 2, result, out);
 }
 
-/* Statistics of each instance, then their mean. `sizes` are those of the input. */
+/* Statistics of each instance, then their mean. `sizes` are the input's. */
 static fnz_status new_statistics(fnz_wrapper *wrapper, const fnzi_wrap_request *r,
                                  const int64_t *sizes, uint32_t rank, fnzi_value_ref *out[2]) {
   const int64_t batch = sizes[0], channels[2] = {sizes[0], sizes[1]}, all = sizes[0] * sizes[1];

@@ -1,4 +1,4 @@
-/* write_rules.c - the rules for operators that write: what each written argument becomes.
+/* write_rules.c - the rules for operators that write: the new value of each written argument.
  *
  * needs   the operator's kind of mutation (mutations.def)
  * keeps   eager's order: everything is read before anything is written, lists element by element

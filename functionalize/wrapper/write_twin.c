@@ -308,8 +308,8 @@ static int repeated_dim(const fnzi_wrap_twin_call *c) {
   return -1;
 }
 
-/* What eager reads before anything is written there is the same in all slices: a tensor of its own,
- * which the request holds. */
+/* An operand that eager reads before it writes has the same value for all slices: it becomes a
+ * tensor of its own, which the request holds. */
 static fnz_status read_first(fnz_wrapper *wrapper, fnzi_wrap_request *r,
                              const fnzi_wrap_twin_call *c, fnz_arg *args) {
   const fnzi_wrap_slot *s = &c->slots[0];

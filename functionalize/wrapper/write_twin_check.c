@@ -1,5 +1,6 @@
-/* write_twin_check.c - what eager refuses of a call that its functional twin does: each written
- * tensor against itself, against what is read and against the other written ones.
+/* write_twin_check.c - refuses calls that eager refuses, before a functional twin is used: each
+ * written tensor is compared with itself, with the tensors that are read and with the other written
+ * ones.
  *
  * needs   the call with its slots
  * keeps   no pair of tensors unseen that may share memory, without looking at every pair

@@ -32,7 +32,7 @@ static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
     const fnzi_region_slot *slot = &key->slots[s];
     fnz_arg *item = &items[out->count];
     bool is_right = b->r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && role == FNZI_HOP_XS &&
-                    out->count == b->r->hop.xs.count; /* the right side of what is combined */
+                    out->count == b->r->hop.xs.count; /* the right operand of the combining body */
     if (slot->role != (uint32_t)role || is_right)
       continue;
     out->count++;

@@ -7,7 +7,7 @@
  * an operand that is written or merged stays so.
  *
  * needs   a node that agrees with its bodies (program/region_ops_check.c)
- * gives   finished bodies to emit.c, or the nodes of a transparent body among those of the pass
+ * gives   finished bodies to emit.c, or the nodes of a transparent body among the pass's nodes
  * refuses writes that no carried value can express, by the operand's name */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"
@@ -307,8 +307,8 @@ static bool lacks_results(const fnzi_region_op *r) {
   return false;
 }
 
-/* Merges two operands that overlap, one of which is written: all captured operands of their storage
- * become windows of one base. */
+/* Merges two overlapping operands if one is written: all captured operands of their storage become
+ * windows of one base. */
 static fnz_status merge(const fnzi_pass *p, fnzi_region_op *r, const fnzi_region_operand *a,
                         const fnzi_region_operand *b, bool *found) {
   if (a->role != FNZI_HOP_CAPTURED || b->role != FNZI_HOP_CAPTURED)

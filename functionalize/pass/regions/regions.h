@@ -31,14 +31,14 @@ typedef struct fnzi_region_base {
   bool last; /* its final value comes after all results, not after the first `leading` */
 } fnzi_region_base;
 
-/* What an input of the source graph is. */
+/* The meaning of an input of the source graph. */
 typedef struct fnzi_region_binding {
   bool is_tensor;
   uint32_t base;              /* of a tensor */
   const fnz_geometry *window; /* of it; interned */
 } fnzi_region_binding;
 
-/* What an input of the target graph is: a base, or an input that is no tensor. */
+/* The meaning of an input of the target graph: a base, or an input that is no tensor. */
 typedef struct fnzi_region_slot {
   bool is_base;
   uint32_t index;
@@ -112,7 +112,7 @@ typedef struct fnzi_region_op {
   fnzi_region_key keys[2]; /* per body; the arrays of inputs and slots are the same */
   uint32_t *first;         /* per base: its first operand */
   const fnzi_region_body *bodies[2];
-  bool inlined; /* the nodes of its body are replayed among those of the pass */
+  bool inlined; /* the nodes of its body are replayed among the pass's nodes */
 } fnzi_region_op;
 
 /* Replays the higher-order node at p->at as far as possible. `*waits`: a pass on top must end

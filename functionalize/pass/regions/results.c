@@ -1,9 +1,9 @@
 /* results.c - tensors for the results of a node with bodies.
  *
  * needs   the node's results as values; from its bodies, the memory of each result
- * gives   tensors that alias what they alias in eager, and writes of what the bodies have written.
- *         Where it is not known what a result aliases, because branches or iterations differ, the
- *         storages concerned are marked: they may be read, but not written any more */
+ * gives   tensors that alias the same memory as in eager, and writes of values that bodies have
+ *         written. If branches or iterations alias different memory, the storages concerned are
+ *         marked: they may be read, but not written any more */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"
 
@@ -34,7 +34,7 @@ static fnzi_wrap_storage *storage_of(const fnzi_region_op *r, uint32_t base) {
   return r->operands[r->first[base]].tensor->alias->storage;
 }
 
-/* Marks all storages that result j may share: its own, and those that its bodies name. */
+/* Marks all storages that result j may share: its own, and the storages that its bodies name. */
 static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
   fnz_tensor *t = p->tensors[r->hop.results.args[j].u.value];
   entangle(r, t->alias->storage);
