@@ -1,12 +1,12 @@
-/* guards.c - a condition that keeps out the sizes where a general program would be wrong.
+/* guards.c - finds the simplest guard that excludes a size at which the general program is wrong.
  *
- * needs   trials of which it is known whether the program is right there
- * gives   the simplest condition that separates a wrong one from all right ones: slices bounded
- * within their dimension, whatever else is right; a bound of one symbol, an index that is not
- *         negative, an expression that stays what it was at usual sizes, a comparison of two
- *         symbols, 0 or 1 left out, a remainder, any number left out. In this order. Where each of
- *         them loses something that is right, the one that keeps out most wrong ones and fewest
- *         right ones, but no usual one */
+ * needs   trials at which the program is known to be right or wrong
+ * gives   a condition that excludes a wrong trial and no right one. Candidates are tried in this
+ *         order: slice bounds within their dimension, whatever else is right; a bound on one
+ *         symbol; a non-negative index; an expression that keeps its usual value; a comparison of
+ *         two symbols; excluding 0 or 1; a remainder; excluding any one value. If every candidate
+ *         also excludes a right trial, the candidate with the best balance (wrong trials excluded
+ *         minus right trials lost) that loses no usual size */
 #include "functionalize/dynamic/sample.h"
 
 enum { MOST_MODULUS = 8 };
@@ -16,10 +16,10 @@ typedef struct search {
   fnzi_sizes *sizes;
   const fnzi_trials *trials;
   const fnzi_trial *wrong;
-  size_t needed; /* the first trials, which no condition may keep out where they are right */
-  size_t least;  /* wrong ones that it has to keep out at least */
+  size_t needed; /* the first `needed` trials that are right must stay allowed */
+  size_t least;  /* wrong trials that the guard must exclude at least */
   const fnzi_expr *best;
-  size_t kept_out, lost; /* wrong trials that the best keeps out; right ones */
+  size_t kept_out, lost; /* wrong trials that `best` excludes; right trials that it excludes */
 } search;
 
 static fnz_status holds_at(fnzi_point *point, const fnzi_expr *e, bool *out) {
@@ -33,7 +33,7 @@ static fnz_status holds(const fnzi_trial *t, const fnzi_expr *e, bool *out) {
   return holds_at((fnzi_point *)(uintptr_t)&t->point, e, out);
 }
 
-/* More wrong trials less right ones. */
+/* Whether wrong trials excluded minus right trials lost is larger than for the best so far. */
 static bool is_better(const search *s, size_t kept_out, size_t lost) {
   return !s->best || kept_out + s->lost > s->kept_out + lost;
 }
@@ -98,9 +98,9 @@ static fnz_status bounds(search *s) {
   return FNZ_OK;
 }
 
-/* Where a slice is bounded by a negative number, or by one past its dimension, other programs are
- * right than elsewhere. Of these numbers few are tried: what is wrong at one of them may be at any,
- * also where others happen to be right. */
+/* Tries to bound a slice to its dimension. A negative bound, or one past the dimension, needs
+ * another program. Few such numbers are tried, so if one is wrong, all are excluded, even if others
+ * happen to be right. */
 static fnz_status slice_bounds(search *s) {
   for (size_t i = 0; i < s->sizes->bounds.count && !s->best; i++) {
     const fnzi_slice_bound *b = &s->sizes->bounds.data[i];
@@ -131,8 +131,8 @@ static fnz_status indices(search *s) {
   return FNZ_OK;
 }
 
-/* What was mostly the same at usual sizes, as a minimum is as one of its arguments, and the result
- * may have taken it for that. */
+/* Tries to keep expressions at their usual value. A minimum usually equals one of its arguments,
+ * and the result may have replaced it by that argument. */
 static fnz_status turns(search *s) {
   for (size_t i = 0; i < s->g->turning.count; i++)
     FNZ_TRY(compare(s, FNZI_FUNCTION_EQ, s->g->turning.data[i].expr, s->g->turning.data[i].like));
@@ -176,7 +176,8 @@ static fnz_status single_numbers(search *s) {
   return numbers_between(s, INT64_MIN, INT64_MAX);
 }
 
-/* With nothing or one of it many things are otherwise, and with no other number as those. */
+/* Sizes 0 and 1 are special in many operators (broadcasting, empty results), so try excluding them
+ * before any other number. */
 static fnz_status smallest_numbers(search *s) {
   return numbers_between(s, 0, 1);
 }
