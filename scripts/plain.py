@@ -29,7 +29,7 @@ RULES = {name: re.compile(pattern, flags) for name, pattern, flags in (
     # A sentence begins with its subject.
     ("opening", r"^(?!\W*--)\W*(?:" + NOT_OPENED + r"|Whoever\b|Who\b|Whose\b|Those (?:of|that|which|who|are|is)\b|"
                 r"Such (?:as|is|are)\b)(?!.*\?)", 0),
-    # Things have names; "what" is none.
+    # A thing is called by its name, not "what".
     ("what-what", r"\bwhat\b[^?]*\bwhat\b", re.I),
     ("what-noun", r"(?:^|[.;:,] |\b(?:of|to|by|from|with|than|and|or|for|beside|behind|in) )what " + NOUN + r"(?!.*\?)",
      re.I),
@@ -37,12 +37,12 @@ RULES = {name: re.compile(pattern, flags) for name, pattern, flags in (
     # The noun is repeated.
     ("pronoun", r"\bthose (?:that|of|which|who|behind|before|without)\b|\b(?:that|this) one\b|"
                 r"\bthe ones? (?:that|which|of)\b", re.I),
-    # Words that mean something else here than to other programmers.
+    # Verbs of this project that other programmers do not know.
     ("private-verb", r"\b(?:is|are|was|were|been|be|being) (?:told|had|said of|gone through)\b|"
                      r"\btells? (?:what|which|of|it)\b|\bsays? (?:of|so|it)\b|\b(?:be|is|are) asked\b|"
                      r"\basks? (?:for it|it|them|whoever)\b|"
                      r"\bstands? (?:in|at|on|by|there|beside|before|behind|among)\b", re.I),
-    # Who acts has a name.
+    # The one that acts is named.
     ("nobody", r"\b(?:nobody|somebody|whoever|whom)\b", re.I),
     ("but-for", r"\bbut for (?:what|that|those|which|its?|one|some)\b|\b(?:nothing|none) but\b|\ball (?:else|but)\b|"
                 r"\bnot but\b", re.I),
@@ -89,7 +89,7 @@ def c_comments(text):
 
 
 def python_comments(text):
-    """Docstrings, and comments; those of adjacent lines are one."""
+    """Docstrings, and comments; comments on adjacent lines are joined."""
     last, run = -2, []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -169,7 +169,7 @@ def write_list(path, found):
 
 
 def against_list(path, found):
-    """What is wrong, as lines."""
+    """Yields a line for each difference from the list."""
     allowed = read_list(path)
     for name in sorted({*found, *allowed}):
         has, most = len(found.get(name, [])), allowed.get(name, 0)
