@@ -1,4 +1,4 @@
-/* array.c - tensors, each on one line: name, dtype, sizes and its first elements. */
+/* array.c - tensors, each on one line: name, dtype, sizes and its first elements; and copies. */
 #include "cli/cli.h"
 
 #include <math.h>
@@ -108,4 +108,12 @@ void cli_print_arrays(const fnz_arrays *arrays) {
   }
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++)
     print_array(fnz_arrays_at(arrays, i), names, types);
+}
+
+fnz_status cli_array_copy(const fnz_array *a, const char *name, fnz_arrays *to) {
+  void *data;
+  fnz_status status = fnz_arrays_add(to, name, a->dtype, a->rank, a->sizes, &data);
+  if (status == FNZ_OK && a->bytes)
+    memcpy(data, a->data, a->bytes);
+  return status;
 }

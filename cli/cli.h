@@ -411,6 +411,8 @@ void cli_print_times(const cli_call *call, FILE *to);
 void cli_print_equal(const cli_call *call, FILE *to);
 /* A line of each: name, dtype, sizes and the first elements. */
 void cli_print_arrays(const fnz_arrays *arrays);
+/* Adds a copy of `a`, called `name`, to `to`. */
+fnz_status cli_array_copy(const fnz_array *a, const char *name, fnz_arrays *to);
 
 /* --- Other PyTorchs' operators (ops_import.c) -------------------------------------------- */
 /* Does the call ask for native functions of a file? */

@@ -1,5 +1,5 @@
-/* beginning.c - what state begins as where the caller holds it (--state io): the program has no
- * data of it any more, so it goes into a file, or a note says whose it is. */
+/* pairs.c - state that the caller holds (--state io): its first values, which the program has no
+ * longer, go into a file, and each call's new values are inputs of the next one. */
 #include "cli/cli.h"
 #include "program/state_io.h"
 
@@ -22,23 +22,6 @@ static bool find_weight(const cli_call *call, const char *name, fnz_input_spec *
 
 /* --- elements ----------------------------------------------------------------------------------
  */
-/* The elements of the window, row by row. */
-static void gather(const fnz_weight *w, size_t item, char *to) {
-  const fnz_geometry *g = w->geometry;
-  int64_t index[FNZ_MAX_RANK] = {0}, at = g->offset;
-  for (int64_t left = fnz_geometry_numel(g); left > 0; left--) {
-    memcpy(to, (const char *)w->data + (size_t)at * item, item);
-    to += item;
-    for (uint32_t d = g->rank; d-- > 0;) {
-      at += g->strides[d];
-      if (++index[d] < g->sizes[d])
-        break;
-      at -= g->strides[d] * g->sizes[d];
-      index[d] = 0;
-    }
-  }
-}
-
 static fnz_status add(cli_call *call, const char *input, const char *name) {
   const fnz_weight w = fnz_program_weight(call->program, name);
   void *data;
@@ -47,7 +30,7 @@ static fnz_status add(cli_call *call, const char *input, const char *name) {
   fnz_status status = fnz_arrays_add(call->more, input, w.geometry->dtype, w.geometry->rank,
                                      w.geometry->sizes, &data);
   if (status == FNZ_OK)
-    gather(&w, fnz_dtype_get_info(w.geometry->dtype)->bytes, data);
+    fnzi_geometry_gather(w.geometry, w.data, data);
   return status;
 }
 
@@ -99,14 +82,6 @@ int cli_pairs_save(cli_call *call) {
 
 /* --- from call to call -------------------------------------------------------------------------
  */
-static fnz_status copy(const fnz_array *a, const char *name, fnz_arrays *to) {
-  void *data;
-  fnz_status status = fnz_arrays_add(to, name, a->dtype, a->rank, a->sizes, &data);
-  if (status == FNZ_OK && a->bytes)
-    memcpy(data, a->data, a->bytes);
-  return status;
-}
-
 /* Result number k of the program, among the arrays of the last call. */
 static const fnz_array *find_result(const cli_call *call, const fnz_program *program, size_t k) {
   size_t number = 0;
@@ -126,7 +101,7 @@ int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to) {
     const fnz_output_spec spec = fnz_program_output(program, k);
     const fnz_array *a = fnzi_io_is_new_value(&spec) ? find_result(call, program, k) : NULL;
     if (a)
-      CLI_TRY(cli_check(call, copy(a, spec.target, to), NULL));
+      CLI_TRY(cli_check(call, cli_array_copy(a, spec.target, to), NULL));
   }
   return CLI_DONE;
 }
@@ -141,7 +116,7 @@ static int join(cli_call *call, const fnz_program *program, fnz_arrays *next) {
   for (size_t i = 0; i < fnz_arrays_count(call->inputs); i++) {
     const fnz_array *a = fnz_arrays_at(call->inputs, i);
     if (!fnz_arrays_find(next, plain(a->name)))
-      CLI_TRY(cli_check(call, copy(a, a->name, next), NULL));
+      CLI_TRY(cli_check(call, cli_array_copy(a, a->name, next), NULL));
   }
   return CLI_DONE;
 }

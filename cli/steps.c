@@ -142,10 +142,7 @@ static int join_arrays(cli_call *call, const char *path) {
   CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
   for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->more); i++) {
     const fnz_array *a = fnz_arrays_at(call->more, i);
-    void *data;
-    status = fnz_arrays_add(call->inputs, a->name, a->dtype, a->rank, a->sizes, &data);
-    if (status == FNZ_OK && a->bytes)
-      memcpy(data, a->data, a->bytes);
+    status = cli_array_copy(a, a->name, call->inputs);
   }
   fnz_arrays_destroy(call->more);
   call->more = NULL;

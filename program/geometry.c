@@ -142,3 +142,20 @@ void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]) {
   out[used++] = ']';
   out[used] = 0;
 }
+
+void fnzi_geometry_gather(const fnz_geometry *g, const void *from, void *to) {
+  int64_t index[FNZ_MAX_RANK] = {0};
+  size_t width = fnzi_dtype(g->dtype)->bytes;
+  int64_t at = g->offset, count = fnz_geometry_numel(g);
+  char *next = to;
+  for (int64_t k = 0; k < count; k++, next += width) {
+    memcpy(next, (const char *)from + (size_t)at * width, width);
+    for (uint32_t d = g->rank; d-- > 0;) {
+      at += g->strides[d];
+      if (++index[d] < g->sizes[d])
+        break;
+      at -= g->strides[d] * g->sizes[d];
+      index[d] = 0;
+    }
+  }
+}

@@ -258,7 +258,7 @@ static fnz_status correct_dtype(const fnzi_prim_call *c, const fnz_arg *result, 
   return FNZ_OK;
 }
 
-/* Where the results lie the file does not say. */
+/* The file does not say where the results lie. */
 static fnz_status become_loose(const fnzi_prim_call *c, const char *words) {
   const fnz_arg *result = &c->node->outputs[0];
   bool is_tensor = c->node->noutputs && geometry_of(c, result);

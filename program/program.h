@@ -474,6 +474,8 @@ static inline bool fnzi_output_is_result(const fnz_output_spec *spec) {
 /* Row-major strides of the sizes. */
 void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
 bool fnzi_is_contiguous(const fnz_geometry *g);
+/* Copies the elements of a window of the storage `from`, row by row, into `to`. */
+void fnzi_geometry_gather(const fnz_geometry *g, const void *from, void *to);
 /* A permutation of a contiguous tensor: fills its memory without gaps or overlap (PyTorch's
  * is_non_overlapping_and_dense). */
 bool fnzi_is_dense(const fnz_geometry *g);

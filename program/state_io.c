@@ -135,9 +135,13 @@ static fnz_status check(change *c) {
 
 /* --- in whose memory results lie ---------------------------------------------------------------
  */
-static bool names_input(const fnz_output_spec *out, uint32_t input) {
-  return (out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW) &&
-         out->of == input;
+/* The input whose new value is made a pair and in whose memory result k lies; NONE. */
+static uint32_t shown_input(const change *c, uint32_t k) {
+  const fnz_output_spec *out = &c->p->outputs[k];
+  if (out->sharing != FNZ_SHARING_INPUT && out->sharing != FNZ_SHARING_INPUT_VIEW)
+    return NONE;
+  const uint32_t pair = c->pair_of[out->of];
+  return pair == NONE || pair == k || fnzi_io_is_new_value(&c->p->outputs[pair]) ? NONE : out->of;
 }
 
 static void lie_in(fnz_output_spec *out, fnz_sharing sharing, uint32_t of) {
@@ -149,28 +153,40 @@ static void lie_in(fnz_output_spec *out, fnz_sharing sharing, uint32_t of) {
 
 /* Results that lay in the memory of an input lie in that of its new value now. The first one that
  * is all of it leads, since the very tensor of an output is an earlier one. */
-static void share_with_pair(change *c, uint32_t input, uint32_t pair) {
-  fnz_output_spec *specs = c->p->outputs, *new = &specs[pair];
-  uint32_t lead = NONE;
-  bool any = false;
+static fnz_status share_with_pairs(change *c) {
+  fnz_output_spec *specs = c->p->outputs;
+  uint32_t *lead, *shown; /* per input: the result that leads; per output: the input */
+  bool *any;              /* per input: some result lies in it */
+  FNZI_NEW(&c->scratch, c->g->ninputs, &lead);
+  FNZI_NEW(&c->scratch, c->g->ninputs, &any);
+  FNZI_NEW(&c->scratch, c->g->noutputs, &shown);
+  for (uint32_t i = 0; i < c->g->ninputs; i++)
+    lead[i] = NONE;
   for (uint32_t k = 0; k < c->g->noutputs; k++) {
-    any = any || (k != pair && names_input(&specs[k], input));
-    if (lead == NONE && k != pair && names_input(&specs[k], input) &&
-        specs[k].sharing == FNZ_SHARING_INPUT)
-      lead = k;
+    const uint32_t i = shown[k] = shown_input(c, k);
+    if (i == NONE)
+      continue;
+    any[i] = true;
+    if (lead[i] == NONE && specs[k].sharing == FNZ_SHARING_INPUT)
+      lead[i] = k;
   }
-  if (!any)
-    return;
-  const uint32_t first = lead == NONE ? pair : lead;
-  for (uint32_t k = 0; k < c->g->noutputs; k++)
-    if (k != pair && k != lead && names_input(&specs[k], input))
-      lie_in(&specs[k],
-             specs[k].sharing == FNZ_SHARING_INPUT ? FNZ_SHARING_OUTPUT : FNZ_SHARING_OUTPUT_VIEW,
-             first);
-  lie_in(&specs[first], FNZ_SHARING_NEW, 0);
-  specs[first].window = input_value(c->p, input)->geometry;
-  if (lead != NONE)
-    lie_in(new, FNZ_SHARING_OUTPUT, lead);
+  for (uint32_t k = 0; k < c->g->noutputs; k++) {
+    const uint32_t i = shown[k];
+    bool is_all = specs[k].sharing == FNZ_SHARING_INPUT;
+    if (i != NONE && k != lead[i])
+      lie_in(&specs[k], is_all ? FNZ_SHARING_OUTPUT : FNZ_SHARING_OUTPUT_VIEW,
+             lead[i] == NONE ? c->pair_of[i] : lead[i]);
+  }
+  for (uint32_t i = 0; i < c->g->ninputs; i++) {
+    const uint32_t first = lead[i] == NONE ? c->pair_of[i] : lead[i];
+    if (!any[i])
+      continue;
+    lie_in(&specs[first], FNZ_SHARING_NEW, 0);
+    specs[first].window = input_value(c->p, i)->geometry;
+    if (lead[i] != NONE)
+      lie_in(&specs[c->pair_of[i]], FNZ_SHARING_OUTPUT, lead[i]);
+  }
+  return FNZ_OK;
 }
 
 /* --- places ------------------------------------------------------------------------------------
@@ -259,7 +275,6 @@ static fnz_status drop_weights(change *c) {
 static void pair(change *c, uint32_t input, uint32_t output) {
   fnz_input_spec *in = &c->p->inputs[input];
   fnz_output_spec *out = &c->p->outputs[output];
-  share_with_pair(c, input, output);
   *in = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = input_value(c->p, input)->name};
   out->kind = FNZ_OUTPUT_USER;
   out->target = in->target;
@@ -283,6 +298,7 @@ static fnz_status make(change *c) {
   for (uint32_t k = 0; k < c->g->noutputs; k++)
     if (c->out_at[k] == NONE)
       c->out_at[k] = noutputs++;
+  FNZ_TRY(share_with_pairs(c));
   for (uint32_t k = 0; k < c->g->noutputs; k++)
     if (c->input_of[k] != NONE && !fnzi_io_is_new_value(&c->p->outputs[k]))
       pair(c, c->input_of[k], k);
@@ -359,7 +375,7 @@ static fnz_status restore_weight(change *c, uint32_t from) {
   return fnzi_weight_add(c->p, w->name, w->blob, g);
 }
 
-/* What the original's signature says of the input; a constant that is written is a buffer. */
+/* The input as the original's signature has it; a constant that is written is a buffer. */
 static fnz_status restore_input(change *c, uint32_t k, uint32_t from) {
   fnz_input_spec *in = &c->p->inputs[k];
   const fnz_input_spec *was = &c->original->inputs[from];
@@ -421,7 +437,7 @@ static fnz_status restore_other(change *c, uint32_t from, uint32_t state) {
   return fnzi_intern_text(c->p, &in->target);
 }
 
-/* What lies in the memory of an input of the original: its storage, or what the signature says. */
+/* The memory of an input of the original: its storage, or the number that the signature gives. */
 static uint64_t memory_of(const fnz_program *p, uint32_t k) {
   const fnzi_weight *w =
       is_weight(p->inputs[k].kind) ? fnzi_weight_find(p, p->inputs[k].target) : NULL;

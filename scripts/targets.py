@@ -22,8 +22,8 @@ HEAD = """\
  * READ("what the list was read from")
  * HAS(operator)   with "__" for the dot before its overload
  *
- * Sorted as schema/aten.tsv is. Written by scripts/targets.py: not to be edited. What the list does
- * not say, or says wrongly, is in mends.def. */
+ * Sorted as schema/aten.tsv is. Written by scripts/targets.py: not to be edited. Corrections of the
+ * list are in mends.def and calls.def. */
 """
 
 

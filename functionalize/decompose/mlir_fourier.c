@@ -56,7 +56,7 @@ static fnzi_dcm_cx along(fnzi_dec_steps *s, fnzi_dcm_cx z, int64_t dim, bool for
   return CX(to_end(s, z.re, dim), to_end(s, z.im, dim));
 }
 
-/* What a result of so many numbers is multiplied by. */
+/* The factor of a result of so many numbers. */
 static double factor(const fnzi_dec_steps *s, double count) {
   int64_t by = GIVEN_INT("normalization");
   return by == BY_ROOT ? 1 / sqrt(count) : by == BY_COUNT ? 1 / count : 1;
@@ -99,7 +99,7 @@ TAKE_APART(fourier_of_real) {
   give_scaled(s, z, factor(s, count_of(self, w)));
 }
 
-/* Back to real numbers: what is not given mirrors what is, so that it counts twice. */
+/* Back to real numbers: the half that is not given mirrors the other, so that half counts twice. */
 TAKE_APART(fourier_to_real) {
   fnzi_krn_array *self = GIVEN("self");
   fnzi_dcm_cx z = fnzi_dcm_cx_of(s, self);

@@ -195,7 +195,7 @@ static fnz_status read_node(looper *l, const fnzi_node *node, uint32_t graph, bo
 }
 
 /* --- graphs of the loop ----------------------------------------------------------------------- */
-/* Their inputs: the number of the turn, what is carried, the stacks, xs, what is captured. */
+/* Their inputs: the number of the turn, carried values, stacks, xs, captured values. */
 typedef struct inputs {
   fnz_arg *all, *carried, *stacks, *xs, *captured;
   size_t count;
@@ -387,7 +387,7 @@ static fnz_status add_first(looper *l, uint32_t k, fnz_arg *out) {
   return FNZ_OK;
 }
 
-/* What the first turn begins with. */
+/* The values that the first turn begins with. */
 static fnz_status add_start(looper *l, fnz_arg *start) {
   const fnz_arg shape = list_of(NULL, 0), dtype = fnzi_arg_dtype(FNZ_I64);
   const fnz_geometry *g;

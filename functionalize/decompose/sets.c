@@ -130,12 +130,15 @@ struct fnzi_dcm_set {
   const char *name;
   bool (*keeps)(const char *set, const fnz_op *op);
   const way_row *first, *then, *last;
-  const char *loops, *complex;
+  bool loops, pairs; /* loops become while_loop; complex numbers become pairs */
 };
+
+enum { LOOPS_any, LOOPS_while, COMPLEX_any = 0, COMPLEX_pairs };
 
 static const fnzi_dcm_set sets[] = {
 #define SET(name, keeps, first, then, last, loops, complex)                                        \
-  {#name, fnzi_dcm_keeps_##keeps, ways_##first, ways_##then, ways_##last, #loops, #complex},
+  {#name,       fnzi_dcm_keeps_##keeps, ways_##first,     ways_##then,                             \
+   ways_##last, LOOPS_##loops,          COMPLEX_##complex},
 #include "functionalize/decompose/sets.def"
 #undef SET
 };
@@ -175,11 +178,11 @@ static bool has_steps(const fnz_op *op) {
 }
 
 bool fnzi_dcm_set_loops(const fnzi_dcm_set *set) {
-  return strcmp(set->loops, "while") == 0;
+  return set->loops;
 }
 
 bool fnzi_dcm_set_has_pairs(const fnzi_dcm_set *set) {
-  return strcmp(set->complex, "pairs") == 0;
+  return set->pairs;
 }
 
 /* --- wishes ----------------------------------------------------------------------------------- */

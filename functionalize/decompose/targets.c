@@ -79,8 +79,8 @@ bool fnzi_dcm_target_spoils(const char *set, const fnz_op *op) {
   return is_mended(set, op, false);
 }
 
-/* Every consumer drops checks, or has them; it makes numbers of its own of what gives none but
- * numbers. */
+/* Checks and operators that give numbers are in no list: every consumer has or drops the ones, and
+ * computes the others itself. */
 static bool is_beside(const fnz_op *op) {
   return fnzi_op_is_custom(op) || fnzi_mlir_is_check(op) ||
          (op->nreturns && op->returns[0].type != FNZI_TYPE_TENSOR);

@@ -33,7 +33,7 @@ static fnz_status put_pairs(fnzi_pt2_out *o, fnzi_json_out *w) {
   return fnzi_json_close(w, '}');
 }
 
-/* What the file had as "custom", with the pairs of this program for its own. */
+/* The member "custom" of the file, with the pairs of this program in place of its own. */
 static fnz_status put_custom(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *had) {
   fnzi_json_doc doc = {.root = NULL};
   if (had && had->kind == FNZI_JSON_STRING)

@@ -111,7 +111,7 @@ static fnz_status join_method(fnzi_mlir *all, fnzi_mlir *w) {
   return FNZ_OK;
 }
 
-/* What one function stores is a global for those that only read it. */
+/* A weight that one function stores is a global in every function that reads it. */
 static void load_stored(fnzi_mlir *w) {
   for (uint32_t k = 0; k < fnzi_graph_at(w->p, 0)->ninputs; k++)
     if (w->weights[k] != UINT32_MAX && w->module->weights.data[w->weights[k]].is_stored &&

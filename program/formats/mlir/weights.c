@@ -7,23 +7,6 @@
 enum { ALIGN = 64 }; /* of the data behind the file's header, and of resources */
 
 /* --- data ------------------------------------------------------------------------------------- */
-/* The elements of a window one after the other. */
-static void gather(const fnz_geometry *g, const unsigned char *from, unsigned char *to) {
-  int64_t index[FNZ_MAX_RANK] = {0};
-  size_t width = fnzi_dtype(g->dtype)->bytes;
-  int64_t at = g->offset, count = fnz_geometry_numel(g);
-  for (int64_t k = 0; k < count; k++, to += width) {
-    memcpy(to, from + (size_t)at * width, width);
-    for (uint32_t d = g->rank; d-- > 0;) {
-      at += g->strides[d];
-      if (++index[d] < g->sizes[d])
-        break;
-      at -= g->strides[d] * g->sizes[d];
-      index[d] = 0;
-    }
-  }
-}
-
 /* The bytes of complex numbers are those of pairs. */
 static fnz_status take_pairs(fnzi_mlir *w, const fnz_geometry *g, fnz_array *out) {
   fnzi_mlir_room *room;
@@ -58,7 +41,7 @@ fnz_status fnzi_mlir_compact(fnzi_mlir *w, const fnzi_weight *weight, fnz_array 
     return FNZ_OK;
   }
   FNZI_NEW(&w->arena, bytes, &copy);
-  gather(g, data, copy);
+  fnzi_geometry_gather(g, data, copy);
   out->data = copy;
   return FNZ_OK;
 }
