@@ -39,7 +39,7 @@ static int help(void) {
 static int verb_help(const cli_verb *verb) {
   printf("usage: fnz %s %s%s[options]\n\n%s\n\noptions:\n", verb->name, verb->operands,
          *verb->operands ? " " : "", verb->summary);
-  cli_print_options(verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP));
+  cli_print_options(verb->options);
   printf("\nexamples:\n%s", verb->examples);
   return cli_flush();
 }
@@ -68,6 +68,7 @@ static int make_call(cli_call *call) {
   if (fnz_context_create(NULL, &call->ctx) != FNZ_OK)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
   fnz_context_set_collectives(call->ctx, call->collectives);
+  fnz_context_set_sync(call->ctx, cli_has(call, CLI_SYNC));
   int result = cli_split_names(call);
   if (result == CLI_DONE)
     result = cli_declare_ops(call);
