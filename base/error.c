@@ -106,6 +106,10 @@ const fnz_error *fnz_last_error(const fnz_context *ctx) {
   return &ctx->error;
 }
 
+void fnz_context_set_sync(fnz_context *ctx, bool sync) {
+  ctx->sync_files = sync;
+}
+
 size_t fnz_context_peak_bytes(const fnz_context *ctx) {
   return ctx->peak_bytes;
 }

@@ -21,7 +21,7 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # The calls that are swept over a program: "OUTPUT ARGS...", OUTPUT being what the call writes.
 calls_on() {
   local in=$1 inputs=$2 state=${1%.*}.state.safetensors
-  printf '%s\n' "o.cbor convert $in -o o.cbor --verify" "o.pt2 convert $in -o o.pt2 --json" \
+  printf '%s\n' "o.cbor convert $in -o o.cbor --verify --sync" "o.pt2 convert $in -o o.pt2 --json" \
     "o.fnz convert $in -o o.fnz --views strided --state epilogue" \
     "o.fnz convert $in -o o.fnz --views keep --deny bernoulli_,zero_" \
     "o.dot draw $in -o o.dot --functional" "o.none show $in" "o.none stats $in --json" \

@@ -120,10 +120,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save_external(fnz_context *ctx,
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
                                                 fnz_buffer *out);
 /** Writes a file so that it appears whole or not at all: a file without a name in the same folder
- * is written, synced and put in place; a temporary file beside it where the system has no such
- * files. "-" is standard output. Fails with FNZ_IO and leaves what was there: also where that is no
- * regular file, such as a symbolic link. Only when the folder cannot be synced at the end, the new
- * file is there already. */
+ * is written and put in place, or a temporary file beside it if the system has no such files.
+ * fnz_context_set_sync() says whether it is on the disk then. "-" is standard output. Fails with
+ * FNZ_IO and leaves what was there, also if that is no regular file, such as a symbolic link. Only
+ * if the folder cannot be synced at the end, the new file is there already. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_write(fnz_context *ctx, const char *path,
                                                  const void *bytes, size_t size);
 

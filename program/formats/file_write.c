@@ -1,9 +1,10 @@
-/* file_write.c - files out of memory, so that they appear whole or not at all.
+/* file_write.c - writes files from memory, so that they appear whole or not at all.
  *
- * Writing goes to a new file without a name in the target's folder, which takes its place only
- * after every byte is on the disk; whatever fails before, or kills the process, leaves the target
- * as it was and nothing beside it. Where there are no files without names, the new file has one of
- * its own. */
+ * The bytes go to a new file without a name in the target's folder. It takes the target's place
+ * only after every byte is written. A failure or a signal before that leaves the target as it was,
+ * and nothing beside it. If the file system has no files without names, the new file has a name of
+ * its own. If the machine may lose power, fnz_context_set_sync() makes the bytes reach the disk
+ * first. */
 #include "program/formats/foreign.h"
 #include "program/formats/out.h"
 
@@ -137,8 +138,9 @@ static fnz_status fill(const target *t, int fd) {
   FNZ_TRY(write_content(ctx, fd, t->path, t->content));
   if (t->exists && !t->is_private && fchmod(fd, t->mode) != 0)
     return fnzi_file_error(ctx, t->path, "cannot set the mode");
-  return fsync(fd) == 0 ? FNZ_OK
-                        : fnzi_file_error(ctx, t->path, "cannot bring the file to the disk");
+  return !ctx->sync_files || fsync(fd) == 0
+             ? FNZ_OK
+             : fnzi_file_error(ctx, t->path, "cannot bring the file to the disk");
 }
 
 /* Names are tried in turn: another process, or one that died, may have taken some. False with errno
@@ -204,7 +206,7 @@ static fnz_status write_unnamed(target *t, bool *placed) {
   if (fd < 0)
     return FNZ_OK;
   fnz_status status = place_unnamed(t, fd, placed);
-  close(fd); /* what it could say fsync has said */
+  close(fd); /* file systems that fail only here, such as NFS, have no files without names */
   return status;
 }
 
@@ -238,6 +240,8 @@ static fnz_status write_named(target *t) {
 
 /* A new name lasts only when the folder is on the disk too. */
 static fnz_status sync_folder(const target *t) {
+  if (!t->arena->ctx->sync_files)
+    return FNZ_OK;
   int fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return fnzi_file_error(t->arena->ctx, t->folder, "cannot open the folder");

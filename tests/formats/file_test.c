@@ -84,6 +84,9 @@ START_TEST(writing_and_reading) {
   expect_content(&f, "first");
   OK(f.ctx, fnz_file_write(f.ctx, f.path, "", 0));
   expect_content(&f, "");
+  fnz_context_set_sync(f.ctx, true);
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "on the disk", 11));
+  expect_content(&f, "on the disk");
   done(&f, 1);
 }
 END_TEST
