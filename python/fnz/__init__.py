@@ -11,8 +11,9 @@
     executable = functional.compile(threads=2)
     outputs = executable(x)                    # tensors of PyTorch, NumPy, JAX: whatever x is
 
-The package stands on the shared library libfnz by ctypes, and needs neither PyTorch nor NumPy. Failures are fnz.Error.
-Programs may be used by any thread; an executable runs one call at a time, and Executable.another() gives one more.
+The package calls the shared library libfnz through ctypes, and needs neither PyTorch nor NumPy. Failures are
+fnz.Error. Programs may be used by any thread; an executable runs one call at a time, and Executable.another() gives
+one more.
 """
 
 from ._library import VERSION as __version__

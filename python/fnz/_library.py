@@ -64,7 +64,7 @@ _TYPES = {
 
 
 def _candidates() -> list[str]:
-    """Where the library may be, best first; what is no path is the loader's to find."""
+    """Paths at which the library may be, best first; a bare name is searched by the loader."""
     named = os.environ.get("FNZ_LIBRARY")
     if named:
         return [named]

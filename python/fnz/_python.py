@@ -1,4 +1,5 @@
-"""What of CPython's own C interface is needed: capsules, buffers, and DLPack's table of C functions of a type."""
+"""The parts of CPython's own C interface that the package needs: capsules, buffers, and DLPack's table of C functions
+of a type."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ _python = ctypes.pythonapi
 # Names of capsules; these bytes must outlive every capsule.
 VERSIONED, PLAIN, EXCHANGE = b"dltensor_versioned", b"dltensor", b"dlpack_exchange_api"
 
-# Prototypes of this module's own: those of ctypes.pythonapi are shared by all of a process.
+# Prototypes of this module's own: all modules of a process share the prototypes of ctypes.pythonapi.
 _is_valid = PYFUNCTYPE(c_int, py_object, c_char_p)(("PyCapsule_IsValid", _python))
 _get_pointer = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", _python))
 _new_capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", _python))
@@ -90,7 +91,8 @@ class _ExchangeTable(Structure):
 
 
 class ExchangeApi:
-    """What a library offers for its tensors by C functions: looking at one, and making one of a managed tensor."""
+    """The C functions that a library offers for its tensors: one looks at a tensor, one makes a tensor of a managed
+    one."""
 
     __slots__ = ("look", "has_bits", "_to_object")
 
@@ -112,7 +114,7 @@ _apis: dict[type, ExchangeApi | None] = {}
 
 
 def exchange_api(kind: type) -> ExchangeApi | None:
-    """Of a type of tensors; None where it has none, or not one to look by."""
+    """The functions for a type of tensors; None if it has none, or none that looks at a tensor."""
     try:
         return _apis[kind]
     except KeyError:

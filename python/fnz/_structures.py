@@ -121,5 +121,5 @@ DlpackView = _structure(
 DlpackOptions = _structure("fnz_dlpack_options", ("size", c_size_t), ("device", DLDevice), ("read_only", c_bool),
                            ("release", c_void_p), ("owner", c_void_p))
 
-# Of DLPack before version 1, which some consumers still take.
+# DLPack before version 1, which some consumers still take.
 DLManagedTensor = _structure("DLManagedTensor", ("dl_tensor", DLTensor), ("manager_ctx", c_void_p), ("deleter", c_void_p))

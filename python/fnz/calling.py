@@ -1,4 +1,4 @@
-"""How a program is called: which inputs a call's arguments are, and what the outputs become."""
+"""How a program is called: maps the arguments of a call to inputs, and outputs to results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _RESULTS = ("user", "loss", "parameter_gradient", "input_gradient")  # what "out
 
 
 class Calling:
-    """Of one program. Inputs and outputs have the structure that the exported module has, where the file says it."""
+    """The calling convention of one program. If the file records the structure of the exported module, inputs and
+    outputs have it."""
 
     def __init__(self, program: Handle, structure: str | None):
         self.leaves = [one for one in read_inputs(program) if one.kind in ("user", "literal")]
@@ -45,7 +46,7 @@ class Calling:
                                      f"input `{one.name}`")
 
     def flatten(self, args: tuple, kwargs: dict) -> list:
-        """The leaves of a call's arguments. What the program takes by position may be given by name, too."""
+        """The leaves of a call's arguments. Inputs that the program takes by position may be given by name, too."""
         if len(args) < self.count and self.names:
             wanted = self.names[len(args):self.count]
             if all(name in kwargs for name in wanted):

@@ -1,4 +1,4 @@
-"""Memory that other libraries hold: blocks for results, and what is lent through DLPack.
+"""Memory that is shared with other libraries: blocks for results, and tensors lent through DLPack.
 
 A consumer of DLPack calls a deleter at any time: in a thread without Python, or while an exception is on its way. So
 nothing here is called back: blocks end by the C library's free(), and where memory of a Python object is lent, the
@@ -89,7 +89,8 @@ class _Loan:
         self.capsule = new_capsule(self._managed, versioned)
 
     def has_ended(self) -> bool:
-        """Whether nobody has the memory any more. A capsule that nobody consumed or has ends here."""
+        """Whether no consumer has the memory any more. A capsule that no consumer has taken, and that no reference
+        holds, is destroyed here."""
         if self.capsule is not None and _references(self) == _ALONE:
             if is_unconsumed(self.capsule):
                 CFUNCTYPE(None, c_void_p)(self._deleter)(self._managed)
@@ -109,7 +110,7 @@ def _references_of_one() -> int:
     return _references(loan)
 
 
-_ALONE = _references_of_one()  # nobody but the loan has the capsule
+_ALONE = _references_of_one()  # only the loan refers to the capsule
 
 _loans: list[_Loan] = []
 _sweeping = threading.Lock()

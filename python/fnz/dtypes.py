@@ -35,12 +35,12 @@ def _read_rows() -> list[Dtype]:
 
 DTYPES = _read_rows()
 BY_NAME = {row.name: row for row in DTYPES}
-# What the buffer protocol calls them, by category and bytes.
+# The format characters of the buffer protocol, by category and bytes.
 FORMATS = {"?": "bool", **dict.fromkeys("bhilqn", "int"), **dict.fromkeys("BHILQNc", "uint"),
            **dict.fromkeys("efd", "float"), **dict.fromkeys(("Zf", "Zd", "F", "D"), "complex")}
 
 
 def from_buffer_format(text: str, itemsize: int) -> Dtype | None:
-    """Of an item of the buffer protocol; None where fnz has no such type."""
+    """The dtype of an item of the buffer protocol; None if fnz has no such type."""
     kind = FORMATS.get(text.lstrip("@=<") if sys.byteorder == "little" else text.lstrip("@="))
     return None if kind is None else BY_NAME.get("bool" if kind == "bool" else f"{kind}{8 * itemsize}")

@@ -1,4 +1,4 @@
-"""What fails, and how: every failure of the library is one exception, with the words of the library."""
+"""Failures: every failure of the library is one exception, with the words of the library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Error(Exception):
     status   "BAD_INPUT", "UNSUPPORTED", ...: enough to decide what to do next (`fnz_status`)
     kind     the stable class: "BOUNDS", "TYPE", "OVERLAP", ... (`fnz_class`)
     where    the node, line, record or file that it belongs to; "" when none
-    message  one line: what, and what to do
+    message  one line: the reason, and what to do
     """
 
     def __init__(self, status: str, kind: str, where: str, message: str):

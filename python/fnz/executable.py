@@ -1,4 +1,4 @@
-"""A program compiled once and called many times; what it remembers from call to call is its state."""
+"""A program compiled once and called many times; its state is kept from call to call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Input:
             memory.data = addressof(self.number)
 
     def put(self, context: Any, value: Any) -> Any:
-        """Looks at an input. What is returned must live until the run has ended."""
+        """Looks at an input. The caller keeps the returned object alive until the run has ended."""
         if self.number is not None:
             self.number.value = integer(value, "it", where=f"input `{self.name}`")
             return None
@@ -71,7 +71,7 @@ class _Tables:
 
 
 class Executable(Kept):
-    """What Program.compile() gives. Calling it runs the program once:
+    """The result of Program.compile(). Calling it runs the program once:
 
         outputs = executable(*inputs, **named_inputs)
 
@@ -214,8 +214,8 @@ class Executable(Kept):
 
 
 class State(Kept, MutableMapping):
-    """What an executable remembers: "buffer.cache" (or "cache") to a tensor over that very memory, which may be read
-    and written between calls."""
+    """The state of an executable: "buffer.cache" (or "cache") to a tensor over that very memory, which may be read and
+    written between calls."""
 
     _instead = "save() and load() keep it in a file; dict(state) has its tensors"
 

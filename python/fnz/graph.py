@@ -1,4 +1,4 @@
-"""Reading a program: nodes, their arguments and types, what goes in and comes out."""
+"""RReading a program: nodes, their arguments and types, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARG_BYTES = sizeof(s.Arg)
 
 
 class Meta(NamedTuple):
-    """What a tensor looks like. Symbolic numbers are texts, "s77" or "2*s77 + 1"."""
+    """The type of a tensor. Symbolic numbers are texts, "s77" or "2*s77 + 1"."""
 
     shape: tuple
     dtype: str
@@ -26,7 +26,7 @@ class Meta(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What a node uses or gives, by its name; `meta` is None for what is no tensor."""
+    """A value that a node uses or returns, by its name; `meta` is None if it is no tensor."""
 
     name: str
     meta: Meta | None
@@ -148,7 +148,7 @@ class Node(Kept):
 
     @property
     def name(self) -> str:
-        """Of the first result; "" where there is none."""
+        """The name of the first result; "" if there is none."""
         first = self._first()
         return first.name if first else ""
 

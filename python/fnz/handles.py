@@ -1,8 +1,8 @@
-"""What the library makes, and when it ends: a handle keeps what it was made with alive.
+"""Handles of objects that the library creates: a handle keeps the objects that its own depends on alive.
 
-A context belongs to one thread at a time. Each program has one, with a lock that every call on it takes; what is made
-of a program shares it. An executable has one of its own, so that running waits for no program. What is compiled for a
-GPU is so with the one that all such executables share.
+A context belongs to one thread at a time. Each program has one, with a lock that every call on it takes; objects
+created from a program share its context. An executable has one of its own, so that running waits for no program. All
+executables compiled for a GPU share one context.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _counting = threading.RLock()
 class Handle(Kept):
     """The address of something that `destroy` ends, after which what it `keeps` may end.
 
-    Of objects that refer to each other in a circle Python calls __del__ in any order: what others were made with waits
-    for the last of them.
+    If objects refer to each other in a circle, Python calls __del__ in any order: an object is destroyed after the
+    last one that depends on it.
     """
 
     __slots__ = ("address", "_destroy", "_keeps", "_users", "_is_left")
@@ -60,7 +60,7 @@ _contexts: weakref.WeakSet = weakref.WeakSet()
 
 
 class Context(Handle):
-    """An allocator and the last error, for one thread at a time: whoever calls on it holds `lock`."""
+    """An allocator and the last error, for one thread at a time: a caller holds `lock`."""
 
     __slots__ = ("lock", "__weakref__")
 
@@ -75,14 +75,14 @@ class Context(Handle):
 
     def make(self, function: Callable[..., int], destroy: Callable[[int], Any], *arguments: Any, keeps: tuple = ()
              ) -> Handle:
-        """What function(context, *arguments, &out) makes, as a handle."""
+        """The object that function(context, *arguments, &out) creates, as a handle."""
         out = c_void_p()
         with self.lock:
             check(self.address, function(self.address, *arguments, byref(out)))
         return Handle(out.value, destroy, self, *keeps)
 
     def bytes_of(self, function: Callable[..., int], *arguments: Any) -> bytes:
-        """What function(context, *arguments, &buffer) writes."""
+        """The bytes that function(context, *arguments, &buffer) writes."""
         buffer = s.Buffer()
         with self.lock:
             try:

@@ -89,7 +89,7 @@ def _unpickled(data: bytes, structure: str | None) -> Program:
 
 
 class Program:
-    """A traced program, or what was made of one. It never changes, and any thread may use it."""
+    """A traced program, or one derived from it. It never changes, and any thread may use it."""
 
     def __init__(self, context: Context, handle: Handle, structure: str | None = None):
         """structure  of inputs and outputs, where the library has none of it"""
@@ -116,8 +116,8 @@ class Program:
         state   final values are "outputs", the default, an "epilogue" writes them, or "io": the state is
                  plain inputs and outputs, which the caller holds
         deny    operators that the result must not have. See fnz_functionalize()
-        target  who reads the result, "executorch", "coreml", "openvino", "onnx", "tvm", "torch-mlir" or "iree": it
-                decides views and state that are not given, and what it lacks is taken apart. See left()
+        target  the reader of the result, "executorch", "coreml", "openvino", "onnx", "tvm", "torch-mlir" or "iree": it
+                decides views and state that are not given; operators that it lacks are taken apart. See left()
         """
         if target is not None:
             wanted = _target(target)
@@ -256,7 +256,7 @@ class Program:
                 lib.fnz_difference_destroy(out)
 
     def hash(self, *, weights: bool = True) -> str:
-        """Of the content, as 64 hexadecimal digits, in whatever format it is: docs/hash.md."""
+        """The hash of the content, as 64 hexadecimal digits, in whatever format it is: docs/hash.md."""
         out = (c_ubyte * s.HASH_BYTES)()
         with self._context.lock:
             check(self._context.address, lib.fnz_program_hash(self._context.address, self._handle.address,
@@ -298,7 +298,7 @@ class Program:
             check(context.address, status)
 
     def plan(self, device: str | None = None, *, json: bool = False) -> str:
-        """What the engine does with a functional program, step by step, and why what is copied is."""
+        """The engine's plan of a functional program, step by step, with the reason of each copy."""
         options = s.PlanOptions(sizeof(s.PlanOptions), flag(json, "json"),
                                 None if device is None else text(device, "the device"))
         return self._context.bytes_of(lib.fnz_plan_write, self._handle.address, byref(options)).decode()
@@ -331,12 +331,12 @@ class Program:
 
     @property
     def torch_version(self) -> str:
-        """Of the file; "" when it did not say."""
+        """The version in the file; "" if the file has none."""
         return lib.fnz_program_torch_version(self._handle.address).decode()
 
     @property
     def parameters(self) -> dict[str, Tensor]:
-        """By qualified name, where they lie: they are read-only. What the file has no data for is left out."""
+        """By qualified name, where they lie: they are read-only. Weights without data in the file are left out."""
         return self._weights("parameter")
 
     @property

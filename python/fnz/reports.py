@@ -1,4 +1,4 @@
-"""What checks and comparisons say."""
+"""Results of checks and comparisons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stats(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found; true when the two programs are equal. `message` says where they differ, "" when equal;
+    """The result of a check; true when the two programs are equal. `message` says where they differ, "" when equal;
     the rest is fnz_verify_report."""
 
     equal: bool

@@ -1,4 +1,4 @@
-"""What comes out of a call: a block of memory per result, handed out as a tensor of one library or another."""
+"""Results of a call: a block of memory per result, handed out as a tensor of one library or another."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _is_dense(shape: tuple, strides: tuple) -> bool:
 
 
 class Result:
-    """An OUTPUT slot. Where its sizes are known, a run writes into a new block at once; else it is copied out of the
-    workspace."""
+    """An OUTPUT slot. If its sizes are known, a run writes into a new block at once; else the result is copied out of
+    the workspace."""
 
     __slots__ = ("name", "_memory", "_memory_at", "_row", "_shape", "_strides", "_bytes", "_address", "_geometry",
                  "_numbers", "_options", "_options_at", "_out", "_out_at")
@@ -92,7 +92,7 @@ class Result:
         return api.make(self._out)
 
     def end(self) -> None:
-        """Frees what nobody was given."""
+        """Frees the block if it was not handed out."""
         address, self._address = self._address, 0
         if address:
             free(address)

@@ -1,7 +1,7 @@
 """Tensors that go in and come out, by DLPack: no element is copied.
 
-What comes in is only looked at, for the length of a call. What goes out is a `Tensor`, or a tensor of the library that
-the inputs are of, over memory that lives as long as anyone has it.
+The package only looks at inputs, for the length of a call. A result is a `Tensor`, or a tensor of the library that the
+inputs are of, over memory that lives as long as any object refers to it.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _empty(shape: tuple) -> list:
 
 
 def _runs(shape: tuple, strides: tuple) -> list[tuple[int, int]]:
-    """Where elements lie, row-major, as places and lengths of what lies together."""
+    """The contiguous runs of elements, row-major, as offsets and lengths."""
     runs, together = [0], 1
     rank = len(shape)
     while rank and (strides[rank - 1] == together or shape[rank - 1] == 1):
@@ -164,7 +164,7 @@ _ON_CPU = (s.CPU, s.CUDA_HOST)
 
 
 class Look:
-    """Where a tensor of any library is looked at for a call: `view` says what it is. Used again and again."""
+    """Looks at a tensor of any library for a call: `view` describes the tensor. Used again and again."""
 
     __slots__ = ("view", "memory", "device", "_managed", "_version", "_view_at", "_managed_at", "_tensor_at")
 
@@ -178,7 +178,7 @@ class Look:
         self._tensor_at = byref(self._managed.dl_tensor)
 
     def at(self, context: Any, value: Any, name: str) -> Any:
-        """Looks at `value`. What is returned must live as long as the view is used."""
+        """Looks at `value`. The caller keeps the returned object alive as long as the view is used."""
         api = exchange_api(type(value))
         if api is not None:
             if api.has_bits and (value.requires_grad or value.is_neg() or value.is_conj()):
@@ -210,7 +210,7 @@ class Look:
         return keeps
 
     def _at_capsule(self, value: Any, name: str) -> Any:
-        """By the protocol; None where it refuses, as NumPy before 2 does for what is read-only, and for bool."""
+        """By the protocol; None if it refuses, as NumPy before 2 does for read-only arrays, and for bool."""
         try:
             capsule = value.__dlpack__(max_version=(1, 0))
         except TypeError:
@@ -230,7 +230,7 @@ class Look:
             self._managed.flags = given.flags if versioned else 0
             memmove(self._tensor_at, address + (s.DLManagedTensorVersioned.dl_tensor.offset if versioned else 0),
                     sizeof(s.DLTensor))
-        return capsule  # not consumed: what it holds ends with it
+        return capsule  # not consumed: the capsule's destructor frees its tensor
 
     def _at_buffer(self, value: Any, name: str) -> Any:
         try:
@@ -264,7 +264,8 @@ class Look:
 
 
 def _refuse_bits(value: Any, name: str) -> None:
-    """What __dlpack__() refuses, or should: values that are not those in memory, and gradients, which end here."""
+    """Raises for tensors that __dlpack__() refuses, or should: tensors with lazy bits, and tensors
+    that require a gradient."""
     if value.requires_grad:
         raise argument_error("requires a gradient, and none flows through a call; give its detach()", f"input `{name}`")
     raise argument_error("has a conjugate or negative bit; give its resolve_conj().resolve_neg()", f"input `{name}`")

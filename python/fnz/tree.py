@@ -1,8 +1,8 @@
 """The structure that torch.export gives inputs and outputs: tuples, lists and dicts whose leaves are in order.
 
-A structure is PyTorch's text of a tree ("treespec"). What a program was not told of is one tuple of all leaves, or the
-leaf itself where there is one output. Classes that the text names become what they are made of: a named tuple a tuple,
-a data class or an output of `transformers` a dict.
+A structure is PyTorch's text of a tree ("treespec"). A program without such a text has one tuple of all leaves, or the
+leaf itself if there is one output. Classes that the text names become what they are made of: a named tuple a tuple, a
+data class or an output of `transformers` a dict.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _parse(spec: dict) -> Tree:
 
 
 def _keys_of(context: Any) -> tuple:
-    """A dict's keys, and those of classes that say names of fields; () for others."""
+    """The keys of a dict, and of classes that record names of fields; () for others."""
     try:
         keys = json.loads(context) if isinstance(context, str) else context
     except ValueError:
@@ -99,15 +99,15 @@ def _keys_of(context: Any) -> tuple:
 
 
 class Trees(NamedTuple):
-    """Of a program: inputs are a tuple of those by position and a dict of those by name."""
+    """The structures of a program: inputs are a tuple of positional and a dict of named arguments."""
 
     inputs: Tree
     outputs: Tree
-    names: list | None  # of those by position
+    names: list | None  # of positional arguments
 
 
 def read_trees(module_call_graph: str | None) -> Trees | None:
-    """None where the text says none, or was written by a release of PyTorch that says it otherwise."""
+    """None if the text has no structure, or a release of PyTorch wrote it in another form."""
     if not module_call_graph:
         return None
     try:

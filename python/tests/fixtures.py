@@ -22,7 +22,7 @@ def read_safetensors(path: str) -> dict:
 
 
 def array(form: str, shape: list, data: bytes) -> memoryview:
-    """What Python itself has for a tensor."""
+    """A tensor as Python itself holds it."""
     return memoryview(bytearray(data)).cast("B").cast(form, shape) if 0 not in shape else memoryview(b"").cast(form)
 
 

@@ -133,7 +133,7 @@ program(%x: f32[{s0}], %c: i64[], %f: f64[], %p: bool[])
 
 
 class Structure(unittest.TestCase):
-    """The model of a program, with other texts for what goes in and comes out."""
+    """The model of a program, with other texts for the structures of inputs and outputs."""
 
     def program(self, in_spec: str, out_spec: str) -> fnz.Program:
         with zipfile.ZipFile(FIXTURES / "pt2/alias_001.pt2") as archive:

@@ -1,4 +1,4 @@
-"""What the package says of the library's functions, structures and numbers is what the public headers say."""
+"""The package declares the library's functions, structures and numbers as the public headers do."""
 
 import ctypes
 import re

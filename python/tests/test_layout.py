@@ -1,4 +1,4 @@
-"""Where elements lie: strides of results, of memory that Python has, and of tensors without elements."""
+"""The layout of elements: strides of results, of memory that Python has, and of tensors without elements."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""What docs/python.md shows runs, and so does the example."""
+"""The programs that docs/python.md shows run, and so does the example."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Memory: who has it, when it ends, and what is no tensor."""
+"""Memory: its owner, when it is freed, and objects that are no tensor."""
 
 import ctypes
 import gc
@@ -156,7 +156,7 @@ class Results(unittest.TestCase):
         tensor = executable(x, x)
         held = tensor.__dlpack__()
         self.assertEqual(capsules.sweep(), 1)
-        del held  # nobody took what is in it
+        del held  # no consumer took the tensor in it
         self.assertEqual(capsules.sweep(), 0)
 
     def test_read_only_is_said_or_refused(self):
