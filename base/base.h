@@ -1,4 +1,4 @@
-/* base.h - what every folder stands on: failing, allocating, growing, and arithmetic on sizes.
+/* base.h - errors, allocation, growing arrays and arithmetic on sizes, for every folder.
  *
  * Nothing here knows about tensors. All memory comes from the context's allocator; all products
  * and sums of sizes go through the checked functions below. */
@@ -25,9 +25,10 @@
       return try_status_;                                                                          \
   } while (0)
 
-/* What is found out once per context and kept until it ends: see fnzi_kept(). */
+/* Kinds of data that are computed once per context and kept until it is destroyed: see
+ * fnzi_kept(). */
 typedef enum fnzi_shelf {
-  FNZI_SHELF_ROUTES, /* what the wrapper does with an operator (functionalize/wrapper/wrapper.h) */
+  FNZI_SHELF_ROUTES, /* how the wrapper handles an operator (functionalize/wrapper/wrapper.h) */
   FNZI_SHELVES
 } fnzi_shelf;
 
@@ -35,8 +36,8 @@ typedef enum fnzi_shelf {
 typedef enum fnzi_reason {
   FNZI_REASON_NONE,
   FNZI_REASON_NO_WAY,  /* eager does it, and the pass has no operators that do, or does not know */
-  FNZI_REASON_DIALECT, /* another dialect of the result can say it */
-  FNZI_REASON_SIZES,   /* the program is for other sizes: a range, guard or traced size says so */
+  FNZI_REASON_DIALECT, /* another dialect of the result has an operator for it */
+  FNZI_REASON_SIZES,   /* a range, guard or traced size of the program excludes these sizes */
 } fnzi_reason;
 
 struct fnz_backend;
@@ -81,8 +82,8 @@ fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...)
 
 /* --- Structures that begin with their size -------------------------------------------------------
  */
-/* <fnz/api.h>. A field that is added must not lie in padding that the structure had at its end:
- * what an older caller has there says nothing. */
+/* <fnz/api.h>. A new field must not be in padding that the structure had at its end: an older
+ * caller leaves garbage there. */
 /* ARGUMENT when `given` says that it has 0 bytes, or more than `bytes`. NULL is allowed. */
 FNZ_MUST_CHECK fnz_status fnzi_sized_check(fnz_context *ctx, const void *given, size_t bytes);
 /* Copies the options that are given over `out`, `bytes` bytes which have the defaults. NULL leaves
@@ -173,7 +174,7 @@ typedef struct fnzi_arena {
 
 void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx);
 void fnzi_arena_free(fnzi_arena *arena);
-/* Forgets everything in it, but keeps one block for what comes next. */
+/* Forgets everything in it, but keeps one block for later requests. */
 void fnzi_arena_reset(fnzi_arena *arena);
 /* Room for `bytes` at a multiple of 16 in the newest chunk, which is a new one. */
 FNZ_MUST_CHECK fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);

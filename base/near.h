@@ -15,7 +15,7 @@ typedef struct fnzi_near {
   size_t count;
 } fnzi_near;
 
-/* Compares `word` with the name, of which `length` bytes count. */
+/* Compares `word` with the first `length` bytes of `name`. */
 void fnzi_near_consider(fnzi_near *near, const char *word, const char *name, size_t length);
 /* Appends "add, abs or all". */
 FNZ_MUST_CHECK fnz_status fnzi_near_put(fnz_context *ctx, const fnzi_near *near, fnz_buffer *out);

@@ -1,5 +1,5 @@
-/* random.c - mt19937 (Matsumoto and Nishimura), seeded and read as PyTorch does for the CPU, what
- * is kept of Philox, and states of both in the bytes of torch.get_rng_state(). */
+/* random.c - mt19937 (Matsumoto and Nishimura), seeded and read as PyTorch does for the CPU, the
+ * state of Philox, and states of both in the bytes of torch.get_rng_state(). */
 #include "base/random.h"
 
 #include <math.h>
@@ -123,10 +123,10 @@ void fnzi_generator_repeat_close(const fnzi_generator_repeat *r) {
 }
 
 /* --- Its state --------------------------------------------------------------------------------
- * Little-endian. Of Philox: the seed and the offset, 8 bytes each. Of mt19937: the seed, 8; what is
- * left and whether it is seeded, 4 each; the next word's place, 8; the words, 8 each; three
- * doubles, of which the second one is the normal that waits; whether it does, 4; 4 unused; that of
- * 32 bits, 4; whether it waits, 1; 3 unused. */
+ * Little-endian. Philox: the seed and the offset, 8 bytes each. mt19937: the seed, 8; `left` and
+ * whether it is seeded, 4 each; the index of the next word, 8; the words, 8 each; three doubles,
+ * the second is the pending normal; whether there is one, 4; 4 unused; the pending normal of 32
+ * bits, 4; whether there is one, 1; 3 unused. */
 enum { AT_OFFSET = 8, AT_LEFT = 8, AT_SEEDED = 12, AT_NEXT = 16, AT_WORDS = 24 };
 enum { AT_NORMAL = AT_WORDS + 8 * FNZI_MT_WORDS + 8, AT_HAS_NORMAL = AT_NORMAL + 16 };
 enum { AT_SINGLE = AT_HAS_NORMAL + 8, AT_HAS_SINGLE = AT_SINGLE + 4 };

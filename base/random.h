@@ -1,6 +1,6 @@
-/* random.h - the generator behind <fnz/random.h>: mt19937 with the normals that wait, as PyTorch
- * keeps it for the CPU, or where Philox goes on, as it does for CUDA. What that gives is computed
- * where it is drawn (kernels/cpu/random_values.h). */
+/* random.h - the generator behind <fnz/random.h>: mt19937 with pending normals, as PyTorch keeps it
+ * for the CPU, or the seed and offset of Philox, as it does for CUDA. Philox's numbers are computed
+ * where they are drawn (kernels/cpu/random_values.h). */
 #ifndef FNZI_RANDOM_H
 #define FNZI_RANDOM_H
 
@@ -56,7 +56,7 @@ static inline double fnzi_generator_double(fnz_generator *g) {
 /* Normal, of mean 0 and deviation 1. */
 double fnzi_generator_normal(fnz_generator *g);
 
-/* Of Philox: where it is; and it goes on by so many words. */
+/* Advances Philox by `words` words, and returns the offset before. */
 static inline uint64_t fnzi_generator_pass(fnz_generator *g, uint64_t words) {
   const uint64_t at = g->offset;
   g->offset += words;
@@ -65,7 +65,7 @@ static inline uint64_t fnzi_generator_pass(fnz_generator *g, uint64_t words) {
 
 /* --- Runs ----------------------------------------------------------------------------------------
  * What is called through `ctx` draws from `given`, or, where that is NULL, from `own`, which starts
- * with seed 0 and these threads. Who calls this sets ctx->generator back. */
+ * with seed 0 and these threads. The caller sets ctx->generator back. */
 void fnzi_generator_lend(fnz_context *ctx, fnz_generator *given, fnz_generator *own,
                          int64_t threads);
 

@@ -1,4 +1,4 @@
-/* sized.c - structures of the caller that begin with their size: those of an older header are
+/* sized.c - structures of the caller that begin with their size: structures of an older header are
  * shorter. */
 #include "base/base.h"
 

@@ -13,7 +13,7 @@ fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *ba
                                 .check_schemas = o.check_schemas,
                                 .emit = fnzi_run_emit_array,
                                 .user = outputs};
-  /* What is functional but for the writes at its end needs memory to write to. */
+  /* A program that is functional except for the writes at its end needs memory to write to. */
   bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
   if (o.original || ends_in_writes)
     return fnzi_eag_run(ctx, program, backend, &all);

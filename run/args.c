@@ -1,7 +1,7 @@
 /* args.c - arguments of nodes as operators take them, nodes that compute sizes instead of tensors,
  * and the application of an operator.
  *
- * A symbol becomes its number: the one computed in this run, else the one that follows from the
+ * A symbol becomes a number: the number computed in this run, else its solution from the
  * known sizes (run/numbers.c), else the example that the exporter recorded. */
 #include "run/numbers.h"
 #include "run/run.h"
@@ -106,8 +106,8 @@ fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
 /* Nodes that only a trace needs. Their checks hold for the traced sizes, which this run has; the
- * dtype that promote_types computes is no value of the program: the nodes that use it name it. So
- * is what is_same_size and _has_same_storage_numel answer, which decided what was traced. */
+ * dtype that promote_types computes is no value of the program: the nodes that use it name it. The
+ * same holds for is_same_size and _has_same_storage_numel, which decided the trace. */
 static bool is_skipped(const fnz_op *op) {
   static const uint16_t skipped[] = {FNZI_ATEN__assert_tensor_metadata,
                                      FNZI_ATEN__assert_scalar,
@@ -119,7 +119,7 @@ static bool is_skipped(const fnz_op *op) {
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 
-/* Where a tensor lies, which only memory knows. */
+/* The node reads the location of a tensor, which only memory knows. */
 static bool asks_place(const fnz_op *op) {
   static const uint16_t asks[] = {FNZI_ATEN_sym_storage_offset, FNZI_ATEN_sym_stride__int};
   return fnzi_op_is_among(op, asks, sizeof asks / sizeof *asks);
@@ -129,8 +129,8 @@ bool fnzi_run_is_number_op(const fnz_op *op) {
   return is_skipped(op) || fnzi_asks_size(op) || asks_place(op);
 }
 
-/* _assert_scalar: a number that must not be 0, and a message. Over hashes numbers are those of the
- * trace, for which it held. */
+/* _assert_scalar: a number that must not be 0, and a message. Over hashes numbers are the traced
+ * ones, for which it held. */
 static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
   fnz_arg text = fnzi_arg_get(node->op, node->args, node->nargs, 1), number = node->args[0];
   if (number.tag == FNZ_ARG_SYMBOL)

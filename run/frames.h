@@ -1,5 +1,5 @@
-/* frames.h - running graphs inside graphs, for both interpreters: a stack of frames, and what the
- * nodes of higher-order operators do with their bodies.
+/* frames.h - running graphs inside graphs, for both interpreters: a stack of frames, and the
+ * handling of higher-order operators with their bodies.
  *
  * The interpreters have different items, but both count users in the same way. The frames pass
  * items on, and call the interpreter for slices, stacks and copies. */
@@ -68,7 +68,7 @@ typedef struct fnzi_run_frame_op {
 /* The next step: a body to enter with `count` arguments, or the results of the node, all held. */
 typedef struct fnzi_run_next {
   bool done;
-  bool is_last; /* no iteration follows: what the node uses last may end */
+  bool is_last; /* no iteration follows: values that the node uses last may end */
   uint32_t body, count;
   uint32_t moved;           /* the first arguments that the frame takes over */
   fnzi_run_frame_arg *args; /* in run->scratch */

@@ -118,7 +118,7 @@ static fnz_status put_near(const fnzi_run_state *run, const char *name, fnz_buff
   return fnzi_put_text(run->ctx, out, "?");
 }
 
-/* By kinds, those that callers most often give first, as far as there is room. */
+/* Lists inputs by kind, kinds that callers most often give first, as far as `out` has capacity. */
 static fnz_status put_names(const fnzi_run_state *run, fnz_buffer *out) {
   enum { MOST = 360 };
   const char *gap = out->size ? " inputs are " : "; inputs are ";

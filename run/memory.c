@@ -39,7 +39,7 @@ static fnz_status open_memory(fnzi_run_state *run, fnz_dtype dtype, int64_t elem
   return FNZ_OK;
 }
 
-/* Cells of which the first `filled` bytes are not zero. */
+/* Cells with all bytes zero after the first `filled`. */
 static fnz_status make_cells(fnzi_run_state *run, fnzi_run_memory *memory, size_t filled) {
   memory->cells = fnzi_resize(run->ctx, NULL, 0, memory->bytes + BEHIND);
   if (memory->cells == NULL)

@@ -38,7 +38,7 @@ static fnz_status wrong_size(fnzi_run_state *run, const char *name, const fnzi_e
                    (long long)given);
 }
 
-/* Solves all dimensions of one value; *left counts those that have unknown symbols. */
+/* Solves all dimensions of one value; *left counts dimensions that have unknown symbols. */
 static fnz_status solve_sizes(fnzi_run_state *run, const fnzi_value *v, const int64_t *sizes,
                               size_t *left) {
   fnzi_run_numbers *n = run->symbolic;

@@ -1,4 +1,4 @@
-/* outputs.c - the results of a run by their names, and the final values of what it has written. */
+/* outputs.c - the results of a run by their names, and the final values of written inputs. */
 #include "program/formats/formats.h"
 #include "run/run.h"
 

@@ -1,8 +1,8 @@
 /* reals.c - bits of real numbers. */
 #include "run/reals.h"
 
-/* Columns: dtype, bytes of a real number, the greatest bits that are no NaN, without the sign.
- * Where a dtype has one NaN only, its bits say all. */
+/* Columns: dtype, bytes of a real number, the greatest bits that are no NaN, without the sign. If a
+ * dtype has only one NaN, its bits are compared. */
 static const struct {
   fnz_dtype dtype;
   size_t bytes;

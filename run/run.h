@@ -1,8 +1,8 @@
-/* run.h - what the two interpreters share: a program bound to a backend, and the cells of memory.
+/* run.h - shared by the two interpreters: a program bound to a backend, and the cells of memory.
  *
  * functional.c runs programs without aliasing. eager/ runs any program on aliasing memory and is
- * the definition of what a program means, so both use only the backend that is passed in: not the
- * pass, its view rules or a kernel. api.c chooses between them.
+ * the reference for the meaning of programs. So both use only the backend that is passed in: not
+ * the pass, its view rules or a kernel. api.c chooses between them.
  *
  * Memory is made of *cells*: an element of a dtype takes backend->cell_bytes(dtype) bytes. A
  * backend of numbers has the element's own bytes there, a backend of hashes a hash per element or
@@ -38,7 +38,7 @@ typedef struct fnzi_run_shown {
 typedef fnz_status fnzi_run_see_fn(void *user, const fnzi_run_shown *shown);
 
 /* For a backend of hashes: values and memory that are a series (base/series.h) are not stored until
- * somebody looks at single cells. */
+ * single cells are read. */
 typedef struct fnzi_run_series {
   fnz_status (*make)(fnz_backend *backend, fnz_context *ctx, const fnz_geometry *g, fnzi_cell start,
                      fnz_handle *out);
@@ -155,8 +155,8 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx,
                                         const fnz_program *program, fnz_backend *backend,
                                         const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run_state *run);
-/* The same without memory: only the sizes of what is given count, which is one array or NULL per
- * input; its data are looked at where the program takes a number. options->inputs must be there. */
+/* The same without memory. `given` has one array or NULL per input. Only sizes count; data are read
+ * only if the program reads a scalar from them. options->inputs must be set. */
 FNZ_MUST_CHECK fnz_status fnzi_run_open_sizes(fnzi_run_state *run, fnz_context *ctx,
                                               const fnz_program *program, fnz_backend *backend,
                                               const fnzi_run_options *options,
@@ -206,7 +206,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_memory_need(fnzi_run_state *run, fnzi_run_mem
 static inline bool fnzi_run_memory_has_data(const fnzi_run_memory *memory) {
   return memory->cells || memory->is_series;
 }
-/* What a window shows, as a value of the backend. */
+/* The elements of a window, as a value of the backend. */
 FNZ_MUST_CHECK fnz_status fnzi_run_memory_read(fnzi_run_state *run, fnzi_run_memory *memory,
                                                const fnz_geometry *g, fnz_handle *out);
 void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
@@ -223,8 +223,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_find_given(fnzi_run_state *run);
 /* The array has the type and sizes of the geometry; NULL: REF, for none was given. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_array(fnzi_run_state *run, const char *name,
                                                const fnz_geometry *g, const fnz_array *array);
-/* What a run would refuse of the arrays, without one: their names, types and sizes, and user inputs
- * that are missing. */
+/* Checks arrays without a run: their names, types and sizes, and missing user inputs. */
 FNZ_MUST_CHECK fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
                                                const fnz_arrays *inputs);
 
@@ -233,7 +232,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_progr
 FNZ_MUST_CHECK fnz_status fnzi_run_find_shared(fnzi_run_state *run);
 /* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
 FNZ_MUST_CHECK fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new);
-/* Puts dense elements into it; they must equal those that other inputs have put there. */
+/* Puts dense elements into it; they must equal the elements that other inputs have put there. */
 FNZ_MUST_CHECK fnz_status fnzi_run_fill_shared(fnzi_run_state *run, uint32_t k, const void *data);
 /* An array is given for some input of the memory of input k. */
 bool fnzi_run_any_given(const fnzi_run_state *run, uint32_t k);
@@ -255,9 +254,9 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *
 bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name);
 
 /* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
- * of each input, in order: of those that the signature names as mutated by `visit`, of the others
- * by rest(user, k). Emits the outputs that are numbers itself, as tensors without dimensions: i64,
- * f64 or bool. */
+ * of each input, in order: by `visit` if the signature names the input as mutated, else by
+ * rest(user, k). Emits the outputs that are numbers itself, as tensors without dimensions: i64, f64
+ * or bool. */
 typedef fnz_status fnzi_run_output_fn(void *user, const char *name, uint64_t value);
 typedef fnz_status fnzi_run_input_fn(void *user, size_t k);
 FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit,
@@ -280,7 +279,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
 
 /* The element of a tensor for a number, which takes 8 bytes at most: i64, f64 or bool. */
 fnz_dtype fnzi_run_number_element(const fnz_arg *number, void *out);
-/* What is returned: a number, known or not. */
+/* The argument is a number, known or not. */
 bool fnzi_run_is_number(const fnz_arg *arg);
 
 /* The emit function of fnz_run(); `user` is the fnz_arrays. */

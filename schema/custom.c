@@ -156,7 +156,7 @@ static fnz_status refuse(const fnzi_scope *scope, const fnz_op *op, const char *
                    op->schema);
 }
 
-/* Another argument may share memory with this one. */
+/* Another argument may share memory with `p`. */
 static bool shares_letter(const fnz_op *op, const fnzi_param *p) {
   for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
     if (other != p && (other->alias | other->alias_after) & p->alias)
@@ -358,14 +358,14 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
   return resolve_bases(scope, d);
 }
 
-/* Names of functional forms begin like the name of what they stand for. */
+/* The name of a functional form begins with the name of its operator. */
 static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
   size_t size = strlen(op->name) - (*op->overload ? strlen(op->overload) + 1 : 0);
   size -= op->kind == FNZI_KIND_INPLACE;
   return strncmp(functional->name, op->name, size) == 0;
 }
 
-/* Operators that were declared before may have waited for this one. */
+/* Operators that were declared before may have waited for `functional`. */
 static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
   for (size_t i = 0; i < scope->list.count; i++) {
     declared *d = scope->list.data[i];
@@ -445,8 +445,8 @@ static fnz_status declare(fnzi_scope *scope, const char *schema, const fnz_op **
   return shadowed ? resolve(scope, shadowed) : FNZ_OK;
 }
 
-/* Of the operators that need no declaration a name says enough, and one into `out` finds the one
- * that it stands for. */
+/* For operators that need no declaration the name is enough; declaring a collective that writes
+ * `out` also declares its form that returns a new tensor. */
 fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema, const fnz_op **out) {
   char name[128];
   const size_t size = strcspn(schema, "(");

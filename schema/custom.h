@@ -4,8 +4,8 @@
 
 #include "schema/schema.h"
 
-/* Operators by name. A program's scope lies inside that of its context: what the context declares
- * is found there as well, and must not be declared otherwise. */
+/* Operators by name. A program's scope is nested in the scope of its context: names that the
+ * context declares are found in it as well, and must not be declared otherwise. */
 typedef struct fnzi_scope {
   fnz_context *ctx;
   fnzi_arena arena;
@@ -22,7 +22,7 @@ void fnzi_scope_end(fnzi_scope *scope);
 /* Declares as fnz_op_declare() does. */
 FNZ_MUST_CHECK fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema,
                                              const fnz_op **out);
-/* Of the scope, of its context, of the table. NULL when there is none. */
+/* Finds an operator in the scope, its context or the table. NULL when there is none. */
 const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name);
 
 /* --- Known without being declared (schema/builtin.c, builtin.def, prims.def) ------------------ */
@@ -31,8 +31,8 @@ const char *fnzi_builtin_schema(const char *name);
 /* FNZI_TAG_EFFECT: its calls keep their number and order; FNZI_TAG_DYNAMIC_SHAPE. 0 when there is
  * none of that name. */
 uint32_t fnzi_builtin_tags(const char *name);
-/* Of a collective into `out`, which has `_out` at its end: how much of its name is that of the one
- * that gives a new tensor; 0 for others. */
+/* The length of the name of the collective that returns a new tensor, for the `_out` collective
+ * that writes into `out`; 0 for other operators. */
 size_t fnzi_builtin_plain_size(const char *name);
 /* Reading leaves it out. */
 bool fnzi_builtin_is_asked(const char *name);
@@ -56,7 +56,7 @@ typedef struct fnzi_prim {
   fnzi_prim_kind kind;
   const char *as; /* the call that it becomes; of a rule of its own, words about it */
 } fnzi_prim;
-/* NULL for what is read as it is. */
+/* NULL if the operator is read as it is. */
 const fnzi_prim *fnzi_builtin_prim(const fnz_op *op);
 /* Why no program can have an operator of that name, and what to do; NULL when unknown. */
 const char *fnzi_builtin_remedy(const char *name);

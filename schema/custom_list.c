@@ -3,7 +3,7 @@
 
 enum { MOST_SCHEMA = 1 << 16 };
 
-/* The size of what stands before a '#' that is in no string. */
+/* The size of the text before a '#' that is in no string. */
 static size_t before_comment(const char *line, size_t size) {
   char quote = 0;
   for (size_t i = 0; i < size; i++) {
@@ -48,7 +48,7 @@ static fnz_status at_line(fnz_context *ctx, fnz_status status, const char *name,
   return fnzi_at(ctx, status, "%s:%zu", name, line);
 }
 
-/* Of a file that is no text a line of it would say nothing that helps. */
+/* If a file is binary, a message with a line of it would not help. */
 static fnz_status check_text(fnz_context *ctx, const char *name, const char *text, size_t size) {
   for (size_t i = 0; i < size; i++) {
     const unsigned char c = (unsigned char)text[i];

@@ -1,7 +1,7 @@
 /* derive.c - variants by rule. Each is put together as parts, printed, and parsed again: so a
  * derived operator is exactly what its own text says.
  *
- * Names and orders are those of torchgen/native_function_generation.py and torchgen/model.py
+ * Names and orders are the same as in torchgen/native_function_generation.py and torchgen/model.py
  * (PyTorch 2.14.1). */
 #include "schema/derive.h"
 

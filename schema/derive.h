@@ -2,9 +2,9 @@
  * PyTorch's code generator gives them.
  *
  * All of it works on any namespace and on operators outside the table. Results live in the arena,
- * have the tag "generated" (and those of the original that carry over), the composite class
- * explicit, and no twins: the caller knows the group. A schema that has no such
- * variant fails with TYPE. */
+ * have the tag "generated" (and the tags of the original that carry over), the composite class
+ * explicit, and no twins: the caller knows the group. A schema that has no such variant fails with
+ * TYPE. */
 #ifndef FNZI_SCHEMA_DERIVE_H
 #define FNZI_SCHEMA_DERIVE_H
 
@@ -18,10 +18,10 @@
  *   ns::f(Tensor(a!) x, Tensor y) -> Tensor
  *   ns::f_functional(Tensor x, Tensor y) -> (Tensor, Tensor x_out)
  *
- * Parameters lose their annotations and out arguments go. Results are those of the original without
- * annotations, then one for each written argument that the original does not return, in the order
- * of fnzi_written_next(). An operator that keeps a written keyword-only argument because it reads
- * it too has is_out cleared in that parameter. */
+ * Parameters lose their annotations and out arguments go. Results are the results of the original
+ * without annotations, then one for each written argument that the original does not return, in the
+ * order of fnzi_written_next(). An operator that keeps a written keyword-only argument because it
+ * reads it too has is_out cleared in that parameter. */
 FNZ_MUST_CHECK fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **out);
 
 /* The form of an operator that writes tensors which may share memory: a function of that memory.

@@ -1,11 +1,11 @@
 /* foreach.c - which operator a `_foreach_` operator applies to each element of its lists.
  *
- * Overloads are called differently there, so the element's overload is found by its types: every
- * parameter of the list operator must fit the parameter at the same place, and what is left over
+ * Overloads are named differently there, so the element's overload is found by its types: every
+ * parameter of the list operator must fit the parameter at the same place, and further parameters
  * must have a default. */
 #include "schema/schema.h"
 
-/* Element operators that go by another name when the types ask for it. */
+/* Element operators with another name, if their types fit. */
 static const struct {
   const char *foreach, *element;
 } other_names[] = {

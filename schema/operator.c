@@ -1,5 +1,5 @@
-/* operator.c - the public questions about an operator: its parameters, its group, what PyTorch says
- * of it. Searches go through the whole table; they are for people, not for programs. */
+/* operator.c - the public questions about an operator: its parameters, its group, its facts from
+ * PyTorch. Searches go through the whole table; they are for people, not for programs. */
 #include "schema/schema.h"
 
 /* --- Parameters ------------------------------------------------------------------------------- */
@@ -89,7 +89,8 @@ static const fnz_op *inplace_view(const fnz_op *view) {
   return NULL;
 }
 
-/* The writing member of a kind whose functional twin is this one; `op` itself before others. */
+/* The variant of kind `kind` whose functional variant is `functional`; `op` itself if it has that
+ * kind. */
 static const fnz_op *writing_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind) {
   if (op->kind == kind)
     return op;
@@ -195,7 +196,7 @@ const char *fnz_op_promotion(const fnz_op *op) {
 }
 
 /* --- An example ------------------------------------------------------------------------------- */
-/* What stands for a required argument of each type; NULL: a value of the graph. */
+/* An example of a required argument of each type; NULL: a value of the graph. */
 static const char *const examples[FNZI_TYPE_COUNT] = {
     [FNZI_TYPE_INT] = "0",          [FNZI_TYPE_SYM_INT] = "1",
     [FNZI_TYPE_FLOAT] = "0.5",      [FNZI_TYPE_BOOL] = "True",

@@ -279,7 +279,7 @@ bool fnzi_schema_is_view(const fnz_op *op) {
          strcmp(op->name, "resize_as_") != 0;
 }
 
-/* What a result shares memory with must be a parameter. */
+/* A result may share memory with parameters only. */
 static fnz_status check_aliases(fnzi_scan *s, const fnz_op *op) {
   uint32_t known = 0;
   for (size_t i = 0; i < op->nparams; i++)

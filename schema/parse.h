@@ -1,4 +1,4 @@
-/* parse.h - where the two halves of the schema parser stand in the text. */
+/* parse.h - the interface between the two halves of the schema parser. */
 #ifndef FNZI_SCHEMA_PARSE_H
 #define FNZI_SCHEMA_PARSE_H
 

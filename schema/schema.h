@@ -50,10 +50,11 @@ typedef struct fnzi_param {
   int list_size;  /* 0: any */
   uint32_t alias; /* bit k: letter 'a' + k (names like "a0" have bits too); 0: no annotation */
   uint32_t alias_after;       /* the set behind "->", 0 when there is none */
-  const char *alias_text;     /* what stands in the parentheses, "a!" or "a -> *"; NULL for none */
+  const char *alias_text;     /* the text in the parentheses, "a!" or "a -> *"; NULL for none */
   bool is_write, is_wildcard; /* "!", and "*" in the set or behind "->" */
   bool keyword_only, is_out;  /* is_out: keyword-only and written */
-  bool promotes; /* an operand: the others, factors and masks, are cast to what these promote to */
+  bool promotes; /* an operand: other arguments, such as factors and masks, are cast to the type to
+                    which operands promote */
   bool has_default;
   const char *default_text; /* as written, NULL when has_default is false */
   fnz_arg default_value;    /* FNZ_ARG_DEFAULT when has_default is false */
@@ -106,8 +107,7 @@ enum {
 /* Calls of operators with one of these keep their number and their order. */
 enum { FNZI_TAGS_KEPT = FNZI_TAG_RANDOM | FNZI_TAG_EFFECT };
 
-/* What native_functions.yaml says of an operator beside schema and dispatch, as far as it is yes or
- * no. Columns: enum, the word for it in the table. */
+/* Booleans of native_functions.yaml for an operator, besides schema and dispatch. */
 #define FNZI_FLAG_ROWS(ROW)                                                                        \
   ROW(METHOD, "method")                   /* may be called as a method of self */                  \
   ROW(NO_FUNCTION, "no_function")         /* and only so */                                        \
@@ -117,7 +117,7 @@ enum { FNZI_TAGS_KEPT = FNZI_TAG_RANDOM | FNZI_TAG_EFFECT };
   ROW(CPP_NO_DEFAULTS, "cpp_no_defaults") /* some defaults are missing in C++ */                   \
   ROW(MANUAL_BINDING, "manual_binding")                                                            \
   ROW(MANUAL_REGISTRATION, "manual_registration")                                                  \
-  ROW(CONST_REF, "const_ref") /* what it writes is taken as a reference to const */
+  ROW(CONST_REF, "const_ref") /* the parameter that it writes is a reference to const */
 
 enum {
 #define FNZI_FLAG_BIT(id, name) FNZI_OP_BIT_##id,
@@ -165,7 +165,7 @@ struct fnz_op {
   uint16_t alias_of;   /* clip -> clamp, clip_ -> clamp_ (schema/facts/aliases.def) */
   /* From native_functions.yaml; of a parsed operator nothing is known: 0, NULL, "-", "-". */
   uint32_t flags;            /* FNZI_OP_* */
-  const char *delegate;      /* the out= operator that its kernels stand in; NULL for none */
+  const char *delegate;      /* the out= operator that has its kernels; NULL for none */
   const char *model_text;    /* "method,no_device_check,delegate=add.out", "-" */
   const char *dispatch_text; /* "CPU, CUDA: add_out; SparseCPU: add_sparse", "-" */
 };
@@ -193,13 +193,13 @@ extern const size_t fnzi_ops_count;
 
 /* The operator at an index field above; NULL for FNZI_NO_OP. */
 const fnz_op *fnzi_op_by_index(uint16_t index);
-/* The place of an operator in the table; FNZI_NO_OP for what is not in it. */
+/* The index of an operator in the table; FNZI_NO_OP if it is not in it. */
 static inline uint16_t fnzi_op_place(const fnz_op *op) {
   bool is_inside = op >= fnzi_ops && op < fnzi_ops + fnzi_ops_count;
   return is_inside ? (uint16_t)(op - fnzi_ops) : FNZI_NO_OP;
 }
-/* The operator that this one is a further name of; itself where it is none. Tables have rows of the
- * former alone. Parameters correspond by position. */
+/* The operator behind an alias; `op` itself if it is no alias. Tables have rows of this operator
+ * alone. Parameters correspond by position. */
 static inline const fnz_op *fnzi_op_canonical(const fnz_op *op) {
   return op->alias_of == FNZI_NO_OP ? op : &fnzi_ops[op->alias_of];
 }
@@ -216,8 +216,8 @@ static inline bool fnzi_op_is_custom(const fnz_op *op) {
 }
 /* It is one of these places of the table, as schema/aten_names.h names them; false for NULL. */
 bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count);
-/* Where the parameter of `op` stands that is parameter i of `other`, another operator of its group:
- * the one of its name, or at the same place, where the two have other names for it, as
+/* The index of the parameter of `op` that corresponds to parameter i of `other`, another operator
+ * of its group: it has the same name, or the same index if the two have other names for it, as
  * dropout_(self, ...) and dropout(input, ...). -1 for none. */
 int fnzi_op_param_like(const fnz_op *op, const fnz_op *other, size_t i);
 /* It reads the number of a tensor of one element: item, _local_scalar_dense. */
@@ -267,7 +267,7 @@ bool fnzi_is_inplace_name(const char *base);
 fnzi_kind fnzi_kind_by_writes(const fnz_op *op);
 
 /* --- Autocast (schema/facts/autocast.c) ------------------------------------------------------- */
-/* What autocast on the CPU casts the arguments of an operator to. */
+/* The dtype to which autocast on the CPU casts the arguments of an operator. */
 typedef enum fnzi_autocast {
   FNZI_AUTOCAST_PLAIN,  /* to nothing */
   FNZI_AUTOCAST_LOWER,  /* to the dtype of the region */
@@ -315,10 +315,10 @@ typedef const fnz_geometry *fnzi_geometry_reader(void *user, const fnz_arg *arg)
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                                fnzi_geometry_reader *geometry_of, void *user);
 
-/* Of a functional operator (facts.def): bit i when the tensor given for parameter i must have the
+/* For a functional operator (facts.def): bit i if the tensor given for parameter i must have the
  * element type of argument 0. */
 uint32_t fnzi_op_uncast(const fnz_op *op);
-/* What is written must have the element type of the result, though it is elementwise. */
+/* A written tensor must have the element type of the result, though the operator is elementwise. */
 bool fnzi_op_is_exact(const fnz_op *op);
 /* Its floats decide sizes (facts.def). */
 bool fnzi_op_is_sizing(const fnz_op *op);
@@ -327,8 +327,8 @@ FNZ_MUST_CHECK fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, 
                                             fnzi_geometry_reader *geometry_of, void *user);
 
 /* The dtype to which eager on the CPU casts all operands of a pointwise operator before it
- * computes, those of another dtype and a written tensor of another dtype as copies; false when it
- * casts none. `geometry_of` as above. */
+ * computes; operands and a written tensor of another dtype are copied. False when it casts none.
+ * `geometry_of` as above. */
 bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                           fnzi_geometry_reader *geometry_of, void *user, fnz_dtype *out);
 
@@ -354,7 +354,8 @@ static inline bool fnzi_is_complex(fnz_dtype d) {
 }
 
 /* Appends "; did you mean add, abs or all?" for an operator that there is not; nothing when none is
- * near (schema/near.c). `own`: of a program, beside those of the table and of the context. */
+ * near (schema/near.c). `own`: the operators of a program, in addition to the table and the
+ * context. */
 FNZ_MUST_CHECK fnz_status fnzi_put_near_op(fnz_context *ctx, const fnz_op *const *own, size_t count,
                                            const char *name, fnz_buffer *out);
 

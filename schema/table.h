@@ -1,9 +1,9 @@
-/* table.h - the text form of the operator table, schema/aten.tsv: what writes it and what reads it
- * share this. The one that is committed is that of PyTorch 2.14.1; `fnz ops --import` makes it.
+/* table.h - the text form of the operator table, schema/aten.tsv: its writer and its reader share
+ * this. The committed table is from PyTorch 2.14.1; `fnz ops --import` makes it.
  *
  * One operator per line, sorted by name, columns apart by tabs; a line that begins with '#' is a
- * comment; "-" stands for nothing. The columns from MODEL on say what native_functions.yaml says of
- * the operator beside its schema. */
+ * comment; "-" stands for nothing. The columns from MODEL on hold the fields of
+ * native_functions.yaml other than the schema. */
 #ifndef FNZI_SCHEMA_TABLE_H
 #define FNZI_SCHEMA_TABLE_H
 

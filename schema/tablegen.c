@@ -26,7 +26,7 @@ typedef struct table {
   fnzi_arena arena;
   fnz_op *ops;
   size_t count;
-  fnzi_map known;   /* text of a list, or of what one begins with -> its number */
+  fnzi_map known;   /* text of a list, or of the first part of one -> its number */
   fnz_buffer lists; /* definitions of lists */
   struct {
     list_text *data;
@@ -296,7 +296,7 @@ static int longest_first(const void *a, const void *b) {
   return x->size != y->size ? (x->size < y->size) - (x->size > y->size) : strcmp(x->data, y->data);
 }
 
-/* The list, and what it begins with, which no list before began with. */
+/* Defines the list, and its leading parts that are not yet known. */
 static fnz_status define_list(table *t, const list_text *list) {
   uint64_t number;
   if (fnzi_map_get(&t->known, list->data, list->size, &number))
@@ -372,7 +372,7 @@ static size_t find_fact(const char *name) {
   return 0;
 }
 
-/* The operator whose rows `op` has: what it is another name of, of its functional form. */
+/* The operator whose rows `op` has: the canonical name of its functional form. */
 static const fnz_op *fact_owner(const table *t, const fnz_op *op) {
   const fnz_op *twin = op->functional == FNZI_NO_OP ? op : &t->ops[op->functional];
   return twin->alias_of == FNZI_NO_OP ? twin : &t->ops[twin->alias_of];

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What an operator may be made of in the result. Columns: name, in words. */
+/* The sets of operators that remain in the result. Columns: name, in words. */
 #define FNZ_DECOMPOSITION_ROWS(ROW)                                                                \
   ROW(inference, "all operators, as functionalizing leaves them")                                  \
   ROW(core, "operators that PyTorch tags as core, and custom ones")                                \
@@ -33,27 +33,27 @@ typedef struct fnz_decompose_options {
   size_t ndecompose;
   const char *const *keep;
   size_t nkeep;
-  /* What becomes of views that steps need: `*_copy` operators, or plain ones, as fnz_views says.
-   * Views that the program has already stay what they are. */
+  /* The form of views in the steps: `*_copy` operators, or plain ones, as in fnz_views. Views that
+   * the program has already are not changed. */
   fnz_views views;
-  /** Receives where each node of the result comes from (<fnz/explain.h>), of nodes of `program`:
-   * the operator that was taken apart, with FNZ_REASON_STEP, or the node itself. What `program` was
-   * made of say the origins that functionalizing gave: fnz_origins_at() of these, asked for the
-   * node found here, leads on to the source. New; ends with fnz_origins_destroy() before the
-   * context does; NULL on failure. NULL: not wanted. */
+  /** Receives where each node of the result comes from (<fnz/explain.h>), among the nodes of
+   * `program`: the operator that was taken apart, with FNZ_REASON_STEP, or the node itself. If
+   * `program` was itself functionalized, look up the node found here with fnz_origins_at() in the
+   * origins of functionalizing, which lead on to the source. New; ends with fnz_origins_destroy()
+   * before the context does; NULL on failure. NULL: not wanted. */
   fnz_origins **origins;
 } fnz_decompose_options;
 #define FNZ_DECOMPOSE_OPTIONS_INIT                                                                 \
   { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY, NULL }
 
-/** Replaces operators by steps of others until only those remain that the set names, and those that
- * have no steps: those that look at elements, as nonzero does, and those that nothing computes from
- * others. fnz_decomposition_why_left() says which of the nodes these are. The copy of a view counts
- * as the view. Random operators stay. In the sets of consumers (executorch to torch_mlir) an
- * operator stays, too, whose steps would need operators that the set does not have; their views are
- * those of <fnz/targets.h>.
+/** Replaces operators by steps until only operators of the set remain, and operators that have no
+  * steps: they look at elements, as nonzero does, or nothing computes them from others.
+ * fnz_decomposition_why_left() says why a node was left. The copy of a view counts as the view.
+ * Random operators stay. In the sets of consumers (executorch to torch_mlir) an operator stays,
+ * too, if its steps would need operators that the set does not have; views have the form of
+ * <fnz/targets.h>.
  *
- * Results are those of the source, but where steps round otherwise than the operator at once.
+ * Results equal the source's, except that steps may round otherwise than the operator at once.
  * Source lines, the signature and weights stay. Programs with symbolic sizes are taken apart at
  * several sizes, as they are functionalized; where the steps depend on the sizes guards keep others
  * out.

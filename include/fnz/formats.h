@@ -44,8 +44,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void 
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes,
                                                           fnz_format format, fnz_program **out);
 
-/** fnz_file_read() and fnz_program_read_buffer() in one. Of a file that is no program by its first
- * bytes no more is read, however large it is. */
+/** fnz_file_read() and fnz_program_read_buffer() in one. If the first bytes of a file are not a
+ * program's, no more is read, however large the file is. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_load(fnz_context *ctx, const char *path,
                                                    fnz_format format, fnz_program **out);
 
@@ -64,9 +64,9 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_load(fnz_context *ctx, const char 
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program,
                                                     fnz_format format, fnz_buffer *out);
 
-/** Called for each thing that a format cannot hold; `error` is what fnz_program_write() would fail
- * with, and is borrowed for the call. graph and node are those of the program; node is SIZE_MAX for
- * what is of no node. */
+/** Called for each thing that a format cannot hold; `error` is the error of fnz_program_write() for
+ * it, and is borrowed for the call. graph and node are indices in the program; node is SIZE_MAX if
+ * the refused thing belongs to no node. */
 typedef void fnz_format_refused_fn(void *user, size_t graph, size_t node, const fnz_error *error);
 
 /** Everything of a program that fnz_program_write() would refuse: the same code, which goes on
@@ -81,17 +81,17 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_format(fnz_context *ctx,
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program,
                                                    fnz_format format, const char *path);
 
-/** Where the weights of a program come from that its CBOR names a file of: the bytes of the file,
- * `size` of them, from fnz_file_read() or the context's allocator, into `out`, which is empty. The
- * name is a plain one: no folder, no device. Called in the thread that reads. A failure becomes the
- * reader's: return that of the function of fnz that failed, or else FNZ_IO. */
+/** Reads the file of weights that a program's CBOR names: the bytes of the file, `size` of them,
+ * from fnz_file_read() or the context's allocator, into `out`, which is empty. The name is a plain
+ * one: no folder, no device. Called in the thread that reads. A failure becomes the reader's:
+ * return that of the function of fnz that failed, or else FNZ_IO. */
 typedef fnz_status fnz_weights_open(fnz_context *ctx, void *user, const char *name, uint64_t size,
                                     fnz_buffer *out);
 
 /** fnz_program_read_buffer() of a program whose weights lie in a file of their own, as
- * fnz_program_save_external() writes it; the others fail with REF. The file's size and digest must
- * be those that the program has, its arrays the program's weights: REF, TRUNCATED, TYPE.
- * fnz_program_load() finds the file beside the program's.
+ * fnz_program_save_external() writes it; the others fail with REF. The file must have the size and
+ * digest that the program records, and the arrays of the program's weights: REF, TRUNCATED,
+ * TYPE. fnz_program_load() finds the file beside the program's.
  * open  is called at most once. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_external(fnz_context *ctx, fnz_buffer *bytes,
                                                             fnz_format format,
@@ -99,8 +99,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_external(fnz_context *ctx, fn
                                                             fnz_program **out);
 
 /** fnz_program_write() as CBOR, with the weights in a safetensors file: `weights_name` is its name,
- * plain, and ends in ".safetensors". Where no weight has data, `weights` stays empty and the CBOR
- * is as without.
+ * plain, and ends in ".safetensors". If no weight has data, `weights` stays empty and the CBOR is
+ * as without.
  * out, weights  must be empty; end with fnz_buffer_free(), also after a failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write_external(fnz_context *ctx,
                                                              const fnz_program *program,

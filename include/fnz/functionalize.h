@@ -14,8 +14,8 @@ extern "C" {
 
 typedef enum fnz_views {
   FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument */
-  /* Real view operators stay where they read, mutations go. What is a copy is a view and a clone:
-   * `*_copy` operators stay where there are no elements or a view has other bits, as _conj. */
+  /* Real view operators stay where they read, mutations go. A copy is a view and a clone: `*_copy`
+   * operators stay only if there are no elements or a view has other bits, as _conj. */
   FNZ_VIEWS_KEEP = 1,
   /* As COPY, but every window is read from the whole of its storage by one `as_strided_copy` and
    * put back by one `as_strided_scatter`, with eager's sizes, strides and offset. */
@@ -28,8 +28,8 @@ typedef enum fnz_state {
                              `copy_` for elements; these write inputs, nothing else writes */
   /* The caller holds the state: parameters and buffers that are written are user inputs behind all
    * others, and each final value, of a user input too, is a user output behind all others whose
-   * spec has the input's name as `target`. The program has no data for these inputs any more: it
-   * takes what fnz_program_weight() of the original says, or what the caller likes. */
+   * spec has the input's name as `target`. The program has no data for these inputs any more: the
+   * caller passes the data of fnz_program_weight() of the original, or any other. */
   FNZ_STATE_IO = 2
 } fnz_state;
 
@@ -44,15 +44,16 @@ typedef struct fnz_functionalize_options {
    * name that no operator of the table, the context or the program has is refused, as REF. */
   const char *const *deny;
   size_t ndeny;
-  /** Of programs with symbolic sizes: compares what was made with the original at sizes where other
-   * decisions may be right, as fnz_verify_hashes() does, without a report; the original with
-   * itself, to see whether it runs there. Where it says no, a guard keeps such sizes out. NULL:
-   * guards keep out all sizes at which the pass would make other nodes. */
+  /** Checks the result for programs with symbolic sizes: compares it with the original at sizes
+   * where other decisions may be right, as fnz_verify_hashes() does, without a report; and the
+   * original with itself, to see whether it runs there. If the check fails, a guard excludes such
+   * sizes. NULL: guards exclude all sizes at which the pass would make other nodes. */
   fnz_status (*check)(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
                       const fnz_verify_options *options, fnz_verify_report *report);
-  /** Of a program that was read and not checked yet; of one with symbolic sizes at each choice that
-   * is tried, too: where what it records there is not what its operators give, a guard keeps such
-   * sizes out, or it is refused. NULL: it is taken at its word. */
+  /** Checks recorded types of a program that was read and not checked yet; with symbolic sizes at
+   * each choice of sizes that is tried, too. If types recorded there differ from the results of its
+   * operators, a guard excludes such sizes, or the program is refused. NULL: recorded types are
+   * trusted. */
   fnz_status (*check_types)(fnz_context *ctx, const fnz_program *program, fnz_unruled_fn *unruled,
                             void *user);
   /** Receives where each node of the result comes from (<fnz/explain.h>): new, ends with
@@ -76,10 +77,10 @@ typedef struct fnz_functionalize_options {
  * same text.
  *
  * Inputs that alias each other (see fnz_program_declare_alias(), and weights over the same bytes)
- * stay as they are while no write to one of them is seen through another one; else one input
- * stands for their memory, see fnz_input_spec. User inputs that are written and have not been
- * declared to alias must not: the result says so by a guard. Outputs say whose memory they lie in
- * in the original, see fnz_output_spec.
+ * stay as they are while no write to one of them is seen through another one; else one input stands
+ * for their memory, see fnz_input_spec. User inputs that are written and have not been declared to
+ * alias must not: the result has a guard for that. Outputs record whose memory they have in the
+ * original, see fnz_output_spec.
  *
  * program  borrowed, unchanged; may be shared with other threads during the call.
  * options  NULL for defaults.
@@ -102,7 +103,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_
  *         | ".view(N,...)" | ".view(DTYPE)" | ".view_as_real()"
  *         | ".as_strided(SIZES,STRIDES[,OFFSET])"    lists in (...) or [...]
  *
- * Numbers are integers; element types are those of the text form, f32, or PyTorch's, float32.
+ * Numbers are integers; element types have the names of the text form, f32, or PyTorch's, float32.
  * as_strided may reach beyond `y`, up to where the caller's memory ends.
  *
  * Fails with SYNTAX and the column, BOUNDS (no such view of y), and as fnz_program_declare_alias().

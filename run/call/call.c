@@ -147,8 +147,8 @@ static void put_tensor(fnz_stack *stack, size_t place, fnz_backend *backend, fnz
   stack->entries[place] = (fnzi_call_entry){backend, NULL, NULL, true};
 }
 
-/* A list of results called as one of the arguments and _out, as functional twins call what is
- * written, is as long as that one. */
+/* A list of results named as one of the arguments and _out, as functional twins name written lists,
+ * has the length of that argument. */
 static size_t length_of(const fnz_stack *stack, const fnz_op *op, size_t k) {
   const char *name = op->returns[k].name;
   size_t length = strlen(name);

@@ -3,8 +3,8 @@
  *
  *   fnz-callgen ops.h ops.c
  *
- * A parameter of a schema becomes a parameter in C by the rows below; what has no row has no
- * function. Written arguments that a schema returns are not returned again. */
+ * A parameter of a schema becomes a parameter in C by the rows below; an operator with a parameter
+ * without a row has no function. Written arguments that a schema returns are not returned again. */
 #include "schema/schema.h"
 
 #include <fnz/backend.h>

@@ -1,8 +1,8 @@
 /* stack.h - the value stack behind fnz_call(): arguments, and after a call its results.
  *
- * stack.c pushes and takes, convert.c converts the arguments to those of the schema, call.c finds
- * the backend and calls. Small stacks lie in the struct itself, so that a call of a few arguments
- * allocates nothing. */
+ * stack.c pushes and takes, convert.c converts the arguments to the types of the schema, call.c
+ * finds the backend and calls. Small stacks lie in the struct itself, so that a call of a few
+ * arguments allocates nothing. */
 #ifndef FNZI_STACK_H
 #define FNZI_STACK_H
 
@@ -42,7 +42,7 @@ void fnzi_call_stack_release(fnz_stack *stack, size_t first);
 
 /* --- convert.c -----------------------------------------------------------------------------------
  * One argument per parameter of the schema: named ones in their places, defaults filled in, types
- * converted. What a failure leaves on the stack is to be cleared. */
+ * converted. After a failure the caller clears the stack. */
 FNZ_MUST_CHECK fnz_status fnzi_call_stack_arrange(fnz_stack *stack, const fnz_op *op);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Nothing is concluded from strides: a walk over the target notes for each place of memory what
  * chose the first element that lies there, and looks whether the others were chosen by the same.
- * What chooses an element is a number, too: the place of the mask that it reads, or its index along
- * the dimensions that count. */
+ * The choice of an element is a number, too: the place of the mask that it reads, or its index
+ * along the dimensions that count. */
 #include "run/cells.h"
 #include "run/eager/eager.h"
 #include "schema/facts/targets.h"

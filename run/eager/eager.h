@@ -58,7 +58,7 @@ typedef struct fnzi_eag_window {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
 } fnzi_eag_window;
 
-/* What a view rule decided about its result. */
+/* The decision of a view rule about its result. */
 typedef enum fnzi_eag_outcome {
   FNZI_EAG_VIEW,   /* a window into the argument's memory */
   FNZI_EAG_SELF,   /* the argument itself */
@@ -107,8 +107,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_op_infer_sizes(fnzi_eag_op *s, int64_t *sizes
 fnz_status fnzi_eag_op_refuse(fnzi_eag_op *s, const char *why, int64_t a, int64_t b); /* BOUNDS */
 /* Fails when cells are no bytes: then memory has one dtype only. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_op_need_bytes(fnzi_eag_op *s);
-/* Broadcasts `sizes`, with room for FNZ_MAX_RANK, with those of a tensor; BOUNDS where sizes differ
- * and none is 1. */
+/* Broadcasts `sizes`, an array of FNZ_MAX_RANK, with the sizes of a tensor; BOUNDS where sizes
+ * differ and none is 1. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_op_broadcast_sizes(fnzi_eag_op *s, const fnz_geometry *g,
                                                       int64_t *sizes, uint32_t *rank);
 
@@ -147,7 +147,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_tensor_create(fnzi_eag_interp *in, fnzi_run_m
 void fnzi_eag_tensor_end(fnzi_eag_interp *in, fnzi_eag_tensor *t);
 FNZ_MUST_CHECK fnz_status fnzi_eag_tensor_reshape(fnzi_eag_interp *in, fnzi_eag_tensor *t,
                                                   const fnzi_eag_window *w);
-void fnzi_eag_tensor_forget(fnzi_eag_interp *in, fnzi_eag_tensor *t); /* what is cached */
+void fnzi_eag_tensor_forget(fnzi_eag_interp *in, fnzi_eag_tensor *t); /* drops cached values */
 /* The tensor's value in the backend; borrowed until the memory is written. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_tensor_value(fnzi_eag_interp *in, fnzi_eag_tensor *t,
                                                 fnz_handle *out);
@@ -181,7 +181,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_apply(fnzi_eag_interp *in, const fnz_op *op, 
                                          size_t nargs, const fnz_geometry *const *expected,
                                          fnz_handle *outputs, size_t count);
 /* Results of the operator: a tensor; a window into self; new memory for a computed value, 0 being
- * None. Recorded strides are those of eager; NULL when the program has none. */
+ * None. Recorded strides are eager's; NULL when the program has none. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_op_push(fnzi_eag_op *s, fnzi_eag_tensor *tensor);
 FNZ_MUST_CHECK fnz_status fnzi_eag_op_push_window(fnzi_eag_op *s, const fnzi_eag_window *w);
 FNZ_MUST_CHECK fnz_status fnzi_eag_op_push_value(fnzi_eag_op *s, const fnz_geometry *recorded,
@@ -205,7 +205,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_at_least(fnzi_eag_op *s);
 FNZ_MUST_CHECK fnz_status fnzi_eag_einsum(fnzi_eag_op *s, bool *done);
 /* cartesian_prod of one tensor, which is that tensor; likewise. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_cartesian_prod(fnzi_eag_op *s, bool *done);
-/* The result may be a window although the operator's schema does not say so. */
+/* The result may be a window although the operator's schema does not say this. */
 bool fnzi_eag_hides_window(const fnzi_node *node);
 /* Performs an operator that is a view or may be one. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_view(fnzi_eag_op *s, bool *done);

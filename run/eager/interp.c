@@ -1,4 +1,4 @@
-/* interp.c - runs any program on aliasing memory: the definition of what a program means.
+/* interp.c - runs any program on aliasing memory: the reference for the meaning of programs.
  *
  * A tensor is a window (dtype, sizes, strides, offset) into memory. Views make another window,
  * writes put elements into memory, and everything else is computed by the backend on dense values

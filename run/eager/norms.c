@@ -50,8 +50,8 @@ static fnz_status keep_outputs(fnzi_eag_op *s, const fnz_geometry *const *expect
   return status;
 }
 
-/* Eager's loop decides what comes of statistics that share elements with themselves, or with what
- * it reads meanwhile: the arguments from `first_read` on. */
+/* Eager's loop order decides the result if statistics share elements with themselves, or with
+ * operands that it reads meanwhile: the arguments from `first_read` on. */
 static fnz_status check_statistics(fnzi_eag_op *s, size_t first_read) {
   for (size_t k = FNZI_RUN_NORM_MEAN; k <= FNZI_RUN_NORM_VAR; k++) {
     const fnzi_eag_tensor *target = fnzi_eag_tensor_of(s->in, s->args[k].u.value);

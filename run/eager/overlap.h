@@ -11,7 +11,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eag_places_cover(fnz_context *ctx, const fnz_geom
 /* Two indices of `g` lie in the same place. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_places_overlap(fnz_context *ctx, const fnz_geometry *g,
                                                   bool *out);
-/* What eager takes for that: a stride of 0. */
+/* Eager's own test for that: a stride of 0. */
 bool fnzi_eag_is_expanded(const fnz_geometry *g);
 /* Two windows into one memory have a place in common. */
 FNZ_MUST_CHECK fnz_status fnzi_eag_places_meet(fnz_context *ctx, const fnz_geometry *a,

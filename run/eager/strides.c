@@ -6,7 +6,7 @@
 enum { MOST_OPERANDS = 16 };
 
 typedef struct operands {
-  const fnzi_eag_op *s; /* to find those that are arguments */
+  const fnzi_eag_op *s; /* to find operands that are arguments */
   uint32_t rank;
   const int64_t *sizes; /* of the result */
   const fnz_geometry *at[MOST_OPERANDS];
@@ -44,8 +44,8 @@ static int order_of(const operands *o, uint32_t a, uint32_t b) {
   return 0;
 }
 
-/* The innermost dimension first. Each dimension moves inwards past those that it lies inside of; a
- * dimension without strides in any operand is skipped. */
+/* The innermost dimension first. Each dimension moves inwards past all dimensions that it lies
+ * inside of; a dimension without strides in any operand is skipped. */
 static void sort_dims(const operands *o, uint32_t *dims) {
   for (uint32_t i = 0; i < o->rank; i++)
     dims[i] = o->rank - 1 - i;

@@ -1,7 +1,7 @@
 /* view_or_copy.c - operators that are a view, the argument itself or a copy.
  *
  * Which one it is depends on eager sizes, strides, dtype and bits, and is decided here as eager
- * decides it. The rules work like those of views.c. */
+ * decides it. The rules work like the rules of views.c. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 

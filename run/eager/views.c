@@ -69,7 +69,7 @@ static fnz_status as_strided_copy(fnzi_eag_op *s, fnzi_eag_window *w) {
   return FNZ_OK;
 }
 
-/* What the second tensor shows, of the first one's memory. */
+/* The window that the second tensor has, applied to the first one's memory. */
 static fnz_status window_of_other(fnzi_eag_op *s, fnzi_eag_window *w) {
   fnzi_eag_tensor *other;
   FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &other));

@@ -13,7 +13,7 @@ static fnz_backend *backend_of(fnzi_eag_op *s) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Eager's iterator chooses the strides of what it resizes; operators that PyTorch generates from
+/* Eager's iterator chooses the strides of a resized target; operators that PyTorch generates from
  * the functional one copy a row-major result. */
 static bool copies_rows(const fnzi_eag_op *s) {
   return fnz_op_has_tag(s->op, "generated");
@@ -82,8 +82,8 @@ static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geome
   return status;
 }
 
-/* Random numbers come in the order of the strides that are written by; those of an out= variant
- * that PyTorch generated are drawn as the functional operator draws them, and copied. */
+/* Random numbers are drawn in the order of the strides that are written by; for an out= variant
+ * that PyTorch generated they are drawn as the functional operator draws them, and copied. */
 static bool draws_in_place(const fnzi_eag_op *s, const fnz_op *twin) {
   return (twin->tags & FNZI_TAG_RANDOM) && !(s->op->tags & FNZI_TAG_GENERATED);
 }
@@ -409,7 +409,7 @@ static fnz_status write_first(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg 
 
 static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eag_tensor **targets, size_t count) {
-  size_t nplain = 0; /* results that are no arguments precede those that are, in ATen */
+  size_t nplain = 0; /* in ATen, results that are no arguments come first */
   const fnz_geometry **recorded;
   int64_t sizes[FNZ_MAX_RANK];
   bool alike = false;

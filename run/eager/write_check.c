@@ -328,7 +328,7 @@ static fnz_status check_mask(const checking *c, const fnz_arg *arg) {
   return in_place ? FNZ_OK : check_operand(c, mask);
 }
 
-/* `loops`: the operator may be one of those whose operands are read element after element. */
+/* `loops`: the operator may read its operands element after element. */
 static checking checking_of(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                             const fnzi_eag_tensor *target, bool loops) {
   checking c = {.s = s,

@@ -168,7 +168,7 @@ static fnz_status visit(void *user, const int64_t *index) {
   return status;
 }
 
-/* Where strides are equal the mask decides the order; it counts as cast when a tensor is chosen
+/* If strides are equal the mask decides the order; it counts as cast when a tensor is chosen
  * from. */
 static fnz_status write_all(chosen *c) {
   uint32_t order[FNZ_MAX_RANK];

@@ -2,7 +2,7 @@
  * names the CPU backend, and the pass.
  *
  * needs   a program, and another one; without it, the first one is functionalized
- * gives   FNZ_OK and counts of what was compared, or FNZ_DIFFERENT */
+ * gives   FNZ_OK and counts of compared things, or FNZ_DIFFERENT */
 #include "functionalize/api.h"
 #include "kernels/backends.h"
 #include "run/run.h"

@@ -2,8 +2,9 @@
  *
  * needs   two programs
  * gives   equal, if no output is on one device in the original and on another here, as far as nodes
- *         say it. An input may be on any device, and so is what is computed from it alone; a result
- *         without tensors among its arguments is on the CPU unless its node names a device */
+ *         name devices. An input may be on any device, and so may values computed from it alone; a
+ *         result without tensors among its arguments is on the CPU unless its node names a device
+ */
 #include "run/run.h"
 #include "run/verify/verify.h"
 #include "schema/aten_names.h"
@@ -18,7 +19,7 @@ static const char *named_device(const fnzi_node *node) {
   return strcmp(node->args[at].u.s, "cpu:0") == 0 ? cpu : node->args[at].u.s;
 }
 
-/* A number on the CPU may stand among tensors of another device. */
+/* A number on the CPU may be used together with tensors of another device. */
 static const char *device_of_operands(const fnzi_node *node, const char *const *devices) {
   bool like_second =
       node->op == &fnzi_ops[FNZI_ATEN_to__other] || node->op == &fnzi_ops[FNZI_ATEN_type_as];
@@ -32,7 +33,7 @@ static const char *device_of_operands(const fnzi_node *node, const char *const *
   return found;
 }
 
-/* Per value of graph 0 its device, NULL if nothing says it. */
+/* The device of each value of graph 0, NULL if no node names it. */
 static fnz_status find_devices(fnzi_arena *arena, const fnz_program *p, const char ***out) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   FNZI_NEW(arena, g->values.count, out);

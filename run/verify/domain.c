@@ -1,9 +1,10 @@
-/* domain.c - which sizes two programs take, and what they make of inputs that share memory.
+/* domain.c - compares the sizes that two programs take, and their handling of inputs that share
+ * memory.
  *
  * needs   two programs that are equal where both were run
  * gives   equal if both take the same sizes; the sizes that the second one refuses and the first
- * one takes go into the report. Only conditions that the two do not have in common can tell them
- *         apart: numbers are tried at which these begin and cease to hold
+ *         one takes go into the report. Only conditions that the two do not have in common can tell
+ * them apart: numbers are tried at which these begin and cease to hold
  *
  * A functional program is wrong if inputs share memory that it has a final value of: it must have a
  * guard against that, unless it comes from a .pt2 file, which has no room for one. */
@@ -62,8 +63,8 @@ static void mark_read(const fnzi_graph *g, bool *read) {
   }
 }
 
-/* The names of inputs that are written, and of those that must share no memory, as keys: a program
- * may have as many of either as it has inputs. */
+/* The names of written inputs, and of inputs that must share no memory, as keys: a program may have
+ * as many of either as it has inputs. */
 static fnz_status name_inputs(const fnz_program *p, fnzi_map *written, fnzi_map *guarded) {
   for (size_t k = 0; k < fnzi_graph_at(p, 0)->noutputs; k++)
     if (is_written(p, k))

@@ -2,7 +2,7 @@
  * one, both over hashes, and over numbers where there are some.
  *
  * All outputs and the final values of all inputs, parameters and buffers are compared, also of
- * those that neither program writes. */
+ * inputs that neither program writes. */
 #include "run/verify/verify.h"
 #include "run/verify/results.h"
 #include "run/verify/ways.h"

@@ -1,4 +1,4 @@
-/* results.c - keeps the results of the original, and compares those of other programs with them.
+/* results.c - keeps the results of the original, and compares results of other programs with them.
  *
  * Most programs have their results in the same order, so the next one is tried first; all names are
  * searched only when it has another name. */
@@ -275,7 +275,7 @@ static void put_effect(const fnzi_hash_effect *e, char out[160]) {
              (int)(place.path_size < 70 ? place.path_size : 70), place.path, place.line);
 }
 
-/* Both have the call that comes as number k among those that have effects, but not the same. */
+/* Both programs have a call number k among the calls that have effects, but not the same one. */
 static fnz_status other_effect(fnzi_ver_results *r, const fnzi_hash_effect *b, size_t k) {
   const fnzi_hash_effect *a = &r->effects.data[k];
   char first[160], second[160];
@@ -363,7 +363,7 @@ fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
   return fnzi_ver_sights_finish(&r->arena, r->seen);
 }
 
-/* A program that nobody made functional may return views: only a run on memory shows which. */
+/* A program that was never functionalized may return views: only a run on memory shows which. */
 static bool needs_memory(const fnz_program *p) {
   return fnzi_ver_writes(p) || (!fnzi_ver_sharing_is_said(p) &&
                                 (fnzi_eag_needs_memory(p) || fnz_program_stats(p).views > 0));

@@ -1,6 +1,6 @@
-/* results.h - keeps the results of one program, and compares those of other programs with them.
+/* results.h - keeps the results of one program, and compares results of other programs with them.
  *
- * These are all outputs and the final values of all inputs, parameters and buffers, also of those
+ * These are all outputs and the final values of all inputs, parameters and buffers, also of inputs
  * that neither program writes. Over hashes, also in which memory outputs lie and with which
  * strides, and the calls that draw random numbers, assert or have no results, in order. */
 #ifndef FNZI_RESULTS_H
@@ -36,13 +36,13 @@ typedef struct fnzi_ver_results {
   } effects;
   bool ignore_memory;               /* where outputs lie does not count */
   fnzi_ver_sights first, other;     /* of the original; of the program that is compared */
-  fnzi_ver_sights *seen;            /* of these, the one that a run shows now */
+  fnzi_ver_sights *seen;            /* `first` or `other`: filled by the current run */
   char not_compared[FNZI_VER_NOTE]; /* of the report */
 } fnzi_ver_results;
 
 /* fnzi_ver_results_free() must follow. */
 void fnzi_ver_results_init(fnzi_ver_results *r, fnz_context *ctx);
-/* Drops all results; those of `original`, which must live on, can be kept next. */
+/* Drops all results; then results of `original`, which must live on, can be kept. */
 void fnzi_ver_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers);
 void fnzi_ver_results_free(fnzi_ver_results *r);
 

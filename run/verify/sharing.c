@@ -1,9 +1,9 @@
-/* sharing.c - compares where the inputs and outputs of two programs lie in the end.
+/* sharing.c - compares the memory and strides of the inputs and outputs of two programs.
  *
- * needs   what a run on aliasing memory has shown, or a signature that says it
+ * needs   the record of a run on aliasing memory, or a signature that has these facts
  * gives   equal if the same inputs and outputs are one tensor, the same ones lie in one memory,
- * with the same windows, and all outputs have the same strides. Strides along dimensions of one
- *         element, and of tensors without elements, reach no element and may differ */
+ *         with the same windows, and all outputs have the same strides. Strides along dimensions of
+ * one element, and of tensors without elements, reach no element and may differ */
 #include "run/verify/sharing.h"
 #include "run/verify/verify.h"
 #include "program/region_ops.h"
@@ -301,7 +301,7 @@ static fnz_status compare_windows(const comparing *c, uint64_t rank, const fnzi_
   char name[96], first[192], second[192];
   if (a->g == NULL || b->g == NULL || same_window(a->g, b->g, is_shared))
     return FNZ_OK;
-  /* Eager gives a *_copy other strides than its node is recorded with, which are those that count.
+  /* Eager gives a *_copy other strides than its node records; the recorded strides count.
    */
   if (!is_shared && b->recorded != NULL && same_window(a->g, b->recorded, false))
     return FNZ_OK;
@@ -359,7 +359,8 @@ static fnz_status compare_one(comparing *c, uint64_t rank, const fnzi_ver_sight 
     return FNZ_OK;
   FNZ_TRY(stand(&c->a, a, rank, &first));
   FNZ_TRY(stand(&c->b, b, rank, &second));
-  /* Where a program is made for other sizes, too, nothing of a tensor without elements matters. */
+  /* If a program was instantiated for these sizes, the memory and strides of a tensor without
+   * elements do not matter. */
   if (c->a.of->program->instantiated && a->g != NULL && fnz_geometry_numel(a->g) == 0)
     return FNZ_OK;
   bool is_said = !c->a.of->is_unknown && !c->b.of->is_unknown;

@@ -1,8 +1,9 @@
-/* sharing.h - where the inputs and outputs of a program lie in the end: in which memory, and with
- * which strides. Two programs are compared by these.
+/* sharing.h - the memory and strides of the inputs and outputs of a program at its end. Two
+ * programs are compared by these.
  *
- * A run on aliasing memory shows it; a functional program says it in its signature. The signature
- * of a .pt2 file has no room for it, so such a program says only which strides outputs have. */
+ * They are known from a run on aliasing memory, or from the signature of a functional program. The
+ * signature of a .pt2 file has no field for memory, so from such a program only the strides of
+ * outputs are known. */
 #ifndef FNZI_VER_SHARING_H
 #define FNZI_VER_SHARING_H
 
@@ -10,7 +11,7 @@
 
 #include <fnz/verify.h>
 
-/* The room that a report has for what is not compared. */
+/* Bytes of a report for the note on what is not compared. */
 #define FNZI_VER_NOTE sizeof(((fnz_verify_report *)0)->not_compared)
 
 /* One input or output. Equal pointers are one tensor, or one memory. */
@@ -36,18 +37,18 @@ bool fnzi_ver_writes(const fnz_program *program);
 /* The signature of the program has state outputs, or says in which memory some output lies. */
 bool fnzi_ver_sharing_is_said(const fnz_program *program);
 /* Room for what follows. `on_memory`: the program runs on aliasing memory, which shows its inputs
- * and, unless its signature says it, its outputs. */
+ * and, unless its signature has them, its outputs. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sights_open(fnzi_arena *arena, const fnz_program *program,
                                                bool on_memory, fnzi_ver_sights *out);
 /* Takes what the run shows (fnzi_run_see_fn); geometries are copied into the arena. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sights_see(fnzi_arena *arena, fnzi_ver_sights *sights,
                                               const fnzi_run_shown *shown);
-/* After the run: fills in what the signature says. */
+/* After the run: fills in facts of the signature. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sights_finish(fnzi_arena *arena, fnzi_ver_sights *sights);
 /* For a functional program that was run on memory: outputs that bodies give may be views. */
 void fnzi_ver_sights_doubt(fnzi_ver_sights *s);
-/* DIFFERENT if an input or output of `b` lies elsewhere than that of `a`, or has other strides. If
- * this is not known of one, `not_compared` says of which and why, unless it says something. */
+/* DIFFERENT if an input or output of `b` lies elsewhere than in `a`, or has other strides. If this
+ * is not known for one, and `not_compared` is empty, it gets the name and the reason. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_sights_compare(fnz_context *ctx, const fnzi_ver_sights *a,
                                                   const fnzi_ver_sights *b,
                                                   char not_compared[FNZI_VER_NOTE]);

@@ -12,7 +12,7 @@
 
 enum { USUAL = 3, SPECIAL = 12, DRAWS = 400, UNSHARED = 32 };
 
-/* What an expression of the original was at the sizes tried so far. */
+/* Value of an expression of the original at the sizes tried so far. */
 typedef struct constant {
   int64_t number;
   bool seen, varies;
@@ -137,8 +137,8 @@ static fnz_status is_below_range(checking *c, bool *out) {
   return FNZ_OK;
 }
 
-/* The recorded types at these sizes must be those of the operators. Sizes that depend on data were
- * drawn, and may be impossible: such a program is not compared there. */
+/* The recorded types at these sizes must be the types that the operators compute. Sizes that depend
+ * on data were drawn, and may be impossible: such a program is not compared there. */
 static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
   fnz_status status = c->check_types(c->ctx, original, NULL, NULL);
   *possible = status == FNZ_OK;
@@ -149,8 +149,8 @@ static fnz_status check_recorded(checking *c, const fnz_program *original, bool 
   return below || fnzi_sizes_have_data(&c->first) ? FNZ_OK : fails_here(c, FNZ_CLASS_TYPE);
 }
 
-/* Recorded types of the other program that are not those of its operators, at sizes at which those
- * of the original are. */
+/* Fails if recorded types of the other program differ from the types that its operators compute, at
+ * sizes at which the original's agree. */
 static fnz_status check_other(checking *c, const fnz_program *other) {
   fnz_status status = c->check_types(c->ctx, other, NULL, NULL);
   return status == FNZ_BAD_INPUT ? fails_here(c, FNZ_CLASS_TYPE) : status;

@@ -44,7 +44,7 @@ FNZ_MUST_CHECK fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *or
 FNZ_MUST_CHECK fnz_status fnzi_ver_guards(fnz_context *ctx, const fnz_program *original,
                                           const fnz_program *functional);
 /* Whether both programs take the same sizes: DIFFERENT if the original refuses some that the other
- * takes; those that the other one refuses go into the report. */
+ * takes; sizes that the other one refuses go into the report. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_domain(fnz_context *ctx, const fnz_program *original,
                                           const fnz_program *functional,
                                           fnzi_ver_check_types *check_types,
@@ -60,8 +60,8 @@ FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program
                                              const fnz_verify_options *options,
                                              fnz_verify_report *out);
 
-/* Where the functional program's state is its inputs and outputs, and that of the original is not:
- * *out is the same program with the original's state, for fnz_program_destroy(). Else NULL. */
+/* If the functional program's state is its inputs and outputs, and the original's is not: *out is
+ * the same program with the original's state, for fnz_program_destroy(). Else NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_ver_hold_state(fnz_context *ctx, const fnz_program *original,
                                               const fnz_program *functional, fnz_program **out);
 

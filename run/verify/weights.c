@@ -1,8 +1,8 @@
 /* weights.c - compares the numbers in the weights of two programs, which hashes do not show.
  *
  * needs   two programs that are equal for all values; weights of one name belong together
- * gives   how many were compared, and a message that names those that differ, in how many elements
- *         and how far they are apart */
+ * gives   the count of compared weights, and a message that names weights that differ, with counts
+ *         of different elements and the greatest difference */
 #include "run/run.h"
 #include "run/verify/verify.h"
 
@@ -103,7 +103,7 @@ static fnz_status find_gap_of_windows(fnz_context *ctx, const fnzi_weight *a, co
   return FNZ_OK;
 }
 
-/* Of the same dtype and sizes. */
+/* `a` and `b` have the same dtype and sizes. */
 static fnz_status find_gap(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b, gap *out) {
   size_t item = fnzi_dtype(a->geometry->dtype)->bytes, bytes;
   if (!fnzi_mul_size((size_t)fnz_geometry_numel(a->geometry), item, &bytes))

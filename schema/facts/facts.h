@@ -20,7 +20,7 @@ typedef enum fnzi_own {
   FNZI_OWN_LONG      /* i64 */
 } fnzi_own;
 
-/* What eager does with an out= tensor of another dtype. */
+/* How eager handles an out= tensor of another dtype. */
 typedef enum fnzi_out_way {
   FNZI_OUT_EXACT,   /* refuses it: no row says otherwise */
   FNZI_OUT_DTYPE,   /* computes in that dtype, as if dtype= said it */
@@ -43,7 +43,7 @@ typedef enum fnzi_number_kind {
   FNZI_NUMBER_UPPER     /* a bound: OWN of floats, and not below the smallest integer */
 } fnzi_number_kind;
 
-/* What chooses the places that get a number. */
+/* Argument that chooses the places that get a number. */
 typedef enum fnzi_chooser {
   FNZI_CHOOSER_NONE,
   FNZI_CHOOSER_MASK,    /* a mask */
@@ -90,7 +90,7 @@ static inline const fnzi_fact *fnzi_fact_of(const fnz_op *op, size_t k) {
 /* Bit i where parameter i of the operator, which is no alias, is named. */
 uint32_t fnzi_fact_bits(const fnz_op *op, const char *const params[FNZI_FACT_PARAMS]);
 
-/* One of the rows says so. */
+/* One of the rows has the fact. */
 #define FNZI_FACT_HOLDS(op, fact) (fnzi_fact_of(op, 0)->fact || fnzi_fact_of(op, 1)->fact)
 
 #endif

@@ -1,7 +1,8 @@
 /* targets.c - the rows of facts.def that say where an operator's operands may lie. */
 #include "schema/facts/targets.h"
 
-/* The names of its rows are those of the operator's, of whose forms the places are the same. */
+/* Its rows have the names of the operator's parameters; other forms have the same parameters in the
+ * same places. */
 static int param_of(const fnz_op *op, const char *name) {
   const fnz_op *twin = fnz_op_functional_twin(op);
   return name && twin ? fnzi_op_param(fnzi_op_canonical(twin), name) : -1;

@@ -1,5 +1,5 @@
-/* targets.h - rows of facts.def, and nothing that follows from them: what the pass and the
- * yardstick make of them, each does by itself (mutations/repeats.c, run/eager/alike.c). */
+/* targets.h - rows of facts.def, and nothing that follows from them: the pass and the reference
+ * interpreter draw their conclusions independently (mutations/repeats.c, run/eager/alike.c). */
 #ifndef FNZI_TARGETS_H
 #define FNZI_TARGETS_H
 
@@ -12,7 +12,7 @@ int fnzi_own_input(const fnz_op *op, const fnzi_param *written);
 /* The operator takes a lazily conjugated operand as it is. */
 bool fnzi_takes_lazy(const fnz_op *op);
 
-/* What chooses the places to which an operator writes one number, and the parameter that says it.
+/* How an operator chooses the places to which it writes one number, and the parameter that does.
  */
 fnzi_chooser fnzi_repeated_by(const fnz_op *op, int *param);
 

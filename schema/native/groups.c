@@ -36,7 +36,7 @@ static void signatures_free(signatures *s) {
   fnzi_arena_free(&s->arena);
 }
 
-/* The entry of the signature that stands in s->key; a new one when it was not met. */
+/* Finds the entry of the signature in s->key, or adds one. */
 static fnz_status find_signature(signatures *s, signature **out) {
   const char *key;
   uint64_t place;
@@ -123,7 +123,7 @@ static fnz_status generated_dispatch(fnz_library *library, const fnz_op *from, f
                            fnzi_native_dispatch_name(dispatch->key), dispatch->kernel);
 }
 
-/* What a generated function inherits; tags for views since all operators are compliant. */
+/* The tags that a generated function inherits; tags for views since all operators are compliant. */
 static uint64_t generated_tags(const fnz_library *library, const fnzi_native *from,
                                fnzi_kind kind) {
   uint64_t kept = library->known[FNZI_KNOWN_RANDOM] | library->known[FNZI_KNOWN_PT2];

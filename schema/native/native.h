@@ -4,8 +4,8 @@
  * the variants that PyTorch generates (derive.h), and grouped. After that it is constant. This is
  * where the operator table comes from; nothing at run time needs it.
  *
- * Facts are those of torchgen in PyTorch 1.13.1 to 2.15.0. What only holds from some version on is
- * decided by what the tags file declares, never by a version number. */
+ * Facts are from torchgen in PyTorch 1.13.1 to 2.15.0. If a rule is new in some version, the
+ * declarations of the tags file decide whether it applies, never a version number. */
 #ifndef FNZI_NATIVE_H
 #define FNZI_NATIVE_H
 
@@ -15,8 +15,8 @@
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* Dispatch keys that may stand in a dispatch table. COMPOSITE: one kernel for all backends. DENSE:
- * a backend of structured kernels, which a delegating operator must not name. */
+/* Dispatch keys that a dispatch table may have. COMPOSITE: one kernel for all backends. DENSE: a
+ * backend of structured kernels, which a delegating operator must not name. */
 #define FNZI_DISPATCH_ROWS(ROW)                                                                    \
   ROW(CPU, DENSE)                                                                                  \
   ROW(CUDA, DENSE)                                                                                 \
@@ -125,7 +125,8 @@ typedef struct fnzi_native_ufunc {
   uint32_t dtypes; /* FNZI_UFUNC_* */
 } fnzi_native_ufunc;
 
-/* What a structured kernel works out before its loop runs: `with` stand in for the parameter. */
+/* Values that a structured kernel computes before its loop runs: they replace `param`, or are
+ * additional. */
 typedef struct fnzi_native_precomputed {
   const char *param; /* NULL: these come in addition */
   const fnzi_param *with;
@@ -144,8 +145,7 @@ typedef struct fnzi_native {
   uint32_t line;  /* of its entry; that of the original when generated */
   fnzi_kind kind; /* torchgen's: a written self alone makes no operator mutable */
   uint64_t tags;  /* bit k: the k-th tag of the library */
-  uint32_t
-      keys; /* bit per fnzi_native_dispatch_key, with the one that stands for no dispatch table */
+  uint32_t keys; /* a bit per fnzi_native_dispatch_key, also one for the key of no dispatch table */
   bool has_dispatch; /* a dispatch table is written down */
   const fnzi_native_dispatch *dispatch;
   size_t ndispatch;
@@ -236,10 +236,10 @@ const char *fnzi_native_dispatch_name(fnzi_native_dispatch_key key);
 
 /* Tags and entries, as they are written (read.c, values.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_read(fnz_library *library, const fnz_library_source *source);
-/* Takes the function that was put at natives[count] into the library: fills what the operator says
- * of tags, composite class and model, and makes it known by name. */
+/* Takes the function that was put at natives[count] into the library: fills the operator's tags,
+ * composite class and model, and adds its name. */
 FNZ_MUST_CHECK fnz_status fnzi_native_publish(fnz_library *library);
-/* Every rule that one entry, or the entries together, can break (rules.c). */
+/* Checks every rule that entries, alone or together, can break (rules.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_check(const fnz_library *library);
 /* Adds generated variants, then fills the groups (groups.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_complete(fnz_library *library);

@@ -11,7 +11,7 @@ static int by_text(const void *a, const void *b) {
   return strcmp(*x, *y);
 }
 
-/* "core,pointwise": sorted, without the one that all have. */
+/* "core,pointwise": sorted, without the tag that all have. */
 static fnz_status tags_text(fnz_library *library, const fnzi_native *n, const char **out) {
   const char *names[FNZI_MOST_TAGS] = {NULL}, *text = "";
   size_t count = 0;

@@ -1,7 +1,7 @@
 /* read.c - tags and entries of the two files: one row per key of an entry, and what follows
  * from all keys together.
  *
- * Keeps: what is written down, and nothing but that; whether it makes sense is for the rules. */
+ * Keeps only the written values; the rules check whether they make sense. */
 #include "schema/native/read.h"
 
 #include "schema/table.h"
@@ -90,7 +90,7 @@ static fnz_status schema_failed(const fnzi_native_entry *entry, const fnzi_yaml 
   return FNZI_BREAK(entry->library, value->line, schema_form, "%s: %s", error.where, error.message);
 }
 
-/* What is parsed must print back exactly. */
+/* A parsed schema must print back exactly. */
 static fnz_status check_print(const fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnz_buffer text = {0};
   const fnz_op *op = entry->native->op;

@@ -5,7 +5,7 @@
 
 /* --- Variants, kernels and what else an entry says -------------------------------------------- */
 
-/* Older versions have such operators; those that declare the tag `out` do not. */
+/* Older versions have such operators; versions that declare the tag `out` do not. */
 static fnz_status rule_const_ref_out(const fnz_library *library, const fnzi_native *n) {
   if (!library->known[FNZI_KNOWN_OUT] || !(n->op->flags & FNZI_OP_CONST_REF) ||
       !fnzi_native_has_out(n->op))

@@ -12,8 +12,8 @@
 FNZ_MUST_CHECK fnz_status fnzi_native_check_schema(const fnz_library *library,
                                                    const fnzi_native *n);
 
-/* The rows of rules.def as the functions of one stage, whose macro a file defines to give
- * its argument and a comma; those of the other stages come to nothing. */
+/* The rows of rules.def as the functions of one stage, whose macro a file defines to give its
+ * argument and a comma; the macros of other stages are empty. */
 #define RULE_FUNCTION(stage, id, kind, text) RULE_##stage(rule_##id)
 #define RULE_INLINE(function)
 #define RULE_SCHEMA(function)

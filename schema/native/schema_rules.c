@@ -1,5 +1,5 @@
-/* schema_rules.c - the rules on the schema of one entry: its names and annotations, what it
- * writes and what it returns.
+/* schema_rules.c - the rules on the schema of one entry: its names, annotations, written arguments
+ * and results.
  *
  * One function per row of rules.def, called rule_<id>. Needs: an entry as read. */
 #include "schema/native/rules.h"

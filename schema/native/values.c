@@ -25,7 +25,7 @@ static bool is_number(const char *text) {
          text[strspn(text, "+-.")] >= '0' && text[strspn(text, "+-.")] <= '9';
 }
 
-/* What YAML takes the text for. */
+/* The type that YAML reads the text as. */
 static const char *type_name(const fnzi_yaml *value) {
   if (value->kind != FNZI_YAML_TEXT)
     return fnzi_yaml_kind_name(value->kind);

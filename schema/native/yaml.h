@@ -16,10 +16,10 @@ typedef struct fnzi_yaml {
   struct fnzi_yaml *first, *last, *next;
 } fnzi_yaml;
 
-/* "list", "map" or "text", as messages say it. */
+/* "list", "map" or "text", for messages. */
 const char *fnzi_yaml_kind_name(fnzi_yaml_kind kind);
 
-/* Reads one document of UTF-8 into the arena. `name` stands in messages, as "name:line". Refused
+/* Reads one document of UTF-8 into the arena. Messages begin with `name`, as "name:line". Refused
  * besides what is no YAML: more than 16 MiB, nesting deeper than 8, more than a million nodes or
  * 256 keys in one map, aliases, anchors, tags, keys that are no text, a key twice in a map, zero
  * bytes, further documents. */
