@@ -47,7 +47,7 @@ typedef struct fnz_decompose_options {
   { sizeof(fnz_decompose_options), NULL, NULL, 0, NULL, 0, FNZ_VIEWS_COPY, NULL }
 
 /** Replaces operators by steps until only operators of the set remain, and operators that have no
-  * steps: they look at elements, as nonzero does, or nothing computes them from others.
+ * steps: they look at elements, as nonzero does, or nothing computes them from others.
  * fnz_decomposition_why_left() says why a node was left. The copy of a view counts as the view.
  * Random operators stay. In the sets of consumers (executorch to torch_mlir) an operator stays,
  * too, if its steps would need operators that the set does not have; views have the form of

@@ -2,8 +2,8 @@
  *
  * Work is cut into tiles of query rows of one head. A tile's scores stay in scratch memory of its
  * thread; a row whose keys are all masked gives zeros, as eager does. Keys that causality keeps
- * from all queries of a tile are left out. Rows of floats go by row functions, those of doubles by
- * loops of their own. What dropout keeps of the softmax is drawn for all of it, before. */
+ * from all queries of a tile are left out. Row functions compute rows of floats, loops of this file
+ * compute rows of doubles. The mask of dropout is drawn for all of the softmax beforehand. */
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/softmax.h"
@@ -39,7 +39,7 @@ typedef struct attention {
   float *panels;      /* room of products, of all threads */
   double scale;
   const unsigned char *kept; /* by dropout, of all heads' rows of keys; NULL: all */
-  double kept_factor;        /* of what is kept */
+  double kept_factor;        /* of kept scores */
   bool causal, masked;
 } attention;
 
@@ -145,7 +145,7 @@ static void normalise_f32(const attention *a, int64_t head, int64_t first, int64
   }
 }
 
-/* Zero times a score, so that one that is no number stays so. */
+/* Multiplies dropped scores by zero, so that NaN stays NaN. */
 static void drop(const attention *a, int64_t head, int64_t first, int64_t count, int64_t keys,
                  int lane) {
   const fnzi_cpu_reals_out *scores = &a->scores[lane];
@@ -159,7 +159,7 @@ static void drop(const attention *a, int64_t head, int64_t first, int64_t count,
   }
 }
 
-/* a times b, the rows of which are `b_row` apart where all is dense: in the order of that. */
+/* a times b, with rows of b `b_row` apart; the order is chosen for dense memory. */
 static void multiply(fnzi_cpu_product *p, bool is_turned, int64_t b_row, float *panels) {
   const fnzi_cpu_matrix dense = {.row = b_row, .col = 1};
   const fnzi_cpu_matrix b = is_turned ? turned(dense) : dense;
@@ -317,7 +317,7 @@ static void open_sizes(const fnzi_krn_call *call, attention *a) {
   a->tiles = (a->queries + TILE - 1) / TILE;
 }
 
-/* What dropout keeps is told; who records attention knows all the rest. */
+/* Records the mask of dropout; the caller records the rest of attention. */
 static fnz_status tell_dropout(fnzi_krn_call *call, attention *a) {
   int64_t count = a->queries * a->keys;
   fnzi_krn_window kept;

@@ -86,7 +86,7 @@ static void count_bags(const bags *o) {
   }
 }
 
-/* What only a backward reads: as many numbers as the result has room for, else zeros. */
+/* Results that only the backward reads: `values` if the result has `count` elements, else zeros. */
 static fnz_status give_kept(fnzi_krn_call *call, size_t k, const int64_t *values, int64_t count) {
   int64_t room = fnzi_krn_array_numel(call->outputs[k]);
   void *out;
@@ -126,7 +126,7 @@ static fnz_status open_offsets(fnzi_krn_call *call, bags *o) {
 }
 
 /* --- On a GPU ---------------------------------------------------------------------------- */
-/* What formulas of engine/cuda/bag.cu read, told; results behind it. */
+/* Operands of formulas of engine/cuda/bag.cu while they are recorded; results follow. */
 typedef struct telling {
   fnzi_krn_call *call;
   int64_t integers[8];

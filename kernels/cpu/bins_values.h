@@ -11,7 +11,7 @@ VALUE int64_t bin_of(double v, double low, double high, int64_t bins, bool is_si
   return place < (double)bins ? (int64_t)place : bins - 1; /* also what is no number */
 }
 
-/* x is the result times 2 to the exponent; of what has none, itself. */
+/* x is the result times 2 to the exponent; zero, infinities and NaN are their own result. */
 VALUE double fraction_of(double x, int *exponent) {
   const int64_t mantissa = ((int64_t)1 << 52) - 1;
   int64_t bits;

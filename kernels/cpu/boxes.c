@@ -1,4 +1,4 @@
-/* boxes.c - torchvision's boxes: which of those that overlap stay, and regions of images pooled.
+/* boxes.c - torchvision's boxes: non-maximum suppression, and pooling of regions of images.
  *
  * Corners are computed in the type of the elements, each step rounded, as whether boxes overlap too
  * much and how many places a region has depend on the last bit. */
@@ -131,7 +131,7 @@ static fnz_status open_regions(fnzi_krn_call *call, regions *r) {
   return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
 }
 
-/* Where the elements of a region's image begin. */
+/* The index of the first element of a region's image. */
 static int64_t image_of(const regions *r, int64_t roi) {
   int64_t image = (int64_t)fnzi_cpu_real_at(&r->rois, 5 * roi);
   return image * r->m.channels * r->m.in[0] * r->m.in[1];
@@ -199,7 +199,7 @@ typedef struct spot {
   double d[4];
 } spot;
 
-/* Places of bins one after the other; those of bin[k] are spots up to, not with, end[k]. */
+/* Places of bins one after another; bin[k] has the spots from end[k - 1] to below end[k]. */
 enum { SPOTS = 256 };
 typedef struct spots {
   int count, bins, end[SPOTS];
@@ -219,7 +219,7 @@ static spot spot_at(const regions *r, const tap *v, const tap *h) {
   return s;
 }
 
-/* What the spots have is added to the bins' sums, which begin at `to`, channel by channel. */
+/* Adds the values at the spots to the bins' sums, which begin at `to`, channel by channel. */
 #define ADD_SPOTS(T, field)                                                                        \
   static void add_spots_##field(const regions *r, const spots *s, int64_t from, int64_t to) {      \
     int64_t plane = r->m.in[0] * r->m.in[1], bins = r->m.out[0] * r->m.out[1];                     \

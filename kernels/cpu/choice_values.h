@@ -41,8 +41,8 @@ VALUE int64_t choice_best(const choice *c, const fnzi_cpu_reals *scores, int64_t
   return best;
 }
 
-/* How many scores of its row come before that of element `at`: the larger ones, and of equal ones
- * those that stand before it. */
+/* The number of scores of its row that come before element `at`: all larger ones, and equal ones
+ * with a smaller index. */
 VALUE int64_t choice_rank(const choice *c, const fnzi_cpu_reals *scores, int64_t at) {
   const int64_t start = at / c->places * c->places;
   const double mine = fnzi_cpu_real_at(scores, at);
@@ -81,7 +81,7 @@ VALUE bool choice_sum(const choice *c, const fnzi_cpu_reals *weights, int64_t ro
   return are_weights && all > 0;
 }
 
-/* Where a uniform number falls among the sums of a row, but at no weight that is 0. */
+/* The index at which a uniform number falls among the sums of a row, never a weight that is 0. */
 VALUE int64_t choice_fall(const choice *c, const fnzi_cpu_reals *weights,
                           const fnzi_cpu_reals *sums, int64_t row, double u) {
   const int64_t start = row * c->places;

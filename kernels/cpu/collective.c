@@ -1,5 +1,5 @@
-/* collective.c - collectives: what this process gives and gets as rows of memory, and the functions
- * of <fnz/collectives.h> in between, which are not asked for a group of one.
+/* collective.c - collectives: rows of memory that this process sends and receives, and the
+ * functions of <fnz/collectives.h> in between, which are not called for a group of one.
  *
  * 16-bit floats are reduced in f32 and rounded once, bool by bits, complex numbers as pairs. */
 #include "kernels/cpu/cpu.h"
@@ -43,7 +43,7 @@ static fnz_status lacks(const party *p, const char *function) {
       return lacks((p), #function);                                                                \
   } while (0)
 
-/* What the program says of it: a name, or a tag and ranks. */
+/* The group as the program names it: a name, or a tag and ranks. */
 static fnz_status read_group(party *p, int64_t *says) {
   const fnz_arg *size = fnzi_krn_named(p->call, "group_size");
   *says = size ? fnzi_krn_number_int(size) : 0;
@@ -278,7 +278,7 @@ static fnz_status reduce_scatter(party *p, size_t k) {
 }
 
 /* --- Moves ------------------------------------------------------------------------------------ */
-/* What is sent, and room for what is got, of the same type. */
+/* The memory to send, and memory of the same type to receive into. */
 static fnz_status open_rows(party *p, size_t k, const void **from, void **to) {
   const fnzi_krn_array *a = fnzi_meta_sent(p->call, k);
   FNZ_TRY(fnzi_krn_dense_get(p->call, a, from));

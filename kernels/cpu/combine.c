@@ -3,7 +3,8 @@
 #include "kernels/core/window.h"
 #include "kernels/cpu/cpu.h"
 
-/* The next row of places: the last one that can still move goes on, and those behind it follow. */
+/* The next row of places: the last place that can still move advances, and those after it
+ * follow. */
 static void next_places(int64_t *places, int64_t r, int64_t n, bool again) {
   int64_t k = r - 1, apart = again ? 0 : 1;
   while (k > 0 && places[k] == n - 1 - (r - 1 - k) * apart)

@@ -1,5 +1,5 @@
-/* conv.c - convolutions: products where they look at one place, oneDNN for other floats, direct
- * loops for what it does not have. */
+/* conv.c - convolutions: products if a kernel has one place, oneDNN for other floats, direct loops
+ * for types that it does not have. */
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/sizes.h"
@@ -59,7 +59,7 @@ static void direct_plane(const void *user, int64_t at, int lane) {
   }
 }
 
-/* By what is faster than direct loops. *done is false where there is nothing. */
+/* Computes by a faster method than direct loops. *done is false if there is none. */
 static fnz_status compute_f32(fnzi_krn_call *call, const direct *d, bool *done) {
   fnzi_meta_conv c;
   const float *weight;

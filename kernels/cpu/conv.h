@@ -31,7 +31,7 @@ int fnzi_cpu_conv_plan_weight(const fnzi_cpu_conv_plan *p, const float *weight, 
 /* x and weight in the plan's layouts, bias and y as they are in plain memory. */
 int fnzi_cpu_conv_plan_run(const fnzi_cpu_conv_plan *p, const void *x, const void *weight,
                            const float *bias, float *y, void *y_room, void *scratch);
-/* What such a status means. */
+/* Converts such a status to an fnz_status. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_plan_judge(fnz_context *ctx, int status);
 
 /* --- conv_kept.c: plans of the shapes that were computed last -----------------------------------

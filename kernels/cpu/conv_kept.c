@@ -1,5 +1,5 @@
 /* conv_kept.c - plans of convolutions, kept by the backend: to make one takes longer than most
- * convolutions. The one that was not used for the longest time makes room for a new one. */
+ * convolutions. The plan that was not used for the longest time makes room for a new one. */
 #include "kernels/cpu/conv.h"
 
 enum { MOST_KEPT = 96 };

@@ -176,7 +176,7 @@ static dnnl_status_t create(void *user) {
   return status;
 }
 
-/* Statuses of what it cannot compute are no failure: nothing is done then. */
+/* If oneDNN cannot compute it, that is no failure: *done is false. */
 static fnz_status judge(fnz_context *ctx, dnnl_status_t status, bool *done) {
   *done = status == dnnl_success;
   if (*done || status == dnnl_unimplemented || status == dnnl_invalid_arguments)

@@ -173,7 +173,7 @@ static void run_all(const fnzi_krn_call *call, const run *r, int64_t cells) {
   fnzi_cpu_rows_spread(call, r->samples * r->parts, cells, convolve, r);
 }
 
-/* Where all is in one memory, of which lasting weights need none. */
+/* Places all buffers in one block; lasting weights need no memory there. */
 static void place_rooms(run *r, unsigned char *memory, bool keeps) {
   if (!keeps)
     r->weight_room = memory;

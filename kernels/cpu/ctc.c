@@ -123,9 +123,9 @@ fnz_status fnzi_kernel_ctc_loss(fnzi_krn_call *call) {
 }
 
 /* --- Backward ---------------------------------------------------------------------------- */
-/* What the backward reads of one sequence besides, and its gradient. */
+/* Further operands of the backward of one sequence, and its gradient. */
 typedef struct flow {
-  const sequence *q; /* its alpha is the one that the loss kept */
+  const sequence *q; /* its alpha was kept by the loss */
   double *beta, *of_labels;
   double loss, grad;
   double *out; /* of its first step, as q->x */

@@ -56,7 +56,7 @@ static const void *address(const fnzi_cpu_reals *x, int64_t at) {
   return x->d ? (const void *)(x->d + at) : (const void *)(x->f + at);
 }
 
-/* Of a group: its channels of an image's columns. */
+/* The product of a group: its channels of an image's columns. */
 static fnz_status open_product(fnzi_krn_call *call, const deformed *d, fnzi_cpu_product *p) {
   const fnzi_meta_deform *m = &d->m;
   int64_t places = m->out[0] * m->out[1];

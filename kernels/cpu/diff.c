@@ -1,4 +1,4 @@
-/* diff.c - differences of neighbours along a dimension, with what is put before and behind. */
+/* diff.c - differences of neighbours along a dimension, with tensors prepended and appended. */
 #include "kernels/cpu/cpu.h"
 
 static fnz_status scratch_window(fnzi_krn_call *call, const fnzi_krn_window *like,

@@ -295,7 +295,8 @@ static void put_permutation(fnz_dtype dtype, int64_t rows, int64_t count, const 
     fnzi_krn_number_cell(&one, dtype, out + (size_t)(order[r] * rows + r) * cell);
 }
 
-/* Of a matrix of `columns`: what is below its diagonal, with ones there, or the rest. */
+/* For a matrix of `columns`: the part below its diagonal, with ones on the diagonal, or the
+ * rest. */
 static void put_part(fnz_dtype dtype, bool is_lower, const char *lu, int64_t columns,
                      const fnzi_krn_array *like, char *out) {
   size_t cell = fnzi_dtype(dtype)->bytes;

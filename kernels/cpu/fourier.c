@@ -11,7 +11,8 @@
 typedef fnzi_cpu_fft_block block;
 #define INLINE static inline __attribute__((always_inline))
 
-/* Where elements lie: floats or doubles, a complex number is two. Strides are in those. */
+/* The memory of elements: floats or doubles, a complex number is two. Strides count floats or
+ * doubles. */
 typedef struct ends {
   bool is_f32, is_complex;
   void *data;
@@ -56,7 +57,7 @@ static void lines_start(const lines *l, int64_t line, int64_t *from, int64_t *to
   }
 }
 
-/* Points of the lines of a block from memory, and back to it. What goes to the imaginary parts lies
+/* Points of the lines of a block from memory, and back to it. Elements of the imaginary parts lie
  * `behind` the real ones: the imaginary part, or the next real number. Written out for full blocks,
  * whose lanes the compiler then has in registers. */
 typedef struct track {
@@ -158,7 +159,7 @@ static void read_complex(const lines *l, const int64_t *starts, int64_t count, b
   gather(&l->from, (track){starts, l->from_step, 1, count, l->lanes}, l->lanes, *x);
 }
 
-/* Of an odd line each number comes twice. */
+/* On a line of odd length each number is read twice. */
 static void read_real(const lines *l, const int64_t *starts, block *x) {
   /* of a line of one element the stride may be any number, which reaches nothing */
   const int64_t twice = (int64_t)(2 * (uint64_t)l->from_step);
@@ -170,7 +171,8 @@ static void read_real(const lines *l, const int64_t *starts, block *x) {
     memset(x->im, 0, (size_t)(l->length * l->lanes) * sizeof(double));
 }
 
-/* Half of a line; what is its own conjugate is real, the rest the conjugate of what is there. */
+/* Reads half of a line; elements that are their own conjugate are real, and the missing half is the
+ * conjugate of the given one. */
 static void read_half(const lines *l, const int64_t *starts, block *x, block *y) {
   int64_t half = l->length / 2, lanes = l->lanes;
   block *first = l->is_even ? y : x;
@@ -193,7 +195,7 @@ static void write_complex(const lines *l, const int64_t *starts, int64_t used, i
   scatter(&l->to, 0, (track){starts, l->to_step, 1, count, used}, l->lanes, *x, l->scale, l->scale);
 }
 
-/* Of a real line the second half is the first one's conjugate, from the end on. */
+/* On a real line the second half is the conjugate of the first one, from the end on. */
 static void write_of_real(const lines *l, const int64_t *starts, int64_t used, block *x, block *y) {
   int64_t half = l->length / 2, rest = l->written - half - 1;
   block *done = l->is_even ? y : x;
@@ -205,7 +207,7 @@ static void write_of_real(const lines *l, const int64_t *starts, int64_t used, b
             l->lanes, (block){done->re + l->lanes, done->im + l->lanes}, l->scale, -l->scale);
 }
 
-/* Of an odd line the imaginary parts are nothing; the real ones are written twice. */
+/* On a line of odd length the imaginary parts are ignored, and the real ones are written twice. */
 static void write_real(const lines *l, const int64_t *starts, int64_t used, const block *x) {
   track t = {starts, 2 * l->to_step, l->to_step, l->length / 2, used};
   if (!l->is_even)
@@ -253,7 +255,8 @@ static int64_t lanes_for(int64_t count, int64_t points) {
   return count >= WORTH_LANES && points <= NEAR_POINTS ? FNZI_FFT_LANES : 1;
 }
 
-/* The dimensions of lines, so that neighbours in what is read come one after the other. */
+/* Orders the dimensions of lines so that lines that are adjacent in the input come one after
+ * another. */
 static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t along) {
   ends from = l->from, to = l->to;
   uint32_t order[FNZ_MAX_RANK];
@@ -274,8 +277,8 @@ static void lines_order(lines *l, uint32_t rank, const int64_t *sizes, uint32_t 
   }
 }
 
-/* Transforms along one dimension; `l` says of what kind, and its ends. `sizes` are those of the
- * other dimensions. */
+/* Transforms along one dimension; `l` has the kind of transform and its ends. `sizes` are the sizes
+ * of the other dimensions. */
 static fnz_status transform_along(fnzi_krn_call *call, lines *l, uint32_t rank,
                                   const int64_t *sizes, uint32_t along) {
   enum { APART = 200 }; /* parts of a power of two would lie at the same places of a cache */

@@ -1,8 +1,8 @@
 /* fourier_passes.c - the passes of Fourier transforms, compiled for each instruction set.
  *
- * A pass of radix r over points of stride s (Stockham's, decimation in frequency): of what is left
- * of n points, p + m j for j below r, it computes the r sums and puts them to r p + k, times root p
- * k. The result is in order without a reversal, and each run is contiguous. */
+ * A pass of radix r over points of stride s (Stockham's, decimation in frequency): from the n
+ * points that are left, p + m j for j below r, it computes the r sums and stores them at r p + k,
+ * times root p k. The result is in order without a reversal, and each run is contiguous. */
 #include "kernels/core/isa.h"
 #include "kernels/cpu/fourier.h"
 
@@ -17,7 +17,7 @@ typedef double vec __attribute__((vector_size(8 * WIDTH)));
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The points that one set of roots turns. */
+/* Points that are multiplied by the same set of roots. */
 typedef struct group {
   fnzi_cpu_fft_block from, to;
   int64_t first, apart, target, run;

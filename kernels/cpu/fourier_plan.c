@@ -14,8 +14,8 @@ static void find_octant(int64_t eighths, int64_t count, double *cosine, double *
   *sine = sin(angle);
 }
 
-/* Root k < count from the first octant, so that mirrored ones are the same numbers. Those before it
- * are in the table. */
+/* Root k < count from the first octant, so that mirrored ones are the same numbers. Earlier roots
+ * are in the table already. */
 static void find_root(int64_t k, int64_t count, double *roots) {
   int64_t octant = 8 * k / count, eighths = 8 * k - octant * count;
   double cosine, sine;
@@ -46,7 +46,7 @@ fnz_status fnzi_cpu_fft_roots_make(fnzi_krn_call *call, int64_t count, const dou
 }
 
 /* --- Plans ------------------------------------------------------------------------------- */
-/* What is left of n without its factors of 2, 3 and 5; those go into the plan, if there is one. */
+/* The part of n without factors 2, 3 and 5; the factors are added to the plan, if there is one. */
 static int64_t take_factors(int64_t n, fnzi_cpu_fft_plan *plan) {
   static const uint8_t radices[] = {4, 2, 3, 5};
   for (size_t i = 0; i < sizeof radices; i++)

@@ -1,5 +1,5 @@
-/* image.c - operators that move the elements of images: padding by what is there already, windows
- * as columns and back, shuffled channels, quarter turns. */
+/* image.c - operators that move the elements of images: padding by the image's own elements,
+ * windows as columns and back, shuffled channels, quarter turns. */
 #include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
 
@@ -110,7 +110,7 @@ static void meet(const fnzi_meta_columns *c, int axis, int64_t at, fnzi_krn_wind
   image->strides[dim] *= step;
 }
 
-/* What windows share is added up, in the order of the rows. */
+/* Elements that windows share are added up, in the order of the rows. */
 fnz_status fnzi_kernel_col2im(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];

@@ -7,7 +7,7 @@ typedef struct image_padding {
   int64_t in[3], out[3], before[3];
 } image_padding;
 
-/* Which element stands at a place of the padded dimension. */
+/* The index of the element at a place of the padded dimension. */
 VALUE int64_t image_source(const image_padding *p, int axis, int64_t place) {
   int64_t at = place - p->before[axis], last = p->in[axis] - 1;
   if (at < 0)
@@ -17,12 +17,12 @@ VALUE int64_t image_source(const image_padding *p, int axis, int64_t place) {
   return at;
 }
 
-/* Where row (i, j) of a padded plane comes from. */
+/* The index of the source of row (i, j) of a padded plane. */
 VALUE int64_t image_source_row(const image_padding *p, int64_t plane, int64_t i, int64_t j) {
   return ((plane * p->in[0] + image_source(p, 0, i)) * p->in[1] + image_source(p, 1, j)) * p->in[2];
 }
 
-/* Of element `at` of all padded planes. */
+/* The index of the source of element `at` of all padded planes. */
 VALUE int64_t image_source_at(const image_padding *p, int64_t at) {
   int64_t k = at % p->out[2], j = at / p->out[2] % p->out[1];
   int64_t rows = at / p->out[2] / p->out[1], i = rows % p->out[0], plane = rows / p->out[0];
@@ -34,7 +34,7 @@ typedef struct image_columns {
   int64_t size[2], kernel[2], dilation[2], padding[2], stride[2], places[2];
 } image_columns;
 
-/* Where element (row, place) of the columns stands in its image; -1 in the padding. Rows are
+/* The index in its image of element (row, place) of the columns; -1 in the padding. Rows are
  * (channel, row of the window, column of the window). */
 VALUE int64_t image_place_of(const image_columns *c, int64_t row, int64_t place) {
   int64_t x = row % c->kernel[1], y = row / c->kernel[1] % c->kernel[0];
@@ -46,7 +46,7 @@ VALUE int64_t image_place_of(const image_columns *c, int64_t row, int64_t place)
   return (channel * c->size[0] + y) * c->size[1] + x;
 }
 
-/* Of element `at` of all columns, among all images; -1 in the padding. */
+/* The index among all images of element `at` of all columns; -1 in the padding. */
 VALUE int64_t image_place_at(const image_columns *c, int64_t at) {
   int64_t places = c->places[0] * c->places[1], image = at / places / c->rows;
   int64_t place = image_place_of(c, at / places % c->rows, at % places);

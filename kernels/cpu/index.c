@@ -51,7 +51,7 @@ static bool is_empty(const walk *w) {
 }
 
 /* --- Told (window.h) --------------------------------------------------------------------- */
-/* What places are in, without the places themselves. Masks are refused: only data count them. */
+/* The shape of places, without the places themselves. Masks are refused: only data count them. */
 static fnz_status find_shape(const fnzi_krn_call *call, const fnzi_krn_array *self,
                              fnzi_meta_places *out) {
   fnzi_krn_call shape = *call;
@@ -73,7 +73,7 @@ static void spread_index(const fnzi_meta_places *places, const fnzi_krn_window *
   out->rank = w->rank;
 }
 
-/* `other` is over the space of kept dimensions with those of the index in between. */
+/* `other` has the kept dimensions, with the dimensions of the index in between. */
 static fnz_status tell_places(fnzi_krn_call *call, const fnzi_krn_array *self,
                               const fnzi_meta_places *places, const fnzi_krn_window *other,
                               fnzi_krn_picking *p) {
@@ -134,7 +134,7 @@ static bool are_rows(const fnzi_krn_window *from, const fnzi_krn_window *to) {
   return from->dtype == to->dtype && lies_in_one_piece(from) && lies_in_one_piece(to);
 }
 
-/* One dimension is indexed, and what is behind it is a row. */
+/* One dimension is indexed, and the dimensions after it are contiguous rows. */
 static bool picks_rows(const walk *w, const fnzi_krn_array *self, const fnzi_krn_array *out,
                        fnzi_cpu_picked *rows) {
   uint32_t indexed = 0, dim = 0;
@@ -285,7 +285,7 @@ static fnz_status find_lane(fnzi_krn_call *call, const fnzi_krn_window *self, bo
   return fnzi_meta_index_values(call, index, self->sizes[out->dim], wraps, &out->places);
 }
 
-/* Where another dimension is empty nothing is written, and eager looks at no index. */
+/* If another dimension is empty nothing is written, and eager reads no index. */
 static fnz_status find_written_lane(fnzi_krn_call *call, const fnzi_krn_window *self, bool wraps,
                                     lane *out) {
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
@@ -320,7 +320,7 @@ static fnz_status tell_lane(fnzi_krn_call *call, const lane *l, const fnzi_krn_w
   return call->record->pick(call->record->user, p);
 }
 
-/* Along the first dimension; what is behind it is a row. */
+/* Along the first dimension; the dimensions after it are contiguous rows. */
 static bool picks_lane(const fnzi_krn_window *self, const fnzi_krn_window *out, const lane *l,
                        fnzi_cpu_picked *rows) {
   fnzi_krn_window from = *self, to = *out;

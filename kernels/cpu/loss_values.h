@@ -28,7 +28,8 @@ enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 /* A GPU sums so many by a thread. */
 enum { LOSS_RUN = 256 };
 
-/* Of a class: `logarithm` is that of its probability; `smooth`, what smoothing adds. */
+/* The loss of a class: `logarithm` is the logarithm of its probability; `smooth` is added by
+ * smoothing. */
 VALUE double loss_of_class(double weight, double logarithm, double smoothing, double smooth) {
   return -weight * logarithm * (1 - smoothing) + smooth;
 }

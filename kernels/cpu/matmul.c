@@ -173,8 +173,8 @@ static bool adds_rows(const products *p) {
   return size == 1 || (p->m == 1 ? step >= p->k : step == p->m * p->a.matrix.row);
 }
 
-/* Batch dimensions along which the second factor stays put are more rows of the first. Whether it
- * does is read off its sizes: what was expanded may lie in one place or in many. */
+/* Batch dimensions along which the second factor stays put are more rows of the first. Its sizes
+ * decide that, not its strides: an expanded factor may have been copied or not. */
 static void fold(products *p) {
   while (p->rank && p->a.matrix.row >= p->k && adds_rows(p)) {
     if (p->m == 1 && p->sizes[p->rank - 1] != 1)
@@ -229,7 +229,7 @@ static const void *moved(const products *p, const factor *f, int64_t index) {
   return (const char *)f->matrix.data + offset(p, f, index) * (int64_t)cell;
 }
 
-/* out: NULL where only sizes are asked for. */
+/* out: NULL if only sizes are needed. */
 static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
   *one = (fnzi_cpu_product){.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k};
   one->a = p->a.matrix, one->b = p->b.matrix;
@@ -299,7 +299,7 @@ static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array 
   return run(call, p, out);
 }
 
-/* mm, bmm, mv, dot, matmul: the ranks say it all. */
+/* mm, bmm, mv, dot, matmul: the ranks decide which. */
 fnz_status fnzi_kernel_matmul(fnzi_krn_call *call) {
   products p = {.alpha = 1};
   FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));

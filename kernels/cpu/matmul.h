@@ -38,8 +38,8 @@ typedef struct fnzi_cpu_product {
   float *room; /* fnzi_cpu_product_room(), of this product or one with more rows and columns */
 } fnzi_cpu_product;
 
-/* Other kinds than F32 are taken by panels in both factors; by the orders of few rows in the one
- * that is not of few rows: the first of a product of one column and many rows, else the second. */
+/* Panels take other kinds than F32 in both factors; orders of few rows take them in the factor that
+ * does not have few rows: the first of a product of one column and many rows, else the second. */
 static inline bool fnzi_cpu_product_turns(const fnzi_cpu_product *p) {
   return p->n == 1 && (p->m != 1 || p->a.kind != FNZI_ROW_F32);
 }

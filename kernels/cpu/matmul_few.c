@@ -54,8 +54,7 @@ fnzi_cpu_order fnzi_cpu_product_order(const fnzi_cpu_product *p, const fnzi_cpu_
   return is_large || !fnzi_rows_best()->panels ? FNZI_ORDER_LIBRARY : FNZI_ORDER_PANELS;
 }
 
-/* --- Where elements do not lie as the order has them
- * ---------------------------------------------- */
+/* --- Elements that are not in the order of the loops ------------------------------------------ */
 static float w_at(const few *f, int64_t j, int64_t k) {
   int64_t at = j * f->w_row + k * f->w_step;
   float v;

@@ -72,7 +72,7 @@ fnz_status fnzi_kernel_stack(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* Every dimension of the result is (repeat, size); what is not repeated keeps one dimension. */
+/* Every dimension of the result is (repeat, size); an unrepeated one stays one dimension. */
 fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
   const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
   uint32_t missing = out->place.rank - self->place.rank;
@@ -273,7 +273,7 @@ static fnz_status tell_triangle(fnzi_krn_call *call, bool lower, int64_t diagona
   return call->record->formula(call->record->user, &f);
 }
 
-/* tril and triu: what lies beyond the diagonal becomes zero, row by row. */
+/* tril and triu: elements beyond the diagonal become zero, row by row. */
 fnz_status fnzi_kernel_triangle(fnzi_krn_call *call) {
   static const fnz_arg zero = {.tag = FNZ_ARG_INT};
   const fnzi_krn_array *out = call->outputs[0];

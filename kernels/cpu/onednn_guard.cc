@@ -4,7 +4,7 @@
 dnnl_status_t fnzi_cpu_onednn_guard(dnnl_status_t (*work)(void *user), void *user) {
   try {
     return work(user);
-  } catch (...) { /* nothing but std::bad_alloc is thrown below */
+  } catch (...) { /* only std::bad_alloc is thrown */
     return dnnl_out_of_memory;
   }
 }

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What `work` returns, or dnnl_out_of_memory when something below it threw. */
+/* Returns the status of `work`, or dnnl_out_of_memory when something below it threw. */
 dnnl_status_t fnzi_cpu_onednn_guard(dnnl_status_t (*work)(void *user), void *user);
 
 #ifdef __cplusplus

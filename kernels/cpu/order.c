@@ -1,8 +1,7 @@
-/* order.c - what stands at one place of a sorted row: medians, the k-th value, the mode.
+/* order.c - the element at one index of a sorted row: medians, the k-th value, the mode.
  *
- * Which of equal elements qualifies is what eager's algorithms come to (select_values.h): of
- * medians along a dimension the one that comes first, of mode the last one of a sort that is not
- * stable. */
+ * Among equal elements the same one is chosen as by eager's algorithms (select_values.h): the first
+ * for medians along a dimension, for mode the last one of a sort that is not stable. */
 #include "kernels/core/sort_told.h"
 #include "kernels/cpu/sort.h"
 
@@ -48,7 +47,7 @@ static int64_t median_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pai
   return is_stable ? stable_place(r, row, pairs, nth) : pairs[nth].place;
 }
 
-/* Changes `pairs`, which are those of the row. */
+/* Changes `pairs`, which are the pairs of the row. */
 static int64_t place_of(const fnzi_cpu_rows *r, int64_t row, fnzi_cpu_pair *pairs, int64_t kind,
                         int64_t k, bool is_stable) {
   switch (kind) {
@@ -75,7 +74,8 @@ static fnz_status forget_payload(fnzi_krn_call *call) {
   return fnzi_krn_array_fill(call, out, &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
 }
 
-/* Rows of elements as they are; what stands at the place that the order says of each. */
+/* Records the choice, from rows of elements as they are, of the element at the index that the order
+ * determines. */
 static fnz_status tell_rows(fnzi_krn_call *call, int64_t kind, const bool *reduced,
                             const fnzi_cpu_rows *rows, int64_t k) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;

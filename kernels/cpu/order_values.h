@@ -16,7 +16,8 @@ VALUE int64_t numbers_among(SORTED s, int64_t count, bool is_real) {
   return high;
 }
 
-/* Of a row with so many numbers among its elements. A NaN is the median of all that hold it. */
+/* The index of the median of a row with `numbers` elements that are not NaN. A NaN is the median of
+ * all that hold it. */
 VALUE int64_t median_place(int64_t kind, int64_t numbers, int64_t count) {
   if (kind == ORDER_MEDIAN && numbers < count)
     return numbers;

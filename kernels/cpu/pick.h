@@ -5,7 +5,7 @@
 #include "kernels/cpu/cpu.h"
 
 /* Row i of `to` is row index[i] of `from`: `bytes` that lie together; rows of `from` are `from_row`
- * bytes apart, those of `to` follow one another. */
+ * bytes apart, rows of `to` follow one another. */
 typedef struct fnzi_cpu_picked {
   char *to;
   const char *from;

@@ -14,8 +14,8 @@ typedef fnzi_meta_point_fn fnzi_point_fn;
 typedef struct fnzi_cpu_point {
   const char *name;
   uint8_t arity, check; /* fnzi_meta_point_check */
-  bool keeps;           /* what is written is an operand's value, bit for bit */
-  fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
+  bool keeps;           /* the result is an operand's value, bit for bit */
+  fnz_dtype out; /* of the result: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
   const fnzi_meta_links *links; /* NULL: it is none */
 } fnzi_cpu_point;

@@ -1,8 +1,8 @@
 /* point_chain.h - rows as links of a chain: a block of elements stays in vector registers from row
  * to row. Behind point_vector.h, whose values it takes.
  *
- * Each row is a function for each of its operands that may be what the link before left; its other
- * operands are read from memory, so are numbers, of which there is one for each element. A link
+ * Each row has a function for each of its operands that the previous link may have left in
+ * registers. Its other operands are read from memory; a scalar is stored once per element. A link
  * ends with a call of the next one, which takes the same registers: a jump where the compiler
  * leaves out frames, and a frame per link elsewhere. */
 enum { HELD = 8 }; /* vectors of a block */
@@ -68,7 +68,7 @@ static const fnzi_meta_chains chains = {
 #define Y(i) get(y + (i)*LANES)
 #define Z(i) get(z + (i)*LANES)
 
-/* The operand at `place` is held; `operands` are those of vector i. */
+/* The operand at `place` is in registers; `operands` are the operands of vector i. */
 #define LINK(name, place, others, operands)                                                        \
   LINK_FUNCTION(link_##name##_##place) {                                                           \
     const T *x = (others) > 0 ? OTHER(0) : NULL, *y = (others) > 1 ? OTHER(1) : NULL,              \

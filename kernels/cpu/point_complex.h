@@ -1,6 +1,6 @@
 /* point_complex.h - the complex classes: what c64 and c128 share. The includer defines T, SELF,
- * NAME, REAL_TYPE, REAL_DTYPE and F(x). Quotients round once where eager's do, products do not; the
- * functions are those of the C library, as eager's are. */
+ * NAME, REAL_TYPE, REAL_DTYPE and F(x). Quotients round once if eager's do, products do not; the
+ * functions are from the C library, as in eager. */
 #include <complex.h>
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* point_complex_values.h - what the values of complex rows are made of. The includer defines T, of
- * parts re and im of type PART, F(x), VALUE, which stands before functions (they compute here and
- * on a GPU), and the functions make(re, im) and through(f, z), a function of the C library. */
+/* point_complex_values.h - building blocks of the values of complex rows. The includer defines T,
+ * with parts re and im of type PART, F(x), VALUE, the specifiers of functions (they compute here
+ * and on a GPU), and the functions make(re, im) and through(f, z), a function of the C library. */
 VALUE bool is_zero(T a) {
   return a.re == 0 && a.im == 0;
 }

@@ -1,6 +1,6 @@
 /* point_either_values.h - values of float rows for one element or a vector of them. The includer
  * defines T, N (T, or a vector of T), CHOOSE, V(function, accuracy), which names a function of one
- * N, and VALUE, which stands before functions: they compute here and on a GPU. */
+ * N, and VALUE, the specifiers of functions: they compute here and on a GPU. */
 /* The gradient of silu, with the sigmoid s. */
 VALUE N slope(N gradient, N x, N s) {
   return gradient * s * (1 + x * (1 - s));

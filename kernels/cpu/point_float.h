@@ -2,7 +2,7 @@
  * F(x), and what point_vector.h asks for.
  *
  * The table is read twice. Rows whose results are bool and rows of LONE become loops over elements
- * here, all others loops over vectors, where the same words mean what they say of a vector. */
+ * here, all others loops over vectors, for which the same words are defined. */
 #include "kernels/cpu/point_rows.h"
 
 #define VALUE static
@@ -31,7 +31,8 @@
 #undef FLOAT
 #undef MAPPED
 
-/* Of rows that are links of chains: all in which no vector function takes most of the time. */
+/* Rows that are links of chains: all rows except those in which a vector function takes most of the
+ * time. */
 #define HAS_LINKS_BOOL(name) NULL
 #define HAS_LINKS_SAME(name) NULL
 #define HAS_LINKS_KEPT(name) NULL

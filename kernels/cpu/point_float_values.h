@@ -1,5 +1,5 @@
 /* point_float_values.h - what the values of float rows are made of. The includer defines T, F(x)
- * and VALUE, which stands before functions: they compute here and on a GPU. Functions are for one
+ * and VALUE, the specifiers of functions: they compute here and on a GPU. Functions are for one
  * element, macros also for vectors. */
 #define FMA(x, y, z)  F(fma)(x, y, z)
 #define GREATER(x, y) CHOOSE(OR((x) > (y), (x) != (x)), x, y)

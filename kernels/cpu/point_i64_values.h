@@ -1,5 +1,5 @@
-/* point_i64_values.h - what the values of integer rows are made of. The includer defines VALUE,
- * which stands before functions: they compute here and on a GPU. */
+/* point_i64_values.h - what the values of integer rows are made of. The includer defines VALUE, the
+ * specifiers of functions: they compute here and on a GPU. */
 #define GREATER(x, y)    ((x) > (y) ? (x) : (y))
 #define LESSER(x, y)     ((y) < (x) ? (y) : (x))
 #define BOUND(x, value)  (value)

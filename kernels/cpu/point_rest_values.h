@@ -1,6 +1,6 @@
 /* point_rest_values.h - what the values of f16 and bf16 rows are made of. The includer defines
- * R(x), which rounds a float to the type, TO and FROM, its bits and back, and VALUE, which stands
- * before functions: they compute here and on a GPU. */
+ * R(x), which rounds a float to the type, TO and FROM, its bits and back, and VALUE, the specifiers
+ * of functions: they compute here and on a GPU. */
 /* At least `eps` from both ends of [0, 1]. */
 VALUE float inside(float x, float eps) {
   return x < R(eps) ? R(eps) : x > R(1 - R(eps)) ? R(1 - R(eps)) : x;

@@ -4,7 +4,7 @@
 #include "kernels/cpu/point_out.h"
 #include "kernels/cpu/point_scalar.h"
 
-/* Missing operands repeat the last one; what a row does not use costs nothing. */
+/* Missing operands repeat the last one; an unused operand costs nothing. */
 #define OPERANDS(arity)                                                                            \
   const T *pa = in[0], *pb = in[(arity) > 1 ? 1 : 0], *pc = in[(arity) > 2 ? 2 : 0],               \
           *pd = in[(arity) > 3 ? 3 : 0];

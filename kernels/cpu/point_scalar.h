@@ -1,4 +1,4 @@
-/* point_scalar.h - what rows of point.def say of one element of type T. */
+/* point_scalar.h - the words of point.def for one element of type T. */
 #define CHOOSE(c, x, y) ((c) ? (x) : (y))
 #define AND(x, y)       ((x) && (y))
 #define OR(x, y)        ((x) || (y))

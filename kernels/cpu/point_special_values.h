@@ -81,7 +81,7 @@ VALUE T chebyshev_w(T x, int64_t n, int64_t most) {
   return chebyshev_from(x + x + 1, x + x, n);
 }
 
-/* Of physicists, scale 2, and of probabilists, scale 1. */
+/* Hermite polynomials of physicists, scale 2, and of probabilists, scale 1. */
 VALUE T hermite(T x, int64_t n, int64_t scale) {
   T step = scale == 2 ? x + x : x, p = 1, q = step;
   if (n <= 0)

@@ -4,10 +4,10 @@
  * largest), SLEEF(x, accuracy), the name of a vector function, and OWN(x), that of one that need
  * not be SLEEF's.
  *
- * Where vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by
- * their names, and SLEEF is of the form whose bits depend on neither lanes nor neighbours.
- * So it is on aarch64, where VECTOR is the type that they take. Elsewhere SLEEF chooses for the
- * processor, and FUSED(x) and UNFUSED(x) are that form, with FMA and without.
+ * If vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by their
+ * names. SLEEF is then the form whose bits depend on neither lanes nor neighbours. So it is on
+ * aarch64, where VECTOR is the type that they take. Elsewhere SLEEF chooses for the processor, and
+ * FUSED(x) and UNFUSED(x) are that form, with FMA and without.
  */
 #ifdef VECTOR
 typedef VECTOR vector;
@@ -120,7 +120,8 @@ static inline vector f_fma(vector x, vector y, vector z) {
 }
 
 #ifdef FUSED
-/* SLEEF has no names for the forms that do not let lanes talk but those of one instruction set. */
+/* For forms that do not let lanes depend on each other, SLEEF only has names per instruction
+ * set. */
 #define STEADY(x)                                                                                  \
   static vector steady_##x(vector a) {                                                             \
     bool fuses = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");                  \
@@ -146,9 +147,9 @@ STEADY(tan)
 #define N              vector
 
 /* --- Loops -------------------------------------------------------------------------------- */
-/* The loop of row `name`, once value_<name> is there. Of a sum of two NaNs the result is one that
- * the compiler chooses, by the order of the operands in its code: so all elements of a row, those
- * left at the end too, are computed by one piece of code, of which no second copy may be made. */
+/* The loop of row `name`, once value_<name> is there. For a sum of two NaNs the compiler chooses
+ * one as the result, by the order of the operands in its code. So one piece of code computes all
+ * elements of a row, also the rest at the end, and the compiler may make no second copy of it. */
 #define RUN_VECTORS(name, arity)                                                                   \
   static __attribute__((noinline)) void full_##name(T *o, const T *const *p, int64_t count) {      \
     const T *pa = p[0], *pb = p[1], *pc = p[2], *pd = p[3];                                        \

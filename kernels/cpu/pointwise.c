@@ -90,8 +90,8 @@ static convert_fn *converter(const point *p) {
   return p->row->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert;
 }
 
-/* `to` has room for the widest class. Only i64 and f32 round, which leave its second half to what
- * is computed. */
+/* `to` has room for the widest class. Only i64 and f32 round, and leave its second half to the
+ * computed values. */
 static void load(const point *p, uint32_t k, double *to, const char *from, int64_t stride,
                  int64_t count) {
   int64_t cell = (int64_t)fnzi_dtype(p->class_dtype)->bytes;
@@ -144,8 +144,8 @@ static bool is_extra(const fnzi_meta_point_choice *what, const fnz_arg *operand)
   return operand >= what->extra && operand < what->extra + FNZI_POINT_OPERANDS;
 }
 
-/* What must become of an operand's elements on the way to the class: halves round what comes from
- * wider types, integers wrap, and a number is true as a bool even where its whole part is 0. */
+/* Whether an operand's elements must be rounded on the way to the class: halves round elements of
+ * wider types, integers wrap, and a number is true as a bool even if its integer part is 0. */
 static bool rounds(const point *p, const fnz_arg *operand) {
   const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
   fnz_dtype to = p->what.compute;
@@ -162,7 +162,7 @@ static bool rounds(const point *p, const fnz_arg *operand) {
                        : !is_second || !IS_AMONG(p->what.name, wide_rows);
 }
 
-/* A number in the class, by way of what is computed where it rounds. */
+/* A number in the class, converted by way of the computing type if that rounds. */
 static void number_cell(const point *p, const fnz_arg *number, void *out) {
   number_room narrow;
   if (!rounds(p, number)) {
@@ -200,8 +200,8 @@ static fnz_status find_row(const fnzi_krn_call *call, point *p) {
   return FNZ_OK;
 }
 
-/* Rows say which element type is computed; what is read may be of another one. Eager promotes no
- * float of eight bits. */
+/* Rows decide the computing element type; an operand may have another one. Eager promotes no float
+ * of eight bits. */
 static fnz_status check_conversion(const fnzi_krn_call *call, const point *p, fnz_dtype from) {
   if (fnzi_krn_can_convert(p->class_dtype, from) && !fnzi_krn_is_float8(from))
     return FNZ_OK;

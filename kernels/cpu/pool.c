@@ -1,8 +1,8 @@
 /* pool.c - the largest or the mean of sliding windows, means backwards, and nearest-neighbour
  * resampling.
  *
- * Planes are independent; each is one job. Elements are doubles, or integers for the largest; what
- * is only chosen is moved as it lies in memory. */
+ * Planes are independent; each is one job. Elements are doubles, or integers for the largest;
+ * elements that are only chosen are moved as they lie in memory. */
 #include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
 #include "kernels/rows/rows.h"
@@ -19,7 +19,7 @@ static int64_t integer_at(const int64_t *x, int64_t at) {
 #undef VALUE
 
 typedef struct pool {
-  fnzi_meta_pool read; /* as the arguments say it */
+  fnzi_meta_pool read; /* as in the arguments */
   pool_shape p;
   fnzi_cpu_reals x;
   fnzi_cpu_reals_out y;
@@ -282,7 +282,7 @@ static void spread_window(const pool *o, int64_t base, const pool_window *w, dou
       }
 }
 
-/* Every element of a window gets its share of what the window's mean gets. */
+/* Every element of a window gets its share of the gradient of the window's mean. */
 static void spread_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   (void)lane;

@@ -70,7 +70,7 @@ VALUE bool pool_is_empty(const pool_window *w) {
   return w->first[0] >= w->last[0] || w->first[1] >= w->last[1] || w->first[2] >= w->last[2];
 }
 
-/* What the sum of a window is divided by: windows of means step by 1. */
+/* The divisor of the sum of a window: windows of means step by 1. */
 VALUE double pool_divisor(const pool_shape *p, const pool_window *w) {
   int64_t count = 1;
   for (int i = 0; i < 3; i++)
@@ -92,7 +92,7 @@ VALUE double pool_sum(const pool_shape *p, const fnzi_cpu_reals *x, int64_t base
   return sum;
 }
 
-/* Of result `at` of a plane. */
+/* The mean for result `at` of a plane. */
 VALUE double pool_mean(const pool_shape *p, const fnzi_cpu_reals *x, int64_t plane, int64_t at) {
   pool_window w;
   pool_window_of(p, at, &w);
@@ -139,8 +139,8 @@ VALUE bool pool_has(const pool_window *w, const int64_t *place) {
   return has;
 }
 
-/* What input `at` of all planes gets: its share of what each mean gets that it is in, added up in
- * the order of these. The CPU goes from means to inputs, which is the same order (pool.c). */
+/* The gradient of input `at` of all planes: the sum of its shares of all means that it is in, in
+ * the order of the means. The CPU goes from means to inputs, which is the same order (pool.c). */
 VALUE double pool_share(const pool_shape *p, const fnzi_cpu_reals *x, int64_t at) {
   int64_t place[3], first[3], last[3], plane = at / p->in_volume;
   double sum = 0;
@@ -186,7 +186,7 @@ VALUE int64_t pool_nearest_exact(const pool_shape *p, int axis, double factor, i
   return pool_element((float)middle, p->in[axis]);
 }
 
-/* Where result `at` of a plane comes from; `factors` of three dimensions, 0 for none. */
+/* The index of the source of result `at` of a plane; `factors` of three dimensions, 0 for none. */
 VALUE int64_t pool_nearest_at(const pool_shape *p, const double *factors, bool exact, int64_t plane,
                               int64_t at) {
   int64_t place[3];

@@ -70,7 +70,7 @@ static const struct {
              {FNZ_F32, FNZ_F32, f32_row}, {FNZ_F64, FNZ_F64, f64_row},
              {FNZ_C64, FNZ_C64, c64_row}, {FNZ_C128, FNZ_C128, c128_row}};
 
-/* What is multiplied are neighbours in memory, as eager has it. */
+/* The multiplied elements are neighbours in memory, as in eager. */
 static bool are_neighbours(const fnz_geometry *g, const bool *reduced) {
   bool behind = true;
   for (uint32_t i = 1; i < g->rank; i++)

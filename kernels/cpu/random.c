@@ -1,6 +1,6 @@
 /* random.c - tensors of random numbers by one law: uniform, normal, exponential, Cauchy,
- * log-normal, geometric. Words of mt19937 are used as PyTorch's CPU kernels use them, and what is
- * computed of them is fused where these are. */
+ * log-normal, geometric. Words of mt19937 are used as PyTorch's CPU kernels use them, and
+ * computations on them are fused where PyTorch fuses. */
 #include "kernels/cpu/random.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ static float rounded(fnz_dtype dtype, float v) {
   return v;
 }
 
-/* What rounding takes to the end becomes the start. */
+/* A number that rounds to the end becomes the start. */
 static void draw_singles(const uniform *law, fnz_generator *g, int64_t count, float *out) {
   const float from = (float)law->from, to = (float)law->to, range = to - from;
   const float start = rounded(law->dtype, from), end = rounded(law->dtype, to);

@@ -25,16 +25,16 @@ typedef struct fnzi_cpu_law {
 } fnzi_cpu_law;
 
 /* Fills `out`, row-major elements of `dtype` with the sizes of `order`, in the order of its
- * strides. Of complex elements the parts are drawn. */
+ * strides. For complex elements the parts are drawn. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw(fnzi_krn_call *call, const fnz_geometry *order,
                                         fnz_dtype dtype, void *out, const fnzi_cpu_law *law);
-/* The same for result k, converted from `dtype` to what the result is of. */
+/* The same for result k, converted from `dtype` to the result's dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_result(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
                                                const fnzi_cpu_law *law);
 /* Row-major masks in scratch memory: 1 with the probability p, for a tensor of the dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_mask(fnzi_krn_call *call, const fnz_geometry *order,
                                              fnz_dtype dtype, double p, const unsigned char **out);
-/* What a fused dropout keeps of elements of the dtype, likewise; row-major. */
+/* The mask of a fused dropout for elements of the dtype, likewise; row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_kept(fnzi_krn_call *call, const fnz_geometry *order,
                                              fnz_dtype dtype, double p, unsigned char *out);
 /* The law -log(u) / rate as f32 of doubles, or doubles. */
@@ -57,8 +57,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cpu_probability(const fnzi_krn_call *call, const 
  * probability that is none is refused. */
 FNZ_MUST_CHECK fnz_status fnzi_cpu_draw_own(fnzi_krn_call *call, int64_t count,
                                             const fnzi_cpu_reals *p, unsigned char *out);
-/* What dropout makes of row-major elements by a mask (random_values.h, which says what numbers
- * are). */
+/* Dropout of row-major elements by a mask (random_values.h, which explains `numbers`). */
 typedef struct fnzi_cpu_masking {
   fnzi_cpu_reals from;
   const unsigned char *mask; /* NULL: nothing is kept */

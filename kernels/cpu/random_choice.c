@@ -83,7 +83,7 @@ static void choose(score *s, int64_t places, int64_t samples) {
   }
 }
 
-/* Of each row the place of the largest score. */
+/* Records the index of the largest score of each row. */
 static fnz_status tell_best(fnzi_krn_call *call, const choosing *x, const void *scores,
                             int64_t *out) {
   const int64_t runs = x->c.rows * choice_runs(&x->c);

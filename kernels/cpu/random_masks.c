@@ -1,4 +1,4 @@
-/* random_masks.c - bernoulli, and dropout in its forms: what it keeps is drawn as a mask. */
+/* random_masks.c - bernoulli, and dropout in its forms: the kept elements are drawn as a mask. */
 #include "kernels/cpu/random.h"
 
 #include <math.h>
@@ -221,7 +221,8 @@ static int64_t side_of(const fnz_geometry *g, fnz_dtype dtype) {
   return side;
 }
 
-/* What a fused dropout keeps of elements of the dtype: by Philox like no other mask. */
+/* Draws the mask of a fused dropout for elements of the dtype: with Philox unlike any other
+ * mask. */
 fnz_status fnzi_cpu_draw_kept(fnzi_krn_call *call, const fnz_geometry *order, fnz_dtype dtype,
                               double p, unsigned char *out) {
   const int64_t side = side_of(order, dtype);
@@ -248,7 +249,7 @@ static fnz_status drop_all(fnzi_krn_call *call) {
   return fnzi_krn_array_fill(call, call->outputs[1], &zero);
 }
 
-/* Eager multiplies by the mask, then by the scale: what is dropped keeps its sign and its NaN. */
+/* Eager multiplies by the mask, then by the scale: a dropped element keeps its sign and its NaN. */
 static fnz_status native_in_training(fnzi_krn_call *call, double p) {
   const double kept = 1 - p;
   fnzi_cpu_masking m;
@@ -305,8 +306,8 @@ static fnz_status feature_mask(fnzi_krn_call *call, fnz_dtype dtype, double p,
   return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-/* What is dropped becomes the least activation of SELU, and all are moved so that mean and variance
- * stay: x * noise + b, rounded step by step. */
+/* A dropped element becomes the least activation of SELU, and all are shifted so that mean and
+ * variance stay: x * noise + b, rounded step by step. */
 static void shift(fnzi_cpu_masking *m, double p) {
   const double alpha = 1.7580993408473766, a = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
   const double least = held(m, -factor_of(m, alpha * a)), more = factor_of(m, alpha * a * p);

@@ -57,7 +57,7 @@ fnz_status fnzi_cpu_threads_drawing(const fnzi_krn_call *call, int64_t *out) {
                               "one with fnz_context_set_generator()");
 }
 
-/* That goes on by so many words; of a call that is told nothing is drawn yet. */
+/* Advances the generator by `words`; while a call is recorded nothing is drawn yet. */
 static random_source pass(const fnzi_krn_call *call, uint64_t words) {
   fnz_generator *g = call->ctx->generator;
   if (call->record)
@@ -289,7 +289,7 @@ static int bits_of(int64_t count) {
   return bits < 64 ? (int)bits : 64;
 }
 
-/* Numbers in the order of random keys, of which these bits count. */
+/* Numbers in the order of random keys; only the bits of `mask` count. */
 typedef struct permutation {
   int64_t count, mask, sign;
   int64_t *keys; /* drawn ones, where the numbers go */

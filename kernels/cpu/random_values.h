@@ -2,12 +2,12 @@
  * for the CPU and for a GPU.
  *
  * A thread draws four words at a time, a *block*: the counter has the thread's number above, and
- * the generator's offset in blocks, plus the turn of the thread, below. What becomes of the words
- * are elements of a law, four or, of 64 bits, two of a block.
+ * the generator's offset in blocks, plus the turn of the thread, below. The words of a block become
+ * elements of a law: four, or two if elements have 64 bits.
  *
- * The includer defines VALUE, the conversions of 16-bit floats (kernels/core/half.h), where
- * elements go, RANDOM_OUT with random_put() and the like, fnzi_cpu_reals, and what a GPU has fast
- * functions of floats for, which PyTorch uses there: random_log(), random_exp(), random_tan() and
+ * The includer defines VALUE, the conversions of 16-bit floats (kernels/core/half.h), RANDOM_OUT
+ * with random_put() and the like, which store elements, fnzi_cpu_reals, and the functions of floats
+ * for which PyTorch uses a GPU's fast ones: random_log(), random_exp(), random_tan() and
  * random_sincos(); random_sincospi() is of doubles. */
 
 /* Integers alone, which a GPU gets one by one. */
@@ -52,8 +52,8 @@ VALUE void random_words(const random_source *s, int64_t lane, int64_t turn, uint
 }
 
 /* --- Elements ------------------------------------------------------------------------------ */
-/* Of a block, or of its part where a thread takes more side by side; the block's number is below
- * random_blocks(). */
+/* The elements of a block, or of its part if a thread takes several adjacent elements; the block's
+ * number is below random_blocks(). */
 VALUE int64_t random_each(const random_draw *d) {
   return d->wide || d->side == 2 ? 2 : RANDOM_WORDS;
 }
@@ -168,7 +168,7 @@ VALUE void random_normal(const random_draw *d, const double *x, const uint32_t *
 }
 RANDOM_LAW(normal)
 
-/* Whose logarithm is normal. */
+/* Numbers whose logarithm is normal. */
 VALUE void random_log_normal(const random_draw *d, const double *x, const uint32_t *w,
                              double *out) {
   random_normal_numbers(d, x, w, out);
@@ -258,8 +258,8 @@ VALUE bool random_draw_own(const random_source *s, const random_draw *d, const f
   return are_chances;
 }
 
-/* An element that a mask keeps, or drops: times x[0] or x[1]. Of alpha dropout, `shifts`, times
- * x[0] or 0, and x[2] more where it is dropped, x[3] where it is kept. */
+/* An element that a mask keeps, or drops: times x[0] or x[1]. For alpha dropout, `shifts`: times
+ * x[0] plus x[3] if kept, times 0 plus x[2] if dropped. */
 VALUE double random_masked(bool wide, int64_t held, bool shifts, const double *x, double v,
                            bool kept) {
   const double factor = kept ? x[0] : shifts ? 0 : x[1], more = kept ? x[3] : x[2];
@@ -297,8 +297,7 @@ VALUE void random_draw_row(const random_source *s, const random_rows *r, int64_t
 }
 
 /* --- Permutations -------------------------------------------------------------------------- */
-/* Of random keys, in whose order numbers are brought: low bits, of which the top one may be a
- * sign. */
+/* Random keys, by which numbers are sorted: low bits, the top one may be a sign. */
 VALUE int64_t random_key(int64_t drawn, int64_t mask, int64_t sign) {
   return (drawn & mask) ^ sign;
 }

@@ -1,5 +1,5 @@
-/* reduce.c - reductions whose bits do not hang on an order, products, and running sums: the tensor
- * is laid out as fnzi_cpu_rows of what is reduced, in a computing type, and each row gives its
+/* reduce.c - reductions whose bits do not depend on an order, products, and running sums: the
+ * reduced elements are laid out as fnzi_cpu_rows, in a computing type, and each row gives its
  * result.
  */
 #include "kernels/cpu/point.h"
@@ -138,7 +138,7 @@ static fnz_dtype class_of(const fnzi_krn_call *call, fnzi_krn_mode mode) {
   return fnzi_meta_point_class(call->outputs[0]->place.dtype);
 }
 
-/* Of a class. */
+/* The cell has the dtype of a class. */
 static bool is_nan(fnz_dtype class_dtype, const void *cell) {
   if (class_dtype == FNZ_F32)
     return isnan(*(const float *)cell);

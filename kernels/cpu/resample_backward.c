@@ -80,7 +80,7 @@ typedef struct gathering {
   sampler s;
   int64_t area; /* elements of a plane of the input */
   const double *grad, *x, *grid;
-  double *of_x, *of_grid; /* of_x: NULL where nobody asks */
+  double *of_x, *of_grid; /* of_x: NULL if not needed */
 } gathering;
 
 /* A place along one dimension, and how it moves with the number of the grid. */
@@ -88,7 +88,7 @@ typedef struct moving {
   double at, slope;
 } moving;
 
-/* How a place under padding moves with the one that was asked for. */
+/* The derivative of a padded place with respect to the requested place. */
 static double slope_inside(const sampler *s, double x, int64_t size) {
   double low = s->align ? 0 : -0.5, span = (double)(s->align ? size - 1 : size), slope = 1;
   if (s->padding == ZEROS)

@@ -3,7 +3,7 @@
  * elements are f64 (`wide`). */
 enum { MOST_TAPS = 4 };
 
-/* What is read for one place along one dimension. */
+/* The elements read for one place along one dimension. */
 typedef struct taps {
   int count;
   int64_t at[MOST_TAPS];
@@ -119,7 +119,7 @@ VALUE double reflect(const sampler *s, double x, int64_t size) {
   return fmod(floor(x / span), 2) == 0 ? rest + low : span - rest + low;
 }
 
-/* What padding does to a place. NaN goes to 0. */
+/* Applies padding to a place. NaN goes to 0. */
 VALUE double inside(const sampler *s, double x, int64_t size) {
   double last = (double)(size - 1);
   if (s->padding == ZEROS)
@@ -129,8 +129,8 @@ VALUE double inside(const sampler *s, double x, int64_t size) {
   return x > 0 ? (x < last ? x : last) : 0;
 }
 
-/* What is read for one place of an image: `side` by `side` elements, by their places in the plane
- * of a channel; -1 beyond the image, where 0 is. */
+/* The elements read for one place of an image: `side` by `side` elements, by their indices in the
+ * plane of a channel; -1 beyond the image, where the value is 0. */
 typedef struct spot {
   int64_t side;
   double by_y[MOST_TAPS], by_x[MOST_TAPS];

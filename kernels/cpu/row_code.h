@@ -8,7 +8,7 @@
 /* Takes a call apart; false where fnzi_meta_by_rows() is. */
 bool fnzi_cpu_row_code(fnzi_krn_call *call, fnzi_meta_row_code *out);
 
-/* Of floats or doubles (sum.c). */
+/* The dtype is f32 or f64 (sum.c). */
 void fnzi_cpu_sum_row(fnz_dtype dtype, bool is_mean, const void *x, int64_t length, void *out);
 /* reduce.c */
 int64_t fnzi_cpu_arg_row(bool greatest, fnz_dtype dtype, const void *x, int64_t length);

@@ -21,7 +21,7 @@ static fnz_status find_rows(fnzi_krn_call *call, rows *out) {
   return FNZ_OK;
 }
 
-/* Where row `row` starts. */
+/* The index of the first element of row `row`. */
 static int64_t start_of(const rows *r, int64_t row) {
   return row / r->inner * r->count * r->inner + row % r->inner;
 }

@@ -1,4 +1,5 @@
-/* search.c - where numbers would stand in sorted ones: searchsorted, bucketize. */
+/* search.c - the indices at which numbers would be inserted into sorted ones: searchsorted,
+ * bucketize. */
 #include "kernels/cpu/special_reals.h"
 
 #define VALUE    static

@@ -8,7 +8,7 @@ static inline int64_t fnzi_cpu_least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* How many parts of a size there are, the last of which may be smaller. */
+/* The number of parts of a size, the last part may be smaller. */
 static inline int64_t fnzi_cpu_parts(int64_t size, int64_t part) {
   return (size + part - 1) / part;
 }

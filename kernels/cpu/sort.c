@@ -1,7 +1,7 @@
 /* sort.c - sorting along a dimension, its first k, and the smallest with the largest element.
  *
  * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
- * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs;
+ * all numbers, and descending order flips every bit. A stable merge sort moves (key, place) pairs;
  * topk sorts no more than it has to. */
 #include "kernels/core/sort_told.h"
 #include "kernels/cpu/sort.h"

@@ -8,7 +8,7 @@ typedef struct fnzi_cpu_pair {
   int64_t key, place;
 } fnzi_cpu_pair;
 
-/* Keys are ordered as the numbers are: -0 equals 0, and a NaN is INT64_MAX, above all else. */
+/* Keys are ordered as the numbers are: -0 equals 0, and a NaN is INT64_MAX, above all numbers. */
 int64_t fnzi_cpu_real_key(double x);
 
 /* Sorts `count` pairs by key, equal ones staying in order. There are as many behind them as room;

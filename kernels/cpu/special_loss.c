@@ -7,8 +7,8 @@
 #include "kernels/cpu/loss_values.h"
 #undef VALUE
 
-/* --- Sums that are told ------------------------------------------------------------------- */
-/* Of a vector of f64, which becomes one of one element. */
+/* --- Recorded sums ------------------------------------------------------------------------ */
+/* Sums a vector of f64; *x becomes a vector of one element. */
 static fnz_status tell_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
   while (x->sizes[0] != 1) {
     fnzi_krn_window windows[2] = {*x};
@@ -29,7 +29,8 @@ static fnz_status tell_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
   return FNZ_OK;
 }
 
-/* Where losses, and their weights (k = 1), are before they are summed: result 0 where they are not.
+/* The memory of losses, and their weights (k = 1), before they are summed: result 0 if they are not
+ * summed.
  */
 static fnz_status open_losses(fnzi_krn_call *call, fnz_dtype dtype, int64_t count,
                               int64_t reduction, size_t k, fnzi_krn_window *out) {
@@ -210,8 +211,8 @@ static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
   return call->record ? FNZ_OK : check_labels(call, c);
 }
 
-/* The loss at each position and what it weighs, and their sums: of logarithms, or of scores, along
- * which threads go together where they are many and lie side by side. */
+/* The loss at each position and its weight, and their sums. The losses are of logarithms, or of
+ * scores; if there are many adjacent scores, threads share them. */
 static const char *formula_of(const classes *c) {
   enum { MANY = 256 };
   bool are_many = c->inner == 1 && c->count >= MANY;

@@ -149,7 +149,7 @@ void fnzi_cpu_rows_spread(const fnzi_krn_call *call, int64_t count, int64_t cell
   each(is_worth ? fnzi_cpu_lanes(call) : 1, count, body, user);
 }
 
-/* Where element (kept dims..., reduced dims...) of the permuted order lies in the row-major one. */
+/* The row-major index of element (kept dims..., reduced dims...) of the permuted order. */
 static uint32_t permute(const fnz_geometry *g, const bool *reduced, int64_t *sizes,
                         int64_t *strides, fnzi_cpu_reduced *out) {
   int64_t plain[FNZ_MAX_RANK];

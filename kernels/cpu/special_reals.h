@@ -56,7 +56,7 @@ static inline void fnzi_cpu_real_put(const fnzi_cpu_reals_out *x, int64_t at, do
     x->d[at] = value;
 }
 
-/* Elements as a window, for a formula that is told (kernels/core/window.h). */
+/* Elements as a window, for a recorded formula (kernels/core/window.h). */
 void fnzi_cpu_reals_window(const fnzi_cpu_reals *x, int64_t count, fnzi_krn_window *out);
 
 /* Row-major cells of sizes `from` broadcast to row-major cells of sizes `to`. */

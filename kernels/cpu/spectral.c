@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* LAPACK's, which the header of OpenBLAS leaves out. Drivers of singular values need the runtime of
- * Fortran, as do those that divide and conquer; the steps that they are made of do not. */
+ * Fortran, as do divide-and-conquer drivers; their steps do not. */
 #define REAL_EIGEN(name)                                                                           \
   extern void name(const char *job, const char *part, const blasint *n, void *a,                   \
                    const blasint *lda, void *w, void *work, const blasint *lwork, blasint *info);
@@ -87,7 +87,7 @@ static fnz_status open_spectrum(fnzi_krn_call *call, spectrum *p) {
   return FNZ_OK;
 }
 
-/* What LAPACK does not converge for, before anything is written. */
+/* Refuses, before anything is written, elements for which LAPACK does not converge. */
 static fnz_status check_finite(const fnzi_krn_call *call, const spectrum *p, const void *a,
                                int64_t count) {
   int64_t numbers = count * (int64_t)(p->cell / p->real);
@@ -153,7 +153,7 @@ fnz_status fnzi_kernel_eigh(fnzi_krn_call *call) {
 /* Vectors of one matrix by columns, and what leads to them. */
 typedef struct vectors {
   char *u, *vt, *e, *tauq, *taup;
-  blasint of_u, of_vt; /* columns and rows; 0: nobody wants them */
+  blasint of_u, of_vt; /* columns and rows; 0: not needed */
 } vectors;
 
 static void reduce(const spectrum *p, const vectors *v, void *d) {
@@ -202,7 +202,7 @@ static blasint solve(const spectrum *p, const vectors *v, void *d) {
   return info;
 }
 
-/* Q is made of what lies below the diagonals, P^H of what lies above. */
+/* Q is computed from the part below the diagonals, P^H from the part above. */
 static blasint decompose(const spectrum *p, const vectors *v, void *d) {
   size_t m = (size_t)p->m, n = (size_t)p->n, least = m < n ? m : n;
   reduce(p, v, d);
@@ -227,7 +227,7 @@ static fnz_status open_vectors(fnzi_krn_call *call, const spectrum *p, vectors *
   return FNZ_OK;
 }
 
-/* Without elements there is nothing but the identity. */
+/* Without elements the result is the identity. */
 static void put_units(const spectrum *p, const fnzi_krn_array *like, char *out) {
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
   int64_t n = size_at(like, 1), rows = size_at(like, 2);

@@ -27,7 +27,8 @@ static void levels_join(const fnzi_row_cascade *c, float *out) {
   }
 }
 
-/* Neighbours in f32 go by row functions, in the same order; what is false, goes by the loops below.
+/* Adjacent f32 columns are summed by row functions, in the same order; if the result is false, the
+ * loops below do it.
  */
 static bool float_columns(const float *x, int64_t row_stride, int64_t count, int lanes,
                           float *out) {
@@ -96,7 +97,7 @@ static bool double_columns(const double *x, int64_t row_stride, int64_t count, i
         out[k] += acc[level][k];                                                                   \
     }                                                                                              \
   }                                                                                                \
-  /* What four interleaved cascades of `width` lanes leave: the rest joins the first one. */       \
+  /* Sums four interleaved cascades of `width` lanes: the rest is added to the first. */           \
   static void T##_join(const T *x, int64_t row_stride, int64_t stride, int64_t fold,               \
                        int64_t count, int width, T *sums) {                                        \
     for (int64_t i = count - count % INTERLEAVE; i < count; i++)                                   \
@@ -108,7 +109,7 @@ static bool double_columns(const double *x, int64_t row_stride, int64_t count, i
       for (int l = 0; l < width; l++)                                                              \
         sums[l] += sums[k * width + l];                                                            \
   }                                                                                                \
-  /* Where their rows are neighbours they are one cascade, four times as wide. */                  \
+  /* If their rows are neighbours they are one cascade, four times as wide. */                     \
   static void T##_interleaved(const T *x, int64_t row_stride, int64_t stride, int64_t fold,        \
                               int64_t count, int width, T *out) {                                  \
     T sums[MAX_LANES], part[MAX_LANES];                                                            \
@@ -210,7 +211,7 @@ typedef struct plan {
   uint32_t rank;
   int width;        /* lanes of a vector */
   bool folds;       /* two 16-bit vectors are added into one on loading */
-  fnz_dtype rounds; /* what a partial result is stored as */
+  fnz_dtype rounds; /* the type in which a partial result is stored */
   bool eager;       /* of an eager array: the order is that of its memory */
   bool has_gaps;    /* dimensions that are one in order are not in memory */
 } plan;
@@ -235,7 +236,8 @@ static void sort_dims(plan *p) {
     }
 }
 
-/* Which dimensions count as one decides the order of adding up, so it is asked of the order only.
+/* The decision which dimensions count as one fixes the order of adding up, so it depends on the
+ * eager order only.
  */
 static bool joins(const dim *inner, const dim *outer) {
   return outer->eager == inner->eager * inner->size && outer->out == inner->out * inner->size &&
@@ -347,7 +349,7 @@ static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
 }
 
 void fnzi_cpu_sum_row(fnz_dtype dtype, bool is_mean, const void *x, int64_t length, void *out) {
-  /* What a plane adds up begins with 0. */
+  /* The sum of a plane begins with 0. */
   if (dtype == FNZ_F64)
     *(double *)out = 0 + double_sum(x, length, 4);
   else

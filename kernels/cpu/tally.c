@@ -27,7 +27,7 @@ fnz_status fnzi_kernel_count_nonzero(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* The places of what is not 0, each as its index in every dimension. */
+/* The places of elements other than 0, each as its index in every dimension. */
 fnz_status fnzi_kernel_nonzero(fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t numel = fnz_geometry_numel(g);

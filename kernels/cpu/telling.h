@@ -1,5 +1,5 @@
-/* telling.h - a formula that is told (kernels/core/window.h), while it is put together: windows
- * over row-major memory, of which the last one is the result, and integers. */
+/* telling.h - a recorded formula (kernels/core/window.h), while it is put together: windows over
+ * row-major memory, the last one for the result, and integers. */
 #ifndef FNZI_CPU_TELLING_H
 #define FNZI_CPU_TELLING_H
 

@@ -14,7 +14,7 @@ typedef struct slices {
   int64_t *order;                      /* slices in their order */
 } slices;
 
-/* Of element i of slice k where there are `count` slices. */
+/* The index of element i of slice k if there are `count` slices. */
 static int64_t place_of(const slices *x, int64_t count, int64_t slice, int64_t i) {
   return (i / x->inner * count + slice) * x->inner + i % x->inner;
 }

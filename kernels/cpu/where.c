@@ -3,7 +3,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/core/float8.h"
 
-/* What is laid out for the loop besides the result: mask, what it takes where true, and where not.
+/* Operands of the loop: the mask, the value where it is true, and the value where it is not.
  */
 enum { MASK, YES, NO, OPERANDS };
 
