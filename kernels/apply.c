@@ -88,7 +88,8 @@ static fnz_status apply_list(fnzi_krn_machine *m, fnz_context *ctx, const fnz_re
   return FNZ_OK;
 }
 
-/* What computes a library's operator, unless that has a kernel of its own. */
+/* The ATen operator that computes a library's operator, unless that has a kernel of its own; NULL
+ * if none does. */
 static const fnz_op *stand_in(const fnzi_krn_machine *m, const fnz_op *op) {
   bool open = fnzi_op_is_custom(op) && !fnzi_krn_registered_for(m, op);
   return open ? fnzi_builtin_like(op) : NULL;

@@ -6,7 +6,7 @@
 
 /* rows.c: the table of kernels.def, by place in the operator table. Aliases have no row there. */
 extern const fnzi_kernel fnzi_kernel_rows[];
-/* The row of an operator, or of the one that it is another name of; NULL where that has none. */
+/* The row of an operator, or of its canonical operator if it is an alias; NULL if there is none. */
 const fnzi_kernel *fnzi_kernel_row(const fnz_op *op);
 
 /* apply.c: functional operators on values. */
@@ -23,7 +23,7 @@ FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name
 /* That of a backend which was made in this way; NULL for another one. */
 fnzi_krn_machine *fnzi_machine_of(const fnz_backend *backend);
 
-/* What fnz_cpu_backend_create() makes: numbers.c, of libfnz. In its place libfnz_core has
+/* Implements fnz_cpu_backend_create(): numbers.c, of libfnz. In its place libfnz_core has
  * no_numbers.c, which refuses. */
 FNZ_MUST_CHECK fnz_status fnzi_machine_create_numbers(fnz_context *ctx, int threads,
                                                       fnz_backend **out);

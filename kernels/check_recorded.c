@@ -1,6 +1,6 @@
-/* check_recorded.c - is what a program records of a result what its operator gives?
+/* check_recorded.c - checks whether recorded types of results equal the operator's.
  *
- * needs   results that the rule made, of arguments as they are at that node
+ * needs   results of the rule, from arguments as they are at that node
  * gives   dtype, rank and sizes are the rule's; a view lies where its window does, in the recorded
  *         memory of its base; elements of a new result do not share memory */
 #include "kernels/check_types.h"
@@ -83,7 +83,7 @@ static const char *window_text(const fnz_geometry *g, char out[160]) {
   return out;
 }
 
-/* Where a view lies decides what a write through it changes. */
+/* A write through a view changes other elements if the view is recorded elsewhere. */
 static fnz_status check_window(const fnzi_krn_checker *c, const fnz_op *op, const char *name,
                                const fnz_geometry *have, const fnz_geometry *want) {
   char ruled[160], recorded[160];
@@ -93,7 +93,7 @@ static fnz_status check_window(const fnzi_krn_checker *c, const fnz_op *op, cons
                    name, window_text(want, recorded), op->name, window_text(have, ruled));
 }
 
-/* Whether elements of what a scatter scatters into share memory. */
+/* Whether elements of the base of a scatter share memory. */
 static bool base_shares_elements(const fnzi_krn_checker *c, const fnz_request *request) {
   const bool scatters = request->nargs && fnzi_view_scattered(request->op);
   const fnzi_krn_array *base = scatters ? fnzi_krn_arg_array(&request->args[0]) : NULL;
@@ -101,9 +101,8 @@ static bool base_shares_elements(const fnzi_krn_checker *c, const fnz_request *r
          fnzi_krn_overlaps_itself(c->samples, &base->geometry);
 }
 
-/* Releases of PyTorch differ in strides of new tensors, and of those that they resize. But none
- * makes their elements one, unless strides are its arguments; but a scatter keeps the strides of
- * its base. */
+/* Releases of PyTorch differ in strides of new and of resized tensors. But none makes their
+ * elements one, unless strides are its arguments; but a scatter keeps the strides of its base. */
 static fnz_status check_new(const fnzi_krn_checker *c, const fnz_request *request, const char *name,
                             const fnz_geometry *have, const fnz_geometry *want) {
   const fnz_op *op = request->op;
@@ -123,7 +122,7 @@ static fnz_status check_new(const fnzi_krn_checker *c, const fnz_request *reques
                    name, op->name, window_text(want, recorded));
 }
 
-/* What memory the arguments of a call lie in, by address: lists may have as many results as it has
+/* The memories of a call's arguments, by address: lists may have as many results as it has
  * arguments. */
 typedef struct memories {
   const fnzi_krn_storage **data;
@@ -181,14 +180,15 @@ static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
          (fnzi_same_strides(want, have) && have->offset == want->offset);
 }
 
-/* What PyTorch loads and saves again has offset 0 everywhere, as its reader makes tensors of sizes
- * and strides alone. */
+/* A program that PyTorch has loaded and saved again has offset 0 everywhere, as its reader makes
+ * tensors of sizes and strides alone. */
 static bool forgets_offset(const fnz_geometry *have, const fnz_geometry *want) {
   bool by_symbol = want->symbols && want->symbols[2 * want->rank];
   return want->offset == 0 && !by_symbol && fnzi_same_strides(want, have);
 }
 
-/* Of what the file leaves open: from here on it lies where the operator says. */
+/* For locations that the file leaves open: from here on the tensor has the operator's strides and
+ * offset. */
 static fnz_status place(fnzi_krn_checker *c, uint32_t value, const fnz_geometry *have,
                         const fnz_geometry *want) {
   fnz_geometry g = *want;
@@ -200,16 +200,17 @@ static fnz_status place(fnzi_krn_checker *c, uint32_t value, const fnz_geometry 
   return fnzi_intern_geometry(c->mends, &g, &fnzi_value_at(c->p, graph, value)->geometry);
 }
 
-/* Where views lie decides what a write through them changes. A tensor that is written lies where it
- * did, whatever is said of it again. */
+/* A write through a view changes other elements if the view is recorded elsewhere. A written tensor
+ * keeps its location, whatever later records of it claim. */
 static fnz_status compare_window(fnzi_krn_checker *c, const fnz_request *request, uint64_t value,
                                  const fnz_geometry *have, const fnz_geometry *want) {
   const fnz_op *op = request->op;
   const char *name = c->graph->values.data[value].name;
   if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
-    return check_new(c, request, name, have, want); /* traces say others of what was resized */
+    return check_new(c, request, name, have, want); /* traces record other strides of resized
+                                                       tensors */
   if (have->is_conj != want->is_conj || have->is_neg != want->is_neg)
-    FNZ_TRY(fnzi_krn_note_change(c, value, have)); /* a .pt2 file does not say so */
+    FNZ_TRY(fnzi_krn_note_change(c, value, have)); /* a .pt2 file does not record these */
   if (c->p->instantiated || lies_there(have, want))
     return FNZ_OK;
   if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value) ||
@@ -231,8 +232,8 @@ static fnz_status compare_one(fnzi_krn_checker *c, const fnz_request *request, m
   return c->open ? FNZ_OK : compare_window(c, request, value, &have->geometry, want);
 }
 
-/* A list has as many items as the operator gives, unless a program is seen at sizes of a trial.
- * If several lists had fewer, items of one would be taken for those of the next. */
+/* A list has as many items as the operator gives, unless a program is seen at sizes of a trial. If
+ * several lists had fewer, items of one would be taken for items of the next. */
 static fnz_status compare_count(const fnzi_krn_checker *c, const fnz_op *op,
                                 const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
   if (fnzi_op_lists(op) == 0 || c->open || c->p->instantiated || made->count <= r->count)

@@ -73,7 +73,7 @@ static fnz_status borrow(fnzi_krn_checker *c, const fnz_geometry *g, fnzi_krn_ar
   return FNZ_OK;
 }
 
-/* Of a symbol only the number is known, not whether it is an integer. */
+/* For a symbol only the number is known, not whether it is an integer. */
 static fnz_status lower_one(fnzi_krn_checker *c, const fnzi_param *param, fnz_arg *arg) {
   const fnzi_value *v = fnzi_is_reference(arg) ? &c->graph->values.data[arg->u.value] : NULL;
   fnzi_krn_array *array;
@@ -113,8 +113,8 @@ static fnz_status lower_args(fnzi_krn_checker *c, const fnzi_node *n, fnz_arg **
 }
 
 /* --- What the rule says ----------------------------------------------------------------------- */
-/* Room of one's own for each tensor that a call is made on, without an end: what lies behind a
- * window is no matter of its type. */
+/* A storage of its own, without an end, for each tensor that a call is made on: memory beyond a
+ * window does not affect its type. */
 static fnz_status settle(void *user, const fnz_arg *arg) {
   fnzi_krn_checker *c = user;
   fnzi_krn_array *a = fnzi_krn_arg_array(arg);
@@ -148,7 +148,8 @@ static void drop(fnzi_krn_checker *c, fnzi_krn_made *r) {
   r->count = 0;
 }
 
-/* On memory: what is a view of what, and which window, comes out as in eager. */
+/* Calls the operator on memory: this shows, as in eager, which results are views, and their
+ * windows. */
 static fnz_status by_call(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_made *out) {
   char warning[FNZ_WARNING_BYTES];
   FNZ_TRY(fnzi_args_visit(request->args, request->nargs, settle, c));
@@ -191,8 +192,8 @@ static fnz_status ask(fnzi_krn_checker *c, const fnz_request *request, fnzi_krn_
   return is_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
 }
 
-/* What opens a list of windows gives as many as are recorded: more are not made, as a few bytes of
- * a file can claim many. At sizes that were chosen for a trial some may be left over. */
+/* Limits lists of windows to the recorded number of items, as a few bytes of a file can claim many.
+ * At sizes that were chosen for a trial some may be left over. */
 static fnz_status ask_for_recorded(fnzi_krn_checker *c, const fnz_request *request, size_t recorded,
                                    fnzi_krn_made *out) {
   const size_t usual = c->ctx->limits.results;
@@ -240,7 +241,7 @@ static bool has_all(const fnzi_krn_recorded *r, const fnzi_krn_made *made) {
   return true;
 }
 
-/* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
+/* The same with the recorded types at hand: if data decide them, a row takes them for granted. */
 static fnz_status ask_knowing(fnzi_krn_checker *c, fnz_request *request, const fnzi_krn_recorded *r,
                               bool *agrees) {
   const fnzi_mem_plan *plan;
@@ -285,7 +286,7 @@ static fnz_status compare_ruled(fnzi_krn_checker *c, fnz_request *request,
   return asked == FNZ_OK || is_refusal(c, first.kind) ? status : leave_open(c, request->op);
 }
 
-/* Of tensors that the operator writes. */
+/* Notes the new types of tensors that the operator writes. */
 static fnz_status note_changes(fnzi_krn_checker *c, const fnzi_node *n, const fnz_arg *args) {
   for (uint32_t i = 0; i < n->op->nparams && i < n->nargs; i++) {
     const fnzi_krn_array *a = n->op->params[i].is_write ? fnzi_krn_arg_array(&args[i]) : NULL;
@@ -298,7 +299,8 @@ static fnz_status note_changes(fnzi_krn_checker *c, const fnzi_node *n, const fn
   return FNZ_OK;
 }
 
-/* For more than is recorded, so that it can be said: a list may be as long as those that are given.
+/* Capacity for more results than are recorded, so that an error can count them: a list may be as
+ * long as the given ones.
  */
 static size_t room_for(const fnzi_node *n, const fnzi_krn_recorded *r) {
   size_t longest = 1;
@@ -369,7 +371,7 @@ static fnz_status check_node(fnzi_krn_checker *c, const fnzi_node *n) {
 }
 
 /* --- Graphs ----------------------------------------------------------------------------------- */
-/* Bodies stand behind the graphs that call them. */
+/* Bodies come after the graphs that call them. */
 static fnz_status note_casts(fnzi_krn_checker *c, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(c->p, graph);
   for (size_t i = 0; i < g->nodes.count; i++) {

@@ -1,8 +1,8 @@
-/* check_types.h - what the files share that hold the types which a program records against what its
- * operators give.
+/* check_types.h - shared by the files that compare the types that a program records with the types
+ * that its operators compute.
  *
- *   check_types.c     what the rule of a node's operator says; node by node, graph by graph
- *   check_recorded.c  is that what is recorded, and where it is recorded to lie?
+ *   check_types.c     runs the rule of each node's operator; node by node, graph by graph
+ *   check_recorded.c  compares types and locations with the recorded ones
  *   check_fresh.c     do elements of one tensor share memory? */
 #ifndef FNZI_CHECK_TYPES_H
 #define FNZI_CHECK_TYPES_H
@@ -20,8 +20,9 @@ typedef struct fnzi_krn_checker {
   uint8_t *casts;     /* per graph: autocast is on */
   int64_t *samples;   /* per symbol (check_fresh.c) */
   const fnzi_graph *graph;
-  const fnz_geometry **now; /* per tensor, by its first value: what an operator has made of it; NULL
-                               for what is recorded; NULL itself while that is so for all */
+  const fnz_geometry **now; /* per tensor, by its first value: its type after an operator has
+                               changed it; NULL if it has the recorded type; NULL itself while that
+                               is so for all */
   uint32_t *first;          /* per value: the first one that is the same tensor */
   bool cast;                /* of the graph in hand */
   bool open;                /* some size of the node in hand has no example */
@@ -32,14 +33,14 @@ typedef struct fnzi_krn_checker {
   void *user;
 } fnzi_krn_checker;
 
-/* What a node records of its results, lists flattened; NULL for one that is not defined. */
+/* The recorded types of a node's results, lists flattened; NULL for one that is not defined. */
 typedef struct fnzi_krn_recorded {
   const fnz_geometry **wanted;
   uint64_t *values;
   size_t count, tensors;
 } fnzi_krn_recorded;
 
-/* What the operator gives. */
+/* The results of the operator. */
 typedef struct fnzi_krn_made {
   fnz_handle *handles;
   size_t count, room;
@@ -49,7 +50,7 @@ typedef struct fnzi_krn_made {
 /* An operator has made this of a tensor: all values that are the tensor see it. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_note_change(fnzi_krn_checker *c, uint64_t value,
                                                const fnz_geometry *g);
-/* What the tensor is now: what is recorded, unless an operator has changed it. */
+/* The current type of the tensor: the recorded one, unless an operator has changed it. */
 const fnz_geometry *fnzi_krn_look_of(const fnzi_krn_checker *c, uint64_t value);
 /* TYPE where results are recorded otherwise than the operator gives them. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_compare_recorded(fnzi_krn_checker *c, const fnz_request *request,

@@ -12,11 +12,10 @@ enum {
   MOST_KEPT = 64
 };
 
-/* Of blocks together, for each backend. None where AddressSanitizer is to see who uses one too
- * late. */
+/* All blocks together, for each backend. None with AddressSanitizer, so that it sees late uses. */
 static const size_t most_block_bytes = FNZI_WATCHED ? 0 : (size_t)128 << 20;
 
-/* What a storage is when it is allocated; its small elements lie behind. */
+/* Bytes of a storage when it is allocated, with its small elements after it. */
 enum { STORAGE_BYTES = sizeof(fnzi_krn_storage) + STORAGE_ALIGNMENT + SMALL_STORAGE };
 
 fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes,
@@ -233,7 +232,7 @@ fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
 fnz_status fnzi_krn_array_in_arena(fnzi_arena *arena, fnzi_krn_stock *stock,
                                    const fnz_geometry *geometry, size_t cell,
                                    fnzi_krn_array **out) {
-  enum { FOR_EVER = 1 << 30 }; /* uses, of which no release is the last one */
+  enum { FOR_EVER = 1 << 30 }; /* uses, more than releases can ever undo */
   void *array, *dims;
   *out = NULL;
   FNZ_TRY(fnzi_krn_sizes_check(arena->ctx, geometry->rank, geometry->sizes, cell));
@@ -311,7 +310,7 @@ fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size
   return status;
 }
 
-/* Kernels may be at work in it. What fails there the next call that waits tells. */
+/* Kernels may be at work in it. The next call that waits reports a failure there. */
 static void end_other(fnz_context *ctx, const fnzi_krn_storage *s) {
   const fnz_error had = ctx->error;
   if (s->stock->elsewhere && s->stock->elsewhere->settle(s->stock->elsewhere->self, ctx) != FNZ_OK)

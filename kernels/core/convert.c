@@ -21,7 +21,7 @@ static fnz_dtype part(fnz_dtype d) {
   return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
 }
 
-/* What a part is converted from and to beside its eight bits. */
+/* The dtype on the wider side of a conversion of eight bits. */
 static fnz_dtype wide_part(fnz_dtype d) {
   return fnzi_krn_is_float8(d) ? FNZ_F32 : part(d);
 }
@@ -30,7 +30,8 @@ bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from) {
   return to == from || fnzi_krn_rows_of.pairs[wide_part(from)][wide_part(to)] != NULL;
 }
 
-/* Numbers of eight bits are what they are as f32; but the NaN of those on "uz" is no integer, 0. */
+/* Numbers of eight bits are converted as f32; but the NaN of dtypes on "uz" becomes the integer
+ * 0. */
 static float widened(fnz_dtype from, uint8_t bits, fnz_dtype to) {
   bool is_none = bits == 0x80 && (from == FNZ_F8_E4M3FNUZ || from == FNZ_F8_E5M2FNUZ);
   return is_none && fnzi_is_integer(to) ? 0 : fnzi_krn_from_float8(from, bits);

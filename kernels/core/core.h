@@ -5,9 +5,9 @@
  * shape rules only, the CPU backend both. Arguments arrive checked for arity, with the schema's
  * defaults filled in.
  *
- * A kernel that wants plain memory asks for it: fnzi_krn_dense_get() and fnzi_krn_dense_get_as()
- * give an argument as row-major elements, fnzi_krn_result_get_as() gives memory for a result;
- * whatever copying and converting that takes is done behind these. */
+ * A kernel that needs plain memory requests it: fnzi_krn_dense_get() and fnzi_krn_dense_get_as()
+ * give an argument as row-major elements, fnzi_krn_result_get_as() gives memory for a result; they
+ * copy and convert as needed. */
 #ifndef FNZI_CORE_H
 #define FNZI_CORE_H
 
@@ -16,8 +16,8 @@
 #include <fnz/backend.h>
 
 /* --- Memory that the CPU cannot reach ------------------------------------------------------------
- * Who has it, and who computes with what lies there: a GPU. All else is the same as on the CPU:
- * which operator is a view, what an in-place one writes, what is refused. */
+ * A GPU allocates it and computes with its elements. Everything else is the same as on the CPU:
+ * which operator is a view, which arguments an in-place one writes, which calls are refused. */
 struct fnzi_krn_array;
 struct fnzi_krn_call;
 typedef struct fnzi_krn_elsewhere {
@@ -44,7 +44,8 @@ typedef struct fnzi_krn_elsewhere {
   /* The whole of a call whose arguments are checked: the CPU computes it with copies, results and
    * all. */
   fnz_status (*by_cpu)(void *self, struct fnzi_krn_call *call);
-  /* What the operator is there, for people who ask; `is_window`: it is one with the CPU. */
+  /* A description of the operator there, for people; `is_window`: the operator is a window on the
+   * CPU. */
   const char *(*words)(const fnz_op *op, bool is_window);
 } fnzi_krn_elsewhere;
 
@@ -82,7 +83,7 @@ typedef struct fnzi_krn_array {
   int64_t few_dims[3 * FNZI_FEW_DIMS];
 } fnzi_krn_array;
 
-/* What a kernel keeps from call to call; `end` frees it. */
+/* Data that a kernel keeps from call to call; `end` frees it. */
 typedef struct fnzi_krn_kept {
   void *data;
   void (*end)(fnz_context *ctx, void *data);
@@ -186,13 +187,14 @@ typedef struct fnzi_krn_call {
   const struct fnzi_krn_kernels *kernels;
   const struct fnzi_kernel *row; /* that is evaluated */
   struct fnz_frame *frame;       /* of a registered kernel, else NULL */
-  uint32_t by_data;              /* bit k: argument k is a number that data decide, of which only
-                                    the kind counts before the call runs */
-  fnzi_krn_kept *own; /* room for what a call that runs again has made of `lasting` arguments; NULL:
-                         it is not kept */
+  uint32_t by_data;              /* bit k: argument k is a data-dependent number, only its kind
+                                    counts before the call runs */
+  fnzi_krn_kept *own; /* where a call that runs again keeps results from `lasting` arguments; NULL:
+                         they are not kept */
   uint32_t lasting;   /* bit k: argument k holds the same elements in all runs with `own` */
   struct fnzi_dec_script *script; /* a decomposition is written there, not done; else NULL */
-  const struct fnzi_krn_recorder *record; /* what the kernel does is told there (window.h); NULL */
+  const struct fnzi_krn_recorder *record; /* records the kernel instead of running it (window.h);
+                                             NULL */
   char *warning;                          /* FNZ_WARNING_BYTES of room; NULL: no warnings */
   int threads;
   bool has_data; /* false on the meta backend */
@@ -227,8 +229,8 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints(fnzi_krn_call *call, const char *n
  * TYPE otherwise. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints_of(fnzi_krn_call *call, const char *name, size_t want,
                                                  int64_t fallback, int64_t *out);
-/* Eager multiplies by what the type that it computes in can say: TYPE when the factor of this name,
- * if there is one, is no number of it. */
+/* Eager multiplies by the factor in its computing type: TYPE when the factor of this name, if there
+ * is one, does not fit that type. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_factor_check(const fnzi_krn_call *call, const char *name,
                                                 fnz_dtype compute);
 /* Any number argument (INT, FLOAT, BOOL) as double or integer. */
@@ -254,7 +256,7 @@ static inline const fnz_geometry *fnzi_krn_call_geometry(const fnzi_krn_call *ca
 fnz_status fnzi_krn_call_refuse(const fnzi_krn_call *call, fnz_class kind, const char *format, ...)
     FNZI_PRINTF(3, 4);
 
-/* What eager warns of, with "operator: " in front; a later warning replaces an earlier one. */
+/* Sets a warning of eager, with "operator: " in front; a later warning replaces an earlier one. */
 void fnzi_krn_call_warn(const fnzi_krn_call *call, const char *format, ...) FNZI_PRINTF(2, 3);
 
 /* --- For shape rules -------------------------------------------------------------------------- */
@@ -350,7 +352,7 @@ int fnzi_krn_team(int threads);
 typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);
 typedef fnz_status fnzi_kernel_fn(fnzi_krn_call *call);
 
-/* Where the memory of the results comes from. */
+/* Source of the results' memory. */
 typedef enum fnzi_krn_result_memory {
   FNZI_MEMORY_NEW,   /* allocated, not initialised */
   FNZI_MEMORY_POINT, /* as NEW, or that of a dying argument of the same dtype and layout */
@@ -368,7 +370,7 @@ typedef enum fnzi_krn_accepts {
   FNZI_ACCEPTS_FLOAT     /* f16 bf16 f32 f64 */
 } fnzi_krn_accepts;
 
-/* What computes an operator, by name: kernels are functions of a backend (fnzi_krn_kernels). */
+/* The kernels of operators, by name: they are functions of a backend (fnzi_krn_kernels). */
 typedef enum fnzi_krn_run {
 #define RUN(name, ...) FNZI_RUN_##name,
 #include "kernels/runs.def"
@@ -388,7 +390,7 @@ typedef enum fnzi_krn_mode {
   FNZI_MODE_all,
   FNZI_MODE_max, /* of `reduce`: amax and amin of a whole tensor; of `arg` and `extreme` */
   FNZI_MODE_min,
-  FNZI_MODE_add,           /* of `index_write` and `scatter`: to what is there */
+  FNZI_MODE_add,           /* of `index_write` and `scatter`: adds to the present elements */
   FNZI_MODE_ones,          /* of `create` */
   FNZI_MODE_range,         /* of `arange`: with its end */
   FNZI_MODE_feature,       /* of `dropout`: whole channels, */
@@ -407,7 +409,7 @@ typedef struct fnzi_kernel {
   uint16_t run;         /* fnzi_krn_run */
 } fnzi_kernel;
 
-/* What others have to know of a kernel: the columns of runs.def, by fnzi_krn_run. */
+/* Facts on a kernel for other modules: the columns of runs.def, by fnzi_krn_run. */
 typedef enum fnzi_krn_access {
   FNZI_ACCESS_CALL,
   FNZI_ACCESS_VIEW,
@@ -448,7 +450,7 @@ static inline const fnzi_krn_facts *fnzi_kernel_facts(const fnzi_kernel *row) {
 #include "kernels/kernels.def"
 #undef KERNEL
 
-/* The same of libraries' operators, which have names; their rows stand behind those of the operator
+/* The same for libraries' operators, which have names; their rows follow the rows of the operator
  * table. */
 #define LIBRARY_KERNEL(name, accepts, memory, shape, run) fnzi_shape_fn fnzi_shape_##shape;
 #include "kernels/library.def"
@@ -460,13 +462,13 @@ enum {
   FNZI_LIBRARY_KERNELS
 };
 
-/* What a backend computes with. */
+/* The functions of a backend. */
 struct fnzi_meta_point_code;
 typedef bool fnzi_code_fn(const fnzi_krn_call *call, struct fnzi_meta_point_code *out);
 struct fnzi_meta_row_code;
 typedef bool fnzi_row_code_fn(fnzi_krn_call *call, struct fnzi_meta_row_code *out);
 typedef struct fnzi_krn_kernels {
-  const fnzi_kernel *rows;     /* by place in the operator table; then those of library.def */
+  const fnzi_kernel *rows;     /* by index in the operator table; then the rows of library.def */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
   fnzi_code_fn *code;          /* takes a pointwise call apart; NULL for shapes only */
   fnzi_row_code_fn *row_code;  /* the same of a call that goes by rows */

@@ -1,7 +1,7 @@
-/* float8.c - the floats of eight bits. One sign, then exponent, then mantissa, and what the largest
- * exponent means differs: only f8e5m2 has infinities as the wider floats have, f8e4m3fn keeps all
- * but one of these codes for numbers, and those on "uz" have no negative zero, whose code is their
- * only NaN. */
+/* float8.c - the floats of eight bits. One sign, then exponent, then mantissa, and the largest
+ * exponent has different meanings. Only f8e5m2 has infinities like the wider floats, f8e4m3fn uses
+ * all except one of these codes for numbers, and dtypes on "uz" have no negative zero, whose code
+ * is their only NaN. */
 #include "kernels/core/float8.h"
 
 #include "kernels/core/half.h"
@@ -9,9 +9,9 @@
 #include <math.h>
 
 typedef struct layout {
-  uint32_t mantissa, bias; /* bits, and what is taken from an exponent */
+  uint32_t mantissa, bias; /* bits, and the bias of an exponent */
   uint8_t most;            /* code of the largest number */
-  uint8_t over;            /* code of what is larger */
+  uint8_t over;            /* code of any larger number */
   bool unsigned_zero;
 } layout;
 

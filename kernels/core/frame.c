@@ -1,5 +1,5 @@
-/* frame.c - registered kernels at work: what they may ask of a call, and the shape rule and the
- * kernel by which they stand in a row like those of kernels.def.
+/* frame.c - registered kernels at work: the functions by which they query a call, and the shape
+ * rule and the kernel that make them a row like a row of kernels.def.
  *
  * A structured kernel is two steps, meta and impl; a plain one is a single step that runs as its
  * shape rule and makes its results itself. */

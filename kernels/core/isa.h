@@ -1,7 +1,7 @@
 /* isa.h - the instruction sets that loops are compiled for, each file once for every one of them.
  *
- * What such a file gives is one table, named by FNZI_ISA_NAME; callers take the table of
- * fnzi_krn_isa(). Bits are the same in all sets. */
+ * Such a file defines one table, named by FNZI_ISA_NAME; callers take the table of fnzi_krn_isa().
+ * Bits are the same in all sets. */
 #ifndef FNZI_ISA_H
 #define FNZI_ISA_H
 

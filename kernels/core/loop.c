@@ -159,7 +159,7 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
 enum { TILE = 16, BLOCK = 4 };
 typedef uint32_t block_row __attribute__((vector_size(BLOCK * sizeof(uint32_t))));
 
-/* Column k of four rows of what is read is row k of what is written; strides in bytes. */
+/* Column k of the four rows read is row k of the block written; strides in bytes. */
 static void turn_block(char *dst, int64_t dst_stride, const char *src, int64_t src_stride) {
   block_row a, b, c, d;
   memcpy(&a, src, sizeof a);
@@ -214,8 +214,8 @@ static void turn_strip(const fnzi_krn_loop *loop, size_t cell, int64_t strip) {
   }
 }
 
-/* What is read may lie dense along another dimension than what is written: then rows of either
- * would touch a line of the cache for each cell. Such a dimension is moved to the last but one. */
+/* The source may be dense along another dimension than the destination: then rows of either would
+ * touch a line of the cache for each cell. Such a dimension is moved to the last but one. */
 static bool is_turned(fnzi_krn_loop *loop, int64_t cell) {
   uint32_t last = loop->rank - 1;
   if (loop->rank < 2 || loop->strides[0][last] != cell || loop->sizes[last] < TILE ||

@@ -38,7 +38,7 @@ struct fnzi_krn_machine {
   fnzi_arena scratch; /* of the outermost call */
   bool busy;          /* scratch is in use */
   /* fnzi_mem_plan_find() of eager/plan.c. An operator runs its parts as operators, so eager/job.c
-   * needs plans, and plans point to what stands on job.c: this pointer cuts that circle. */
+   * needs plans, and plans point to functions that use job.c: this pointer cuts that circle. */
   fnz_status (*plan_find)(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out);
 };
 
@@ -52,7 +52,7 @@ const fnzi_krn_registered *fnzi_krn_registered_for(const fnzi_krn_machine *m, co
 /* That of this very operator, and the structured one of its group; NULL when there is none. */
 fnzi_krn_registered *fnzi_krn_registered_same(const fnzi_krn_machine *m, const fnz_op *op);
 fnzi_krn_registered *fnzi_krn_registered_structured(const fnzi_krn_machine *m, const fnz_op *op);
-/* What an operator and its variants have in common: the functional one. */
+/* The common operator of an operator and its variants: the functional one. */
 const fnz_op *fnzi_krn_op_group(const fnz_op *op);
 
 #endif

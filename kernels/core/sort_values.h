@@ -1,7 +1,8 @@
 /* sort_values.h - elements as numbers in whose order they are sorted: text for the CPU and for a
  * GPU. The includer defines VALUE. */
 
-/* The order of the numbers is that of their keys: -0 equals 0, and a NaN is above all else. */
+/* The order of the numbers is the order of their keys: -0 equals 0, and a NaN is above all
+ * numbers. */
 VALUE int64_t sort_real_key(double x) {
   int64_t bits;
   if (x != x)
@@ -11,7 +12,7 @@ VALUE int64_t sort_real_key(double x) {
   return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
-/* Of a GPU: elements that a block sorts at once. */
+/* On a GPU: elements that a block sorts at once. */
 enum { SORT_TILE = 1024 };
 /* Integers of its formulas: the length of a row, elements side by side, rows, how many of a sorted
  * row count, whether it descends, whether elements are integers; and what SORT_WIDTH is of a tile

@@ -11,8 +11,8 @@
 static _Thread_local bool had_others; /* when this thread forked */
 static _Thread_local bool is_alone;   /* this thread came out of a fork, and had others before */
 
-/* A folder has a link more for each thread; without /proc there may be some. A thread of
- * another library counts, too, for that library may share OpenMP with this one. */
+/* A folder has a link more for each thread; without /proc there may be some. Threads of other
+ * libraries count, too, because such a library may share OpenMP with fnz. */
 static void look_around(void) {
   enum { OF_ONE = 3 };
   struct stat tasks;

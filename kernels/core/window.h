@@ -13,12 +13,12 @@ typedef struct fnzi_krn_window {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
 } fnzi_krn_window;
 
-/* Who has what a kernel does told, instead of done: then no memory is looked at, that of arguments
- * and results is no memory at all, and what is made in between is given room without memory. Of
- * kernels that do nothing but what is here. */
+/* Records a kernel instead of running it: then no memory is read, arguments and results have no
+ * memory at all, and intermediate arrays get addresses without memory. It records only kernels that
+ * consist of the steps below. */
 typedef struct fnzi_krn_combination {
   const char *row;                     /* of point.def: to = row(to, from, number) */
-  fnz_dtype compute, class_dtype, out; /* out: of what the row gives */
+  fnz_dtype compute, class_dtype, out; /* out: the row's result */
   bool keeps;                          /* values are converted as fnzi_krn_convert_kept() does */
   const fnzi_krn_window *to, *from, *number; /* NULL: the row has two operands */
 } fnzi_krn_combination;
@@ -41,14 +41,14 @@ typedef struct fnzi_krn_formula {
 typedef struct fnzi_krn_pick {
   fnzi_krn_window index; /* of i64 or i32, over the space */
   int64_t size;          /* places are below it */
-  int64_t stride;        /* elements, of what is indexed */
+  int64_t stride;        /* elements, of the indexed window */
   bool wraps;            /* negative ones count from the end */
 } fnzi_krn_pick;
 
 enum { FNZI_KRN_PICKS = 8 };
 
-/* Elements that go to places, or come from places; over one space, to which `from` broadcasts.
- * What is indexed lies at place 0 in all dimensions that are indexed. */
+/* Elements that go to places, or come from places; over one space, to which `from` broadcasts. The
+ * indexed window has place 0 in all dimensions that are indexed. */
 typedef struct fnzi_krn_picking {
   fnzi_krn_window to, from;
   fnzi_krn_pick picks[FNZI_KRN_PICKS];
@@ -60,7 +60,7 @@ typedef struct fnzi_krn_picking {
   fnz_dtype wide;       /* what stays of a join is of this type until the last one */
   bool converts_first;  /* each one to that type as well */
   const fnz_arg *alpha; /* a third operand; NULL */
-  const fnzi_krn_window *start; /* what a join starts from; NULL: from what is there */
+  const fnzi_krn_window *start; /* the start of a join; NULL: the present elements */
   bool averages, counts_self;   /* and is divided by how many there were */
 } fnzi_krn_picking;
 
@@ -116,12 +116,12 @@ fnz_status fnzi_krn_refuse_conversion(const fnzi_krn_call *call, fnz_dtype to, f
 void fnzi_krn_windows_in_order(const fnz_geometry *target, const fnz_geometry *source,
                                fnzi_krn_window *to, fnzi_krn_window *from);
 
-/* The elements of `from`, broadcast, into those of `to`, converted. UNSUPPORTED when the dtypes do
- * not convert. `ordered`: in row-major order, for windows that overlap themselves. */
+/* Copies the elements of `from`, broadcast, into the elements of `to`, converted. UNSUPPORTED when
+ * the dtypes do not convert. `ordered`: in row-major order, for windows that overlap themselves. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi_krn_window *to,
                                                  const fnzi_krn_window *from, bool ordered);
 
-/* A number, as a window of rank 0 over `room` of 16 bytes. Where no number converts to the dtype it
+/* A number, as a window of rank 0 over `room` of 16 bytes. If no number converts to the dtype it
  * stays c128, and assigning it fails. */
 void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                             fnzi_krn_window *out);
@@ -157,12 +157,13 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_dense_in_order(fnzi_krn_call *call, const fnz
                                                   fnz_dtype dtype, const void **data,
                                                   int64_t *strides);
 
-/* The array's geometry with the strides from which eager takes an order of computing; of values of
- * programs they are those of such a copy, as functional programs have it in place of a view. */
+/* The array's geometry with the strides from which eager takes an order of computing; for values of
+ * programs they are the strides of such a copy, as functional programs have it in place of a
+ * view. */
 fnz_geometry fnzi_krn_array_ordered(const fnzi_krn_array *self, int64_t *strides);
 
-/* Results in 16-bit floats are those of elements that were rounded to these before: argument 0 is
- * replaced by such a copy, in scratch memory, where it is something else. */
+/* Results in 16-bit floats are computed from elements that were rounded before: if argument 0 has
+ * another dtype, it is replaced by such a copy, in scratch memory. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_round_input(fnzi_krn_call *call);
 
 #endif

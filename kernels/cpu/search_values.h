@@ -13,8 +13,7 @@ typedef struct search {
   bool are_integers, right; /* right: behind equal ones */
 } search;
 
-/* Does element `at` of the row from `start` come before the wanted one? NaN come last. NaN stand
- * last. */
+/* Does element `at` of the row from `start` come before the wanted one? NaN come last. */
 VALUE bool is_before(const search *s, int64_t start, int64_t at, int64_t wanted) {
   int64_t place = start + (s->order ? integer_at(s->order, start + at) : at);
   if (s->are_integers) {

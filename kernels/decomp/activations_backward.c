@@ -76,7 +76,7 @@ DECOMP(hardsigmoid_backward) {
   fnzi_dec_result_give(s, rounded(s, out));
 }
 
-/* Of hardshrink and of softshrink: nothing comes through in the middle. */
+/* The gradient of hardshrink and of softshrink is zero in the middle. */
 DECOMP(shrink_backward) {
   fnzi_krn_array *grad = wide(s, s->call->op->params[0].name), *x = wide(s, "self");
   double half = number(s, "lambd");
@@ -140,7 +140,7 @@ static double share(const fnzi_dec_steps *s, const fnzi_krn_array *x) {
   return is_mean && fnzi_dec_array_numel(x) ? 1 / (double)fnzi_dec_array_numel(x) : 1;
 }
 
-/* Integers are multiplied by what is left of the factor as an integer: 0 for means of more than 2.
+/* Integers are multiplied by the integer part of the factor: 0 for means of more than 2.
  */
 static void give_whole_mse(fnzi_dec_steps *s) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
@@ -202,7 +202,7 @@ DECOMP(soft_margin_backward) {
   fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
 }
 
-/* The class dimension of self is the one that target lacks. */
+/* The class dimension of self is the dimension that target lacks. */
 DECOMP(nll_loss_backward) {
   fnzi_krn_array *grad = wide(s, "grad_output"), *weight = wide(s, "weight");
   fnzi_krn_array *self = fnzi_dec_given_array(s, "self"),
@@ -240,7 +240,7 @@ DECOMP(nll_loss_backward) {
 
 /* --- Other derivatives --------------------------------------------------------------------------
  */
-/* Of gelu, by functions that have derivatives of every order. */
+/* The gradient of gelu, by functions that have derivatives of every order. */
 DECOMP(gelu_backward_smooth) {
   const double root = 0.70710678118654752440, density = 0.39894228040143267794;
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"), *x = fnzi_dec_given_array(s, "self");

@@ -54,7 +54,7 @@ static fnzi_krn_array *grouped(fnzi_dec_steps *s, fnzi_krn_array *a, const fnzi_
                              : NULL;
 }
 
-/* What is dropped is drawn, or given; the weights that are a result keep their size in the latter
+/* Dropout is drawn, or given as a mask; weights that are a result keep their size in the latter
  * case, and the values grow. */
 static void attend(fnzi_dec_steps *s, fnzi_krn_array *weights, fnzi_krn_array *value,
                    fnz_dtype dtype) {
@@ -196,7 +196,7 @@ DECOMP(masked_softmax) {
   fnzi_dec_result_give(s, fnzi_dec_cast(s, y, fnzi_dec_array_dtype(self)));
 }
 
-/* Nothing comes back to what the mask hides. */
+/* Masked elements get no gradient. */
 DECOMP(masked_softmax_backward) {
   fnzi_krn_array *given = fnzi_dec_given_array(s, "grad_output"),
                  *mask = fnzi_dec_given_array(s, "mask");

@@ -3,9 +3,9 @@
  *
  * A decomposition runs as the row's shape rule, on the CPU and on the meta backend alike, and gives
  * the results with fnzi_dec_result_give(). After a step has failed all further ones do nothing and
- * return NULL, and every fact about NULL is 0, so a decomposition need not look; s->status says it.
- * What steps make is released when it ends. A step is an operator with a kernel of its own, never
- * another decomposition.
+ * return NULL, and every fact about NULL is 0, so a decomposition need not check; s->status has the
+ * failure. Arrays created by steps are released when it ends. A step is an operator with a kernel
+ * of its own, never another decomposition.
  *
  * One definition serves running and rewriting: over geometries, with a script in the call, the
  * steps are written down (script.h), and there a step may be a decomposition. */
@@ -109,7 +109,7 @@ fnzi_krn_array *fnzi_dec_cast(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dt
  * that cannot hold it. */
 fnzi_krn_array *fnzi_dec_written_over(fnzi_dec_steps *s, const fnzi_krn_array *a,
                                       fnzi_krn_array *result);
-/* What losses end with, by argument "reduction": the array, its mean or its sum. */
+/* Applies the last step of losses, by argument "reduction": the array, its mean or its sum. */
 fnzi_krn_array *fnzi_dec_by_reduction(fnzi_dec_steps *s, fnzi_krn_array *a);
 
 /* Releases what was made since `mark`, s->made.count of then, but for `kept` (of them NULL ones do
@@ -144,9 +144,9 @@ static inline fnz_dtype fnzi_dec_wide(fnz_dtype dtype) {
 static inline int64_t fnzi_dec_array_numel(const fnzi_krn_array *a) {
   return a ? fnzi_krn_array_numel(a) : 0;
 }
-/* There are elements to look at. Where there are none a rule for shapes goes on as if they were
- * what they must be; steps that are written down must not depend on them, so there the
- * decomposition ends with a refusal. Every look at elements stands behind this question. */
+/* There are elements to look at. Without elements a rule for shapes goes on as if they were valid;
+ * steps that are written down must not depend on them, so there the decomposition ends with a
+ * refusal. Every read of elements comes after this check. */
 bool fnzi_dec_can_look(fnzi_dec_steps *s);
 /* The decomposition ends with this refusal, unless it has failed before. */
 void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) FNZI_PRINTF(3, 4);

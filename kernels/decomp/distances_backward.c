@@ -47,7 +47,7 @@ static double order_of(fnzi_dec_steps *s) {
   return p;
 }
 
-/* Of the first of two lists of rows. */
+/* The gradient of the first of two lists of rows. */
 DECOMP(cdist_backward) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, "x1"), *b = fnzi_dec_given_array(s, "x2");
   if (fnzi_dec_array_rank(a) < 2 || fnzi_dec_array_rank(b) < 2)
@@ -60,7 +60,7 @@ DECOMP(cdist_backward) {
   fnzi_dec_result_give(s, STEP(sum__dim_IntList, V(back), INTS(-2)));
 }
 
-/* Of one list: each distance is of two of its rows, the first before the second. */
+/* The gradient of one list: each distance is of two of its rows, the first before the second. */
 DECOMP(pdist_backward) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   int64_t n = fnzi_dec_array_size(x, 0),

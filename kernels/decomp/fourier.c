@@ -1,5 +1,5 @@
-/* fourier.c - Fourier transforms as they are called: with lengths, which cut or pad, and names of
- * what they are divided by; and those of short times (stft, istft). */
+/* fourier.c - Fourier transforms as operators call them: with lengths, which cut or pad, and names
+ * of divisors; and short-time transforms (stft, istft). */
 #include "kernels/decomp/decomp.h"
 
 /* The dimensions that are transformed, and how many elements of each. */
@@ -44,8 +44,8 @@ static bool is_given(const fnz_arg *arg) {
   return arg && arg->tag != FNZ_ARG_NONE;
 }
 
-/* Of an operator with one dimension, or with several: all, or as many of the last as there are
- * sizes, if none are named. */
+/* The dimensions of an operator with one dimension, or with several: all, or as many of the last as
+ * there are sizes, if none are named. */
 static void ways_get(fnzi_dec_steps *s, const fnzi_krn_array *a, ways *w) {
   const int64_t *dims = NULL, *sizes = NULL;
   size_t lengths = 0;
@@ -101,7 +101,8 @@ static fnzi_krn_array *conjugate(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(_conj_physical, V(a));
 }
 
-/* Of real numbers, by half of the result or all of it; the way back is the conjugate. */
+/* The transform of real numbers, by half of the result or all of it; the inverse is the
+ * conjugate. */
 static void give_of_real(fnzi_dec_steps *s, bool half, bool forward) {
   fnzi_krn_array *a = self_get(s, false);
   ways w = {.count = 0};
@@ -146,7 +147,7 @@ DECOMP(fft_of_real_back) {
   give_of_real(s, true, false);
 }
 
-/* All but the last of the dimensions. */
+/* All dimensions except the last. */
 static fnz_arg dims_before(fnzi_dec_steps *s, const ways *w) {
   return fnzi_dec_ints(s, w->dims, w->count - 1);
 }
@@ -201,7 +202,7 @@ DECOMP(fft_to_real) {
   fnzi_dec_result_give(s, STEP(_fft_c2r, V(a), dims_of(s, &w), I(way), I(size)));
 }
 
-/* The other dimensions first; what is left is the way back of the conjugate. */
+/* The other dimensions first; the rest is the inverse of the conjugate. */
 DECOMP(fft_to_real_there) {
   ways w = {.count = 0};
   int64_t size = 0, way = divided(s, true);
@@ -326,7 +327,7 @@ DECOMP(short_times) {
 
 /* Frames, a dimension of them and one of each, added where they lie in the signal, the first one
  * first. Each is cut into pieces as long as a hop: row r of the signal is the sum of piece j of
- * frame r - j, which no two frames share. Rows of zeros stand before the frames and behind. */
+ * frame r - j, which no two frames share. Rows of zeros are added before and after the frames. */
 static fnzi_krn_array *overlapped(fnzi_dec_steps *s, fnzi_krn_array *a, const frames *f) {
   int64_t batch = fnzi_dec_array_size(a, 0), count = fnzi_dec_array_size(a, 1);
   int64_t last = (f->length - 1) / f->hop, rows = count + last;
@@ -339,7 +340,7 @@ static fnzi_krn_array *overlapped(fnzi_dec_steps *s, fnzi_krn_array *a, const fr
   return fnzi_part(s, RESHAPED(sum, batch, rows * f->hop), 1, 0, f->length + f->hop * (count - 1));
 }
 
-/* Where no window lies the signal is lost. */
+/* If no window covers an element the signal is lost there. */
 static void check_envelope(fnzi_dec_steps *s, fnzi_krn_array *envelope) {
   const void *data = NULL;
   if (s->status != FNZ_OK || s->script || !fnzi_dec_can_look(s))
@@ -353,7 +354,7 @@ static void check_envelope(fnzi_dec_steps *s, fnzi_krn_array *envelope) {
                       ((const double *)data)[i], (long long)i);
 }
 
-/* The part of a signal that is asked for. */
+/* The requested part of a signal. */
 static fnzi_krn_array *trimmed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t start, int64_t end) {
   int64_t have = fnzi_dec_array_size(a, 1);
   return fnzi_part(s, a, 1, start, (end < have ? end : have) - start);

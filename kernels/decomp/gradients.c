@@ -50,8 +50,8 @@ static fnzi_krn_array *of_input(fnzi_dec_steps *s, const conv *c) {
   return convolve(s, c->grad, c->weight, c, extra);
 }
 
-/* Of one group: x is what the weight was moved over, y what came out. Channels and batch change
- * places, and stride and dilation. */
+/* The gradient of one group: x is the input over which the weight was moved, y the gradient of the
+ * output. Channels and batch are exchanged, and stride and dilation. */
 static fnzi_krn_array *of_weight_group(fnzi_dec_steps *s, const conv *c, fnzi_krn_array *x,
                                        fnzi_krn_array *y) {
   x = STEP(transpose__int, V(x), I(0), I(1));
@@ -138,7 +138,7 @@ static fnzi_krn_array *through_norm(fnzi_dec_steps *s, fnzi_krn_array *g, fnzi_k
   return MUL(rstd, SUB(SUB(g, mean), MUL(x, along)));
 }
 
-/* All dimensions; returns how many stand before those that normalized_shape is for. */
+/* All dimensions; returns the number of dimensions before the dimensions of normalized_shape. */
 static size_t outer_dims(fnzi_dec_steps *s, const fnzi_krn_array *input, int64_t *dims) {
   const int64_t *shape = NULL;
   size_t own = 0, rank = fnzi_dec_array_rank(input);
@@ -322,8 +322,7 @@ DECOMP(dropout_backward) {
 }
 
 /* --- Embedding --------------------------------------------------------------------------- */
-/* One divided by how often each index comes, at each index; an integer where an argument says so.
- */
+/* At each index, one divided by the count of that index, in `dtype`. */
 static fnzi_krn_array *rarity(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t rows,
                               fnz_dtype dtype) {
   fnzi_krn_array *counts = STEP(zeros, INTS(rows), DTYPE(FNZ_F64));
@@ -354,7 +353,7 @@ DECOMP(embedding_backward) {
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */
-/* Where each element of each window lies along the dimension: step * window + place. */
+/* The place along the dimension of each element of each window: step * window + place. */
 static fnzi_krn_array *window_places(fnzi_dec_steps *s, int64_t windows, int64_t size,
                                      int64_t step) {
   fnzi_krn_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));

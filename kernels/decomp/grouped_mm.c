@@ -13,7 +13,7 @@ static bool is_many(const fnzi_krn_array *a) {
   return fnzi_dec_array_rank(a) == 3;
 }
 
-/* Where each group ends; NULL without data. */
+/* The ends of the groups; NULL without data. */
 static const int64_t *ends_of(fnzi_dec_steps *s, const groups *g, fnzi_krn_array *offs) {
   const void *data = NULL;
   if (s->status == FNZ_OK && fnzi_dec_array_dtype(offs) != FNZ_I32 &&
@@ -74,7 +74,7 @@ static fnzi_krn_array *product_of(fnzi_dec_steps *s, const groups *g, int64_t i)
   return STEP(mm, V(a), V(b));
 }
 
-/* What lies behind the last group is zero: eager leaves there what it finds. */
+/* Rows after the last group are zero: eager leaves them uninitialised. */
 static fnzi_krn_array *rest_of(fnzi_dec_steps *s, const groups *g) {
   const int64_t rest = g->size - (g->count ? g->ends[g->count - 1] : 0);
   fnz_arg sizes = is_many(g->b) ? INTS(rest, fnzi_dec_array_size(g->b, 2))

@@ -202,7 +202,7 @@ static fnzi_krn_array *line(fnzi_dec_steps *s, fnzi_krn_array *like, int64_t cou
   return fnzi_dec_cast(s, line, fnzi_dec_array_dtype(like));
 }
 
-/* What is asked for by "size", a batch of images or volumes. */
+/* The argument "size", a batch of images or volumes. */
 typedef struct grid {
   const int64_t *size;
   int64_t spatial, places;

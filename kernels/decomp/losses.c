@@ -85,7 +85,7 @@ DECOMP(kl_div) {
   fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, loss));
 }
 
-/* What log_sigmoid keeps for its backward. */
+/* The result of log_sigmoid, and the buffer for its backward. */
 DECOMP(log_sigmoid_forward) {
   fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
   fnzi_dec_result_give(s, STEP(log_sigmoid, V(x)));
@@ -190,7 +190,7 @@ DECOMP(multilabel_margin_loss_forward) {
   fnzi_dec_result_give(s, is_label);
 }
 
-/* 1, or what one of so many losses counts in their mean. */
+/* 1, or the weight of each of `count` losses in their mean. */
 static double share(const fnzi_dec_steps *s, int64_t count) {
   enum { MEAN = 1 };
   return fnzi_krn_named_int(s->call, "reduction", MEAN) == MEAN ? 1 / (double)count : 1;

@@ -1,7 +1,7 @@
 /* masking.c - elements picked by masks and indices, and comparisons with tolerance. */
 #include "kernels/decomp/decomp.h"
 
-/* How many elements were picked, where no data say it but the program does. */
+/* The count of picked elements, if the program records it and no data are at hand. */
 static bool records_count(fnzi_dec_steps *s, int64_t *count) {
   const fnzi_krn_call *call = s->call;
   const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
@@ -209,7 +209,7 @@ DECOMP(take_along_dim) {
   fnzi_dec_result_give(s, STEP(gather, V(self), I(dim), V(index)));
 }
 
-/* What `elements` has at places of the sorted test elements. */
+/* The elements of `elements` that are among the sorted test elements. */
 static fnzi_krn_array *found(fnzi_dec_steps *s, fnzi_krn_array *elements, fnzi_krn_array *tests) {
   int64_t count = fnzi_dec_array_numel(tests);
   fnzi_krn_array *sorted[2];

@@ -178,7 +178,7 @@ DECOMP(linalg_norm_named) {
   give_named(s, &n);
 }
 
-/* Of a matrix, or of the two dimensions that are named. */
+/* The norm of a matrix, or of the two named dimensions. */
 DECOMP(nuclear_norm) {
   norm n = read_norm(s);
   take_all(&n);

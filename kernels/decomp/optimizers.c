@@ -2,9 +2,9 @@
  * and what scales gradients before: each operator is a few pointwise steps for every parameter.
  *
  * Those kernels pair the elements of a parameter, its gradient and its states as they lie in
- * memory. So all must lie alike; else what belongs together would not be what has one index.
- * 16-bit floats are computed as f32 and rounded once, as there; numbers are of 64 bits until they
- * meet a tensor. */
+ * memory. So all must have the same strides; else elements that belong together would not have the
+ * same index. 16-bit floats are computed as f32 and rounded once, as there; numbers are of 64 bits
+ * until they meet a tensor. */
 #include "kernels/decomp/decomp.h"
 
 #include <math.h>
@@ -260,7 +260,7 @@ DECOMP(fused_adagrad) {
   step_all(&t, MOST_LISTS, true, adagrad_step);
 }
 
-/* This one says that it writes the steps; they stay. */
+/* The schema of this operator claims that it writes the steps; they stay. */
 DECOMP(fused_adagrad_steps) {
   stepping t = {.s = s, .lists = {"self", "grads", "state_sums"}, .nlists = 3};
   step_all(&t, MOST_LISTS, true, adagrad_step);

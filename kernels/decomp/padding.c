@@ -51,7 +51,7 @@ static void give_image(fnzi_dec_steps *s, fnzi_krn_array *a, padding p, const si
 }
 
 /* --- By the other end -------------------------------------------------------------------- */
-/* Negative numbers cut off first; what is left goes round once at most. */
+/* Negative numbers cut off first; the rest wraps around once at most. */
 static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
                                const int64_t *pads) {
   int64_t size = fnzi_dec_array_size(a, dim), before = pads[0] < 0 ? 0 : pads[0];

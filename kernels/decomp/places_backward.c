@@ -37,7 +37,7 @@ DECOMP(gather_backward) {
                                     fnzi_dec_given_array(s, "index"), grad));
 }
 
-/* Of cummax and cummin: each element was the largest so far of those behind it. */
+/* The gradient of cummax and cummin: each index names the element that was the largest so far. */
 DECOMP(running_extreme_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"),
                  *indices = fnzi_dec_given_array(s, "indices");
@@ -51,7 +51,8 @@ DECOMP(running_extreme_backward) {
   fnzi_dec_result_give(s, scattered(s, zeros, *fnzi_krn_named(s->call, "dim"), indices, grad));
 }
 
-/* Of max, min, median and their like, which keep the place of what they chose. */
+/* The gradient of max, min, median and other operators that return the index of the chosen
+ * element. */
 DECOMP(chosen_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"),
                  *indices = fnzi_dec_given_array(s, "indices");
@@ -122,8 +123,9 @@ static fnzi_krn_array *where_or(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_kr
   return STEP(where__self, V(mask), V(a), V(STEP(full_like, V(a), F(other))));
 }
 
-/* Of running products, without a division by zero: before the first zero the products divided by
- * the element; at it the products that lack it, up to the next zero; behind it nothing. */
+/* The gradient of running products, without a division by zero: before the first zero the products
+ * divided by the element; at it the products that lack it, up to the next zero; behind it
+ * nothing. */
 DECOMP(cumprod_backward) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad"), *input = fnzi_dec_given_array(s, "input"),
                  *output = fnzi_dec_given_array(s, "output");

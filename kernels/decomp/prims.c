@@ -176,7 +176,7 @@ static array *put_together(fnzi_dec_steps *s, array *const *coordinates, const i
   return places;
 }
 
-/* Where the window of each result begins along dimension d of the pooled ones. */
+/* The start of the window of each result along dimension d of the pooled ones. */
 static array *starts(fnzi_dec_steps *s, const pool *p, size_t d, const array *results) {
   uint32_t rank = fnzi_dec_array_rank(results), dim = rank - (uint32_t)p->n + (uint32_t)d;
   array *counted = STEP(arange, I(fnzi_dec_array_size(results, dim)), DTYPE(FNZ_I64));

@@ -1,5 +1,5 @@
-/* products.c - products of matrices in other types than their own, of many factors, with what comes
- * behind them; and convolutions under other names. */
+/* products.c - products of matrices in other types than their own, of many factors, with bias and
+ * activation; and convolutions under other names. */
 #include "kernels/decomp/decomp.h"
 
 /* --- In another type --------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ DECOMP(conv_by_channel) {
 }
 
 /* --- Three factors ----------------------------------------------------------------------- */
-/* With new dimensions where a list says so. */
+/* With new dimensions at the indices of a list. */
 static fnzi_krn_array *expanded(fnzi_dec_steps *s, const char *name, const char *dims) {
   fnzi_krn_array *a = fnzi_dec_given_array(s, name);
   const int64_t *at = NULL;

@@ -1,12 +1,12 @@
-/* quantize.c - tensors rounded to what few integers can say, and back: fake_quantize by one scale
- * or by one for each channel, alone or with the mask of what was not cut off. */
+/* quantize.c - tensors rounded to the values of small integers, and back: fake_quantize by one
+ * scale or by one for each channel, alone or with the mask of elements that were not clamped. */
 #include "kernels/decomp/decomp.h"
 
 typedef struct quantized {
   fnzi_krn_array *values, *mask;
 } quantized;
 
-/* The scale is 32-bit whatever the tensor is, its reciprocal and what is multiplied by it too. */
+/* The scale is 32-bit for all dtypes of the tensor, its reciprocal and the product with it too. */
 static quantized quantize(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *scale,
                           fnzi_krn_array *zero) {
   int64_t least = fnzi_krn_named_int(s->call, "quant_min", 0);
@@ -70,7 +70,7 @@ static void check_places(fnzi_dec_steps *s, const fnzi_krn_array *zero) {
                       (long long)((const int64_t *)data)[i]);
 }
 
-/* Scales are 32-bit floats or bf16, what is zero is i32, f32 or f16. */
+/* Scales are 32-bit floats or bf16, zero points are i32, f32 or f16. */
 static void check_channels(fnzi_dec_steps *s) {
   fnz_dtype scale = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "scale"));
   fnz_dtype zero = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "zero_point"));

@@ -44,7 +44,7 @@ static fnz_arg given_or(const fnzi_dec_steps *s, const char *name, double otherw
   return whole ? I((int64_t)otherwise) : F(otherwise);
 }
 
-/* Arguments quant_min and quant_max, which must lie in what the type holds. */
+/* Arguments quant_min and quant_max, which must be in the range of the type. */
 static range given_range(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
   size_t i = range_find(s, name, dtype, 0);
   if (i == RANGES)
@@ -61,8 +61,8 @@ static range given_range(fnzi_dec_steps *s, const char *name, fnz_dtype dtype) {
 }
 
 /* --- Blocks ----------------------------------------------------------------------------------- */
-/* Sizes with a dimension for the blocks and one for what is inside of each, where that is not the
- * same; `inside` are the latter ones. */
+/* Sizes with a dimension for the blocks and one for the elements of each block; only one of the two
+ * if the other is 1. `inside` are the dimensions within a block. */
 typedef struct blocks {
   fnz_arg sizes, ones, inside; /* ones: sizes of a scale, with 1 inside */
   const int64_t *given;

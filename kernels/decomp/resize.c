@@ -72,7 +72,7 @@ static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype
   return w;
 }
 
-/* Both axes, by the arguments, which are those of a gradient when `back`. */
+/* Both axes, by the arguments, which are the arguments of a gradient when `back`. */
 static void open_axes(fnzi_dec_steps *s, bool back, filter_fn *filter, double radius,
                       fnzi_meta_pool *p, axis axes[2]) {
   double scales[FNZI_POOL_MAX_SPATIAL] = {0};

@@ -1,7 +1,7 @@
 /* rnn.c - recurrent networks from linear layers and gates: lstm, gru, rnn_tanh, rnn_relu over whole
  * and over packed sequences, and their cells.
  *
- * A sequence is rows, those of one time step side by side: as many in each step for a whole
+ * A sequence is rows, with the rows of one time step side by side: as many in each step for a whole
  * sequence, ever fewer for a packed one, whose shorter rows end earlier. */
 #include "kernels/decomp/decomp.h"
 
@@ -15,7 +15,7 @@ typedef struct state {
   fnzi_krn_array *h, *c;
 } state;
 
-/* One step: what the input contributes, already multiplied by its weights, and the state. */
+/* One step: the contribution of the input, already multiplied by its weights, and the state. */
 typedef state cell_fn(fnzi_dec_steps *s, fnzi_krn_array *from_input, state old, const weights *w);
 
 /* Gate i of n, side by side in the columns. */
@@ -141,9 +141,8 @@ typedef struct direction {
   state first, last; /* of all rows */
 } direction;
 
-/* The state with which a step begins: that after the step before, of as many rows as this one has.
- * Rows that end are kept in `ended`; rows that a reversed sequence begins with come from the first
- * state. */
+/* The state with which a step begins: the state after the step before, with `count` rows. Rows that
+ * end are kept in `ended`; rows that a reversed sequence begins with come from the first state. */
 static state state_for(fnzi_dec_steps *s, const direction *d, state now, int64_t count,
                        state *ended) {
   int64_t has = fnzi_dec_array_size(now.h, 0);
@@ -378,7 +377,8 @@ DECOMP(rnn_relu_data) {
 }
 
 /* --- One layer in one direction ---------------------------------------------------------- */
-/* What PyTorch decomposes an LSTM to on a CPU; the last result is memory for its backward. */
+/* The operator to which PyTorch decomposes an LSTM on a CPU; the last result is memory for its
+ * backward. */
 DECOMP(rnn_layer) {
   enum { LSTM = 2 };
   fnzi_krn_array *input = fnzi_dec_given_array(s, "input");

@@ -1,4 +1,4 @@
-/* script.h - a decomposition that is written down, not done: what it does to arguments of given
+/* script.h - a decomposition that is written down instead of run: its effect on arguments of given
  * geometries, as calls of other operators (program/script.h).
  *
  * One that looks at elements, or makes a constant of its own, cannot be written down and is
@@ -12,9 +12,9 @@
 struct fnzi_dec_steps;
 
 /* --- script_make.c ---------------------------------------------------------------------------- */
-/* Writes one down.
- * rows        the table of kernels.def: what steps give
- * decompose   NULL: the one of the operator's own row (decomp.def)
+/* Writes a decomposition down.
+ * rows        the table of kernels.def, which has the types of steps
+ * decompose   NULL: the function of the operator's own row (decomp.def)
  * out         everything in `arena`; ends with fnzi_script_free()
  * UNSUPPORTED when the operator has no decomposition or that cannot be written down; else as the
  * decomposition fails. */

@@ -2,7 +2,7 @@
 #include "kernels/decomp/decomp.h"
 #include "kernels/meta/evaluate.h"
 
-/* What is needed to run a decomposition over geometries. */
+/* State of a decomposition that runs over geometries. */
 typedef struct stage {
   fnzi_krn_stock stock;
   fnzi_krn_call call;

@@ -1,5 +1,5 @@
-/* sequences.c - batches of sequences of several lengths: packed step by step, and padded
- * again. How many elements there are then stands in data. */
+/* sequences.c - batches of sequences of several lengths: packed step by step, and padded again.
+ * Then only data have the number of elements. */
 #include "kernels/decomp/decomp.h"
 
 /* A vector of counts as numbers; NULL without data. */

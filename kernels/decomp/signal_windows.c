@@ -90,7 +90,7 @@ static double bessel(double beta) {
   return sum;
 }
 
-/* I0 over half an ellipse, by what it is in the middle. */
+/* I0 over half an ellipse, divided by its value in the middle. */
 DECOMP(kaiser_window) {
   window w;
   double beta = fnzi_krn_named_float(s->call, "beta", 12);

@@ -1,5 +1,5 @@
-/* slopes.c - slopes of what is sampled along dimensions (gradient), and powers of numbers side by
- * side (vander). */
+/* slopes.c - slopes of samples along dimensions (gradient), and powers of numbers side by side
+ * (vander). */
 #include "kernels/decomp/decomp.h"
 
 typedef fnzi_krn_array array;
@@ -23,7 +23,7 @@ static array *scaled(fnzi_dec_steps *s, array *x, fnz_arg by) {
   return STEP(mul__Scalar, V(x), by);
 }
 
-/* Of samples that all have the same distance. */
+/* The slope of samples that all have the same distance. */
 static array *slope_by_number(fnzi_dec_steps *s, array *x, int64_t dim, fnz_arg apart, bool wide) {
   array *center = SUB(span_to_end(s, x, dim, 2), span(s, x, dim, 0, -2)), *before, *after;
   array *first = span(s, x, dim, 0, 1), *second = span(s, x, dim, 1, 2);
@@ -50,7 +50,7 @@ static array *weighed(fnzi_dec_steps *s, array *const weights[3], array *const a
   return ADD(sum, MUL(weights[2], at[2]));
 }
 
-/* Where the distances to both neighbours differ. */
+/* The slope if the distances to both neighbours differ. */
 static array *slope_inside(fnzi_dec_steps *s, array *x, int64_t dim, array *apart) {
   size_t rank = fnzi_dec_array_rank(x);
   array *left = span(s, apart, 0, 0, -1), *right = span_to_end(s, apart, 0, 1);

@@ -1,5 +1,5 @@
 /* solve.c - what is computed from factored matrices: solutions, inverses, determinants, powers and
- * exponentials. The factorizations are those of cpu/factor.c. */
+ * exponentials. The factorizations are in cpu/factor.c. */
 #include "kernels/decomp/decomp.h"
 
 #include <math.h>
@@ -193,15 +193,15 @@ DECOMP(cholesky_inverse) {
 }
 
 /* --- Determinants ------------------------------------------------------------------------ */
-/* Of a real matrix the transpose is factored, wherever its elements lie: so it gives the same bits
- * as a copy of it. */
+/* For a real matrix the transpose is factored, whatever its strides: so the matrix and a copy of it
+ * give the same bits. */
 static factored factor_turned(fnzi_dec_steps *s, fnzi_krn_array *a) {
   need_square(s, a, "A");
   return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : transposed(s, a));
 }
 
-/* But the factors that PyTorch gives as results are those of the transpose only when the matrix
- * lies by rows, as then the transpose lies by columns. */
+/* But PyTorch returns the factors of the transpose only if the matrix lies by rows, as then the
+ * transpose lies by columns. */
 static void give_factors(fnzi_dec_steps *s, fnzi_krn_array *a, factored f) {
   if (a && !fnzi_is_contiguous(&a->geometry) && !fnzi_is_complex(fnzi_dec_array_dtype(a)))
     f = factor(s, a);
@@ -239,7 +239,8 @@ DECOMP(det_and_factors) {
   give_determinant(s, true);
 }
 
-/* The sign, or what a complex one has in its place, and the logarithm of the rest. */
+/* The sign, or the unit factor of a complex determinant, and the logarithm of the absolute
+ * value. */
 static factored log_determinant(fnzi_dec_steps *s, fnzi_krn_array *out[2]) {
   fnzi_krn_array *a = fnzi_krn_call_input(s->call, 0);
   factored f = factor_turned(s, a);

@@ -1,5 +1,5 @@
 /* spectra.c - what is made of eigenvalues and singular values: vectors and values alone,
- * pseudoinverses, ranks, condition numbers. The decompositions are those of cpu/spectral.c. */
+ * pseudoinverses, ranks, condition numbers. The decompositions are in cpu/spectral.c. */
 #include "kernels/decomp/decomp.h"
 
 #include <float.h>
@@ -53,7 +53,7 @@ DECOMP(svd_values) {
   fnzi_dec_result_give(s, decompose(s, fnzi_dec_given_array(s, "A"), false, false).of[1]);
 }
 
-/* Zeros in the place of vectors that nobody wants. */
+/* Zeros in the place of vectors that are not needed. */
 static fnzi_krn_array *no_vectors(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t dim) {
   int64_t sizes[FNZ_MAX_RANK] = {0};
   uint32_t rank = fnzi_dec_array_rank(a);

@@ -1,5 +1,5 @@
 /* compute.c - an operator by its row, into new memory; the types of its arguments as eager checks
- * them. What writes into arguments is in write.c. */
+ * them. Operators that write arguments are in write.c. */
 #include "kernels/eager/eager.h"
 
 /* --- What facts.def asks of arguments --------------------------------------------------------- */

@@ -48,7 +48,7 @@ struct fnzi_mem_job {
   size_t capacity, count;
   char *warning; /* "" for nothing */
   fnzi_arena *scratch;
-  int depth; /* operators that this one is a part of */
+  int depth; /* nesting of operators */
 };
 
 enum { FNZI_MOST_DEPTH = 4 }; /* a list of in-place views of composites that copy */
@@ -69,7 +69,7 @@ fnz_status fnzi_mem_job_fail(const fnzi_mem_job *job, fnz_class kind, const char
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_give(fnzi_mem_job *job, fnzi_krn_array *array);
 /* Appends an argument as a result: another reference. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_again(fnzi_mem_job *job, fnzi_krn_array *array);
-/* Does another operator as a part of this one. `args` as in fnzi_mem_job; results are appended to
+/* Runs another operator as a part of the job. `args` as in fnzi_mem_job; results are appended to
  * `outputs`, which has room for `capacity`. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_part(const fnzi_mem_job *job, const fnz_op *op,
                                             const fnz_arg *args, fnz_handle *outputs,
@@ -90,8 +90,8 @@ void fnzi_mem_job_close(fnzi_mem_job *job, fnzi_krn_call *call);
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out);
 
 /* --- lazy_bits.c ------------------------------------------------------------------------------ */
-/* Arguments without lazy bits: those that have some are replaced by computed ones, which are in
- * *temporaries, *count of them, for the caller to release. */
+/* Arguments without lazy bits: an argument that has some is replaced by a computed one. These are
+ * in *temporaries, *count of them, for the caller to release. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op,
                                                   const fnz_arg *args, const fnz_arg **out,
                                                   fnzi_krn_array ***temporaries, size_t *count);
@@ -107,7 +107,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_machine_resolve(fnzi_krn_machine *m, fnz_cont
 /* Calls `body` with via's arguments, checked and without lazy bits. */
 typedef fnz_status fnzi_args_fn(fnzi_mem_job *job, const fnz_arg *args);
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *body);
-/* What facts.def asks of the types of via's arguments. */
+/* Checks the conditions of facts.def on the types of via's arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args);
 
 fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
@@ -129,7 +129,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *o
 FNZ_MUST_CHECK fnz_status fnzi_mem_lists_refuse(fnz_context *ctx, const fnz_op *op);
 
 /* --- shortcut.c ------------------------------------------------------------------------------- */
-/* After a call of a row: what it was like, for fnzi_mem_shortcut_call(). */
+/* After a call of a row: keeps its dtypes and numbers, for fnzi_mem_shortcut_call(). */
 void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call);
 /* Makes a call that is like one before; false, with nothing done, when it is not. The plan has
  * shortcuts. */
@@ -149,14 +149,14 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_
                                                     size_t nplain);
 
 /* --- write_check.c ---------------------------------------------------------------------------- */
-/* May `result`, of a call of via with these arguments, be stored in the target? What an out=
- * argument that must be resized will look like does not matter before. *order as above, in the
- * scratch. */
+/* May `result`, of a call of via with these arguments, be stored in the target? The strides of an
+ * out= argument that must be resized do not matter before. *order as above, in the scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                                                const fnzi_krn_array *target,
                                                const fnz_geometry *result, fnzi_arena *scratch,
                                                const uint32_t **order);
-/* No two elements of what is written, nor it and one of `count` arguments, share memory. */
+/* Fails if two elements of the target share memory, or the target shares memory with one of `count`
+ * arguments. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_check_apart(const fnzi_mem_job *job,
                                                const fnzi_krn_array *target, const fnz_arg *args,
                                                size_t count);

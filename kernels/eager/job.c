@@ -105,7 +105,7 @@ fnz_status fnzi_mem_job_part_on(const fnzi_mem_job *job, const fnz_op *op, fnzi_
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
-/* What makes a tensor makes it in the dtype of its out= argument. */
+/* An operator that creates a tensor uses the dtype of its out= argument. */
 static fnz_arg dtype_of_out(const fnzi_mem_job *job) {
   for (size_t i = 0; i < job->op->nparams; i++) {
     const fnzi_krn_array *out =

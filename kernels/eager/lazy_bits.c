@@ -1,4 +1,4 @@
-/* lazy_bits.c - lazy bits: a tensor that is the conjugate or the negative of what lies in its
+/* lazy_bits.c - lazy bits: a tensor that is the conjugate or the negative of the elements in its
  * memory. Kernels get its computed elements. */
 #include "kernels/eager/eager.h"
 

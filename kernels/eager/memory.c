@@ -130,7 +130,7 @@ bool fnzi_mem_array_same_window(const fnzi_krn_array *a, const fnzi_krn_array *b
          (x->rank > y->rank ? fnzi_is_at_own_places(x, y) : fnzi_is_at_own_places(y, x));
 }
 
-/* A box of which both windows may be parts: its dimensions have the strides of `g`, largest first,
+/* A box that both windows may be parts of: its dimensions have the strides of `g`, largest first,
  * and each is as long as the next larger stride allows. False when they do not nest. */
 static bool frame_of(const fnz_geometry *g, size_t elements, int64_t *sizes, int64_t *strides,
                      fnz_geometry *out) {

@@ -19,7 +19,7 @@ static void plan_row(fnzi_mem_plan *plan, const fnzi_kernel *row, fnzi_way_fn *w
   plan->is_pointwise = row->memory == FNZI_MEMORY_POINT;
 }
 
-/* In-place views do what their view does, and keep what it gives. */
+/* In-place views call their view, and keep its result. */
 static bool plan_inplace_view(const fnz_op *op, fnzi_mem_plan *plan) {
   const fnz_op *view = fnzi_op_by_index(op->view_of);
   if (!view)
@@ -90,7 +90,7 @@ static bool plan_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_pl
   return true;
 }
 
-/* What facts.def says of the functional operator. */
+/* The flags of the functional operator in facts.def. */
 static void plan_strictness(fnzi_mem_plan *plan) {
   const fnz_op *op = fnzi_op_canonical(plan->via);
   if (op->kind != FNZI_KIND_FUNCTIONAL)

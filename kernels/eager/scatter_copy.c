@@ -3,7 +3,7 @@
 #include "kernels/eager/eager.h"
 
 /* A copy of self's whole storage, with the geometry of self; a plain clone where self overlaps
- * itself. Of a storage without an end, as much as a tensor can have. */
+ * itself. For a storage without an end, as much as a tensor can have. */
 static fnz_status clone_strided(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_array **out) {
   static const int64_t one[1] = {1};
   size_t bytes = self->storage->bytes < INT64_MAX / 4 ? self->storage->bytes : INT64_MAX / 4;
@@ -69,7 +69,8 @@ static fnz_status write_window(fnzi_mem_job *job, fnzi_krn_array *window,
   return fnzi_krn_window_assign(&call, &to, &from, overlaps);
 }
 
-/* What the scatter writes: its arguments without src are those of the view. */
+/* The window that the scatter writes: the view of its base, with the scatter's arguments without
+ * src. */
 static fnz_status open_window(fnzi_mem_job *job, const fnz_arg *args, const fnzi_krn_array *base,
                               fnzi_krn_array **out) {
   const fnz_op *view = fnzi_meta_view_written_by(job->op);

@@ -1,7 +1,7 @@
 /* shortcut.c - small pointwise calls: a call by the row leaves a shortcut, and the next call
  * with the same dtypes and numbers on contiguous tensors of one shape uses it.
  *
- * Results are bit for bit those of the whole way: it is the same loop over the same chunks. */
+ * Results equal the full route bit for bit: it is the same loop over the same chunks. */
 #include "kernels/eager/eager.h"
 #include "kernels/meta/point.h"
 
@@ -27,8 +27,8 @@ struct fnzi_mem_shortcuts {
 };
 
 /* --- Comparing -------------------------------------------------------------------------------- */
-/* The arguments of the request are those of the shortcut, but for the tensors' elements and
- * sizes. `like` is the first tensor. */
+/* The request has the arguments of the shortcut, except for the tensors' elements and sizes. `like`
+ * is the first tensor. */
 static bool matches(const shortcut *s, const fnz_request *request, const fnzi_krn_array **like) {
   *like = NULL;
   for (size_t i = 0; i < s->nargs; i++) {
@@ -111,7 +111,7 @@ void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
   const fnz_geometry *g = &call->outputs[0]->geometry;
   s.out = g->dtype;
   s.has_dims = g->rank > 0;
-  fnz_error kept = job->ctx->error; /* of what is none */
+  fnz_error kept = job->ctx->error; /* the search for a shortcut is no failure of the call */
   bool found = job->m->kernels->code(call, &s.code) && take_args(job, g, &s);
   job->ctx->error = kept;
   const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
@@ -132,7 +132,7 @@ static bool has_strides_of(const fnz_geometry *a, const fnz_geometry *b) {
          (a->rank == 0 || memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0);
 }
 
-/* Nothing that is read lies in what is written, unless at the very same places. */
+/* No operand shares memory with the target, unless at the very same places. */
 static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_krn_array *target) {
   for (size_t i = 0; i < s->nargs; i++) {
     const fnzi_krn_array *a = fnzi_krn_arg_array(&request->args[i]);

@@ -1,6 +1,6 @@
 /* special.c - operators on memory that do more than their schema declares: set_ and resize_ change
- * the storage or geometry of a tensor, batch norm writes its statistics, some fill windows. What an
- * operator does is its kind of mutation (mutations.def); here is how memory does it. */
+ * the storage or geometry of a tensor, batch norm writes its statistics, some fill windows. An
+ * operator's effect is its kind of mutation (mutations.def); this file applies it to memory. */
 #include "kernels/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -44,7 +44,7 @@ static fnz_status first(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&job->args[0]));
 }
 
-/* What is waited for is there: the tensors themselves. */
+/* Collectives are complete at once, so the results are the tensors themselves. */
 static fnz_status wait_for(fnzi_mem_job *job) {
   const fnz_arg *arg = &job->args[0], *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   const uint32_t count = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
@@ -168,7 +168,7 @@ static fnz_status reshape_alias_copy(fnzi_mem_job *job) {
   return fnzi_mem_job_copy_result(job, job->count - 1);
 }
 
-/* Where reshape would copy, it refuses as view does. */
+/* If reshape would copy, it refuses as view does. */
 static fnz_status unsafe_view(fnzi_mem_job *job) {
   fnzi_krn_array *window;
   FNZ_TRY(fnzi_mem_job_part_of_one(job, fnzi_ops_find("view"), job->args, &window));
@@ -225,8 +225,8 @@ static fnz_status keep_statistics(fnzi_mem_job *job, fnz_handle *handles, size_t
   return FNZ_OK;
 }
 
-/* Eager's loop decides what comes of statistics that share elements with themselves, or with what
- * it reads meanwhile: the arguments before them. */
+/* Eager's loop order decides the result if statistics share elements with themselves, or with
+ * operands that it reads meanwhile: the arguments before them. */
 static fnz_status check_statistics(const fnzi_mem_job *job) {
   enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
   for (size_t k = MEAN; k <= VAR; k++)

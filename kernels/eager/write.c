@@ -17,7 +17,7 @@ typedef struct writing {
   fnzi_krn_array **targets; /* the written arguments, lists flattened, absent ones left out */
   const uint32_t **orders;  /* in which they are written; NULL for any */
   size_t ntargets;
-  size_t nplain;                  /* results before those that are written */
+  size_t nplain;                  /* results before the written ones */
   fnzi_arena *scratch;            /* of the call in hand */
   fnz_geometry **formerly;        /* of resized targets; NULL while there are none */
   fnzi_krn_array **former_arrays; /* arrays with the former geometry of targets that are read */
@@ -34,7 +34,7 @@ static void add_targets(writing *w, size_t i) {
       w->targets[w->ntargets++] = fnzi_krn_arg_array(&items[k]);
 }
 
-/* Those that op returns, in that order. */
+/* Adds the targets that op returns, in that order. */
 static void add_returned(writing *w, const fnz_op *op) {
   for (size_t k = 0; k < op->nreturns; k++)
     for (size_t i = 0; op->returns[k].alias && i < op->nparams; i++)
@@ -42,7 +42,8 @@ static void add_returned(writing *w, const fnz_op *op) {
         add_targets(w, i);
 }
 
-/* The functional operator returns what op does, and then what op writes without returning it. */
+/* The functional operator returns the results of op, and then the arguments that op writes without
+ * returning them. */
 static fnz_status find_targets(writing *w) {
   const fnz_op *op = w->job->op;
   const fnzi_param *written;
@@ -148,7 +149,7 @@ static fnz_status find_sharing(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Of the kernels that give the results their memory, these use what is there already. */
+/* Among the kernels that give the results their memory, these use the elements of arguments. */
 static bool takes_values(const fnzi_kernel *row) {
   uint8_t access = fnzi_kernel_facts(row)->access;
   return access == FNZI_ACCESS_COPY || access == FNZI_ACCESS_SAME;

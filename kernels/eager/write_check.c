@@ -1,5 +1,5 @@
 /* write_check.c - what may be written: may the result of an operator be stored in an argument, as
- * eager decides it? What overlaps is judged by the rules of mutations/. Nothing is changed here. */
+ * eager decides it? Overlap is judged by the rules of mutations/. Nothing is changed here. */
 #include "kernels/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -76,8 +76,8 @@ static bool is_created(const fnzi_mem_job *job) {
   return row && row->run == FNZI_RUN_create && !fnzi_mem_job_is_generated(job);
 }
 
-/* What eager's loop reads, and whether it does before it writes there. copy_ does not read what it
- * writes. */
+/* The operands that eager's loop reads, and whether it does before it writes there. copy_ does not
+ * read its target. */
 typedef struct reads {
   checking *c;
   const fnz_geometry *seen[FNZI_LOOP_READS];
@@ -141,8 +141,9 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
                             fnzi_mutation_reading(&c->call, g, &operand->geometry), loop);
 }
 
-/* Whether what is read may lie in what is written. Eager looks when the operator is elementwise or
- * begins with its argument; others it computes elsewhere, or what it does with them is undefined.
+/* Whether eager checks if operands share memory with the target. It checks when the operator is
+ * elementwise or begins with its argument; other operators compute elsewhere, or the result is
+ * undefined.
  */
 static bool checks_operands(const fnzi_mem_job *job) {
   const fnzi_kernel *row = job->plan->row;

@@ -16,7 +16,7 @@ static uint64_t float_bits(double value) {
   return bits;
 }
 
-/* What is left of a number in a dtype: 0.0 and 0 are the same f32, 2 and 1 the same bool. */
+/* The value of a number in a dtype: 0.0 and 0 are the same f32, 2 and 1 the same bool. */
 static uint64_t number_bits(const fnz_arg *n, fnz_dtype dtype) {
   if (dtype == FNZ_BOOL)
     return as_double(n) != 0;

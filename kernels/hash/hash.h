@@ -1,4 +1,4 @@
-/* hash.h - values made of hashes: what the files of this folder share.
+/* hash.h - values made of hashes: shared by the files of this folder.
  *
  * A value has *cells* (base/series.h): one per element, or with `bytewise` one per byte of an
  * element, so that memory can be seen under several dtypes. Data movement moves cells; a constant
@@ -7,8 +7,8 @@
  * all of these.
  *
  * The results of such operators, and unknown inputs, are series (base/series.h): their cells are
- * stored when somebody looks at single ones, and the fingerprint of cells that are a series is that
- * of the series, whether they are stored or not. */
+ * stored when single ones are read, and the fingerprint of such cells is the fingerprint of the
+ * series, whether they are stored or not. */
 #ifndef FNZI_HASH_H
 #define FNZI_HASH_H
 
@@ -25,7 +25,7 @@ typedef struct fnzi_hash_value {
   bool is_series; /* which begins with `start` */
   bool is_apart;  /* the cells are a block of their own */
   fnzi_cell start;
-  fnzi_cell *cells;  /* NULL: those of the series, see fnzi_hash_look() */
+  fnzi_cell *cells;  /* NULL: the cells of the series, see fnzi_hash_look() */
   int64_t numbers[]; /* sizes, strides, then the cells unless they are apart */
 } fnzi_hash_value;
 
@@ -99,7 +99,7 @@ FNZ_MUST_CHECK fnz_status fnzi_hash_look(fnzi_hash_call *h, fnzi_hash_value *v);
 /* The next result: of the expected geometry, else of `fallback`, else it is refused. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_result(fnzi_hash_call *h, const fnz_geometry *fallback,
                                            fnzi_hash_value **out);
-/* As above; the sizes must be those of `wanted`. */
+/* As above; the sizes must equal the sizes of `wanted`. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_result_like(fnzi_hash_call *h, const fnz_geometry *wanted,
                                                 fnzi_hash_value **out);
 /* Both for a series. */
@@ -142,7 +142,7 @@ FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hash_call *h, fnzi_hash_value *bas
 FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done);
 FNZ_MUST_CHECK fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done);
 FNZ_MUST_CHECK fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done);
-/* What run/ asks of series (fnzi_run_series). */
+/* The functions that run/ calls on series (fnzi_run_series). */
 FNZ_MUST_CHECK fnz_status fnzi_hash_series_make(fnz_backend *backend, fnz_context *ctx,
                                                 const fnz_geometry *g, fnzi_cell start,
                                                 fnz_handle *out);

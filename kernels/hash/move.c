@@ -6,8 +6,8 @@
 /* --- Windows into dense values -------------------------------------------------------------------
  */
 
-/* Its elements and those of the dimension before it are one row. Strides of what is empty may be
- * any. */
+/* Its elements are in one row with the elements of the dimension before it. Strides of empty
+ * tensors may be any. */
 static bool goes_on(const fnz_geometry *g, uint32_t d) {
   int64_t span;
   return fnzi_mul_i64(g->sizes[d], g->strides[d], &span) && g->strides[d - 1] == span;
@@ -152,7 +152,7 @@ static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
 /* --- Scatters ------------------------------------------------------------------------------------
  */
 
-/* Arguments: base, source, those of the view through which it writes. */
+/* Arguments: base, source, then the arguments of the view through which it writes. */
 static fnz_status scatter_window(fnzi_hash_call *h, const fnz_op *view, const fnz_geometry *base,
                                  fnz_geometry **out) {
   fnz_arg *args;
@@ -216,7 +216,8 @@ static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const fnzi_cel
     out[j] = (fnzi_cell){h, j};
 }
 
-/* The elements of one row to the places of another. What is not stored goes to places side by side.
+/* The elements of one row to the places of another. Elements that are not stored go to adjacent
+ * places.
  */
 static void cast_row(const fnzi_hash_backend *hasher, const fnzi_hash_value *from,
                      const fnzi_hash_walk *r, fnzi_hash_value *to, const fnzi_hash_walk *w) {
@@ -327,7 +328,7 @@ static fnz_status copy(fnzi_hash_call *h) {
   return spread(h, source, &self->g);
 }
 
-/* The same as the dtype that is asked for, if any. */
+/* The same if its dtype is the requested one, if any. */
 static fnz_status to_copy(fnzi_hash_call *h) {
   fnzi_hash_value *from;
   int at = fnzi_op_param(h->op, "dtype");
@@ -428,7 +429,7 @@ static fnz_status join(fnzi_hash_call *h, bool stacks) {
 /* --- Which operators move ------------------------------------------------------------------------
  */
 
-/* What runs.def says of the kernel that kernels.def names, by operator. */
+/* The access in runs.def of the kernel that kernels.def names, by operator. */
 enum { CALL, VIEW, SAME, COPY, DROPOUT, SCATTER, CAT, STACK };
 enum {
 #define RUN(name, access, ...) ACCESS_OF_##name = access,
@@ -441,7 +442,7 @@ static const uint8_t accesses[FNZI_ATEN_COUNT] = {
 #undef KERNEL
 };
 
-/* Those that have no kernel, or one that does more than to move. */
+/* Operators without a kernel, or with one that does more than to move. */
 static const struct {
   uint16_t op;
   fnz_status (*move)(fnzi_hash_call *h);

@@ -1,8 +1,9 @@
 /* opaque.c - any operator as an unknown function: element i of result k is a hash of the operator's
- * name, of an alias that of the operator itself, its attributes, the fingerprints of its tensors, k
- * and i. Of a pointwise operator, it depends on the elements at its own place alone. List operators
- * are the element's operator on each item, so that writing a list at once or item after item is the
- * same. The hash of random numbers also depends on how many calls drew some before. */
+ * name, which for an alias is its canonical operator's, its attributes, the fingerprints of its
+ * tensors, k and i. For a pointwise operator, it depends only on the elements at its own place.
+ * List operators are the element's operator on each item, so that writing a list at once or item
+ * after item is the same. The hash of random numbers also depends on how many calls drew some
+ * before. */
 #include "kernels/hash/hash.h"
 
 #include "schema/aten_names.h"
@@ -82,7 +83,7 @@ static bool is_pointwise(const fnzi_hash_call *h) {
   return plain && tensors > 0;
 }
 
-/* What all elements have in common: the operator, dtypes and attributes. */
+/* The common hash of all elements: the operator, dtypes and attributes. */
 static fnz_status common_print(fnzi_hash_call *h, fnz_dtype dtype, uint64_t *out) {
   fnz_arg *args;
   FNZI_NEW(&h->arena, h->op->nparams, &args);
@@ -97,8 +98,8 @@ static fnz_status common_print(fnzi_hash_call *h, fnz_dtype dtype, uint64_t *out
   return FNZ_OK;
 }
 
-/* Elements of one cell each: the result keeps the place of the first operand's; what it is of
- * depends on what the operands are of, and how far the places of the others are from that. So
+/* Elements of one cell each: the result keeps the place of the first operand's cell; its origin
+ * depends on the operands' origins, and on the distances of their places to that place. So
  * operators on series of the same sizes give a series. */
 static uint64_t mix_cell(uint64_t h, fnzi_cell cell, uint64_t at) {
   return fnzi_hash_combine(fnzi_hash_combine(h, cell.of), cell.at - at);
@@ -129,8 +130,8 @@ static void mix_row(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_va
   }
 }
 
-/* The same for elements of several cells: the hash of each stands in its first one until all are
- * made of it. */
+/* The same for elements of several cells: the hash of each is in its first cell until all cells are
+ * computed from it. */
 static void mix_cells(const mixing *m, const fnzi_hash_walk *w, const fnzi_hash_value *operand,
                       fnzi_cell *out) {
   const fnzi_cell *first = operand->cells + (size_t)w->place * operand->unit;

@@ -45,7 +45,7 @@ static fnz_status read_padding(const fnzi_krn_call *call, fnzi_meta_bags *b) {
   return FNZ_OK;
 }
 
-/* Where eager takes its short way to a sum, it leaves out which bag each index belongs to. */
+/* If eager takes its shortcut to a sum, it leaves out which bag each index belongs to. */
 static bool is_short(const fnzi_krn_call *call, const fnzi_meta_bags *b) {
   const fnz_geometry *weight = fnzi_krn_call_geometry(call, 0);
   const fnzi_krn_array *scale = fnzi_krn_named_array(call, "per_sample_weights");

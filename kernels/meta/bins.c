@@ -108,7 +108,7 @@ fnz_status fnzi_shape_assert(fnzi_krn_call *call) {
       (long long)count);
 }
 
-/* The token only says what comes after what. */
+/* The token only orders calls. */
 fnz_status fnzi_shape_assert_token(fnzi_krn_call *call) {
   const fnz_geometry *token = &fnzi_krn_named_array(call, "dep_token")->geometry;
   FNZ_TRY(fnzi_shape_assert(call));

@@ -6,14 +6,14 @@
 
 #include "kernels/core/core.h"
 
-/* Of roi_align and roi_pool: images (batch, channels, in...), regions (count, 5): which image, and
- * two corners. */
+/* The sizes of roi_align and roi_pool: images (batch, channels, in...), regions (count, 5): the
+ * index of the image, and two corners. */
 typedef struct fnzi_meta_rois {
   int64_t count, batch, channels, in[2], out[2];
 } fnzi_meta_rois;
 FNZ_MUST_CHECK fnz_status fnzi_meta_rois_read(fnzi_krn_call *call, fnzi_meta_rois *out);
 
-/* Of deform_conv2d. `parts`: how many groups of channels have offsets of their own. */
+/* The sizes of deform_conv2d. */
 typedef struct fnzi_meta_deform {
   int64_t batch, channels, out_channels, groups, parts;
   int64_t in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];

@@ -12,7 +12,8 @@
 enum { FNZI_CONV_MAX_SPATIAL = 3 };
 
 /* Dimensions beyond `spatial` are of size 1 and change nothing. `left` and `right` are the padding
- * before and behind; of a transposed convolution: what is cut off, where right may be negative. */
+ * before and behind; of a transposed convolution: the elements that are cut off, where right may be
+ * negative. */
 typedef struct fnzi_meta_conv {
   uint32_t spatial; /* 1 to 3 */
   bool transposed, batched;
@@ -22,7 +23,7 @@ typedef struct fnzi_meta_conv {
   int64_t left[FNZI_CONV_MAX_SPATIAL], right[FNZI_CONV_MAX_SPATIAL];
 } fnzi_meta_conv;
 
-/* Of any convolution operator; checks everything that makes it impossible (BOUNDS). */
+/* Reads any convolution operator; checks everything that makes it impossible (BOUNDS). */
 FNZ_MUST_CHECK fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where in an input of size `in` the place `out` looks through the kernel's element k; -1 for
- * nowhere. */
+/* The place in an input of size `in` that element k of the kernel reads for the place `out`; -1 for
+ * none. */
 static inline int64_t fnzi_meta_conv_source(bool transposed, int64_t out, int64_t k, int64_t stride,
                                             int64_t dilation, int64_t left, int64_t in) {
   int64_t at = transposed ? out + left - k * dilation : out * stride - left + k * dilation;

@@ -121,7 +121,7 @@ static fnz_status check_kept(const fnzi_krn_call *call, const char *name, const 
                                         : "have the states of each step of each sequence");
 }
 
-/* Of the logarithms, row-major. */
+/* The gradient of the logarithms, row-major. */
 fnz_status fnzi_shape_ctc_backward(fnzi_krn_call *call) {
   const fnz_geometry *x = &fnzi_krn_named_array(call, "log_probs")->geometry;
   fnzi_meta_ctc a;

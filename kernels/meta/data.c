@@ -44,7 +44,7 @@ static fnz_status check_bincount(const fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* Nothing is known of the size: what is recorded is a symbol's number, 0 where it has none. */
+/* The size is not known: the recorded one is a symbol's number, 0 if it has none. */
 static bool is_symbol(const fnzi_krn_call *call) {
   const fnz_geometry *g = call->has_data ? NULL : recorded(call);
   return g && g->rank && g->symbols && g->symbols[0];

@@ -3,7 +3,7 @@
 
 enum { ELLIPSIS = UINT8_MAX, MAX_ITEMS = FNZ_MAX_RANK + 1 };
 
-/* What stands between two commas. */
+/* The labels between two commas. */
 typedef struct term {
   uint8_t items[MAX_ITEMS];
   uint32_t count;
@@ -163,7 +163,7 @@ fnz_status fnzi_meta_einsum_read(fnzi_krn_call *call, fnzi_meta_einsum *out) {
   return check_output(call, out);
 }
 
-/* Of one operand something is summed, and sums of integers are i64. */
+/* A dimension of a single operand is summed, and sums of integers are i64. */
 static bool sums_one(const fnzi_meta_einsum *e) {
   bool sums = false;
   for (uint32_t i = 0; e->count == 1 && i < e->operands[0].rank; i++)

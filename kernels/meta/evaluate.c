@@ -228,7 +228,7 @@ static void place_in_rows(fnzi_krn_array *a) {
   fnzi_contiguous_strides(a->place.sizes, a->place.rank, a->dims + 2 * (size_t)a->place.rank);
 }
 
-/* Who computes elsewhere fills all of the results, whatever they begin as. */
+/* A device fills all of the results, whatever they begin as. */
 static fnz_status take_memory_elsewhere(fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t k = 0; k < call->noutputs && !is_window(call, row); k++) {
     fnzi_krn_array *out = call->outputs[k];
@@ -302,8 +302,8 @@ static bool data_decide(const fnzi_krn_call *call) {
   return fnzi_args_visit(&call->args[indices], 1, find_mask, &masks) != FNZ_OK || masks;
 }
 
-/* Rules see no data there. Where those decide sizes the CPU computes all of it, and what a rule
- * refuses it says. */
+/* Rules see no data there. If data decide sizes the CPU computes all of it, and reports the
+ * refusals of a rule. */
 static fnz_status find_shape_elsewhere(fnzi_krn_call *call, const fnzi_kernel *row) {
   const fnz_error had = call->ctx->error;
   fnz_status status = FNZ_UNSUPPORTED;

@@ -15,7 +15,7 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fn
 /* The row computes results of these types; part of the above where there are data. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_outputs_check(const fnzi_krn_call *call,
                                                   const fnzi_kernel *row);
-/* Gives the results memory. Those that have a storage already keep it. */
+/* Gives the results memory. Results that have a storage already keep it. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row);
 /* Fills them. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_evaluate_run(fnzi_krn_call *call, const fnzi_kernel *row);

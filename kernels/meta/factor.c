@@ -1,5 +1,5 @@
-/* factor.c - shapes of factorizations of matrices and of what is solved with them. Results lie as
- * LAPACK leaves them, column after column. */
+/* factor.c - shapes of factorizations of matrices and of solutions by them. Results lie as LAPACK
+ * leaves them, column after column. */
 #include "kernels/core/core.h"
 
 /* A matrix, or a batch of them. */
@@ -16,7 +16,7 @@ static fnz_status check_sizes(const fnzi_krn_call *call, size_t i, const fnz_geo
   return FNZ_OK;
 }
 
-/* Of one type that LAPACK knows. */
+/* The matrix has a type that LAPACK knows. */
 static fnz_status check_matrix(const fnzi_krn_call *call, size_t i, const fnz_geometry **out) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, i);
   *out = g;

@@ -35,7 +35,7 @@ static fnz_status transform_get(fnzi_krn_call *call, bool complex, transform *t)
   return FNZ_OK;
 }
 
-/* The largest stride first; those that are the same stay in order. */
+/* The largest stride first; dimensions with equal strides stay in order. */
 static void sort_by_strides(const int64_t *strides, int64_t *dims, size_t count) {
   for (size_t i = 1; i < count; i++)
     for (size_t k = i; k > 0 && strides[dims[k - 1]] < strides[dims[k]]; k--) {
@@ -79,8 +79,8 @@ static fnz_status add_result(fnzi_krn_call *call, const transform *t, fnz_dtype 
   return fnzi_shape_add(call, dtype, t->self->rank, sizes, is_empty ? NULL : strides);
 }
 
-/* Strides of a result of these sizes, of a tensor with strides `have`; `dims` are those that are
- * transformed, in order. */
+/* Strides of a result of these sizes, of a tensor with strides `have`; `dims` are the transformed
+ * dimensions, in order. */
 static void strides_of(const transform *t, const int64_t *have, const int64_t *sizes,
                        const int64_t *dims, size_t count, int64_t *strides) {
   int64_t order[FNZ_MAX_RANK], step = 1;

@@ -240,7 +240,7 @@ fnz_status fnzi_shape_grid_sampler_3d(fnzi_krn_call *call) {
   return sample(call, VOLUMES, VOLUMES);
 }
 
-/* Of the input, where output_mask asks for it, and of the grid, always. */
+/* The gradient of the input, if output_mask has it, and of the grid, always. */
 static fnz_status sample_backward(fnzi_krn_call *call, uint32_t rank) {
   const fnz_geometry *grad = fnzi_krn_call_geometry(call, 0), *x = fnzi_krn_call_geometry(call, 1),
                      *grid = fnzi_krn_call_geometry(call, 2);

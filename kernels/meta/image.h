@@ -7,7 +7,7 @@
 
 enum { FNZI_IMAGE_SPATIAL = 3 };
 
-/* Of reflection_pad* and replication_pad*. Dimensions that are not there have size 1, in front. */
+/* The sizes of reflection_pad* and replication_pad*. Missing dimensions have size 1, in front. */
 typedef struct fnzi_meta_padding {
   uint32_t spatial;
   bool reflects;
@@ -16,7 +16,7 @@ typedef struct fnzi_meta_padding {
 } fnzi_meta_padding;
 FNZ_MUST_CHECK fnz_status fnzi_meta_padding_read(fnzi_krn_call *call, fnzi_meta_padding *out);
 
-/* Of im2col and col2im: the image, and how often the window fits into it each way. */
+/* The sizes of im2col and col2im: the image, and the number of windows along each dimension. */
 typedef struct fnzi_meta_columns {
   bool batched;
   int64_t batch, channels, rows;

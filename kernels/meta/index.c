@@ -1,8 +1,8 @@
 /* index.c - shape rules of operators where tensors of indices or masks decide places. */
 #include "kernels/meta/meta.h"
 
-/* index.Tensor: the dimensions of the index take the place of those they index; in front of all
- * when these do not stand together. A mask's result has a size that depends on data. */
+/* index.Tensor: the dimensions of the index take the place of the indexed dimensions; in front of
+ * all when these are not adjacent. A mask's result has a size that depends on data. */
 fnz_status fnzi_shape_index(fnzi_krn_call *call) {
   const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   int64_t sizes[2 * FNZ_MAX_RANK];
@@ -23,7 +23,7 @@ fnz_status fnzi_shape_index(fnzi_krn_call *call) {
   return fnzi_shape_add(call, self->geometry.dtype, rank, sizes, NULL);
 }
 
-/* --- What can be said of an index without its values ------------------------------------------ */
+/* --- Checks of an index without its values ---------------------------------------------------- */
 
 static fnz_status check_dim(const fnzi_krn_call *call, uint32_t *out) {
   return fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0),
@@ -125,7 +125,7 @@ fnz_status fnzi_shape_scatter(fnzi_krn_call *call) {
   return fnzi_meta_number_check(call, "value");
 }
 
-/* source: the sizes of self, along dim those of the index. */
+/* source: the sizes of self, along dim the sizes of the index. */
 static fnz_status check_source(const fnzi_krn_call *call, uint32_t dim) {
   const fnz_geometry self = as_lanes(fnzi_krn_call_geometry(call, 0)),
                      source = as_lanes(&fnzi_krn_named_array(call, "source")->geometry);

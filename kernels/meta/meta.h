@@ -1,4 +1,4 @@
-/* meta.h - what shape rules share, and kernels ask them for. */
+/* meta.h - functions that shape rules share, some also for kernels. */
 #ifndef FNZI_META_H
 #define FNZI_META_H
 
@@ -12,7 +12,8 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_index_check(const fnzi_krn_call *call,
 FNZ_MUST_CHECK fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *index,
                                                  int64_t size, bool wraps, const int64_t **out);
 
-/* What a list of index tensors (None for a whole dimension, bool for a mask) selects of `self`. */
+/* The elements of `self` that a list of index tensors (None for a whole dimension, bool for a mask)
+ * selects. */
 typedef struct fnzi_meta_places {
   uint32_t first;                      /* dimension of the result where the index's begin */
   uint32_t rank;                       /* of the index: all index tensors broadcast together */
@@ -37,7 +38,7 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_cross_dim(fnzi_krn_call *call, uint32_t *out
 /* The view through which a functional operator writes: select.int for select_scatter; NULL for
  * others. */
 const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter);
-/* A scatter's arguments as those of the view: without src, which is argument 1. */
+/* A scatter's arguments as the arguments of the view: without src, which is argument 1. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_view_args(fnzi_arena *scratch, const fnz_op *through,
                                               const fnz_arg *args, fnz_arg **out);
 /* BOUNDS unless what a scatter writes has the sizes of its window. */

@@ -1,5 +1,5 @@
-/* move.c - shape rules of operators that move elements: joining, repeating, rolling, padding, and
- * those that make tensors. */
+/* move.c - shape rules of operators that move elements (joining, repeating, rolling, padding) and
+ * of operators that create tensors. */
 #include "kernels/core/core.h"
 
 #include <math.h>
@@ -227,7 +227,7 @@ fnz_status fnzi_shape_narrow(fnzi_krn_call *call) {
 }
 
 /* --- Making tensors ---------------------------------------------------------------------- */
-/* Of full() without a dtype: what the number is. */
+/* For full() without a dtype: the dtype of the number. */
 static fnz_dtype number_dtype(const fnz_arg *number) {
   if (!number || number->tag == FNZ_ARG_FLOAT)
     return FNZ_F32;

@@ -24,8 +24,8 @@ static fnz_status check_inner(fnzi_krn_call *call, const fnz_geometry *q, const 
   return FNZ_OK;
 }
 
-/* The batch dimensions; with grouped heads those of key and value count as the query's. `sizes` is
- * room for a changed copy. */
+/* The batch dimensions; with grouped heads the heads of key and value count as the query's. `sizes`
+ * is memory for a changed copy. */
 static fnz_status batch_of(fnzi_krn_call *call, const fnz_geometry *g, const fnz_geometry *q,
                            bool grouped, int64_t *sizes, fnz_geometry *out) {
   *out = *g;

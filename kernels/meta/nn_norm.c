@@ -21,7 +21,7 @@ static fnz_status check_length(fnzi_krn_call *call, const char *name, int64_t wa
   return FNZ_OK;
 }
 
-/* Half inputs may have float parameters; all else is of the input's type. */
+/* Half inputs may have float parameters; all other parameters have the input's type. */
 static fnz_status check_type(fnzi_krn_call *call, const char *name) {
   const fnzi_krn_array *a = fnzi_krn_named_array(call, name);
   fnz_dtype input = fnzi_krn_call_geometry(call, 0)->dtype;
@@ -126,7 +126,7 @@ fnz_status fnzi_shape_native_layer_norm(fnzi_krn_call *call) {
   return row_statistics(call, 2, statistics_dtype(call));
 }
 
-/* Of f64 they are f64, else f32, whatever the weight is. */
+/* For f64 they are f64, else f32, whatever the weight is. */
 fnz_status fnzi_shape_fused_rms_norm(fnzi_krn_call *call) {
   fnz_dtype input = fnzi_krn_call_geometry(call, 0)->dtype;
   return row_statistics(call, 1, input == FNZ_F64 ? FNZ_F64 : FNZ_F32);
@@ -144,7 +144,7 @@ fnz_status fnzi_shape_group_norm(fnzi_krn_call *call) {
   return groups(call, fnzi_krn_named_int(call, "num_groups", 1));
 }
 
-/* N, C and HxW, which say of the input what its sizes say. */
+/* N, C and HxW, which repeat the sizes of the input. */
 static fnz_status check_parts(const fnzi_krn_call *call) {
   const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t n = fnzi_krn_named_int(call, "N", 0), c = fnzi_krn_named_int(call, "C", 0),

@@ -2,13 +2,13 @@
 #include "kernels/meta/pool.h"
 #include "kernels/meta/nn_image.h"
 
-/* "max_pool2d" has 2 spatial dimensions: the digit in the name says it. */
+/* "max_pool2d" has 2 spatial dimensions, as the digit in the name. */
 static uint32_t spatial_of(const fnzi_krn_call *call) {
   const char *digit = strpbrk(fnz_op_name(call->op), "123");
   return digit ? (uint32_t)(*digit - '0') : 2;
 }
 
-/* What is pooled: argument 0, but of backward operators self, which comes second. */
+/* The pooled tensor: argument 0, but in backward operators self, which comes second. */
 static const fnz_geometry *image_of(const fnzi_krn_call *call) {
   bool backward = strcmp(call->op->params[0].name, "grad_output") == 0;
   return fnzi_krn_call_geometry(call, backward ? 1 : 0);
@@ -79,7 +79,8 @@ static int64_t size_from_end(const fnz_geometry *g, uint32_t i) {
 /* An output size of None keeps the input's. */
 fnz_status fnzi_meta_pool_read_adaptive(fnzi_krn_call *call, fnzi_meta_pool *out) {
   FNZ_TRY(open_image(call, out));
-  if (fnzi_op_param(call->op, "output_size") < 0) /* of backward operators, the gradient says it */
+  if (fnzi_op_param(call->op, "output_size") < 0) /* in backward operators, the gradient has the
+                                                     size */
     for (uint32_t i = 0; i < out->spatial; i++)
       out->out[i] = size_from_end(fnzi_krn_call_geometry(call, 0), out->spatial - i);
   else

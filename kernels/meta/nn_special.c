@@ -202,7 +202,8 @@ static bool is_of_two(const fnz_op *op) {
   return false;
 }
 
-/* Of one number f32, f64 and, as f32, integers; of two numbers any of the floating-point types. */
+/* With one number f32, f64 and, as f32, integers; with two numbers any of the floating-point
+ * types. */
 fnz_status fnzi_shape_special_function(fnzi_krn_call *call) {
   const fnz_geometry *x = fnzi_krn_call_geometry(call, 0);
   bool half = x->dtype == FNZ_F16 || x->dtype == FNZ_BF16;

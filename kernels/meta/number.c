@@ -1,5 +1,5 @@
-/* number.c - numbers that eager refuses since an element type cannot hold them: of the operators in
- * facts.def, and those that a shape rule asks about. */
+/* number.c - numbers that eager refuses since an element type cannot hold them: for the operators
+ * in facts.def, and for shape rules. */
 #include "kernels/meta/meta.h"
 #include "schema/facts/facts.h"
 
@@ -102,7 +102,7 @@ static bool is_taken(fnzi_number_kind as, fnz_dtype dtype, const fnz_arg *number
   return holds(dtype, number, as == FNZI_NUMBER_OPPOSITE ? -value : value);
 }
 
-/* What the number of this parameter becomes; false where no row says it. */
+/* Finds the kind of the number of this parameter; false if no row has it. */
 static bool find(const fnz_op *op, const char *parameter, fnzi_number_kind *out) {
   for (size_t k = 0; k < FNZI_FACT_ROWS; k++)
     for (size_t i = 0; i < FNZI_FACT_PARAMS && fnzi_fact_of(op, k)->numbers[i].param; i++)
@@ -119,7 +119,8 @@ static bool is_small(const fnz_arg *number) {
   return value >= 0 && value <= 127;
 }
 
-/* What a loss ends with: eager leaves most losses as they are for numbers that name nothing. */
+/* Checks `reduction` of a loss: eager leaves most losses unreduced for numbers that name
+ * nothing. */
 static fnz_status check_reduction(const fnzi_krn_call *call, size_t i) {
   const fnz_arg *arg = &call->args[i];
   bool known = arg->tag != FNZ_ARG_INT || (arg->u.i >= 0 && arg->u.i <= 2);

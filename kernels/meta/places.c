@@ -174,7 +174,7 @@ fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self
   return FNZ_OK;
 }
 
-/* Kept dimensions of self, and those of the index in between. */
+/* Kept dimensions of self, with the dimensions of the index in between. */
 static uint32_t sizes_of_places(const fnzi_krn_array *self, const fnzi_meta_places *places,
                                 int64_t sizes[2 * FNZ_MAX_RANK]) {
   uint32_t kept = 0;

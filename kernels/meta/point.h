@@ -10,16 +10,16 @@ enum { FNZI_POINT_OPERANDS = 4, FNZI_POINT_CHUNK = 512 };
 /* A dense loop over any number of elements; out may be one of the inputs. */
 typedef void fnzi_meta_point_fn(void *out, const void *const *in, int64_t count);
 
-/* A row in a chain: rows one after another over a block of elements, what the first operands of
- * each becomes in vector registers. Its function is called by the one before it. */
+/* A row in a chain: rows one after another over a block of elements, with the first operand of each
+ * in vector registers. Its function is called by the one before it. */
 typedef void fnzi_meta_link_fn(void);
 typedef struct fnzi_meta_link {
   fnzi_meta_link_fn *run;
   uint16_t in[FNZI_POINT_OPERANDS - 1]; /* slots of the other operands in their order */
 } fnzi_meta_link;
 
-/* What chains of a class are made of beside rows: links that load from a slot, store to one, and
- * end. `run` runs a chain over `count` elements of the slots, a multiple of `elements`. */
+/* The links of chains of a class besides rows: links that load from a slot, store to one, and end.
+ * `run` runs a chain over `count` elements of the slots, a multiple of `elements`. */
 typedef struct fnzi_meta_chains {
   int64_t elements;
   fnzi_meta_link_fn *load, *store, *end;
@@ -32,7 +32,7 @@ typedef struct fnzi_meta_links {
   fnzi_meta_link_fn *at[FNZI_POINT_OPERANDS];
 } fnzi_meta_links;
 
-/* What eager refuses of integers. */
+/* Operands of integers that eager refuses. */
 typedef enum fnzi_meta_point_check {
   FNZI_POINT_PLAIN,    /* nothing */
   FNZI_POINT_NOT_BOOL, /* bool */
@@ -53,11 +53,11 @@ typedef struct fnzi_meta_point_choice {
 /* A pointwise call taken apart, for who walks over the elements himself. */
 typedef struct fnzi_meta_point_code {
   fnzi_meta_point_fn *run;
-  const char *row;       /* its name */
-  fnz_dtype compute;     /* what is computed, */
-  fnz_dtype class_dtype; /* in which type: what run reads, */
-  fnz_dtype out;         /* and what it writes, which becomes the type of the result */
-  bool keeps;            /* what is converted keeps the bits of NaN: fnzi_krn_convert_kept() */
+  const char *row;              /* its name */
+  fnz_dtype compute;            /* the computing type of eager */
+  fnz_dtype class_dtype;        /* the type that run reads */
+  fnz_dtype out;                /* the type that run writes, which becomes the type of the result */
+  bool keeps;                   /* conversions keep the bits of NaN: fnzi_krn_convert_kept() */
   const fnzi_meta_links *links; /* NULL: it is none */
   uint32_t arity;
   struct {
@@ -80,8 +80,8 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_arity(const fnzi_krn_call *call,
 FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
                                                       const fnzi_meta_point_choice *what,
                                                       fnzi_meta_point_check check);
-/* What the CPU refuses of the operands' types, for the meta backend; when no kernel is here for
- * them, another backend may have one. The result's shape is known. */
+/* Refuses operand types that the CPU refuses, for the meta backend; if no kernel is here for them,
+ * another backend may have one. The result's shape is known. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call);
 
 /* The CPU has a row for it and refuses nothing, whatever the elements are. */

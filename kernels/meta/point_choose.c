@@ -1,5 +1,5 @@
-/* point_choose.c - which row of point.def computes an operator, and of which operands: looks up the
- * rows of point_ops.def. */
+/* point_choose.c - chooses the row of point.def that computes an operator, and its operands: looks
+ * up the rows of point_ops.def. */
 #include "kernels/meta/point.h"
 
 #include <float.h>
@@ -51,7 +51,7 @@ typedef struct use {
   operand operands[FNZI_POINT_OPERANDS]; /* the first from nothing: all */
 } use;
 
-/* A condition is four columns: what, of which argument, a text, a number. */
+/* A condition is four columns: the test, its argument, a text, a number. */
 #define ALWAYS               WHEN_ALWAYS, NULL, NULL, 0
 #define INTEGERS             WHEN_INTEGERS, NULL, NULL, 0
 #define REALS                WHEN_REALS, NULL, NULL, 0

@@ -18,7 +18,7 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   return array ? &array->geometry : NULL;
 }
 
-/* What TensorIterator would make of the inputs in this order. */
+/* Adds a result with the strides that TensorIterator computes from the inputs in this order. */
 static fnz_status add_iterated(fnzi_krn_call *call, const fnz_geometry *const *inputs, size_t count,
                                bool row_major) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];

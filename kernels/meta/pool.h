@@ -17,15 +17,15 @@ typedef struct fnzi_meta_pool {
   int64_t padding[FNZI_POOL_MAX_SPATIAL], dilation[FNZI_POOL_MAX_SPATIAL];
 } fnzi_meta_pool;
 
-/* Of max_pool*, avg_pool*. */
+/* Reads max_pool*, avg_pool*. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_pool_read(fnzi_krn_call *call, fnzi_meta_pool *out);
-/* Of adaptive_avg_pool*: only in and out are set. */
+/* Reads adaptive_avg_pool*: only in and out are set. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_pool_read_adaptive(fnzi_krn_call *call, fnzi_meta_pool *out);
-/* Of upsample_*: in and out; scales[i] is the factor given for a dimension, 0 when none was. */
+/* Reads upsample_*: in and out; scales[i] is the factor given for a dimension, 0 when none was. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_resample_read(fnzi_krn_call *call, fnzi_meta_pool *out,
                                                   double *scales);
 
-/* Of upsample_*_backward: in and out are those of the forward. */
+/* Reads upsample_*_backward: in and out are the sizes of the forward. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_resample_back_read(fnzi_krn_call *call, fnzi_meta_pool *out,
                                                        double *scales);
 

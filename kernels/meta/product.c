@@ -1,4 +1,4 @@
-/* product.c - shapes of addr, cross and tensordot, and of what is found in sorted numbers. */
+/* product.c - shapes of addr, cross and tensordot, and of searches in sorted numbers. */
 #include "kernels/meta/meta.h"
 
 /* In the order of self where that has all dimensions. */

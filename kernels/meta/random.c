@@ -60,7 +60,7 @@ static fnz_status check_geometric(const fnzi_krn_call *call) {
                               p);
 }
 
-/* What a tensor holds as `high`, the kernel looks at. */
+/* If `high` is a tensor, the kernel reads it. */
 static fnz_status check_integers(const fnzi_krn_call *call, bool is_randint) {
   const fnzi_krn_array *high = is_randint ? fnzi_krn_named_array(call, "high") : NULL;
   fnzi_meta_integers law;
@@ -98,7 +98,7 @@ static fnz_status check_law(const fnzi_krn_call *call) {
   }
 }
 
-/* Of sizes, like self, and as in self's place. */
+/* Shapes of random results: of given sizes, like self, or in place of self. */
 fnz_status fnzi_shape_draw_sizes(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_shape_create(call));
   return check_law(call);
@@ -129,7 +129,7 @@ fnz_status fnzi_shape_dropout(fnzi_krn_call *call) {
   return fnzi_shape_add_like(call, self->dtype, self);
 }
 
-/* And the mask of what was kept. */
+/* And the mask of kept elements. */
 fnz_status fnzi_shape_native_dropout(fnzi_krn_call *call) {
   const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   FNZ_TRY(fnzi_shape_dropout(call));
@@ -141,8 +141,8 @@ fnz_status fnzi_shape_randperm(fnzi_krn_call *call) {
   return fnzi_shape_add(call, fnzi_krn_named_dtype(call, "dtype", FNZ_I64), 1, &n, NULL);
 }
 
-/* Of a mean and a deviation, of which one may be a number. The tensor's type counts, the mean's
- * first. */
+/* The result of a mean and a deviation, one of them may be a number. The tensor's type counts, the
+ * mean's first. */
 fnz_status fnzi_shape_normal_of(fnzi_krn_call *call) {
   const fnzi_krn_array *mean = fnzi_krn_named_array(call, "mean"),
                        *deviation = fnzi_krn_named_array(call, "std");

@@ -129,7 +129,7 @@ fnz_status fnzi_meta_randint(const fnzi_krn_call *call, int64_t high, fnzi_meta_
   return between(call, fnzi_krn_named_int(call, "low", 0), high, out);
 }
 
-/* Without ends: what the type holds from 0 on. */
+/* Without ends: all numbers of the type from 0 on. */
 static fnz_status all(const fnzi_krn_call *call, fnzi_meta_integers *out) {
   const fnz_dtype dtype = dtype_of(call);
   const int digits = digits_of(dtype);
@@ -140,7 +140,7 @@ static fnz_status all(const fnzi_krn_call *call, fnzi_meta_integers *out) {
   return FNZ_OK;
 }
 
-/* From a start on, to what the type holds; from the least integer, all of 64 bits. */
+/* From a start to the largest number of the type; from the least integer, all of 64 bits. */
 static fnz_status from_on(const fnzi_krn_call *call, int64_t from, fnzi_meta_integers *out) {
   const fnz_dtype dtype = dtype_of(call);
   const int digits = digits_of(dtype);

@@ -90,7 +90,7 @@ fnz_status fnzi_shape_mean(fnzi_krn_call *call) {
   return add_reduced(call, fnzi_krn_dtype_castable(call, dtype));
 }
 
-/* What has no neutral element needs at least one. */
+/* A reduction without a neutral element needs at least one element. */
 static fnz_status check_reduced(fnzi_krn_call *call) {
   const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   bool reduced[FNZ_MAX_RANK];
@@ -149,7 +149,7 @@ fnz_status fnzi_shape_kthvalue(fnzi_krn_call *call) {
   return FNZ_OK;
 }
 
-/* Of the sizes of self. */
+/* Adds a result with the sizes of self. */
 static fnz_status add_running(fnzi_krn_call *call, fnz_dtype dtype) {
   const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-/* --- Where rows lie ----------------------------------------------------------------------------
+/* --- Locations of rows -----------------------------------------------------------------------
  */
 /* The reduced dimensions, when they are the last ones; 0. */
 static uint32_t reduced_last(fnzi_krn_call *call) {
@@ -151,7 +151,7 @@ static double none_of(const fnzi_krn_call *call) {
   return 0;
 }
 
-/* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */
+/* `unbiased` means 0 or 1; `correction` is any number and is 1 when absent. */
 static double correction_of(const fnzi_krn_call *call) {
   if (fnzi_op_param(call->op, "unbiased") >= 0)
     return fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0;

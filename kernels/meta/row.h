@@ -42,7 +42,7 @@ typedef struct fnzi_meta_row_code {
 /* False: the kernel of the call does not go by rows that lie along the last dimensions, or
  * converts, or its bits depend on more than the row. Results of the call exist. */
 bool fnzi_meta_by_rows(fnzi_krn_call *call, fnzi_meta_row *out);
-/* The same of a call that nobody has made yet: what is refused is no failure, NO_MEMORY is. */
+/* The same for a call that is not made yet: a refusal is no failure, NO_MEMORY is. */
 FNZ_MUST_CHECK fnz_status fnzi_meta_find_rows(fnzi_krn_call *call, fnzi_meta_row *out, bool *found);
 /* The number that rows of the call are computed with: correction, order, eps; else 0. */
 double fnzi_meta_row_parameter(const fnzi_krn_call *call);

@@ -10,7 +10,7 @@ static fnz_geometry row_major(const fnz_geometry *g, int64_t *strides) {
   return out;
 }
 
-/* The windows of a copying twin are row-major tensors; those of a view lie in its base. */
+/* The windows of a copying twin are row-major tensors; the windows of a view lie in its base. */
 fnz_status fnzi_shape_view(fnzi_krn_call *call) {
   const fnzi_view *view = fnzi_view_find(call->op);
   const fnz_geometry *base = fnzi_krn_call_geometry(call, 0);
@@ -33,7 +33,7 @@ fnz_status fnzi_shape_view(fnzi_krn_call *call) {
 
 /* --- Writes through views ----------------------------------------------------------------------
  */
-/* What slice_inverse is copied by, slice_scatter, writes as it does. */
+/* slice_inverse is copied by slice_scatter, which writes as it does. */
 const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter) {
   const fnz_op *copy = fnzi_op_by_index(scatter->view_copy);
   return fnzi_view_scattered(copy ? copy : scatter);

@@ -1,7 +1,7 @@
 /* floats.h - exp and erf of a vector of f32, and the steps that they are made of.
  *
- * Every step is one operation of IEEE 754, and those that fuse round once in each instruction set,
- * by instructions or without: so bits depend on neither the set nor the neighbours. Over all floats
+ * Every step is one operation of IEEE 754, and fused steps round once in each instruction set, by
+ * instructions or without: so bits depend on neither the set nor the neighbours. Over all floats
  * erf is at most 1.02 units of the last place off, exp 0.91 (tests/kernels/floats_test.c). The
  * polynomials are the best of their degrees with coefficients of f32 (scripts/fit_floats.py). For
  * files that are compiled for each instruction set: all is static. */
@@ -57,8 +57,8 @@ typedef float fnzi_row_two_floats __attribute__((vector_size(8)));
 typedef double fnzi_row_two_doubles __attribute__((vector_size(16)));
 typedef int64_t fnzi_row_two_longs __attribute__((vector_size(16)));
 
-/* The product is exact in double. Where the sum is not, it is made odd, towards what is missing:
- * then rounding to float decides as if it saw the exact sum (Boldo and Melquiond 2008). */
+/* The product is exact in double. If the sum is not, it is made odd, towards the exact sum: then
+ * rounding to float decides as if it saw the exact sum (Boldo and Melquiond 2008). */
 FLOATS_INLINE fnzi_row_two_floats floats_fused_two(fnzi_row_two_floats x, fnzi_row_two_floats y,
                                                    fnzi_row_two_floats z) {
   fnzi_row_two_doubles c = __builtin_convertvector(z, fnzi_row_two_doubles);
@@ -114,7 +114,7 @@ FLOATS_INLINE fnzi_row_floats floats_exp_parts(fnzi_row_floats x, fnzi_row_ints 
   return FLOATS_STEP(sum, rest, 1.0f);
 }
 
-/* 2^power, of which f32 has a normal number. */
+/* 2^power, if that is a normal number of f32. */
 FLOATS_INLINE fnzi_row_floats floats_power(fnzi_row_ints power) {
   return (fnzi_row_floats)((power + 127) << 23);
 }

@@ -76,8 +76,8 @@ static void wide_moments(const float *x, int64_t count, bool centered, fnzi_row_
   out->squares = fnzi_row_total(&squares);
 }
 
-/* A rough mean is near enough to take differences from; what these sum up to corrects both. Where
- * f32 is too narrow it is done again in double. */
+/* A rough mean is near enough to take differences from; their sum corrects both. If f32 is too
+ * narrow it is done again in double. */
 static void row_moments(const float *x, int64_t count, bool centered, fnzi_row_moments *out) {
   fnzi_row_sums sum, squares;
   double n = (double)count, least = n / (most_rstd * most_rstd);

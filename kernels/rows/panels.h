@@ -148,7 +148,7 @@ typedef struct panel {
   float alpha, beta;
 } panel;
 
-/* Of rows, or of the depth. */
+/* A range of rows, or of the depth. */
 typedef struct span {
   int64_t at, count;
 } span;
@@ -223,7 +223,7 @@ static void (*const panel_by_rows[PANEL_TALL + 1])(const panel *t) = {
 #endif
 };
 
-/* What is left of less than two tiles is shared out, for few rows wait for what they load. */
+/* If less than two tiles are left, they are split evenly, because few rows wait for their loads. */
 INLINE void panel_run(panel t, int64_t rows) {
   for (int64_t i = 0, take; i < rows; i += take) {
     int64_t left = rows - i;
@@ -258,7 +258,7 @@ static void bring_panels(const fnzi_row_panels *d, const span *k, int64_t j, int
 }
 
 /* Rows of a part of the first factor, dense within, times panels side by side. Rows stay in the
- * second cache while panels pass by, each of which stays in the first. */
+ * second cache while panels pass by, and each panel stays in the first. */
 static void run_panels(panel t, int64_t rows, int64_t columns) {
   const float *first = t.b;
   for (int64_t i = 0; i < rows; i += FNZI_PANEL_ROWS) {
@@ -297,7 +297,7 @@ static span span_at(int64_t at, int64_t most, int64_t count) {
   return (span){at, count - at < most ? count - at : most};
 }
 
-/* What has to be brought of the first factor is, once, for all panels. */
+/* Parts of the first factor that have to be packed are packed once, for all panels. */
 static void panels(const fnzi_row_panels *d) {
   int64_t rows = fnzi_row_panels_bring_a(d) ? FNZI_PANEL_ROWS : d->rows;
   for (int64_t i = 0; i < d->rows; i += rows) {

@@ -13,8 +13,8 @@
 #define WIDEN(h) __builtin_convertvector(h, bits)
 #endif
 
-/* Bits of f16 as those of f32. The exponent is short by 112, which a product puts right, for
- * numbers below the normal ones too; infinities and NaN then get an exponent of ones. */
+/* Bits of f16 as bits of f32. The exponent is short by 112, which a product puts right, for numbers
+ * below the normal ones too; infinities and NaN then get an exponent of ones. */
 INLINE bits of_f16(bits h) {
   bits shifted = (h & 0x7fff) << 13, special = (bits)((h & 0x7fff) >= 0x7c00);
   vec v = (vec)shifted * 0x1p112f;

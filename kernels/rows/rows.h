@@ -1,6 +1,6 @@
 /* rows.h - functions over dense pieces of a row: sums, extremes, exponentials, products.
  *
- * Kernels and plans compute rows with these alone, so what is fused has the bits of what is not.
+ * Kernels and plans compute rows with these alone, so fused and unfused code give identical bits.
  * Each function takes a state, a piece and its length; a row may come in pieces, whose lengths but
  * the last are multiples of FNZI_ROW_LANES. The order of additions is fixed by the length of the
  * row: element i goes into sum i mod FNZI_ROW_LANES, and sums are joined by fnzi_row_total(). It
@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 enum { FNZI_ROW_LANES = 16, FNZI_ROW_LEVELS = 4, FNZI_ROW_COLUMNS = 32, FNZI_ROW_STEPS = 8 };
-/* Of a product by panels: of how many k a sum is made, rows of the first factor that meet a panel
- * before the next one is brought, and columns that are brought together. */
+/* For a product by panels: the number of k in a sum, rows of the first factor that meet a panel
+ * before the next one is packed, and columns that are packed together. */
 enum { FNZI_PANEL_DEPTH = 256, FNZI_PANEL_ROWS = 240, FNZI_PANEL_COLUMNS = 64 };
 
 /* Sums side by side; starts as zeros. */
@@ -105,8 +105,8 @@ typedef struct fnzi_rows {
    * weight and bias may be NULL. */
   void (*normalise)(double mean, double rstd, const float *x, const float *weight,
                     const float *bias, float *y, int64_t count);
-  /* `count` rows of FNZI_ROW_COLUMNS, `stride` apart, the first of which is row `first`, a multiple
-   * of 2^power. */
+  /* `count` rows of FNZI_ROW_COLUMNS, `stride` apart, starting with row `first`, a multiple of
+   * 2^power. */
   void (*cascade)(fnzi_row_cascade *state, int power, const float *x, int64_t stride, int64_t first,
                   int64_t count);
   void (*dots[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
@@ -115,7 +115,7 @@ typedef struct fnzi_rows {
   void (*steps[FNZI_ROW_KINDS])(const fnzi_row_dots *d);
   /* NULL where the instruction set has no product and sum in one. */
   void (*panels)(const fnzi_row_panels *d);
-  /* Of a whole row, in any order; `centered` or with a mean of 0. */
+  /* The moments of a whole row, in any order; `centered` or with a mean of 0. */
   void (*moments)(const float *x, int64_t count, bool centered, fnzi_row_moments *out);
   /* Sum of a whole row in the order of eager's loop of 8 lanes: cascades of FNZI_ROW_COLUMNS, with
    * blocks of 2^power rows. */
@@ -124,7 +124,7 @@ typedef struct fnzi_rows {
   void (*greatest)(float *most, const float *x, int64_t step, int64_t count);
 } fnzi_rows;
 
-/* Those of an instruction set that the build has, and those of this processor. */
+/* The functions of an instruction set that the build has, and the functions for this processor. */
 const fnzi_rows *fnzi_rows_for(fnzi_krn_isa isa);
 const fnzi_rows *fnzi_rows_best(void);
 

@@ -1,7 +1,7 @@
 /* rows_f32.c - the row functions of f32, compiled for each instruction set.
  *
- * Everything here is static but the table, and nothing is included that other units take from a
- * linker: what is compiled for one processor must not run on another one. */
+ * Everything here is static except the table, and nothing is included that other units take from a
+ * linker: code that is compiled for one processor must not run on another one. */
 #include "kernels/core/isa.h"
 #include "kernels/rows/floats.h"
 #include "kernels/rows/rows.h"
@@ -173,7 +173,7 @@ INLINE const float *padded(const float *x, int64_t rest, float with, float *room
   return room;
 }
 
-/* Of the rest of a piece, element k goes into sum k. Segments of images are often shorter than a
+/* In the rest of a piece, element k goes into sum k. Segments of images are often shorter than a
  * register. */
 static void row_sum(fnzi_row_sums *state, const float *x, int64_t count) {
   int64_t full = count - count % FNZI_ROW_LANES;
