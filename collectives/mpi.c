@@ -35,7 +35,7 @@ static fnz_status fail(fnz_status status, const char *what, const char *why, cha
   return status;
 }
 
-/* Of a function of MPI. */
+/* Fails with the text of an error of an MPI function. */
 static fnz_status check(int error, const char *function, char *message) {
   char why[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
@@ -114,7 +114,7 @@ static fnz_status check_ranks(const world *w, const fnz_group *group, char *mess
   return FNZ_OK;
 }
 
-/* Where this process is in a list; -1. */
+/* The index of this process in a list; -1 if it is not in it. */
 static int place_in(const world *w, const int64_t *ranks, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (ranks[i] == w->all.rank)
@@ -200,7 +200,7 @@ static fnz_status place(void *self, const fnz_group *group, int64_t *rank, int64
 }
 
 /* --- Counts ----------------------------------------------------------------------------------- */
-/* MPI counts in int: what is longer goes in pieces of this many elements or bytes. */
+/* MPI counts in int: longer arrays are sent in pieces of this many elements or bytes. */
 enum { PIECE = 1 << 28 };
 
 static int piece(size_t left) {
@@ -274,8 +274,8 @@ static MPI_Op op_of(const world *w, fnz_reduction reduction, fnz_dtype dtype) {
   return MPI_OP_NULL;
 }
 
-/* Integers come out the same however they are reduced. Of floats the last bits, and which NaN it
- * is, depend on the order: one process reduces for all. */
+/* Integers come out the same however they are reduced. For floats the last bits, and the choice of
+ * a NaN, depend on the order: one process reduces for all. */
 static int reduce_piece(const party *p, void *data, int count, MPI_Datatype type, MPI_Op op,
                         bool by_one) {
   if (!by_one)
@@ -314,7 +314,7 @@ static fnz_status broadcast(void *self, const fnz_group *group, int64_t source, 
   return FNZ_OK;
 }
 
-/* A type of `bytes` bytes, so that one of each process is counted. */
+/* A type of `bytes` bytes, so that MPI counts one per process. */
 static fnz_status make_cell(size_t bytes, MPI_Datatype *out, char *message) {
   MPI_Datatype type;
   if (bytes > INT_MAX)
@@ -338,7 +338,7 @@ static fnz_status all_gather(void *self, const fnz_group *group, const void *fro
   return check(error, "all_gather", message);
 }
 
-/* Where each process's bytes begin; false where MPI cannot count them. */
+/* Lists the offset of each process's bytes; false where MPI cannot count them. */
 static bool list_places(const size_t *bytes, int count, int *sizes, int *places) {
   size_t at = 0;
   for (int k = 0; k < count; k++) {
@@ -351,8 +351,9 @@ static bool list_places(const size_t *bytes, int count, int *sizes, int *places)
   return true;
 }
 
-/* What each process sends to another one is what that expects: MPI says so only of what is too
- * long, and leaves memory as it was behind what is too short. All learn of it, and none waits. */
+/* Checks that each process sends as many bytes as the receiver expects. MPI reports only messages
+ * that are too long, and leaves memory unchanged after short ones. All processes get the result,
+ * and none waits for ever. */
 static fnz_status agree(const party *p, const size_t *from_bytes, const size_t *to_bytes,
                         char *message) {
   const size_t count = (size_t)p->count;
@@ -437,7 +438,7 @@ static fnz_status start(world *w, const void *communicator, char *message) {
   return make_ops(w, message);
 }
 
-/* Of groups with the same name the process is in one, or in none. All processes split alike: by
+/* Among groups with the same name the process is in one, or in none. All processes split alike: by
  * the group they are in, in its order. */
 static fnz_status name_group(world *w, const fnz_mpi_options *o, size_t k, char *message) {
   const char *name = o->groups[k].name;
@@ -471,7 +472,8 @@ static bool is_first(const fnz_mpi_options *o, size_t k) {
   return true;
 }
 
-/* As every structure with a size: that of an older header is shorter, and what it lacks is 0. */
+/* As for every structure with a size: a structure of an older header is shorter, and its missing
+ * fields are 0. */
 static fnz_status take_options(const fnz_mpi_options *given, fnz_mpi_options *out, char *message) {
   char why[96];
   *out = (fnz_mpi_options)FNZ_MPI_OPTIONS_INIT;

@@ -306,7 +306,7 @@ static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uin
   }
 }
 
-/* Most have up to four dimensions; what has many is small in each. */
+/* Most have up to four dimensions; tensors of more dimensions are small in each. */
 static uint32_t draw_rank(choices *c) {
   uint32_t n = choose(c, 100);
   return n < 95 ? choose(c, 5) : n < 99 ? 5 + choose(c, 4) : 9 + choose(c, 8);

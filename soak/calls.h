@@ -7,8 +7,8 @@
 
 enum { FNZI_CALL_ARGS = 10, FNZI_CALL_LISTS = 4, FNZI_CALL_ITEMS = FNZ_MAX_RANK + 8 };
 
-/* One call. Lists lie in the call itself, so it must not be copied. What a tensor argument's
- * u.value counts is the caller's affair. */
+/* One call. Lists lie in the call itself, so it must not be copied. The caller decides what a
+ * tensor argument's u.value counts. */
 typedef struct fnzi_drawn_call {
   const char *op;
   size_t nargs, nlists;
@@ -40,7 +40,7 @@ void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work
                         fnz_geometry *out);
 
 /* Strides with which the tensor shows some elements several times: a dimension is expanded.
- * `strides` are those of the geometry. */
+ * `strides` are the strides of the geometry. */
 void fnzi_draw_overlap(choices *c, const fnz_geometry *g, int64_t *strides);
 
 #endif

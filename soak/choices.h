@@ -1,6 +1,6 @@
 /* choices.h - where random tests draw from: one buffer of bytes, a byte or two per choice.
  *
- * What lies behind the end of the buffer is 0, which always means the simplest choice; so a shorter
+ * Bytes beyond the end of the buffer are 0, which always means the simplest choice; so a shorter
  * buffer, or one with smaller bytes, is a simpler program. A growing buffer is filled from
  * splitmix64(seed, index) as it is drawn from, and can be replayed afterwards. */
 #ifndef FNZI_SOAK_CHOICES_H
@@ -43,7 +43,8 @@ static inline void choices_replay(choices *c) {
   c->grows = false;
 }
 
-/* A part begins, or what is no part any more. Those behind the last that are noted are one. */
+/* Notes the start of a part, or of bytes that are in no part. Bytes after the last noted part are
+ * one part. */
 static inline void choices_part(choices *c) {
   if (c->nparts < PARTS_MOST)
     c->parts[c->nparts++] = c->at;

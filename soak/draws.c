@@ -156,7 +156,7 @@ static bool draw_copy(gen *g, size_t self, fnzi_drawn_call *call) {
   return true;
 }
 
-/* Of any two dtypes. */
+/* A comparison of any two dtypes. */
 static bool draw_comparison(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
   add_operand(g, self, true, call);
@@ -375,7 +375,7 @@ static double chance_of(gen *g, int64_t quarters) {
   return 0.25 * (double)choose_in(g->c, 1, quarters);
 }
 
-/* Of floats of eight bits no numbers are drawn. */
+/* A random law; for floats of eight bits no numbers are drawn. */
 static bool draw_law(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
   return fnzi_is_float(looks(g, self)->dtype) && fnzi_dtype(looks(g, self)->dtype)->bytes > 1;

@@ -38,7 +38,7 @@ typedef struct gen {
   bool in_chains;                              /* most steps go on with the newest value */
   bool in_draws;                               /* most steps draw random numbers */
   bool ended;                                  /* a refused step was written down */
-  fnz_status failed;                           /* what a draw has met that is no refusal */
+  fnz_status failed;                           /* a failure of a draw that is no refusal */
   drawn values[MOST_VALUES];                   /* `count` of them; stays the last member */
 } gen;
 
@@ -66,7 +66,7 @@ static inline fnz_arg tensor_arg(size_t k) {
 size_t fnzi_pick_value(gen *g);
 /* One that shows an element in several places, if there is one soon. */
 size_t fnzi_pick_repeating(gen *g);
-/* A step before the one that is being drawn: one new value, values[*out]. False when it gives
+/* Adds a step before the step that is being drawn: one new value, values[*out]. False when it gives
  * none. */
 bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *out);
 /* A value of the same sizes and dtype as values[self]. */

@@ -13,7 +13,7 @@ static bool pick_alike(gen *g, size_t self, bool any, size_t *out) {
   return false;
 }
 
-/* An operand whose sizes are those of values[self], or now and then any. */
+/* An operand with the sizes of values[self], or now and then any. */
 static bool pick_source(gen *g, size_t self, size_t *out) {
   return pick_alike(g, self, perhaps(g->c, 15), out);
 }
@@ -128,7 +128,7 @@ bool fnzi_draw_out_cumsum(gen *g, size_t self, fnzi_drawn_call *call) {
   return into(g, self, call);
 }
 
-/* Random numbers: those of floats of eight bits are not drawn. */
+/* Random numbers: none are drawn for floats of eight bits. */
 bool fnzi_draw_out_law(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a;
   if (!pick_source(g, self, &a) || !fnzi_is_float(looks(g, a)->dtype) ||

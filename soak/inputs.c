@@ -47,7 +47,8 @@ static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
   return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
 }
 
-/* What the inputs before the k-th have put into the memory that they share with it, and where. */
+/* Gathers the bytes that the inputs before the k-th have put into the memory that they share with
+ * it, and their places. */
 static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *arrays,
                           unsigned char *memory, unsigned char *known, unsigned char *ones) {
   for (uint32_t i = 0; i < k; i++) {
@@ -62,7 +63,7 @@ static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *ar
   }
 }
 
-/* Where inputs of one memory overlap they have the same bytes: those of the first one. */
+/* If inputs of one memory overlap they have the same bytes: the first input's. */
 static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
                         const fnz_arrays *arrays, unsigned char *data) {
   const fnz_geometry *own = input_of(p, k)->geometry;

@@ -223,7 +223,7 @@ static verdict compare_results(judge *t, const fnz_program *p, fnz_views views) 
   return v == FNZI_VERDICT_EQUAL ? compare_hashes(t, p, "hashes") : v;
 }
 
-/* Of a program that is the copy form again, results and fixed point are known. */
+/* For a program that is the copy form again, results and fixed point are known. */
 static verdict check_in_dialect(judge *t, const fnz_program *p, fnz_views views) {
   size_t where;
   bool is_known = fnzi_same_program(p, t->functional, &where);

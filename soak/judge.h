@@ -14,12 +14,12 @@
 
 enum { FNZI_MOST_REASON = 900 };
 
-/* A judge and what it says. One per thread: backends live as long as it does. */
+/* A judge and its verdict. One per thread: backends live as long as it does. */
 typedef struct fnzi_judge {
   fnz_context *ctx;
   fnz_backend *cpu, *hash[2]; /* a hash per element, per byte */
   fnzi_ver_results numbers, hashes;
-  /* Of the program at hand. */
+  /* The program at hand: */
   const fnz_program *original;
   fnz_program *functional;
   const fnz_arrays *inputs;
@@ -38,8 +38,8 @@ void fnzi_judge_destroy(fnzi_judge *judge);
 
 fnzi_verdict fnzi_judge_program(fnzi_judge *judge, const fnz_program *p, const fnz_arrays *inputs,
                                 unsigned checks);
-/* Of a program of unknown sizes (soak/symbolic.h). `draws` counts what came out at each choice of
- * sizes: EQUAL, REFUSED by eager, BEYOND what the functional form says that it is for. */
+/* Judges a program of unknown sizes (soak/symbolic.h). `draws` counts the outcome at each choice of
+ * sizes: EQUAL, REFUSED by eager, BEYOND the sizes for which the functional form is. */
 fnzi_verdict fnzi_judge_symbolic(fnzi_judge *judge, const fnz_program *p, unsigned checks,
                                  uint64_t draws[FNZI_VERDICTS]);
 /* The verdict on a program that could not even be made: why is in the context. */

@@ -2,7 +2,7 @@
  * arithmetic on what they give, and operators that take it beside tensors. The same choices give
  * the same program.
  *
- * It is drawn as text. Sizes are fixed, and what is divided by is no integer of data. */
+ * It is drawn as text. Sizes are fixed, and divisors are never integers of data. */
 #ifndef FNZI_SOAK_NUMBERS_H
 #define FNZI_SOAK_NUMBERS_H
 

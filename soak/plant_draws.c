@@ -148,7 +148,7 @@ static bool is_void(const fnzi_node *n) {
   return n->op && n->noutputs == 0 && !fnzi_plant_is_assertion(n);
 }
 
-/* The other processes make the same call, whoever needs its result. */
+/* The other processes make the same call, even if this process does not need its result. */
 static bool is_collective(const fnzi_node *n) {
   const char *name = fnzi_node_target(n);
   return fnzi_starts_with(name, "_c10d_functional::") && !strstr(name, "wait_tensor");

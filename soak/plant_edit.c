@@ -53,7 +53,7 @@ bool fnzi_plant_next_node(fnzi_planting *t, fnzi_plant_at *at) {
   return false;
 }
 
-/* The next one in argument `top`, or in those behind it. */
+/* Finds the next item in argument `top`, or in later arguments. */
 static bool next_in_node(fnzi_plant_at *at) {
   for (;; at->top++, at->walks = false) {
     if (at->top >= at->n->nargs)

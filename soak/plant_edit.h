@@ -75,7 +75,7 @@ void fnzi_plant_remove(fnzi_graph *g, uint32_t node);
 /* Makes room for a node at `node`, zeroed; the others move up. */
 FNZ_MUST_CHECK fnz_status fnzi_plant_insert(fnzi_planting *t, uint32_t graph, uint32_t node,
                                             fnzi_node **out);
-/* Moves a node forward, to stand in front of the one at `to`. */
+/* Moves a node forward, to the position before the node at `to`. */
 void fnzi_plant_move(fnzi_graph *g, uint32_t from, uint32_t to);
 /* The same value with the strides of the reversed order of dimensions; false when that is no
  * change. */
@@ -94,7 +94,7 @@ FNZ_MUST_CHECK fnz_status fnzi_plant_causes(fnzi_planting *t, uint32_t graph, bo
                                             uint8_t **out);
 
 /* The item is a number that an operator computes with, not a dimension or a size: changes it by
- * one, or to the next double, and says so. */
+ * one, or to the next double, and notes this. */
 bool fnzi_plant_is_operand_number(const fnzi_plant_at *at);
 fnz_status fnzi_plant_change_number(fnzi_planting *t, const fnzi_plant_at *at);
 /* The item is another value from now on. */

@@ -34,7 +34,7 @@ static bool is_given_twice(const fnzi_planting *t, uint32_t k) {
   return false;
 }
 
-/* And so does an input that is returned. */
+/* The same holds for an input that is returned. */
 fnz_status fnzi_plant_alias_dropped(fnzi_planting *t) {
   for (uint32_t k = 0; k < outputs_of(t); k++) {
     fnz_output_spec *spec = &t->p->outputs[k];

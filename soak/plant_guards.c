@@ -17,8 +17,8 @@ static fnz_status mark(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Values whose elements some node or output takes, or of which an output is the final value. Who
- * asks for a size does not look into memory. */
+/* Values whose elements some node or output takes, or whose final value is an output. A node that
+ * reads a size does not read memory. */
 static fnz_status find_used(fnzi_planting *t, bool **out) {
   const fnzi_graph *g = fnzi_graph_at(t->p, 0);
   FNZI_NEW(&t->p->arena, g->values.count, out);
@@ -53,7 +53,7 @@ static bool is_written(const fnz_program *p, const char *name) {
   return false;
 }
 
-/* The first of the inputs that lie in the memory of the one of this name. */
+/* The first of the inputs that lie in the same memory as the input of this name. */
 static uint32_t memory_of(const fnz_program *p, const char *name) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   uint64_t value = 0;

@@ -122,7 +122,7 @@ typedef struct causes {
   bool of_assertions;
 } causes;
 
-/* The node that the walk stands at is one of them. */
+/* The node at which the walk is, is one of them. */
 static fnz_status is_cause(fnzi_planting *t, causes *c, const fnzi_plant_at *at, bool *out) {
   if (!c->marks || c->graph != at->graph)
     FNZ_TRY(fnzi_plant_causes(t, at->graph, c->of_assertions, &c->marks));

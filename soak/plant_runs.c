@@ -120,8 +120,8 @@ static bool same_array(const fnz_array *a, const fnz_array *b) {
   return true;
 }
 
-/* The input, parameter or buffer whose final value this is begins with the same numbers: those that
- * it is given, or those of the file, which lie in rows. */
+/* The input, parameter or buffer with this final value begins with the same numbers: given ones, or
+ * the file's, which lie in rows. */
 static bool is_left(const fnz_program *p, const fnz_arrays *inputs, const fnz_array *final) {
   const char *target = strchr(final->name, '.') + 1;
   const fnzi_weight *w = fnzi_weight_find(p, target);

@@ -4,7 +4,7 @@
 
 #include <fnz/fnz.h>
 
-/* Each outweighs those before it. */
+/* Each outweighs all earlier ones. */
 typedef enum fnzi_plant_told {
   FNZI_PLANT_NOTHING, /* none of the runs came to an end */
   FNZI_PLANT_ALIKE,

@@ -88,7 +88,7 @@ static bool is_small(fnz_tensor *const *results, size_t count) {
 
 #define NONE SIZE_MAX
 
-/* The one that is written, or else the first; NONE when there are none. */
+/* The written tensor, or else the first; NONE when there are none. */
 static size_t first_tensor(const fnzi_drawn_call *call) {
   for (size_t i = call->nargs; i-- > 0;)
     if (call->args[i].tag == FNZ_ARG_VALUE && strstr(call->op, ".out"))
@@ -125,8 +125,8 @@ static fnz_status keep_results(gen *g, const fnz_op *op, const fnzi_drawn_call *
   return FNZ_OK;
 }
 
-/* A step that eager refuses stays in the program now and then, as the last one: what it would have
- * given is the target itself. */
+/* A step that eager refuses stays in the program now and then, as the last one: its result is then
+ * the target itself. */
 static fnz_status keep_refusal(gen *g, const fnz_op *op, const fnzi_drawn_call *call, size_t row) {
   uint64_t value;
   g->counts->refused[row]++;
@@ -140,8 +140,8 @@ static fnz_status keep_refusal(gen *g, const fnz_op *op, const fnzi_drawn_call *
   return write_down(g, op, call, &like, 1, &value);
 }
 
-/* Values have their own strides in the wrapper. Of a copy that keeps the order of dimensions,
- * eager's follow from those of the tensor, which takes its place here. */
+/* Values have their own strides in the wrapper. For a copy that keeps the order of dimensions,
+ * eager's strides follow from the strides of the tensor, which takes its place here. */
 static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_call *call,
                                   fnz_tensor **result) {
   static const uint16_t keeping[] = {FNZI_ATEN_to__dtype, FNZI_ATEN_type_as,
@@ -214,14 +214,14 @@ static size_t draw_row(gen *g, step_kind kind) {
   return first + at;
 }
 
-/* What kernels, not the aliasing, have something against. */
+/* Kernels, not the aliasing, refuse the operator for this dtype. */
 static bool makes_no_sense(const char *op, const fnz_geometry *self) {
   return (!strcmp(op, "_neg_view") && (self->dtype == FNZ_BOOL || self->dtype == FNZ_C32)) ||
          (!strcmp(op, "_conj") && !fnzi_is_complex(self->dtype)) ||
          (!strcmp(op, "view_as_complex") && !fnzi_is_float(self->dtype));
 }
 
-/* What is written shows an element in several places now and then. */
+/* A written tensor shows an element in several places now and then. */
 static size_t pick_self(gen *g, step_kind kind) {
   return kind == WRITE && perhaps(g->c, 8) ? fnzi_pick_repeating(g) : fnzi_pick_value(g);
 }

@@ -20,7 +20,7 @@ FNZ_MUST_CHECK fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *met
 void fnzi_random_fill(const fnz_geometry *g, void *data, uint64_t *seed);
 /* An element that is shown several times has one number. */
 FNZ_MUST_CHECK fnz_status fnzi_random_agree(fnz_context *ctx, const fnz_geometry *g, void *data);
-/* Numbers for its inputs, but for those that are literals. */
+/* Numbers for its inputs, except for literals. */
 FNZ_MUST_CHECK fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
                                              fnz_arrays **out);
 

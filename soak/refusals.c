@@ -16,7 +16,8 @@ static fnz_error refusal_over_hashes(judge *t) {
              : none;
 }
 
-/* Why it refuses over numbers, or over hashes where the CPU has no kernel for what comes before. */
+/* The reason why it refuses over numbers, or over hashes if the CPU has no kernel for an earlier
+ * step. */
 static fnz_error eager_refusal(judge *t, fnz_status eager) {
   const fnz_error none = {.kind = FNZ_CLASS_NONE};
   if (eager == FNZ_UNSUPPORTED)
@@ -24,7 +25,7 @@ static fnz_error eager_refusal(judge *t, fnz_status eager) {
   return eager ? *fnz_last_error(t->ctx) : none;
 }
 
-/* What the functional program, which the pass did make, says when it is run. */
+/* The refusal by a run of the functional program, which the pass did make. */
 static fnz_class refusal_of_kernels(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_run_emit_nothing};
   fnz_status status = fnzi_run_functional(t->ctx, t->functional, t->cpu, &options);

@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "soak/judge.h"
 
-/* What the pass says; a class of NONE when it refuses nothing. */
+/* The refusal by the pass; a class of NONE when it refuses nothing. */
 typedef struct fnzi_refusal {
   fnz_error error;
   fnzi_reason reason;
@@ -21,7 +21,7 @@ extern const fnzi_run_options fnzi_judge_unknowns;
 /* WRONG, and why. */
 fnzi_verdict fnzi_judge_wrong(fnzi_judge *judge, const char *kind, const char *format, ...)
     FNZI_PRINTF(3, 4);
-/* WRONG, for what the context says. */
+/* WRONG, with the error of the context. */
 fnzi_verdict fnzi_judge_failed(fnzi_judge *judge, const char *kind);
 /* A well-formed program without writes, and without views unless these may stay. */
 fnzi_verdict fnzi_judge_functional(fnzi_judge *judge, const fnz_program *p, bool may_view);
@@ -34,7 +34,7 @@ typedef struct fnzi_dialect {
 } fnzi_dialect;
 enum { FNZI_DIALECTS = 2 };
 extern const fnzi_dialect fnzi_dialects[FNZI_DIALECTS];
-/* WRONG, in that one. */
+/* WRONG, in that dialect. */
 fnzi_verdict fnzi_judge_in_dialect(fnzi_judge *judge, size_t which);
 
 #endif

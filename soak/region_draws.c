@@ -203,8 +203,8 @@ static void select_one(gen *g, scope *s, const var *from, uint32_t dim) {
                    (long long)at);
 }
 
-/* One slice is not stepped over: its stride would say nothing, and what has all elements of a
- * memory may be recorded with it or without. */
+/* A slice of one element has step 1: its stride would have no effect, and a tensor with all
+ * elements of a memory may be recorded with it or without. */
 static void slice(gen *g, scope *s, const var *from, uint32_t dim) {
   var v = window_of(g, from);
   const int64_t size = from->sizes[dim], start = choose(g->c, (uint32_t)size),
@@ -260,7 +260,7 @@ void fnzi_region_view(gen *g, scope *s) {
 
 /* --- Writes --------------------------------------------------------------------------------------
  */
-/* What a writing node returns is its target; some programs go on with that. */
+/* The result of a writing node is its target; some programs go on with that. */
 static void write_node(gen *g, scope *s, const var *to, const char *call) {
   const var v = window_of(g, to);
   const size_t before = s->count;

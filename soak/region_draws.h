@@ -70,7 +70,7 @@ const var *fnzi_region_pick(region_gen *g, const scope *s);
 const var *fnzi_region_position(const scope *s);
 void fnzi_region_drop_dim(var *v, uint32_t dim);
 
-/* --- Nodes: all but a view's give new memory */
+/* --- Nodes: all except views give new memory */
 /* The result of a node, whose call follows; its end. */
 void fnzi_region_define(region_gen *g, scope *s, const var *v);
 void fnzi_region_end_node(region_gen *g, scope *s);

@@ -336,8 +336,8 @@ static void put_input(gen *g, scope *s, var v, bool is_state) {
   fnzi_region_keep(g, s, v);
 }
 
-/* Buffers come first, as exporters have them. Half of the programs have a position, most of those
- * as state. */
+/* Buffers come first, as exporters have them. Half of the programs have a position, mostly as
+ * state. */
 static void draw_inputs(gen *g, scope *s) {
   static const int64_t shapes[][3] = {{4, 0, 0}, {3, 2, 0}, {2, 3, 0}, {2, 2, 3}, {1, 0, 0}};
   static const uint32_t ranks[] = {1, 2, 2, 3, 1};

@@ -1,5 +1,5 @@
-/* same.c - are two programs the same, node by node and name by name? What comparing their texts
- * would say, but for the notes beside nodes, without writing them. */
+/* same.c - are two programs the same, node by node and name by name? The answer equals that of a
+ * comparison of their texts, without the notes beside nodes and without writing them. */
 #include "soak/same.h"
 
 static const fnzi_value *value_of(const fnz_program *p, const fnz_arg *arg) {
@@ -59,7 +59,7 @@ static bool same_geometry(const fnz_geometry *a, const fnz_geometry *b) {
   return a == b || (a && b && fnzi_geometry_equal(a, b));
 }
 
-/* What the results of a node look like, lists flattened. */
+/* The types of a node's results, lists flattened. */
 static bool same_results(const fnz_program *a, const fnzi_node *x, const fnz_program *b,
                          const fnzi_node *y) {
   fnzi_walk in_a, in_b;

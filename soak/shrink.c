@@ -41,8 +41,8 @@ static bool fails_with(shrinking *s, size_t at, uint8_t byte) {
   return still_fails(s);
 }
 
-/* Neighbouring parts, `parts` of them at a time, the last ones first: what they make is used by
- * none that is left. */
+/* Neighbouring parts, `parts` of them at a time, the last ones first: no remaining part uses their
+ * values. */
 static bool drop_parts(shrinking *s, size_t parts) {
   const choices *c = &s->w->at_hand;
   bool any = false;

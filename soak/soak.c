@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* What the threads share. */
+/* State that the threads share. */
 typedef struct soak {
   const fnzi_soak_options *options;
   pthread_mutex_t lock; /* of what follows, and of the caller's functions */
@@ -103,7 +103,7 @@ static bool go_on(part *p, uint64_t more) {
 /* --- One thread ----------------------------------------------------------------------------------
  */
 
-/* What the planter has counted of this program alone. */
+/* Adds the planter's counts for this program alone. */
 static void count_plants(part *p) {
   fnzi_planter *planter = p->worker.planter;
   if (!planter)

@@ -11,8 +11,7 @@
 
 #include <stdio.h>
 
-/* Of so many programs one is checked thoroughly, and one by the engine; which is decided by its
- * index. */
+/* One of so many programs is checked thoroughly, and one by the engine; its index decides which. */
 enum { FNZI_SOAK_THOROUGH = 8, FNZI_SOAK_ENGINE = 4 };
 
 /* A program that is wrong. Borrowed for the call. `mistake`: of a functional form with a mistake
@@ -22,28 +21,29 @@ typedef struct fnzi_finding {
   const char *kind, *reason, *text, *mistake;
 } fnzi_finding;
 
-/* Each has series of its own: what a seed and an index mean. */
+/* Each has a series of its own, so a seed and an index mean another program. */
 typedef enum fnzi_soak_kind {
   FNZI_SOAK_PLAIN,    /* views and writes (soak/programs.h) */
   FNZI_SOAK_SYMBOLIC, /* of unknown sizes (soak/symbolic.h); of checks only dialects */
   FNZI_SOAK_REGIONS,  /* bodies, and state (soak/regions.h) */
-  FNZI_SOAK_GIVEN     /* those of the options, one after the other, again and again */
+  FNZI_SOAK_GIVEN     /* the programs of the options, one after the other, again and again */
 } fnzi_soak_kind;
 
 typedef struct fnzi_soak_options {
   uint64_t seed, first, count; /* programs first ... first + count - 1 */
-  unsigned checks;             /* of one program in eight all; of others no FNZI_CHECK_THOROUGH
-                                * and, of two dialects, one; the engine, which takes as long as all
-                                * else, of one plain program in four, unless nothing else is asked for */
+  unsigned checks;             /* one program in eight gets all; others no FNZI_CHECK_THOROUGH and,
+                                  of two dialects, one; one plain program in four gets the engine,
+                                  which takes as long as all other checks, unless it is the only
+                                  check */
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
-  bool keep_size;              /* what is wrong is not made smaller */
+  bool keep_size;              /* a wrong program is not made smaller */
   fnzi_soak_kind kind;         /* of programs */
-  bool plants; /* mistakes are made in functional forms (soak/plant.h), and nothing else is checked;
-                * the first one of a kind that is missed is told, and none ends the run */
+  bool plants; /* plants mistakes in functional forms (soak/plant.h), and checks nothing else;
+                  reports the first missed mistake of each kind, and none ends the run */
   const fnz_program *const *given; /* `ngiven` of them, of FNZI_SOAK_GIVEN */
   size_t ngiven;
-  /* NULL, or called for what is wrong, by one thread at a time. */
+  /* NULL, or called for a wrong program, by one thread at a time. */
   void (*found)(void *user, const fnzi_finding *finding);
   /* NULL, or called now and then with how many are done. */
   void (*progress)(void *user, uint64_t done);
@@ -69,8 +69,8 @@ const char *fnzi_soak_gap(const fnzi_soak_report *report, unsigned checks);
 /* All figures, for a person; `prefix` begins each line. */
 void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *report);
 
-/* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, or IO when there
- * are no threads to be had. */
+/* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, or IO when no
+ * threads can be started. */
 FNZ_MUST_CHECK fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out);
 
 #endif

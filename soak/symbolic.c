@@ -35,7 +35,7 @@ static const struct {
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* Of a list of two that differ in one dimension at most: what that becomes. */
+/* Joins a list of two that differ in one dimension at most, and computes the size of that. */
 static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
   uint32_t dim;
   size_t at = choose(g->c, (uint32_t)g->tensors_count);
@@ -54,7 +54,7 @@ static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
   return false;
 }
 
-/* What a call takes beside its first tensor. */
+/* Draws the arguments of a call after its first tensor. */
 static bool draw_arguments(symbolic_gen *g, size_t row, tensor *out, char *args, size_t room) {
   if (calls[row].takes == NUMBER)
     snprintf(args, room, ", %u", 1 + choose(g->c, 3));
@@ -129,7 +129,7 @@ static bool draw_size(symbolic_gen *g) {
   return true;
 }
 
-/* Of a number and a constant, mostly, or of two numbers. */
+/* Draws arithmetic on a number and a constant, mostly, or on two numbers. */
 static bool draw_arithmetic(symbolic_gen *g) {
   if (!g->numbers_count)
     return false;
@@ -189,7 +189,7 @@ static void step(symbolic_gen *g) {
   g->counts->steps += done;
 }
 
-/* A size that is known, a symbol, or what an exporter makes of one. */
+/* A size that is known, a symbol, or an expression that an exporter derives from one. */
 static number draw_input_size(symbolic_gen *g) {
   uint32_t how = choose(g->c, 8);
   number n = fnzi_number_known(1 + choose(g->c, SYMBOLIC_LARGEST));

@@ -16,7 +16,7 @@ enum {
   SYMBOLIC_LARGEST = 6  /* size in the exporter's example */
 };
 
-/* A size, stride, offset or index, and what it was in the exporter's example. */
+/* A size, stride, offset or index, and its value in the exporter's example. */
 typedef struct number {
   bool is_known;            /* a constant */
   char name[8];             /* of the value that is it; "" for none */
@@ -58,7 +58,7 @@ typedef struct symbolic_gen {
   size_t tensors_count, numbers_count, sizes_count, data_count, items_count, names;
   tensor tensors[SYMBOLIC_TENSORS];
   number numbers[SYMBOLIC_NUMBERS];
-  int64_t data[SYMBOLIC_SYMBOLS]; /* what the inputs that numbers are read off hold */
+  int64_t data[SYMBOLIC_SYMBOLS]; /* elements of the inputs from which numbers are read */
 } symbolic_gen;
 
 /* --- numbers (symbolic_numbers.c) ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* symbolic_judge.c - what a program of unknown sizes shows: at sizes and data that are drawn here,
- * not by the pass, its functional form gives what eager gives, or says which sizes it is for. It is
- * functional, and for the sizes that the exporter saw. */
+/* symbolic_judge.c - judges a program of unknown sizes: at sizes and data that are drawn here, not
+ * by the pass, its functional form gives eager's results, or excludes these sizes. It is
+ * functional, and accepts the sizes that the exporter saw. */
 #include "soak/judge.h"
 
 #include "program/shapes/sizes.h"
@@ -28,7 +28,7 @@ static int64_t draw_index(uint64_t *seed) {
   return how == 7 ? -n : n;
 }
 
-/* *recorded: the sizes are all the exporter's, as those of the first choice are. */
+/* *recorded: the sizes are all the exporter's, as for the first choice. */
 static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
                                bool *recorded) {
   *recorded = false;
@@ -87,7 +87,7 @@ static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out, bool *r
 /* --- Runs ----------------------------------------------------------------------------------------
  */
 
-/* At one choice of sizes and data. Where eager refuses, nothing is compared. */
+/* At one choice of sizes and data. If eager refuses, nothing is compared. */
 static verdict compare(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs};
   fnzi_ver_results_start(&t->numbers, t->original, true);
@@ -103,7 +103,7 @@ static verdict compare(judge *t) {
                            fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
 }
 
-/* Some condition is one of what is read off data: "u0 >= 0". */
+/* Some condition is on a number read off data: "u0 >= 0". */
 static bool has_guard_of_data(const fnz_program *p) {
   for (size_t i = 0; i < p->guards.count; i++) {
     const char *text = p->guards.data[i].kind == FNZ_GUARD_CONDITION ? p->guards.data[i].text : "";

@@ -1,5 +1,5 @@
-/* symbolic_numbers.c - sizes and indices of random programs: constants, symbols and what is
- * computed of them, as text and as it was in the exporter's example. */
+/* symbolic_numbers.c - sizes and indices of random programs: constants, symbols and expressions, as
+ * text and with their value in the exporter's example. */
 #include "soak/symbolic_draws.h"
 
 #include <stdio.h>

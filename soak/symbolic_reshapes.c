@@ -139,7 +139,7 @@ static bool was_mergeable(const tensor *t) {
   return true;
 }
 
-/* A view where it can be one, else a copy. What is a copy here may be a view at other sizes. */
+/* A view where it can be one, else a copy. A copy here may be a view at other sizes. */
 bool fnzi_draw_reshape(symbolic_gen *g, const tensor *t, view *v) {
   tensor *o = &v->parts[0];
   (void)g;

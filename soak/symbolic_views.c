@@ -63,8 +63,8 @@ bool fnzi_draw_narrow(symbolic_gen *g, const tensor *t, view *v) {
   return true;
 }
 
-/* Where a slice from `start` on ends: at the end, at some number or so many before the end. *says:
- * as an argument. */
+/* Draws the end of a slice from `start` on: the end of the dimension, some number or so many before
+ * the end. *says: as an argument. */
 static bool pick_end(symbolic_gen *g, const number *size, const number *start,
                      char says[SYMBOLIC_TEXT], number *end) {
   const uint32_t how = choose(g->c, 3);

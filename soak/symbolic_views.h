@@ -8,7 +8,7 @@
 
 enum { SYMBOLIC_PARTS = 4 };
 
-/* What an operator makes of a tensor. */
+/* The results of an operator on a tensor. */
 typedef struct view {
   tensor parts[SYMBOLIC_PARTS]; /* begin as the tensor itself */
   size_t count;                 /* of parts; 0: one, which is no list */

@@ -1,5 +1,5 @@
 /* symbolic_windows.c - random views of tensors of unknown sizes that need more numbers than one:
- * windows that overlap, pieces, and what is put into a place of a copy. */
+ * windows that overlap, pieces, and tensors put into a place of a copy. */
 #include "soak/symbolic_views.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void put_list(char *to, size_t room, const number *numbers, uint32_t coun
                            fnzi_number_argument(&numbers[d]));
 }
 
-/* Of the memory of `t`, wherever that lies in it. */
+/* A window of the memory of `t`, at any place in it. */
 bool fnzi_draw_as_strided(symbolic_gen *g, const tensor *t, view *v) {
   enum { MOST_SIZE = 4, MOST_STRIDE = 5, LIST = 64 };
   tensor *o = &v->parts[0];

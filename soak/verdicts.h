@@ -1,12 +1,12 @@
-/* verdicts.h - what may come out of one program, and what it may be checked for. */
+/* verdicts.h - possible verdicts on a program, and its possible checks. */
 #ifndef FNZI_SOAK_VERDICTS_H
 #define FNZI_SOAK_VERDICTS_H
 
-/* What came out of one program. Columns: enum, how it is called. */
+/* The verdict on one program. Columns: enum, its name. */
 #define FNZI_VERDICT_ROWS(ROW)                                                                     \
   ROW(EQUAL, "equal")                                                                              \
   ROW(REFUSED, "refused by both, as the same class")                                               \
-  ROW(BEYOND, "refused, although eager does it") /* the pass has no way to say it, and says so */  \
+  ROW(BEYOND, "refused, although eager does it") /* the pass lacks operators, and refuses */       \
   ROW(NO_KERNEL, "equal over hashes; no numbers for want of a kernel")                             \
   ROW(UNREAD, "refused by a kernel only, for what nothing reads") /* the result leaves it out */   \
   ROW(LARGE, "equal; more than four nodes for one")               /* written slice after slice */  \

@@ -19,7 +19,7 @@ typedef struct fnzi_worker {
   fnzi_planter *planter;         /* NULL: programs are compared as they are */
   const fnz_program *given;      /* of FNZI_SOAK_GIVEN: the program at hand */
   uint64_t turn;                 /* of the planter */
-  uint64_t draws[FNZI_VERDICTS]; /* of the last program of unknown sizes, at choices of those */
+  uint64_t draws[FNZI_VERDICTS]; /* for the last program of unknown sizes, at choices of sizes */
   choices at_hand, tried;        /* of the program that is judged; of a smaller one */
 } fnzi_worker;
 
@@ -27,8 +27,8 @@ typedef struct fnzi_worker {
 FNZ_MUST_CHECK fnz_status fnzi_worker_open(fnzi_worker *w, bool plants);
 void fnzi_worker_close(fnzi_worker *w);
 
-/* Draws a program from the choices and judges it; what is wrong stands in w->judge. `text` gets its
- * text, when that is not NULL and there is a program. */
+/* Draws a program from the choices and judges it; w->judge has the reason if it is wrong. `text`
+ * gets its text, when that is not NULL and there is a program. */
 fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
                              fnzi_random_counts *counts, fnz_buffer *text);
 
