@@ -101,7 +101,7 @@ START_TEST(right_ones_compute) {
 }
 END_TEST
 
-/* Each in a process of its own: what is wrong stays wrong. */
+/* Each in a process of its own, because an error lasts. */
 START_TEST(wrong_ones_are_found) {
   static const struct {
     const char *text, *says;

@@ -32,7 +32,7 @@ static const char *const bodies[] = {
     "  %q: f32[1,6,4] = view(%s, [1, 6, 4])\n  %w: f32[6,6,1] = ones([6, 6, 1])\n"
     "  %z: f32[1,6,4] = conv1d(%q, %w)\n  %y: f32[6,4] = view(%z, [6, 4])\n"
     "  %b: f32[6,4] = copy_(%a, %y)\n",
-    /* two that run at once, of which the second one writes the buffer */
+    /* two that run at once, the second one writes the buffer */
     "  %y: f32[3,4] = index_select(%m, 0, %i)\n  %u: f32[3,4] = mul.Tensor(%x, 2)\n"
     "  %c: f32[3,4] = slice.Tensor(%m, 0, 0, 3)\n  %d: f32[3,4] = mul_.Tensor(%c, 2)\n"
     "  %k: f32[3,4] = cumsum(%u, 0)\n  %f: f32[3,4] = slice.Tensor(%m, 0, 3, 6)\n"
@@ -152,7 +152,7 @@ static void compare_sides(fnz_context *ctx, side *a, side *b) {
   fnz_arrays_destroy(held[1]);
 }
 
-/* What the CPU says and leaves, the GPU says and leaves; and goes on from there. */
+/* The GPU reports the CPU's error, leaves the CPU's state, and goes on from there. */
 START_TEST(a_place_out_of_bounds_changes_nothing) {
   uint64_t seed = 7 + (uint64_t)_i;
   size_t failed = 0;

@@ -1,4 +1,4 @@
-/* counted.c - what a driver is asked for: by the stand-in's counts, or by functions between the
+/* counted.c - counts calls of a driver: by the stand-in's counts, or by functions between the
  * engine and libcuda.so.1. */
 #include "tests/cuda/counted.h"
 #include "engine/cuda/driver.h"
@@ -57,7 +57,7 @@ void ask_for_failure(const char *how) {
 
 /* --- What is held -------------------------------------------------------------------------------
  */
-/* Memory with its bytes, streams that are captured and graphs with what is in them. */
+/* Memory with its bytes, captured streams and graphs with counts of their jobs. */
 typedef struct thing {
   struct thing *next;
   uint64_t name;
@@ -83,7 +83,7 @@ static void add(thing **list, uint64_t name, const thing *like) {
   *list = t;
 }
 
-/* What it was; nothing where there is none of the name. */
+/* Removes the thing of this name and returns it; all zero if there is none. */
 static thing end(thing **list, uint64_t name) {
   thing **at = find(list, name), *t = *at, was = {.name = 0};
   if (!t)
@@ -179,7 +179,7 @@ static int copy_out(void *to, uint64_t from, size_t bytes, void *stream) {
           counts.bytes_out += bytes);
 }
 
-/* What is captured counts when the graph is launched. */
+/* Captured jobs count when the graph is launched. */
 static void count_job(const void *stream, uint64_t launches, uint64_t within) {
   thing *t = *find(&captured, name_of(stream));
   *(t ? &t->launches : &counts.launches) += launches;

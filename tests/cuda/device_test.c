@@ -121,7 +121,7 @@ static fnz_arrays *near_values(fnz_context *ctx, const fnz_program *p) {
   return inputs;
 }
 
-/* Sums in double hold all bits of those of few values, and are rounded where eager's are. */
+/* Sums of few values in double are exact, and are rounded where eager's are. */
 START_TEST(batch_norms_of_few_values_have_the_cpus_bits) {
   static const char *const sizes[] = {"2,16,1,1", "3,16,1,1", "2,16,2,1", "2,16,2,2"};
   fnz_context *ctx = open_context();
@@ -307,7 +307,7 @@ static fnz_status run_bench(bench *b, int64_t count, bool fills, float *out) {
     FNZ_TRY(fnzi_cuda_copy_in(b->ctx, &b->device, b->from, data, sizeof data, b->stream));
   FNZ_TRY(fnzi_cuda_launch(b->ctx, &b->device, &b->program, 0, count, addresses, NULL, b->stream));
   FNZ_TRY(fnzi_cuda_copy_out(b->ctx, &b->device, out, b->to, 256, b->stream));
-  ck_assert_float_eq(out[1], 0); /* nothing is done before somebody waits */
+  ck_assert_float_eq(out[1], 0); /* nothing runs before a wait */
   return fnzi_cuda_wait(b->ctx, &b->device, b->stream);
 }
 
@@ -333,7 +333,7 @@ START_TEST(what_is_right_passes) {
 }
 END_TEST
 
-/* Each in a process of its own: what is wrong stays wrong. */
+/* Each in a process of its own, because an error lasts. */
 START_TEST(what_is_wrong_is_seen) {
   static const struct {
     int64_t count, stride;

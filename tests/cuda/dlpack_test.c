@@ -39,7 +39,7 @@ static void open_theirs(fnz_context *ctx, theirs *t) {
                                                        .shape = t->sizes}};
 }
 
-/* Their memory is written in place, and ends when nobody is at work in it; ours is ready when it is
+/* Their memory is written in place, and is freed when no work uses it; ours is ready when it is
  * lent. */
 START_TEST(values_share_memory_there) {
   fnz_context *ctx = open_context();

@@ -119,7 +119,7 @@ static void draws_alike(const char *body, size_t by_cpu) {
   close_both(&b);
 }
 
-/* What the CPU draws stands between what is drawn there. */
+/* The CPU draws numbers between draws on the GPU. */
 START_TEST(the_cpu_draws_in_between) {
   draws_alike("  %h: i64[] = full([], 50, dtype=i64)\n  %s: i64[700] = randperm(700)\n"
               "  %r: i64[700] = randint_like.Tensor(%s, %h)\n  %t: f32[70] = rand([70])\n"
@@ -142,7 +142,7 @@ START_TEST(attention_drops_what_the_cpu_drops) {
 }
 END_TEST
 
-/* Whose largest score is found in runs, the last one short. */
+/* The largest score of a row is found in runs, the last one short. */
 START_TEST(a_long_row_has_one_choice) {
   draws_alike("  %p: f32[5, 700] = rand([5, 700])\n  %r: i64[5, 1] = multinomial(%p, 1)\n"
               "  return %r",
@@ -226,7 +226,7 @@ START_TEST(without_a_generator_it_is_the_gpus) {
 }
 END_TEST
 
-/* Operator by operator; calls wait for nobody, and go on from where the last one was. */
+/* Operator by operator; calls wait for nothing, and go on from where the last one was. */
 START_TEST(values_draw_the_cpus_numbers) {
   both b = {.p = NULL};
   fnz_arrays *want, *got;
@@ -249,7 +249,8 @@ START_TEST(values_draw_the_cpus_numbers) {
 }
 END_TEST
 
-/* What is no probability, no deviation and no weight a kernel finds, and the CPU says. */
+/* A kernel detects numbers that are no probability, deviation or weight, and the CPU reports
+ * them. */
 START_TEST(what_cannot_be_drawn_is_refused) {
   static const char *const texts[] = {
       "  %p: f32[9] = full([9], 1.5, dtype=f32)\n  %r: f32[9] = bernoulli(%p)\n  return %r",

@@ -1,6 +1,6 @@
 /* checks: 16
- * fails_test.c - what fails on a GPU, by the stand-in for its driver: it says why, leaves nothing,
- * and the state is what it was, or said to be lost; kept code is trusted with care. */
+ * fails_test.c - failures on a GPU, by the stand-in for its driver: they have a reason, leave no
+ * memory, and the state is unchanged, or reported as lost; kept code is trusted with care. */
 #include "engine/cuda/driver.h"
 #include "soak/programs.h"
 #include "tests/cuda/help.h"
@@ -98,7 +98,7 @@ START_TEST(without_memory_nothing_is_left) {
 }
 END_TEST
 
-/* Numbers of the driver's errors, and what they are here. */
+/* Numbers of the driver's errors, and their classes here. */
 START_TEST(errors_are_of_classes) {
   static const struct {
     int error;
@@ -160,8 +160,8 @@ static fnz_program *chain(fnz_context *ctx) {
                                        "  return %a, %b, %c"));
 }
 
-/* The stand-in forgets what broke it when nobody holds the context, which the fnz_context gives
- * back with its last executable; docs/gpu.md says that a GPU may. */
+/* The stand-in forgets its error when no context is held, which the fnz_context gives back with its
+ * last executable; docs/gpu.md says that a GPU may. */
 static void try_anew(fnz_context *ctx, const fnz_program *p, const fnz_compile_options *options,
                      const fnz_arrays *inputs) {
   fnz_executable *exe;
@@ -321,7 +321,7 @@ START_TEST(a_state_that_was_lost_is_said_to_be) {
 }
 END_TEST
 
-/* What fails before m is written, or after it: a library, a launch, a copy, a graph. */
+/* Failures before m is written, or after it: of a library, a launch, a copy, a graph. */
 static const struct {
   const char *body, *variable, *value;
   bool checks, is_lost;
@@ -462,7 +462,7 @@ START_TEST(code_is_kept_and_trusted_with_care) {
   run_cached(ctx, p, folder);
   ck_assert_uint_eq(compiles(), first + 2);
   remove(path);
-  ck_assert_int_eq(mkfifo(path, 0600), 0); /* nobody waits for who would write it */
+  ck_assert_int_eq(mkfifo(path, 0600), 0); /* no call waits for a writer of it */
   run_cached(ctx, p, folder);
   ck_assert_uint_eq(compiles(), first + 3);
   remove(path);

@@ -159,11 +159,11 @@ START_TEST(pairs_have_the_cpus_bits) {
 }
 END_TEST
 
-/* Each in a process of its own: what is wrong stays wrong. */
+/* Each in a process of its own, because an error lasts. */
 static const struct {
   const char *plant, *of;
 } plants[PLANTS] = {
-    {"1;__syncthreads();;", "turned"}, /* no barrier behind what is brought */
+    {"1;__syncthreads();;", "turned"}, /* no barrier after the load */
     {"1;u < 4;u < 3", "turned"},
     {"1;% 3 * 32;% 2 * 32", "turned"},
     {"1;(column + e) * 33 + row;row * 33 + column", "turned"},

@@ -74,7 +74,7 @@ static const struct {
     {"%x: f32[20, 6], %y: f32[9]", "  %a: f32[20, 6] = mvlgamma(%x, 1)\n  return %a"},
     {"%x: f32[300, 3]", "  %y: f32[300, 3], %i: i64[300, 3] = sort.stable(%x, stable=True, dim=0)\n"
                         "  %z: f32[300, 3] = msort(%x)\n  return %y, %i, %z"},
-    /* many places in order, some of which come again and again */
+    /* many places in order, some of them again and again */
     {"%x: f32[64, 3], %i: i64[1100], %v: f32[1100, 3], %y: f32[64, 4], %j: i64[200, 4], "
      "%u: f32[200, 4], %h: f16[32, 64]",
      "  %k: i64[1100] = bitwise_and.Scalar(%i, 63)\n  %l: i64[200, 4] = bitwise_and.Scalar(%j, "

@@ -182,8 +182,8 @@ static void run_there(device *d, const fnz_executable *exe, const fnz_arrays *in
   ck_assert_mem_eq(y, want->data, want->bytes);
 }
 
-/* At multiples of 16 bytes and of no more, after a run at such of 256: a library is told of the
- * least that there may be. */
+/* At multiples of 16 bytes and of no more, after a run at multiples of 256: a library gets the
+ * least possible alignment. */
 START_TEST(libraries_take_memory_as_it_lies) {
   device d;
   fnz_executable *exe;

@@ -8,8 +8,8 @@
 
 enum { MOST_BUFFERS = 40 };
 
-/* Buffers of different sizes, to each of which x[0] is added as often as its number is: no two are
- * one program. */
+/* Buffers of different sizes, x[0] is added to each as often as its number is: no two are one
+ * program. */
 static fnz_program *counters(fnz_context *ctx, int count, bool sorts) {
   static char text[1 << 14];
   fnz_program *traced;
@@ -72,7 +72,7 @@ static void open_running(running *r, int count, bool sorts) {
   }
 }
 
-/* One run with x = 1, and what it did. */
+/* One run with x = 1, and its counts. */
 static standin_counts count_run(running *r, int state) {
   static const int64_t sizes[] = {1}, strides[] = {1};
   static const fnz_geometry one = {.dtype = FNZ_F32, .rank = 1, .sizes = sizes, .strides = strides};
@@ -276,7 +276,7 @@ static void move(moving *m, int number, uint64_t captures, uint64_t graphs) {
     }
 }
 
-/* Both products are started by themselves from then on, and what lies between them is a graph. */
+/* From then on each product is launched alone, and the steps between them are a graph. */
 START_TEST(a_library_whose_memory_moves_cuts_the_graph) {
   moving m;
   open_moving(&m);

@@ -16,7 +16,7 @@ static void put_call(draft *d, const char *call, int a, int b) {
       put(d, "%c", *call);
 }
 
-/* Pointwise nodes before, between and behind those of rows; values stay between -3 and 3. */
+/* Pointwise nodes before, between and after nodes of rows; values stay between -3 and 3. */
 static void put_group(draft *d) {
   static const char *const whole[] = {"tanh($)", "sigmoid($)", "softmax.int($, -1)",
                                       "mul.Tensor($, 0.5)", "neg($)"};
@@ -63,7 +63,7 @@ START_TEST(groups_have_the_cpus_results) {
 END_TEST
 
 /* Each error that is planted in the text is found, by the stand-in or by the numbers. In a process
- * of its own: what is wrong stays wrong. */
+ * of its own, because an error lasts. */
 START_TEST(planted_errors_are_found) {
   static const struct {
     const char *program;
@@ -80,9 +80,9 @@ START_TEST(planted_errors_are_found) {
       {"softmax.int(%x, -1)", 3, 2500, "1;at < 3;at < 2"},
       {"softmax.int(%x, -1)", 3, 2500, "1;by = 16;by = 8"},
       {"softmax.int(%x, -1)", 3, 2500, "1;k < 8;k < 7"},
-      {"softmax.int(%x, -1)", 3, 2500, "2;e < 4;e < 3"},      /* of a bunch */
-      {"softmax.int(%x, -1)", 3, 2500, "4;v0[u];v0[0]"},      /* what is kept of another bunch, */
-      {"softmax.int(%x, -1)", 3, 2500, "1;i0 * 10000;10000"}, /* of another row */
+      {"softmax.int(%x, -1)", 3, 2500, "2;e < 4;e < 3"},         /* of a bunch */
+      {"softmax.int(%x, -1)", 3, 2500, "4;v0[u];v0[0]"},         /* values kept of another bunch, */
+      {"softmax.int(%x, -1)", 3, 2500, "1;i0 * 10000;10000"},    /* of another row */
       {"softmax.int(%x, -1)", 1, 2501, "2;2500 + me;2501 + me"}, /* behind the last bunch */
       {"softmax.int(%x, -1)", 1, 2501, "3;j < 2501;j < 2500"},
       {"cumsum(%x, -1)", 3, 2500, "9;__syncthreads();;"}, /* no barrier in scan_block() */

@@ -49,7 +49,7 @@ static inline fnz_context *open_context(void) {
   return ctx;
 }
 
-/* Nodes of which one is the CPU's: %to is %from, both f32[100]. */
+/* Nodes with one that the CPU computes: %to is %from, both f32[100]. */
 #define BY_CPU(to, from)                                                                           \
   "  %p: f32[1,100] = unsqueeze(%" from ", 0)\n  %o: f32[1,1] = slice.Tensor(%p, 1, 0, 1)\n"       \
   "  %q: f32[1,100] = linalg_solve_triangular(%o, %p, upper=True, unitriangular=True)\n"           \

@@ -66,7 +66,7 @@ START_TEST(spare_modules_have_few_bytes) {
 }
 END_TEST
 
-/* What a block claims to have counts. */
+/* The size that the block claims counts. */
 static void use_and_give(fnz_context *ctx, fnzi_val *v, size_t bytes) {
   unsigned char *at;
   OK(ctx, fnzi_val_take(v, ctx, 16, &at));

@@ -42,7 +42,7 @@ START_TEST(attention_has_the_cpus_results) {
 }
 END_TEST
 
-/* Rows without a key to see are zeros; what a key hides does not count; logarithms of the sums. */
+/* Rows without a visible key are zeros; hidden keys do not count; logarithms of the sums. */
 START_TEST(attention_keeps_its_edges) {
   fnz_context *ctx = open_context();
   for (uint64_t i = 0; i < 6; i++) {

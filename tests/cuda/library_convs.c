@@ -87,7 +87,7 @@ START_TEST(convolutions_have_the_cpus_results) {
 }
 END_TEST
 
-/* All three gradients, of which that by the weight is a convolution for each group. */
+/* All three gradients; the gradient by the weight is a convolution for each group. */
 static void put_gradient(text *t) {
   const char *type = draw_type(t, 1, 4);
   int spatial = (int)draw(t, 1, 2);
@@ -136,7 +136,7 @@ START_TEST(gradients_have_the_cpus_results) {
 }
 END_TEST
 
-/* What cuDNN has not: more zeros on one side than on the other. No batch. */
+/* Convolutions that cuDNN lacks: more zeros on one side than on the other. No batch. */
 START_TEST(odd_convolutions_have_the_cpus_results) {
   static const char *const inputs = "%x: f32[3,7,8], %w: f32[4,3,2,4], %b: f32[4]";
   fnz_context *ctx = open_context();

@@ -175,7 +175,7 @@ void put_line(text *t, const char *format, ...) {
   va_end(words);
 }
 
-/* On both devices; with nothing but the results copied back, in one piece of memory: all of it runs
+/* Runs it on both devices; only the results are copied back, in one piece of memory: all of it runs
  * on the GPU. */
 void run_text(fnz_context *ctx, text *t) {
   enum { APART = 16 };

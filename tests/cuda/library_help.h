@@ -12,7 +12,7 @@
 
 /* By STANDIN_WITHOUT in the environment: neither library is there. */
 bool is_without(void);
-/* What the stand-in for one has counted. */
+/* The counts of the stand-in for a library. */
 standin_library_counts library_now(bool cudnn);
 void nothing_is_left(void);
 fnz_context *open_context(void);
@@ -31,7 +31,7 @@ int64_t draw(text *t, int64_t low, int64_t high);
 const char *draw_type(text *t, int64_t low, int64_t high);
 void put_input(text *t, const char *format, ...);
 void put_line(text *t, const char *format, ...);
-/* On both devices; with nothing but the results copied back, in one piece of memory: all of it runs
+/* Runs it on both devices; only the results are copied back, in one piece of memory: all of it runs
  * on the GPU. */
 void run_text(fnz_context *ctx, text *t);
 /* How many random programs of a kind: LIBRARY_PROGRAMS in the environment, or `some`. */

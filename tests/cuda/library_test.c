@@ -1,8 +1,8 @@
 /* checks: 23
  * library_test.c - products, convolutions and attention on a GPU, by the stand-ins for its driver,
  * for cuBLASLt and for cuDNN: random sizes and strides have the CPU engine's results within the
- * bounds that docs/gpu.md states; a library that fails is told with the step; where one is not
- * there (STANDIN_WITHOUT in the environment, by who starts this) kernels of the text compute.
+ * bounds that docs/gpu.md states. A library that fails is reported with the step; without a library
+ * (STANDIN_WITHOUT in the environment) kernels of the text compute.
  *
  * LIBRARY_PROGRAMS in the environment: how many random programs of each kind. */
 #include "tests/cuda/library_help.h"
@@ -40,7 +40,7 @@ static text failing_text(bool cudnn) {
   return t;
 }
 
-/* Whether a program runs, and what is told when it does not. */
+/* Whether a program runs, and the error when it does not. */
 static void run_failing(fnz_context *ctx, const failing *f, bool cudnn) {
   text t = failing_text(cudnn);
   fnz_program *p = program_of(ctx, t.inputs, t.body);
@@ -83,7 +83,7 @@ START_TEST(what_fails_is_told) {
 }
 END_TEST
 
-/* Where no algorithm adds a bias, it is copied to the result, which the product is added to. */
+/* If no algorithm adds a bias, it is copied to the result, to which the product is added. */
 START_TEST(a_bias_goes_by_the_result_where_no_epilogue_adds_it) {
   fnz_context *ctx = open_context();
   text t = failing_text(false);
@@ -96,7 +96,8 @@ START_TEST(a_bias_goes_by_the_result_where_no_epilogue_adds_it) {
 }
 END_TEST
 
-/* The library fails because the GPU is broken: that is told, and the executable is finished. */
+/* The library fails because the GPU is broken: the error is the GPU's, and the executable is
+ * finished. */
 START_TEST(an_error_of_the_gpu_is_not_taken_for_one_of_a_library) {
   if (is_without())
     return;
@@ -184,7 +185,7 @@ START_TEST(a_device_has_one_handle_and_asks_once) {
 }
 END_TEST
 
-/* What is not there is named, with where it is from and the loader's own reason. */
+/* A missing library is named, with its source and the loader's own reason. */
 START_TEST(what_is_missing_is_named) {
   fnz_context *ctx = open_context();
   const fnz_error *e = fnz_last_error(ctx);

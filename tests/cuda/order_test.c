@@ -1,7 +1,7 @@
 /* checks: 2
- * order_test.c - what is sorted on a GPU has the CPU's bits, by the stand-in for one: rows of one
- * element to several tiles, along any dimension, with equal elements and NaN among them, of which
- * the CPU's places come out as well. */
+ * order_test.c - sorts on a GPU have the CPU's bits, by the stand-in for one: rows of one element
+ * to several tiles, along any dimension, with equal elements and NaN among them, whose places are
+ * the CPU's as well. */
 #include "kernels/core/core.h"
 #include "soak/programs.h"
 #include "tests/cuda/help.h"
@@ -167,7 +167,7 @@ START_TEST(sorted_rows_have_the_cpus_bits) {
 }
 END_TEST
 
-/* Many short rows, of which a block takes several. */
+/* Many short rows: a block takes several. */
 START_TEST(many_rows_are_sorted) {
   static const int lengths[] = {1, 3, 8, 31};
   fnz_context *ctx = open_context();

@@ -5,7 +5,7 @@
  *
  *     product_text_test SM [all]     types; else two of them
  *
- * Without NVRTC it says so and exits with 77, or fails where FNZ_NEED_TOOLS is set. */
+ * Without NVRTC it prints that and exits with 77, or fails if FNZ_NEED_TOOLS is set. */
 #include "engine/cuda/text_product.h"
 
 #include <fnz/fnz.h>

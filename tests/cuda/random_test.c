@@ -1,14 +1,15 @@
 /* checks: 5
  * random_test.c - random programs on a GPU, by the stand-in for its driver, against the
- * interpreter: bit by bit, but for those with an operator whose result hangs on the order of a sum,
- * or on a function of the C library. Kernels of many programs are built at once (standin_batch.h).
+ * interpreter: bit by bit, except for programs with an operator whose result depends on the order
+ * of a sum, or on a function of the C library. Kernels of many programs are built at once
+ * (standin_batch.h).
  *
  * Some are compiled for a device that is open, so that sizes are numbers of their kernels' tables,
  * and some have symbols.
  *
- * In the environment: FNZ_PROGRAMS, how many (of each kind), FNZ_BODIES, of those with bodies,
- * FNZ_NUMBERS, of those with numbers of data;
- * FNZ_FIRST, the first one's number; FNZ_SEED; FNZ_BATCH, how many at once. */
+ * In the environment: FNZ_PROGRAMS, the count (of each kind), FNZ_BODIES, the count with bodies,
+ * FNZ_NUMBERS, the count with numbers of data; FNZ_FIRST, the first one's number; FNZ_SEED;
+ * FNZ_BATCH, the count at once. */
 #include "engine/engine.h"
 #include "soak/numbers.h"
 #include "soak/programs.h"
@@ -147,7 +148,7 @@ static outcome compare_close(trial *t) {
 
 /* --- Two states ---------------------------------------------------------------------------------
  */
-/* What is the state's of the inputs, by the names that it has there; and the others. */
+/* Splits the inputs into the state's, by their names in the state, and the others. */
 static void part_inputs(const trial *t, fnz_arrays *begin, fnz_arrays *rest) {
   for (uint32_t k = 0; k < fnz_arrays_count(t->inputs); k++) {
     const fnz_array *a = fnz_arrays_at(t->inputs, k);
@@ -161,7 +162,7 @@ static void part_inputs(const trial *t, fnz_arrays *begin, fnz_arrays *rest) {
   }
 }
 
-/* A run with a state, and what it then holds. */
+/* A run with a state, and the state after it. */
 static fnz_status run_with(const trial *t, const fnz_arrays *rest, fnz_workspace *ws,
                            fnz_executable_state *state, fnz_arrays **out) {
   OK(t->ctx, fnz_arrays_create(t->ctx, out));
@@ -379,7 +380,8 @@ static bool try_index(series *s, uint64_t index) {
   return is_done;
 }
 
-/* What is not done in one round goes on in the next one, with what was built. */
+/* Programs that a round leaves out are tried in the next round, with the kernels that were
+ * built. */
 static void try_batch(series *s, uint64_t first, size_t count) {
   enum { MOST = 4096 };
   static bool done[MOST];

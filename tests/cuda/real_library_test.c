@@ -5,8 +5,9 @@
  *
  *     real_library_test cublas | cudnn
  *
- * Without the library it says so and exits with 77, or fails where FNZ_NEED_TOOLS is set; the same
- * where there is a GPU. A program of its own, for they go ill with a driver that is none. */
+ * Without the library it prints that and exits with 77, or fails if FNZ_NEED_TOOLS is set; the same
+ * on a machine with a GPU. It is a program of its own, because the libraries conflict with a fake
+ * driver. */
 #include "engine/cuda/libraries.h"
 
 #include <fnz/fnz.h>
@@ -30,7 +31,7 @@ static int tells(fnz_context *ctx, fnz_status status, const char *where, const c
   return told ? 0 : 1;
 }
 
-/* An algorithm cannot be asked for without a handle: in its place. */
+/* Replaces the query for an algorithm, which needs a handle. */
 static int no_product(void *handle, void *product, void *a, void *b, void *c, void *d, void *wish,
                       int wanted, fnzi_cuda_product_choice *out, int *count) {
   (void)handle, (void)product, (void)a, (void)b, (void)c, (void)d, (void)wish, (void)wanted;
@@ -97,7 +98,7 @@ static int try_convs(fnz_context *ctx, const fnzi_cuda_cudnn *cudnn) {
   return failures;
 }
 
-/* It is there, and nothing but that it cannot start is wrong. */
+/* The library is there, and the only failure is that it cannot start. */
 static bool cannot_start(fnz_context *ctx, fnz_status status) {
   return status == FNZ_UNSUPPORTED &&
          strstr(fnz_last_error(ctx)->message, "when it was started") != NULL;

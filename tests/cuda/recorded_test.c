@@ -22,7 +22,8 @@ static bool is_there(const char *path) {
 
 /* --- Comparing ----------------------------------------------------------------------------------
  */
-/* Of the greatest number, 1 at least: what PyTorch's own kernels on a GPU are held to. */
+/* The tolerance as a share of the greatest number, 1 at least: the tolerance of PyTorch's own
+ * kernels on a GPU. */
 static double share_of(fnz_dtype dtype) {
   double bound = bound_of(dtype);
   return bound == 0 ? 0 : dtype == FNZ_F16 || dtype == FNZ_BF16 ? 1e-2 : 1e-5;
@@ -53,7 +54,7 @@ static bool is_recorded(const fnz_array *got, const fnz_array *want, char *why, 
   return true;
 }
 
-/* What is not written is as it was: inputs as given; of buffers the file has no other value. */
+/* Unwritten values are unchanged: inputs as given; for buffers the file has no other value. */
 static bool are_recorded(const fnz_arrays *in, const fnz_arrays *got, const fnz_arrays *want,
                          char *why, size_t room) {
   for (size_t k = 0; k < fnz_arrays_count(want); k++) {
@@ -121,7 +122,7 @@ static void try_case(tally *t, const char *program, const char *inputs, const ch
 
 /* --- Folders ------------------------------------------------------------------------------------
  */
-/* NAME/program.pt2, or NAME.pt2 with NAME.inputs.safetensors; those of custom operators are left
+/* NAME/program.pt2, or NAME.pt2 with NAME.inputs.safetensors; programs of custom operators are left
  * out. */
 static void try_entry(tally *t, const char *folder, const char *name) {
   char paths[4][1200];

@@ -17,7 +17,7 @@
 
 enum { ROOM = 4096 };
 
-/* What errors are measured by: the sum of all that is added up, 1 or the greatest element, nothing.
+/* The unit of errors: the sum of all addends, 1 or the greatest element, nothing.
  */
 typedef enum scale { OF_SUM, OF_ONE, OF_ITSELF, EXACT } scale;
 
@@ -54,7 +54,7 @@ static inline double value_at(const fnz_array *a, size_t i) {
   return v;
 }
 
-/* What a last place is to 1. */
+/* The last place of 1 in a dtype. */
 static inline double unit_of(fnz_dtype dtype) {
   return dtype == FNZ_F64   ? 0x1p-52
          : dtype == FNZ_F32 ? 0x1p-23
@@ -119,7 +119,7 @@ static inline fnz_arrays *run_on(fnz_context *ctx, const fnz_program *p, const c
   return out;
 }
 
-/* On the device as a whole: nothing but inputs and outputs is copied. */
+/* Compares the device with the CPU; only inputs and outputs are copied. */
 static inline void try_draft(fnz_context *ctx, const draft *d) {
   fnz_program *p;
   fnz_arrays *inputs, *got, *want;

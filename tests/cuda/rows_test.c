@@ -180,7 +180,7 @@ static const char *const long_extremes[] = {
     "%x: @[3, 20000])\n{\n  %y: i64[3] = argmax(%x, 1)\n  return %y\n}\n",
     "%x: @[17000, 3])\n{\n  %y: @[3], %z: i64[3] = min.dim(%x, 0)\n  return %y, %z\n}\n"};
 
-/* What is computed of elements needs numbers of the whole row. */
+/* The computation of each element needs numbers of the whole row. */
 static const char *const long_elements[] = {
     "%x: @[2, 40001])\n{\n  %y: @[2, 40001] = softmax.int(%x, 1)\n  return %y\n}\n",
     "%x: @[3, 17000, 2])\n{\n  %y: @[3, 17000, 2] = log_softmax.int(%x, 1)\n  return %y\n}\n",
@@ -201,8 +201,8 @@ static const char *const long_elements[] = {
     "%x: @[2, 6, 9000], %w: @[6], %b: @[6])\n{\n"
     "  %y: @[2, 6, 9000] = group_norm(%x, 2, %w, %b, 1e-05)\n  return %y\n}\n"};
 
-/* Rows that are gone through again and again, too long for registers, some with a rest; and whole
- * ones that fill these. */
+/* Rows that are read again and again, too long for registers, some with a rest; and whole ones that
+ * fill registers. */
 static const char *const large_softmaxes[] = {
     "%x: @[2, 10000])\n{\n  %y: @[2, 10000] = softmax.int(%x, 1)\n  return %y\n}\n",
     "%x: @[10003])\n{\n  %y: @[10003] = softmax.int(%x, 0)\n  return %y\n}\n",
@@ -215,8 +215,7 @@ static const char *const large_norms[] = {
     "%x: @[3, 8192], %w: @[8192])\n{\n"
     "  %y: @[3, 8192] = rms_norm(%x, [8192], %w, 1e-05)\n  return %y\n}\n"};
 
-/* Rows beside each other, of which the last ones do not fill a block: whole, and in pieces; one by
- * one. */
+/* Rows beside each other, the last ones do not fill a block: whole, and in pieces; one by one. */
 static const char *const wide_softmaxes[] = {
     "%x: @[3, 70, 700])\n{\n  %y: @[3, 70, 700] = softmax.int(%x, 1)\n  return %y\n}\n",
     "%x: @[2100, 63])\n{\n  %y: @[63] = var.correction(%x, [0], correction = 1)\n"

@@ -36,7 +36,7 @@ static int size_of(int i) {
   return sizes[i % 10];
 }
 
-/* One step for `count` tensors; what nobody changes is returned. */
+/* One step for `count` tensors; unchanged ones are returned. */
 static fnz_program *adam(fnz_context *ctx, int count) {
   static const char *const names[] = {"p", "m", "v"};
   static text t;
@@ -218,7 +218,7 @@ START_TEST(sets_of_all_layouts_have_the_cpus_bits) {
 }
 END_TEST
 
-/* Each in a process of its own: what is wrong stays wrong. */
+/* Each in a process of its own, because an error lasts. */
 static const char *const plants[] = {
     "1;<= block);< block)",
     "1;high - low > 1;high - low > 2",

@@ -1,6 +1,6 @@
-/* shim.h - what stands before the text of kernels when a host compiler builds it (standin_nvrtc.c):
- * the words that engine/cuda/prelude.cu leaves to NVRTC. Each access goes through the stand-in's
- * check of the memory; a device's address is no address of the host. */
+/* shim.h - the prelude of kernels when a host compiler builds their text (standin_nvrtc.c): the
+ * words that engine/cuda/prelude.cu leaves to NVRTC. Each access goes through the stand-in's check
+ * of the memory; a device's address is no address of the host. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +30,7 @@ float fmaf(float, float, float);
 double modf(double, double *);
 }
 
-/* What a GPU has fast functions for. */
+/* A GPU has fast functions for these. */
 static inline float __logf(float v) {
   return logf(v);
 }
@@ -86,7 +86,7 @@ static int64_t standin_thread, standin_threads;
 
 /* --- Device memory ------------------------------------------------------------------------------
  */
-/* So many bytes of the map at once; those of a cell are aligned as it is. */
+/* So many bytes of the map at once; the bytes of a cell are aligned like the cell. */
 template <int bytes> struct standin_marks {
   unsigned char each[bytes];
   inline bool are(unsigned char bits) const {
@@ -154,8 +154,9 @@ template <class Cell> static inline void standin_store(void *at, Cell cell) {
 
 /* --- Shared memory ------------------------------------------------------------------------------
  */
-/* Who used an element last, and how many barriers had passed by then. Where a thread uses what
- * another one wrote, or writes what another one used, a barrier must lie between. */
+/* The last user of an element, and the number of barriers before that use. If a thread uses an
+ * element that another one wrote, or writes one that another one used, a barrier must lie
+ * between. */
 struct standin_use {
   uint32_t writer, reader; /* threads and 1; 0: none, ~0: several of several warps */
   uint32_t wrote, read, warp_wrote, warp_read;

@@ -1,7 +1,7 @@
 /* checks: 18
  * sizes_test.c - programs that meet many sizes on a GPU, by the stand-in for one: kernels are
- * compiled a few times for all of them, and results are those of the CPU at each size; a launch
- * that gets another one's numbers is found. */
+ * compiled a few times for all of them, and results equal the CPU's at each size; a launch that
+ * gets another plan's numbers is found. */
 #include "engine/device/device.h"
 #include "soak/choices.h"
 #include "tests/cuda/values_help.h"
@@ -10,7 +10,7 @@
 
 enum { MOST_INPUTS = 4, MOST_RANK = 4, EXAMPLES = 8 };
 
-/* Sizes of inputs: 0 is that of the run. Of i64 all elements are below 4. */
+/* Sizes of inputs: 0 is that of the run. For i64 all elements are below 4. */
 typedef struct input {
   const char *name;
   fnz_dtype dtype;
@@ -250,8 +250,8 @@ START_TEST(sizes_share_kernels) {
 }
 END_TEST
 
-/* Launches of a plan with the numbers of those of another one: the results show it, or the stand-in
- * sees what kernels touch. */
+/* Launches of a plan with the numbers of another plan: the results show it, or the stand-in sees
+ * the wrong accesses. */
 START_TEST(numbers_of_another_plan_are_found) {
   static const int64_t sizes[] = {24, 9};
   fnzi_eng_binding *plans[2];
@@ -294,7 +294,7 @@ static bool text_has(const char *word, int64_t size) {
   return status == FNZ_OK;
 }
 
-/* Where a row begins, and its elements, which no size changes. Rows are counted by the table. */
+/* The start of a row, and its elements, which no size changes. Rows are counted by the table. */
 START_TEST(sizes_without_symbols_are_constants) {
   ck_assert(text_has("(int64_t)96ll", 37));
   ck_assert(text_has("(int64_t)24ll", 37));

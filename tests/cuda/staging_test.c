@@ -1,7 +1,7 @@
 /* checks: 11
- * staging_test.c - where memory lies that a run on a GPU is given: what lies with the CPU is
- * refused by name without the option staging, and without it nothing is kept for the CPU that it
- * has no part in. */
+ * staging_test.c - location of the memory that a run on a GPU is given: memory of the CPU is
+ * refused by name without the option staging, and without it no host memory is kept that the CPU
+ * needs no part of. */
 #include "engine/engine.h"
 #include "tests/cuda/help.h"
 #include "tests/cuda/own_device.h"
@@ -231,8 +231,8 @@ static fnz_status run_state(device *d, const stated *s, fnz_executable_state *st
   return fnz_executable_run(d->ctx, s->exe, &run);
 }
 
-/* It is where the caller has it after each run, and what the caller writes there is seen; a place
- * out of bounds leaves it. */
+/* The state is in the caller's memory after each run, and the caller's writes are seen; a place out
+ * of bounds leaves it. */
 START_TEST(a_state_lies_in_memory_there) {
   device d;
   stated s;

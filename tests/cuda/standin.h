@@ -1,12 +1,11 @@
-/* standin.h - what tests ask the stand-in for CUDA's driver: a library libcuda.so.1 that runs
- * kernels built by the host's compiler, and is stricter than a GPU.
+/* standin.h - calls by which tests query the stand-in for CUDA's driver: a library libcuda.so.1
+ * that runs kernels built by the host's compiler, and is stricter than a GPU.
  *
  * In the environment: STANDIN_MEMORY, bytes that the device has (no limit); STANDIN_DEVICES (1);
  * STANDIN_REVERSE, threads run the last one first; STANDIN_SM, the compute capability (90);
- * STANDIN_DRIVER, the CUDA that the driver is for (13000);
- * STANDIN_FAIL, "FUNCTION:N:ERROR": call N of it from here on gives the error, and nothing works
- * any more from 700 on, until nobody holds the device; of the function "kernel", launch N when it
- * runs. */
+ * STANDIN_DRIVER, the CUDA that the driver is for (13000); STANDIN_FAIL, "FUNCTION:N:ERROR": call N
+ * of it from here on gives the error, and after an error from 700 on nothing works until the device
+ * is released; of the function "kernel", launch N when it runs. */
 #ifndef FNZ_TESTS_CUDA_STANDIN_H
 #define FNZ_TESTS_CUDA_STANDIN_H
 

@@ -1,5 +1,5 @@
-/* standin_batch.c - many texts as one library (standin_batch.h). What all of them begin with, and
- * what rows stand on, is there once; each text has a namespace of its own for the rest. */
+/* standin_batch.c - many texts as one library (standin_batch.h). The common prelude, and the
+ * functions that rows use, are there once; each text has a namespace of its own for the rest. */
 #define _GNU_SOURCE /* memmem */
 #include "tests/cuda/standin_batch.h"
 
@@ -30,7 +30,7 @@ static struct {
 typedef struct built {
   const char *kernel;
   size_t length, text;
-  uint64_t helpers, bases; /* what stands in front of it, and the sections that it names */
+  uint64_t helpers, bases; /* the text before it, and the sections that it names */
 } built;
 
 static struct {
@@ -115,14 +115,14 @@ bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes) 
 
 /* --- Building -----------------------------------------------------------------------------------
  */
-/* A section of rows: what all of its rows stand on, and the rows of the text. */
+/* A section of rows: the base of all of its rows, and the rows of the text. */
 typedef struct section {
   char name[16];
   const char *base, *rows, *end;
 } section;
 
-/* Where the part of a text begins that is its own: its first section of rows, or helpers of its
- * kernels, which the second such line opens. */
+/* The offset of a text's own part: its first section of rows, or helpers of its kernels, which the
+ * second such line opens. */
 static size_t own_part(const char *text) {
   static const char rows[] = "\nnamespace ", helpers[] = "\n#define inline __device__\n";
   const char *half = strstr(text, helpers), *at = half ? strstr(half + 1, helpers) : NULL;
@@ -137,7 +137,7 @@ static const char *line_after(const char *line) {
   return end ? end + 1 : line + strlen(line);
 }
 
-/* Of the line "namespace NAME {"; false: it opens no section. */
+/* Reads the line "namespace NAME {"; false: it opens no section. */
 static bool read_section(const char *line, section *out) {
   char ends[64];
   if (sscanf(line, "namespace %15s {", out->name) != 1)
@@ -165,7 +165,7 @@ static const char *behind_number(const char *kernel) {
   return kernel + 8 + strspn(kernel + 8, "0123456789");
 }
 
-/* Of the same text, but for its number, over the same rows and helpers. */
+/* The texts are the same, except for their numbers, over the same rows and helpers. */
 static bool are_alike(const built *a, const built *b) {
   const char *x = behind_number(a->kernel), *y = behind_number(b->kernel);
   size_t n = a->length - (size_t)(x - a->kernel), m = b->length - (size_t)(y - b->kernel);
@@ -220,7 +220,7 @@ static void put_line(FILE *to, const char *line, size_t length, size_t k) {
     fwrite(line, 1, length, to);
 }
 
-/* Of the lines up to `end`, with `only_words` those that are the preprocessor's. */
+/* Writes the lines up to `end`, with `only_words` only lines of the preprocessor. */
 static void put_lines(FILE *to, const char *line, const char *end, size_t k, bool only_words) {
   bool goes_on = false;
   for (const char *next; line < end; line = next) {
@@ -232,7 +232,7 @@ static void put_lines(FILE *to, const char *line, const char *end, size_t k, boo
   }
 }
 
-/* The first text of a library that has the section brings what its rows stand on. */
+/* The first text of a library that has the section brings the base of its rows. */
 static size_t put_section(FILE *to, const section *s, size_t k, const char **bases) {
   size_t b = 0;
   while (bases[b] && strncmp(bases[b], s->base, (size_t)(s->rows - s->base)) != 0)

@@ -24,11 +24,11 @@ bool standin_batch_take(const char *text, unsigned char **image, size_t *bytes);
   "-std=c++17 -w -fPIC -shared -nostdlib -ffp-contract=off -fno-exceptions -fno-rtti "             \
   "-fno-asynchronous-unwind-tables"
 
-/* Of standin_nvrtc.c: STANDIN_FLAGS. */
+/* The flags in standin_nvrtc.c: STANDIN_FLAGS. */
 const char *standin_flags(void);
 
-/* What such an image begins with, behind its length: in place of a library the path of one, and
- * what stands in front of the names of its kernels ("<path> <prefix>"). */
+/* The beginning of such an image, after its length: in place of a library its path, and the prefix
+ * of the names of its kernels ("<path> <prefix>"). */
 #define STANDIN_IN_LIBRARY "library "
 
 #endif

@@ -186,7 +186,7 @@ int cublasLtMatmulPreferenceSetAttribute(void *of, int attribute, const void *va
              : INVALID_VALUE;
 }
 
-/* --- What is asked for --------------------------------------------------------------------------
+/* --- Requests ---------------------------------------------------------------------------------
  */
 static size_t cell_of(int type) {
   return type == R_64F ? 8 : type == R_32F ? 4 : 2;

@@ -1,6 +1,6 @@
 /* standin_cuda.c - a libcuda.so.1 without a GPU: device memory is the host's, at addresses that the
- * host cannot use; each byte of it knows whether it was written. What is put on a stream is done
- * when somebody waits for it, not before. A wrong access or call is an error from then on, as an
+ * host cannot use; each byte of it knows whether it was written. Work queued on a stream runs when
+ * the caller synchronizes, not earlier. A wrong access or call is an error from then on, as an
  * illegal address is with the real driver. */
 #include "tests/cuda/standin.h"
 #include "tests/cuda/standin_batch.h"
@@ -93,7 +93,7 @@ bool standin_fault(const char *function) {
   return true;
 }
 
-/* A wrong call is one for good: until nobody holds the context. */
+/* A wrong call makes all later ones fail, until the context is released. */
 int standin_enter(void) {
   if (wrong[0])
     return ILLEGAL_ADDRESS;
@@ -181,7 +181,7 @@ bool standin_is_pinned(const void *at, size_t bytes) {
   return false;
 }
 
-/* What an address is; of one that is unknown nothing is said. */
+/* The kind of an address; unknown addresses have none. */
 int cuPointerGetAttributes(unsigned count, const int *attributes, void *const *out, uint64_t at);
 int cuPointerGetAttributes(unsigned count, const int *attributes, void *const *out, uint64_t at) {
   STANDIN_LOCKED;
@@ -206,7 +206,7 @@ bool standin_is_kernel(const standin_function *k) {
   return standin_fail("a kernel is used of a module that was unloaded"), false;
 }
 
-/* What the shim leaves open. */
+/* Connects the functions that the shim leaves open. */
 static bool connect(void *library) {
   const struct {
     const char *name;

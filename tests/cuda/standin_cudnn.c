@@ -190,9 +190,9 @@ int cudnnSetConvolutionMathType(void *of, int math) {
   return math >= 0 && math <= 3 ? SUCCESS : BAD_PARAM;
 }
 
-/* --- What is asked for --------------------------------------------------------------------------
+/* --- Requests ---------------------------------------------------------------------------------
  */
-/* `wide` is what the kernel moves over, `narrow` what comes of it. */
+/* `wide` is the tensor that the kernel moves over, `narrow` the result. */
 static bool fits(const tensor *wide, const tensor *weight, const tensor *narrow, const conv *c) {
   bool is = weight->is_weight && !wide->is_weight && !narrow->is_weight &&
             wide->type == weight->type && wide->type == narrow->type && wide->rank == c->rank + 2 &&
@@ -285,7 +285,7 @@ static void write_at(const tensor *t, uint64_t at, const int64_t *index, double 
     *(uint16_t *)p = t->type == HALF ? fnzi_krn_to_f16((float)v) : fnzi_krn_to_bf16((float)v);
 }
 
-/* What one element of the kernel adds, channel by channel of the group. */
+/* The product of one element of the kernel, channel by channel of the group. */
 static double look(const call *c, const int64_t *out, const int64_t *kernel) {
   int64_t in[MOST] = {out[0]}, w[MOST];
   int64_t outs = c->y.sizes[1] / c->conv.groups, ins = c->x.sizes[1] / c->conv.groups;
@@ -332,7 +332,7 @@ static void run(const void *what) {
   counts.backward += c->back;
 }
 
-/* What an element of the weight gets of all places that it is multiplied at. */
+/* The gradient of an element of the weight: a sum over all places at which it is multiplied. */
 static double gather_weight(const call *c, const int64_t *w) {
   int64_t out[MOST] = {0}, in[MOST];
   const int64_t outs = c->y.sizes[1] / c->conv.groups, ins = c->weight.sizes[1];

@@ -1,6 +1,5 @@
-/* standin_graph.c - graphs of the stand-in for CUDA's driver: what is put on a stream that is
- * captured, copies of it that are put on a stream as a whole, and kernels in those that get other
- * operands.
+/* standin_graph.c - graphs of the stand-in for CUDA's driver: jobs of a captured stream, copies of
+ * them that are launched as a whole, and kernels in copies that get other operands.
  *
  * A node is the job that was captured; its number says which one it is in a copy. */
 #include "tests/cuda/standin_parts.h"
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static standin_graph *graphs; /* also those that were made of others, which stay apart: */
+static standin_graph *graphs; /* copies too, each in a `made`: */
 
 typedef struct made {
   standin_graph graph;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What is not given out, and lies by what is, AddressSanitizer finds used. */
+/* With AddressSanitizer, unallocated bytes near allocated ones are poisoned. */
 #ifdef STANDIN_IS_WATCHED
 #include <sanitizer/asan_interface.h>
 #else
@@ -17,7 +17,7 @@
 #endif
 
 #define FAR  ((uint64_t)1 << 60) /* from a host's address to the device's */
-#define SIZE ((uint64_t)1 << 34) /* of all addresses; pages that nobody touches cost nothing */
+#define SIZE ((uint64_t)1 << 34) /* of all addresses; untouched pages cost nothing */
 
 enum { APART = 256, PAGE = 4096, REMEMBERED = 256 };
 

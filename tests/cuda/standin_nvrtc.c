@@ -142,7 +142,7 @@ static uint64_t hash(const char *text) {
   return h;
 }
 
-/* Where the library of a text is kept, and beside it the text. */
+/* The files in which the library of a text, and the text itself, are kept. */
 static bool kept_paths(const program *p, char source[256], char library[256]) {
   const char *folder = getenv("STANDIN_KEPT");
   size_t bytes;

@@ -1,8 +1,8 @@
-/* standin_parts.h - what the parts of the stand-in for CUDA's driver ask of each other.
+/* standin_parts.h - the interface between the parts of the stand-in for CUDA's driver.
  *
  *   standin_cuda.c     the driver's functions: contexts, memory, modules
- *   standin_stream.c   streams, and what is put on them
- *   standin_graph.c    graphs of that
+ *   standin_stream.c   streams, and the jobs on them
+ *   standin_graph.c    graphs of jobs
  *   standin_memory.c   device memory, and a map of which of its bytes were written
  *   standin_threads.c  the threads of a block, which wait for each other */
 #ifndef FNZ_TESTS_CUDA_STANDIN_PARTS_H
@@ -25,7 +25,7 @@
 
 #pragma GCC visibility push(hidden) /* kernels have variables of these names */
 
-/* --- standin_cuda.c: the first thing that is wrong is told, and nothing runs from then on */
+/* --- standin_cuda.c: the first wrong call is reported, and nothing runs from then on */
 /* Errors, by the driver's numbers; and limits. */
 enum {
   SUCCESS,
@@ -61,7 +61,7 @@ extern standin_counts standin_counted;
 bool standin_is_pinned(const void *at, size_t bytes);
 
 /* --- standin_memory.c: addresses are no addresses of the host */
-/* As shim.h reads it. Of each byte of `data` the map has ALLOCATED and, once it was written,
+/* As shim.h reads it. For each byte of `data` the map has ALLOCATED and, once it was written,
  * WRITTEN; an address is `low` and the distance from `data`. */
 enum { STANDIN_ALLOCATED = 1, STANDIN_WRITTEN = 3 };
 typedef struct standin_room {
@@ -83,7 +83,7 @@ void *standin_memory_at(uint64_t at, size_t bytes, bool writes, const char *who)
 void *standin_kernel_access(const void *at, size_t bytes, int writes);
 
 /* --- standin_threads.c */
-/* What the shim of a library keeps for the thread that runs. */
+/* State that the shim of a library keeps for the running thread. */
 typedef struct standin_place {
   unsigned x, y, z;
 } standin_place;
@@ -113,7 +113,7 @@ bool standin_is_kernel(const standin_function *kernel);
 /* All blocks of a launch, the last one first in `reverse`. */
 void standin_blocks_run(const standin_kernel *kernel, void **arguments, unsigned blocks,
                         unsigned threads, bool reverse);
-/* What threads call. `site`: where in the text. */
+/* Called by threads. `site`: where in the text. */
 void standin_barrier(int site);
 /* Lane `from` of the warp gives `bytes` at `mine`, which arrive at `out`; all lanes of `mask` must
  * come. Lanes that there are not give nothing. */
@@ -129,18 +129,18 @@ typedef struct standin_job {
   uint64_t to, from;
   void *host;
   size_t bytes;
-  unsigned char *held; /* COPY_IN: what the host had then; LAUNCH: the operands and the numbers */
-  const void *pinned;  /* COPY_IN: what it will have */
+  unsigned char *held; /* COPY_IN: the host's bytes then; LAUNCH: the operands and the numbers */
+  const void *pinned;  /* COPY_IN: where the host's bytes will be */
   size_t held_bytes;
   struct standin_function *kernel;
   unsigned blocks, threads; /* of each block */
-  standin_work_fn *work;    /* WORK: of a library, with what is held */
+  standin_work_fn *work;    /* WORK: of a library, on the held bytes */
 } standin_job;
 
 typedef struct standin_stream {
   struct standin_stream *next;
   standin_job *first, **last;
-  struct standin_graph *captured; /* what is put on it becomes this; NULL: it is done */
+  struct standin_graph *captured; /* jobs on it become part of this graph; NULL: they run */
 } standin_stream;
 
 standin_stream *standin_stream_find(const void *on);
@@ -150,7 +150,7 @@ void standin_arguments_copy(const struct standin_function *kernel, void *const *
                             unsigned char *out);
 standin_job *standin_job_copy(const standin_job *job);
 void standin_jobs_free(standin_job *jobs);
-/* At the end of a stream, or of what is captured of it. */
+/* Appends a job to a stream, or to its captured graph. */
 void standin_put(standin_stream *stream, standin_job *job);
 
 /* --- standin_graph.c */

@@ -1,5 +1,5 @@
-/* standin_stream.c - streams of the stand-in for CUDA's driver: copies and launches, which are done
- * when somebody waits for them. */
+/* standin_stream.c - streams of the stand-in for CUDA's driver: copies and launches, which run when
+ * a call waits for them. */
 #include "tests/cuda/standin_parts.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ void standin_put(standin_stream *s, standin_job *j) {
   *last = &j->next;
 }
 
-/* What is captured stays on the device. */
+/* Captured jobs stay on the device. */
 static standin_job *put(void *on, int kind) {
   standin_stream *s = *find_stream(on);
   bool fits = s && (!s->captured || kind == LAUNCH || kind == COPY_WITHIN || kind == WORK);

@@ -1,6 +1,6 @@
 /* standin_threads.c - the threads of a block, one after the other on stacks of their own. Each warp
- * runs as far as it can before the next one does: to the next barrier, where a warp that needs what
- * a later one writes, and does not wait for it, finds what was there before. */
+ * runs as far as it can before the next one does: to the next barrier. So a warp that needs a later
+ * warp's write, and does not wait for it, finds the old value. */
 #undef _FORTIFY_SOURCE /* its longjmp() refuses other stacks */
 #define _GNU_SOURCE
 #include "tests/cuda/standin_parts.h"
@@ -12,8 +12,8 @@
 
 enum { WARP = 32, MOST = 1024, STACK = 128 * 1024, SHARED = 48 * 1024, WIDEST = 16 };
 
-/* AddressSanitizer is told of each change of stacks, and does not see the jumps, behind which it
- * would forget what it knows of a stack. */
+/* Reports each change of stacks to AddressSanitizer. It does not see the jumps, after which it
+ * would forget its knowledge of a stack. */
 #ifdef STANDIN_IS_WATCHED
 #include <sanitizer/common_interface_defs.h>
 #define UNSEEN __attribute__((noinline, no_sanitize("address", "undefined")))
@@ -27,7 +27,7 @@ typedef jmp_buf jump;
 #define GO_BACK(at) _longjmp(at, 1)
 #endif
 
-/* Where a stack goes on, and which one it is. */
+/* The point at which a stack goes on, and the stack. */
 typedef struct where {
   jump jump;
   ucontext_t context;
@@ -76,7 +76,7 @@ UNSEEN static void leave(where *from, const where *to) {
   (void)from, (void)to;
 }
 
-/* `before`: what was left, where its stack is not known yet. */
+/* `before`: the stack that was left, if it is not known yet. */
 UNSEEN static void arrive(const where *at, where *before) {
 #ifdef STANDIN_IS_WATCHED
   const void *bottom;

@@ -6,7 +6,7 @@
  *     text_test SM EVERY [FOLDER]     such as 90 1: of all kernels, or of every so many; or of the
  *                                     texts (.cc) of a folder, which the stand-in has kept
  *
- * Without NVRTC it says so and exits with 77, or fails where FNZ_NEED_TOOLS is set. A program of
+ * Without NVRTC it prints that and exits with 77, or fails if FNZ_NEED_TOOLS is set. A program of
  * its own, for NVRTC goes ill with a driver that is none. */
 #include "engine/cuda/driver.h"
 #include "engine/cuda/text.h"
@@ -54,8 +54,8 @@ static fnz_status add_group(testing *t, fnzi_cuda_text *text, fnzi_cuda_group *g
                  : fnzi_cuda_text_sets(t->ctx, text, g, &kernel, &count, &blocks);
 }
 
-/* Of `arity` operands, the last one a number, and one result; over [3, 5, 7], where the first
- * operand lies turned, the second repeats, the result is dense. */
+/* Adds an instruction of `arity` operands, the last one a number, and one result; over [3, 5, 7],
+ * where the first operand is transposed, the second repeats, the result is dense. */
 static void add(testing *t, fnzi_cuda_text *text, fnzi_cuda_ins ins, fnz_dtype to, fnz_dtype from) {
   const int64_t sizes[] = {3, 5, 7}, cell = (int64_t)fnzi_dtype(from)->bytes,
                 out = (int64_t)fnzi_dtype(to)->bytes;
@@ -150,7 +150,8 @@ static void add_formulas(testing *t, fnzi_cuda_text *text) {
     }
 }
 
-/* Of [3, 4, 5], the middle dimension indexed, by an index of its own for each column or of all. */
+/* Adds an indexing of [3, 4, 5], the middle dimension indexed, by an index of its own for each
+ * column or of all. */
 static void add_picking(testing *t, fnzi_cuda_text *text, fnz_dtype d, bool into, bool joins,
                         bool by_lane) {
   static const int64_t sizes[] = {3, 4, 5};

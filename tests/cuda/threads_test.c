@@ -1,6 +1,6 @@
 /* checks: 2
  * threads_test.c - many threads run one executable of a GPU, each with a state and a workspace of
- * its own: weights are brought there once, whoever is first. Says most under ThreadSanitizer. */
+ * its own: the first one copies weights there, once. Says most under ThreadSanitizer. */
 #include "tests/cuda/help.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* checks: 7
- * told_test.c - what explain says of a plan on a GPU is what a run does there, and figures of
- * kernels are read from code with care. */
+ * told_test.c - explain's account of a plan on a GPU equals a run there, and figures of kernels are
+ * read from code with care. */
 #include "engine/cuda/cubin.h"
 #include "soak/programs.h"
 #include "tests/cuda/help.h"
@@ -8,7 +8,7 @@
 #include <elf.h>
 #include <fnz/engine.h>
 
-/* The number behind `name` in what is told; the test fails where there is none. */
+/* The number after `name` in the text; the test fails if there is none. */
 static uint64_t number_of(const char *told, const char *name) {
   const char *at = strstr(told, name);
   ck_assert_msg(at != NULL, "no %s in %s", name, told);
@@ -131,8 +131,8 @@ START_TEST(places_beyond_measure_are_the_cpus) {
 }
 END_TEST
 
-/* A row of a symbol's number of elements, which the CPU solves for; `symbol`: with what is
- * recorded. */
+/* A row of a symbol's number of elements, which the CPU solves for; `symbol`: with the recorded
+ * size. */
 static fnz_program *with_symbol(fnz_context *ctx, const char *symbol) {
   fnz_program *traced;
   char text[512];
@@ -159,7 +159,7 @@ static fnz_arrays *row_of(fnz_context *ctx, int64_t size) {
   return inputs;
 }
 
-/* At the sizes of inputs, or at those that are recorded, the plan is that of a run there. */
+/* At the sizes of inputs, or at recorded ones, the plan equals the plan of a run there. */
 START_TEST(sizes_that_are_symbols_are_told) {
   fnz_context *ctx = open_context();
   fnz_program *p = with_symbol(ctx, "symbol s0 = 600");
@@ -263,7 +263,7 @@ static void make_image(image *e) {
 }
 
 /* Every byte is changed in turn, and every end is cut off: nothing is read beyond it (sanitizers
- * see that), and what is told is a number or nothing. */
+ * see that), and each figure is a number or missing. */
 START_TEST(code_is_read_with_care) {
   image e;
   make_image(&e);

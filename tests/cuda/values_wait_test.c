@@ -1,10 +1,10 @@
 /* checks: 5
- * values_wait_test.c - calls on values of a GPU are put on one stream, one behind the other:
- * nothing is copied, and nobody waits before somebody reads.
+ * values_wait_test.c - calls on values of a GPU are put on one stream, one after another: nothing
+ * is copied, and only a read waits.
  */
 #include "tests/cuda/values_lines.h"
 
-/* What was put on the stream is done. */
+/* The counts after the stream's work is done. */
 static standin_counts counts_when_read(side *s) {
   unsigned char cells[CELLS];
   size_t bytes;
@@ -42,7 +42,7 @@ START_TEST(calls_copy_nothing) {
 }
 END_TEST
 
-/* Calls come one behind the other, of whatever program: nobody waits before somebody reads. */
+/* Calls come one after another, of whatever program: only a read waits. */
 START_TEST(who_reads_waits) {
   enum { CALLS = 100, EACH = 5 }; /* entered twice, and a launch */
   static const char *const lines[] = {"add_.Scalar t0 f1 i1", "mul_.Scalar t0 f0.5"};
@@ -100,7 +100,8 @@ START_TEST(memory_goes_when_nobody_works_in_it) {
 }
 END_TEST
 
-/* What does not lie as kernels like it is copied to a block that all programs share, which grows.
+/* A tensor whose strides kernels do not support is copied to a block that all programs share, which
+ * grows.
  */
 START_TEST(the_block_grows_when_nobody_works_in_it) {
   static const char *const lines[] = {"slice.Tensor t1 i0 i1 i6", "mul.Tensor t4 t4", "ones [90,6]",
@@ -125,7 +126,7 @@ END_TEST
 
 /* --- Steps of the CPU ---------------------------------------------------------------------------
  */
-/* Between calls that nobody has waited for, on what they write, and in their order. */
+/* The CPU's calls come between calls without a wait, on their results, and in their order. */
 START_TEST(the_cpu_comes_in_its_turn) {
   static const char *const lines[] = {
       "mul_.Scalar t0 f2",   "linalg_solve_triangular t5 t4 b1 @upper",

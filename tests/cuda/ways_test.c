@@ -216,13 +216,14 @@ static void forget_program(writer *w) {
   fnz_buffer_free(w->ctx, &w->results);
 }
 
-/* --- Where steps run ----------------------------------------------------------------------------
+/* --- Devices of steps -------------------------------------------------------------------------
  */
 typedef struct tally {
   size_t wanted, operators, calls, kernels, on_device, failures;
 } tally;
 
-/* Steps of a binding that are calls of the operator, and those of them that the device computes. */
+/* Counts the steps of a binding that are calls of the operator, and how many of them the device
+ * computes. */
 static void count_in(const fnzi_eng_binding *b, const fnz_op *op, tally *t) {
   for (size_t i = 0; b->made && i < b->acts.count; i++) {
     const fnzi_eng_act *act = &b->acts.data[i];
@@ -333,7 +334,7 @@ static const char *way_of(uint16_t run) {
   }
 }
 
-/* Where threads run in another order, those are of interest whose elements may meet. */
+/* If threads run in another order, only operators whose elements may meet are of interest. */
 static bool may_meet(const fnz_op *op) {
   return strstr(op->name, "index") || strstr(op->name, "scatter") || strstr(op->name, "put");
 }
@@ -351,7 +352,7 @@ static bool is_wanted(const fnz_op *op) {
   return way && strcmp(way, "recorded") == 0;
 }
 
-/* What the CPU refuses is no part of it. */
+/* Calls that the CPU refuses are left out. */
 static void try_call(writer *w, const fnz_op *op, const fnzi_json *call) {
   size_t nodes = w->nodes.size, results = w->results.size, count = w->nresults, calls = w->ncalls;
   add_call(w, op, call);
