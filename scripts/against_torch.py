@@ -5,14 +5,14 @@ For developers: needs torch 2.15.
     against_torch.py --seed S --count N [--first K] [--jobs J] [--lib build/libfnz.so] [--out build-torch] [--show I]
 
 Draws the programs S:K to S:K+N-1 (scripts/torch_draws.py), exports them with torch.export, many in one module that is
-taken apart again, and compares all outputs and all inputs after the call. Without --first it begins behind the last
-ones of the seed in tests/ledger.tsv. --show I prints one program and what comes of it.
+taken apart again, and compares all outputs and all inputs after the call. Without --first it begins after the last
+programs of the seed in tests/ledger.tsv. --show I prints one program and its verdicts.
 
-What differs is a finding, and so is a program that fnz accepts and eager refuses, and a check of fnz's own that fails:
+A difference is a finding, and so is a program that fnz accepts and eager refuses, and a check of fnz's own that fails:
 each is made small by dropping lines, printed, and written to OUT/NAME/ as program.pt2, inputs.safetensors,
-expected.safetensors and program.py. What fnz refuses and eager accepts is counted by message. A call that was cut off
-goes on where it was; OUT has a line for each thousand programs that are done. FNZ_LEDGER=1 adds a line to tests/ledger.tsv.
-Exit 1 when something was found."""
+expected.safetensors and program.py. Programs that fnz refuses and eager accepts are counted by message. A call that
+was cut off goes on where it was; OUT has a line for each thousand programs that are done. FNZ_LEDGER=1 adds a line to
+tests/ledger.tsv. Exit 1 when something was found."""
 import argparse
 import collections
 import hashlib
@@ -44,7 +44,7 @@ FINDINGS = ("differs", "verify", "accepted", "internal", "crash")
 
 # --- from programs to model.json, many at a time --------------------------------------------------------------------------
 class Batch(torch.nn.Module):
-    """The programs one after the other. What tracing itself refuses of a bad line is noted and left out."""
+    """The programs one after the other. Bad lines that tracing itself refuses are noted and left out."""
 
     class Seen:
         """Lies outside the module, whose attributes tracing puts back."""
@@ -152,7 +152,7 @@ def models_of(programs):
     except Exception as error:
         if len(programs) == 1:
             return [(programs[0], None, plain(str(error).split("\n")[0]), False)]
-        at = len(module.seen.counts)  # the one that was traced
+        at = len(module.seen.counts)  # the traced program
         if at < len(programs):
             return models_of(programs[at:at + 1]) + models_of(programs[:at] + programs[at + 1:])
         half = len(programs) // 2
@@ -197,7 +197,8 @@ def bits_of(tensor):
 
 
 class Eager:
-    """What eager PyTorch gives: outputs and inputs after the call. With a model, what it was asked meanwhile."""
+    """The results of eager PyTorch: outputs and inputs after the call. With a model, also the operators that it
+    called."""
 
     def __init__(self, program, recorded=False):
         env = program.copied_inputs()
@@ -216,7 +217,7 @@ class Eager:
 
 
 def compared(got, eager, names):
-    """(where, how) of the first difference that is more than bits of NaNs, else of the first of those."""
+    """(where, how) of the first difference that is more than bits of NaNs, else of the first that is bits of NaNs."""
     first = None
     pairs = [(f"output.{k}", got.get(f"output.{k}"), want) for k, want in enumerate(eager.outputs)]
     pairs += [(f"input.{k}", got.get(f"input.{name}", before), want)
@@ -270,7 +271,7 @@ def one_run(library, program, form, inputs, eager, names, original):
 
 
 def accepted(program, verdicts):
-    """Of a program that eager refuses: both interpreters must refuse it as well."""
+    """For a program that eager refuses: both interpreters must refuse it as well."""
     ran = [what for verdict, what in verdicts if verdict not in ("refused", "internal")]
     if any(verdict == "internal" for verdict, _ in verdicts):
         return verdicts
@@ -356,7 +357,7 @@ def shrunk(library, program, kind):
 
 
 def signature(program, found):
-    """What two findings of one cause often have in common."""
+    """A key that two findings of one cause often share."""
     words = re.findall(r"\.(\w+)\(|(\]) ?[-+*]?=", "\n".join(program.lines + [program.bad or ""]))
     dtypes = sorted({str(t.dtype)[6:] for t in program.inputs.values()})
     return " ".join([found[0], found[1].split(":")[0], *[a or "[]=" for a, b in words], *dtypes])
@@ -364,7 +365,7 @@ def signature(program, found):
 
 # --- a stretch of programs, in a process of its own --------------------------------------------------------------------------
 class Stretch:
-    """Programs first to end, and what to tell of them by say()."""
+    """Programs first to end, and reports of them by say()."""
 
     def __init__(self, options, say):
         self.options, self.say, self.library = options, say, libfnz.Library(options.lib)
@@ -393,7 +394,7 @@ class Stretch:
             return [("eager fails", plain(str(error).split("\n")[0]))]
 
     def export(self, waiting):
-        """What was recorded before is counted only where export makes a difference."""
+        """Programs that were recorded before are counted only if export makes a difference."""
         before = {id(program): verdicts for program, verdicts in waiting}
         for row in models_of([program for program, _ in waiting]) if waiting else []:
             verdicts = self.tried(lambda: verdicts_of(self.library, row))

@@ -26,8 +26,8 @@ MOST_ELEMENTS = 3000
 
 
 class Tensor:
-    """A tensor that is to be made: its elements, row-major, and how they lie in memory. `again`: it is that tensor of the
-    call once more; `at`: it lies in that one's memory, some elements further on."""
+    """A tensor that is to be made: its elements, row-major, and how they lie in memory. `again`: it is that tensor of
+    the call once more; `at`: it lies in the memory of that tensor, some elements further on."""
 
     def __init__(self, values, layout="plain", again=None, at=None):
         self.values, self.layout, self.again, self.at = values, layout, again, at
@@ -172,7 +172,7 @@ class Draw:
         return [t for a in self.args for t in tensors_in(a)]
 
     def one_dtype(self):
-        """What has the element type of the first tensor gets the call's."""
+        """Tensors with the element type of the first one get the call's type."""
         found = self.tensors()
         if found:
             first = found[0].values.dtype
@@ -265,7 +265,7 @@ class Draw:
         return value
 
     def more_arguments(self):
-        """What the fixture left to its default."""
+        """Arguments that the fixture left to their defaults."""
         for p in self.parameters[len(self.args):]:
             if p["type"] in ("Tensor", "Generator", "Layout", "Device", "Stream", "Storage", "Dimname") or p["name"] == "pin_memory" or self.chance(0.7):
                 self.args.append(DEFAULT)
@@ -279,7 +279,7 @@ class Draw:
 
 
 def table(operators):
-    """[(row of `fnz ops --json`, its samples)], and the names of those without any."""
+    """[(row of `fnz ops --json`, its samples)], and the names of operators without samples."""
     folders = [Samples(libfnz.ROOT / "fixtures" / f) for f in ("variants", "made")]
     rows, without = [], []
     for op in operators:

@@ -4,12 +4,12 @@
     calls_against_torch.py --seed S --count N [--first K] [--kind functional|inplace|out] [--op NAME ...] [--jobs J]
                            [--lib build/libfnz.so] [--fnz build/fnz] [--out build-calls] [--show I]
 
-Draws the calls S:K to S:K+N-1 (scripts/call_draws.py) of the operators that the CPU computes, in turn, and compares element
-types, sizes, strides and elements of the results and all memory behind the arguments; what eager refuses must be refused,
-and what fnz refuses and eager computes must be refused by name. Results of functions and sums may be apart by roundings;
-by how much is counted. Prints each kind of difference once, with the number of its calls and the first of them, and how
-many operators have computed something in how many of the element types. --show I prints one call and all about it.
-FNZ_LEDGER=1 adds a line to tests/ledger.tsv, whose findings are kinds of differences."""
+Draws the calls S:K to S:K+N-1 (scripts/call_draws.py) of the operators that the CPU computes, in turn, and compares
+element types, sizes, strides and elements of the results and all memory behind the arguments. Calls that eager refuses
+must be refused, and calls that only fnz refuses must be refused by name. Results of functions and sums may be apart by
+roundings; by how much is counted. Prints each kind of difference once, with the number of its calls and the first of
+them, and how many operators have computed something in how many of the element types. --show I prints one call and all
+about it. FNZ_LEDGER=1 adds a line to tests/ledger.tsv, whose findings are kinds of differences."""
 import argparse
 import collections
 import json

@@ -3,10 +3,10 @@
 
     check_aliases.py [--calls 300]
 
-An alias and the operator that it is another name of are called with the same random arguments, in their functional,
-in-place and out= forms: results must be equal bit by bit, in dtype, sizes and strides, what one refuses the other must
-refuse, and PyTorch must dispatch the same operators for both. Then composites without a row are called: those that dispatch
-one operator with just their arguments look like aliases. Prints a line for each difference; exit 1 if there is one."""
+An alias and its canonical operator are called with the same random arguments, in their functional, in-place and out=
+forms: results must be equal bit by bit, in dtype, sizes and strides, both must refuse the same arguments, and PyTorch
+must dispatch the same operators for both. Then composites without a row are called: a composite that dispatches one
+operator with just its arguments looks like an alias. Prints a line for each difference; exit 1 if there is one."""
 import argparse
 import random
 import re
@@ -21,13 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent
 DTYPES = [torch.float32, torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64, torch.float16,
           torch.bfloat16, torch.uint8, torch.int32]
 SHAPES = [(3, 3), (3, 3), (2, 3, 3), (3,), (), (0, 3), (2, 3), (1, 3)]
-# Looks like an alias, and is none: what it leaves out is of no matter for the arguments that are drawn here.
+# Looks like an alias, and is none: the parameter that it leaves out does not matter for the arguments that are drawn
+# here.
 LOOKS_LIKE = {"_embedding_bag_sparse_backward": "sparse", "adaptive_avg_pool2d": "another one for a size of 1",
               "special_ndtr": "a formula", "_cast_Float": "a copy only where it casts"}
 
 
 class Trace(TorchDispatchMode):
-    """What is dispatched: the operator, and its arguments with a number for each tensor."""
+    """The dispatched calls: the operator, and its arguments with a number for each tensor."""
     def __init__(self, tensors):
         super().__init__()
         self.numbers, self.calls, self.keep = {id(t): i for i, t in enumerate(tensors)}, [], list(tensors)
@@ -120,7 +121,7 @@ def cells(t):
 
 
 def call(name, drawn):
-    """The result, or what kind of failure, and what was dispatched."""
+    """The result, or the kind of the failure, and the dispatched calls."""
     op, tensors = operator(name), []
 
     def copy(value):

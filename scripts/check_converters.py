@@ -6,20 +6,20 @@
     check_converters.py ... --transformers
     check_converters.py --self-test
 
---setup makes the environments of the converters in DIR, from PyPI: DIR/pt has PyTorch, the others see it. A converter that
-is not to be had is "not available".
+--setup makes the environments of the converters in DIR, from PyPI: DIR/pt has PyTorch, the others see it. A converter
+that cannot be installed is "not available".
 
 A case is a folder with program.pt2, inputs.safetensors and expected.safetensors, and inputs.2.safetensors,
 expected.2.safetensors and so on for further steps; or NAME.pt2 beside NAME.steps.safetensors. Each goes through each
 converter in these forms: A as exported, P after PyTorch's run_decompositions({}), and as fnz writes it: default, keep
-(--views keep), core (--decompose core), core+keep, for (--for TARGET). Each pair has a process of its own with a limit of time
-and memory. Where a converter's result runs, results, final inputs and final state must be within 2e-3 of PyTorch's, absolute or
-relative. Where results are right and a new value of a state is nowhere to be had, it is "state lost". Of a program that keeps
-state a single step is done twice.
+(--views keep), core (--decompose core), core+keep, for (--for TARGET). Each pair has a process of its own with a limit
+of time and memory. If a converter's result runs, results, final inputs and final state must be within 2e-3 of
+PyTorch's, absolute or relative. If results are right and a new value of a state is in no output, it is "state lost".
+For a program that keeps state a single step is done twice.
 
-Answers are kept in --cache, a line of JSON each, by digests of what was asked; the same question is not asked again, and a
-run that was cut off goes on. --write makes the table of all answers to this run's questions. With --transformers the cases are
-decoders of transformers over static caches, which scripts/make_static_caches.py makes in --made.
+Answers are kept in --cache, a line of JSON each, by digests of the questions; the same question is not repeated, and a
+run that was cut off goes on. --write makes the table of all answers to this run's questions. With --transformers the
+cases are decoders of transformers over static caches, which scripts/make_static_caches.py makes in --made.
 
 Exit 1 if a form of --must (default: for) is wrong somewhere, or --least programs were not right in it.
 """
@@ -35,7 +35,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Target -> the environment it lives in, whether its results run, what it is called in tables.
+# Target -> its environment, and its name in tables.
 TARGETS = {
     "executorch": ("conv", "ExecuTorch, to_edge and portable kernels"),
     "onnx": ("conv", "PyTorch's ONNX exporter, ONNX Runtime"),
@@ -61,7 +61,7 @@ FORMS = {
 TITLES = {"A": "A as exported", "P": "P run_decompositions", "default": "fnz default", "keep": "`--views keep`",
           "core": "`--decompose core`", "core+keep": "core and keep", "for": "`--for`", "for+io": "`--for`, `--state io`"}
 GOOD, BAD = ("right", "converts"), {"wrong": "wrong", "state lost": "lose state"}
-REVISION = 2  # of what a verdict means: another number asks all again
+REVISION = 2  # of verdicts: another number repeats all questions
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def cases_of(folders):
 
 
 def files_of(case):
-    """What a case says besides its program."""
+    """The files of a case besides its program."""
     if case.is_dir():
         return sorted(case.glob("*.safetensors")) + sorted(case.glob("ops.txt"))
     return [case.with_suffix(".steps.safetensors")]
@@ -150,7 +150,7 @@ def prepared(target, form, program, case, folder, options):
 
 
 def answer_of(converter, target, form, case, answers, options):
-    """What became of a case in a form."""
+    """The verdict on a case in a form."""
     name, program, files = case
     with tempfile.TemporaryDirectory() as where:
         file, why = prepared(target, form, program, files, pathlib.Path(where), options)
@@ -282,7 +282,7 @@ def self_test():
 
 # --- environments -----------------------------------------------------------------------------------------------------
 def set_up(folder):
-    """Makes the environments; what cannot be had is said. Exit status."""
+    """Makes the environments and prints what is missing. Returns the exit status."""
     for name, packages in ENVIRONMENTS.items():
         home = folder / name
         subprocess.run([sys.executable, "-m", "venv", home], check=True)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Checks that programs taken apart compute what they computed before, and what PyTorch did.
+"""Checks that programs taken apart compute the same results as before, and as PyTorch.
 
     check_decompose.py --fnz build/fnz [--set core] [--views copy] [--bound 1e-5] [--counts FILE.tsv] [--list] FOLDER...
 
-A case is a folder with program.pt2, case.json, inputs.safetensors and expected.safetensors. `fnz convert --decompose SET`
-writes its program, which must have the operators of the set alone (but those that functionalize/decompose/left.def lists), and is
-run. Results have the names of those before it was taken apart, and are equal to the expected ones within --bound of the
-largest magnitude (of 16 bits: 1e-2), bit for bit where nothing rounds: bool and integers. With --counts, written by
-record_decompositions.py, a program has no more nodes than PyTorch leaves, but those of fixtures/decompose/more.tsv,
-where PyTorch leaves operators that are not in the set. Prints a line per failure, then a summary; exit 1 if any failed. Standard library only.
+A case is a folder with program.pt2, case.json, inputs.safetensors and expected.safetensors.
+`fnz convert --decompose SET` writes its program, which must have only operators of the set (and the rows of
+functionalize/decompose/left.def), and is run. Results have the names of the outputs before, and are equal to the
+expected ones within --bound of the largest magnitude (of 16 bits: 1e-2), bit for bit where nothing rounds: bool and
+integers. With --counts, written by record_decompositions.py, a program has no more nodes than PyTorch leaves, except
+for the rows of fixtures/decompose/more.tsv, where PyTorch leaves operators that are not in the set. Prints a line per
+failure, then a summary; exit 1 if any failed. Standard library only.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def difference(got, want, bound):
 
 
 def targets(text):
-    """The operators of a program's text, those without results and those that give lists among them."""
+    """The operators of a program's text, also operators without results or with lists."""
     text = re.sub(r"^source .*$", "", text, flags=re.M)
     return re.findall(r"^ +(?:[%\[].*? = )?([\w:.]+)\(", text, flags=re.M)
 
@@ -73,7 +74,7 @@ def kept_operators(fnz):
 
 
 def excused_operators(fnz):
-    """Those that a set leaves: what draws random numbers, and rows of left.def."""
+    """The operators that a set leaves: random ones, and rows of left.def."""
     rows = json.loads(subprocess.run([fnz, "ops", "--json"], capture_output=True, text=True, check=True).stdout)
     random = {r["name"] for r in rows if "nondeterministic_seeded" in (r.get("tags") or [])}
     rows = re.findall(r'^LEFT\((\w+), +"(.+)"\)$', (ROOT / "functionalize/decompose/left.def").read_text(), flags=re.M)

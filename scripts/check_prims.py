@@ -43,7 +43,7 @@ def dense(t):
 
 
 def values_of(program, inputs):
-    """What the graph takes, in order: copies, so that the program keeps its own."""
+    """The arguments of the graph, in order: copies, so that the program keeps its own."""
     tensors = {**program.constants, **program.state_dict}
     for spec in program.graph_signature.input_specs:
         if spec.kind.name != "USER_INPUT":

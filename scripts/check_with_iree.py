@@ -5,13 +5,13 @@
     check_with_iree.py --texts fixtures/mlir docs/iree
     check_with_iree.py --fnz build/fnz --programs [--most N] [--seed N] FOLDER...
 
-A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (of which only "error" is
-read: such a case is to be refused, and left out here); more steps, which go on with the state that the one before has
-left, are in inputs.2.safetensors, expected.2.safetensors and so on. Values must be within 1e-5 of the largest magnitude (1e-2 for
-f16 and bf16); final values of inputs and buffers are compared as well. What is farther off is "unsteady", not wrong, where
-`fnz run` is as far off when each number of the inputs is the next one above or below: there no order of operations is
-right. Prints a line for each case that is not right, then counts: right, unsteady, refused by fnz, refused by IREE,
-wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
+A case is a folder with program.pt2, inputs.safetensors, expected.safetensors and case.json (only its "error" is read:
+such a case is to be refused, and left out here); more steps, which go on with the state that the one before has left,
+are in inputs.2.safetensors, expected.2.safetensors and so on. Values must be within 1e-5 of the largest magnitude
+(1e-2 for f16 and bf16); final values of inputs and buffers are compared as well. A value that is farther off is
+"unsteady", not wrong, if `fnz run` is as far off when each number of the inputs is the next one above or below: there
+no order of operations is right. Prints a line for each case that is not right, then counts: right, unsteady, refused
+by fnz, refused by IREE, wrong. Exit 1 if any is wrong, 77 where IREE is not installed.
 
 With --texts every module in the folders (.mlir, and .want of tests) must compile; one that says "// IREE: MESSAGE" must
 fail with that message, or is out of date: it shows a fault of IREE.
@@ -44,7 +44,7 @@ FLAGS = [
     "--iree-llvmcpu-target-cpu=host",
     "--iree-input-demote-f64-to-f32=false",
 ]
-# Of a safetensors file: struct's letter and bytes of an element, IREE's element type, relative tolerance.
+# Types of a safetensors file: struct's letter and bytes of an element, IREE's element type, relative tolerance.
 TYPES = {
     "BOOL": ("?", 1, "BOOL_8", 0), "U8": ("B", 1, "UINT_8", 0), "I8": ("b", 1, "INT_8", 0),
     "I16": ("h", 2, "INT_16", 0), "I32": ("i", 4, "INT_32", 0), "I64": ("q", 8, "INT_64", 0),
@@ -83,7 +83,7 @@ def tolerance(want):
 
 
 def distance(a, b):
-    """Of two numbers; of NaN, and of infinities, from each other none, else without bounds."""
+    """The distance of two numbers; NaN, and equal infinities, have none from each other, else it is without bounds."""
     return 0 if a == b or (a != a and b != b) else abs(a - b) if abs(a - b) >= 0 else float("inf")
 
 
@@ -93,7 +93,7 @@ def farthest(got, want):
 
 
 def difference(got, want, allowed):
-    """What is wrong with an array, or None."""
+    """The difference between two arrays, in words, or None."""
     if list(got[1]) != list(want[1]):
         return "shape %s, not %s" % (list(got[1]), list(want[1]))
     if len(got[2]) != len(want[2]):
@@ -105,7 +105,7 @@ def difference(got, want, allowed):
 
 
 def signature(text):
-    """What the comments of a text say: [(argument or result, kind, name or number)]."""
+    """The signature in the comments of a text: [(argument or result, kind, name or number)]."""
     found = re.findall(r'^// (argument|result|stored) \d+: (\w+)(?: "(.*)"| (\d+))?$', text, re.M)
     return [(what, kind, name or number) for what, kind, name, number in found]
 
@@ -173,7 +173,7 @@ def place(kind, name):
 
 
 def compare(program, finals, expected, before, allowed):
-    """What is wrong with the first of the values that is wrong; what is no result was to stay as it was before."""
+    """The first wrong value, in words; values that are no result must stay as they were before."""
     given = dict(finals)
     for where, want in expected.items():
         got = given.get(where, before.get(where.partition(".")[2]))
@@ -223,7 +223,7 @@ def spread(folder, case, fnz, inputs, expected):
 
 
 def judge(program, finals, folder, case, fnz, step):
-    """What is wrong with the values of a step, given its number, inputs and expected values; or None."""
+    """The first wrong value of a step, given its number, inputs and expected values; or None."""
     number, inputs, expected = step
     weights = folder / "case.safetensors"
     before = {**(load(weights) if number == 1 and weights.exists() else {}), **inputs}
@@ -238,10 +238,10 @@ def judge(program, finals, folder, case, fnz, step):
 
 
 def run(folder, case, fnz):
-    """Runs what was compiled in `folder`, step by step, and compares: prints what is wrong, or nothing.
+    """Runs the module in `folder`, step by step, and compares: prints the first difference, or nothing.
 
-    State that is an argument is what the step before has given, or overwritten. What a module stores in globals of its
-    own cannot be seen, but by the results of the next step.
+    State that is an argument is the state that the step before has returned, or overwritten. State that a module
+    stores in globals of its own is seen only in the results of the next step.
     """
     weights = folder / "case.safetensors"
     said = signature((folder / "case.mlir").read_text())
@@ -338,7 +338,8 @@ ELEMENTS = {"i1": "BOOL", "ui8": "U8", "si8": "I8", "si16": "I16", "si32": "I32"
 
 
 def sizes_of(text, draw):
-    """Argument -> sizes, of those whose sizes are symbolic: of multiples of symbols, at random numbers in range."""
+    """Argument -> sizes, for arguments whose sizes are symbolic: of multiples of symbols, at random numbers in
+    range."""
     numbers = {}
     for name, least, most in re.findall(r"(%\S+) = torch.symbolic_int .*min_val = (\d+), max_val = (\d+)", text):
         numbers[name] = draw.randint(max(int(least), 2), min(int(most), max(int(least), 2) + 6))

@@ -7,16 +7,16 @@ DIR is a case or a folder of cases at any depth, or has NAME.pt2 with NAME.steps
 user input, by graph name) and expected.safetensors (output.K, input.NAME, buffer.FQN), or error in case.json
 for a program that must be refused. For each case:
 
-  convert   fnz convert program.pt2 -o out.pt2, twice, with equal bytes; weights are those of the source
+  convert   fnz convert program.pt2 -o out.pt2, twice, with equal bytes; weights equal the source's
   load      torch.export.load, which runs PyTorch's own verifier; graph.lint()
   schema    no operator writes an argument; the file has the source's schema version and no other fields
   run       ep.module() on the inputs: outputs, mutated inputs and buffers as expected
   replay    the graph node by node: its outputs by the signature are the same
   again     with --decompositions: ep.run_decompositions({}) and ep.run_decompositions() take it, and run the same
 
-Of NAME.pt2, ep.module() is called once for each step of NAME.steps.safetensors (K.input.NAME, K.output.K, K.buffer.FQN),
-and everything that the signature knows by a name must be what it is there. A constant over the bytes of a buffer that is
-written is not among them: the file lists such memory once.
+For NAME.pt2, ep.module() is called once for each step of NAME.steps.safetensors (K.input.NAME, K.output.K,
+K.buffer.FQN), and everything that the signature knows by a name must have its value there. A constant over the bytes
+of a buffer that is written is not among them: the file lists such memory once.
 
 Prints a line per failing case (all with --list), and at the end a table. Exit 1 if any failed.
 """
@@ -156,7 +156,7 @@ def replay(ep, values):
 def run_module(ep, values, names):
     import torch
     try:
-        module = ep.module(check_guards=False)  # those of the export itself may be wrong
+        module = ep.module(check_guards=False)  # the export's own guards may be wrong
     except TypeError:
         module = ep.module()
     args, kwargs = torch.utils._pytree.tree_unflatten(values, ep.call_spec.in_spec)
@@ -183,7 +183,7 @@ def compare_values(got, expected, first, exact):
 
 
 def decomposed(path, call):
-    """What `call` says of the program after each of PyTorch's decompositions; None when all is well."""
+    """The result of `call` on the program after each of PyTorch's decompositions; None when all is well."""
     import torch
     for name, arguments in (("run_decompositions({})", ({},)), ("run_decompositions()", ())):
         try:

@@ -1,10 +1,11 @@
-"""Consumers of exported programs, and the process that asks them. Runs in the Python of a converter's own environment.
+"""Consumers of exported programs, and the process that calls them. Runs in the Python of a converter's own
+environment.
 
     converters.py NAME    answers requests (a line of JSON each) on standard output, each by a process of its own
 
-A consumer is a class: `convert` gives something that computes, or None where it only converts. What computes takes the
-user inputs in their order and gives results, each with its place: output.K, buffer.NAME, input.NAME. check_converters.py
-asks; what a request holds stands at `judge`.
+A consumer is a class: `convert` gives something that computes, or None where it only converts. The computing object
+takes the user inputs in their order and gives results, each with its place: output.K, buffer.NAME, input.NAME.
+check_converters.py sends requests; `judge` lists the fields of a request.
 """
 import copy
 import importlib
@@ -31,9 +32,9 @@ class Refused(Exception):
     """A consumer does not take the program. Says why in one line."""
 
 
-# --- what programs say of themselves ----------------------------------------------------------------------------------
+# --- signatures of programs --------------------------------------------------------------------------------------------
 class Signature:
-    """What goes into an exported program and comes out of it, by the names that cases have.
+    """The inputs and outputs of an exported program, by the names in cases.
 
     A state that became a plain input is an input whose name is that of a buffer's value in the program that was exported;
     which user output is its new value says the program's metadata."""
@@ -53,7 +54,7 @@ class Signature:
                 self.final.append(("input." if spec.kind.name == "USER_INPUT_MUTATION" else "buffer.") + spec.target)
 
     def place(self, name):
-        """Of an input, where its value belongs."""
+        """The place of an input's value."""
         spec = self.lifted.get(name)
         return "buffer." + spec.target if spec else "input." + name
 
@@ -63,7 +64,7 @@ class Signature:
                 if arg.name not in self.lifted and hasattr(value, "shape")]
 
     def places(self, count):
-        """Of so many results: the user's alone, or behind all final values."""
+        """The places of so many results: the user's alone, or after all final values."""
         if count == len(self.user):
             return self.user
         if count == len(self.user) + len(self.final):
@@ -73,7 +74,7 @@ class Signature:
 
 
 class TextSignature(Signature):
-    """The same, of what the comments of an MLIR text say."""
+    """The same, from the comments of an MLIR text."""
 
     def __init__(self, text, original):
         import check_with_iree
@@ -237,7 +238,7 @@ class Iree:
         return run
 
     def convert_text(self, text, signature, folder):
-        """What fnz wrote as MLIR."""
+        """Converts the MLIR that fnz wrote."""
         made = self.compiled(text, folder)
 
         def run(inputs):
@@ -359,7 +360,7 @@ def with_all_steps(original, case):
 
 # --- comparing --------------------------------------------------------------------------------------------------------
 def difference(got, want):
-    """What is wrong with a value, or None."""
+    """The difference between two values, in words, or None."""
     import torch
 
     got = torch.as_tensor(got)
@@ -399,7 +400,7 @@ def twins_of(original):
 
 
 def run_steps(run, case, signature, original, hidden):
-    """(verdict, why) of what a consumer made, run through the steps of a case."""
+    """(verdict, why) of a consumer's program, run through the steps of a case."""
     weights, steps = weights_of(original), with_all_steps(original, case)
     state = {"buffer." + spec.target: weights[spec.target].detach().clone() for spec in signature.lifted.values()}
     before, twins = {"buffer." + name: value.detach() for name, value in weights.items()}, twins_of(original)
@@ -460,7 +461,7 @@ def opened(request):
 
 
 def converted(consumer, request, folder):
-    """(the program as exported, signature of what the consumer gets, what it makes of that)."""
+    """(the program as exported, signature of the program that the consumer gets, the consumer's result)."""
     if request["file"].endswith(".mlir"):
         original, text = opened({**request, "file": request["program"], "decompose": False})[0], pathlib.Path(request["file"])
         signature = TextSignature(text.read_text(), original)
@@ -507,7 +508,7 @@ def answer(consumer, request, pipe):
 
 
 def asked(consumer, request):
-    """What became of a request, within its processor time, and on a busy machine within a longer time of the clock."""
+    """The answer to a request, within its processor time, and on a busy machine within a longer time of the clock."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

@@ -33,7 +33,7 @@ def core_text(fnz, path):
 
 
 def count(fnz, folder):
-    """Of the programs below a folder: [programs, refused], and target -> [programs that have it, nodes]."""
+    """Counts over the programs below a folder: [programs, refused], and target -> [programs that have it, nodes]."""
     found, programs, refused = collections.defaultdict(lambda: [0, 0]), 0, 0
     for path in sorted(pathlib.Path(folder).rglob("*.pt2")):
         text = core_text(fnz, path)

@@ -9,8 +9,8 @@ line of their own, and the least percentage of branches. A room below fails; --r
 reached, if that is more. --missing lists the branches that were never taken, as FILE:LINE: LINE OF CODE. Branches that
 end in a failed allocation are taken by the walks over all allocations, so they count like any other.
 
-Of python/fnz, whose tests run in a Python that counts, it is lines, not branches: DIR/python.json has for each file the
-lines that ran."""
+For python/fnz, whose tests run in a Python that counts, it is lines, not branches: DIR/python.json has for each file
+the lines that ran."""
 import argparse
 import collections
 import glob

@@ -3,7 +3,7 @@
 
     cover_python.py OUT.json        FNZ_LIBRARY and PYTHONPATH as for the tests (python/tests/run.cmake)
 
-Lines of other threads count, too. Nothing but Python's own library is needed."""
+Lines of other threads count, too. It needs only Python's own library."""
 import collections
 import json
 import os

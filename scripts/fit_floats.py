@@ -3,8 +3,8 @@
 
     scripts/fit_floats.py
 
-Least squares whose weights grow where the error is largest (Lawson 1961) come to the least largest error. Coefficients are
-rounded to f32 from the highest power on, and what is left is fitted anew each time. Needs numpy.
+Least squares whose weights grow where the error is largest (Lawson 1961) come to the least largest error. Coefficients
+are rounded to f32 from the highest power on, and the remaining ones are fitted anew each time. Needs numpy.
 """
 import math
 

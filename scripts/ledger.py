@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ledger of what was tried: lines of tests/ledger.tsv, and their sum in docs/trust.md.
+"""The ledger of random tests: lines of tests/ledger.tsv, and their sum in docs/trust.md.
 
     ledger.py add TARGET SANITIZER SEEDS EXECUTIONS SECONDS FINDINGS
     ledger.py next TARGET           seed and index of the first random program that no run has tried
@@ -31,7 +31,7 @@ def git(*words):
 
 
 def commit():
-    """What is counted here is no change of the program."""
+    """The ledger itself is no change of the program."""
     changed = git("status", "--porcelain", "-uno", "--", ".", ":!tests/ledger.tsv", ":!docs/trust.md")
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
@@ -43,7 +43,7 @@ def programs(seeds):
 
 
 def joined(before, seeds):
-    """The seeds of both runs as those of one, or None."""
+    """The seeds of both runs as the seeds of one, or None."""
     if programs(before) and programs(seeds):
         (seed, first, end), (other, begin, to) = programs(before), programs(seeds)
         return f"{seed}:{first}-{to}" if (seed, end) == (other, begin) else None
@@ -69,7 +69,7 @@ def add(target, sanitizer, seeds, executions, seconds, findings):
 
 
 def following(target):
-    """Of the last seed, behind all its programs that were tried at any commit."""
+    """The last seed, and the index after all its programs that were tried at any commit."""
     tried = [programs(row[4]) for row in read() if row[2] == target]
     seed, end = max(((seed, end) for seed, _, end in filter(None, tried)), default=(FIRST_SEED, 0))
     return (seed, end) if end < MOST_PROGRAMS else (seed + 1, 0)

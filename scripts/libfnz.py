@@ -44,7 +44,7 @@ class VerifyOptions(ctypes.Structure):
 
 
 class Refused(Exception):
-    """What fnz said instead of an answer."""
+    """The error of fnz."""
 
     def __init__(self, step, status, kind, where, message):
         super().__init__(f"{kind}: {where}: {message}")

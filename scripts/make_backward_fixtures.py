@@ -181,7 +181,7 @@ def aligned():
 
 
 def spectra():
-    """Of vectors nothing is recorded: their signs are LAPACK's."""
+    """No vectors are recorded: their signs are LAPACK's."""
     d, batch, m, n = some([f32, f64, c64]), some([[], [2], [2, 1]]), many(1, 4), many(1, 4)
     a, square = N(*batch, m, n, d=d), N(*batch, n, n, d=d)
     whole = square + 4 * torch.eye(n)
@@ -248,7 +248,7 @@ eager_overload = made.overload
 
 
 def overload(name):
-    """Eager has no kernel of this one on a CPU; PyTorch's decomposition says what it is."""
+    """Eager has no kernel of `_fused_rms_norm_backward` on a CPU; PyTorch's decomposition defines it."""
     found = eager_overload(name)
     return torch._decomp.decomposition_table[found] if name == "_fused_rms_norm_backward" else found
 

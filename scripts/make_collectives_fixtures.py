@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes fixtures/collectives/ranks/: programs of collectives with what each of 2 and of 4 processes gives and gets, by PyTorch
-over gloo. For developers; needs PyTorch.
+"""Writes fixtures/collectives/ranks/: programs of collectives with the inputs and results of each of 2 and of 4
+processes, by PyTorch over gloo. For developers; needs PyTorch.
 
     scripts/make_collectives_fixtures.py fixtures/collectives/ranks
 
@@ -8,8 +8,8 @@ N.fnz has every operator, all reductions and element types, in place, of lists a
 ("R.x") and gets ("R.output.0"). tp.R.pt2 is rank R's program of two linear layers, the first one split by columns, the second
 one by rows, as torch.export writes it; tp.safetensors has its input, tp.want the result, which is that of the layers in one piece.
 
-All numbers are small whole ones, so that sums are exact in any order. What gloo does not do is left out: i16, and a mean of
-integers."""
+All numbers are small whole ones, so that sums are exact in any order. Cases that gloo lacks are left out: i16, and a
+mean of integers."""
 
 import json
 import os

@@ -2,11 +2,10 @@
 
     python scripts/make_custom_fixtures.py fixtures/custom
 
-direct.pt2 calls the operators themselves, wrapped_v2.pt2 and wrapped_v1.pt2 call them through
-auto_functionalized_v2 and auto_functionalized; all three compute the same. inputs.safetensors has
-their inputs, expected.safetensors what eager PyTorch makes of them; overlapping.pt2 and
-overlapping_wrapped.pt2 give a written tensor and others that share elements with it to one call, and
-overlapping.safetensors is what eager makes of it. Needs torch and safetensors.
+direct.pt2 calls the operators themselves, wrapped_v2.pt2 and wrapped_v1.pt2 call them through auto_functionalized_v2
+and auto_functionalized; all three compute the same. inputs.safetensors has their inputs, expected.safetensors eager
+PyTorch's results. overlapping.pt2 and overlapping_wrapped.pt2 give a written tensor and others that share elements
+with it to one call, and overlapping.safetensors has eager's results. Needs torch and safetensors.
 """
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes fixtures/library/: what torchvision's operators on boxes and those of quantized programs give on random arguments. For
-developers; needs PyTorch, torchvision and torchao. The files have the format of fixtures/made.
+"""Writes fixtures/library/: results of torchvision's operators on boxes and of operators of quantized programs on
+random arguments. For developers; needs PyTorch, torchvision and torchao. The files have the format of fixtures/made.
 
     scripts/make_library_fixtures.py fixtures/library
 

@@ -398,7 +398,7 @@ def airy():
 
 
 def step_lists(d, states, count):
-    """Parameters, gradients and states; what goes with one parameter lies like it."""
+    """Parameters, gradients and states; tensors of one parameter have the same layout."""
     ways = [lambda t: t, lambda t: t.transpose(0, -1).clone(memory_format=torch.contiguous_format).transpose(0, -1),
             lambda t: t.repeat_interleave(2, -1)[..., ::2]]
     lists = [[] for _ in range(2 + states)]
@@ -519,7 +519,7 @@ def factors():
 
 
 def unfactored():
-    """What has no factors, and what is no matrix."""
+    """Arguments without factors, and arguments that are no matrix."""
     zero, wide, d = torch.zeros(2, 2), N(2, 3), some([f32, f64])
     yield "linalg_lu_factor", zero
     yield "linalg_lu_factor_ex", zero, {"check_errors": True}

@@ -20,7 +20,7 @@ class NegativeIndices(torch.nn.Module):
 
 
 class Loops(torch.nn.Module):
-    """A recurrent layer, and what is done to each of its results."""
+    """A recurrent layer, and a function on each of its results."""
 
     def forward(self, x, h, w):
         def step(h, x):

@@ -3,10 +3,10 @@
     python scripts/make_philox_fixture.py fixtures/random
 
 philox.txt is the program, philox.safetensors has its inputs (input.NAME) and results (output.K) by a generator of CUDA
-with seed SEED and THREADS threads. No GPU is asked: this is an implementation of its own, which goes through the launches
-as PyTorch's kernels are written (threads, blocks, turns; 2.15), with numpy's functions for PyTorch's fast ones. Integers,
-masks, permutations and uniform numbers are to be equal bit by bit, what goes through log, exp, sin, cos or tan but for the
-last places. Needs numpy, safetensors.
+with seed SEED and THREADS threads. It needs no GPU: this is an implementation of its own, which goes through the
+launches as PyTorch's kernels are written (threads, blocks, turns; 2.15), with numpy's functions for PyTorch's fast
+ones. Integers, masks, permutations and uniform numbers are to be equal bit by bit, results of log, exp, sin, cos or
+tan except for the last places. Needs numpy, safetensors.
 """
 import math
 import os
@@ -20,7 +20,7 @@ SEED, THREADS = 0x123456789ABCDEF, 512
 F32 = numpy.float32
 
 
-# --- Philox4x32-10, of which a state is a counter and a place in its words ---------------------------------------------
+# --- Philox4x32-10: a state is a counter and a place in its words ------------------------------------------------------
 def philox(counter, key):
     c = [numpy.asarray(x, uint64) for x in counter]
     k = [int(x) for x in key]

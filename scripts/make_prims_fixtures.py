@@ -122,7 +122,7 @@ def inputs_of(program, args):
 
 
 def run(program, inputs):
-    """What the graph gives, node by node: an exported module has no dispatch of its own for prims."""
+    """The results of the graph, node by node: an exported module has no dispatch of its own for prims."""
     torch.manual_seed(0)
     tensors = {**program.constants, **program.state_dict}
     args = [inputs[s.arg.name] if s.kind.name == "USER_INPUT" else tensors[s.target] for s in program.graph_signature.input_specs]

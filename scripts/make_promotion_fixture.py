@@ -2,10 +2,10 @@
 """Asks an installed PyTorch for the result dtypes of every pointwise operator and writes them to
 fixtures/promotion/results.txt, which tests/schema/promotion_test.c reads. For developers only.
 
-An operator is asked with all combinations of its first two operands (positional tensors and
-numbers), the others like the second one: tensors of every dtype, of one dimension and of none, and
-numbers bool, int, float and complex. Each answer is one character: the letter of the first
-result's dtype, or '-' where eager refuses. Operators with the same answers share a line."""
+An operator is called with all combinations of its first two operands (positional tensors and numbers), the others like
+the second one: tensors of every dtype, of one dimension and of none, and numbers bool, int, float and complex. Each
+answer is one character: the letter of the first result's dtype, or '-' where eager refuses. Operators with the same
+answers share a line."""
 import re
 from pathlib import Path
 
@@ -22,7 +22,7 @@ NUMBERS = [True, 2, 0.5, 0.5 + 0.5j]
 
 
 def canonical(name, aliases):
-    """What an operator is another name of."""
+    """The canonical operator of an alias."""
     if name in aliases and ('.' in name or '.' in aliases[name]):
         return aliases[name]
     base = name.split('.')[0]
@@ -61,12 +61,12 @@ def candidates(arg):
 
 
 def filler(arg):
-    """What an argument gets that is not an operand and has no default."""
+    """An argument that is not an operand and has no default."""
     return {'int': 1, 'float': 0.5, 'bool': True, 'str': 'floor', 'Optional[str]': 'floor'}[str(arg.type)]
 
 
 def like(operand, arg, first):
-    """The operand, or what an argument can take in its place."""
+    """The operand, or a value that an argument can take in its place."""
     if 'Tensor' in str(arg.type):
         return operand if isinstance(operand, torch.Tensor) else first
     return 0.5 if isinstance(operand, torch.Tensor) else operand

@@ -2,11 +2,11 @@
 
     python scripts/make_random_fixtures.py fixtures/random
 
-NAME.pt2 is a program, NAME.safetensors has its inputs (input.NAME), and what the exported program gives in eager
-PyTorch on a CPU after torch.manual_seed(7): output.K, and buffer.NAME for buffers that it writes. What a program named
-bits_... draws is to be equal bit by bit, numbers of the others but for their last places. state.safetensors has
-torch.get_rng_state() after manual_seed(7), after 1, 625 and 1000 words, and after three normals, of which the last
-one's pair waits. On a CPU of Intel PyTorch's own build draws bernoulli with a number for p by another generator; the
+NAME.pt2 is a program, NAME.safetensors has its inputs (input.NAME), and the exported program's results in eager
+PyTorch on a CPU after torch.manual_seed(7): output.K, and buffer.NAME for buffers that it writes. Draws of a program
+named bits_... are to be equal bit by bit, draws of the others except for their last places. state.safetensors has
+torch.get_rng_state() after manual_seed(7), after 1, 625 and 1000 words, and after three normals, when the last one's
+pair is pending. On a CPU of Intel PyTorch's own build draws bernoulli with a number for p by another generator; the
 script refuses to run there. Needs torch, safetensors.
 """
 import os

@@ -5,10 +5,9 @@ PyTorch. The files have the format of fixtures/variants, and a list of what must
 
     scripts/make_reference_fixture.py build/fnz fixtures/reference
 
-Arguments are those of variant_rows.py and of make_made_fixtures.py, whose tensors get each element
-type in turn: once with common values, once with NaN of several payloads, infinities, both zeros,
-subnormal numbers and the ends of the integers. Everything is seeded: the same PyTorch on the same
-processor gives the same files."""
+Arguments come from variant_rows.py and make_made_fixtures.py. Their tensors get each element type in turn: once with
+common values, once with NaN of several payloads, infinities, both zeros, subnormal numbers and the ends of the
+integers. Everything is seeded: the same PyTorch on the same processor gives the same files."""
 
 import json
 import sys
@@ -25,9 +24,9 @@ torch.set_num_threads(1)
 DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64", "c128")
 MIXED = (("f16", "f32"), ("f32", "i64"), ("i64", "f32"), ("i8", "u8"), ("bf16", "f16"), ("f64", "c64"), ("bool", "i32"))
 
-# What moves or chooses elements: results agree bit by bit, payloads of NaN and all. What compares
-# elements, changes a sign or rounds once: bit by bit, but every NaN is like another. Names without
-# their overload; all that end in _copy are among the former.
+# Operators that move or choose elements: results agree bit by bit, payloads of NaN and all. Operators that compare
+# elements, change a sign or round once: bit by bit, but every NaN is like another. Names without their overload; all
+# that end in _copy are among the former.
 EXACT = set("""
 where masked_fill masked_scatter masked_select index index_put _unsafe_index _unsafe_index_put
 _unsafe_masked_index index_select index_copy index_fill gather scatter take take_along_dim put embedding

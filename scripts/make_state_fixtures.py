@@ -3,12 +3,13 @@
     python scripts/make_state_fixtures.py fixtures/state
 
 static_cache.pt2 decodes a token over transformers' StaticCache, whose tensors are buffers of the module too, as
-transformers.integrations.executorch registers them; optimizer_step.pt2 is a step of torch.optim.SGD, whose tensors
-are buffers too, adam_step.pt2 one of Adam and nadam_step.pt2 one of NAdam, which read numbers off tensors where no
-gradients are recorded. windows.pt2 has buffers that are windows of one memory. In all others, the export lists each tensor twice: as a buffer that no node uses, and as a constant
-that is written. NAME.steps.safetensors has, for each of four calls in a row, its inputs (K.input.NAME), and what eager PyTorch
-makes of it (K.output.0, and K.buffer.NAME for both names). For Adam and NAdam that is what PyTorch makes of the exported
-program: traced, they compute in float32 what they otherwise leave to Python. Needs torch, transformers and safetensors.
+transformers.integrations.executorch registers them; optimizer_step.pt2 is a step of torch.optim.SGD, whose tensors are
+buffers too, adam_step.pt2 one of Adam and nadam_step.pt2 one of NAdam, which read numbers off tensors where no
+gradients are recorded. windows.pt2 has buffers that are windows of one memory. In all others, the export lists each
+tensor twice: as a buffer that no node uses, and as a constant that is written. NAME.steps.safetensors has, for each of
+four calls in a row, its inputs (K.input.NAME), and what eager PyTorch makes of it (K.output.0, and K.buffer.NAME for
+both names). For Adam and NAdam the results are of the exported program: traced, they compute in float32 what they
+otherwise leave to Python. Needs torch, transformers and safetensors.
 """
 import os
 import sys

@@ -207,7 +207,7 @@ class MoreThanTwice(torch.nn.Module):
 
 
 class LongerBy(torch.nn.Module):
-    """Guards that say nothing but 'above 0', over inputs whose names are not their keys."""
+    """Guards that say only 'above 0', over inputs whose names are not their keys."""
     def forward(self, X, others):
         y = others["Y.of"]
         if X.shape[0] - y.shape[0] > 0 and X.shape[0] * 0.5 > 2.5:

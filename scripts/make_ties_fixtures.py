@@ -4,7 +4,7 @@ format of fixtures/made.
 
     scripts/make_ties_fixtures.py fixtures/ties
 
-Everything is seeded. What is recorded follows from algorithms without chance, so that other processors have the same."""
+Everything is seeded. The records follow from algorithms without chance, so that other processors have the same."""
 
 import torch
 
@@ -16,7 +16,7 @@ LONG = [(900, 1500)]
 
 
 def ordered(rows, n):
-    """Few different numbers, in runs or in no order; up and down again, of which a pivot of three finds the worst."""
+    """Few different numbers, in runs or in no order; up and down again, the worst order for a pivot of three."""
     x = torch.randint(0, some([2, 3, 9, 60]), (rows, n))
     kind = many(0, 5)
     if kind == 0:

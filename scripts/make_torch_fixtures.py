@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes fixtures/torch: programs on which fnz and PyTorch were not of one mind, mostly found by scripts/against_torch.py,
-with their inputs and what eager PyTorch makes of them. Where there is no expected.safetensors, eager refuses the last
-line. For developers: needs torch 2.15."""
+"""Writes fixtures/torch: programs on which fnz and PyTorch were not of one mind, mostly found by
+scripts/against_torch.py, with their inputs and what eager PyTorch makes of them. If there is no expected.safetensors,
+eager refuses the last line. For developers: needs torch 2.15."""
 import shutil
 
 import torch
@@ -80,13 +80,13 @@ def gather_into_its_index():
 
 
 def copies_of_lazy_bits():
-    """Of parts of memory, so that a copy lies otherwise than what it is a copy of."""
+    """Copies of parts of memory, so that a copy has another layout than its source."""
     inputs = {"x0": torch.tensor([[1 + 2j, 3 - 1j, 0.5j], [2, -1j, 4 + 4j]]), "x1": torch.tensor([1 - 1j, 2 + 3j])}
     return inputs, ["x0[:, ::2].conj()", "torch.resolve_conj(v1)", "x1.conj().imag", "torch.resolve_neg(v3)", "x1.mul_(2)", "torch.resolve_neg(v3)"]
 
 
 def rms_norm_of_small_halves():
-    """What is added to the mean of squares, where nothing is said, is that of f32."""
+    """The default number that is added to the mean of squares is f32's."""
     inputs = {"x0": torch.full((2, 4), 2.0 ** -10, dtype=torch.float16), "x1": torch.full((2, 4), 2.0 ** -12, dtype=torch.bfloat16)}
     return inputs, ["torch.rms_norm(x0, (4,))", "torch.rms_norm(x1, (4,))"]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes fixtures/variants/: what eager PyTorch does in every variant of the operators fnz has a
-kernel for. For developers; needs PyTorch. What the files hold stands in fixtures/variants/README.md.
+"""Writes fixtures/variants/: what eager PyTorch does in every variant of the operators fnz has a kernel for. For
+developers; needs PyTorch. fixtures/variants/README.md describes the files.
 
     scripts/make_variant_fixtures.py build/fnz fixtures/variants
 
@@ -181,7 +181,7 @@ class Frame:
         return len(self.bases) - 1
 
     def tensor(self, spec):
-        """Returns the tensor and how the fixture says it."""
+        """RReturns the tensor and its text in the fixture."""
         strides, offset, count = layout_of(spec)
         if spec.share is None:
             at = self.base(spec, count)
@@ -235,7 +235,7 @@ Call = namedtuple("Call", "name args outs")  # outs: specs of the out arguments
 
 
 def arguments(frame, call):
-    """What PyTorch is called with, and what the fixture says of it."""
+    """The arguments for PyTorch, and their texts in the fixture."""
     positional, named, said, said_named = [], {}, [], []
     given = list(call.args)
     outs = list(call.outs)

@@ -4,7 +4,7 @@
     mlir_names.py [--check] [schema/facts/mlir.def]
 
 Needs iree-base-compiler (https://pypi.org/project/iree-base-compiler/). Candidates are the strings of the compiler's
-library that look like names of the dialect's operators; the compiler itself says of each whether it is registered.
+library that look like names of the dialect's operators; the compiler itself decides whether each is registered.
 --check writes nothing and fails where the file differs.
 """
 import argparse

@@ -42,7 +42,7 @@ RULES = {name: re.compile(pattern, flags) for name, pattern, flags in (
                      r"\btells? (?:what|which|of|it)\b|\bsays? (?:of|so|it)\b|\b(?:be|is|are) asked\b|"
                      r"\basks? (?:for it|it|them|whoever)\b|"
                      r"\bstands? (?:in|at|on|by|there|beside|before|behind|among)\b", re.I),
-    # The one that acts is named.
+    # The actor is named.
     ("nobody", r"\b(?:nobody|somebody|whoever|whom)\b", re.I),
     ("but-for", r"\bbut for (?:what|that|those|which|its?|one|some)\b|\b(?:nothing|none) but\b|\ball (?:else|but)\b|"
                 r"\bnot but\b", re.I),

@@ -8,8 +8,8 @@ own registry.
 NAME is executorch, coreml, openvino or onnx; the consumer must be installed where this runs. --list reads a list that was taken
 elsewhere: a line is an operator's name without its namespace, a tab, and the version that it was read from.
 
-Of the operators of the table only functional ones count, views among them, and none that is another one under a further name:
-others are not in what fnz writes.
+Only functional operators of the table count, views among them, and no aliases: the others are not in the programs that
+fnz writes.
 """
 import argparse
 import pathlib
@@ -43,12 +43,12 @@ class Aten:
                       if row[0] == "functional" and name.startswith("aten::") and not self.is_alias(name)]
 
     def is_alias(self, name):
-        """Of what has two names fnz writes one."""
+        """fnz writes one of an operator's two names."""
         name = name.removeprefix("aten::")
         return name in self.aliases or f"{name.split('.')[0]}.*" in self.aliases
 
     def twin(self, name):
-        """The functional operator of which one with out= is the form: of the same name."""
+        """The functional operator of an operator with out=: the one with the same name."""
         twin = self.rows[name][1] if name in self.rows else ""
         return twin if twin.split(".")[0] == name.split(".")[0] else None
 

@@ -176,7 +176,7 @@ class Draw:
             self.rng.shuffle(order)
             back = [order.index(k) for k in range(len(shape))]
             return self.give(drawn_values(self.rng, dtype, count, self.special).reshape([shape[k] for k in order]).permute(back))
-        if shape and kind < 0.17:  # with gaps, which are 0 in what has no place for them
+        if shape and kind < 0.17:  # with gaps, which are 0 in dtypes without a place for them
             wide = torch.zeros(shape[:-1] + [2 * shape[-1]], dtype=dtype)
             wide[..., ::2] = drawn_values(self.rng, dtype, count, self.special).reshape(shape)
             return self.give(wide[..., ::2])
@@ -230,7 +230,7 @@ class Draw:
 
     # --- lines ---
     def keep(self, line):
-        """Tries a line; what it assigns is a new tensor."""
+        """Tries a line; its target is a new tensor."""
         target = assigned(line)
         exec(compiled(line), self.env)
         if any(self.env[n].shape != t.shape for n, t in self.program.inputs.items()):
@@ -433,7 +433,8 @@ REDUCE = ["any", "all", "amax", "amin", "argmax", "argmin", "count_nonzero"]
 
 
 def refuse_inexact(d, op, t):
-    """What depends on the place of an element, as PyTorch's vector loops give other bits than those for the rest."""
+    """Skips operators whose results depend on the place of an element, as PyTorch's vector loops give other bits than
+    its loops for the rest."""
     op = op.rstrip("_")
     if t.is_complex() and op in ("abs", "div", "true_divide", "neg", "sgn", "mul", "square"):
         raise Skip
@@ -676,7 +677,7 @@ def out_tensor(d, shape, dtype):
 
 
 def result_of(d, text):
-    """What an expression gives, computed on copies."""
+    """The value of an expression, computed on copies."""
     got = eval(text, {n: (v.clone() if isinstance(v, torch.Tensor) else v) for n, v in d.env.items()})
     return got
 

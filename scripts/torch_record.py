@@ -1,6 +1,6 @@
-"""What eager PyTorch is called with while a program runs, written as the model.json that torch.export would write: the operators
-above autograd and composites, as export records them, on real tensors. A twentieth of the time of an export; how far
-the two are the same, scripts/against_torch.py looks at every so many programs. For developers: needs torch."""
+"""The calls of eager PyTorch while a program runs, written as the model.json that torch.export would write: the
+operators above autograd and composites, as export records them, on real tensors. A twentieth of the time of an export;
+how far the two are the same, scripts/against_torch.py looks at every so many programs. For developers: needs torch."""
 import json
 import math
 
@@ -170,7 +170,7 @@ class Recorder(ProxyTorchDispatchMode):
         return got
 
     def asked(self, op, args, kwargs):
-        """Of an operator that has refused its arguments: what it would say of tensors without elements, as tracing asks."""
+        """For an operator that has refused its arguments: its answer for tensors without elements, as in tracing."""
         if not self.last:
             raise
         self.refused = []

@@ -1,8 +1,8 @@
-"""What each operator is called with, for make_variant_fixtures.py.
+"""Arguments of the calls of each operator, for make_variant_fixtures.py.
 
-An operator without a row gets its arguments from its schema: every tensor is f32[2, 3], a number is
-1.5, and what has a default keeps it. A row is a list of calls, each the arguments in the schema's
-order. DOMAIN says which numbers an operator is for."""
+An operator without a row gets its arguments from its schema: every tensor is f32[2, 3], a number is 1.5, and arguments
+with a default keep it. A row is a list of calls, each the arguments in the schema's order. DOMAIN says which numbers
+an operator is for."""
 
 from collections import namedtuple
 
@@ -365,7 +365,7 @@ DOMAIN = {
     **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift", "__lshift__", "__rshift__"), "small"),
 }
 
-# Operators whose element types start at integers, and numbers for what has no default.
+# Operators whose element types start at integers, and numbers for arguments without a default.
 INTEGRAL = ("bitwise_", "__", "gcd", "lcm")
 NUMBERS = {"other": 2, "value": 1.5, "exponent": 2, "negative_slope": 0.1, "eps": 0.25, "max_val": 1,
            "min_val": -1, "threshold": 0.5, "lambd": 0.5, "dim": 1, "k": 1, "delta": 1.0,
