@@ -107,7 +107,8 @@ enum {
 /* Calls of operators with one of these keep their number and their order. */
 enum { FNZI_TAGS_KEPT = FNZI_TAG_RANDOM | FNZI_TAG_EFFECT };
 
-/* Booleans of native_functions.yaml for an operator, besides schema and dispatch. */
+/* Booleans of native_functions.yaml for an operator, besides schema and dispatch. Columns: enum,
+ * the word for it in the table. */
 #define FNZI_FLAG_ROWS(ROW)                                                                        \
   ROW(METHOD, "method")                   /* may be called as a method of self */                  \
   ROW(NO_FUNCTION, "no_function")         /* and only so */                                        \

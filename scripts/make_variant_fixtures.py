@@ -181,7 +181,7 @@ class Frame:
         return len(self.bases) - 1
 
     def tensor(self, spec):
-        """RReturns the tensor and its text in the fixture."""
+        """Returns the tensor and its text in the fixture."""
         strides, offset, count = layout_of(spec)
         if spec.share is None:
             at = self.base(spec, count)

@@ -1,4 +1,4 @@
-"""RReading a program: nodes, their arguments and types, inputs and outputs."""
+"""Reading a program: nodes, their arguments and types, inputs and outputs."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ GRAMMAR, TOOLS = sys.argv[2], []
 
 
 def against(data):
-    """What the tools say against the data. They read the grammar once in each process."""
+    """Errors of the tools for the data. They read the grammar once in each process."""
     if not TOOLS:
         sys.setrecursionlimit(20000)
         with open(GRAMMAR) as file:

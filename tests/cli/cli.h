@@ -27,6 +27,6 @@ static inline void same_files(const char *a, const char *b) {
   fnz_context_destroy(ctx);
 }
 
-/* What the archive says beside the program is kept, so a second conversion changes nothing. */
+/* The archive's other records are kept, so a second conversion changes nothing. */
 
 #endif

@@ -50,7 +50,7 @@ START_TEST(says_what_stands_where_inputs_should) {
 }
 END_TEST
 
-/* What PyTorch 2.15 has after the second step begins so. */
+/* The beginning of PyTorch 2.15's state after the second step. */
 START_TEST(goes_on_from_the_state_that_a_run_wrote) {
   static const char *const ways[] = {"", " --original"};
   enter_folder();
@@ -239,7 +239,7 @@ START_TEST(says_what_stands_where_a_program_should) {
 }
 END_TEST
 
-/* More than there is memory for: what is no program is refused by its beginning. */
+/* Larger than memory: a file that is no program is refused by its beginning. */
 START_TEST(reads_no_more_of_a_foreign_file_than_its_beginning) {
   enter_folder();
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {

@@ -131,7 +131,7 @@ START_TEST(imports_operators) {
 }
 END_TEST
 
-/* Declared operators and their functional forms are found as those of the table are. */
+/* Declared operators and their functional forms are found like operators of the table. */
 START_TEST(lists_custom_operators) {
   static const char none[] = "there is no operator of that name; did you mean mine::scale";
   enter_folder();

@@ -1,4 +1,4 @@
-/* cli_programs.c - what the command says of programs: figures, differences, findings, explanations,
+/* cli_programs.c - the command's reports on programs: figures, differences, findings, explanations,
  * plans. */
 #include "program/formats/json.h"
 #include "tests/cli/cli.h"
@@ -226,8 +226,8 @@ static const fnzi_json *json_at(const fnzi_json *object, const char *key) {
   return member;
 }
 
-/* What the SARIF 2.1.0 schema requires: version and runs; a driver with a name; rules with an id;
- * results with a message that has a text; and references between them that hold. */
+/* The requirements of the SARIF 2.1.0 schema: version and runs; a driver with a name; rules with an
+ * id; results with a message that has a text; and valid references between them. */
 static void check_sarif(const fnzi_json *root, size_t results) {
   ck_assert_str_eq(json_at(root, "version")->u.s, "2.1.0");
   const fnzi_json *run = json_at(root, "runs")->u.first;

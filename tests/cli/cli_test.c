@@ -1,5 +1,6 @@
 /* checks: 58
- * cli_test.c - the command from outside: exit codes, what it says and where. By subject in cli_*.c.
+ * cli_test.c - the command from outside: exit codes, its messages and their streams. By subject in
+ * cli_*.c.
  */
 #include "tests/cli/cli.h"
 
@@ -129,7 +130,7 @@ START_TEST(summary_only_when_asked_for) {
 }
 END_TEST
 
-/* What a message quotes cannot end its line. */
+/* Quoted text in a message cannot end its line. */
 START_TEST(failures_are_one_line) {
   enter_folder();
   must_fail("ops a\nb\033c", 2, "fnz: REF: a?b?c: there is no operator of that name");
@@ -168,7 +169,7 @@ START_TEST(draws_random_programs) {
 }
 END_TEST
 
-/* What is no program is left out; files that are none at all are refused. */
+/* Files that are no programs are left out; a call without any program is refused. */
 START_TEST(plants_mistakes) {
   enter_folder();
   spill("sum.fnz", "fnz 1 program(%x: f32[4]) { %s: f32[] = sum(%x) "

@@ -18,7 +18,7 @@ enum { ROOM = 1 << 16, ARGS = 16 };
 
 extern char **environ;
 
-/* What one call left: exit code and the two streams, cut to ROOM bytes. */
+/* The outcome of one call: exit code and the two streams, cut to ROOM bytes. */
 typedef struct outcome {
   int code;
   char out[ROOM], err[ROOM];
@@ -71,7 +71,7 @@ static inline void open_stream(posix_spawn_file_actions_t *files, int fd, const 
     posix_spawn_file_actions_addopen(files, fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 }
 
-/* The command that is tested: the one that was built, or what FNZ_COMMAND names. */
+/* The command under test: the built one, or FNZ_COMMAND. */
 static inline const char *command_path(void) {
   const char *path = getenv("FNZ_COMMAND");
   return path ? path : FNZ_EXE;

@@ -1,6 +1,6 @@
 """late_onednn.py FNZ NO_ONEDNN - the command starts without oneDNN and opens it for a convolution.
 
-Where it cannot (NO_ONEDNN, loaded before), a convolution is refused and all else works."""
+If it cannot (NO_ONEDNN, loaded before), a convolution is refused and everything else works."""
 import json
 import os
 import struct

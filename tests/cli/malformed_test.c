@@ -1,6 +1,6 @@
 /* checks: 9
  * malformed_test.c - files that are wrong in one place, given to the command: each has its class,
- * exit code 2 and one line that says so; no output appears, and refusing takes little memory.
+ * exit code 2 and one line with the fault; no output appears, and refusing takes little memory.
  * tests/cli/malformed.def has the files. */
 #include "tests/help/archive.h"
 #include "tests/cli/command.h"
@@ -82,7 +82,7 @@ static bytes second_end(bytes file) {
   return append(file, end, sizeof end);
 }
 
-/* Nothing but the three end records. */
+/* Only the three end records. */
 static bytes endless_directory(bytes file) {
   size_t start = place_in(file, 'z'), size = file.size - start;
   memmove(file.data, file.data + start, size);
@@ -94,7 +94,7 @@ static bytes endless_directory(bytes file) {
   return file;
 }
 
-/* Where the reader has no node yet to name. */
+/* A place at which the reader has no node yet to name. */
 static void spoil_dtype(archive *a) {
   edit_record(find_record(a, "models/model.json"), "\"clone\": {\"dtype\": 7",
               "\"clone\": {\"dtype\": 99");
@@ -411,13 +411,13 @@ START_TEST(programs_in_three_forms) {
 END_TEST
 
 START_TEST(what_only_running_finds) {
-  /* Sanitizers abort where malloc would return NULL, or say so. */
+  /* Sanitizers abort where malloc would return NULL, or report it. */
   ck_assert_int_eq(setenv("ASAN_OPTIONS", "allocator_may_return_null=1:log_path=sanitizer", 1), 0);
   ck_assert_uint_ge(check_rows(RUN_BODY, RUN_BODY, 1), 4);
 }
 END_TEST
 
-/* Where a program is read and then refused, the three forms get the same line. */
+/* If a program is read and then refused, the three forms get the same line. */
 START_TEST(three_forms_one_line) {
   size_t same = 0;
   enter_folder();

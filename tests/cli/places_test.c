@@ -1,6 +1,6 @@
 /* checks: 9
- * places_test.c - where the command reads and writes: what is no file, cannot be read, cannot be
- * written or is full is an I/O error, in every place a file can stand; the old target stays. */
+ * places_test.c - where the command reads and writes: a path that is no file, cannot be read,
+ * cannot be written or is full is an I/O error, in every place of a file; the old target stays. */
 #include "tests/cli/command.h"
 
 #include <sys/resource.h>
@@ -51,7 +51,7 @@ static const char *words(const char *format, const char *path) {
   return text;
 }
 
-/* Nothing but what the test made itself. */
+/* The test's own files only. */
 static size_t count_files(void) {
   size_t count = 0;
   DIR *entries = opendir(".");
@@ -152,7 +152,8 @@ START_TEST(a_program_is_not_its_own_output) {
 }
 END_TEST
 
-/* In a process whose files may have so many bytes; the exit code, what it said in .err. */
+/* Runs in a process whose files may have so many bytes; returns the exit code, stderr is in
+ * .err. */
 static int fnz_with_room(const char *call, rlim_t room) {
   char text[2048], *argv[ARGS];
   int result;
@@ -192,7 +193,7 @@ START_TEST(a_full_disk_leaves_the_old_file) {
 }
 END_TEST
 
-/* Closed or full streams: what is printed is lost, and the exit code says so. */
+/* Closed or full streams: the printed text is lost, and the exit code reports it. */
 START_TEST(streams_that_take_nothing) {
   enter_folder();
   static const char *const printers[] = {"--version",

@@ -1,7 +1,7 @@
 /* checks: 4
  * kept_test.c - what is kept for later is limited by bytes, not by its number alone: modules that
- * no program has, and memory of values that waits to go back. Whose code is kept, under which key:
- * a compiler is chosen by driver and GPU. */
+ * no program has, and memory of values that waits to go back. The key of kept code: a compiler is
+ * chosen by driver and GPU. */
 #include "engine/cuda/modules.h"
 #include "engine/values/values.h"
 #include "tests/cuda/values_help.h"

@@ -3,7 +3,7 @@
  *   standin_cuda.c     the driver's functions: contexts, memory, modules
  *   standin_stream.c   streams, and the jobs on them
  *   standin_graph.c    graphs of jobs
- *   standin_memory.c   device memory, and a map of which of its bytes were written
+ *   standin_memory.c   device memory, and a map of its written bytes
  *   standin_threads.c  the threads of a block, which wait for each other */
 #ifndef FNZ_TESTS_CUDA_STANDIN_PARTS_H
 #define FNZ_TESTS_CUDA_STANDIN_PARTS_H

@@ -26,7 +26,8 @@ static inline fnz_status give(side *s, fnz_dtype dtype, uint32_t rank, const int
   return FNZ_OK;
 }
 
-/* t3 a tensor, i-1 f0.5 b1 numbers, [1,2] integers, {0,1} tensors, d6 a dtype, n None; @out names
+/* --- Scripts ------------------------------------------------------------------------------------
+ * t3 a tensor, i-1 f0.5 b1 numbers, [1,2] integers, {0,1} tensors, d6 a dtype, n None; @out names
  * the argument before it. */
 static inline size_t numbers_of(const char *text, int64_t out[8]) {
   size_t count = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Numbers of operators in documents are those that `fnz ops` gives.
+"""Numbers of operators in documents equal the numbers that `fnz ops` gives.
 
     counts.py FNZ ROOT"""
 import json

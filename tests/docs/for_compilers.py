@@ -2,8 +2,9 @@
 
     for_compilers.py FNZ ROOT
 
-Every piece of code in a cell of the table "How it is said" must stand in the program of fixtures/compilers as that format
-has it; functions that are named must be in the headers; the table of operators must be what scripts/count_core.py makes.
+Every piece of code in a cell of the table "How it is said" must be in the program of fixtures/compilers in that
+format; functions that are named must be in the headers; the table of operators must equal the output of
+scripts/count_core.py.
 """
 
 import importlib.util
@@ -16,7 +17,7 @@ import tempfile
 
 
 def reader(root):
-    """examples/run_cbor.py without numpy, of which reading items needs nothing."""
+    """examples/run_cbor.py without numpy: reading items needs none."""
     sys.dont_write_bytecode = True
     sys.modules.setdefault("numpy", sys)
     spec = importlib.util.spec_from_file_location("run_cbor", root / "examples/run_cbor.py")
@@ -32,7 +33,7 @@ def diagnostic(value, undefined):
 
 
 def forms(fnz, root):
-    """Of each column the text in which its cells must stand."""
+    """The text of each column, which must have its cells."""
     program, run_cbor = root / "fixtures/compilers/small.pt2", reader(root)
 
     def convert(*arguments):

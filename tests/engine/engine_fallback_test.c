@@ -131,7 +131,7 @@ static void run_with_state(fnz_context *ctx, const fnz_executable *exe) {
   fnz_arrays_destroy(inputs);
 }
 
-/* How many steps a run has. With `check`, what is wrong is an internal error instead. */
+/* How many steps a run has. With `check`, a wrong plan is an internal error instead. */
 static size_t run_wrong(bool order, bool plan) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_context *ctx;

@@ -111,7 +111,7 @@ static fnz_needs needs_of(const setup *s, const fnz_execution *run) {
   return needs;
 }
 
-/* A step that waits for a number is one with those that wait for it. */
+/* A step that waits for a number is one group with other steps that wait for it. */
 START_TEST(a_group_reads_the_number_of_its_run) {
   setup s = open_setup("fnz 1\nsymbol u0\nprogram(%x: f32[4], %n: i64[])\n{\n"
                        "  %a: f32[4] = neg(%x)\n  %u: sym{u0} = item(%n)\n"
@@ -194,7 +194,8 @@ START_TEST(calls_ask_what_their_numbers_are) {
 }
 END_TEST
 
-/* So does a group, of the node that refuses it, though the number is known behind another step. */
+/* A group refuses it too, with the name of the node, though the number is known after another
+ * step. */
 START_TEST(groups_refuse_numbers_as_calls_do) {
   setup s = open_setup("fnz 1\nsymbol u0\nprogram(%x: u8[4], %n: i64[])\n{\n"
                        "  %u: sym{u0} = item(%n)\n  %t: bool[4] = gt.Scalar(%x, 2)\n"
@@ -335,7 +336,7 @@ START_TEST(numbers_come_out) {
 }
 END_TEST
 
-/* Named arrays, on memory, with gaps: those of the interpreter, in its order. */
+/* Named arrays, on memory, with gaps: equal to the interpreter's, in its order. */
 START_TEST(numbers_are_the_interpreters) {
   setup s = open_setup(returned);
   fnz_arrays *inputs, *outputs;

@@ -1,7 +1,7 @@
 /* checks: 1
  * engine_operators_test.c - every functional operator that the CPU computes, as a program of one
- * node, by the engine: the interpreter's bits, on memory with gaps too. The calls are those that
- * were recorded from PyTorch (fixtures/reference). */
+ * node, by the engine: the interpreter's bits, on memory with gaps too. The calls were recorded
+ * from PyTorch (fixtures/reference). */
 #include "tests/help/variant_program.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ typedef struct trial {
 
 /* --- One call
  * ------------------------------------------------------------------------------------- */
-/* What is refused before it is run is refused by the interpreter as well. */
+/* The interpreter refuses every program that is refused before a run. */
 static fnz_status both_refuse(trial *t, const fnz_program *p) {
   const fnz_error error = *fnz_last_error(t->v.ctx);
   fnz_arrays *none;

@@ -1,7 +1,7 @@
 /* checks: 13
  * engine_regions_test.c - bodies of branches, loops, scans and calls as plans within a plan: the
  * interpreter's bits; nothing is allocated; state is written in place, and as it was after a
- * failure. What data decide sizes of is evaluated beside a plan. */
+ * failure. Operators whose sizes depend on data are evaluated beside a plan. */
 #include "base/watched.h"
 #include "engine/engine.h"
 #include "program/program.h"
@@ -138,7 +138,7 @@ START_TEST(loops_run_as_often_as_data_say) {
 }
 END_TEST
 
-/* Whoever compiles says how many bodies a run may enter: each iteration is two. */
+/* The caller of the compiler sets how many bodies a run may enter: each iteration is two. */
 START_TEST(loops_that_never_end_must_end) {
   setup s = open_setup(NULL, LOOP);
   float x[] = {1, 2, 3, 4};
@@ -352,8 +352,8 @@ START_TEST(what_is_left_is_said_by_name) {
 }
 END_TEST
 
-/* What a body asserts does not leave it to the interpreter; where it does not hold, the state is as
- * it was. */
+/* An assertion in a body does not leave it to the interpreter; if it fails, the state is as it
+ * was. */
 static const char asserts[] =
     "fnz 1\nweight \"c\": f32[4]\nprogram(%c: f32[4] buffer \"c\", %x: f32[4], %p: bool[])\n{\n"
     "  %y: f32[4] = higher_order.cond(%p, @yes, @no, [%c, %x])\n  return %y\n}\n"
@@ -541,7 +541,7 @@ START_TEST(the_checker_proves_bodies_too) {
   OK(s.ctx, fnzi_eng_plan_make(s.ctx, s.p, &policy, &plan));
   OK(s.ctx, fnzi_eng_bodies_plan(s.ctx, &arena, s.p, false, &plan, &bodies));
   ck_assert_uint_eq(bodies.list.count, 7);
-  for (size_t b = 0; b < bodies.list.count; b++) { /* what a body hands on is only read */
+  for (size_t b = 0; b < bodies.list.count; b++) { /* a body only reads values that it passes on */
     fnzi_eng_plan *of = &bodies.list.data[b].plan;
     for (size_t i = 0; i < of->buffers.count; i++) {
       fnzi_eng_buffer *buffer = &of->buffers.data[i];

@@ -1,7 +1,7 @@
 /* checks: 15
- * engine_steps_test.c - executables: recipes become steps of the node that they compute; inputs
- * that must not overlap; outputs that show a state as it was; weights that are kept in another
- * order; what a run allocates. */
+ * engine_steps_test.c - executables: recipes become steps of their node; inputs that must not
+ * overlap; outputs that show a state as it was; weights that are kept in another order; allocations
+ * of a run. */
 #include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
@@ -49,7 +49,8 @@ START_TEST(recipes_become_steps) {
 }
 END_TEST
 
-/* Results that lie in the workspace are there until its next run, whatever is asked of it. */
+/* Results that lie in the workspace are there until its next run, whatever queries come in
+ * between. */
 START_TEST(results_stay_while_needs_are_asked) {
   enum { GAPS = 12 };
   fnz_context *ctx;
@@ -82,7 +83,7 @@ START_TEST(results_stay_while_needs_are_asked) {
 }
 END_TEST
 
-/* A group, of which some nodes are steps of prelu. */
+/* A group with some steps of prelu. */
 static const char grouped[] = "fnz 1\nprogram(%x: f32[4], %y: f32[4])\n{\n"
                               "  %a: f32[4] = mul.Tensor(%x, %y)\n"
                               "  %s: f32[1] = slice.Tensor(%y, 0, 0, 1)\n"
@@ -137,7 +138,7 @@ START_TEST(plans_name_the_users_operator) {
 }
 END_TEST
 
-/* Only imaginary parts of what is copied are known then: real ones are overwritten later. Memory
+/* Only imaginary parts of the copied values are known then: real ones are overwritten later. Memory
  * with gaps is copied to other strides. */
 START_TEST(halves_of_complex_numbers_are_proved) {
   fnz_context *ctx;
@@ -295,7 +296,7 @@ static const char by_both[] = "fnz 1\nsymbol s0 = 1\nsymbol u0 = 1\nrange s0 1..
                               "  %w: f32[4] = mul.Tensor(%c, %c)\n"
                               "  return %old, %w, %z\n}\n";
 
-/* What the buffer was is an output; returns how many steps are the interpreter's. */
+/* The old content of the buffer is an output; returns how many steps are the interpreter's. */
 static size_t run_old(const char *text, uint32_t rank) {
   pair r = open_pair(text);
   float held[4] = {1, 2, 3, 4};
@@ -320,15 +321,16 @@ static size_t run_old(const char *text, uint32_t rank) {
   return needs.interpreted;
 }
 
-/* Where data decide sizes, nodes with those are the interpreter's; all are where inputs have open
- * sizes as well. */
+/* If data decide sizes, nodes with those sizes are the interpreter's; all nodes are if inputs have
+ * open sizes as well. */
 START_TEST(old_values_of_a_state_are_kept) {
   ck_assert_uint_eq(run_old(by_size, 0), 1);
   ck_assert_uint_ge(run_old(by_both, 1), 3);
 }
 END_TEST
 
-/* Numbers are found when the program finds them; what takes one waits for it, with what it makes.
+/* Numbers are found when the program finds them; a node that takes one waits for it, and so do its
+ * users.
  */
 static const char by_numbers[] =
     "fnz 1\nsymbol u0 = 5\nsymbol u1 = 7\n"
@@ -370,7 +372,7 @@ START_TEST(nodes_between_numbers_are_grouped) {
 }
 END_TEST
 
-/* What reads the number is the interpreter's, all else are kernels. */
+/* The node that reads the number is the interpreter's, all others are kernels. */
 START_TEST(numbers_that_data_decide_leave_a_plan) {
   ck_assert_uint_eq(run_old(by_number, 0), 1);
 }

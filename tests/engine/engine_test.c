@@ -57,8 +57,8 @@ static bool has_only_numbers(const fnz_program *traced, const char *path) {
          fnzi_eng_only_numbers(traced) || fnzi_eng_inputs_are_fixed(traced);
 }
 
-/* Inputs that are drawn; none for programs of symbolic sizes, which have cases of their own, but
- * for those of which only data decide sizes or numbers. */
+/* Draws inputs; none for programs of symbolic sizes, which have cases of their own, except for
+ * programs in which only data decide sizes or numbers. */
 static void verify_one(fnz_context *ctx, const char *path, bool unplanned, tally *t) {
   fnz_compile_options options = FNZ_COMPILE_OPTIONS_INIT;
   fnz_program *traced = NULL, *p = NULL;
@@ -400,7 +400,7 @@ START_TEST(slots_have_the_names_of_results) {
 }
 END_TEST
 
-/* Also where nothing reads it. */
+/* The same holds if nothing reads it. */
 START_TEST(a_state_without_data_is_refused) {
   fnz_context *ctx = open_context();
   static const char text[] = "fnz 1\nweight \"c\": f32[3]\n"

@@ -1,12 +1,12 @@
 /* plan_exec.h - runs a plan on bytes, without kernels: a computed value is random bytes, so that
- * each read of a step can be compared with what the program means, wherever the plan put it.
+ * each read of a step can be compared with the program's value, wherever the plan put it.
  *
  * Operators that only move elements are evaluated by the CPU backend on dense copies. A step that
  * computes is as hostile as its contract allows: results are filled with rubbish before operands
  * are read, except for pointwise ones, which read and write four elements at a time.
  *
  * With a route there are two memories, of the CPU and of a device: each step runs in one of them,
- * and what the route copies between is all that gets to the other. */
+ * and only the route's copies get to the other. */
 #ifndef FNZ_TESTS_ENGINE_PLAN_EXEC_H
 #define FNZ_TESTS_ENGINE_PLAN_EXEC_H
 
@@ -32,7 +32,7 @@ typedef struct exec {
   const fnzi_eng_route *route;    /* NULL: there is one memory */
   const bool *stays;              /* per output: it is not copied to the CPU */
   unsigned char **host, **device; /* which is one of these */
-  unsigned char **came;           /* per buffer of inputs: what it held at the start */
+  unsigned char **came;           /* per buffer of inputs: its content at the start */
   uint64_t state;                 /* of the random bytes */
   size_t reads;                   /* compared */
   char message[EXEC_MESSAGE];     /* "" while all is right */
@@ -236,7 +236,7 @@ static inline int64_t exec_broadcast(const fnz_geometry *result, const fnz_geome
   return at;
 }
 
-/* What belongs to element `i` of a result is still there. */
+/* The operand elements of element `i` of a result are still there. */
 static inline void exec_read_element(exec *e, uint64_t value, const fnz_geometry *result, int64_t i,
                                      size_t step) {
   fnzi_eng_place from = e->plan->places[value];
@@ -284,8 +284,8 @@ typedef struct exec_space {
   int64_t row; /* elements of a row; 1: elements are by themselves */
 } exec_space;
 
-/* Of a result that has a number for each row; else a norm says it, and a softmax has the last
- * dimension. */
+/* Elements per row, for a result that has a number for each row; else the length in a norm, or the
+ * last dimension in a softmax. */
 static inline int64_t exec_row(const exec *e, const fnzi_node *node) {
   const fnz_geometry *x = exec_geometry(e, node->args[0].u.value);
   const fnz_geometry *y = exec_geometry(e, node->outputs[node->noutputs - 1].u.value);
@@ -311,8 +311,8 @@ static inline exec_space exec_space_of(const exec *e, const fnzi_eng_step *s) {
   return space;
 }
 
-/* What belongs to elements from `i` on is still there: for a result of the whole space these, else
- * those of their row; where a node reads whole rows, all of its other operands. */
+/* The operands of elements from `i` on are still there: for a result of the whole space these
+ * elements, else their rows; if a node reads whole rows, all of its other operands. */
 static inline void exec_read_node(exec *e, const exec_space *space, const fnzi_node *node,
                                   const exec_values *made, int64_t i, int64_t count, size_t step) {
   static exec_values args;
@@ -361,7 +361,7 @@ static inline void exec_rubbish(exec *e, fnzi_eng_place place) {
     exec_random(e, exec_at(e, place, i), cell);
 }
 
-/* What an update makes of an element of its base that nothing needs is rubbish too. */
+/* An element of the base that nothing needs becomes rubbish too. */
 static inline void exec_update(exec *e, fnzi_eng_place to, uint64_t base, uint64_t result) {
   size_t cell = fnzi_dtype(to.map->dtype)->bytes;
   for (int64_t i = 0; i < fnz_geometry_numel(to.map); i++) {

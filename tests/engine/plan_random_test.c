@@ -1,7 +1,7 @@
 /* checks: 2
- * plan_random_test.c - plans of random programs give, step by step, what the programs mean: run on
- * bytes, also in two memories as on a device, and proved by the checker. FNZ_PROGRAMS says how
- * many, FNZ_SEED and FNZ_FIRST which. */
+ * plan_random_test.c - plans of random programs compute, step by step, the values of the programs:
+ * run on bytes, also in two memories as on a device, and proved by the checker. FNZ_PROGRAMS is the
+ * count, FNZ_SEED and FNZ_FIRST choose them. */
 #include "base/watched.h"
 #include "engine/tell/tell.h"
 #include "soak/programs.h"
@@ -83,15 +83,15 @@ static void try_policy(fnz_context *ctx, fnz_backend *cpu, const fnz_program *p,
 }
 
 /* --- Functional programs ------------------------------------------------------------------ */
-/* What functionalizing seldom makes: sources that are shifted or turned windows of their base, x +
- * x.t(), joins of windows; numbers of rows that go back to the rows, or across them. Values are
- * squares (4 by 4), halves (2 by 4), columns (4 by 1) and lines (4). */
+/* Programs that functionalizing seldom makes: sources that are shifted or transposed windows of
+ * their base, x + x.t(), joins of windows; numbers of rows that go back to the rows, or across
+ * them. Values are squares (4 by 4), halves (2 by 4), columns (4 by 1) and lines (4). */
 typedef struct draft {
   char text[8192];
   size_t size;
   unsigned squares, halves, columns, lines; /* %s0 ..., %h0 ..., %c0 ..., %l0 ... */
   bool points; /* most nodes are pointwise, so that groups take groups in */
-  bool rows;   /* most nodes go by rows, or compute with what these give */
+  bool rows;   /* most nodes go by rows, or compute with results of rows */
   uint64_t state;
 } draft;
 

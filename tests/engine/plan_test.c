@@ -1,5 +1,5 @@
 /* checks: 13
- * plan_test.c - where the planner puts values: what ends in place, what is copied and by which
+ * plan_test.c - the places of values in plans: values that end in place, and copies with their
  * rule; all programs of fixtures/ run on bytes; and the checker refuses plans that were spoiled. */
 #include "base/watched.h"
 #include "engine/tell/tell.h"

@@ -13,7 +13,7 @@
 
 enum { FEW_PROGRAMS = FNZI_WATCHED ? 30 : 300, VALUES = 128, ROOM = 16384 };
 
-/* From the one that gives way to the one that a sum of both has. */
+/* In order: a sum of two types has the later one. */
 static const char *const types[] = {"bool", "i64", "bf16", "f32", "f64"};
 enum { BOOL, I64, BF16, F32, F64, TYPES };
 
@@ -47,7 +47,7 @@ static void put(draft *d, const char *format, ...) {
   ck_assert(d->size < sizeof d->text);
 }
 
-/* --- Inputs: %i0 ..., and what is made of them before the group --------------------------------
+/* --- Inputs: %i0 ..., and values computed from them before the group ---------------------------
  */
 enum { FULL, FULL_TOO, ROW, COLUMN, MATRIX, NUMBER, TURNED, GAPS, OVERLAPS, FORMS };
 
@@ -203,7 +203,7 @@ static int youngest_of(const draft *d, int type) {
   return k;
 }
 
-/* A reduction over the rows, or what gives rows again. */
+/* A reduction over the rows, or a node whose result is rows again. */
 static void put_row_node(draft *d) {
   int what = draw(d, 2 * REDUCTIONS) - REDUCTIONS / 2;
   bool whole = what < 0 || what >= REDUCTIONS;
@@ -271,7 +271,7 @@ static void put_node(draft *d, const int *forms) {
     put(d, " = %s(%s)\n", type == BOOL ? "logical_not" : "abs", a.name);
 }
 
-/* %i0 is all of the space, and what the program leaves there. */
+/* %i0 is all of the space, and its final value. */
 static void draw_program(draft *d, uint64_t index) {
   int forms[8], type;
   memset(d, 0, sizeof *d);

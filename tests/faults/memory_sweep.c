@@ -1,14 +1,14 @@
 /* memory_sweep.c - one call of the command, again and again in this process, with another
- * allocation failing each time until none is left to fail: once that one alone, once that one and
- * all after it.
+ * allocation failing each time until none is left to fail: once the one alone, once it and all
+ * after it.
  *
  *     memory_sweep [-s STEP] [-b BEGIN] OUTPUT VERB ARGS...
  *
- * Every STEP-th allocation from BEGIN on; of a sample, that is STEP above 1, forty or so at most:
- * what a call costs grows with the number of its allocations. Allocations are those of the command,
- * of the library, and of the C++ libraries below it. Each time the command must end with exit 4 and
- * one line that says so; OUTPUT must be as it was, by turns missing and there; no other file may
- * appear, and as many blocks must be given back as were taken. A run may also work in spite of it,
+ * Every STEP-th allocation from BEGIN on; with STEP above 1, a sample of forty or so at most: the
+ * cost of a call grows with the number of its allocations. The allocations of the command, of the
+ * library, and of the C++ libraries below it count. Each time the command must end with exit 4 and
+ * one line with the reason; OUTPUT must be as it was, by turns missing and there; no other file may
+ * appear, and as many blocks must be freed as were allocated. A run may also work in spite of it,
  * and must then have the same output. Prints how many allocations failed; exit 1 at the first
  * fault, saying which.
  *
@@ -39,7 +39,8 @@ bool sweep_fails(void) {
 }
 
 /* FNZ_SWEEP_ALL: all allocations of the process, of every shared library and of libc itself; needs
- * glibc and no sanitizer. Otherwise those of what is linked statically, under the linker's names.
+ * glibc and no sanitizer. Otherwise the allocations of statically linked code, under the linker's
+ * names.
  */
 #ifdef FNZ_SWEEP_ALL
 #define REAL(name) __libc_##name
@@ -210,7 +211,7 @@ static bool one_line(void) {
   return is;
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or the fault. */
 static const char *judge(const sweep *s, int code, bool was_there) {
   size_t size;
   char *bytes = read_file(s->output, &size);
@@ -255,7 +256,7 @@ static size_t run_all(sweep *s, size_t begin, size_t step) {
   return faults;
 }
 
-/* Twice: what is set up once and stays is there afterwards. */
+/* Twice: memory that is set up once and stays is there afterwards. */
 static void run_without_faults(sweep *s) {
   for (int i = 0; i < 2; i++) {
     unlink(s->output);

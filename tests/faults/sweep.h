@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Counts one more; true when it is the one that fails, or one after it. */
+/* Counts one more; true for the failing one, or one after it. */
 bool sweep_fails(void);
 
 #ifdef __cplusplus

@@ -3,8 +3,8 @@
 
     again.py FNZ EVERY FOLDER...
 
-Takes each EVERYth program in the folders that fnz reads. What is shown of it is shown again alike; its functional form in
-each format that can hold it is read again; in CBOR and text as the same program, which can be functionalized again.
+Takes each EVERYth program in the folders that fnz reads. Its printed text is printed again alike; its functional form
+in each format that can hold it is read again; in CBOR and text as the same program, which can be functionalized again.
 A .pt2 file does not declare operators."""
 import concurrent.futures
 import os
@@ -18,7 +18,7 @@ def run(*words):
 
 
 def check(fnz, path, room):
-    """What goes wrong with one program."""
+    """The faults of one program."""
     shown = run(fnz, "show", path)
     if shown.returncode:
         return []

@@ -164,7 +164,7 @@ static void die_while_writing(fixture *f) {
   _exit(status == FNZ_OK ? 0 : 1);
 }
 
-/* Where the folder cannot hold a file without a name, the new one stays beside the target. */
+/* If the folder cannot hold a file without a name, the new one stays beside the target. */
 static int left_by_death(const fixture *f) {
   int fd = open(f->folder, O_WRONLY | O_TMPFILE, 0600);
   if (fd < 0)

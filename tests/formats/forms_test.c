@@ -1,6 +1,6 @@
 /* checks: 6
- * forms_test.c - programs as text and as JSON, in memory: what is refused and with which words, how
- * each kind of argument and of signature entry is spelled, and that it is read back as it was.
+ * forms_test.c - programs as text and as JSON, in memory: refusals and their words, the spelling of
+ * each kind of argument and of signature entry, and that it is read back as it was.
  * tests/formats/forms.def has the programs. */
 #include "tests/help/archive.h"
 #include "tests/help/context.h"
@@ -144,7 +144,7 @@ START_TEST(as_json_and_back) {
     ck_assert_msg(strstr(json.data, piece.data) != NULL, "no %s in %.6000s", piece.data, json.data);
     bytes again = retold(json.data, FNZ_FORMAT_JSON);
     ck_assert_str_eq(again.data, json.data);
-    /* What the head says of versions and weights is new. */
+    /* The head with versions and weights is new. */
     bytes before = retold(text.data, FNZ_FORMAT_TEXT), after = retold(json.data, FNZ_FORMAT_TEXT);
     ck_assert_str_eq(strstr(after.data, "program("), strstr(before.data, "program("));
     free(before.data);
@@ -211,7 +211,7 @@ static const char model[] =
     "  return %z, %v, 7\n}\n"
     "graph g(%a: f32[2]) { return %a }";
 
-/* What is written of it is written of what was written again. */
+/* Writing a written program again gives the same text. */
 static void check_rewriting(const char *file) {
   bytes once = retold(file, FNZ_FORMAT_JSON), twice = retold(once.data, FNZ_FORMAT_JSON);
   ck_assert_str_eq(twice.data, once.data);

@@ -123,7 +123,7 @@ START_TEST(faults) {
 }
 END_TEST
 
-/* Where the text leaves the grammar, what may stand there and what does. */
+/* If the text leaves the grammar, the error names the expected and the found text. */
 START_TEST(faults_have_a_place) {
   static const char *const rows[][2] = {
       {"{} {}", "byte 3: expected nothing more, found {}"},
@@ -239,7 +239,7 @@ START_TEST(written_strings_read_back) {
 }
 END_TEST
 
-/* Each byte that may stand in UTF-8 text by itself, at each place of a word of eight bytes, among
+/* Each byte that UTF-8 text may have by itself, at each place of a word of eight bytes, among
  * letters and among bytes of characters beyond ASCII. */
 START_TEST(each_byte_at_each_place) {
   static const char *const among[] = {"abcdefghijklmnopqrstuvwxyz",

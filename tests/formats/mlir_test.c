@@ -1,7 +1,7 @@
 /* checks: 10
- * mlir_test.c - programs as MLIR: what stands for operators computes the same numbers, weights and
- * files, and what memory does. That IREE takes the text and gives the same values is checked where
- * it is installed (scripts/check_with_iree.py). */
+ * mlir_test.c - programs as MLIR: replacements of operators compute the same numbers, weights and
+ * files, and memory. That IREE takes the text and gives the same values is checked where it is
+ * installed (scripts/check_with_iree.py). */
 #include "program/program.h"
 #include "schema/facts/mlir.h"
 #include "tests/help/faults.h"
@@ -32,7 +32,7 @@ static void end(void) {
 }
 
 /* --- ways ------------------------------------------------------------------------------------- */
-/* Columns: what is taken apart, inputs, the call and its result. */
+/* Columns: the replaced operator, inputs, the call and its result. */
 static const struct {
   const char *gone, *inputs, *call;
 } ways[] = {
@@ -280,7 +280,7 @@ START_TEST(weights_are_compact) {
   OK(ctx, fnz_mlir_write(ctx, p, NULL, &text, &file));
   OK(ctx, fnz_arrays_read_safetensors(ctx, file.data, file.size, &arrays));
   const fnz_array *w = fnz_arrays_find(arrays, "a.w");
-  ck_assert_uint_eq(fnz_arrays_count(arrays), 2); /* what nothing uses is left out */
+  ck_assert_uint_eq(fnz_arrays_count(arrays), 2); /* unused weights are left out */
   ck_assert_uint_eq(w->bytes, 24);
   static const unsigned char first_bytes[] = {4, 16, 8, 20, 12, 24};
   for (size_t i = 0; i < 6; i++)
@@ -300,7 +300,7 @@ START_TEST(weights_are_compact) {
 }
 END_TEST
 
-/* A c64 weight with strides: its bytes are those of pairs, in its own order. */
+/* A c64 weight with strides: its bytes are the bytes of pairs, in its own order. */
 START_TEST(complex_weights_are_pairs) {
   fnz_buffer text = {0}, file = {0};
   fnz_arrays *arrays;

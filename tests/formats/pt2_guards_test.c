@@ -102,8 +102,8 @@ static fnz_status run_at(const fnz_program *p, int64_t rows, int64_t columns) {
  */
 #define ROWS "L['x'].size()[0]"
 
-/* Guards of a size from 2 to 64: whether the range says so already, and for others the last number
- * that they take and the first that they refuse. */
+/* Guards of a size from 2 to 64: whether the range implies it already, and for others the last
+ * number that they take and the first that they refuse. */
 static const struct {
   const char *text;
   int64_t taken, refused; /* 0: no guard */
@@ -139,7 +139,7 @@ static const struct {
     {"L['z'].size()[0] <= 10", 0, 0},
 };
 
-/* Of a program with one input; its name is that of the key, in small letters. */
+/* A program with one input; its name is the key, in small letters. */
 static fnz_program *with_guard(const char *input, const char *guard) {
   static const char empty[] = "\"guards_code\": []";
   fnz_program *p, *made;

@@ -1,6 +1,6 @@
 /* checks: 22
- * pt2_write_test.c - programs as .pt2: what is written is read back as the same program, what the
- * file said beside it stays, and what cannot be said is refused. */
+ * pt2_write_test.c - programs as .pt2: a written program is read back as the same program, the
+ * file's other members stay, and programs that the format cannot hold are refused. */
 #include "program/formats/json_out.h"
 #include "program/formats/formats.h"
 #include "program/formats/zip_out.h"
@@ -173,7 +173,7 @@ START_TEST(reads_back_what_it_wrote) {
 }
 END_TEST
 
-/* The members of the model that was read and of what is written of it, as text each. */
+/* The members of the model that was read and of the model that is written, as text each. */
 static void same_member(const fnzi_json_doc *a, const fnzi_json_doc *b, const char *key) {
   const fnzi_json *x = fnzi_json_find(a->root, key), *y = fnzi_json_find(b->root, key);
   fnz_buffer s = {0}, t = {0};
@@ -322,7 +322,7 @@ START_TEST(the_same_bytes_each_time) {
 }
 END_TEST
 
-/* What PyTorch copies one after the other must not be what it has just written. */
+/* Among copies that PyTorch makes one after another, no source may be a target written before. */
 START_TEST(outputs_that_get_in_each_others_way_are_clones) {
   begin();
   fnz_program *p =
@@ -713,7 +713,7 @@ START_TEST(refusals) {
 }
 END_TEST
 
-/* What only a writer needs may be damaged; then there is no writing. */
+/* Records that only a writer needs may be damaged; then there is no writing. */
 START_TEST(damaged_records_are_not_copied) {
   begin();
   archive a;

@@ -74,13 +74,13 @@ START_TEST(the_same_bytes) {
     OK(ctx, fnz_file_read(ctx, path, &other));
     ck_assert_uint_eq(one.size, other.size);
     ck_assert_mem_eq(one.data, other.data, one.size);
-    /* What was saved is saved again out of its own bytes. */
+    /* A saved program is saved again out of its own bytes. */
     OK(ctx, fnz_program_read_buffer(ctx, &other, all[i], &p));
     OK(ctx, fnz_program_save(ctx, p, all[i], path));
     fnz_program_destroy(p);
     OK(ctx, fnz_file_read(ctx, path, &other));
     ck_assert_uint_eq(one.size, other.size);
-    if (all[i] != FNZ_FORMAT_PT2) /* where fields of the one that was read are kept */
+    if (all[i] != FNZ_FORMAT_PT2) /* which keeps fields of the file that was read */
       ck_assert_mem_eq(one.data, other.data, one.size);
     fnz_buffer_free(ctx, &one);
     fnz_buffer_free(ctx, &other);
@@ -107,7 +107,7 @@ START_TEST(standard_output) {
 }
 END_TEST
 
-/* A disk that is full: the system takes a part of what it is given, then refuses the rest. */
+/* A disk that is full: the system takes a part of the bytes, then refuses the rest. */
 START_TEST(a_file_that_may_not_grow) {
   struct rlimit limit;
   fnz_program *p;

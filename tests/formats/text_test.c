@@ -1,6 +1,6 @@
 /* checks: 17
- * text_test.c - the text form: what is printed reads back the same, and what is wrong is refused at
- * its line and column. */
+ * text_test.c - the text form: printed programs read back the same, and faults are refused at their
+ * line and column. */
 #include "program/program.h"
 #include "program/formats/formats.h"
 #include "tests/help/context.h"

@@ -1,5 +1,5 @@
 /* checks: 3
- * written_test.c - what is written is read, and what is refused is told of before: every program
+ * written_test.c - written programs are read, and refusals are reported beforehand: every program
  * that a reader takes, and its functional form, in each format that a program is written in. */
 #include "program/program.h"
 #include "schema/schema.h"
@@ -21,7 +21,7 @@ static bool declares(const fnz_program *p) {
   return found;
 }
 
-/* What is told of refusals, and whether the writer's own is among it. */
+/* Reported refusals, and whether the writer's own is among them. */
 typedef struct told {
   fnz_error sought;
   size_t count;

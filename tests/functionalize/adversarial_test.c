@@ -1,7 +1,7 @@
 /* checks: 8
- * adversarial_test.c - programs made to be expensive: what they cost grows as their
- * bytes do. Cost is what is counted, not time: bytes asked of the allocator, and nodes that come
- * out. All run on a stack of 64 kB. */
+ * adversarial_test.c - programs made to be expensive: their cost grows like their bytes. Cost is
+ * counted, not timed: bytes requested from the allocator, and nodes of the result. All run on a
+ * stack of 64 kB. */
 #include "base/watched.h"
 #include "tests/help/stack.h"
 

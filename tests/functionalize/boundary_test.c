@@ -288,7 +288,7 @@ START_TEST(what_is_said_of_memory_is_true) {
 END_TEST
 
 /* --- state at the end ------------------------------------------------------------------------ */
-/* Nothing but the last nodes writes, and these write inputs. */
+/* Only the last nodes write, and they write inputs. */
 static void check_epilogue(const fnz_program *p) {
   uint32_t start = fnzi_epilogue_start(p);
   for (uint32_t n = 0; n < start; n++)
@@ -546,7 +546,8 @@ END_TEST
 
 /* --- damaged files -----------------------------------------------------------------------------
  */
-/* What is read after a byte has changed is written as it was read, and goes through the pass. */
+/* A program that is read after a byte has changed is written as it was read, and goes through the
+ * pass. */
 static bool try_damaged(const fnz_buffer *bytes) {
   fnz_program *p, *f;
   fnz_buffer out = {0};

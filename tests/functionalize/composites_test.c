@@ -15,7 +15,7 @@ static bool mutates(const fnz_program *p, const char *input) {
   return false;
 }
 
-/* Whether the body changes input x; what it becomes means the same. */
+/* Whether the body changes input x; its functional form means the same. */
 static bool changes_x(const char *inputs, const char *body) {
   fnz_program *p = program_of(ctx, inputs, body), *f;
   fnz_status status = fnz_functionalize(ctx, p, NULL, &f);

@@ -1,6 +1,6 @@
 /* checks: 8
  * coverage_test.c - the whole operator table: every view and every operator that writes has a rule
- * or is on the list of what is refused, and each rule means what the aliasing interpreter does. */
+ * or is on the list of refusals, and each rule agrees with the aliasing interpreter. */
 #include "mutations/mutations.h"
 #include "program/program.h"
 #include "tests/help/context.h"
@@ -9,7 +9,7 @@
 #include <fnz/fnz.h>
 #include <stdio.h>
 
-/* --- The list of what is refused -------------------------------------------------------------- */
+/* --- The list of refusals --------------------------------------------------------------------- */
 static const char *const listed[] = {
 #define CLASS(id, words)
 #define REFUSED(op, class, remedy) op,
@@ -89,8 +89,8 @@ START_TEST(every_writing_operator_has_a_rule) {
 END_TEST
 
 /* --- Each of them in a program ---------------------------------------------------------------- */
-/* A call of the operator on tensors of two by three numbers, made from its schema. What it writes
- * is a transposed window of a tensor of three by two; all such tensors are returned. */
+/* A call of the operator on tensors of two by three numbers, made from its schema. Its target is a
+ * transposed window of a tensor of three by two; all such tensors are returned. */
 typedef struct draft {
   const fnz_op *op;
   char inputs[4096], before[4096], args[4096], results[4096], after[2048];
@@ -199,7 +199,7 @@ static void ask(const fnz_op *op, outcome *o) {
   if (fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p))
     return;
   o->asked++;
-  p->unchecked = NULL; /* what it records is made up, as of a program that was built */
+  p->unchecked = NULL; /* its recorded types are made up, as in a program that was built */
   fnz_status status = fnz_verify(ctx, p, NULL, NULL, NULL, NULL);
   const fnz_error *e = fnz_last_error(ctx);
   ck_assert_msg(status == FNZ_OK || status == FNZ_BAD_INPUT || status == FNZ_UNSUPPORTED,
@@ -224,8 +224,8 @@ static outcome ask_all(fnz_action action, bool lists) {
   return o;
 }
 
-/* Most take any tensors over hashes; what is left over wants other sizes, dtypes or numbers, or
- * gives results of other types than these. */
+/* Most take any tensors over hashes; the others need other sizes, dtypes or numbers, or have
+ * results of other types than these. */
 START_TEST(writes_through_views_are_what_they_are) {
   outcome o = ask_all(FNZ_ACTION_WRITE, false);
   ck_assert_msg(o.asked > 1300 && o.refused < 180, "%zu asked, %zu equal, %zu refused", o.asked,

@@ -113,8 +113,8 @@ static void must_equal(const fnz_arrays *got, const fnz_arrays *want, size_t out
   ck_assert_uint_eq(met, outputs);
 }
 
-/* Kernels that write, under the pass's functional forms, give what PyTorch 2.15 gives: also where
- * what they write shares elements with other arguments. */
+/* Kernels that write, under the pass's functional forms, give PyTorch 2.15's results: also if their
+ * targets share elements with other arguments. */
 START_TEST(kernels_give_the_numbers_of_eager) {
   static const struct {
     const char *program, *expected;

@@ -92,7 +92,7 @@ START_TEST(different_programs_are_told_apart) {
 }
 END_TEST
 
-/* What values cannot express is refused by the pass and by the interpreter of originals. */
+/* The pass and the interpreter of originals refuse operations that values cannot express. */
 START_TEST(overlap_is_refused) {
   static const char *const rows[][3] = {
       {"%a: f32[4,2] stride(1,0) = expand(%y, [4,2])\nns::f(%a, %x)\nreturn %x", "OVERLAP",

@@ -82,7 +82,7 @@ END_TEST
 
 /* --- Functional forms ------------------------------------------------------------------------- */
 
-/* Columns: what is declared, then the operator that is asked, and the schema of its twin. */
+/* Columns: the declarations, then the operator in question, and the schema of its twin. */
 static const struct {
   const char *declared[2], *op, *twin;
 } twins[] = {

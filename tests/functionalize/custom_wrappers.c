@@ -47,7 +47,7 @@ static void must_name_scale(const char *bytes, size_t size) {
                                "no operator ns::scael; did you mean ns::scale? declare it"));
 }
 
-/* What a program declares itself may be meant as well, in CBOR as in text. */
+/* Operators that a program declares itself may be suggested as well, in CBOR as in text. */
 START_TEST(unknown_operators_name_declared_ones_that_are_near) {
   static const char right[] = DECLARES("ns::scale"), wrong[] = DECLARES("ns::scael");
   fnz_program *p;

@@ -1,12 +1,12 @@
-"""Takes the programs of fixtures apart, as far as core operators go, and holds what comes out against what went in, and
-against PyTorch's own decomposition.
+"""Takes the programs of fixtures apart, as far as core operators go, and compares the results with the original, and
+with PyTorch's own decomposition.
 
     decompose.py FNZ EVERY FIXTURES
 
-Of every program, or of every so many one: what is left has core operators alone, but those of functionalize/decompose/left.def, for which
-`fnz convert` says why. What only moves elements is verified over hashes, for all values; what computes is run before and
-after on the same numbers, and equal within 1e-5 of the largest magnitude (of 16 bits: 1e-2), whole numbers exactly.
-Programs that compute what no kernel does are listed, and are no more than NOT_RUN.
+For every program, or every so many one: only core operators are left, and rows of functionalize/decompose/left.def,
+for which `fnz convert` gives the reason. A program that only moves elements is verified over hashes, for all values;
+one that computes is run before and after on the same numbers, and equal within 1e-5 of the largest magnitude (of 16
+bits: 1e-2), whole numbers exactly. Programs that compute what no kernel does are listed, and are no more than NOT_RUN.
 
 fixtures/decompose/pytorch.tsv, written by scripts/record_decompositions.py, says how many nodes PyTorch leaves of each
 .pt2 file: there are no more here, or than the functional form has, unless PyTorch leaves other operators;
@@ -109,7 +109,7 @@ class Test:
             folder = pathlib.Path(place)
             before, after = folder / "before.cbor", folder / "after.cbor"
             if self.fnz("convert", path, "-o", before, *ops).returncode:
-                return "refused", None  # and nothing of this says so
+                return "refused", None  # which is no finding here
             made = self.fnz("convert", path, "--decompose", "core", "-o", after, *ops)
             if made.returncode:
                 return "failed", made.stderr.strip()

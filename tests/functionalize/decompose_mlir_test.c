@@ -117,7 +117,7 @@ START_TEST(loops_over_slices_become_while_loops) {
 }
 END_TEST
 
-/* The source itself is refused when it runs: what it would give is not known before a turn. */
+/* The source itself is refused when it runs: its result is not known before an iteration. */
 START_TEST(without_a_turn_the_first_values_stay) {
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   fnz_program *p =
@@ -137,7 +137,7 @@ START_TEST(without_a_turn_the_first_values_stay) {
 }
 END_TEST
 
-/* The nodes of the loop come from the scan, those of its body from the body. */
+/* The nodes of the loop come from the scan, the nodes of its body from the body. */
 START_TEST(their_nodes_lead_to_the_source) {
   fnz_origins *origins;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);

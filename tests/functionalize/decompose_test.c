@@ -1,7 +1,7 @@
 /* checks: 7
  *
- * decompose_test.c - operators taken apart: which ones are left, that results stay the same, what
- * is refused. */
+ * decompose_test.c - operators taken apart: which ones are left, that results stay the same,
+ * refusals. */
 #include "program/program.h"
 #include "tests/help/faults.h"
 #include "tests/help/drawn.h"

@@ -1,7 +1,7 @@
 /* checks: 5
- * excerpts_test.c - long programs with symbolic sizes, of which an excerpt is looked at: what is
- * made with it is what is made without, and right; instances that move to other sizes; minima that
- * ranges decide. */
+ * excerpts_test.c - long programs with symbolic sizes, analysed by an excerpt: the result equals
+ * the one without an excerpt, and is right; instances that move to other sizes; minima that ranges
+ * decide. */
 #include "program/shapes/sizes.h"
 #include "tests/help/faults.h"
 
@@ -61,7 +61,7 @@ static void put_made(const char *text, fnz_buffer *out) {
   fnz_program_destroy(p);
 }
 
-/* Of few layers there is no excerpt: what is made of them is how what is made of many begins. */
+/* A program of few layers has no excerpt: its result is how the result of many layers begins. */
 START_TEST(an_excerpt_changes_nothing) {
   static const char *const heads[] = {"range s0 1.. range s1 1..64", "range s0 2.. range s1 2..",
                                       "guard \"Eq(s0, 3)\""};

@@ -1,7 +1,7 @@
 /* checks: 9
- * explain_test.c - every node of a functional program comes from somewhere, with its line; and what
- * lint finds is what the pass refuses. Over all fixtures, and over random programs (FNZ_PROGRAMS,
- * FNZ_SEED). */
+ * explain_test.c - every node of a functional program comes from somewhere, with its line; and lint
+ * finds exactly the refusals of the pass. Over all fixtures, and over random programs
+ * (FNZ_PROGRAMS, FNZ_SEED). */
 #include "base/watched.h"
 #include "program/program.h"
 #include "tests/help/context.h"
@@ -23,7 +23,7 @@ static const char *source_of(const fnz_program *p, size_t graph, size_t node) {
 }
 
 /* It has an origin; and its line, unless its origin has none. Nodes that compute sizes for another
- * one have that one's origin, and no line. */
+ * node have its origin, and no line. */
 static void check_node(const char *name, const fnz_program *from, const fnz_program *to,
                        const fnz_origins *origins, size_t g, size_t n) {
   const fnz_origin *o = fnz_origins_at(origins, g, n);
@@ -60,7 +60,7 @@ static fnz_status explained(fnz_context *c, const fnz_program *p, fnz_program **
   return fnz_functionalize(c, p, &options, out);
 }
 
-/* What lint says of a program is what the pass does with it. */
+/* Lint's findings on a program agree with the pass. */
 static void check_lint(const char *name, const fnz_program *p,
                        const fnz_functionalize_options *options, fnz_status status,
                        const fnz_error *error) {
@@ -118,7 +118,7 @@ static size_t check_file(const char *path) {
   if (is_left_out(path))
     return 0;
   OK(ctx, fnz_file_read(ctx, path, &bytes));
-  /* What needs declared operators cannot be read here. */
+  /* Programs that need declared operators cannot be read here. */
   if (fnz_program_read(ctx, bytes.data, bytes.size, FNZ_FORMAT_AUTO, &p) == FNZ_OK)
     for (int views = FNZ_VIEWS_COPY; views <= FNZ_VIEWS_STRIDED; views++)
       if (!FNZI_WATCHED || (size_t)views == strlen(path) % 3) /* one of them, where it takes long */
@@ -250,7 +250,8 @@ START_TEST(origins_of_long_programs_are_nodes_of_their_own) {
 }
 END_TEST
 
-/* What computes a size is the source's node of that name, not a part of what uses it. */
+/* The origin of a node that computes a size is the source's node of that name, not a part of its
+ * user. */
 START_TEST(origins_of_sizes_are_their_nodes) {
   fnz_program *to;
   fnz_origins *origins;

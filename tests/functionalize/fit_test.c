@@ -38,7 +38,7 @@ static void end(void) {
   fnz_context_destroy(ctx);
 }
 
-/* The text of what is found for the numbers that `of` has; "" for nothing. */
+/* The text of the expression found for the numbers that `of` has; "" for none. */
 static const char *found_for(fnzi_fit *f, const char *of, size_t count) {
   int64_t numbers[TRIALS];
   const fnzi_expr *e, *out;

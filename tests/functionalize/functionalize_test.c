@@ -1,6 +1,6 @@
 /* checks: 13
- * functionalize_test.c - the pass: what programs mean after it, what it refuses, and what the
- * result looks like: how many nodes a pattern costs, which lines they belong to, and how little it
+ * functionalize_test.c - the pass: the meaning of programs after it, its refusals, and the look of
+ * the result: how many nodes a pattern costs, which lines they belong to, and how little it
  * needs. */
 #include "program/program.h"
 #include "tests/help/context.h"

@@ -14,7 +14,7 @@
 
 enum { SIDE = 48, TEXT = 1 << 16 };
 
-/* What the pieces are: rows or columns, with their dimension of 1 or without. */
+/* The form of the pieces: rows or columns, with their dimension of 1 or without. */
 typedef struct pattern {
   const char *name;
   int dim;
@@ -124,7 +124,7 @@ START_TEST(any_order_means_the_same) {
 }
 END_TEST
 
-/* What is read through other views, of which one lies apart from all pieces that wait. */
+/* Reads through other views, one of them apart from all pieces that wait. */
 START_TEST(what_is_read_beside_them) {
   static const char *const endings[] = {
       "%a: f32[48,2] stride(48,1) = slice.Tensor(%x, 1, 0, 2)  at \"m.py:90\"\n"

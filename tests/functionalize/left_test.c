@@ -1,12 +1,12 @@
 /* checks: 4
  * left_test.c - memory that inputs leave behind or show a part of only: the caller may have other
- * names of it, so that its final value is known. Numbers are those of PyTorch 2.15. */
+ * names of it, so that its final value is known. The numbers are PyTorch 2.15's. */
 #include "tests/help/context.h"
 #include "tests/help/run_help.h"
 
 #define INPUTS "\n  %a: f32[2,3],\n  %b: f32[4]"
 
-/* a is 1 to 6, b is 20 to 50; what is NULL has not changed. */
+/* a is 1 to 6, b is 20 to 50; NULL: unchanged. */
 typedef struct left {
   const char *body, *a, *b, *memory_a, *memory_b;
 } left;

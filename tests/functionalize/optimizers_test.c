@@ -1,6 +1,6 @@
 /* checks: 6
- * optimizers_test.c - fused steps of optimizers in place, with small numbers by hand, and what they
- * refuse. fixtures/made has their functional forms as PyTorch computes them. */
+ * optimizers_test.c - fused steps of optimizers in place, with small numbers by hand, and their
+ * refusals. fixtures/made has their functional forms as PyTorch computes them. */
 #include "tests/help/faults.h"
 #include "tests/run/variants.h"
 

@@ -1,7 +1,7 @@
 /* checks: 7
  * regions_test.c - the pass on programs with bodies: they mean the same in every dialect and form,
- * what was made functional stays as it is, equal bodies are shared, and what no carried value can
- * determine is refused by name. */
+ * functional programs stay as they are, equal bodies are shared, and values that no carried value
+ * can determine are refused by name. */
 #include "program/program.h"
 #include "soak/regions.h"
 #include "tests/help/context.h"
@@ -208,7 +208,7 @@ START_TEST(out_of_memory) {
 END_TEST
 
 /* --- random programs -------------------------------------------------------------------------- */
-/* What is functional stays as it is, in the usual dialect. */
+/* A functional program stays as it is, in the usual dialect. */
 static void stays(const fnz_program *f, unsigned seed) {
   fnz_program *again;
   char name[32];
@@ -218,7 +218,7 @@ static void stays(const fnz_program *f, unsigned seed) {
   fnz_program_destroy(again);
 }
 
-/* What overlaps, or is written before it is read, may be refused; nothing may differ. */
+/* Programs that overlap, or write before they read, may be refused; nothing may differ. */
 static bool random_program_is_right(unsigned seed) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   static choices c;

@@ -350,7 +350,7 @@ static const situation situations[] = {
      "0 1 2 0 0 5"},
 };
 
-/* What must be refused, and as what; the message must hold `says`. */
+/* Programs that must be refused, and the class; the message must hold `says`. */
 static const struct refusal {
   const char *class_name, *inputs, *body, *says;
 } refusals[] = {

@@ -58,7 +58,7 @@ static bool read_arrays(const char *name, int k, const char *kind, fnz_arrays **
   return read_named(name, which, kind, out);
 }
 
-/* What the run gave is what PyTorch gave; inputs that were not written are as they were. */
+/* The run's results equal PyTorch's; inputs that were not written are as they were. */
 static void same_arrays(const char *what, const fnz_arrays *got, const fnz_arrays *given,
                         const fnz_arrays *wanted) {
   for (size_t i = 0; i < fnz_arrays_count(wanted); i++) {
@@ -168,8 +168,8 @@ static fnz_program *read_again(const fnz_program *p, fnz_format format) {
   return read;
 }
 
-/* What torch.export found holds of a program that is read back from any format, and no node of a
- * .pt2 file says it again. */
+/* The guards of torch.export hold in a program that is read back from any format, and no node of a
+ * .pt2 file repeats them. */
 START_TEST(guards_of_an_exporter_hold) {
   static const char *const cases[][2] = {
       {"more_than_twice",
@@ -382,7 +382,7 @@ START_TEST(the_report_counts_choices_of_sizes) {
 }
 END_TEST
 
-/* --- assertions, and what is refused -----------------------------------------------------------
+/* --- assertions, and refusals ------------------------------------------------------------------
  */
 START_TEST(a_false_assertion_ends_the_run) {
   fnz_arrays *given, *got;
@@ -424,7 +424,7 @@ START_TEST(what_has_no_expression_is_refused) {
 }
 END_TEST
 
-/* Programs with symbols: what they are refused with, or nothing when the check finds them equal. */
+/* Programs with symbols: the refusal, or nothing when the check finds them equal. */
 #define S     "fnz 1 symbol s0 = 4 symbol u0 range s0 2..9 "
 #define WRITE "%w: f32[{s0}] = add_.Scalar(%x, 1) "
 
@@ -542,7 +542,7 @@ START_TEST(programs_with_symbols) {
 }
 END_TEST
 
-/* Divided by 32, sizes are drawn far apart; beside them few rows, of which many could not be run.
+/* Divided by 32, sizes are drawn far apart; beside them few rows, because many could not be run.
  */
 START_TEST(far_sizes_are_of_few_rows) {
   begin();

@@ -1,7 +1,7 @@
 /* checks: 7
- * state_io_test.c - programs whose state the caller holds: four calls in a row are those of eager
- * PyTorch, in place too; the form survives every format and being functionalized again; what has no
- * such form is refused. */
+ * state_io_test.c - programs whose state the caller holds: four calls in a row equal eager
+ * PyTorch's, in place too; the form survives every format and being functionalized again; programs
+ * without such a form are refused. */
 #include "program/state_io.h"
 #include "tests/help/context.h"
 #include "tests/help/faults.h"
@@ -51,7 +51,7 @@ static void must_be_text(const fnz_program *p, const fnz_program *q) {
 }
 
 /* --- calls in a row --------------------------------------------------------------------------- */
-/* What the caller holds: an input, and the memory that it is in. */
+/* State that the caller holds: an input, and the memory that it is in. */
 typedef struct held {
   const char *name, *final; /* "b_cache", "buffer.cache" */
   float *data;

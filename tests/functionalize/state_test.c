@@ -1,6 +1,6 @@
 /* checks: 5
- * state_test.c - programs that keep one memory under two names: four calls in a row are those of
- * eager PyTorch in every form, and what a .pt2 file can say of it. */
+ * state_test.c - programs that keep one memory under two names: four calls in a row equal eager
+ * PyTorch's in every form, and the file's record of it. */
 #include "program/program.h"
 #include "tests/help/context.h"
 #include "tests/help/faults.h"

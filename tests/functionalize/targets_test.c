@@ -1,7 +1,7 @@
 /* checks: 7
  *
- * targets_test.c - consumers: what their lists have, what stays whole, what is taken apart though a
- * list has it, and the forms that they want. */
+ * targets_test.c - consumers: their lists, operators that stay whole, operators that are taken
+ * apart though a list has them, and the forms that they need. */
 #include "program/program.h"
 #include "tests/help/run_help.h"
 
@@ -9,7 +9,7 @@
 
 static fnz_context *ctx;
 
-/* The operators of what a target takes, in order. */
+/* The operators of the program that a target gets, in order. */
 static void expect(const char *target, const char *inputs, const char *body, const char *want) {
   char text[512] = "";
   size_t used = 0;
@@ -27,7 +27,7 @@ static void expect(const char *target, const char *inputs, const char *body, con
   fnz_context_destroy(ctx);
 }
 
-/* What a target takes has the line. */
+/* The program that a target gets has the line. */
 static void expect_line(const char *target, const char *inputs, const char *body,
                         const char *line) {
   fnz_buffer text = {0};
@@ -158,7 +158,7 @@ START_TEST(ways_are_chosen_by_the_list) {
   snprintf(body, sizeof body, "%s%%y", norm);
   expect("coreml", inputs, body, "layer_norm ");
   expect("tvm", inputs, body, "native_layer_norm ");
-  snprintf(body, sizeof body, "%s%%m", norm); /* what is read is no result of layer_norm */
+  snprintf(body, sizeof body, "%s%%m", norm); /* a result that layer_norm does not have is read */
   expect("coreml", inputs, body, "sum.dim_IntList div.Scalar ");
 }
 END_TEST

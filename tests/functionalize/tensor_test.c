@@ -1,7 +1,7 @@
 /* checks: 10
  * tensor_test.c - the wrapper by itself: tensors over the CPU backend, called operator by operator.
- * What a program cannot show is looked at here: versions, shared storages, moved tensors, and that
- * a view that nothing reads is never computed. */
+ * Facts that a program cannot show are tested here: versions, shared storages, moved tensors, and
+ * that a view that nothing reads is never computed. */
 #include "tests/help/test.h"
 
 #include <fnz/fnz.h>
@@ -217,7 +217,7 @@ START_TEST(targets_are_not_resized_over_operands) {
 }
 END_TEST
 
-/* Numbers, None and lists go through as they are; what has no rule is refused by its name. */
+/* Numbers, None and lists go through as they are; operators without a rule are refused by name. */
 START_TEST(other_arguments) {
   stage s;
   fnz_tensor *out = NULL;
@@ -248,7 +248,7 @@ START_TEST(other_arguments) {
 }
 END_TEST
 
-/* Over a recorder: what nothing reads leaves no node, and as_strided after a slice is not lost. */
+/* Over a recorder: unread values leave no node, and as_strided after a slice is not lost. */
 START_TEST(only_what_is_read_is_asked_for) {
   fnz_context *ctx;
   fnz_backend *meta, *recorder;

@@ -1,6 +1,6 @@
 /* checks: 9
- * tidy_test.c - what disappears from a functionalized program, what has to stay, and what the
- * strided dialect is made of. Every row is also verified, and functionalized again. */
+ * tidy_test.c - nodes that disappear from a functionalized program, nodes that have to stay, and
+ * the operators of the strided dialect. Every row is also verified, and functionalized again. */
 #include "program/program.h"
 #include "tests/help/context.h"
 #include "tests/help/faults.h"
@@ -45,7 +45,7 @@ static const row disappears[] = {
      "%a: f32[3,2] stride(1,3) = t(%x)\n%b: f32[3,2] stride(1,3) = permute(%x, [1, 0])\n"
      "%r: f32[3,2] stride(1,3) = mul.Tensor(%a, %b)\nreturn %r",
      "t_copy mul.Tensor"},
-    /* what was just put there, and what was left alone */
+    /* the elements just put there, and the elements left alone */
     {"%x: f32[2,3], %y: f32[3]",
      "%s: f32[2,3] = select_scatter(%x, %y, 0, 1)\n%a: f32[3] = select_copy.int(%s, 0, 1)\n"
      "%r: f32[3] = neg(%a)\nreturn %r",
@@ -58,12 +58,12 @@ static const row disappears[] = {
      "%s: f32[6] = slice_scatter(%x, %y, 0, 2, 4)\n%a: f32[2] = slice_copy.Tensor(%s, 0, 2, 4)\n"
      "%b: f32[2] = slice_copy.Tensor(%s, 0, 4, 6)\n%r: f32[2] = add.Tensor(%a, %b)\nreturn %r",
      "slice_copy.Tensor add.Tensor"},
-    /* what is put back where it was */
+    /* elements that are put back where they were */
     {"%x: f32[2,3]",
      "%a: f32[3] = select_copy.int(%x, 0, 1)\n%s: f32[2,3] = select_scatter(%x, %a, 0, 1)\n"
      "%r: f32[2,3] = neg(%s)\nreturn %r",
      "neg"},
-    /* a base of which nothing is left */
+    /* a base without remaining elements */
     {"%x: f32[4], %y: f32[4]",
      "%s: f32[4] = slice_scatter(%x, %y, 0, 0, 4)\n%r: f32[4] = neg(%s)\nreturn %r", "neg"},
     {"%x: f32[1,3], %y: f32[3]", "%s: f32[1,3] = select_scatter(%x, %y, 0, 0)\nreturn %s",
@@ -141,7 +141,7 @@ static const row stays[] = {
      "%a: f32[4] = slice_scatter(%x, %y, 0, 0, 2)\n%r: f32[4] = neg(%a)\n"
      "%b: f32[4] = slice_scatter(%a, %y, 0, 2, 4)\nreturn %b, %r",
      "slice_scatter neg slice_scatter"},
-    /* elements that are shown twice may be read, not taken for what was put there */
+    /* elements that are shown twice may be read, not taken for the elements put there */
     {"%x: f32[3], %y: f32[2,2]",
      "%s: f32[3] = as_strided_scatter(%x, %y, [2, 2], [1, 1], 0)\n"
      "%a: f32[2,2] = as_strided_copy(%s, [2, 2], [1, 1], 0)\nreturn %a",
@@ -262,7 +262,7 @@ START_TEST(all_rows_in_all_dialects) {
 }
 END_TEST
 
-/* What is returned keeps the strides that eager has, whatever else is equal to it. */
+/* A returned tensor keeps eager's strides, whatever else is equal to it. */
 START_TEST(returned_strides_are_eagers) {
   begin();
   fnz_program *f, *p = program_of(ctx, "%x: f32[2,3]",

@@ -1,5 +1,5 @@
 /* alias.c - any lines as declarations of aliases among the inputs of one program: taken or refused.
- * With what was taken, the program survives being written and the pass agrees with the run on
+ * With the accepted aliases, the program survives being written and the pass agrees with the run on
  * memory that is shared like this. */
 #include "tests/fuzz/checks.h"
 

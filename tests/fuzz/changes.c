@@ -94,7 +94,7 @@ static tree_text keep_text(mutator *m, const char *text, size_t size) {
   return (tree_text){to, (uint32_t)size};
 }
 
-/* A key in the way it stands in the file. */
+/* A key, as it is written in the file. */
 static tree_text some_key(mutator *m, tree_kind of) {
   const tree *t = m->donor;
   for (int i = 0; i < 32; i++) {
@@ -193,7 +193,7 @@ static bool change_expression(mutator *m) {
   return put_item(m, at, (tree_item){.kind = TREE_TEXT, .text = some_word(m, EXPRESSION_WORD)});
 }
 
-/* What needs no escape and is UTF-8. */
+/* Makes the text UTF-8 that needs no escape. */
 static void tame(char *text, size_t size) {
   for (size_t i = 0; i < size; i++)
     if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\')
@@ -342,7 +342,7 @@ static bool change_everywhere(mutator *m) {
   return true;
 }
 
-/* What the file says of a value is said of another one too. */
+/* The file's entry for a value also describes another one. */
 static void describe(mutator *m, tree_text value, tree_text as) {
   for (uint32_t i = 1; i < m->own.count; i++) {
     if (!m->own.items[i].key.at || m->own.items[i].kind != TREE_MAP ||

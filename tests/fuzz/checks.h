@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-/* No bug is behind a refusal; what the pass makes means the same as the run on aliasing memory, and
+/* No bug is behind a refusal; the pass's result means the same as the run on aliasing memory, and
  * survives being written. In each dialect, and with the final values written by the last nodes:
  * forms of one promise. */
 void check_dialects(fnz_context *ctx, const fnz_program *p, uint32_t hash);

@@ -1,6 +1,6 @@
-/* external.c - any bytes as a program in CBOR and the file of its weights: read or refused. What is
- * read has the hash of the program that is written and read again; written twice it gives the same
- * bytes, and its weights are a file that every reader of safetensors takes.
+/* external.c - any bytes as a program in CBOR and the file of its weights: read or refused. The
+ * program that is read has the hash of the program that is written and read again; written twice it
+ * gives the same bytes, and its weights are a file that every reader of safetensors takes.
  *
  * Bytes that were changed have another digest, and nothing behind it would be tried: so the weights
  * are made as long as the program says, and the program gets their digest. */

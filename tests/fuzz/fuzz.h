@@ -4,9 +4,8 @@
  * A target is one file with LLVMFuzzerTestOneInput(). Built with libFuzzer it looks for bytes that
  * break a promise; built with replay.c it goes through the bytes kept in fixtures/fuzz.
  *
- * A promise of which there are several forms, as the dialects of the pass are, is tried by a fuzzer
- * in one of them, which the bytes decide: so it comes to several times as many bytes. A replay
- * tries all. */
+ * If a promise has several forms, like the dialects of the pass, a fuzzer tries one of them, which
+ * the bytes decide: so it comes to several times as many bytes. A replay tries all. */
 #ifndef FNZ_TESTS_FUZZ_FUZZ_H
 #define FNZ_TESTS_FUZZ_FUZZ_H
 
@@ -21,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Says what was promised and ends the process, which is what fuzzers notice. */
+/* Prints the broken promise and ends the process, which fuzzers notice. */
 #define PROMISE(condition, ...)                                                                    \
   do {                                                                                             \
     if (!(condition)) {                                                                            \
@@ -91,7 +90,7 @@ static inline void fuzz_end(fuzz_memory *m, fnz_context *ctx) {
   PROMISE(m->live == 0, "%zu bytes were not freed", m->live);
 }
 
-/* What is refused has a status and a message, and costs little. */
+/* A refusal has a status and a message, and costs little. */
 static inline void fuzz_check_refusal(fnz_context *ctx, fnz_status status, size_t size) {
   const fnz_error *e = fnz_last_error(ctx);
   PROMISE(status != FNZ_INTERNAL, "%s", e->message);

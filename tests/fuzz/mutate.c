@@ -33,7 +33,8 @@ static size_t write_tree(const mutator *m, char *out, size_t room) {
   return m->is_cbor ? tree_write_cbor(&m->own, out, room) : tree_write_json(&m->own, out, room);
 }
 
-/* One change, and fewer and fewer others: what is wrong in several places is refused for the first.
+/* One change, and fewer and fewer others: a file that is wrong in several places is refused for the
+ * first.
  */
 static void change_tree(mutator *m) {
   do {
@@ -114,7 +115,8 @@ static size_t change_json_record(mutator *m, bool is_cross, char *out, size_t ro
   return size;
 }
 
-/* What PyTorch keeps beside a program and no reader needs is left out for good sooner or later. */
+/* Records that PyTorch keeps beside a program and no reader needs are left out for good sooner or
+ * later. */
 static size_t change_archive(mutator *m, bool is_cross, size_t most) {
   size_t half = sizeof m->out / 2;
   if (one_in(m, 24))

@@ -1,6 +1,6 @@
-/* mutate.h - programs that are nearly right: changes an item of what a program is written in, and
- * leaves an archive, or CBOR, that any reader of the format takes. So what is behind the checksums
- * and the syntax is tried, which changed bytes hardly reach.
+/* mutate.h - programs that are nearly right: changes an item of a program's text, and leaves an
+ * archive, or CBOR, that any reader of the format takes. So the code behind the checksums and the
+ * syntax is tried, which changed bytes hardly reach.
  *
  * A .pt2 archive gets new lengths, offsets and checksums. Now and then bytes are changed all the
  * same. */
@@ -28,7 +28,7 @@ typedef struct mutator {
   tree own, second, form;
   const tree *donor; /* where parts are taken from: `own` or `second` */
   tree_item slice[MUTATE_SLICE];
-  char texts[MUTATE_TEXTS]; /* what was made for this change */
+  char texts[MUTATE_TEXTS]; /* texts created for this change */
   size_t used;
   records archive, donors;
   fnzi_crc crc;

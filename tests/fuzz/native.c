@@ -8,7 +8,7 @@
 static const char separator[] = "--- tags\n";
 static const char usual_tags[] = "- tag: core\n  desc: x\n- tag: pointwise\n  desc: x\n";
 
-/* Where the second file begins; NULL. */
+/* The beginning of the second file; NULL if there is none. */
 static const char *find_tags(const char *text, size_t size) {
   const size_t wanted = sizeof separator - 1;
   for (const char *at = text; (size_t)(text + size - at) >= wanted; at++) {

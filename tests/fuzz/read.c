@@ -1,9 +1,9 @@
 /* read.c - any bytes as a program in the format FUZZ_FORMAT, with some custom operators: read or
- * refused. What is read is written and read again as the same program; the pass and both
+ * refused. A program that is read is written and read again as the same program; the pass and both
  * interpreters take it or refuse it, and where both run they agree. */
 #include "tests/fuzz/checks.h"
 
-/* Those of fixtures/custom: without them nothing behind a wrapper is read. */
+/* The operators of fixtures/custom: without them nothing behind a wrapper is read. */
 static const char operators[] =
     "fixture::scale_rows(Tensor(a0!) dst, Tensor factor, SymInt[] rows) -> ()\n"
     "fixture::swap(Tensor(a0!) a, Tensor(a1!) b) -> Tensor\n"

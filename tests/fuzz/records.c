@@ -72,7 +72,7 @@ static void put_text(writer *w, tree_text text) {
   w->at += text.size;
 }
 
-/* What both headers of an entry have. */
+/* The common part of both headers of an entry. */
 static void put_common(writer *w, tree_text name, tree_text data, uint32_t crc) {
   put(w, FLAG_UTF8, 2);
   put(w, 0, 2); /* stored */

@@ -15,7 +15,7 @@ typedef struct records {
   uint32_t count;
 } records;
 
-/* False for what is no such archive. What is read stays where it is. */
+/* False if it is no such archive. The data stay where they are. */
 bool records_read(records *out, const char *bytes, size_t size);
 /* With the lengths, offsets and checksums that belong to it, and data but JSON at multiples of 64
  * bytes, as PyTorch has it. The size; 0 when there is no room. */

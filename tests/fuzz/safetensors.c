@@ -1,5 +1,5 @@
-/* safetensors.c - any bytes as a safetensors file: read or refused; what is read is written and
- * read again as the same arrays. */
+/* safetensors.c - any bytes as a safetensors file: read or refused; arrays that are read are
+ * written and read again as the same arrays. */
 #include "tests/fuzz/fuzz.h"
 
 static void check_same(const fnz_arrays *a, const fnz_arrays *b) {

@@ -1,5 +1,5 @@
-/* schema.c - any bytes as lines of operator schemas: declared or refused. What is declared prints
- * as a schema that another context takes for the same. */
+/* schema.c - any bytes as lines of operator schemas: declared or refused. A declared operator
+ * prints as a schema that another context takes for the same. */
 #include "tests/fuzz/fuzz.h"
 
 static void check_again(const char *schema) {

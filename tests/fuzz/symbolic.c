@@ -1,5 +1,6 @@
-/* symbolic.c - any bytes as an expression over sizes: read or refused. What is read is the same
- * again from its own text, from sympy's form and in another set; its value is a number. */
+/* symbolic.c - any bytes as an expression over sizes: read or refused. An expression that is read
+ * is the same again from its own text, from sympy's form and in another set; its value is a
+ * number. */
 #include "program/shapes/symbolic.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 /* tree.h - the items of a JSON or CBOR text as one flat list, for tests that change them.
  *
- * A container is an item, what it holds, and an end. So a part of the tree is a run of items, and
+ * A container is an item, its content, and an end. So a part of the tree is a run of items, and
  * dropping, copying and moving one needs neither recursion nor pointers to mend. Texts and scalars
- * stay where they were read, as they are written in the format: what is not changed is written back
+ * stay where they were read, as they are written in the format: unchanged items are written back
  * byte by byte. The members of a map have their key with them. */
 #ifndef FNZ_TESTS_FUZZ_TREE_H
 #define FNZ_TESTS_FUZZ_TREE_H
@@ -31,7 +31,7 @@ typedef enum tree_kind {
 typedef struct tree_item {
   tree_text key;  /* at NULL: not a member of a map */
   tree_text text; /* of a leaf, a text, bytes; in JSON between the quotes, with its escapes */
-  int64_t number; /* of an integer; of an end, what it ends */
+  int64_t number; /* of an integer; of an end, the index of its container */
   tree_kind kind;
   uint32_t narrow, wide; /* what items in the same role have in common; see tree_find_roles() */
 } tree_item;
@@ -41,11 +41,11 @@ typedef struct tree {
   uint32_t count;
 } tree;
 
-/* False for what is not well-formed, has several items, or more than fit. Keys of a CBOR map must
- * be scalars or texts. */
+/* False if it is not well-formed, has several items, or more than fit. Keys of a CBOR map must be
+ * scalars or texts. */
 bool tree_read_json(tree *t, const char *bytes, size_t size);
 bool tree_read_cbor(tree *t, const char *bytes, size_t size);
-/* The size of what was written; 0 when there is no room. Heads of CBOR are as short as can be. */
+/* The number of bytes written; 0 when there is no room. Heads of CBOR are as short as can be. */
 size_t tree_write_json(const tree *t, char *out, size_t room);
 size_t tree_write_cbor(const tree *t, char *out, size_t room);
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""No table has a row of an alias: what is known of an operator stands under its canonical name.
+"""No table has a row of an alias: facts about an operator are under its canonical name.
 
     aliases.py ALIASES TABLE FILE...
 
-ALIASES is schema/facts/aliases.def, TABLE schema/aten.tsv, which says what overloads a base name has. Of the other files,
-those that end in .def are tables: the first argument of a row that is no word in capitals must be no alias, nor a base
-name of which all functional overloads are aliases. In C no list may name one, nor may FNZI_ATEN_ before its name."""
+ALIASES is schema/facts/aliases.def, TABLE schema/aten.tsv, which says what overloads a base name has. Other files that
+end in .def are tables: the first argument of a row that is no word in capitals must be no alias, nor a base name all
+of whose functional overloads are aliases. In C no list may name one, nor may FNZI_ATEN_ before its name."""
 import re
 import sys
 
@@ -43,7 +43,7 @@ def aliases(path, ops):
 
 
 def named(path):
-    """What a file names, with where."""
+    """The names in a file, with their places."""
     text = COMMENT.sub(lambda m: "\n" * m.group(0).count("\n"), open(path).read())
     for pattern in (ROW,) if path.endswith(".def") else (PLACE, ITEM):
         for m in pattern.finditer(text):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The arrows of the house: which room uses which, by includes and by what the linker joins.
+"""The arrows of the source tree: which room uses which, by includes and by the linker's symbols.
 
     arrows.py LIST ROOT OBJECT ...
 
 A room is a folder below ROOT, or a file that LIST names: the top of its folder. OBJECTs are what CMake made of the
 sources: their symbols say which file calls which. LIST has lines
 
-    ROOM: ROOM ...           a room, and those that it may use
+    ROOM: ROOM ...           a room, and the rooms that it may use
     FILE -> FILE: WHY        an arrow that is there against these lines, or closes a circle, and why
 
 and the last kind only becomes fewer: an exception that is not needed fails as well. No files may use each other in a
@@ -49,7 +49,7 @@ def source_of(name):
 
 
 def linked(objects):
-    """{file: {file: symbols}}: what each file calls in others."""
+    """{file: {file: symbols}}: the symbols of others that each file uses."""
     text = subprocess.run(["nm", "-A", "--format=posix", *objects], check=True, stdout=subprocess.PIPE, text=True).stdout
     gives, takes = {}, collections.defaultdict(set)
     for line in text.splitlines():

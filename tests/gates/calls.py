@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Who calls whom in a binary: no recursion, no deep stack, no stack that grows at run time.
+"""The call graph of a binary: no recursion, no deep stack, no stack that grows at run time.
 
     calls.py --circles FILE [--frame BYTES --depth BYTES] [--least N] BINARY
 
 Reads the disassembly of an x86-64 ELF file with its symbols. Fails when
 
   - functions call each other in a circle, unless all of them are on one line of FILE, under the reason why the depth
-    of what is read does not decide how often they go round. (A debug build has every call in it; in a release build
+    of the input does not decide how often they go round. (A debug build has every call in it; in a release build
     a call at the end may be a jump, or be gone.) The standard library's own circles are its business;
   - one function takes more than --frame bytes of stack, or as many as it decides at run time;
   - the deepest chain of calls, a circle counted once, takes more than --depth bytes;
@@ -52,7 +52,7 @@ class Function:
 
 
 def plain(name):
-    """The name in the source of what the compiler cut out of it, or made a copy of."""
+    """The name in the source of a part that the compiler cut out, or of a copy."""
     return SUFFIX.sub("", name.replace("@plt", "").replace("@@Base", ""))
 
 
@@ -88,7 +88,7 @@ def read(f, code):
 
 
 def resolve(functions):
-    """The graph: function -> functions. What was cut out of a function (NAME.cold) is a part of it."""
+    """The graph: function -> functions. A part cut out of a function (NAME.cold) belongs to it."""
     by_address = {f.address: f for f in functions}
     by_name = collections.defaultdict(list)
     for f in functions:
@@ -183,7 +183,7 @@ def deepest(graph):
 
 
 class Circles:
-    """The lines of a file that are no comments, each of which must be needed."""
+    """The lines of a file that are no comments; each must be needed."""
 
     def __init__(self, path):
         self.path, self.used = path, set()

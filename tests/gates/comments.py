@@ -3,7 +3,7 @@
 
     comments.py HEADER ...
 
-A parameter, "name  what it is", begins a line, and what goes on with it stands below what it is. Lines have 100
+A parameter, "name  what it is", begins a line, and its further lines are indented below the description. Lines have 100
 characters at most, and no words stand twice, one after the other."""
 import re
 import sys

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""What compiler, linker and libc can do against faults that are not found yet is in a file that is installed.
+"""Hardening by compiler, linker and libc against faults that are not found yet: each installed file has it.
 
     hardening.py FILE ...
 
-Looked at are: a position independent file, a stack that cannot be executed, addresses that are written once and then
-protected (RELRO, and all of them looked up at the start), no folder in which libraries are looked for but those of
-the system, canaries in frames, and functions of libc that know the size of what they write to. On x86-64 also the
-marks on targets of jumps, in the code itself: the note on the whole file is lost with the first archive that has
-none."""
+It checks these: a position independent file, a stack that cannot be executed, addresses that are written once and then
+protected (RELRO, and all of them looked up at the start), only the system's folders searched for libraries, canaries
+in frames, and functions of libc that know the size of their targets. On x86-64 also the marks on targets of jumps, in
+the code itself: the note on the whole file is lost with the first archive that has none."""
 import re
 import subprocess
 import sys
@@ -18,8 +17,8 @@ def readelf(*arguments):
 
 
 def is_marked(path):
-    """There are more marks than the two or three that every shared file has. What follows the tenth is not read: code
-    of millions of instructions takes objdump ten seconds."""
+    """There are more marks than the two or three that every shared file has. The marks after the tenth are not read:
+    code of millions of instructions takes objdump ten seconds."""
     seen = 0
     with subprocess.Popen(["objdump", "-d", "--section=.text", "--no-show-raw-insn", path], stdout=subprocess.PIPE,
                           text=True) as reader:

@@ -3,8 +3,8 @@
 
     isa.py OBJECT ...
 
-A symbol that others may take (global, weak or common) must be data and end in _v3 or _v4. What an object takes from
-others is no matter: that is compiled for all processors."""
+A symbol that others may take (global, weak or common) must be data and end in _v3 or _v4. Symbols that an object takes
+from others do not matter: they are compiled for all processors."""
 import re
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who loads code: one file of the library, and no other.
+"""Code is loaded by one file of the library, and no other.
 
     loads.py FILE OBJECT ...
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What documents name is there: files, and functions.
+"""Files and functions that documents name are there.
 
     paths.py ROOT DOCUMENT ...
 
 In a DOCUMENT each word between backticks, or in an indented block, that is a path of two parts or more is a file or a
-folder below ROOT (fixtures/..., base/error.c); `*` stands for any name. Each `fnz..._...()` is a function that a source
-file has. Lines have 130 characters at most, but for those of tables."""
+folder below ROOT (fixtures/..., base/error.c); `*` stands for any name. Each `fnz..._...()` is a function that a
+source file has. Lines have 130 characters at most, except in tables."""
 import glob
 import os
 import re

@@ -3,10 +3,10 @@
 
     pointers.py LIST FILE...
 
-Finds in C sources the members that are called (`backend->apply(...)`), elements of arrays of functions, and
-parameters and variables that are pointers to functions. Each must be in LIST, `.apply`, `rows[]` or `visit`, under
-the reason why what it calls does not come back to the caller for each level of what is read. A line of LIST that
-nothing needs fails too."""
+Finds in C sources the members that are called (`backend->apply(...)`), elements of arrays of functions, and parameters
+and variables that are pointers to functions. Each must be in LIST, `.apply`, `rows[]` or `visit`, under the reason why
+the called functions do not come back to the caller for each level of the input. A line of LIST that nothing needs
+fails too."""
 import re
 import sys
 
@@ -34,7 +34,7 @@ def declared(tokens, types):
 
 
 def array_before(tokens, i):
-    """The name of what is indexed, its last `]` being at i."""
+    """The name of the indexed array, its last `]` being at i."""
     depth = 0
     while True:
         depth += (tokens[i] == "]") - (tokens[i] == "[")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What lies at the root of the repository stands in a list.
+"""A list has all files and folders at the root of the repository.
 
     root.py LIST ROOT
 
 Files and folders that git has there, or without git all that begin with a letter or are named in the list, but for
-builds. Whoever adds one adds its name; a note that was left behind has none."""
+builds. A commit that adds one adds its name; a note that was left behind has none."""
 import os
 import subprocess
 import sys

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a shared library gives and takes: exactly the functions that its public headers declare, and nothing that a
-library has no business with.
+"""The symbols that a shared library exports and imports: exactly the functions that its public headers declare, and
+nothing that a library has no business with.
 
     symbols.py FORBIDDEN LIBRARY HEADER ...
 
-A HEADER is a path, such as include/fnz/core.h, and stands for what it declares; one that declares nothing, as that one,
-for what it includes. FORBIDDEN has patterns of names that the library must not use, under the reason."""
+A HEADER is a path, such as include/fnz/core.h, and means its declarations; a header without any, such as core.h, means
+its includes. FORBIDDEN has patterns of names that the library must not use, under the reason."""
 import os
 import re
 import subprocess

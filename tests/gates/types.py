@@ -41,7 +41,7 @@ def statements(path):
 
 
 def type_names(s):
-    """What a statement defines as types."""
+    """The types that a statement defines."""
     if s[0] == "static" or s[0] == "extern":
         return set()
     if "{" in s:

@@ -6,14 +6,14 @@ Needs valgrind. Run by .ci/run (--quick) and .ci/more.
     growth.py FNZ [--quick] [--turn HEX] [--all] [--shape NAME] [--verb NAME] [--jobs N]
     growth.py --self-test
 
-A program of shapes.py is made at two sizes, the second about four times the first. What the larger
-one takes per byte beyond the start of the command may be MOST times what the smaller one takes, in
-instructions, which Valgrind counts so that each run gives the same number on any machine, and in
-memory. exceptions.tsv lists what grows faster: name of the shape, of the verb, of what is counted,
-the growth, and why. An exception that is none any more is a failure too. --quick takes most
-shapes once, and of the other verbs those with which something was once wrong; with --turn only
-every second of these, which half the last bit of the number says. What the command refuses is
-printed; what takes too long, crashes or finds what it should not is a failure.
+A program of shapes.py is made at two sizes, the second about four times the first. The cost of
+the larger one, per byte and beyond the start of the command, may be MOST times the cost of the
+smaller one. Costs are instructions, which Valgrind counts so that each run gives the same number on
+any machine, and memory. exceptions.tsv lists the costs that grow faster: name of the shape, of the
+verb, of the counted quantity, the growth, and why. An exception that is none any more is a failure too.
+--quick takes most shapes once, and of the other verbs those with which something was once wrong; with --turn only
+every second of these, which half the last bit of the number says. Refusals by the command are printed; a run that
+takes too long, crashes or finds a fault is a failure.
 
 An earlier --quick, of all shapes but those added since, has run to its end: 99 programs and verbs in
 244 seconds of CPU time. The full set, some 1,900 of them, has not: expect more than an hour of CPU
@@ -37,7 +37,7 @@ LARGE = 4000  # memory is measured without Valgrind, so on larger programs
 MEGABYTE = 1 << 20
 LONGEST = 200  # seconds of CPU time for one run: what takes longer is not linear
 
-# What is run; {in} is the program, {out} what the files of this shape and size begin with.
+# The commands; {in} is the program, {out} the start of the names of files for this shape and size.
 VERBS = {
     "cbor": "convert {in} --quiet -o {out}.cbor",
     "text": "convert {in} --quiet -o {out}.functional.fnz",
@@ -72,7 +72,7 @@ QUICK = [("unbind", "pt2"), ("batch_norms", "json"), ("inputs", "diff_same"), ("
          ("decode_steps_of_their_own", "plan"), ("decode_steps_that_compute", "plan"),
          ("decode_steps_by_index", "plan")]
 
-# What --quick leaves to .ci/more: shapes that take long, or are much like others.
+# Shapes that --quick leaves to .ci/more: they take long, or are much like others.
 LONG = set("""inputs_that_share symbols unused_symbols same_node dead random asserts collectives
 transposes_in_a_row dtype_views_in_a_row t_in_place views_of_one slices_then_writes slice_writes_backwards
 overlapping_slice_writes columns foreach_of_columns foreach_out split_out foreach_of_one cats integers
@@ -172,7 +172,7 @@ class Bench:
         return self.starts[key]
 
     def measure(self, shape, verb):
-        """[(what is counted, growth)], of memory only where there is much; what of it is refused."""
+        """[(the counted quantity, growth)], of memory only if it is large; counts that are refused are left out."""
         pairs = [self.count(instructions, shape, verb, n) for n in (SMALL, TIMES * SMALL)]
         found = [("instructions", growth(*pairs, self.start(instructions, verb)))]
         try:
@@ -193,7 +193,7 @@ def exceptions(path):
 
 
 def judge(key, grown, known):
-    """What is wrong, or None."""
+    """The fault, or None."""
     if grown > MOST and key not in known:
         return f"{grown:.2f} times as much per byte at {TIMES} times the size; at most {MOST}"
     if grown > MOST and grown > 1.2 * known[key][0]:
@@ -204,7 +204,7 @@ def judge(key, grown, known):
 
 
 def unused(known, measured, pairs):
-    """Exceptions of what should have been measured, but was not, or of what is no shape or verb."""
+    """Exceptions for pairs that should have been measured, but were not, or for no shape or verb."""
     return [k for k in known if k not in measured
             and (k[:2] in pairs or k[0] not in shapes.SHAPES or k[1] not in VERBS)]
 
@@ -238,7 +238,7 @@ def raises(kind, code, verb):
 
 
 def one_job(job):
-    """The shape, the verb, what was counted, why the command refuses it, what went wrong."""
+    """The shape, the verb, the counts, why the command refuses it, the error."""
     bench, shape, verb = job
     try:
         return shape, verb, *bench.measure(shape, verb), None

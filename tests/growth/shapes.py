@@ -16,7 +16,7 @@ def shape(function):
 
 
 def program(inputs, nodes, outputs, head=(), tail=()):
-    """The text of a program, each part of which is a list of lines."""
+    """The text of a program; each part is a list of lines."""
     lines = ["fnz 1", *head, "program("]
     lines += [",\n".join("  " + i for i in inputs) + ")", "{"]
     lines += ["  " + n for n in nodes]
@@ -225,7 +225,7 @@ def overlapping_slice_writes(n):
 
 @shape
 def rows_and_columns(n):
-    """Each write overlaps all those of the other direction, of which there are few."""
+    """Each write overlaps all writes of the other direction, which are few."""
     nodes = []
     for i in range(n):
         k = i // 2 % 4
@@ -620,7 +620,7 @@ def conds_of_one_body(n):
 
 @shape
 def nested_conds(n):
-    """Regions that stand 32 deep in each other, which is half of what is allowed, n altogether."""
+    """Regions nested 32 deep, which is half of the limit, n altogether."""
     args, nodes, tail = ["%a: f32[4]", "%p: bool[]"], [], []
     for i in range(n):
         inner = ["%r: f32[4] = add_.Scalar(%a, 1)", "%s: f32[4] = relu(%r)"]
@@ -713,7 +713,7 @@ def nodes_of_one_symbol(n):
 
 @shape
 def cached_layers(n):
-    """Attention over caches of a symbolic length and what is put behind them."""
+    """Attention over caches of a symbolic length and the rows appended to them."""
     layers = max(n // 50, 2)
     sizes, row = "[1,2,{s0},8]", "[1,2,{s0 + s1},8]"
     nodes, last = [], "x"
@@ -766,7 +766,7 @@ def meta(*sizes, strides=None, offset=0):
 
 
 def exported_node(target, args, out):
-    """A node whose arguments are given by name; "" is the name of those that have none."""
+    """A node whose arguments are given by name; "" is the name of arguments without one."""
     return {"target": target, "inputs": [{"name": n, "arg": a, "kind": 1} for n, a in args],
             "outputs": [tensor(out) if out else {"as_none": True}], "metadata": {},
             "is_hop_single_tensor_return": None, "name": out or target.split(".")[-1]}
@@ -788,7 +788,7 @@ def exported(inputs, nodes, outputs, values, guards=()):
 
 @shape
 def exported_guards(n):
-    """What torch.export found of a size, n times."""
+    """Guards of torch.export on a size, n times."""
     size = {"as_expr": {"expr_str": "Symbol('s0', positive=True, integer=True)", "hint": {"as_int": 8}}}
     values = {name: dict(meta(8), sizes=[size]) for name in ("x", "y")}
     nodes = [exported_node("torch.ops.aten.relu.default", [("self", tensor("x"))], "y")]

@@ -1,5 +1,5 @@
-/* drawn.h - numbers for the inputs of a program of fixed sizes, the same each time, and what it
- * gives for them: f32 between -2 and 2, i64 from 0 to 2, and truth values. */
+/* drawn.h - numbers for the inputs of a program of fixed sizes, the same each time, and the results
+ * for them: f32 between -2 and 2, i64 from 0 to 2, and truth values. */
 #ifndef FNZ_TESTS_HELP_DRAWN_H
 #define FNZ_TESTS_HELP_DRAWN_H
 

@@ -18,7 +18,7 @@ static inline int64_t count_elements(const fnz_geometry *g) {
   return n;
 }
 
-/* Where element i, in row-major order, lies: in elements from the start of the storage. */
+/* The offset of element i, in row-major order: in elements from the start of the storage. */
 static inline int64_t place_of(const fnz_geometry *g, int64_t i) {
   int64_t place = g->offset;
   for (uint32_t d = g->rank; d-- > 0;) {

@@ -1,5 +1,5 @@
-/* philox_fixture.h - fixtures/random/philox: a program of random operators, and what a generator of
- * CUDA gives for it (scripts/make_philox_fixture.py). */
+/* philox_fixture.h - fixtures/random/philox: a program of random operators, and the results of a
+ * generator of CUDA for it (scripts/make_philox_fixture.py). */
 #ifndef FNZ_TESTS_HELP_PHILOX_FIXTURE_H
 #define FNZ_TESTS_HELP_PHILOX_FIXTURE_H
 
@@ -59,7 +59,8 @@ static inline fnz_generator *philox_generator(fnz_context *ctx) {
   return g;
 }
 
-/* Of the first results all bits; from the first normal numbers on but for the last places. */
+/* The first results are equal in all bits; from the first normal numbers on except for the last
+ * places. */
 static inline bool philox_is_near(const fnz_array *a, const fnz_array *want) {
   enum { EXACT = 38 };
   const double bound = want->dtype == FNZ_F64 ? 0x1p-45 : 0x1p-18;

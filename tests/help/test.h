@@ -7,8 +7,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* Check's own writes to a file at each assertion that holds, so as to say of a crash where the last
- * one was. In loops over elements that is most of the time. */
+/* Check's own macro writes to a file at each assertion that holds, so that a report of a crash
+ * names the last one. In loops over elements that is most of the time. */
 #undef ck_assert_msg
 #define ck_assert_msg(expr, ...)                                                                   \
   ((expr) ? (void)0                                                                                \
@@ -70,8 +70,8 @@ static inline void add_tests(Suite *suite, const TTest *const *tests, size_t cou
     return run_all_of(suite);                                                                      \
   }
 
-/* A suite in several files, those of the folder NAME/ beside NAME_test.c: each file ends with its
- * tests as a part, and that one declares the parts and runs them. */
+/* A suite in several files, in the folder NAME/ beside NAME_test.c: each file ends with its tests
+ * as a part, and NAME_test.c declares the parts and runs them. */
 typedef void suite_part(Suite *suite);
 
 #define SUITE_PART(name, ...)                                                                      \

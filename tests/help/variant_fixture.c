@@ -1,5 +1,5 @@
-/* variant_fixture.c - reading fixtures/variants and those of its format, and making
- * the arguments of their calls. */
+/* variant_fixture.c - reads fixtures/variants and others of its format, and makes the arguments of
+ * their calls. */
 #include "tests/help/variant_fixture.h"
 
 #include "kernels/core/core.h"
@@ -123,7 +123,7 @@ void variants_shape(const variants *v, size_t number, shape *out) {
 
 /* --- Numbers -------------------------------------------------------------------------------- */
 
-/* Of the largest number in a result. */
+/* The tolerance, relative to the largest number in a result. */
 static double tolerance_of(fnz_dtype dtype) {
   switch (dtype) {
   case FNZ_F16:

@@ -1,5 +1,5 @@
 /* variant_fixture.h - the calls of fixtures/variants and fixtures/made: their arguments on memory
- * of a backend. What the files hold stands in the README beside the former. */
+ * of a backend. The README beside the former describes the files. */
 #ifndef FNZ_TESTS_HELP_VARIANT_FIXTURE_H
 #define FNZ_TESTS_HELP_VARIANT_FIXTURE_H
 

@@ -1,6 +1,6 @@
-/* outside_core.c - an outside program that has libfnz_core, which does all but compute numbers and
- * says so. With -DNUMBERS it is a part of another program and has libfnz; with -DTOGETHER it is
- * that program. */
+/* outside_core.c - an outside program that has libfnz_core, which does everything except compute
+ * numbers, and reports that. With -DNUMBERS it is a part of another program and has libfnz; with
+ * -DTOGETHER it is that program. */
 #ifdef NUMBERS
 #include <fnz/fnz.h>
 #else
@@ -16,7 +16,7 @@ static const char text[] = "fnz 1\n"
                            "  return %x\n"
                            "}\n";
 
-/* Compares a program with its functional form over hashes, and what comes of comparing numbers is
+/* Compares a program with its functional form over hashes; comparing numbers must return
  * `wanted`. */
 static bool compares(fnz_context *ctx, fnz_status wanted) {
   fnz_program *program = NULL, *functional = NULL;

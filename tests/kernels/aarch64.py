@@ -3,7 +3,7 @@
 
     aarch64.py WANT HAVE EXCUSED
 
-Rows that differ must stand in EXCUSED, with a reason, and rows that stand there must differ."""
+Rows that differ must be in EXCUSED, with a reason, and rows in it must differ."""
 import sys
 
 

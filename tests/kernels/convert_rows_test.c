@@ -20,7 +20,7 @@ static uint64_t draw(void) {
   return splitmix64(&state);
 }
 
-/* Random bits, half of them small numbers: what has an exponent is then near 1. */
+/* Random bits, half of them small numbers: floats then have an exponent near 1. */
 static void fill(fnz_dtype dtype, cells *out) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   for (size_t i = 0; i < sizeof out->bytes; i++)
@@ -142,7 +142,7 @@ START_TEST(rows_are_copied_cell_by_cell) {
 }
 END_TEST
 
-/* Sizes around those of tiles, the dimensions of three in any order. */
+/* Sizes around the tile's, the dimensions of three in any order. */
 static void check_window(const int64_t *sizes, const int *order, size_t cell, int threads) {
   static cells in, want, have;
   int64_t dense[3] = {sizes[1] * sizes[2], sizes[2], 1}, turned[3], step = 1;

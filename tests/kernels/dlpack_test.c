@@ -1,7 +1,7 @@
 /* checks: 5
- * dlpack_test.c - memory to and from other libraries by DLPack: what is given has the places, types
- * and strides that it has here, what is taken is shared and ended once, and what does not fit is
- * refused by name. */
+ * dlpack_test.c - memory to and from other libraries by DLPack: exported tensors have the same
+ * places, types and strides as here, imported memory is shared and ended once, and tensors that do
+ * not fit are refused by name. */
 #include "tests/help/test.h"
 
 #include <fnz/fnz.h>
@@ -155,7 +155,7 @@ static fnz_status call(fnz_context *ctx, fnz_stack *stack, const char *op, fnz_e
   return status;
 }
 
-/* What is written here is seen there; it ends when the last window does. */
+/* Writes here are seen there; the memory ends when the last window does. */
 START_TEST(a_value_shares_their_memory) {
   fnz_context *ctx;
   fnz_backend *backend;

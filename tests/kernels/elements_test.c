@@ -144,7 +144,8 @@ START_TEST(halves_round_trip) {
 }
 END_TEST
 
-/* What each dtype makes of numbers: ties, the largest ones and beyond, subnormal ones, zeros. */
+/* Conversions of numbers to each dtype: ties, the largest ones and beyond, subnormal ones,
+ * zeros. */
 START_TEST(floats_of_eight_bits) {
   static const float numbers[] = {1,   -1.1875f, 1.0625f,  448,    480,      1e9f,
                                   240, 248,      57344,    -61440, INFINITY, -INFINITY,
@@ -209,7 +210,7 @@ START_TEST(functions) {
 }
 END_TEST
 
-/* Polynomials end somewhere: nine digits, and six for what is computed in single precision. */
+/* Polynomials end somewhere: nine digits, and six for functions computed in single precision. */
 START_TEST(functions_are_close) {
   static const struct {
     const char *op;

@@ -1,6 +1,6 @@
 /* checks: 7
- * factor_test.c - matrices factored and solved: what comes back multiplied out again, in every type
- * and for larger ones, and what is refused. fixtures/made has what PyTorch gives. */
+ * factor_test.c - matrices factored and solved: factors multiply back to the matrix, in every type
+ * and for larger ones, and refusals. fixtures/made has PyTorch's results. */
 #include "tests/help/faults.h"
 #include "tests/run/variants.h"
 
@@ -71,7 +71,7 @@ START_TEST(factors_multiply_to_the_matrix) {
 }
 END_TEST
 
-/* Their vectors are those of one sign or another. */
+/* Their vectors have one sign or the other. */
 START_TEST(spectra_multiply_to_the_matrix) {
   fnz_handle out[3], a, p;
   size_t count;

@@ -1,6 +1,6 @@
 /* checks: 9
- * fourier_test.c - Fourier transforms beside the sum that defines them, at all lengths that the
- * plan has a way for; what is cut, padded, divided and refused; short times back again. */
+ * fourier_test.c - Fourier transforms compared with the sum that defines them, at all lengths for
+ * which the plan has a method; cutting, padding, dividing and refusals; short times back again. */
 #include "kernels/cpu/fourier.h"
 #include "tests/help/faults.h"
 #include "tests/run/variants.h"
@@ -108,7 +108,7 @@ static void sum_directly(const double *x, int64_t n, double *out) {
   }
 }
 
-/* One line, and several of which it is one: by other ways to the same bits. */
+/* One line, and several lines with it among them: other methods give the same bits. */
 START_TEST(long_lines_are_sums_too) {
   static const int64_t lengths[] = {1000, 1009, 2018, 4096, 6000};
   static double sums[2 * LONG];
@@ -128,7 +128,7 @@ START_TEST(long_lines_are_sums_too) {
 }
 END_TEST
 
-/* The points that one pass, or one product with numbers, makes of the drawn ones. */
+/* One pass, or one product with numbers, over the drawn points. */
 enum { PASSED = 5 * 5 * 24, TIMES = 0 };
 static void pass_points(const fnzi_cpu_fft_passes *passes, int radix, int64_t places, int64_t run,
                         double (*out)[PASSED]) {

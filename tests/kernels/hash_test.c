@@ -1,5 +1,5 @@
 /* checks: 9
- * The backend of hashes: what must be the same hash, and what must not. */
+ * The backend of hashes: values whose hashes must be equal, and values whose hashes must differ. */
 #include "tests/help/run_help.h"
 
 static fnz_context *ctx;

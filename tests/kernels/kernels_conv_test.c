@@ -240,8 +240,8 @@ START_TEST(largest_of_windows_by_hand) {
 }
 END_TEST
 
-/* Rows of windows side by side give what windows one by one give, where places are asked for too:
- * the first of equal zeros, the last NaN. */
+/* Rows of windows side by side give the same as windows one by one, also with indices: the first of
+ * equal zeros, the last NaN. */
 static void check_rows(int64_t columns, int64_t kernel, int64_t stride, int64_t padding, bool up) {
   double values[2 * 5 * 50], first[2 * 9 * 60];
   make_values((uint64_t)(columns * 7 + kernel), 2 * 5 * columns, values);

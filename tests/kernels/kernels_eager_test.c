@@ -93,7 +93,7 @@ START_TEST(complex_reductions) {
 }
 END_TEST
 
-/* What is summed may be of size 1 only. */
+/* The summed dimensions may be of size 1 only. */
 START_TEST(sums_over_nothing_much) {
   start(1);
   RUN("sum.dim_IntList", T(S(1, 5), 1, 2, 3, 4, 5), L1(0));
@@ -202,7 +202,7 @@ START_TEST(numbers_for_what_is_none) {
 }
 END_TEST
 
-/* Where eager has scalar loops only. */
+/* Operators for which eager has scalar loops only. */
 START_TEST(halves_round_every_step) {
   start(1);
   fnz_arg b = TYPED(FNZ_BF16, S(4), 0.3, 0.7, 1.3, 2.9);
@@ -251,8 +251,8 @@ START_TEST(other_names_and_implied_numbers) {
 }
 END_TEST
 
-/* Bytes of a bool that are neither 0 nor 1 come by a view of others. What is not selected keeps
- * them, as masked_fill_ and index_put_ leave it in eager. */
+/* Bytes of a bool that are neither 0 nor 1 come by a view of others. Elements that are not selected
+ * keep them, as masked_fill_ and index_put_ do in eager. */
 START_TEST(what_is_not_selected_keeps_its_bytes) {
   start(1);
   RUN("view_copy.dtype", TYPED(FNZ_U8, S(4), 0, 2, 255, 1), AS(FNZ_BOOL));

@@ -1,6 +1,6 @@
 /* checks: 8
- * kernels_fast_test.c - kernels that take a short way by sizes: the bits do not depend on threads,
- * nor on where elements lie, and the numbers are those of plain loops. */
+ * kernels_fast_test.c - kernels that take a shortcut for some sizes: the bits do not depend on
+ * threads, nor on strides, and the numbers equal plain loops'. */
 #include "kernels/cpu/matmul.h"
 #include "tests/kernels/kernels_nn.h"
 

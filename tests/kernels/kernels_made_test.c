@@ -2,8 +2,8 @@
  * kernels_made_test.c - operators that are computed by others, and the kernels beside them, against
  * what PyTorch gives for random arguments: fixtures/made, fixtures/backward, and libraries of it:
  * fixtures/library; and which of equal elements it gives: fixtures/ties. Numbers may be apart by a
- * few roundings of the largest one in a result, places not at all. What PyTorch refuses must be
- * refused. */
+ * few roundings of the largest one in a result, places not at all. Calls that PyTorch refuses must
+ * be refused. */
 #include "schema/custom.h"
 #include "tests/help/faults.h"
 #include "tests/help/variant_fixture.h"
@@ -104,7 +104,7 @@ static void replay_call(replay *r, const fnz_op *op, size_t number, const fnzi_j
   printf("%s: %s #%zu: %s\n", r->s.backend->name, fnz_op_name(op), number, r->what);
 }
 
-/* Of the table, or of a library. */
+/* Finds an operator of the table, or of a library. */
 static const fnz_op *find_op(fnz_context *ctx, const char *name) {
   const fnz_op *op = fnz_op_find(NULL, name);
   const char *schema = op ? NULL : fnzi_builtin_schema(name);

@@ -17,7 +17,7 @@ START_TEST(elements_of_a_sorted_row) {
   HAS(0, SCALAR, FNZ_F32, 0, 0.0);
   RUN("nanmedian", T(S(9), -1, 1, 1, 0.0, 1, 1, -1, 0.0, -0.0));
   HAS(0, SCALAR, FNZ_F32, 0, -0.0);
-  RUN("median.dim", T(S(7), 0.0, 0.0, 0.0, 1, 1, 1, -0.0), I(0)); /* the zero that stands there */
+  RUN("median.dim", T(S(7), 0.0, 0.0, 0.0, 1, 1, 1, -0.0), I(0)); /* the zero at that place */
   HAS(0, SCALAR, FNZ_F32, 0, -0.0);
   HAS(1, SCALAR, FNZ_I64, 0, 6);
   RUN("median.dim", T(S(2, 3), 3, 1, 2, NAN, 0, NAN), I(1));

@@ -502,7 +502,7 @@ START_TEST(an_expanded_factor_changes_no_bit) {
 }
 END_TEST
 
-/* What decompositions leave behind. */
+/* Operators that decompositions leave. */
 START_TEST(left_by_decompositions) {
   start(1);
   RUN("unfold_backward", T(S(2, 3), 1, 2, 3, 4, 5, 6), L1(4), I(0), I(3), I(1));

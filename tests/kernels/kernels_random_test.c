@@ -1,7 +1,7 @@
 /* checks: 2
- * Every operator that has a kernel, with random arguments, most of which make no sense: it gives a
- * result or a refusal, the meta backend agrees on the shape, arguments keep their values, and with
- * arguments that may be reused the result is the same. Then with each allocation failing in turn.
+ * Every operator that has a kernel, with random arguments, mostly nonsensical: it gives a result or
+ * a refusal, the meta backend agrees on the shape, arguments keep their values, and with arguments
+ * that may be reused the result is the same. Then with each allocation failing in turn.
  */
 #include "kernels/core/core.h"
 #include "soak/choices.h"
@@ -27,7 +27,7 @@ typedef struct drawn {
   bool dies[MOST_TENSORS];
 } drawn;
 
-/* What one backend made of a call. */
+/* The outcome of a call on one backend. */
 typedef struct outcome {
   fnz_status status;
   fnz_handle handles[MOST_RESULTS];
@@ -221,7 +221,7 @@ static void drop(const fnz_backend *b, const outcome *o) {
       b->release(b->self, o->handles[k]);
 }
 
-/* NULL for what is expanded beyond all bounds. */
+/* NULL if the tensor is expanded beyond all bounds. */
 static char *cells_of(fnz_context *ctx, const fnz_backend *b, fnz_handle h, size_t *bytes) {
   const fnz_geometry *g = b->geometry(b->self, h);
   *bytes = (size_t)fnz_geometry_numel(g) * fnzi_dtype(g->dtype)->bytes;

@@ -1,7 +1,7 @@
 /* checks: 6
- * philox_test.c - a generator of CUDA on a CPU: Philox's words are the published ones, what random
- * operators draw is what an implementation of its own records (scripts/make_philox_fixture.py), and
- * states go on as PyTorch's do. */
+ * philox_test.c - a generator of CUDA on a CPU: Philox's words are the published ones, draws of
+ * random operators equal the records of an independent implementation
+ * (scripts/make_philox_fixture.py), and states go on as PyTorch's do. */
 #include "kernels/core/half.h"
 #include "kernels/cpu/special_reals.h"
 #include "program/program.h"
@@ -40,7 +40,7 @@ VALUE void random_sincospi(double v, double *sine, double *cosine) {
 #include "kernels/cpu/random_values.h"
 
 /* --- Words ------------------------------------------------------------------------------------ */
-/* Of Random123, kat_vectors: philox4x32 10. */
+/* Numbers from Random123, kat_vectors: philox4x32 10. */
 START_TEST(words_are_the_published_ones) {
   static const struct {
     uint64_t below, above, key;
@@ -107,7 +107,7 @@ START_TEST(operators_draw_what_is_recorded) {
 }
 END_TEST
 
-/* Where PyTorch lets threads draw without an order of rows: the order is that of memory. */
+/* If PyTorch lets threads draw without an order of rows, the order is that of memory. */
 START_TEST(windows_are_drawn_in_the_order_of_memory) {
   begin();
   enum { ROWS = 4, COLUMNS = 6, CELLS = ROWS * COLUMNS };

@@ -1,6 +1,6 @@
-/* point_digest.c - prints a line for each row of point.def: class, name, and a hash of what it
- * makes of elements from a seed. Two processors whose lines are alike compute the same bits; NaN is
- * NaN. No test of its own: scripts/aarch64.sh holds two against each other. */
+/* point_digest.c - prints a line for each row of point.def: class, name, and a hash of its results
+ * on elements from a seed. Two processors whose lines are alike compute the same bits; NaN is NaN.
+ * No test of its own: scripts/aarch64.sh holds two against each other. */
 #include "tests/kernels/point_draws.h"
 
 #include <inttypes.h>

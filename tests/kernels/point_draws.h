@@ -64,7 +64,7 @@ static void draw_integers(cells *out) {
   }
 }
 
-/* Small whole numbers: what a degree is, and how far bits are shifted of 64. */
+/* Small whole numbers: for degrees, and for shifts of 64 bits. */
 static void draw_small(fnz_dtype class_dtype, cells *out) {
   for (int i = 0; i < FNZI_POINT_CHUNK; i++) {
     if (class_dtype == FNZ_F32)

@@ -1,10 +1,10 @@
 /* checks: 1
  * reference_test.c - every functional operator that the CPU computes, in every element type,
- * against what PyTorch gives: fixtures/reference. What moves, chooses or compares elements must
- * agree bit by bit, payloads of NaN too; other numbers may be apart by a few roundings of the
+ * against what PyTorch gives: fixtures/reference. Operators that move, choose or compare elements
+ * must agree bit by bit, payloads of NaN too; other numbers may be apart by a few roundings of the
  * largest one.
  *
- * Calls that differ, with the reason, stand in differences.json; one that agrees must not. */
+ * Calls that differ are in differences.json, with the reason; a call that agrees must not be. */
 #include "base/watched.h"
 #include "tests/help/variant_fixture.h"
 
@@ -175,7 +175,7 @@ static bool is_for_this_processor(const fnzi_json *entry) {
   return !on || strcmp(on->u.s, name) == 0;
 }
 
-/* The entry of the calls that are known to differ that has this one; NULL for none. */
+/* The entry of the calls that are known to differ that has this call; NULL for none. */
 static const fnzi_json *find_known(const replay *r, const char *op, size_t number) {
   const fnzi_json *list = fnzi_json_find(r->v.differences.root, "known");
   for (const fnzi_json *entry = list->u.first; entry; entry = entry->next)

@@ -282,7 +282,7 @@ static float bf16_of(float x, uint16_t *out) {
   return x;
 }
 
-/* Of a number that f16 has. */
+/* The number must be representable in f16. */
 static void f16_of(float x, uint16_t *out) {
   *out = fnzi_krn_to_f16(x);
   ck_assert(fnzi_krn_from_f16(*out) == x);
@@ -343,7 +343,7 @@ END_TEST
  */
 enum { TALL = 250, DEEP = 520, BROAD = 70, SPARE = 2 };
 
-/* A factor with gaps, of which numbers are in all kinds. */
+/* A factor with gaps, in all kinds. */
 typedef struct laid {
   float *f32;
   uint16_t *half[FNZI_ROW_KINDS];

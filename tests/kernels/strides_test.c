@@ -6,7 +6,7 @@
 
 static const char *const places[] = {"66,1", "66,3", "2,66", "66,0", "0,2", "3,5", "1,24", "20,1"};
 
-/* What is made of %v: f32[24,20]; %row is its first row. */
+/* Results computed from %v: f32[24,20]; %row is its first row. */
 static const char *const results[] = {
     "f32[] = sum(%v)",
     "f32[20] = sum.dim_IntList(%v, [0])",

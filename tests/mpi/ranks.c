@@ -1,6 +1,5 @@
 /* ranks.c - one process of mpirun: the programs of fixtures/collectives/ranks over libfnz_mpi, and
- * what a program says of groups by name and by ranks. Prints a line for each process that was
- * right. */
+ * programs that name groups by name and by ranks. Prints a line for each process that was right. */
 #include "tests/run/collectives_ranks.h"
 
 #include <fnz/mpi.h>
@@ -71,7 +70,7 @@ static int reduce_floats(const fnz_collectives *c, int64_t rank) {
   return EXIT_SUCCESS;
 }
 
-/* Rank 0 awaits two bytes of which rank 1 sends one: both are told. */
+/* Rank 0 awaits two bytes, rank 1 sends one: both get an error. */
 static int send_too_little(fnz_collectives *c, int64_t rank) {
   const fnz_group all = {"0", "", NULL, 0};
   const size_t sent[] = {rank ? 1 : 0, 0}, awaited[] = {0, rank ? 0 : 2};

@@ -1,8 +1,8 @@
 /* checks: 4
- * overlap_test.c - an operand that overlaps what is written, and a target that overlaps itself:
- * what may be read first, what goes slice after slice and what is refused, against the loop itself.
- * Every element gets a number made of what it was and what was read, so that equal memory means
- * equal reads. */
+ * overlap_test.c - an operand that overlaps the target, and a target that overlaps itself: the
+ * decision between reading first, going slice after slice and refusing, against the loop itself.
+ * Every element gets a number that depends on its old value and on the value read, so that equal
+ * memory means equal reads. */
 #include "mutations/mutations.h"
 #include "tests/help/test.h"
 
@@ -96,14 +96,14 @@ static fnz_status decide(fnz_context *ctx, const window *t, const window *o, int
   return status;
 }
 
-/* Another operand goes slice after slice along `dim` already: this one may only do the same. */
+/* Another operand goes slice after slice along `dim` already: `o` may only do the same. */
 static void check_second(fnz_context *ctx, const window *t, const window *o, int dim) {
   int slices = dim;
   if (decide(ctx, t, o, &slices) == FNZ_OK)
     ck_assert_int_eq(slices, dim);
 }
 
-/* What was decided about one pair: 0 read first, 1 slice after slice, 2 refused. */
+/* The decision on one pair: 0 read first, 1 slice after slice, 2 refused. */
 static int check_pair(fnz_context *ctx, const window *t, const window *o, const loop *l) {
   int slices = -1;
   fnz_status status = decide(ctx, t, o, &slices);

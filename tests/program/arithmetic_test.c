@@ -1,6 +1,6 @@
 /* checks: 6
  * arithmetic_test.c - nodes that compute numbers, by Python's rules: integers, floats, truth
- * values, what leaves 64 bits and what is not defined; and the sizes that nodes ask for. */
+ * values, results beyond 64 bits and undefined ones; and the sizes that nodes read. */
 #include "program/shapes/sizes.h"
 #include "tests/help/context.h"
 

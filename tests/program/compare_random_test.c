@@ -1,7 +1,7 @@
 /* checks: 2
- * compare_random_test.c - what the comparison does not tell apart means the same: random programs,
- * some nodes of which change places, against verification over hashes. FNZ_PROGRAMS says how many,
- * FNZ_SEED which. */
+ * compare_random_test.c - programs that the comparison calls equal mean the same: random programs,
+ * in which some nodes change places, against verification over hashes. FNZ_PROGRAMS is the count,
+ * FNZ_SEED chooses them. */
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/help/context.h"
@@ -42,7 +42,7 @@ static void swap(fnz_program *p, uint32_t i) {
   }
 }
 
-/* As many neighbours as `seed` says change places; those that may not go back. */
+/* `seed` decides how many neighbours change places; pairs that may not are put back. */
 static void shuffle(fnz_program *p, uint64_t seed) {
   size_t count = fnz_node_count(p, 0);
   for (size_t n = 0, most = 1 + seed % 32; count > 1 && n < most; n++) {

@@ -1,13 +1,13 @@
 /* checks: 2
- * compare_signature_test.c - programs whose nodes are the same and that differ in what surrounds
- * them: ranges, guards, weights, and what the signature says of inputs and outputs. */
+ * compare_signature_test.c - programs whose nodes are the same and that differ in other parts:
+ * ranges, guards, weights, and the entries of inputs and outputs in the signature. */
 #include "tests/help/test.h"
 
 #include <fnz/fnz.h>
 
 #include <stdio.h>
 
-/* What stands before `program`, its inputs, its outputs; the node between is always the same. */
+/* The text before `program`, its inputs, its outputs; the node between is always the same. */
 typedef struct form {
   const char *head, *inputs, *outputs;
 } form;

@@ -1,6 +1,6 @@
 /* checks: 13
- * compare_test.c - programs that are the same but for names and order, and the first difference of
- * those that are not. */
+ * compare_test.c - programs that are the same except for names and order, and the first difference
+ * of programs that differ. */
 #include "program/program.h"
 #include "tests/help/context.h"
 #include "tests/help/faults.h"
@@ -35,7 +35,7 @@ static void expect(fnz_program *a, fnz_program *b, const char *want) {
   fnz_program_destroy(b);
 }
 
-/* The same, but `what` is only a part of what is said. */
+/* The same, but `what` is only a part of the text. */
 static void expect_part(fnz_program *a, fnz_program *b, const char *what) {
   fnz_difference *d;
   fnz_status status = fnz_program_compare(ctx, a, b, &d);
@@ -403,7 +403,7 @@ START_TEST(weights_with_gaps_and_in_one_storage) {
 }
 END_TEST
 
-/* Constants go by what they hold, parameters by name. */
+/* Constants are compared by content, parameters by name. */
 static fnz_program *read_weighted(const char *constant, float first, float parameter) {
   char text[512];
   snprintf(text, sizeof text,

@@ -1,6 +1,6 @@
 /* checks: 6
- * content_test.c - the hash of a program's content: equal where a comparison says so, of other
- * names, orders and formats; different where it says that. */
+ * content_test.c - the hash of a program's content: equal if a comparison finds no difference, with
+ * other names, orders and formats; different otherwise. */
 #include "tests/help/context.h"
 #include "tests/help/faults.h"
 
@@ -14,7 +14,8 @@
 #define MUL              "  %m: f32[4] = mul.Tensor(%x, %y)\n"
 #define SUM              "  %s: f32[4] = sub.Tensor(%a, %m)\n  return %s\n"
 
-/* The first is the same as each of the others, up to NULL; then come those that differ from it. */
+/* The first is the same as each of the others, up to NULL; then come programs that differ from
+ * it. */
 static const char *const same[] = {
     BODY(ADD, MUL, SUM),
     BODY(MUL, ADD, SUM),

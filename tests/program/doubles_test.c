@@ -95,7 +95,7 @@ START_TEST(texts_have_one_form) {
 }
 END_TEST
 
-/* What Python has of them for a = 7 and b = -3. */
+/* Python's values of them for a = 7 and b = -3. */
 START_TEST(doubles_are_those_of_python) {
   static const struct {
     const char *text;

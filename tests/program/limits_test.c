@@ -7,7 +7,7 @@
 
 #include <fnz/fnz.h>
 
-/* `make` writes a program of a size, as text. `forms` are those that can say it. */
+/* `make` writes a program of a size, as text. `forms` are the formats that can hold it. */
 typedef struct row {
   const char *what;
   void (*make)(fnz_buffer *text, size_t size);
@@ -172,7 +172,7 @@ static void check(const row *r, size_t size, const char *want) {
   r->make(&text, size);
   for (int k = 0; k < 3; k++) {
     fnz_buffer file = {NULL, 0, 0};
-    /* What has no context's number cannot be made by a reader: text only. */
+    /* A limit that is no context's cannot be exceeded by a reader: text only. */
     if (!(r->forms >> k & 1) || (k && r->offset == NONE && size > r->usual))
       continue;
     if (k)
@@ -196,7 +196,7 @@ START_TEST(below_at_and_above) {
 }
 END_TEST
 
-/* The limits of a new context are those of the header; others may be tested in another size. */
+/* A new context has the limits of the header; others may be tested in another size. */
 START_TEST(a_context_has_the_usual_limits) {
   fnz_context *ctx = with_limits(NONE, 0);
 #define IS_USUAL(name, usual) ck_assert_uint_eq(ctx->limits.name, (usual));

@@ -1,6 +1,6 @@
 /* checks: 6
- * prims_test.c - operators of PyTorch's namespace prims: what programs of them mean is what eager
- * PyTorch makes of them, they become ATen operators when they are read, and what prims refuse is
+ * prims_test.c - operators of PyTorch's namespace prims: programs of them have eager PyTorch's
+ * results, they become ATen operators when they are read, and arguments that prims refuse are
  * refused. */
 #include "program/program.h"
 #include "tests/help/context.h"
@@ -112,7 +112,7 @@ static size_t count_prims(const fnz_program *p) {
   return n;
 }
 
-/* What stays are steps, and those come apart. */
+/* Operators that stay are steps, and decompositions take them apart. */
 START_TEST(they_become_aten) {
   begin();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,5 +1,5 @@
 /* checks: 19
- * program_test.c - building a program, looking at it, and what the verifier refuses. */
+ * program_test.c - building a program, looking at it, and refusals by the verifier. */
 #include "program/program.h"
 #include "tests/help/faults.h"
 
@@ -586,7 +586,7 @@ START_TEST(nodes_are_small) {
 }
 END_TEST
 
-/* What walks over a program from outside: weights by name, symbols by index. */
+/* Data for readers of a program from outside: weights by name, symbols by index. */
 START_TEST(weights_and_symbols_are_handed_out) {
   static const char text[] =
       "fnz 1\nsymbol s0 = 4\nrange s0 2..9\nweight \"w\": f32[3] offset(1)\n"

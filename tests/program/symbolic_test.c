@@ -1,5 +1,5 @@
 /* checks: 10
- * symbolic_test.c - expressions over sizes: what they become, what is refused, and their numbers.
+ * symbolic_test.c - expressions over sizes: their simplified forms, refusals, and their numbers.
  */
 #include "program/shapes/symbolic.h"
 #include "tests/help/faults.h"

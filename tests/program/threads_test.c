@@ -19,7 +19,7 @@ typedef struct results {
   size_t count;
 } results;
 
-/* What a thread works on; `wanted` is what one thread alone made of it. */
+/* The task of a thread; `wanted` is the result of one thread alone. */
 typedef struct work {
   fnz_status (*make)(fnz_context *ctx, const struct work *w, results *out);
   const fnz_program *programs[FILES];

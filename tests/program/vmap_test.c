@@ -1,6 +1,6 @@
 /* checks: 6
- * vmap_test.c - regions of torch.vmap in exported programs: what they mean is what eager PyTorch
- * makes of them, and what has no rule is refused by name. */
+ * vmap_test.c - regions of torch.vmap in exported programs: they have eager PyTorch's results, and
+ * operators without a rule are refused by name. */
 #include "program/program.h"
 #include "tests/help/archive.h"
 #include "tests/help/context.h"
@@ -120,7 +120,7 @@ END_TEST
 
 /* --- Refusals --------------------------------------------------------------------------------- */
 
-/* An edit of a model.json, and what is said of it. */
+/* An edit of a model.json, and the message for it. */
 typedef struct edit {
   const char *file, *from, *to, *class_name, *says;
 } edit;

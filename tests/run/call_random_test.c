@@ -198,8 +198,8 @@ static bool keeps_statistics(const fnz_op *op) {
   return op->kind == FNZI_KIND_OUT && strstr(op->base, "batch_norm");
 }
 
-/* Lists go element by element, and what was done before one is refused stays done, as in eager. A
- * factor is there, too, before check_errors looks at what LAPACK says of it. */
+/* Lists go element by element, and elements before a refused one stay changed, as in eager. A
+ * factor is there, too, before check_errors reads LAPACK's status. */
 static bool is_all_or_nothing(const fnz_op *op) {
   return strcmp(op->base, "linalg_cholesky_ex") != 0 && strncmp(op->base, "_foreach_", 9) != 0 &&
          !keeps_statistics(op);
@@ -259,7 +259,7 @@ static bool has_places(const drawn_call *d) {
   return false;
 }
 
-/* Whose arguments the CPU kernel looks at more closely than the shape rule. */
+/* Operators whose arguments the CPU kernel checks more closely than the shape rule. */
 static bool is_looser_on_meta(const fnz_op *op) {
   static const char *const bases[] = {"mvlgamma",
                                       "mvlgamma_",
@@ -306,7 +306,7 @@ static bool is_looser_on_meta(const fnz_op *op) {
                                       "feature_alpha_dropout",
                                       "scaled_dot_product_attention", /* their dropout_p */
                                       "_scaled_dot_product_flash_attention_for_cpu",
-                                      "bernoulli", /* what these hold */
+                                      "bernoulli", /* elements of these */
                                       "bernoulli_",
                                       "multinomial",
                                       "normal",

@@ -24,7 +24,7 @@ typedef struct rank_run {
   char failure[400];
 } rank_run;
 
-/* What stands behind "RANK." in a name of the fixture; NULL for others. */
+/* The part after "RANK." of a name in the fixture; NULL for others. */
 static inline const char *own_name(const rank_run *r, const char *name) {
   char prefix[24];
   size_t length = (size_t)snprintf(prefix, sizeof prefix, "%lld.", (long long)r->rank);

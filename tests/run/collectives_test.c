@@ -1,6 +1,6 @@
 /* checks: 10
  * collectives_test.c - programs of several processes, which are threads here: each operator against
- * what PyTorch gives over gloo, in the order of the program; groups of one; what is refused. */
+ * PyTorch's results over gloo, in the order of the program; groups of one; refusals. */
 #include "tests/help/test.h"
 #include "tests/run/collectives_ranks.h"
 
@@ -33,7 +33,7 @@ static void meet(const member *m, char what, const void *from, const size_t *siz
   pthread_barrier_wait(&all->barrier);
 }
 
-/* What the others read may change again. */
+/* Memory that the others read may change again. */
 static void part(const member *m) {
   pthread_barrier_wait(&m->all->barrier);
 }
@@ -206,7 +206,7 @@ START_TEST(four_processes_give_what_gloo_gives) {
 END_TEST
 
 /* --- Number and order ------------------------------------------------------------------------- */
-/* Groups of pointwise operators move; calls that nobody needs, and one that is like another, stay.
+/* Groups of pointwise operators move; calls without a use, and one that is like another, stay.
  */
 static const char kept[] =
     "fnz 1\nprogram(%x: f32[4,3])\n{\n"
@@ -372,7 +372,7 @@ START_TEST(several_processes_need_functions) {
 }
 END_TEST
 
-/* With functions that are one of two, but which nothing calls: what is asked for is wrong. */
+/* With functions that are one of two, but which nothing calls: the request is wrong. */
 START_TEST(what_does_not_fit_is_refused) {
   meeting two = {.count = 2};
   member m = {&two, 0};

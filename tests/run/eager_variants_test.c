@@ -1,10 +1,9 @@
 /* checks: 3
- * eager_variants_test.c - every variant of the operators against what PyTorch does: values,
- * geometry, who shares memory with whom, what is refused and what is warned of.
+ * eager_variants_test.c - every variant of the operators against PyTorch: values, geometry, sharing
+ * of memory, refusals and warnings.
  *
- * What does not agree is printed, one line per call. The calls that are known not to agree, with
- * the reason, and the operators without a kernel stand in differences.json; one that agrees must
- * not stand there. */
+ * A difference is printed, one line per call. Calls that are known not to agree, with the reason,
+ * and operators without a kernel are in differences.json; a call that agrees must not be. */
 #include "tests/help/variant_fixture.h"
 
 #include <math.h>
@@ -41,7 +40,7 @@ static void differ(replay *r, const char *format, ...) {
 
 /* --- Elements --------------------------------------------------------------------------------- */
 
-/* Where an element type keeps what: bits of the fraction, the bits of infinity, and the exponent of
+/* The layout of an element type: bits of the fraction, the bits of infinity, and the exponent of
  * its smallest step. All 0 for types whose elements must be equal. */
 typedef struct layout {
   int fraction, lowest;
@@ -250,8 +249,8 @@ static void cover(const fnz_geometry *g, unsigned char *mask, size_t bytes) {
   }
 }
 
-/* What a memory holds after a tensor was filled with 0: zeros where `window` looks, NULL nowhere,
- * and elsewhere what was there. */
+/* The expected content of a memory after a tensor was filled with 0: zeros in `window`, NULL for
+ * none, and the old bytes elsewhere. */
 static void compare_filled(replay *r, size_t i, size_t number, const fnz_geometry *window,
                            const unsigned char *before) {
   size_t bytes = block_bytes(r->s.before[i]);
@@ -344,7 +343,7 @@ static void compare_count(replay *r, const fnzi_json *results) {
     differ(r, "want %u results, have %zu", results->count, fnz_stack_count(r->s.stack));
 }
 
-/* Argument tensors that have another geometry now, and those that must not have. */
+/* Argument tensors that have another geometry now, and tensors that must not have. */
 static void compare_arguments(replay *r, const fnzi_json *moved, const fnz_geometry *before) {
   char key[24];
   for (size_t i = 0; i < r->s.ntensors; i++) {
@@ -394,7 +393,7 @@ static bool lacks_kernel(fnz_context *ctx) {
          strstr(e->message, "no kernel for this operator");
 }
 
-/* What PyTorch does not do, fnz must refuse. Then nothing may have been written, or what PyTorch
+/* Calls that PyTorch refuses, fnz must refuse. Then nothing may have been written, or what PyTorch
  * had written already: the first tensors of a list. */
 static void compare_refusal(replay *r, const fnzi_json *notes, const memo *before) {
   const fnzi_json *written = fnzi_json_find(notes, "storages");

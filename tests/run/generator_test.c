@@ -1,6 +1,6 @@
 /* checks: 9
- * generator_test.c - random numbers: those of PyTorch for programs that it exported, in every way
- * in which fnz runs them, and the generator that they are drawn from. */
+ * generator_test.c - random numbers: equal to PyTorch's for programs that it exported, by every
+ * interpreter and engine of fnz, and their generator. */
 #include "base/random.h"
 #include "program/program.h"
 #include "tests/help/context.h"
@@ -80,7 +80,7 @@ static double number_at(const fnz_array *a, size_t i) {
   return ((const double *)a->data)[i];
 }
 
-/* Of the largest number of the result; log, sin and cos of PyTorch's are its own. */
+/* The bound for the largest number of the result; log, sin and cos of PyTorch's are its own. */
 static double bound_of(fnz_dtype dtype) {
   switch (dtype) {
   case FNZ_F32:
@@ -189,7 +189,8 @@ START_TEST(forms_and_engine_draw_alike) {
 }
 END_TEST
 
-/* Attention is a kernel that cannot fail, but for its dropout: no probability is refused as one. */
+/* Attention is a kernel that cannot fail, except by its dropout: a number that is no probability is
+ * refused. */
 START_TEST(no_probability_is_refused) {
   static const char text[] =
       "fnz 1\nprogram(%m: f32[2] buffer \"m\")\n{\n"
@@ -380,9 +381,9 @@ START_TEST(calls_draw_in_place) {
 }
 END_TEST
 
-/* PyTorch's own out= variants draw into the strides of the target; those that it generates draw as
- * the functional operator does, by the strides of the operand, and copy. Numbers of PyTorch 2.15,
- * seed 0. */
+/* PyTorch's own out= variants draw into the strides of the target; generated ones draw as the
+ * functional operator does, by the strides of the operand, and copy. Numbers of PyTorch 2.15, seed
+ * 0. */
 static void check_out(const char *type, const char *call, const float *want) {
   char text[400];
   fnz_backend *cpu;

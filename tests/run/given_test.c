@@ -244,7 +244,7 @@ START_TEST(a_name_that_no_input_has_is_refused) {
 }
 END_TEST
 
-/* Also where no kernel is there to compare with. */
+/* The names are checked even if no kernel is there to compare with. */
 START_TEST(names_are_checked_where_nothing_is_computed) {
   static const char text[] = "fnz 1 program(%x: f32[4]) {\n"
                              "  %y: f32[4] = poisson(%x) return %y }";
@@ -433,7 +433,7 @@ START_TEST(structures_say_how_large_they_are) {
 }
 END_TEST
 
-/* What an older header does not have is neither read nor written. */
+/* Fields that an older header does not have are neither read nor written. */
 START_TEST(an_older_header_has_fewer_fields) {
   fnz_verify_options options = {offsetof(fnz_verify_options, trials), 9, true};
   fnz_verify_report report = {.size = offsetof(fnz_verify_report, bodies), .bodies = 77};

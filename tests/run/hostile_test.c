@@ -47,7 +47,7 @@ static fnz_arrays *zeros_for(const fnz_program *p) {
   return arrays;
 }
 
-/* What is done with each program. */
+/* The operation on each program. */
 typedef fnz_status deed(fnz_program *p, const fnz_arrays *inputs);
 
 static fnz_status run_on(const fnz_run_options *how, const fnz_program *p, const fnz_arrays *inputs,

@@ -1,6 +1,6 @@
 /* checks: 12
- * The aliasing interpreter: what each body does to memory is written down beside it as a functional
- * body, and both must agree on every element, for all values. */
+ * The aliasing interpreter: the effect of each body on memory is written down beside it as a
+ * functional body, and both must agree on every element, for all values. */
 #include "tests/help/run_help.h"
 
 static fnz_context *ctx;
@@ -194,7 +194,7 @@ START_TEST(lists_and_statistics) {
 }
 END_TEST
 
-/* An element that is shown twice is computed twice, but for those where that is the same. */
+/* An element that is shown twice is computed twice, except if that gives the same. */
 START_TEST(own_places) {
   static const pair pairs[] = {
       {"%x: f32[3]",
@@ -231,7 +231,7 @@ START_TEST(own_places) {
 }
 END_TEST
 
-/* What is written decides sizes and dtype of out= and in-place operators. */
+/* The target decides sizes and dtype of out= and in-place operators. */
 START_TEST(targets_decide) {
   static const pair pairs[] = {
       {"%x: f32[3]",
@@ -263,7 +263,7 @@ START_TEST(targets_decide) {
        "%v: f32[2,2] = full([2, 2], 1.0)\n%n: f32[3] = sum.dim_IntList(%x, [0])\n"
        "%w: f32[4] = view_copy(%v, [4])\n%u: f32[4] = slice_scatter(%w, %n, 0, 0, 3)\n"
        "%y: f32[2,2] = view_copy(%u, [2, 2])\nreturn %y"},
-      /* what is resized is laid out as the operands are, whatever the trace says */
+      /* a resized target is laid out like the operands, whatever the trace records */
       {"%x: f32[3,4], %y: f32[3,4]",
        "%o: f32[12] = full([12], 0, dtype=f32)\n%z: f32[0] = slice.Tensor(%o, 0, 0, 0)\n"
        "%t: f32[4,3] stride(1,4) = t(%x)\n%u: f32[4,3] stride(1,4) = t(%y)\n"
@@ -343,7 +343,7 @@ static void refuse_all(const refusal *rows, size_t count) {
   close_context();
 }
 
-/* What eager refuses, or would decide by the order of its loop: so does the pass. */
+/* Cases that eager refuses, or would decide by the order of its loop: the pass refuses them too. */
 START_TEST(refusals) {
   static const refusal rows[] = {
       {"OVERLAP", "%x: f32[2,2]", "%m: f32[2,2] = mm.out(%x, %x, out=%x)\nreturn"},
@@ -401,8 +401,8 @@ START_TEST(refusals) {
 }
 END_TEST
 
-/* Eager looks for operands in what is written before it resizes that, and reads what it has written
- * since. */
+/* Eager compares operands with the target before it resizes the target, and reads elements that it
+ * has written since. */
 START_TEST(resized_over_operands) {
   static const refusal rows[] = {
       {"OVERLAP", "%x: f32[8]",
@@ -433,7 +433,8 @@ START_TEST(resized_over_operands) {
 }
 END_TEST
 
-/* What PyTorch derives from the functional operator is computed before anything is resized. */
+/* Operators that PyTorch derives from the functional operator are computed before anything is
+ * resized. */
 START_TEST(resized_after_reading) {
   static const pair pairs[] = {
       {"%x: f32[4]",

@@ -1,6 +1,6 @@
 /* checks: 12
  * Bodies of higher-order operators in both interpreters: values as PyTorch gives them, memory that
- * is shared with what is outside, branches that verification must come to, and what is refused. */
+ * is shared with the outside, branches that verification must come to, and refusals. */
 #include "tests/help/faults.h"
 #include "tests/help/run_help.h"
 
@@ -188,7 +188,7 @@ START_TEST(each_kind_gives_eager_values) {
 }
 END_TEST
 
-/* What is used after the node stays, even where a body uses it for the last time. */
+/* Values that are used after the node stay, even if a body uses them for the last time. */
 START_TEST(only_own_values_are_given_away) {
   static const char text[] =
       "fnz 1 program(%x: f32[2]) {\n%y: f32[2] = neg(%x)\n"
@@ -231,7 +231,7 @@ static const struct {
      "input.x",
      2,
      {2, 3}},
-    /* what a body returns is its operand: writing it later shows */
+    /* the result of the body is its operand: writing it later shows */
     {"fnz 1 program(%x: f32[2]) {\n%y: f32[2] = higher_order.strict_mode(@body, [%x])\n"
      "%z: f32[2] = mul_.Scalar(%y, 10)\nreturn %x\n}\ngraph body(%a: f32[2]) {\nreturn %a\n}\n",
      "output.0",
@@ -259,7 +259,7 @@ static const struct {
      "output.0",
      2,
      {1, 2}},
-    /* the condition may write too, as often as it is asked */
+    /* the condition may write too, each time it is evaluated */
     {"fnz 1 program(%x: f32[2]) {\n%i: f32[] = full([], 0.0)\n"
      "%j: f32[] = higher_order.while_loop(@test, @turn, [%i], [%x])\nreturn %x\n}\n"
      "graph test(%i: f32[], %x: f32[2]) {\n%y: f32[2] = add_.Scalar(%x, 1)\n"

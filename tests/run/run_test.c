@@ -38,7 +38,7 @@ static fnz_status run_numbers(const char *inputs, const char *body, fnz_arrays *
   return status;
 }
 
-/* Numbers go through unchanged, also those of a transposed input, in both interpreters. */
+/* Numbers go through unchanged, also elements of a transposed input, in both interpreters. */
 START_TEST(numbers_pass) {
   static const char inputs[] = "%x: f32[2,3] stride(1,2)";
   const int64_t sizes[2] = {2, 3};
@@ -90,7 +90,7 @@ static double item_added(const char *dtype, const char *number, const void *cell
   return got;
 }
 
-/* As PyTorch 2.15 has it for each type of which item() gives a number that a tensor is added to. */
+/* As in PyTorch 2.15, for each type: item() gives a number, which is added to a tensor. */
 START_TEST(items_of_every_type) {
   open_context();
   for (int original = 0; original < 2; original++) {
@@ -187,7 +187,7 @@ START_TEST(inputs_are_checked) {
 }
 END_TEST
 
-/* What is refused says both sides of it, and what to do. */
+/* A refusal names both sides of it, and a remedy. */
 START_TEST(messages_say_both_sides) {
   static const struct {
     const char *class_name, *says, *body;
@@ -281,7 +281,7 @@ START_TEST(what_cannot_be_run) {
 END_TEST
 
 /* Reads both programs and compares them over hashes. */
-/* Also where nothing uses the token that an assertion gives. */
+/* The same holds if nothing uses the token of an assertion. */
 START_TEST(assertions_end_the_run) {
   static const char *const bodies[] = {
       "%c: bool[3] = lt.Scalar(%x, LIMIT) %a: bool[] = all(%c) _assert_async(%a) return %x",
@@ -317,8 +317,8 @@ static bool is_as(fnz_status status, const char *class_name) {
   return strcmp(have, class_name) == 0;
 }
 
-/* What eager does not cast, and what would read what it has written: in the pass as well as on
- * memory. */
+/* Operands that eager does not cast, and operands that would be read after they are written: in the
+ * pass as well as on memory. */
 START_TEST(unlike_and_entangled_tensors) {
   static const struct {
     const char *body, *class_name; /* "" for what eager accepts */

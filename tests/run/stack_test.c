@@ -1,6 +1,6 @@
 /* checks: 14
- * fnz_call() down to the backend: what it makes of the arguments, which backend it takes, who owns
- * what afterwards. The backend is a recorder of the request it gets. */
+ * fnz_call() down to the backend: its conversion of arguments, its choice of a backend, and
+ * ownership afterwards. The backend is a recorder of the request it gets. */
 #include "tests/help/faults.h"
 
 #include <fnz/fnz.h>

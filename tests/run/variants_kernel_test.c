@@ -147,7 +147,7 @@ START_TEST(functional_and_out_from_in_place) {
 }
 END_TEST
 
-/* A new vector of one element, the number of those of self. */
+/* A new vector of one element, the number of elements of self. */
 static fnz_status count_elements(fnz_frame *frame) {
   const int64_t one[] = {1};
   const fnz_memory self = fnz_frame_tensor(frame, fnz_frame_arg(frame, "self"));

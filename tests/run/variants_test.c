@@ -1,6 +1,6 @@
 /* checks: 32
  * Every variant of an operator on memory, with small numbers by hand: views, in-place, out=, lists,
- * what changes the tensor itself, and what is refused. */
+ * operators that change the tensor itself, and refusals. */
 #include "tests/help/faults.h"
 #include "tests/run/variants.h"
 
@@ -460,7 +460,7 @@ START_TEST(the_short_way_converts) {
 }
 END_TEST
 
-/* What is refused for its values is refused also after a call that was like it. */
+/* A call that is refused for its values is refused also after a similar call. */
 START_TEST(the_short_way_still_refuses) {
   open_backend(false);
   fnz_handle n = CALL("_to_copy", T(VECTOR(6, 0)), D(FNZ_I64));

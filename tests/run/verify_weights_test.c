@@ -103,7 +103,7 @@ START_TEST(weights_without_data_are_counted) {
 }
 END_TEST
 
-/* What is computed comes first: the weights of another program say nothing. */
+/* Computations are compared first: the weights of another program do not matter. */
 START_TEST(programs_that_differ_say_so) {
   static const char one[] = "fnz 1 program(%x: f32[1]) { %y: f32[1] = neg(%x) return %y }";
   static const char other[] = "fnz 1 program(%x: f32[1]) { %y: f32[1] = exp(%x) return %y }";

@@ -9,8 +9,8 @@ typedef fnz_status derivation(fnzi_arena *arena, const fnz_op *op, fnz_op **out)
 
 /* --- Against the table ------------------------------------------------------------------------ */
 
-/* How many generated rows of this kind are what `derive` makes of another row; `tried` counts the
- * derivations of which the name belongs to a generated row. */
+/* How many generated rows of this kind equal a derivation by `derive` from another row; `tried`
+ * counts derivations whose name belongs to a generated row. */
 static size_t count_equal(derivation *derive, fnzi_kind kind, bool *seen) {
   size_t equal = 0;
   for (size_t i = 0; i < fnz_op_count(); i++) {

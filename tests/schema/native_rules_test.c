@@ -13,7 +13,7 @@ static const char tags[] = "- tag: pt2_compliant_tag\n  desc: x\n- tag: out\n  d
                            "- tag: view_copy\n  desc: x\n- tag: inplace_view\n  desc: x\n"
                            "- tag: core\n  desc: x\n";
 
-/* What the rows are made of. */
+/* Parts of the rows. */
 #define F      "- func: f(Tensor self) -> Tensor\n"
 #define F_OUT  "- func: f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
 #define F_IN   "- func: f_(Tensor(a!) self) -> Tensor(a!)\n"
@@ -94,7 +94,7 @@ START_TEST(no_rule_is_left_out) {
 }
 END_TEST
 
-/* What the rows above are made of breaks nothing by itself. */
+/* The parts of the rows above break no rule by themselves. */
 START_TEST(whole_groups_hold) {
   static const char *const good[] = {
       F,

@@ -1,6 +1,6 @@
 /* checks: 8
  * native_test.c - reading native_functions.yaml: the model of a small library in which everything
- * occurs, what is generated, the table, and that no damaged file does harm. */
+ * occurs, generated variants, the table, and that no damaged file does harm. */
 #include "tests/help/faults.h"
 
 #include "schema/native/native.h"

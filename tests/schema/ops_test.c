@@ -30,7 +30,7 @@ static const char *name_of(const fnz_op *op) {
 }
 
 /* --- Parameters ------------------------------------------------------------------------------- */
-/* "Tensor(a!)[2]? name=default" from what the interface says, as the schema has it. */
+/* Builds "Tensor(a!)[2]? name=default" from the fields of the interface, as the schema has it. */
 static void put_param(fnz_param p) {
   char size[16] = "";
   if (p.list_size)
@@ -186,7 +186,7 @@ START_TEST(rules_say_what_becomes_of_an_operator) {
 }
 END_TEST
 
-/* What is not refused ends in operators that neither write nor share memory. */
+/* Every operator that is not refused ends in operators that neither write nor share memory. */
 START_TEST(rules_end_in_functional_operators) {
   for (size_t i = 0; i < fnz_op_count(); i++) {
     const fnz_op *op = fnz_op_at(i);
@@ -232,7 +232,7 @@ START_TEST(kernels_serve_whole_groups) {
 }
 END_TEST
 
-/* Of a backend that fnz did not make nothing is known. */
+/* Nothing is known of foreign backends. */
 START_TEST(other_backends_are_not_known) {
   fnz_backend *hash;
   fnz_kernel_facts facts;

@@ -173,7 +173,7 @@ static bool is_operand(const fnzi_param *p) {
          (p->type == FNZI_TYPE_TENSOR || p->type == FNZI_TYPE_SCALAR);
 }
 
-/* What one question is made of: candidate k of an operand is a tensor of every dtype, of rank 1 and
+/* The parts of one question: candidate k of an operand is a tensor of every dtype, of rank 1 and
  * then 0, or a number bool, int, float, complex. */
 typedef struct question {
   const fnz_op *op;
@@ -242,7 +242,7 @@ static size_t differences(const char *name, const char *answers) {
   return wrong;
 }
 
-/* What an operator that is not pointwise gives, or FNZ_DTYPE_COUNT. */
+/* The dtype of an operator that is not pointwise, or FNZ_DTYPE_COUNT. */
 static fnz_dtype own_of(const char *name, const fnz_arg *args, size_t nargs, operand *operands) {
   fnz_dtype d;
   bool known = fnzi_own_dtype(fnz_op_find(NULL, name), args, nargs, operand_geometry, operands, &d);

@@ -115,7 +115,7 @@ START_TEST(table_equals_the_columns) {
 }
 END_TEST
 
-/* What native_functions.yaml says beside the schema. */
+/* The fields of native_functions.yaml other than the schema. */
 START_TEST(table_has_flags_and_delegates) {
   static const struct {
     const char *name;
@@ -154,7 +154,7 @@ static void check_same_param(const fnzi_param *a, const fnzi_param *b) {
   ck_assert_uint_eq(a->default_value.count, b->default_value.count);
 }
 
-/* What the build wrote down is what parsing gives, and printing gives the text back. */
+/* The tables of the build equal the result of parsing, and printing gives the text back. */
 START_TEST(every_row_parses_and_prints_back) {
   begin();
   for (size_t i = 0; i < fnz_op_count(); i++) {
@@ -306,7 +306,7 @@ START_TEST(custom_operators_parse_and_print_back) {
 }
 END_TEST
 
-/* Those of PyTorch, as it prints the defaults of operators in Python. */
+/* The numbers of PyTorch, which it prints as defaults of operators in Python. */
 START_TEST(element_types_are_numbers_too) {
   begin();
   fnz_op *op = parse("f(ScalarType a=6, ScalarType b=15, ScalarType c=23, ScalarType d=24, "

@@ -1,7 +1,7 @@
 /* checks: 6
- * mutate_test.c - what changes programs for fuzzing (fuzz/mutate.h): what it makes is well-formed,
- * every kind of change is made, and what it is meant to reach is reached. libzip and libcbor say
- * what is well-formed. FNZ_PROGRAMS says how many mutants are tried as a fuzzer would. */
+ * mutate_test.c - changes of programs for fuzzing (fuzz/mutate.h): results are well-formed, every
+ * kind of change is made, and the intended code is reached. libzip and libcbor decide what is
+ * well-formed. FNZ_PROGRAMS says how many mutants are tried as a fuzzer would. */
 #include "program/formats/json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutate.h"
@@ -107,8 +107,8 @@ static bool is_cbor(const uint8_t *bytes, size_t size) {
   return is_whole;
 }
 
-/* An entry has the length and checksum that stand in the directory, and JSON is JSON where it was
- * not cut or exchanged as a record. */
+/* An entry has the length and checksum of the directory, and JSON is JSON if it was not cut or
+ * exchanged as a record. */
 static bool is_entry(zip_t *z, zip_uint64_t i, bool has_json) {
   static char data[ROOM + 1];
   zip_stat_t st;
@@ -154,7 +154,7 @@ START_TEST(what_is_not_changed_is_written_again) {
   for (size_t i = 0; i < nfiles; i++) {
     const char *data = (const char *)files[i].data;
     if (!tree_read_cbor(&t, data, files[i].size))
-      continue; /* what was found and is no CBOR */
+      continue; /* a kept file that is no CBOR */
     ck_assert_uint_eq(tree_write_cbor(&t, out, ROOM), files[i].size);
     ck_assert_mem_eq(out, data, files[i].size);
   }
@@ -241,7 +241,7 @@ START_TEST(every_change_is_made) {
       before = m->own;
       changed += mutate_changes[row].change(m) && !is_same(&before, &m->own);
     }
-    /* Of the rest some have nothing to change like that, or are as they were by chance. */
+    /* Some of the others have nothing to change like that, or are as they were by chance. */
     ck_assert_msg(changed > TIMES / 10, "%s: %zu of %d", mutate_changes[row].name, changed, TIMES);
   }
   free(m);
@@ -267,8 +267,8 @@ static size_t count_refused(mutator *m, unsigned most, const char *words, size_t
   return refused;
 }
 
-/* What a reader says last of a tensor in a region of torch.vmap; and one in five is read: what is
- * refused for its first number reaches nothing behind the reader. */
+/* The last check of a reader on a tensor in a region of torch.vmap is reached; and one in five is
+ * read: a mutant that is refused for its first number reaches no code after the reader. */
 START_TEST(mutants_reach_what_is_deep) {
   size_t taken = 0;
   mutator *m = start();

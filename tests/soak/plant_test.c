@@ -232,7 +232,7 @@ START_TEST(failing_runs_tell_nothing) {
 }
 END_TEST
 
-/* Sizes that one program refuses. */
+/* One program refuses some sizes. */
 START_TEST(sizes_are_told_apart) {
 #define SIZED(range)                                                                               \
   "fnz 1 symbol s0 = 4 range s0 " range " program(%x: f32[{s0}]) { %a: f32[{s0}] = neg(%x) "       \

@@ -84,7 +84,7 @@ START_TEST(choices_name_a_program) {
 }
 END_TEST
 
-/* What is compared can differ: another program in place of the functionalized one is found out. */
+/* Compared results can differ: another program in place of the functionalized one is found out. */
 START_TEST(mismatches_are_found) {
   static fnzi_random_counts counts;
   static choices c;

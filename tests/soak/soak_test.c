@@ -130,7 +130,7 @@ START_TEST(figures_do_not_depend_on_jobs) {
 }
 END_TEST
 
-/* Who asks for one dialect gets it of each program. */
+/* If the options ask for one dialect, each program is checked in it. */
 START_TEST(one_dialect_is_checked_of_all) {
   static fnzi_soak_report r;
   const fnzi_soak_options options = {.seed = 11, .count = 30, .checks = FNZI_CHECK_KEEP};
@@ -183,7 +183,7 @@ START_TEST(buckets_are_powers_of_two) {
 }
 END_TEST
 
-/* What a large run never drew has a name; a small one may lack anything. */
+/* A feature that a large run never drew has a name; a small one may lack anything. */
 START_TEST(gaps_are_named) {
   static fnzi_soak_report r;
   const fnzi_soak_options options = {.seed = 1, .count = 100};

@@ -194,7 +194,7 @@ START_TEST(view_strides_are_right) {
 }
 END_TEST
 
-/* What more work than is allowed would decide, and what is decided without any. */
+/* Windows that would need more work than is allowed, and windows that are decided without any. */
 START_TEST(big_windows_are_told_or_unknown) {
   static const struct {
     int64_t sizes[2], strides[2], offset, work;

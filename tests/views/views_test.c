@@ -1,6 +1,6 @@
 /* checks: 5
- * views_test.c - windows against brute force: which path leads from one to another, what a view
- * operator opens, and how a changed window goes back into its base. */
+ * views_test.c - windows against brute force: the path from one to another, the window of a view
+ * operator, and writing a changed window back into its base. */
 #include "views/views.h"
 
 #include "tests/help/memory.h"
