@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a call on eight elements costs in eager PyTorch and in fnz, in one run.
+"""The cost of a call on eight elements in eager PyTorch and in fnz, in one run.
 
     bench/dispatch_against_torch.py build/bench/bench_dispatch
 

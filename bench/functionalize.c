@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SIDE = 8, ROUND = 10000 }; /* pieces that one unbind makes at most */
+enum { SIDE = 8, ROUND = 10000 }; /* most pieces of one unbind */
 
 /* A program while it is built. Tensors are values with their geometry. */
 typedef struct builder {

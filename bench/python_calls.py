@@ -1,4 +1,4 @@
-"""What a call costs from Python: fnz with tensors of PyTorch and with NumPy's arrays, and PyTorch's eager module, in
+"""The cost of a call from Python: fnz with tensors of PyTorch and with NumPy's arrays, and PyTorch's eager module, in
 turns, on one thread, in processor time of that thread. Needs torch and numpy; rows of torchvision where that is there.
 
     FNZ_LIBRARY=build/libfnz.so.0.1 PYTHONPATH=python python bench/python_calls.py [NAME ...]
@@ -16,7 +16,7 @@ ROUNDS, SECONDS = 15, 20  # as many turns, or as many as fit
 
 
 def microseconds(call, reset, seconds: float) -> float:
-    """Of one call, over as many as take that long. What calls remember begins anew every 16 of them."""
+    """The time of one call, over as many as take that long. The state of calls is reset every 16 of them."""
     count, spent = 0, 0.0
     while spent < seconds:
         reset()

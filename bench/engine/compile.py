@@ -3,8 +3,8 @@
 
     bench/engine/compile.py build/bench/bench_compile [--profile N] [--at 1000,10000] [SHAPE or FILE ...]
 
-Prints millions of instructions per 1,000 values for each shape of compile.c and each file; with --profile the N functions
-that take most of them. What oneDNN and libc do within fnz_compile() is counted as well.
+Prints millions of instructions per 1,000 values for each shape of compile.c and each file; with --profile the N
+functions that take most of them. Instructions of oneDNN and libc within fnz_compile() are counted as well.
 """
 import argparse
 import pathlib

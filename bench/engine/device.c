@@ -7,9 +7,9 @@
  * medians:
  *
  *   call_us    a call that waits for its results, as callers see it
- *   cpu_us     of that without the waiting
- *   stream_us  a call among many that follow each other, with one wait behind the last one
- *   issue_us   of that until the call returns: what the CPU takes
+ *   cpu_us     call_us without the waiting
+ *   stream_us  a call among many that follow each other, with one wait after the last one
+ *   issue_us   the part of stream_us until the call returns: the CPU's time
  *   copy_us    stream_us of a copy that reads and writes as many bytes as the program must
  *   direct_us  stream_us of cuBLASLt's call alone
  *
@@ -86,7 +86,7 @@ static uint64_t bytes_of(const fnz_geometry *g) {
   return (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
 }
 
-/* Numbers of which none is like the next; integers are places at the front. */
+/* Numbers that all differ; integers are places at the front. */
 static fnz_status fill(bench *b, uint64_t at, const fnz_geometry *g) {
   enum { PIECE = 1 << 22 };
   static uint32_t piece[PIECE / 4];

@@ -4,11 +4,11 @@
     bench/engine/device.py --bench build/bench/bench_device [--small] [--seconds S] [--torch-seconds S] [--save FILE]
                            [--programs NAME,...] [NAME ...]
 
-bench_device (device.c says what its figures are) measures the programs of device_programs.h, or those that are named.
-Where torch with a GPU is installed, the same programs run there, eager first, then by Inductor as far as the seconds go;
-and programs of programs.py are exported, measured by both, and left out with a word where that fails. --save keeps all
-figures as JSON, anew with each one. Who is told to end (SIGTERM, SIGINT) tells what he has. With FNZ_STANDIN in the
-environment, times mean nothing, which the output says.
+bench_device (device.c explains its figures) measures the programs of device_programs.h, or the named ones. If
+torch with a GPU is installed, the same programs run there, eager first, then by Inductor as far as the seconds go; and
+programs of programs.py are exported, measured by both, and left out with a word where that fails. --save keeps all
+figures as JSON, anew with each one. A caller that ends the script (SIGTERM, SIGINT) gets the figures so far. With
+FNZ_STANDIN in the environment, times mean nothing, which the output says.
 """
 import argparse
 import json
@@ -38,7 +38,7 @@ except ImportError as e:
 # --- fnz ------------------------------------------------------------------------------------------
 
 class Ended(BaseException):
-    """Somebody wants no more: no failure of what is measured."""
+    """The caller ends the script: this is no failure of a measured program."""
 
 
 def end(number, frame):
@@ -56,7 +56,7 @@ def save(args, rows):
 
 
 def measure_fnz(args, names, rows, said, known=lambda row: row):
-    """Figures into `rows`, by name and as they come, and what was said of those that failed into `said`."""
+    """Puts figures into `rows`, by name and as they come, and error texts of failed programs into `said`."""
     words = [args.bench, *(["--small"] if args.small else []), "--seconds", str(args.seconds), *names]
     with tempfile.TemporaryFile("w+") as errors:
         bench = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -91,7 +91,7 @@ def in_place(m, x):
     return m.add_(x)[:1].clone()
 
 
-# The same as in device_programs.h: what is computed, and the sizes of the operands from rows and columns.
+# The same as in device_programs.h: the function, and the sizes of the operands from rows and columns.
 SAME = [("chain_", chain, lambda r, c: [(r, c), (r, c)]),
         ("functions_", lambda x: torch.exp(torch.tanh(x)), lambda r, c: [(r, c)]),
         ("bias_", lambda x, y: torch.relu(x + y), lambda r, c: [(r, c), (c,)]),

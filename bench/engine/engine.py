@@ -87,7 +87,7 @@ class Ort:
 
 
 class Iree:
-    """What `fnz convert --to mlir` writes, compiled by iree-compile for the host's CPU; its runtime has one thread."""
+    """The text of `fnz convert --to mlir`, compiled by iree-compile for the host's CPU; its runtime has one thread."""
 
     def __init__(self, path, model, inputs):
         import check_with_iree as iree

@@ -3,8 +3,8 @@
 
     bench/engine/programs.py FOLDER [NAME ...]
 
-Needs torch, torchvision, transformers and timm, which fnz itself never does. Writes FOLDER/NAME/program.pt2
-and inputs.safetensors, with seeded weights and inputs; what is there already is kept. engine.py measures them.
+Needs torch, torchvision, transformers and timm, which fnz itself never does. Writes FOLDER/NAME/program.pt2 and
+inputs.safetensors, with seeded weights and inputs; files that exist are kept. engine.py measures them.
 """
 import os
 import sys
