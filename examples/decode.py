@@ -1,5 +1,5 @@
 """decode.py - a language model writes: compiled once, called once per token, with its key and value caches in a state
-that stays where it is. What decode.c does, by the Python package.
+that stays where it is. It does the same as decode.c, by the Python package.
 
     PYTHONPATH=python python3 examples/decode.py fixtures/decode/llama.pt2
 """

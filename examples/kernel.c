@@ -1,6 +1,6 @@
 /* kernel.c - an operator of one's own: its schemas, one kernel, and the variants that follow from
- * it. The kernel is two functions, what the result looks like and how it is filled; it serves the
- * functional operator, and the in-place one on a window into another tensor. */
+ * it. The kernel is two functions: one computes the type of the result, one fills it. They
+ * serve the functional operator, and the in-place one on a window into another tensor. */
 #include "example.h"
 
 #include <fnz/ops.h>

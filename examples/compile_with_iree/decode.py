@@ -21,7 +21,7 @@ def load(path):
 def main(vmfb, weights, case):
     config = rt.Config("local-task")
     index = rt.ParameterIndex()
-    index.load(weights, mmap=False)  # what is mapped is read-only, and the state begins there
+    index.load(weights, mmap=False)  # mapped memory is read-only, and the state begins there
     parameters = rt.create_io_parameters_module(config.vm_instance, index.create_provider(scope="model"))
     program = rt.VmModule.mmap(config.vm_instance, vmfb)
     decode = rt.load_vm_modules(parameters, program, config=config)[-1].main

@@ -3,8 +3,8 @@
  * serves. Each call is made on the CPU backend and on the meta backend:
  *
  * - both accept it, or both refuse it, and the results and arguments look alike afterwards;
- * - a call that is refused writes nothing, and one that is accepted writes only what it may;
- * - an in-place operator gives what its functional form gives;
+ * - a refused call writes nothing, and an accepted one writes only its written arguments;
+ * - an in-place operator has the results of its functional form;
  * - nothing is left when all tensors are released, whatever the calls were.
  *
  * The rest is for the sanitizers to see. FNZ_CALLS=FIRST:COUNT runs other calls than the usual
