@@ -32,7 +32,7 @@ class Refused(Exception):
     """A consumer does not take the program. Says why in one line."""
 
 
-# --- signatures of programs --------------------------------------------------------------------------------------------
+# --- signatures of programs -------------------------------------------------------------------------------------------
 class Signature:
     """The inputs and outputs of an exported program, by the names in cases.
 

@@ -20,7 +20,7 @@ SEED, THREADS = 0x123456789ABCDEF, 512
 F32 = numpy.float32
 
 
-# --- Philox4x32-10: a state is a counter and a place in its words ------------------------------------------------------
+# --- Philox4x32-10: a state is a counter and a place in its words -----------------------------------------------------
 def philox(counter, key):
     c = [numpy.asarray(x, uint64) for x in counter]
     k = [int(x) for x in key]
