@@ -300,8 +300,7 @@ static fnz_status note_changes(fnzi_krn_checker *c, const fnzi_node *n, const fn
 }
 
 /* Capacity for more results than are recorded, so that an error can count them: a list may be as
- * long as the given ones.
- */
+ * long as the given ones. */
 static size_t room_for(const fnzi_node *n, const fnzi_krn_recorded *r) {
   size_t longest = 1;
   for (uint32_t i = 0; i < n->nargs; i++)

@@ -7,8 +7,7 @@
  * If vectors have more than 16 bytes it also defines INTRINSIC(x) and ROUND, instructions by their
  * names. SLEEF is then the form whose bits depend on neither lanes nor neighbours. So it is on
  * aarch64, where VECTOR is the type that they take. Elsewhere SLEEF chooses for the processor, and
- * FUSED(x) and UNFUSED(x) are that form, with FMA and without.
- */
+ * FUSED(x) and UNFUSED(x) are that form, with FMA and without. */
 #ifdef VECTOR
 typedef VECTOR vector;
 #else

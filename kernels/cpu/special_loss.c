@@ -30,8 +30,7 @@ static fnz_status tell_sum(fnzi_krn_call *call, fnzi_krn_window *x) {
 }
 
 /* The memory of losses, and their weights (k = 1), before they are summed: result 0 if they are not
- * summed.
- */
+ * summed. */
 static fnz_status open_losses(fnzi_krn_call *call, fnz_dtype dtype, int64_t count,
                               int64_t reduction, size_t k, fnzi_krn_window *out) {
   fnzi_cpu_reals_out y;

@@ -28,8 +28,7 @@ static void levels_join(const fnzi_row_cascade *c, float *out) {
 }
 
 /* Adjacent f32 columns are summed by row functions, in the same order; if the result is false, the
- * loops below do it.
- */
+ * loops below do it. */
 static bool float_columns(const float *x, int64_t row_stride, int64_t count, int lanes,
                           float *out) {
   fnzi_row_cascade c = {{{0}}};
@@ -237,8 +236,7 @@ static void sort_dims(plan *p) {
 }
 
 /* The decision which dimensions count as one fixes the order of adding up, so it depends on the
- * eager order only.
- */
+ * eager order only. */
 static bool joins(const dim *inner, const dim *outer) {
   return outer->eager == inner->eager * inner->size && outer->out == inner->out * inner->size &&
          (outer->out == 0) == (inner->out == 0);

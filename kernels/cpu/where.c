@@ -3,8 +3,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/core/float8.h"
 
-/* Operands of the loop: the mask, the value where it is true, and the value where it is not.
- */
+/* Operands of the loop: the mask, the value where it is true, and the value where it is not. */
 enum { MASK, YES, NO, OPERANDS };
 
 typedef struct choice {

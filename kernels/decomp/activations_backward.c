@@ -140,8 +140,7 @@ static double share(const fnzi_dec_steps *s, const fnzi_krn_array *x) {
   return is_mean && fnzi_dec_array_numel(x) ? 1 / (double)fnzi_dec_array_numel(x) : 1;
 }
 
-/* Integers are multiplied by the integer part of the factor: 0 for means of more than 2.
- */
+/* Integers are multiplied by the integer part of the factor: 0 for means of more than 2. */
 static void give_whole_mse(fnzi_dec_steps *s) {
   fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
                  *x = fnzi_dec_given_array(s, "self");

@@ -143,8 +143,7 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
 
 /* Whether eager checks if operands share memory with the target. It checks when the operator is
  * elementwise or begins with its argument; other operators compute elsewhere, or the result is
- * undefined.
- */
+ * undefined. */
 static bool checks_operands(const fnzi_mem_job *job) {
   const fnzi_kernel *row = job->plan->row;
   if (job->op->kind != FNZI_KIND_OUT)

@@ -217,8 +217,7 @@ static void cast(const fnzi_hash_backend *hasher, fnz_dtype from, const fnzi_cel
 }
 
 /* The elements of one row to the places of another. Elements that are not stored go to adjacent
- * places.
- */
+ * places. */
 static void cast_row(const fnzi_hash_backend *hasher, const fnzi_hash_value *from,
                      const fnzi_hash_walk *r, fnzi_hash_value *to, const fnzi_hash_walk *w) {
   fnzi_cell *out = to->cells + (size_t)w->place * to->unit;

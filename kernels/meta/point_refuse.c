@@ -38,8 +38,7 @@ static fnz_status check_alpha(const fnzi_krn_call *call, fnz_dtype compute) {
   return adds ? fnzi_krn_factor_check(call, "alpha", compute) : FNZ_OK;
 }
 
-/* Words that choose a row of point_ops.def; a row that no word has chosen takes only `plain`.
- */
+/* Words that choose a row of point_ops.def; a row that no word has chosen takes only `plain`. */
 static fnz_status check_word(const fnzi_krn_call *call, const fnzi_meta_point_choice *what) {
   static const struct {
     const char *row, *arg, *plain;

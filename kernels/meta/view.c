@@ -33,7 +33,8 @@ fnz_status fnzi_shape_view(fnzi_krn_call *call) {
 
 /* --- Writes through views ----------------------------------------------------------------------
  */
-/* slice_inverse is copied by slice_scatter, which writes as it does. */
+/* The view through which a scatter writes. slice_inverse has the view of its copying twin,
+ * slice_scatter, which writes the same window. */
 const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter) {
   const fnz_op *copy = fnzi_op_by_index(scatter->view_copy);
   return fnzi_view_scattered(copy ? copy : scatter);

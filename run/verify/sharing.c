@@ -301,8 +301,7 @@ static fnz_status compare_windows(const comparing *c, uint64_t rank, const fnzi_
   char name[96], first[192], second[192];
   if (a->g == NULL || b->g == NULL || same_window(a->g, b->g, is_shared))
     return FNZ_OK;
-  /* Eager gives a *_copy other strides than its node records; the recorded strides count.
-   */
+  /* Eager gives a *_copy other strides than its node records; the recorded strides count. */
   if (!is_shared && b->recorded != NULL && same_window(a->g, b->recorded, false))
     return FNZ_OK;
   if (!is_shared && (!fnzi_is_dense(a->g) || !fnzi_is_dense(b->g)))

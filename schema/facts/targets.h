@@ -12,8 +12,7 @@ int fnzi_own_input(const fnz_op *op, const fnzi_param *written);
 /* The operator takes a lazily conjugated operand as it is. */
 bool fnzi_takes_lazy(const fnz_op *op);
 
-/* How an operator chooses the places to which it writes one number, and the parameter that does.
- */
+/* How an operator chooses the places to which it writes one number, and the parameter that does. */
 fnzi_chooser fnzi_repeated_by(const fnz_op *op, int *param);
 
 #endif

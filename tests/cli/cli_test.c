@@ -1,7 +1,6 @@
 /* checks: 58
  * cli_test.c - the command from outside: exit codes, its messages and their streams. By subject in
- * cli_*.c.
- */
+ * cli_*.c. */
 #include "tests/cli/cli.h"
 
 START_TEST(tells_its_version) {

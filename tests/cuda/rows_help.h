@@ -17,8 +17,7 @@
 
 enum { ROOM = 4096 };
 
-/* The unit of errors: the sum of all addends, 1 or the greatest element, nothing.
- */
+/* The unit of errors: the sum of all addends, 1 or the greatest element, nothing. */
 typedef enum scale { OF_SUM, OF_ONE, OF_ITSELF, EXACT } scale;
 
 static uint64_t state = 5;

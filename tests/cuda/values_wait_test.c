@@ -1,7 +1,6 @@
 /* checks: 5
  * values_wait_test.c - calls on values of a GPU are put on one stream, one after another: nothing
- * is copied, and only a read waits.
- */
+ * is copied, and only a read waits. */
 #include "tests/cuda/values_lines.h"
 
 /* The counts after the stream's work is done. */
@@ -101,8 +100,7 @@ START_TEST(memory_goes_when_nobody_works_in_it) {
 END_TEST
 
 /* A tensor whose strides kernels do not support is copied to a block that all programs share, which
- * grows.
- */
+ * grows. */
 START_TEST(the_block_grows_when_nobody_works_in_it) {
   static const char *const lines[] = {"slice.Tensor t1 i0 i1 i6", "mul.Tensor t4 t4", "ones [90,6]",
                                       "slice.Tensor t6 i1 i1 i6", "mul.Tensor t7 t7"};

@@ -330,8 +330,7 @@ START_TEST(old_values_of_a_state_are_kept) {
 END_TEST
 
 /* Numbers are found when the program finds them; a node that takes one waits for it, and so do its
- * users.
- */
+ * users. */
 static const char by_numbers[] =
     "fnz 1\nsymbol u0 = 5\nsymbol u1 = 7\n"
     "program(%x: f32[4], %n: i64[])\n{\n"

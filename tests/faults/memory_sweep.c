@@ -40,8 +40,7 @@ bool sweep_fails(void) {
 
 /* FNZ_SWEEP_ALL: all allocations of the process, of every shared library and of libc itself; needs
  * glibc and no sanitizer. Otherwise the allocations of statically linked code, under the linker's
- * names.
- */
+ * names. */
 #ifdef FNZ_SWEEP_ALL
 #define REAL(name) __libc_##name
 #define OURS(name) name

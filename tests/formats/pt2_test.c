@@ -1,6 +1,5 @@
 /* checks: 20
- * pt2_test.c - programs of torch.export: reading good files, and the class of each fault.
- */
+ * pt2_test.c - programs of torch.export: reading good files, and the class of each fault. */
 #include "program/program.h"
 #include "program/formats/formats.h"
 #include "tests/help/archive.h"

@@ -542,8 +542,7 @@ START_TEST(programs_with_symbols) {
 }
 END_TEST
 
-/* Divided by 32, sizes are drawn far apart; beside them few rows, because many could not be run.
- */
+/* Divided by 32, sizes are drawn far apart; beside them few rows, because many could not be run. */
 START_TEST(far_sizes_are_of_few_rows) {
   begin();
   fnz_program *p = parse("fnz 1 symbol s0 = 2 symbol s1 = 64 range s1 32.. "

@@ -34,8 +34,7 @@ static size_t write_tree(const mutator *m, char *out, size_t room) {
 }
 
 /* One change, and fewer and fewer others: a file that is wrong in several places is refused for the
- * first.
- */
+ * first. */
 static void change_tree(mutator *m) {
   do {
     tree_find_roles(&m->own);

@@ -1,8 +1,7 @@
 /* checks: 2
  * Every operator that has a kernel, with random arguments, mostly nonsensical: it gives a result or
  * a refusal, the meta backend agrees on the shape, arguments keep their values, and with arguments
- * that may be reused the result is the same. Then with each allocation failing in turn.
- */
+ * that may be reused the result is the same. Then with each allocation failing in turn. */
 #include "kernels/core/core.h"
 #include "soak/choices.h"
 #include "tests/help/test.h"

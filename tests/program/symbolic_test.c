@@ -1,6 +1,5 @@
 /* checks: 10
- * symbolic_test.c - expressions over sizes: their simplified forms, refusals, and their numbers.
- */
+ * symbolic_test.c - expressions over sizes: their simplified forms, refusals, and their numbers. */
 #include "program/shapes/symbolic.h"
 #include "tests/help/faults.h"
 

@@ -206,8 +206,7 @@ START_TEST(four_processes_give_what_gloo_gives) {
 END_TEST
 
 /* --- Number and order ------------------------------------------------------------------------- */
-/* Groups of pointwise operators move; calls without a use, and one that is like another, stay.
- */
+/* Groups of pointwise operators move; calls without a use, and one that is like another, stay. */
 static const char kept[] =
     "fnz 1\nprogram(%x: f32[4,3])\n{\n"
     "  %s: f32[4,3] = sigmoid(%x)\n"
