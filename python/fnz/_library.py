@@ -12,6 +12,7 @@ from . import _structures as s
 VERSION = "0.1.0"  # of the library that this package is made for, and of the package
 _SHORT = ".".join(VERSION.split(".")[:2])  # libraries of one of these have one interface
 _NAME = f"libfnz.so.{_SHORT}"
+_CORE = f"libfnz_core.so.{_SHORT}"  # of the wheel fnz-core
 
 # Result and parameters of each function: v void, i int or an enum, b bool, I uint32_t, l int64_t, L uint64_t,
 # z size_t, s const char *, p any other pointer, and by value the structures of _TYPES.
@@ -69,7 +70,7 @@ def _candidates() -> list[str]:
     if named:
         return [named]
     package = Path(__file__).resolve().parent
-    found = [package / _NAME]
+    found = [package / _NAME, package / _CORE]
     for folder in list(package.parents)[:4]:  # PREFIX/lib/python3/dist-packages, or of a virtual environment
         found += [folder / _NAME, *folder.glob(f"*-linux-gnu/{_NAME}")]
     tree = package.parent.parent  # of the sources: python/fnz beside build/
@@ -116,7 +117,7 @@ def _missing(path: str, version: str, name: str) -> Callable:
     """In place of a function that the library has not: it is libfnz_core, or older."""
     def fail(*_: object) -> None:
         raise NotImplementedError(f"fnz: {path} (libfnz {version}) has no {name}: it is libfnz_core, or older than "
-                                  f"this package; install libfnz {VERSION}")
+                                  f"this package; install libfnz {VERSION} (the wheel fnz in place of fnz-core)")
     return fail
 
 
