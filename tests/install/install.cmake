@@ -16,13 +16,27 @@ function(must)
   set(said "${text}" PARENT_SCOPE)
 endfunction()
 
-# What stands between ```c and ``` in the README.
+# The function between ```c and ``` in the README, and a main() for it.
 file(READ ${CMAKE_CURRENT_LIST_DIR}/../../README.md readme)
 string(FIND "${readme}" "```c\n" from)
 math(EXPR from "${from} + 5")
 string(SUBSTRING "${readme}" ${from} -1 readme)
 string(FIND "${readme}" "```" size)
 string(SUBSTRING "${readme}" 0 ${size} program)
+string(APPEND program [=[
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+  fnz_context *ctx;
+  if (argc != 3 || fnz_context_create(NULL, &ctx) != FNZ_OK)
+    return 64;
+  fnz_status status = convert(ctx, argv[1], argv[2]);
+  if (status != FNZ_OK)
+    fprintf(stderr, "%s: %s\n", fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);
+  fnz_context_destroy(ctx);
+  return status != FNZ_OK;
+}
+]=])
 file(WRITE ${WORK}/program.c "${program}")
 
 must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
