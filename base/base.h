@@ -50,6 +50,7 @@ struct fnz_context {
   fnzi_limits limits;
   uint64_t hash_key[2];         /* of this context alone */
   bool sync_files;              /* fnz_context_set_sync() */
+  int reading;                  /* fnz_context_set_reading() */
   struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
   void (*end_operators)(fnz_context *ctx);
   struct fnzi_cuda_held *held; /* GPUs that stay in use (engine/cuda/held.c); NULL for none */

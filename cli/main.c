@@ -174,9 +174,19 @@ static void keep_streams(void) {
       (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* A mapped program lost its end while it was in use. */
+static void report_short_file(int number) {
+  static const char said[] =
+      "fnz: IO: a file that is being read became shorter; call again when it is whole\n";
+  (void)number;
+  (void)!write(STDERR_FILENO, said, sizeof said - 1);
+  _exit(CLI_IO);
+}
+
 int main(int argc, char **argv) {
   keep_memory();
   keep_streams();
+  signal(SIGBUS, report_short_file);
   /* A reader that goes away, or a file that may not grow, is an error of the write and not the end
    * of the process. */
   signal(SIGPIPE, SIG_IGN);

@@ -41,7 +41,7 @@ int cli_stats(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
   CLI_TRY(find_unruled(call));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
-  CLI_TRY(cli_serialize(call, call->functional, FNZ_FORMAT_CBOR));
+  CLI_TRY(cli_serialize(call, call->functional, FNZ_FORMAT_TEXT)); /* which has no weights */
   if (cli_has(call, CLI_JSON)) {
     cli_print_json(call);
     return cli_flush();

@@ -5,9 +5,10 @@
  * context's byte counters, which belong to one thread. */
 #include "program/program.h"
 
-#include <stdatomic.h>
 #include <stdalign.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 struct fnzi_blob {
   fnz_allocator allocator;
@@ -15,7 +16,7 @@ struct fnzi_blob {
   size_t bytes;
   fnzi_blob *whole; /* `data` is a window of it; NULL: of what follows, or of `taken` bytes */
   unsigned char *data;
-  size_t taken;
+  size_t taken, mapped; /* bytes to free, to unmap; 0: none */
   alignas(max_align_t) unsigned char own[];
 };
 
@@ -31,7 +32,7 @@ fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
   blob->bytes = bytes;
   blob->whole = NULL;
   blob->data = blob->own;
-  blob->taken = 0;
+  blob->taken = blob->mapped = 0;
   atomic_init(&blob->references, 1);
   *out = blob;
   return FNZ_OK;
@@ -48,6 +49,17 @@ fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out) 
   (*out)->taken = bytes->capacity;
   ctx->live_bytes -= bytes->capacity;
   *bytes = (fnz_buffer){NULL, 0, 0};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_blob_take_mapping(fnz_context *ctx, void *data, size_t bytes, size_t mapped,
+                                  fnzi_blob **out) {
+  fnz_status status = fnzi_blob_create(ctx, 0, out);
+  if (status != FNZ_OK)
+    return munmap(data, mapped), status;
+  (*out)->bytes = bytes;
+  (*out)->data = data;
+  (*out)->mapped = mapped;
   return FNZ_OK;
 }
 
@@ -89,6 +101,8 @@ void fnzi_blob_release(fnzi_blob *blob) {
     fnz_allocator a = blob->allocator;
     if (blob->taken)
       a.resize(a.user, blob->data, blob->taken, 0);
+    if (blob->mapped)
+      munmap(blob->data, blob->mapped);
     a.resize(a.user, blob, sizeof *blob + (blob->data == blob->own ? blob->bytes : 0), 0);
     blob = whole;
   }

@@ -134,6 +134,10 @@ typedef struct fnzi_blob fnzi_blob;
 FNZ_MUST_CHECK fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out);
 /* Takes the memory of a buffer over, which is empty afterwards, also after a failure. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out);
+/* Takes a mapping of `mapped` bytes, of which `bytes` belong to a file; unmaps it after a failure.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_blob_take_mapping(fnz_context *ctx, void *data, size_t bytes,
+                                                 size_t mapped, fnzi_blob **out);
 /* What a reader has found: a window of the file that the program is read from, or a copy where
  * that is only borrowed. A window begins at any address. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size,

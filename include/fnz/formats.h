@@ -44,8 +44,25 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void 
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes,
                                                           fnz_format format, fnz_program **out);
 
-/** fnz_file_read() and fnz_program_read_buffer() in one. If the first bytes of a file are not a
- * program's, no more is read, however large the file is. */
+/** How fnz_program_load() gets the bytes of a regular file. */
+typedef enum fnz_reading {
+  /** Copies them, and compares checksums. */
+  FNZ_READING_COPY,
+  /** Maps the file, and compares checksums. Pages that weights need are shared with all processes
+   * that have the file mapped. */
+  FNZ_READING_MAP,
+  /** Maps the file, and compares no checksums of weights, so that a page is read when something
+   * uses it: for callers that need no weights, or know the file. */
+  FNZ_READING_MAP_LATE
+} fnz_reading;
+
+/** FNZ_READING_COPY at first. Nobody may change a mapped file while a program that was loaded from
+ * it exists: if the file gets shorter, a use of the missing bytes raises SIGBUS. A file that is
+ * replaced by rename(), as fnz does, is not changed. */
+FNZ_API void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading);
+
+/** fnz_file_read() and fnz_program_read_buffer() in one, or a mapping: fnz_context_set_reading().
+ * If the first bytes of a file are not a program's, no more is read, however large the file is. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_load(fnz_context *ctx, const char *path,
                                                    fnz_format format, fnz_program **out);
 

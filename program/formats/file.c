@@ -1,8 +1,9 @@
-/* file.c - whole files into memory.
+/* file.c - whole files into memory: read, or mapped.
  *
  * Only regular files are touched: a pipe, device or folder where a file should be is an error, and
  * so is a file whose length changes while it is read. */
 #include "program/formats/foreign.h"
+#include "program/program.h"
 
 #include <fnz/formats.h>
 
@@ -132,27 +133,36 @@ static fnz_status check_size(fnz_context *ctx, const char *path, uint64_t size, 
                    (unsigned long long)size, (unsigned long long)want);
 }
 
+static fnz_status check_regular(fnz_context *ctx, int fd, const char *path, struct stat *st) {
+  if (fstat(fd, st) != 0)
+    return fnzi_file_error(ctx, path, "cannot look at the file");
+  if (S_ISREG(st->st_mode))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; %s",
+                   S_ISDIR(st->st_mode) ? "it is a folder; name a file in it"
+                                        : "use \"-\" for a pipe");
+}
+
 static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
                                uint64_t want, fnz_buffer *out) {
   struct stat st;
-  if (fstat(fd, &st) != 0)
-    return fnzi_file_error(ctx, path, "cannot look at the file");
-  if (!S_ISREG(st.st_mode))
-    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; %s",
-                     S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
-                                         : "use \"-\" for a pipe");
+  FNZ_TRY(check_regular(ctx, fd, path, &st));
   FNZ_TRY(check_size(ctx, path, (uint64_t)st.st_size, want));
   if (look)
     FNZ_TRY(look_first(ctx, fd, path, look, (uint64_t)st.st_size));
   return read_exactly(ctx, fd, path, (size_t)st.st_size, out);
 }
 
+/* O_NONBLOCK: opening a pipe without a writer must fail later, not hang here. */
+static int open_to_read(const char *path) {
+  return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
 static fnz_status read_path(fnz_context *ctx, const char *path, fnzi_look *look, uint64_t want,
                             fnz_buffer *out) {
   *out = (fnz_buffer){NULL, 0, 0};
   bool is_stdin = strcmp(path, "-") == 0;
-  /* O_NONBLOCK: opening a pipe without a writer must fail later, not hang here. */
-  int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  int fd = is_stdin ? STDIN_FILENO : open_to_read(path);
   if (fd < 0)
     return fnzi_file_error(ctx, path, "cannot open");
   fnz_status status = is_stdin ? read_stream(ctx, fd, "standard input", look, out)
@@ -171,6 +181,50 @@ fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, f
 fnz_status fnzi_file_read_sized(fnz_context *ctx, const char *path, uint64_t size,
                                 fnz_buffer *out) {
   return read_path(ctx, path, NULL, size, out);
+}
+
+/* --- mapping -----------------------------------------------------------------------------------
+ */
+/* Maps the file over the beginning of zeroed pages, so that a zero byte follows it even if it ends
+ * with its last page. */
+static void *map_whole(int fd, size_t size, size_t mapped) {
+  void *data = mmap(NULL, mapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED)
+    return NULL;
+  if (mmap(data, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == data)
+    return data;
+  munmap(data, mapped);
+  return NULL;
+}
+
+/* *out stays NULL if the file must be read: it is empty, or its file system has no mappings. */
+static fnz_status map_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
+                              fnzi_blob **out) {
+  struct stat st;
+  FNZ_TRY(check_regular(ctx, fd, path, &st));
+  size_t size = (size_t)st.st_size;
+  if (!size || size > SIZE_MAX / 2)
+    return FNZ_OK;
+  if (look)
+    FNZ_TRY(look_first(ctx, fd, path, look, size));
+  void *data = map_whole(fd, size, size + 1);
+  return data ? fnzi_blob_take_mapping(ctx, data, size, size + 1, out) : FNZ_OK;
+}
+
+fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look, fnzi_blob **out) {
+  fnz_buffer bytes;
+  *out = NULL;
+  if (ctx->reading != FNZ_READING_COPY && strcmp(path, "-") != 0) {
+    int fd = open_to_read(path);
+    if (fd < 0)
+      return fnzi_file_error(ctx, path, "cannot open");
+    fnz_status status = map_regular(ctx, fd, path, look, out);
+    close(fd);
+    if (status != FNZ_OK || *out)
+      return status;
+  }
+  FNZ_TRY(fnzi_file_read(ctx, path, look, &bytes));
+  return fnzi_blob_take(ctx, &bytes, out);
 }
 
 fnz_status fnzi_file_look(fnz_context *ctx, const char *path, fnzi_look *look) {

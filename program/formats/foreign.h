@@ -47,6 +47,11 @@ FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx,
 FNZ_MUST_CHECK fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look,
                                          fnz_buffer *out);
 
+/* The same as a blob, mapped if the context says so (fnz_context_set_reading()). */
+struct fnzi_blob;
+FNZ_MUST_CHECK fnz_status fnzi_file_blob(fnz_context *ctx, const char *path, fnzi_look *look,
+                                         struct fnzi_blob **out);
+
 /* IO: what could not be done with a file, and why, by errno. */
 fnz_status fnzi_file_error(fnz_context *ctx, const char *path, const char *what);
 

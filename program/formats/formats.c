@@ -139,15 +139,21 @@ fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fn
   return read_program(ctx, bytes, size, format, NULL, NULL, out);
 }
 
+/* Releases `file`, which the program retains as far as it needs it. */
+static fnz_status read_blob(fnz_context *ctx, fnzi_blob *file, fnz_format format,
+                            const fnzi_weights_source *source, fnz_program **out) {
+  fnz_status status =
+      read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, source, out);
+  fnzi_blob_release(file);
+  return status;
+}
+
 static fnz_status read_taken(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
                              const fnzi_weights_source *source, fnz_program **out) {
   fnzi_blob *file;
   *out = NULL;
   FNZ_TRY(fnzi_blob_take(ctx, bytes, &file));
-  fnz_status status =
-      read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, source, out);
-  fnzi_blob_release(file);
-  return status;
+  return read_blob(ctx, file, format, source, out);
 }
 
 fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
@@ -195,11 +201,15 @@ static fnz_status open_beside(fnz_context *ctx, void *user, const char *name, ui
 
 fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format format,
                             fnz_program **out) {
-  fnz_buffer file;
+  fnzi_blob *file;
   fnzi_weights_source beside = {open_beside, (void *)(uintptr_t)path};
   *out = NULL;
-  FNZ_TRY(fnzi_file_read(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, &file));
-  return read_taken(ctx, &file, format, strcmp(path, "-") == 0 ? NULL : &beside, out);
+  FNZ_TRY(fnzi_file_blob(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, &file));
+  return read_blob(ctx, file, format, strcmp(path, "-") == 0 ? NULL : &beside, out);
+}
+
+void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading) {
+  ctx->reading = reading;
 }
 
 static fnzi_writer *find_writer(fnz_format format) {

@@ -32,7 +32,10 @@ fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip, const fnzi_zip_entry *
                            fnzi_blob **out) {
   const char *there;
   *out = NULL;
-  FNZ_TRY(fnzi_zip_look(zip, entry, &there));
+  bool late = p->file && p->ctx->reading == FNZ_READING_MAP_LATE && !entry->method;
+  there = late ? zip->bytes + entry->data : NULL;
+  if (!late)
+    FNZ_TRY(fnzi_zip_look(zip, entry, &there));
   if (there)
     return fnzi_blob_of(p, there, entry->size, out);
   FNZ_TRY(fnzi_blob_create(p->ctx, entry->size, out));

@@ -1,10 +1,12 @@
-/* checks: 8
+/* checks: 9
  * file_test.c - files are read whole, written whole or not at all, and nothing else is touched. */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "tests/help/test.h"
 
 #include <fnz/arrays.h>
+#include <fnz/compare.h>
 #include <fnz/formats.h>
+#include <fnz/program.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -192,6 +194,58 @@ START_TEST(death_leaves_what_was) {
 }
 END_TEST
 
+/* Loads the file at f->path; its hash, which covers weights, must be `hash`. */
+static void expect_program(fixture *f, const unsigned char *hash) {
+  fnz_program *p;
+  unsigned char found[FNZ_HASH_BYTES];
+  OK(f->ctx, fnz_program_load(f->ctx, f->path, FNZ_FORMAT_AUTO, &p));
+  OK(f->ctx, fnz_program_hash(f->ctx, p, true, found));
+  if (hash)
+    ck_assert_mem_eq(found, hash, sizeof found);
+  fnz_program_destroy(p);
+}
+
+/* A byte of a weight, changed in the file. */
+static void damage(fixture *f) {
+  fnz_program *p;
+  fnz_buffer file;
+  OK(f->ctx, fnz_program_load(f->ctx, f->path, FNZ_FORMAT_AUTO, &p));
+  fnz_weight w = fnz_program_weight(p, "q.weight");
+  OK(f->ctx, fnz_file_read(f->ctx, f->path, &file));
+  char *at = memmem(file.data, file.size, w.data, w.bytes);
+  ck_assert_ptr_nonnull(at);
+  *at ^= 1;
+  OK(f->ctx, fnz_file_write(f->ctx, f->path, file.data, file.size));
+  fnz_buffer_free(f->ctx, &file);
+  fnz_program_destroy(p); /* it has the file as it was: another one took its place */
+}
+
+START_TEST(programs_are_mapped) {
+  fixture f;
+  fnz_buffer file;
+  fnz_program *p;
+  unsigned char hash[FNZ_HASH_BYTES];
+  start(&f);
+  OK(f.ctx, fnz_file_read(f.ctx, FNZ_SOURCE_DIR "/fixtures/pt2/kv_cache.pt2", &file));
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, file.data, file.size));
+  fnz_buffer_free(f.ctx, &file);
+  OK(f.ctx, fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
+  OK(f.ctx, fnz_program_hash(f.ctx, p, true, hash));
+  fnz_program_destroy(p);
+  for (int reading = FNZ_READING_COPY; reading <= FNZ_READING_MAP_LATE; reading++) {
+    fnz_context_set_reading(f.ctx, (fnz_reading)reading);
+    expect_program(&f, hash);
+  }
+  damage(&f);
+  expect_program(&f, NULL); /* as told, checksums of weights are not compared */
+  fnz_context_set_reading(f.ctx, FNZ_READING_MAP);
+  FAILS(f.ctx, "ARCHIVE", fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
+  fnz_context_set_reading(f.ctx, FNZ_READING_COPY);
+  FAILS(f.ctx, "ARCHIVE", fnz_program_load(f.ctx, f.path, FNZ_FORMAT_AUTO, &p));
+  done(&f, 1);
+}
+END_TEST
+
 START_TEST(standard_input) {
   fixture f;
   fnz_buffer b;
@@ -211,4 +265,4 @@ START_TEST(standard_input) {
 END_TEST
 
 RUN_SUITE("file", writing_and_reading, saving_arrays, modes, what_is_no_file, links_are_left_alone,
-          leftovers_are_no_obstacle, death_leaves_what_was, standard_input)
+          leftovers_are_no_obstacle, death_leaves_what_was, programs_are_mapped, standard_input)
