@@ -56,9 +56,9 @@ typedef enum fnz_reading {
   FNZ_READING_MAP_LATE
 } fnz_reading;
 
-/** FNZ_READING_COPY at first. Nobody may change a mapped file while a program that was loaded from
- * it exists: if the file gets shorter, a use of the missing bytes raises SIGBUS. A file that is
- * replaced by rename(), as fnz does, is not changed. */
+/** FNZ_READING_COPY at first. A mapped file must not change while a program that was loaded from it
+ * exists: if it gets shorter, a use of the missing bytes raises SIGBUS. A file that is replaced by
+ * rename(), as fnz does, is not changed. */
 FNZ_API void fnz_context_set_reading(fnz_context *ctx, fnz_reading reading);
 
 /** fnz_file_read() and fnz_program_read_buffer() in one, or a mapping: fnz_context_set_reading().
