@@ -223,7 +223,7 @@ fnz_status fnz_executable_run_arrays(fnz_context *ctx, const fnz_executable *exe
   if (!ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &ws));
   fnz_generator own;
-  fnzi_generator_lend(ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
+  fnzi_generator_lend(ws->ctx, ctx->generator, &own, exe->threads_drawing);
   ws->ctx->collectives = ctx->collectives;
   fnz_status status = fnzi_run_open(&run, ws->ctx, exe->program, ws->backend, &options);
   if (status == FNZ_OK)

@@ -11,7 +11,7 @@ static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
  */
 int64_t fnzi_eng_threads_of(const fnz_workspace *ws) {
   const fnz_generator *g = ws->ctx->generator;
-  return g ? g->threads : fnzi_eng_threads_drawing(ws->exe);
+  return g ? g->threads : ws->exe->threads_drawing;
 }
 
 static fnz_status copy_layout(fnzi_arena *arena, const fnz_geometry *from, fnz_geometry *to) {

@@ -132,6 +132,7 @@ static fnz_status compile(fnz_context *ctx, const fnz_program *program,
   exe->is_told = is_told;
   exe->is_guest = host != NULL;
   exe->device = host;
+  exe->threads_drawing = host ? host->threads : 0;
   exe->limits = own->limits = ctx->limits;
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     atomic_init(&exe->kept[i], NULL);

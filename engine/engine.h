@@ -88,6 +88,8 @@ struct fnz_executable {
   bool by_steps;                     /* data decide sizes: graph 0 is evaluated node by node */
   bool by_numbers;                   /* data decide numbers, but no size: what gives them is */
   struct fnzi_cuda_device *device;   /* NULL: the CPU */
+  int64_t threads_drawing;           /* threads of Philox for a run without a generator; 0: the
+                                        generator is none of Philox */
   _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: it is not there yet */
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };
@@ -100,9 +102,6 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_p
 FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program,
                                               int threads, struct fnzi_cuda_device *device,
                                               fnz_executable **out);
-
-/* Threads of Philox that a run draws by where it is given no generator; 0: it is none of Philox. */
-int64_t fnzi_eng_threads_drawing(const fnz_executable *exe);
 
 /* --- Memory of a workspace -------------------------------------------------------------------- */
 /* Blocks by size; freed ones are kept for the next of their class, so that what runs again and

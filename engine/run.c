@@ -285,7 +285,7 @@ fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
   if (!r.ws)
     FNZ_TRY(fnzi_eng_workspace_take(exe, ctx, &r.ws));
   fnz_generator own;
-  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, fnzi_eng_threads_drawing(exe));
+  fnzi_generator_lend(r.ws->ctx, ctx->generator, &own, exe->threads_drawing);
   r.ws->ctx->collectives = ctx->collectives;
   fnz_status status = fnzi_eng_told(ctx, r.ws, run_in(&r));
   r.ws->ctx->generator = NULL;

@@ -409,7 +409,7 @@ fnz_status fnz_executable_verify(fnz_context *ctx, const fnz_executable *exe,
                                  const fnz_arrays *inputs) {
   verifying v = {.exe = exe, .ctx = ctx, .inputs = inputs};
   find_readings(&v, exe->program);
-  fnzi_generator_repeat_open(&v.draws, ctx, fnzi_eng_threads_drawing(exe));
+  fnzi_generator_repeat_open(&v.draws, ctx, exe->threads_drawing);
   fnzi_arena_init(&v.arena, ctx);
   fnz_status status = fnz_cpu_backend_create(ctx, exe->threads, &v.backend);
   if (status == FNZ_OK)

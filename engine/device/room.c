@@ -248,9 +248,6 @@ fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder, const 
   FNZ_TRY(exe->is_told ? fnzi_cuda_device_open_to_tell(exe->ctx, name, made)
                        : fnzi_cuda_device_open(exe->ctx, holder, name, cache, made));
   exe->device = made;
+  exe->threads_drawing = made->threads;
   return FNZ_OK;
-}
-
-int64_t fnzi_eng_threads_drawing(const fnz_executable *exe) {
-  return exe->device ? exe->device->threads : 0;
 }
