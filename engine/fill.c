@@ -1,6 +1,6 @@
 /* fill.c - what a plan becomes in a binding: a storage per buffer, an array per value, an act per
  * step; of the outermost plan and of those of bodies. */
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);

@@ -2,7 +2,7 @@
  * moved before and after.
  *
  * needs   the binding that it is of, with storages, and bindings of its bodies (bind_bodies.c) */
-#include "engine/engine.h"
+#include "engine/steps/engine.h"
 #include "engine/plan/planner.h"
 
 /* --- Links --------------------------------------------------------------------------------------

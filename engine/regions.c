@@ -3,7 +3,7 @@
  *
  * The interpreter gets arrays over places as values of its own. What it computes is brought to its
  * place where the plan has one, and stays with it otherwise. */
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);

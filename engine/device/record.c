@@ -5,7 +5,7 @@
  * While it does, each buffer of the binding lies at an address of its own that no memory has, and
  * so does the memory of the step. Windows anywhere else are numbers of the kernel. */
 #include "engine/device/record.h"
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 
 static fnz_status room(void *user, size_t bytes, void **out) {
   fnzi_eng_recording *r = user;

@@ -1,7 +1,7 @@
 /* text.c - the steps of a binding as works: groups and moves as kernels of one program, calls by
  * their ways; and the kernels that bring windows with gaps to the staging area and back. */
 #include "engine/device/rows.h"
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
 _Static_assert((int)FNZI_ENG_LANES < (int)FNZI_ENG_DEVICE_OPERANDS, "operands of a kernel");

@@ -2,7 +2,7 @@
 #ifndef FNZI_ENG_TILE_MAKE_H
 #define FNZI_ENG_TILE_MAKE_H
 
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
 /* What a slot holds: an array's elements, in the type of the array or in another one; or a number.

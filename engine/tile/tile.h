@@ -18,7 +18,7 @@
 #ifndef FNZI_ENG_TILE_H
 #define FNZI_ENG_TILE_H
 
-#include "engine/engine.h"
+#include "engine/steps/engine.h"
 #include "kernels/core/convert.h"
 #include "kernels/meta/point.h"
 #include "kernels/meta/row.h"

@@ -27,7 +27,7 @@
 #ifndef FNZI_ENG_ENGINE_H
 #define FNZI_ENG_ENGINE_H
 
-#include "engine/binding.h"
+#include "engine/steps/binding.h"
 #include "run/run.h"
 
 #include <fnz/numbers.h>

@@ -3,7 +3,7 @@
  *
  * A kernel's call has them among its arguments. A group reads them from memory, in the type that it
  * computes, as the kernels that it stands for convert them. */
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 #include "kernels/core/convert.h"
 #include "kernels/meta/evaluate.h"
 #include "kernels/meta/point.h"

@@ -5,7 +5,7 @@
  * rule needs no data. Other operators (decompositions, lists, views that no strides say, sizes that
  * data decide) are applied as the interpreter applies them, and their results are brought to their
  * places. What is no operator on tensors is left to the interpreter. */
-#include "engine/taken.h"
+#include "engine/steps/taken.h"
 #include "kernels/meta/evaluate.h"
 #include "schema/aten_names.h"
 

@@ -7,7 +7,7 @@
  *         is evaluated as the interpreter does
  *
  * All that stays is borrowed: nodes, values, arguments. */
-#include "engine/expand.h"
+#include "engine/steps/expand.h"
 #include "kernels/backends.h"
 #include "program/region_ops.h"
 

@@ -2,7 +2,7 @@
  *
  * Views become their copies, as everywhere in a functional program; a plan makes views of them
  * again. Steps that no result is made of are left out. */
-#include "engine/expand.h"
+#include "engine/steps/expand.h"
 #include "schema/aten_names.h"
 
 #include <stdio.h>
