@@ -443,7 +443,7 @@ int cli_pairs_add(cli_call *call, const fnz_program *program, fnz_arrays *to);
 /* They are inputs of the next call. */
 int cli_pairs_hand_on(cli_call *call, const fnz_program *program);
 
-/* --- State from call to call (run.c, held.c) ---------------------------------------------- */
+/* --- State from call to call (held.c) ----------------------------------------------------- */
 /* Makes call->state as --state says, whose arrays stay in call->more; without an executable only
  * those. */
 int cli_state_open(cli_call *call);

@@ -93,6 +93,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   CLI_TRY(cli_parse(&call, argc, argv));
   if (cli_has(&call, CLI_HELP))
     return verb_help(verb);
+  CLI_TRY(cli_check_streams(&call));
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
   int result = cli_collectives_open(&call);
   if (result == CLI_DONE)
