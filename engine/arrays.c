@@ -3,7 +3,7 @@
  *
  * Arrays are bound by the interpreter's own rules, so that the same ones are accepted, and refused
  * with the same words. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "base/random.h"
 #include "program/formats/formats.h"
 #include "run/numbers.h"

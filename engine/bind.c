@@ -3,7 +3,7 @@
  * needs   ws->given: what the inputs look like
  * gives   a binding for these sizes and layouts, kept in the workspace with those of the last ones
  */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 /* --- The key ------------------------------------------------------------------------------------
  */

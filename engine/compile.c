@@ -1,5 +1,5 @@
 /* compile.c - an executable: what is known of a program before it runs. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "kernels/backends.h"
 #include "program/shapes/sizes.h"
 

@@ -1,6 +1,6 @@
 /* execute.c - one run of a binding: where memory is, the steps one after the other, where results
  * lie. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "base/random.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {

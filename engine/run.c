@@ -1,6 +1,6 @@
 /* run.c - runs over the caller's memory. */
 #include "base/random.h"
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 /* One run that is under way. */
 typedef struct running {

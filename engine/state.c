@@ -1,5 +1,5 @@
 /* state.c - the memory of parameters and buffers that a program changes. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 

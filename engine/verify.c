@@ -1,7 +1,7 @@
 /* verify.c - an executable against the interpreter, bit by bit: with named arrays twice, on memory
  * with gaps, and with a state for three calls. What is given may hold weights, for the program's
  * own, and what the state begins with. */
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "base/random.h"
 #include "run/numbers.h"
 #include "run/reals.h"

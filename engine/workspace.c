@@ -1,7 +1,7 @@
 /* workspace.c - what one run at a time works in: a context of its own over memory that is kept, a
  * backend, bindings. */
 #include "base/watched.h"
-#include "engine/device/device.h"
+#include "engine/engine.h"
 
 /* --- Memory that is kept ------------------------------------------------------------------------
  */

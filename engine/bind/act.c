@@ -1,6 +1,8 @@
 /* act.c - one step of a binding that is no region: a kernel, an operator, a move, a group, or what
  * the interpreter evaluates. */
+#include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
+#include "engine/tile/tile.h"
 #include "kernels/meta/evaluate.h"
 
 /* What the state held is not kept for kernels that are said never to fail. */

@@ -2,7 +2,7 @@
  *
  * needs   the plans of bodies (bodies.h)
  * gives   a binding per body; a region of which something is the interpreter's is so as a whole */
-#include "engine/steps/engine.h"
+#include "engine/bind/bind.h"
 
 static fnzi_eng_binding *owner_of(const fnzi_eng_binding *outermost, uint32_t body) {
   return body == FNZI_ENG_NONE ? (fnzi_eng_binding *)(uintptr_t)outermost

@@ -1,7 +1,7 @@
 /* bind_plan.c - a binding without a device: the program for the sizes of ws->given, its plan, a
  * storage per buffer, an array per value, a step per step. */
 #include "base/random.h"
-#include "engine/steps/engine.h"
+#include "engine/bind/bind.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);

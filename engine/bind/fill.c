@@ -1,6 +1,8 @@
 /* fill.c - what a plan becomes in a binding: a storage per buffer, an array per value, an act per
  * step; of the outermost plan and of those of bodies. */
+#include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
+#include "engine/tile/tile.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);

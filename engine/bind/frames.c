@@ -3,6 +3,7 @@
  *
  * What each region does with its bodies is what run/loops.c does with arrays: here results are
  * written to where they lie. */
+#include "engine/bind/bind.h"
 #include "engine/tile/tile.h"
 
 #include <time.h>

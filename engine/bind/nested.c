@@ -2,7 +2,7 @@
  * moved before and after.
  *
  * needs   the binding that it is of, with storages, and bindings of its bodies (bind_bodies.c) */
-#include "engine/steps/engine.h"
+#include "engine/bind/bind.h"
 #include "engine/plan/planner.h"
 
 /* --- Links --------------------------------------------------------------------------------------

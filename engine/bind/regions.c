@@ -3,6 +3,7 @@
  *
  * The interpreter gets arrays over places as values of its own. What it computes is brought to its
  * place where the plan has one, and stays with it otherwise. */
+#include "engine/bind/bind.h"
 #include "engine/steps/taken.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {

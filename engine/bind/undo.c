@@ -3,6 +3,7 @@
  *
  * Most programs need nothing kept: what writes a cache checks its index before, and the steps
  * behind it cannot fail, or check the same index again. */
+#include "engine/bind/bind.h"
 #include "engine/tile/tile.h"
 #include "kernels/meta/point.h"
 

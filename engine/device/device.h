@@ -25,7 +25,7 @@
 #define FNZI_ENG_DEVICE_H
 
 #include "engine/cuda/graph.h"
-#include "engine/steps/engine.h"
+#include "engine/bind/bind.h"
 
 /* --- plan.c */
 typedef struct fnzi_eng_where {

@@ -6,7 +6,7 @@
  *
  * All of it is kept in the order of its addresses from run to run, so that a run which finds it as
  * it was takes one look at each. */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "views/views.h"
 
 #include <stdlib.h>

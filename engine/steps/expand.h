@@ -3,7 +3,7 @@
 #ifndef FNZI_ENG_EXPAND_H
 #define FNZI_ENG_EXPAND_H
 
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "functionalize/decompose/decompose.h"
 
 typedef struct fnzi_eng_expander {

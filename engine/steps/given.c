@@ -1,5 +1,5 @@
 /* given.c - what a run is given, as memory of the inputs of graph 0. */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 
 static const fnzi_graph *graph_of(const fnz_workspace *ws) {
   return fnzi_graph_at(ws->exe->program, 0);

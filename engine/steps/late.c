@@ -8,7 +8,7 @@
  *
  * needs   a program whose inputs have fixed sizes
  * gives   the program as the planner sees it; the real one in the same order */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "program/region_ops.h"
 
 static bool is_late(const fnzi_value *value) {

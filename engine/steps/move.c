@@ -1,6 +1,6 @@
 /* move.c - elements from one window to another one of the same sizes: found out once how they lie,
  * run many times. */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 
 typedef fnzi_eng_move_dim dim;
 

@@ -1,5 +1,5 @@
 /* results.c - where a result of graph 0 lies after a run. */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 
 static const fnzi_graph *graph_of(const fnzi_eng_binding *b) {
   return fnzi_graph_at(b->program, 0);

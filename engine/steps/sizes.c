@@ -3,7 +3,7 @@
  * needs   the key of a binding: what the inputs look like
  * gives   a program of fixed sizes, whose ranges and guards hold; or the same program, to be run
  *         node by node, where data decide sizes; and other sizes than those of the call */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "run/numbers.h"
 
 /* --- The numbers of a call

@@ -2,7 +2,7 @@
  *
  * needs   a functional program
  * gives   facts of each input of graph 0; the slots of inputs, outputs and state */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "program/state_io.h"
 
 static const fnzi_graph *graph_of(const fnz_executable *exe) {

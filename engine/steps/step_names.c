@@ -1,6 +1,6 @@
 /* step_names.c - what the time of a group is told as: all of its operators, as fnz_plan_write() has
  * them, and those of the user's program that they are steps of. */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 
 /* The nodes first..last, or those of `whole` that they are parts of: each that is several in a row
  * once. */

@@ -2,7 +2,7 @@
 #ifndef FNZI_ENG_TAKEN_H
 #define FNZI_ENG_TAKEN_H
 
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 
 /* A call that takes numbers which data decide. They are filled in when the last one of them is
  * known, so that its step finds them. */

@@ -1,6 +1,6 @@
 /* trivial.c - plans without analysis: every value has memory of its own and every node is a
  * call; or every node is the interpreter's. */
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "program/state_io.h"
 #include "schema/aten_names.h"
 

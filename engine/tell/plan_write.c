@@ -1,6 +1,6 @@
 /* plan_write.c - fnz_plan_write(): makes the plan that is told; for a GPU, and for sizes that are
  * symbols, the binding that would run. */
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "engine/plan/planner.h"
 #include "engine/tell/tell.h"
 #include "run/numbers.h"

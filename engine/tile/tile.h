@@ -18,7 +18,7 @@
 #ifndef FNZI_ENG_TILE_H
 #define FNZI_ENG_TILE_H
 
-#include "engine/steps/engine.h"
+#include "engine/steps/steps.h"
 #include "kernels/core/convert.h"
 #include "kernels/meta/point.h"
 #include "kernels/meta/row.h"
@@ -170,5 +170,17 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_tile_chain(fnzi_arena *arena, fnzi_eng_tile *
 /* Registers for the slots, and how the elements are walked over; the strides of lanes are set. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_tile_settle(fnz_context *ctx, fnzi_eng_tile *tile,
                                                const fnz_geometry *space);
+
+/* --- make.c, tile.c, sets.c: acts of a binding -------------------------------------------------
+ */
+/* Makes the tile program of a group, or of a call that may run as one; memory for registers. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
+                                                 const fnzi_eng_step *step);
+FNZ_MUST_CHECK fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b);
+/* Runs a tile program, with the registers of the binding. */
+void fnzi_eng_tile_run(const fnzi_eng_tile *tile, unsigned char *registers);
+/* Makes tables for the tile programs that run at once, after all acts; runs one of them. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_sets_make(fnz_workspace *ws, fnzi_eng_binding *b);
+void fnzi_eng_sets_run(const fnzi_eng_sets *sets, unsigned char *registers);
 
 #endif

@@ -18,7 +18,7 @@
 #ifndef FNZI_ENG_VALUES_H
 #define FNZI_ENG_VALUES_H
 
-#include "engine/device/device.h"
+#include "engine/engine.h"
 #include "kernels/meta/point.h"
 
 /* --- The backend ------------------------------------------------------------------------------ */

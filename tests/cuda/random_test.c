@@ -9,7 +9,7 @@
  * In the environment: FNZ_PROGRAMS, how many (of each kind), FNZ_BODIES, of those with bodies,
  * FNZ_NUMBERS, of those with numbers of data;
  * FNZ_FIRST, the first one's number; FNZ_SEED; FNZ_BATCH, how many at once. */
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "soak/numbers.h"
 #include "soak/programs.h"
 #include "soak/regions.h"

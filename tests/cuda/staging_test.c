@@ -2,7 +2,7 @@
  * staging_test.c - where memory lies that a run on a GPU is given: what lies with the CPU is
  * refused by name without the option staging, and without it nothing is kept for the CPU that it
  * has no part in. */
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "tests/cuda/help.h"
 #include "tests/cuda/own_device.h"
 

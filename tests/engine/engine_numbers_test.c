@@ -2,7 +2,7 @@
  * engine_numbers_test.c - numbers that data decide, as operands of steps: the engine against the
  * interpreter, over random programs, and what few programs must become. */
 #include "base/watched.h"
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "soak/numbers.h"
 #include "soak/programs.h"
 #include "tests/engine/engine_help.h"

@@ -3,7 +3,7 @@
  * interpreter's bits; nothing is allocated; state is written in place, and as it was after a
  * failure. What data decide sizes of is evaluated beside a plan. */
 #include "base/watched.h"
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
 #include "soak/regions.h"

@@ -2,7 +2,7 @@
  * engine_steps_test.c - executables: recipes become steps of the node that they compute; inputs
  * that must not overlap; outputs that show a state as it was; weights that are kept in another
  * order; what a run allocates. */
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/engine/engine_help.h"

@@ -2,7 +2,7 @@
  * engine_test.c - executables: the interpreter's bits for all fixtures; a decode step moves a
  * token's bytes and allocates nothing; a failed call leaves the state. */
 #include "base/watched.h"
-#include "engine/steps/engine.h"
+#include "engine/engine.h"
 #include "program/program.h"
 #include "soak/programs.h"
 #include "tests/engine/decode.h"

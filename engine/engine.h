@@ -1,0 +1,57 @@
+/* engine.h - executables, workspaces and their runs.
+ *
+ *   compile.c            fnz_compile(), and the workspaces that an executable keeps
+ *   workspace.c          memory, allocator, the bindings of the last sizes
+ *   bind.c               the binding for the sizes of a call: kept, or new, on its device
+ *   execute.c            one run: pointers, state, results
+ *   run.c, arrays.c      runs with memory, with named arrays
+ *   state.c              parameters and buffers that are changed
+ *   verify.c             compares the engine with the interpreter */
+#ifndef FNZI_ENG_ENGINE_H
+#define FNZI_ENG_ENGINE_H
+
+#include "engine/device/device.h"
+
+/* --- compile.c */
+/* Makes an executable that only prints its plans. It has none yet. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_compile_to_tell(fnz_context *ctx, const fnz_program *program,
+                                                   const char *device, fnz_executable **out);
+/* Makes an executable for an open device, which must outlive it, without weights. The first run
+ * makes the plan. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_compile_on(fnz_context *ctx, const fnz_program *program,
+                                              int threads, struct fnzi_cuda_device *device,
+                                              fnz_executable **out);
+
+/* --- workspace.c */
+/* Makes a workspace; `ctx` gets errors. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_create(const fnz_executable *exe, fnz_context *ctx,
+                                                    fnz_workspace **out);
+/* Takes a workspace that the executable keeps, or a new one; gives it back. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_workspace_take(const fnz_executable *exe, fnz_context *ctx,
+                                                  fnz_workspace **out);
+void fnzi_eng_workspace_give(const fnz_executable *exe, fnz_workspace *ws);
+/* Copies the error of the workspace's context to the caller's, and returns `status`. */
+fnz_status fnzi_eng_told(fnz_context *ctx, const fnz_workspace *ws, fnz_status status);
+
+/* --- bind.c */
+/* Returns the binding for ws->given; makes a missing one. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_binding_find(fnz_workspace *ws, bool with_state,
+                                                fnzi_eng_binding **out);
+void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b);
+
+/* --- execute.c */
+/* Runs `b` with ws->given. `outs`: per output of graph 0, memory for the row-major elements; NULL:
+ * the workspace's. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
+                                           unsigned char *const *outs);
+
+/* --- run.c, arrays.c */
+/* Runs like fnz_executable_run(), without a state, on weights that are bound. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_run_bound(const fnz_executable *exe, fnz_context *ctx,
+                                             const fnz_execution *run, const fnzi_run_state *bound);
+/* Copies the elements of input k after a run, row-major, from memory that other inputs have final
+ * values of. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_member(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
+                                          void *out);
+
+#endif
