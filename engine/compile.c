@@ -47,8 +47,10 @@ static fnz_status find_symbols(fnz_executable *exe) {
   if (!exe->has_symbols)
     return FNZ_OK;
   fnz_status status = fnzi_sizes_open(&sizes, exe->ctx, exe->program);
-  exe->by_numbers = fnzi_eng_only_numbers(exe->program);
-  exe->by_steps = status == FNZ_OK && fnzi_sizes_have_data(&sizes) && !exe->by_numbers;
+  if (fnzi_eng_only_numbers(exe->program))
+    exe->data = FNZI_ENG_DATA_SCALARS;
+  else if (status == FNZ_OK && fnzi_sizes_have_data(&sizes))
+    exe->data = FNZI_ENG_DATA_SIZES;
   fnzi_sizes_close(&sizes);
   return status;
 }

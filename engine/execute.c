@@ -124,7 +124,7 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena
 static fnz_status run_on_cpu(fnz_workspace *ws, fnzi_eng_binding *b, bool flagged) {
   FNZ_TRY(fnzi_eng_undo_keep(ws, b));
   fnz_status status = fnzi_eng_frames_run(ws, b);
-  if (status == FNZ_OK && b->by_steps && b->with_state)
+  if (status == FNZ_OK && b->mode == FNZI_ENG_INTERPRETED && b->with_state)
     status = fnzi_eng_steps_finish(ws, b);
   if (status == FNZ_OK && flagged)
     status = fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL,

@@ -63,7 +63,7 @@ static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_e
                               &b->bodies);
 }
 
-/* And so does one whose plan is wrong, without a plan. */
+/* A program whose plan is wrong runs stepwise. */
 static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
                                  const fnzi_eng_policy *policy) {
   const fnz_error had = ws->ctx->error;
@@ -75,7 +75,24 @@ static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
   fnzi_eng_plan_free(ws->ctx, &b->plan);
   fnzi_eng_bodies_free(ws->ctx, &b->bodies);
   b->program = b->source;
-  return fnzi_eng_plan_trivial(ws->ctx, b->program, policy, &b->plan);
+  b->mode = FNZI_ENG_STEPWISE;
+  return FNZ_OK;
+}
+
+/* The planner arranges nodes, except for registered kernels, which it does not know. */
+static fnz_status plan_fixed(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
+  bool has_scalars = ws->exe->data == FNZI_ENG_DATA_SCALARS;
+  if (!policy->ungrouped && has_scalars) {
+    FNZ_TRY(fnzi_eng_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+    b->program = b->source;
+  }
+  if (!policy->ungrouped)
+    FNZ_TRY(arrange(ws, b, b->source, policy));
+  if (has_scalars)
+    fnzi_eng_numbers_keep(b->source, &b->program, policy);
+  if (has_scalars && b->program != b->source)
+    FNZ_TRY(fnzi_eng_late_number(&b->arena, b->program, &b->program));
+  return plan_and_check(ws, b, policy);
 }
 
 /* A final value whose sizes data decide may fit its state; only the interpreter finds out. */
@@ -90,8 +107,8 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) 
   return false;
 }
 
-/* What data do not decide is planned; where that cannot be done, every node is the interpreter's.
- */
+/* Plans the nodes that do not depend on data-dependent sizes. If that fails, the interpreter
+ * evaluates every node. */
 static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
   const fnz_error had = ws->ctx->error;
   const fnz_program *hidden, *shown;
@@ -118,8 +135,7 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_pol
   fnzi_eng_bodies_free(ws->ctx, &b->bodies);
   policy->order = (fnzi_eng_order){.source = NULL};
   b->program = b->source;
-  b->is_late = false;
-  b->by_steps = true;
+  b->mode = FNZI_ENG_INTERPRETED;
   return FNZ_OK;
 }
 
@@ -139,27 +155,20 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
                             .layouts = layouts,
                             .state = b->with_state,
                             .ungrouped = ws->exe->kernels != NULL};
-  b->is_late = b->is_late && !(b->with_state && has_late_finals(ws, b));
-  b->by_steps = b->by_steps && !b->is_late;
-  if (b->is_late)
-    FNZ_TRY(plan_late(ws, b, &policy));
-  if (b->is_late)
-    return FNZ_OK;
-  if (b->by_steps)
-    return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
-  if (ws->exe->unplanned)
+  bool is_late = ws->exe->data == FNZI_ENG_DATA_SIZES;
+  if (is_late && b->with_state && has_late_finals(ws, b))
+    b->mode = FNZI_ENG_INTERPRETED;
+  if (b->mode == FNZI_ENG_PLANNED) /* may find that there is no plan, and set the mode */
+    FNZ_TRY(is_late ? plan_late(ws, b, &policy) : plan_fixed(ws, b, &policy));
+  switch (b->mode) {
+  case FNZI_ENG_PLANNED:
+    break;
+  case FNZI_ENG_STEPWISE:
     return fnzi_eng_plan_trivial(ws->ctx, b->program, &policy, &b->plan);
-  if (!policy.ungrouped && ws->exe->by_numbers) {
-    FNZ_TRY(fnzi_eng_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
-    b->program = b->source;
+  case FNZI_ENG_INTERPRETED:
+    return fnzi_eng_plan_steps(ws->ctx, b->program, &policy, &b->plan);
   }
-  if (!policy.ungrouped)
-    FNZ_TRY(arrange(ws, b, b->source, &policy));
-  if (ws->exe->by_numbers)
-    fnzi_eng_numbers_keep(b->source, &b->program, &policy);
-  if (ws->exe->by_numbers && b->program != b->source)
-    FNZ_TRY(fnzi_eng_late_number(&b->arena, b->program, &b->program));
-  return plan_and_check(ws, b, &policy);
+  return FNZ_OK;
 }
 
 /* --- Memory -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ static fnz_status make_storages(fnz_workspace *ws, fnzi_eng_binding *b) {
 static const fnz_geometry *seen_geometry(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                          uint64_t v) {
   const fnzi_graph *g = graph_of(b);
-  for (uint32_t k = 0; b->by_steps && k < g->ninputs; k++)
+  for (uint32_t k = 0; b->mode == FNZI_ENG_INTERPRETED && k < g->ninputs; k++)
     if (g->inputs[k].tag == FNZ_ARG_VALUE && g->inputs[k].u.value == v)
       return ws->given[k].layout;
   return g->values.data[v].geometry;

@@ -142,7 +142,8 @@ fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n
   FNZ_TRY(fnzi_args_visit(n->args, n->nargs, pass_in, &p));
   FNZ_TRY(fnzi_run_steps_node(ws->steps, node));
   FNZ_TRY(fnzi_eng_takings_fill(ws, b, node));
-  if (b->is_late) /* before a result is written where one of these lies */
+  /* Before a result is written to the memory of one of these. */
+  if (ws->exe->data == FNZI_ENG_DATA_SIZES && b->mode == FNZI_ENG_PLANNED)
     FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, keep_apart, &p));
   return pass_out(&p, n);
 }

@@ -123,6 +123,15 @@ typedef struct fnzi_eng_act {
 
 typedef struct fnzi_eng_binding fnzi_eng_binding;
 
+/* How the nodes of a program are computed. */
+typedef enum fnzi_eng_mode {
+  FNZI_ENG_PLANNED,    /* by the steps of a plan. The interpreter evaluates nodes that depend on
+                          data-dependent sizes (late.c) */
+  FNZI_ENG_STEPWISE,   /* node after node, each value in memory of its own: if the caller wants no
+                          plan, or the proof of a plan fails */
+  FNZI_ENG_INTERPRETED /* by the interpreter, all of them: no plan is possible */
+} fnzi_eng_mode;
+
 /* What holds for all nodes of a kind. */
 typedef struct fnzi_eng_shaped {
   bool fits; /* their shape rules agree with what the program records */
@@ -223,8 +232,7 @@ struct fnzi_eng_binding {
                                 NULL: nothing */
   fnzi_krn_storage taken;    /* where groups read such numbers, each at a multiple of 16 bytes */
   bool interprets;
-  bool by_steps; /* every node is the interpreter's: data decide sizes, and inputs' are symbols */
-  bool is_late;  /* data decide sizes: what depends on those is the interpreter's (late.c) */
+  fnzi_eng_mode mode;
   struct fnzi_eng_device_binding *device; /* device.h; NULL: without a device */
   fnz_needs needs;
   fnzi_eng_bodies bodies;      /* of all regions, also those within bodies */

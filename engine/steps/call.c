@@ -239,7 +239,7 @@ static bool are_all(fnzi_krn_array *const *outputs, size_t count) {
 /* What nodes like this one are; NULL where data decide sizes: arrays have others than the program.
  */
 static fnzi_eng_shaped *shaped_of(const maker *m) {
-  const fnzi_eng_shapes *shapes = m->b->by_steps ? NULL : m->b->shapes;
+  const fnzi_eng_shapes *shapes = m->b->mode == FNZI_ENG_INTERPRETED ? NULL : m->b->shapes;
   size_t n = (size_t)(m->node - fnzi_graph_at(m->b->program, 0)->nodes.data);
   return shapes ? &shapes->of[shapes->kinds.of[n]] : NULL;
 }

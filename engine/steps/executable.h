@@ -49,6 +49,12 @@ typedef struct fnzi_eng_slots {
 
 enum { FNZI_ENG_KEPT = 16, FNZI_ENG_BINDINGS = 8 };
 
+typedef enum fnzi_eng_data {
+  FNZI_ENG_DATA_NONE,
+  FNZI_ENG_DATA_SCALARS, /* data-dependent scalars, but no such size */
+  FNZI_ENG_DATA_SIZES
+} fnzi_eng_data;
+
 struct fnz_executable {
   fnz_context *ctx; /* owned; memory of the executable comes from it, and runs do not use it */
   const fnz_program *program;
@@ -66,11 +72,10 @@ struct fnz_executable {
                                    FNZI_ENG_NONE for none, and if its sizes change */
   fnzi_eng_slots slots[3];
   bool has_symbols;
-  bool by_steps;                   /* sizes are data-dependent: graph 0 is evaluated node by node */
-  bool by_numbers;                 /* scalars are data-dependent, but no size */
-  struct fnzi_cuda_device *device; /* NULL: the CPU */
-  int64_t threads_drawing;         /* threads of Philox for a run without a generator; 0: the
-                                      generator is none of Philox */
+  fnzi_eng_data data;                /* what only a run knows */
+  struct fnzi_cuda_device *device;   /* NULL: the CPU */
+  int64_t threads_drawing;           /* threads of Philox for a run without a generator; 0: the
+                                        generator is none of Philox */
   _Atomic(uint64_t) *device_weights; /* per input: its address there; 0: not copied yet */
   _Atomic(fnz_workspace *) kept[FNZI_ENG_KEPT];
 };

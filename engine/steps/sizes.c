@@ -58,25 +58,32 @@ static fnz_status use_owned(fnz_workspace *ws, fnzi_eng_binding *b) {
   return FNZ_OK;
 }
 
+static fnzi_eng_mode mode_of(const fnz_executable *exe) {
+  bool can_plan = !exe->unplanned && !exe->kernels && fnzi_eng_inputs_are_fixed(exe->program);
+  if (exe->data == FNZI_ENG_DATA_SIZES)
+    return can_plan ? FNZI_ENG_PLANNED : FNZI_ENG_INTERPRETED;
+  return exe->unplanned ? FNZI_ENG_STEPWISE : FNZI_ENG_PLANNED;
+}
+
 fnz_status fnzi_eng_sizes_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
   fnzi_run_options options = {.emit = fnzi_run_emit_nothing};
   fnzi_run_state run;
   fnz_arrays *none;
   b->program = b->whole = ws->exe->program;
-  b->by_steps = ws->exe->by_steps;
-  b->is_late = b->by_steps && !ws->exe->unplanned && !ws->exe->kernels &&
-               fnzi_eng_inputs_are_fixed(b->program);
+  b->mode = mode_of(ws->exe);
   if (!ws->exe->has_symbols)
     use(b, &ws->exe->expansion);
-  if (!ws->exe->has_symbols || b->by_steps || ws->exe->by_numbers)
+  if (!ws->exe->has_symbols || ws->exe->data != FNZI_ENG_DATA_NONE)
     return FNZ_OK;
   FNZ_TRY(fnz_arrays_create(ws->ctx, &none));
   options.inputs = none;
   fnz_status status = instantiate(ws, b, &run, &options);
   fnzi_run_close(&run);
   fnz_arrays_destroy(none);
-  b->by_steps = status == FNZ_UNSUPPORTED;
-  return status == FNZ_OK ? use_owned(ws, b) : b->by_steps ? FNZ_OK : status;
+  if (status == FNZ_OK)
+    return use_owned(ws, b);
+  b->mode = FNZI_ENG_INTERPRETED;
+  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
 /* --- Other numbers

@@ -446,7 +446,7 @@ START_TEST(what_data_do_not_decide_is_planned) {
   for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
     b = s.ws->bindings[i].made ? &s.ws->bindings[i] : b;
   ck_assert_ptr_nonnull(b);
-  ck_assert(b->is_late && !b->by_steps);
+  ck_assert(s.ws->exe->data == FNZI_ENG_DATA_SIZES && b->mode == FNZI_ENG_PLANNED);
   ck_assert_uint_eq(b->needs.interpreted, 4);
   ck_assert_uint_gt(b->needs.steps, b->needs.interpreted);
   ck_assert(plan_says(s.ctx, s.p, false, "apply   masked_select by the interpreter"));
