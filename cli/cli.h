@@ -131,7 +131,8 @@ typedef enum cli_option {
       CLI_OPTION_COUNT
 } cli_option;
 
-#define CLI_BIT(option) (UINT64_C(1) << CLI_##option)
+/* The options of a verb, up to CLI_OPTION_COUNT. */
+#define CLI_TAKES(...) ((const cli_option[]){__VA_ARGS__, CLI_OPTION_COUNT})
 
 /* Forms that --for of lint takes besides the targets of <fnz/targets.h>. Columns: the word, the
  * function that lists everything the form cannot hold as call->refusals, and the set of operators
@@ -170,8 +171,8 @@ typedef struct cli_line {
 
 typedef struct cli_verb {
   const char *name, *operands;
-  int least, most; /* how many operands */
-  uint64_t options;
+  int least, most;           /* how many operands */
+  const cli_option *options; /* CLI_TAKES */
   const char *summary, *examples;
   int (*run)(cli_call *call);
 } cli_verb;
@@ -180,10 +181,9 @@ typedef struct cli_verb {
  * quiet, verbose and help, description, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN...", 1, CLI_MOST_METHODS,                                                       \
-      CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
-          CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) |   \
-          CLI_BIT(KEEP) | CLI_BIT(WEIGHTS) | CLI_BIT(EXTERNAL_WEIGHTS) | CLI_BIT(SAVE_STATE) |     \
-          CLI_BIT(FOR) | CLI_BIT(SHARE),                                                           \
+      CLI_TAKES(CLI_OUTPUT, CLI_TO, CLI_VIEWS, CLI_STATE, CLI_DENY, CLI_ALIAS, CLI_VERIFY,         \
+                CLI_OPS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP, CLI_WEIGHTS, CLI_EXTERNAL_WEIGHTS,     \
+                CLI_SAVE_STATE, CLI_FOR, CLI_SHARE),                                               \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 -o model.cbor --external-weights\n"                                 \
@@ -197,10 +197,9 @@ typedef struct cli_verb {
       "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
-      CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
-          CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS) |              \
-          CLI_BIT(ENGINE) | CLI_BIT(STATE_FILE) | CLI_BIT(SAVE_STATE) | CLI_BIT(STEPS) |           \
-          CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),             \
+      CLI_TAKES(CLI_INPUTS, CLI_OUTPUTS, CLI_ORIGINAL, CLI_DEVICE, CLI_THREADS, CLI_ALIAS,         \
+                CLI_OPS, CLI_CHECK_SCHEMAS, CLI_ENGINE, CLI_STATE_FILE, CLI_SAVE_STATE, CLI_STEPS, \
+                CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP),                             \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
@@ -212,10 +211,9 @@ typedef struct cli_verb {
       "  mpirun -n 4 fnz run model.pt2 --collectives mpi --inputs in.%r.safetensors "              \
       "--outputs out.%r.safetensors\n")                                                            \
   ROW(verify, "IN [B]", 1, 2,                                                                      \
-      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(STATE) |         \
-          CLI_BIT(IGNORE_WEIGHTS) | CLI_BIT(ALLOW_NARROWER) | CLI_BIT(IGNORE_MEMORY) |             \
-          CLI_BIT(BY_ENGINE) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) | CLI_BIT(COLLECTIVES) |        \
-          CLI_BIT(GROUP),                                                                          \
+      CLI_TAKES(CLI_INPUTS, CLI_TRIALS, CLI_ALIAS, CLI_OPS, CLI_STATE, CLI_IGNORE_WEIGHTS,         \
+                CLI_ALLOW_NARROWER, CLI_IGNORE_MEMORY, CLI_BY_ENGINE, CLI_DRAWS, CLI_GENERATOR,    \
+                CLI_COLLECTIVES, CLI_GROUP),                                                       \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 --state io\n"                                                        \
@@ -224,36 +222,32 @@ typedef struct cli_verb {
       "  fnz verify model.pt2 --inputs in.safetensors\n"                                           \
       "  fnz verify model.pt2 --inputs in.safetensors --engine\n")                                 \
   ROW(bench, "IN", 1, 1,                                                                           \
-      CLI_BIT(INPUTS) | CLI_BIT(AGAINST_RUN) | CLI_BIT(ROUNDS) | CLI_BIT(THREADS) | CLI_BIT(OPS) | \
-          CLI_BIT(DEVICE) | CLI_BIT(JSON) | CLI_BIT(DRAWS) | CLI_BIT(GENERATOR) |                  \
-          CLI_BIT(COLLECTIVES) | CLI_BIT(GROUP),                                                   \
+      CLI_TAKES(CLI_INPUTS, CLI_AGAINST_RUN, CLI_ROUNDS, CLI_THREADS, CLI_OPS, CLI_DEVICE,         \
+                CLI_JSON, CLI_DRAWS, CLI_GENERATOR, CLI_COLLECTIVES, CLI_GROUP),                   \
       "time a program by the engine, and the steps of it",                                         \
       "  fnz bench model.pt2 --inputs in.safetensors\n"                                            \
       "  fnz bench model.pt2 --inputs in.safetensors --against interpreter --rounds 200\n"         \
       "  fnz bench model.pt2 --inputs in.safetensors --json > times.json\n")                       \
-  ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                       \
-      "print a program as text",                                                                   \
+  ROW(show, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS), "print a program as text",  \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
-  ROW(stats, "IN", 1, 1, CLI_BIT(JSON) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                            \
+  ROW(stats, "IN", 1, 1, CLI_TAKES(CLI_JSON, CLI_ALIAS, CLI_OPS),                                  \
       "count operators, views, writes and copies before and after",                                \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
-  ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),     \
+  ROW(draw, "IN", 1, 1, CLI_TAKES(CLI_OUTPUT, CLI_FUNCTIONAL, CLI_ALIAS, CLI_OPS),                 \
       "draw a program: .dot, or .svg with Graphviz",                                               \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
-  ROW(lint, "IN", 1, 1,                                                                            \
-      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(SARIF) |            \
-          CLI_BIT(FOR),                                                                            \
+  ROW(lint, "IN", 1, 1, CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_JSON, CLI_SARIF, CLI_FOR),    \
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --for pt2      # what convert -o model.pt2 will refuse\n"              \
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
-      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(PLAN) | CLI_BIT(DEVICE) |           \
-          CLI_BIT(ARCH) | CLI_BIT(INPUTS) | CLI_BIT(JSON) | CLI_BIT(DECOMPOSE) | CLI_BIT(KEEP),    \
+      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_DEVICE, CLI_ARCH, CLI_INPUTS,         \
+                CLI_JSON, CLI_DECOMPOSE, CLI_KEEP),                                                \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
@@ -262,17 +256,17 @@ typedef struct cli_verb {
       "  fnz explain model.pt2 --plan --device cuda --arch sm_90\n"                                \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
-  ROW(diff, "A B", 2, 2, CLI_BIT(OPS) | CLI_BIT(JSON),                                             \
+  ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON),                                             \
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \
       "  fnz diff model.fnz model.pt2 --json\n")                                                   \
-  ROW(hash, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(NO_WEIGHTS) | CLI_BIT(ALIAS) | CLI_BIT(OPS), \
+  ROW(hash, "IN", 1, 1, CLI_TAKES(CLI_FUNCTIONAL, CLI_NO_WEIGHTS, CLI_ALIAS, CLI_OPS),             \
       "print a hash of a program's content, whatever its values are called",                       \
       "  fnz hash model.cbor\n"                                                                    \
       "  fnz hash model.pt2 --functional --no-weights\n")                                          \
   ROW(fuzz, "[IN...]", 0, CLI_MOST_FILES,                                                          \
-      CLI_BIT(SEED) | CLI_BIT(COUNT) | CLI_BIT(FIRST) | CLI_BIT(AGAINST) | CLI_BIT(JOBS) |         \
-          CLI_BIT(SYMBOLIC) | CLI_BIT(REGIONS) | CLI_BIT(PLANT) | CLI_BIT(OPS),                    \
+      CLI_TAKES(CLI_SEED, CLI_COUNT, CLI_FIRST, CLI_AGAINST, CLI_JOBS, CLI_SYMBOLIC, CLI_REGIONS,  \
+                CLI_PLANT, CLI_OPS),                                                               \
       "compare random programs with their functional forms",                                       \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
       "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \
@@ -282,9 +276,8 @@ typedef struct cli_verb {
       "  fnz fuzz --count 1000 --plant\n"                                                          \
       "  fnz fuzz --plant model.pt2 other.fnz --count 20\n")                                       \
   ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \
-      CLI_BIT(KIND) | CLI_BIT(TAG) | CLI_BIT(COMPOSITE) | CLI_BIT(VIEW) | CLI_BIT(NO_VIEW) |       \
-          CLI_BIT(NO_RULE) | CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) |                 \
-          CLI_BIT(IMPORT) | CLI_BIT(TAGS) | CLI_BIT(TABLE) | CLI_BIT(OUTPUT) | CLI_BIT(JSON),      \
+      CLI_TAKES(CLI_KIND, CLI_TAG, CLI_COMPOSITE, CLI_VIEW, CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,  \
+                CLI_NO_KERNEL, CLI_OPS, CLI_IMPORT, CLI_TAGS, CLI_TABLE, CLI_OUTPUT, CLI_JSON),    \
       "list the operators, or say what is known of one",                                           \
       "  fnz ops add_.Tensor\n"                                                                    \
       "  fnz ops 'add*' --kind inplace\n"                                                          \
@@ -366,7 +359,7 @@ int cli_parse(cli_call *call, int argc, char **argv);
 const char *cli_option_name(cli_option option);
 /* Takes the values of --deny, --decompose and --keep to pieces. */
 int cli_split_names(cli_call *call);
-void cli_print_options(uint64_t options);
+void cli_print_options(const cli_verb *verb);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
 /* Makes the generator of --seed and --generator, which what is called through the context draws

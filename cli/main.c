@@ -39,7 +39,7 @@ static int help(void) {
 static int verb_help(const cli_verb *verb) {
   printf("usage: fnz %s %s%s[options]\n\n%s\n\noptions:\n", verb->name, verb->operands,
          *verb->operands ? " " : "", verb->summary);
-  cli_print_options(verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP));
+  cli_print_options(verb);
   printf("\nexamples:\n%s", verb->examples);
   return cli_flush();
 }

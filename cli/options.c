@@ -90,9 +90,20 @@ bool cli_ends_with(const char *path, const char *end) {
 
 enum { MOST_LEFT = 19 }; /* columns for a name; help of a longer one begins on the next line */
 
-void cli_print_options(uint64_t options) {
+static bool is_among(const cli_option *options, int option) {
+  while (*options != CLI_OPTION_COUNT && (int)*options != option)
+    options++;
+  return *options != CLI_OPTION_COUNT;
+}
+
+static bool takes(const cli_verb *verb, int option) {
+  return is_among(CLI_TAKES(CLI_QUIET, CLI_VERBOSE, CLI_HELP), option) ||
+         is_among(verb->options, option);
+}
+
+void cli_print_options(const cli_verb *verb) {
   for (int i = 0; i < CLI_OPTION_COUNT; i++) {
-    if (!(options & UINT64_C(1) << i))
+    if (!takes(verb, i))
       continue;
     char left[32];
     int used =
@@ -134,15 +145,10 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
                    strchr(words, ',') ? "one of " : "", words, value);
 }
 
-static uint64_t taken_by(const cli_call *call) {
-  return call->verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP);
-}
-
 static int find_option(const cli_call *call, const char *argument) {
-  uint64_t taken = taken_by(call);
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
-    if ((taken & UINT64_C(1) << i) && strlen(rows[i].name) == length &&
+    if (takes(call->verb, i) && strlen(rows[i].name) == length &&
         strncmp(argument, rows[i].name, length) == 0)
       return i;
   return -1;
@@ -174,22 +180,24 @@ static int set_value(cli_call *call, int option, const char *value) {
   return check_choice(call, (cli_option)option, value);
 }
 
+/* The names of verbs with their options. */
+static const struct {
+  const char *name;
+  const cli_option *options;
+} verbs[] = {
+#define VERB_ROW(name, operands, least, most, options, summary, examples) {#name, options},
+    CLI_VERB_ROWS(VERB_ROW)
+#undef VERB_ROW
+};
+
 /* The verbs that have an option of this name, with commas between them; false for none. */
 static bool put_owners(const char *word, char out[CLI_NEAR]) {
-  static const struct {
-    const char *name;
-    uint64_t options;
-  } verbs[] = {
-#define VERB_ROW(name, operands, least, most, options, summary, examples) {#name, options},
-      CLI_VERB_ROWS(VERB_ROW)
-#undef VERB_ROW
-  };
   int option = 0;
   size_t used = 0;
   while (option < CLI_OPTION_COUNT && strcmp(rows[option].name, word) != 0)
     option++;
   for (size_t i = 0; option < CLI_OPTION_COUNT && i < sizeof verbs / sizeof *verbs; i++)
-    if (verbs[i].options & UINT64_C(1) << option && used < CLI_NEAR)
+    if (is_among(verbs[i].options, option) && used < CLI_NEAR)
       used +=
           (size_t)snprintf(out + used, CLI_NEAR - used, "%s%s", used ? ", " : "", verbs[i].name);
   return used > 0;
@@ -201,7 +209,7 @@ static int refuse_option(const cli_call *call, const char *argument) {
   size_t count = 0;
   snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
-    if (taken_by(call) & UINT64_C(1) << i)
+    if (takes(call->verb, i))
       names[count++] = rows[i].name;
   if (put_owners(word, near))
     return cli_usage(call, "there is no option %s, which is one of fnz %s", word, near);
