@@ -119,6 +119,8 @@ enum {
       "fail where an operator breaks its schema's promise")                                        \
   ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
   ROW(PLAN, "--plan", NULL, "say what a run computes where, and what it has to copy")              \
+  ROW(STAGE, "--stage", "NAME",                                                                    \
+      "print the program after a stage: tape, simplified, decomposed, arranged, groups or places") \
   ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
@@ -246,14 +248,15 @@ typedef struct cli_verb {
       "  fnz lint model.pt2 --for onnx     # which operators it does not take\n"                   \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
   ROW(explain, "IN [NODE]", 1, 2,                                                                  \
-      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_DEVICE, CLI_ARCH, CLI_INPUTS,         \
-                CLI_JSON, CLI_DECOMPOSE, CLI_KEEP),                                                \
+      CLI_TAKES(CLI_VIEWS, CLI_ALIAS, CLI_OPS, CLI_PLAN, CLI_STAGE, CLI_DEVICE, CLI_ARCH,          \
+                CLI_INPUTS, CLI_JSON, CLI_DECOMPOSE, CLI_KEEP),                                    \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
       "  fnz explain model.pt2 --decompose core\n"                                                 \
       "  fnz explain model.pt2 --plan\n"                                                           \
       "  fnz explain model.pt2 --plan --inputs inputs.safetensors\n"                               \
       "  fnz explain model.pt2 --plan --device cuda --arch sm_90\n"                                \
+      "  fnz explain model.pt2 --stage arranged\n"                                                 \
       "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
       "  fnz explain model.pt2 --json\n")                                                          \
   ROW(diff, "A B", 2, 2, CLI_TAKES(CLI_OPS, CLI_JSON),                                             \

@@ -330,6 +330,42 @@ static int check_arch(cli_call *call) {
   return CLI_DONE;
 }
 
+/* Fails with the names of all stages if none is called so. */
+static int check_stage(cli_call *call) {
+  const char *stage = call->options[CLI_STAGE], *name;
+  char names[CLI_NEAR] = "";
+  for (size_t k = 0; (name = fnz_stage_name(k)) != NULL; k++) {
+    size_t used = strlen(names);
+    if (strcmp(name, stage) == 0)
+      return CLI_DONE;
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", name);
+  }
+  return cli_usage(call, "--stage takes one of %s, not %s", names, stage);
+}
+
+static int explain_stage(cli_call *call) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_buffer text = {0};
+  static const cli_option others[] = {CLI_PLAN, CLI_DECOMPOSE, CLI_JSON};
+  CLI_TRY(check_stage(call));
+  if (call->noperands == 2)
+    return cli_usage(call, "--stage is about the whole program; leave %s out", call->operands[1]);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (cli_has(call, others[i]))
+      return cli_usage(call, "--stage prints one program; leave %s out",
+                       cli_option_name(others[i]));
+  CLI_TRY(cli_functionalize_options(call, &options));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  int result = cli_check(
+      call, fnz_stage_write(call->ctx, call->program, &options, call->options[CLI_STAGE], &text),
+      call->operands[0]);
+  if (result == CLI_DONE)
+    fwrite(text.data, 1, text.size, stdout);
+  fnz_buffer_free(call->ctx, &text);
+  CLI_TRY(result);
+  return cli_flush();
+}
+
 int cli_explain(cli_call *call) {
   bool is_one = call->noperands == 2;
   named it = {0};
@@ -338,6 +374,8 @@ int cli_explain(cli_call *call) {
   if (cli_has(call, CLI_INPUTS) && !cli_has(call, CLI_PLAN))
     return cli_usage(call, "--inputs is of a plan, which is told for their sizes: add --plan");
   CLI_TRY(check_arch(call));
+  if (cli_has(call, CLI_STAGE))
+    return explain_stage(call);
   CLI_TRY(functionalize(call));
   if (cli_has(call, CLI_PLAN))
     return explain_plan(call);

@@ -5,6 +5,11 @@
 #include "engine/tell/tell.h"
 #include "run/numbers.h"
 
+typedef struct printing {
+  fnzi_eng_binding_printer *print;
+  const void *user;
+} printing;
+
 static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
                          const uint32_t *const *parts) {
   plan->graph = graph;
@@ -15,8 +20,8 @@ static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program 
 /* --- A binding: on a GPU, and where inputs have symbols ----------------------------------------
  */
 /* The plans of bodies are their bindings'; they are told as those of bodies. */
-static fnz_status tell_binding(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes, bool json,
-                               fnz_buffer *out) {
+fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes,
+                                 bool json, fnz_buffer *out) {
   const fnzi_eng_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++) {
@@ -77,20 +82,21 @@ static fnz_status put_sizes(fnzi_run_state *run, fnz_buffer *out) {
   return fnzi_sizes_text(sizes, &run->symbolic->point, out);
 }
 
-static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, bool json, fnz_buffer *out) {
+static fnz_status tell(fnz_workspace *ws, fnzi_run_state *run, const printing *how,
+                       fnz_buffer *out) {
   fnz_buffer sizes = {.data = NULL};
   fnzi_eng_binding *b;
   FNZ_TRY(give(ws, run));
   FNZ_TRY(fnzi_eng_binding_find(ws, true, &b));
   fnz_status status = put_sizes(run, &sizes);
   if (status == FNZ_OK)
-    status = tell_binding(ws->ctx, b, sizes.size ? (const char *)sizes.data : NULL, json, out);
+    status = how->print(ws->ctx, b, sizes.size ? (const char *)sizes.data : NULL, how->user, out);
   fnz_buffer_free(ws->ctx, &sizes);
   return status;
 }
 
 static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
-                                  const fnz_arrays *inputs, bool json, fnz_buffer *out) {
+                                  const fnz_arrays *inputs, const printing *how, fnz_buffer *out) {
   const fnzi_run_options options = {.inputs =
                                         fnzi_eng_inputs_are_fixed(exe->program) ? NULL : inputs,
                                     .borrows = true,
@@ -102,7 +108,7 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   memset(&run, 0, sizeof run);
   fnz_status status = open_sizes(ws, &options, &run);
   if (status == FNZ_OK)
-    status = tell(ws, &run, json, &text);
+    status = tell(ws, &run, how, &text);
   fnzi_run_close(&run);
   status = fnzi_eng_told(ctx, ws, status);
   if (status == FNZ_OK)
@@ -112,14 +118,21 @@ static fnz_status tell_executable(fnz_context *ctx, const fnz_executable *exe,
   return status;
 }
 
-static fnz_status write_binding(fnz_context *ctx, const fnz_program *program,
-                                const fnz_arrays *inputs, const char *device, bool json,
-                                fnz_buffer *out) {
+fnz_status fnzi_eng_print_binding(fnz_context *ctx, const fnz_program *program,
+                                  const fnz_plan_options *options, fnzi_eng_binding_printer *print,
+                                  const void *user, fnz_buffer *out) {
+  const printing how = {print, user};
   fnz_executable *exe;
-  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, device, &exe));
-  fnz_status status = tell_executable(ctx, exe, inputs, json, out);
+  FNZ_TRY(fnzi_eng_compile_to_tell(ctx, program, options->device, &exe));
+  fnz_status status = tell_executable(ctx, exe, options->inputs, &how, out);
   fnz_executable_destroy(exe);
   return status;
+}
+
+static fnz_status print_plan(fnz_context *ctx, fnzi_eng_binding *b, const char *sizes,
+                             const void *user, fnz_buffer *out) {
+  const fnz_plan_options *options = user;
+  return fnzi_eng_tell_binding(ctx, b, sizes, options->json, out);
 }
 
 /* --- On the CPU: a plan -------------------------------------------------------------------------
@@ -166,7 +179,7 @@ fnz_status fnz_plan_write(fnz_context *ctx, const fnz_program *program,
   FNZ_TRY(fnzi_options_take(ctx, options, sizeof o, &o));
   bool by_cpu = !o.device || strcmp(o.device, "cpu") == 0;
   if (!by_cpu || !fnzi_eng_inputs_are_fixed(program))
-    return write_binding(ctx, program, o.inputs, o.device, o.json, out);
+    return fnzi_eng_print_binding(ctx, program, &o, print_plan, &o, out);
   if (!fnzi_program_has_symbols(program))
     FNZ_TRY(fnzi_eng_expand(ctx, program, NULL, &expansion));
   fnzi_arena_init(&arena, ctx);

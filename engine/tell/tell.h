@@ -3,8 +3,7 @@
 #define FNZI_ENG_TELL_H
 
 #include "engine/plan/bodies.h"
-
-struct fnzi_eng_binding;
+#include "engine/steps/binding.h"
 
 typedef struct fnzi_eng_figures {
   size_t nodes, steps, calls, groups, copies; /* copies: moves that a rule forced */
@@ -26,8 +25,8 @@ void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
 /* What is told. */
 typedef struct fnzi_eng_telling {
   const fnzi_eng_plan *plan;
-  const fnzi_eng_bodies *bodies;            /* NULL: they are not told */
-  const struct fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
+  const fnzi_eng_bodies *bodies;     /* NULL: they are not told */
+  const fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
 } fnzi_eng_telling;
 
@@ -37,5 +36,17 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling
                                         fnz_buffer *out);
 FNZ_MUST_CHECK fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what,
                                              fnz_buffer *out);
+
+/* --- plan_write.c */
+/* Appends the plan of a binding, at the sizes `sizes`. */
+FNZ_MUST_CHECK fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_eng_binding *b,
+                                                const char *sizes, bool json, fnz_buffer *out);
+/* Makes a binding for the sizes of options->inputs, or for the recorded ones, and prints it. */
+typedef fnz_status fnzi_eng_binding_printer(fnz_context *ctx, fnzi_eng_binding *b,
+                                            const char *sizes, const void *user, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_eng_print_binding(fnz_context *ctx, const fnz_program *program,
+                                                 const fnz_plan_options *options,
+                                                 fnzi_eng_binding_printer *print, const void *user,
+                                                 fnz_buffer *out);
 
 #endif
