@@ -3,8 +3,8 @@
  *   bind_plan.c            the program for the sizes of a call, and its plan
  *   fill.c                 plan -> binding: storages, arrays, steps
  *   bind_bodies.c          bodies of nodes: bindings within a binding
- *   nested.c               a node whose bodies are such bindings, as a step
- *   frames.c, act.c        runs all steps, with those of bodies; one step
+ *   nested.c               a step for a node with such bodies
+ *   frames.c, act.c        runs all steps, also of bodies; one step
  *   regions.c              nodes that the interpreter evaluates
  *   undo.c                 restores the state after a failed run */
 #ifndef FNZI_ENG_BIND_H

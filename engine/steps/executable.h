@@ -27,7 +27,7 @@ typedef struct fnzi_eng_input {
   bool is_shared;            /* shares memory with another input */
   bool is_guarded;           /* some guard says that it shares no memory with others */
   bool is_written;           /* has a final value */
-  uint32_t memory;           /* the first input of those that share memory; k itself */
+  uint32_t memory;           /* the first input that shares memory with it; k itself */
   uint32_t slot;             /* INPUT or STATE, FNZI_ENG_NONE for none */
   const fnzi_weight *weight; /* NULL: the file has no data for it */
   const char *name;          /* "buffer.cache" */
@@ -126,7 +126,7 @@ struct fnz_workspace {
   uint64_t *known_in, *known_out; /* per slot: an address that is known to be there; 0: none */
   uint64_t device_results;        /* memory there for results for which the caller passes none, */
   size_t device_results_bytes;
-  fnzi_eng_addresses device_late; /* and for those of data-dependent sizes */
+  fnzi_eng_addresses device_late; /* and for results of data-dependent sizes */
   unsigned char *shadow;          /* memory of the CPU for inputs that are stored there */
   size_t shadow_bytes;
   unsigned char *pinned; /* small copies in both directions */

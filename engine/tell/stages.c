@@ -13,7 +13,7 @@ typedef struct staged {
 
 typedef fnz_status stage_printer(fnz_context *ctx, const staged *s, fnz_buffer *out);
 
-/* Runs all stages up to this one, and calls its printer. */
+/* Runs all stages up to `stage`, and calls its printer. */
 typedef struct stage_row stage_row;
 typedef fnz_status stage_maker(fnz_context *ctx, const fnz_program *program,
                                const fnz_functionalize_options *options, const stage_row *stage,
