@@ -52,7 +52,7 @@ static void count_needs(fnzi_eng_binding *b) {
 static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) {
   FNZ_TRY(fnzi_eng_binding_plan(ws, b, with_state));
   if (ws->exe->device)
-    FNZ_TRY(fnzi_eng_device_bind(ws, b));
+    FNZ_TRY(fnzi_dev_bind(ws, b));
   count_needs(b);
   return FNZ_OK;
 }
@@ -60,7 +60,7 @@ static fnz_status make(fnz_workspace *ws, fnzi_eng_binding *b, bool with_state) 
 void fnzi_eng_binding_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (!b->made)
     return;
-  fnzi_eng_device_unbind(ws, b);
+  fnzi_dev_unbind(ws, b);
   fnzi_eng_binding_drop(ws, b);
 }
 

@@ -102,7 +102,7 @@ static fnz_status make(fnz_context *ctx, fnz_executable *exe, const fnz_compile_
   FNZ_TRY(fnzi_eng_slots_make(exe));
   FNZ_TRY(take_options(exe, options));
   if (!exe->is_guest)
-    FNZ_TRY(fnzi_eng_device_open(exe, ctx, options->device, options->cache));
+    FNZ_TRY(fnzi_dev_open(exe, ctx, options->device, options->cache));
   FNZ_TRY(fnzi_eng_apart_find(exe));
   if (exe->is_told)
     donate_written(exe);
@@ -182,7 +182,7 @@ void fnz_executable_destroy(fnz_executable *exe) {
   fnz_context *ctx = exe->ctx;
   for (size_t i = 0; i < FNZI_ENG_KEPT; i++)
     fnz_workspace_destroy(atomic_exchange(&exe->kept[i], NULL));
-  fnzi_eng_device_end(exe);
+  fnzi_dev_end(exe);
   for (uint32_t k = 0; exe->inputs && k < fnzi_graph_at(exe->program, 0)->ninputs; k++)
     fnzi_free(ctx, exe->inputs[k].copy, exe->inputs[k].copy_bytes);
   for (size_t i = 0; i < sizeof exe->slots / sizeof *exe->slots; i++)

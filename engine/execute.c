@@ -109,11 +109,11 @@ static fnz_status open_again(fnz_workspace *ws, fnzi_eng_binding *b, void *arena
                              unsigned char *const *outs) {
   fnzi_eng_steps_close(ws);
   if (ws->on_device) {
-    FNZ_TRY(fnzi_eng_device_given_room(ws, b, true));
+    FNZ_TRY(fnzi_dev_given_room(ws, b, true));
     FNZ_TRY(find_room(ws, b, arena, outs));
   }
   if (ws->state)
-    FNZ_TRY(fnzi_eng_device_state_down(ws->ctx, ws->state));
+    FNZ_TRY(fnzi_dev_state_down(ws->ctx, ws->state));
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
   if (ws->state)
@@ -140,13 +140,13 @@ static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
   FNZ_TRY(check_needed(ws, b));
   FNZ_TRY(find_room(ws, b, arena, outs));
   if (b->device)
-    FNZ_TRY(fnzi_eng_device_ready(ws, b));
+    FNZ_TRY(fnzi_dev_ready(ws, b));
   if (b->interprets)
     FNZ_TRY(fnzi_eng_steps_open(ws, b));
   FNZ_TRY(fnzi_eng_frames_open(ws, b));
   if (b->device && b->device->runs) {
     const fnz_generator before = *ws->ctx->generator;
-    fnz_status ran = fnzi_eng_device_run(ws, b, &flagged);
+    fnz_status ran = fnzi_dev_run(ws, b, &flagged);
     if (ran != FNZ_OK || !flagged)
       return ran;
     if (has_effects(b->program))
@@ -162,13 +162,13 @@ static fnz_status execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
 
 fnz_status fnzi_eng_execute(fnz_workspace *ws, fnzi_eng_binding *b, void *arena,
                             unsigned char *const *outs) {
-  fnzi_eng_device_state *state = ws->state ? ws->state->device : NULL;
+  fnzi_dev_state *state = ws->state ? ws->state->device : NULL;
   bool host_newer = state && state->host_newer;
   fnzi_eng_steps_close(ws);
   ws->ran = b;
   fnz_status status = execute(ws, b, arena, outs, &host_newer);
   if (status == FNZ_OK)
-    return b->device && state ? fnzi_eng_device_state_settle(ws->ctx, ws->state) : FNZ_OK;
+    return b->device && state ? fnzi_dev_state_settle(ws->ctx, ws->state) : FNZ_OK;
   if (state && state->is_there) /* whose memory has what it held, or what the caller writes there */
     state->host_newer = host_newer;
   return status;

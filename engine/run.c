@@ -74,7 +74,7 @@ static fnz_status place_out(running *r, size_t i) {
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, slot->shown.name,
                      "an output without memory needs a workspace, where it stays");
   if (out->data && r->ws->on_device && !slot->is_number)
-    FNZ_TRY(fnzi_eng_device_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
+    FNZ_TRY(fnzi_dev_given_known(r->ws, slot->shown.name, out->data, &r->ws->known_out[i]));
   if (!out->data)
     return FNZ_OK;
   FNZ_TRY(take_memory(r, i, slot->is_member ? r->ws->given[slot->of].layout : want));
@@ -181,17 +181,17 @@ static fnz_status give_direct(running *r, const fnzi_eng_slot *slot, fnz_memory 
 static fnz_status give_on_device(running *r, const fnzi_eng_slot *slot, fnz_memory *out) {
   fnz_memory packed;
   uint64_t at = (uint64_t)(uintptr_t)out->data;
-  if (!slot->is_member && fnzi_eng_device_is_direct(r->ws, r->b, slot->of))
+  if (!slot->is_member && fnzi_dev_is_direct(r->ws, r->b, slot->of))
     return give_direct(r, slot, out);
   FNZ_TRY(pack(r, slot, &packed));
   FNZ_TRY(check_out(r, slot, packed.geometry, out->geometry));
   size_t cell = fnzi_dtype(packed.geometry->dtype)->bytes,
          count = (size_t)fnz_geometry_numel(packed.geometry);
   if (!at) {
-    FNZ_TRY(fnzi_eng_device_results_add(r->ws, count * cell, &at));
+    FNZ_TRY(fnzi_dev_results_add(r->ws, count * cell, &at));
     *out = (fnz_memory){(void *)(uintptr_t)at, packed.geometry};
   }
-  return fnzi_eng_device_put(r->ws, packed.data, count * cell, at);
+  return fnzi_dev_put(r->ws, packed.data, count * cell, at);
 }
 
 static fnz_status give_results(running *r) {
@@ -218,7 +218,7 @@ static fnz_status open_device(running *r) {
   r->ws->on_device = r->run->on_device;
   if (!r->ws->on_device)
     return fnzi_eng_staging_check(r->ws);
-  return fnzi_eng_device_given_inputs(r->ws);
+  return fnzi_dev_given_inputs(r->ws);
 }
 
 static fnz_status take_arena(running *r) {
@@ -245,9 +245,9 @@ static fnz_status run_in(running *r) {
   FNZ_TRY(take_arena(r));
   FNZ_TRY(place_outs(r));
   if (r->ws->on_device)
-    FNZ_TRY(fnzi_eng_device_results_place(r->ws, r->b));
+    FNZ_TRY(fnzi_dev_results_place(r->ws, r->b));
   if (r->exe->device)
-    FNZ_TRY(fnzi_eng_device_given_room(r->ws, r->b, false));
+    FNZ_TRY(fnzi_dev_given_room(r->ws, r->b, false));
   FNZ_TRY(fnzi_eng_execute(r->ws, r->b, r->run->arena, r->outs));
   return give_results(r);
 }

@@ -142,14 +142,14 @@ fnz_status fnz_executable_state_create(fnz_context *ctx, const fnz_executable *e
   FNZ_TRY(open(exe, ctx, out));
   s = *out;
   fnz_status status = make_own(s);
-  return done(ctx, s, status == FNZ_OK ? fnzi_eng_device_state_make(s) : status, out);
+  return done(ctx, s, status == FNZ_OK ? fnzi_dev_state_make(s) : status, out);
 }
 
 /* With the CPU, which is brought up to date after each run; or on the device. */
 static fnz_status over_device(fnz_executable_state *s) {
   if (!s->exe->staging)
-    return fnzi_eng_device_state_given(s);
-  FNZ_TRY(fnzi_eng_device_state_make(s));
+    return fnzi_dev_state_given(s);
+  FNZ_TRY(fnzi_dev_state_make(s));
   s->device->is_shown = true;
   return FNZ_OK;
 }
@@ -169,7 +169,7 @@ void fnz_executable_state_destroy(fnz_executable_state *s) {
   if (!s)
     return;
   fnz_context *ctx = s->ctx;
-  fnzi_eng_device_state_end(s);
+  fnzi_dev_state_end(s);
   for (uint32_t k = 0; s->bytes && k < graph_of(s->exe)->ninputs; k++)
     if (s->bytes[k])
       fnzi_free(ctx, s->starts[k], s->bytes[k]);
@@ -209,8 +209,8 @@ fnz_memory fnz_executable_state_find(const fnz_executable_state *s, const char *
   const size_t i = find(s, name);
   fnz_executable_state *own = (fnz_executable_state *)(uintptr_t)s;
   bool is_there = s->device && !s->exe->staging;
-  if (i == SIZE_MAX || (is_there ? fnzi_eng_device_state_show(own)
-                                 : fnzi_eng_device_state_down(s->ctx, s)) != FNZ_OK)
+  if (i == SIZE_MAX ||
+      (is_there ? fnzi_dev_state_show(own) : fnzi_dev_state_down(s->ctx, s)) != FNZ_OK)
     return (fnz_memory){NULL, NULL};
   if (is_there)
     return there(s, i);
@@ -308,7 +308,7 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
   fnz_memory to;
   int64_t strides[FNZ_MAX_RANK];
   FNZ_TRY(check_arrays(s, ctx, arrays));
-  FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
+  FNZ_TRY(fnzi_dev_state_down(ctx, s));
   if (s->device)
     s->device->host_newer = true;
   for (size_t i = 0; i < fnz_arrays_count(arrays); i++) {
@@ -318,13 +318,13 @@ fnz_status fnz_executable_state_read(fnz_context *ctx, fnz_executable_state *s,
     fnzi_eng_elements_move(&rows, a->data, &window, to.data);
     fill_slots(s, a->name);
   }
-  return fnzi_eng_device_state_settle(ctx, s);
+  return fnzi_dev_state_settle(ctx, s);
 }
 
 fnz_status fnz_executable_state_write(fnz_context *ctx, const fnz_executable_state *s,
                                       fnz_arrays *out) {
   int64_t strides[FNZ_MAX_RANK];
-  FNZ_TRY(fnzi_eng_device_state_down(ctx, s));
+  FNZ_TRY(fnzi_dev_state_down(ctx, s));
   for (size_t i = 0; i < s->exe->slots[FNZ_SIDE_STATE].count; i++) {
     const fnz_memory from = window_of(s, i);
     void *data;

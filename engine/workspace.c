@@ -136,8 +136,8 @@ void fnz_workspace_destroy(fnz_workspace *ws) {
   fnzi_eng_steps_close(ws);
   for (size_t i = 0; i < FNZI_ENG_BINDINGS; i++)
     fnzi_eng_binding_end(ws, &ws->bindings[i]);
-  fnzi_eng_device_room_end(ws);
-  fnzi_eng_met_end(ws);
+  fnzi_dev_room_end(ws);
+  fnzi_dev_met_end(ws);
   fnzi_free(ws->ctx, ws->block, ws->block_bytes);
   fnzi_free(ws->ctx, ws->kept, ws->kept_bytes);
   fnzi_free(ws->ctx, ws->times, ws->times_room * sizeof *ws->times);

@@ -9,15 +9,15 @@
  * too. Libraries do not look: where one would have to, all that is written is kept. */
 #include "engine/device/way.h"
 
-static bool sets_flag(const fnzi_eng_work *work) {
+static bool sets_flag(const fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     for (uint32_t i = 0; i < work->launches[k].noperands; i++)
-      if (work->launches[k].buffers[i] == FNZI_ENG_AT_FLAG)
+      if (work->launches[k].buffers[i] == FNZI_DEV_AT_FLAG)
         return true;
   return false;
 }
 
-static bool calls_library(const fnzi_eng_work *work) {
+static bool calls_library(const fnzi_dev_work *work) {
   for (uint32_t k = 0; k < work->nlaunches; k++)
     if (work->launches[k].call)
       return true;
@@ -72,8 +72,8 @@ typedef struct behind {
   bool library_state; /* and one writes to the state */
 } behind;
 
-static void see_step(fnzi_eng_maker *m, size_t i, bool flagged, behind *b) {
-  const fnzi_eng_work *work = &m->d->works[i];
+static void see_step(fnzi_dev_maker *m, size_t i, bool flagged, behind *b) {
+  const fnzi_dev_work *work = &m->d->works[i];
   targets to = targets_of(&m->b->plan, &m->b->plan.steps.data[i]);
   if (to.state && work->on_device && m->d->first_writes == SIZE_MAX)
     m->d->first_writes = i;
@@ -86,7 +86,7 @@ static void see_step(fnzi_eng_maker *m, size_t i, bool flagged, behind *b) {
   b->library_state = b->library_state || (to.state && calls_library(work));
 }
 
-fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m) {
+fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m) {
   const fnzi_eng_plan *plan = &m->b->plan;
   size_t count = plan->steps.count;
   behind b = {.first = count};
@@ -105,6 +105,6 @@ fnz_status fnzi_eng_works_guard(fnzi_eng_maker *m) {
   }
   for (size_t i = b.first; i < count; i++)
     if (b.others || targets_of(plan, &plan->steps.data[i]).state)
-      FNZ_TRY(fnzi_eng_work_guard(m, &m->d->works[i]));
+      FNZ_TRY(fnzi_dev_work_guard(m, &m->d->works[i]));
   return FNZ_OK;
 }

@@ -10,8 +10,8 @@ static bool is_there(const fnz_workspace *ws, uint32_t k) {
 }
 
 /* The driver is asked once for each address. */
-fnz_status fnzi_eng_device_given_known(fnz_workspace *ws, const char *name, const void *data,
-                                       uint64_t *known) {
+fnz_status fnzi_dev_given_known(fnz_workspace *ws, const char *name, const void *data,
+                                uint64_t *known) {
   uint64_t at = (uint64_t)(uintptr_t)data;
   if (ws->exe->is_guest || at == 0 || at == *known)
     return FNZ_OK;
@@ -31,7 +31,7 @@ static fnz_status open_known(fnz_workspace *ws) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws) {
+fnz_status fnzi_dev_given_inputs(fnz_workspace *ws) {
   const fnzi_graph *g = fnzi_graph_at(ws->exe->program, 0);
   FNZI_NEW(&ws->calling, g->ninputs, &ws->device_in);
   FNZI_NEW(&ws->calling, g->noutputs, &ws->device_out);
@@ -43,9 +43,8 @@ fnz_status fnzi_eng_device_given_inputs(fnz_workspace *ws) {
                        "inputs that share memory are given with the CPU, not on the device");
     if (!is_there(ws, k))
       continue;
-    FNZ_TRY(fnzi_eng_device_given_known(ws,
-                                        ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
-                                        ws->given[k].start, &ws->known_in[in->slot]));
+    FNZ_TRY(fnzi_dev_given_known(ws, ws->exe->slots[FNZ_SIDE_INPUT].data[in->slot].shown.name,
+                                 ws->given[k].start, &ws->known_in[in->slot]));
     ws->device_in[k] = (uint64_t)(uintptr_t)ws->given[k].start;
   }
   return FNZ_OK;
@@ -87,7 +86,7 @@ static fnz_status give_room(fnz_workspace *ws) {
 
 /* The CPU computes all of it, or a step that reads the input. */
 static bool is_read(const fnzi_eng_binding *b, size_t i) {
-  const fnzi_eng_device_binding *d = b->device;
+  const fnzi_dev_binding *d = b->device;
   return !d->runs || b->interprets || d->route.host_reads[i];
 }
 
@@ -119,16 +118,16 @@ static bool has_part(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   bool has = !ws->on_device || !b->device->runs || b->interprets || b->device->by_cpu;
   for (size_t i = 0; i < out->count && !has; i++)
     has = !out->data[i].is_number && !(ws->state && out->data[i].shown.in_state) &&
-          (out->data[i].is_member || !fnzi_eng_device_is_direct(ws, b, out->data[i].of));
+          (out->data[i].is_member || !fnzi_dev_is_direct(ws, b, out->data[i].of));
   return has;
 }
 
-fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
+fnz_status fnzi_dev_given_room(fnz_workspace *ws, const fnzi_eng_binding *b, bool all) {
   ws->host_absent = !all && !has_part(ws, b);
   if (ws->host_absent)
     return FNZ_OK;
   if (ws->state)
-    FNZ_TRY(fnzi_eng_device_state_room(ws->ctx, ws->state));
+    FNZ_TRY(fnzi_dev_state_room(ws->ctx, ws->state));
   if (ws->state)
     fnzi_eng_given_state(ws);
   if (!ws->on_device)
@@ -139,12 +138,12 @@ fnz_status fnzi_eng_device_given_room(fnz_workspace *ws, const fnzi_eng_binding 
 
 /* --- Outputs ------------------------------------------------------------------------------------
  */
-bool fnzi_eng_device_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
-  const fnzi_eng_route *r = &b->device->route;
+bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
+  const fnzi_dev_route *r = &b->device->route;
   bool is_made_there = false;
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
     is_made_there = is_made_there || r->outputs[i] == k;
-  return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_ENG_DEVICE_ALIGNED == 0 &&
+  return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_DEV_ALIGNED == 0 &&
          b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_ENG_OUT;
 }
 
@@ -173,12 +172,11 @@ static const fnzi_eng_buffer *homeless(const fnz_workspace *ws, const fnzi_eng_b
 }
 
 static size_t room_of(const fnzi_eng_buffer *buffer) {
-  return (buffer->bytes + FNZI_ENG_DEVICE_APART - 1) / FNZI_ENG_DEVICE_APART *
-         FNZI_ENG_DEVICE_APART;
+  return (buffer->bytes + FNZI_DEV_APART - 1) / FNZI_DEV_APART * FNZI_DEV_APART;
 }
 
 static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
-  const fnzi_eng_route *r = &b->device->route;
+  const fnzi_dev_route *r = &b->device->route;
   const fnzi_eng_buffer *buffer;
   size_t bytes = 0;
   give_late(ws);
@@ -203,7 +201,7 @@ static bool has_homeless(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   return has;
 }
 
-fnz_status fnzi_eng_device_results_place(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_results_place(fnz_workspace *ws, const fnzi_eng_binding *b) {
   if (!has_homeless(ws, b))
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
@@ -225,7 +223,7 @@ static fnz_status add_late(fnz_workspace *ws, size_t bytes, uint64_t *out) {
   return ws->ctx->error.status;
 }
 
-fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out) {
+fnz_status fnzi_dev_results_add(fnz_workspace *ws, size_t bytes, uint64_t *out) {
   *out = 0;
   if (bytes == 0)
     return FNZ_OK;
@@ -235,7 +233,7 @@ fnz_status fnzi_eng_device_results_add(fnz_workspace *ws, size_t bytes, uint64_t
   return status;
 }
 
-void fnzi_eng_device_results_end(fnz_workspace *ws) {
+void fnzi_dev_results_end(fnz_workspace *ws) {
   give_late(ws);
   FNZI_VEC_FREE(ws->ctx, &ws->device_late);
   fnzi_cuda_give(ws->exe->device, ws->device_results);
@@ -249,7 +247,7 @@ static fnz_status put(fnz_workspace *ws, const void *from, size_t bytes, uint64_
   return fnzi_cuda_wait(ws->ctx, device, ws->stream);
 }
 
-fnz_status fnzi_eng_device_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
+fnz_status fnzi_dev_put(fnz_workspace *ws, const void *from, size_t bytes, uint64_t to) {
   FNZ_TRY(fnzi_cuda_enter(ws->ctx, ws->exe->device));
   fnz_status status = put(ws, from, bytes, to);
   fnzi_cuda_leave(ws->exe->device);

@@ -19,7 +19,7 @@ typedef struct router {
 
 /* --- Bytes --------------------------------------------------------------------------------------
  */
-void fnzi_eng_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense) {
+void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *bytes, bool *dense) {
   int64_t low = 0, high = 0, cell = (int64_t)fnzi_dtype(map->dtype)->bytes, count = 1;
   for (uint32_t d = 0; d < map->rank; d++)
     if (map->strides[d] != 0)
@@ -36,8 +36,8 @@ static bool meets(const fnzi_eng_place *a, const fnzi_eng_place *b) {
   bool dense;
   if (a->buffer != b->buffer)
     return false;
-  fnzi_eng_window_bytes(a->map, &x, &nx, &dense);
-  fnzi_eng_window_bytes(b->map, &y, &ny, &dense);
+  fnzi_dev_window_bytes(a->map, &x, &nx, &dense);
+  fnzi_dev_window_bytes(b->map, &y, &ny, &dense);
   return x < y + ny && y < x + nx;
 }
 
@@ -101,7 +101,7 @@ static fnz_status visit_nodes(router *r, bool results, fnzi_visit *visit) {
   return FNZ_OK;
 }
 
-static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_eng_where *where) {
+static fnz_status on_host(router *r, const fnzi_eng_step *step, fnzi_dev_where *where) {
   const fnzi_node *node = &r->graph->nodes.data[step->node];
   uint32_t *kept;
   r->nvalues = 0;
@@ -126,7 +126,7 @@ static bool is_there(const router *r, const fnz_arg *arg, const fnzi_eng_place *
          (p && r->on_host[arg->u.value] && fnzi_eng_place_equal(*p, *at));
 }
 
-static fnz_status find_outputs(router *r, const bool *stays, fnzi_eng_route *out) {
+static fnz_status find_outputs(router *r, const bool *stays, fnzi_dev_route *out) {
   FNZI_NEW(r->arena, r->plan->noutputs, &out->outputs);
   for (uint32_t k = 0; k < r->plan->noutputs; k++) {
     const fnzi_eng_place *at = &r->plan->outputs[k];
@@ -156,7 +156,7 @@ static fnz_status see_use(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_eng_where *where) {
+static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_dev_where *where) {
   const fnzi_graph *g = fnzi_graph_at(n->plan->program, 0);
   if (where->on_host) {
     for (uint32_t k = 0; k < where->before; k++)
@@ -174,7 +174,7 @@ static fnz_status see_step(need *n, const fnzi_eng_step *step, const fnzi_eng_wh
 }
 
 /* State is needed at the end, a temporary no longer than the plan says. */
-static fnz_status is_needed(const router *r, const fnzi_eng_route *route, size_t step,
+static fnz_status is_needed(const router *r, const fnzi_dev_route *route, size_t step,
                             uint32_t value, bool *out) {
   need n = {r->plan, &r->plan->places[value], false};
   const fnzi_eng_buffer *buffer = &r->plan->buffers.data[n.made->buffer];
@@ -191,9 +191,9 @@ static fnz_status is_needed(const router *r, const fnzi_eng_route *route, size_t
 }
 
 /* What only the CPU reads stays there. */
-static fnz_status trim(const router *r, fnzi_eng_route *route) {
+static fnz_status trim(const router *r, fnzi_dev_route *route) {
   for (size_t i = 0; i < r->plan->steps.count; i++) {
-    fnzi_eng_where *w = &route->steps[i];
+    fnzi_dev_where *w = &route->steps[i];
     uint32_t left = 0;
     for (uint32_t k = 0; k < w->after; k++) {
       uint32_t value = w->values[w->before + k];
@@ -207,10 +207,10 @@ static fnz_status trim(const router *r, fnzi_eng_route *route) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, const bool *device,
-                               const bool *stays, fnzi_eng_route *out) {
+fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan, const bool *device,
+                               const bool *stays, fnzi_dev_route *out) {
   router r = {.arena = arena, .plan = plan, .graph = fnzi_graph_at(plan->program, 0)};
-  *out = (fnzi_eng_route){.steps = NULL};
+  *out = (fnzi_dev_route){.steps = NULL};
   FNZI_NEW(arena, plan->nvalues, &r.on_host);
   FNZI_NEW(arena, plan->nvalues + plan->nvalues, &r.values);
   FNZI_NEW(arena, plan->steps.count, &out->steps);

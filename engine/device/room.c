@@ -3,8 +3,8 @@
 #include "engine/device/device.h"
 
 static bool reserve(size_t bytes, size_t *at, size_t *end) {
-  size_t rest = *end % FNZI_ENG_DEVICE_APART;
-  *at = *end + (rest ? FNZI_ENG_DEVICE_APART - rest : 0);
+  size_t rest = *end % FNZI_DEV_APART;
+  *at = *end + (rest ? FNZI_DEV_APART - rest : 0);
   return fnzi_add_size(*at, bytes, end) && *end < SIZE_MAX / 4;
 }
 
@@ -19,8 +19,8 @@ static bool is_own(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i)
   return !(b->with_state && in->in_state) && !in->weight;
 }
 
-fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
-  fnzi_eng_device_binding *d = b->device;
+fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_eng_binding *b) {
+  fnzi_dev_binding *d = b->device;
   size_t count = b->plan.buffers.count;
   bool fits, *is_input;
   FNZI_NEW(&b->arena, count, &d->at);
@@ -32,7 +32,7 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   d->bytes = b->plan.arena_bytes;
   for (size_t i = 0; i < count; i++)
     is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_ENG_OUT;
-  fits = fnzi_eng_device_small_place(b, is_input);
+  fits = fnzi_dev_small_place(b, is_input);
   for (size_t i = 0; i < count; i++) {
     if (is_own(ws, b, i) && d->used[i] && !d->small.has[i])
       fits = fits && reserve(b->plan.buffers.data[i].bytes, &d->own[i], &d->bytes);
@@ -45,7 +45,7 @@ fnz_status fnzi_eng_device_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   return fits ? FNZ_OK : fnzi_no_memory(ws->ctx);
 }
 
-static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d) {
+static fnz_status take_block(fnz_workspace *ws, const fnzi_dev_binding *d) {
   const fnzi_cuda_device *device = ws->exe->device;
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
@@ -69,7 +69,7 @@ static fnz_status take_block(fnz_workspace *ws, const fnzi_eng_device_binding *d
   return FNZ_OK;
 }
 
-void fnzi_eng_device_room_end(fnz_workspace *ws) {
+void fnzi_dev_room_end(fnz_workspace *ws) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_free(ws->ctx, ws->staging, ws->staging_bytes);
   fnzi_free(ws->ctx, ws->shadow, ws->shadow_bytes);
@@ -77,7 +77,7 @@ void fnzi_eng_device_room_end(fnz_workspace *ws) {
     return;
   fnzi_cuda_give(device, ws->device_block);
   fnzi_cuda_give(device, ws->replaced);
-  fnzi_eng_device_results_end(ws);
+  fnzi_dev_results_end(ws);
   fnzi_cuda_pinned_give(device, ws->pinned);
   fnzi_cuda_stream_end(device, ws->stream);
   fnzi_cuda_leave(device);
@@ -134,7 +134,7 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
   const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
   uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
   size_t start;
-  if (there && there % FNZI_ENG_DEVICE_ALIGNED == 0) {
+  if (there && there % FNZI_DEV_ALIGNED == 0) {
     *at = there;
     return FNZ_OK;
   }
@@ -148,7 +148,7 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
     return weight_at(ws, buffer->of, b->storages[i].data, buffer->bytes, at);
   }
   if (!there && b->device->small.has[i]) {
-    memcpy(fnzi_eng_device_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
+    memcpy(fnzi_dev_small_at(ws, b, b->device->own[i]), b->storages[i].data, buffer->bytes);
     *packed = true;
     return FNZ_OK;
   }
@@ -160,15 +160,14 @@ static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, s
 
 static uint64_t output_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
   uint32_t k = b->plan.buffers.data[i].of;
-  return ws->on_device && fnzi_eng_device_is_direct(ws, b, k)
-             ? ws->device_out[k]
-             : ws->device_block + b->device->own[i];
+  return ws->on_device && fnzi_dev_is_direct(ws, b, k) ? ws->device_out[k]
+                                                       : ws->device_block + b->device->own[i];
 }
 
 static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
   size_t replaced = 0;
   bool packed = false;
-  FNZ_TRY(fnzi_eng_device_small_open(ws, b));
+  FNZ_TRY(fnzi_dev_small_open(ws, b));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
     const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
     bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
@@ -180,7 +179,7 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
     else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
       FNZ_TRY(fill_input(ws, b, i, &replaced, &packed));
   }
-  return fnzi_eng_device_small_up(ws, b, packed);
+  return fnzi_dev_small_up(ws, b, packed);
 }
 
 static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) {
@@ -195,7 +194,7 @@ static fnz_status keep(fnz_workspace *ws, const fnzi_eng_binding *b, bool back) 
 
 /* What is the same as in the last run need not be looked at launch by launch. */
 static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
-  fnzi_eng_device_binding *d = b->device;
+  fnzi_dev_binding *d = b->device;
   size_t bytes = b->plan.buffers.count * sizeof *d->at;
   bool same = d->version > 0 && d->block_last == ws->device_block &&
               (bytes == 0 || memcmp(d->at, d->at_last, bytes) == 0);
@@ -207,22 +206,22 @@ static void note_addresses(const fnz_workspace *ws, const fnzi_eng_binding *b) {
   d->version++;
 }
 
-fnz_status fnzi_eng_device_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
+fnz_status fnzi_dev_fill(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZ_TRY(take_block(ws, b->device));
   FNZ_TRY(take_replaced(ws, b));
   FNZ_TRY(fill_buffers(ws, b));
-  FNZ_TRY(fnzi_eng_device_state_up(ws, b));
-  FNZ_TRY(fnzi_eng_device_tables_fill(ws, b));
+  FNZ_TRY(fnzi_dev_state_up(ws, b));
+  FNZ_TRY(fnzi_dev_tables_fill(ws, b));
   note_addresses(ws, b);
   return keep(ws, b, false);
 }
 
-fnz_status fnzi_eng_device_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
+fnz_status fnzi_dev_undo(fnz_workspace *ws, const fnzi_eng_binding *b) {
   FNZ_TRY(keep(ws, b, true));
   return fnzi_cuda_wait(ws->ctx, ws->exe->device, ws->stream);
 }
 
-void fnzi_eng_device_end(fnz_executable *exe) {
+void fnzi_dev_end(fnz_executable *exe) {
   if (!exe->device || exe->is_guest)
     return;
   if (fnzi_cuda_enter_to_end(exe->device)) {
@@ -233,8 +232,8 @@ void fnzi_eng_device_end(fnz_executable *exe) {
   fnzi_cuda_device_close(exe->device);
 }
 
-fnz_status fnzi_eng_device_open(fnz_executable *exe, fnz_context *holder, const char *name,
-                                const char *cache) {
+fnz_status fnzi_dev_open(fnz_executable *exe, fnz_context *holder, const char *name,
+                         const char *cache) {
   fnzi_cuda_device *made;
   uint32_t count = fnzi_graph_at(exe->program, 0)->ninputs;
   if (!name || strcmp(name, "cpu") == 0)

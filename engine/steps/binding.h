@@ -233,7 +233,7 @@ struct fnzi_eng_binding {
   fnzi_krn_storage taken;    /* where groups read such numbers, each at a multiple of 16 bytes */
   bool interprets;
   fnzi_eng_mode mode;
-  struct fnzi_eng_device_binding *device; /* device.h; NULL: without a device */
+  struct fnzi_dev_binding *device; /* device.h; NULL: without a device */
   fnz_needs needs;
   fnzi_eng_bodies bodies;      /* of all regions, also those within bodies */
   fnzi_eng_binding *nested;    /* per body */

@@ -139,7 +139,7 @@ struct fnz_workspace {
   size_t device_done; /* all steps before it are known to be computed */
   size_t entered;     /* bodies, in this run */
   uint32_t refusing;  /* index of the node that refuses a scalar, plus 1; 0: the node of the step */
-  struct fnzi_eng_met *met; /* common entries of tables of sizes: engine/device/met.c */
+  struct fnzi_dev_met *met; /* common entries of tables of sizes: engine/device/met.c */
   bool takes_times;
   fnz_step_time *times;
   size_t ntimes, times_room;
@@ -156,7 +156,7 @@ struct fnz_executable_state {
   /* Per input that is the first of its memory: bytes up to the end of its last window, and bytes
    * that the state owns, else 0. */
   size_t *extents, *bytes;
-  struct fnzi_eng_device_state *device; /* device.h; NULL: without a device */
+  struct fnzi_dev_state *device; /* device.h; NULL: without a device */
 };
 
 #endif

@@ -260,7 +260,7 @@ fnz_status fnzi_eng_tell(fnz_context *ctx, const fnzi_eng_telling *what, fnz_buf
   if (what->bodies)
     FNZ_TRY(tell_bodies(ctx, what->bodies, out));
   FNZ_TRY(tell_sums(ctx, what->plan, out));
-  return what->on_device ? fnzi_eng_device_tell(ctx, what->on_device, out) : FNZ_OK;
+  return what->on_device ? fnzi_dev_tell(ctx, what->on_device, out) : FNZ_OK;
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */
@@ -427,7 +427,7 @@ fnz_status fnzi_eng_tell_json(fnz_context *ctx, const fnzi_eng_telling *what, fn
   if (what->bodies->regions.count)
     FNZ_TRY(json_bodies(ctx, what->bodies, out));
   if (what->on_device)
-    FNZ_TRY(fnzi_eng_device_tell_json(ctx, what->on_device, out));
+    FNZ_TRY(fnzi_dev_tell_json(ctx, what->on_device, out));
   FNZ_TRY(json_sums(ctx, what->plan, out));
   return fnzi_put_text(ctx, out, "}\n");
 }

@@ -264,7 +264,7 @@ START_TEST(numbers_of_another_plan_are_found) {
     plans[k] = (fnzi_eng_binding *)(uintptr_t)p.ws->ran;
   }
   for (size_t i = 0; i < plans[1]->acts.count; i++) {
-    const fnzi_eng_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
+    const fnzi_dev_work *from = &plans[0]->device->works[i], *to = &plans[1]->device->works[i];
     for (uint32_t k = 0; k < to->nlaunches && k < from->nlaunches; k++)
       if (to->launches[k].numbers && from->launches[k].numbers) {
         to->launches[k].numbers = from->launches[k].numbers;

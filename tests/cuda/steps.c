@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *why_of(const fnzi_eng_act *act, const fnzi_eng_work *work) {
+static const char *why_of(const fnzi_eng_act *act, const fnzi_dev_work *work) {
   if (work->why)
     return work->why;
   return act->kind == FNZI_ENG_ACT_KERNEL   ? "its kernel has no way"
@@ -24,7 +24,7 @@ static const char *why_of(const fnzi_eng_act *act, const fnzi_eng_work *work) {
 static void print_steps(const fnzi_eng_binding *b) {
   for (size_t i = 0; b->made && i < b->acts.count; i++) {
     const fnzi_eng_act *act = &b->acts.data[i];
-    const fnzi_eng_work *work = b->device->runs ? &b->device->works[i] : NULL;
+    const fnzi_dev_work *work = b->device->runs ? &b->device->works[i] : NULL;
     const char *name = act->kind == FNZI_ENG_ACT_MOVE ? "move"
                        : act->kind == FNZI_ENG_ACT_TILE
                            ? "group"
