@@ -102,7 +102,7 @@ fnz_status fnzi_eng_act_run(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_e
   case FNZI_ENG_ACT_INTERPRET:
     return fnzi_eng_steps_run(ws, b, act->node);
   case FNZI_ENG_ACT_TILE:
-    fnzi_eng_tile_run(act->u.tile, b->registers);
+    fnzi_tile_run(act->u.tile, b->registers);
     return FNZ_OK;
   case FNZI_ENG_ACT_REGION: /* frames.c */
     return FNZ_OK;

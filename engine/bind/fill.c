@@ -73,13 +73,13 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
   case FNZI_ENG_MOVE:
     return make_move(ws, b, step);
   case FNZI_ENG_CALL:
-    return step->is_point ? fnzi_eng_tile_of_group(ws, b, step) : fnzi_eng_call_make(ws, b, step);
+    return step->is_point ? fnzi_tile_of_group(ws, b, step) : fnzi_eng_call_make(ws, b, step);
   case FNZI_ENG_REGION:
     return fnzi_eng_nested_act(ws, b, step);
   case FNZI_ENG_APPLY:
     return make_interpreted(ws, b, step->node);
   case FNZI_ENG_GROUP:
-    return fnzi_eng_tile_of_group(ws, b, step);
+    return fnzi_tile_of_group(ws, b, step);
   }
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
 }
@@ -103,8 +103,8 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
     next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
   }
   FNZ_TRY(fnzi_eng_takings_close(b));
-  FNZ_TRY(fnzi_eng_sets_make(ws, b));
-  FNZ_TRY(fnzi_eng_tile_registers(b));
+  FNZ_TRY(fnzi_tile_sets_make(ws, b));
+  FNZ_TRY(fnzi_tile_registers(b));
   return check_shapes(ws, b, &next, (uint32_t)graph_of(b)->nodes.count);
 }
 

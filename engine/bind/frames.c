@@ -265,7 +265,7 @@ static fnz_status step(fnz_workspace *ws, fnzi_eng_frame *frames, uint32_t *dept
   uint64_t began = fnzi_eng_time_now(ws);
   bool at_once = act->sets && f->at + act->sets->count <= f->end;
   if (at_once)
-    fnzi_eng_sets_run(act->sets, f->b->registers);
+    fnzi_tile_sets_run(act->sets, f->b->registers);
   else
     FNZ_TRY(fnzi_eng_act_run(ws, f->b, act));
   add_time(ws, f, began);

@@ -79,10 +79,10 @@ static bool is_one_launch(const fnzi_eng_binding *b) {
          fnzi_graph_at(b->program, 0)->nodes.count == 1;
 }
 
-static bool is_of_row(const fnzi_eng_tile *t, const char *row) {
+static bool is_of_row(const fnzi_tile_program *t, const char *row) {
   uint32_t rows = 0, others = 0;
   for (uint32_t k = 0; k < t->nins; k++) {
-    bool runs = t->ins[k].kind == FNZI_ENG_INS_RUN, is = runs && strcmp(t->ins[k].point, row) == 0;
+    bool runs = t->ins[k].kind == FNZI_TILE_INS_RUN, is = runs && strcmp(t->ins[k].point, row) == 0;
     rows += is;
     others += runs && !is;
   }

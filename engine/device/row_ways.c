@@ -16,7 +16,7 @@ typedef struct way {
 
 /* --- Tiles --------------------------------------------------------------------------------------
  */
-static fnz_status add_row(fnzi_dev_rows *r, const fnzi_eng_tile *t, const fnzi_eng_ins *ins,
+static fnz_status add_row(fnzi_dev_rows *r, const fnzi_tile_program *t, const fnzi_tile_ins *ins,
                           bool *fits) {
   uint16_t in[FNZI_ROW_OPERANDS] = {NONE, NONE, NONE}, results[FNZI_ROW_RESULTS];
   for (uint32_t k = 0; k < ins->arity; k++)
@@ -30,7 +30,8 @@ static fnz_status add_row(fnzi_dev_rows *r, const fnzi_eng_tile *t, const fnzi_e
   return FNZ_OK;
 }
 
-fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_eng_tile *t, fnzi_dev_work *out) {
+fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
+                                 fnzi_dev_work *out) {
   fnzi_dev_rows r;
   bool fits = true;
   FNZ_TRY(fnzi_dev_rows_begin(m, &r));
@@ -38,18 +39,18 @@ fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_eng_tile *t, fnzi
   r.g.outer = t->outer;
   memcpy((int64_t *)(uintptr_t)r.g.sizes, t->sizes, t->rank * sizeof *t->sizes);
   for (uint32_t k = 0; k < t->nslots; k++) {
-    const fnzi_eng_slot_info *s = &t->slots[k];
+    const fnzi_tile_slot_info *s = &t->slots[k];
     uint16_t slot = fnzi_dev_rows_value(&r, (fnz_dtype)s->dtype, s->of_rows || s->numbers);
     r.g.slots[slot].number = s->numbers;
   }
   for (uint32_t k = 0; k < t->nlanes; k++) {
-    const fnzi_eng_lane *lane = &t->lanes[k];
+    const fnzi_tile_lane *lane = &t->lanes[k];
     const fnzi_dev_operand at = {fnzi_dev_memory_of(m->b, lane->storage), lane->at};
     fnzi_dev_describe_lane(t, lane, fnzi_dev_rows_lane(&r, lane->slot, lane->stores, at));
   }
   for (uint32_t k = 0; k < t->nins && fits; k++) {
     fnzi_cuda_ins ins = {.kind = FNZI_CUDA_ROW};
-    if (t->ins[k].kind == FNZI_ENG_INS_ROW) {
+    if (t->ins[k].kind == FNZI_TILE_INS_ROW) {
       FNZ_TRY(add_row(&r, t, &t->ins[k], &fits));
       continue;
     }

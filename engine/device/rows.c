@@ -232,18 +232,18 @@ uint16_t fnzi_dev_rows_running(fnzi_dev_rows *r, const char *best, uint16_t a, u
 
 /* --- Tiles --------------------------------------------------------------------------------------
  */
-void fnzi_dev_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane,
+void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
                             fnzi_cuda_lane *out) {
   *out = (fnzi_cuda_lane){
       .slot = lane->slot, .stores = lane->stores, .aligned = fnzi_dev_aligned(lane->at)};
   memcpy(out->strides, lane->strides, t->rank * sizeof *out->strides);
 }
 
-void fnzi_dev_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
+void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out) {
   static const uint8_t kinds[] = {
-      [FNZI_ENG_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_ENG_INS_CONVERT] = FNZI_CUDA_CONVERT,
-      [FNZI_ENG_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_ENG_INS_CAST] = FNZI_CUDA_CAST,
-      [FNZI_ENG_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_ENG_INS_SPREAD] = FNZI_CUDA_CONVERT};
+      [FNZI_TILE_INS_RUN] = FNZI_CUDA_ROW,       [FNZI_TILE_INS_CONVERT] = FNZI_CUDA_CONVERT,
+      [FNZI_TILE_INS_KEEP] = FNZI_CUDA_KEEP,     [FNZI_TILE_INS_CAST] = FNZI_CUDA_CAST,
+      [FNZI_TILE_INS_CHOOSE] = FNZI_CUDA_CHOOSE, [FNZI_TILE_INS_SPREAD] = FNZI_CUDA_CONVERT};
   *out = (fnzi_cuda_ins){.kind = kinds[ins->kind],
                          .arity = ins->arity,
                          .compute = ins->from,
@@ -254,7 +254,8 @@ void fnzi_dev_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out) {
 }
 
 /* Of one that has text, and no rows. */
-fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_eng_tile *t, fnzi_cuda_group *out) {
+fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
+                                  fnzi_cuda_group *out) {
   fnzi_arena *scratch = &m->ws->scratch;
   *out = (fnzi_cuda_group){.rank = t->rank,
                            .sizes = t->sizes,

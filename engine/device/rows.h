@@ -67,10 +67,11 @@ fnz_dtype fnzi_dev_rows_dtype(const fnzi_dev_rows *r, uint16_t a);
 void fnzi_dev_rows_add(fnzi_dev_rows *r, fnzi_cuda_ins ins);
 
 /* Of a tile, as the text has it. */
-void fnzi_dev_describe_lane(const fnzi_eng_tile *t, const fnzi_eng_lane *lane, fnzi_cuda_lane *out);
-FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_eng_tile *t,
+void fnzi_dev_describe_lane(const fnzi_tile_program *t, const fnzi_tile_lane *lane,
+                            fnzi_cuda_lane *out);
+FNZ_MUST_CHECK fnz_status fnzi_dev_describe_tile(fnzi_dev_maker *m, const fnzi_tile_program *t,
                                                  fnzi_cuda_group *out);
-void fnzi_dev_describe_ins(const fnzi_eng_ins *ins, fnzi_cuda_ins *out);
+void fnzi_dev_describe_ins(const fnzi_tile_ins *ins, fnzi_cuda_ins *out);
 
 /* --- row_codes.c -------------------------------------------------------------------------
  */
@@ -88,7 +89,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dev_rows_end(fnzi_dev_rows *r, fnzi_dev_work *wor
 /* --- row_ways.c --------------------------------------------------------------------------
  */
 /* A tile that goes by rows. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_eng_tile *t,
+FNZ_MUST_CHECK fnz_status fnzi_dev_work_of_rows(fnzi_dev_maker *m, const fnzi_tile_program *t,
                                                 fnzi_dev_work *out);
 
 #endif

@@ -19,7 +19,7 @@ static bool are_alike(const set *a, const set *b) {
          memcmp(a->numbers, b->numbers, a->nnumbers * sizeof *a->numbers) == 0;
 }
 
-static const fnzi_eng_tile *tile_of(const fnzi_dev_maker *m, size_t step) {
+static const fnzi_tile_program *tile_of(const fnzi_dev_maker *m, size_t step) {
   return m->b->acts.data[step].u.tile;
 }
 
@@ -36,8 +36,8 @@ static void put_number(fnzi_dev_maker *m, fnzi_dev_tables *t, int64_t number) {
   put_word(m, t, FNZI_DEV_AT_NOTHING, number);
 }
 
-static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_eng_tile *tile, const set *s,
-                    int64_t before) {
+static void put_set(fnzi_dev_maker *m, fnzi_dev_tables *t, const fnzi_tile_program *tile,
+                    const set *s, int64_t before) {
   put_number(m, t, before);
   put_number(m, t, s->count);
   for (uint32_t k = 0; k < tile->nlanes; k++)
@@ -107,7 +107,7 @@ static fnz_status add_set(fnzi_dev_maker *m, const fnzi_cuda_group *g, set *out)
 /* --- Steps --------------------------------------------------------------------------------------
  */
 /* The first set that is a line of several elements; NULL: there is none. */
-static const fnzi_eng_tile *find_line(const fnzi_dev_maker *m, size_t step, uint32_t count) {
+static const fnzi_tile_program *find_line(const fnzi_dev_maker *m, size_t step, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     if (tile_of(m, step + k)->rank == 1 && tile_of(m, step + k)->count > 1)
       return tile_of(m, step + k);
@@ -116,7 +116,8 @@ static const fnzi_eng_tile *find_line(const fnzi_dev_maker *m, size_t step, uint
 
 /* The strides of a line of one element are never taken. Here they are those of a longer one, so
  * that it has the text of that: it does not say by itself which operands repeat. */
-static void lie_along(const fnzi_eng_tile *tile, const fnzi_eng_tile *line, fnzi_cuda_group *g) {
+static void lie_along(const fnzi_tile_program *tile, const fnzi_tile_program *line,
+                      fnzi_cuda_group *g) {
   if (tile->count != 1 || tile->rank != 1 || !line || line->nlanes != g->nlanes)
     return;
   for (uint32_t k = 0; k < g->nlanes; k++)
@@ -125,12 +126,12 @@ static void lie_along(const fnzi_eng_tile *tile, const fnzi_eng_tile *line, fnzi
 
 fnz_status fnzi_dev_work_sets(fnzi_dev_maker *m, size_t step, uint32_t count,
                               fnzi_dev_work *works) {
-  const fnzi_eng_tile *line = find_line(m, step, count);
+  const fnzi_tile_program *line = find_line(m, step, count);
   set *sets;
   FNZI_NEW(&m->ws->scratch, count, &sets);
   FNZ_TRY(grow(m, step, count));
   for (uint32_t k = 0; k < count; k++) {
-    const fnzi_eng_tile *tile = tile_of(m, step + k);
+    const fnzi_tile_program *tile = tile_of(m, step + k);
     fnzi_cuda_group g;
     works[k] = (fnzi_dev_work){.on_device = true};
     FNZ_TRY(fnzi_dev_describe_tile(m, tile, &g));

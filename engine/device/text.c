@@ -4,7 +4,7 @@
 #include "engine/steps/taken.h"
 #include "engine/tile/tile.h"
 
-_Static_assert((int)FNZI_ENG_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
+_Static_assert((int)FNZI_TILE_LANES < (int)FNZI_DEV_OPERANDS, "operands of a kernel");
 
 /* The same element, whatever its type is, in memory of these many bytes. */
 static fnz_dtype cell_dtype(size_t bytes) {
@@ -17,31 +17,31 @@ static fnz_dtype cell_dtype(size_t bytes) {
 
 /* --- Groups -------------------------------------------------------------------------------------
  */
-static bool is_computable(const fnzi_eng_tile *t, uint16_t slot) {
+static bool is_computable(const fnzi_tile_program *t, uint16_t slot) {
   return fnzi_cuda_text_converts((fnz_dtype)t->slots[slot].dtype);
 }
 
 /* It computes element by element, by rows of point.def and what stands beside them, or row by row.
  */
-static bool has_text(const fnzi_eng_tile *t) {
+static bool has_text(const fnzi_tile_program *t) {
   bool has = true;
   for (uint32_t k = 0; k < t->nins && has; k++) {
-    const fnzi_eng_ins *ins = &t->ins[k];
-    has = ins->kind == FNZI_ENG_INS_ROW || is_computable(t, ins->out);
+    const fnzi_tile_ins *ins = &t->ins[k];
+    has = ins->kind == FNZI_TILE_INS_ROW || is_computable(t, ins->out);
     for (uint32_t i = 0; i < ins->arity && has; i++)
       has = is_computable(t, ins->in[i]);
   }
   return has;
 }
 
-static bool lies_in_buffers(const fnzi_dev_maker *m, const fnzi_eng_tile *t) {
+static bool lies_in_buffers(const fnzi_dev_maker *m, const fnzi_tile_program *t) {
   bool lies = true;
   for (uint32_t k = 0; k < t->nlanes; k++)
     lies = lies && fnzi_dev_memory_of(m->b, t->lanes[k].storage) != FNZI_ENG_NONE;
   return lies;
 }
 
-static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_eng_tile *t, fnzi_dev_work *out) {
+static fnz_status add_tile(fnzi_dev_maker *m, const fnzi_tile_program *t, fnzi_dev_work *out) {
   fnzi_dev_operand *operands;
   fnzi_cuda_group g;
   uint32_t kernel = 0;

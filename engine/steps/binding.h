@@ -80,8 +80,8 @@ typedef struct fnzi_eng_own {
   bool has_run;                    /* what runs only once keeps nothing */
 } fnzi_eng_own;
 
-typedef struct fnzi_eng_tile fnzi_eng_tile;
-typedef struct fnzi_eng_sets fnzi_eng_sets;     /* tiles that run at once (engine/tile/sets.c) */
+typedef struct fnzi_tile_program fnzi_tile_program;
+typedef struct fnzi_tile_sets fnzi_tile_sets;   /* tiles that run at once (engine/tile/sets.c) */
 typedef struct fnzi_eng_nested fnzi_eng_nested; /* a region whose bodies are bindings */
 
 /* One that tiles read, as often as a tile has elements. */
@@ -97,11 +97,11 @@ typedef struct fnzi_eng_taking fnzi_eng_taking; /* taken.h */
 
 typedef struct fnzi_eng_act {
   uint8_t kind;
-  uint32_t node;             /* FNZI_ENG_NONE at the end */
-  uint32_t time;             /* its place among the times of the binding: those of acts that run at
-                                once have the same one */
-  const fnzi_eng_sets *sets; /* TILE: those that run at once from this one on; NULL: it is alone, or
-                                behind the first */
+  uint32_t node;              /* FNZI_ENG_NONE at the end */
+  uint32_t time;              /* its place among the times of the binding: those of acts that run at
+                                 once have the same one */
+  const fnzi_tile_sets *sets; /* TILE: those that run at once from this one on; NULL: it is alone,
+                                or behind the first */
   union {
     struct {
       fnzi_krn_call call;
@@ -116,7 +116,7 @@ typedef struct fnzi_eng_act {
       size_t count;
     } apply;
     fnzi_eng_move move;
-    const fnzi_eng_tile *tile;
+    const fnzi_tile_program *tile;
     const fnzi_eng_nested *nested;
   } u;
 } fnzi_eng_act;

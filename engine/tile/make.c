@@ -6,8 +6,8 @@
 
 #include "engine/plan/planner.h"
 
-typedef fnzi_eng_held held;
-typedef fnzi_eng_making making;
+typedef fnzi_tile_held held;
+typedef fnzi_tile_making making;
 
 static fnz_status has_none(const making *m, const fnzi_krn_call *call, const char *what) {
   if (m->ws->ctx->error.kind == FNZ_CLASS_NOMEM)
@@ -44,29 +44,29 @@ static fnz_status keep_code(making *m, const fnzi_meta_point_code *code) {
 static fnz_status add_point(making *m, const fnzi_krn_call *call, uint16_t *out) {
   fnzi_meta_point_code code;
   const fnzi_krn_array *result = call->outputs[0];
-  held h = fnzi_eng_make_result_of(m, result), wide = h;
+  held h = fnzi_tile_make_result_of(m, result), wide = h;
   FNZ_TRY(find_code(m, call, &code));
   if (m->taking)
     FNZ_TRY(keep_code(m, &code));
   wide.dtype = code.out;
   wide.by = FNZ_DTYPE_COUNT;
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_RUN,
-                      .run = code.run,
-                      .links = code.links,
-                      .point = code.row,
-                      .from = (uint8_t)code.compute,
-                      .arity = (uint8_t)code.arity};
+  fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_RUN,
+                       .run = code.run,
+                       .links = code.links,
+                       .point = code.row,
+                       .from = (uint8_t)code.compute,
+                       .arity = (uint8_t)code.arity};
   for (uint32_t k = 0; k < code.arity; k++)
-    FNZ_TRY(fnzi_eng_make_add_operand(m, call, &code, k, &ins.in[k]));
+    FNZ_TRY(fnzi_tile_make_add_operand(m, call, &code, k, &ins.in[k]));
   bool fits = code.out == h.dtype;
-  FNZ_TRY(fnzi_eng_make_new_slot(m, fits ? h : wide, &ins.out));
-  fnzi_eng_make_add_ins(m, ins);
+  FNZ_TRY(fnzi_tile_make_new_slot(m, fits ? h : wide, &ins.out));
+  fnzi_tile_make_add_ins(m, ins);
   *out = ins.out;
   if (fits)
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_make_convert(m, ins.out, code.out, &h, out));
+  FNZ_TRY(fnzi_tile_make_convert(m, ins.out, code.out, &h, out));
   if (code.keeps)
-    m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_KEEP;
+    m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_KEEP;
   return FNZ_OK;
 }
 
@@ -80,69 +80,70 @@ static fnz_status taken_operand(making *m, const fnzi_krn_call *call, uint8_t at
   _Alignas(8) unsigned char number[16] = {0};
   if (!array && m->taking) {
     m->taking->cells[k].arg = at;
-    return fnzi_eng_make_taken_number(m, k, dtype, out);
+    return fnzi_tile_make_taken_number(m, k, dtype, out);
   }
   if (!array) {
     fnzi_krn_number_cell(arg, dtype, number);
-    return fnzi_eng_make_number_operand(m, number, dtype, out);
+    return fnzi_tile_make_number_operand(m, number, dtype, out);
   }
   fnz_dtype have = array->place.dtype;
-  held h = fnzi_eng_make_held_as(m, array, dtype, have, m->of_rows);
+  held h = fnzi_tile_make_held_as(m, array, dtype, have, m->of_rows);
   if (have == dtype)
-    return fnzi_eng_make_array_slot(m, array, out);
-  if (fnzi_eng_make_find_slot(m, &h, out))
+    return fnzi_tile_make_array_slot(m, array, out);
+  if (fnzi_tile_make_find_slot(m, &h, out))
     return FNZ_OK;
-  FNZ_TRY(fnzi_eng_make_array_slot(m, array, out));
-  return fnzi_eng_make_convert(m, *out, have, &h, out);
+  FNZ_TRY(fnzi_tile_make_array_slot(m, array, out));
+  return fnzi_tile_make_convert(m, *out, have, &h, out);
 }
 
 /* Of mask, what is taken where it is true, and where not: the places among the arguments. */
 static fnz_status add_choice(making *m, const fnzi_krn_call *call, const uint8_t *places,
                              uint16_t *out) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_CHOOSE, .arity = 3};
+  fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_CHOOSE, .arity = 3};
   for (uint32_t k = 0; k < ins.arity; k++)
     FNZ_TRY(taken_operand(m, call, places[k], k, k ? dtype : FNZ_BOOL, &ins.in[k]));
-  FNZ_TRY(fnzi_eng_make_new_slot(m, fnzi_eng_make_result_of(m, call->outputs[0]), &ins.out));
-  fnzi_eng_make_add_ins(m, ins);
+  FNZ_TRY(fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, call->outputs[0]), &ins.out));
+  fnzi_tile_make_add_ins(m, ins);
   *out = ins.out;
   return FNZ_OK;
 }
 
 static fnz_status add_cast(making *m, const fnzi_krn_call *call, uint16_t *out) {
   const fnzi_krn_array *from = fnzi_krn_call_input(call, 0);
-  const held h = fnzi_eng_make_result_of(m, call->outputs[0]);
+  const held h = fnzi_tile_make_result_of(m, call->outputs[0]);
   uint16_t slot = 0;
-  FNZ_TRY(fnzi_eng_make_array_slot(m, from, &slot));
-  FNZ_TRY(fnzi_eng_make_convert(m, slot, from->place.dtype, &h, out));
-  m->tile->ins[m->tile->nins - 1].kind = FNZI_ENG_INS_CAST;
+  FNZ_TRY(fnzi_tile_make_array_slot(m, from, &slot));
+  FNZ_TRY(fnzi_tile_make_convert(m, slot, from->place.dtype, &h, out));
+  m->tile->ins[m->tile->nins - 1].kind = FNZI_TILE_INS_CAST;
   return FNZ_OK;
 }
 
 /* --- Rows ---------------------------------------------------------------------------------------
  */
 static fnz_status add_row_result(making *m, const fnzi_krn_call *call, uint32_t k, bool whole,
-                                 fnzi_eng_row *row) {
+                                 fnzi_tile_row *row) {
   const fnzi_krn_array *result = call->outputs[k];
   m->of_rows = !whole;
   m->rank = result->place.rank;
   row->results = (uint8_t)(k + 1);
-  return fnzi_eng_make_new_slot(m, fnzi_eng_make_result_of(m, result), &row->out[k]);
+  return fnzi_tile_make_new_slot(m, fnzi_tile_make_result_of(m, result), &row->out[k]);
 }
 
-static fnz_status store_row_results(making *m, const fnzi_krn_call *call, const fnzi_eng_row *row) {
+static fnz_status store_row_results(making *m, const fnzi_krn_call *call,
+                                    const fnzi_tile_row *row) {
   for (uint32_t k = 0; k < row->results; k++) {
     m->rank = call->outputs[k]->place.rank;
     if (call->outputs[k]->storage)
-      FNZ_TRY(fnzi_eng_make_new_lane(m, call->outputs[k], row->out[k], true));
+      FNZ_TRY(fnzi_tile_make_new_lane(m, call->outputs[k], row->out[k], true));
   }
   return FNZ_OK;
 }
 
 static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_row *what) {
-  fnzi_eng_ins ins = {.kind = FNZI_ENG_INS_ROW};
+  fnzi_tile_ins ins = {.kind = FNZI_TILE_INS_ROW};
   fnzi_krn_call taken = *call;
-  fnzi_eng_row *row;
+  fnzi_tile_row *row;
   FNZI_NEW(&m->b->arena, 1, &row);
   fnzi_arena_init(&taken.scratch, m->ws->ctx);
   bool fits = call->kernels->row_code(&taken, &row->code);
@@ -155,14 +156,14 @@ static fnz_status add_row(making *m, const fnzi_krn_call *call, const fnzi_meta_
     if (what->args[k] < 0)
       continue;
     row->place[ins.arity] = k;
-    FNZ_TRY(fnzi_eng_make_array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]),
-                                     &ins.in[ins.arity]));
+    FNZ_TRY(fnzi_tile_make_array_slot(m, fnzi_krn_call_input(call, (size_t)what->args[k]),
+                                      &ins.in[ins.arity]));
     m->tile->slots[ins.in[ins.arity++]].is_whole = true;
   }
   for (uint32_t k = 0; k < call->noutputs; k++)
     FNZ_TRY(add_row_result(m, call, k, what->whole && k == 0, row));
   ins.row = row;
-  fnzi_eng_make_add_ins(m, ins);
+  fnzi_tile_make_add_ins(m, ins);
   return store_row_results(m, call, row);
 }
 
@@ -207,7 +208,7 @@ static fnz_status add_call(making *m, const fnzi_krn_call *call) {
     FNZ_TRY(add_point(m, call, &out));
     break;
   }
-  return result->storage ? fnzi_eng_make_new_lane(m, result, out, true) : FNZ_OK;
+  return result->storage ? fnzi_tile_make_new_lane(m, result, out, true) : FNZ_OK;
 }
 
 /* --- The whole ----------------------------------------------------------------------------------
@@ -228,14 +229,14 @@ static size_t least(size_t a, size_t b) {
 
 static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *const *known,
                        uint32_t count) {
-  fnzi_eng_tile *t = m->tile;
+  fnzi_tile_program *t = m->tile;
   fnzi_arena *scratch = &m->ws->scratch;
   void *slots, *holds, *ins, *lanes; /* each of them is filled in as a whole */
-  m->slots = least((size_t)count * (FNZI_ENG_NODE_INS + FNZI_POINT_OPERANDS), FNZI_ENG_SLOTS);
-  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_ENG_LANES);
+  m->slots = least((size_t)count * (FNZI_TILE_NODE_INS + FNZI_POINT_OPERANDS), FNZI_TILE_SLOTS);
+  m->lanes = least((size_t)count * (FNZI_POINT_OPERANDS + FNZI_ROW_RESULTS), FNZI_TILE_LANES);
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *t->slots, &slots));
   FNZ_TRY(fnzi_arena_take(scratch, m->slots, sizeof *m->held, &holds));
-  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_ENG_NODE_INS, sizeof *t->ins, &ins));
+  FNZ_TRY(fnzi_arena_take(scratch, (size_t)count * FNZI_TILE_NODE_INS, sizeof *t->ins, &ins));
   FNZ_TRY(fnzi_arena_take(scratch, m->lanes, sizeof *t->lanes, &lanes));
   t->slots = slots;
   m->held = holds;
@@ -249,9 +250,9 @@ static fnz_status make(making *m, const fnzi_krn_call *calls, fnzi_eng_shaped *c
   KEEP(m, t->slots, t->nslots);
   KEEP(m, t->ins, t->nins);
   KEEP(m, t->lanes, t->nlanes);
-  FNZ_TRY(fnzi_eng_tile_chain(&m->b->arena, t));
-  FNZ_TRY(fnzi_eng_tile_settle(m->ws->ctx, t, m->space));
-  t->workers = t->count > FNZI_ENG_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
+  FNZ_TRY(fnzi_tile_chains_make(&m->b->arena, t));
+  FNZ_TRY(fnzi_tile_settle(m->ws->ctx, t, m->space));
+  t->workers = t->count > FNZI_TILE_PIECE && calls[0].threads > 1 ? calls[0].threads : 1;
   return FNZ_OK;
 }
 
@@ -273,7 +274,7 @@ static fnz_status find_space(making *m, const fnzi_krn_call *calls, uint32_t cou
 
 static fnz_status make_tile(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_krn_call *calls,
                             fnzi_eng_shaped *const *known, uint32_t first, uint32_t count,
-                            fnzi_eng_tile **out) {
+                            fnzi_tile_program **out) {
   making m = {.ws = ws, .b = b, .first = first};
   FNZI_NEW(&b->arena, 1, &m.tile);
   FNZ_TRY(find_space(&m, calls, count));
@@ -296,7 +297,7 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
 static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
   uint32_t first = fnzi_eng_step_begin(step), count = step->node - first + 1;
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
-  fnzi_eng_tile *tile;
+  fnzi_tile_program *tile;
   fnzi_eng_shaped **known;
   void *room; /* of calls, each of which is filled in as a whole */
   FNZ_TRY(fnzi_arena_take(&ws->scratch, count, sizeof(fnzi_krn_call), &room));
@@ -315,15 +316,14 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
 }
 
 /* A call of a node that may be in a group is one of a single node. */
-fnz_status fnzi_eng_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
-                                  const fnzi_eng_step *step) {
+fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
   fnz_status status = make_act(ws, b, step);
   fnzi_arena_reset(&ws->scratch);
   return status;
 }
 
 /* One for all tiles of a binding, of which one runs at a time. */
-fnz_status fnzi_eng_tile_registers(fnzi_eng_binding *b) {
-  return b->registers_bytes ? fnzi_eng_make_aligned(&b->arena, b->registers_bytes, &b->registers)
+fnz_status fnzi_tile_registers(fnzi_eng_binding *b) {
+  return b->registers_bytes ? fnzi_tile_make_aligned(&b->arena, b->registers_bytes, &b->registers)
                             : FNZ_OK;
 }
