@@ -28,7 +28,7 @@ static fnz_status put_finals(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t me
     uint32_t owner = ws->exe->owners[i];
     const fnz_geometry *layout;
     unsigned char *start;
-    if (owner == FNZI_ENG_NONE || ws->exe->inputs[owner].memory != memory ||
+    if (owner == FNZI_PLN_NONE || ws->exe->inputs[owner].memory != memory ||
         graph_of(ws)->outputs[i].tag != FNZ_ARG_VALUE)
       continue;
     FNZ_TRY(fnzi_eng_result(ws, b, i, &layout, &start));
@@ -113,9 +113,9 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_eng_bindi
     return ws->given[slot->of].layout;
   if (slot->is_number)
     return known_number(b, slot->of);
-  const fnzi_eng_place *place = &b->plan.outputs[slot->of];
+  const fnzi_pln_place *place = &b->plan.outputs[slot->of];
   bool is_known =
-      place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE;
+      place->buffer != FNZI_PLN_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE;
   return is_known ? place->map : NULL;
 }
 
@@ -123,9 +123,9 @@ static const fnz_geometry *planned(const fnz_workspace *ws, const fnzi_eng_bindi
 static bool fills_buffer(const fnzi_eng_binding *b, const fnzi_eng_slot *slot) {
   if (slot->is_member || slot->is_number)
     return false;
-  const fnzi_eng_place *place = &b->plan.outputs[slot->of];
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[place->buffer];
-  return buffer->kind == FNZI_ENG_OUT && buffer->of == slot->of && place->map->offset == 0 &&
+  const fnzi_pln_place *place = &b->plan.outputs[slot->of];
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[place->buffer];
+  return buffer->kind == FNZI_PLN_OUT && buffer->of == slot->of && place->map->offset == 0 &&
          fnzi_is_contiguous(place->map);
 }
 

@@ -47,7 +47,7 @@ static fnz_status find_symbols(fnz_executable *exe) {
   if (!exe->has_symbols)
     return FNZ_OK;
   fnz_status status = fnzi_sizes_open(&sizes, exe->ctx, exe->program);
-  if (fnzi_eng_only_numbers(exe->program))
+  if (fnzi_pln_only_numbers(exe->program))
     exe->data = FNZI_ENG_DATA_SCALARS;
   else if (status == FNZ_OK && fnzi_sizes_have_data(&sizes))
     exe->data = FNZI_ENG_DATA_SIZES;

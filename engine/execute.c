@@ -28,7 +28,7 @@ static fnz_status check_needed(fnz_workspace *ws, const fnzi_eng_binding *b) {
 /* Some result of graph 0 has no memory of the caller's. */
 static bool holds_results(const fnzi_eng_binding *b, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++)
-    if (b->plan.buffers.data[i].kind == FNZI_ENG_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
+    if (b->plan.buffers.data[i].kind == FNZI_PLN_OUT && !(outs && outs[b->plan.buffers.data[i].of]))
       return true;
   return false;
 }
@@ -38,7 +38,7 @@ static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b,
                           unsigned char *const *outs) {
   size_t bytes;
   if (!fnzi_add_size(b->arena_bytes, holds_results(b, outs) ? b->outs_bytes : 0, &bytes) ||
-      !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes))
+      !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes))
     return fnzi_no_memory(ws->ctx);
   if (bytes <= ws->block_bytes)
     return FNZ_OK;
@@ -52,7 +52,7 @@ static fnz_status reserve(fnz_workspace *ws, const fnzi_eng_binding *b,
 }
 
 static unsigned char *aligned(unsigned char *block) {
-  uintptr_t at = ((uintptr_t)block + FNZI_ENG_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_ENG_ALIGNMENT - 1);
+  uintptr_t at = ((uintptr_t)block + FNZI_PLN_ALIGNMENT - 1) & ~(uintptr_t)(FNZI_PLN_ALIGNMENT - 1);
   return block + (at - (uintptr_t)block);
 }
 
@@ -60,21 +60,21 @@ static unsigned char *aligned(unsigned char *block) {
 static void point_storages(const fnz_workspace *ws, fnzi_eng_binding *b, unsigned char *arena,
                            unsigned char *results, unsigned char *const *outs) {
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    switch ((fnzi_eng_buffer_kind)buffer->kind) {
-    case FNZI_ENG_CONST:
-    case FNZI_ENG_STATE:
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    switch ((fnzi_pln_buffer_kind)buffer->kind) {
+    case FNZI_PLN_CONST:
+    case FNZI_PLN_STATE:
       b->storages[i].data = ws->given[buffer->of].start;
       break;
-    case FNZI_ENG_OUT:
+    case FNZI_PLN_OUT:
       b->storages[i].data = outs && outs[buffer->of] ? outs[buffer->of]
                             : results                ? results + b->outs[buffer->of]
                                                      : NULL;
       break;
-    case FNZI_ENG_TEMP:
+    case FNZI_PLN_TEMP:
       b->storages[i].data = arena ? arena + buffer->offset : NULL;
       break;
-    case FNZI_ENG_LATE:
+    case FNZI_PLN_LATE:
       break;
     }
   }

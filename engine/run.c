@@ -18,9 +18,9 @@ static bool is_asked(const running *r, const fnzi_eng_slot *slot) {
 
 /* The sizes that the plan has for an output; NULL where data decide them, and of members. */
 static const fnz_geometry *planned(const running *r, const fnzi_eng_slot *slot) {
-  const fnzi_eng_place *place =
+  const fnzi_pln_place *place =
       slot->is_member || slot->is_number ? NULL : &r->b->plan.outputs[slot->of];
-  return place && place->buffer != FNZI_ENG_NONE ? place->map : NULL;
+  return place && place->buffer != FNZI_PLN_NONE ? place->map : NULL;
 }
 
 static fnz_status check_out(const running *r, const fnzi_eng_slot *slot, const fnz_geometry *want,
@@ -87,7 +87,7 @@ static fnz_status place_out(running *r, size_t i) {
   if (r->ws->on_device)
     r->ws->device_out[slot->of] = (uint64_t)(uintptr_t)out->data;
   else if (is_plain && !r->outs[slot->of] &&
-           r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_ENG_OUT)
+           r->b->plan.buffers.data[r->b->plan.outputs[slot->of].buffer].kind == FNZI_PLN_OUT)
     r->outs[slot->of] = out->data;
   return FNZ_OK;
 }
@@ -229,9 +229,9 @@ static fnz_status take_arena(running *r) {
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "the arena has %zu bytes, %zu are needed", r->run->arena_bytes,
                      r->b->arena_bytes);
-  if ((uintptr_t)r->run->arena % FNZI_ENG_ALIGNMENT)
+  if ((uintptr_t)r->run->arena % FNZI_PLN_ALIGNMENT)
     return fnzi_fail(r->ws->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "the arena does not begin at a multiple of %d bytes", FNZI_ENG_ALIGNMENT);
+                     "the arena does not begin at a multiple of %d bytes", FNZI_PLN_ALIGNMENT);
   return FNZ_OK;
 }
 

@@ -60,11 +60,11 @@ static void fill(const fnz_executable_state *s, uint32_t memory, unsigned char *
 
 static fnz_status own_memory(fnz_executable_state *s, uint32_t memory, unsigned char **out) {
   const size_t bytes = s->extents[memory];
-  *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_ENG_ALIGNMENT);
+  *out = fnzi_resize(s->ctx, NULL, 0, bytes + FNZI_PLN_ALIGNMENT);
   if (!*out)
     return fnzi_no_memory(s->ctx);
-  s->bytes[memory] = bytes + FNZI_ENG_ALIGNMENT;
-  memset(*out, 0, bytes + FNZI_ENG_ALIGNMENT);
+  s->bytes[memory] = bytes + FNZI_PLN_ALIGNMENT;
+  memset(*out, 0, bytes + FNZI_PLN_ALIGNMENT);
   fill(s, memory, *out);
   return FNZ_OK;
 }

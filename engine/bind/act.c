@@ -48,9 +48,9 @@ static fnz_status put_back(void *user, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   fnzi_krn_array *array = p->b->values[arg->u.value];
-  const fnzi_eng_place *place = &p->b->plan.places[arg->u.value];
+  const fnzi_pln_place *place = &p->b->plan.places[arg->u.value];
   fnzi_krn_storage *storage =
-      place->buffer == FNZI_ENG_NONE ? NULL : &p->b->storages[place->buffer];
+      place->buffer == FNZI_PLN_NONE ? NULL : &p->b->storages[place->buffer];
   if (!array || !storage || array->storage == storage)
     return FNZ_OK;
   array->eager = false;

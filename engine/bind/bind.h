@@ -29,7 +29,7 @@ void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b);
 /* Makes bindings for the bodies that are planned, and connects them. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_eng_binding *b);
 FNZ_MUST_CHECK fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_eng_binding *b,
-                                              const fnzi_eng_step *step);
+                                              const fnzi_pln_step *step);
 void fnzi_eng_nested_end(fnz_workspace *ws, fnzi_eng_binding *b);
 
 /* --- frames.c */

@@ -5,31 +5,31 @@
 #include "engine/bind/bind.h"
 
 static fnzi_eng_binding *owner_of(const fnzi_eng_binding *outermost, uint32_t body) {
-  return body == FNZI_ENG_NONE ? (fnzi_eng_binding *)(uintptr_t)outermost
+  return body == FNZI_PLN_NONE ? (fnzi_eng_binding *)(uintptr_t)outermost
                                : &outermost->nested[body];
 }
 
 /* The weights of the executable that it gets as they are. */
 static fnz_status find_weights(fnzi_eng_binding *b, const fnzi_eng_binding *owner,
-                               const fnzi_eng_region *r) {
+                               const fnzi_pln_region *r) {
   uint32_t count = fnzi_graph_at(b->program, 0)->ninputs, *weights;
   FNZI_NEW(&b->arena, count, &weights);
   b->weights = weights;
   for (uint32_t k = 0; k < count; k++) {
     bool sliced;
     const fnz_arg *operand = fnzi_hop_operand(&r->hop, k, &sliced);
-    const fnzi_eng_buffer *from =
+    const fnzi_pln_buffer *from =
         &owner->plan.buffers.data[owner->plan.places[operand->u.value].buffer];
-    weights[k] = FNZI_ENG_NONE;
-    if (from->kind == FNZI_ENG_CONST && !sliced && k >= r->hop.carried.count)
+    weights[k] = FNZI_PLN_NONE;
+    if (from->kind == FNZI_PLN_CONST && !sliced && k >= r->hop.carried.count)
       weights[k] = owner->is_body ? owner->weights[from->of] : from->of;
   }
   return FNZ_OK;
 }
 
 static fnz_status open(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t at) {
-  fnzi_eng_body *body = &outermost->bodies.list.data[at];
-  const fnzi_eng_region *r = &outermost->bodies.regions.data[body->region];
+  fnzi_pln_body *body = &outermost->bodies.list.data[at];
+  const fnzi_pln_region *r = &outermost->bodies.regions.data[body->region];
   fnzi_eng_binding *b = &outermost->nested[at];
   *b = (fnzi_eng_binding){.made = true,
                           .is_body = true,
@@ -40,7 +40,7 @@ static fnz_status open(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t 
                           .parts = outermost->parts,
                           .program = body->program,
                           .plan = body->plan};
-  body->plan = (fnzi_eng_plan){0};
+  body->plan = (fnzi_pln_plan){0};
   fnzi_arena_init(&b->arena, ws->ctx);
   return r->why ? FNZ_OK : find_weights(b, owner_of(outermost, r->owner), r);
 }
@@ -48,7 +48,7 @@ static fnz_status open(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t 
 /* What the kernels of a body refuse may never be reached: the interpreter says so where it is. */
 static fnz_status fill(fnz_workspace *ws, fnzi_eng_binding *outermost, uint32_t at) {
   const fnz_error had = ws->ctx->error;
-  fnzi_eng_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];
+  fnzi_pln_region *r = &outermost->bodies.regions.data[outermost->bodies.list.data[at].region];
   if (r->why)
     return FNZ_OK;
   fnz_status status = fnzi_eng_binding_fill(ws, &outermost->nested[at]);
@@ -75,5 +75,5 @@ fnz_status fnzi_eng_nested_bind(fnz_workspace *ws, fnzi_eng_binding *b) {
 void fnzi_eng_nested_end(fnz_workspace *ws, fnzi_eng_binding *b) {
   for (size_t i = 0; b->nested && i < b->bodies.list.count; i++)
     fnzi_eng_binding_clear(ws, &b->nested[i]);
-  fnzi_eng_bodies_free(ws->ctx, &b->bodies);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
 }

@@ -44,52 +44,52 @@ static fnz_status keep_key(fnz_workspace *ws, fnzi_eng_binding *b) {
  */
 /* A program that was arranged wrongly runs as it was. */
 static fnz_status arrange(fnz_workspace *ws, fnzi_eng_binding *b, const fnz_program *source,
-                          fnzi_eng_policy *policy) {
+                          fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
-  FNZ_TRY(fnzi_eng_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
-  fnz_status status = fnzi_eng_arrange_check(ws->ctx, source, b->program, &policy->order);
+  FNZ_TRY(fnzi_pln_arrange(ws->ctx, &b->arena, source, &b->program, &policy->order));
+  fnz_status status = fnzi_pln_arrange_check(ws->ctx, source, b->program, &policy->order);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
   b->program = source;
-  policy->order = (fnzi_eng_order){.source = NULL};
+  policy->order = (fnzi_pln_order){.source = NULL};
   policy->ungrouped = true;
   return FNZ_OK;
 }
 
 /* With plans of bodies. */
-static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_policy *policy) {
-  return fnzi_eng_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
+static fnz_status check_all(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_policy *policy) {
+  return fnzi_pln_bodies_plan(ws->ctx, &b->arena, b->source, policy->ungrouped, &b->plan,
                               &b->bodies);
 }
 
 /* A program whose plan is wrong runs stepwise. */
 static fnz_status plan_and_check(fnz_workspace *ws, fnzi_eng_binding *b,
-                                 const fnzi_eng_policy *policy) {
+                                 const fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
-  FNZ_TRY(fnzi_eng_plan_make(ws->ctx, b->program, policy, &b->plan));
+  FNZ_TRY(fnzi_pln_make(ws->ctx, b->program, policy, &b->plan));
   fnz_status status = check_all(ws, b, policy);
   if (status != FNZ_INTERNAL || ws->exe->checks)
     return status;
   ws->ctx->error = had;
-  fnzi_eng_plan_free(ws->ctx, &b->plan);
-  fnzi_eng_bodies_free(ws->ctx, &b->bodies);
+  fnzi_pln_free(ws->ctx, &b->plan);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
   b->program = b->source;
   b->mode = FNZI_ENG_STEPWISE;
   return FNZ_OK;
 }
 
 /* The planner arranges nodes, except for registered kernels, which it does not know. */
-static fnz_status plan_fixed(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
+static fnz_status plan_fixed(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_pln_policy *policy) {
   bool has_scalars = ws->exe->data == FNZI_ENG_DATA_SCALARS;
   if (!policy->ungrouped && has_scalars) {
-    FNZ_TRY(fnzi_eng_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+    FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
     b->program = b->source;
   }
   if (!policy->ungrouped)
     FNZ_TRY(arrange(ws, b, b->source, policy));
   if (has_scalars)
-    fnzi_eng_numbers_keep(b->source, &b->program, policy);
+    fnzi_pln_numbers_keep(b->source, &b->program, policy);
   if (has_scalars && b->program != b->source)
     FNZ_TRY(fnzi_eng_late_number(&b->arena, b->program, &b->program));
   return plan_and_check(ws, b, policy);
@@ -101,7 +101,7 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) 
     const fnz_arg *arg = &graph_of(b)->outputs[k];
     const fnz_geometry *g =
         arg->tag == FNZ_ARG_VALUE ? graph_of(b)->values.data[arg->u.value].geometry : NULL;
-    if (g && g->symbols && ws->exe->owners[k] != FNZI_ENG_NONE)
+    if (g && g->symbols && ws->exe->owners[k] != FNZI_PLN_NONE)
       return true;
   }
   return false;
@@ -109,11 +109,11 @@ static bool has_late_finals(const fnz_workspace *ws, const fnzi_eng_binding *b) 
 
 /* Plans the nodes that do not depend on data-dependent sizes. If that fails, the interpreter
  * evaluates every node. */
-static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_policy *policy) {
+static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_pln_policy *policy) {
   const fnz_error had = ws->ctx->error;
   const fnz_program *hidden, *shown;
   bool kept = false;
-  FNZ_TRY(fnzi_eng_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
+  FNZ_TRY(fnzi_pln_numbers_mark(ws->ctx, &b->arena, b->source, &b->source));
   policy->bodies = b->source;
   fnz_status status = fnzi_eng_late_hide(&b->arena, b->source, &hidden);
   if (status == FNZ_OK)
@@ -121,7 +121,7 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_pol
   if (status == FNZ_OK)
     status = fnzi_eng_late_show(&b->arena, b->source, b->program, &policy->order, &kept, &shown);
   if (status == FNZ_OK && kept)
-    status = fnzi_eng_plan_make(ws->ctx, b->program, policy, &b->plan);
+    status = fnzi_pln_make(ws->ctx, b->program, policy, &b->plan);
   if (status == FNZ_OK && kept)
     status = check_all(ws, b, policy);
   if (status == FNZ_OK && kept) {
@@ -131,9 +131,9 @@ static fnz_status plan_late(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_eng_pol
   if (status == FNZ_NO_MEMORY || (status == FNZ_INTERNAL && ws->exe->checks))
     return status;
   ws->ctx->error = had;
-  fnzi_eng_plan_free(ws->ctx, &b->plan);
-  fnzi_eng_bodies_free(ws->ctx, &b->bodies);
-  policy->order = (fnzi_eng_order){.source = NULL};
+  fnzi_pln_free(ws->ctx, &b->plan);
+  fnzi_pln_bodies_free(ws->ctx, &b->bodies);
+  policy->order = (fnzi_pln_order){.source = NULL};
   b->program = b->source;
   b->mode = FNZI_ENG_INTERPRETED;
   return FNZ_OK;
@@ -151,7 +151,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
     layouts[k] = b->layouts[k].sizes ? &b->layouts[k] : NULL;
     writable[k] = in->is_tensor && ((b->with_state && in->in_state) || in->is_donated);
   }
-  fnzi_eng_policy policy = {.writable = writable,
+  fnzi_pln_policy policy = {.writable = writable,
                             .layouts = layouts,
                             .state = b->with_state,
                             .ungrouped = ws->exe->kernels != NULL};
@@ -174,7 +174,7 @@ static fnz_status make_plan(fnz_workspace *ws, fnzi_eng_binding *b) {
 /* --- Memory -------------------------------------------------------------------------------------
  */
 static size_t padded(size_t bytes) {
-  return (bytes + FNZI_ENG_ALIGNMENT - 1) & ~(size_t)(FNZI_ENG_ALIGNMENT - 1);
+  return (bytes + FNZI_PLN_ALIGNMENT - 1) & ~(size_t)(FNZI_PLN_ALIGNMENT - 1);
 }
 
 /* Where results of graph 0 lie in the memory of the workspace, if the caller gives none. */
@@ -183,8 +183,8 @@ static fnz_status place_outs(fnz_workspace *ws, fnzi_eng_binding *b) {
   size_t at = 0;
   FNZI_NEW(&b->arena, count, &b->outs);
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    if (buffer->kind != FNZI_ENG_OUT)
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (buffer->kind != FNZI_PLN_OUT)
       continue;
     b->outs[buffer->of] = at;
     if (buffer->bytes > SIZE_MAX / 4 || !fnzi_add_size(at, padded(buffer->bytes), &at))

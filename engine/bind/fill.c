@@ -31,10 +31,10 @@ static const fnz_geometry *seen_geometry(const fnz_workspace *ws, const fnzi_eng
 }
 
 static fnz_status make_value(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t v) {
-  const fnzi_eng_place *place = &b->plan.places[v];
+  const fnzi_pln_place *place = &b->plan.places[v];
   const fnz_geometry *g = seen_geometry(ws, b, v);
-  if (place->buffer == FNZI_ENG_NONE || !g ||
-      b->plan.buffers.data[place->buffer].kind == FNZI_ENG_LATE)
+  if (place->buffer == FNZI_PLN_NONE || !g ||
+      b->plan.buffers.data[place->buffer].kind == FNZI_PLN_LATE)
     return FNZ_OK;
   fnzi_krn_storage *storage = &b->storages[place->buffer];
   FNZ_TRY(fnzi_krn_array_in_arena(&b->arena, &ws->machine->stock, g, fnzi_dtype(g->dtype)->bytes,
@@ -52,7 +52,7 @@ static fnz_status make_values(fnz_workspace *ws, fnzi_eng_binding *b) {
 
 /* --- Steps --------------------------------------------------------------------------------------
  */
-static fnz_status make_move(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
+static fnz_status make_move(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_MOVE, .node = step->node};
   act.u.move.from = &b->storages[step->from.buffer];
   act.u.move.to = &b->storages[step->to.buffer];
@@ -68,17 +68,17 @@ static fnz_status make_interpreted(fnz_workspace *ws, fnzi_eng_binding *b, uint3
   return FNZ_OK;
 }
 
-static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
-  switch ((fnzi_eng_step_kind)step->kind) {
-  case FNZI_ENG_MOVE:
+static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
+  switch ((fnzi_pln_step_kind)step->kind) {
+  case FNZI_PLN_MOVE:
     return make_move(ws, b, step);
-  case FNZI_ENG_CALL:
+  case FNZI_PLN_CALL:
     return step->is_point ? fnzi_tile_of_group(ws, b, step) : fnzi_eng_call_make(ws, b, step);
-  case FNZI_ENG_REGION:
+  case FNZI_PLN_REGION:
     return fnzi_eng_nested_act(ws, b, step);
-  case FNZI_ENG_APPLY:
+  case FNZI_PLN_APPLY:
     return make_interpreted(ws, b, step->node);
-  case FNZI_ENG_GROUP:
+  case FNZI_PLN_GROUP:
     return fnzi_tile_of_group(ws, b, step);
   }
   return fnzi_fail(ws->ctx, FNZ_CLASS_INTERNAL, NULL, "a step of a kind that nothing runs");
@@ -96,11 +96,11 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
   uint32_t next = 0;
   FNZI_RESERVE(ws->ctx, &b->acts, b->plan.steps.count);
   for (size_t i = 0; i < b->plan.steps.count; i++) {
-    const fnzi_eng_step *step = &b->plan.steps.data[i];
-    if (step->kind != FNZI_ENG_MOVE)
-      FNZ_TRY(check_shapes(ws, b, &next, fnzi_eng_step_begin(step)));
+    const fnzi_pln_step *step = &b->plan.steps.data[i];
+    if (step->kind != FNZI_PLN_MOVE)
+      FNZ_TRY(check_shapes(ws, b, &next, fnzi_pln_step_begin(step)));
     FNZ_TRY(make_act(ws, b, step));
-    next = step->kind == FNZI_ENG_MOVE ? next : step->node + 1;
+    next = step->kind == FNZI_PLN_MOVE ? next : step->node + 1;
   }
   FNZ_TRY(fnzi_eng_takings_close(b));
   FNZ_TRY(fnzi_tile_sets_make(ws, b));
@@ -114,7 +114,7 @@ static fnz_status make_acts(fnz_workspace *ws, fnzi_eng_binding *b) {
 static fnz_status open_shapes(fnz_workspace *ws, const fnzi_eng_binding *b, fnzi_eng_shapes *s) {
   s->kinds = b->plan.kinds;
   if (!s->kinds.of)
-    FNZ_TRY(fnzi_eng_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
+    FNZ_TRY(fnzi_pln_kinds_find(ws->ctx, &s->arena, graph_of(b), &s->kinds));
   FNZI_NEW(&s->arena, s->kinds.count, &s->of);
   return FNZ_OK;
 }
@@ -142,7 +142,7 @@ void fnzi_eng_binding_clear(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZI_VEC_FREE(ws->ctx, &b->wasted);
   fnzi_eng_owns_end(ws, b);
   FNZI_VEC_FREE(ws->ctx, &b->acts);
-  fnzi_eng_plan_free(ws->ctx, &b->plan);
+  fnzi_pln_free(ws->ctx, &b->plan);
   fnzi_eng_expansion_end(&b->expansion);
   fnz_program_destroy(b->owned);
   fnzi_arena_free(&b->arena);

@@ -22,7 +22,7 @@ static fnz_step_time time_of(const fnzi_eng_binding *b, const fnzi_eng_act *act)
   static const char *const kinds[] = {"kernel",      "evaluated", "move",
                                       "interpreted", "group",     "region"};
   fnz_step_time t = {.kind = kinds[act->kind], .target = "", .of = "", .sets = 1};
-  if (act->node == FNZI_ENG_NONE)
+  if (act->node == FNZI_PLN_NONE)
     return t;
   t.target = fnzi_node_target(fnzi_node_at(b->program, 0, act->node));
   t.of = fnzi_node_target(fnzi_node_at(b->whole, b->graph, fnzi_eng_whole_node(b, act->node)));
@@ -136,7 +136,7 @@ static void set_operands(const fnzi_eng_frame *f) {
 
 /* The first place of a level going up, and those between what is combined. */
 static void share_places(const fnzi_eng_frame *f) {
-  int64_t count = fnzi_eng_places(f->nested->iterations, f->level - 1);
+  int64_t count = fnzi_pln_places(f->nested->iterations, f->level - 1);
   for (uint32_t k = 0; k < f->nested->ntrees; k++) {
     const fnzi_eng_tree *t = &f->nested->trees[k];
     const fnzi_eng_link *above = &t->up[f->level], *to = &t->up[f->level - 1];
@@ -151,17 +151,17 @@ static void share_places(const fnzi_eng_frame *f) {
 static fnz_status next_pair(fnz_workspace *ws, fnzi_eng_frame *f, bool *done) {
   const fnzi_eng_nested *n = f->nested;
   *done = n->iterations < 2;
-  if (!f->up && f->place == fnzi_eng_places(n->iterations, f->level) / 2) {
+  if (!f->up && f->place == fnzi_pln_places(n->iterations, f->level) / 2) {
     f->level++;
     f->place = 0;
-    f->up = fnzi_eng_places(n->iterations, f->level) < 2;
+    f->up = fnzi_pln_places(n->iterations, f->level) < 2;
   }
   if (!*done && f->up) {
     for (; f->level > 0; f->level--, f->place = 0) {
       if (f->place == 0)
         share_places(f);
       f->place += f->place == 0;
-      if (2 * f->place < fnzi_eng_places(n->iterations, f->level - 1))
+      if (2 * f->place < fnzi_pln_places(n->iterations, f->level - 1))
         break;
     }
     *done = f->level == 0;
@@ -248,7 +248,7 @@ static fnz_status failed_at(fnz_workspace *ws, const fnzi_eng_frame *f, fnz_stat
   const uint32_t node = ws->refusing ? ws->refusing - 1 : act->node;
   char place[160] = "";
   ws->refusing = 0;
-  if (node != FNZI_ENG_NONE)
+  if (node != FNZI_PLN_NONE)
     fnzi_eng_place_of(f->b, node, place);
   return fnzi_at(ws->ctx, status, "%s", place);
 }

@@ -10,16 +10,16 @@
 typedef struct linking {
   fnz_workspace *ws;
   fnzi_eng_binding *b; /* that the region is of */
-  const fnzi_eng_region *r;
+  const fnzi_pln_region *r;
   fnzi_eng_nested *made;
 } linking;
 
 static const fnzi_krn_storage *room_of(const linking *l) {
-  return l->r->buffer == FNZI_ENG_NONE ? NULL : &l->b->storages[l->r->buffer];
+  return l->r->buffer == FNZI_PLN_NONE ? NULL : &l->b->storages[l->r->buffer];
 }
 
-static const fnzi_krn_storage *storage_of(const linking *l, fnzi_eng_place place) {
-  return place.buffer == FNZI_ENG_NONE ? room_of(l) : &l->b->storages[place.buffer];
+static const fnzi_krn_storage *storage_of(const linking *l, fnzi_pln_place place) {
+  return place.buffer == FNZI_PLN_NONE ? room_of(l) : &l->b->storages[place.buffer];
 }
 
 static int64_t slice_bytes(const fnz_geometry *map) {
@@ -33,7 +33,7 @@ static int64_t offset_bytes(const fnz_geometry *map) {
 static fnzi_eng_link input_link(const linking *l, uint32_t k) {
   const fnzi_hop *hop = &l->r->hop;
   bool sliced;
-  fnzi_eng_place at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
+  fnzi_pln_place at = l->b->plan.places[fnzi_hop_operand(hop, k, &sliced)->u.value];
   if (k < hop->carried.count)
     at = l->r->results[k];
   return (fnzi_eng_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
@@ -42,19 +42,19 @@ static fnzi_eng_link input_link(const linking *l, uint32_t k) {
 static fnzi_eng_link output_link(const linking *l, uint32_t which, uint32_t j) {
   if (l->r->hop.kind == FNZI_HOP_WHILE_LOOP && which == 0)
     return (fnzi_eng_link){.from = room_of(l)};
-  fnzi_eng_place at = l->r->results[j];
-  bool sliced = fnzi_eng_is_stacked(l->r, j) && at.buffer != FNZI_ENG_NONE;
+  fnzi_pln_place at = l->r->results[j];
+  bool sliced = fnzi_pln_is_stacked(l->r, j) && at.buffer != FNZI_PLN_NONE;
   return (fnzi_eng_link){.from = storage_of(l, at), .step = sliced ? slice_bytes(at.map) : 0};
 }
 
 /* Slices and results of an associative scan come from the levels of its trees. */
-static bool link_tree(const linking *l, const fnzi_eng_buffer *buffer, fnzi_krn_storage *to) {
+static bool link_tree(const linking *l, const fnzi_pln_buffer *buffer, fnzi_krn_storage *to) {
   uint32_t n = l->made->ntrees;
-  if (!n || buffer->kind == FNZI_ENG_TEMP ||
-      (buffer->kind == FNZI_ENG_CONST && buffer->of >= 2 * n))
+  if (!n || buffer->kind == FNZI_PLN_TEMP ||
+      (buffer->kind == FNZI_PLN_CONST && buffer->of >= 2 * n))
     return false;
   fnzi_eng_tree *tree = &l->made->trees[buffer->of % n];
-  if (buffer->kind == FNZI_ENG_OUT)
+  if (buffer->kind == FNZI_PLN_OUT)
     tree->out = to;
   else if (buffer->of < n)
     tree->left = to;
@@ -69,13 +69,13 @@ static fnz_status link_body(linking *l, uint32_t which) {
   fnzi_eng_link *links;
   FNZI_NEW(&l->b->arena, count, &links);
   for (size_t i = 0; i < count; i++) {
-    const fnzi_eng_buffer *buffer = &body->plan.buffers.data[i];
+    const fnzi_pln_buffer *buffer = &body->plan.buffers.data[i];
     fnzi_eng_link link = {.from = room_of(l), .at = (int64_t)(l->r->arena + buffer->offset)};
     if (link_tree(l, buffer, &body->storages[i]))
       continue;
-    if (buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE)
+    if (buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE)
       link = input_link(l, buffer->of);
-    else if (buffer->kind == FNZI_ENG_OUT)
+    else if (buffer->kind == FNZI_PLN_OUT)
       link = output_link(l, which, buffer->of);
     link.to = &body->storages[i];
     links[link.step ? sliced++ : --others] = link;
@@ -89,9 +89,9 @@ static fnz_status link_body(linking *l, uint32_t which) {
 
 /* --- Moves --------------------------------------------------------------------------------------
  */
-static fnz_status add_move(linking *l, fnzi_eng_place from, fnzi_eng_place to, fnzi_eng_move *moves,
+static fnz_status add_move(linking *l, fnzi_pln_place from, fnzi_pln_place to, fnzi_eng_move *moves,
                            size_t *count) {
-  bool same = to.buffer != FNZI_ENG_NONE && fnzi_eng_place_equal(from, to);
+  bool same = to.buffer != FNZI_PLN_NONE && fnzi_pln_place_equal(from, to);
   if (same || fnz_geometry_numel(to.map) == 0)
     return FNZ_OK;
   fnzi_eng_move *move = &moves[*count];
@@ -113,12 +113,12 @@ static fnz_status move_carried(linking *l) {
  */
 /* `map` in rows in the memory of the region. */
 static fnz_status rows_in_room(linking *l, const fnz_geometry *map, size_t at,
-                               fnzi_eng_place *out) {
-  out->buffer = FNZI_ENG_NONE;
-  return fnzi_eng_rows_at(&l->b->arena, map, at, &out->map);
+                               fnzi_pln_place *out) {
+  out->buffer = FNZI_PLN_NONE;
+  return fnzi_pln_rows_at(&l->b->arena, map, at, &out->map);
 }
 
-static fnzi_eng_link level_link(const linking *l, size_t at, fnzi_eng_place place, size_t bytes) {
+static fnzi_eng_link level_link(const linking *l, size_t at, fnzi_pln_place place, size_t bytes) {
   if (at != SIZE_MAX)
     return (fnzi_eng_link){.from = room_of(l), .at = (int64_t)at, .step = (int64_t)bytes};
   return (fnzi_eng_link){
@@ -126,16 +126,16 @@ static fnzi_eng_link level_link(const linking *l, size_t at, fnzi_eng_place plac
 }
 
 static fnz_status make_tree(linking *l, uint32_t k) {
-  const fnzi_eng_region *r = l->r;
+  const fnzi_pln_region *r = l->r;
   fnzi_eng_tree *tree = &l->made->trees[k];
-  fnzi_eng_place xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
+  fnzi_pln_place xs = l->b->plan.places[r->hop.xs.args[k].u.value], result = r->results[k], rows;
   const fnz_geometry *map = xs.map;
   tree->bytes =
       (size_t)fnz_geometry_numel(map) * fnzi_dtype(map->dtype)->bytes / (size_t)r->iterations;
-  for (uint32_t level = 0; level < FNZI_ENG_LEVELS && fnzi_eng_places(r->iterations, level) > 0;
+  for (uint32_t level = 0; level < FNZI_PLN_LEVELS && fnzi_pln_places(r->iterations, level) > 0;
        level++) {
     tree->down[level] = level_link(l, r->down[level][k], xs, tree->bytes);
-    tree->up[level] = fnzi_eng_places(r->iterations, level) > 1
+    tree->up[level] = fnzi_pln_places(r->iterations, level) > 1
                           ? level_link(l, r->up[level][k], result, tree->bytes)
                           : tree->down[level];
   }
@@ -143,7 +143,7 @@ static fnz_status make_tree(linking *l, uint32_t k) {
     FNZ_TRY(rows_in_room(l, map, r->down[0][k], &rows));
     FNZ_TRY(add_move(l, xs, rows, l->made->moves, &l->made->nmoves));
   }
-  if (result.buffer == FNZI_ENG_NONE)
+  if (result.buffer == FNZI_PLN_NONE)
     return FNZ_OK;
   if (r->iterations < 2)
     return add_move(l, xs, result, l->made->moves, &l->made->nmoves);
@@ -168,7 +168,7 @@ static fnz_status make_trees(linking *l) {
  */
 static void find_predicate(linking *l) {
   const fnzi_hop *hop = &l->r->hop;
-  fnzi_eng_place at;
+  fnzi_pln_place at;
   if (hop->kind == FNZI_HOP_WHILE_LOOP) {
     fnzi_eng_binding *asks = l->made->bodies[0];
     at = asks->plan.outputs[0];
@@ -223,7 +223,7 @@ static uint64_t count_bodies(const fnzi_eng_nested *n, uint32_t nbodies) {
 }
 
 static fnz_status make(linking *l) {
-  const fnzi_eng_region *r = l->r;
+  const fnzi_pln_region *r = l->r;
   fnzi_eng_nested *made = l->made;
   const fnzi_eng_binding *outermost = l->b->outermost;
   bool late, repeats = r->hop.kind == FNZI_HOP_WHILE_LOOP || r->iterations > 1;
@@ -247,10 +247,10 @@ static fnz_status make(linking *l) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
+fnz_status fnzi_eng_nested_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_INTERPRET, .node = step->node};
   linking l = {.ws = ws, .b = b};
-  bool planned = step->region != FNZI_ENG_NONE;
+  bool planned = step->region != FNZI_PLN_NONE;
   if (planned) {
     l.r = &b->outermost->bodies.regions.data[step->region];
     planned = !l.r->why;

@@ -105,7 +105,7 @@ static fnz_status pass_out(const passing *p, const fnzi_node *node) {
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_result, &all));
   for (size_t k = 0; k < all.count && !node->op; k++) {
     result *r = &all.data[k];
-    if (fnzi_eng_buffer_of(p->b, r->from->storage) != FNZI_ENG_NONE)
+    if (fnzi_eng_buffer_of(p->b, r->from->storage) != FNZI_PLN_NONE)
       FNZ_TRY(keep_rows(p, r->from, &r->layout, &r->rows));
   }
   for (size_t k = 0; k < all.count; k++) {
@@ -127,8 +127,8 @@ static fnz_status keep_apart(void *user, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || p->b->values[arg->u.value])
     return FNZ_OK;
   const fnzi_krn_array *from = fnzi_krn_array_of(fnzi_run_steps_value(p->ws->steps, arg->u.value));
-  uint32_t buffer = from ? fnzi_eng_buffer_of(p->b, from->storage) : FNZI_ENG_NONE;
-  if (buffer == FNZI_ENG_NONE || p->b->plan.buffers.data[buffer].kind == FNZI_ENG_CONST)
+  uint32_t buffer = from ? fnzi_eng_buffer_of(p->b, from->storage) : FNZI_PLN_NONE;
+  if (buffer == FNZI_PLN_NONE || p->b->plan.buffers.data[buffer].kind == FNZI_PLN_CONST)
     return FNZ_OK;
   FNZ_TRY(keep_rows(p, from, &layout, &rows));
   fnz_backend *by = p->ws->backend;
@@ -152,7 +152,7 @@ fnz_status fnzi_eng_steps_run(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t n
  */
 static bool ends_in_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint32_t k) {
   uint32_t owner = ws->exe->owners[k];
-  return owner != FNZI_ENG_NONE && ws->exe->inputs[owner].in_state &&
+  return owner != FNZI_PLN_NONE && ws->exe->inputs[owner].in_state &&
          graph_of(b)->outputs[k].tag == FNZ_ARG_VALUE;
 }
 
@@ -182,7 +182,7 @@ static bool shows_state(const fnz_workspace *ws, const fnzi_eng_binding *b, uint
   const fnzi_krn_array *array = b->values[arg->u.value];
   array = array ? array : fnzi_krn_array_of(fnzi_run_steps_value(ws->steps, arg->u.value));
   for (size_t i = 0; array && i < b->plan.buffers.count; i++)
-    if (array->storage == &b->storages[i] && b->plan.buffers.data[i].kind == FNZI_ENG_STATE)
+    if (array->storage == &b->storages[i] && b->plan.buffers.data[i].kind == FNZI_PLN_STATE)
       return true;
   return false;
 }

@@ -91,12 +91,12 @@ static fnz_status may_fail(fnzi_arena *arena, fnzi_map *checked, const fnzi_eng_
 /* Of a body, results may lie in the state as well. */
 static bool is_state(const fnzi_eng_binding *b, uint32_t buffer) {
   uint8_t kind = b->plan.buffers.data[buffer].kind;
-  return kind == FNZI_ENG_STATE || (b->is_body && kind == FNZI_ENG_OUT);
+  return kind == FNZI_PLN_STATE || (b->is_body && kind == FNZI_PLN_OUT);
 }
 
 static void mark(fnzi_eng_binding *b, const fnzi_krn_storage *storage, bool *any) {
   uint32_t buffer = fnzi_eng_buffer_of(b, storage);
-  if (buffer == FNZI_ENG_NONE || !is_state(b, buffer))
+  if (buffer == FNZI_PLN_NONE || !is_state(b, buffer))
     return;
   *any = true;
   if (b->saved)
@@ -145,7 +145,7 @@ static fnz_status find_late(fnzi_eng_binding *b, finding *f) {
   for (size_t i = 0; i < b->acts.count; i++) {
     const fnzi_eng_act *act = &b->acts.data[i];
     const fnzi_node *node =
-        act->node == FNZI_ENG_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
+        act->node == FNZI_PLN_NONE ? NULL : fnzi_node_at(b->program, 0, act->node);
     bool had = f->written, writes = writes_state(b, act, node);
     bool is_endless = act->kind == FNZI_ENG_ACT_REGION && b->most_bodies > f->most_bodies;
     FNZ_TRY(may_fail(&f->scratch, &f->checked, act, &fails));

@@ -43,7 +43,7 @@ typedef struct fnzi_dev_route {
 
 /* `on_device` per step: there is a kernel for it. `stays` per output of graph 0: it is not needed
  * on the CPU. */
-FNZ_MUST_CHECK fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_eng_plan *plan,
+FNZ_MUST_CHECK fnz_status fnzi_dev_route_find(fnzi_arena *arena, const fnzi_pln_plan *plan,
                                               const bool *on_device, const bool *stays,
                                               fnzi_dev_route *out);
 /* The bytes that a window lies within, from the start of its buffer. *dense: it is all of them. */
@@ -52,19 +52,19 @@ void fnzi_dev_window_bytes(const fnz_geometry *map, int64_t *start, int64_t *byt
 /* --- A binding on a device */
 /* In place of a buffer: the area that windows with gaps go by, memory of the step, and the flag:
  * 16 bytes, zero before a run. */
-#define FNZI_DEV_AT_STAGING FNZI_ENG_NONE
-#define FNZI_DEV_AT_SCRATCH (FNZI_ENG_NONE - 1u)
-#define FNZI_DEV_AT_FLAG    (FNZI_ENG_NONE - 2u)
+#define FNZI_DEV_AT_STAGING FNZI_PLN_NONE
+#define FNZI_DEV_AT_SCRATCH (FNZI_PLN_NONE - 1u)
+#define FNZI_DEV_AT_FLAG    (FNZI_PLN_NONE - 2u)
 /* The tables of sets; and no address at all, but a number. */
-#define FNZI_DEV_AT_TABLES  (FNZI_ENG_NONE - 3u)
-#define FNZI_DEV_AT_NOTHING (FNZI_ENG_NONE - 4u)
+#define FNZI_DEV_AT_TABLES  (FNZI_PLN_NONE - 3u)
+#define FNZI_DEV_AT_NOTHING (FNZI_PLN_NONE - 4u)
 /* No addresses either: the seed of the generator, and its offset, plus what is added to an address.
  */
-#define FNZI_DEV_AT_SEED   (FNZI_ENG_NONE - 6u)
-#define FNZI_DEV_AT_OFFSET (FNZI_ENG_NONE - 7u)
+#define FNZI_DEV_AT_SEED   (FNZI_PLN_NONE - 6u)
+#define FNZI_DEV_AT_OFFSET (FNZI_PLN_NONE - 7u)
 /* Numbers that data decide, which groups read (taken.c). */
-#define FNZI_DEV_AT_TAKEN (FNZI_ENG_NONE - 5u)
-/* The buffer, or the mark, that a storage of the binding is; FNZI_ENG_NONE for what is neither. */
+#define FNZI_DEV_AT_TAKEN (FNZI_PLN_NONE - 5u)
+/* The buffer, or the mark, that a storage of the binding is; FNZI_PLN_NONE for what is neither. */
 static inline uint32_t fnzi_dev_memory_of(const fnzi_eng_binding *b,
                                           const fnzi_krn_storage *storage) {
   return storage == &b->taken ? FNZI_DEV_AT_TAKEN : fnzi_eng_buffer_of(b, storage);

@@ -24,8 +24,8 @@ static bool calls_library(const fnzi_dev_work *work) {
   return false;
 }
 
-static bool is_state(const fnzi_eng_plan *plan, const fnzi_eng_place *p) {
-  return p->buffer != FNZI_ENG_NONE && plan->buffers.data[p->buffer].kind == FNZI_ENG_STATE;
+static bool is_state(const fnzi_pln_plan *plan, const fnzi_pln_place *p) {
+  return p->buffer != FNZI_PLN_NONE && plan->buffers.data[p->buffer].kind == FNZI_PLN_STATE;
 }
 
 /* Where results go. */
@@ -33,19 +33,19 @@ typedef struct targets {
   bool state, others;
 } targets;
 
-static void add_target(const fnzi_eng_plan *plan, const fnzi_eng_place *p, targets *out) {
+static void add_target(const fnzi_pln_plan *plan, const fnzi_pln_place *p, targets *out) {
   bool state = is_state(plan, p);
   out->state = out->state || state;
-  out->others = out->others || (!state && p->buffer != FNZI_ENG_NONE);
+  out->others = out->others || (!state && p->buffer != FNZI_PLN_NONE);
 }
 
-static void add_step(const fnzi_eng_plan *plan, const fnzi_eng_step *step, targets *out) {
+static void add_step(const fnzi_pln_plan *plan, const fnzi_pln_step *step, targets *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
-  if (step->kind == FNZI_ENG_MOVE) {
+  if (step->kind == FNZI_PLN_MOVE) {
     add_target(plan, &step->to, out);
     return;
   }
-  for (uint32_t n = fnzi_eng_step_begin(step); n <= step->node; n++)
+  for (uint32_t n = fnzi_pln_step_begin(step); n <= step->node; n++)
     for (uint32_t k = 0; k < g->nodes.data[n].noutputs; k++) {
       const fnz_arg *all = &g->nodes.data[n].outputs[k];
       for (uint32_t i = 0; i < (all->tag == FNZ_ARG_LIST ? all->count : 1); i++) {
@@ -57,7 +57,7 @@ static void add_step(const fnzi_eng_plan *plan, const fnzi_eng_step *step, targe
 }
 
 /* A launch is for all that run at once. */
-static targets targets_of(const fnzi_eng_plan *plan, const fnzi_eng_step *step) {
+static targets targets_of(const fnzi_pln_plan *plan, const fnzi_pln_step *step) {
   targets out = {false, false};
   for (uint32_t k = 0; k == 0 || k < step->sets; k++)
     add_step(plan, &step[k], &out);
@@ -87,7 +87,7 @@ static void see_step(fnzi_dev_maker *m, size_t i, bool flagged, behind *b) {
 }
 
 fnz_status fnzi_dev_works_guard(fnzi_dev_maker *m) {
-  const fnzi_eng_plan *plan = &m->b->plan;
+  const fnzi_pln_plan *plan = &m->b->plan;
   size_t count = plan->steps.count;
   behind b = {.first = count};
   bool flagged = false;

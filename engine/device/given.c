@@ -6,7 +6,7 @@
  */
 static bool is_there(const fnz_workspace *ws, uint32_t k) {
   const fnzi_eng_input *in = &ws->exe->inputs[k];
-  return in->is_tensor && in->by_caller && in->slot != FNZI_ENG_NONE && ws->given[k].start;
+  return in->is_tensor && in->by_caller && in->slot != FNZI_PLN_NONE && ws->given[k].start;
 }
 
 /* The driver is asked once for each address. */
@@ -67,17 +67,17 @@ static fnz_status take_room(fnz_workspace *ws, size_t bytes) {
 /* Each input has room of the CPU in place of its memory. */
 static fnz_status give_room(fnz_workspace *ws) {
   const uint32_t count = fnzi_graph_at(ws->exe->program, 0)->ninputs;
-  size_t bytes = FNZI_ENG_ALIGNMENT, at = 0;
+  size_t bytes = FNZI_PLN_ALIGNMENT, at = 0;
   for (uint32_t k = 0; k < count; k++)
     if (ws->device_in[k] && (!fnzi_add_size(bytes, ws->given[k].bytes, &bytes) ||
-                             !fnzi_add_size(bytes, FNZI_ENG_ALIGNMENT, &bytes)))
+                             !fnzi_add_size(bytes, FNZI_PLN_ALIGNMENT, &bytes)))
       return fnzi_no_memory(ws->ctx);
   FNZ_TRY(take_room(ws, bytes));
   for (uint32_t k = 0; k < count; k++) {
     if (!ws->device_in[k])
       continue;
-    at += (FNZI_ENG_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_ENG_ALIGNMENT) %
-          FNZI_ENG_ALIGNMENT;
+    at += (FNZI_PLN_ALIGNMENT - (uintptr_t)(ws->shadow + at) % FNZI_PLN_ALIGNMENT) %
+          FNZI_PLN_ALIGNMENT;
     ws->given[k].start = ws->shadow + at;
     at += ws->given[k].bytes;
   }
@@ -95,8 +95,8 @@ static fnz_status copy_down(fnz_workspace *ws, const fnzi_eng_binding *b, bool a
   if (!ws->stream)
     FNZ_TRY(fnzi_cuda_stream_make(ws->ctx, device, &ws->stream));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
     if (is_input && ws->device_in[buffer->of] && (all || is_read(b, i)))
       FNZ_TRY(fnzi_cuda_copy_out(ws->ctx, device, ws->given[buffer->of].start,
                                  ws->device_in[buffer->of], ws->given[buffer->of].bytes,
@@ -144,7 +144,7 @@ bool fnzi_dev_is_direct(const fnz_workspace *ws, const fnzi_eng_binding *b, uint
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)
     is_made_there = is_made_there || r->outputs[i] == k;
   return is_made_there && ws->device_out[k] && ws->device_out[k] % FNZI_DEV_ALIGNED == 0 &&
-         b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_ENG_OUT;
+         b->plan.buffers.data[b->plan.outputs[k].buffer].kind == FNZI_PLN_OUT;
 }
 
 /* Of the run before. */
@@ -164,20 +164,20 @@ static fnz_status take_results(fnz_workspace *ws, size_t bytes) {
 }
 
 /* The buffer of a result that the device makes, and that the caller has no memory for; NULL. */
-static const fnzi_eng_buffer *homeless(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static const fnzi_pln_buffer *homeless(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                        uint32_t i) {
   uint32_t k = b->device->route.outputs[i];
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
-  return ws->device_out[k] == 0 && buffer->kind == FNZI_ENG_OUT && buffer->bytes ? buffer : NULL;
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[b->plan.outputs[k].buffer];
+  return ws->device_out[k] == 0 && buffer->kind == FNZI_PLN_OUT && buffer->bytes ? buffer : NULL;
 }
 
-static size_t room_of(const fnzi_eng_buffer *buffer) {
+static size_t room_of(const fnzi_pln_buffer *buffer) {
   return (buffer->bytes + FNZI_DEV_APART - 1) / FNZI_DEV_APART * FNZI_DEV_APART;
 }
 
 static fnz_status place_results(fnz_workspace *ws, const fnzi_eng_binding *b) {
   const fnzi_dev_route *r = &b->device->route;
-  const fnzi_eng_buffer *buffer;
+  const fnzi_pln_buffer *buffer;
   size_t bytes = 0;
   give_late(ws);
   for (uint32_t i = 0; b->device->runs && i < r->noutputs; i++)

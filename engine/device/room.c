@@ -12,10 +12,10 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
  */
 /* The state's memory is the state's, a weight's the executable's. */
 static bool is_own(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t i) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
   const fnzi_eng_input *in = &ws->exe->inputs[buffer->of];
-  if (buffer->kind != FNZI_ENG_CONST && buffer->kind != FNZI_ENG_STATE)
-    return buffer->kind == FNZI_ENG_OUT;
+  if (buffer->kind != FNZI_PLN_CONST && buffer->kind != FNZI_PLN_STATE)
+    return buffer->kind == FNZI_PLN_OUT;
   return !(b->with_state && in->in_state) && !in->weight;
 }
 
@@ -31,7 +31,7 @@ fnz_status fnzi_dev_place(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZI_NEW(&b->arena, count, &is_input);
   d->bytes = b->plan.arena_bytes;
   for (size_t i = 0; i < count; i++)
-    is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_ENG_OUT;
+    is_input[i] = is_own(ws, b, i) && d->used[i] && b->plan.buffers.data[i].kind != FNZI_PLN_OUT;
   fits = fnzi_dev_small_place(b, is_input);
   for (size_t i = 0; i < count; i++) {
     if (is_own(ws, b, i) && d->used[i] && !d->small.has[i])
@@ -118,8 +118,8 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
   fnzi_cuda_give(ws->exe->device, ws->replaced);
   ws->replaced = 0;
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    if (b->device->used[i] && buffer->kind == FNZI_ENG_CONST && is_replaced(ws, buffer->of) &&
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    if (b->device->used[i] && buffer->kind == FNZI_PLN_CONST && is_replaced(ws, buffer->of) &&
         !reserve(buffer->bytes, &at, &bytes))
       return fnzi_no_memory(ws->ctx);
   }
@@ -131,7 +131,7 @@ static fnz_status take_replaced(fnz_workspace *ws, const fnzi_eng_binding *b) {
 /* *packed: some input waits for the copy of the small ones. */
 static fnz_status fill_input(fnz_workspace *ws, fnzi_eng_binding *b, size_t i, size_t *replaced,
                              bool *packed) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
   uint64_t *at = &b->device->at[i], there = ws->on_device ? ws->device_in[buffer->of] : 0;
   size_t start;
   if (there && there % FNZI_DEV_ALIGNED == 0) {
@@ -169,12 +169,12 @@ static fnz_status fill_buffers(fnz_workspace *ws, fnzi_eng_binding *b) {
   bool packed = false;
   FNZ_TRY(fnzi_dev_small_open(ws, b));
   for (size_t i = 0; i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-    bool is_input = buffer->kind == FNZI_ENG_CONST || buffer->kind == FNZI_ENG_STATE;
+    const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+    bool is_input = buffer->kind == FNZI_PLN_CONST || buffer->kind == FNZI_PLN_STATE;
     bool is_states = is_input && b->with_state && ws->exe->inputs[buffer->of].in_state;
-    if (buffer->kind == FNZI_ENG_TEMP)
+    if (buffer->kind == FNZI_PLN_TEMP)
       b->device->at[i] = ws->device_block + buffer->offset;
-    else if (buffer->kind == FNZI_ENG_OUT)
+    else if (buffer->kind == FNZI_PLN_OUT)
       b->device->at[i] = output_at(ws, b, i);
     else if (is_input && !is_states && b->device->used[i] && buffer->bytes)
       FNZ_TRY(fill_input(ws, b, i, &replaced, &packed));

@@ -60,7 +60,7 @@ static fnz_status bring_up(const running *r, const fnzi_dev_transfer *t) {
 /* Those that the step has made known, with the others. */
 static fnz_status bring_numbers(const running *r, size_t i) {
   uint32_t node = r->b->acts.data[i].node;
-  if (node == FNZI_ENG_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
+  if (node == FNZI_PLN_NONE || !r->b->takings || !r->b->takings[node] || !r->b->taken.bytes)
     return FNZ_OK;
   FNZ_TRY(fnzi_cuda_copy_in(r->ws->ctx, r->device, r->ws->device_block + r->d->taken,
                             r->b->taken.data, r->b->taken.bytes, r->ws->stream));
@@ -158,7 +158,7 @@ static fnz_status run_steps(const running *r) {
  */
 static const char *name_of(const running *r, size_t step) {
   uint32_t node = r->b->acts.data[step].node;
-  return node == FNZI_ENG_NONE ? "a move at the end"
+  return node == FNZI_PLN_NONE ? "a move at the end"
                                : fnzi_node_target(fnzi_node_at(r->b->program, 0, node));
 }
 

@@ -17,8 +17,8 @@ static bool reserve(size_t bytes, size_t *at, size_t *end) {
 
 /* All of a buffer that the run makes. */
 static bool is_small_output(const fnzi_eng_binding *b, const fnzi_dev_transfer *t) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[t->buffer];
-  return buffer->kind == FNZI_ENG_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[t->buffer];
+  return buffer->kind == FNZI_PLN_OUT && t->bytes > 0 && t->dense && t->start == 0 &&
          (size_t)t->bytes == buffer->bytes && buffer->bytes <= MOST;
 }
 
@@ -53,7 +53,7 @@ bool fnzi_dev_small_place(fnzi_eng_binding *b, const bool *is_input) {
 }
 
 bool fnzi_dev_small_comes(const fnzi_eng_binding *b, uint32_t buffer) {
-  return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_ENG_OUT;
+  return b->device->small.has[buffer] && b->plan.buffers.data[buffer].kind == FNZI_PLN_OUT;
 }
 
 unsigned char *fnzi_dev_small_at(const fnz_workspace *ws, const fnzi_eng_binding *b, size_t at) {

@@ -3,10 +3,10 @@
  * before it computes with it. */
 #include "engine/device/device.h"
 
-static const fnzi_eng_buffer *states_buffer(const fnz_workspace *ws, const fnzi_eng_binding *b,
+static const fnzi_pln_buffer *states_buffer(const fnz_workspace *ws, const fnzi_eng_binding *b,
                                             size_t i) {
-  const fnzi_eng_buffer *buffer = &b->plan.buffers.data[i];
-  bool is = ws->state && buffer->kind == FNZI_ENG_STATE && ws->exe->inputs[buffer->of].in_state;
+  const fnzi_pln_buffer *buffer = &b->plan.buffers.data[i];
+  bool is = ws->state && buffer->kind == FNZI_PLN_STATE && ws->exe->inputs[buffer->of].in_state;
   return is && buffer->bytes ? buffer : NULL;
 }
 
@@ -65,7 +65,7 @@ fnz_status fnzi_dev_state_room(fnz_context *ctx, const fnz_executable_state *s) 
   for (uint32_t k = 0; k < count; k++) {
     if (!is_memory(s, k) || s->bytes[k])
       continue;
-    size_t bytes = s->device->bytes[k] + FNZI_ENG_ALIGNMENT;
+    size_t bytes = s->device->bytes[k] + FNZI_PLN_ALIGNMENT;
     unsigned char *room = fnzi_resize(s->ctx, NULL, 0, bytes);
     if (!room)
       return fnzi_no_memory(ctx);
@@ -189,7 +189,7 @@ fnz_status fnzi_dev_state_show(fnz_executable_state *s) {
 /* --- Runs ---------------------------------------------------------------------------------------
  */
 /* It has an address when its memory has been filled. */
-static fnz_status take_filled(fnz_workspace *ws, const fnzi_eng_buffer *buffer, const void *data) {
+static fnz_status take_filled(fnz_workspace *ws, const fnzi_pln_buffer *buffer, const void *data) {
   const fnzi_cuda_device *device = ws->exe->device;
   fnzi_dev_state *d = ws->state->device;
   uint64_t at;
@@ -210,7 +210,7 @@ fnz_status fnzi_dev_state_up(fnz_workspace *ws, fnzi_eng_binding *b) {
   if (d)
     FNZ_TRY(check_kept(ws->ctx, d));
   for (size_t i = 0; d && i < b->plan.buffers.count; i++) {
-    const fnzi_eng_buffer *buffer = states_buffer(ws, b, i);
+    const fnzi_pln_buffer *buffer = states_buffer(ws, b, i);
     if (!buffer)
       continue;
     if (d->at[buffer->of] == 0)

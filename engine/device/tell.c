@@ -3,16 +3,16 @@
  * decided here. */
 #include "engine/device/tell.h"
 
-static uint64_t sum_of(const fnzi_eng_plan *plan, const uint32_t *values, uint32_t count) {
+static uint64_t sum_of(const fnzi_pln_plan *plan, const uint32_t *values, uint32_t count) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < count; k++)
-    sum += fnzi_eng_map_bytes(plan->places[values[k]].map);
+    sum += fnzi_pln_map_bytes(plan->places[values[k]].map);
   return sum;
 }
 
 static const char *target_of(const fnzi_eng_binding *b, size_t step) {
   uint32_t node = b->acts.data[step].node;
-  return node == FNZI_ENG_NONE ? "copy" : fnzi_node_target(fnzi_node_at(b->program, 0, node));
+  return node == FNZI_PLN_NONE ? "copy" : fnzi_node_target(fnzi_node_at(b->program, 0, node));
 }
 
 static const char *why_of(const fnzi_eng_binding *b, size_t step) {
@@ -39,13 +39,13 @@ static sums sums_of(const fnzi_eng_binding *b) {
     s.back += sum_of(&b->plan, w->values + w->before, w->after);
   }
   for (uint32_t k = 0; d->runs && k < d->route.noutputs; k++)
-    s.end += fnzi_eng_map_bytes(b->plan.outputs[d->route.outputs[k]].map);
+    s.end += fnzi_pln_map_bytes(b->plan.outputs[d->route.outputs[k]].map);
   return s;
 }
 
 /* --- Text ---------------------------------------------------------------------------------------
  */
-static fnz_status put_values(fnz_context *ctx, const fnzi_eng_plan *plan, const uint32_t *values,
+static fnz_status put_values(fnz_context *ctx, const fnzi_pln_plan *plan, const uint32_t *values,
                              uint32_t count, fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_at(plan->program, 0);
   for (uint32_t k = 0; k < count; k++)

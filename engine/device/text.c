@@ -37,7 +37,7 @@ static bool has_text(const fnzi_tile_program *t) {
 static bool lies_in_buffers(const fnzi_dev_maker *m, const fnzi_tile_program *t) {
   bool lies = true;
   for (uint32_t k = 0; k < t->nlanes; k++)
-    lies = lies && fnzi_dev_memory_of(m->b, t->lanes[k].storage) != FNZI_ENG_NONE;
+    lies = lies && fnzi_dev_memory_of(m->b, t->lanes[k].storage) != FNZI_PLN_NONE;
   return lies;
 }
 
@@ -102,7 +102,7 @@ static fnz_status add_move(fnzi_dev_maker *m, const fnzi_eng_move *move, fnzi_de
     return FNZ_OK;
   c.from = fnzi_eng_buffer_of(m->b, move->from);
   c.to = fnzi_eng_buffer_of(m->b, move->to);
-  if (c.from == FNZI_ENG_NONE || c.to == FNZI_ENG_NONE)
+  if (c.from == FNZI_PLN_NONE || c.to == FNZI_PLN_NONE)
     return fnzi_dev_work_refuse(out, "an operand lies in no buffer");
   if (move->rank)
     memcpy(c.dims, move->dims, move->rank * sizeof *move->dims);
@@ -157,7 +157,7 @@ static fnz_status pack_window(fnzi_dev_maker *m, fnzi_dev_transfer *t) {
   return add_copy(m, &back, &t->unpack);
 }
 
-static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_eng_place *place,
+static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_pln_place *place,
                                 fnzi_dev_transfer *out) {
   *out = (fnzi_dev_transfer){.buffer = place->buffer, .map = place->map};
   fnzi_dev_window_bytes(place->map, &out->start, &out->bytes, &out->dense);
@@ -174,7 +174,7 @@ static fnz_status make_transfer(fnzi_dev_maker *m, const fnzi_eng_place *place,
 
 static fnz_status make_transfers(fnzi_dev_maker *m) {
   const fnzi_dev_route *r = &m->d->route;
-  const fnzi_eng_plan *plan = &m->b->plan;
+  const fnzi_pln_plan *plan = &m->b->plan;
   FNZI_NEW(&m->b->arena, plan->nvalues, &m->d->transfers);
   FNZI_NEW(&m->b->arena, r->noutputs, &m->d->outputs);
   for (size_t i = 0; i < plan->steps.count; i++)
@@ -251,7 +251,7 @@ static fnz_status make_steps(fnzi_dev_maker *m) {
 
 /* Final values that end in memory of a state stay there. */
 static fnz_status find_route(fnzi_dev_maker *m) {
-  const fnzi_eng_plan *plan = &m->b->plan;
+  const fnzi_pln_plan *plan = &m->b->plan;
   fnzi_arena *scratch = &m->ws->scratch;
   bool *device, *stays;
   FNZI_NEW(scratch, plan->steps.count, &device);
@@ -260,9 +260,9 @@ static fnz_status find_route(fnzi_dev_maker *m) {
     device[i] = m->d->works[i].on_device;
   for (uint32_t k = 0; k < plan->noutputs; k++) {
     uint32_t owner = m->ws->exe->owners[k];
-    stays[k] = m->b->with_state && owner != FNZI_ENG_NONE && m->ws->exe->inputs[owner].in_state &&
-               plan->outputs[k].buffer != FNZI_ENG_NONE &&
-               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_ENG_STATE;
+    stays[k] = m->b->with_state && owner != FNZI_PLN_NONE && m->ws->exe->inputs[owner].in_state &&
+               plan->outputs[k].buffer != FNZI_PLN_NONE &&
+               plan->buffers.data[plan->outputs[k].buffer].kind == FNZI_PLN_STATE;
   }
   return fnzi_dev_route_find(&m->b->arena, plan, device, stays, &m->d->route);
 }

@@ -10,7 +10,7 @@ bool fnzi_dev_operand_of(const fnzi_dev_maker *m, const fnzi_krn_array *array,
                          fnzi_dev_operand *out) {
   *out = (fnzi_dev_operand){fnzi_eng_buffer_of(m->b, array->storage),
                             fnzi_krn_stride_bytes(array->place.offset, array->cell)};
-  return out->buffer != FNZI_ENG_NONE;
+  return out->buffer != FNZI_PLN_NONE;
 }
 
 /* Launches of a work are few: its room is 1, 3, 7 ... */

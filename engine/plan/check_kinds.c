@@ -42,8 +42,8 @@ static bool all_same(const kinds *k, const fnz_arg *a, const fnz_arg *b, uint32_
   return same;
 }
 
-static fnz_status check(const fnzi_eng_checker *c, const kinds *k) {
-  const fnzi_eng_kinds *told = &c->plan->kinds;
+static fnz_status check(const fnzi_pln_checker *c, const kinds *k) {
+  const fnzi_pln_kinds *told = &c->plan->kinds;
   for (uint32_t n = 0; n < k->graph->nodes.count; n++) {
     uint32_t *first = told->of[n] < told->count ? &k->first[told->of[n]] : NULL;
     const fnzi_node *a = first && *first ? &k->graph->nodes.data[*first - 1] : NULL,
@@ -60,7 +60,7 @@ static fnz_status check(const fnzi_eng_checker *c, const kinds *k) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_check_kinds(fnzi_eng_checker *c) {
+fnz_status fnzi_pln_check_kinds(fnzi_pln_checker *c) {
   kinds k = {.graph = c->p.graph};
   if (!c->plan->kinds.of)
     return FNZ_OK;

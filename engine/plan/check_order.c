@@ -74,7 +74,7 @@ static fnz_status check_item(const order *o, const fnzi_node *made, uint32_t ori
   if (!ok)
     return wrong(o, "it is no item of what it was made of");
   if (++o->done[origin] == list->count)
-    o->done[origin] = FNZI_ENG_NONE;
+    o->done[origin] = FNZI_PLN_NONE;
   return FNZ_OK;
 }
 
@@ -97,13 +97,13 @@ static fnz_status check_draws(order *o, const fnzi_node *node, uint32_t origin) 
 
 static fnz_status check_node(order *o, uint32_t origin) {
   const fnzi_node *made = &o->made->nodes.data[o->node], *node;
-  if (origin >= o->source->nodes.count || o->done[origin] == FNZI_ENG_NONE)
+  if (origin >= o->source->nodes.count || o->done[origin] == FNZI_PLN_NONE)
     return wrong(o, "it is there twice");
   node = &o->source->nodes.data[origin];
   FNZ_TRY(fnzi_args_visit(made->args, made->nargs, is_known, o));
   FNZ_TRY(check_draws(o, node, origin));
   if (made->op == node->op && made->args == node->args && made->outputs == node->outputs)
-    o->done[origin] = FNZI_ENG_NONE;
+    o->done[origin] = FNZI_PLN_NONE;
   else
     FNZ_TRY(check_item(o, made, origin));
   return fnzi_args_visit(made->outputs, made->noutputs, know, o);
@@ -118,14 +118,14 @@ static fnz_status check(order *o, fnzi_arena *arena) {
     FNZ_TRY(check_node(o, o->origins[o->node]));
   o->origins = NULL;
   for (o->node = 0; o->node < o->source->nodes.count; o->node++)
-    if (o->done[o->node] != FNZI_ENG_NONE &&
-        !fnzi_eng_says_nothing(&o->source->nodes.data[o->node]))
+    if (o->done[o->node] != FNZI_PLN_NONE &&
+        !fnzi_pln_says_nothing(&o->source->nodes.data[o->node]))
       return wrong(o, "it is not there");
   return FNZ_OK;
 }
 
-fnz_status fnzi_eng_arrange_check(fnz_context *ctx, const fnz_program *source,
-                                  const fnz_program *made, const fnzi_eng_order *told) {
+fnz_status fnzi_pln_arrange_check(fnz_context *ctx, const fnz_program *source,
+                                  const fnz_program *made, const fnzi_pln_order *told) {
   order o = {.ctx = ctx,
              .source = fnzi_graph_at(source, 0),
              .made = fnzi_graph_at(made, 0),

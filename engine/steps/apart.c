@@ -27,7 +27,7 @@ static void mark_written(fnz_executable *exe) {
     exe->inputs[k].is_written = exe->program->inputs[k].written;
   for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
     uint32_t owner = exe->owners[i];
-    if (owner != FNZI_ENG_NONE)
+    if (owner != FNZI_PLN_NONE)
       exe->inputs[owner].is_written = true;
   }
 }

@@ -97,7 +97,7 @@ typedef struct fnzi_eng_taking fnzi_eng_taking; /* taken.h */
 
 typedef struct fnzi_eng_act {
   uint8_t kind;
-  uint32_t node;              /* FNZI_ENG_NONE at the end */
+  uint32_t node;              /* FNZI_PLN_NONE at the end */
   uint32_t time;              /* its place among the times of the binding: those of acts that run at
                                  once have the same one */
   const fnzi_tile_sets *sets; /* TILE: those that run at once from this one on; NULL: it is alone,
@@ -141,7 +141,7 @@ typedef struct fnzi_eng_shaped {
 /* While a binding is filled in. */
 typedef struct fnzi_eng_shapes {
   fnzi_arena arena;
-  fnzi_eng_kinds kinds;
+  fnzi_pln_kinds kinds;
   fnzi_eng_shaped *of; /* per kind */
 } fnzi_eng_shapes;
 
@@ -157,7 +157,7 @@ typedef struct fnzi_eng_link {
 typedef struct fnzi_eng_tree {
   fnzi_krn_storage *left, *right, *out; /* of the body */
   size_t bytes;
-  fnzi_eng_link down[FNZI_ENG_LEVELS], up[FNZI_ENG_LEVELS]; /* `to` is not used */
+  fnzi_eng_link down[FNZI_PLN_LEVELS], up[FNZI_PLN_LEVELS]; /* `to` is not used */
 } fnzi_eng_tree;
 
 /* A region of a binding. */
@@ -204,7 +204,7 @@ struct fnzi_eng_binding {
   const fnz_program *source;    /* that, or what it is taken apart to */
   const uint32_t *const *parts; /* from nodes of `source` to those of `whole`; NULL: the same */
   const fnz_program *program;   /* `source` arranged (plan.h), where a plan is made */
-  fnzi_eng_plan plan;
+  fnzi_pln_plan plan;
   fnzi_arena arena;
   fnzi_krn_storage *storages; /* per buffer */
   fnzi_krn_array **values;    /* per value of graph 0; NULL: it has no place */
@@ -235,7 +235,7 @@ struct fnzi_eng_binding {
   fnzi_eng_mode mode;
   struct fnzi_dev_binding *device; /* device.h; NULL: without a device */
   fnz_needs needs;
-  fnzi_eng_bodies bodies;      /* of all regions, also those within bodies */
+  fnzi_pln_bodies bodies;      /* of all regions, also those within bodies */
   fnzi_eng_binding *nested;    /* per body */
   fnzi_eng_binding *outermost; /* itself, or that which it is nested in */
   uint32_t depth;              /* frames that a run needs at most */

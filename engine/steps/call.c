@@ -46,7 +46,7 @@ static fnz_status see_kind(void *user, const fnz_arg *arg) {
 
 /* The arguments that are numbers of data, as bits. */
 static uint32_t taken_by(const maker *m) {
-  return m->b->likes ? fnzi_eng_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
+  return m->b->likes ? fnzi_pln_numbers_taken(fnzi_graph_at(m->b->program, 0), m->node) : 0;
 }
 
 /* It is an operator on tensors, numbers and words. */
@@ -178,11 +178,11 @@ static fnz_status shape_call(maker *m, fnzi_krn_call *call, const fnzi_kernel *r
 static const unsigned char *weight_start(const maker *m, const fnzi_krn_array *a) {
   const fnzi_eng_binding *b = m->b;
   uint32_t at = fnzi_eng_buffer_of(b, a->storage);
-  if (at == FNZI_ENG_NONE || b->plan.buffers.data[at].kind != FNZI_ENG_CONST)
+  if (at == FNZI_PLN_NONE || b->plan.buffers.data[at].kind != FNZI_PLN_CONST)
     return NULL;
   uint32_t k = b->plan.buffers.data[at].of;
   k = b->is_body ? b->weights[k] : k;
-  if (k == FNZI_ENG_NONE)
+  if (k == FNZI_PLN_NONE)
     return NULL;
   const fnzi_eng_input *in = &m->ws->exe->inputs[k];
   return !in->weight ? NULL : in->copy ? in->copy : fnzi_blob_data(in->weight->blob);
@@ -464,7 +464,7 @@ fnz_status fnzi_eng_node_call(fnz_workspace *ws, fnzi_eng_binding *b, fnzi_arena
   return fnzi_at(ws->ctx, status, "%s", place);
 }
 
-fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
+fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
   uint32_t node = step->node;
   maker m = {.ws = ws,
              .b = b,

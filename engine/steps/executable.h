@@ -28,7 +28,7 @@ typedef struct fnzi_eng_input {
   bool is_guarded;           /* some guard says that it shares no memory with others */
   bool is_written;           /* has a final value */
   uint32_t memory;           /* the first input that shares memory with it; k itself */
-  uint32_t slot;             /* INPUT or STATE, FNZI_ENG_NONE for none */
+  uint32_t slot;             /* INPUT or STATE, FNZI_PLN_NONE for none */
   const fnzi_weight *weight; /* NULL: the file has no data for it */
   const char *name;          /* "buffer.cache" */
   unsigned char *copy;       /* of a weight whose address is not aligned; NULL: none */
@@ -69,7 +69,7 @@ struct fnz_executable {
   fnzi_eng_expansion expansion; /* of a program of fixed sizes */
   fnzi_eng_input *inputs;       /* of graph 0 */
   uint32_t *owners;             /* per output of graph 0: the input whose final value it is;
-                                   FNZI_ENG_NONE for none, and if its sizes change */
+                                   FNZI_PLN_NONE for none, and if its sizes change */
   fnzi_eng_slots slots[3];
   bool has_symbols;
   fnzi_eng_data data;                /* what only a run knows */

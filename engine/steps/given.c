@@ -123,7 +123,7 @@ static fnz_status give_number(fnz_workspace *ws, uint32_t k, const fnz_memory *m
 static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
   const fnzi_eng_input *in = &ws->exe->inputs[k];
   fnzi_eng_given *given = &ws->given[k];
-  if (in->slot == FNZI_ENG_NONE) {
+  if (in->slot == FNZI_PLN_NONE) {
     *given = (fnzi_eng_given){.layout = value_of(ws, k)->geometry};
     for (uint32_t i = 0; i < graph_of(ws)->ninputs && !given->start; i++)
       if (i != k && ws->exe->inputs[i].memory == in->memory && ws->exe->inputs[i].is_tensor)
@@ -145,7 +145,7 @@ static fnz_status check_shared(fnz_workspace *ws, uint32_t k) {
 fnz_status fnzi_eng_given_inputs(fnz_workspace *ws, const fnz_memory *inputs) {
   for (uint32_t k = 0; k < graph_of(ws)->ninputs; k++) {
     const fnzi_eng_input *in = &ws->exe->inputs[k];
-    if (in->slot == FNZI_ENG_NONE || in->in_state)
+    if (in->slot == FNZI_PLN_NONE || in->in_state)
       continue;
     FNZ_TRY(in->is_number ? give_number(ws, k, &inputs[in->slot])
                           : give_memory(ws, k, &inputs[in->slot]));

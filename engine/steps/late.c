@@ -40,7 +40,7 @@ static fnz_status see(void *user, const fnz_arg *arg) {
 static fnz_status is_late_node(const fnzi_graph *g, const fnzi_node *node, bool *out) {
   look l = {g, node->op && fnzi_op_is_item(node->op)};
   *out = false;
-  if (fnzi_eng_takes_numbers(g, node))
+  if (fnzi_pln_takes_numbers(g, node))
     return FNZ_OK;
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, see, &l));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see, &l));
@@ -129,7 +129,7 @@ static fnz_status number_values(fnzi_arena *arena, fnzi_graph *g) {
 }
 
 fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_program *program,
-                              const fnz_program *arranged, const fnzi_eng_order *order, bool *kept,
+                              const fnz_program *arranged, const fnzi_pln_order *order, bool *kept,
                               const fnz_program **out) {
   const fnzi_graph *real = fnzi_graph_at(program, 0), *from = fnzi_graph_at(arranged, 0);
   fnzi_graph g = *from;

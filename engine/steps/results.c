@@ -25,7 +25,7 @@ static fnz_status number_result(fnz_workspace *ws, const fnz_arg *arg, const fnz
 
 fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
                            const fnz_geometry **layout, unsigned char **start) {
-  const fnzi_eng_place *place = &b->plan.outputs[k];
+  const fnzi_pln_place *place = &b->plan.outputs[k];
   if (graph_of(b)->outputs[k].tag != FNZ_ARG_VALUE)
     return number_result(ws, &graph_of(b)->outputs[k], layout, start);
   if (ws->old_rows && ws->old_rows[k]) {
@@ -33,7 +33,7 @@ fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b, uint32_t k,
     *start = ws->old_rows[k];
     return FNZ_OK;
   }
-  if (place->buffer != FNZI_ENG_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_ENG_LATE) {
+  if (place->buffer != FNZI_PLN_NONE && b->plan.buffers.data[place->buffer].kind != FNZI_PLN_LATE) {
     *layout = place->map;
     *start = b->storages[place->buffer].data;
     return FNZ_OK;

@@ -28,7 +28,7 @@ static fnz_status describe_input(fnz_executable *exe, uint32_t k) {
   const fnz_arg *arg = &graph_of(exe)->inputs[k];
   fnzi_eng_input *in = &exe->inputs[k];
   in->memory = fnzi_memory_of(exe->program, k);
-  in->slot = FNZI_ENG_NONE;
+  in->slot = FNZI_PLN_NONE;
   in->is_tensor = arg->tag == FNZ_ARG_VALUE;
   in->is_number = arg->tag == FNZ_ARG_SYMBOL;
   if (!in->is_tensor)
@@ -83,7 +83,7 @@ static fnz_status find_owners(fnz_executable *exe) {
   bool any = false;
   FNZI_NEW(&exe->arena, graph_of(exe)->noutputs, &exe->owners);
   for (size_t i = 0; i < graph_of(exe)->noutputs; i++) {
-    exe->owners[i] = FNZI_ENG_NONE;
+    exe->owners[i] = FNZI_PLN_NONE;
     any = any || is_final(&exe->program->outputs[i]);
   }
   if (!any)
@@ -105,7 +105,7 @@ static fnz_status find_state(fnz_executable *exe) {
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &written);
   FNZI_NEW(&exe->arena, graph_of(exe)->ninputs, &called);
   for (size_t i = 0; i < graph_of(exe)->noutputs; i++)
-    if (exe->owners[i] != FNZI_ENG_NONE)
+    if (exe->owners[i] != FNZI_PLN_NONE)
       written[exe->inputs[exe->owners[i]].memory] = true;
   for (uint32_t k = 0; k < graph_of(exe)->ninputs; k++)
     if (exe->inputs[k].is_tensor && exe->inputs[k].by_caller)
@@ -147,7 +147,7 @@ static fnz_status add_inputs(fnz_executable *exe) {
 
 static fnz_status add_output(fnz_executable *exe, const char *name, size_t k) {
   uint32_t owner = exe->owners[k];
-  bool in_state = owner != FNZI_ENG_NONE && exe->inputs[owner].in_state;
+  bool in_state = owner != FNZI_PLN_NONE && exe->inputs[owner].in_state;
   return add(
       exe, FNZ_SIDE_OUTPUT,
       (fnzi_eng_slot){.shown = {name, geometry_of(exe, &graph_of(exe)->outputs[k]), in_state},

@@ -4,9 +4,9 @@
 
 /* The nodes first..last, or those of `whole` that they are parts of: each that is several in a row
  * once. */
-static fnz_status put_names(fnz_context *ctx, const fnzi_eng_binding *b, const fnzi_eng_step *step,
+static fnz_status put_names(fnz_context *ctx, const fnzi_eng_binding *b, const fnzi_pln_step *step,
                             bool whole, fnz_buffer *text) {
-  uint32_t before = FNZI_ENG_NONE;
+  uint32_t before = FNZI_PLN_NONE;
   for (uint32_t n = step->first; n <= step->node; n++) {
     uint32_t node = whole ? fnzi_eng_whole_node(b, n) : n;
     if (node == before)
@@ -20,7 +20,7 @@ static fnz_status put_names(fnz_context *ctx, const fnzi_eng_binding *b, const f
 }
 
 static fnz_status keep_names(fnz_workspace *ws, const fnzi_eng_binding *b,
-                             const fnzi_eng_step *step, bool whole, const char **out) {
+                             const fnzi_pln_step *step, bool whole, const char **out) {
   fnz_buffer text = {0};
   fnz_status status = put_names(ws->ctx, b, step, whole, &text);
   if (status == FNZ_OK)
@@ -30,8 +30,8 @@ static fnz_status keep_names(fnz_workspace *ws, const fnzi_eng_binding *b,
 }
 
 fnz_status fnzi_eng_step_names(fnz_workspace *ws, const fnzi_eng_binding *b,
-                               const fnzi_eng_step *step, fnz_step_time *time) {
-  if (step->kind != FNZI_ENG_GROUP)
+                               const fnzi_pln_step *step, fnz_step_time *time) {
+  if (step->kind != FNZI_PLN_GROUP)
     return FNZ_OK;
   FNZ_TRY(keep_names(ws, b, step, false, &time->target));
   return keep_names(ws, b, step, true, &time->of);

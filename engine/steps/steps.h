@@ -15,12 +15,12 @@
 
 #include "engine/steps/executable.h"
 
-/* Returns the buffer of a storage, or FNZI_ENG_NONE. */
+/* Returns the buffer of a storage, or FNZI_PLN_NONE. */
 static inline uint32_t fnzi_eng_buffer_of(const fnzi_eng_binding *b,
                                           const fnzi_krn_storage *storage) {
   uintptr_t first = (uintptr_t)b->storages, at = (uintptr_t)storage;
   if (at < first || (at - first) / sizeof *storage >= b->plan.buffers.count)
-    return FNZI_ENG_NONE;
+    return FNZI_PLN_NONE;
   return (uint32_t)((at - first) / sizeof *storage);
 }
 
@@ -36,7 +36,7 @@ void fnzi_eng_expansion_end(fnzi_eng_expansion *expansion);
 /* Returns the node of the program that `node` was decomposed from. */
 uint32_t fnzi_eng_part_of(const uint32_t *const *parts, uint32_t graph, uint32_t node);
 /* Returns the node of `whole` that a node of `program` is, or is a part or an item of, or
- * FNZI_ENG_NONE. */
+ * FNZI_PLN_NONE. */
 uint32_t fnzi_eng_whole_node(const fnzi_eng_binding *b, uint32_t node);
 /* Writes "node 3 (add.Tensor)", of `whole` if that is known. */
 void fnzi_eng_place_of(const fnzi_eng_binding *b, uint32_t node, char out[160]);
@@ -63,7 +63,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_late_hide(fnzi_arena *arena, const fnz_progra
  * fnzi_eng_late_hide(). *kept: nodes without operators are still in their order. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_late_show(fnzi_arena *arena, const fnz_program *program,
                                              const fnz_program *arranged,
-                                             const fnzi_eng_order *order, bool *kept,
+                                             const fnzi_pln_order *order, bool *kept,
                                              const fnz_program **out);
 /* The same for a program in which nothing was hidden: finds the makers of values again. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_late_number(fnzi_arena *arena, const fnz_program *arranged,
@@ -71,15 +71,15 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_late_number(fnzi_arena *arena, const fnz_prog
 
 /* --- trivial.c */
 FNZ_MUST_CHECK fnz_status fnzi_eng_plan_trivial(fnz_context *ctx, const fnz_program *program,
-                                                const fnzi_eng_policy *policy, fnzi_eng_plan *out);
+                                                const fnzi_pln_policy *policy, fnzi_pln_plan *out);
 /* Makes a plan in which only inputs have locations; the interpreter evaluates every node. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_plan_steps(fnz_context *ctx, const fnz_program *program,
-                                              const fnzi_eng_policy *policy, fnzi_eng_plan *out);
+                                              const fnzi_pln_policy *policy, fnzi_pln_plan *out);
 
 /* --- call.c */
 /* Makes the calls of a step, whose binding has a plan, storages and arrays. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_call_make(fnz_workspace *ws, fnzi_eng_binding *b,
-                                             const fnzi_eng_step *step);
+                                             const fnzi_pln_step *step);
 void fnzi_eng_owns_end(fnz_workspace *ws, fnzi_eng_binding *b);
 /* Makes the call of a node whose values have arrays, in `arena`. *known: facts about all nodes of
  * its kind; NULL. */
@@ -132,6 +132,6 @@ FNZ_MUST_CHECK fnz_status fnzi_eng_result(fnz_workspace *ws, fnzi_eng_binding *b
 /* --- step_names.c */
 /* Names the nodes of a group in `time`, until the next run. */
 FNZ_MUST_CHECK fnz_status fnzi_eng_step_names(fnz_workspace *ws, const fnzi_eng_binding *b,
-                                              const fnzi_eng_step *step, fnz_step_time *time);
+                                              const fnzi_pln_step *step, fnz_step_time *time);
 
 #endif

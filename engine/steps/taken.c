@@ -25,7 +25,7 @@ fnz_status fnzi_eng_takings_open(fnz_workspace *ws, fnzi_eng_binding *b) {
   FNZI_NEW(&b->arena, g->values.count, &b->likes);
   FNZI_NEW(&b->arena, g->nodes.count, &b->takings);
   for (size_t v = 0; v < g->values.count; v++)
-    b->likes[v] = fnzi_eng_number_like(g, v);
+    b->likes[v] = fnzi_pln_number_like(g, v);
   return FNZ_OK;
 }
 

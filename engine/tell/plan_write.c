@@ -10,7 +10,7 @@ typedef struct printing {
   const void *user;
 } printing;
 
-static void name_origins(fnzi_eng_plan *plan, uint32_t graph, const fnz_program *whole,
+static void name_origins(fnzi_pln_plan *plan, uint32_t graph, const fnz_program *whole,
                          const uint32_t *const *parts) {
   plan->graph = graph;
   plan->whole = whole;
@@ -25,13 +25,13 @@ fnz_status fnzi_eng_tell_binding(fnz_context *ctx, fnzi_eng_binding *b, const ch
   const fnzi_eng_telling what = {&b->plan, &b->bodies, b->device ? b : NULL, sizes};
   name_origins(&b->plan, 0, b->whole, b->parts);
   for (size_t k = 0; k < b->bodies.list.count; k++) {
-    fnzi_eng_body *body = &b->bodies.list.data[k];
+    fnzi_pln_body *body = &b->bodies.list.data[k];
     body->plan = b->nested[k].plan;
     name_origins(&body->plan, body->graph, b->whole, b->parts);
   }
   fnz_status status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
   for (size_t k = 0; k < b->bodies.list.count; k++)
-    b->bodies.list.data[k].plan = (fnzi_eng_plan){0};
+    b->bodies.list.data[k].plan = (fnzi_pln_plan){0};
   return status;
 }
 
@@ -140,34 +140,34 @@ static fnz_status print_plan(fnz_context *ctx, fnzi_eng_binding *b, const char *
 static fnz_status write_plan(fnz_context *ctx, fnzi_arena *arena, const fnz_program *whole,
                              const fnzi_eng_expansion *expansion, bool json, fnz_buffer *out) {
   const fnz_program *program = expansion->program ? expansion->program : whole;
-  fnzi_eng_plan plan = {0};
-  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_eng_only_numbers(program);
+  fnzi_pln_plan plan = {0};
+  bool symbols = fnzi_program_has_symbols(program), numbers = fnzi_pln_only_numbers(program);
   bool is_late = symbols && !numbers && fnzi_eng_inputs_are_fixed(program);
-  fnzi_eng_policy policy = {
+  fnzi_pln_policy policy = {
       .bodies = program, .state = true, .ungrouped = symbols && !is_late && !numbers};
   const fnz_program *seen = program, *arranged;
   if (numbers || is_late)
-    FNZ_TRY(fnzi_eng_numbers_mark(ctx, arena, program, &seen));
+    FNZ_TRY(fnzi_pln_numbers_mark(ctx, arena, program, &seen));
   if (is_late)
     FNZ_TRY(fnzi_eng_late_hide(arena, seen, &seen));
   arranged = seen;
   if (!policy.ungrouped) {
-    FNZ_TRY(fnzi_eng_arrange(ctx, arena, seen, &arranged, &policy.order));
-    FNZ_TRY(fnzi_eng_arrange_check(ctx, seen, arranged, &policy.order));
+    FNZ_TRY(fnzi_pln_arrange(ctx, arena, seen, &arranged, &policy.order));
+    FNZ_TRY(fnzi_pln_arrange_check(ctx, seen, arranged, &policy.order));
   }
   if (symbols && numbers)
-    fnzi_eng_numbers_keep(seen, &arranged, &policy);
-  FNZ_TRY(fnzi_eng_plan_make(ctx, arranged, &policy, &plan));
-  fnzi_eng_bodies bodies = {.list = {.data = NULL}};
-  fnz_status status = fnzi_eng_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
+    fnzi_pln_numbers_keep(seen, &arranged, &policy);
+  FNZ_TRY(fnzi_pln_make(ctx, arranged, &policy, &plan));
+  fnzi_pln_bodies bodies = {.list = {.data = NULL}};
+  fnz_status status = fnzi_pln_bodies_plan(ctx, arena, program, policy.ungrouped, &plan, &bodies);
   name_origins(&plan, 0, whole, expansion->parts);
   for (size_t b = 0; b < bodies.list.count; b++)
     name_origins(&bodies.list.data[b].plan, bodies.list.data[b].graph, whole, expansion->parts);
   const fnzi_eng_telling what = {&plan, &bodies, NULL, NULL};
   if (status == FNZ_OK)
     status = json ? fnzi_eng_tell_json(ctx, &what, out) : fnzi_eng_tell(ctx, &what, out);
-  fnzi_eng_bodies_free(ctx, &bodies);
-  fnzi_eng_plan_free(ctx, &plan);
+  fnzi_pln_bodies_free(ctx, &bodies);
+  fnzi_pln_free(ctx, &plan);
   return status;
 }
 

@@ -42,10 +42,10 @@ static fnz_status print_arranged(fnz_context *ctx, const staged *s, fnz_buffer *
 }
 
 static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint32_t graph,
-                             const fnzi_eng_step *step, fnz_buffer *out) {
-  uint32_t first = fnzi_eng_step_begin(step);
-  const char *indent = step->kind == FNZI_ENG_GROUP ? "  " : "";
-  if (step->kind == FNZI_ENG_GROUP)
+                             const fnzi_pln_step *step, fnz_buffer *out) {
+  uint32_t first = fnzi_pln_step_begin(step);
+  const char *indent = step->kind == FNZI_PLN_GROUP ? "  " : "";
+  if (step->kind == FNZI_PLN_GROUP)
     FNZ_TRY(fnzi_printf(ctx, out, "group of %u\n", (unsigned)(step->node - first + 1)));
   for (uint32_t n = first; n <= step->node; n++) {
     FNZ_TRY(fnzi_put_text(ctx, out, indent));
@@ -58,7 +58,7 @@ static fnz_status print_step(fnz_context *ctx, const fnz_program *program, uint3
 static fnz_status print_steps(fnz_context *ctx, const fnz_program *program,
                               const fnzi_eng_binding *b, fnz_buffer *out) {
   for (size_t i = 0; i < b->plan.steps.count; i++)
-    if (b->plan.steps.data[i].kind != FNZI_ENG_MOVE)
+    if (b->plan.steps.data[i].kind != FNZI_PLN_MOVE)
       FNZ_TRY(print_step(ctx, program, b->graph, &b->plan.steps.data[i], out));
   return FNZ_OK;
 }

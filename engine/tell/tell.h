@@ -19,13 +19,13 @@ typedef struct fnzi_eng_figures {
 
 /* Bytes of the operands that a group takes from outside, each once, and of the results that it
  * stores. */
-void fnzi_eng_group_bytes(const fnzi_eng_plan *plan, const fnzi_eng_step *s, uint64_t *read,
+void fnzi_eng_group_bytes(const fnzi_pln_plan *plan, const fnzi_pln_step *s, uint64_t *read,
                           uint64_t *written);
-void fnzi_eng_figures_of(const fnzi_eng_plan *plan, fnzi_eng_figures *out);
+void fnzi_eng_figures_of(const fnzi_pln_plan *plan, fnzi_eng_figures *out);
 /* What is told. */
 typedef struct fnzi_eng_telling {
-  const fnzi_eng_plan *plan;
-  const fnzi_eng_bodies *bodies;     /* NULL: they are not told */
+  const fnzi_pln_plan *plan;
+  const fnzi_pln_bodies *bodies;     /* NULL: they are not told */
   const fnzi_eng_binding *on_device; /* of the plan; NULL: all is the CPU's */
   const char *sizes; /* "s0 = 3, s1 = 5", that symbols have here; NULL: there are none */
 } fnzi_eng_telling;

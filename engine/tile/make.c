@@ -294,8 +294,8 @@ static fnz_status give_array(fnz_workspace *ws, fnzi_eng_binding *b, uint64_t va
                                  &b->values[value]);
 }
 
-static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
-  uint32_t first = fnzi_eng_step_begin(step), count = step->node - first + 1;
+static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
+  uint32_t first = fnzi_pln_step_begin(step), count = step->node - first + 1;
   fnzi_eng_act act = {.kind = FNZI_ENG_ACT_TILE, .node = step->node};
   fnzi_tile_program *tile;
   fnzi_eng_shaped **known;
@@ -316,7 +316,7 @@ static fnz_status make_act(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_en
 }
 
 /* A call of a node that may be in a group is one of a single node. */
-fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_eng_step *step) {
+fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b, const fnzi_pln_step *step) {
   fnz_status status = make_act(ws, b, step);
   fnzi_arena_reset(&ws->scratch);
   return status;

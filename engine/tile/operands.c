@@ -118,7 +118,7 @@ fnz_status fnzi_tile_make_array_slot(making *m, const fnzi_krn_array *array, uin
   if (fnzi_tile_make_find_slot(m, &h, out))
     return FNZ_OK;
   bool spreads = m->tile->dims && !m->of_rows &&
-                 fnzi_eng_cover_of(m->space, m->tile->dims, &array->place) == FNZI_ENG_COVER_ROW;
+                 fnzi_pln_cover_of(m->space, m->tile->dims, &array->place) == FNZI_PLN_COVER_ROW;
   if (spreads && !fnzi_tile_make_find_slot(m, &numbers, &from)) {
     FNZ_TRY(fnzi_tile_make_new_slot(m, numbers, &from));
     FNZ_TRY(fnzi_tile_make_new_lane(m, array, from, false));
@@ -151,8 +151,8 @@ static fnz_status array_operand(making *m, const fnzi_krn_array *array,
 
 /* Loops are fastest over whole lines of the cache. */
 fnz_status fnzi_tile_make_aligned(fnzi_arena *arena, size_t bytes, unsigned char **out) {
-  FNZI_NEW(arena, bytes + FNZI_ENG_ALIGNMENT, out);
-  *out += FNZI_ENG_ALIGNMENT - (uintptr_t)*out % FNZI_ENG_ALIGNMENT;
+  FNZI_NEW(arena, bytes + FNZI_PLN_ALIGNMENT, out);
+  *out += FNZI_PLN_ALIGNMENT - (uintptr_t)*out % FNZI_PLN_ALIGNMENT;
   return FNZ_OK;
 }
 

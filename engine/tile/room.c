@@ -236,8 +236,8 @@ typedef struct file {
 /* A line more than its elements, so that registers do not all fall on the same places of the cache.
  */
 static size_t register_bytes(uint32_t cell, int64_t count) {
-  size_t bytes = (size_t)cell * (size_t)count + FNZI_ENG_ALIGNMENT - 1;
-  return bytes / FNZI_ENG_ALIGNMENT * FNZI_ENG_ALIGNMENT + FNZI_ENG_ALIGNMENT;
+  size_t bytes = (size_t)cell * (size_t)count + FNZI_PLN_ALIGNMENT - 1;
+  return bytes / FNZI_PLN_ALIGNMENT * FNZI_PLN_ALIGNMENT + FNZI_PLN_ALIGNMENT;
 }
 
 static size_t slot_bytes(const fnzi_tile_program *t, const fnzi_tile_slot_info *s) {

@@ -43,8 +43,8 @@ enum {
 /* A group loads its operands, some for elements and for rows, and may store each value; each lane
  * that loads has a slot, and each instruction writes one for each result or, where an operand is a
  * number, reads one of its own. */
-_Static_assert(FNZI_ENG_GROUP_NODES + 2 * FNZI_ENG_GROUP_OPERANDS <= FNZI_TILE_LANES, "lanes");
-_Static_assert(FNZI_ENG_GROUP_NODES *FNZI_TILE_NODE_INS + 2 * FNZI_ENG_GROUP_OPERANDS <=
+_Static_assert(FNZI_PLN_GROUP_NODES + 2 * FNZI_PLN_GROUP_OPERANDS <= FNZI_TILE_LANES, "lanes");
+_Static_assert(FNZI_PLN_GROUP_NODES *FNZI_TILE_NODE_INS + 2 * FNZI_PLN_GROUP_OPERANDS <=
                    FNZI_TILE_SLOTS,
                "slots");
 
@@ -175,7 +175,7 @@ FNZ_MUST_CHECK fnz_status fnzi_tile_settle(fnz_context *ctx, fnzi_tile_program *
  */
 /* Makes the tile program of a group, or of a call that may run as one; memory for registers. */
 FNZ_MUST_CHECK fnz_status fnzi_tile_of_group(fnz_workspace *ws, fnzi_eng_binding *b,
-                                             const fnzi_eng_step *step);
+                                             const fnzi_pln_step *step);
 FNZ_MUST_CHECK fnz_status fnzi_tile_registers(fnzi_eng_binding *b);
 /* Runs a tile program, with the registers of the binding. */
 void fnzi_tile_run(const fnzi_tile_program *tile, unsigned char *registers);

@@ -94,7 +94,7 @@ uint32_t fnzi_val_call_value(const fnzi_val_call *call, const fnzi_krn_array *a)
   for (uint32_t i = 0; i < call->ninputs; i++)
     if (call->inputs[i].array == a)
       return call->inputs[i].value;
-  return FNZI_ENG_NONE;
+  return FNZI_PLN_NONE;
 }
 
 static fnz_status count_tensor(void *user, const fnz_arg *arg) {
@@ -106,7 +106,7 @@ static fnz_status count_tensor(void *user, const fnz_arg *arg) {
 static fnz_status add_input(void *user, const fnz_arg *arg) {
   fnzi_val_call *call = user;
   const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
-  if (a && fnzi_val_call_value(call, a) == FNZI_ENG_NONE) {
+  if (a && fnzi_val_call_value(call, a) == FNZI_PLN_NONE) {
     uint32_t value = call->ntargets + call->ninputs;
     call->inputs[call->ninputs++] = (fnzi_val_input){a, value};
   }
